@@ -1,0 +1,105 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let common: [SwiftSetting] =
+  [
+    "ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility",
+    "NonisolatedNonsendingByDefault", "InferIsolatedConformances",
+  ].map { .enableUpcomingFeature($0) } + [.treatAllWarnings(as: .error)]
+
+/// Rooms that touch no raw memory: the compiler holds them to it.
+let safe = common + [.strictMemorySafety()]
+
+let package = Package(
+  name: "ferry",
+  products: [.executable(name: "ferry", targets: ["ferry"])],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+  ],
+  targets: [
+    // 1: system modules
+    .systemLibrary(name: "CLinux"),
+    .systemLibrary(
+      name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(
+      name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+
+    // 0: values only
+    .target(name: "JSON", swiftSettings: common),
+    .target(name: "TransferModel", dependencies: ["JSON"], swiftSettings: safe),
+
+    // 2: one wrapper per outside thing
+    .target(
+      name: "EventLoop",
+      dependencies: ["CLinux", .product(name: "HeapModule", package: "swift-collections")],
+      swiftSettings: common),
+    .target(name: "Curl", dependencies: ["CCurl", "EventLoop"], swiftSettings: common),
+    .target(
+      name: "HTTPServer",
+      dependencies: [
+        "CMicroHTTPD", "CLinux", "EventLoop", .product(name: "HTTPTypes", package: "swift-http-types"),
+      ], swiftSettings: common),
+
+    // 3: remembering, driving
+    .target(
+      name: "TransferStore",
+      dependencies: [
+        "TransferModel", "JSON", "EventLoop", .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+      ], swiftSettings: common),
+    .target(
+      name: "TransferEngine",
+      dependencies: [
+        "TransferModel", "Curl", "EventLoop", "CLinux",
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "HeapModule", package: "swift-collections"),
+      ], swiftSettings: common),
+
+    // 4: use cases
+    .target(
+      name: "TransferService",
+      dependencies: [
+        "TransferModel", "TransferStore", "TransferEngine", "EventLoop", "JSON",
+        .product(name: "Logging", package: "swift-log"),
+      ], swiftSettings: safe),
+
+    // 5: protocol edges
+    .target(
+      name: "Webhooks",
+      dependencies: [
+        "TransferModel", "TransferService", "Curl", "EventLoop", "JSON",
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "Logging", package: "swift-log"),
+      ], swiftSettings: common),
+    .target(
+      name: "TransferAPI",
+      dependencies: [
+        "TransferModel", "TransferService", "HTTPServer", "JSON",
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      resources: [.embedInCode("openapi.yaml")],
+      swiftSettings: safe),
+
+    // 6: composition root
+    .executableTarget(
+      name: "ferry",
+      dependencies: [
+        "EventLoop", "HTTPServer", "JSON", "TransferAPI", "TransferEngine", "TransferModel",
+        "TransferService", "TransferStore", "Webhooks",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+      ], swiftSettings: safe),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,70 @@
+#ifndef CCURL_SHIM_H
+#define CCURL_SHIM_H
+#define CURL_STRICTER 1
+#include <curl/curl.h>
+#include <netinet/in.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+
+// curl_easy_setopt, curl_easy_getinfo and curl_multi_setopt are variadic: Swift cannot import them.
+// One inline function per argument shape; the Swift side picks the shape from the option's type.
+static inline CURLcode ccurl_easy_setopt_long(CURL *_Nonnull h, CURLoption o, long v) {
+  return curl_easy_setopt(h, o, v);
+}
+static inline CURLcode ccurl_easy_setopt_off_t(CURL *_Nonnull h, CURLoption o, curl_off_t v) {
+  return curl_easy_setopt(h, o, v);
+}
+static inline CURLcode ccurl_easy_setopt_string(CURL *_Nonnull h, CURLoption o, const char *_Nullable v) {
+  return curl_easy_setopt(h, o, v);
+}
+static inline CURLcode ccurl_easy_setopt_pointer(CURL *_Nonnull h, CURLoption o, const void *_Nullable v) {
+  return curl_easy_setopt(h, o, v);
+}
+static inline CURLcode ccurl_easy_setopt_slist(CURL *_Nonnull h, CURLoption o, struct curl_slist *_Nullable v) {
+  return curl_easy_setopt(h, o, v);
+}
+static inline CURLcode ccurl_easy_setopt_data(CURL *_Nonnull h, CURLoption o, curl_write_callback _Nonnull f) {
+  return curl_easy_setopt(h, o, f);
+}
+static inline CURLcode ccurl_easy_setopt_open_socket(CURL *_Nonnull h, curl_opensocket_callback _Nonnull f) {
+  return curl_easy_setopt(h, CURLOPT_OPENSOCKETFUNCTION, f);
+}
+static inline CURLcode ccurl_easy_setopt_close_socket(CURL *_Nonnull h, curl_closesocket_callback _Nonnull f) {
+  return curl_easy_setopt(h, CURLOPT_CLOSESOCKETFUNCTION, f);
+}
+static inline CURLcode ccurl_easy_setopt_prerequest(CURL *_Nonnull h, curl_prereq_callback _Nonnull f) {
+  return curl_easy_setopt(h, CURLOPT_PREREQFUNCTION, f);
+}
+static inline CURLcode ccurl_easy_getinfo_long(CURL *_Nonnull h, CURLINFO i, long *_Nonnull v) {
+  return curl_easy_getinfo(h, i, v);
+}
+static inline CURLcode ccurl_easy_getinfo_off_t(CURL *_Nonnull h, CURLINFO i, curl_off_t *_Nonnull v) {
+  return curl_easy_getinfo(h, i, v);
+}
+static inline CURLcode ccurl_easy_getinfo_string(CURL *_Nonnull h, CURLINFO i, const char *_Nullable *_Nonnull v) {
+  return curl_easy_getinfo(h, i, v);
+}
+static inline CURLMcode ccurl_multi_setopt_long(CURLM *_Nonnull m, CURLMoption o, long v) {
+  return curl_multi_setopt(m, o, v);
+}
+static inline CURLMcode ccurl_multi_setopt_pointer(CURLM *_Nonnull m, CURLMoption o, void *_Nullable v) {
+  return curl_multi_setopt(m, o, v);
+}
+static inline CURLMcode ccurl_multi_setopt_socket(CURLM *_Nonnull m, curl_socket_callback _Nonnull f) {
+  return curl_multi_setopt(m, CURLMOPT_SOCKETFUNCTION, f);
+}
+static inline CURLMcode ccurl_multi_setopt_timer(CURLM *_Nonnull m, curl_multi_timer_callback _Nonnull f) {
+  return curl_multi_setopt(m, CURLMOPT_TIMERFUNCTION, f);
+}
+
+// Macros with casts are not imported.
+static const size_t ccurl_writefunc_pause = CURL_WRITEFUNC_PAUSE;
+
+// OpenSSL's atexit handler races handles that still live; cleaning up is ours.
+extern int OPENSSL_init_crypto(uint64_t options, const void *_Nullable settings);
+static inline void ccurl_global_init(void) {
+  OPENSSL_init_crypto(0x00080000L /* OPENSSL_INIT_NO_ATEXIT */, NULL);
+  curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+#endif

@@ -1,0 +1,41 @@
+#ifndef CLINUX_SHIM_H
+#define CLINUX_SHIM_H
+// What Swift's Glibc module leaves out: the Linux calls, and those that want _GNU_SOURCE.
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/// preadv2(2) with RWF_NOWAIT: EAGAIN where the bytes are not in the page cache.
+static inline ssize_t clinux_pread_nowait(int descriptor, void *_Nonnull buffer, size_t count, off_t offset) {
+  struct iovec vector = {.iov_base = buffer, .iov_len = count};
+  return syscall(SYS_preadv2, descriptor, &vector, 1, (long)offset, 0L, 8 /* RWF_NOWAIT */);
+}
+
+/// Names the calling thread, at most 15 bytes.
+static inline void clinux_set_thread_name(const char *_Nonnull name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
+/// sync_file_range(2) with SYNC_FILE_RANGE_WRITE: starts writing the range back and does not wait.
+static inline void clinux_start_writeback(int descriptor, off_t offset, off_t count) {
+  syscall(SYS_sync_file_range, descriptor, (long)offset, (long)count, 2 /* SYNC_FILE_RANGE_WRITE */);
+}
+
+/// Raises the limit of open descriptors to what is allowed; returns what it is now.
+static inline uint64_t clinux_raise_descriptor_limit(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  getrlimit(RLIMIT_NOFILE, &limit);
+  return limit.rlim_cur;
+}
+#endif

@@ -1,0 +1,36 @@
+/// How a transfer ended, in libcurl's words (`CURLcode`).
+package struct CurlResult: Sendable, Equatable {
+  package let code: Int
+  package init(code: Int) { self.code = code }
+
+  package static let ok = CurlResult(code: 0)
+  package static let unsupportedProtocol = CurlResult(code: 1)
+  package static let malformedURL = CurlResult(code: 3)
+  package static let couldntResolveProxy = CurlResult(code: 5)
+  package static let couldntResolveHost = CurlResult(code: 6)
+  package static let couldntConnect = CurlResult(code: 7)
+  package static let weirdServerReply = CurlResult(code: 8)
+  package static let http2 = CurlResult(code: 16)
+  package static let partialFile = CurlResult(code: 18)
+  package static let writeError = CurlResult(code: 23)
+  package static let outOfMemory = CurlResult(code: 27)
+  package static let operationTimedOut = CurlResult(code: 28)
+  package static let sslConnectError = CurlResult(code: 35)
+  package static let abortedByCallback = CurlResult(code: 42)
+  package static let tooManyRedirects = CurlResult(code: 47)
+  package static let gotNothing = CurlResult(code: 52)
+  package static let sendError = CurlResult(code: 55)
+  package static let recvError = CurlResult(code: 56)
+  package static let sslCertificateProblem = CurlResult(code: 58)
+  package static let sslCipher = CurlResult(code: 59)
+  package static let peerFailedVerification = CurlResult(code: 60)
+  package static let badContentEncoding = CurlResult(code: 61)
+  package static let sslCACertificateBadFile = CurlResult(code: 77)
+  package static let http2Stream = CurlResult(code: 92)
+}
+
+/// What libcurl refused, and what it was asked to do.
+package struct CurlError: Error, Sendable {
+  package let result: CurlResult
+  package let operation: String
+}

@@ -1,0 +1,73 @@
+internal import CCurl
+
+/// An option of an easy handle, with the type of value it takes.
+package struct EasyOption<Value>: Sendable {
+  let raw: CURLoption
+}
+
+extension EasyOption<String> {
+  package static var url: Self { Self(raw: CURLOPT_URL) }
+  package static var customRequest: Self { Self(raw: CURLOPT_CUSTOMREQUEST) }
+  package static var acceptEncoding: Self { Self(raw: CURLOPT_ACCEPT_ENCODING) }
+  package static var userAgent: Self { Self(raw: CURLOPT_USERAGENT) }
+  package static var proxy: Self { Self(raw: CURLOPT_PROXY) }
+  package static var protocols: Self { Self(raw: CURLOPT_PROTOCOLS_STR) }
+}
+
+extension EasyOption<Int> {
+  package static var noSignal: Self { Self(raw: CURLOPT_NOSIGNAL) }
+  package static var quickExit: Self { Self(raw: CURLOPT_QUICK_EXIT) }
+  package static var followLocation: Self { Self(raw: CURLOPT_FOLLOWLOCATION) }
+  package static var noBody: Self { Self(raw: CURLOPT_NOBODY) }
+  package static var httpGet: Self { Self(raw: CURLOPT_HTTPGET) }
+  package static var post: Self { Self(raw: CURLOPT_POST) }
+  package static var httpVersion: Self { Self(raw: CURLOPT_HTTP_VERSION) }
+  package static var http09Allowed: Self { Self(raw: CURLOPT_HTTP09_ALLOWED) }
+  package static var pipeWait: Self { Self(raw: CURLOPT_PIPEWAIT) }
+  package static var bufferSize: Self { Self(raw: CURLOPT_BUFFERSIZE) }
+  package static var connectTimeoutMilliseconds: Self { Self(raw: CURLOPT_CONNECTTIMEOUT_MS) }
+  package static var sslVersion: Self { Self(raw: CURLOPT_SSLVERSION) }
+  package static var tcpKeepAlive: Self { Self(raw: CURLOPT_TCP_KEEPALIVE) }
+  package static var suppressConnectHeaders: Self { Self(raw: CURLOPT_SUPPRESS_CONNECT_HEADERS) }
+}
+
+extension EasyOption<Int64> {
+  package static var maximumReceiveSpeed: Self { Self(raw: CURLOPT_MAX_RECV_SPEED_LARGE) }
+  package static var maximumSendSpeed: Self { Self(raw: CURLOPT_MAX_SEND_SPEED_LARGE) }
+  package static var postFieldSize: Self { Self(raw: CURLOPT_POSTFIELDSIZE_LARGE) }
+}
+
+/// A number that libcurl tells of a finished transfer.
+package struct EasyInfo<Value>: Sendable {
+  let raw: CURLINFO
+}
+
+extension EasyInfo<Int> {
+  package static var responseCode: Self { Self(raw: CURLINFO_RESPONSE_CODE) }
+  package static var httpVersion: Self { Self(raw: CURLINFO_HTTP_VERSION) }
+  package static var connectionsMade: Self { Self(raw: CURLINFO_NUM_CONNECTS) }
+  package static var requestSize: Self { Self(raw: CURLINFO_REQUEST_SIZE) }
+  package static var headerSize: Self { Self(raw: CURLINFO_HEADER_SIZE) }
+  package static var remotePort: Self { Self(raw: CURLINFO_PRIMARY_PORT) }
+  package static var localPort: Self { Self(raw: CURLINFO_LOCAL_PORT) }
+  package static var osError: Self { Self(raw: CURLINFO_OS_ERRNO) }
+  package static var sslVerifyResult: Self { Self(raw: CURLINFO_SSL_VERIFYRESULT) }
+}
+
+extension EasyInfo<Int64> {
+  // Microseconds since the transfer began.
+  package static var nameLookupTime: Self { Self(raw: CURLINFO_NAMELOOKUP_TIME_T) }
+  package static var connectTime: Self { Self(raw: CURLINFO_CONNECT_TIME_T) }
+  package static var appConnectTime: Self { Self(raw: CURLINFO_APPCONNECT_TIME_T) }
+  package static var preTransferTime: Self { Self(raw: CURLINFO_PRETRANSFER_TIME_T) }
+  package static var startTransferTime: Self { Self(raw: CURLINFO_STARTTRANSFER_TIME_T) }
+  package static var totalTime: Self { Self(raw: CURLINFO_TOTAL_TIME_T) }
+  // Bytes.
+  package static var uploaded: Self { Self(raw: CURLINFO_SIZE_UPLOAD_T) }
+  package static var downloaded: Self { Self(raw: CURLINFO_SIZE_DOWNLOAD_T) }
+}
+
+extension EasyInfo<String> {
+  package static var remoteAddress: Self { Self(raw: CURLINFO_PRIMARY_IP) }
+  package static var localAddress: Self { Self(raw: CURLINFO_LOCAL_IP) }
+}

@@ -1,0 +1,127 @@
+internal import CCurl
+
+/// Owner of a `CURLM *`: the connections of one session. Neither Sendable nor an actor: the actor that holds it
+/// isolates it.
+///
+/// libcurl forbids calling it back from inside a callback (CURLM_RECURSIVE_API_CALL), so callbacks only record, and
+/// the shell takes what was recorded after each call and acts on it.
+package final class MultiHandle {
+  /// What libcurl wants to hear of a socket. Order matters: a descriptor may be closed and used again.
+  package enum SocketChange: Sendable {
+    case watch(descriptor: Int32, readable: Bool, writable: Bool)
+    case closed(descriptor: Int32)
+  }
+  package struct Completion {
+    package let easy: EasyHandle
+    package let result: CurlResult
+  }
+
+  private var raw: OpaquePointer?
+  private var handles: [OpaquePointer: EasyHandle] = [:]
+  private var changes: [SocketChange] = []
+  /// When libcurl next wants `performTimeouts()`; nil: not at all.
+  package private(set) var deadline: ContinuousClock.Instant?
+
+  var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
+  package var countOfHandles: Int { handles.count }
+
+  /// - Parameters:
+  ///   - multiplexing: whether requests may share an HTTP/2 connection.
+  ///   - maximumIdleConnections: connections kept for later requests.
+  package init(multiplexing: Bool, maximumIdleConnections: Int) throws(CurlError) {
+    _ = Self.initialized
+    guard let raw = curl_multi_init() else {
+      throw CurlError(result: .outOfMemory, operation: "multi_init")
+    }
+    self.raw = raw
+    _ = ccurl_multi_setopt_pointer(raw, CURLMOPT_SOCKETDATA, context)
+    _ = ccurl_multi_setopt_socket(raw, onSocket)
+    _ = ccurl_multi_setopt_pointer(raw, CURLMOPT_TIMERDATA, context)
+    _ = ccurl_multi_setopt_timer(raw, onTimer)
+    _ = ccurl_multi_setopt_long(raw, CURLMOPT_PIPELINING, multiplexing ? Int(CURLPIPE_MULTIPLEX) : 0)
+    _ = ccurl_multi_setopt_long(raw, CURLMOPT_MAXCONNECTS, maximumIdleConnections)
+  }
+
+  private static let initialized: Void = ccurl_global_init()
+
+  /// Ends every transfer and frees the handle. libcurl calls back during cleanup, so this is not `deinit`'s work.
+  package func close() {
+    guard let raw else { return }
+    for easy in handles.values { curl_multi_remove_handle(raw, easy.raw) }
+    handles.removeAll()
+    curl_multi_cleanup(raw)
+    self.raw = nil
+  }
+  deinit { precondition(raw == nil, "MultiHandle dropped without close()") }
+
+  package func add(_ easy: EasyHandle) throws(CurlError) {
+    let code = curl_multi_add_handle(raw, easy.raw)
+    guard code == CURLM_OK else {
+      throw CurlError(result: CurlResult(code: Int(code.rawValue)), operation: "multi_add_handle")
+    }
+    handles[easy.raw] = easy
+  }
+
+  /// Takes a transfer out before its end. Never from inside a callback.
+  package func remove(_ easy: EasyHandle) {
+    guard handles.removeValue(forKey: easy.raw) != nil else { return }
+    curl_multi_remove_handle(raw, easy.raw)
+  }
+
+  /// Tells libcurl that a socket is ready.
+  package func perform(_ descriptor: Int32, readable: Bool, writable: Bool, failed: Bool) {
+    var running: Int32 = 0
+    let mask =
+      (readable ? CURL_CSELECT_IN : 0) | (writable ? CURL_CSELECT_OUT : 0) | (failed ? CURL_CSELECT_ERR : 0)
+    curl_multi_socket_action(raw, descriptor, mask, &running)
+  }
+
+  /// Lets libcurl do what its deadline was for.
+  package func performTimeouts() {
+    deadline = nil
+    var running: Int32 = 0
+    curl_multi_socket_action(raw, CURL_SOCKET_BAD, 0, &running)
+  }
+
+  /// What the callbacks recorded of sockets since the last call.
+  package func takeSocketChanges() -> [SocketChange] {
+    defer { changes.removeAll(keepingCapacity: true) }
+    return changes
+  }
+
+  /// The transfers that ended since the last call; they are out of the multi handle.
+  package func takeCompletions() -> [Completion] {
+    var completions: [Completion] = []
+    var left: Int32 = 0
+    while let message = curl_multi_info_read(raw, &left)?.pointee {
+      guard message.msg == CURLMSG_DONE, let pointer = message.easy_handle else { continue }
+      let code = message.data.result  // before the removal: the message dies with it
+      curl_multi_remove_handle(raw, pointer)
+      guard let easy = handles.removeValue(forKey: pointer) else { preconditionFailure("unknown easy handle") }
+      completions.append(Completion(easy: easy, result: CurlResult(code: Int(code.rawValue))))
+    }
+    return completions
+  }
+
+  func recordClose(_ descriptor: Int32) { changes.append(.closed(descriptor: descriptor)) }
+  fileprivate func record(_ change: SocketChange) { changes.append(change) }
+  fileprivate func record(timeout milliseconds: Int) {
+    deadline = milliseconds < 0 ? nil : .now + .milliseconds(milliseconds)
+  }
+}
+
+@c private func onSocket(
+  _: OpaquePointer?, _ socket: curl_socket_t, _ what: Int32, _ context: UnsafeMutableRawPointer?,
+  _: UnsafeMutableRawPointer?
+) -> Int32 {
+  let reads = what == CURL_POLL_IN || what == CURL_POLL_INOUT
+  let writes = what == CURL_POLL_OUT || what == CURL_POLL_INOUT
+  Unmanaged<MultiHandle>.fromOpaque(context!).takeUnretainedValue()
+    .record(.watch(descriptor: socket, readable: reads, writable: writes))
+  return 0
+}
+
+@c private func onTimer(_: OpaquePointer?, _ milliseconds: Int, _ context: UnsafeMutableRawPointer?) -> Int32 {
+  Unmanaged<MultiHandle>.fromOpaque(context!).takeUnretainedValue().record(timeout: milliseconds)
+  return 0
+}

@@ -1,0 +1,225 @@
+internal import CLinux
+internal import Glibc
+internal import Synchronization
+
+/// Hears what the kernel says of one descriptor. Called on the loop's thread.
+package protocol DescriptorHandler: AnyObject {
+  func descriptorIsReady(_ descriptor: Int32, _ readiness: Readiness)
+}
+
+/// What a descriptor is ready for.
+package struct Readiness: OptionSet, Sendable {
+  package let rawValue: UInt8
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
+  package static let readable = Readiness(rawValue: 1)
+  package static let writable = Readiness(rawValue: 2)
+  package static let failed = Readiness(rawValue: 4)
+  /// The peer closed its side (EPOLLRDHUP).
+  package static let hungUp = Readiness(rawValue: 8)
+}
+
+/// One thread asleep in `epoll_wait`, and the executor of the actors that live on it.
+///
+/// An actor whose `unownedExecutor` is a loop runs on that thread alone, so it can own C handles that must not be
+/// shared. A call into such an actor is the loop's mailbox: jobs gather under a lock and run in one batch a tick, at
+/// most `jobsPerTick` of them, so that a flood of jobs cannot starve the sockets.
+///
+/// What is marked "on the loop" must be called from its thread.
+package final class EventLoop: SerialExecutor, @unchecked Sendable {
+  // Unchecked: everything below that is not behind `inbox` is touched on the loop's thread only.
+  private struct Inbox {
+    var jobs: [UnownedJob] = []
+    var isSignalled = false
+    var isStopped = false
+  }
+  private struct Registration {
+    weak var handler: (any DescriptorHandler)?
+    var interest: UInt32 = 0
+    /// What epoll was last told; interest that vanishes is removed lazily, when it fires.
+    var registered: UInt32 = 0
+  }
+
+  package static let jobsPerTick = 1024
+  private static let eventsPerTick = 256
+
+  private let inbox = Mutex(Inbox())
+  private let epoll: Int32
+  private let doorbell: Int32
+  private let thread = Atomic<UInt>(0)
+  private var registrations: [Registration] = []
+  private var timers = TimerQueue()
+  private var tickHandlers: [() -> Void] = []
+  private var backlog: [UnownedJob] = []
+
+  /// The name of the thread, at most 15 bytes.
+  package let name: String
+
+  package init(name: String) {
+    self.name = name
+    epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+    doorbell = eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC))
+    precondition(epoll >= 0 && doorbell >= 0, "no descriptors left for an event loop")
+    _ = control(EPOLL_CTL_ADD, doorbell, EPOLLIN.rawValue)
+  }
+
+  deinit {
+    close(doorbell)
+    close(epoll)
+  }
+
+  // MARK: From any thread
+
+  package func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
+  package func isIsolatingCurrentContext() -> Bool? { isOnLoop }
+  package func checkIsolated() { precondition(isOnLoop, "not on the event loop \(name)") }
+  package var isOnLoop: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
+
+  package func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    let mustRing = inbox.withLock { inbox in
+      inbox.jobs.append(job)
+      defer { inbox.isSignalled = true }
+      return !inbox.isSignalled
+    }
+    if mustRing, !isOnLoop { ring() }
+  }
+
+  /// Ends the loop after the tick under way. Jobs that come later never run.
+  package func stop() {
+    inbox.withLock { $0.isStopped = true }
+    ring()
+  }
+
+  /// Makes the loop go round once more.
+  package func wake() {
+    let mustRing = inbox.withLock { inbox in
+      defer { inbox.isSignalled = true }
+      return !inbox.isSignalled
+    }
+    if mustRing { ring() }
+  }
+
+  /// Starts the loop on a thread of its own; the thread keeps the loop alive until `stop()`.
+  package func start() { Thread.spawn(name: name) { self.run() } }
+
+  // MARK: On the loop
+
+  /// Calls `handler` while `descriptor` is ready for what is asked. The handler is held weakly.
+  /// An empty `interest` mutes the descriptor.
+  package func watch(_ descriptor: Int32, for interest: Readiness, handler: any DescriptorHandler) {
+    let index = Int(descriptor)
+    if index >= registrations.count {
+      registrations += Array(repeating: Registration(), count: index + 64 - registrations.count)
+    }
+    registrations[index].handler = handler
+    let mask = Self.mask(interest)
+    registrations[index].interest = mask
+    guard mask != 0, registrations[index].registered != mask else { return }
+    let operation = registrations[index].registered == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD
+    if !control(operation, descriptor, mask) {
+      _ = control(operation == EPOLL_CTL_ADD ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, descriptor, mask)
+    }
+    registrations[index].registered = mask
+  }
+
+  /// Forgets a descriptor that stays open.
+  package func unwatch(_ descriptor: Int32) {
+    guard Int(descriptor) < registrations.count else { return }
+    if registrations[Int(descriptor)].registered != 0 { _ = control(EPOLL_CTL_DEL, descriptor, 0) }
+    registrations[Int(descriptor)] = Registration()
+  }
+
+  /// Forgets a descriptor that was closed: the kernel has dropped it already.
+  package func forgetClosed(_ descriptor: Int32) {
+    guard Int(descriptor) < registrations.count else { return }
+    registrations[Int(descriptor)] = Registration()
+  }
+
+  /// Calls `action` at `deadline` or soon after.
+  @discardableResult
+  package func schedule(at deadline: ContinuousClock.Instant, _ action: @escaping () -> Void) -> LoopTimer {
+    timers.insert(deadline, action)
+  }
+  package func cancel(_ timer: LoopTimer) { timers.remove(timer) }
+
+  /// Calls `action` at the end of every tick, after sockets, timers and jobs.
+  package func atEndOfTick(_ action: @escaping () -> Void) { tickHandlers.append(action) }
+
+  // MARK: The loop
+
+  private func run() {
+    thread.store(UInt(pthread_self()), ordering: .relaxed)
+    var events = [epoll_event](repeating: epoll_event(), count: Self.eventsPerTick)
+    while true {
+      let timeout = backlog.isEmpty ? timers.milliseconds(from: .now) : 0
+      let count = Int(epoll_wait(epoll, &events, Int32(Self.eventsPerTick), timeout))
+      for index in 0..<max(0, count) { dispatch(events[index]) }
+      for action in timers.takeDue(.now) { action() }
+      let isStopped = runJobs()
+      for handler in tickHandlers { handler() }
+      if isStopped { break }
+    }
+    tickHandlers.removeAll()
+    timers = TimerQueue()
+    registrations.removeAll()
+  }
+
+  private func dispatch(_ event: epoll_event) {
+    let descriptor = event.data.fd
+    if descriptor == doorbell {
+      var value: UInt64 = 0
+      _ = read(doorbell, &value, 8)
+      return
+    }
+    let index = Int(descriptor)
+    guard index < registrations.count, registrations[index].registered != 0 else { return }
+    guard registrations[index].interest != 0, let handler = registrations[index].handler else {
+      _ = control(EPOLL_CTL_DEL, descriptor, 0)
+      registrations[index].registered = 0
+      return
+    }
+    handler.descriptorIsReady(descriptor, Self.readiness(event.events))
+  }
+
+  /// Runs at most `jobsPerTick` jobs; the rest keep their order for the next tick.
+  private func runJobs() -> Bool {
+    let isStopped = inbox.withLock { inbox in
+      if backlog.isEmpty { swap(&backlog, &inbox.jobs) } else { backlog += inbox.jobs }
+      inbox.jobs.removeAll(keepingCapacity: true)
+      inbox.isSignalled = false
+      return inbox.isStopped
+    }
+    let batch = backlog.prefix(Self.jobsPerTick)
+    for job in batch { job.runSynchronously(on: asUnownedSerialExecutor()) }
+    backlog.removeFirst(batch.count)
+    // Jobs that the batch enqueued find no bell rung: the loop itself is awake and must look again.
+    let hasMore = inbox.withLock { !$0.jobs.isEmpty }
+    if hasMore { ring() }
+    return isStopped && backlog.isEmpty && !hasMore
+  }
+
+  private func ring() {
+    var one: UInt64 = 1
+    _ = write(doorbell, &one, 8)
+  }
+
+  private func control(_ operation: Int32, _ descriptor: Int32, _ interest: UInt32) -> Bool {
+    var event = epoll_event(events: interest, data: epoll_data(fd: descriptor))
+    return epoll_ctl(epoll, operation, descriptor, &event) == 0
+  }
+
+  private static func mask(_ interest: Readiness) -> UInt32 {
+    (interest.contains(.readable) ? EPOLLIN.rawValue : 0)
+      | (interest.contains(.writable) ? EPOLLOUT.rawValue : 0)
+      | (interest.contains(.hungUp) ? EPOLLRDHUP.rawValue | EPOLLET.rawValue : 0)
+  }
+
+  private static func readiness(_ events: UInt32) -> Readiness {
+    var readiness: Readiness = []
+    if events & EPOLLIN.rawValue != 0 { readiness.insert(.readable) }
+    if events & EPOLLOUT.rawValue != 0 { readiness.insert(.writable) }
+    if events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { readiness.insert(.failed) }
+    if events & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue) != 0 { readiness.insert(.hungUp) }
+    return readiness
+  }
+}

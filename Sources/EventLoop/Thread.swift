@@ -1,0 +1,34 @@
+internal import CLinux
+internal import Glibc
+
+/// A named POSIX thread.
+package enum Thread {
+  /// Runs `body` on a new, detached thread.
+  package static func spawn(name: String, _ body: @escaping @Sendable () -> Void) {
+    final class Box {
+      let name: String
+      let body: @Sendable () -> Void
+      init(_ name: String, _ body: @escaping @Sendable () -> Void) {
+        self.name = name
+        self.body = body
+      }
+    }
+    var thread = pthread_t()
+    let status = pthread_create(
+      &thread, nil,
+      { context in
+        let box = Unmanaged<Box>.fromOpaque(context!).takeRetainedValue()
+        clinux_set_thread_name(box.name)
+        box.body()
+        return nil
+      }, Unmanaged.passRetained(Box(name, body)).toOpaque())
+    precondition(status == 0, "pthread_create: \(status)")
+    pthread_detach(thread)
+  }
+}
+
+/// What the process may use.
+package enum ProcessLimits {
+  /// Raises the limit of open descriptors as far as allowed; returns what it is now.
+  package static func raiseDescriptorLimit() -> Int { Int(clamping: clinux_raise_descriptor_limit()) }
+}

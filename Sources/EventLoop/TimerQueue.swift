@@ -1,0 +1,49 @@
+internal import HeapModule
+
+/// Names a timer of one loop, to cancel it.
+package struct LoopTimer: Hashable, Sendable {
+  let serial: UInt64
+}
+
+/// Deadlines and what to do at them; cancelled ones stay in the heap until they come to the top.
+struct TimerQueue {
+  private struct Entry: Comparable {
+    let deadline: ContinuousClock.Instant
+    let serial: UInt64
+    static func < (left: Entry, right: Entry) -> Bool {
+      (left.deadline, left.serial) < (right.deadline, right.serial)
+    }
+  }
+  private var heap = Heap<Entry>()
+  private var actions: [UInt64: () -> Void] = [:]
+  private var nextSerial: UInt64 = 0
+
+  mutating func insert(_ deadline: ContinuousClock.Instant, _ action: @escaping () -> Void) -> LoopTimer {
+    nextSerial += 1
+    actions[nextSerial] = action
+    heap.insert(Entry(deadline: deadline, serial: nextSerial))
+    return LoopTimer(serial: nextSerial)
+  }
+
+  mutating func remove(_ timer: LoopTimer) { actions[timer.serial] = nil }
+
+  /// For `epoll_wait`: rounded up, -1 for no timer.
+  mutating func milliseconds(from now: ContinuousClock.Instant) -> Int32 {
+    while let first = heap.min, actions[first.serial] == nil { heap.removeMin() }
+    guard let deadline = heap.min?.deadline else { return -1 }
+    guard deadline > now else { return 0 }
+    let (seconds, attoseconds) = now.duration(to: deadline).components
+    guard seconds < 3600 else { return 3_600_000 }
+    return Int32(seconds * 1000 + attoseconds / 1_000_000_000_000_000 + 1)
+  }
+
+  /// The actions that are due, in order. Timers that they set are not among them, whatever their deadline.
+  mutating func takeDue(_ now: ContinuousClock.Instant) -> [() -> Void] {
+    var due: [() -> Void] = []
+    while let first = heap.min, first.deadline <= now {
+      heap.removeMin()
+      if let action = actions.removeValue(forKey: first.serial) { due.append(action) }
+    }
+    return due
+  }
+}

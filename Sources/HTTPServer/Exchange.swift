@@ -1,0 +1,243 @@
+internal import CMicroHTTPD
+internal import EventLoop
+internal import HTTPTypes
+internal import Synchronization
+
+/// One request and its reply, from the first header to the last byte.
+///
+/// Lives on the loop of its daemon, which alone touches the connection; the handler runs elsewhere, and both meet in
+/// `shared`. The rule that keeps wake-ups from being lost: the connection is suspended and resumed on the loop only,
+/// and after each resumption everything is looked at again.
+final class Exchange: @unchecked Sendable {
+  // Unchecked: what is not behind `shared` belongs to the loop's thread.
+  private struct Shared {
+    var response: ServerResponse?
+    /// The handler asked for the body.
+    var wantsBody = false
+    var inbound: [UInt8] = []
+    var hasEnded = false
+    var hasFailed = false
+    var reader: CheckedContinuation<[UInt8]?, Never>?
+  }
+  private enum Phase {
+    /// Headers are here; the handler decides whether it wants the body.
+    case head
+    case body
+    /// The request is whole; the reply is awaited.
+    case answer
+    case replying
+    case over
+  }
+
+  static let inboundHighWater = 256 * 1024
+  /// A small body that nobody wants is read all the same, so that the connection can be used again.
+  static let discardableLength = 64 * 1024
+  static let maximumDiscarded = 1024 * 1024
+
+  private let daemon: ServerDaemon
+  private let connection: OpaquePointer
+  private let hasBody: Bool
+  private let length: Int?
+  private let shared = Mutex(Shared())
+  private var phase = Phase.head
+  private(set) var isSuspended = false
+  private var source: (any ResponseSource)?
+  private var clientLeft = false
+  private var isWatched = false
+  private var discarded = 0
+
+  init(daemon: ServerDaemon, connection: OpaquePointer, hasBody: Bool, length: Int?) {
+    self.daemon = daemon
+    self.connection = connection
+    self.hasBody = hasBody
+    self.length = length
+  }
+
+  // MARK: From the handler's side
+
+  /// Starts the handler. The connection is suspended first: resuming one that is not is undefined.
+  func start(_ request: ServerRequest, _ handler: @escaping HTTPHandler) {
+    suspend()
+    Task {
+      let response = await handler(request)
+      self.shared.withLock { $0.response = response }
+      self.daemon.resumeSoon(self)
+    }
+  }
+
+  func nextBodyChunk() async throws(RequestBodyError) -> [UInt8]? {
+    guard hasBody else { return nil }
+    let chunk = await withCheckedContinuation { (continuation: CheckedContinuation<[UInt8]?, Never>) in
+      let ready: [UInt8]?? = shared.withLock { shared in
+        shared.wantsBody = true
+        if !shared.inbound.isEmpty {
+          defer { shared.inbound = [] }
+          return .some(shared.inbound)
+        }
+        if shared.hasEnded || shared.hasFailed { return .some(nil) }
+        shared.reader = continuation
+        return nil
+      }
+      if let ready { continuation.resume(returning: ready) }
+      daemon.resumeSoon(self)
+    }
+    if chunk == nil, shared.withLock({ $0.hasFailed }) { throw .disconnected }
+    return chunk
+  }
+
+  func sourceHasMore() { daemon.resumeStreamSoon(self) }
+
+  // MARK: On the loop
+
+  /// libmicrohttpd's access handler, after the first call.
+  func advance(_ upload: UnsafePointer<CChar>?, _ size: UnsafeMutablePointer<Int>) -> MHD_Result {
+    if clientLeft { return .NO }
+    switch phase {
+    case .head: return decide()
+    case .body:
+      if size.pointee > 0 { return receive(upload, size) }
+      shared.withLock { shared in
+        shared.hasEnded = true
+        if shared.inbound.isEmpty { Self.deliver(nil, &shared) }
+      }
+      phase = .answer
+      return answer()
+    case .answer: return answer()
+    case .replying, .over: return .YES
+    }
+  }
+
+  private func decide() -> MHD_Result {
+    let (isAnswered, wantsBody) = shared.withLock { ($0.response != nil, $0.wantsBody) }
+    guard hasBody else { return answer() }
+    if wantsBody || (isAnswered && (length ?? .max) <= Self.discardableLength) {
+      phase = .body
+      return .YES
+    }
+    return answer()
+  }
+
+  private func receive(_ upload: UnsafePointer<CChar>?, _ size: UnsafeMutablePointer<Int>) -> MHD_Result {
+    let bytes = UnsafeRawBufferPointer(start: upload, count: size.pointee)
+    enum Outcome { case taken, full, unwanted }
+    let outcome: Outcome = shared.withLock { shared in
+      if shared.response != nil { return .unwanted }
+      guard shared.inbound.count < Self.inboundHighWater else { return .full }
+      if shared.reader != nil {
+        Self.deliver(Array(bytes), &shared)
+      } else {
+        shared.inbound.append(contentsOf: bytes)
+      }
+      return .taken
+    }
+    switch outcome {
+    case .taken: size.pointee = 0
+    case .full: suspend()
+    case .unwanted:
+      discarded += size.pointee
+      size.pointee = 0
+      if discarded > Self.maximumDiscarded { return .NO }
+    }
+    return .YES
+  }
+
+  private static func deliver(_ chunk: [UInt8]?, _ shared: inout Shared) {
+    shared.reader?.resume(returning: chunk)
+    shared.reader = nil
+  }
+
+  private func answer() -> MHD_Result {
+    guard let response = shared.withLock({ $0.response }) else {
+      suspend()
+      return .YES
+    }
+    phase = .replying
+    return reply(with: response)
+  }
+
+  private func reply(with response: ServerResponse) -> MHD_Result {
+    let message: OpaquePointer?
+    switch response.body {
+    case .empty: message = MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT)
+    case .bytes(let bytes):
+      message = bytes.withUnsafeBytes { buffer in
+        MHD_create_response_from_buffer(
+          buffer.count, UnsafeMutableRawPointer(mutating: buffer.baseAddress), .RESPMEM_MUST_COPY)
+      }
+    case .source(let source, let length):
+      self.source = source
+      source.attach(ResponseWaker(exchange: self))
+      let context = Unmanaged.passUnretained(self).toOpaque()
+      let size = length.map(UInt64.init) ?? cmhd_size_unknown
+      message = MHD_create_response_from_callback(size, daemon.blockSize, onRead, context, nil)
+    }
+    guard let message else { return .NO }
+    defer { MHD_destroy_response(message) }
+    for field in response.head.headerFields {
+      MHD_add_response_header(message, field.name.canonicalName, field.value)
+    }
+    return MHD_queue_response(connection, UInt32(response.head.status.code), message)
+  }
+
+  /// libmicrohttpd's content reader.
+  fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    guard let source, !clientLeft else { return cmhd_end_with_error }
+    switch source.read(maximum: buffer.count) {
+    case .bytes(let bytes):
+      buffer.copyBytes(from: bytes)
+      return bytes.count
+    case .end: return cmhd_end_of_stream
+    case .failed: return cmhd_end_with_error
+    case .wait:
+      if daemon.isDraining { return cmhd_end_of_stream }
+      watchForDeparture()
+      suspend()
+      return 0
+    }
+  }
+
+  var isStreaming: Bool { source != nil }
+
+  private func suspend() {
+    isSuspended = true
+    MHD_suspend_connection(connection)
+  }
+
+  /// Lets libmicrohttpd call again. Called by the daemon, on the loop.
+  func resume() {
+    guard isSuspended, phase != .over else { return }
+    isSuspended = false
+    MHD_resume_connection(connection)
+  }
+
+  /// A suspended connection's end is invisible to libmicrohttpd: its descriptor is watched beside it.
+  private func watchForDeparture() {
+    guard !isWatched else { return }
+    isWatched = true
+    daemon.watch(cmhd_descriptor(connection), self)
+  }
+
+  func clientHungUp() {
+    clientLeft = true
+    resume()
+  }
+
+  /// The request is over, sent or not.
+  func finish() {
+    phase = .over
+    if isWatched { daemon.unwatch(cmhd_descriptor(connection)) }
+    shared.withLock { shared in
+      shared.hasFailed = !shared.hasEnded
+      Self.deliver(nil, &shared)
+    }
+    source?.close()
+    source = nil
+  }
+}
+
+@c private func onRead(
+  _ context: UnsafeMutableRawPointer?, _ position: UInt64, _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int
+) -> Int {
+  Unmanaged<Exchange>.fromOpaque(context!).takeUnretainedValue()
+    .read(into: UnsafeMutableRawBufferPointer(start: bytes, count: count))
+}

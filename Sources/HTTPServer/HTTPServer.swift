@@ -1,0 +1,91 @@
+internal import CMicroHTTPD
+package import EventLoop
+internal import Glibc
+internal import HTTPTypes
+
+/// An HTTP/1.1 server: libmicrohttpd on an event loop of ours, swift-http-types at the surface.
+package final class HTTPServer: Sendable {
+  package struct Failure: Error, CustomStringConvertible {
+    package let message: String
+    package var description: String { message }
+  }
+
+  /// What the server grants a client.
+  package struct Limits: Sendable {
+    package var connections = 10_000
+    /// Request line and fields together.
+    package var headerBytes = 32 * 1024
+    /// Seconds within which the head of a request must arrive.
+    package var headSeconds = 10
+    /// Seconds for which an idle connection is kept.
+    package var idleSeconds = 75
+    /// The reply to a request that is refused for its framing.
+    package var malformedReply: @Sendable (String) -> ServerResponse = { _ in ServerResponse(status: .badRequest) }
+    package init() {}
+  }
+
+  /// The numeric address it listens on.
+  package let host: String
+  /// The port it listens on: the real one where 0 was asked for.
+  package let port: Int
+  private let loop: EventLoop
+  private let daemon: ServerDaemon
+
+  /// Listens at once; connections are served from `start()` on.
+  package init(
+    loop: EventLoop, host: String, port: Int, limits: Limits = Limits(), handler: @escaping HTTPHandler
+  ) throws {
+    let listener = cmhd_listen(host, UInt16(clamping: port), 1024)
+    guard listener >= 0 else {
+      throw Failure(message: "cannot listen on \(host) port \(port): \(String(cString: strerror(errno)))")
+    }
+    self.loop = loop
+    self.host = host
+    self.port = Int(cmhd_bound_port(listener))
+    self.listener = listener
+    daemon = ServerDaemon(loop: loop, limits: limits, port: self.port, handler: handler)
+  }
+  private let listener: Int32
+
+  package func start() async throws {
+    try await OnLoop(loop).run { [daemon, listener] in try daemon.start(listener: listener) }
+  }
+
+  /// Takes no new connections and returns when all replies are sent, or after `grace`.
+  package func drain(grace: Duration) async {
+    let daemon = daemon
+    let loop = loop
+    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+      Task {
+        await OnLoop(loop).run {
+          let once = Once(continuation)
+          loop.schedule(at: .now + grace) { once.resume() }
+          daemon.drain { once.resume() }
+        }
+      }
+    }
+  }
+
+  /// Cuts what is left and frees the daemon.
+  package func stop() async {
+    await OnLoop(loop).run { [daemon] in daemon.stop() }
+  }
+}
+
+/// Runs a closure on a loop's thread.
+private actor OnLoop {
+  private nonisolated let loop: EventLoop
+  nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+  init(_ loop: EventLoop) { self.loop = loop }
+  func run(_ body: @Sendable () throws -> Void) rethrows { try body() }
+}
+
+/// A continuation that two parties may resume.
+private final class Once {
+  private var continuation: CheckedContinuation<Void, Never>?
+  init(_ continuation: CheckedContinuation<Void, Never>) { self.continuation = continuation }
+  func resume() {
+    continuation?.resume()
+    continuation = nil
+  }
+}

@@ -1,0 +1,49 @@
+/// Why a request's body could not be read.
+package enum RequestBodyError: Error, Sendable {
+  /// Longer than the reader allows.
+  case tooLarge(limit: Int)
+  /// The client left before the end.
+  case disconnected
+}
+
+/// The bytes of a request, read once. Bytes that are not read stay with the client: a slow reader slows it down.
+package struct RequestBody: Sendable {
+  private enum Storage: Sendable {
+    case bytes([UInt8])
+    case exchange(Exchange)
+  }
+  private let storage: Storage
+  /// The announced length; nil where it is not known (chunked).
+  package let length: Int?
+
+  init(_ exchange: Exchange, length: Int?) {
+    storage = .exchange(exchange)
+    self.length = length
+  }
+
+  /// A body at hand, for requests that come from no connection.
+  package init(_ bytes: [UInt8]) {
+    storage = .bytes(bytes)
+    length = bytes.count
+  }
+
+  /// The next bytes; nil at the end. A body at hand comes in one piece through `collect`.
+  package func next() async throws(RequestBodyError) -> [UInt8]? {
+    switch storage {
+    case .bytes: return nil
+    case .exchange(let exchange): return try await exchange.nextBodyChunk()
+    }
+  }
+
+  /// The whole body, where it has at most `limit` bytes.
+  package func collect(upTo limit: Int) async throws(RequestBodyError) -> [UInt8] {
+    if let length, length > limit { throw .tooLarge(limit: limit) }
+    if case .bytes(let bytes) = storage { return bytes }
+    var bytes: [UInt8] = []
+    while let chunk = try await next() {
+      guard bytes.count + chunk.count <= limit else { throw .tooLarge(limit: limit) }
+      if bytes.isEmpty { bytes = chunk } else { bytes += chunk }
+    }
+    return bytes
+  }
+}

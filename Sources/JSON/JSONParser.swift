@@ -1,0 +1,203 @@
+/// Why a text is not JSON, and where.
+package struct JSONSyntaxError: Error, Sendable, Equatable {
+  package let reason: String
+  /// Bytes before the fault.
+  package let offset: Int
+}
+
+/// A strict parser of RFC 8259: valid UTF-8 only, no duplicate names, a bounded depth.
+package struct JSONParser {
+  package static let maximumDepth = 64
+  private let bytes: [UInt8]
+  private let end: Int
+  private var index: Int
+
+  package static func parse(_ bytes: [UInt8]) throws(JSONSyntaxError) -> JSONValue {
+    try parse(bytes, in: 0..<bytes.count)
+  }
+
+  /// Parses the one value that `range` of `bytes` holds.
+  package static func parse(_ bytes: [UInt8], in range: Range<Int>) throws(JSONSyntaxError) -> JSONValue {
+    var parser = JSONParser(bytes: bytes, end: range.upperBound, index: range.lowerBound)
+    let value = try parser.value(depth: 0)
+    parser.skipWhitespace()
+    guard parser.index == parser.end else { throw parser.fault("unexpected text after the value") }
+    return value
+  }
+
+  private mutating func value(depth: Int) throws(JSONSyntaxError) -> JSONValue {
+    guard depth < Self.maximumDepth else { throw fault("nested too deeply") }
+    skipWhitespace()
+    guard index < end else { throw fault("unexpected end") }
+    switch bytes[index] {
+    case UInt8(ascii: "{"): return try object(depth: depth)
+    case UInt8(ascii: "["): return try array(depth: depth)
+    case UInt8(ascii: "\""): return .string(try string())
+    case UInt8(ascii: "t"): return try literal("true", .bool(true))
+    case UInt8(ascii: "f"): return try literal("false", .bool(false))
+    case UInt8(ascii: "n"): return try literal("null", .null)
+    case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return try number()
+    default: throw fault("unexpected character")
+    }
+  }
+
+  private mutating func object(depth: Int) throws(JSONSyntaxError) -> JSONValue {
+    index += 1
+    var members: [JSONValue.Member] = []
+    skipWhitespace()
+    if take(UInt8(ascii: "}")) { return .object(members) }
+    while true {
+      skipWhitespace()
+      guard index < end, bytes[index] == UInt8(ascii: "\"") else { throw fault("expected a member name") }
+      let name = try string()
+      guard !members.contains(where: { $0.name == name }) else { throw fault("duplicate member '\(name)'") }
+      skipWhitespace()
+      guard take(UInt8(ascii: ":")) else { throw fault("expected ':'") }
+      members.append(JSONValue.Member(name: name, value: try value(depth: depth + 1)))
+      skipWhitespace()
+      if take(UInt8(ascii: "}")) { return .object(members) }
+      guard take(UInt8(ascii: ",")) else { throw fault("expected ',' or '}'") }
+    }
+  }
+
+  private mutating func array(depth: Int) throws(JSONSyntaxError) -> JSONValue {
+    index += 1
+    var values: [JSONValue] = []
+    skipWhitespace()
+    if take(UInt8(ascii: "]")) { return .array(values) }
+    while true {
+      values.append(try value(depth: depth + 1))
+      skipWhitespace()
+      if take(UInt8(ascii: "]")) { return .array(values) }
+      guard take(UInt8(ascii: ",")) else { throw fault("expected ',' or ']'") }
+    }
+  }
+
+  private mutating func literal(_ text: StaticString, _ value: JSONValue) throws(JSONSyntaxError) -> JSONValue {
+    let count = text.utf8CodeUnitCount
+    let matches =
+      index + count <= end
+      && text.withUTF8Buffer { expected in (0..<count).allSatisfy { bytes[index + $0] == expected[$0] } }
+    guard matches else { throw fault("unexpected character") }
+    index += count
+    return value
+  }
+
+  private mutating func number() throws(JSONSyntaxError) -> JSONValue {
+    let start = index
+    var isInteger = true
+    _ = take(UInt8(ascii: "-"))
+    let leadingZero = index < end && bytes[index] == UInt8(ascii: "0")
+    let digits = skipDigits()
+    guard digits > 0, !(leadingZero && digits > 1) else { throw fault("malformed number") }
+    if take(UInt8(ascii: ".")) {
+      isInteger = false
+      guard skipDigits() > 0 else { throw fault("malformed number") }
+    }
+    if index < end, bytes[index] | 0x20 == UInt8(ascii: "e") {
+      isInteger = false
+      index += 1
+      if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
+      guard skipDigits() > 0 else { throw fault("malformed number") }
+    }
+    let text = String(decoding: bytes[start..<index], as: UTF8.self)
+    if isInteger, let value = Int64(text) { return .integer(value) }
+    guard let value = Double(text), value.isFinite else { throw fault("number out of range") }
+    return .number(value)
+  }
+
+  private mutating func skipDigits() -> Int {
+    let start = index
+    while index < end, bytes[index] &- UInt8(ascii: "0") < 10 { index += 1 }
+    return index - start
+  }
+
+  private mutating func string() throws(JSONSyntaxError) -> String {
+    index += 1
+    let start = index
+    while index < end {
+      switch bytes[index] {
+      case UInt8(ascii: "\""):
+        guard let text = String(validating: bytes[start..<index], as: UTF8.self) else {
+          throw fault("text is not UTF-8")
+        }
+        index += 1
+        return text
+      case UInt8(ascii: "\\"): return try escapedString(from: start)
+      case 0..<0x20: throw fault("control character in a string")
+      default: index += 1
+      }
+    }
+    throw fault("unterminated string")
+  }
+
+  private mutating func escapedString(from start: Int) throws(JSONSyntaxError) -> String {
+    var decoded = Array(bytes[start..<index])
+    while index < end {
+      let byte = bytes[index]
+      index += 1
+      switch byte {
+      case UInt8(ascii: "\""):
+        guard let text = String(validating: decoded, as: UTF8.self) else { throw fault("text is not UTF-8") }
+        return text
+      case UInt8(ascii: "\\"): decoded.append(contentsOf: try escape())
+      case 0..<0x20: throw fault("control character in a string")
+      default: decoded.append(byte)
+      }
+    }
+    throw fault("unterminated string")
+  }
+
+  private mutating func escape() throws(JSONSyntaxError) -> [UInt8] {
+    guard index < end else { throw fault("unterminated string") }
+    let byte = bytes[index]
+    index += 1
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return [byte]
+    case UInt8(ascii: "b"): return [0x08]
+    case UInt8(ascii: "f"): return [0x0C]
+    case UInt8(ascii: "n"): return [0x0A]
+    case UInt8(ascii: "r"): return [0x0D]
+    case UInt8(ascii: "t"): return [0x09]
+    case UInt8(ascii: "u"):
+      var unit = try codeUnit()
+      if unit & 0xFC00 == 0xD800 {
+        guard take(UInt8(ascii: "\\")), take(UInt8(ascii: "u")) else { throw fault("lone surrogate") }
+        let low = try codeUnit()
+        guard low & 0xFC00 == 0xDC00 else { throw fault("lone surrogate") }
+        unit = 0x10000 + (unit & 0x3FF) << 10 + (low & 0x3FF)
+      }
+      guard let scalar = Unicode.Scalar(unit) else { throw fault("lone surrogate") }
+      return Array(String(scalar).utf8)
+    default: throw fault("unknown escape")
+    }
+  }
+
+  private mutating func codeUnit() throws(JSONSyntaxError) -> UInt32 {
+    guard index + 4 <= end else { throw fault("unterminated escape") }
+    var unit: UInt32 = 0
+    for byte in bytes[index..<index + 4] {
+      guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue else { throw fault("malformed escape") }
+      unit = unit << 4 | UInt32(digit)
+    }
+    index += 4
+    return unit
+  }
+
+  private mutating func skipWhitespace() {
+    while index < end {
+      switch bytes[index] {
+      case 0x20, 0x0A, 0x0D, 0x09: index += 1
+      default: return
+      }
+    }
+  }
+
+  private mutating func take(_ byte: UInt8) -> Bool {
+    guard index < end, bytes[index] == byte else { return false }
+    index += 1
+    return true
+  }
+
+  private func fault(_ reason: String) -> JSONSyntaxError { JSONSyntaxError(reason: reason, offset: index) }
+}

@@ -1,0 +1,203 @@
+/// Builds one JSON text (RFC 8259) byte by byte.
+///
+/// Foundation's encoder costs as much as a whole small transfer; replies and events are written with this one.
+/// The caller keeps the grammar: `object` and `array` place the commas, `field` and `element` the values.
+package struct JSONWriter: Sendable {
+  /// The text so far, UTF-8.
+  package private(set) var bytes: [UInt8] = []
+  private var needsComma = false
+
+  package init(capacity: Int = 512) { bytes.reserveCapacity(capacity) }
+
+  /// Appends bytes that are already JSON, as the next value.
+  package mutating func raw(_ json: some Collection<UInt8>) {
+    bytes.append(contentsOf: json)
+    needsComma = true
+  }
+
+  package mutating func null() { literal("null") }
+  package mutating func value(_ value: Bool) { literal(value ? "true" : "false") }
+
+  package mutating func value(_ value: some BinaryInteger) {
+    appendDecimal(Int64(value))
+    needsComma = true
+  }
+
+  /// Numbers without a fraction are written as integers; JSON has no infinities, they become null.
+  package mutating func value(_ value: Double) {
+    guard value.isFinite else { return null() }
+    if value == value.rounded(.towardZero), abs(value) < 9_007_199_254_740_992 {
+      return self.value(Int64(value))
+    }
+    bytes.append(contentsOf: value.description.utf8)
+    needsComma = true
+  }
+
+  package mutating func value(_ text: String) {
+    quote(text)
+    needsComma = true
+  }
+
+  // MARK: Containers
+
+  package mutating func object(_ body: (inout JSONWriter) -> Void) {
+    bytes.append(UInt8(ascii: "{"))
+    needsComma = false
+    body(&self)
+    bytes.append(UInt8(ascii: "}"))
+    needsComma = true
+  }
+
+  package mutating func array(_ body: (inout JSONWriter) -> Void) {
+    bytes.append(UInt8(ascii: "["))
+    needsComma = false
+    body(&self)
+    bytes.append(UInt8(ascii: "]"))
+    needsComma = true
+  }
+
+  /// Starts the next element of an array.
+  package mutating func element() {
+    if needsComma { bytes.append(UInt8(ascii: ",")) }
+    needsComma = false
+  }
+
+  /// Starts a member whose name needs no escaping.
+  package mutating func key(_ name: StaticString) {
+    if needsComma { bytes.append(UInt8(ascii: ",")) }
+    bytes.append(UInt8(ascii: "\""))
+    name.withUTF8Buffer { bytes.append(contentsOf: $0) }
+    bytes.append(UInt8(ascii: "\""))
+    bytes.append(UInt8(ascii: ":"))
+    needsComma = false
+  }
+
+  /// Starts a member whose name comes from outside.
+  package mutating func key(_ name: String) {
+    if needsComma { bytes.append(UInt8(ascii: ",")) }
+    quote(name)
+    bytes.append(UInt8(ascii: ":"))
+    needsComma = false
+  }
+
+  // MARK: Members
+
+  package mutating func field(_ name: StaticString, _ value: String) {
+    key(name)
+    self.value(value)
+  }
+  package mutating func field(_ name: StaticString, _ value: String?) {
+    key(name)
+    if let value { self.value(value) } else { null() }
+  }
+  package mutating func field(_ name: StaticString, _ value: some BinaryInteger) {
+    key(name)
+    self.value(value)
+  }
+  package mutating func field(_ name: StaticString, _ value: Double) {
+    key(name)
+    self.value(value)
+  }
+  package mutating func field(_ name: StaticString, _ value: Bool) {
+    key(name)
+    self.value(value)
+  }
+  package mutating func nullField(_ name: StaticString) {
+    key(name)
+    null()
+  }
+  package mutating func field(_ name: StaticString, _ value: (some JSONEncodable)?) {
+    key(name)
+    if let value { value.encode(into: &self) } else { null() }
+  }
+  package mutating func objectField(_ name: StaticString, _ body: (inout JSONWriter) -> Void) {
+    key(name)
+    object(body)
+  }
+  package mutating func arrayField<Element>(
+    _ name: StaticString, _ elements: some Sequence<Element>, _ each: (inout JSONWriter, Element) -> Void
+  ) {
+    key(name)
+    array { writer in
+      for element in elements {
+        writer.element()
+        each(&writer, element)
+      }
+    }
+  }
+
+  // MARK: Bytes
+
+  private mutating func literal(_ text: StaticString) {
+    text.withUTF8Buffer { bytes.append(contentsOf: $0) }
+    needsComma = true
+  }
+
+  private mutating func appendDecimal(_ value: Int64) {
+    if value < 0 { bytes.append(UInt8(ascii: "-")) }
+    var rest = value.magnitude
+    var digits: (UInt64, UInt64, UInt64) = (0, 0, 0)  // twenty digits at the most, kept off the heap
+    withUnsafeMutableBytes(of: &digits) { buffer in
+      var index = 20
+      repeat {
+        index -= 1
+        buffer[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+        rest /= 10
+      } while rest > 0
+      bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: buffer[index..<20]))
+    }
+  }
+
+  private mutating func quote(_ text: String) {
+    bytes.append(UInt8(ascii: "\""))
+    var text = text
+    text.withUTF8 { utf8 in
+      var start = 0
+      for index in utf8.indices where JSONWriter.mustEscape(utf8[index]) {
+        bytes.append(contentsOf: utf8[start..<index])
+        escape(utf8[index])
+        start = index + 1
+      }
+      bytes.append(contentsOf: utf8[start...])
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  @inline(__always)
+  private static func mustEscape(_ byte: UInt8) -> Bool {
+    byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+  }
+
+  private mutating func escape(_ byte: UInt8) {
+    bytes.append(UInt8(ascii: "\\"))
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(byte)
+    case 0x0A: bytes.append(UInt8(ascii: "n"))
+    case 0x0D: bytes.append(UInt8(ascii: "r"))
+    case 0x09: bytes.append(UInt8(ascii: "t"))
+    default:
+      bytes.append(contentsOf: "u00".utf8)
+      bytes.append(hexDigit(byte >> 4))
+      bytes.append(hexDigit(byte & 15))
+    }
+  }
+}
+
+/// A value that has one JSON form.
+package protocol JSONEncodable {
+  func encode(into writer: inout JSONWriter)
+}
+
+extension JSONEncodable {
+  /// The value's JSON text, UTF-8.
+  package var json: [UInt8] {
+    var writer = JSONWriter()
+    encode(into: &writer)
+    return writer.bytes
+  }
+}
+
+/// The lower-case hexadecimal digit of `value` (0 to 15).
+package func hexDigit(_ value: UInt8) -> UInt8 {
+  value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+}

@@ -1,0 +1,122 @@
+internal import HTTPServer
+internal import HTTPTypes
+internal import TransferModel
+internal import TransferService
+
+extension TransferAPI {
+  var bodyRoutes: [Route] {
+    [
+      Route("GET", "/v1/tasks/{task}/body", readBody),
+      Route("DELETE", "/v1/tasks/{task}/body") { context in
+        try context.allowQuery()
+        try await service.deleteBody(of: context.taskID())
+        return Reply.noContent()
+      },
+    ]
+  }
+
+  private func readBody(_ context: RequestContext) async throws -> ServerResponse {
+    try context.allowQuery()
+    switch try await service.body(of: context.taskID()) {
+    case .small(let bytes, let task):
+      return try stored(task, context) { .bytes(Array(bytes[Int($0.lowerBound)..<Int($0.upperBound)])) }
+    case .file(let task, let stream):
+      return try stored(task, context) { range in
+        .source(BodyStreamSource(stream(range)), length: range.upperBound - range.lowerBound)
+      }
+    case .live(let response, let stream):
+      var fields = Self.fields(of: response)
+      fields[.acceptRanges] = "none"
+      return ServerResponse(status: .ok, fields: fields, body: .source(BodyStreamSource(stream), length: nil))
+    }
+  }
+
+  /// A finished body: validators, digest, and one range of it where that is asked for (RFC 9110 §14).
+  private func stored(
+    _ task: TransferTask, _ context: RequestContext, _ body: (Range<Int64>) -> ServerResponse.Body
+  ) throws -> ServerResponse {
+    guard let info = task.body else { throw Problem(.bodyNotFound) }
+    var fields = Self.fields(of: task.response)
+    let tag = "\"\(info.sha256)\""
+    fields[.eTag] = tag
+    fields[.acceptRanges] = "bytes"
+    fields[.reprDigest] = "sha-256=:\(Base64.encode(Self.bytes(ofHexadecimal: info.sha256))):"
+    if EntityTag.matches(context.field(.ifNoneMatch), tag) {
+      return ServerResponse(status: .notModified, fields: fields)
+    }
+    let ifRange = context.field(.ifRange)
+    guard ifRange == nil || ifRange == tag, let asked = context.field(.range) else {
+      return ServerResponse(status: .ok, fields: fields, body: body(0..<info.size))
+    }
+    switch ByteRange.parse(asked, size: info.size) {
+    case .whole: return ServerResponse(status: .ok, fields: fields, body: body(0..<info.size))
+    case .part(let range):
+      fields[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(info.size)"
+      return ServerResponse(status: .partialContent, fields: fields, body: body(range))
+    case .unsatisfiable:
+      throw Problem(.rangeNotSatisfiable, "the body has \(info.size) bytes")
+        .with("Content-Range", "bytes */\(info.size)")
+    }
+  }
+
+  /// What the origin says of the content; and that a browser must not run it under this service's name.
+  private static func fields(of response: TransferResponse?) -> HTTPFields {
+    var fields = HTTPFields()
+    fields[.contentType] = response?.headers["Content-Type"] ?? "application/octet-stream"
+    fields[.cacheControl] = "no-store"
+    fields[HTTPField.Name("X-Content-Type-Options")!] = "nosniff"
+    fields[HTTPField.Name("Content-Security-Policy")!] = "sandbox"
+    if let name = response?.suggestedFilename {
+      fields[.contentDisposition] = "attachment; filename*=UTF-8''\(PercentEncoding.encode(name))"
+    }
+    return fields
+  }
+
+  private static func bytes(ofHexadecimal text: String) -> [UInt8] {
+    let digits = text.compactMap(\.hexDigitValue)
+    return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+  }
+}
+
+/// What a Range field asks for (RFC 9110 §14.1.2).
+enum ByteRange: Equatable {
+  /// No range that is understood: the field is ignored.
+  case whole
+  case part(Range<Int64>)
+  case unsatisfiable
+
+  static func parse(_ field: String, size: Int64) -> ByteRange {
+    guard field.lowercased().hasPrefix("bytes=") else { return .whole }
+    let set = field.dropFirst(6).split(separator: ",", omittingEmptySubsequences: false)
+    guard set.count == 1 else { return .whole }
+    let ends = set[0].trimmingBlanks.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+    guard ends.count == 2, ends.allSatisfy({ $0.utf8.allSatisfy { $0 &- 48 < 10 } }) else { return .whole }
+    switch (Int64(ends[0]), Int64(ends[1])) {
+    case (nil, let count?) where ends[0].isEmpty:
+      return count == 0 || size == 0 ? .unsatisfiable : .part(max(0, size - count)..<size)
+    case (let first?, let last): 
+      guard ends[1].isEmpty || last != nil else { return .whole }
+      guard first < size else { return .unsatisfiable }
+      guard let last else { return .part(first..<size) }
+      return last < first ? .whole : .part(first..<min(size, last + 1))
+    default: return .whole
+    }
+  }
+}
+
+/// A stream of a body as a reply's body.
+final class BodyStreamSource: ResponseSource {
+  private let stream: BodyStream
+  init(_ stream: BodyStream) { self.stream = stream }
+
+  func attach(_ waker: ResponseWaker) { stream.start { waker.wake() } }
+  func read(maximum: Int) -> ResponseChunk {
+    switch stream.read(maximum: maximum) {
+    case .bytes(let bytes): .bytes(bytes)
+    case .wait: .wait
+    case .end: .end
+    case .failed: .failed
+    }
+  }
+  func close() {}
+}

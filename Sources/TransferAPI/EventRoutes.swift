@@ -1,0 +1,59 @@
+internal import HTTPServer
+internal import HTTPTypes
+internal import JSON
+internal import TransferModel
+internal import TransferService
+
+extension TransferAPI {
+  var eventRoutes: [Route] {
+    [
+      Route("GET", "/v1/events") { try await stream(.all, $0) },
+      Route("GET", "/v1/sessions/{session}/events") { try await stream(.session($0.sessionID()), $0) },
+      Route("GET", "/v1/tasks/{task}/events") { try await stream(.task($0.taskID()), $0) },
+    ]
+  }
+
+  private func stream(_ scope: EventScope, _ context: RequestContext) async throws -> ServerResponse {
+    try context.allowQuery("after", "types", "progress")
+    let subscription = try await service.subscribe(
+      scope, after: try Self.cursor(context), types: try Self.types(context),
+      wantsProgress: try context.flag("progress") ?? true)
+    var fields = HTTPFields()
+    fields[.contentType] = "text/event-stream"
+    fields[.cacheControl] = "no-store"
+    fields[HTTPField.Name("X-Accel-Buffering")!] = "no"
+    return ServerResponse(
+      status: .ok, fields: fields, body: .source(EventStreamSource(subscription), length: nil))
+  }
+
+  /// Last-Event-ID is stronger than `after`: a client that reconnects knows better than its first URL.
+  private static func cursor(_ context: RequestContext) throws(Problem) -> Int64? {
+    guard let text = context.field(.lastEventID) ?? context.value("after") else { return nil }
+    guard let sequence = Int64(text), sequence >= 0 else {
+      throw RequestContext.invalid("after", "must be the id of an event")
+    }
+    return sequence
+  }
+
+  private static func types(_ context: RequestContext) throws(Problem) -> Set<EventType>? {
+    guard let text = context.value("types") else { return nil }
+    var types: Set<EventType> = []
+    for name in text.split(separator: ",") {
+      guard let type = EventType(rawValue: String(name)) else {
+        throw RequestContext.invalid("types", "unknown event type '\(name)'")
+      }
+      types.insert(type)
+    }
+    return types
+  }
+}
+
+/// A subscription as a reply's body.
+final class EventStreamSource: ResponseSource {
+  private let subscription: EventSubscription
+  init(_ subscription: EventSubscription) { self.subscription = subscription }
+
+  func attach(_ waker: ResponseWaker) { subscription.start { waker.wake() } }
+  func read(maximum: Int) -> ResponseChunk { subscription.read(maximum: maximum).map { .bytes($0) } ?? .wait }
+  func close() { subscription.close() }
+}

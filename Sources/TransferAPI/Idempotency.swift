@@ -1,0 +1,54 @@
+internal import Crypto
+internal import HTTPServer
+internal import HTTPTypes
+internal import TransferModel
+internal import TransferService
+
+/// Requests under an Idempotency-Key (IETF draft, httpapi): the first runs, repeats get its reply.
+struct IdempotentRequest: Sendable {
+  let key: String
+  let fingerprint: [UInt8]
+  private let service: TransferService
+
+  /// Nil where the client sent no key.
+  init?(_ context: RequestContext, body: [UInt8], service: TransferService) throws(Problem) {
+    guard let field = context.field(.idempotencyKey) else { return nil }
+    // A quoted string by the draft; bare keys are common and taken as well.
+    let isQuoted = field.count >= 2 && field.hasPrefix("\"") && field.hasSuffix("\"")
+    key = isQuoted ? String(field.dropFirst().dropLast()) : field
+    guard (1...255).contains(key.utf8.count) else {
+      throw Problem(.invalidRequest, "Idempotency-Key must have 1 to 255 bytes")
+    }
+    var digest = SHA256()
+    digest.update(data: Array("\(context.request.head.method.rawValue) \(context.request.path)\n".utf8))
+    digest.update(data: body)
+    fingerprint = Array(digest.finalize())
+    self.service = service
+  }
+
+  /// Runs `body`, or replays what it replied before.
+  func run(_ body: () async throws -> ServerResponse) async throws -> ServerResponse {
+    switch try await service.idempotency.admit(key, fingerprint: fingerprint) {
+    case .replay(let reply): return Self.response(reply)
+    case .fresh:
+      defer { service.idempotency.release(key) }
+      return try await body()
+    }
+  }
+
+  /// The reply to keep, written with the state that it tells of.
+  func reply(status: Int, type: String, location: String?, body: [UInt8]) -> IdempotentReply {
+    IdempotentReply(
+      key: key, fingerprint: fingerprint, status: status, contentType: type, location: location, body: body,
+      createdAt: service.identifiers.now())
+  }
+
+  private static func response(_ reply: IdempotentReply) -> ServerResponse {
+    var fields = HTTPFields()
+    if let location = reply.location {
+      fields[.location] = location
+      fields[.eTag] = EntityTag.of(reply.body)
+    }
+    return Reply.json(reply.body, status: reply.status, fields: fields, type: reply.contentType)
+  }
+}

@@ -1,0 +1,43 @@
+internal import HTTPServer
+internal import HTTPTypes
+internal import JSON
+internal import TransferService
+
+extension TransferAPI {
+  var operationRoutes: [Route] {
+    [
+      Route("GET", "/livez", isPublic: true) { _ in Reply.text("ok\n") },
+      Route("GET", "/readyz", isPublic: true) { _ in
+        guard service.isReady else { throw Problem(.storeUnavailable, "not ready").with("Retry-After", "1") }
+        return Reply.text("ok\n")
+      },
+      Route("GET", "/version", isPublic: true) { _ in
+        var writer = JSONWriter()
+        writer.object { writer in
+          writer.field("name", "ferry")
+          writer.field("version", version.number)
+        }
+        return Reply.json(writer.bytes)
+      },
+      Route("GET", "/openapi.yaml", isPublic: true) { _ in
+        Reply.json(PackageResources.openapi_yaml, type: "application/yaml")
+      },
+      Route("GET", "/problems/{problem}", isPublic: true) { context in
+        guard let kind = ProblemKind.all.first(where: { $0.slug == context.parameters["problem"] }) else {
+          throw Problem(.notFound, "no problem has this name")
+        }
+        return Reply.text(Self.page(of: kind), type: "text/html; charset=utf-8")
+      },
+    ]
+  }
+
+  private static func page(of kind: ProblemKind) -> String {
+    """
+    <!doctype html>
+    <html lang="en"><head><meta charset="utf-8"><title>\(kind.title)</title></head>
+    <body><h1>\(kind.title)</h1><p>Status \(kind.status), type <code>/problems/\(kind.slug)</code></p>
+    <p>\(kind.explanation)</p></body></html>
+
+    """
+  }
+}

@@ -1,0 +1,43 @@
+internal import HTTPServer
+internal import HTTPTypes
+internal import JSON
+internal import TransferModel
+
+/// Pages of a list (keyset on the id): opaque cursors, and a Link to the next page (RFC 8288).
+enum Pages {
+  static func limit(_ context: RequestContext) throws(Problem) -> Int {
+    try context.integer("limit", in: 1...APILimits.pageItems) ?? 50
+  }
+
+  static func cursor<Kind>(_ context: RequestContext) throws(Problem) -> ID<Kind>? {
+    guard let text = context.value("cursor") else { return nil }
+    guard let bytes = Base64.decode(text.map { $0 == "-" ? "+" : $0 == "_" ? "/" : String($0) }.joined()),
+      let id = ID<Kind>(bytes: bytes)
+    else { throw RequestContext.invalid("cursor", "is not a cursor that this list gave out") }
+    return id
+  }
+
+  /// The reply for `items`, of which one more than `limit` were asked for.
+  static func reply<Item: JSONEncodable, Kind>(
+    _ items: [Item], limit: Int, id: (Item) -> ID<Kind>, _ context: RequestContext
+  ) -> ServerResponse {
+    let page = items.prefix(limit)
+    let next = items.count > limit ? page.last.map { text(id($0)) } : nil
+    var writer = JSONWriter(capacity: 1024 * page.count + 64)
+    writer.object { writer in
+      writer.arrayField("items", page) { $1.encode(into: &$0) }
+      writer.field("nextCursor", next)
+    }
+    var fields = HTTPFields()
+    if let next {
+      let others = context.query.filter { $0.name != "cursor" }.map { "\($0.name)=\($0.value)" }
+      let query = (others + ["cursor=\(next)"]).joined(separator: "&")
+      fields[.link] = "<\(context.request.path)?\(query)>; rel=\"next\""
+    }
+    return Reply.resource(writer.bytes, for: context, fields: fields)
+  }
+
+  private static func text<Kind>(_ id: ID<Kind>) -> String {
+    Base64.encode(id.bytes).map { $0 == "+" ? "-" : $0 == "/" ? "_" : String($0) }.joined()
+  }
+}

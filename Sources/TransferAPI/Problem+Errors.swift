@@ -1,0 +1,45 @@
+internal import HTTPServer
+internal import JSON
+internal import TransferService
+internal import TransferStore
+
+extension Problem {
+  /// Every failure becomes a reply here and nowhere else.
+  init(_ error: any Error) {
+    switch error {
+    case let problem as Problem: self = problem
+    case let error as ServiceError: self = Self.problem(of: error)
+    case let error as RequestBodyError: self = Self.problem(of: error)
+    case let error as JSONSyntaxError:
+      self = Problem(.malformedJSON, "\(error.reason), at byte \(error.offset)")
+    default: self = Problem(.internalError)
+    }
+  }
+
+  private static func problem(of error: ServiceError) -> Problem {
+    switch error {
+    case .sessionNotFound: Problem(.notFound, "no session has this id")
+    case .taskNotFound: Problem(.notFound, "no task has this id")
+    case .sharedSession: Problem(.conflict, "the shared session is always there")
+    case .sessionInvalid: Problem(.conflict, "the session is invalidated and takes no more tasks")
+    case .sessionNotInvalid: Problem(.conflict, "the session is not invalid; invalidate it first")
+    case .tooManyTasks(let limit):
+      Problem(.quotaExceeded, "the session has \(limit) unfinished tasks, the most it may have")
+        .with("Retry-After", "5")
+    case .bodyNotReady: Problem(.bodyNotReady)
+    case .bodyNotFound: Problem(.bodyNotFound)
+    case .idempotencyMismatch: Problem(.idempotencyMismatch)
+    case .idempotencyInProgress: Problem(.idempotencyInProgress).with("Retry-After", "1")
+    case .draining: Problem(.draining).with("Retry-After", "5")
+    case .store(.full): Problem(.storeFull).with("Retry-After", "10")
+    case .store(.unavailable): Problem(.storeUnavailable).with("Retry-After", "5")
+    }
+  }
+
+  private static func problem(of error: RequestBodyError) -> Problem {
+    switch error {
+    case .tooLarge(let limit): Problem(.payloadTooLarge, "at most \(limit) bytes are taken")
+    case .disconnected: Problem(.malformedHTTP, "the body ended early")
+    }
+  }
+}

@@ -1,0 +1,119 @@
+package import JSON
+
+/// A kind of problem, with the page that explains it.
+package struct ProblemKind: Sendable, Equatable {
+  package let slug: String
+  package let status: Int
+  package let title: String
+  /// What a client can do about it.
+  package let explanation: String
+
+  private init(_ slug: String, _ status: Int, _ title: String, _ explanation: String) {
+    self.slug = slug
+    self.status = status
+    self.title = title
+    self.explanation = explanation
+  }
+
+  package static let invalidRequest = Self(
+    "invalid-request", 400, "The request is not valid",
+    "The members of errors name each field at fault by a JSON pointer and say what is wrong with it.")
+  package static let malformedJSON = Self(
+    "malformed-json", 400, "The body is not JSON",
+    "The body must be one JSON text (RFC 8259), UTF-8, without duplicate names.")
+  package static let malformedHTTP = Self(
+    "malformed-http", 400, "The message is not valid HTTP",
+    "The framing of the request is ambiguous or broken (RFC 9112).")
+  package static let unauthorized = Self(
+    "unauthorized", 401, "A valid token is needed", "Send Authorization: Bearer and a token of the service.")
+  package static let hostNotAllowed = Self(
+    "host-not-allowed", 403, "This Host is not served",
+    "Without a token the service answers to localhost, 127.0.0.1 and [::1] only.")
+  package static let originNotAllowed = Self(
+    "origin-not-allowed", 403, "This Origin is not allowed",
+    "Pages of other origins may not call the service.")
+  package static let notFound = Self(
+    "not-found", 404, "There is no such resource", "The path or the id in it is unknown, or was deleted.")
+  package static let bodyNotFound = Self(
+    "body-not-found", 404, "The task has no body",
+    "It ended without one, its body has expired, or it was dropped.")
+  package static let methodNotAllowed = Self(
+    "method-not-allowed", 405, "The resource does not have this method", "The Allow field names those it has.")
+  package static let notAcceptable = Self(
+    "not-acceptable", 406, "The reply cannot have the wanted type", "The resource is JSON: accept application/json.")
+  package static let conflict = Self(
+    "conflict", 409, "The resource's state does not allow it", "The detail says which state is in the way.")
+  package static let bodyNotReady = Self(
+    "body-not-ready", 409, "The body is not ready",
+    "The task has not ended. A data task's body can be read as soon as it runs.")
+  package static let idempotencyInProgress = Self(
+    "idempotency-in-progress", 409, "The first request under this key is still running", "Try again later.")
+  package static let payloadTooLarge = Self(
+    "payload-too-large", 413, "The body is too large", "The detail names the limit.")
+  package static let unsupportedMediaType = Self(
+    "unsupported-media-type", 415, "The body's type is not supported", "The detail names those that are.")
+  package static let rangeNotSatisfiable = Self(
+    "range-not-satisfiable", 416, "The range lies outside of the body", "Content-Range tells the body's size.")
+  package static let idempotencyMismatch = Self(
+    "idempotency-mismatch", 422, "The key was used for another request",
+    "An Idempotency-Key belongs to one request: method, path and body.")
+  package static let quotaExceeded = Self(
+    "quota-exceeded", 429, "A limit of the service is reached", "The detail names the limit; try again later.")
+  package static let internalError = Self(
+    "internal-error", 500, "The service failed", "The Request-Id finds the cause in the service's log.")
+  package static let draining = Self(
+    "draining", 503, "The service is about to stop", "Try again; another process will answer.")
+  package static let storeUnavailable = Self(
+    "store-unavailable", 503, "The store cannot be used at the moment", "Nothing was changed; try again.")
+  package static let storeFull = Self(
+    "insufficient-storage", 507, "The disk is full", "Nothing was changed; free some room and try again.")
+
+  package static let all: [ProblemKind] = [
+    invalidRequest, malformedJSON, malformedHTTP, unauthorized, hostNotAllowed, originNotAllowed, notFound,
+    bodyNotFound, methodNotAllowed, notAcceptable, conflict, bodyNotReady, idempotencyInProgress, payloadTooLarge,
+    unsupportedMediaType, rangeNotSatisfiable, idempotencyMismatch, quotaExceeded, internalError, draining,
+    storeUnavailable, storeFull,
+  ]
+}
+
+/// An error as a client gets it (RFC 9457).
+package struct Problem: Error, Sendable {
+  package var kind: ProblemKind
+  package var detail: String?
+  package var violations: [FieldViolation] = []
+  /// The line of an NDJSON batch, from 1.
+  package var line: Int?
+  /// Fields of the reply: Allow, Retry-After.
+  package var fields: [(name: String, value: String)] = []
+
+  package init(_ kind: ProblemKind, _ detail: String? = nil, violations: [FieldViolation] = []) {
+    self.kind = kind
+    self.detail = detail
+    self.violations = violations
+  }
+
+  func with(_ name: String, _ value: String) -> Problem {
+    var copy = self
+    copy.fields.append((name, value))
+    return copy
+  }
+}
+
+extension Problem: JSONEncodable {
+  package func encode(into writer: inout JSONWriter) {
+    writer.object { writer in
+      writer.field("type", "/problems/" + kind.slug)
+      writer.field("title", kind.title)
+      writer.field("status", kind.status)
+      if let detail { writer.field("detail", detail) }
+      if let line { writer.field("line", line) }
+      guard !violations.isEmpty else { return }
+      writer.arrayField("errors", violations) { writer, violation in
+        writer.object { writer in
+          writer.field("pointer", violation.pointer)
+          writer.field("detail", violation.detail)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,155 @@
+internal import HTTPServer
+internal import HTTPTypes
+internal import JSON
+internal import TransferModel
+
+/// A request on its way through the API: what it asks, and what the route found in its path.
+struct RequestContext: Sendable {
+  let request: ServerRequest
+  /// Values of the pattern's `{names}`.
+  let parameters: [String: String]
+  let query: [QueryItem]
+  let requestID: String
+
+  struct QueryItem: Sendable, Equatable {
+    let name: String
+    let value: String
+  }
+
+  init(request: ServerRequest, parameters: [String: String], requestID: String) {
+    self.request = request
+    self.parameters = parameters
+    self.requestID = requestID
+    query = Self.parse(request.query)
+  }
+
+  private static func parse(_ query: String) -> [QueryItem] {
+    query.split(separator: "&").map { item in
+      let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      func decode(_ text: Substring) -> String {
+        PercentEncoding.decode(String(text.map { $0 == "+" ? " " : $0 }))
+      }
+      return QueryItem(name: decode(parts[0]), value: parts.count > 1 ? decode(parts[1]) : "")
+    }
+  }
+
+  var isRead: Bool { request.head.method == .get || request.head.method == .head }
+
+  func field(_ name: HTTPField.Name) -> String? { request.head.headerFields[name] }
+
+  // MARK: Path
+
+  func sessionID() throws(Problem) -> SessionID {
+    guard let id = parameters["session"].flatMap({ SessionID($0) }) else {
+      throw Problem(.notFound, "no session has this id")
+    }
+    return id
+  }
+
+  func taskID() throws(Problem) -> TaskID {
+    guard let id = parameters["task"].flatMap({ TaskID($0) }) else { throw Problem(.notFound, "no task has this id") }
+    return id
+  }
+
+  // MARK: Query
+
+  /// Refuses parameters that the route does not know.
+  func allowQuery(_ names: String...) throws(Problem) {
+    let violations = query.filter { !names.contains($0.name) }
+      .map { FieldViolation(pointer: "?" + $0.name, detail: "unknown query parameter") }
+    guard violations.isEmpty else { throw Problem(.invalidRequest, violations: violations) }
+  }
+
+  func value(_ name: String) -> String? { query.first { $0.name == name }?.value }
+
+  func choice<Choice: RawRepresentable & CaseIterable>(_ name: String) throws(Problem) -> Choice?
+  where Choice.RawValue == String {
+    guard let text = value(name) else { return nil }
+    guard let choice = Choice(rawValue: text) else {
+      let known = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+      throw Self.invalid(name, "must be one of \(known)")
+    }
+    return choice
+  }
+
+  func integer(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
+    guard let text = value(name) else { return nil }
+    guard let number = Int(text), range.contains(number) else {
+      throw Self.invalid(name, "must be an integer between \(range.lowerBound) and \(range.upperBound)")
+    }
+    return number
+  }
+
+  func flag(_ name: String) throws(Problem) -> Bool? {
+    switch value(name) {
+    case nil: return nil
+    case "true", "1": return true
+    case "false", "0": return false
+    default: throw Self.invalid(name, "must be true or false")
+    }
+  }
+
+  static func invalid(_ name: String, _ detail: String) -> Problem {
+    Problem(.invalidRequest, violations: [FieldViolation(pointer: "?" + name, detail: detail)])
+  }
+
+  // MARK: Preferences (RFC 7240)
+
+  /// Seconds of `Prefer: wait=N`; nil where the client does not want to wait.
+  var preferredWait: Double? {
+    for preference in (field(.prefer) ?? "").split(whereSeparator: { $0 == "," || $0 == ";" }) {
+      let parts = preference.split(separator: "=", maxSplits: 1).map { $0.trimmingBlanks }
+      guard parts.count == 2, parts[0].lowercased() == "wait", let seconds = Double(parts[1]), seconds >= 0 else {
+        continue
+      }
+      return min(seconds, APILimits.maximumWait)
+    }
+    return nil
+  }
+
+  // MARK: Body
+
+  enum BodyType { case json, ndjson }
+
+  /// The type of the body that was sent.
+  func bodyType(_ allowed: BodyType...) throws(Problem) -> BodyType {
+    let type = field(.contentType)?.split(separator: ";").first.map { $0.trimmingBlanks.lowercased() }
+    if type == "application/json", allowed.contains(.json) { return .json }
+    if type == "application/x-ndjson" || type == "application/jsonl", allowed.contains(.ndjson) { return .ndjson }
+    let names = allowed.map { $0 == .json ? "application/json" : "application/x-ndjson" }
+    throw Problem(.unsupportedMediaType, "send " + names.joined(separator: " or "))
+  }
+
+  /// The bytes of a JSON body.
+  func jsonBytes() async throws -> [UInt8] {
+    _ = try bodyType(.json)
+    return try await request.body.collect(upTo: APILimits.jsonBytes)
+  }
+
+  /// A body that may be absent: an empty object then.
+  func optionalJSON() async throws -> JSONValue {
+    if field(.contentType) == nil {
+      let bytes = try await request.body.collect(upTo: APILimits.jsonBytes)
+      guard bytes.isEmpty else { throw Problem(.unsupportedMediaType, "send application/json") }
+      return .object([])
+    }
+    let bytes = try await jsonBytes()
+    return bytes.isEmpty ? .object([]) : try JSONParser.parse(bytes)
+  }
+}
+
+/// What the API takes at most.
+package enum APILimits {
+  /// Bytes of a JSON body.
+  package static let jsonBytes = 8 * 1024 * 1024
+  /// Bytes of an NDJSON batch, of one of its lines, and how many lines it may have.
+  package static let batchBytes = 64 * 1024 * 1024
+  package static let batchLineBytes = 1024 * 1024
+  package static let batchLines = 20_000
+  /// Seconds of `Prefer: wait`.
+  package static let maximumWait = 300.0
+  /// Items of a page.
+  package static let pageItems = 500
+  /// Bytes of a small body inline (`include=body`).
+  package static let inlineBodyBytes = 1024 * 1024
+}

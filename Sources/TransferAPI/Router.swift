@@ -1,0 +1,81 @@
+internal import HTTPServer
+internal import HTTPTypes
+
+/// One operation of the contract.
+package struct Route: Sendable {
+  package let method: String
+  /// A path with `{names}` for what varies.
+  package let pattern: String
+  /// Served without a token.
+  package let isPublic: Bool
+  let handle: @Sendable (RequestContext) async throws -> ServerResponse
+
+  init(
+    _ method: String, _ pattern: String, isPublic: Bool = false,
+    _ handle: @escaping @Sendable (RequestContext) async throws -> ServerResponse
+  ) {
+    self.method = method
+    self.pattern = pattern
+    self.isPublic = isPublic
+    self.handle = handle
+  }
+}
+
+/// Finds the route of a request: a tree of path segments, fixed ones before variable ones.
+struct Router: Sendable {
+  private final class Node: Sendable {
+    let fixed: [String: Node]
+    let variable: (name: String, node: Node)?
+    let routes: [String: Route]
+
+    init(_ routes: [(segments: ArraySlice<Substring>, route: Route)]) {
+      var here: [String: Route] = [:]
+      var below: [String: [(ArraySlice<Substring>, Route)]] = [:]
+      for (segments, route) in routes {
+        guard let first = segments.first else {
+          here[route.method] = route
+          continue
+        }
+        below[String(first), default: []].append((segments.dropFirst(), route))
+      }
+      self.routes = here
+      let name = below.keys.first { $0.hasPrefix("{") }
+      variable = name.map { (String($0.dropFirst().dropLast()), Node(below[$0] ?? [])) }
+      fixed = below.filter { $0.key != name }.mapValues { Node($0) }
+    }
+  }
+
+  enum Match {
+    case route(Route, parameters: [String: String])
+    case wrongMethod(allowed: [String])
+    case none
+  }
+
+  private let root: Node
+
+  init(_ routes: [Route]) {
+    root = Node(routes.map { ($0.pattern.split(separator: "/")[...], $0) })
+  }
+
+  func match(method: String, path: String) -> Match {
+    var node = root
+    var parameters: [String: String] = [:]
+    for segment in path.split(separator: "/") {
+      if let next = node.fixed[String(segment)] {
+        node = next
+      } else if let (name, next) = node.variable {
+        parameters[name] = String(segment)
+        node = next
+      } else {
+        return .none
+      }
+    }
+    guard !node.routes.isEmpty else { return .none }
+    if let route = node.routes[method] { return .route(route, parameters: parameters) }
+    if method == "HEAD", let route = node.routes["GET"] { return .route(route, parameters: parameters) }
+    var allowed = Set(node.routes.keys)
+    if allowed.contains("GET") { allowed.insert("HEAD") }
+    allowed.insert("OPTIONS")
+    return .wrongMethod(allowed: allowed.sorted())
+  }
+}

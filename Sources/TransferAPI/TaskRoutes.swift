@@ -1,0 +1,157 @@
+internal import HTTPServer
+internal import HTTPTypes
+internal import JSON
+internal import TransferModel
+internal import TransferService
+
+extension TransferAPI {
+  var taskRoutes: [Route] {
+    [
+      Route("POST", "/v1/sessions/{session}/tasks") { try await createTasks($0, in: $0.sessionID()) },
+      Route("POST", "/v1/tasks") { try await createTasks($0, in: .shared) },
+      Route("GET", "/v1/sessions/{session}/tasks", listTasks),
+      Route("GET", "/v1/tasks/{task}", readTask),
+      Route("POST", "/v1/tasks/{task}/resume") { try await verb($0, service.resume) },
+      Route("POST", "/v1/tasks/{task}/suspend") { try await verb($0, service.suspend) },
+      Route("POST", "/v1/tasks/{task}/cancel", cancelTask),
+      Route("GET", "/v1/tasks/{task}/metrics", readMetrics),
+    ]
+  }
+
+  // MARK: Creating
+
+  private func createTasks(_ context: RequestContext, in session: SessionID) async throws -> ServerResponse {
+    try context.allowQuery("include")
+    _ = try service.session(session)
+    switch try context.bodyType(.json, .ndjson) {
+    case .json: return try await createTask(context, in: session)
+    case .ndjson:
+      guard context.field(.idempotencyKey) != nil else {
+        return try await TaskBatch(service: service, session: session).create(from: context.request.body)
+      }
+      let bytes = try await context.request.body.collect(upTo: APILimits.batchBytes)
+      guard let idempotent = try IdempotentRequest(context, body: bytes, service: service) else {
+        throw Problem(.internalError)
+      }
+      return try await idempotent.run {
+        try await TaskBatch(service: service, session: session).create(from: bytes, idempotent)
+      }
+    }
+  }
+
+  private func createTask(_ context: RequestContext, in session: SessionID) async throws -> ServerResponse {
+    let bytes = try await context.request.body.collect(upTo: APILimits.jsonBytes)
+    let specification = try TaskPayload.specification(JSONParser.parse(bytes))
+    let idempotent = try IdempotentRequest(context, body: bytes, service: service)
+    let includesBody = try Self.includesBody(context)
+    let create: @Sendable () async throws -> ServerResponse = {
+      let created = try await service.createTasks([specification], in: session) { tasks in
+        idempotent?.reply(
+          status: 201, type: "application/json", location: "/v1/tasks/\(tasks[0].id)", body: tasks[0].json)
+      }
+      let task = created[0]
+      let location: HTTPFields = [.location: "/v1/tasks/\(task.id)"]
+      guard let seconds = context.preferredWait, seconds > 0 else {
+        return Reply.resource(task.json, for: context, status: 201, fields: location)
+      }
+      return try await reply(afterWaitingFor: task.id, seconds, includesBody, idempotent, location, context)
+    }
+    guard let idempotent else { return try await create() }
+    return try await idempotent.run(create)
+  }
+
+  /// `Prefer: wait`: the finished task, or the running one when the time is up (RFC 7240 §4.3).
+  private func reply(
+    afterWaitingFor id: TaskID, _ seconds: Double, _ includesBody: Bool, _ idempotent: IdempotentRequest?,
+    _ location: HTTPFields, _ context: RequestContext
+  ) async throws -> ServerResponse {
+    await service.waitForEnd(of: id, seconds: seconds)
+    let task = try await service.task(id)
+    let status = task.state == .completed ? 200 : 202
+    let body = try await includesBody ? jsonWithBody(task) : task.json
+    if let idempotent {
+      service.idempotency.replace(
+        idempotent.reply(
+          status: status, type: "application/json", location: "/v1/tasks/\(id)", body: body))
+    }
+    var fields = location
+    fields[.preferenceApplied] = "wait=\(Int(seconds))"
+    return Reply.json(body, status: status, fields: fields)
+  }
+
+  // MARK: Reading
+
+  private func listTasks(_ context: RequestContext) async throws -> ServerResponse {
+    try context.allowQuery("limit", "cursor", "kind", "state")
+    let limit = try Pages.limit(context)
+    if context.value("kind") == "upload" {
+      return Pages.reply([TransferTask](), limit: limit, id: \.id, context)
+    }
+    let query = TaskQuery(
+      session: try context.sessionID(), kind: try context.choice("kind"), state: try context.choice("state"),
+      after: try Pages.cursor(context), limit: limit + 1)
+    return Pages.reply(try await service.tasks(query), limit: limit, id: \.id, context)
+  }
+
+  private func readTask(_ context: RequestContext) async throws -> ServerResponse {
+    try context.allowQuery("include")
+    let task = try await service.task(context.taskID())
+    let includesBody = try Self.includesBody(context)
+    return Reply.resource(try await includesBody ? jsonWithBody(task) : task.json, for: context)
+  }
+
+  private func readMetrics(_ context: RequestContext) async throws -> ServerResponse {
+    try context.allowQuery()
+    guard let metrics = try await service.metrics(of: context.taskID()) else {
+      throw Problem(.notFound, "the task has no metrics before its end")
+    }
+    return Reply.resource(metrics, for: context)
+  }
+
+  private static func includesBody(_ context: RequestContext) throws(Problem) -> Bool {
+    guard let include = context.value("include") else { return false }
+    guard include == "body" else { throw RequestContext.invalid("include", "must be body") }
+    return true
+  }
+
+  /// The task with a small body inline: `text` where it is UTF-8, else `base64`.
+  private func jsonWithBody(_ task: TransferTask) async throws -> [UInt8] {
+    guard let info = task.body, info.size <= APILimits.inlineBodyBytes,
+      case .small(let bytes, _) = try await service.body(of: task.id)
+    else { return task.json }
+    var writer = JSONWriter(capacity: bytes.count + 1024)
+    task.encode(into: &writer, inlineBody: bytes)
+    return writer.bytes
+  }
+
+  // MARK: Verbs
+
+  private func verb(
+    _ context: RequestContext, _ call: (TaskID) async throws(ServiceError) -> TransferTask
+  ) async throws -> ServerResponse {
+    try context.allowQuery()
+    let id = try context.taskID()
+    let violations = Violations()
+    ObjectReader(try await context.optionalJSON(), at: "", violations).finish()
+    guard violations.all.isEmpty else { throw Problem(.invalidRequest, violations: violations.all) }
+    return Reply.resource(try await call(id).json, for: context)
+  }
+
+  private func cancelTask(_ context: RequestContext) async throws -> ServerResponse {
+    try context.allowQuery()
+    let id = try context.taskID()
+    let violations = Violations()
+    var reader = ObjectReader(try await context.optionalJSON(), at: "", violations)
+    let wantsResumeData = reader.bool("producingResumeData") ?? false
+    reader.finish()
+    guard violations.all.isEmpty else { throw Problem(.invalidRequest, violations: violations.all) }
+    let task = try await service.cancel(id)
+    var writer = JSONWriter(capacity: 1024)
+    writer.object { writer in
+      task.encodeMembers(into: &writer)
+      // Null where it cannot be resumed: no download can be in this version.
+      if wantsResumeData { writer.nullField("resumeData") }
+    }
+    return Reply.resource(writer.bytes, for: context)
+  }
+}

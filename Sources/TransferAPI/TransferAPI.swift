@@ -1,0 +1,84 @@
+package import HTTPServer
+internal import HTTPTypes
+package import Logging
+package import TransferService
+
+/// The HTTP contract over the use cases: routes, and what all replies have in common.
+package struct TransferAPI: Sendable {
+  package struct Version: Sendable {
+    package let number: String
+    package init(number: String) { self.number = number }
+  }
+
+  let service: TransferService
+  let version: Version
+  private let gatekeeper: Gatekeeper
+  private let logger: Logger
+
+  package init(
+    service: TransferService, gatekeeper: Gatekeeper, version: Version, logger: Logger
+  ) {
+    self.service = service
+    self.gatekeeper = gatekeeper
+    self.version = version
+    self.logger = logger
+  }
+
+  /// Every operation, as `openapi.yaml` has them.
+  package var routes: [Route] {
+    sessionRoutes + taskRoutes + bodyRoutes + eventRoutes + operationRoutes
+  }
+
+  /// What the server calls for each request.
+  package func handler() -> HTTPHandler {
+    let router = Router(routes)
+    return { request in await respond(to: request, router) }
+  }
+
+  /// The reply to a request that is refused for its framing.
+  package static func malformedReply(_ fault: String) -> ServerResponse {
+    Reply.problem(Problem(.malformedHTTP, fault))
+  }
+
+  private func respond(to request: ServerRequest, _ router: Router) async -> ServerResponse {
+    var generator = SystemRandomNumberGenerator()
+    let requestID = String(generator.next(), radix: 36)
+    var response: ServerResponse
+    do {
+      response = try await reply(to: request, router, requestID)
+    } catch {
+      let problem = Problem(error)
+      if problem.kind.status >= 500 {
+        logger.error(
+          "request failed",
+          metadata: ["request": "\(requestID)", "path": "\(request.path)", "error": "\(error)"])
+      }
+      response = Reply.problem(problem)
+    }
+    response.head.headerFields[.requestID] = requestID
+    return response
+  }
+
+  private func reply(
+    to request: ServerRequest, _ router: Router, _ requestID: String
+  ) async throws -> ServerResponse {
+    let match = router.match(method: request.head.method.rawValue, path: request.path)
+    if case .route(let route, _) = match {
+      try gatekeeper.check(request, isPublic: route.isPublic)
+    } else {
+      try gatekeeper.check(request, isPublic: false)
+    }
+    switch match {
+    case .route(let route, let parameters):
+      return try await route.handle(
+        RequestContext(request: request, parameters: parameters, requestID: requestID))
+    case .wrongMethod(let allowed) where request.head.method == .options:
+      return ServerResponse(
+        status: .noContent, fields: [.allow: allowed.joined(separator: ", "), .cacheControl: "no-store"])
+    case .wrongMethod(let allowed):
+      throw Problem(.methodNotAllowed, "\(request.head.method.rawValue) \(request.path)")
+        .with("Allow", allowed.joined(separator: ", "))
+    case .none: throw Problem(.notFound, "nothing is at \(request.path)")
+    }
+  }
+}

@@ -1,0 +1,281 @@
+internal import CLinux
+internal import Crypto
+package import EventLoop
+internal import Glibc
+internal import Synchronization
+
+/// A body on its way to the disk: written and digested off the loop, in two lanes that run side by side.
+///
+/// `append` never blocks; it tells how much waits, so that the transfer can be paused. Order within a lane is kept by
+/// having at most one job of it in the pool.
+package final class BodyFile: Sendable {
+  package struct Failure: Error, Sendable {
+    /// The system call that failed, and why.
+    package let message: String
+    package let errno: Int32
+  }
+  /// What became of the file.
+  package typealias Finished = Result<(size: Int64, sha256: String), Failure>
+
+  private struct State {
+    var toWrite: [[UInt8]] = []
+    var toDigest: [[UInt8]] = []
+    var isWriting = false
+    var isDigesting = false
+    var waitingToWrite = 0
+    var waitingToDigest = 0
+    var written: Int64 = 0
+    var digest = SHA256()
+    var failure: Failure?
+    var isDiscarded = false
+    var finish: (path: String, done: @Sendable (Finished) -> Void)?
+    var whenDrained: (@Sendable () -> Void)?
+    var descriptor: Int32 = -1
+    var observers: [@Sendable () -> Void] = []
+  }
+
+  /// Bytes that may wait before the transfer is paused, and to which they must fall before it goes on.
+  package static let highWater = 4 * 1024 * 1024
+  package static let lowWater = 1024 * 1024
+  private static let writebackStep: Int64 = 16 * 1024 * 1024
+
+  private let temporaryPath: String
+  private let pool: WorkerPool
+  private let state = Mutex(State())
+
+  package init(temporaryPath: String, pool: WorkerPool) {
+    self.temporaryPath = temporaryPath
+    self.pool = pool
+  }
+
+  deinit {
+    let descriptor = state.withLock { $0.descriptor }
+    if descriptor >= 0 { close(descriptor) }
+  }
+
+  /// Bytes that readers may have by now.
+  package var written: Int64 { state.withLock { $0.written } }
+
+  /// A descriptor of the reader's own on the file; -1 where it cannot be had.
+  package func duplicateDescriptor() -> Int32 {
+    state.withLock { $0.descriptor >= 0 ? fcntl($0.descriptor, F_DUPFD_CLOEXEC, 0) : -1 }
+  }
+
+  /// Calls `observer` after each write and at the end.
+  package func observe(_ observer: @escaping @Sendable () -> Void) {
+    state.withLock { $0.observers.append(observer) }
+  }
+
+  /// Takes bytes; returns how many now wait.
+  package func append(_ bytes: [UInt8]) -> Int {
+    let (mustWrite, mustDigest, waiting) = state.withLock { state in
+      state.toWrite.append(bytes)
+      state.toDigest.append(bytes)
+      state.waitingToWrite += bytes.count
+      state.waitingToDigest += bytes.count
+      defer {
+        state.isWriting = true
+        state.isDigesting = true
+      }
+      return (!state.isWriting, !state.isDigesting, max(state.waitingToWrite, state.waitingToDigest))
+    }
+    if mustWrite { pool.submit { self.write() } }
+    if mustDigest { pool.submit { self.digest() } }
+    return waiting
+  }
+
+  /// Calls `action` once, when few enough bytes wait; at once where that is so already.
+  package func whenDrained(_ action: @escaping @Sendable () -> Void) {
+    let isDrained = state.withLock { state in
+      guard max(state.waitingToWrite, state.waitingToDigest) > Self.lowWater, state.failure == nil else {
+        return true
+      }
+      state.whenDrained = action
+      return false
+    }
+    if isDrained { action() }
+  }
+
+  /// Makes the file durable under `path`; calls `done` from a thread of the pool.
+  package func finish(as path: String, _ done: @escaping @Sendable (Finished) -> Void) {
+    state.withLock { $0.finish = (path, done) }
+    pool.submit { self.settle() }
+  }
+
+  /// Forgets what was written.
+  package func discard() {
+    state.withLock { state in
+      state.isDiscarded = true
+      state.whenDrained = nil
+      state.toWrite = []
+      state.toDigest = []
+    }
+    pool.submit { self.settle() }
+  }
+
+  // MARK: On the pool's threads
+
+  private func write() {
+    while true {
+      let (batch, descriptor, offset, isUsable) = state.withLock { state in
+        let batch = state.toWrite
+        state.toWrite = []
+        if batch.isEmpty { state.isWriting = false }
+        return (batch, state.descriptor, state.written, state.failure == nil && !state.isDiscarded)
+      }
+      if batch.isEmpty { break }
+      let count = batch.reduce(0) { $0 + $1.count }
+      let result = isUsable ? store(batch, descriptor, offset) : .success(descriptor)
+      let (drained, observers) = state.withLock { state in
+        state.waitingToWrite -= count
+        switch result {
+        case .success(let descriptor):
+          state.descriptor = descriptor
+          if isUsable { state.written += Int64(count) }
+        case .failure(let failure): state.failure = failure
+        }
+        return (Self.takeDrained(&state), state.observers)
+      }
+      drained?()
+      for observer in observers { observer() }
+    }
+    settle()
+  }
+
+  private func store(_ batch: [[UInt8]], _ descriptor: Int32, _ offset: Int64) -> Result<Int32, Failure> {
+    var descriptor = descriptor
+    if descriptor < 0 {
+      descriptor = open(temporaryPath, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+      guard descriptor >= 0 else { return .failure(Self.failure("open")) }
+    }
+    var position = offset
+    for chunk in batch {
+      guard Self.writeAll(descriptor, chunk, at: position) else {
+        let failure = Self.failure("write")
+        close(descriptor)
+        state.withLock { $0.descriptor = -1 }
+        return .failure(failure)
+      }
+      position += Int64(chunk.count)
+    }
+    // Starts the disk early, so that the wait at the end is short.
+    let (from, to) = (offset / Self.writebackStep, position / Self.writebackStep)
+    if to > from {
+      clinux_start_writeback(descriptor, off_t(from * Self.writebackStep), off_t((to - from) * Self.writebackStep))
+    }
+    return .success(descriptor)
+  }
+
+  private static func writeAll(_ descriptor: Int32, _ bytes: [UInt8], at offset: Int64) -> Bool {
+    bytes.withUnsafeBytes { buffer in
+      var done = 0
+      while done < buffer.count {
+        let count = pwrite(descriptor, buffer.baseAddress! + done, buffer.count - done, off_t(offset) + done)
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { return false }
+        done += count
+      }
+      return true
+    }
+  }
+
+  private func digest() {
+    while true {
+      // The digest is out of the state while it works: nobody else looks at it until this lane is idle.
+      var (batch, digest) = state.withLock { state in
+        let batch = state.toDigest
+        state.toDigest = []
+        if batch.isEmpty { state.isDigesting = false }
+        return (batch, state.digest)
+      }
+      if batch.isEmpty { break }
+      for chunk in batch { digest.update(data: chunk) }
+      let count = batch.reduce(0) { $0 + $1.count }
+      batch = []
+      let finished = digest
+      let drained = state.withLock { state in
+        state.digest = finished
+        state.waitingToDigest -= count
+        return Self.takeDrained(&state)
+      }
+      drained?()
+    }
+    settle()
+  }
+
+  private static func takeDrained(_ state: inout State) -> (@Sendable () -> Void)? {
+    guard max(state.waitingToWrite, state.waitingToDigest) <= lowWater || state.failure != nil else { return nil }
+    defer { state.whenDrained = nil }
+    return state.whenDrained
+  }
+
+  /// Ends the file once both lanes are idle: durable and renamed, or gone.
+  private func settle() {
+    enum Ending { case none, discard, finish(String, @Sendable (Finished) -> Void, State) }
+    let ending: Ending = state.withLock { state in
+      guard !state.isWriting, !state.isDigesting else { return .none }
+      if state.isDiscarded { return .discard }
+      guard let finish = state.finish else { return .none }
+      state.finish = nil
+      return .finish(finish.path, finish.done, state)
+    }
+    switch ending {
+    case .none: return
+    case .discard: unlink(temporaryPath)
+    case .finish(let path, let done, let state): done(complete(path, state))
+    }
+    for observer in state.withLock({ $0.observers }) { observer() }
+  }
+
+  private func complete(_ path: String, _ state: State) -> Finished {
+    if let failure = state.failure {
+      unlink(temporaryPath)
+      return .failure(failure)
+    }
+    // An empty body has no descriptor yet.
+    var descriptor = state.descriptor
+    if descriptor < 0 {
+      descriptor = open(temporaryPath, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+      self.state.withLock { $0.descriptor = descriptor }
+    }
+    guard descriptor >= 0, fdatasync(descriptor) == 0, rename(temporaryPath, path) == 0 else {
+      let failure = Self.failure("finish")
+      unlink(temporaryPath)
+      return .failure(failure)
+    }
+    DirectorySync.sync(parentOf: path)
+    var digest = state.digest
+    return .success((state.written, Hexadecimal.text(digest.finalizeInPlace())))
+  }
+
+  private static func failure(_ operation: String) -> Failure {
+    Failure(message: "\(operation): \(String(cString: strerror(errno)))", errno: errno)
+  }
+}
+
+extension SHA256 {
+  fileprivate mutating func finalizeInPlace() -> SHA256Digest { finalize() }
+}
+
+/// Makes a rename durable: the directory has to reach the disk as well.
+enum DirectorySync {
+  static func sync(parentOf path: String) {
+    guard let slash = path.lastIndex(of: "/") else { return }
+    let descriptor = open(String(path[..<slash]), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    fsync(descriptor)
+    close(descriptor)
+  }
+}
+
+/// Bytes as lower-case hexadecimal.
+package enum Hexadecimal {
+  package static func text(_ bytes: some Sequence<UInt8>) -> String {
+    var text: [UInt8] = []
+    text.reserveCapacity(64)
+    for byte in bytes {
+      for digit in [byte >> 4, byte & 15] { text.append(digit < 10 ? 48 + digit : 87 + digit) }
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+}

@@ -1,0 +1,50 @@
+internal import CLinux
+package import EventLoop
+internal import Glibc
+
+/// Reads a file without ever waiting for the disk: what is not in the page cache is fetched by a pool first.
+package final class BodyFileReader: Sendable {
+  package enum Outcome: Sendable, Equatable {
+    case bytes([UInt8])
+    /// Not in memory: `prefetch` it and ask again.
+    case notCached
+    case end
+    case failed
+  }
+  private let descriptor: Int32
+
+  /// Takes over `descriptor`.
+  package init(descriptor: Int32) { self.descriptor = descriptor }
+
+  /// Nil where there is no such file.
+  package convenience init?(path: String) {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    self.init(descriptor: descriptor)
+  }
+
+  deinit { close(descriptor) }
+
+  /// At most `maximum` bytes from `offset` on, where they are in memory.
+  package func read(at offset: Int64, maximum: Int) -> Outcome {
+    var count = 0
+    let bytes = [UInt8](unsafeUninitializedCapacity: maximum) { buffer, initialized in
+      count = clinux_pread_nowait(descriptor, buffer.baseAddress!, maximum, off_t(offset))
+      if count < 0, errno == EOPNOTSUPP { count = pread(descriptor, buffer.baseAddress!, maximum, off_t(offset)) }
+      initialized = max(0, count)
+    }
+    if count > 0 { return .bytes(bytes) }
+    if count == 0 { return .end }
+    return errno == EAGAIN || errno == EINTR ? .notCached : .failed
+  }
+
+  /// Brings `count` bytes from `offset` on into memory; calls `done` from a thread of the pool.
+  package func prefetch(at offset: Int64, count: Int, on pool: WorkerPool, _ done: @escaping @Sendable () -> Void) {
+    pool.submit { [self] in
+      _ = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+        initialized = max(0, pread(descriptor, buffer.baseAddress!, count, off_t(offset)))
+      }
+      done()
+    }
+  }
+}

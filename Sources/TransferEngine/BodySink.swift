@@ -1,0 +1,107 @@
+internal import Crypto
+internal import Curl
+internal import EventLoop
+internal import TransferModel
+
+/// Where a response's bytes go: memory while they are few, a file from then on. On the loop's thread.
+final class BodySink {
+  private enum Storage {
+    case memory([UInt8])
+    case file(BodyFile, pending: [UInt8])
+  }
+  /// Bytes gathered before they are handed to the writer.
+  private static let chunkSize = 256 * 1024
+
+  private let smallBodyLimit: Int
+  private let maximumSize: Int64
+  private let makeFile: () -> BodyFile
+  private let live: LiveBody?
+  private var storage = Storage.memory([])
+  private(set) var size: Int64 = 0
+  private(set) var isTooLarge = false
+  private(set) var isFull = false
+
+  init(
+    smallBodyLimit: Int, maximumSize: Int64, live: LiveBody?, makeFile: @escaping () -> BodyFile
+  ) {
+    self.smallBodyLimit = smallBodyLimit
+    self.maximumSize = maximumSize
+    self.live = live
+    self.makeFile = makeFile
+  }
+
+  /// Takes the bytes, or asks for a pause and takes none.
+  /// - Parameter drained: called from any thread when there is room again after a pause.
+  func write(_ bytes: UnsafeRawBufferPointer, drained: @escaping @Sendable () -> Void) -> BodyDisposition {
+    guard !isFull else { return .paused }
+    guard size + Int64(bytes.count) <= maximumSize else {
+      isTooLarge = true
+      return .refused
+    }
+    size += Int64(bytes.count)
+    switch storage {
+    case .memory(var memory):
+      storage = .memory([])  // leaves one reference, so that the append copies nothing
+      memory.append(contentsOf: bytes)
+      if memory.count <= smallBodyLimit {
+        storage = .memory(memory)
+        live?.append(bytes)
+      } else {
+        let file = makeFile()
+        storage = .file(file, pending: memory)
+        live?.continue(in: file)
+        flushIfLarge(drained)
+      }
+    case .file(let file, var pending):
+      storage = .file(file, pending: [])
+      if pending.capacity < Self.chunkSize { pending.reserveCapacity(Self.chunkSize) }
+      pending.append(contentsOf: bytes)
+      storage = .file(file, pending: pending)
+      flushIfLarge(drained)
+    }
+    return .accepted
+  }
+
+  private func flushIfLarge(_ drained: @escaping @Sendable () -> Void) {
+    guard case .file(_, let pending) = storage, pending.count >= Self.chunkSize - 16 * 1024 else { return }
+    flush(drained)
+  }
+
+  /// Hands gathered bytes to the writer, also when they are few: readers of a slow stream wait for them.
+  func flush(_ drained: @escaping @Sendable () -> Void) {
+    guard case .file(let file, let pending) = storage, !pending.isEmpty else { return }
+    storage = .file(file, pending: [])
+    if file.append(pending) > BodyFile.highWater {
+      isFull = true
+      file.whenDrained(drained)
+    }
+  }
+
+  /// There is room again.
+  func drainEnded() { isFull = false }
+
+  /// The body is whole. `done` is called at once for memory, from a thread of the pool for a file.
+  func finish(
+    as path: String,
+    _ done: @escaping @Sendable (Result<(body: TransferOutcome.Body, sha256: String), TransferError>) -> Void
+  ) {
+    switch storage {
+    case .memory(let memory): done(.success((.memory(memory), Hexadecimal.text(SHA256.hash(data: memory)))))
+    case .file(let file, let pending):
+      storage = .file(file, pending: [])
+      if !pending.isEmpty { _ = file.append(pending) }
+      file.finish(as: path) { finished in
+        done(
+          finished.map { (.file, $0.sha256) }.mapError { failure in
+            TransferError(
+              .cannotWriteToFile, failure.message, underlying: .init(library: "posix", code: Int(failure.errno)))
+          })
+      }
+    }
+  }
+
+  func discard() {
+    if case .file(let file, _) = storage { file.discard() }
+    storage = .memory([])
+  }
+}

@@ -1,0 +1,54 @@
+internal import Curl
+internal import TransferModel
+
+/// The rules by which a redirect becomes the next request (RFC 9110 §15.4, Apple's measured behaviour).
+enum Redirect {
+  /// Redirects followed before a task gives up (URLSession on macOS).
+  static let maximum = 20
+
+  /// The request that `head` asks for in place of `request`.
+  static func next(
+    from request: TransferRequest, at url: CurlURL, head: ResponseHead, count: Int
+  ) throws(TransferError) -> TransferRequest {
+    guard count <= maximum else {
+      throw TransferError(
+        .httpTooManyRedirects, "more than \(maximum) redirects", failingURL: request.url)
+    }
+    let target = try destination(head.headers["Location"] ?? "", at: url)
+    var next = request
+    next.url = target.text
+    if head.status == 303 || ([301, 302].contains(head.status) && request.method == "POST") {
+      next.method = "GET"
+      next.body = nil
+      for name in ["Content-Type", "Content-Length", "Content-Encoding", "Content-Language"] {
+        next.headers.remove(name)
+      }
+    }
+    if target.origin != url.origin {
+      for name in ["Authorization", "Cookie", "Proxy-Authorization"] { next.headers.remove(name) }
+    }
+    return next
+  }
+
+  private static func destination(_ location: String, at url: CurlURL) throws(TransferError) -> CurlURL {
+    let target: CurlURL
+    do throws(CurlURL.Fault) {
+      target = try url.resolve(location)
+    } catch {
+      switch error {
+      case .unsupportedScheme(let scheme):
+        throw TransferError(.unsupportedURL, "redirected to the scheme '\(scheme)'", failingURL: location)
+      case .malformed(let reason):
+        throw TransferError(.badURL, "redirected to a malformed URL: \(reason)", failingURL: location)
+      }
+    }
+    if target.hasUserInfo {
+      throw TransferError(.badURL, "redirected to a URL with credentials in it", failingURL: url.text)
+    }
+    guard url.scheme != "https" || target.scheme == "https" else {
+      throw TransferError(
+        .appTransportSecurityRequiresSecureConnection, "redirected from https to http", failingURL: target.text)
+    }
+    return target
+  }
+}

@@ -1,0 +1,109 @@
+internal import HeapModule
+internal import TransferModel
+
+/// Which tasks may transfer now: a limit for each session and origin, and one for all.
+///
+/// Pure. Waiting is done here and not in libcurl, whose queue is walked at every removal and lets timeouts run.
+struct Scheduler {
+  /// Where a limit holds: one session's connections to one origin.
+  struct Lane: Hashable {
+    let session: SessionID
+    let origin: String
+  }
+  private struct Waiting: Comparable {
+    let priority: Double
+    let serial: UInt64
+    let task: TaskID
+    // The heap's greatest comes first: higher priority, then earlier.
+    static func < (left: Waiting, right: Waiting) -> Bool {
+      (left.priority, right.serial) < (right.priority, left.serial)
+    }
+  }
+  private struct LaneState {
+    var limit: Int
+    var active = 0
+    var waiting = Heap<Waiting>()
+    var hasFreeSlot: Bool { active < limit }
+  }
+
+  private let maximumActive: Int
+  private(set) var active = 0
+  private var lanes: [Lane: LaneState] = [:]
+  private var laneOfTask: [TaskID: Lane] = [:]
+  private var activeTasks: Set<TaskID> = []
+  /// Lanes that only the common limit holds back, in the order in which they take turns.
+  private var turn: [Lane] = []
+  private var nextSerial: UInt64 = 0
+
+  init(maximumActive: Int) { self.maximumActive = maximumActive }
+
+  var countOfWaiting: Int { laneOfTask.count - activeTasks.count }
+
+  /// Returns the tasks to start.
+  mutating func submit(_ task: TaskID, in lane: Lane, limit: Int, priority: Double) -> [TaskID] {
+    guard laneOfTask[task] == nil else { return [] }
+    nextSerial += 1
+    laneOfTask[task] = lane
+    var state = lanes[lane] ?? LaneState(limit: limit)
+    state.waiting.insert(Waiting(priority: priority, serial: nextSerial, task: task))
+    lanes[lane] = state
+    return fill(lane)
+  }
+
+  /// A task ended or was taken out; returns the tasks that may start in its place.
+  mutating func remove(_ task: TaskID) -> [TaskID] {
+    guard let lane = laneOfTask.removeValue(forKey: task) else { return [] }
+    guard activeTasks.remove(task) != nil else {
+      dropIfIdle(lane)
+      return []
+    }
+    active -= 1
+    lanes[lane]?.active -= 1
+    var started = fillWaitingLanes()
+    started += fill(lane)
+    dropIfIdle(lane)
+    return started
+  }
+
+  private mutating func fill(_ lane: Lane) -> [TaskID] {
+    var started: [TaskID] = []
+    while let state = lanes[lane], state.hasFreeSlot, !state.waiting.isEmpty {
+      guard active < maximumActive else {
+        if !turn.contains(lane) { turn.append(lane) }
+        break
+      }
+      if let task = takeNext(lane) { started.append(task) }
+    }
+    return started
+  }
+
+  /// One task from each lane in turn, so that no lane starves another.
+  private mutating func fillWaitingLanes() -> [TaskID] {
+    var started: [TaskID] = []
+    while active < maximumActive, !turn.isEmpty {
+      let lane = turn.removeFirst()
+      guard let state = lanes[lane], state.hasFreeSlot else { continue }
+      if let task = takeNext(lane) { started.append(task) }
+      if let state = lanes[lane], state.hasFreeSlot, !state.waiting.isEmpty { turn.append(lane) }
+    }
+    return started
+  }
+
+  /// The lane's most urgent task that is still wanted; nil where none is left.
+  private mutating func takeNext(_ lane: Lane) -> TaskID? {
+    while let next = lanes[lane]?.waiting.popMax() {
+      // Removed tasks stay in the heap until they come up.
+      guard laneOfTask[next.task] == lane, !activeTasks.contains(next.task) else { continue }
+      activeTasks.insert(next.task)
+      active += 1
+      lanes[lane]?.active += 1
+      return next.task
+    }
+    return nil
+  }
+
+  private mutating func dropIfIdle(_ lane: Lane) {
+    guard let state = lanes[lane], state.active == 0 else { return }
+    if state.waiting.isEmpty { lanes[lane] = nil }
+  }
+}

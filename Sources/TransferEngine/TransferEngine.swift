@@ -1,0 +1,77 @@
+package import EventLoop
+internal import Synchronization
+package import TransferModel
+
+/// Carries tasks out: a few workers, each on a loop of its own, with the sessions spread over them.
+package final class TransferEngine: Sendable {
+  package struct Settings: Sendable {
+    package var egress: EgressPolicy
+    package var bodies: BodyDirectory
+    /// Threads that write bodies to the disk.
+    package var pool: WorkerPool
+    /// Bytes up to which a body stays in memory and goes into the store.
+    package var smallBodyLimit = 32 * 1024
+    /// Bytes of the largest body.
+    package var maximumBodySize: Int64 = 1 << 40
+    /// Transfers at once, of each worker.
+    package var maximumActive = 4096
+    package var maximumIdleHandles = 256
+    package var userAgent = "Ferry"
+    package var certificateAuthorityFile: String?
+    package var now: @Sendable () -> Timestamp = { Timestamp(microseconds: WallClock.microseconds()) }
+
+    package init(egress: EgressPolicy, bodies: BodyDirectory, pool: WorkerPool) {
+      self.egress = egress
+      self.bodies = bodies
+      self.pool = pool
+    }
+  }
+
+  private let workers: [TransferWorker]
+  private let loops: [EventLoop]
+
+  /// - Parameter deliver: hears batches of facts, each worker's in order, on the worker's thread. Must not block.
+  package init(
+    workers count: Int, settings: Settings, deliver: @escaping @Sendable ([TransferFact]) -> Void
+  ) {
+    loops = (0..<count).map { EventLoop(name: "ferry-xfer-\($0)") }
+    workers = loops.map { TransferWorker(loop: $0, settings: settings, deliver: deliver) }
+    for (worker, loop) in zip(workers, loops) {
+      worker.attach()
+      loop.start()
+    }
+  }
+
+  private func worker(of session: SessionID) -> TransferWorker {
+    workers[Int(session.low % UInt64(workers.count))]
+  }
+
+  package func submit(_ jobs: [TransferJob]) {
+    guard let first = jobs.first else { return }
+    if jobs.allSatisfy({ $0.session == first.session }) {
+      worker(of: first.session).post(.submit(jobs))
+    } else {
+      for job in jobs { worker(of: job.session).post(.submit([job])) }
+    }
+  }
+
+  package func suspend(_ task: TaskID, in session: SessionID) { worker(of: session).post(.suspend(task)) }
+  package func resume(_ task: TaskID, in session: SessionID) { worker(of: session).post(.resume(task)) }
+  package func cancel(_ task: TaskID, in session: SessionID) { worker(of: session).post(.cancel(task)) }
+
+  /// Closes the connections of a session that has no more tasks.
+  package func forget(_ session: SessionID) { worker(of: session).post(.forget(session)) }
+
+  /// The body of a data task that is under way.
+  package func liveBody(of task: TaskID, in session: SessionID) -> LiveBody? {
+    worker(of: session).liveBody(of: task)
+  }
+
+  /// Drops every transfer and ends the loops.
+  package func stop() async {
+    for (worker, loop) in zip(workers, loops) {
+      await withCheckedContinuation { continuation in worker.post(.stop { continuation.resume() }) }
+      loop.stop()
+    }
+  }
+}

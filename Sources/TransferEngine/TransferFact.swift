@@ -1,0 +1,65 @@
+package import TransferModel
+
+/// What a worker has to tell of a task, in the order in which it happened.
+package enum TransferFact: Sendable {
+  /// It left the queue.
+  case began(TaskID, at: Timestamp)
+  case redirected(TaskID, TransferResponse, to: TransferRequest, at: Timestamp)
+  case informational(TaskID, status: Int, headers: HTTPHeaders, at: Timestamp)
+  case response(TaskID, TransferResponse, at: Timestamp)
+  case progress(TaskID, TaskProgress, at: Timestamp)
+  case ended(TaskID, TransferOutcome)
+}
+
+/// How a transfer ended.
+package struct TransferOutcome: Sendable {
+  package enum Body: Sendable {
+    case memory([UInt8])
+    /// Durable under the task's name in the bodies directory.
+    case file
+  }
+  package var error: TransferError?
+  package var currentRequest: TransferRequest
+  package var response: TransferResponse?
+  package var progress: TaskProgress
+  package var body: Body?
+  package var size: Int64 = 0
+  /// Lower-case hexadecimal.
+  package var sha256 = ""
+  package var transactions: [TransactionMetrics]
+  package var endedAt: Timestamp
+
+  package init(
+    error: TransferError?, currentRequest: TransferRequest, response: TransferResponse?, progress: TaskProgress,
+    transactions: [TransactionMetrics], endedAt: Timestamp
+  ) {
+    self.error = error
+    self.currentRequest = currentRequest
+    self.response = response
+    self.progress = progress
+    self.transactions = transactions
+    self.endedAt = endedAt
+  }
+}
+
+/// What a worker needs to carry a task out.
+package struct TransferJob: Sendable {
+  package var task: TaskID
+  package var session: SessionID
+  package var configuration: SessionConfiguration
+  package var kind: TaskKind
+  package var request: TransferRequest
+  package var priority: Double
+
+  package init(
+    task: TaskID, session: SessionID, configuration: SessionConfiguration, kind: TaskKind,
+    request: TransferRequest, priority: Double
+  ) {
+    self.task = task
+    self.session = session
+    self.configuration = configuration
+    self.kind = kind
+    self.request = request
+    self.priority = priority
+  }
+}

@@ -1,0 +1,78 @@
+package import JSON
+
+/// Header fields in the order they came; names compare without case (RFC 9110 §5.1).
+package struct HTTPHeaders: Sendable, Equatable {
+  package struct Field: Sendable, Equatable {
+    package var name: String
+    package var value: String
+    package init(name: String, value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+  package private(set) var fields: [Field] = []
+
+  package init() {}
+  package init(_ fields: [Field]) { self.fields = fields }
+
+  package var isEmpty: Bool { fields.isEmpty }
+
+  /// All values of that name, joined as one (RFC 9110 §5.2).
+  package subscript(_ name: String) -> String? {
+    let values = fields.filter { Self.equal($0.name, name) }
+    guard let first = values.first else { return nil }
+    return values.count == 1 ? first.value : values.map(\.value).joined(separator: ", ")
+  }
+  package func contains(_ name: String) -> Bool { fields.contains { Self.equal($0.name, name) } }
+  package mutating func append(_ name: String, _ value: String) { fields.append(Field(name: name, value: value)) }
+  package mutating func remove(_ name: String) { fields.removeAll { Self.equal($0.name, name) } }
+
+  /// These fields, and those of `others` whose names are not among them.
+  package func merging(defaults others: HTTPHeaders) -> HTTPHeaders {
+    HTTPHeaders(fields + others.fields.filter { !contains($0.name) })
+  }
+
+  package static func equal(_ left: String, _ right: String) -> Bool {
+    let (left, right) = (left.utf8, right.utf8)
+    return left.count == right.count && zip(left, right).allSatisfy { lowercase($0) == lowercase($1) }
+  }
+  private static func lowercase(_ byte: UInt8) -> UInt8 {
+    byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
+  }
+
+  /// A token (RFC 9110 §5.6.2).
+  package static func isValid(name: String) -> Bool {
+    !name.isEmpty
+      && name.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "a")...UInt8(ascii: "z"):
+          true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+      }
+  }
+  /// No control characters but tab: nothing that could end the field (RFC 9110 §5.5).
+  package static func isValid(value: String) -> Bool {
+    value.utf8.allSatisfy { $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }
+  }
+}
+
+extension HTTPHeaders: JSONEncodable {
+  /// An object; fields of one name are joined, as in `allHeaderFields`.
+  package func encode(into writer: inout JSONWriter) {
+    writer.object { writer in
+      for (index, field) in fields.enumerated() {
+        if fields[..<index].contains(where: { Self.equal($0.name, field.name) }) { continue }
+        writer.key(field.name)
+        writer.value(self[field.name] ?? field.value)
+      }
+    }
+  }
+
+  package init(json: JSONValue?) {
+    fields = (json?.members ?? []).compactMap { member in
+      member.value.string.map { Field(name: member.name, value: $0) }
+    }
+  }
+}

@@ -1,0 +1,105 @@
+/// Parameters behind a media type or a disposition: `attachment; filename="a b.txt"` (RFC 9110 §5.6.6).
+enum HTTPParameters {
+  /// The parameter's value, unquoted; nil where it is absent or empty.
+  static func value(_ name: String, in field: String) -> String? {
+    for parameter in split(field).dropFirst() {
+      guard let equals = parameter.firstIndex(of: "=") else { continue }
+      guard HTTPHeaders.equal(parameter[..<equals].trimmingBlanks, name) else { continue }
+      let value = unquote(parameter[parameter.index(after: equals)...].trimmingBlanks)
+      return value.isEmpty ? nil : value
+    }
+    return nil
+  }
+
+  /// The value of `name*`, UTF-8 only (RFC 8187).
+  static func extendedValue(_ name: String, in field: String) -> String? {
+    guard let value = value(name + "*", in: field) else { return nil }
+    let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
+    guard parts.count == 3, parts[0].lowercased() == "utf-8" else { return nil }
+    return PercentEncoding.decode(String(parts[2]))
+  }
+
+  private static func split(_ field: String) -> [Substring] {
+    var isQuoted = false
+    var isEscaped = false
+    return field.split(omittingEmptySubsequences: true) { character in
+      defer { isEscaped = isQuoted && character == "\\" && !isEscaped }
+      if character == "\"", !isEscaped { isQuoted.toggle() }
+      return character == ";" && !isQuoted
+    }
+  }
+
+  private static func unquote(_ text: String) -> String {
+    guard text.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") else { return text }
+    var result = ""
+    var isEscaped = false
+    for character in text.dropFirst().dropLast() {
+      if character == "\\", !isEscaped {
+        isEscaped = true
+      } else {
+        result.append(character)
+        isEscaped = false
+      }
+    }
+    return result
+  }
+}
+
+/// Percent-encoding (RFC 3986 §2.1).
+package enum PercentEncoding {
+  /// The text with `%XX` decoded; left alone where that is not UTF-8.
+  package static func decode(_ text: String) -> String {
+    guard text.utf8.contains(UInt8(ascii: "%")) else { return text }
+    var bytes: [UInt8] = []
+    let utf8 = Array(text.utf8)
+    var index = 0
+    while index < utf8.count {
+      if utf8[index] == UInt8(ascii: "%"), index + 2 < utf8.count,
+        let high = hexValue(utf8[index + 1]), let low = hexValue(utf8[index + 2])
+      {
+        bytes.append(high << 4 | low)
+        index += 3
+      } else {
+        bytes.append(utf8[index])
+        index += 1
+      }
+    }
+    return String(validating: bytes, as: UTF8.self) ?? text
+  }
+
+  private static func hexValue(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - 48
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - 87
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - 55
+    default: nil
+    }
+  }
+}
+
+extension StringProtocol {
+  /// Without spaces and tabs at both ends.
+  package var trimmingBlanks: String {
+    let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+    let start = drop(while: isBlank)
+    guard let last = start.lastIndex(where: { !isBlank($0) }) else { return "" }
+    return String(start[...last])
+  }
+}
+
+extension PercentEncoding {
+  /// Encodes all but unreserved characters (RFC 3986 §2.3).
+  package static func encode(_ text: String) -> String {
+    var encoded = ""
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+        UInt8(ascii: "~"):
+        encoded.unicodeScalars.append(Unicode.Scalar(byte))
+      default: encoded += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+      }
+    }
+    return encoded
+  }
+}

@@ -1,0 +1,104 @@
+/// What an identifier identifies: gives the prefix of its text.
+package protocol IDKind: Sendable {
+  static var prefix: String { get }
+}
+
+/// A typed identifier: a prefix and a UUIDv7 (RFC 9562 §5.7), `tsk_0192…`. Ids sort by the time of creation.
+package struct ID<Kind: IDKind>: Hashable, Sendable, Comparable {
+  package let high: UInt64
+  package let low: UInt64
+
+  package init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  /// A new id of that instant.
+  package init(at time: Timestamp, random: (UInt64, UInt64)) {
+    let milliseconds = UInt64(clamping: time.milliseconds) & 0xFFFF_FFFF_FFFF
+    high = milliseconds << 16 | 0x7000 | random.0 & 0x0FFF
+    low = 0x8000_0000_0000_0000 | random.1 & 0x3FFF_FFFF_FFFF_FFFF
+  }
+
+  package static func < (left: Self, right: Self) -> Bool {
+    (left.high, left.low) < (right.high, right.low)
+  }
+}
+
+extension ID: LosslessStringConvertible, CustomStringConvertible {
+  /// Nil where the text is not the prefix and a UUID.
+  package init?(_ text: String) {
+    let utf8 = Array(text.utf8)
+    let prefix = Array(Kind.prefix.utf8)
+    guard utf8.starts(with: prefix) else { return nil }
+    guard let value = Self.uuid(utf8[prefix.count...]) else {
+      guard text == ID<SessionKind>.shared.description, Kind.self == SessionKind.self else { return nil }
+      self.init(high: 0, low: 0)
+      return
+    }
+    self.init(high: value.0, low: value.1)
+  }
+
+  package var description: String {
+    if high == 0, low == 0, Kind.self == SessionKind.self { return "ses_shared" }
+    var text = Kind.prefix
+    text.reserveCapacity(Kind.prefix.utf8.count + 36)
+    for nibble in 0..<32 {
+      if nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20 { text.append("-") }
+      let word = nibble < 16 ? high : low
+      let digit = UInt8(truncatingIfNeeded: word >> UInt64(60 - (nibble & 15) * 4)) & 15
+      text.unicodeScalars.append(Unicode.Scalar(digit < 10 ? 48 + digit : 87 + digit))
+    }
+    return text
+  }
+
+  private static func uuid(_ utf8: ArraySlice<UInt8>) -> (UInt64, UInt64)? {
+    guard utf8.count == 36 else { return nil }
+    var words: (UInt64, UInt64) = (0, 0)
+    var nibbles = 0
+    for (offset, byte) in utf8.enumerated() {
+      if [8, 13, 18, 23].contains(offset) {
+        guard byte == UInt8(ascii: "-") else { return nil }
+        continue
+      }
+      let digit: UInt8
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = byte - 48
+      case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = byte - 87
+      default: return nil
+      }
+      if nibbles < 16 { words.0 = words.0 << 4 | UInt64(digit) } else { words.1 = words.1 << 4 | UInt64(digit) }
+      nibbles += 1
+    }
+    return words
+  }
+}
+
+extension ID {
+  /// The sixteen bytes, most significant first: sorts as the id does.
+  package var bytes: [UInt8] {
+    (0..<16).map { index in
+      let word = index < 8 ? high : low
+      return UInt8(truncatingIfNeeded: word >> UInt64(56 - (index & 7) * 8))
+    }
+  }
+
+  package init?(bytes: [UInt8]) {
+    guard bytes.count == 16 else { return nil }
+    self.init(
+      high: bytes[0..<8].reduce(0) { $0 << 8 | UInt64($1) }, low: bytes[8..<16].reduce(0) { $0 << 8 | UInt64($1) })
+  }
+}
+
+package enum SessionKind: IDKind { package static var prefix: String { "ses_" } }
+package enum TaskKindTag: IDKind { package static var prefix: String { "tsk_" } }
+package enum DeliveryKind: IDKind { package static var prefix: String { "whd_" } }
+
+package typealias SessionID = ID<SessionKind>
+package typealias TaskID = ID<TaskKindTag>
+package typealias DeliveryID = ID<DeliveryKind>
+
+extension ID where Kind == SessionKind {
+  /// The session that always exists (URLSession.shared).
+  package static var shared: Self { Self(high: 0, low: 0) }
+}

@@ -1,0 +1,27 @@
+/// The reply to a request with an Idempotency-Key, kept for repeats.
+package struct IdempotentReply: Sendable, Equatable {
+  /// Seconds for which a reply is kept for repeats.
+  package static let retention = 86_400.0
+
+  package var key: String
+  /// A digest of what was asked: another payload under the same key is an error.
+  package var fingerprint: [UInt8]
+  package var status: Int
+  package var contentType: String
+  package var location: String?
+  package var body: [UInt8]
+  package var createdAt: Timestamp
+
+  package init(
+    key: String, fingerprint: [UInt8], status: Int, contentType: String, location: String?, body: [UInt8],
+    createdAt: Timestamp
+  ) {
+    self.key = key
+    self.fingerprint = fingerprint
+    self.status = status
+    self.contentType = contentType
+    self.location = location
+    self.body = body
+    self.createdAt = createdAt
+  }
+}

@@ -1,0 +1,69 @@
+import JSON
+
+/// Writes events in the form in which streams carry and the journal keeps them.
+package struct ServerSentEventWriter: Sendable {
+  package private(set) var bytes: [UInt8] = []
+
+  package init() {}
+
+  /// One event: `id:` (where it has a sequence number), `event:`, `data:` with one JSON object.
+  package mutating func append(event: TransferEvent, sequence: Int64?) {
+    if let sequence {
+      bytes.append(contentsOf: "id: ".utf8)
+      bytes.append(contentsOf: String(sequence).utf8)
+      bytes.append(0x0A)
+    }
+    bytes.append(contentsOf: "event: ".utf8)
+    bytes.append(contentsOf: event.type.rawValue.utf8)
+    bytes.append(contentsOf: "\ndata: ".utf8)
+    var writer = JSONWriter(capacity: 512)
+    writer.object { writer in
+      if let sequence { writer.field("id", sequence) } else { writer.nullField("id") }
+      writer.field("type", event.type.rawValue)
+      writer.field("time", event.time.description)
+      writer.field("sessionId", event.sessionID.description)
+      writer.field("taskId", event.taskID?.description)
+      writer.key("data")
+      event.encodeData(into: &writer)
+    }
+    bytes.append(contentsOf: writer.bytes)
+    bytes.append(contentsOf: "\n\n".utf8)
+  }
+}
+
+/// Reads what `ServerSentEventWriter` wrote, as far as a filter needs it.
+package enum ServerSentEvents {
+  /// The events of `stream` from `sequence` on (exclusive) whose type is wanted, copied as they stand.
+  package static func filter(
+    _ stream: [UInt8], after sequence: Int64, types: Set<EventType>?
+  ) -> [UInt8] {
+    var kept: [UInt8] = []
+    var start = 0
+    while let end = endOfEvent(in: stream, from: start) {
+      let event = stream[start..<end]
+      if isWanted(event, after: sequence, types: types) { kept.append(contentsOf: event) }
+      start = end
+    }
+    return kept
+  }
+
+  private static func endOfEvent(in stream: [UInt8], from start: Int) -> Int? {
+    var index = start
+    while index + 1 < stream.count {
+      if stream[index] == 0x0A, stream[index + 1] == 0x0A { return index + 2 }
+      index += 1
+    }
+    return nil
+  }
+
+  private static func isWanted(_ event: ArraySlice<UInt8>, after sequence: Int64, types: Set<EventType>?) -> Bool {
+    let lines = event.split(separator: 0x0A, maxSplits: 2)
+    guard lines.count == 3, let id = Int64(String(decoding: lines[0].dropFirst(4), as: UTF8.self)) else {
+      return false
+    }
+    guard id > sequence else { return false }
+    guard let types else { return true }
+    let type = EventType(rawValue: String(decoding: lines[1].dropFirst(7), as: UTF8.self))
+    return type.map(types.contains) ?? false
+  }
+}

@@ -1,0 +1,47 @@
+package import JSON
+
+/// TLS versions an origin may be spoken to with (tls_protocol_version_t).
+package enum TLSVersion: String, Sendable, CaseIterable {
+  case v10 = "TLSv1.0"
+  case v11 = "TLSv1.1"
+  case v12 = "TLSv1.2"
+  case v13 = "TLSv1.3"
+}
+
+/// URLSessionConfiguration: fixed when the session is created.
+package struct SessionConfiguration: Sendable, Equatable {
+  /// Seconds without a byte moved.
+  package var timeoutIntervalForRequest = 60.0
+  /// Seconds from the start to the end, wall clock.
+  package var timeoutIntervalForResource = 604_800.0
+  package var httpMaximumConnectionsPerHost = 6
+  package var httpShouldUsePipelining = false
+  package var httpAdditionalHeaders = HTTPHeaders()
+  package var tlsMinimumSupportedProtocolVersion = TLSVersion.v12
+  package var tlsMaximumSupportedProtocolVersion = TLSVersion.v13
+  /// Bytes per second of each task; nil: unlimited.
+  package var maximumBytesPerSecond: Int?
+  /// Seconds for which a finished task's body is kept.
+  package var bodyRetention = 86_400.0
+
+  package init() {}
+}
+
+extension SessionConfiguration: JSONEncodable {
+  /// Every property of the contract; those that this version fixes appear with the value they have.
+  package func encode(into writer: inout JSONWriter) {
+    writer.object { writer in
+      writer.field("requestCachePolicy", "useProtocolCachePolicy")
+      writer.field("timeoutIntervalForRequest", timeoutIntervalForRequest)
+      writer.field("timeoutIntervalForResource", timeoutIntervalForResource)
+      writer.field("httpMaximumConnectionsPerHost", httpMaximumConnectionsPerHost)
+      writer.field("httpShouldUsePipelining", httpShouldUsePipelining)
+      writer.field("httpAdditionalHeaders", Optional(httpAdditionalHeaders))
+      writer.field("tlsMinimumSupportedProtocolVersion", tlsMinimumSupportedProtocolVersion.rawValue)
+      writer.field("tlsMaximumSupportedProtocolVersion", tlsMaximumSupportedProtocolVersion.rawValue)
+      writer.key("maximumBytesPerSecond")
+      if let maximumBytesPerSecond { writer.value(maximumBytesPerSecond) } else { writer.null() }
+      writer.field("bodyRetention", bodyRetention)
+    }
+  }
+}

@@ -1,0 +1,106 @@
+package import JSON
+
+/// URLSessionTaskTransactionMetrics: one request and its answer, redirects included.
+package struct TransactionMetrics: Sendable, Equatable {
+  package var url = ""
+  package var method = ""
+  package var status: Int?
+  package var fetchStart: Timestamp?
+  package var domainLookupStart: Timestamp?
+  package var domainLookupEnd: Timestamp?
+  package var connectStart: Timestamp?
+  package var secureConnectionStart: Timestamp?
+  package var secureConnectionEnd: Timestamp?
+  package var connectEnd: Timestamp?
+  package var requestStart: Timestamp?
+  package var requestEnd: Timestamp?
+  package var responseStart: Timestamp?
+  package var responseEnd: Timestamp?
+  /// ALPN's name: `http/1.1`, `h2`.
+  package var networkProtocolName: String?
+  package var isReusedConnection = false
+  package var isProxyConnection = false
+  package var localAddress: String?
+  package var localPort: Int?
+  package var remoteAddress: String?
+  package var remotePort: Int?
+  package var countOfRequestHeaderBytesSent: Int64 = 0
+  package var countOfRequestBodyBytesSent: Int64 = 0
+  package var countOfResponseHeaderBytesReceived: Int64 = 0
+  package var countOfResponseBodyBytesReceived: Int64 = 0
+  package var countOfResponseBodyBytesAfterDecoding: Int64 = 0
+
+  package init() {}
+}
+
+/// URLSessionTaskMetrics.
+package struct TaskMetrics: Sendable, Equatable {
+  /// From the task's creation to its end.
+  package var start: Timestamp
+  package var end: Timestamp
+  package var transactions: [TransactionMetrics]
+  package var redirectCount: Int { max(0, transactions.count - 1) }
+
+  package init(start: Timestamp, end: Timestamp, transactions: [TransactionMetrics]) {
+    self.start = start
+    self.end = end
+    self.transactions = transactions
+  }
+}
+
+extension TransactionMetrics: JSONEncodable {
+  package func encode(into writer: inout JSONWriter) {
+    writer.object { writer in
+      writer.objectField("request") { writer in
+        writer.field("url", url)
+        writer.field("method", method)
+      }
+      writer.key("response")
+      if let status { writer.object { $0.field("status", status) } } else { writer.null() }
+      for (name, time) in times { if let time { writer.field(name, time.description) } }
+      writer.field("networkProtocolName", networkProtocolName)
+      writer.field("resourceFetchType", "networkLoad")
+      writer.field("isReusedConnection", isReusedConnection)
+      writer.field("isProxyConnection", isProxyConnection)
+      if let localAddress { writer.field("localAddress", localAddress) }
+      if let localPort { writer.field("localPort", localPort) }
+      if let remoteAddress { writer.field("remoteAddress", remoteAddress) }
+      if let remotePort { writer.field("remotePort", remotePort) }
+      for (name, count) in counts { writer.field(name, count) }
+    }
+  }
+
+  private var times: [(StaticString, Timestamp?)] {
+    [
+      ("fetchStartDate", fetchStart), ("domainLookupStartDate", domainLookupStart),
+      ("domainLookupEndDate", domainLookupEnd), ("connectStartDate", connectStart),
+      ("secureConnectionStartDate", secureConnectionStart), ("secureConnectionEndDate", secureConnectionEnd),
+      ("connectEndDate", connectEnd), ("requestStartDate", requestStart), ("requestEndDate", requestEnd),
+      ("responseStartDate", responseStart), ("responseEndDate", responseEnd),
+    ]
+  }
+
+  private var counts: [(StaticString, Int64)] {
+    [
+      ("countOfRequestHeaderBytesSent", countOfRequestHeaderBytesSent),
+      ("countOfRequestBodyBytesSent", countOfRequestBodyBytesSent),
+      ("countOfResponseHeaderBytesReceived", countOfResponseHeaderBytesReceived),
+      ("countOfResponseBodyBytesReceived", countOfResponseBodyBytesReceived),
+      ("countOfResponseBodyBytesAfterDecoding", countOfResponseBodyBytesAfterDecoding),
+    ]
+  }
+}
+
+extension TaskMetrics: JSONEncodable {
+  package func encode(into writer: inout JSONWriter) {
+    writer.object { writer in
+      writer.objectField("taskInterval") { writer in
+        writer.field("start", start.description)
+        writer.field("end", end.description)
+        writer.field("duration", end.since(start))
+      }
+      writer.field("redirectCount", redirectCount)
+      writer.arrayField("transactionMetrics", transactions) { $1.encode(into: &$0) }
+    }
+  }
+}

@@ -1,0 +1,72 @@
+/// An instant of the wall clock, in microseconds since 1970-01-01T00:00:00Z.
+package struct Timestamp: Hashable, Sendable, Comparable {
+  package var microseconds: Int64
+
+  package init(microseconds: Int64) { self.microseconds = microseconds }
+  package init(seconds: Int64) { microseconds = seconds * 1_000_000 }
+
+  package var milliseconds: Int64 { microseconds / 1000 }
+  package var seconds: Int64 { microseconds / 1_000_000 }
+
+  package static func < (left: Self, right: Self) -> Bool { left.microseconds < right.microseconds }
+
+  /// The instant `seconds` later; far futures are clamped, not wrapped.
+  package func adding(seconds: Double) -> Timestamp {
+    let added = seconds * 1_000_000
+    guard added.magnitude < 4e18 else { return Timestamp(microseconds: added < 0 ? 0 : 253_402_300_799_000_000) }
+    return Timestamp(microseconds: microseconds &+ Int64(added))
+  }
+
+  /// Seconds from `earlier` to this instant.
+  package func since(_ earlier: Timestamp) -> Double {
+    Double(microseconds - earlier.microseconds) / 1_000_000
+  }
+}
+
+extension Timestamp: CustomStringConvertible {
+  /// RFC 3339 in UTC with milliseconds: `2026-01-31T12:00:00.000Z`.
+  package var description: String {
+    let total = milliseconds >= 0 ? milliseconds : 0
+    let (days, dayMilliseconds) = (total / 86_400_000, total % 86_400_000)
+    let (year, month, day) = Self.civil(fromDays: days)
+    var text = ""
+    text.reserveCapacity(24)
+    func append(_ value: Int64, width: Int) {
+      var divisor: Int64 = 1
+      for _ in 1..<width { divisor *= 10 }
+      while divisor > 0 {
+        text.unicodeScalars.append(Unicode.Scalar(UInt8(48 + value / divisor % 10)))
+        divisor /= 10
+      }
+    }
+    append(year, width: 4)
+    text.append("-")
+    append(month, width: 2)
+    text.append("-")
+    append(day, width: 2)
+    text.append("T")
+    append(dayMilliseconds / 3_600_000, width: 2)
+    text.append(":")
+    append(dayMilliseconds / 60_000 % 60, width: 2)
+    text.append(":")
+    append(dayMilliseconds / 1000 % 60, width: 2)
+    text.append(".")
+    append(dayMilliseconds % 1000, width: 3)
+    text.append("Z")
+    return text
+  }
+
+  /// Days since the epoch to a date of the proleptic Gregorian calendar (H. Hinnant, "chrono-compatible
+  /// low-level date algorithms").
+  static func civil(fromDays days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+    let shifted = days + 719_468
+    let era = shifted / 146_097
+    let dayOfEra = shifted - era * 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let shiftedMonth = (5 * dayOfYear + 2) / 153
+    let day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+    let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+    return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
+  }
+}

@@ -1,0 +1,98 @@
+package import JSON
+
+/// Why a task failed on the client's side (URLSession's `error`); an HTTP status is never one.
+package struct TransferError: Error, Sendable, Equatable {
+  package enum Reason: Sendable, Equatable {
+    case url(URLErrorCode)
+    case ferry(FerryErrorCode)
+  }
+  /// The cause as the library beneath told it.
+  package struct Underlying: Sendable, Equatable {
+    package var library: String
+    package var code: Int
+    package init(library: String, code: Int) {
+      self.library = library
+      self.code = code
+    }
+  }
+
+  package var reason: Reason
+  package var message: String
+  package var failingURL: String?
+  package var underlying: Underlying?
+  /// The egress rule that refused the destination.
+  package var rule: String?
+
+  package init(
+    _ code: URLErrorCode, _ message: String, failingURL: String? = nil, underlying: Underlying? = nil
+  ) {
+    reason = .url(code)
+    self.message = message
+    self.failingURL = failingURL
+    self.underlying = underlying
+  }
+
+  package init(_ code: FerryErrorCode, _ message: String, failingURL: String? = nil, rule: String? = nil) {
+    reason = .ferry(code)
+    self.message = message
+    self.failingURL = failingURL
+    self.rule = rule
+  }
+
+  package var domain: String {
+    switch reason {
+    case .url: "NSURLErrorDomain"
+    case .ferry: "FerryErrorDomain"
+    }
+  }
+  package var code: Int {
+    switch reason {
+    case .url(let code): code.rawValue
+    case .ferry(let code): code.rawValue
+    }
+  }
+  package var name: String {
+    switch reason {
+    case .url(let code): "\(code)"
+    case .ferry(let code): "\(code)"
+    }
+  }
+}
+
+extension TransferError: JSONEncodable {
+  package func encode(into writer: inout JSONWriter) {
+    writer.object { writer in
+      writer.field("domain", domain)
+      writer.field("code", code)
+      writer.field("name", name)
+      writer.field("message", message)
+      writer.field("failingURL", failingURL)
+      writer.field("resumeDataAvailable", false)
+      writer.key("underlying")
+      if let underlying {
+        writer.object { writer in
+          writer.field("library", underlying.library)
+          writer.field("code", underlying.code)
+        }
+      } else {
+        writer.null()
+      }
+      if let rule { writer.field("rule", rule) }
+    }
+  }
+
+  package init?(json: JSONValue) {
+    guard let code = json["code"]?.integer.map({ Int($0) }) else { return nil }
+    if json["domain"]?.string == "FerryErrorDomain" {
+      guard let code = FerryErrorCode(rawValue: code) else { return nil }
+      self.init(code, "", rule: json["rule"]?.string)
+    } else {
+      self.init(URLErrorCode(rawValue: code) ?? .unknown, "")
+    }
+    message = json["message"]?.string ?? ""
+    failingURL = json["failingURL"]?.string
+    if let under = json["underlying"], let library = under["library"]?.string {
+      underlying = Underlying(library: library, code: Int(under["code"]?.integer ?? 0))
+    }
+  }
+}

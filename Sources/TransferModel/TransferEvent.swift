@@ -1,0 +1,126 @@
+package import JSON
+
+/// The kinds of events, named after URLSession's delegate calls.
+package enum EventType: String, Sendable, CaseIterable {
+  case taskDidCreate = "task.didCreate"
+  case taskDidChangeState = "task.didChangeState"
+  case taskWillPerformHTTPRedirection = "task.willPerformHTTPRedirection"
+  case taskDidSendBodyData = "task.didSendBodyData"
+  case taskDidReceiveInformationalResponse = "task.didReceiveInformationalResponse"
+  case dataTaskDidReceiveResponse = "dataTask.didReceiveResponse"
+  case dataTaskDidReceiveData = "dataTask.didReceiveData"
+  case downloadTaskDidWriteData = "downloadTask.didWriteData"
+  case downloadTaskDidFinishDownloading = "downloadTask.didFinishDownloading"
+  case taskDidFinishCollectingMetrics = "task.didFinishCollectingMetrics"
+  case taskDidComplete = "task.didComplete"
+  case sessionDidBecomeInvalid = "session.didBecomeInvalid"
+  case eventsDidReset = "events.didReset"
+
+  /// Progress is coalesced, carries no sequence number and is never stored.
+  package var isProgress: Bool {
+    switch self {
+    case .taskDidSendBodyData, .dataTaskDidReceiveData, .downloadTaskDidWriteData: true
+    default: false
+    }
+  }
+
+  /// Calls that a task's completion handler takes over from the session's delegate.
+  package var isTakenByCompletion: Bool {
+    switch self {
+    case .dataTaskDidReceiveResponse, .downloadTaskDidFinishDownloading, .taskDidComplete: true
+    default: false
+    }
+  }
+}
+
+/// Something a delegate is told.
+package struct TransferEvent: Sendable {
+  package enum Payload: Sendable {
+    case created(TransferTask)
+    case stateChanged(TaskState, TaskPhase?)
+    case redirected(TransferResponse, to: TransferRequest)
+    case informational(status: Int, headers: HTTPHeaders)
+    case response(TransferResponse)
+    case progress(TaskProgress, delta: Int64)
+    case finishedDownloading(TaskBody, suggestedFilename: String?)
+    case metrics(TaskMetrics)
+    case completed(TransferTask)
+    case invalidated
+    case reset(oldest: Int64)
+  }
+
+  package let type: EventType
+  package let time: Timestamp
+  package let sessionID: SessionID
+  package let taskID: TaskID?
+  package let payload: Payload
+
+  package init(
+    _ type: EventType, at time: Timestamp, session: SessionID, task: TaskID? = nil, _ payload: Payload
+  ) {
+    self.type = type
+    self.time = time
+    sessionID = session
+    taskID = task
+    self.payload = payload
+  }
+}
+
+extension TransferEvent {
+  /// The `data` member: what the delegate call's arguments are.
+  package func encodeData(into writer: inout JSONWriter) {
+    writer.object { encodeDataMembers(into: &$0) }
+  }
+
+  /// The members of `data`, for one who adds others.
+  package func encodeDataMembers(into writer: inout JSONWriter) {
+    switch payload {
+    case .created(let task):
+      writer.field("kind", task.kind.rawValue)
+      writer.field("taskIdentifier", task.taskIdentifier)
+      writer.field("url", task.originalRequest.url)
+      writer.field("method", task.originalRequest.method)
+      writer.field("description", task.description)
+    case .stateChanged(let state, let phase):
+      writer.field("state", state.rawValue)
+      writer.field("phase", phase?.rawValue)
+    case .redirected(let response, let request):
+      writer.field("response", Optional(response))
+      writer.field("request", Optional(request))
+    case .informational(let status, let headers):
+      writer.field("status", status)
+      writer.field("headers", Optional(headers))
+    case .response(let response): writer.field("response", Optional(response))
+    case .progress(let progress, let delta): encode(progress, delta: delta, into: &writer)
+    case .finishedDownloading(let body, let name):
+      writer.field("body", Optional(body))
+      writer.field("suggestedFilename", name)
+    case .metrics(let metrics): writer.field("metrics", Optional(metrics))
+    case .completed(let task):
+      writer.field("error", task.error)
+      writer.key("status")
+      if let status = task.response?.status { writer.value(status) } else { writer.null() }
+      writer.field("body", task.body)
+    case .invalidated: writer.nullField("error")
+    case .reset(let oldest): writer.field("oldestAvailable", oldest)
+    }
+  }
+
+  private func encode(_ progress: TaskProgress, delta: Int64, into writer: inout JSONWriter) {
+    switch type {
+    case .downloadTaskDidWriteData:
+      writer.field("bytesWritten", delta)
+      writer.field("totalBytesWritten", progress.countOfBytesReceived)
+      writer.field("totalBytesExpectedToWrite", progress.countOfBytesExpectedToReceive)
+    case .taskDidSendBodyData:
+      writer.field("bytesSent", delta)
+      writer.field("totalBytesSent", progress.countOfBytesSent)
+      writer.field("totalBytesExpectedToSend", progress.countOfBytesExpectedToSend)
+    default:
+      writer.field("bytesReceived", delta)
+      writer.field("countOfBytesReceived", progress.countOfBytesReceived)
+      writer.field("countOfBytesExpectedToReceive", progress.countOfBytesExpectedToReceive)
+    }
+  }
+
+}

@@ -1,0 +1,35 @@
+package import JSON
+
+/// What to ask of an origin (URLRequest).
+package struct TransferRequest: Sendable, Equatable {
+  package var url: String
+  package var method: String
+  package var headers: HTTPHeaders
+  package var body: [UInt8]?
+  /// Seconds without a byte moved; nil: the session's.
+  package var timeoutInterval: Double?
+
+  package init(
+    url: String, method: String = "GET", headers: HTTPHeaders = HTTPHeaders(), body: [UInt8]? = nil,
+    timeoutInterval: Double? = nil
+  ) {
+    self.url = url
+    self.method = method
+    self.headers = headers
+    self.body = body
+    self.timeoutInterval = timeoutInterval
+  }
+}
+
+extension TransferRequest: JSONEncodable {
+  /// The request as clients see it: the body's size in place of its bytes.
+  package func encode(into writer: inout JSONWriter) {
+    writer.object { writer in
+      writer.field("url", url)
+      writer.field("method", method)
+      writer.field("headers", Optional(headers))
+      if let timeoutInterval { writer.field("timeoutInterval", timeoutInterval) }
+      if let body { writer.objectField("body") { $0.field("size", body.count) } }
+    }
+  }
+}

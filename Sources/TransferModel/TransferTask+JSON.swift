@@ -1,0 +1,87 @@
+package import JSON
+
+extension TransferTask: JSONEncodable {
+  /// The task as clients see it.
+  package func encode(into writer: inout JSONWriter) {
+    writer.object { encodeMembers(into: &$0) }
+  }
+
+  /// The task with its body's bytes in it: `text` where they are UTF-8, else `base64`.
+  package func encode(into writer: inout JSONWriter, inlineBody: [UInt8]) {
+    writer.object { encodeMembers(into: &$0, inlineBody: inlineBody) }
+  }
+
+  /// The members of the task's object, for one who adds others.
+  package func encodeMembers(into writer: inout JSONWriter, inlineBody: [UInt8]? = nil) {
+    writer.field("id", id.description)
+    writer.field("sessionId", sessionID.description)
+    writer.field("taskIdentifier", taskIdentifier)
+    writer.field("kind", kind.rawValue)
+    writer.field("state", state.rawValue)
+    writer.field("phase", state == .running ? phase?.rawValue : nil)
+    writer.field("description", description)
+    writer.field("priority", priority)
+    writer.nullField("earliestBeginDate")
+    writer.field("originalRequest", Optional(originalRequest))
+    writer.field("currentRequest", Optional(currentRequest))
+    writer.field("response", response)
+    writer.field("progress", Optional(progress))
+    writer.field("error", error)
+    encodeBody(into: &writer, inlineBody)
+    writer.field("retryCount", retryCount)
+    writer.key("completion")
+    if let completion {
+      writer.object { $0.objectField("webhook") { $0.field("url", completion.url) } }
+    } else {
+      writer.null()
+    }
+    writer.field("createdAt", createdAt.description)
+    writer.field("startedAt", startedAt?.description)
+    writer.field("completedAt", completedAt?.description)
+  }
+
+  private func encodeBody(into writer: inout JSONWriter, _ inline: [UInt8]?) {
+    guard let body, let inline else { return writer.field("body", body) }
+    writer.objectField("body") { writer in
+      body.encodeMembers(into: &writer)
+      if let text = String(validating: inline, as: UTF8.self) {
+        writer.field("text", text)
+      } else {
+        writer.field("base64", Base64.encode(inline))
+      }
+    }
+  }
+}
+
+extension TaskProgress: JSONEncodable {
+  package func encode(into writer: inout JSONWriter) {
+    writer.object { writer in
+      writer.field("countOfBytesSent", countOfBytesSent)
+      writer.field("countOfBytesExpectedToSend", countOfBytesExpectedToSend)
+      writer.field("countOfBytesReceived", countOfBytesReceived)
+      writer.field("countOfBytesExpectedToReceive", countOfBytesExpectedToReceive)
+      writer.key("fractionCompleted")
+      if let fractionCompleted { writer.value(fractionCompleted) } else { writer.null() }
+    }
+  }
+
+  /// Of the bytes to send and to receive; nil while a total is unknown.
+  package var fractionCompleted: Double? {
+    guard countOfBytesExpectedToReceive >= 0, countOfBytesExpectedToSend >= 0 else { return nil }
+    let total = countOfBytesExpectedToReceive + countOfBytesExpectedToSend
+    guard total > 0 else { return 1 }
+    return min(1, Double(countOfBytesReceived + countOfBytesSent) / Double(total))
+  }
+}
+
+extension TaskBody: JSONEncodable {
+  package func encode(into writer: inout JSONWriter) {
+    writer.object { encodeMembers(into: &$0) }
+  }
+
+  fileprivate func encodeMembers(into writer: inout JSONWriter) {
+    writer.field("size", size)
+    writer.field("sha256", sha256)
+    writer.field("expiresAt", expiresAt.description)
+  }
+}

@@ -1,0 +1,98 @@
+/// What a task does with the bytes (URLSessionDataTask, URLSessionDownloadTask).
+package enum TaskKind: String, Sendable, CaseIterable {
+  case data, download
+}
+
+/// A webhook of a task or a session: where events are posted, and the key that signs them.
+package struct Webhook: Sendable, Equatable {
+  package var url: String
+  /// `whsec_` and base64, as Standard Webhooks has it; nil: the service's own secret. Never leaves in a reply.
+  package var secret: String?
+  package init(url: String, secret: String?) {
+    self.url = url
+    self.secret = secret
+  }
+}
+
+/// Byte counts as URLSessionTask has them; -1 where the total is not known.
+package struct TaskProgress: Sendable, Equatable {
+  package var countOfBytesSent: Int64 = 0
+  package var countOfBytesExpectedToSend: Int64 = 0
+  package var countOfBytesReceived: Int64 = 0
+  package var countOfBytesExpectedToReceive: Int64 = -1
+  package init() {}
+}
+
+/// What a finished task left to be fetched.
+package struct TaskBody: Sendable, Equatable {
+  package var size: Int64
+  /// Lower-case hexadecimal.
+  package var sha256: String
+  package var expiresAt: Timestamp
+  package init(size: Int64, sha256: String, expiresAt: Timestamp) {
+    self.size = size
+    self.sha256 = sha256
+    self.expiresAt = expiresAt
+  }
+}
+
+/// What a client asks for when it creates a task.
+package struct TaskSpecification: Sendable {
+  package var kind: TaskKind
+  package var request: TransferRequest
+  package var resume = false
+  package var priority = 0.5
+  package var description: String?
+  package var completion: Webhook?
+
+  package init(kind: TaskKind, request: TransferRequest) {
+    self.kind = kind
+    self.request = request
+  }
+}
+
+/// One task of a session (URLSessionTask), as far as it has come.
+package struct TransferTask: Sendable, Equatable {
+  package let id: TaskID
+  package let sessionID: SessionID
+  /// Counts from 1 in its session.
+  package let taskIdentifier: Int
+  package let kind: TaskKind
+  package let createdAt: Timestamp
+  package let originalRequest: TransferRequest
+  package let completion: Webhook?
+  package let description: String?
+  package var priority: Double
+
+  package var lifecycle: TaskLifecycle
+  package var phase: TaskPhase?
+  package var currentRequest: TransferRequest
+  package var response: TransferResponse?
+  package var progress = TaskProgress()
+  package var error: TransferError?
+  package var body: TaskBody?
+  package var metrics: TaskMetrics?
+  package var retryCount = 0
+  package var startedAt: Timestamp?
+  package var completedAt: Timestamp?
+
+  package init(
+    id: TaskID, sessionID: SessionID, taskIdentifier: Int, createdAt: Timestamp,
+    specification: TaskSpecification
+  ) {
+    self.id = id
+    self.sessionID = sessionID
+    self.taskIdentifier = taskIdentifier
+    self.createdAt = createdAt
+    kind = specification.kind
+    originalRequest = specification.request
+    currentRequest = specification.request
+    completion = specification.completion
+    description = specification.description
+    priority = specification.priority
+    lifecycle = TaskLifecycle()
+    progress.countOfBytesExpectedToSend = Int64(specification.request.body?.count ?? 0)
+  }
+
+  package var state: TaskState { lifecycle.state }
+}

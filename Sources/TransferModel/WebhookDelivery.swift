@@ -1,0 +1,36 @@
+/// One message of the outbox: kept until it was taken or every attempt has failed.
+package struct WebhookDelivery: Sendable, Equatable {
+  package enum State: String, Sendable, CaseIterable {
+    case pending, delivered, failed
+  }
+
+  package let id: DeliveryID
+  package let sessionID: SessionID
+  package let taskID: TaskID?
+  package let type: EventType
+  package let webhook: Webhook
+  /// The message's bytes, the same on every attempt.
+  package let payload: [UInt8]
+  package let createdAt: Timestamp
+  package var state = State.pending
+  /// Attempts made so far.
+  package var attempts = 0
+  package var nextAttemptAt: Timestamp
+  /// The last answer's status; nil where there was none.
+  package var lastStatus: Int?
+  package var lastError: String?
+
+  package init(
+    id: DeliveryID, sessionID: SessionID, taskID: TaskID?, type: EventType, webhook: Webhook,
+    payload: [UInt8], createdAt: Timestamp
+  ) {
+    self.id = id
+    self.sessionID = sessionID
+    self.taskID = taskID
+    self.type = type
+    self.webhook = webhook
+    self.payload = payload
+    self.createdAt = createdAt
+    nextAttemptAt = createdAt
+  }
+}

@@ -1,0 +1,110 @@
+internal import EventLoop
+internal import Synchronization
+internal import TransferEngine
+
+/// The bytes of a body, read at the reader's own pace and never by waiting for a disk.
+package final class BodyStream: Sendable {
+  package enum Chunk: Sendable {
+    case bytes([UInt8])
+    /// Nothing now: `onNews` will be called.
+    case wait
+    case end
+    /// The rest cannot be had.
+    case failed
+  }
+  private enum Source {
+    case file(BodyFileReader, end: Int64)
+    /// A data task under way; the file is opened when its body grows into one.
+    case live(LiveBody, BodyFileReader?)
+  }
+  private struct State {
+    var source: Source
+    var offset: Int64
+    var onNews: (@Sendable () -> Void)?
+  }
+  private static let readAhead = 1 << 20
+
+  private let pool: WorkerPool
+  private let state: Mutex<State>
+
+  /// A range of a finished body.
+  init(_ reader: BodyFileReader, range: Range<Int64>, pool: WorkerPool) {
+    self.pool = pool
+    state = Mutex(State(source: .file(reader, end: range.upperBound), offset: range.lowerBound))
+  }
+
+  /// A body that is arriving, from its first byte on.
+  init(_ live: LiveBody, pool: WorkerPool) {
+    self.pool = pool
+    state = Mutex(State(source: .live(live, nil), offset: 0))
+  }
+
+  /// Calls `onNews` whenever `read` may have more. From any thread.
+  package func start(onNews: @escaping @Sendable () -> Void) {
+    let live: LiveBody? = state.withLock { state in
+      state.onNews = onNews
+      if case .live(let live, _) = state.source { return live }
+      return nil
+    }
+    live?.observe(onNews)
+  }
+
+  /// The next bytes, at most `maximum`.
+  package func read(maximum: Int) -> Chunk {
+    state.withLock { state in
+      switch state.source {
+      case .file(let reader, let end):
+        return state.offset < end ? read(reader, upTo: end, maximum, &state) : .end
+      case .live(let live, let reader): return read(live, reader, maximum, &state)
+      }
+    }
+  }
+
+  private func read(_ live: LiveBody, _ reader: BodyFileReader?, _ maximum: Int, _ state: inout State) -> Chunk {
+    // Asked first: what is here once the end is known is all there is.
+    let ending = live.ending
+    switch live.source {
+    case .memory(let bytes):
+      let start = Int(state.offset)
+      guard start < bytes.count else { return Self.chunk(at: ending) }
+      let chunk = Array(bytes[start..<min(bytes.count, start + maximum)])
+      state.offset += Int64(chunk.count)
+      return .bytes(chunk)
+    case .file(let file):
+      let written = file.written
+      guard state.offset < written else { return Self.chunk(at: ending) }
+      guard let reader = reader ?? Self.open(file) else { return .failed }
+      state.source = .live(live, reader)
+      return read(reader, upTo: written, maximum, &state)
+    }
+  }
+
+  private func read(
+    _ reader: BodyFileReader, upTo end: Int64, _ maximum: Int, _ state: inout State
+  ) -> Chunk {
+    let left = end - state.offset
+    switch reader.read(at: state.offset, maximum: Int(min(left, Int64(maximum)))) {
+    case .bytes(let bytes):
+      state.offset += Int64(bytes.count)
+      return .bytes(bytes)
+    case .notCached:
+      let onNews = state.onNews
+      reader.prefetch(at: state.offset, count: Int(min(left, Int64(Self.readAhead))), on: pool) { onNews?() }
+      return .wait
+    case .end, .failed: return .failed
+    }
+  }
+
+  private static func open(_ file: BodyFile) -> BodyFileReader? {
+    let descriptor = file.duplicateDescriptor()
+    return descriptor >= 0 ? BodyFileReader(descriptor: descriptor) : nil
+  }
+
+  private static func chunk(at ending: LiveBody.Ending?) -> Chunk {
+    switch ending {
+    case nil: .wait
+    case .finished: .end
+    case .failed: .failed
+    }
+  }
+}

@@ -1,0 +1,74 @@
+internal import Synchronization
+internal import TransferEngine
+package import TransferModel
+internal import TransferStore
+
+/// The bytes of a task's body, and how to get them.
+package enum BodyContent: Sendable {
+  case small([UInt8], TransferTask)
+  /// A finished body on the disk; the stream reads one range of it.
+  case file(TransferTask, stream: @Sendable (Range<Int64>) -> BodyStream)
+  /// Of a data task that is still running.
+  case live(TransferResponse?, BodyStream)
+}
+
+extension TransferService {
+  /// The body of a task. A data task's can be read while it arrives: waits for the head of the answer.
+  package func body(of id: TaskID) async throws(ServiceError) -> BodyContent {
+    let entry = registry.withLock { $0.tasks[id] }
+    if let entry {
+      guard entry.task.kind == .data, entry.task.state == .running else {
+        if entry.isEnding {
+          await waitForEnd(of: id, seconds: 30)
+          return try await storedBody(of: id)
+        }
+        throw .bodyNotReady
+      }
+      if let live = try await liveBody(of: entry.task) { return .live(live.response, BodyStream(live, pool: pool)) }
+    }
+    return try await storedBody(of: id)
+  }
+
+  /// The body under way, once its head is here; nil where the task ends first.
+  private func liveBody(of task: TransferTask) async throws(ServiceError) -> LiveBody? {
+    let deadline = ContinuousClock.now + .seconds(Int64(task.currentRequest.timeoutInterval ?? 120))
+    var pause = Duration.milliseconds(2)
+    while ContinuousClock.now < deadline {
+      guard let entry = registry.withLock({ $0.tasks[task.id] }) else { return nil }
+      if let live = engine.liveBody(of: task.id, in: task.sessionID), live.response != nil { return live }
+      if entry.isEnding {
+        await waitForEnd(of: task.id, seconds: 30)
+        return nil
+      }
+      try? await Task.sleep(for: pause)
+      pause = min(pause * 2, .milliseconds(100))
+    }
+    throw .bodyNotReady
+  }
+
+  private func storedBody(of id: TaskID) async throws(ServiceError) -> BodyContent {
+    let task = try await task(id)
+    guard task.state == .completed else { throw .bodyNotReady }
+    guard let body = task.body, body.expiresAt > now else { throw .bodyNotFound }
+    do throws(StoreError) {
+      if let bytes = try await store.smallBody(of: id) { return .small(bytes, task) }
+      if try await store.hasBodyFile(id), let reader = BodyFileReader(path: bodies.path(id)) {
+        return .file(task) { [pool] in BodyStream(reader, range: $0, pool: pool) }
+      }
+    } catch {
+      throw .store(error)
+    }
+    throw .bodyNotFound
+  }
+
+  /// Drops the temporary body now. Dropping it twice is no error.
+  package func deleteBody(of id: TaskID) async throws(ServiceError) {
+    var task = try await task(id)
+    guard task.state == .completed else { throw .bodyNotReady }
+    task.body = nil
+    var change = StoreChange()
+    change.updatedTasks = [task]
+    try await write(change)
+    bodies.remove(id)
+  }
+}

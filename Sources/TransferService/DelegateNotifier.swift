@@ -1,0 +1,42 @@
+internal import JSON
+internal import TransferModel
+
+/// Which webhooks hear of an event, and the message they get.
+struct DelegateNotifier: Sendable {
+  let identifiers: IdentifierSource
+
+  /// The deliveries that `event` of `task` causes: the completion webhook's for the end, else the delegate's.
+  func deliveries(for event: TransferEvent, task: TransferTask?, session: TransferSession) -> [WebhookDelivery] {
+    var webhooks: [Webhook] = []
+    let completion = task?.completion
+    if let completion, event.type == .taskDidComplete { webhooks.append(completion) }
+    if let delegate = session.delegate, let webhook = delegate.webhook, delegate.events.contains(event.type),
+      completion == nil || !event.type.isTakenByCompletion
+    {
+      webhooks.append(webhook)
+    }
+    guard !webhooks.isEmpty else { return [] }
+    let payload = Self.payload(event, task)
+    return webhooks.map { webhook in
+      WebhookDelivery(
+        id: identifiers.make(), sessionID: session.id, taskID: event.taskID, type: event.type, webhook: webhook,
+        payload: payload, createdAt: event.time)
+    }
+  }
+
+  /// Standard Webhooks: `type`, `timestamp`, `data`. The end of a task brings the task along.
+  static func payload(_ event: TransferEvent, _ task: TransferTask?) -> [UInt8] {
+    var writer = JSONWriter(capacity: 1024)
+    writer.object { writer in
+      writer.field("type", event.type.rawValue)
+      writer.field("timestamp", event.time.description)
+      writer.objectField("data") { writer in
+        writer.field("sessionId", event.sessionID.description)
+        writer.field("taskId", event.taskID?.description)
+        event.encodeDataMembers(into: &writer)
+        if event.type == .taskDidComplete, let task { writer.field("task", Optional(task)) }
+      }
+    }
+    return writer.bytes
+  }
+}

@@ -1,0 +1,82 @@
+internal import Synchronization
+internal import TransferModel
+package import TransferStore
+
+/// Hands committed events to those who listen, and progress to those who want it.
+///
+/// The journal is the truth: a listener that cannot keep up loses nothing but its place in memory, and reads on from
+/// the journal at its own cursor.
+package final class EventHub: Sendable {
+  private struct State {
+    var subscriptions: [EventScope: [ObjectIdentifier: EventSubscription]] = [:]
+    var count = 0
+  }
+  private let state = Mutex(State())
+
+  package init() {}
+
+  /// Open streams.
+  package var count: Int { state.withLock { $0.count } }
+
+  func add(_ subscription: EventSubscription) {
+    state.withLock { state in
+      state.subscriptions[subscription.scope, default: [:]][ObjectIdentifier(subscription)] = subscription
+      state.count += 1
+    }
+  }
+
+  func remove(_ subscription: EventSubscription) {
+    state.withLock { state in
+      let removed = state.subscriptions[subscription.scope]?.removeValue(forKey: ObjectIdentifier(subscription))
+      if removed != nil { state.count -= 1 }
+      if state.subscriptions[subscription.scope]?.isEmpty == true {
+        state.subscriptions[subscription.scope] = nil
+      }
+    }
+  }
+
+  /// The store's commits, in order. On the store's thread.
+  package func publish(_ fragments: [JournalFragment]) {
+    guard count > 0 else { return }
+    for fragment in fragments {
+      for subscription in listeners(session: fragment.sessionID, task: fragment.taskID) {
+        subscription.offer(fragment)
+      }
+    }
+  }
+
+  /// True where progress of that task would be heard.
+  func hasListeners(session: SessionID, task: TaskID?) -> Bool {
+    state.withLock { state in
+      guard state.count > 0 else { return false }
+      return state.subscriptions[.all] != nil || state.subscriptions[.session(session)] != nil
+        || task.map { state.subscriptions[.task($0)] != nil } ?? false
+    }
+  }
+
+  /// Progress: not stored, and only the newest of each task is kept for a slow listener.
+  func publishProgress(_ event: TransferEvent) {
+    guard let task = event.taskID else { return }
+    var writer = ServerSentEventWriter()
+    writer.append(event: event, sequence: nil)
+    for subscription in listeners(session: event.sessionID, task: task) {
+      subscription.offerProgress(of: task, event.type, writer.bytes)
+    }
+  }
+
+  /// Makes every stream say that it lives.
+  package func heartbeat() {
+    let all = state.withLock { state in state.subscriptions.values.flatMap { Array($0.values) } }
+    for subscription in all { subscription.offerHeartbeat() }
+  }
+
+  private func listeners(session: SessionID, task: TaskID?) -> [EventSubscription] {
+    state.withLock { state in
+      var found: [EventSubscription] = []
+      if let all = state.subscriptions[.all] { found += all.values }
+      if let some = state.subscriptions[.session(session)] { found += some.values }
+      if let task, let some = state.subscriptions[.task(task)] { found += some.values }
+      return found
+    }
+  }
+}

@@ -1,0 +1,191 @@
+internal import Synchronization
+package import TransferModel
+package import TransferStore
+
+/// One reader of the events of a scope, at its own cursor.
+///
+/// It is behind while it reads the journal, and live once that is exhausted; news that come meanwhile are queued, and
+/// where the queue grows too long it is dropped and the reader is behind again.
+package final class EventSubscription: Sendable {
+  private enum Mode {
+    /// Reading the journal; `fetching` while a page is on its way.
+    case behind(fetching: Bool)
+    case live
+  }
+  private struct State {
+    var mode: Mode
+    /// Everything up to here was handed out or does not belong to the scope.
+    var cursor: Int64
+    var queue: [JournalFragment] = []
+    var queuedBytes = 0
+    var hasOverflowed = false
+    var ready: [UInt8]
+    var readyOffset = 0
+    var progress: [TaskID: [UInt8]] = [:]
+    var wantsHeartbeat = false
+    var onNews: (@Sendable () -> Void)?
+    var isClosed = false
+  }
+
+  /// Bytes of news that wait for a reader before it has to go back to the journal.
+  static let maximumQueuedBytes = 1 << 20
+  private static let pageBytes = 256 * 1024
+  private static let maximumProgress = 10_000
+
+  let scope: EventScope
+  private let types: Set<EventType>?
+  private let wantsProgress: Bool
+  private let store: any TransferStore
+  private let hub: EventHub
+  private let state: Mutex<State>
+
+  /// - Parameters:
+  ///   - after: replays what came after it; nil: only what comes from now on.
+  ///   - preamble: bytes that go out first.
+  package init(
+    scope: EventScope, after: Int64?, types: Set<EventType>?, wantsProgress: Bool, preamble: [UInt8],
+    store: any TransferStore, hub: EventHub
+  ) {
+    self.scope = scope
+    self.types = types
+    self.wantsProgress = wantsProgress
+    self.store = store
+    self.hub = hub
+    // Without a replay the cursor is where the journal ends now; events that commit meanwhile are in the queue or
+    // on the first page, never lost.
+    let cursor = after ?? store.lastSequence
+    state = Mutex(State(mode: .behind(fetching: false), cursor: cursor, ready: preamble))
+    hub.add(self)
+  }
+
+  /// Calls `onNews` whenever `read` may have more. From any thread.
+  package func start(onNews: @escaping @Sendable () -> Void) {
+    state.withLock { $0.onNews = onNews }
+    fetchIfNeeded()
+  }
+
+  package func close() {
+    hub.remove(self)
+    state.withLock { state in
+      state.isClosed = true
+      state.onNews = nil
+      state.queue = []
+    }
+  }
+
+  /// The next bytes of the stream, at most `maximum`; nil where there are none now.
+  package func read(maximum: Int) -> [UInt8]? {
+    let bytes: [UInt8]? = state.withLock { state in
+      if state.readyOffset == state.ready.count { refill(&state) }
+      guard state.readyOffset < state.ready.count else { return nil }
+      let end = min(state.ready.count, state.readyOffset + maximum)
+      defer { state.readyOffset = end }
+      if state.readyOffset == 0, end == state.ready.count { return state.ready }
+      return Array(state.ready[state.readyOffset..<end])
+    }
+    fetchIfNeeded()
+    return bytes
+  }
+
+  /// Moves what waits into the outgoing bytes: durable events first, then progress, then a sign of life.
+  private func refill(_ state: inout State) {
+    state.ready = []
+    state.readyOffset = 0
+    if case .live = state.mode {
+      for fragment in state.queue { append(fragment, &state) }
+      state.queue.removeAll(keepingCapacity: state.queue.count < 256)
+      state.queuedBytes = 0
+      for bytes in state.progress.values { state.ready += bytes }
+      state.progress.removeAll()
+    }
+    if state.wantsHeartbeat, state.ready.isEmpty { state.ready = Array(": heartbeat\n\n".utf8) }
+    state.wantsHeartbeat = false
+  }
+
+  private func append(_ fragment: JournalFragment, _ state: inout State) {
+    guard fragment.last > state.cursor else { return }
+    if types == nil, fragment.first > state.cursor {
+      state.ready += fragment.bytes
+    } else {
+      state.ready += ServerSentEvents.filter(fragment.bytes, after: state.cursor, types: types)
+    }
+    state.cursor = fragment.last
+  }
+
+  // MARK: News
+
+  func offer(_ fragment: JournalFragment) {
+    let onNews: (@Sendable () -> Void)? = state.withLock { state in
+      guard !state.isClosed else { return nil }
+      if fragment.endsTask, let task = fragment.taskID { state.progress[task] = nil }
+      guard !state.hasOverflowed else { return nil }
+      if state.queuedBytes + fragment.bytes.count > Self.maximumQueuedBytes {
+        state.queue = []
+        state.queuedBytes = 0
+        if case .live = state.mode {
+          state.mode = .behind(fetching: false)
+        } else {
+          state.hasOverflowed = true
+        }
+        return state.onNews
+      }
+      state.queue.append(fragment)
+      state.queuedBytes += fragment.bytes.count
+      if case .live = state.mode { return state.onNews }
+      return nil
+    }
+    onNews?()
+  }
+
+  func offerProgress(of task: TaskID, _ type: EventType, _ bytes: [UInt8]) {
+    guard wantsProgress, types?.contains(type) ?? true else { return }
+    let onNews: (@Sendable () -> Void)? = state.withLock { state in
+      guard case .live = state.mode, !state.isClosed else { return nil }
+      guard state.progress.count < Self.maximumProgress || state.progress[task] != nil else { return nil }
+      state.progress[task] = bytes
+      return state.onNews
+    }
+    onNews?()
+  }
+
+  func offerHeartbeat() {
+    let onNews = state.withLock { state in
+      state.wantsHeartbeat = true
+      return state.onNews
+    }
+    onNews?()
+  }
+
+  // MARK: Catching up
+
+  private func fetchIfNeeded() {
+    let cursor: Int64? = state.withLock { state in
+      guard case .behind(fetching: false) = state.mode, !state.isClosed, state.onNews != nil else { return nil }
+      guard state.ready.count - state.readyOffset < Self.pageBytes else { return nil }
+      state.mode = .behind(fetching: true)
+      return state.cursor
+    }
+    guard let cursor else { return }
+    Task { await fetch(after: cursor) }
+  }
+
+  private func fetch(after cursor: Int64) async {
+    let page: JournalPage
+    do throws(StoreError) {
+      page = try await store.journal(scope, after: cursor, maximumBytes: Self.pageBytes)
+    } catch {
+      // The journal cannot be read now: tried again when the reader asks, or with the next sign of life.
+      state.withLock { $0.mode = .behind(fetching: false) }
+      return
+    }
+    let onNews = state.withLock { state in
+      for fragment in page.fragments { append(fragment, &state) }
+      state.cursor = max(state.cursor, page.coveredSequence)
+      state.mode = page.isLast && !state.hasOverflowed ? .live : .behind(fetching: false)
+      state.hasOverflowed = false
+      return state.onNews
+    }
+    onNews?()
+    fetchIfNeeded()
+  }
+}

@@ -1,0 +1,45 @@
+internal import Synchronization
+package import TransferModel
+package import TransferStore
+
+/// Requests under an Idempotency-Key: one runs, its repeats get its reply.
+package final class IdempotencyKeys: Sendable {
+  package enum Admission: Sendable {
+    case fresh
+    case replay(IdempotentReply)
+  }
+  private let store: any TransferStore
+  private let now: @Sendable () -> Timestamp
+  private let inProgress = Mutex<Set<String>>([])
+
+  package init(store: any TransferStore, now: @escaping @Sendable () -> Timestamp) {
+    self.store = store
+    self.now = now
+  }
+
+  /// Admits a request, or gives the reply of the one before it. After `.fresh` the caller owes a `release`.
+  package func admit(_ key: String, fingerprint: [UInt8]) async throws(ServiceError) -> Admission {
+    guard inProgress.withLock({ $0.insert(key).inserted }) else { throw .idempotencyInProgress }
+    let known: IdempotentReply?
+    do throws(StoreError) {
+      known = try await store.idempotentReply(key)
+    } catch {
+      release(key)
+      throw .store(error)
+    }
+    let oldest = now().adding(seconds: -IdempotentReply.retention)
+    guard let known, known.createdAt > oldest else { return .fresh }
+    release(key)
+    guard known.fingerprint == fingerprint else { throw .idempotencyMismatch }
+    return .replay(known)
+  }
+
+  package func release(_ key: String) { inProgress.withLock { _ = $0.remove(key) } }
+
+  /// Replaces the reply that repeats get.
+  package func replace(_ reply: IdempotentReply) {
+    var change = StoreChange()
+    change.idempotentReply = reply
+    store.record(change) {}
+  }
+}

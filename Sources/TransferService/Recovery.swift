@@ -1,0 +1,76 @@
+internal import Synchronization
+internal import TransferEngine
+internal import TransferModel
+internal import TransferStore
+
+extension TransferService {
+  /// Takes up what an earlier process left: sessions, suspended tasks, and the end of those that were running.
+  /// Returns how many tasks it ended. Called once, before anyone is served.
+  package func recover() async throws(ServiceError) -> Int {
+    do throws(StoreError) {
+      try await recoverSessions()
+      let interrupted = try await recoverTasks()
+      try await removeOrphanedBodies()
+      return interrupted
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  private func recoverSessions() async throws(StoreError) {
+    var stored = try await store.sessions()
+    if !stored.contains(where: { $0.session.id == .shared }) {
+      var change = StoreChange()
+      change.sessions = [.shared]
+      try await store.write(change)
+      stored.append((.shared, 0))
+    }
+    let sessions = stored
+    registry.withLock { registry in
+      for (session, last) in sessions {
+        registry.sessions[session.id] = .init(session: session, lastIdentifier: last)
+      }
+    }
+  }
+
+  private func recoverTasks() async throws(StoreError) -> Int {
+    var interrupted = 0
+    var last: TaskID?
+    while true {
+      let page = try await store.unfinishedTasks(after: last, limit: 500)
+      guard let final = page.last else { break }
+      last = final.id
+      interrupted += registry.withLock { recover(page, &$0) }
+    }
+    // A session that was being invalidated when the process died, with no task left to end it.
+    registry.withLock { registry in
+      for (id, entry) in registry.sessions where entry.session.state == .invalidating && entry.unfinished == 0 {
+        registry.sessions[id]?.session.state = .invalid
+        if let session = registry.sessions[id]?.session { record(change(toInvalid: session)) }
+      }
+    }
+    return interrupted
+  }
+
+  private func recover(_ tasks: [TransferTask], _ registry: inout TransferRegistry) -> Int {
+    var interrupted = 0
+    for task in tasks {
+      registry.tasks[task.id] = .init(task: task)
+      registry.sessions[task.sessionID]?.unfinished += 1
+      switch task.state {
+      case .running:
+        interrupted += 1
+        let message = "the service stopped while the task was running"
+        end(&registry, task, Self.outcome(of: task, .networkConnectionLost, message, at: now))
+      case .canceling: end(&registry, task, Self.outcome(of: task, .cancelled, "cancelled", at: now))
+      case .suspended, .completed: break
+      }
+    }
+    return interrupted
+  }
+
+  /// Bodies that reached their name but whose task's end did not reach the store.
+  private func removeOrphanedBodies() async throws(StoreError) {
+    for task in bodies.tasks() where try await !store.hasBodyFile(task) { bodies.remove(task) }
+  }
+}

@@ -1,0 +1,20 @@
+package import TransferStore
+
+/// Why a use case did not happen. The API turns each into one problem.
+package enum ServiceError: Error, Sendable {
+  case sessionNotFound
+  case taskNotFound
+  /// The shared session cannot be invalidated or deleted.
+  case sharedSession
+  /// The session takes no more tasks.
+  case sessionInvalid
+  /// Only an invalid session can be deleted.
+  case sessionNotInvalid
+  case tooManyTasks(limit: Int)
+  case bodyNotReady
+  case bodyNotFound
+  case idempotencyMismatch
+  case idempotencyInProgress
+  case draining
+  case store(StoreError)
+}

@@ -1,0 +1,95 @@
+internal import Synchronization
+internal import TransferEngine
+package import TransferModel
+internal import TransferStore
+
+package enum InvalidationMode: String, Sendable, CaseIterable {
+  case finishTasks, cancelTasks
+}
+
+extension TransferService {
+  /// Creates a session (URLSession.init(configuration:delegate:delegateQueue:)).
+  /// - Parameter reply: what repeats under an Idempotency-Key get.
+  package func createSession(
+    description: String?, configuration: SessionConfiguration, delegate: SessionDelegate?,
+    reply: @Sendable (TransferSession) -> IdempotentReply? = { _ in nil }
+  ) async throws(ServiceError) -> TransferSession {
+    guard !registry.withLock({ $0.isDraining }) else { throw .draining }
+    let session = TransferSession(
+      id: identifiers.make(), createdAt: now, description: description, configuration: configuration,
+      delegate: delegate)
+    var change = StoreChange()
+    change.sessions = [session]
+    change.idempotentReply = reply(session)
+    try await write(change)
+    registry.withLock { $0.sessions[session.id] = .init(session: session, lastIdentifier: 0) }
+    return session
+  }
+
+  package func session(_ id: SessionID) throws(ServiceError) -> TransferSession {
+    guard let entry = registry.withLock({ $0.sessions[id] }) else { throw .sessionNotFound }
+    return entry.session
+  }
+
+  /// A page of the sessions, oldest first.
+  package func sessions(state: SessionState?, after: SessionID?, limit: Int) -> [TransferSession] {
+    let all = registry.withLock { registry in registry.sessions.values.map(\.session) }
+    let wanted = all.filter { session in
+      (state == nil || session.state == state) && after.map { session.id > $0 } ?? true
+    }
+    return Array(wanted.sorted { $0.id < $1.id }.prefix(limit))
+  }
+
+  /// finishTasksAndInvalidate, invalidateAndCancel. Asking again is no error.
+  package func invalidate(_ id: SessionID, _ mode: InvalidationMode) async throws(ServiceError) -> TransferSession {
+    guard id != .shared else { throw .sharedSession }
+    guard registry.withLock({ $0.sessions[id] }) != nil else { throw .sessionNotFound }
+    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+      registry.withLock { registry in
+        guard var session = registry.sessions[id]?.session, session.state == .active else {
+          return continuation.resume()
+        }
+        session.state = registry.sessions[id]?.unfinished == 0 ? .invalid : .invalidating
+        registry.sessions[id]?.session = session
+        record(change(toInvalid: session)) { continuation.resume() }
+        if session.state == .invalid { engine.forget(id) }
+      }
+    }
+    if mode == .cancelTasks {
+      let tasks = registry.withLock { registry in
+        registry.tasks.values.filter { $0.task.sessionID == id }.map(\.task.id)
+      }
+      for task in tasks { _ = try? await cancel(task) }
+    }
+    return try session(id)
+  }
+
+  /// The change that writes a session's new state, with its last event where that is the end.
+  func change(toInvalid session: TransferSession) -> StoreChange {
+    var change = StoreChange()
+    change.sessions = [session]
+    if session.state == .invalid {
+      let event = TransferEvent(.sessionDidBecomeInvalid, at: now, session: session.id, .invalidated)
+      note([event], of: nil, in: session, into: &change)
+    }
+    return change
+  }
+
+  /// Forgets an invalid session, its tasks, their bodies and events.
+  package func deleteSession(_ id: SessionID) async throws(ServiceError) {
+    guard id != .shared else { throw .sharedSession }
+    let session = try session(id)
+    guard session.state == .invalid else { throw .sessionNotInvalid }
+    let files: [TaskID]
+    do throws(StoreError) { files = try await store.bodyFiles(of: id) } catch { throw .store(error) }
+    var change = StoreChange()
+    change.deletedSession = id
+    try await write(change)
+    registry.withLock { $0.sessions[id] = nil }
+    for task in files { bodies.remove(task) }
+  }
+
+  func write(_ change: StoreChange) async throws(ServiceError) {
+    do throws(StoreError) { try await store.write(change) } catch { throw .store(error) }
+  }
+}

@@ -1,0 +1,190 @@
+internal import Synchronization
+internal import TransferEngine
+package import TransferModel
+internal import TransferStore
+
+extension TransferService {
+  /// Creates tasks, all or none, with one commit; those that ask for it start to run.
+  /// - Parameter reply: what repeats under an Idempotency-Key get.
+  package func createTasks(
+    _ specifications: [TaskSpecification], in sessionID: SessionID,
+    reply: @Sendable ([TransferTask]) -> IdempotentReply? = { _ in nil }
+  ) async throws(ServiceError) -> [TransferTask] {
+    let count = specifications.count
+    let limit = limits.unfinishedTasks
+    let (first, session) = try reserve(count, in: sessionID, limit: limit)
+    var change = StoreChange()
+    let time = now
+    for (offset, specification) in specifications.enumerated() {
+      var task = TransferTask(
+        id: identifiers.make(), sessionID: sessionID, taskIdentifier: first + offset, createdAt: time,
+        specification: specification)
+      var events = [TransferEvent(.taskDidCreate, at: time, session: sessionID, task: task.id, .created(task))]
+      if specification.resume {
+        _ = task.lifecycle.resume()
+        task.phase = .queued
+        events.append(Self.stateEvent(of: task, at: time))
+      }
+      change.createdTasks.append(task)
+      note(events, of: task, in: session, into: &change)
+    }
+    change.lastIdentifiers[sessionID] = first + count - 1
+    change.idempotentReply = reply(change.createdTasks)
+    do throws(ServiceError) {
+      try await write(change)
+    } catch {
+      released(count, in: sessionID)
+      throw error
+    }
+    begin(change.createdTasks, in: session)
+    return change.createdTasks
+  }
+
+  private func reserve(
+    _ count: Int, in id: SessionID, limit: Int
+  ) throws(ServiceError) -> (Int, TransferSession) {
+    let result: Result<(Int, TransferSession), ServiceError> = registry.withLock { registry in
+      do throws(ServiceError) {
+        let first = try registry.reserve(count, in: id, limit: limit)
+        guard let session = registry.sessions[id]?.session else { return .failure(.sessionNotFound) }
+        return .success((first, session))
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try result.get()
+  }
+
+  /// Committed tasks come alive; one whose session was cancelled in between ends at once.
+  private func begin(_ tasks: [TransferTask], in session: TransferSession) {
+    var jobs: [TransferJob] = []
+    registry.withLock { registry in
+      for task in tasks {
+        registry.tasks[task.id] = .init(task: task, isSubmitted: task.state == .running)
+        if task.state == .running { jobs.append(Self.job(task, session.configuration)) }
+      }
+      engine.submit(jobs)
+    }
+  }
+
+  static func job(_ task: TransferTask, _ configuration: SessionConfiguration) -> TransferJob {
+    TransferJob(
+      task: task.id, session: task.sessionID, configuration: configuration, kind: task.kind,
+      request: task.currentRequest, priority: task.priority)
+  }
+
+  static func stateEvent(of task: TransferTask, at time: Timestamp) -> TransferEvent {
+    let phase = task.state == .running ? task.phase : nil
+    return TransferEvent(
+      .taskDidChangeState, at: time, session: task.sessionID, task: task.id, .stateChanged(task.state, phase))
+  }
+
+  // MARK: Reading
+
+  package func task(_ id: TaskID) async throws(ServiceError) -> TransferTask {
+    if let entry = registry.withLock({ $0.tasks[id] }) { return entry.task }
+    do throws(StoreError) {
+      if let task = try await store.task(id) { return task }
+    } catch {
+      throw .store(error)
+    }
+    throw .taskNotFound
+  }
+
+  /// A page of a session's tasks, oldest first, each as it is now.
+  package func tasks(_ query: TaskQuery) async throws(ServiceError) -> [TransferTask] {
+    _ = try session(query.session)
+    let stored: [TransferTask]
+    do throws(StoreError) { stored = try await store.tasks(query) } catch { throw .store(error) }
+    return registry.withLock { registry in stored.map { registry.tasks[$0.id]?.task ?? $0 } }
+  }
+
+  /// Returns once the task's end is committed, or when `seconds` have passed.
+  package func waitForEnd(of task: TaskID, seconds: Double) async {
+    let waiter = Waiter()
+    guard let number = registry.withLock({ $0.wait(for: task) { waiter.resume() } }) else { return }
+    let timer = Task {
+      try? await Task.sleep(for: .seconds(seconds))
+      waiter.resume()
+    }
+    await waiter.wait()
+    timer.cancel()
+    registry.withLock { $0.tasks[task]?.waiters[number] = nil }
+  }
+
+  /// The metrics of a finished task as JSON; nil where there are none.
+  package func metrics(of id: TaskID) async throws(ServiceError) -> [UInt8]? {
+    _ = try await task(id)
+    do throws(StoreError) { return try await store.metrics(of: id) } catch { throw .store(error) }
+  }
+
+  // MARK: Verbs
+
+  /// URLSessionTask.resume(). A no-op on a finished task.
+  package func resume(_ id: TaskID) async throws(ServiceError) -> TransferTask {
+    try await change(id) { registry, task in
+      guard task.lifecycle.resume() == .run else { return [] }
+      let isSubmitted = registry.tasks[id]?.isSubmitted ?? false
+      task.phase = isSubmitted && task.response != nil ? .transferring : .queued
+      if isSubmitted {
+        self.engine.resume(id, in: task.sessionID)
+      } else if let session = registry.sessions[task.sessionID]?.session {
+        registry.tasks[id]?.isSubmitted = true
+        self.engine.submit([Self.job(task, session.configuration)])
+      }
+      return [Self.stateEvent(of: task, at: self.now)]
+    }
+  }
+
+  /// URLSessionTask.suspend(). Nests; a no-op on a finished task.
+  package func suspend(_ id: TaskID) async throws(ServiceError) -> TransferTask {
+    try await change(id) { registry, task in
+      guard task.lifecycle.suspend() == .pause else { return [] }
+      task.phase = nil
+      self.engine.suspend(id, in: task.sessionID)
+      return [Self.stateEvent(of: task, at: self.now)]
+    }
+  }
+
+  /// URLSessionTask.cancel(). The end comes later, as NSURLErrorCancelled; a no-op on a finished task.
+  package func cancel(_ id: TaskID) async throws(ServiceError) -> TransferTask {
+    try await change(id) { registry, task in
+      guard task.lifecycle.cancel() == .cancel else { return [] }
+      task.phase = nil
+      return [Self.stateEvent(of: task, at: self.now)]
+    } after: { registry, task in
+      guard task.state == .canceling else { return }
+      if registry.tasks[id]?.isSubmitted == true {
+        self.engine.cancel(id, in: task.sessionID)
+      } else {
+        self.end(&registry, task, Self.outcome(of: task, .cancelled, "cancelled", at: self.now))
+      }
+    }
+  }
+
+  /// Changes a live task under the lock, queues the write of what changed, and returns once that is committed.
+  /// - Parameter after: runs under the same lock when the write is queued.
+  private func change(
+    _ id: TaskID, _ body: @escaping (inout TransferRegistry, inout TransferTask) -> [TransferEvent],
+    after: @escaping (inout TransferRegistry, TransferTask) -> Void = { _, _ in }
+  ) async throws(ServiceError) -> TransferTask {
+    let changed: TransferTask? = await withCheckedContinuation { continuation in
+      registry.withLock { registry in
+        guard let entry = registry.tasks[id], !entry.isEnding,
+          let session = registry.sessions[entry.task.sessionID]?.session
+        else { return continuation.resume(returning: nil) }
+        var task = entry.task
+        let events = body(&registry, &task)
+        registry.tasks[id]?.task = task
+        var change = StoreChange()
+        change.updatedTasks = [task]
+        note(events, of: task, in: session, into: &change)
+        let result = task
+        record(change) { continuation.resume(returning: result) }
+        after(&registry, task)
+      }
+    }
+    if let changed { return changed }
+    return try await task(id)
+  }
+}

@@ -1,0 +1,97 @@
+package import EventLoop
+package import Logging
+internal import Synchronization
+package import TransferEngine
+package import TransferModel
+package import TransferStore
+
+/// The use cases of sessions and tasks: the only caller of the engine and the store.
+///
+/// The lock around the registry is held for microseconds, never across a wait, and never while anything touches a
+/// disk or a socket. Whatever changes a task queues its write inside the lock, so the journal tells things in the
+/// order in which they were decided.
+package final class TransferService: Sendable {
+  package struct Limits: Sendable {
+    /// Tasks of one session that have not ended.
+    package var unfinishedTasks = 200_000
+    package init() {}
+  }
+
+  let store: any TransferStore
+  let engine: TransferEngine
+  package let hub: EventHub
+  package let idempotency: IdempotencyKeys
+  package let bodies: BodyDirectory
+  /// Threads that fetch from the disk what is not in memory.
+  let pool: WorkerPool
+  let limits: Limits
+  package let identifiers: IdentifierSource
+  let notifier: DelegateNotifier
+  let logger: Logger
+  let registry = Mutex(TransferRegistry())
+  private let outboxDoorbell = Mutex<(@Sendable () -> Void)?>(nil)
+
+  /// - Parameter relay: what the engine delivers its facts to; the service connects itself to it.
+  package init(
+    store: any TransferStore, engine: TransferEngine, relay: FactRelay, hub: EventHub, bodies: BodyDirectory,
+    pool: WorkerPool, limits: Limits = Limits(), now: @escaping @Sendable () -> Timestamp, logger: Logger
+  ) {
+    self.store = store
+    self.engine = engine
+    self.hub = hub
+    self.bodies = bodies
+    self.pool = pool
+    self.limits = limits
+    self.logger = logger
+    identifiers = IdentifierSource(now: now)
+    notifier = DelegateNotifier(identifiers: identifiers)
+    idempotency = IdempotencyKeys(store: store, now: now)
+    relay.connect { [weak self] in self?.absorb($0) }
+  }
+
+  var now: Timestamp { identifiers.now() }
+
+  /// Why a task or a webhook cannot use this URL; nil where it can.
+  package static func fault(ofURL url: String) -> TransferError? { OriginURL.fault(url) }
+
+  /// Calls `ring` whenever messages were committed to the outbox.
+  package func onOutboxNews(_ ring: @escaping @Sendable () -> Void) { outboxDoorbell.withLock { $0 = ring } }
+
+  /// Writes what has happened, and rings for the outbox once it is on the disk.
+  func record(_ change: StoreChange, committed: @escaping @Sendable () -> Void = {}) {
+    guard !change.newDeliveries.isEmpty else { return store.record(change, committed: committed) }
+    store.record(change) { [self] in
+      committed()
+      outboxDoorbell.withLock { $0 }?()
+    }
+  }
+
+  /// True while the store takes writes and the service is not about to stop.
+  package var isReady: Bool { store.isHealthy && !registry.withLock { $0.isDraining } }
+
+  /// Refuses new tasks and sessions from now on.
+  package func beginDraining() { registry.withLock { $0.isDraining = true } }
+
+  /// Unfinished tasks and open event streams.
+  package var load: (unfinishedTasks: Int, eventStreams: Int) {
+    (registry.withLock { $0.tasks.count }, hub.count)
+  }
+
+  /// Appends what `events` of a task cause: themselves, and the webhooks they are told to.
+  func note(
+    _ events: [TransferEvent], of task: TransferTask?, in session: TransferSession, into change: inout StoreChange
+  ) {
+    change.events += events
+    for event in events {
+      change.newDeliveries += notifier.deliveries(for: event, task: task, session: session)
+    }
+  }
+}
+
+/// Carries facts from the engine to the service, which is built after it.
+package final class FactRelay: Sendable {
+  private let receiver = Mutex<(@Sendable ([TransferFact]) -> Void)?>(nil)
+  package init() {}
+  func connect(_ receive: @escaping @Sendable ([TransferFact]) -> Void) { receiver.withLock { $0 = receive } }
+  package func deliver(_ facts: [TransferFact]) { receiver.withLock { $0 }?(facts) }
+}

@@ -1,0 +1,210 @@
+internal import FoundationEssentials
+internal import GRDB
+package import TransferModel
+
+/// The embedded store: one SQLite database in WAL mode, every commit on disk (synchronous FULL).
+///
+/// Writes from everywhere gather in a queue; a thread of its own takes all that wait and commits them as one
+/// transaction, so that many requests share one fsync. Readers have connections of their own and never wait for it.
+package final class SQLiteStore: TransferStore {
+  private let pool: DatabasePool
+  private let queue: CommitQueue
+
+  /// Opens or creates the database at `path`.
+  /// - Parameter published: hears the fragments of each commit, in order, before the writers hear of it.
+  package init(path: String, published: @escaping @Sendable ([JournalFragment]) -> Void) throws(StoreError) {
+    var configuration = Configuration()
+    configuration.label = "ferry-store"
+    configuration.maximumReaderCount = 4
+    configuration.busyMode = .timeout(5)
+    configuration.prepareDatabase { database in
+      try database.execute(
+        sql: """
+          PRAGMA synchronous = FULL;
+          PRAGMA wal_autocheckpoint = 4000;
+          PRAGMA journal_size_limit = 67108864;
+          PRAGMA temp_store = MEMORY;
+          """)
+    }
+    do {
+      pool = try DatabasePool(path: path, configuration: configuration)
+      try Migrations.migrator.migrate(pool)
+      let last = try pool.read { try Int64.fetchOne($0, sql: "SELECT max(last) FROM journal") } ?? 0
+      queue = CommitQueue(pool: pool, lastSequence: last, published: published)
+    } catch {
+      throw StoreError(error)
+    }
+  }
+
+  package func write(_ change: StoreChange) async throws(StoreError) {
+    let result = await withCheckedContinuation { (continuation: CheckedContinuation<StoreError?, Never>) in
+      queue.append(.request(change) { continuation.resume(returning: $0) })
+    }
+    if let result { throw result }
+  }
+
+  package func record(_ change: StoreChange, committed: @escaping @Sendable () -> Void) {
+    queue.append(.fact(change, committed: committed))
+  }
+
+  package var isHealthy: Bool { queue.isHealthy }
+  package var lastSequence: Int64 { queue.lastSequenceWritten }
+
+  package func close() async {
+    await withCheckedContinuation { continuation in queue.close { continuation.resume() } }
+    try? pool.close()
+  }
+
+  // MARK: Reading
+
+  private func read<T: Sendable>(_ body: @escaping @Sendable (Database) throws -> T) async throws(StoreError) -> T {
+    do { return try await pool.read(body) } catch { throw StoreError(error) }
+  }
+
+  package func sessions() async throws(StoreError) -> [(session: TransferSession, lastIdentifier: Int)] {
+    try await read { database in
+      try Row.fetchAll(database, sql: "SELECT * FROM session ORDER BY id").map { row in
+        (try TransferSession(row: row), row["last_identifier"])
+      }
+    }
+  }
+
+  package func task(_ id: TaskID) async throws(StoreError) -> TransferTask? {
+    try await read { database in
+      try Row.fetchOne(database, sql: Self.taskColumns + " WHERE id = ?", arguments: [Data(id.bytes)])
+        .map { try TransferTask(row: $0) }
+    }
+  }
+
+  private static let taskColumns = """
+    SELECT id, session, identifier, kind, state, suspend_count, created, specification, request_body, outcome
+    FROM task
+    """
+
+  package func tasks(_ query: TaskQuery) async throws(StoreError) -> [TransferTask] {
+    try await read { database in
+      var sql = Self.taskColumns + " WHERE session = ?"
+      var arguments: StatementArguments = [Data(query.session.bytes)]
+      if let after = query.after {
+        sql += " AND id > ?"
+        arguments += [Data(after.bytes)]
+      }
+      if let kind = query.kind {
+        sql += " AND kind = ?"
+        arguments += [kind.rawValue]
+      }
+      if let state = query.state {
+        sql += " AND state = ?"
+        arguments += [state.rawValue]
+      }
+      arguments += [query.limit]
+      return try Row.fetchAll(database, sql: sql + " ORDER BY id LIMIT ?", arguments: arguments)
+        .map { try TransferTask(row: $0) }
+    }
+  }
+
+  package func unfinishedTasks(after id: TaskID?, limit: Int) async throws(StoreError) -> [TransferTask] {
+    try await read { database in
+      try Row.fetchAll(
+        database, sql: Self.taskColumns + " WHERE state <> 'completed' AND id > ? ORDER BY id LIMIT ?",
+        arguments: [Data(id?.bytes ?? []), limit]
+      ).map { try TransferTask(row: $0) }
+    }
+  }
+
+  package func smallBody(of id: TaskID) async throws(StoreError) -> [UInt8]? {
+    try await read { database in
+      try Data.fetchOne(database, sql: "SELECT small_body FROM task WHERE id = ?", arguments: [Data(id.bytes)])
+        .map { Array($0) }
+    }
+  }
+
+  package func metrics(of id: TaskID) async throws(StoreError) -> [UInt8]? {
+    try await read { database in
+      try String.fetchOne(database, sql: "SELECT metrics FROM task WHERE id = ?", arguments: [Data(id.bytes)])
+        .map { Array($0.utf8) }
+    }
+  }
+
+  package func bodyFiles(of session: SessionID) async throws(StoreError) -> [TaskID] {
+    try await read { database in
+      try Data.fetchAll(
+        database, sql: "SELECT id FROM task WHERE session = ? AND has_body_file", arguments: [Data(session.bytes)]
+      ).compactMap { TaskID(bytes: Array($0)) }
+    }
+  }
+
+  package func hasBodyFile(_ id: TaskID) async throws(StoreError) -> Bool {
+    try await read { database in
+      try Bool.fetchOne(
+        database, sql: "SELECT has_body_file FROM task WHERE id = ?", arguments: [Data(id.bytes)]) ?? false
+    }
+  }
+
+  package func journal(
+    _ scope: EventScope, after sequence: Int64, maximumBytes: Int
+  ) async throws(StoreError) -> JournalPage {
+    try await read { database in
+      let (condition, argument) = Self.condition(scope)
+      // A fragment may begin before `sequence` and end after it: at most one, the last that begins before.
+      let rows = try Row.fetchCursor(
+        database,
+        sql: """
+          SELECT first, last, session, task, stream FROM journal
+          WHERE first >= coalesce((SELECT max(first) FROM journal WHERE first <= :after AND \(condition)), 0)
+            AND last > :after AND \(condition)
+          ORDER BY first
+          """, arguments: ["after": sequence, "scope": argument])
+      var fragments: [JournalFragment] = []
+      var bytes = 0
+      while bytes < maximumBytes {
+        guard let row = try rows.next() else {
+          let covered = try Int64.fetchOne(database, sql: "SELECT max(last) FROM journal") ?? 0
+          return JournalPage(fragments: fragments, coveredSequence: max(covered, sequence), isLast: true)
+        }
+        let fragment = JournalFragment(row: row)
+        bytes += fragment.bytes.count
+        fragments.append(fragment)
+      }
+      let covered = fragments.last?.last ?? sequence
+      return JournalPage(fragments: fragments, coveredSequence: covered, isLast: false)
+    }
+  }
+
+  private static func condition(_ scope: EventScope) -> (String, Data) {
+    switch scope {
+    case .all: ("(:scope IS NOT NULL)", Data())
+    case .session(let id): ("session = :scope", Data(id.bytes))
+    case .task(let id): ("task = :scope", Data(id.bytes))
+    }
+  }
+
+  package func dueDeliveries(at time: Timestamp, limit: Int) async throws(StoreError) -> [WebhookDelivery] {
+    try await read { database in
+      try Row.fetchAll(
+        database,
+        sql: """
+          SELECT * FROM delivery WHERE state = 'pending' AND next_attempt <= ? ORDER BY next_attempt LIMIT ?
+          """, arguments: [time.microseconds, limit]
+      ).map { WebhookDelivery(row: $0) }
+    }
+  }
+
+  package func nextDeliveryTime() async throws(StoreError) -> Timestamp? {
+    try await read { database in
+      try Int64.fetchOne(database, sql: "SELECT min(next_attempt) FROM delivery WHERE state = 'pending'")
+        .map { Timestamp(microseconds: $0) }
+    }
+  }
+
+  package func idempotentReply(_ key: String) async throws(StoreError) -> IdempotentReply? {
+    try await read { database in
+      try Row.fetchOne(database, sql: "SELECT * FROM idempotency WHERE key = ?", arguments: [key]).map { row in
+        IdempotentReply(
+          key: key, fingerprint: row.bytes("fingerprint"), status: row["status"],
+          contentType: row["content_type"], location: row["location"], body: row.bytes("body"),
+          createdAt: Timestamp(microseconds: row["created"]))
+      }
+    }
+  }
+}

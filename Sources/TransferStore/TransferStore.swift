@@ -1,0 +1,48 @@
+package import TransferModel
+
+/// What Ferry remembers. Committed means on disk: it survives the process and the power.
+package protocol TransferStore: Sendable {
+  /// Writes a change that a client asked for; returns once it is committed, or fails and leaves nothing.
+  func write(_ change: StoreChange) async throws(StoreError)
+
+  /// Writes what has happened anyway. It is tried until it holds; `committed` is called then, in the order of
+  /// the calls.
+  func record(_ change: StoreChange, committed: @escaping @Sendable () -> Void)
+
+  /// False while facts wait for a disk that refuses them.
+  var isHealthy: Bool { get }
+
+  /// The sequence number of the newest event.
+  var lastSequence: Int64 { get }
+
+  func sessions() async throws(StoreError) -> [(session: TransferSession, lastIdentifier: Int)]
+  func task(_ id: TaskID) async throws(StoreError) -> TransferTask?
+  func tasks(_ query: TaskQuery) async throws(StoreError) -> [TransferTask]
+  func unfinishedTasks(after id: TaskID?, limit: Int) async throws(StoreError) -> [TransferTask]
+  func smallBody(of id: TaskID) async throws(StoreError) -> [UInt8]?
+  /// The metrics of a finished task, as JSON.
+  func metrics(of id: TaskID) async throws(StoreError) -> [UInt8]?
+  func bodyFiles(of session: SessionID) async throws(StoreError) -> [TaskID]
+  func hasBodyFile(_ id: TaskID) async throws(StoreError) -> Bool
+
+  /// Fragments with events after `sequence`, about `maximumBytes` of them.
+  func journal(
+    _ scope: EventScope, after sequence: Int64, maximumBytes: Int
+  ) async throws(StoreError) -> JournalPage
+
+  func dueDeliveries(at time: Timestamp, limit: Int) async throws(StoreError) -> [WebhookDelivery]
+  func nextDeliveryTime() async throws(StoreError) -> Timestamp?
+  func idempotentReply(_ key: String) async throws(StoreError) -> IdempotentReply?
+
+  /// Writes what is pending and closes. Nothing may be called afterwards.
+  func close() async
+}
+
+/// A piece of the journal.
+package struct JournalPage: Sendable {
+  package var fragments: [JournalFragment]
+  /// All that the scope has up to here is in the page or before it.
+  package var coveredSequence: Int64
+  /// False where the page was cut off.
+  package var isLast: Bool
+}

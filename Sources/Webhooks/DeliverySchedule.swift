@@ -1,0 +1,45 @@
+package import TransferModel
+
+/// When a message is tried again, and when it is given up.
+package enum DeliverySchedule {
+  /// Seconds before each attempt, the first included (Standard Webhooks' recommended schedule).
+  package static let delays: [Double] = [0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]
+
+  /// What an endpoint answered.
+  package struct Answer: Sendable {
+    /// Nil where there was no answer.
+    package var status: Int?
+    /// Seconds that the endpoint asks to be left alone for.
+    package var retryAfter: Double?
+    package var error: String?
+    package init(status: Int?, retryAfter: Double? = nil, error: String? = nil) {
+      self.status = status
+      self.retryAfter = retryAfter
+      self.error = error
+    }
+  }
+
+  /// The delivery after an attempt. Only 2xx is success; 410 ends it at once.
+  /// - Parameter jitter: 0 to 1; spreads the next attempt over a tenth of its delay.
+  package static func after(
+    _ answer: Answer, of delivery: WebhookDelivery, at time: Timestamp, jitter: Double
+  ) -> WebhookDelivery {
+    var delivery = delivery
+    delivery.attempts += 1
+    delivery.lastStatus = answer.status
+    delivery.lastError = answer.error
+    switch answer.status {
+    case .some(200..<300): delivery.state = .delivered
+    case .some(410): delivery.state = .failed
+    default:
+      guard delivery.attempts < delays.count else {
+        delivery.state = .failed
+        break
+      }
+      let delay = delays[delivery.attempts]
+      let wait = max(delay + delay * 0.1 * jitter, min(answer.retryAfter ?? 0, 86_400))
+      delivery.nextAttemptAt = time.adding(seconds: wait)
+    }
+    return delivery
+  }
+}

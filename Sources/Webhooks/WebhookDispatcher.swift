@@ -1,0 +1,100 @@
+internal import Crypto
+internal import EventLoop
+package import Logging
+package import TransferModel
+package import TransferService
+
+/// Empties the outbox: takes what is due, posts it, writes down what came of it. At least once, under one id.
+package actor WebhookDispatcher {
+  private static let maximumInFlight = 64
+
+  private let service: TransferService
+  private let sender: WebhookSender
+  private let defaultKey: SymmetricKey
+  private let logger: Logger
+  private let now: @Sendable () -> Timestamp
+  private var inFlight: Set<DeliveryID> = []
+  private let doorbell: AsyncStream<Void>
+  private let bell: AsyncStream<Void>.Continuation
+
+  /// - Parameter defaultSecret: signs the messages of webhooks that have no secret of their own.
+  package init(
+    service: TransferService, egress: EgressPolicy, certificateAuthorityFile: String?, defaultSecret: [UInt8],
+    now: @escaping @Sendable () -> Timestamp, logger: Logger
+  ) {
+    self.service = service
+    self.now = now
+    self.logger = logger
+    sender = WebhookSender(egress: egress, certificateAuthorityFile: certificateAuthorityFile)
+    defaultKey = SymmetricKey(data: defaultSecret)
+    (doorbell, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+  }
+
+  /// Delivers until cancelled.
+  package func run() async {
+    service.onOutboxNews { [bell] in bell.yield() }
+    bell.yield()
+    await withTaskCancellationHandler {
+      for await _ in doorbell { await deliverDue() }
+    } onCancel: { [bell] in
+      bell.finish()
+    }
+    sender.stop()
+  }
+
+  private func deliverDue() async {
+    do {
+      let room = Self.maximumInFlight - inFlight.count
+      guard room > 0 else { return }  // an attempt that ends rings again
+      let due = try await service.dueDeliveries(limit: inFlight.count + room)
+      for delivery in due where inFlight.count < Self.maximumInFlight && inFlight.insert(delivery.id).inserted {
+        Task { await attempt(delivery) }
+      }
+      if due.isEmpty { try await setAlarm() }
+    } catch {
+      logger.error("the outbox cannot be read", metadata: ["error": "\(error)"])
+      ring(after: .seconds(1))
+    }
+  }
+
+  private func setAlarm() async throws {
+    guard let time = try await service.nextDeliveryTime() else { return }
+    ring(after: .milliseconds(max(1, Int64(time.since(now()) * 1000) + 1)))
+  }
+
+  private var alarm: Task<Void, Never>?
+  private func ring(after delay: Duration) {
+    alarm?.cancel()
+    alarm = Task { [bell] in
+      try? await Task.sleep(for: delay)
+      if !Task.isCancelled { bell.yield() }
+    }
+  }
+
+  private func attempt(_ delivery: WebhookDelivery) async {
+    let key = delivery.webhook.secret.flatMap(Webhook.key(of:)).map { SymmetricKey(data: $0) } ?? defaultKey
+    let (id, timestamp) = (delivery.id.description, now().seconds)
+    let signature = WebhookSignature.sign(id: id, timestamp: timestamp, payload: delivery.payload, key: key)
+    let answer = await sender.send(
+      WebhookSender.Message(
+        url: delivery.webhook.url,
+        headers: ["webhook-id: \(id)", "webhook-timestamp: \(timestamp)", "webhook-signature: \(signature)"],
+        body: delivery.payload))
+    let after = DeliverySchedule.after(answer, of: delivery, at: now(), jitter: .random(in: 0...1))
+    if after.state != .delivered { logFailure(after) }
+    await withCheckedContinuation { continuation in
+      service.recordAttempts([after]) { continuation.resume() }
+    }
+    inFlight.remove(delivery.id)
+    bell.yield()
+  }
+
+  private func logFailure(_ delivery: WebhookDelivery) {
+    logger.warning(
+      "webhook attempt failed",
+      metadata: [
+        "delivery": "\(delivery.id)", "attempt": "\(delivery.attempts)", "state": "\(delivery.state.rawValue)",
+        "status": "\(delivery.lastStatus.map(String.init) ?? "none")", "error": "\(delivery.lastError ?? "")",
+      ])
+  }
+}

@@ -1,0 +1,149 @@
+internal import Curl
+internal import EventLoop
+internal import Synchronization
+internal import TransferModel
+
+/// Posts messages on a loop of its own. Redirects are never followed, and the egress policy holds as for origins.
+final class WebhookSender: @unchecked Sendable {
+  // Unchecked: what is not behind `mailbox` belongs to the loop's thread.
+  struct Message: Sendable {
+    let url: String
+    let headers: [String]
+    let body: [UInt8]
+  }
+  private struct Post: Sendable {
+    let message: Message
+    let done: @Sendable (DeliverySchedule.Answer) -> Void
+  }
+
+  static let timeout = Duration.seconds(15)
+  private let loop = EventLoop(name: "ferry-webhooks")
+  private let egress: EgressPolicy
+  private let certificateAuthorityFile: String?
+  private let mailbox = Mutex<[Post]>([])
+  private var transport: CurlTransport?
+  private var attempts: [ObjectIdentifier: WebhookAttempt] = [:]
+  private var idle: [EasyHandle] = []
+
+  init(egress: EgressPolicy, certificateAuthorityFile: String?) {
+    self.egress = egress
+    self.certificateAuthorityFile = certificateAuthorityFile
+    loop.atEndOfTick { [weak self] in self?.takeMail() }
+    loop.start()
+  }
+
+  func send(_ message: Message) async -> DeliverySchedule.Answer {
+    await withCheckedContinuation { continuation in
+      mailbox.withLock { $0.append(Post(message: message) { continuation.resume(returning: $0) }) }
+      loop.wake()
+    }
+  }
+
+  func stop() { loop.stop() }
+
+  private func takeMail() {
+    let posts = mailbox.withLock { mailbox in
+      defer { mailbox.removeAll() }
+      return mailbox
+    }
+    for post in posts {
+      do { try start(post) } catch { post.done(.init(status: nil, error: "\(error)")) }
+    }
+  }
+
+  private func start(_ post: Post) throws {
+    let transport = try openTransport()
+    let easy = try idle.popLast() ?? EasyHandle()
+    easy.reset()
+    let attempt = WebhookAttempt(easy: easy, egress: egress, done: post.done)
+    try configure(easy, post.message)
+    try easy.setCallbacks(attempt, in: transport.multi)
+    attempts[ObjectIdentifier(easy)] = attempt
+    attempt.timer = loop.schedule(at: .now + Self.timeout) { [weak self] in self?.timedOut(easy) }
+    try transport.add(easy)
+  }
+
+  private func configure(_ easy: EasyHandle, _ message: Message) throws {
+    try easy.set(.url, to: message.url)
+    try easy.set(.noSignal, to: 1)
+    try easy.set(.quickExit, to: 1)
+    try easy.set(.followLocation, to: 0)
+    try easy.set(.protocols, to: "http,https")
+    try easy.set(.proxy, to: "")
+    try easy.set(.userAgent, to: "Ferry-Webhooks")
+    try easy.set(.post, to: 1)
+    try easy.setBody(message.body)
+    try easy.setHeaders(message.headers + ["Content-Type: application/json", "Expect:"])
+    try easy.setCertificateAuthorities(file: certificateAuthorityFile)
+  }
+
+  private func openTransport() throws -> CurlTransport {
+    if let transport { return transport }
+    let opened = try CurlTransport(loop: loop, multiplexing: false, maximumIdleConnections: 64)
+    opened.onCompletion = { [unowned self] completion in
+      finish(completion.easy) { $0.answer(completion.result) }
+    }
+    transport = opened
+    return opened
+  }
+
+  private func timedOut(_ easy: EasyHandle) {
+    transport?.remove(easy)
+    finish(easy) { _ in .init(status: nil, error: "no answer within 15 s") }
+  }
+
+  private func finish(_ easy: EasyHandle, _ answer: (WebhookAttempt) -> DeliverySchedule.Answer) {
+    guard let attempt = attempts.removeValue(forKey: ObjectIdentifier(easy)) else { return }
+    if let timer = attempt.timer { loop.cancel(timer) }
+    let result = answer(attempt)
+    if idle.count < 64 { idle.append(easy) }
+    attempt.done(result)
+  }
+}
+
+/// One POST on its way.
+private final class WebhookAttempt: EasyHandleDelegate {
+  let easy: EasyHandle
+  let done: @Sendable (DeliverySchedule.Answer) -> Void
+  var timer: LoopTimer?
+  private let egress: EgressPolicy
+  private var retryAfter: Double?
+  private var refusedRule: String?
+
+  init(easy: EasyHandle, egress: EgressPolicy, done: @escaping @Sendable (DeliverySchedule.Answer) -> Void) {
+    self.easy = easy
+    self.egress = egress
+    self.done = done
+  }
+
+  func answer(_ result: CurlResult) -> DeliverySchedule.Answer {
+    if let refusedRule { return .init(status: nil, error: "destination not permitted: \(refusedRule)") }
+    guard result == .ok else { return .init(status: nil, error: "libcurl error \(result.code)") }
+    return .init(status: easy.info(.responseCode), retryAfter: retryAfter)
+  }
+
+  func didReceiveHeader(_ line: UnsafeRawBufferPointer) {
+    let text = String(decoding: line, as: UTF8.self)
+    guard text.lowercased().hasPrefix("retry-after:") else { return }
+    retryAfter = Double(text.dropFirst(12).filter { !$0.isWhitespace })
+  }
+
+  /// The reply's body is of no use, and an endless one of less.
+  func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyDisposition { .accepted }
+
+  func mayConnect(to address: PeerAddress) -> Bool {
+    switch address {
+    case .v4(let value): isPermitted(.v4(value))
+    case .v6(let high, let low): isPermitted(.v6(high: high, low: low))
+    case .other: false
+    }
+  }
+
+  func maySendRequest(toAddress address: String) -> Bool { IPAddress(address).map(isPermitted) ?? false }
+
+  private func isPermitted(_ address: IPAddress) -> Bool {
+    guard case .denied(let rule) = egress.classify(address) else { return true }
+    refusedRule = rule
+    return false
+  }
+}

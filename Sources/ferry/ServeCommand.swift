@@ -1,0 +1,65 @@
+import ArgumentParser
+import Logging
+
+/// `ferry serve`.
+struct ServeCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "serve", abstract: "Run the service.",
+    discussion: """
+      Every option can also be given as an environment variable, FERRY_ and the option's name in capitals \
+      (FERRY_DATA_DIRECTORY), or in a JSON file named by --config, with the option's name as member \
+      ("dataDirectory" or "data-directory"). An option is stronger than the environment, and that than the file.
+      """)
+
+  @Option(help: "Address and port to listen on; port 0 takes a free one. [127.0.0.1:8080]")
+  var listen: String?
+  @Option(help: "Directory for the database and the bodies. [ferry-data]")
+  var dataDirectory: String?
+  @Option(help: "A network that transfers and webhooks may reach although it is not public; may be repeated.")
+  var allowNetwork: [String] = []
+  @Option(help: "File with bearer tokens, one a line. Without any, only this machine is served.")
+  var tokenFile: String?
+  @Option(help: "File with the secret (whsec_…) of webhooks that have none of their own. [made in the data directory]")
+  var webhookSecretFile: String?
+  @Option(help: "Largest body, in bytes, that is kept in the database instead of a file. [32768]")
+  var smallBodyLimit: Int?
+  @Option(help: "Largest body of a response, in bytes. [1099511627776]")
+  var maximumBodySize: Int?
+  @Option(help: "Transfers at once, of each worker. [4096]")
+  var maximumTransfers: Int?
+  @Option(help: "Event loops for transfers. [1]")
+  var workers: Int?
+  @Option(help: "Connections of clients at once. [10000]")
+  var maximumConnections: Int?
+  @Option(help: "PEM file of the certificate authorities that origins are checked against. [the system's]")
+  var caFile: String?
+  @Option(help: "trace, debug, info, notice, warning, error or critical. [info]")
+  var logLevel: String?
+  @Option(help: "JSON file with options.")
+  var config: String?
+
+  func run() async throws {
+    let settings: Settings
+    do {
+      settings = try Settings(options: options, networks: allowNetwork, file: config)
+    } catch let error as SettingsError {
+      throw ValidationError(error.description)
+    }
+    LoggingSystem.bootstrap { label in
+      var handler = StreamLogHandler.standardError(label: label)
+      handler.logLevel = settings.logLevel
+      return handler
+    }
+    try await Service(settings: settings).run()
+  }
+
+  private var options: [String: String] {
+    [
+      "listen": listen, "data-directory": dataDirectory, "token-file": tokenFile,
+      "webhook-secret-file": webhookSecretFile, "small-body-limit": smallBodyLimit.map(String.init),
+      "maximum-body-size": maximumBodySize.map(String.init), "maximum-transfers": maximumTransfers.map(String.init),
+      "workers": workers.map(String.init), "maximum-connections": maximumConnections.map(String.init),
+      "ca-file": caFile, "log-level": logLevel,
+    ].compactMapValues { $0 }
+  }
+}
