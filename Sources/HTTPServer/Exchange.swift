@@ -45,6 +45,7 @@ final class Exchange: @unchecked Sendable {
   private var clientLeft = false
   private var isWatched = false
   private var discarded = 0
+  private var startHandler: (() -> Void)?
 
   init(daemon: ServerDaemon, connection: OpaquePointer, hasBody: Bool, length: Int?) {
     self.daemon = daemon
@@ -55,13 +56,22 @@ final class Exchange: @unchecked Sendable {
 
   // MARK: From the handler's side
 
-  /// Starts the handler. The connection is suspended first: resuming one that is not is undefined.
+  /// Starts the handler, now or, where there is no body, when the request is whole: libmicrohttpd closes a
+  /// connection whose reply comes before that.
   func start(_ request: ServerRequest, _ handler: @escaping HTTPHandler) {
-    suspend()
-    Task {
-      let response = await handler(request)
-      self.shared.withLock { $0.response = response }
-      self.daemon.resumeSoon(self)
+    let run = { [self] in
+      suspend()  // first: resuming a connection that is not suspended is undefined
+      Task {
+        let response = await handler(request)
+        shared.withLock { $0.response = response }
+        daemon.resumeSoon(self)
+      }
+    }
+    if hasBody {
+      _ = run()
+    } else {
+      phase = .answer
+      startHandler = { _ = run() }
     }
   }
 
@@ -102,14 +112,17 @@ final class Exchange: @unchecked Sendable {
       }
       phase = .answer
       return answer()
-    case .answer: return answer()
+    case .answer:
+      guard let start = startHandler else { return answer() }
+      startHandler = nil
+      start()
+      return .YES
     case .replying, .over: return .YES
     }
   }
 
   private func decide() -> MHD_Result {
     let (isAnswered, wantsBody) = shared.withLock { ($0.response != nil, $0.wantsBody) }
-    guard hasBody else { return answer() }
     if wantsBody || (isAnswered && (length ?? .max) <= Self.discardableLength) {
       phase = .body
       return .YES
