@@ -182,7 +182,8 @@ final class Exchange: @unchecked Sendable {
       source.attach(ResponseWaker(exchange: self))
       let context = Unmanaged.passUnretained(self).toOpaque()
       let size = length.map(UInt64.init) ?? cmhd_size_unknown
-      message = MHD_create_response_from_callback(size, daemon.blockSize, onRead, context, nil)
+      message = MHD_create_response_from_callback(
+        size, length == nil ? daemon.chunkedBlockSize : daemon.blockSize, onRead, context, nil)
     }
     guard let message else { return .NO }
     defer { MHD_destroy_response(message) }

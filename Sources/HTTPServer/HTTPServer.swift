@@ -14,7 +14,7 @@ package final class HTTPServer: Sendable {
   package struct Limits: Sendable {
     package var connections = 10_000
     /// Request line and fields together.
-    package var headerBytes = 32 * 1024
+    package var headerBytes = 16 * 1024
     /// Seconds within which the head of a request must arrive.
     package var headSeconds = 10
     /// Seconds for which an idle connection is kept.

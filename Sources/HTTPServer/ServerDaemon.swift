@@ -16,7 +16,10 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     var streams: [Exchange] = []
   }
 
+  /// Bytes that a source of known length is asked for at once.
   let blockSize = 64 * 1024
+  /// Chunked replies are built in the connection's own memory: libmicrohttpd only wants a buffer to be there.
+  let chunkedBlockSize = 256
   private let loop: EventLoop
   private let limits: HTTPServer.Limits
   private let port: Int

@@ -20,6 +20,8 @@ final class BodySink {
   private(set) var size: Int64 = 0
   private(set) var isTooLarge = false
   private(set) var isFull = false
+  /// The last chunk filled up by itself: the next will, too.
+  private var isFast = false
 
   init(
     smallBodyLimit: Int, maximumSize: Int64, live: LiveBody?, makeFile: @escaping () -> BodyFile
@@ -54,7 +56,7 @@ final class BodySink {
       }
     case .file(let file, var pending):
       storage = .file(file, pending: [])
-      if pending.capacity < Self.chunkSize { pending.reserveCapacity(Self.chunkSize) }
+      if pending.isEmpty, isFast { pending.reserveCapacity(Self.chunkSize) }
       pending.append(contentsOf: bytes)
       storage = .file(file, pending: pending)
       flushIfLarge(drained)
@@ -64,11 +66,17 @@ final class BodySink {
 
   private func flushIfLarge(_ drained: @escaping @Sendable () -> Void) {
     guard case .file(_, let pending) = storage, pending.count >= Self.chunkSize - 16 * 1024 else { return }
+    isFast = true
     flush(drained)
   }
 
-  /// Hands gathered bytes to the writer, also when they are few: readers of a slow stream wait for them.
-  func flush(_ drained: @escaping @Sendable () -> Void) {
+  /// Hands over what a slow transfer has gathered: its readers wait for it, and it would fill the memory.
+  func flushSlow(_ drained: @escaping @Sendable () -> Void) {
+    isFast = false
+    flush(drained)
+  }
+
+  private func flush(_ drained: @escaping @Sendable () -> Void) {
     guard case .file(let file, let pending) = storage, !pending.isEmpty else { return }
     storage = .file(file, pending: [])
     if file.append(pending) > BodyFile.highWater {

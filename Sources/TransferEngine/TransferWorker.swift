@@ -315,8 +315,8 @@ final class TransferWorker: @unchecked Sendable {
       }
       if let timeout = transfer.timeout(at: now) {
         abort(transfer, timeout)
-      } else if transfer.live != nil {
-        transfer.sink?.flush { [weak self] in self?.post(.drained(task)) }
+      } else if transfer.live != nil || ticks.isMultiple(of: Self.progressEvery) {
+        transfer.sink?.flushSlow { [weak self] in self?.post(.drained(task)) }
       }
     }
     if !transfers.isEmpty { startHousekeeping() }

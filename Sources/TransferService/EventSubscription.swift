@@ -51,10 +51,9 @@ package final class EventSubscription: Sendable {
     self.wantsProgress = wantsProgress
     self.store = store
     self.hub = hub
-    // Without a replay the cursor is where the journal ends now; events that commit meanwhile are in the queue or
-    // on the first page, never lost.
-    let cursor = after ?? store.lastSequence
-    state = Mutex(State(mode: .behind(fetching: false), cursor: cursor, ready: preamble))
+    // Without a replay there is nothing to read up: whatever commits after `add` is offered.
+    let mode = after == nil ? Mode.live : .behind(fetching: false)
+    state = Mutex(State(mode: mode, cursor: after ?? 0, ready: preamble))
     hub.add(self)
   }
 
@@ -120,9 +119,12 @@ package final class EventSubscription: Sendable {
       if fragment.endsTask, let task = fragment.taskID { state.progress[task] = nil }
       guard !state.hasOverflowed else { return nil }
       if state.queuedBytes + fragment.bytes.count > Self.maximumQueuedBytes {
+        let firstDropped = state.queue.first?.first
         state.queue = []
         state.queuedBytes = 0
         if case .live = state.mode {
+          // What was queued and dropped came after the cursor, or, before anything was read, right here.
+          state.cursor = max(state.cursor, (firstDropped ?? fragment.first) - 1)
           state.mode = .behind(fetching: false)
         } else {
           state.hasOverflowed = true

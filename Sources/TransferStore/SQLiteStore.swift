@@ -145,16 +145,18 @@ package final class SQLiteStore: TransferStore {
     _ scope: EventScope, after sequence: Int64, maximumBytes: Int
   ) async throws(StoreError) -> JournalPage {
     try await read { database in
-      let (condition, argument) = Self.condition(scope)
+      let (index, condition, argument) = Self.plan(scope)
       // A fragment may begin before `sequence` and end after it: at most one, the last that begins before.
+      let before = try Int64.fetchOne(
+        database,
+        sql: "SELECT first FROM journal \(index) WHERE \(condition) AND first <= :after ORDER BY first DESC LIMIT 1",
+        arguments: ["after": sequence, "scope": argument])
       let rows = try Row.fetchCursor(
         database,
         sql: """
-          SELECT first, last, session, task, stream FROM journal
-          WHERE first >= coalesce((SELECT max(first) FROM journal WHERE first <= :after AND \(condition)), 0)
-            AND last > :after AND \(condition)
-          ORDER BY first
-          """, arguments: ["after": sequence, "scope": argument])
+          SELECT first, last, session, task, stream FROM journal \(index)
+          WHERE \(condition) AND first >= :start AND last > :after ORDER BY first
+          """, arguments: ["start": before ?? sequence, "after": sequence, "scope": argument])
       var fragments: [JournalFragment] = []
       var bytes = 0
       while bytes < maximumBytes {
@@ -171,11 +173,12 @@ package final class SQLiteStore: TransferStore {
     }
   }
 
-  private static func condition(_ scope: EventScope) -> (String, Data) {
+  /// The index that finds a scope's fragments, and how; SQLite's own choice would scan the journal at times.
+  private static func plan(_ scope: EventScope) -> (index: String, condition: String, argument: Data) {
     switch scope {
-    case .all: ("(:scope IS NOT NULL)", Data())
-    case .session(let id): ("session = :scope", Data(id.bytes))
-    case .task(let id): ("task = :scope", Data(id.bytes))
+    case .all: ("NOT INDEXED", "(:scope IS NOT NULL)", Data())
+    case .session(let id): ("INDEXED BY journal_by_session", "session = :scope", Data(id.bytes))
+    case .task(let id): ("INDEXED BY journal_by_task", "task = :scope", Data(id.bytes))
     }
   }
 

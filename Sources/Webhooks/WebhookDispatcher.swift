@@ -14,6 +14,8 @@ package actor WebhookDispatcher {
   private let logger: Logger
   private let now: @Sendable () -> Timestamp
   private var inFlight: Set<DeliveryID> = []
+  /// What was settled while the outbox was being read: the page may still show it as pending.
+  private var settledMeanwhile: Set<DeliveryID> = []
   private let doorbell: AsyncStream<Void>
   private let bell: AsyncStream<Void>.Continuation
 
@@ -46,9 +48,10 @@ package actor WebhookDispatcher {
     do {
       let room = Self.maximumInFlight - inFlight.count
       guard room > 0 else { return }  // an attempt that ends rings again
+      settledMeanwhile.removeAll(keepingCapacity: true)
       let due = try await service.dueDeliveries(limit: inFlight.count + room)
-      for delivery in due where inFlight.count < Self.maximumInFlight && inFlight.insert(delivery.id).inserted {
-        Task { await attempt(delivery) }
+      for delivery in due where inFlight.count < Self.maximumInFlight && !settledMeanwhile.contains(delivery.id) {
+        if inFlight.insert(delivery.id).inserted { Task { await attempt(delivery) } }
       }
       if due.isEmpty { try await setAlarm() }
     } catch {
@@ -86,6 +89,7 @@ package actor WebhookDispatcher {
       service.recordAttempts([after]) { continuation.resume() }
     }
     inFlight.remove(delivery.id)
+    settledMeanwhile.insert(delivery.id)
     bell.yield()
   }
 

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""kill -9 at random moments of a batch of downloads with webhooks, again and again, on one data directory.
+
+At the end: no accepted task lost, no webhook lost, duplicates only under the same webhook-id, the store intact.
+usage: kill.py [rounds] [--seed=N]"""
+import hashlib, hmac, base64, random, re
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from harness import *
+
+SECRET = base64.b64encode(b"a secret of thirty-two bytes ....").decode()
+JOBS = 5000
+
+
+class Receiver(ThreadingHTTPServer):
+    """Takes webhooks, checks their signatures, remembers which task came under which id."""
+    daemon_threads = True
+    request_queue_size = 256
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.lock, self.ids, self.bad = threading.Lock(), {}, 0
+        self.url = f"http://127.0.0.1:{self.server_address[1]}/hook"
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def handle_error(self, *_):
+        pass  # a client that was killed
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        signed = f"{self.headers['webhook-id']}.{self.headers['webhook-timestamp']}.".encode() + body
+        mac = hmac.new(base64.b64decode(SECRET), signed, hashlib.sha256).digest()
+        good = self.headers["webhook-signature"] == "v1," + base64.b64encode(mac).decode()
+        task = json.loads(body)["data"]["taskId"]
+        with self.server.lock:
+            self.server.bad += not good
+            self.server.ids.setdefault(task, []).append(self.headers["webhook-id"])
+        self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def main():
+    arguments = [a for a in sys.argv[1:] if not a.startswith("--")]
+    rounds = int(arguments[0]) if arguments else 20
+    seed = next((int(a[7:]) for a in sys.argv if a.startswith("--seed=")), random.randrange(1 << 30))
+    chance = random.Random(seed)
+    print(f"{rounds} rounds, seed {seed}")
+    receiver, accepted = Receiver(), set()
+    with scratch() as directory:
+        origin = Origin(f"{directory}/origin")
+        place = f"{directory}/ferry"
+        for number in range(rounds):
+            ferry = Ferry(place)
+            accepted |= post_until_killed(ferry, origin, receiver, chance.uniform(0.02, 0.7), number)
+        ferry = Ferry(place)
+        ended = check_tasks(ferry, accepted)
+        wait_for_webhooks(receiver, accepted)
+        ferry.stop()
+        origin.stop()
+        integrity = subprocess.check_output(["sqlite3", f"{place}/ferry.db", "PRAGMA integrity_check"], text=True).strip()
+    duplicates = sum(len(ids) - 1 for ids in receiver.ids.values())
+    assert receiver.bad == 0 and integrity == "ok", (receiver.bad, integrity)
+    assert all(len(set(ids)) == 1 for ids in receiver.ids.values()), "one message under two ids"
+    table([("accepted", "completed", "networkConnectionLost", "webhooks", "repeated", "integrity"),
+           (len(accepted), ended["completed"], ended["lost"], len(receiver.ids), duplicates, integrity)])
+    print("no accepted task lost, no webhook lost, repeats only under the same id")
+
+
+def post_until_killed(ferry, origin, receiver, delay, number):
+    """Posts a batch and kills the service after `delay`; returns the tasks it had answered for."""
+    session = ferry.session(httpMaximumConnectionsPerHost=64)
+    line = {"kind": "download", "resume": True, "completion": {"webhook": {"url": receiver.url, "secret": "whsec_" + SECRET}}}
+    accepted = set()
+
+    def post():
+        for start in range(0, JOBS, 100):
+            lines = "".join(
+                json.dumps({**line, "request": {"url": f"{origin.url}/f/{number}-{i}"}}) + "\n"
+                for i in range(start, start + 100))
+            try:
+                status, text = ferry.call(
+                    "POST", f"/v1/sessions/{session}/tasks", lines, {"Content-Type": "application/x-ndjson"})
+            except (OSError, http.client.HTTPException):
+                return
+            assert status == 200
+            accepted.update(json.loads(answer)["id"] for answer in text.splitlines())
+
+    poster = threading.Thread(target=post)
+    poster.start()
+    time.sleep(delay)
+    ferry.kill()
+    poster.join()
+    return accepted
+
+
+def check_tasks(ferry, accepted):
+    ended = {"completed": 0, "lost": 0}
+    for task in accepted:
+        deadline = time.monotonic() + 60
+        while True:
+            status, body = ferry.call("GET", f"/v1/tasks/{task}")
+            assert status == 200, (task, status)
+            if body["state"] == "completed":
+                break
+            assert time.monotonic() < deadline, body
+            time.sleep(0.05)
+        if body["error"] is None:
+            ended["completed"] += 1
+            assert body["body"]["size"] == 1024
+        else:
+            assert body["error"]["name"] == "networkConnectionLost", body["error"]
+            ended["lost"] += 1
+    return ended
+
+
+def wait_for_webhooks(receiver, accepted):
+    deadline = time.monotonic() + 120
+    while True:
+        with receiver.lock:
+            missing = accepted - receiver.ids.keys()
+        if not missing:
+            return
+        assert time.monotonic() < deadline, f"{len(missing)} webhooks are missing, {next(iter(missing))} for one"
+        time.sleep(0.2)
+
+
+if __name__ == "__main__":
+    main()
