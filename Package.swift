@@ -103,3 +103,17 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// Tests mirror the targets.
+let tests: [(String, [Target.Dependency])] = [
+  ("JSON", []),
+  ("TransferModel", ["JSON"]),
+  ("TransferEngine", ["TransferModel", "Curl", "EventLoop"]),
+  ("Webhooks", ["TransferModel", .product(name: "Crypto", package: "swift-crypto")]),
+  ("TransferAPI", ["TransferModel", "TransferService", "HTTPServer", "JSON"]),
+]
+package.targets += tests.map { name, dependencies in
+  .testTarget(
+    name: name + "Tests", dependencies: [.byName(name: name)] + dependencies,
+    swiftSettings: common)
+}

@@ -78,11 +78,12 @@ package actor WebhookDispatcher {
     let key = delivery.webhook.secret.flatMap(Webhook.key(of:)).map { SymmetricKey(data: $0) } ?? defaultKey
     let (id, timestamp) = (delivery.id.description, now().seconds)
     let signature = WebhookSignature.sign(id: id, timestamp: timestamp, payload: delivery.payload, key: key)
-    let answer = await sender.send(
+    let sent = await sender.send(
       WebhookSender.Message(
         url: delivery.webhook.url,
         headers: ["webhook-id: \(id)", "webhook-timestamp: \(timestamp)", "webhook-signature: \(signature)"],
         body: delivery.payload))
+    guard let answer = sent else { return }  // stopping: the next process tries again
     let after = DeliverySchedule.after(answer, of: delivery, at: now(), jitter: .random(in: 0...1))
     if after.state != .delivered { logFailure(after) }
     await withCheckedContinuation { continuation in

@@ -13,14 +13,19 @@ final class WebhookSender: @unchecked Sendable {
   }
   private struct Post: Sendable {
     let message: Message
-    let done: @Sendable (DeliverySchedule.Answer) -> Void
+    /// Called with nil where the sender stopped first.
+    let done: @Sendable (DeliverySchedule.Answer?) -> Void
+  }
+  private struct Mail {
+    var posts: [Post] = []
+    var isStopped = false
   }
 
   static let timeout = Duration.seconds(15)
   private let loop = EventLoop(name: "ferry-webhooks")
   private let egress: EgressPolicy
   private let certificateAuthorityFile: String?
-  private let mailbox = Mutex<[Post]>([])
+  private let mailbox = Mutex(Mail())
   private var transport: CurlTransport?
   private var attempts: [ObjectIdentifier: WebhookAttempt] = [:]
   private var idle: [EasyHandle] = []
@@ -28,27 +33,42 @@ final class WebhookSender: @unchecked Sendable {
   init(egress: EgressPolicy, certificateAuthorityFile: String?) {
     self.egress = egress
     self.certificateAuthorityFile = certificateAuthorityFile
-    loop.atEndOfTick { [weak self] in self?.takeMail() }
+    loop.atEndOfTick { [self] in takeMail() }  // kept alive by its loop, until that stops
     loop.start()
   }
 
-  func send(_ message: Message) async -> DeliverySchedule.Answer {
+  /// What the endpoint answered; nil where the sender stopped before it did.
+  func send(_ message: Message) async -> DeliverySchedule.Answer? {
     await withCheckedContinuation { continuation in
-      mailbox.withLock { $0.append(Post(message: message) { continuation.resume(returning: $0) }) }
+      mailbox.withLock { $0.posts.append(Post(message: message) { continuation.resume(returning: $0) }) }
       loop.wake()
     }
   }
 
-  func stop() { loop.stop() }
+  /// Drops what is under way.
+  func stop() {
+    mailbox.withLock { $0.isStopped = true }
+    loop.wake()
+  }
 
   private func takeMail() {
-    let posts = mailbox.withLock { mailbox in
-      defer { mailbox.removeAll() }
+    let mail = mailbox.withLock { mailbox in
+      defer { mailbox.posts.removeAll() }
       return mailbox
     }
-    for post in posts {
+    if mail.isStopped { return close(mail.posts) }
+    for post in mail.posts {
       do { try start(post) } catch { post.done(.init(status: nil, error: "\(error)")) }
     }
+  }
+
+  private func close(_ posts: [Post]) {
+    transport?.close()
+    transport = nil
+    for attempt in attempts.values { attempt.done(nil) }
+    attempts.removeAll()
+    for post in posts { post.done(nil) }
+    loop.stop()
   }
 
   private func start(_ post: Post) throws {
@@ -104,13 +124,13 @@ final class WebhookSender: @unchecked Sendable {
 /// One POST on its way.
 private final class WebhookAttempt: EasyHandleDelegate {
   let easy: EasyHandle
-  let done: @Sendable (DeliverySchedule.Answer) -> Void
+  let done: @Sendable (DeliverySchedule.Answer?) -> Void
   var timer: LoopTimer?
   private let egress: EgressPolicy
   private var retryAfter: Double?
   private var refusedRule: String?
 
-  init(easy: EasyHandle, egress: EgressPolicy, done: @escaping @Sendable (DeliverySchedule.Answer) -> Void) {
+  init(easy: EasyHandle, egress: EgressPolicy, done: @escaping @Sendable (DeliverySchedule.Answer?) -> Void) {
     self.easy = easy
     self.egress = egress
     self.done = done

@@ -46,9 +46,7 @@ struct ServeCommand: AsyncParsableCommand {
       throw ValidationError(error.description)
     }
     LoggingSystem.bootstrap { label in
-      var handler = StreamLogHandler.standardError(label: label)
-      handler.logLevel = settings.logLevel
-      return handler
+      JSONLogHandler(label: label, logLevel: settings.logLevel)
     }
     try await Service(settings: settings).run()
   }

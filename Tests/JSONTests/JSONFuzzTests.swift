@@ -1,0 +1,77 @@
+import Foundation
+import Testing
+
+@testable import JSON
+
+@Suite struct JSONFuzzTests {
+  @Test func everyWrittenValueIsParsedBack() throws {
+    var random = RandomJSON(seed: 0xF0E1)
+    for round in 0..<2000 {
+      let value = random.value()
+      try #require(try JSONParser.parse(value.json) == value, "round \(round)")
+    }
+  }
+
+  @Test func anotherParserReadsTheSame() throws {
+    var random = RandomJSON(seed: 0xF0E2)
+    for round in 0..<2000 {
+      let value = random.value()
+      let theirs = try JSONSerialization.jsonObject(with: Data(value.json), options: .fragmentsAllowed)
+      try #require(same(theirs, value), "round \(round): \(String(decoding: value.json, as: UTF8.self))")
+    }
+  }
+
+  @Test func noMutationCrashesTheParser() throws {
+    var random = RandomJSON(seed: 0xF0E3)
+    var refused = 0
+    for _ in 0..<2000 {
+      var bytes = random.value().json
+      for _ in 0..<Int.random(in: 1...4, using: &random.generator) {
+        mutate(&bytes, using: &random.generator)
+      }
+      guard let value = try? JSONParser.parse(bytes) else {
+        refused += 1
+        continue
+      }
+      try #require(try JSONParser.parse(value.json) == whole(value))
+    }
+    #expect(refused > 200)
+  }
+
+  private func mutate(_ bytes: inout [UInt8], using generator: inout SplitMix64) {
+    let place = bytes.isEmpty ? 0 : Int.random(in: 0..<bytes.count, using: &generator)
+    switch Int.random(in: 0..<4, using: &generator) {
+    case 0 where !bytes.isEmpty: bytes[place] = UInt8(truncatingIfNeeded: generator.next())
+    case 1 where !bytes.isEmpty: bytes.remove(at: place)
+    case 2: bytes.insert(Array("{}[]\",:\\u0-e.".utf8).randomElement(using: &generator) ?? 0, at: place)
+    default: bytes.removeLast(min(bytes.count, Int.random(in: 1...3, using: &generator)))
+    }
+  }
+
+  /// The value as its writer leaves it: numbers without a fraction become integers.
+  private func whole(_ value: JSONValue) -> JSONValue {
+    switch value {
+    case .number(let number) where number == number.rounded() && abs(number) < 9_007_199_254_740_992:
+      .integer(Int64(number))
+    case .array(let values): .array(values.map(whole))
+    case .object(let members): .object(members.map { .init(name: $0.name, value: whole($0.value)) })
+    default: value
+    }
+  }
+
+  private func same(_ theirs: Any, _ ours: JSONValue) -> Bool {
+    switch ours {
+    case .null: return theirs is NSNull
+    case .bool(let flag): return (theirs as? Bool) == flag
+    case .integer(let number): return (theirs as? NSNumber)?.int64Value == number
+    case .number(let number): return (theirs as? NSNumber)?.doubleValue == number
+    case .string(let text): return (theirs as? String).map { Array($0.utf8) == Array(text.utf8) } ?? false
+    case .array(let values):
+      guard let list = theirs as? [Any], list.count == values.count else { return false }
+      return zip(list, values).allSatisfy { same($0, $1) }
+    case .object(let members):
+      guard let map = theirs as? [String: Any], map.count == members.count else { return false }
+      return members.allSatisfy { member in map[member.name].map { same($0, member.value) } ?? false }
+    }
+  }
+}

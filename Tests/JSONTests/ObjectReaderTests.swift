@@ -1,0 +1,107 @@
+import Testing
+
+@testable import JSON
+
+@Suite struct ObjectReaderTests {
+  enum Colour: String, CaseIterable { case red, green }
+
+  private let violations = Violations()
+
+  private func reader(_ text: String, at pointer: String = "") throws -> ObjectReader {
+    ObjectReader(try JSONParser.parse(Array(text.utf8)), at: pointer, violations)
+  }
+
+  @Test func readsWhatIsThere() throws {
+    var reader = try reader(
+      #"{"s":"x","b":true,"n":1.5,"i":3,"c":"green","l":["a","b"],"o":{"k":"v"},"w":2}"#)
+    #expect(reader.string("s") == "x")
+    #expect(reader.bool("b") == true)
+    #expect(reader.number("n", in: 0...2) == 1.5)
+    #expect(reader.number("w", in: 0...2) == 2)
+    #expect(reader.integer("i", in: 1...3) == 3)
+    #expect(reader.choice("c", of: Colour.self) == .green)
+    #expect(reader.strings("l") == ["a", "b"])
+    var inner = try #require(reader.object("o"))
+    #expect(inner.string("k") == "v")
+    inner.finish()
+    reader.finish()
+    #expect(violations.all.isEmpty)
+  }
+
+  @Test(arguments: ["{}", #"{"s":null,"b":null,"n":null,"i":null,"c":null,"l":null,"o":null}"#])
+  func absentAndNullAreTheSame(_ text: String) throws {
+    var reader = try reader(text)
+    #expect(reader.string("s") == nil)
+    #expect(reader.bool("b") == nil)
+    #expect(reader.number("n", in: 0...1) == nil)
+    #expect(reader.integer("i", in: 0...1) == nil)
+    #expect(reader.choice("c", of: Colour.self) == nil)
+    #expect(reader.strings("l") == nil)
+    #expect(reader.object("o") == nil)
+    reader.finish()
+    #expect(violations.all.isEmpty)
+  }
+
+  @Test func collectsEveryViolationInOrder() throws {
+    var reader = try reader(
+      #"{"s":1,"b":"x","n":"1","i":1.5,"c":"blue","l":["a",1],"m":{},"o":[],"p":2,"q":0,"extra":1}"#, at: "/root")
+    _ = reader.string("s")
+    _ = reader.bool("b")
+    _ = reader.number("n", in: 0...1)
+    _ = reader.integer("i", in: 0...9)
+    _ = reader.choice("c", of: Colour.self)
+    _ = reader.strings("l")
+    _ = reader.strings("m")
+    _ = reader.object("o")
+    _ = reader.number("p", in: 0...1.5)
+    _ = reader.integer("q", in: 1...9)
+    reader.finish()
+    let expected = [
+      ("s", "must be a string, not a number"), ("b", "must be a boolean, not a string"),
+      ("n", "must be a number, not a string"), ("i", "must be an integer, not a number"),
+      ("c", "must be one of red, green"), ("l", "must be an array of strings, not an array"),
+      ("m", "must be an array of strings, not an object"), ("o", "must be an object, not an array"),
+      ("p", "must be between 0 and 1.5"), ("q", "must be between 1 and 9"), ("extra", "unknown field"),
+    ]
+    #expect(violations.all == expected.map { FieldViolation(pointer: "/root/" + $0.0, detail: $0.1) })
+  }
+
+  @Test(arguments: [(0, nil), (1, 1), (3, 3), (4, nil)] as [(Int, Int?)])
+  func rangesIncludeTheirEnds(_ value: Int, _ expected: Int?) throws {
+    var reader = try reader(#"{"v":\#(value)}"#)
+    #expect(reader.integer("v", in: 1...3) == expected)
+    #expect(reader.number("v", in: 1...3) == expected.map(Double.init))
+    #expect(violations.all.count == (expected == nil ? 2 : 0))
+  }
+
+  @Test(arguments: [
+    ("plain", "/r/plain"), ("a/b", "/r/a~1b"), ("~", "/r/~0"), ("~1", "/r/~01"), ("/~", "/r/~1~0"), ("", "/r/"),
+    // A slash stays a slash where a combining mark follows it.
+    ("a/\u{338}b", "/r/a~1\u{338}b"),
+  ])
+  func pointersAreEscaped(_ name: String, _ expected: String) throws {
+    let reader = ObjectReader(.object([.init(name: name, value: .null)]), at: "/r", violations)
+    #expect(Array(reader.pointer(to: name).utf8) == Array(expected.utf8))
+    reader.finish()
+    #expect(violations.all.map { Array($0.pointer.utf8) } == [Array(expected.utf8)])
+  }
+
+  @Test(arguments: [
+    ("null", "null"), ("true", "a boolean"), ("1", "a number"), ("1.5", "a number"), ("\"x\"", "a string"),
+    ("[]", "an array"),
+  ])
+  func whatIsNoObjectIsSaidOnce(_ text: String, _ kind: String) throws {
+    var reader = try reader(text)
+    #expect(reader.string("s") == nil)
+    reader.finish()
+    #expect(violations.all == [FieldViolation(pointer: "", detail: "must be an object, not \(kind)")])
+  }
+
+  @Test func nestedReadersShareTheViolations() throws {
+    var reader = try reader(#"{"a":{"b":{"c":1}}}"#)
+    var outer = try #require(reader.object("a"))
+    let inner = try #require(outer.object("b"))
+    inner.finish()
+    #expect(violations.all == [FieldViolation(pointer: "/a/b/c", detail: "unknown field")])
+  }
+}

@@ -1,0 +1,52 @@
+import Testing
+
+@testable import TransferModel
+
+@Suite struct Base64Tests {
+  /// RFC 4648 §10, and both digits that differ between the alphabets.
+  @Test(arguments: [
+    ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
+    ("foobar", "Zm9vYmFy"), (">>>???", "Pj4+Pz8/"),
+  ])
+  func matchesTheVectors(_ plain: String, _ encoded: String) {
+    #expect(Base64.encode(Array(plain.utf8)) == encoded)
+    #expect(Base64.decode(encoded) == Array(plain.utf8))
+  }
+
+  @Test(arguments: [
+    "Z", "Zg", "Zg=", "Zm8", "Zm9vY", "=", "==", "===", "====", "Z===", "Zg==Zg==", "Z=g=", "=Zg=", "Zm=v", "Zm9v=",
+    "Zm9v====", "Zm9-", "Zm9_", "Zm 9", "Zm9\n", "Zm9v\n", "Zg==\n", "é===", "Zmé=", "Zm9v Zm9v", "Zm9v\0\0\0\0",
+  ])
+  func refuses(_ text: String) { #expect(Base64.decode(text) == nil) }
+
+  @Test func randomBytesRoundTrip() throws {
+    var generator = SplitMix64(seed: 21)
+    for count in 0..<400 {
+      let bytes = (0..<count).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
+      let text = Base64.encode(bytes)
+      try #require(text.utf8.count == (count + 2) / 3 * 4)
+      try #require(Base64.decode(text) == bytes)
+      try #require(Base64.encode(bytes[...]) == text)
+      try #require(Base64.decode(text[...]) == bytes)
+    }
+  }
+
+  @Test(arguments: [
+    (23, false), (24, true), (25, true), (63, true), (64, true), (65, false), (0, false),
+  ])
+  func webhookKeysHaveTheirLength(_ count: Int, _ expected: Bool) {
+    let bytes = [UInt8](repeating: 0xA5, count: count)
+    #expect(Webhook.key(of: "whsec_" + Base64.encode(bytes)) == (expected ? bytes : nil))
+  }
+
+  @Test(arguments: [
+    "", "whsec_", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "WHSEC_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+    "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS", "whsec_!fKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+    " whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+  ])
+  func otherSecretsAreNone(_ secret: String) { #expect(Webhook.key(of: secret) == nil) }
+
+  @Test func aWebhookSecretIsItsBase64() {
+    #expect(Webhook.key(of: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")?.prefix(4) == [0x31, 0xF2, 0x90, 0xF6])
+  }
+}

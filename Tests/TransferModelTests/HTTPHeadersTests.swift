@@ -1,0 +1,76 @@
+import JSON
+import Testing
+
+@testable import TransferModel
+
+@Suite struct HTTPHeadersTests {
+  private let headers = HTTPHeaders([
+    .init(name: "Accept", value: "a"), .init(name: "X-One", value: "1"), .init(name: "accept", value: "b"),
+  ])
+
+  @Test func namesCompareWithoutCase() {
+    #expect(headers["ACCEPT"] == "a, b")
+    #expect(headers["x-one"] == "1")
+    #expect(headers["x-two"] == nil)
+    #expect(headers.contains("aCCept"))
+    #expect(!headers.contains("Accep"))
+    var rest = headers
+    rest.remove("ACCEPT")
+    #expect(rest.fields == [.init(name: "X-One", value: "1")])
+  }
+
+  @Test(arguments: [
+    ("a", "A", true), ("[", "{", false), ("@", "`", false), ("é", "É", false), ("ab", "a", false), ("", "", true),
+    ("X-Y", "x-y", true), ("X-Y", "x_y", false),
+  ])
+  func onlyLettersOfASCIIHaveCase(_ left: String, _ right: String, _ expected: Bool) {
+    #expect(HTTPHeaders.equal(left, right) == expected)
+  }
+
+  @Test func defaultsYieldToWhatIsThere() {
+    let merged = headers.merging(
+      defaults: HTTPHeaders([.init(name: "ACCEPT", value: "z"), .init(name: "X-Two", value: "2")]))
+    #expect(merged.fields == headers.fields + [.init(name: "X-Two", value: "2")])
+  }
+
+  @Test func jsonJoinsRepeatedFields() throws {
+    #expect(String(decoding: headers.json, as: UTF8.self) == #"{"Accept":"a, b","X-One":"1"}"#)
+    let read = HTTPHeaders(json: try JSONParser.parse(headers.json))
+    #expect(read["accept"] == "a, b")
+    #expect(read.fields.count == 2)
+    #expect(HTTPHeaders(json: nil).isEmpty)
+    #expect(HTTPHeaders(json: .string("x")).isEmpty)
+  }
+
+  @Test(arguments: [
+    ("X-Custom", true), ("!#$%&'*+-.^_`|~0aZ", true), ("", false), ("a b", false), ("a:", false), ("a\n", false),
+    ("a/b", false), ("é", false), ("a\0", false), ("(", false), ("\"", false),
+  ])
+  func namesAreTokens(_ name: String, _ expected: Bool) { #expect(HTTPHeaders.isValid(name: name) == expected) }
+
+  @Test(arguments: [
+    ("", true), ("a b\tc", true), ("é😀", true), ("a\rb", false), ("a\nb", false), ("a\r\nb", false), ("a\0", false),
+    ("\u{7F}", false), ("\u{1F}", false), ("~", true),
+  ])
+  func valuesHoldNoControlCharacters(_ value: String, _ expected: Bool) {
+    #expect(HTTPHeaders.isValid(value: value) == expected)
+  }
+
+  private func violations(_ json: String) throws -> [String] {
+    let violations = Violations()
+    _ = HTTPHeaders(validating: try JSONParser.parse(Array(json.utf8)), at: "/h", violations)
+    return violations.all.map(\.pointer)
+  }
+
+  @Test(arguments: [
+    (#"{"X":"1","y":""}"#, []), ("[]", ["/h"]), ("\"x\"", ["/h"]), (#"{"X":1}"#, ["/h/X"]),
+    (#"{"X":null}"#, ["/h/X"]), (#"{"X":"a\nb"}"#, ["/h/X"]), (#"{"":"1"}"#, ["/h/"]), (#"{"a b":"1"}"#, ["/h/a b"]),
+    (#"{"host":"x"}"#, ["/h/host"]), (#"{"Content-Length":"1"}"#, ["/h/Content-Length"]),
+    (#"{"TRANSFER-ENCODING":"x"}"#, ["/h/TRANSFER-ENCODING"]), (#"{"Connection":"x","TE":"x"}"#, ["/h/Connection", "/h/TE"]),
+    (#"{"Upgrade":"x","trailer":"x"}"#, ["/h/Upgrade", "/h/trailer"]), (#"{"a/b":"1"}"#, ["/h/a~1b"]),
+    (#"{"~a":1}"#, ["/h/~0a"]),
+  ] as [(String, [String])])
+  func validationNamesTheField(_ json: String, _ expected: [String]) throws {
+    #expect(try violations(json) == expected)
+  }
+}

@@ -1,0 +1,81 @@
+import Testing
+
+@testable import TransferModel
+
+@Suite struct IPAddressTests {
+  @Test(arguments: [
+    ("0.0.0.0", .v4(0)), ("255.255.255.255", .v4(.max)), ("1.2.3.4", .v4(0x0102_0304)),
+    ("::", .v6(high: 0, low: 0)), ("::1", .v6(high: 0, low: 1)), ("1::", .v6(high: 1 << 48, low: 0)),
+    ("2001:db8::8:800:200c:417a", .v6(high: 0x2001_0DB8_0000_0000, low: 0x0008_0800_200C_417A)),
+    ("2001:DB8:0:0:8:800:200C:417A", .v6(high: 0x2001_0DB8_0000_0000, low: 0x0008_0800_200C_417A)),
+    ("1:2:3:4:5:6:7:8", .v6(high: 0x0001_0002_0003_0004, low: 0x0005_0006_0007_0008)),
+    ("1:2:3:4:5:6:7::", .v6(high: 0x0001_0002_0003_0004, low: 0x0005_0006_0007_0000)),
+    ("::2:3:4:5:6:7:8", .v6(high: 0x0000_0002_0003_0004, low: 0x0005_0006_0007_0008)),
+    ("::ffff:1.2.3.4", .v6(high: 0, low: 0xFFFF_0102_0304)), ("::1.2.3.4", .v6(high: 0, low: 0x0102_0304)),
+    ("64:ff9b::192.0.2.33", .v6(high: 0x0064_FF9B_0000_0000, low: 0xC000_0221)),
+    ("1:2:3:4:5:6:1.2.3.4", .v6(high: 0x0001_0002_0003_0004, low: 0x0005_0006_0102_0304)),
+  ] as [(String, IPAddress)])
+  func parses(_ text: String, _ expected: IPAddress) {
+    #expect(IPAddress(text) == expected)
+  }
+
+  @Test(arguments: [
+    "", "1", "1.2.3", "1.2.3.4.5", "1.2.3.256", "1.2.3.-4", "1.2.3.+4", "1.2.3.", ".1.2.3", "1..2.3", "a.b.c.d",
+    "1.2.3.0004", "1.2.3.4 ", " 1.2.3.4", "0x7f.0.0.1", "2130706433", "1.2.3.４",
+    ":", ":::", "1:::2", "1::2::3", "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", "1:2:3:4:5:6:7:8::", "::1:2:3:4:5:6:7:8",
+    "12345::", "g::", ":1::", "1:", "::1:", "::+1", "::-1", "::-0", "[::1]", "fe80::1%eth0", "::1.2.3", "::1.2.3.4.5",
+    "::1.2.3.4:5", "1:2:3:4:5:6:7:1.2.3.4", "1.2.3.4::", "1.2.3.4::1", "1.2.3.4:1:2:3:4:5:6",
+  ])
+  func refuses(_ text: String) { #expect(IPAddress(text) == nil) }
+
+  @Test func textRoundTrips() throws {
+    var generator = SplitMix64(seed: 3)
+    for _ in 0..<500 {
+      let four = IPAddress.v4(UInt32(truncatingIfNeeded: generator.next()))
+      let six = IPAddress.v6(high: generator.next() >> (generator.next() & 63), low: generator.next())
+      try #require(IPAddress(four.description) == four)
+      try #require(IPAddress(six.description) == six)
+    }
+  }
+
+  @Test func onlyMappedAddressesAreUnmapped() throws {
+    #expect(IPAddress("::ffff:10.0.0.1")?.unmapped == .v4(0x0A00_0001))
+    for text in ["::10.0.0.1", "::fffe:10.0.0.1", "1::ffff:10.0.0.1", "64:ff9b::10.0.0.1", "10.0.0.1"] {
+      let address = try #require(IPAddress(text))
+      #expect(address.unmapped == address)
+    }
+  }
+}
+
+@Suite struct IPNetworkTests {
+  @Test(arguments: [
+    ("10.0.0.0/8", 8), ("0.0.0.0/0", 0), ("1.2.3.4/32", 32), ("1.2.3.4", 32), ("10.1.2.0/23", 23),
+    ("::/0", 0), ("fd00::/8", 8), ("2001:db8::/64", 64), ("2001:db8:0:0:8000::/65", 65), ("::1/128", 128),
+    ("::1", 128), ("2000::/3", 3),
+  ])
+  func parses(_ text: String, _ length: Int) throws {
+    let network = try #require(IPNetwork(text))
+    #expect(network.prefixLength == length)
+    #expect(network.base == IPAddress(String(text.prefix { $0 != "/" })))
+  }
+
+  @Test(arguments: [
+    "", "/", "/8", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/+8", "0.0.0.0/-0", "10.0.0.0/8/8",
+    "10.0.0.0/a", "10.0.0.1/8", "10.0.0.1/31", "128.0.0.0/0", "fd00::1/64", "::1/127", "::/129", "2001:db8::/31",
+    "2001:db8::8000:0:0:0/64", "example.com/8", "10.0.0.0 /8", "10.0.0.0/ 8",
+  ])
+  func refuses(_ text: String) { #expect(IPNetwork(text) == nil) }
+
+  @Test(arguments: [
+    ("10.0.0.0/8", "10.0.0.0", true), ("10.0.0.0/8", "10.255.255.255", true), ("10.0.0.0/8", "11.0.0.0", false),
+    ("10.0.0.0/8", "9.255.255.255", false), ("1.2.3.4", "1.2.3.4", true), ("1.2.3.4", "1.2.3.5", false),
+    ("0.0.0.0/0", "255.1.2.3", true), ("0.0.0.0/0", "::", false), ("::/0", "0.0.0.0", false),
+    ("::/0", "ffff::1", true), ("2001:db8::/64", "2001:db8::ffff:ffff:ffff:ffff", true),
+    ("2001:db8::/64", "2001:db8:0:1::", false), ("2001:db8::/65", "2001:db8::7fff:0:0:0", true),
+    ("2001:db8::/65", "2001:db8::8000:0:0:0", false), ("::1", "::1", true), ("::1", "::2", false),
+    ("::/127", "::1", true), ("::/127", "::2", false), ("2000::/3", "3fff::", true), ("2000::/3", "4000::", false),
+  ])
+  func contains(_ network: String, _ address: String, _ expected: Bool) throws {
+    #expect(try #require(IPNetwork(network)).contains(try #require(IPAddress(address))) == expected)
+  }
+}

@@ -1,0 +1,97 @@
+import Testing
+import TransferModel
+
+@testable import Webhooks
+
+@Suite struct DeliveryScheduleTests {
+  private static let now = Timestamp(seconds: 1_700_000_000)
+
+  private func delivery(attempts: Int = 0) -> WebhookDelivery {
+    var delivery = WebhookDelivery(
+      id: DeliveryID(high: 1, low: 2), sessionID: .shared, taskID: nil, type: .taskDidComplete,
+      webhook: Webhook(url: "https://example.com/hook", secret: nil), payload: [1, 2, 3],
+      createdAt: Timestamp(seconds: 1_600_000_000))
+    delivery.attempts = attempts
+    return delivery
+  }
+
+  private func after(
+    _ answer: DeliverySchedule.Answer, attempts: Int = 0, jitter: Double = 0
+  ) -> WebhookDelivery {
+    DeliverySchedule.after(answer, of: delivery(attempts: attempts), at: Self.now, jitter: jitter)
+  }
+
+  @Test(arguments: [200, 201, 202, 204, 226, 299], [0, 9])
+  func successDelivers(_ status: Int, _ attempts: Int) {
+    let result = after(.init(status: status), attempts: attempts)
+    #expect(result.state == .delivered)
+    #expect(result.lastStatus == status)
+    #expect(result.attempts == attempts + 1)
+  }
+
+  @Test(arguments: [100, 199, 300, 301, 302, 304, 307, 308, 400, 401, 404, 409, 411, 429, 500, 503, 599])
+  func everyOtherStatusIsTriedAgain(_ status: Int) {
+    let result = after(.init(status: status))
+    #expect(result.state == .pending)
+    #expect(result.lastStatus == status)
+    #expect(result.nextAttemptAt == Self.now.adding(seconds: 5))
+  }
+
+  @Test(arguments: [0, 4, 9])
+  func goneEndsItAtOnce(_ attempts: Int) {
+    let result = after(.init(status: 410, retryAfter: 60), attempts: attempts)
+    #expect(result.state == .failed)
+    #expect(result.attempts == attempts + 1)
+    #expect(result.nextAttemptAt == delivery().nextAttemptAt)
+  }
+
+  @Test func noAnswerIsTriedAgainAndKeepsItsReason() {
+    let result = after(.init(status: nil, error: "no answer within 15 s"))
+    #expect(result.state == .pending)
+    #expect(result.lastStatus == nil)
+    #expect(result.lastError == "no answer within 15 s")
+    let later = DeliverySchedule.after(.init(status: 500), of: result, at: Self.now, jitter: 0)
+    #expect(later.lastError == nil)
+    #expect(later.lastStatus == 500)
+  }
+
+  @Test(arguments: [
+    (nil, 5), (0, 5), (4, 5), (5, 5), (6, 6), (120, 120), (86_400, 86_400), (86_401, 86_400),
+    (.infinity, 86_400), (-100, 5),
+  ] as [(Double?, Double)])
+  func retryAfterOnlyPutsOff(_ asked: Double?, _ wait: Double) {
+    let result = after(.init(status: 429, retryAfter: asked))
+    #expect(result.nextAttemptAt == Self.now.adding(seconds: wait))
+  }
+
+  @Test(arguments: [
+    (1, 5.0), (2, 300), (3, 1800), (4, 7200), (5, 18_000), (6, 36_000), (7, 50_400), (8, 72_000), (9, 86_400),
+  ])
+  func waitsAsTheScheduleSays(_ made: Int, _ delay: Double) {
+    let plain = after(.init(status: 500), attempts: made - 1)
+    #expect(plain.state == .pending)
+    #expect(plain.nextAttemptAt == Self.now.adding(seconds: delay))
+    let spread = after(.init(status: 500), attempts: made - 1, jitter: 1)
+    #expect(spread.nextAttemptAt == Self.now.adding(seconds: delay + delay * 0.1))
+  }
+
+  @Test(arguments: [nil, 302, 429, 500] as [Int?])
+  func theLastAttemptEndsIt(_ status: Int?) {
+    let result = after(.init(status: status, retryAfter: 10), attempts: DeliverySchedule.delays.count - 1)
+    #expect(result.state == .failed)
+    #expect(result.attempts == DeliverySchedule.delays.count)
+  }
+
+  @Test func anUnansweredMessageIsTriedAsOftenAsTheScheduleSays() {
+    var message = delivery()
+    var attempts = 0
+    while message.state == .pending, attempts < 100 {
+      message = DeliverySchedule.after(.init(status: nil), of: message, at: message.nextAttemptAt, jitter: 0)
+      attempts += 1
+    }
+    #expect(attempts == 10)
+    #expect(message.state == .failed)
+    #expect(message.nextAttemptAt.since(message.createdAt) == DeliverySchedule.delays.reduce(0, +))
+    #expect(message.payload == delivery().payload)
+  }
+}

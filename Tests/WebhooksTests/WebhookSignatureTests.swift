@@ -1,0 +1,34 @@
+import Crypto
+import Testing
+import TransferModel
+
+@testable import Webhooks
+
+@Suite struct WebhookSignatureTests {
+  private let id = "msg_p5jXN8AQM9LWM0D4loKWxJek"
+  private let payload = Array(#"{"test": 2432232314}"#.utf8)
+
+  private func sign(_ id: String, _ timestamp: Int64, _ payload: [UInt8], secret: String) throws -> String {
+    let key = try #require(Webhook.key(of: secret))
+    return WebhookSignature.sign(id: id, timestamp: timestamp, payload: payload, key: SymmetricKey(data: key))
+  }
+
+  /// The vector of the Standard Webhooks libraries.
+  @Test func matchesTheKnownVector() throws {
+    let signature = try sign(id, 1_614_265_330, payload, secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+    #expect(signature == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")
+  }
+
+  @Test func everyPartIsSigned() throws {
+    let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+    let signatures = [
+      try sign(id, 1_614_265_330, payload, secret: secret),
+      try sign(id + "x", 1_614_265_330, payload, secret: secret),
+      try sign(id, 1_614_265_331, payload, secret: secret),
+      try sign(id, 1_614_265_330, payload + [0x20], secret: secret),
+      try sign(id, 1_614_265_330, payload, secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSx"),
+    ]
+    #expect(Set(signatures).count == signatures.count)
+    #expect(signatures.allSatisfy { $0.hasPrefix("v1,") && $0.utf8.count == 47 })
+  }
+}
