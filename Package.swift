@@ -104,16 +104,36 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// Tests mirror the targets.
-let tests: [(String, [Target.Dependency])] = [
+// Tests mirror the targets; TestSupport is what they share.
+let tests: [(name: String, uses: [Target.Dependency])] = [
   ("JSON", []),
   ("TransferModel", ["JSON"]),
+  ("EventLoop", []),
+  ("Curl", ["EventLoop", "TestSupport"]),
+  ("HTTPServer", ["EventLoop", "TestSupport", .product(name: "HTTPTypes", package: "swift-http-types")]),
+  ("TransferStore", ["TransferModel", "TestSupport"]),
   ("TransferEngine", ["TransferModel", "Curl", "EventLoop"]),
   ("Webhooks", ["TransferModel", .product(name: "Crypto", package: "swift-crypto")]),
-  ("TransferAPI", ["TransferModel", "TransferService", "HTTPServer", "JSON"]),
+  (
+    "TransferAPI",
+    [
+      "TransferModel", "TransferService", "HTTPServer", "JSON",
+      .product(name: "HTTPTypes", package: "swift-http-types"),
+    ]
+  ),
 ]
-package.targets += tests.map { name, dependencies in
+package.targets += [
+  .target(
+    name: "TestSupport", dependencies: ["EventLoop", "JSON"], path: "Tests/TestSupport", swiftSettings: common
+  ),
   .testTarget(
-    name: name + "Tests", dependencies: [.byName(name: name)] + dependencies,
-    swiftSettings: common)
+    name: "EndToEndTests",
+    dependencies: ["ferry", "TestSupport", "JSON", .product(name: "Crypto", package: "swift-crypto")],
+    swiftSettings: common),
+  .testTarget(
+    name: "TidyTests", dependencies: ["TransferAPI", .product(name: "Yams", package: "Yams")],
+    swiftSettings: common),
+]
+package.targets += tests.map { name, uses in
+  .testTarget(name: name + "Tests", dependencies: [.byName(name: name)] + uses, swiftSettings: common)
 }

@@ -44,6 +44,7 @@ package struct CurlURL: Sendable, Equatable {
   package func resolve(_ reference: String) throws(Fault) -> CurlURL {
     guard let handle = curl_url() else { throw .malformed("out of memory") }
     defer { curl_url_cleanup(handle) }
+    guard !reference.utf8.contains(0) else { throw .malformed("contains a zero byte") }
     curl_url_set(handle, CURLUPART_URL, text, 0)
     let flags = UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE)
     let status = curl_url_set(handle, CURLUPART_URL, reference, flags)

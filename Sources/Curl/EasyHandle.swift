@@ -28,7 +28,9 @@ package final class EasyHandle {
   private var headers: UnsafeMutablePointer<curl_slist>?
 
   package init() throws(CurlError) {
-    guard let raw = curl_easy_init() else { throw CurlError(result: CurlResult(code: 2), operation: "easy_init") }
+    guard let raw = curl_easy_init() else {
+      throw CurlError(result: CurlResult(code: 2), operation: "easy_init")
+    }
     self.raw = raw
   }
 
@@ -54,7 +56,8 @@ package final class EasyHandle {
     try check(ccurl_easy_setopt_long(raw, option.raw, value), "easy_setopt \(option.raw.rawValue)")
   }
   package func set(_ option: EasyOption<Int64>, to value: Int64) throws(CurlError) {
-    try check(ccurl_easy_setopt_off_t(raw, option.raw, curl_off_t(value)), "easy_setopt \(option.raw.rawValue)")
+    try check(
+      ccurl_easy_setopt_off_t(raw, option.raw, curl_off_t(value)), "easy_setopt \(option.raw.rawValue)")
   }
 
   /// A request body; libcurl copies it (CURLOPT_COPYPOSTFIELDS).
@@ -174,7 +177,8 @@ private func handle(_ context: UnsafeMutableRawPointer?) -> EasyHandle {
 }
 
 @c private func onOpenSocket(
-  _ context: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
+  _ context: UnsafeMutableRawPointer?, _ purpose: curlsocktype,
+  _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
   guard let address, handle(context).delegate?.mayConnect(to: PeerAddress(address)) == true else {
     return CURL_SOCKET_BAD

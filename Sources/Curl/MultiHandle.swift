@@ -97,7 +97,9 @@ package final class MultiHandle {
       guard message.msg == CURLMSG_DONE, let pointer = message.easy_handle else { continue }
       let code = message.data.result  // before the removal: the message dies with it
       curl_multi_remove_handle(raw, pointer)
-      guard let easy = handles.removeValue(forKey: pointer) else { preconditionFailure("unknown easy handle") }
+      guard let easy = handles.removeValue(forKey: pointer) else {
+        preconditionFailure("unknown easy handle")
+      }
       completions.append(Completion(easy: easy, result: CurlResult(code: Int(code.rawValue))))
     }
     return completions
@@ -121,7 +123,8 @@ package final class MultiHandle {
   return 0
 }
 
-@c private func onTimer(_: OpaquePointer?, _ milliseconds: Int, _ context: UnsafeMutableRawPointer?) -> Int32 {
+@c private func onTimer(_: OpaquePointer?, _ milliseconds: Int, _ context: UnsafeMutableRawPointer?) -> Int32
+{
   Unmanaged<MultiHandle>.fromOpaque(context!).takeUnretainedValue().record(timeout: milliseconds)
   return 0
 }

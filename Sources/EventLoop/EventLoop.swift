@@ -81,7 +81,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
       defer { inbox.isSignalled = true }
       return !inbox.isSignalled
     }
-    if mustRing, !isOnLoop { ring() }
+    if mustRing { ring() }
   }
 
   /// Ends the loop after the tick under way. Jobs that come later never run.

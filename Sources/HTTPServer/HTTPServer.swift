@@ -20,7 +20,9 @@ package final class HTTPServer: Sendable {
     /// Seconds for which an idle connection is kept.
     package var idleSeconds = 75
     /// The reply to a request that is refused for its framing.
-    package var malformedReply: @Sendable (String) -> ServerResponse = { _ in ServerResponse(status: .badRequest) }
+    package var malformedReply: @Sendable (String) -> ServerResponse = { _ in
+      ServerResponse(status: .badRequest)
+    }
     package init() {}
   }
 

@@ -41,7 +41,8 @@ struct RequestHead {
       contentLength = text.utf8.allSatisfy { $0 &- 48 < 10 } ? Int(text) : nil
       if contentLength == nil { fault = "malformed Content-Length" }
     }
-    hasBody = !encodings.isEmpty || (contentLength ?? 0) > 0
+    // Where the length is in doubt there may be a body: the reply must not wait for its end.
+    hasBody = !encodings.isEmpty || (!lengths.isEmpty && contentLength != 0)
     if head.headerFields[values: .init("Host")!].count > 1 { fault = "more than one Host" }
   }
 }

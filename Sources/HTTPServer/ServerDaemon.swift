@@ -64,7 +64,9 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
       connection_memory_limit: UInt32(limits.headerBytes), connection_timeout: UInt32(limits.idleSeconds),
       on_request: onRequest, on_completed: onCompleted, on_connection: onConnection, on_target: onTarget,
       context: Unmanaged.passUnretained(self).toOpaque())
-    guard let daemon = cmhd_start(&settings) else { throw HTTPServer.Failure(message: "libmicrohttpd did not start") }
+    guard let daemon = cmhd_start(&settings) else {
+      throw HTTPServer.Failure(message: "libmicrohttpd did not start")
+    }
     self.daemon = daemon
     loop.watch(cmhd_epoll_descriptor(daemon), for: .readable, handler: self)
     loop.atEndOfTick { [weak self] in self?.drive() }

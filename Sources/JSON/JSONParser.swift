@@ -44,13 +44,14 @@ package struct JSONParser {
   private mutating func object(depth: Int) throws(JSONSyntaxError) -> JSONValue {
     index += 1
     var members: [JSONValue.Member] = []
+    var names = NameSet()
     skipWhitespace()
     if take(UInt8(ascii: "}")) { return .object(members) }
     while true {
       skipWhitespace()
       guard index < end, bytes[index] == UInt8(ascii: "\"") else { throw fault("expected a member name") }
       let name = try string()
-      guard !members.contains(where: { $0.name == name }) else { throw fault("duplicate member '\(name)'") }
+      guard names.insert(name) else { throw fault("duplicate member '\(name)'") }
       skipWhitespace()
       guard take(UInt8(ascii: ":")) else { throw fault("expected ':'") }
       members.append(JSONValue.Member(name: name, value: try value(depth: depth + 1)))
@@ -73,7 +74,8 @@ package struct JSONParser {
     }
   }
 
-  private mutating func literal(_ text: StaticString, _ value: JSONValue) throws(JSONSyntaxError) -> JSONValue {
+  private mutating func literal(_ text: StaticString, _ value: JSONValue) throws(JSONSyntaxError) -> JSONValue
+  {
     let count = text.utf8CodeUnitCount
     let matches =
       index + count <= end
@@ -200,4 +202,22 @@ package struct JSONParser {
   }
 
   private func fault(_ reason: String) -> JSONSyntaxError { JSONSyntaxError(reason: reason, offset: index) }
+}
+
+/// The names of one object, compared by bytes: names that only look alike are different (RFC 8259 §8.3).
+private struct NameSet {
+  private static let fewNames = 12
+  private var few: [String] = []
+  private var many: Set<[UInt8]> = []
+
+  /// False where the name was there already.
+  mutating func insert(_ name: String) -> Bool {
+    guard few.count < Self.fewNames else {
+      if many.isEmpty { many = Set(few.map { Array($0.utf8) }) }
+      return many.insert(Array(name.utf8)).inserted
+    }
+    guard !few.contains(where: { $0.utf8.elementsEqual(name.utf8) }) else { return false }
+    few.append(name)
+    return true
+  }
 }

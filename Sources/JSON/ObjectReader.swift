@@ -33,15 +33,14 @@ package struct ObjectReader {
     if value.members == nil { violations.add(pointer, "must be an object, not \(value.kind)") }
   }
 
-  package func pointer(to name: String) -> String {
-    guard name.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }) else {
-      return pointer + "/" + name
-    }
-    let escaped = name.map { $0 == "~" ? "~0" : $0 == "/" ? "~1" : String($0) }.joined()
-    return pointer + "/" + escaped
-  }
+  package func pointer(to name: String) -> String { JSONPointer.appending(name, to: pointer) }
 
   package func reject(_ name: String, _ detail: String) { violations.add(pointer(to: name), detail) }
+
+  /// Refuses one element of an array member.
+  package func reject(_ name: String, element index: Int, _ detail: String) {
+    violations.add("\(pointer(to: name))/\(index)", detail)
+  }
 
   /// The member's value; nil where it is absent or null.
   package mutating func value(_ name: String) -> JSONValue? {
@@ -121,5 +120,17 @@ package struct ObjectReader {
 
   private static func plain(_ number: Double) -> String {
     number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : String(number)
+  }
+}
+
+/// RFC 6901.
+package enum JSONPointer {
+  /// The pointer to the member `name` of what `pointer` points to.
+  package static func appending(_ name: String, to pointer: String) -> String {
+    guard name.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }) else {
+      return pointer + "/" + name
+    }
+    return pointer + "/"
+      + name.unicodeScalars.map { $0 == "~" ? "~0" : $0 == "/" ? "~1" : String($0) }.joined()
   }
 }

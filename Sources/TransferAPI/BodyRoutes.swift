@@ -4,12 +4,12 @@ internal import TransferModel
 internal import TransferService
 
 extension TransferAPI {
-  var bodyRoutes: [Route] {
+  static var bodyRoutes: [Route] {
     [
-      Route("GET", "/v1/tasks/{task}/body", readBody),
-      Route("DELETE", "/v1/tasks/{task}/body") { context in
+      Route("GET", "/v1/tasks/{task}/body") { try await $0.readBody($1) },
+      Route("DELETE", "/v1/tasks/{task}/body") { api, context in
         try context.allowQuery()
-        try await service.deleteBody(of: context.taskID())
+        try await api.service.deleteBody(of: context.taskID())
         return Reply.noContent()
       },
     ]
@@ -94,11 +94,11 @@ enum ByteRange: Equatable {
     switch (Int64(ends[0]), Int64(ends[1])) {
     case (nil, let count?) where ends[0].isEmpty:
       return count == 0 || size == 0 ? .unsatisfiable : .part(max(0, size - count)..<size)
-    case (let first?, let last): 
+    case (let first?, let last):
       guard ends[1].isEmpty || last != nil else { return .whole }
       guard first < size else { return .unsatisfiable }
       guard let last else { return .part(first..<size) }
-      return last < first ? .whole : .part(first..<min(size, last + 1))
+      return last < first ? .whole : .part(first..<(last >= size - 1 ? size : last + 1))
     default: return .whole
     }
   }

@@ -5,11 +5,11 @@ internal import TransferModel
 internal import TransferService
 
 extension TransferAPI {
-  var eventRoutes: [Route] {
+  static var eventRoutes: [Route] {
     [
-      Route("GET", "/v1/events") { try await stream(.all, $0) },
-      Route("GET", "/v1/sessions/{session}/events") { try await stream(.session($0.sessionID()), $0) },
-      Route("GET", "/v1/tasks/{task}/events") { try await stream(.task($0.taskID()), $0) },
+      Route("GET", "/v1/events") { try await $0.stream(.all, $1) },
+      Route("GET", "/v1/sessions/{session}/events") { try await $0.stream(.session($1.sessionID()), $1) },
+      Route("GET", "/v1/tasks/{task}/events") { try await $0.stream(.task($1.taskID()), $1) },
     ]
   }
 

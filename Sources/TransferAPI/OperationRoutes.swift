@@ -4,25 +4,27 @@ internal import JSON
 internal import TransferService
 
 extension TransferAPI {
-  var operationRoutes: [Route] {
+  static var operationRoutes: [Route] {
     [
-      Route("GET", "/livez", isPublic: true) { _ in Reply.text("ok\n") },
-      Route("GET", "/readyz", isPublic: true) { _ in
-        guard service.isReady else { throw Problem(.storeUnavailable, "not ready").with("Retry-After", "1") }
+      Route("GET", "/livez", isPublic: true) { _, _ in Reply.text("ok\n") },
+      Route("GET", "/readyz", isPublic: true) { api, _ in
+        guard api.service.isReady else {
+          throw Problem(.storeUnavailable, "not ready").with("Retry-After", "1")
+        }
         return Reply.text("ok\n")
       },
-      Route("GET", "/version", isPublic: true) { _ in
+      Route("GET", "/version", isPublic: true) { api, _ in
         var writer = JSONWriter()
         writer.object { writer in
           writer.field("name", "ferry")
-          writer.field("version", version.number)
+          writer.field("version", api.version.number)
         }
         return Reply.json(writer.bytes)
       },
-      Route("GET", "/openapi.yaml", isPublic: true) { _ in
+      Route("GET", "/openapi.yaml", isPublic: true) { _, _ in
         Reply.json(PackageResources.openapi_yaml, type: "application/yaml")
       },
-      Route("GET", "/problems/{problem}", isPublic: true) { context in
+      Route("GET", "/problems/{problem}", isPublic: true) { _, context in
         guard let kind = ProblemKind.all.first(where: { $0.slug == context.parameters["problem"] }) else {
           throw Problem(.notFound, "no problem has this name")
         }

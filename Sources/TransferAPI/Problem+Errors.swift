@@ -1,7 +1,6 @@
 internal import HTTPServer
 internal import JSON
 internal import TransferService
-internal import TransferStore
 
 extension Problem {
   /// Every failure becomes a reply here and nowhere else.
@@ -31,8 +30,8 @@ extension Problem {
     case .idempotencyMismatch: Problem(.idempotencyMismatch)
     case .idempotencyInProgress: Problem(.idempotencyInProgress).with("Retry-After", "1")
     case .draining: Problem(.draining).with("Retry-After", "5")
-    case .store(.full): Problem(.storeFull).with("Retry-After", "10")
-    case .store(.unavailable): Problem(.storeUnavailable).with("Retry-After", "5")
+    case .storeFull: Problem(.storeFull).with("Retry-After", "10")
+    case .storeUnavailable: Problem(.storeUnavailable).with("Retry-After", "5")
     }
   }
 

@@ -38,9 +38,11 @@ package struct ProblemKind: Sendable, Equatable {
     "body-not-found", 404, "The task has no body",
     "It ended without one, its body has expired, or it was dropped.")
   package static let methodNotAllowed = Self(
-    "method-not-allowed", 405, "The resource does not have this method", "The Allow field names those it has.")
+    "method-not-allowed", 405, "The resource does not have this method", "The Allow field names those it has."
+  )
   package static let notAcceptable = Self(
-    "not-acceptable", 406, "The reply cannot have the wanted type", "The resource is JSON: accept application/json.")
+    "not-acceptable", 406, "The reply cannot have the wanted type",
+    "The detail names the type that the resource has.")
   package static let conflict = Self(
     "conflict", 409, "The resource's state does not allow it", "The detail says which state is in the way.")
   package static let bodyNotReady = Self(
@@ -53,12 +55,14 @@ package struct ProblemKind: Sendable, Equatable {
   package static let unsupportedMediaType = Self(
     "unsupported-media-type", 415, "The body's type is not supported", "The detail names those that are.")
   package static let rangeNotSatisfiable = Self(
-    "range-not-satisfiable", 416, "The range lies outside of the body", "Content-Range tells the body's size.")
+    "range-not-satisfiable", 416, "The range lies outside of the body", "Content-Range tells the body's size."
+  )
   package static let idempotencyMismatch = Self(
     "idempotency-mismatch", 422, "The key was used for another request",
     "An Idempotency-Key belongs to one request: method, path and body.")
   package static let quotaExceeded = Self(
-    "quota-exceeded", 429, "A limit of the service is reached", "The detail names the limit; try again later.")
+    "quota-exceeded", 429, "A limit of the service is reached", "The detail names the limit; try again later."
+  )
   package static let internalError = Self(
     "internal-error", 500, "The service failed", "The Request-Id finds the cause in the service's log.")
   package static let draining = Self(
@@ -70,7 +74,8 @@ package struct ProblemKind: Sendable, Equatable {
 
   package static let all: [ProblemKind] = [
     invalidRequest, malformedJSON, malformedHTTP, unauthorized, hostNotAllowed, originNotAllowed, notFound,
-    bodyNotFound, methodNotAllowed, notAcceptable, conflict, bodyNotReady, idempotencyInProgress, payloadTooLarge,
+    bodyNotFound, methodNotAllowed, notAcceptable, conflict, bodyNotReady, idempotencyInProgress,
+    payloadTooLarge,
     unsupportedMediaType, rangeNotSatisfiable, idempotencyMismatch, quotaExceeded, internalError, draining,
     storeUnavailable, storeFull,
   ]

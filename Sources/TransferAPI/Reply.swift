@@ -1,6 +1,7 @@
 internal import HTTPServer
 internal import HTTPTypes
 internal import JSON
+internal import TransferModel
 
 extension HTTPField.Name {
   static let allow = Self("Allow")!
@@ -47,7 +48,9 @@ enum Reply {
     return json(problem.json, status: problem.kind.status, fields: fields, type: "application/problem+json")
   }
 
-  static func text(_ text: String, status: Int = 200, type: String = "text/plain; charset=utf-8") -> ServerResponse {
+  static func text(_ text: String, status: Int = 200, type: String = "text/plain; charset=utf-8")
+    -> ServerResponse
+  {
     var fields = HTTPFields()
     fields[.contentType] = type
     fields[.cacheControl] = "no-store"
@@ -72,16 +75,8 @@ enum EntityTag {
   static func matches(_ field: String?, _ tag: String) -> Bool {
     guard let field else { return false }
     return field.split(separator: ",").contains { candidate in
-      let candidate = candidate.trimmingPrefix { $0 == " " }.trimmingSuffixBlanks
+      let candidate = candidate.trimmingBlanks
       return candidate == "*" || candidate == tag || candidate == "W/" + tag
     }
-  }
-}
-
-extension Substring {
-  fileprivate var trimmingSuffixBlanks: Substring {
-    var copy = self
-    while copy.last == " " { copy.removeLast() }
-    return copy
   }
 }

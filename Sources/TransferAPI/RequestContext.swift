@@ -47,7 +47,9 @@ struct RequestContext: Sendable {
   }
 
   func taskID() throws(Problem) -> TaskID {
-    guard let id = parameters["task"].flatMap({ TaskID($0) }) else { throw Problem(.notFound, "no task has this id") }
+    guard let id = parameters["task"].flatMap({ TaskID($0) }) else {
+      throw Problem(.notFound, "no task has this id")
+    }
     return id
   }
 
@@ -99,7 +101,8 @@ struct RequestContext: Sendable {
   var preferredWait: Double? {
     for preference in (field(.prefer) ?? "").split(whereSeparator: { $0 == "," || $0 == ";" }) {
       let parts = preference.split(separator: "=", maxSplits: 1).map { $0.trimmingBlanks }
-      guard parts.count == 2, parts[0].lowercased() == "wait", let seconds = Double(parts[1]), seconds >= 0 else {
+      guard parts.count == 2, parts[0].lowercased() == "wait", let seconds = Double(parts[1]), seconds >= 0
+      else {
         continue
       }
       return min(seconds, APILimits.maximumWait)
@@ -115,7 +118,9 @@ struct RequestContext: Sendable {
   func bodyType(_ allowed: BodyType...) throws(Problem) -> BodyType {
     let type = field(.contentType)?.split(separator: ";").first.map { $0.trimmingBlanks.lowercased() }
     if type == "application/json", allowed.contains(.json) { return .json }
-    if type == "application/x-ndjson" || type == "application/jsonl", allowed.contains(.ndjson) { return .ndjson }
+    if type == "application/x-ndjson" || type == "application/jsonl", allowed.contains(.ndjson) {
+      return .ndjson
+    }
     let names = allowed.map { $0 == .json ? "application/json" : "application/x-ndjson" }
     throw Problem(.unsupportedMediaType, "send " + names.joined(separator: " or "))
   }
@@ -150,6 +155,4 @@ package enum APILimits {
   package static let maximumWait = 300.0
   /// Items of a page.
   package static let pageItems = 500
-  /// Bytes of a small body inline (`include=body`).
-  package static let inlineBodyBytes = 1024 * 1024
 }

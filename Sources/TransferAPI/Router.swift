@@ -8,11 +8,11 @@ package struct Route: Sendable {
   package let pattern: String
   /// Served without a token.
   package let isPublic: Bool
-  let handle: @Sendable (RequestContext) async throws -> ServerResponse
+  let handle: @Sendable (TransferAPI, RequestContext) async throws -> ServerResponse
 
   init(
     _ method: String, _ pattern: String, isPublic: Bool = false,
-    _ handle: @escaping @Sendable (RequestContext) async throws -> ServerResponse
+    _ handle: @escaping @Sendable (TransferAPI, RequestContext) async throws -> ServerResponse
   ) {
     self.method = method
     self.pattern = pattern

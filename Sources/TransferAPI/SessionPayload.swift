@@ -14,7 +14,9 @@ struct SessionPayload {
     if let type = reader.string("type"), type != "default" {
       let known = ["ephemeral", "background"].contains(type)
       reader.reject(
-        "type", known ? "'\(type)' is not available in this version" : "must be one of default, ephemeral, background")
+        "type",
+        known ? "'\(type)' is not available in this version" : "must be one of default, ephemeral, background"
+      )
     }
     if reader.value("identifier") != nil { reader.reject("identifier", "is for background sessions only") }
     description = reader.string("description")

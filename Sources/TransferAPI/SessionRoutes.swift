@@ -5,17 +5,18 @@ internal import TransferModel
 internal import TransferService
 
 extension TransferAPI {
-  var sessionRoutes: [Route] {
+  static var sessionRoutes: [Route] {
     [
-      Route("POST", "/v1/sessions", createSession),
-      Route("GET", "/v1/sessions", listSessions),
-      Route("GET", "/v1/sessions/{session}") { context in
+      Route("POST", "/v1/sessions") { try await $0.createSession($1) },
+      Route("GET", "/v1/sessions") { try $0.listSessions($1) },
+      Route("GET", "/v1/sessions/{session}") { api, context in
         try context.allowQuery()
-        return Reply.resource(try service.session(context.sessionID()).json, for: context)
+        return Reply.resource(try api.service.session(context.sessionID()).json, for: context)
       },
-      Route("POST", "/v1/sessions/{session}/invalidate", invalidateSession),
-      Route("DELETE", "/v1/sessions/{session}") { context in
-        try await service.deleteSession(context.sessionID())
+      Route("POST", "/v1/sessions/{session}/invalidate") { try await $0.invalidateSession($1) },
+      Route("DELETE", "/v1/sessions/{session}") { api, context in
+        try context.allowQuery()
+        try await api.service.deleteSession(context.sessionID())
         return Reply.noContent()
       },
     ]
@@ -44,10 +45,7 @@ extension TransferAPI {
     try context.allowQuery("limit", "cursor", "type", "state")
     let limit = try Pages.limit(context)
     if let type = context.value("type"), type != "default" {
-      guard ["ephemeral", "background"].contains(type) else {
-        throw RequestContext.invalid("type", "must be one of default, ephemeral, background")
-      }
-      return Pages.reply([TransferSession](), limit: limit, id: \.id, context)
+      throw RequestContext.invalid("type", "this version has sessions of type default only")
     }
     let sessions = service.sessions(
       state: try context.choice("state"), after: try Pages.cursor(context), limit: limit + 1)

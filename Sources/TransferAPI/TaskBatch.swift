@@ -18,50 +18,54 @@ struct TaskBatch {
 
   /// One line: what to create, or why not.
   private enum Line {
-    case specification(TaskSpecification)
+    case specification(TaskSpecification, line: Int)
     case problem(Problem)
+
+    /// The line where the whole group came to nothing.
+    func failing(with problem: Problem) -> Line {
+      guard case .specification(_, let line) = self else { return self }
+      var problem = problem
+      problem.line = line
+      return .problem(problem)
+    }
   }
 
-  /// Creates group by group while the body arrives.
+  /// Creates group by group while the body arrives. Once a group is committed the reply is what tells of it: a
+  /// fault behind it becomes the reply's last line and not another status.
   func create(from body: RequestBody) async throws -> ServerResponse {
     var splitter = LineSplitter(maximumLine: APILimits.batchLineBytes)
     var group: [Line] = []
     var reply: [UInt8] = []
-    var (count, size) = (0, 0)
-    func take(_ lines: [[UInt8]]) async throws {
-      for line in lines {
-        count += 1
-        guard count <= APILimits.batchLines else {
-          throw Problem(.payloadTooLarge, "a batch has at most \(APILimits.batchLines) lines")
-        }
-        group.append(Self.parse(line, count))
-        if group.count == Self.groupSize {
-          reply += try await create(group)
+    do {
+      var (count, size) = (0, 0)
+      while let chunk = try await body.next() {
+        size += chunk.count
+        guard size <= APILimits.batchBytes else { throw Self.tooManyBytes }
+        for line in try splitter.add(chunk) {
+          count += 1
+          guard count <= APILimits.batchLines else { throw Self.tooManyLines }
+          group.append(Self.parse(line))
+          guard group.count == Self.groupSize else { continue }
+          reply += await create(group)
           group.removeAll(keepingCapacity: true)
         }
       }
+      group += splitter.finish().map { Self.parse($0) }
+      reply += await create(group)
+    } catch {
+      guard !reply.isEmpty else { throw error }
+      reply += await create(group)
+      reply += Self.render([.problem(Problem(error))], [])
     }
-    while let chunk = try await body.next() {
-      size += chunk.count
-      guard size <= APILimits.batchBytes else {
-        throw Problem(.payloadTooLarge, "a batch has at most \(APILimits.batchBytes) bytes")
-      }
-      try await take(try splitter.add(chunk))
-    }
-    try await take(splitter.finish())
-    reply += try await create(group)
     return Reply.json(reply, type: "application/x-ndjson")
   }
 
   /// Creates all with one commit that also keeps the reply.
   func create(from bytes: [UInt8], _ idempotent: IdempotentRequest) async throws -> ServerResponse {
     var splitter = LineSplitter(maximumLine: APILimits.batchLineBytes)
-    var lines = try splitter.add(bytes)
-    lines += splitter.finish()
-    guard lines.count <= APILimits.batchLines else {
-      throw Problem(.payloadTooLarge, "a batch has at most \(APILimits.batchLines) lines")
-    }
-    let parsed = lines.enumerated().map { Self.parse($1, $0 + 1) }
+    let lines = try splitter.add(bytes) + splitter.finish()
+    guard lines.count <= APILimits.batchLines else { throw Self.tooManyLines }
+    let parsed = lines.map { Self.parse($0) }
     let tasks = try await service.createTasks(Self.specifications(parsed), in: session) { tasks in
       idempotent.reply(
         status: 200, type: "application/x-ndjson", location: nil, body: Self.render(parsed, tasks))
@@ -69,27 +73,30 @@ struct TaskBatch {
     return Reply.json(Self.render(parsed, tasks), type: "application/x-ndjson")
   }
 
-  private func create(_ group: [Line]) async throws -> [UInt8] {
-    do {
+  private static let tooManyLines = Problem(
+    .payloadTooLarge, "a batch has at most \(APILimits.batchLines) lines; send the rest as another")
+  private static let tooManyBytes = Problem(
+    .payloadTooLarge, "a batch has at most \(APILimits.batchBytes) bytes; send the rest as another")
+
+  private func create(_ group: [Line]) async -> [UInt8] {
+    do throws(ServiceError) {
       return Self.render(group, try await service.createTasks(Self.specifications(group), in: session))
     } catch {
-      // Earlier groups are committed: the reply has to go on line by line.
       let problem = Problem(error)
-      return Self.render(
-        group.map { line in if case .specification = line { .problem(problem) } else { line } }, [])
+      return Self.render(group.map { $0.failing(with: problem) }, [])
     }
   }
 
   private static func specifications(_ lines: [Line]) -> [TaskSpecification] {
-    lines.compactMap { if case .specification(let specification) = $0 { specification } else { nil } }
+    lines.compactMap { if case .specification(let specification, _) = $0 { specification } else { nil } }
   }
 
-  private static func parse(_ line: [UInt8], _ number: Int) -> Line {
+  private static func parse(_ line: LineSplitter.Line) -> Line {
     do {
-      return .specification(try TaskPayload.specification(JSONParser.parse(line)))
+      return .specification(try TaskPayload.specification(JSONParser.parse(line.bytes)), line: line.number)
     } catch {
       var problem = Problem(error)
-      problem.line = number
+      problem.line = line.number
       return .problem(problem)
     }
   }
@@ -109,39 +116,51 @@ struct TaskBatch {
   }
 }
 
-/// Cuts a stream of bytes into lines; blank ones do not count.
+/// Cuts a stream of bytes into lines; blank ones are counted, but not given.
 struct LineSplitter {
+  struct Line: Equatable {
+    let bytes: [UInt8]
+    /// From 1, as an editor counts.
+    let number: Int
+  }
   private let maximumLine: Int
   private var rest: [UInt8] = []
+  private var number = 0
 
   init(maximumLine: Int) { self.maximumLine = maximumLine }
 
   /// The lines that `chunk` completes.
-  mutating func add(_ chunk: [UInt8]) throws(Problem) -> [[UInt8]] {
+  mutating func add(_ chunk: [UInt8]) throws(Problem) -> [Line] {
     rest += chunk
-    var lines: [[UInt8]] = []
+    var lines: [Line] = []
     var start = 0
     while let end = rest[start...].firstIndex(of: 0x0A) {
+      try check(end - start)
       append(rest[start..<end], to: &lines)
       start = end + 1
     }
     rest.removeFirst(start)
-    guard rest.count <= maximumLine else {
-      throw Problem(.payloadTooLarge, "a line has at most \(maximumLine) bytes")
-    }
+    try check(rest.count)
     return lines
   }
 
   /// What stands behind the last line end.
-  mutating func finish() -> [[UInt8]] {
-    var lines: [[UInt8]] = []
+  mutating func finish() -> [Line] {
+    var lines: [Line] = []
     append(rest[...], to: &lines)
     rest = []
     return lines
   }
 
-  private func append(_ line: ArraySlice<UInt8>, to lines: inout [[UInt8]]) {
+  private func check(_ length: Int) throws(Problem) {
+    guard length <= maximumLine else {
+      throw Problem(.payloadTooLarge, "line \(number + 1) has more than \(maximumLine) bytes")
+    }
+  }
+
+  private mutating func append(_ line: ArraySlice<UInt8>, to lines: inout [Line]) {
+    number += 1
     let isBlank = line.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
-    if !isBlank { lines.append(Array(line)) }
+    if !isBlank { lines.append(Line(bytes: Array(line), number: number)) }
   }
 }

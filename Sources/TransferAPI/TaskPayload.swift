@@ -8,7 +8,7 @@ enum TaskPayload {
   static func specification(_ value: JSONValue) throws(Problem) -> TaskSpecification {
     let violations = Violations()
     var reader = ObjectReader(value, at: "", violations)
-    let kind = readKind(&reader)
+    let kind = value.members == nil ? nil : readKind(&reader)
     if reader.value("resumeData") != nil { reader.reject("resumeData", "is not available in this version") }
     var request = TransferRequest(url: "")
     if var fields = reader.object("request") {
@@ -31,12 +31,14 @@ enum TaskPayload {
 
   private static func readKind(_ reader: inout ObjectReader) -> TaskKind? {
     guard let text = reader.string("kind") else {
-      if reader.value("kind") == nil, reader.pointer.isEmpty { reader.reject("kind", "is required") }
+      if reader.value("kind") == nil { reader.reject("kind", "is required") }
       return nil
     }
     if let kind = TaskKind(rawValue: text) { return kind }
     reader.reject(
-      "kind", text == "upload" ? "'upload' is not available in this version" : "must be one of data, download, upload")
+      "kind",
+      text == "upload" ? "'upload' is not available in this version" : "must be one of data, download, upload"
+    )
     return nil
   }
 

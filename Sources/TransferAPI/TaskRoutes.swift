@@ -5,16 +5,16 @@ internal import TransferModel
 internal import TransferService
 
 extension TransferAPI {
-  var taskRoutes: [Route] {
+  static var taskRoutes: [Route] {
     [
-      Route("POST", "/v1/sessions/{session}/tasks") { try await createTasks($0, in: $0.sessionID()) },
-      Route("POST", "/v1/tasks") { try await createTasks($0, in: .shared) },
-      Route("GET", "/v1/sessions/{session}/tasks", listTasks),
-      Route("GET", "/v1/tasks/{task}", readTask),
-      Route("POST", "/v1/tasks/{task}/resume") { try await verb($0, service.resume) },
-      Route("POST", "/v1/tasks/{task}/suspend") { try await verb($0, service.suspend) },
-      Route("POST", "/v1/tasks/{task}/cancel", cancelTask),
-      Route("GET", "/v1/tasks/{task}/metrics", readMetrics),
+      Route("POST", "/v1/sessions/{session}/tasks") { try await $0.createTasks($1, in: $1.sessionID()) },
+      Route("POST", "/v1/tasks") { try await $0.createTasks($1, in: .shared) },
+      Route("GET", "/v1/sessions/{session}/tasks") { try await $0.listTasks($1) },
+      Route("GET", "/v1/tasks/{task}") { try await $0.readTask($1) },
+      Route("POST", "/v1/tasks/{task}/resume") { try await $0.verb($1, $0.service.resume) },
+      Route("POST", "/v1/tasks/{task}/suspend") { try await $0.verb($1, $0.service.suspend) },
+      Route("POST", "/v1/tasks/{task}/cancel") { try await $0.cancelTask($1) },
+      Route("GET", "/v1/tasks/{task}/metrics") { try await $0.readMetrics($1) },
     ]
   }
 
@@ -51,7 +51,8 @@ extension TransferAPI {
       }
       let task = created[0]
       let location: HTTPFields = [.location: "/v1/tasks/\(task.id)"]
-      guard let seconds = context.preferredWait, seconds > 0 else {
+      // A task that was not resumed would not end while the client waits.
+      guard let seconds = context.preferredWait, seconds > 0, specification.resume else {
         return Reply.resource(task.json, for: context, status: 201, fields: location)
       }
       return try await reply(afterWaitingFor: task.id, seconds, includesBody, idempotent, location, context)
@@ -75,7 +76,8 @@ extension TransferAPI {
           status: status, type: "application/json", location: "/v1/tasks/\(id)", body: body))
     }
     var fields = location
-    fields[.preferenceApplied] = "wait=\(Int(seconds))"
+    fields[.eTag] = EntityTag.of(body)
+    fields[.preferenceApplied] = "wait=\(Int(seconds.rounded(.up)))"
     return Reply.json(body, status: status, fields: fields)
   }
 
@@ -84,9 +86,6 @@ extension TransferAPI {
   private func listTasks(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery("limit", "cursor", "kind", "state")
     let limit = try Pages.limit(context)
-    if context.value("kind") == "upload" {
-      return Pages.reply([TransferTask](), limit: limit, id: \.id, context)
-    }
     let query = TaskQuery(
       session: try context.sessionID(), kind: try context.choice("kind"), state: try context.choice("state"),
       after: try Pages.cursor(context), limit: limit + 1)
@@ -116,9 +115,7 @@ extension TransferAPI {
 
   /// The task with a small body inline: `text` where it is UTF-8, else `base64`.
   private func jsonWithBody(_ task: TransferTask) async throws -> [UInt8] {
-    guard let info = task.body, info.size <= APILimits.inlineBodyBytes,
-      case .small(let bytes, _) = try await service.body(of: task.id)
-    else { return task.json }
+    guard task.body != nil, let bytes = try await service.smallBody(of: task.id) else { return task.json }
     var writer = JSONWriter(capacity: bytes.count + 1024)
     task.encode(into: &writer, inlineBody: bytes)
     return writer.bytes

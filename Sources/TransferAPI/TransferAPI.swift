@@ -25,13 +25,13 @@ package struct TransferAPI: Sendable {
   }
 
   /// Every operation, as `openapi.yaml` has them.
-  package var routes: [Route] {
+  package static var routes: [Route] {
     sessionRoutes + taskRoutes + bodyRoutes + eventRoutes + operationRoutes
   }
 
   /// What the server calls for each request.
   package func handler() -> HTTPHandler {
-    let router = Router(routes)
+    let router = Router(Self.routes)
     return { request in await respond(to: request, router) }
   }
 
@@ -46,6 +46,7 @@ package struct TransferAPI: Sendable {
     var response: ServerResponse
     do {
       response = try await reply(to: request, router, requestID)
+      try Acceptance.check(request, response)
     } catch {
       let problem = Problem(error)
       if problem.kind.status >= 500 {
@@ -71,7 +72,7 @@ package struct TransferAPI: Sendable {
     switch match {
     case .route(let route, let parameters):
       return try await route.handle(
-        RequestContext(request: request, parameters: parameters, requestID: requestID))
+        self, RequestContext(request: request, parameters: parameters, requestID: requestID))
     case .wrongMethod(let allowed) where request.head.method == .options:
       return ServerResponse(
         status: .noContent, fields: [.allow: allowed.joined(separator: ", "), .cacheControl: "no-store"])

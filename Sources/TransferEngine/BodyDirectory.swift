@@ -12,7 +12,9 @@ package struct BodyDirectory: Sendable {
 
   /// Creates the directory and drops what an earlier process left unfinished.
   package func prepare() throws {
-    if mkdir(path, 0o700) != 0, errno != EEXIST { throw BodyFile.Failure(message: "mkdir \(path)", errno: errno) }
+    if mkdir(path, 0o700) != 0, errno != EEXIST {
+      throw BodyFile.Failure(message: "mkdir \(path)", errno: errno)
+    }
     for name in names() where name.hasSuffix(".part") { unlink("\(path)/\(name)") }
   }
 

@@ -161,7 +161,8 @@ package final class BodyFile: Sendable {
     // Starts the disk early, so that the wait at the end is short.
     let (from, to) = (offset / Self.writebackStep, position / Self.writebackStep)
     if to > from {
-      clinux_start_writeback(descriptor, off_t(from * Self.writebackStep), off_t((to - from) * Self.writebackStep))
+      clinux_start_writeback(
+        descriptor, off_t(from * Self.writebackStep), off_t((to - from) * Self.writebackStep))
     }
     return .success(descriptor)
   }
@@ -204,7 +205,9 @@ package final class BodyFile: Sendable {
   }
 
   private static func takeDrained(_ state: inout State) -> (@Sendable () -> Void)? {
-    guard max(state.waitingToWrite, state.waitingToDigest) <= lowWater || state.failure != nil else { return nil }
+    guard max(state.waitingToWrite, state.waitingToDigest) <= lowWater || state.failure != nil else {
+      return nil
+    }
     defer { state.whenDrained = nil }
     return state.whenDrained
   }

@@ -30,7 +30,9 @@ package final class BodyFileReader: Sendable {
     var count = 0
     let bytes = [UInt8](unsafeUninitializedCapacity: maximum) { buffer, initialized in
       count = clinux_pread_nowait(descriptor, buffer.baseAddress!, maximum, off_t(offset))
-      if count < 0, errno == EOPNOTSUPP { count = pread(descriptor, buffer.baseAddress!, maximum, off_t(offset)) }
+      if count < 0, errno == EOPNOTSUPP {
+        count = pread(descriptor, buffer.baseAddress!, maximum, off_t(offset))
+      }
       initialized = max(0, count)
     }
     if count > 0 { return .bytes(bytes) }
@@ -39,7 +41,9 @@ package final class BodyFileReader: Sendable {
   }
 
   /// Brings `count` bytes from `offset` on into memory; calls `done` from a thread of the pool.
-  package func prefetch(at offset: Int64, count: Int, on pool: WorkerPool, _ done: @escaping @Sendable () -> Void) {
+  package func prefetch(
+    at offset: Int64, count: Int, on pool: WorkerPool, _ done: @escaping @Sendable () -> Void
+  ) {
     pool.submit { [self] in
       _ = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
         initialized = max(0, pread(descriptor, buffer.baseAddress!, count, off_t(offset)))

@@ -102,7 +102,8 @@ final class BodySink {
         done(
           finished.map { (.file, $0.sha256) }.mapError { failure in
             TransferError(
-              .cannotWriteToFile, failure.message, underlying: .init(library: "posix", code: Int(failure.errno)))
+              .cannotWriteToFile, failure.message,
+              underlying: .init(library: "posix", code: Int(failure.errno)))
           })
       }
     }

@@ -3,7 +3,8 @@ internal import TransferModel
 
 /// libcurl's results as NSURLErrorDomain codes.
 enum FailureMapping {
-  static func error(_ result: CurlResult, url: String, receivedHead: Bool, verifyResult: Int) -> TransferError {
+  static func error(_ result: CurlResult, url: String, receivedHead: Bool, verifyResult: Int) -> TransferError
+  {
     let (code, message) = classify(result, receivedHead: receivedHead, verifyResult: verifyResult)
     return TransferError(
       code, message, failingURL: url, underlying: .init(library: "libcurl", code: result.code))
@@ -21,7 +22,10 @@ enum FailureMapping {
     case .weirdServerReply: (.cannotParseResponse, "the answer is not HTTP")
     case .gotNothing: (.badServerResponse, "the server closed the connection without an answer")
     case .partialFile, .recvError, .sendError, .http2, .http2Stream:
-      (.networkConnectionLost, receivedHead ? "the connection was lost" : "the connection was lost before an answer")
+      (
+        .networkConnectionLost,
+        receivedHead ? "the connection was lost" : "the connection was lost before an answer"
+      )
     case .operationTimedOut: (.timedOut, "timed out")
     case .badContentEncoding: (.cannotDecodeContentData, "the content could not be decoded")
     case .sslConnectError, .sslCipher: (.secureConnectionFailed, "the TLS handshake failed")

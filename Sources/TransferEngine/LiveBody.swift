@@ -27,7 +27,9 @@ package final class LiveBody: Sendable {
   /// How it ended; nil while it has not.
   package var ending: Ending? { state.withLock { $0.ending } }
   /// Where the bytes that are here can be read.
-  package var source: Source { state.withLock { state in state.file.map { .file($0) } ?? .memory(state.memory) } }
+  package var source: Source {
+    state.withLock { state in state.file.map { .file($0) } ?? .memory(state.memory) }
+  }
 
   /// Calls `observer` whenever there may be more to read, and at the end. From any thread.
   package func observe(_ observer: @escaping @Sendable () -> Void) {

@@ -47,7 +47,8 @@ enum Redirect {
     }
     guard url.scheme != "https" || target.scheme == "https" else {
       throw TransferError(
-        .appTransportSecurityRequiresSecureConnection, "redirected from https to http", failingURL: target.text)
+        .appTransportSecurityRequiresSecureConnection, "redirected from https to http",
+        failingURL: target.text)
     }
     return target
   }

@@ -8,7 +8,9 @@ struct ResponseHead: Sendable, Equatable {
 
   var isInformational: Bool { (100..<200).contains(status) && status != 101 }
   /// 300 and 304 are not followed; neither is a redirect without a destination.
-  var isRedirect: Bool { [301, 302, 303, 305, 306, 307, 308].contains(status) && headers.contains("Location") }
+  var isRedirect: Bool {
+    [301, 302, 303, 305, 306, 307, 308].contains(status) && headers.contains("Location")
+  }
 }
 
 /// Gathers header lines as libcurl hands them over: status line, fields, blank line; perhaps several heads one

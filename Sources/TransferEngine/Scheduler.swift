@@ -30,6 +30,8 @@ struct Scheduler {
   private(set) var active = 0
   private var lanes: [Lane: LaneState] = [:]
   private var laneOfTask: [TaskID: Lane] = [:]
+  /// The entry that counts for a waiting task: others of it are left over from before it was taken out.
+  private var serials: [TaskID: UInt64] = [:]
   private var activeTasks: Set<TaskID> = []
   /// Lanes that only the common limit holds back, in the order in which they take turns.
   private var turn: [Lane] = []
@@ -44,6 +46,7 @@ struct Scheduler {
     guard laneOfTask[task] == nil else { return [] }
     nextSerial += 1
     laneOfTask[task] = lane
+    serials[task] = nextSerial
     var state = lanes[lane] ?? LaneState(limit: limit)
     state.waiting.insert(Waiting(priority: priority, serial: nextSerial, task: task))
     lanes[lane] = state
@@ -53,6 +56,7 @@ struct Scheduler {
   /// A task ended or was taken out; returns the tasks that may start in its place.
   mutating func remove(_ task: TaskID) -> [TaskID] {
     guard let lane = laneOfTask.removeValue(forKey: task) else { return [] }
+    serials[task] = nil
     guard activeTasks.remove(task) != nil else {
       dropIfIdle(lane)
       return []
@@ -93,7 +97,8 @@ struct Scheduler {
   private mutating func takeNext(_ lane: Lane) -> TaskID? {
     while let next = lanes[lane]?.waiting.popMax() {
       // Removed tasks stay in the heap until they come up.
-      guard laneOfTask[next.task] == lane, !activeTasks.contains(next.task) else { continue }
+      guard serials[next.task] == next.serial else { continue }
+      serials[next.task] = nil
       activeTasks.insert(next.task)
       active += 1
       lanes[lane]?.active += 1
@@ -103,7 +108,10 @@ struct Scheduler {
   }
 
   private mutating func dropIfIdle(_ lane: Lane) {
-    guard let state = lanes[lane], state.active == 0 else { return }
-    if state.waiting.isEmpty { lanes[lane] = nil }
+    while let next = lanes[lane]?.waiting.max, serials[next.task] != next.serial {
+      lanes[lane]?.waiting.removeMax()
+    }
+    guard let state = lanes[lane], state.active == 0, state.waiting.isEmpty else { return }
+    lanes[lane] = nil
   }
 }

@@ -15,7 +15,9 @@ enum TransactionRecorder {
     // libcurl counts from its own start; its end is ours.
     let start = Timestamp(microseconds: end.microseconds - total)
     metrics.fetchStart = min(fetchStart, start)
-    func at(_ offset: Int64) -> Timestamp? { offset > 0 ? Timestamp(microseconds: start.microseconds + offset) : nil }
+    func at(_ offset: Int64) -> Timestamp? {
+      offset > 0 ? Timestamp(microseconds: start.microseconds + offset) : nil
+    }
     metrics.isReusedConnection = easy.info(.connectionsMade) == 0 && status != nil
     if !metrics.isReusedConnection {
       metrics.domainLookupStart = start

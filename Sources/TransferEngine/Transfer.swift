@@ -148,7 +148,8 @@ final class Transfer: EasyHandleDelegate {
 
   /// Closes the record of the request that just ended.
   func recordTransaction(endedAt: Timestamp) {
-    let began = transactions.isEmpty ? startedAt : transactions[transactions.count - 1].responseEnd ?? startedAt
+    let began =
+      transactions.isEmpty ? startedAt : transactions[transactions.count - 1].responseEnd ?? startedAt
     transactions.append(
       TransactionRecorder.record(
         easy, request: request, status: head?.status, fetchStart: began, end: endedAt,

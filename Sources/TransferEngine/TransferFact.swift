@@ -30,7 +30,8 @@ package struct TransferOutcome: Sendable {
   package var endedAt: Timestamp
 
   package init(
-    error: TransferError?, currentRequest: TransferRequest, response: TransferResponse?, progress: TaskProgress,
+    error: TransferError?, currentRequest: TransferRequest, response: TransferResponse?,
+    progress: TaskProgress,
     transactions: [TransactionMetrics], endedAt: Timestamp
   ) {
     self.error = error

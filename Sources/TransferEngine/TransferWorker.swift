@@ -44,7 +44,9 @@ final class TransferWorker: @unchecked Sendable {
   private var isHousekeeping = false
   private var ticks = 0
 
-  init(loop: EventLoop, settings: TransferEngine.Settings, deliver: @escaping @Sendable ([TransferFact]) -> Void) {
+  init(
+    loop: EventLoop, settings: TransferEngine.Settings, deliver: @escaping @Sendable ([TransferFact]) -> Void
+  ) {
     self.loop = loop
     self.settings = settings
     self.deliver = deliver
@@ -118,7 +120,9 @@ final class TransferWorker: @unchecked Sendable {
 
   private func begin(_ tasks: [TaskID]) {
     for task in tasks {
-      guard let job = waiting.removeValue(forKey: task), let url = urls.removeValue(forKey: task) else { continue }
+      guard let job = waiting.removeValue(forKey: task), let url = urls.removeValue(forKey: task) else {
+        continue
+      }
       start(job, url)
     }
   }
@@ -239,7 +243,8 @@ final class TransferWorker: @unchecked Sendable {
   private func finish(_ task: TaskID, with error: TransferError?) {
     guard let transfer = transfers[task] else { return }
     let outcome = TransferOutcome(
-      error: error, currentRequest: transfer.request, response: transfer.response, progress: transfer.progress,
+      error: error, currentRequest: transfer.request, response: transfer.response,
+      progress: transfer.progress,
       transactions: transfer.transactions, endedAt: settings.now())
     guard error == nil, let sink = transfer.sink else {
       transfer.sink?.discard()
@@ -289,7 +294,8 @@ final class TransferWorker: @unchecked Sendable {
       .ended(
         job.task,
         TransferOutcome(
-          error: error, currentRequest: job.request, response: nil, progress: TaskProgress(), transactions: [],
+          error: error, currentRequest: job.request, response: nil, progress: TaskProgress(),
+          transactions: [],
           endedAt: settings.now())))
     loop.wake()
   }

@@ -42,7 +42,10 @@ package enum Base64 {
       }
       word = word << 6 | digit
       if index & 3 == 3 {
-        bytes += [UInt8(truncatingIfNeeded: word >> 16), UInt8(truncatingIfNeeded: word >> 8), UInt8(truncatingIfNeeded: word)]
+        bytes += [
+          UInt8(truncatingIfNeeded: word >> 16), UInt8(truncatingIfNeeded: word >> 8),
+          UInt8(truncatingIfNeeded: word),
+        ]
         word = 0
       }
     }

@@ -23,7 +23,7 @@ package struct EgressPolicy: Sendable {
       let isNamed = allowedNetworks.contains { $0.contains(address) && $0.prefixLength >= $0.width }
       return isNamed ? .allowed : .denied(rule: rule)
     }
-    if allowedNetworks.contains(where: { $0.contains(address) }) { return .allowed }
+    if allowedNetworks.contains(where: { $0.contains(address) }) { return openedVerdict(address) }
     switch address {
     case .v4:
       guard let rule = Self.deniedV4.first(where: { $0.1.contains(address) })?.0 else { return .allowed }
@@ -33,6 +33,15 @@ package struct EgressPolicy: Sendable {
       if low >> 32 == 0x5EFE || low >> 32 == 0x0200_5EFE { return .denied(rule: "isatap") }
       return Self.globalUnicast.contains(address) ? .allowed : .denied(rule: "not-global-unicast")
     }
+  }
+
+  /// Inside an opened network: metadata stays closed in every disguise.
+  private func openedVerdict(_ address: IPAddress) -> Verdict {
+    guard let inner = address.embedded, let rule = Self.metadata.first(where: { $0.1.contains(inner) })?.0
+    else {
+      return .allowed
+    }
+    return .denied(rule: rule)
   }
 
   private static let metadata: [(String, IPNetwork)] = table([

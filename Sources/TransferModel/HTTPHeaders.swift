@@ -24,7 +24,9 @@ package struct HTTPHeaders: Sendable, Equatable {
     return values.count == 1 ? first.value : values.map(\.value).joined(separator: ", ")
   }
   package func contains(_ name: String) -> Bool { fields.contains { Self.equal($0.name, name) } }
-  package mutating func append(_ name: String, _ value: String) { fields.append(Field(name: name, value: value)) }
+  package mutating func append(_ name: String, _ value: String) {
+    fields.append(Field(name: name, value: value))
+  }
   package mutating func remove(_ name: String) { fields.removeAll { Self.equal($0.name, name) } }
 
   /// These fields, and those of `others` whose names are not among them.

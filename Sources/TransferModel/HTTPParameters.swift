@@ -22,7 +22,7 @@ enum HTTPParameters {
   private static func split(_ field: String) -> [Substring] {
     var isQuoted = false
     var isEscaped = false
-    return field.split(omittingEmptySubsequences: true) { character in
+    return field.split(omittingEmptySubsequences: false) { character in
       defer { isEscaped = isQuoted && character == "\\" && !isEscaped }
       if character == "\"", !isEscaped { isQuoted.toggle() }
       return character == ";" && !isQuoted

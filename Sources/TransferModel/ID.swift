@@ -31,7 +31,7 @@ extension ID: LosslessStringConvertible, CustomStringConvertible {
     let utf8 = Array(text.utf8)
     let prefix = Array(Kind.prefix.utf8)
     guard utf8.starts(with: prefix) else { return nil }
-    guard let value = Self.uuid(utf8[prefix.count...]) else {
+    guard let value = Self.uuid(utf8[prefix.count...]), value != (0, 0) else {
       guard text == ID<SessionKind>.shared.description, Kind.self == SessionKind.self else { return nil }
       self.init(high: 0, low: 0)
       return
@@ -67,7 +67,11 @@ extension ID: LosslessStringConvertible, CustomStringConvertible {
       case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = byte - 87
       default: return nil
       }
-      if nibbles < 16 { words.0 = words.0 << 4 | UInt64(digit) } else { words.1 = words.1 << 4 | UInt64(digit) }
+      if nibbles < 16 {
+        words.0 = words.0 << 4 | UInt64(digit)
+      } else {
+        words.1 = words.1 << 4 | UInt64(digit)
+      }
       nibbles += 1
     }
     return words
@@ -86,7 +90,8 @@ extension ID {
   package init?(bytes: [UInt8]) {
     guard bytes.count == 16 else { return nil }
     self.init(
-      high: bytes[0..<8].reduce(0) { $0 << 8 | UInt64($1) }, low: bytes[8..<16].reduce(0) { $0 << 8 | UInt64($1) })
+      high: bytes[0..<8].reduce(0) { $0 << 8 | UInt64($1) },
+      low: bytes[8..<16].reduce(0) { $0 << 8 | UInt64($1) })
   }
 }
 

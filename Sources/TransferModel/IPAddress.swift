@@ -9,6 +9,20 @@ package enum IPAddress: Sendable, Hashable {
     return .v4(UInt32(truncatingIfNeeded: low))
   }
 
+  /// The IPv4 address that a translator would make of this one: NAT64, 6to4, IPv4-compatible, ISATAP.
+  package var embedded: IPAddress? {
+    guard case .v6(let high, let low) = self else { return nil }
+    let tail = UInt32(truncatingIfNeeded: low)
+    switch high {
+    case 0 where low >> 32 == 0 && low > 1: return .v4(tail)
+    case 0x0064_FF9B_0000_0000 where low >> 32 == 0: return .v4(tail)
+    case _ where high >> 16 == 0x0064_FF9B_0001: return .v4(tail)
+    case _ where high >> 48 == 0x2002: return .v4(UInt32(truncatingIfNeeded: high >> 16))
+    case _ where low >> 32 == 0x5EFE || low >> 32 == 0x0200_5EFE: return .v4(tail)
+    default: return nil
+    }
+  }
+
   /// Parses dotted decimal or RFC 4291 text, without brackets or zone.
   package init?(_ text: String) {
     if text.contains(":") {
@@ -39,7 +53,7 @@ package enum IPAddress: Sendable, Hashable {
     var halves: [[UInt16]] = []
     let sides = text.split(separator: "::", maxSplits: 2, omittingEmptySubsequences: false)
     guard sides.count <= 2 else { return nil }
-    for side in sides {
+    for (sideIndex, side) in sides.enumerated() {
       guard !side.isEmpty else {
         halves.append([])
         continue
@@ -48,10 +62,13 @@ package enum IPAddress: Sendable, Hashable {
       let groups = side.split(separator: ":", omittingEmptySubsequences: false)
       for (index, group) in groups.enumerated() {
         if group.contains(".") {
-          guard index == groups.count - 1, let value = dotted(group) else { return nil }
+          guard sideIndex == sides.count - 1, index == groups.count - 1, let value = dotted(group) else {
+            return nil
+          }
           half += [UInt16(value >> 16), UInt16(truncatingIfNeeded: value)]
         } else {
-          guard (1...4).contains(group.utf8.count), let word = UInt16(group, radix: 16), group.first != "+"
+          guard (1...4).contains(group.utf8.count), group.allSatisfy(\.isHexDigit),
+            let word = UInt16(group, radix: 16)
           else { return nil }
           half.append(word)
         }
@@ -90,7 +107,9 @@ package struct IPNetwork: Sendable, Hashable {
     let width = if case .v4 = base { 32 } else { 128 }
     var length = width
     if parts.count == 2 {
-      guard let value = Int(parts[1]), (0...width).contains(value), parts[1].first != "+" else { return nil }
+      guard let value = Int(parts[1]), (0...width).contains(value),
+        parts[1].utf8.allSatisfy({ $0 &- 48 < 10 })
+      else { return nil }
       length = value
     }
     self.init(base, length)

@@ -56,7 +56,9 @@ package enum ServerSentEvents {
     return nil
   }
 
-  private static func isWanted(_ event: ArraySlice<UInt8>, after sequence: Int64, types: Set<EventType>?) -> Bool {
+  private static func isWanted(_ event: ArraySlice<UInt8>, after sequence: Int64, types: Set<EventType>?)
+    -> Bool
+  {
     let lines = event.split(separator: 0x0A, maxSplits: 2)
     guard lines.count == 3, let id = Int64(String(decoding: lines[0].dropFirst(4), as: UTF8.self)) else {
       return false

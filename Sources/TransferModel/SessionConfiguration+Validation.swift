@@ -29,7 +29,8 @@ extension SessionConfiguration {
     tlsMinimumSupportedProtocolVersion = minimum ?? min(tlsMinimumSupportedProtocolVersion, maximum ?? .v13)
     tlsMaximumSupportedProtocolVersion = maximum ?? tlsMaximumSupportedProtocolVersion
     if tlsMinimumSupportedProtocolVersion > tlsMaximumSupportedProtocolVersion {
-      reader.reject("tlsMinimumSupportedProtocolVersion", "must not be above tlsMaximumSupportedProtocolVersion")
+      reader.reject(
+        "tlsMinimumSupportedProtocolVersion", "must not be above tlsMaximumSupportedProtocolVersion")
     }
   }
 
@@ -48,7 +49,9 @@ extension SessionConfiguration {
     for (name, only) in fixed {
       guard let value = reader.value(name), value != only else { continue }
       let text = String(decoding: only.json, as: UTF8.self)
-      reader.reject(name, "is not available in this version" + (only.isNull ? "" : "; only its default is taken: \(text)"))
+      reader.reject(
+        name, "is not available in this version" + (only.isNull ? "" : "; only its default is taken: \(text)")
+      )
     }
   }
 }
@@ -59,7 +62,9 @@ extension TLSVersion: Comparable {
 
 extension HTTPHeaders {
   /// Fields that the service sets itself (URLRequest's reserved headers that would break the framing).
-  private static let reserved = ["Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "TE", "Trailer"]
+  private static let reserved = [
+    "Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "TE", "Trailer",
+  ]
 
   /// Reads an object of names and values.
   package init(validating value: JSONValue, at pointer: String, _ violations: Violations) {
@@ -69,7 +74,7 @@ extension HTTPHeaders {
       return
     }
     for member in members {
-      let place = "\(pointer)/\(member.name)"
+      let place = JSONPointer.appending(member.name, to: pointer)
       if !Self.isValid(name: member.name) {
         violations.add(place, "is not a header field name (RFC 9110)")
       } else if Self.reserved.contains(where: { Self.equal($0, member.name) }) {

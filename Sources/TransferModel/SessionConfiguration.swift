@@ -28,10 +28,9 @@ package struct SessionConfiguration: Sendable, Equatable {
 }
 
 extension SessionConfiguration: JSONEncodable {
-  /// Every property of the contract; those that this version fixes appear with the value they have.
+  /// The properties that this version honours.
   package func encode(into writer: inout JSONWriter) {
     writer.object { writer in
-      writer.field("requestCachePolicy", "useProtocolCachePolicy")
       writer.field("timeoutIntervalForRequest", timeoutIntervalForRequest)
       writer.field("timeoutIntervalForResource", timeoutIntervalForResource)
       writer.field("httpMaximumConnectionsPerHost", httpMaximumConnectionsPerHost)

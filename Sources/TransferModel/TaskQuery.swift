@@ -6,7 +6,9 @@ package struct TaskQuery: Sendable {
   package var after: TaskID?
   package var limit: Int
 
-  package init(session: SessionID, kind: TaskKind? = nil, state: TaskState? = nil, after: TaskID? = nil, limit: Int) {
+  package init(
+    session: SessionID, kind: TaskKind? = nil, state: TaskState? = nil, after: TaskID? = nil, limit: Int
+  ) {
     self.session = session
     self.kind = kind
     self.state = state

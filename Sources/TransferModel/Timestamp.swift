@@ -5,6 +5,9 @@ package struct Timestamp: Hashable, Sendable, Comparable {
   package init(microseconds: Int64) { self.microseconds = microseconds }
   package init(seconds: Int64) { microseconds = seconds * 1_000_000 }
 
+  /// The last second that RFC 3339 can write.
+  private static let latest = Timestamp(seconds: 253_402_300_799)
+
   package var milliseconds: Int64 { microseconds / 1000 }
   package var seconds: Int64 { microseconds / 1_000_000 }
 
@@ -12,9 +15,9 @@ package struct Timestamp: Hashable, Sendable, Comparable {
 
   /// The instant `seconds` later; far futures are clamped, not wrapped.
   package func adding(seconds: Double) -> Timestamp {
-    let added = seconds * 1_000_000
-    guard added.magnitude < 4e18 else { return Timestamp(microseconds: added < 0 ? 0 : 253_402_300_799_000_000) }
-    return Timestamp(microseconds: microseconds &+ Int64(added))
+    let sum = Double(microseconds) + seconds * 1_000_000
+    guard sum < Double(Self.latest.microseconds) else { return Self.latest }
+    return Timestamp(microseconds: sum > 0 ? microseconds + Int64(seconds * 1_000_000) : 0)
   }
 
   /// Seconds from `earlier` to this instant.

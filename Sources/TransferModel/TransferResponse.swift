@@ -23,7 +23,8 @@ package struct TransferResponse: Sendable, Equatable {
 
   /// The media type without its parameters, in lower case (URLResponse.mimeType).
   package var mimeType: String? {
-    guard let type = headers["Content-Type"]?.split(separator: ";", maxSplits: 1).first else { return nil }
+    guard let type = headers["Content-Type"]?.split(separator: ";", omittingEmptySubsequences: false).first
+    else { return nil }
     let trimmed = type.trimmingBlanks
     return trimmed.isEmpty ? nil : trimmed.lowercased()
   }
@@ -48,12 +49,19 @@ package struct TransferResponse: Sendable, Equatable {
       let name = Self.withoutPath(PercentEncoding.decode(String(last)))
       if !name.isEmpty { return name }
     }
-    return components.first.map { String($0.prefix { $0 != ":" }) } ?? "Unknown"
+    return components.first.map { Self.host(ofAuthority: $0) } ?? "Unknown"
+  }
+
+  private static func host(ofAuthority authority: Substring) -> String {
+    if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") { return String(authority[...end]) }
+    return String(authority.prefix { $0 != ":" })
   }
 
   private static func withoutPath(_ name: String) -> String {
-    let last = name.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last.map(String.init) ?? ""
-    let clean = String(last.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F })
+    // By scalar: a slash with a combining mark behind it is another character, but the same byte in a path.
+    let scalars = Array(name.unicodeScalars)
+    let last = scalars.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last ?? []
+    let clean = String(String.UnicodeScalarView(last.filter { $0.value >= 0x20 && $0.value != 0x7F }))
     return clean == "." || clean == ".." ? "" : clean
   }
 }

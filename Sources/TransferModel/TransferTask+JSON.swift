@@ -68,9 +68,10 @@ extension TaskProgress: JSONEncodable {
   /// Of the bytes to send and to receive; nil while a total is unknown.
   package var fractionCompleted: Double? {
     guard countOfBytesExpectedToReceive >= 0, countOfBytesExpectedToSend >= 0 else { return nil }
-    let total = countOfBytesExpectedToReceive + countOfBytesExpectedToSend
+    // An origin may announce any length: the sum must not overflow.
+    let total = Double(countOfBytesExpectedToReceive) + Double(countOfBytesExpectedToSend)
     guard total > 0 else { return 1 }
-    return min(1, Double(countOfBytesReceived + countOfBytesSent) / Double(total))
+    return min(1, (Double(countOfBytesReceived) + Double(countOfBytesSent)) / total)
   }
 }
 

@@ -4,7 +4,7 @@ extension Webhook {
   /// Reads `url` and `secret`; the caller checks the URL with the parser that will use it.
   package init?(validating reader: inout ObjectReader) {
     guard let url = reader.string("url") else {
-      reader.reject("url", "is required")
+      if reader.value("url") == nil { reader.reject("url", "is required") }
       return nil
     }
     let secret = reader.string("secret")
@@ -52,11 +52,11 @@ extension SessionDelegate {
     var types: [EventType] = []
     for (index, name) in names.enumerated() {
       guard let type = EventType(rawValue: name), type != .eventsDidReset else {
-        reader.reject("events/\(index)", "unknown event type '\(name)'")
+        reader.reject("events", element: index, "unknown event type '\(name)'")
         continue
       }
       guard !type.isProgress else {
-        reader.reject("events/\(index)", "progress is not sent to webhooks; read the event stream")
+        reader.reject("events", element: index, "progress is not sent to webhooks; read the event stream")
         continue
       }
       types.append(type)

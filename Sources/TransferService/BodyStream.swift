@@ -60,7 +60,9 @@ package final class BodyStream: Sendable {
     }
   }
 
-  private func read(_ live: LiveBody, _ reader: BodyFileReader?, _ maximum: Int, _ state: inout State) -> Chunk {
+  private func read(_ live: LiveBody, _ reader: BodyFileReader?, _ maximum: Int, _ state: inout State)
+    -> Chunk
+  {
     // Asked first: what is here once the end is known is all there is.
     let ending = live.ending
     switch live.source {

@@ -24,7 +24,9 @@ extension TransferService {
         }
         throw .bodyNotReady
       }
-      if let live = try await liveBody(of: entry.task) { return .live(live.response, BodyStream(live, pool: pool)) }
+      if let live = try await liveBody(of: entry.task) {
+        return .live(live.response, BodyStream(live, pool: pool))
+      }
     }
     return try await storedBody(of: id)
   }
@@ -59,6 +61,19 @@ extension TransferService {
       throw .store(error)
     }
     throw .bodyNotFound
+  }
+
+  /// The bytes of a finished task's small body; nil where it has none, or none any more.
+  package func smallBody(of id: TaskID) async throws(ServiceError) -> [UInt8]? {
+    do throws(ServiceError) {
+      guard case .small(let bytes, _) = try await storedBody(of: id) else { return nil }
+      return bytes
+    } catch {
+      switch error {
+      case .bodyNotFound, .bodyNotReady: return nil
+      default: throw error
+      }
+    }
   }
 
   /// Drops the temporary body now. Dropping it twice is no error.

@@ -6,7 +6,9 @@ struct DelegateNotifier: Sendable {
   let identifiers: IdentifierSource
 
   /// The deliveries that `event` of `task` causes: the completion webhook's for the end, else the delegate's.
-  func deliveries(for event: TransferEvent, task: TransferTask?, session: TransferSession) -> [WebhookDelivery] {
+  func deliveries(for event: TransferEvent, task: TransferTask?, session: TransferSession)
+    -> [WebhookDelivery]
+  {
     var webhooks: [Webhook] = []
     let completion = task?.completion
     if let completion, event.type == .taskDidComplete { webhooks.append(completion) }
@@ -19,7 +21,8 @@ struct DelegateNotifier: Sendable {
     let payload = Self.payload(event, task)
     return webhooks.map { webhook in
       WebhookDelivery(
-        id: identifiers.make(), sessionID: session.id, taskID: event.taskID, type: event.type, webhook: webhook,
+        id: identifiers.make(), sessionID: session.id, taskID: event.taskID, type: event.type,
+        webhook: webhook,
         payload: payload, createdAt: event.time)
     }
   }

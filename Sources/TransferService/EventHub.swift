@@ -27,7 +27,8 @@ package final class EventHub: Sendable {
 
   func remove(_ subscription: EventSubscription) {
     state.withLock { state in
-      let removed = state.subscriptions[subscription.scope]?.removeValue(forKey: ObjectIdentifier(subscription))
+      let removed = state.subscriptions[subscription.scope]?.removeValue(
+        forKey: ObjectIdentifier(subscription))
       if removed != nil { state.count -= 1 }
       if state.subscriptions[subscription.scope]?.isEmpty == true {
         state.subscriptions[subscription.scope] = nil

@@ -162,7 +162,9 @@ package final class EventSubscription: Sendable {
 
   private func fetchIfNeeded() {
     let cursor: Int64? = state.withLock { state in
-      guard case .behind(fetching: false) = state.mode, !state.isClosed, state.onNews != nil else { return nil }
+      guard case .behind(fetching: false) = state.mode, !state.isClosed, state.onNews != nil else {
+        return nil
+      }
       guard state.ready.count - state.readyOffset < Self.pageBytes else { return nil }
       state.mode = .behind(fetching: true)
       return state.cursor

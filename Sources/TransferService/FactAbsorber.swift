@@ -33,7 +33,9 @@ extension TransferService {
     case .redirected(let id, let response, let request, let time):
       tell(id, &registry, &change) { task in
         task.currentRequest = request
-        return [Self.event(.taskWillPerformHTTPRedirection, of: task, at: time, .redirected(response, to: request))]
+        return [
+          Self.event(.taskWillPerformHTTPRedirection, of: task, at: time, .redirected(response, to: request))
+        ]
       }
     case .informational(let id, let status, let headers, let time):
       tell(id, &registry, &change) { task in
@@ -97,7 +99,8 @@ extension TransferService {
     task.progress = outcome.progress
     task.error = outcome.error
     task.completedAt = outcome.endedAt
-    task.metrics = TaskMetrics(start: task.createdAt, end: outcome.endedAt, transactions: outcome.transactions)
+    task.metrics = TaskMetrics(
+      start: task.createdAt, end: outcome.endedAt, transactions: outcome.transactions)
     if let body = outcome.body {
       let expiresAt = outcome.endedAt.adding(seconds: session.configuration.bodyRetention)
       task.body = TaskBody(size: outcome.size, sha256: outcome.sha256, expiresAt: expiresAt)

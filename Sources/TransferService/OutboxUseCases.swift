@@ -4,7 +4,9 @@ internal import TransferStore
 extension TransferService {
   /// Messages whose next attempt is due.
   package func dueDeliveries(limit: Int) async throws(ServiceError) -> [WebhookDelivery] {
-    do throws(StoreError) { return try await store.dueDeliveries(at: now, limit: limit) } catch { throw .store(error) }
+    do throws(StoreError) { return try await store.dueDeliveries(at: now, limit: limit) } catch {
+      throw .store(error)
+    }
   }
 
   /// When the next attempt is due; nil where the outbox is empty.
@@ -39,7 +41,8 @@ extension TransferService {
       after = 0
     }
     return EventSubscription(
-      scope: scope, after: after, types: types, wantsProgress: wantsProgress, preamble: preamble, store: store,
+      scope: scope, after: after, types: types, wantsProgress: wantsProgress, preamble: preamble,
+      store: store,
       hub: hub)
   }
 }

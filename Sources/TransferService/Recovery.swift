@@ -44,7 +44,8 @@ extension TransferService {
     }
     // A session that was being invalidated when the process died, with no task left to end it.
     registry.withLock { registry in
-      for (id, entry) in registry.sessions where entry.session.state == .invalidating && entry.unfinished == 0 {
+      for (id, entry) in registry.sessions where entry.session.state == .invalidating && entry.unfinished == 0
+      {
         registry.sessions[id]?.session.state = .invalid
         if let session = registry.sessions[id]?.session { record(change(toInvalid: session)) }
       }

@@ -1,4 +1,4 @@
-package import TransferStore
+internal import TransferStore
 
 /// Why a use case did not happen. The API turns each into one problem.
 package enum ServiceError: Error, Sendable {
@@ -16,5 +16,17 @@ package enum ServiceError: Error, Sendable {
   case idempotencyMismatch
   case idempotencyInProgress
   case draining
-  case store(StoreError)
+  /// No room on the disk: nothing was changed.
+  case storeFull
+  /// The store cannot be written or read at the moment: nothing was changed.
+  case storeUnavailable(String)
+}
+
+extension ServiceError {
+  static func store(_ error: StoreError) -> ServiceError {
+    switch error {
+    case .full: .storeFull
+    case .unavailable(let reason): .storeUnavailable(reason)
+    }
+  }
 }

@@ -41,7 +41,9 @@ extension TransferService {
   }
 
   /// finishTasksAndInvalidate, invalidateAndCancel. Asking again is no error.
-  package func invalidate(_ id: SessionID, _ mode: InvalidationMode) async throws(ServiceError) -> TransferSession {
+  package func invalidate(_ id: SessionID, _ mode: InvalidationMode) async throws(ServiceError)
+    -> TransferSession
+  {
     guard id != .shared else { throw .sharedSession }
     guard registry.withLock({ $0.sessions[id] }) != nil else { throw .sessionNotFound }
     await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in

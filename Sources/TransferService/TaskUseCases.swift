@@ -19,7 +19,9 @@ extension TransferService {
       var task = TransferTask(
         id: identifiers.make(), sessionID: sessionID, taskIdentifier: first + offset, createdAt: time,
         specification: specification)
-      var events = [TransferEvent(.taskDidCreate, at: time, session: sessionID, task: task.id, .created(task))]
+      var events = [
+        TransferEvent(.taskDidCreate, at: time, session: sessionID, task: task.id, .created(task))
+      ]
       if specification.resume {
         _ = task.lifecycle.resume()
         task.phase = .queued

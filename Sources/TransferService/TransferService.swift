@@ -79,7 +79,8 @@ package final class TransferService: Sendable {
 
   /// Appends what `events` of a task cause: themselves, and the webhooks they are told to.
   func note(
-    _ events: [TransferEvent], of task: TransferTask?, in session: TransferSession, into change: inout StoreChange
+    _ events: [TransferEvent], of task: TransferTask?, in session: TransferSession,
+    into change: inout StoreChange
   ) {
     change.events += events
     for event in events {

@@ -113,7 +113,8 @@ extension WriteStatement.Value {
 
 /// Every statement of the write path.
 private struct Statements {
-  let begin, commit, rollback, upsertSession, setLastIdentifier, insertTask, updateTask, insertFragment: WriteStatement
+  let begin, commit, rollback, upsertSession, setLastIdentifier, insertTask, updateTask,
+    insertFragment: WriteStatement
   let insertDelivery, updateDelivery, insertReply, expireReplies: WriteStatement
   let deleteJournal, deleteTasks, deleteSession: WriteStatement
   let all: [WriteStatement]
@@ -133,7 +134,8 @@ private struct Statements {
       INSERT INTO session (id, created, state, document) VALUES (?, ?, ?, ?)
       ON CONFLICT (id) DO UPDATE SET state = excluded.state
       """)
-    setLastIdentifier = try prepare("UPDATE session SET last_identifier = max(last_identifier, ?) WHERE id = ?")
+    setLastIdentifier = try prepare(
+      "UPDATE session SET last_identifier = max(last_identifier, ?) WHERE id = ?")
     insertTask = try prepare(
       """
       INSERT INTO task (id, session, identifier, kind, state, suspend_count, created, specification, request_body)

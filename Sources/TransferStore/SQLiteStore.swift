@@ -57,7 +57,9 @@ package final class SQLiteStore: TransferStore {
 
   // MARK: Reading
 
-  private func read<T: Sendable>(_ body: @escaping @Sendable (Database) throws -> T) async throws(StoreError) -> T {
+  private func read<T: Sendable>(_ body: @escaping @Sendable (Database) throws -> T) async throws(StoreError)
+    -> T
+  {
     do { return try await pool.read(body) } catch { throw StoreError(error) }
   }
 
@@ -114,8 +116,10 @@ package final class SQLiteStore: TransferStore {
 
   package func smallBody(of id: TaskID) async throws(StoreError) -> [UInt8]? {
     try await read { database in
-      try Data.fetchOne(database, sql: "SELECT small_body FROM task WHERE id = ?", arguments: [Data(id.bytes)])
-        .map { Array($0) }
+      try Data.fetchOne(
+        database, sql: "SELECT small_body FROM task WHERE id = ?", arguments: [Data(id.bytes)]
+      )
+      .map { Array($0) }
     }
   }
 
@@ -129,7 +133,8 @@ package final class SQLiteStore: TransferStore {
   package func bodyFiles(of session: SessionID) async throws(StoreError) -> [TaskID] {
     try await read { database in
       try Data.fetchAll(
-        database, sql: "SELECT id FROM task WHERE session = ? AND has_body_file", arguments: [Data(session.bytes)]
+        database, sql: "SELECT id FROM task WHERE session = ? AND has_body_file",
+        arguments: [Data(session.bytes)]
       ).compactMap { TaskID(bytes: Array($0)) }
     }
   }
@@ -149,7 +154,8 @@ package final class SQLiteStore: TransferStore {
       // A fragment may begin before `sequence` and end after it: at most one, the last that begins before.
       let before = try Int64.fetchOne(
         database,
-        sql: "SELECT first FROM journal \(index) WHERE \(condition) AND first <= :after ORDER BY first DESC LIMIT 1",
+        sql:
+          "SELECT first FROM journal \(index) WHERE \(condition) AND first <= :after ORDER BY first DESC LIMIT 1",
         arguments: ["after": sequence, "scope": argument])
       let rows = try Row.fetchCursor(
         database,
@@ -202,7 +208,8 @@ package final class SQLiteStore: TransferStore {
 
   package func idempotentReply(_ key: String) async throws(StoreError) -> IdempotentReply? {
     try await read { database in
-      try Row.fetchOne(database, sql: "SELECT * FROM idempotency WHERE key = ?", arguments: [key]).map { row in
+      try Row.fetchOne(database, sql: "SELECT * FROM idempotency WHERE key = ?", arguments: [key]).map {
+        row in
         IdempotentReply(
           key: key, fingerprint: row.bytes("fingerprint"), status: row["status"],
           contentType: row["content_type"], location: row["location"], body: row.bytes("body"),

@@ -57,7 +57,9 @@ struct WriteStatement {
       if bytes.isEmpty {
         sqlite3_bind_zeroblob(statement, index, 0)
       } else {
-        bytes.withUnsafeBytes { _ = sqlite3_bind_blob(statement, index, $0.baseAddress, Int32($0.count), transient) }
+        bytes.withUnsafeBytes {
+          _ = sqlite3_bind_blob(statement, index, $0.baseAddress, Int32($0.count), transient)
+        }
       }
     case .id(let high, let low):
       withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) {

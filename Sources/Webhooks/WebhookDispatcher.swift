@@ -50,7 +50,8 @@ package actor WebhookDispatcher {
       guard room > 0 else { return }  // an attempt that ends rings again
       settledMeanwhile.removeAll(keepingCapacity: true)
       let due = try await service.dueDeliveries(limit: inFlight.count + room)
-      for delivery in due where inFlight.count < Self.maximumInFlight && !settledMeanwhile.contains(delivery.id) {
+      for delivery in due
+      where inFlight.count < Self.maximumInFlight && !settledMeanwhile.contains(delivery.id) {
         if inFlight.insert(delivery.id).inserted { Task { await attempt(delivery) } }
       }
       if due.isEmpty { try await setAlarm() }
@@ -98,7 +99,8 @@ package actor WebhookDispatcher {
     logger.warning(
       "webhook attempt failed",
       metadata: [
-        "delivery": "\(delivery.id)", "attempt": "\(delivery.attempts)", "state": "\(delivery.state.rawValue)",
+        "delivery": "\(delivery.id)", "attempt": "\(delivery.attempts)",
+        "state": "\(delivery.state.rawValue)",
         "status": "\(delivery.lastStatus.map(String.init) ?? "none")", "error": "\(delivery.lastError ?? "")",
       ])
   }

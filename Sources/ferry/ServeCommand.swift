@@ -19,7 +19,9 @@ struct ServeCommand: AsyncParsableCommand {
   var allowNetwork: [String] = []
   @Option(help: "File with bearer tokens, one a line. Without any, only this machine is served.")
   var tokenFile: String?
-  @Option(help: "File with the secret (whsec_…) of webhooks that have none of their own. [made in the data directory]")
+  @Option(
+    help:
+      "File with the secret (whsec_…) of webhooks that have none of their own. [made in the data directory]")
   var webhookSecretFile: String?
   @Option(help: "Largest body, in bytes, that is kept in the database instead of a file. [32768]")
   var smallBodyLimit: Int?
@@ -55,7 +57,8 @@ struct ServeCommand: AsyncParsableCommand {
     [
       "listen": listen, "data-directory": dataDirectory, "token-file": tokenFile,
       "webhook-secret-file": webhookSecretFile, "small-body-limit": smallBodyLimit.map(String.init),
-      "maximum-body-size": maximumBodySize.map(String.init), "maximum-transfers": maximumTransfers.map(String.init),
+      "maximum-body-size": maximumBodySize.map(String.init),
+      "maximum-transfers": maximumTransfers.map(String.init),
       "workers": workers.map(String.init), "maximum-connections": maximumConnections.map(String.init),
       "ca-file": caFile, "log-level": logLevel,
     ].compactMapValues { $0 }

@@ -68,7 +68,8 @@ struct Settings {
       logLevel = level
     }
     if tokens.isEmpty, !Self.isLoopback(host) {
-      throw SettingsError("listen", "without a token (--token-file) only a loopback address is allowed, not \(host)")
+      throw SettingsError(
+        "listen", "without a token (--token-file) only a loopback address is allowed, not \(host)")
     }
   }
 
@@ -90,10 +91,13 @@ struct Settings {
     return (name, port)
   }
 
-  private static func number(_ name: String, _ values: [String: String], _ range: ClosedRange<Int>) throws -> Int? {
+  private static func number(_ name: String, _ values: [String: String], _ range: ClosedRange<Int>) throws
+    -> Int?
+  {
     guard let text = values[name] else { return nil }
     guard let number = Int(text), range.contains(number) else {
-      throw SettingsError(name, "'\(text)' is not a number between \(range.lowerBound) and \(range.upperBound)")
+      throw SettingsError(
+        name, "'\(text)' is not a number between \(range.lowerBound) and \(range.upperBound)")
     }
     return number
   }
@@ -123,7 +127,8 @@ struct Settings {
       case .string(let text): values[name] = text
       case .integer(let number): values[name] = String(number)
       case .array(let items): values[name] = items.compactMap(\.string).joined(separator: ",")
-      default: throw SettingsError("config", "'\(member.name)' must be a string, a number or an array of strings")
+      default:
+        throw SettingsError("config", "'\(member.name)' must be a string, a number or an array of strings")
       }
     }
     return values

@@ -7,7 +7,8 @@ enum WebhookSecret {
   static func load(path: String, mayCreate: Bool) throws -> [UInt8] {
     if let text = try? String(contentsOfFile: path, encoding: .utf8) {
       guard let key = Webhook.key(of: text.trimmingCharacters()) else {
-        throw SettingsError("webhook-secret-file", "\(path) does not hold whsec_ and the base64 of 24 to 64 bytes")
+        throw SettingsError(
+          "webhook-secret-file", "\(path) does not hold whsec_ and the base64 of 24 to 64 bytes")
       }
       return key
     }
@@ -16,7 +17,8 @@ enum WebhookSecret {
     let key = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
     let text = "whsec_\(Base64.encode(key))\n"
     let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
-    guard FileManager.default.createFile(atPath: path, contents: Data(text.utf8), attributes: attributes) else {
+    guard FileManager.default.createFile(atPath: path, contents: Data(text.utf8), attributes: attributes)
+    else {
       throw SettingsError("data-directory", "\(path) cannot be written")
     }
     return key

@@ -64,7 +64,10 @@ import Testing
     case .null: return theirs is NSNull
     case .bool(let flag): return (theirs as? Bool) == flag
     case .integer(let number): return (theirs as? NSNumber)?.int64Value == number
-    case .number(let number): return (theirs as? NSNumber)?.doubleValue == number
+    case .number(let number):
+      // Theirs goes through a decimal, which costs the last digits.
+      guard let other = (theirs as? NSNumber)?.doubleValue else { return false }
+      return abs(other - number) <= abs(number) * 1e-14
     case .string(let text): return (theirs as? String).map { Array($0.utf8) == Array(text.utf8) } ?? false
     case .array(let values):
       guard let list = theirs as? [Any], list.count == values.count else { return false }

@@ -16,7 +16,12 @@ import Testing
   ])
   func escapes(_ value: String, _ expected: String) {
     #expect(text { $0.value(value) } == expected)
-    #expect(text { $0.object { $0.key(value); $0.null() } } == "{\(expected):null}")
+    #expect(
+      text {
+        $0.object {
+          $0.key(value); $0.null()
+        }
+      } == "{\(expected):null}")
   }
 
   @Test(arguments: [
@@ -36,7 +41,8 @@ import Testing
   }
 
   @Test(arguments: [
-    9_007_199_254_740_992, 1e300, -1e300, 5e-324, .greatestFiniteMagnitude, .leastNormalMagnitude, 0.1 + 0.2, 1e16,
+    9_007_199_254_740_992, 1e300, -1e300, .leastNonzeroMagnitude, .greatestFiniteMagnitude,
+    .leastNormalMagnitude, 0.1 + 0.2, 1e16,
     123_456_789.012_345_67,
   ])
   func doublesComeBackExactly(_ value: Double) throws {

@@ -21,7 +21,8 @@ import Testing
     var testDescription: String { "\(rule) \(first)" }
 
     init(
-      _ rule: String, _ before: (String, String?)?, _ first: String, _ last: String, _ after: (String, String?)?
+      _ rule: String, _ before: (String, String?)?, _ first: String, _ last: String,
+      _ after: (String, String?)?
     ) {
       self.rule = rule
       self.before = before
@@ -34,7 +35,8 @@ import Testing
   static let rangesV4 = [
     Range("this-network", nil, "0.0.0.0", "0.255.255.255", ("1.0.0.0", nil)),
     Range("private", ("9.255.255.255", nil), "10.0.0.0", "10.255.255.255", ("11.0.0.0", nil)),
-    Range("shared-address-space", ("100.63.255.255", nil), "100.64.0.0", "100.127.255.255", ("100.128.0.0", nil)),
+    Range(
+      "shared-address-space", ("100.63.255.255", nil), "100.64.0.0", "100.127.255.255", ("100.128.0.0", nil)),
     Range("loopback", ("126.255.255.255", nil), "127.0.0.0", "127.255.255.255", ("128.0.0.0", nil)),
     Range("link-local", ("169.253.255.255", nil), "169.254.0.0", "169.254.255.255", ("169.255.0.0", nil)),
     Range("private", ("172.15.255.255", nil), "172.16.0.0", "172.31.255.255", ("172.32.0.0", nil)),
@@ -57,28 +59,37 @@ import Testing
     Range("unspecified", nil, "::", "::", ("::1", "loopback")),
     Range("loopback", ("::", "unspecified"), "::1", "::1", ("::2", "ipv4-compatible")),
     Range("ipv4-compatible", ("::1", "loopback"), "::2", "::255.255.255.255", ("::1:0:0", other)),
-    Range("nat64", ("64:ff9a:ffff::", other), "64:ff9b::", "64:ff9b::255.255.255.255", ("64:ff9b::1:0:0", other)),
+    Range(
+      "nat64", ("64:ff9a:ffff::", other), "64:ff9b::", "64:ff9b::255.255.255.255", ("64:ff9b::1:0:0", other)),
     Range(
       "nat64", ("64:ff9b:0:ffff::", other), "64:ff9b:1::", "64:ff9b:1:ffff:ffff:ffff:ffff:ffff",
       ("64:ff9b:2::", other)),
     Range("discard-only", ("ff:ffff::", other), "100::", "100::ffff:ffff:ffff:ffff", ("100:0:0:1::", other)),
-    Range("teredo", ("1fff:ffff::", other), "2001::", "2001:0:ffff:ffff:ffff:ffff:ffff:ffff",
+    Range(
+      "teredo", ("1fff:ffff::", other), "2001::", "2001:0:ffff:ffff:ffff:ffff:ffff:ffff",
       ("2001:1::", "ietf-protocol")),
-    Range("ietf-protocol", ("2001:0:ffff::", "teredo"), "2001:1::", "2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff",
+    Range(
+      "ietf-protocol", ("2001:0:ffff::", "teredo"), "2001:1::", "2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff",
       ("2001:200::", nil)),
-    Range("documentation", ("2001:db7:ffff::", nil), "2001:db8::", "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff",
+    Range(
+      "documentation", ("2001:db7:ffff::", nil), "2001:db8::", "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff",
       ("2001:db9::", nil)),
     Range("6to4", ("2001:ffff::", nil), "2002::", "2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff", ("2003::", nil)),
-    Range("as112", ("2620:4f:7fff:ffff::", nil), "2620:4f:8000::", "2620:4f:8000:ffff:ffff:ffff:ffff:ffff",
+    Range(
+      "as112", ("2620:4f:7fff:ffff::", nil), "2620:4f:8000::", "2620:4f:8000:ffff:ffff:ffff:ffff:ffff",
       ("2620:4f:8001::", nil)),
-    Range("documentation", ("3ffe:ffff::", nil), "3fff::", "3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff",
+    Range(
+      "documentation", ("3ffe:ffff::", nil), "3fff::", "3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff",
       ("3fff:1000::", nil)),
     Range("not-global-unicast", ("3fff:ffff::", nil), "4000::", "5eff:ffff::", ("5f00::", "segment-routing")),
-    Range("segment-routing", ("5eff:ffff::", other), "5f00::", "5f00:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+    Range(
+      "segment-routing", ("5eff:ffff::", other), "5f00::", "5f00:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
       ("5f01::", other)),
-    Range("unique-local", ("fbff:ffff::", other), "fc00::", "fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+    Range(
+      "unique-local", ("fbff:ffff::", other), "fc00::", "fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
       ("fe00::", other)),
-    Range("link-local", ("fe7f:ffff::", other), "fe80::", "febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+    Range(
+      "link-local", ("fe7f:ffff::", other), "fe80::", "febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
       ("fec0::", other)),
     Range("multicast", ("feff:ffff::", other), "ff00::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", nil),
   ]
@@ -100,15 +111,18 @@ import Testing
   }
 
   @Test(arguments: [
-    "1.1.1.1", "8.8.8.8", "93.184.215.14", "2606:4700::1111", "2a00:1450:4001::200e", "::ffff:8.8.8.8", "2000::",
+    "1.1.1.1", "8.8.8.8", "93.184.215.14", "2606:4700::1111", "2a00:1450:4001::200e", "::ffff:8.8.8.8",
+    "2000::",
   ])
   func publicAddressesAreAllowed(_ address: String) throws { #expect(try verdict(address) == nil) }
 
-  @Test(arguments: [
-    ("::%", "ipv4-compatible"), ("64:ff9b::%", "nat64"), ("64:ff9b:1::%", "nat64"), ("2002:7f00:1::", "6to4"),
-    ("2002:808:808::1", "6to4"), ("2001::%", "teredo"), ("2001:0:4136:e378:8000:63bf:3fff:fdd2", "teredo"),
-    ("2606:4700::5efe:%", "isatap"), ("2606:4700::200:5efe:%", "isatap"),
-  ], ["8.8.8.8", "127.0.0.1", "169.254.169.254"])
+  @Test(
+    arguments: [
+      ("::%", "ipv4-compatible"), ("64:ff9b::%", "nat64"), ("64:ff9b:1::%", "nat64"),
+      ("2002:7f00:1::", "6to4"),
+      ("2002:808:808::1", "6to4"), ("2001::%", "teredo"), ("2001:0:4136:e378:8000:63bf:3fff:fdd2", "teredo"),
+      ("2606:4700::5efe:%", "isatap"), ("2606:4700::200:5efe:%", "isatap"),
+    ], ["8.8.8.8", "127.0.0.1", "169.254.169.254"])
   func otherEmbeddedFormsAreNeverAWayRound(_ form: (String, String), _ inner: String) throws {
     let parts = form.0.split(separator: "%", omittingEmptySubsequences: false)
     #expect(try verdict(parts.joined(separator: inner)) == form.1)
@@ -124,7 +138,8 @@ import Testing
     let rule = "cloud-metadata"
     #expect(try verdict(address) == rule)
     #expect(try verdict(address, allowing: ["0.0.0.0/0", "::/0"]) == rule)
-    #expect(try verdict(address, allowing: ["169.254.169.254/31", "fd00:ec2::254/127", "168.63.129.16/31"]) == rule)
+    #expect(
+      try verdict(address, allowing: ["169.254.169.254/31", "fd00:ec2::254/127", "168.63.129.16/31"]) == rule)
     let named = address.hasPrefix("::ffff:") ? String(address.dropFirst(7)) : address
     #expect(try verdict(address, allowing: [named]) == nil)
     #expect(try verdict(address, allowing: ["203.0.113.1/32", "2001:db8::1/128"]) == rule)
@@ -139,14 +154,17 @@ import Testing
     #expect(try verdict(address, allowing: [network]) != nil)
   }
 
-  @Test(arguments: [
-    ("127.0.0.1", "127.0.0.0/8", nil), ("127.0.0.1", "127.0.0.1", nil), ("127.0.0.2", "127.0.0.1", "loopback"),
-    ("::ffff:127.0.0.1", "127.0.0.0/8", nil), ("::1", "127.0.0.0/8", "loopback"), ("::1", "::1", nil),
-    ("10.1.2.3", "10.1.0.0/16", nil), ("10.2.2.3", "10.1.0.0/16", "private"), ("fd12::1", "fd00::/8", nil),
-    ("fc12::1", "fd00::/8", "unique-local"), ("8.8.8.8", "10.0.0.0/8", nil), ("192.168.1.1", "0.0.0.0/0", nil),
-    ("fe80::1", "0.0.0.0/0", "link-local"), ("169.254.1.1", "169.254.0.0/16", nil),
-    ("64:ff9b::8.8.8.8", "64:ff9b::/96", nil), ("4000::1", "4000::/16", nil),
-  ] as [(String, String, String?)])
+  @Test(
+    arguments: [
+      ("127.0.0.1", "127.0.0.0/8", nil), ("127.0.0.1", "127.0.0.1", nil),
+      ("127.0.0.2", "127.0.0.1", "loopback"),
+      ("::ffff:127.0.0.1", "127.0.0.0/8", nil), ("::1", "127.0.0.0/8", "loopback"), ("::1", "::1", nil),
+      ("10.1.2.3", "10.1.0.0/16", nil), ("10.2.2.3", "10.1.0.0/16", "private"), ("fd12::1", "fd00::/8", nil),
+      ("fc12::1", "fd00::/8", "unique-local"), ("8.8.8.8", "10.0.0.0/8", nil),
+      ("192.168.1.1", "0.0.0.0/0", nil),
+      ("fe80::1", "0.0.0.0/0", "link-local"), ("169.254.1.1", "169.254.0.0/16", nil),
+      ("64:ff9b::8.8.8.8", "64:ff9b::/96", nil), ("4000::1", "4000::/16", nil),
+    ] as [(String, String, String?)])
   func opensWhatTheOperatorOpened(_ address: String, _ network: String, _ expected: String?) throws {
     #expect(try verdict(address, allowing: [network]) == expected)
   }

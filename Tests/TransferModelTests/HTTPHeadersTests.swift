@@ -20,7 +20,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("a", "A", true), ("[", "{", false), ("@", "`", false), ("é", "É", false), ("ab", "a", false), ("", "", true),
+    ("a", "A", true), ("[", "{", false), ("@", "`", false), ("é", "É", false), ("ab", "a", false),
+    ("", "", true),
     ("X-Y", "x-y", true), ("X-Y", "x_y", false),
   ])
   func onlyLettersOfASCIIHaveCase(_ left: String, _ right: String, _ expected: Bool) {
@@ -43,13 +44,17 @@ import Testing
   }
 
   @Test(arguments: [
-    ("X-Custom", true), ("!#$%&'*+-.^_`|~0aZ", true), ("", false), ("a b", false), ("a:", false), ("a\n", false),
+    ("X-Custom", true), ("!#$%&'*+-.^_`|~0aZ", true), ("", false), ("a b", false), ("a:", false),
+    ("a\n", false),
     ("a/b", false), ("é", false), ("a\0", false), ("(", false), ("\"", false),
   ])
-  func namesAreTokens(_ name: String, _ expected: Bool) { #expect(HTTPHeaders.isValid(name: name) == expected) }
+  func namesAreTokens(_ name: String, _ expected: Bool) {
+    #expect(HTTPHeaders.isValid(name: name) == expected)
+  }
 
   @Test(arguments: [
-    ("", true), ("a b\tc", true), ("é😀", true), ("a\rb", false), ("a\nb", false), ("a\r\nb", false), ("a\0", false),
+    ("", true), ("a b\tc", true), ("é😀", true), ("a\rb", false), ("a\nb", false), ("a\r\nb", false),
+    ("a\0", false),
     ("\u{7F}", false), ("\u{1F}", false), ("~", true),
   ])
   func valuesHoldNoControlCharacters(_ value: String, _ expected: Bool) {
@@ -62,14 +67,17 @@ import Testing
     return violations.all.map(\.pointer)
   }
 
-  @Test(arguments: [
-    (#"{"X":"1","y":""}"#, []), ("[]", ["/h"]), ("\"x\"", ["/h"]), (#"{"X":1}"#, ["/h/X"]),
-    (#"{"X":null}"#, ["/h/X"]), (#"{"X":"a\nb"}"#, ["/h/X"]), (#"{"":"1"}"#, ["/h/"]), (#"{"a b":"1"}"#, ["/h/a b"]),
-    (#"{"host":"x"}"#, ["/h/host"]), (#"{"Content-Length":"1"}"#, ["/h/Content-Length"]),
-    (#"{"TRANSFER-ENCODING":"x"}"#, ["/h/TRANSFER-ENCODING"]), (#"{"Connection":"x","TE":"x"}"#, ["/h/Connection", "/h/TE"]),
-    (#"{"Upgrade":"x","trailer":"x"}"#, ["/h/Upgrade", "/h/trailer"]), (#"{"a/b":"1"}"#, ["/h/a~1b"]),
-    (#"{"~a":1}"#, ["/h/~0a"]),
-  ] as [(String, [String])])
+  @Test(
+    arguments: [
+      (#"{"X":"1","y":""}"#, []), ("[]", ["/h"]), ("\"x\"", ["/h"]), (#"{"X":1}"#, ["/h/X"]),
+      (#"{"X":null}"#, ["/h/X"]), (#"{"X":"a\nb"}"#, ["/h/X"]), (#"{"":"1"}"#, ["/h/"]),
+      (#"{"a b":"1"}"#, ["/h/a b"]),
+      (#"{"host":"x"}"#, ["/h/host"]), (#"{"Content-Length":"1"}"#, ["/h/Content-Length"]),
+      (#"{"TRANSFER-ENCODING":"x"}"#, ["/h/TRANSFER-ENCODING"]),
+      (#"{"Connection":"x","TE":"x"}"#, ["/h/Connection", "/h/TE"]),
+      (#"{"Upgrade":"x","trailer":"x"}"#, ["/h/Upgrade", "/h/trailer"]), (#"{"a/b":"1"}"#, ["/h/a~1b"]),
+      (#"{"~a":1}"#, ["/h/~0a"]),
+    ] as [(String, [String])])
   func validationNamesTheField(_ json: String, _ expected: [String]) throws {
     #expect(try violations(json) == expected)
   }

@@ -6,7 +6,9 @@ import Testing
 @Suite struct ServerSentEventTests {
   private static let time = Timestamp(seconds: 1_769_860_800)
 
-  private static func event(_ type: EventType, _ payload: TransferEvent.Payload = .invalidated) -> TransferEvent {
+  private static func event(_ type: EventType, _ payload: TransferEvent.Payload = .invalidated)
+    -> TransferEvent
+  {
     TransferEvent(type, at: time, session: .shared, task: TaskID(high: 1, low: 2), payload)
   }
 
@@ -69,12 +71,14 @@ import Testing
     (.taskDidChangeState, 11),
   ]
 
-  @Test(arguments: [
-    (Int64(0), nil, [1, 2, 10, 11]), (1, nil, [2, 10, 11]), (2, nil, [10, 11]), (9, nil, [10, 11]), (11, nil, []),
-    (0, [.taskDidCreate], [1, 10]), (1, [.taskDidCreate], [10]), (0, [], []),
-    (0, [.taskDidComplete, .taskDidChangeState], [2, 11]), (0, [.sessionDidBecomeInvalid], []),
-    (0, [.dataTaskDidReceiveData], []),
-  ] as [(Int64, Set<EventType>?, [Int64])])
+  @Test(
+    arguments: [
+      (Int64(0), nil, [1, 2, 10, 11]), (1, nil, [2, 10, 11]), (2, nil, [10, 11]), (9, nil, [10, 11]),
+      (11, nil, []),
+      (0, [.taskDidCreate], [1, 10]), (1, [.taskDidCreate], [10]), (0, [], []),
+      (0, [.taskDidComplete, .taskDidChangeState], [2, 11]), (0, [.sessionDidBecomeInvalid], []),
+      (0, [.dataTaskDidReceiveData], []),
+    ] as [(Int64, Set<EventType>?, [Int64])])
   func filters(_ after: Int64, _ types: Set<EventType>?, _ kept: [Int64]) {
     let expected = Self.sequence.filter { event in event.1.map(kept.contains) ?? false }
     #expect(ServerSentEvents.filter(stream(Self.sequence), after: after, types: types) == stream(expected))

@@ -32,15 +32,22 @@ import Testing
 
   static let rows = [
     Row((.suspended, 1), .resume, .run, (.running, 0)), Row((.suspended, 2), .resume, .none, (.suspended, 1)),
-    Row((.suspended, 1), .suspend, .none, (.suspended, 2)), Row((.suspended, 3), .cancel, .cancel, (.canceling, 3)),
-    Row((.suspended, 1), .complete, .complete, (.completed, 1)), Row((.running, 0), .resume, .none, (.running, 0)),
-    Row((.running, 0), .suspend, .pause, (.suspended, 1)), Row((.running, 0), .cancel, .cancel, (.canceling, 0)),
+    Row((.suspended, 1), .suspend, .none, (.suspended, 2)),
+    Row((.suspended, 3), .cancel, .cancel, (.canceling, 3)),
+    Row((.suspended, 1), .complete, .complete, (.completed, 1)),
+    Row((.running, 0), .resume, .none, (.running, 0)),
+    Row((.running, 0), .suspend, .pause, (.suspended, 1)),
+    Row((.running, 0), .cancel, .cancel, (.canceling, 0)),
     Row((.running, 0), .complete, .complete, (.completed, 0)),
-    Row((.canceling, 0), .resume, .none, (.canceling, 0)), Row((.canceling, 1), .resume, .none, (.canceling, 1)),
-    Row((.canceling, 0), .suspend, .none, (.canceling, 0)), Row((.canceling, 0), .cancel, .none, (.canceling, 0)),
+    Row((.canceling, 0), .resume, .none, (.canceling, 0)),
+    Row((.canceling, 1), .resume, .none, (.canceling, 1)),
+    Row((.canceling, 0), .suspend, .none, (.canceling, 0)),
+    Row((.canceling, 0), .cancel, .none, (.canceling, 0)),
     Row((.canceling, 0), .complete, .complete, (.completed, 0)),
-    Row((.completed, 0), .resume, .none, (.completed, 0)), Row((.completed, 0), .suspend, .none, (.completed, 0)),
-    Row((.completed, 1), .cancel, .none, (.completed, 1)), Row((.completed, 0), .complete, .none, (.completed, 0)),
+    Row((.completed, 0), .resume, .none, (.completed, 0)),
+    Row((.completed, 0), .suspend, .none, (.completed, 0)),
+    Row((.completed, 1), .cancel, .none, (.completed, 1)),
+    Row((.completed, 0), .complete, .none, (.completed, 0)),
   ]
 
   @Test(arguments: rows)

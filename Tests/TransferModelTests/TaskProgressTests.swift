@@ -15,10 +15,13 @@ import Testing
     return progress
   }
 
-  @Test(arguments: [
-    ([0, 0, 0, -1], nil), ([0, -1, 0, 10], nil), ([5, 10, 0, -1], nil), ([0, 0, 0, 0], 1), ([0, 0, 0, 10], 0),
-    ([0, 0, 5, 10], 0.5), ([10, 10, 0, 10], 0.5), ([10, 10, 10, 10], 1), ([0, 0, 25, 10], 1), ([3, 4, 0, 0], 0.75),
-  ] as [([Int64], Double?)])
+  @Test(
+    arguments: [
+      ([0, 0, 0, -1], nil), ([0, -1, 0, 10], nil), ([5, 10, 0, -1], nil), ([0, 0, 0, 0], 1),
+      ([0, 0, 0, 10], 0),
+      ([0, 0, 5, 10], 0.5), ([10, 10, 0, 10], 0.5), ([10, 10, 10, 10], 1), ([0, 0, 25, 10], 1),
+      ([3, 4, 0, 0], 0.75),
+    ] as [([Int64], Double?)])
   func isTheShareOfAllBytes(_ counts: [Int64], _ expected: Double?) throws {
     let progress = Self.progress(sent: counts[0], of: counts[1], received: counts[2], of: counts[3])
     #expect(progress.fractionCompleted == expected)

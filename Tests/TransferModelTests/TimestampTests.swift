@@ -56,6 +56,7 @@ import Testing
 
   @Test(arguments: [1e12, 1e13, 1e15, 1e300, .infinity])
   func farFuturesAreClamped(_ seconds: Double) {
-    #expect(Timestamp(seconds: 1_769_860_800).adding(seconds: seconds).description == "9999-12-31T23:59:59.000Z")
+    #expect(
+      Timestamp(seconds: 1_769_860_800).adding(seconds: seconds).description == "9999-12-31T23:59:59.000Z")
   }
 }

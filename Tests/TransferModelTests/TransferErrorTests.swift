@@ -29,12 +29,13 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    ("{}", nil), ("null", nil), (#"{"code":"x"}"#, nil), (#"{"domain":"FerryErrorDomain","code":99}"#, nil),
-    (#"{"domain":"NSURLErrorDomain","code":-1001}"#, .url(.timedOut)),
-    (#"{"domain":"NSURLErrorDomain","code":-987654}"#, .url(.unknown)),
-    (#"{"domain":"FerryErrorDomain","code":2}"#, .ferry(.quotaExceeded)),
-  ] as [(String, TransferError.Reason?)])
+  @Test(
+    arguments: [
+      ("{}", nil), ("null", nil), (#"{"code":"x"}"#, nil), (#"{"domain":"FerryErrorDomain","code":99}"#, nil),
+      (#"{"domain":"NSURLErrorDomain","code":-1001}"#, .url(.timedOut)),
+      (#"{"domain":"NSURLErrorDomain","code":-987654}"#, .url(.unknown)),
+      (#"{"domain":"FerryErrorDomain","code":2}"#, .ferry(.quotaExceeded)),
+    ] as [(String, TransferError.Reason?)])
   func readsOldJournals(_ text: String, _ expected: TransferError.Reason?) throws {
     #expect(TransferError(json: try JSONParser.parse(Array(text.utf8)))?.reason == expected)
   }

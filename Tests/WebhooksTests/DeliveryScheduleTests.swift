@@ -55,10 +55,11 @@ import TransferModel
     #expect(later.lastStatus == 500)
   }
 
-  @Test(arguments: [
-    (nil, 5), (0, 5), (4, 5), (5, 5), (6, 6), (120, 120), (86_400, 86_400), (86_401, 86_400),
-    (.infinity, 86_400), (-100, 5),
-  ] as [(Double?, Double)])
+  @Test(
+    arguments: [
+      (nil, 5), (0, 5), (4, 5), (5, 5), (6, 6), (120, 120), (86_400, 86_400), (86_401, 86_400),
+      (.infinity, 86_400), (-100, 5),
+    ] as [(Double?, Double)])
   func retryAfterOnlyPutsOff(_ asked: Double?, _ wait: Double) {
     let result = after(.init(status: 429, retryAfter: asked))
     #expect(result.nextAttemptAt == Self.now.adding(seconds: wait))

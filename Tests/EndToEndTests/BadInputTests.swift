@@ -1,0 +1,162 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Every wrong request gets a problem that names what is wrong, and changes nothing.
+@Suite(.serialized, .blocking) struct BadInputTests {
+  private let ferry: FerryProcess
+
+  init() throws { ferry = try FerryProcess() }
+
+  struct Case: Sendable, CustomTestStringConvertible {
+    let body: String
+    let pointer: String
+    var testDescription: String { "\(pointer): \(body)" }
+  }
+
+  private static let taskCases: [Case] = [
+    Case(body: #"{"kind":"download"}"#, pointer: "/request"),
+    Case(body: #"{"request":{"url":"http://a/"}}"#, pointer: "/kind"),
+    Case(body: #"{"kind":"teleport","request":{"url":"http://a/"}}"#, pointer: "/kind"),
+    Case(body: #"{"kind":"data","request":{"url":"http://a/"},"colour":1}"#, pointer: "/colour"),
+    Case(body: #"{"kind":"data","request":{"url":"http://a/","uri":"x"}}"#, pointer: "/request/uri"),
+    Case(body: #"{"kind":"data","request":{"url":7}}"#, pointer: "/request/url"),
+    Case(body: #"{"kind":"data","request":{"url":"not a url"}}"#, pointer: "/request/url"),
+    Case(body: #"{"kind":"data","request":{"url":"http://"}}"#, pointer: "/request/url"),
+    Case(body: #"{"kind":"data","request":{"url":"http://h:999999/"}}"#, pointer: "/request/url"),
+    Case(body: #"{"kind":"data","request":{"url":"ftp://h/x"}}"#, pointer: "/request/url"),
+    Case(body: #"{"kind":"data","request":{"url":"file:///etc/passwd"}}"#, pointer: "/request/url"),
+    Case(body: #"{"kind":"data","request":{"url":"http://u:p@h/"}}"#, pointer: "/request/url"),
+    Case(body: #"{"kind":"data","request":{"url":"http://a/","method":"G T"}}"#, pointer: "/request/method"),
+    Case(
+      body: #"{"kind":"data","request":{"url":"http://a/","headers":{"A b":"c"}}}"#,
+      pointer: "/request/headers/A b"),
+    Case(
+      body: #"{"kind":"data","request":{"url":"http://a/","headers":{"A":"b\r\nC: d"}}}"#,
+      pointer: "/request/headers/A"),
+    Case(
+      body: #"{"kind":"data","request":{"url":"http://a/","headers":{"Host":"b"}}}"#,
+      pointer: "/request/headers/Host"),
+    Case(
+      body: #"{"kind":"data","request":{"url":"http://a/","body":{"base64":"!"}}}"#,
+      pointer: "/request/body/base64"),
+    Case(body: #"{"kind":"data","request":{"url":"http://a/"},"priority":2}"#, pointer: "/priority"),
+    Case(body: #"{"kind":"data","request":{"url":"http://a/"},"resume":"yes"}"#, pointer: "/resume"),
+    Case(
+      body: #"{"kind":"data","request":{"url":"http://a/"},"completion":{"webhook":{"url":"x"}}}"#,
+      pointer: "/completion/webhook/url"),
+    Case(
+      body:
+        #"{"kind":"data","request":{"url":"http://a/"},"completion":{"webhook":{"url":"http://a","secret":"s"}}}"#,
+      pointer: "/completion/webhook/secret"),
+  ]
+
+  @Test(arguments: taskCases) func taskFieldIsNamed(_ wrong: Case) throws {
+    let reply = try ferry.call("POST", "/v1/tasks", wrong.body)
+    #expect(reply.status == 400 && reply["Content-Type"] == "application/problem+json")
+    #expect(reply.json["type"]?.string == "/problems/invalid-request")
+    let pointers = (reply.json["errors"]?.elements ?? []).compactMap { $0["pointer"]?.string }
+    #expect(pointers == [wrong.pointer])
+    #expect(try ferry.call("GET", "/v1/sessions/ses_shared/tasks").json["items"]?.elements?.isEmpty == true)
+  }
+
+  @Test(arguments: [
+    Case(body: #"{"type":"shared"}"#, pointer: "/type"),
+    Case(
+      body: #"{"configuration":{"timeoutIntervalForRequest":"soon"}}"#,
+      pointer: "/configuration/timeoutIntervalForRequest"),
+    Case(
+      body: #"{"configuration":{"httpMaximumConnectionsPerHost":0}}"#,
+      pointer: "/configuration/httpMaximumConnectionsPerHost"),
+    Case(body: #"{"configuration":{"timeout":1}}"#, pointer: "/configuration/timeout"),
+    Case(body: #"{"delegate":{"redirects":"maybe"}}"#, pointer: "/delegate/redirects"),
+    Case(
+      body: #"{"delegate":{"webhook":{"url":"http://a","events":["task.didWonder"]}}}"#,
+      pointer: "/delegate/webhook/events/0"),
+    Case(body: #"[]"#, pointer: ""),
+  ]) func sessionFieldIsNamed(_ wrong: Case) throws {
+    let reply = try ferry.call("POST", "/v1/sessions", wrong.body)
+    #expect(reply.status == 400)
+    let pointers = (reply.json["errors"]?.elements ?? []).compactMap { $0["pointer"]?.string }
+    #expect(pointers == [wrong.pointer])
+  }
+
+  @Test func allFaultsAreToldAtOnce() throws {
+    let reply = try ferry.call("POST", "/v1/tasks", #"{"kind":1,"request":{"url":"x","y":2},"z":3}"#)
+    #expect(reply.json["errors"]?.elements?.count == 4)
+  }
+
+  @Test func badLineOfABatchFailsAlone() throws {
+    let session = try ferry.session()
+    let good = #"{"kind":"data","request":{"url":"http://127.0.0.1:1/"}}"#
+    let body = [good, "{nonsense", "", #"{"kind":"data"}"#, good].joined(separator: "\n")
+    let reply = try ferry.call(
+      "POST", "/v1/sessions/\(session)/tasks", body, [("Content-Type", "application/x-ndjson")])
+    #expect(reply.status == 200 && reply["Content-Type"] == "application/x-ndjson")
+    let lines = reply.lines
+    #expect(lines.map { $0["state"]?.string } == ["suspended", nil, nil, "suspended"])
+    #expect(lines[1]["type"]?.string == "/problems/malformed-json" && lines[1]["line"]?.integer == 2)
+    #expect(
+      lines[2]["errors"]?.elements?.first?["pointer"]?.string == "/request" && lines[2]["line"]?.integer == 4)
+    #expect(try ferry.call("GET", "/v1/sessions/\(session)/tasks").json["items"]?.elements?.count == 2)
+  }
+
+  @Test func wrongRequestsGetTheRightStatus() throws {
+    let unknown = "tsk_01940000-0000-7000-8000-000000000000"
+    let statuses: [(String, String, String?, [(String, String)], Int)] = [
+      ("GET", "/nothing", nil, [], 404), ("GET", "/v1/tasks/\(unknown)", nil, [], 404),
+      ("GET", "/v1/tasks/garbage", nil, [], 404), ("GET", "/v1/tasks/\(unknown)/body", nil, [], 404),
+      ("GET", "/v1/tasks/\(unknown)/events", nil, [], 404),
+      ("POST", "/v1/tasks/\(unknown)/resume", nil, [], 404),
+      ("GET", "/v1/sessions/ses_x/tasks", nil, [], 404), ("DELETE", "/v1/tasks", nil, [], 405),
+      ("PUT", "/v1/sessions", "{}", [], 405), ("POST", "/v1/sessions", "{", [], 400),
+      ("POST", "/v1/sessions", "a=b", [("Content-Type", "application/x-www-form-urlencoded")], 415),
+      ("GET", "/v1/sessions?limit=0", nil, [], 400), ("GET", "/v1/sessions?page=2", nil, [], 400),
+      ("GET", "/v1/sessions?cursor=!!", nil, [], 400),
+      ("GET", "/v1/sessions", nil, [("Accept", "text/html")], 406),
+      ("POST", "/v1/sessions/ses_shared/invalidate", nil, [], 409),
+      ("DELETE", "/v1/sessions/ses_shared", nil, [], 409),
+    ]
+    for (method, target, body, fields, status) in statuses {
+      let reply = try ferry.call(method, target, body, fields)
+      #expect(reply.status == status, "\(method) \(target)")
+      #expect(reply["Content-Type"] == "application/problem+json", "\(method) \(target)")
+      #expect(reply["Request-Id"] != nil && reply["Cache-Control"] == "no-store")
+      let page = try #require(reply.json["type"]?.string)
+      #expect(try ferry.call("GET", page).status == 200, "\(page)")
+    }
+    #expect(try ferry.call("DELETE", "/v1/tasks")["Allow"] == "OPTIONS, POST")
+  }
+
+  @Test func tooLargeABodyIsRefused() throws {
+    let client = try HTTPClient(port: ferry.port)
+    try client.socket.write(
+      "POST /v1/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 99999999\r\n\r\n"
+    )
+    let reply = try client.readReply()
+    #expect(reply.status == 413 && reply.json["detail"]?.string?.contains("8388608") == true)
+  }
+
+  @Test func destinationsThatAreNotPermittedOrThere() throws {
+    let closed = try FerryProcess(networks: [])
+    let refused = try closed.run("http://127.0.0.1:9/")
+    #expect(refused["error"]?["domain"]?.string == "FerryErrorDomain")
+    #expect(refused["error"]?["name"]?.string == "destinationNotPermitted")
+    #expect(refused["error"]?["rule"]?.string == "loopback")
+    for url in [
+      "http://2130706433/", "http://127.1/", "http://[::ffff:127.0.0.1]/", "http://localhost:9/",
+      "http://0x7f000001/",
+    ] {
+      #expect(try closed.run(url)["error"]?["name"]?.string == "destinationNotPermitted", "\(url)")
+    }
+    #expect(try ferry.run("http://169.254.169.254/")["error"]?["rule"]?.string == "cloud-metadata")
+    #expect(try ferry.run("http://127.0.0.1:1/")["error"]?["code"]?.integer == -1004)
+    #expect(try ferry.run("http://no-such-host.invalid/")["error"]?["code"]?.integer == -1003)
+    let origin = TestOrigin { _, socket in
+      try socket.write(TestOrigin.reply("302 Found", [], [("Location", "http://10.1.2.3/")]))
+      return true
+    }
+    #expect(try ferry.run(origin.url)["error"]?["rule"]?.string == "private")
+    #expect(origin.requests.count == 1)
+  }
+}

@@ -1,0 +1,203 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// Sessions, keys, access, restarts and full disks.
+@Suite(.serialized, .blocking) struct ServiceTests {
+  private let origin = TestOrigin { request, socket in
+    if request.path == "/silent" { return (try socket.readSome()) != nil }
+    let size = Int(request.path.dropFirst()) ?? 2
+    try socket.write(TestOrigin.reply("200 OK", [UInt8](repeating: 65, count: size)))
+    return true
+  }
+
+  private func task(_ path: String, kind: String = "download", resume: Bool = true) -> String {
+    #"{"kind":"\#(kind)","resume":\#(resume),"request":{"url":"\#(origin.url)\#(path)"}}"#
+  }
+
+  @Test func operationsAnswer() throws {
+    let ferry = try FerryProcess()
+    #expect(try ferry.call("GET", "/livez").status == 200)
+    #expect(try ferry.call("GET", "/readyz").status == 200)
+    #expect(try ferry.call("GET", "/version").json["name"]?.string == "ferry")
+    #expect(try ferry.call("GET", "/openapi.yaml").text.hasPrefix("openapi: 3.1"))
+    #expect(ferry.terminate() == 0)
+  }
+
+  @Test func sessionsLiveAndEnd() throws {
+    let ferry = try FerryProcess()
+    let created = try ferry.call(
+      "POST", "/v1/sessions",
+      #"{"type":"default","description":"x","configuration":{"httpMaximumConnectionsPerHost":2}}"#)
+    #expect(
+      created.status == 201 && created.json["configuration"]?["httpMaximumConnectionsPerHost"]?.integer == 2)
+    let id = try #require(created.json["id"]?.string)
+    let read = try ferry.call("GET", "/v1/sessions/\(id)")
+    #expect(read.json == created.json)
+    #expect(
+      try ferry.call("GET", "/v1/sessions/\(id)", nil, [("If-None-Match", read["ETag"] ?? "")]).status == 304)
+    let path = "/v1/sessions/\(id)"
+    let running = try ferry.call("POST", path + "/tasks", task("/silent")).json["id"]?.string ?? ""
+    #expect(try ferry.call("DELETE", path).status == 409)
+    let events = try ferry.events(path + "/events?after=0")
+    #expect(try ferry.call("POST", path + "/invalidate", #"{"mode":"finishTasks"}"#).status == 202)
+    #expect(try ferry.call("GET", path).json["state"]?.string == "invalidating")
+    #expect(try ferry.call("POST", path + "/tasks", task("/")).status == 409)
+    #expect(try ferry.call("POST", path + "/invalidate", #"{"mode":"cancelTasks"}"#).status == 202)
+    let types = try events.read(upTo: "session.didBecomeInvalid").suffix(2).map(\.type)
+    #expect(types == ["task.didComplete", "session.didBecomeInvalid"])
+    #expect(try ferry.call("GET", path).json["state"]?.string == "invalid")
+    #expect(try ferry.call("DELETE", path).status == 204)
+    #expect(try ferry.call("GET", path).status == 404)
+    #expect(try ferry.call("GET", "/v1/tasks/\(running)").status == 404)
+  }
+
+  @Test func cancelTasksAlsoEndsWhatWasInvalidatedBefore() throws {
+    let ferry = try FerryProcess()
+    let session = try ferry.session()
+    for _ in 0..<5 { _ = try ferry.call("POST", "/v1/sessions/\(session)/tasks", task("/", resume: false)) }
+    _ = try ferry.call("POST", "/v1/sessions/\(session)/invalidate", #"{"mode":"cancelTasks"}"#)
+    let ended = try ferry.poll("/v1/sessions/\(session)") { $0["state"]?.string == "invalid" }
+    #expect(ended["state"]?.string == "invalid")
+  }
+
+  @Test func listsComeInPages() throws {
+    let ferry = try FerryProcess()
+    let session = try ferry.session()
+    var ids: [String] = []
+    for _ in 0..<7 {
+      ids.append(
+        try ferry.call("POST", "/v1/sessions/\(session)/tasks", task("/", resume: false)).json["id"]?.string
+          ?? "")
+    }
+    var (seen, target): ([String], String?) = ([], "/v1/sessions/\(session)/tasks?limit=3")
+    while let next = target {
+      let page = try ferry.call("GET", next)
+      seen += (page.json["items"]?.elements ?? []).compactMap { $0["id"]?.string }
+      target = page["Link"].map { String($0.dropFirst().prefix { $0 != ">" }) }
+      #expect((target == nil) == (page.json["nextCursor"] == .null))
+    }
+    #expect(seen == ids)
+    let filtered = try ferry.call("GET", "/v1/sessions/\(session)/tasks?kind=data&state=suspended")
+    #expect(filtered.json["items"]?.elements?.isEmpty == true)
+  }
+
+  @Test func idempotencyKeyGivesTheFirstReplyAgain() throws {
+    let ferry = try FerryProcess()
+    let body = task("/", resume: false)
+    let key = [("Idempotency-Key", "\"abc\"")]
+    let first = try ferry.call("POST", "/v1/tasks", body, key)
+    let again = try ferry.call("POST", "/v1/tasks", body, key)
+    #expect(first.status == 201 && again.status == 201 && first.body == again.body)
+    #expect(first["Location"] == again["Location"] && first["ETag"] == again["ETag"])
+    #expect(try ferry.call("POST", "/v1/tasks", task("/other"), key).status == 422)
+    #expect(try ferry.call("GET", "/v1/sessions/ses_shared/tasks").json["items"]?.elements?.count == 1)
+    let batch = [body, body].joined(separator: "\n")
+    let fields = [("Content-Type", "application/x-ndjson"), ("Idempotency-Key", "batch")]
+    let lines = try ferry.call("POST", "/v1/tasks", batch, fields)
+    #expect(try ferry.call("POST", "/v1/tasks", batch, fields).body == lines.body && lines.lines.count == 2)
+  }
+
+  @Test func keyInUseIsAConflict() throws {
+    let ferry = try FerryProcess()
+    let client = try HTTPClient(port: ferry.port)
+    let body = Array(task("/silent").utf8)
+    let head = "POST /v1/tasks HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    try client.socket.write(
+      Array((head + "Idempotency-Key: k\r\nPrefer: wait=2\r\nContent-Length: \(body.count)\r\n\r\n").utf8)
+        + body)
+    _ = try ferry.poll("/v1/sessions/ses_shared/tasks") { $0["items"]?.elements?.isEmpty == false }
+    #expect(try ferry.call("POST", "/v1/tasks", task("/silent"), [("Idempotency-Key", "k")]).status == 409)
+    #expect(try client.readReply().status == 202)
+  }
+
+  @Test func onlyThisMachineWithoutATokenAndOnlyBearersWithOne() throws {
+    let ferry = try FerryProcess()
+    #expect(try ferry.call("GET", "/v1/sessions", nil, [("Host", "evil.example")]).status == 403)
+    #expect(try ferry.call("GET", "/v1/sessions", nil, [("Host", "localhost:\(ferry.port)")]).status == 200)
+    #expect(try ferry.call("GET", "/v1/sessions", nil, [("Origin", "http://evil.example")]).status == 403)
+    let directory = TemporaryDirectory.make("ferry-token")
+    try "secret-token\n".write(toFile: directory + "/tokens", atomically: true, encoding: .utf8)
+    let guarded = try FerryProcess(options: ["--token-file", directory + "/tokens"])
+    let refused = try guarded.call("GET", "/v1/sessions")
+    #expect(refused.status == 401 && refused["WWW-Authenticate"]?.hasPrefix("Bearer") == true)
+    #expect(try guarded.call("GET", "/v1/sessions", nil, [("Authorization", "Bearer wrong")]).status == 401)
+    #expect(
+      try guarded.call("GET", "/v1/sessions", nil, [("Authorization", "Bearer secret-token")]).status == 200)
+    #expect(try guarded.call("GET", "/livez").status == 200)
+  }
+
+  @Test func startIsRefusedWithAClearError() throws {
+    for (options, environment, word) in [
+      (["--listen", "0.0.0.0:0"], [:], "token"), (["--listen", "nowhere"], [:], "listen"),
+      (["--allow-network", "10.0.0.1/8"], [:], "allow-network"), ([], ["FERRY_WORKERS": "many"], "workers"),
+      (["--config", "/no/such"], [:], "config"),
+    ] as [([String], [String: String], String)] {
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: FerryProcess.binary)
+      process.arguments = ["serve", "--data-directory", TemporaryDirectory.make("ferry-no")] + options
+      process.environment = environment
+      let errors = Pipe()
+      process.standardError = errors
+      try process.run()
+      let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+      process.waitUntilExit()
+      #expect(process.terminationStatus != 0 && text.contains(word), "\(options): \(text)")
+    }
+  }
+
+  @Test func afterSIGKILLNothingAcceptedIsLost() throws {
+    let directory = TemporaryDirectory.make("ferry-kill")
+    var ferry = try FerryProcess(directory: directory)
+    let session = try ferry.session()
+    let running =
+      try ferry.call("POST", "/v1/sessions/\(session)/tasks", task("/silent")).json["id"]?.string ?? ""
+    let suspended =
+      try ferry.call("POST", "/v1/sessions/\(session)/tasks", task("/9", resume: false)).json["id"]?.string
+      ?? ""
+    let done = try ferry.run(origin.url + "/500000", session: session)["id"]?.string ?? ""
+    let before = try ferry.call("GET", "/v1/tasks/\(done)").json
+    ferry.kill()
+    ferry = try FerryProcess(directory: directory)
+    let lost = try ferry.poll("/v1/tasks/\(running)") { $0["state"]?.string == "completed" }
+    #expect(lost["error"]?["name"]?.string == "networkConnectionLost")
+    #expect(try ferry.call("GET", "/v1/tasks/\(done)").json == before)
+    #expect(try ferry.call("GET", "/v1/tasks/\(done)/body").body.count == 500_000)
+    #expect(try ferry.call("GET", "/v1/tasks/\(suspended)").json["state"]?.string == "suspended")
+    _ = try ferry.call("POST", "/v1/tasks/\(suspended)/resume")
+    let resumed = try ferry.poll("/v1/tasks/\(suspended)") { $0["state"]?.string == "completed" }
+    #expect(resumed["body"]?["size"]?.integer == 9)
+    let next = try ferry.call("POST", "/v1/sessions/\(session)/tasks", task("/", resume: false))
+    #expect(next.json["taskIdentifier"]?.integer == 4)
+    let events = try ferry.events("/v1/tasks/\(running)/events?after=0").read(upTo: "task.didComplete")
+    #expect(events.first?.type == "task.didCreate" && events.last?.data["error"]?["code"]?.integer == -1005)
+    #expect(ferry.terminate() == 0)
+  }
+
+  @Test func fullDiskFailsTheTaskAndLeavesTheServiceRunning() throws {
+    let directory = TemporaryDirectory.make("ferry-full")
+    let script = "mount -t tmpfs -o size=12m tmpfs \(directory) && exec \"$@\""
+    let ferry = try FerryProcess(
+      directory: directory, wrapper: ["unshare", "--mount", "--map-root-user", "sh", "-c", script, "sh"])
+    let large = try ferry.run(origin.url + "/40000000")
+    #expect(large["error"]?["name"]?.string == "cannotWriteToFile")
+    #expect(large["error"]?["underlying"]?["code"]?.integer == 28)
+    let after = try ferry.run(origin.url + "/100")
+    #expect(after["error"] == .null && after["body"]?["size"]?.integer == 100)
+    // Fill the database itself: creations are refused with 507 and nothing is lost.
+    let filler =
+      #"{"kind":"data","description":"\#(String(repeating: "x", count: 400_000))","request":{"url":"http://a/"}}"#
+    var created = 0
+    var refused: HTTPReply?
+    while refused == nil, created < 100 {
+      let reply = try ferry.call("POST", "/v1/tasks", filler)
+      if reply.status == 201 { created += 1 } else { refused = reply }
+    }
+    #expect(refused?.status == 507 && refused?.json["type"]?.string == "/problems/insufficient-storage")
+    let listed = try ferry.call("GET", "/v1/sessions/ses_shared/tasks?kind=data&limit=500").json["items"]?
+      .elements
+    #expect(listed?.count == created)
+    #expect(try ferry.call("GET", "/livez").status == 200)
+  }
+}

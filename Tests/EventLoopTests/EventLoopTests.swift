@@ -1,0 +1,126 @@
+import EventLoop
+import Glibc
+import Synchronization
+import Testing
+
+@Suite struct EventLoopTests {
+  /// An actor that lives on a loop.
+  private actor Resident {
+    nonisolated let loop: EventLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+    private(set) var numbers: [Int] = []
+    init(_ loop: EventLoop) { self.loop = loop }
+    func add(_ number: Int) -> Bool {
+      numbers.append(number)
+      return loop.isOnLoop
+    }
+    func run<T: Sendable>(_ body: @Sendable (EventLoop) -> T) -> T { body(loop) }
+  }
+
+  private func withLoop(_ body: (Resident) async throws -> Void) async rethrows {
+    let loop = EventLoop(name: "test-loop")
+    loop.start()
+    try await body(Resident(loop))
+    loop.stop()
+  }
+
+  @Test func actorRunsOnTheLoopsThread() async {
+    await withLoop { resident in
+      #expect(await resident.add(1))
+      #expect(!resident.loop.isOnLoop)
+    }
+  }
+
+  @Test func manyJobsFromManyTasksAllRun() async {
+    await withLoop { resident in
+      await withTaskGroup(of: Void.self) { group in
+        for number in 0..<5000 { group.addTask { _ = await resident.add(number) } }
+      }
+      #expect(await resident.numbers.sorted() == Array(0..<5000))
+    }
+  }
+
+  @Test func timersFireInOrderAndCancelledOnesDoNot() async {
+    await withLoop { resident in
+      let fired = await withCheckedContinuation { (continuation: CheckedContinuation<[Int], Never>) in
+        Task {
+          await resident.run { loop in
+            let order = Mutex<[Int]>([])
+            let box = Box(order: order, continuation)
+            let now = ContinuousClock.now
+            loop.schedule(at: now + .milliseconds(20)) { box.add(2) }
+            loop.schedule(at: now + .milliseconds(5)) { box.add(1) }
+            let cancelled = loop.schedule(at: now + .milliseconds(10)) { box.add(99) }
+            loop.cancel(cancelled)
+            loop.schedule(at: now + .milliseconds(40)) { box.finish() }
+          }
+        }
+      }
+      #expect(fired == [1, 2])
+    }
+  }
+
+  private final class Box: Sendable {
+    private let order: Mutex<[Int]>
+    private let continuation: CheckedContinuation<[Int], Never>
+    init(order: consuming Mutex<[Int]>, _ continuation: CheckedContinuation<[Int], Never>) {
+      self.order = order
+      self.continuation = continuation
+    }
+    func add(_ number: Int) { order.withLock { $0.append(number) } }
+    func finish() { continuation.resume(returning: order.withLock { $0 }) }
+  }
+
+  private final class Reader: DescriptorHandler, Sendable {
+    let received = Mutex<[Readiness]>([])
+    let continuation: CheckedContinuation<Void, Never>
+    init(_ continuation: CheckedContinuation<Void, Never>) { self.continuation = continuation }
+    func descriptorIsReady(_ descriptor: Int32, _ readiness: Readiness) {
+      var byte: UInt8 = 0
+      _ = read(descriptor, &byte, 1)
+      let isFirst = received.withLock { received in
+        received.append(readiness)
+        return received.count == 1
+      }
+      if isFirst { continuation.resume() }
+    }
+  }
+
+  @Test func readyDescriptorIsTold() async {
+    var pipes: [Int32] = [0, 0]
+    #expect(pipe(&pipes) == 0)
+    let (readEnd, writeEnd) = (pipes[0], pipes[1])
+    await withLoop { resident in
+      let kept = Mutex<Reader?>(nil)
+      await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+        let reader = Reader(continuation)
+        kept.withLock { $0 = reader }
+        Task {
+          await resident.run { $0.watch(readEnd, for: .readable, handler: reader) }
+          _ = write(writeEnd, "x", 1)
+        }
+      }
+      #expect(kept.withLock { $0?.received.withLock { $0.first } } == .readable)
+      await resident.run { $0.unwatch(readEnd) }
+    }
+    close(readEnd)
+    close(writeEnd)
+  }
+
+  @Test func workerPoolRunsAllAndOneThreadKeepsOrder() async {
+    let pool = WorkerPool(name: "test-pool", threads: 1)
+    let numbers = await withCheckedContinuation { (continuation: CheckedContinuation<[Int], Never>) in
+      let order = Shared()
+      for number in 0..<3000 { pool.submit { order.add(number) } }
+      pool.submit { continuation.resume(returning: order.all) }
+    }
+    #expect(numbers == Array(0..<3000))
+    pool.stop()
+  }
+
+  private final class Shared: Sendable {
+    private let numbers = Mutex<[Int]>([])
+    func add(_ number: Int) { numbers.withLock { $0.append(number) } }
+    var all: [Int] { numbers.withLock { $0 } }
+  }
+}

@@ -1,0 +1,203 @@
+import EventLoop
+import HTTPServer
+import HTTPTypes
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite(.serialized, .blocking) struct HTTPServerTests {
+  private func withServer(
+    limits: HTTPServer.Limits = .init(), _ handler: @escaping HTTPHandler,
+    _ body: (Int) async throws -> Void
+  ) async throws {
+    let loop = EventLoop(name: "test-http")
+    loop.start()
+    let server = try HTTPServer(loop: loop, host: "127.0.0.1", port: 0, limits: limits, handler: handler)
+    try await server.start()
+    try await body(server.port)
+    await server.drain(grace: .seconds(2))
+    await server.stop()
+    loop.stop()
+  }
+
+  private static let echo: HTTPHandler = { request in
+    let body = (try? await request.body.collect(upTo: 10_000_000)) ?? []
+    let text = Array("\(request.head.method.rawValue) \(request.path) \(request.query) \(body.count) ".utf8)
+    return ServerResponse(
+      status: .ok, fields: [.contentType: "text/plain"], body: .bytes(text + body.prefix(5)))
+  }
+
+  @Test func keepsTheConnectionForManyRequests() async throws {
+    try await withServer(Self.echo) { port in
+      let client = try HTTPClient(port: port)
+      for number in 0..<50 {
+        let reply = try client.send("GET", "/a%20b/\(number)?q=%41")
+        #expect(reply.status == 200)
+        #expect(reply.text == "GET /a%20b/\(number) q=%41 0 ")
+        let posted = try client.send("POST", "/p", Array("hello".utf8))
+        #expect(posted.text == "POST /p  5 hello")
+      }
+    }
+  }
+
+  @Test(arguments: [0, 1, 100, 70_000, 3_000_000])
+  func takesBodiesOfAnySize(_ size: Int) async throws {
+    try await withServer(Self.echo) { port in
+      let reply = try HTTPClient(port: port).send("POST", "/", [UInt8](repeating: 97, count: size))
+      #expect(reply.text.hasPrefix("POST /  \(size) "))
+    }
+  }
+
+  @Test func takesChunkedBodies() async throws {
+    try await withServer(Self.echo) { port in
+      let client = try HTTPClient(port: port)
+      try client.socket.write(
+        "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n3\r\n yo\r\n0\r\n\r\n"
+      )
+      #expect(try client.readReply().text == "POST /  8 hello")
+    }
+  }
+
+  @Test func bodyThatNobodyWantsIsRefusedBeforeItIsSent() async throws {
+    let refuse: HTTPHandler = { request in
+      do {
+        _ = try await request.body.collect(upTo: 1000)
+        return ServerResponse(status: .ok)
+      } catch {
+        return ServerResponse(status: .contentTooLarge)
+      }
+    }
+    try await withServer(refuse) { port in
+      let client = try HTTPClient(port: port)
+      try client.socket.write("POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000000\r\n\r\n")
+      #expect(try client.readReply().status == 413)
+    }
+  }
+
+  @Test(arguments: [
+    "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
+    "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+    "Content-Length: +5\r\n\r\nhello",
+  ])
+  func ambiguousFramingIsRefused(_ rest: String) async throws {
+    try await withServer(Self.echo) { port in
+      let client = try HTTPClient(port: port)
+      try client.socket.write("POST / HTTP/1.1\r\nHost: 127.0.0.1\r\n\(rest)")
+      #expect(try client.readReply().status == 400)
+    }
+  }
+
+  @Test func slowHeadIsCutOff() async throws {
+    var limits = HTTPServer.Limits()
+    limits.headSeconds = 1
+    try await withServer(limits: limits, Self.echo) { port in
+      let client = try HTTPClient(port: port)
+      try client.socket.write("GET / HTTP/1.1\r\nHo")
+      client.socket.setTimeout(seconds: 10)
+      #expect(try client.socket.readSome() == nil)
+    }
+  }
+
+  @Test func oversizedHeadIsRefused() async throws {
+    try await withServer(Self.echo) { port in
+      let reply = try HTTPClient(port: port)
+        .send("GET", "/", nil, [("X-Large", String(repeating: "x", count: 40_000))])
+      #expect(reply.status == 431)
+    }
+  }
+
+  /// Gives its chunks one by one, each only after a wake-up from another thread.
+  private final class Dripping: ResponseSource {
+    private struct State {
+      var left: Int
+      var hasOne = true
+      var isClosed = false
+    }
+    private let state: Mutex<State>
+    private let pool = WorkerPool(name: "test-drip", threads: 1)
+    let closed: @Sendable () -> Void
+    let endless: Bool
+    init(_ count: Int, endless: Bool = false, closed: @escaping @Sendable () -> Void = {}) {
+      state = Mutex(State(left: count))
+      self.closed = closed
+      self.endless = endless
+    }
+    private let waker = Mutex<ResponseWaker?>(nil)
+    func attach(_ waker: ResponseWaker) { self.waker.withLock { $0 = waker } }
+    func read(maximum: Int) -> ResponseChunk {
+      state.withLock { state in
+        if state.left == 0 { return endless ? .wait : .end }
+        guard state.hasOne else {
+          state.hasOne = true
+          pool.submit { self.waker.withLock { $0 }?.wake() }
+          return .wait
+        }
+        state.hasOne = false
+        state.left -= 1
+        return .bytes(Array("chunk".utf8))
+      }
+    }
+    func close() {
+      pool.stop()
+      closed()
+    }
+  }
+
+  @Test func sourcesAreReadAsTheyHaveMore() async throws {
+    let handler: HTTPHandler = { request in
+      let length: Int64? = request.path == "/known" ? 500 : nil
+      return ServerResponse(status: .ok, body: .source(Dripping(100), length: length))
+    }
+    try await withServer(handler) { port in
+      let client = try HTTPClient(port: port)
+      for path in ["/known", "/chunked", "/known"] {
+        #expect(try client.send("GET", path).text == String(repeating: "chunk", count: 100))
+      }
+    }
+  }
+
+  @Test func clientThatLeavesASilentStreamIsNoticed() async throws {
+    let closed = AsyncStream.makeStream(of: Void.self)
+    let handler: HTTPHandler = { _ in
+      ServerResponse(
+        status: .ok, body: .source(Dripping(1, endless: true) { closed.continuation.yield() }, length: nil))
+    }
+    try await withServer(handler) { port in
+      var client: HTTPClient? = try HTTPClient(port: port)
+      try client?.socket.write("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+      #expect(try client?.readHead().status == 200)
+      #expect(try client?.readChunk() == Array("chunk".utf8))
+      client = nil
+      var left = closed.stream.makeAsyncIterator()
+      #expect(await left.next() != nil)
+    }
+  }
+
+  @Test func manySlowHandlersDoNotHoldUpOthers() async throws {
+    let gate = AsyncStream.makeStream(of: Void.self)
+    let handler: HTTPHandler = { request in
+      if request.path == "/held" {
+        var iterator = gate.stream.makeAsyncIterator()
+        _ = await iterator.next()
+      }
+      return ServerResponse(status: .ok, body: .bytes(Array("ok".utf8)))
+    }
+    try await withServer(handler) { port in
+      let held = try HTTPClient(port: port)
+      try held.socket.write("GET /held HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+      let client = try HTTPClient(port: port)
+      for _ in 0..<200 { #expect(try client.send("GET", "/").text == "ok") }
+      gate.continuation.yield()
+      #expect(try held.readReply().text == "ok")
+    }
+  }
+
+  @Test func takenPortIsAClearError() async throws {
+    try await withServer(Self.echo) { port in
+      #expect(throws: HTTPServer.Failure.self) {
+        _ = try HTTPServer(loop: EventLoop(name: "x"), host: "127.0.0.1", port: port, handler: Self.echo)
+      }
+    }
+  }
+}

@@ -1,0 +1,124 @@
+import Foundation
+package import JSON
+
+/// The real binary, on a free port and a data directory of its own.
+package final class FerryProcess {
+  package let port: Int
+  package let directory: String
+  private let process = Process()
+  private let output = Pipe()
+  private let ownsDirectory: Bool
+
+  /// - Parameters:
+  ///   - networks: what `--allow-network` opens.
+  ///   - wrapper: a command to run the binary with, such as `unshare`.
+  package init(
+    directory: String? = nil, networks: [String] = ["127.0.0.0/8"], options: [String] = [],
+    wrapper: [String] = [], environment: [String: String] = [:]
+  ) throws {
+    ownsDirectory = directory == nil
+    self.directory = directory ?? TemporaryDirectory.make("ferry-test")
+    let arguments =
+      wrapper + [Self.binary, "serve", "--listen", "127.0.0.1:0", "--data-directory", self.directory]
+      + networks.flatMap { ["--allow-network", $0] } + options
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = arguments
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    process.standardOutput = output
+    try process.run()
+    port = try Self.readPort(output.fileHandleForReading)
+    let handle = output.fileHandleForReading
+    handle.readabilityHandler = { if $0.availableData.isEmpty { $0.readabilityHandler = nil } }
+  }
+
+  deinit {
+    if process.isRunning { kill() }
+    if ownsDirectory { try? FileManager.default.removeItem(atPath: directory) }
+  }
+
+  /// Where the build put the binary: beside the tests.
+  package static var binary: String {
+    let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+    return URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent("ferry").path
+  }
+
+  private static func readPort(_ handle: FileHandle) throws -> Int {
+    var text = ""
+    while true {
+      let data = handle.availableData
+      guard !data.isEmpty else { throw Socket.Failure(operation: "ferry did not start: \(text)", errno: 0) }
+      text += String(decoding: data, as: UTF8.self)
+      for line in text.split(separator: "\n") {
+        let entry = try? JSONParser.parse(Array(line.utf8))
+        guard entry?["message"]?.string == "listening", let address = entry?["address"]?.string else {
+          continue
+        }
+        return Int(address.split(separator: ":").last ?? "") ?? 0
+      }
+    }
+  }
+
+  /// SIGKILL.
+  package func kill() {
+    Foundation.kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+  }
+
+  /// SIGTERM; returns the exit status.
+  package func terminate() -> Int32 {
+    process.terminate()
+    process.waitUntilExit()
+    return process.terminationStatus
+  }
+
+  // MARK: Calls
+
+  /// One request on a connection of its own.
+  package func call(
+    _ method: String, _ target: String, _ body: String? = nil, _ fields: [(String, String)] = []
+  ) throws -> HTTPReply {
+    var fields = fields
+    if body != nil, !fields.contains(where: { $0.0 == "Content-Type" }) {
+      fields.append(("Content-Type", "application/json"))
+    }
+    return try HTTPClient(port: port).send(method, target, body.map { Array($0.utf8) }, fields)
+  }
+
+  package func events(_ target: String, _ fields: [(String, String)] = []) throws -> EventReader {
+    try EventReader(port: port, target, fields)
+  }
+
+  /// A new session's id.
+  package func session(_ configuration: String = "{}", delegate: String = "null") throws -> String {
+    let body = #"{"configuration":\#(configuration),"delegate":\#(delegate)}"#
+    return try call("POST", "/v1/sessions", body).json["id"]?.string ?? ""
+  }
+
+  /// Creates a task, runs it, and returns it when it has ended.
+  package func run(
+    _ url: String, kind: String = "download", session: String = "ses_shared", request: String = "",
+    query: String = ""
+  ) throws -> JSONValue {
+    let body = #"{"kind":"\#(kind)","resume":true,"request":{"url":"\#(url)"\#(request)}}"#
+    return try call("POST", "/v1/sessions/\(session)/tasks\(query)", body, [("Prefer", "wait=25")]).json
+  }
+
+  /// Asks again until `isDone` says so, at most 20 s.
+  package func poll(_ target: String, until isDone: (JSONValue) -> Bool) throws -> JSONValue {
+    let end = Date().addingTimeInterval(20)
+    while true {
+      let value = try call("GET", target).json
+      if isDone(value) || Date() > end { return value }
+      usleep(20_000)
+    }
+  }
+}
+
+/// Directories for tests.
+package enum TemporaryDirectory {
+  package static func make(_ name: String) -> String {
+    let path = NSTemporaryDirectory() + "/\(name)-\(UUID().uuidString)"
+    try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    return path
+  }
+}

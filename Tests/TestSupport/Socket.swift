@@ -1,0 +1,96 @@
+import Glibc
+
+/// A blocking TCP socket with a time limit on every read: a test that waits for ever fails instead.
+package final class Socket: @unchecked Sendable {
+  package struct Failure: Error { package let operation: String; package let errno: Int32 }
+  package let descriptor: Int32
+  private var buffer: [UInt8] = []
+
+  package init(descriptor: Int32) {
+    self.descriptor = descriptor
+    setTimeout(seconds: 30)
+  }
+
+  package convenience init(connectingTo port: Int) throws {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = Self.loopback(port)
+    let status = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    guard status == 0 else {
+      defer { Glibc.close(descriptor) }
+      throw Failure(operation: "connect", errno: errno)
+    }
+    self.init(descriptor: descriptor)
+  }
+
+  deinit { Glibc.close(descriptor) }
+
+  static func loopback(_ port: Int) -> sockaddr_in {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = in_port_t(port).bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    return address
+  }
+
+  package func setTimeout(seconds: Int) {
+    var time = timeval(tv_sec: seconds, tv_usec: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
+  }
+
+  package func write(_ text: String) throws { try write(Array(text.utf8)) }
+
+  package func write(_ bytes: [UInt8]) throws {
+    var done = 0
+    while done < bytes.count {
+      let count = bytes.withUnsafeBytes {
+        send(descriptor, $0.baseAddress! + done, $0.count - done, Int32(MSG_NOSIGNAL))
+      }
+      guard count > 0 else { throw Failure(operation: "send", errno: errno) }
+      done += count
+    }
+  }
+
+  /// At least one byte; nil at the end.
+  package func readSome() throws -> [UInt8]? {
+    if !buffer.isEmpty {
+      defer { buffer = [] }
+      return buffer
+    }
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    let count = recv(descriptor, &chunk, chunk.count, 0)
+    if count == 0 { return nil }
+    guard count > 0 else { throw Failure(operation: "recv", errno: errno) }
+    return Array(chunk[..<count])
+  }
+
+  package func read(exactly count: Int) throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    guard count > 0 else { return bytes }
+    while bytes.count < count {
+      guard let more = try readSome() else { throw Failure(operation: "early end", errno: 0) }
+      bytes += more
+    }
+    buffer = Array(bytes[count...])
+    return Array(bytes[..<count])
+  }
+
+  /// A line without its CRLF; nil at the end.
+  package func readLine() throws -> String? {
+    var line: [UInt8] = []
+    while true {
+      if let end = line.firstIndex(of: 0x0A) {
+        buffer = Array(line[(end + 1)...])
+        let text = line[..<end]
+        return String(decoding: text.last == 0x0D ? text.dropLast() : text, as: UTF8.self)
+      }
+      guard let more = try readSome() else { return nil }
+      line += more
+    }
+  }
+
+  package func shutdownWrites() { shutdown(descriptor, Int32(SHUT_WR)) }
+}

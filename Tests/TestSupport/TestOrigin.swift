@@ -1,0 +1,81 @@
+import EventLoop
+import Glibc
+import Synchronization
+
+/// An origin that does just what a test wants, well or badly: a thread for each connection, raw bytes.
+package final class TestOrigin: Sendable {
+  /// One request as it came.
+  package struct Request: Sendable {
+    package var line = ""
+    package var fields: [(name: String, value: String)] = []
+    package var body: [UInt8] = []
+    package var path: String { line.split(separator: " ").dropFirst().first.map(String.init) ?? "" }
+    package var method: String { line.split(separator: " ").first.map(String.init) ?? "" }
+    package subscript(_ name: String) -> String? {
+      fields.first { $0.name.lowercased() == name.lowercased() }?.value
+    }
+  }
+  /// Answers on the socket; returns whether the connection stays open.
+  package typealias Handler = @Sendable (Request, Socket) throws -> Bool
+
+  package let port: Int
+  private let listener: Int32
+  private let log = Mutex<[Request]>([])
+  private let handler: Handler
+
+  package init(_ handler: @escaping Handler) {
+    self.handler = handler
+    listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = Socket.loopback(0)
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let listener = listener
+    port = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
+        bind(listener, raw, length)
+        listen(listener, 256)
+        getsockname(listener, raw, &length)
+      }
+      return Int(in_port_t(bigEndian: pointer.pointee.sin_port))
+    }
+    Thread.spawn(name: "test-origin") { [weak self] in
+      while true {
+        let descriptor = accept(listener, nil, nil)
+        guard descriptor >= 0, let self else { return }
+        Thread.spawn(name: "test-connection") { self.serve(Socket(descriptor: descriptor)) }
+      }
+    }
+  }
+
+  deinit { shutdown(listener, Int32(SHUT_RDWR)) }
+
+  package var url: String { "http://127.0.0.1:\(port)" }
+  /// All requests so far.
+  package var requests: [Request] { log.withLock { $0 } }
+
+  private func serve(_ socket: Socket) {
+    while let request = try? Self.read(socket) {
+      log.withLock { $0.append(request) }
+      guard (try? handler(request, socket)) == true else { return }
+    }
+  }
+
+  private static func read(_ socket: Socket) throws -> Request? {
+    guard let line = try socket.readLine() else { return nil }
+    var request = Request(line: line)
+    while let line = try socket.readLine(), !line.isEmpty {
+      let parts = line.split(separator: ":", maxSplits: 1)
+      request.fields.append((String(parts[0]), parts.count > 1 ? String(parts[1].drop { $0 == " " }) : ""))
+    }
+    request.body = try socket.read(exactly: Int(request["Content-Length"] ?? "0") ?? 0)
+    return request
+  }
+
+  /// A reply with a body of known length.
+  package static func reply(
+    _ status: String, _ body: [UInt8] = [], _ fields: [(String, String)] = []
+  ) -> [UInt8] {
+    var head = "HTTP/1.1 \(status)\r\nContent-Length: \(body.count)\r\n"
+    for (name, value) in fields { head += "\(name): \(value)\r\n" }
+    return Array((head + "\r\n").utf8) + body
+  }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import Testing
+
+/// The house as ARCHITECTURE.md draws it: arrows only go down, and C stays in its wrapper.
+@Suite struct LayerTests {
+  /// What each target may import of ours.
+  private static let layers: [String: Set<String>] = [
+    "JSON": [],
+    "TransferModel": ["JSON"],
+    "EventLoop": ["CLinux"],
+    "Curl": ["CCurl", "EventLoop"],
+    "HTTPServer": ["CMicroHTTPD", "CLinux", "EventLoop"],
+    "TransferStore": ["TransferModel", "JSON", "EventLoop"],
+    "TransferEngine": ["TransferModel", "Curl", "EventLoop", "CLinux"],
+    "TransferService": ["TransferModel", "TransferStore", "TransferEngine", "EventLoop", "JSON"],
+    "Webhooks": ["TransferModel", "TransferService", "Curl", "EventLoop", "JSON"],
+    "TransferAPI": ["TransferModel", "TransferService", "HTTPServer", "JSON"],
+    "ferry": [
+      "EventLoop", "HTTPServer", "JSON", "TransferAPI", "TransferEngine", "TransferModel", "TransferService",
+      "TransferStore", "Webhooks",
+    ],
+  ]
+  /// Packages and system modules that only these targets may import.
+  private static let wrappers: [String: Set<String>] = [
+    "CCurl": ["Curl"], "CMicroHTTPD": ["HTTPServer"],
+    "CLinux": ["EventLoop", "HTTPServer", "TransferEngine"],
+    "GRDB": ["TransferStore"], "GRDBSQLite": ["TransferStore"], "HTTPTypes": ["HTTPServer", "TransferAPI"],
+    "ArgumentParser": ["ferry"], "ServiceLifecycle": ["ferry"], "UnixSignals": ["ferry"],
+  ]
+
+  @Test func importsFollowTheTable() throws {
+    for (target, files) in try Tree.swiftFiles(under: "Sources") {
+      let allowed = try #require(Self.layers[target], "target \(target) is not in the table")
+      for file in files {
+        for module in file.imports
+        where Self.layers[module] != nil || module.hasPrefix("C") && module != "Crypto" {
+          #expect(allowed.contains(module), "\(file.path) must not import \(module)")
+        }
+      }
+    }
+  }
+
+  @Test func outsideThingsStayInTheirWrappers() throws {
+    for (target, files) in try Tree.swiftFiles(under: "Sources") {
+      for file in files {
+        for module in file.imports {
+          guard let allowed = Self.wrappers[module] else { continue }
+          #expect(allowed.contains(target), "\(file.path) must not import \(module)")
+        }
+        #expect(!file.imports.contains("FoundationNetworking"), "\(file.path)")
+        #expect(!file.imports.contains("Foundation"), "\(file.path): FoundationEssentials is enough")
+      }
+    }
+  }
+
+  @Test func theTableHasNoTargetThatIsGone() throws {
+    #expect(Set(try Tree.swiftFiles(under: "Sources").keys) == Set(Self.layers.keys))
+  }
+}
+
+/// The checkout, as text.
+enum Tree {
+  struct File {
+    let path: String
+    let text: String
+    var lines: [Substring] { text.split(separator: "\n", omittingEmptySubsequences: false) }
+    var imports: [String] {
+      lines.compactMap { line in
+        let words = line.split(separator: " ")
+        guard !line.hasPrefix(" "), let index = words.firstIndex(of: "import"), index < 2 else { return nil }
+        return words.dropFirst(index + 1).first.map(String.init)
+      }
+    }
+  }
+
+  static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+
+  static func text(_ path: String) throws -> String {
+    try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+  }
+
+  /// Swift files by target.
+  static func swiftFiles(under folder: String) throws -> [String: [File]] {
+    var files: [String: [File]] = [:]
+    let base = root.appendingPathComponent(folder)
+    for target in try FileManager.default.contentsOfDirectory(atPath: base.path) {
+      for name in try FileManager.default.subpathsOfDirectory(
+        atPath: base.appendingPathComponent(target).path)
+      where name.hasSuffix(".swift") {
+        let path = "\(folder)/\(target)/\(name)"
+        files[target, default: []].append(File(path: path, text: try text(path)))
+      }
+    }
+    return files
+  }
+}

@@ -1,0 +1,49 @@
+import Testing
+import Yams
+
+@testable import TransferAPI
+
+/// `openapi.yaml` and the routes say the same.
+@Suite struct OpenAPITests {
+  private func document() throws -> [String: Any] {
+    try #require(try Yams.load(yaml: Tree.text("openapi.yaml")) as? [String: Any])
+  }
+
+  @Test func everyRouteIsDescribedAndNothingElse() throws {
+    let paths = try #require(try document()["paths"] as? [String: [String: Any]])
+    let methods = ["get", "post", "put", "patch", "delete"]
+    let described = paths.flatMap { path, item in
+      item.keys.filter(methods.contains).map { "\($0.uppercased()) \(path)" }
+    }
+    let routes = TransferAPI.routes.map { "\($0.method) \($0.pattern)" }
+    #expect(Set(described).subtracting(routes).sorted() == [], "described, but not served")
+    #expect(Set(routes).subtracting(described).sorted() == [], "served, but not described")
+  }
+
+  @Test func pathParametersAreDeclared() throws {
+    let document = try document()
+    let components = try #require(document["components"] as? [String: Any])
+    let shared = components["parameters"] as? [String: [String: Any]] ?? [:]
+    for (path, item) in try #require(document["paths"] as? [String: [String: Any]]) {
+      let names = path.split(separator: "/").filter { $0.hasPrefix("{") }.map {
+        String($0.dropFirst().dropLast())
+      }
+      for (method, value) in item where ["get", "post", "put", "patch", "delete"].contains(method) {
+        let operation = try #require(value as? [String: Any])
+        let all =
+          (item["parameters"] as? [[String: Any]] ?? []) + (operation["parameters"] as? [[String: Any]] ?? [])
+        let declared = all.compactMap { parameter -> String? in
+          guard let reference = parameter["$ref"] as? String else { return parameter["name"] as? String }
+          return shared[String(reference.split(separator: "/").last ?? "")]?["name"] as? String
+        }
+        #expect(Set(names).isSubset(of: declared), "\(method) \(path) declares \(declared)")
+        #expect(operation["operationId"] is String, "\(method) \(path) has no operationId")
+      }
+    }
+  }
+
+  @Test func everyProblemIsNamed() throws {
+    let text = try Tree.text("openapi.yaml")
+    for kind in ProblemKind.all { #expect(text.contains(kind.slug), "\(kind.slug)") }
+  }
+}

@@ -1,0 +1,63 @@
+import JSON
+import Testing
+
+@testable import TransferAPI
+
+@Suite struct ProblemTests {
+  private func text(_ problem: Problem) -> String { String(decoding: problem.json, as: UTF8.self) }
+
+  @Test func writesWhatItHas() {
+    #expect(
+      text(Problem(.notFound))
+        == #"{"type":"/problems/not-found","title":"There is no such resource","status":404}"#)
+    #expect(
+      text(Problem(.conflict, "say \"why\""))
+        == #"{"type":"/problems/conflict","title":"The resource's state does not allow it","status":409,"#
+        + #""detail":"say \"why\""}"#)
+  }
+
+  @Test func listsEveryViolation() {
+    var problem = Problem(
+      .invalidRequest, violations: [.init(pointer: "/a~1b", detail: "x"), .init(pointer: "", detail: "y")])
+    problem.line = 3
+    #expect(
+      text(problem.with("Retry-After", "1"))
+        == #"{"type":"/problems/invalid-request","title":"The request is not valid","status":400,"line":3,"#
+        + #""errors":[{"pointer":"/a~1b","detail":"x"},{"pointer":"","detail":"y"}]}"#)
+  }
+
+  @Test func fieldsAddUpAndLeaveTheOriginalAlone() {
+    let plain = Problem(.draining)
+    let dressed = plain.with("A", "1").with("B", "2")
+    #expect(plain.fields.isEmpty)
+    #expect(dressed.fields.map(\.name) == ["A", "B"])
+    #expect(dressed.fields.map(\.value) == ["1", "2"])
+  }
+
+  @Test func syntaxErrorsTellTheByte() throws {
+    let error = try #require(throws: JSONSyntaxError.self) { try JSONParser.parse(Array("{\"a\"}".utf8)) }
+    let problem = Problem(error)
+    #expect(problem.kind == .malformedJSON)
+    #expect(problem.detail == "expected ':', at byte 4")
+  }
+
+  @Test func slugsAreUniqueAndReadable() {
+    #expect(Set(ProblemKind.all.map(\.slug)).count == ProblemKind.all.count)
+    for kind in ProblemKind.all {
+      #expect((400...599).contains(kind.status))
+      #expect(!kind.title.isEmpty && !kind.explanation.isEmpty)
+      #expect(kind.slug.utf8.allSatisfy { $0 == UInt8(ascii: "-") || (0x61...0x7A).contains($0) })
+    }
+  }
+
+  @Test(arguments: [
+    ProblemKind.invalidRequest, .malformedJSON, .malformedHTTP, .unauthorized, .hostNotAllowed,
+    .originNotAllowed,
+    .notFound, .bodyNotFound, .methodNotAllowed, .notAcceptable, .conflict, .bodyNotReady,
+    .idempotencyInProgress,
+    .payloadTooLarge, .unsupportedMediaType, .rangeNotSatisfiable, .idempotencyMismatch, .quotaExceeded,
+    .internalError,
+    .draining, .storeUnavailable, .storeFull,
+  ])
+  func everyKindIsListed(_ kind: ProblemKind) { #expect(ProblemKind.all.contains(kind)) }
+}

@@ -1,0 +1,133 @@
+import JSON
+import Testing
+import TransferModel
+
+@testable import TransferAPI
+
+@Suite struct TaskPayloadTests {
+  private static let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+  private func read(_ text: String) throws -> TaskSpecification {
+    try TaskPayload.specification(JSONParser.parse(Array(text.utf8)))
+  }
+
+  private func pointers(_ text: String) throws -> [String] {
+    let problem = try #require(throws: Problem.self) { try read(text) }
+    #expect(problem.kind == .invalidRequest)
+    return problem.violations.map(\.pointer)
+  }
+
+  @Test func theLeastThatCanBeSent() throws {
+    let task = try read(#"{"kind":"data","request":{"url":"http://a/"}}"#)
+    #expect(task.kind == .data)
+    #expect(task.request == TransferRequest(url: "http://a/"))
+    #expect(task.resume == false)
+    #expect(task.priority == 0.5)
+    #expect(task.description == nil)
+    #expect(task.completion == nil)
+  }
+
+  @Test func everythingThatCanBeSent() throws {
+    let task = try read(
+      #"""
+      {"kind":"download","resume":true,"priority":1,"description":"d","resumeData":null,
+       "earliestBeginDate":null,
+       "request":{"url":"https://a/","method":"PATCH","headers":{"X-A":"1"},"body":{"text":"é"},
+        "timeoutInterval":2.5,
+        "cachePolicy":"useProtocolCachePolicy","httpShouldHandleCookies":true,"mainDocumentURL":null,
+        "allowsCellularAccess":true},
+       "completion":{"webhook":{"url":"https://b/","secret":"\#(Self.secret)"}}}
+      """#)
+    #expect(task.kind == .download)
+    #expect(
+      task.request
+        == TransferRequest(
+          url: "https://a/", method: "PATCH", headers: HTTPHeaders([.init(name: "X-A", value: "1")]),
+          body: Array("é".utf8), timeoutInterval: 2.5))
+    #expect(task.resume)
+    #expect(task.priority == 1)
+    #expect(task.description == "d")
+    #expect(task.completion == Webhook(url: "https://b/", secret: Self.secret))
+  }
+
+  @Test(
+    arguments: [
+      ("null", nil), ("{}", nil), (#"{"text":""}"#, []), (#"{"text":"ab"}"#, [0x61, 0x62]),
+      (#"{"base64":"AP8="}"#, [0, 255]),
+      (#"{"base64":""}"#, []), (#"{"text":null,"base64":"AA=="}"#, [0]),
+    ] as [(String, [UInt8]?)])
+  func bodies(_ json: String, _ expected: [UInt8]?) throws {
+    #expect(
+      try read(#"{"kind":"data","request":{"url":"http://a/","body":\#(json)}}"#).request.body == expected)
+  }
+
+  @Test(arguments: [
+    ("{}", ["/kind", "/request"]), (#"{"kind":null,"request":null}"#, ["/kind", "/request"]),
+    (#"{"kind":"data"}"#, ["/request"]), (#"{"kind":"upload","request":{"url":"http://a/"}}"#, ["/kind"]),
+    (#"{"kind":"Data","request":{"url":"http://a/"}}"#, ["/kind"]),
+    (#"{"kind":1,"request":{"url":"http://a/"}}"#, ["/kind"]),
+    (#"{"request":{"url":"http://a/"}}"#, ["/kind"]), (#"{"kind":"data","request":{}}"#, ["/request/url"]),
+    ("[]", [""]), ("null", [""]), ("\"x\"", [""]),
+  ])
+  func whatIsRequired(_ text: String, _ expected: [String]) throws { #expect(try pointers(text) == expected) }
+
+  @Test(arguments: [
+    (#""resume":1"#, ["/resume"]), (#""priority":-0.1"#, ["/priority"]), (#""priority":1.1"#, ["/priority"]),
+    (#""priority":"0""#, ["/priority"]), (#""description":1"#, ["/description"]),
+    (#""resumeData":"x""#, ["/resumeData"]),
+    (#""earliestBeginDate":"2030-01-01T00:00:00Z""#, ["/earliestBeginDate"]), (#""x/y":1"#, ["/x~1y"]),
+    (#""completion":[]"#, ["/completion", "/completion/webhook"]),
+    (#""completion":{}"#, ["/completion/webhook"]),
+    (#""completion":{"x":1,"webhook":{"url":"http://b/"}}"#, ["/completion/x"]),
+    (#""completion":{"webhook":{}}"#, ["/completion/webhook/url"]),
+    (#""completion":{"webhook":{"url":1}}"#, ["/completion/webhook/url"]),
+    (#""completion":{"webhook":{"url":"ftp://b/"}}"#, ["/completion/webhook/url"]),
+    (#""completion":{"webhook":{"url":"http://u:p@b/"}}"#, ["/completion/webhook/url"]),
+    (#""completion":{"webhook":{"url":"http://b/","secret":"x"}}"#, ["/completion/webhook/secret"]),
+    (#""completion":{"webhook":{"url":"http://b/","events":[]}}"#, ["/completion/webhook/events"]),
+  ])
+  func membersOfTheTask(_ member: String, _ expected: [String]) throws {
+    #expect(try pointers(#"{"kind":"data","request":{"url":"http://a/"},\#(member)}"#) == expected)
+  }
+
+  @Test(arguments: [
+    (#""method":"CONNECT""#, ["method"]), (#""method":"trace""#, ["method"]), (#""method":"""#, ["method"]),
+    (#""method":"GE T""#, ["method"]), (#""method":"GET\r\nX:""#, ["method"]), (#""method":1"#, ["method"]),
+    (#""headers":[]"#, ["headers"]), (#""headers":{"Host":"b"}"#, ["headers/Host"]),
+    (#""headers":{"X":"a\r\nY: b"}"#, ["headers/X"]),
+    (#""headers":{"X Y":"a","Z":1}"#, ["headers/X Y", "headers/Z"]),
+    (#""headers":{"a/b":"1"}"#, ["headers/a~1b"]), (#""body":"x""#, ["body"]),
+    (#""body":{"text":1}"#, ["body/text"]),
+    (#""body":{"base64":"x"}"#, ["body/base64"]), (#""body":{"base64":1}"#, ["body/base64"]),
+    (#""body":{"file":"/etc/passwd"}"#, ["body/file"]), (#""body":{"stream":true}"#, ["body/stream"]),
+    (#""body":{"json":{}}"#, ["body/json"]), (#""body":{"text":"a","base64":"AA=="}"#, ["body"]),
+    (#""timeoutInterval":0"#, ["timeoutInterval"]), (#""timeoutInterval":"1""#, ["timeoutInterval"]),
+    (#""cachePolicy":"returnCacheDataDontLoad""#, ["cachePolicy"]),
+    (#""allowsCellularAccess":false"#, ["allowsCellularAccess"]),
+    (#""httpShouldHandleCookies":false"#, ["httpShouldHandleCookies"]),
+    (#""mainDocumentURL":"x""#, ["mainDocumentURL"]),
+    (#""unknown":null"#, ["unknown"]),
+  ])
+  func membersOfTheRequest(_ member: String, _ expected: [String]) throws {
+    let text = #"{"kind":"data","request":{"url":"http://a/",\#(member)}}"#
+    #expect(try pointers(text) == expected.map { "/request/" + $0 })
+  }
+
+  @Test(arguments: [
+    "1", "[]", "\"\"", "\"ftp://a/\"", "\"/relative\"", "\"http://\"", "\"http://u:p@a/\"",
+    "\"http://a:99999/\"", "\"a\"",
+  ])
+  func badURLs(_ url: String) throws {
+    #expect(try pointers(#"{"kind":"data","request":{"url":\#(url)}}"#) == ["/request/url"])
+  }
+
+  @Test func everyFaultIsToldAtOnce() throws {
+    let text =
+      #"{"kind":"x","request":{"method":"TRACE","y":1},"priority":2,"completion":{"webhook":{}},"z":1}"#
+    #expect(
+      try pointers(text) == [
+        "/kind", "/request/url", "/request/method", "/request/y", "/priority", "/completion/webhook/url",
+        "/z",
+      ])
+  }
+}

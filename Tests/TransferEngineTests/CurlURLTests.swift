@@ -1,0 +1,81 @@
+import Curl
+import Testing
+import TransferModel
+
+@testable import TransferEngine
+
+@Suite struct CurlURLTests {
+  @Test(arguments: [
+    ("http://example.com", "http://example.com/", "http://example.com:80"),
+    ("HTTP://EXAMPLE.com:80/A?b#c", "http://EXAMPLE.com:80/A?b", "http://example.com:80"),
+    ("https://example.com/", "https://example.com/", "https://example.com:443"),
+    ("https://example.com:8443/x", "https://example.com:8443/x", "https://example.com:8443"),
+    ("http://127.0.0.1:8080/", "http://127.0.0.1:8080/", "http://127.0.0.1:8080"),
+    ("http://[2001:db8::1]:81/", "http://[2001:db8::1]:81/", "http://[2001:db8::1]:81"),
+    ("http://a/x y", "http://a/x%20y", "http://a:80"), ("http://a/x%20y", "http://a/x%20y", "http://a:80"),
+    ("http://a/?q=a b", "http://a/?q=a+b", "http://a:80"),
+    ("http://a/b/../c/./d", "http://a/c/d", "http://a:80"),
+    ("http://a?x=1", "http://a/?x=1", "http://a:80"),
+    ("http://a:65535/", "http://a:65535/", "http://a:65535"),
+  ])
+  func reads(_ url: String, _ text: String, _ origin: String) throws {
+    let parsed = try CurlURL(url)
+    #expect(parsed.text == text)
+    #expect(parsed.origin == origin)
+    #expect(!parsed.hasUserInfo)
+    #expect(OriginURL.fault(url) == nil)
+  }
+
+  @Test(arguments: [
+    "", " ", "/path", "example.com", "//example.com/", "http://", "http:///", "http://:80/", "http://a:0/",
+    "http://a:65536/", "http://a:x/", "http://a b/", "http://[::1/", "http://[g::1]/", "http://a\0b/",
+    "http://a/\0",
+    "http://a/\n", "http://a\r\nb/", "http://a:80:80/",
+  ])
+  func refusesMalformed(_ url: String) {
+    let fault = #expect(throws: CurlURL.Fault.self) { try CurlURL(url) }
+    guard case .malformed(let reason) = fault else {
+      Issue.record("\(String(describing: fault))")
+      return
+    }
+    #expect(!reason.isEmpty)
+    #expect(OriginURL.fault(url)?.reason == .url(.badURL))
+  }
+
+  @Test(arguments: [
+    ("ftp://a/", "ftp"), ("file:///etc/passwd", "file"), ("gopher://a/", "gopher"), ("FTP://a/", "ftp"),
+    ("ws://a/", "ws"), ("foo://a/", "foo"), ("dict://a:1/", "dict"),
+  ])
+  func refusesOtherSchemes(_ url: String, _ scheme: String) {
+    let fault = #expect(throws: CurlURL.Fault.self) { try CurlURL(url) }
+    #expect(fault == .unsupportedScheme(scheme))
+    #expect(OriginURL.fault(url)?.reason == .url(.unsupportedURL))
+  }
+
+  @Test(arguments: ["http://u@a/", "http://u:p@a/", "http://:p@a/", "http://u:@a/"])
+  func seesCredentials(_ url: String) throws {
+    #expect(try CurlURL(url).hasUserInfo)
+    let fault = OriginURL.fault(url)
+    #expect(fault?.reason == .url(.badURL))
+    #expect(fault?.failingURL == nil)
+  }
+
+  @Test(arguments: [
+    ("http://a/b/c", "d", "http://a/b/d"), ("http://a/b/c", "/d", "http://a/d"),
+    ("http://a/b/c", "../d", "http://a/d"),
+    ("http://a/b/c?x=1", "?y=2", "http://a/b/c?y=2"), ("http://a/b", "//c/d", "http://c/d"),
+    ("https://a/b", "//c/d", "https://c/d"), ("http://a/b", "https://c:1/d", "https://c:1/d"),
+    ("http://a:81/b", "c", "http://a:81/c"), ("http://a", "b", "http://a/b"),
+    ("http://a/b", "c d", "http://a/c%20d"),
+    ("http://a/b", "c#d", "http://a/c"),
+  ])
+  func resolves(_ base: String, _ reference: String, _ expected: String) throws {
+    #expect(try CurlURL(base).resolve(reference).text == expected)
+  }
+
+  @Test(arguments: ["http://b:99999/", "http://", "ftp://b/", "mailto:x@y", "/a\0b"])
+  func resolvesOnlyWhatCanBeAskedFor(_ reference: String) throws {
+    let base = try CurlURL("http://a/b")
+    #expect(throws: CurlURL.Fault.self) { try base.resolve(reference) }
+  }
+}

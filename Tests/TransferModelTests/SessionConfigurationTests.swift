@@ -1,0 +1,113 @@
+import JSON
+import Testing
+
+@testable import TransferModel
+
+@Suite struct SessionConfigurationTests {
+  private func read(_ text: String) throws -> (SessionConfiguration, [String]) {
+    let violations = Violations()
+    var reader = ObjectReader(try JSONParser.parse(Array(text.utf8)), at: "/c", violations)
+    let configuration = SessionConfiguration(validating: &reader)
+    return (configuration, violations.all.map(\.pointer))
+  }
+
+  @Test func anEmptyObjectIsTheDefault() throws {
+    let (configuration, pointers) = try read("{}")
+    #expect(configuration == SessionConfiguration())
+    #expect(pointers.isEmpty)
+    #expect(configuration.timeoutIntervalForRequest == 60)
+    #expect(configuration.timeoutIntervalForResource == 604_800)
+    #expect(configuration.httpMaximumConnectionsPerHost == 6)
+    #expect(configuration.tlsMinimumSupportedProtocolVersion == .v12)
+    #expect(configuration.tlsMaximumSupportedProtocolVersion == .v13)
+    #expect(configuration.maximumBytesPerSecond == nil)
+    #expect(configuration.bodyRetention == 86_400)
+  }
+
+  @Test func readsEveryProperty() throws {
+    let (configuration, pointers) = try read(
+      #"""
+      {"timeoutIntervalForRequest":1.5,"timeoutIntervalForResource":20,"httpMaximumConnectionsPerHost":2,
+       "httpShouldUsePipelining":true,"httpAdditionalHeaders":{"X-A":"1"},
+       "tlsMinimumSupportedProtocolVersion":"TLSv1.0",
+       "tlsMaximumSupportedProtocolVersion":"TLSv1.2","maximumBytesPerSecond":1000,"bodyRetention":60}
+      """#)
+    var expected = SessionConfiguration()
+    expected.timeoutIntervalForRequest = 1.5
+    expected.timeoutIntervalForResource = 20
+    expected.httpMaximumConnectionsPerHost = 2
+    expected.httpShouldUsePipelining = true
+    expected.httpAdditionalHeaders = HTTPHeaders([.init(name: "X-A", value: "1")])
+    expected.tlsMinimumSupportedProtocolVersion = .v10
+    expected.tlsMaximumSupportedProtocolVersion = .v12
+    expected.maximumBytesPerSecond = 1000
+    expected.bodyRetention = 60
+    #expect(pointers.isEmpty)
+    #expect(configuration == expected)
+  }
+
+  @Test func whatIsWrittenCanBeReadAgain() throws {
+    var configuration = SessionConfiguration()
+    configuration.timeoutIntervalForRequest = 0.25
+    configuration.maximumBytesPerSecond = 77
+    configuration.tlsMaximumSupportedProtocolVersion = .v12
+    configuration.httpAdditionalHeaders.append("X-A", "1")
+    let (again, pointers) = try read(String(decoding: configuration.json, as: UTF8.self))
+    #expect(pointers.isEmpty)
+    #expect(again == configuration)
+  }
+
+  @Test(
+    arguments: [
+      ("{}", .v12, .v13), (#"{"tlsMaximumSupportedProtocolVersion":"TLSv1.1"}"#, .v11, .v11),
+      (#"{"tlsMaximumSupportedProtocolVersion":"TLSv1.2"}"#, .v12, .v12),
+      (#"{"tlsMinimumSupportedProtocolVersion":"TLSv1.3"}"#, .v13, .v13),
+      (#"{"tlsMinimumSupportedProtocolVersion":"TLSv1.0"}"#, .v10, .v13),
+    ] as [(String, TLSVersion, TLSVersion)])
+  func tlsVersionsStayInOrder(_ text: String, _ minimum: TLSVersion, _ maximum: TLSVersion) throws {
+    let (configuration, pointers) = try read(text)
+    #expect(pointers.isEmpty)
+    #expect(configuration.tlsMinimumSupportedProtocolVersion == minimum)
+    #expect(configuration.tlsMaximumSupportedProtocolVersion == maximum)
+  }
+
+  @Test(arguments: [
+    ("[]", ""), (#"{"timeoutIntervalForRequest":0}"#, "/timeoutIntervalForRequest"),
+    (#"{"timeoutIntervalForRequest":"1"}"#, "/timeoutIntervalForRequest"),
+    (#"{"timeoutIntervalForResource":31536001}"#, "/timeoutIntervalForResource"),
+    (#"{"httpMaximumConnectionsPerHost":0}"#, "/httpMaximumConnectionsPerHost"),
+    (#"{"httpMaximumConnectionsPerHost":4097}"#, "/httpMaximumConnectionsPerHost"),
+    (#"{"httpMaximumConnectionsPerHost":1.5}"#, "/httpMaximumConnectionsPerHost"),
+    (#"{"httpShouldUsePipelining":1}"#, "/httpShouldUsePipelining"),
+    (#"{"httpAdditionalHeaders":[]}"#, "/httpAdditionalHeaders"),
+    (#"{"httpAdditionalHeaders":{"Host":"x"}}"#, "/httpAdditionalHeaders/Host"),
+    (#"{"tlsMinimumSupportedProtocolVersion":"TLSv1.4"}"#, "/tlsMinimumSupportedProtocolVersion"),
+    (
+      #"{"tlsMinimumSupportedProtocolVersion":"TLSv1.3","tlsMaximumSupportedProtocolVersion":"TLSv1.2"}"#,
+      "/tlsMinimumSupportedProtocolVersion"
+    ),
+    (#"{"maximumBytesPerSecond":0}"#, "/maximumBytesPerSecond"),
+    (#"{"bodyRetention":0.5}"#, "/bodyRetention"),
+    (#"{"named":"x"}"#, "/named"),
+    (#"{"requestCachePolicy":"reloadIgnoringLocalCacheData"}"#, "/requestCachePolicy"),
+    (#"{"httpShouldSetCookies":false}"#, "/httpShouldSetCookies"), (#"{"proxies":{}}"#, "/proxies"),
+    (#"{"waitsForConnectivity":true}"#, "/waitsForConnectivity"), (#"{"retry":{}}"#, "/retry"),
+    (#"{"isDiscretionary":true}"#, "/isDiscretionary"), (#"{"unknown":null}"#, "/unknown"),
+  ])
+  func namesTheFault(_ text: String, _ pointer: String) throws {
+    #expect(try read(text).1 == ["/c" + pointer])
+  }
+
+  @Test(arguments: [
+    #"{"requestCachePolicy":"useProtocolCachePolicy","httpShouldSetCookies":true}"#,
+    #"{"waitsForConnectivity":false}"#,
+    #"{"named":null,"proxies":null,"retry":null,"urlCache":null}"#,
+    #"{"urlCredentialStorage":true,"isDiscretionary":false}"#,
+  ])
+  func theDefaultsOfWhatIsMissingAreTaken(_ text: String) throws { #expect(try read(text).1.isEmpty) }
+
+  @Test func everyFaultIsToldAtOnce() throws {
+    let (_, pointers) = try read(#"{"bodyRetention":"x","a":1,"retry":1,"timeoutIntervalForRequest":-1}"#)
+    #expect(pointers == ["/c/timeoutIntervalForRequest", "/c/bodyRetention", "/c/retry", "/c/a"])
+  }
+}

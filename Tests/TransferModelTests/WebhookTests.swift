@@ -1,0 +1,24 @@
+import Testing
+
+@testable import TransferModel
+
+@Suite struct WebhookTests {
+  @Test(arguments: [
+    (23, false), (24, true), (25, true), (63, true), (64, true), (65, false), (0, false),
+  ])
+  func webhookKeysHaveTheirLength(_ count: Int, _ expected: Bool) {
+    let bytes = [UInt8](repeating: 0xA5, count: count)
+    #expect(Webhook.key(of: "whsec_" + Base64.encode(bytes)) == (expected ? bytes : nil))
+  }
+
+  @Test(arguments: [
+    "", "whsec_", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "WHSEC_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+    "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS", "whsec_!fKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+    " whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+  ])
+  func otherSecretsAreNone(_ secret: String) { #expect(Webhook.key(of: secret) == nil) }
+
+  @Test func aWebhookSecretIsItsBase64() {
+    #expect(Webhook.key(of: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")?.prefix(4) == [0x31, 0xF2, 0x90, 0xF6])
+  }
+}

@@ -1,0 +1,226 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+import TransferModel
+import TransferStore
+
+@Suite struct SQLiteStoreTests {
+  private let directory = TemporaryDirectory.make("ferry-store")
+  private let fragments = Fragments()
+
+  private final class Fragments: Sendable {
+    private let all = Mutex<[JournalFragment]>([])
+    func add(_ new: [JournalFragment]) { all.withLock { $0 += new } }
+    var value: [JournalFragment] { all.withLock { $0 } }
+  }
+
+  private func open() throws -> SQLiteStore {
+    let fragments = fragments
+    return try SQLiteStore(path: directory + "/test.db") { fragments.add($0) }
+  }
+
+  private static let time = Timestamp(seconds: 1_800_000_000)
+
+  private static func id<Kind>(_ number: UInt64) -> ID<Kind> { ID(at: time, random: (number, number)) }
+
+  private static func task(_ number: UInt64, in session: SessionID = .shared) -> TransferTask {
+    var request = TransferRequest(url: "http://example.com/\(number)", method: "POST", body: [1, 2, 0, 255])
+    request.headers.append("Accept", "a/b")
+    request.timeoutInterval = 2.5
+    var specification = TaskSpecification(kind: .download, request: request)
+    specification.description = "täsk \"\(number)\""
+    specification.priority = 0.25
+    specification.completion = Webhook(url: "http://example.com/hook", secret: "whsec_x")
+    return TransferTask(
+      id: id(number), sessionID: session, taskIdentifier: Int(number), createdAt: time,
+      specification: specification)
+  }
+
+  private static func event(_ type: EventType, _ task: TransferTask) -> TransferEvent {
+    TransferEvent(type, at: time, session: task.sessionID, task: task.id, .stateChanged(.running, nil))
+  }
+
+  private func create(_ store: SQLiteStore, _ tasks: [TransferTask]) async throws {
+    var change = StoreChange()
+    change.createdTasks = tasks
+    change.events = tasks.map { Self.event(.taskDidCreate, $0) }
+    try await store.write(change)
+  }
+
+  @Test func taskComesBackAsItWas() async throws {
+    var task = Self.task(1)
+    do {
+      let store = try open()
+      try await create(store, [task])
+      #expect(try await store.task(task.id) == task)
+      _ = task.lifecycle.resume()
+      _ = task.lifecycle.complete()
+      task.currentRequest.url = "http://example.com/moved"
+      var headers = HTTPHeaders()
+      headers.append("Content-Type", "text/plain; charset=utf-8")
+      task.response = TransferResponse(
+        url: "http://example.com/moved", status: 404, headers: headers, expectedContentLength: 5,
+        httpVersion: "HTTP/2")
+      task.progress.countOfBytesReceived = 5
+      task.progress.countOfBytesExpectedToReceive = 5
+      task.error = TransferError(.destinationNotPermitted, "no", failingURL: "http://a", rule: "loopback")
+      task.body = TaskBody(size: 5, sha256: "ab", expiresAt: Self.time)
+      task.startedAt = Self.time
+      task.completedAt = Self.time
+      var change = StoreChange()
+      change.updatedTasks = [task]
+      change.smallBodies[task.id] = [0, 1, 2, 3, 4]
+      try await store.write(change)
+      await store.close()
+    }
+    let store = try open()
+    #expect(try await store.task(task.id) == task)
+    #expect(try await store.smallBody(of: task.id) == [0, 1, 2, 3, 4])
+    #expect(try await store.hasBodyFile(task.id) == false)
+    await store.close()
+  }
+
+  @Test func emptyBodyIsABody() async throws {
+    let store = try open()
+    var task = Self.task(2)
+    try await create(store, [task])
+    task.body = TaskBody(size: 0, sha256: "", expiresAt: Self.time)
+    var change = StoreChange()
+    change.updatedTasks = [task]
+    change.smallBodies[task.id] = []
+    try await store.write(change)
+    #expect(try await store.smallBody(of: task.id) == [])
+    await store.close()
+  }
+
+  @Test func sequenceGrowsWithoutGapsAcrossReopening() async throws {
+    for round in 0..<3 {
+      let store = try open()
+      try await create(store, (0..<4).map { Self.task(UInt64(round * 10 + $0)) })
+      await store.close()
+    }
+    let numbers = fragments.value.flatMap { Array($0.first...$0.last) }
+    #expect(numbers == Array(1...12))
+  }
+
+  @Test func concurrentWritesAreAllCommittedAndPublishedInOrder() async throws {
+    let store = try open()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 1...500 {
+        group.addTask { try await create(store, [Self.task(UInt64(number))]) }
+      }
+      try await group.waitForAll()
+    }
+    let firsts = fragments.value.map(\.first)
+    #expect(firsts == Array(1...500))
+    #expect(try await store.unfinishedTasks(after: nil, limit: 1000).count == 500)
+    await store.close()
+  }
+
+  @Test func failedRequestLeavesNothingAndHarmsNoOther() async throws {
+    let store = try open()
+    try await create(store, [Self.task(1)])
+    var outcomes: [Bool] = []
+    await withTaskGroup(of: Bool.self) { group in
+      for number in [1, 2, 3] as [UInt64] {  // 1 exists: its insert violates the primary key
+        group.addTask { (try? await create(store, [Self.task(number)])) != nil }
+      }
+      for await outcome in group { outcomes.append(outcome) }
+    }
+    #expect(outcomes.count { $0 } == 2)
+    let numbers = fragments.value.flatMap { Array($0.first...$0.last) }
+    #expect(numbers == [1, 2, 3])
+    await store.close()
+  }
+
+  @Test func journalIsReadByScopeAndCursor() async throws {
+    let store = try open()
+    let other: SessionID = Self.id(77)
+    let tasks = (1...6).map { Self.task(UInt64($0), in: $0.isMultiple(of: 2) ? other : .shared) }
+    try await create(store, tasks)
+    var change = StoreChange()
+    change.events = [Self.event(.taskDidChangeState, tasks[1]), Self.event(.taskDidComplete, tasks[1])]
+    try await store.write(change)
+    func sequences(_ scope: EventScope, after: Int64) async throws -> [Int64] {
+      try await store.journal(scope, after: after, maximumBytes: 1 << 20).fragments.map(\.last)
+    }
+    #expect(try await sequences(.all, after: 0) == [1, 2, 3, 4, 5, 6, 8])
+    #expect(try await sequences(.all, after: 7) == [8])
+    #expect(try await sequences(.session(other), after: 0) == [2, 4, 6, 8])
+    #expect(try await sequences(.task(tasks[1].id), after: 2) == [8])
+    #expect(try await sequences(.task(tasks[1].id), after: 8) == [])
+    let page = try await store.journal(.all, after: 0, maximumBytes: 1)
+    #expect(page.fragments.count == 1 && !page.isLast && page.coveredSequence == 1)
+    await store.close()
+  }
+
+  @Test func deliveriesAreDueInOrderUntilSettled() async throws {
+    let store = try open()
+    var deliveries = (1...3).map { number in
+      WebhookDelivery(
+        id: Self.id(UInt64(number)), sessionID: .shared, taskID: nil, type: .taskDidComplete,
+        webhook: Webhook(url: "http://a", secret: "s"), payload: [123, 125], createdAt: Self.time)
+    }
+    deliveries[1].nextAttemptAt = Self.time.adding(seconds: 60)
+    var change = StoreChange()
+    change.newDeliveries = deliveries
+    try await store.write(change)
+    #expect(try await store.dueDeliveries(at: Self.time, limit: 10) == [deliveries[0], deliveries[2]])
+    deliveries[0].state = .delivered
+    deliveries[2].attempts = 1
+    deliveries[2].lastStatus = 500
+    deliveries[2].lastError = "x"
+    deliveries[2].nextAttemptAt = Self.time.adding(seconds: 5)
+    change = StoreChange()
+    change.updatedDeliveries = [deliveries[0], deliveries[2]]
+    try await store.write(change)
+    #expect(try await store.dueDeliveries(at: Self.time, limit: 10) == [])
+    #expect(try await store.nextDeliveryTime() == Self.time.adding(seconds: 5))
+    #expect(
+      try await store.dueDeliveries(at: Self.time.adding(seconds: 90), limit: 10) == [
+        deliveries[2], deliveries[1],
+      ])
+    await store.close()
+  }
+
+  @Test func sessionsAndIdempotentRepliesComeBack() async throws {
+    let store = try open()
+    var configuration = SessionConfiguration()
+    configuration.timeoutIntervalForRequest = 1.5
+    configuration.httpAdditionalHeaders.append("X", "y")
+    configuration.maximumBytesPerSecond = 1000
+    var delegate = SessionDelegate()
+    delegate.webhook = Webhook(url: "http://a", secret: "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
+    delegate.events = [.taskDidComplete, .taskDidCreate]
+    let session = TransferSession(
+      id: Self.id(9), createdAt: Self.time, description: "d", configuration: configuration, delegate: delegate
+    )
+    let reply = IdempotentReply(
+      key: "k", fingerprint: [1], status: 201, contentType: "a/b", location: "/x", body: [0, 1],
+      createdAt: Self.time)
+    var change = StoreChange()
+    change.sessions = [session]
+    change.lastIdentifiers = [session.id: 41]
+    change.idempotentReply = reply
+    try await store.write(change)
+    let stored = try await store.sessions()
+    #expect(stored.map(\.session) == [session] && stored.first?.lastIdentifier == 41)
+    #expect(try await store.idempotentReply("k") == reply)
+    #expect(try await store.idempotentReply("other") == nil)
+    await store.close()
+  }
+
+  @Test func deletedSessionTakesItsTasksAndEventsAlong() async throws {
+    let store = try open()
+    let session: SessionID = Self.id(5)
+    try await create(store, [Self.task(1, in: session), Self.task(2)])
+    var change = StoreChange()
+    change.deletedSession = session
+    try await store.write(change)
+    #expect(try await store.task(Self.id(1)) == nil)
+    #expect(try await store.task(Self.id(2)) != nil)
+    #expect(try await store.journal(.all, after: 0, maximumBytes: 1 << 20).fragments.count == 1)
+    await store.close()
+  }
+}
