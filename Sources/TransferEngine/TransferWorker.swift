@@ -280,8 +280,11 @@ final class TransferWorker: @unchecked Sendable {
     byHandle[ObjectIdentifier(transfer.easy)] = nil
     transfer.live?.end(outcome.error == nil ? .finished : .failed)
     if transfer.live != nil { liveBodies.withLock { $0[task] = nil } }
-    transfer.easy.reset()
-    if idleHandles.count < settings.maximumIdleHandles { idleHandles.append(transfer.easy) }
+    // After a failure libcurl 7.88 may keep a buffer that a reset leaves, and then refuses options (43).
+    if outcome.error == nil, idleHandles.count < settings.maximumIdleHandles {
+      transfer.easy.reset()
+      idleHandles.append(transfer.easy)
+    }
     facts += transfer.takeFacts()
     facts.append(.ended(task, outcome))
     begin(scheduler.remove(task))

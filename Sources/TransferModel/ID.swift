@@ -15,9 +15,13 @@ package struct ID<Kind: IDKind>: Hashable, Sendable, Comparable {
 
   /// A new id of that instant.
   package init(at time: Timestamp, random: (UInt64, UInt64)) {
-    let milliseconds = UInt64(clamping: time.milliseconds) & 0xFFFF_FFFF_FFFF
-    high = milliseconds << 16 | 0x7000 | random.0 & 0x0FFF
-    low = 0x8000_0000_0000_0000 | random.1 & 0x3FFF_FFFF_FFFF_FFFF
+    self.init(instant: UInt64(clamping: time.milliseconds) << 12 | random.0 & 0x0FFF, random: random.1)
+  }
+
+  /// - Parameter instant: milliseconds since 1970 and, in the low twelve bits, what orders ids within one.
+  package init(instant: UInt64, random: UInt64) {
+    high = (instant >> 12 & 0xFFFF_FFFF_FFFF) << 16 | 0x7000 | instant & 0x0FFF
+    low = 0x8000_0000_0000_0000 | random & 0x3FFF_FFFF_FFFF_FFFF
   }
 
   package static func < (left: Self, right: Self) -> Bool {

@@ -99,13 +99,14 @@ final class CommitQueue: @unchecked Sendable {
       preconditionFailure("unexpected error from the database: \(error)")
     }
     lastSequence.store(sequence, ordering: .relaxed)
-    if !fragments.isEmpty { published(fragments) }
+    // The writers first: who hears of an end on a stream and then asks for the task must find it ended.
     for entry in batch {
       switch entry {
       case .request(_, let done): done(nil)
       case .fact(_, let committed): committed()
       }
     }
+    if !fragments.isEmpty { published(fragments) }
     return nil
   }
 

@@ -11,7 +11,7 @@ package final class SQLiteStore: TransferStore {
   private let queue: CommitQueue
 
   /// Opens or creates the database at `path`.
-  /// - Parameter published: hears the fragments of each commit, in order, before the writers hear of it.
+  /// - Parameter published: hears the fragments of each commit, in order, once its writers have heard of it.
   package init(path: String, published: @escaping @Sendable ([JournalFragment]) -> Void) throws(StoreError) {
     var configuration = Configuration()
     configuration.label = "ferry-store"

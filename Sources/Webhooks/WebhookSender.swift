@@ -116,7 +116,7 @@ final class WebhookSender: @unchecked Sendable {
     guard let attempt = attempts.removeValue(forKey: ObjectIdentifier(easy)) else { return }
     if let timer = attempt.timer { loop.cancel(timer) }
     let result = answer(attempt)
-    if idle.count < 64 { idle.append(easy) }
+    if result.error == nil, idle.count < 64 { idle.append(easy) }
     attempt.done(result)
   }
 }

@@ -81,13 +81,13 @@ import Testing
     let body = #"{"kind":"download","resume":true,"request":{"url":"\#(origin.url)/big"}}"#
     let id = try #require(try ferry.call("POST", "/v1/tasks", body).json["id"]?.string)
     _ = try ferry.poll("/v1/tasks/\(id)") { ($0["progress"]?["countOfBytesReceived"]?.integer ?? 0) > 0 }
-    for step in 0..<3 {
+    for step in 0..<2 {
       #expect(try ferry.call("POST", "/v1/tasks/\(id)/suspend").json["state"]?.string == "suspended")
       #expect(try ferry.call("POST", "/v1/tasks/\(id)/suspend").json["state"]?.string == "suspended")
       gate.open()
       #expect(try ferry.call("POST", "/v1/tasks/\(id)/resume").json["state"]?.string == "suspended")
       let state = try ferry.call("POST", "/v1/tasks/\(id)/resume").json["state"]?.string
-      #expect(state == "running" || (step == 2 && state == "completed"))
+      #expect(state == "running" || (step == 1 && state == "completed"))
     }
     let task = try ferry.poll("/v1/tasks/\(id)") { $0["state"]?.string == "completed" }
     #expect(task["error"] == .null && task["body"]?["size"]?.integer == 300_000)
