@@ -36,6 +36,20 @@ def cpu_seconds(pid):
     return time.clock_gettime((~pid << 3) | 2)
 
 
+def thread_seconds(pid):
+    """CPU seconds by thread name; threads without a name of their own are the language's tasks."""
+    seconds = {}
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{pid}/task/{thread}/comm") as f:
+                name = f.read().strip()
+            with open(f"/proc/{pid}/task/{thread}/schedstat") as f:
+                spent = int(f.read().split()[0]) / 1e9
+            name = name if "-" in name and name.startswith("ferry-") else "tasks"
+            seconds[name] = seconds.get(name, 0) + spent
+    return seconds
+
+
 def memory(pid):
     """Resident set now and at its peak, MiB."""
     values = {}
@@ -56,6 +70,7 @@ class Meter:
     def __enter__(self):
         with contextlib.suppress(OSError), open(f"/proc/{self.pid}/clear_refs", "w") as f:
             f.write("5")
+        self.threads0 = thread_seconds(self.pid)
         self.start, self.cpu0 = time.monotonic(), cpu_seconds(self.pid)
         return self
 
@@ -63,6 +78,8 @@ class Meter:
         self.wall = time.monotonic() - self.start
         self.cpu = cpu_seconds(self.pid) - self.cpu0
         self.peak = memory(self.pid)["VmHWM"]
+        self.threads = {
+            name: seconds - self.threads0.get(name, 0) for name, seconds in thread_seconds(self.pid).items()}
 
 
 class Origin:

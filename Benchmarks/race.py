@@ -139,7 +139,13 @@ def main():
             f"{statistics.median(m.peak for m in meters):.0f}"))
     print(f"{JOBS} downloads of 1 KiB, {AT_ONCE} at once, medians of {rounds} rounds, on {'disk' if on_disk else 'tmpfs'}")
     table(rows)
-    print(f"ratio ferry/aria2: {medians['ferry'] / medians['aria2']:.2f}")
+    ratio = medians["ferry"] / medians["aria2"]
+    print(f"ratio ferry/aria2: {ratio:.2f}")
+    print("where Ferry's time goes, CPU us/job by thread:")
+    threads = [m.threads for m in results["ferry"]]
+    names = sorted({name for t in threads for name in t}, key=lambda n: -threads[0].get(n, 0))
+    table([(name, f"{statistics.median(t.get(name, 0) for t in threads) / JOBS * 1e6:.1f}") for name in names])
+    assert ratio >= 1, "slower than aria2"
 
 
 if __name__ == "__main__":

@@ -46,6 +46,8 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
   private let epoll: Int32
   private let doorbell: Int32
   private let thread = Atomic<UInt>(0)
+  /// Set by whoever starts the loop and taken by whoever ends it.
+  private var handle: pthread_t?
   private var registrations: [Registration] = []
   private var timers = TimerQueue()
   private var tickHandlers: [() -> Void] = []
@@ -100,7 +102,21 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
   }
 
   /// Starts the loop on a thread of its own; the thread keeps the loop alive until `stop()`.
-  package func start() { Thread.spawn(name: name) { self.run() } }
+  package func start() { handle = Thread.start(name: name) { self.run() } }
+
+  /// Ends the loop and returns once its thread is gone. Libraries clean up after a thread that ends: they must not
+  /// do so while the process exits.
+  package func stopAndJoin() async {
+    stop()
+    guard let thread = handle else { return }
+    handle = nil
+    await withCheckedContinuation { continuation in
+      Thread.spawn(name: "join") {
+        pthread_join(thread, nil)
+        continuation.resume()
+      }
+    }
+  }
 
   // MARK: On the loop
 

@@ -5,6 +5,11 @@ internal import Glibc
 package enum Thread {
   /// Runs `body` on a new, detached thread.
   package static func spawn(name: String, _ body: @escaping @Sendable () -> Void) {
+    pthread_detach(start(name: name, body))
+  }
+
+  /// Runs `body` on a new thread that somebody joins.
+  static func start(name: String, _ body: @escaping @Sendable () -> Void) -> pthread_t {
     final class Box {
       let name: String
       let body: @Sendable () -> Void
@@ -23,7 +28,7 @@ package enum Thread {
         return nil
       }, Unmanaged.passRetained(Box(name, body)).toOpaque())
     precondition(status == 0, "pthread_create: \(status)")
-    pthread_detach(thread)
+    return thread
   }
 }
 

@@ -71,7 +71,7 @@ package final class TransferEngine: Sendable {
   package func stop() async {
     for (worker, loop) in zip(workers, loops) {
       await withCheckedContinuation { continuation in worker.post(.stop { continuation.resume() }) }
-      loop.stop()
+      await loop.stopAndJoin()
     }
   }
 }

@@ -41,7 +41,7 @@ package actor WebhookDispatcher {
     } onCancel: { [bell] in
       bell.finish()
     }
-    sender.stop()
+    await sender.stop()
   }
 
   private func deliverDue() async {

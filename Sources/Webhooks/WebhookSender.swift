@@ -18,7 +18,7 @@ final class WebhookSender: @unchecked Sendable {
   }
   private struct Mail {
     var posts: [Post] = []
-    var isStopped = false
+    var whenClosed: (@Sendable () -> Void)?
   }
 
   static let timeout = Duration.seconds(15)
@@ -45,10 +45,13 @@ final class WebhookSender: @unchecked Sendable {
     }
   }
 
-  /// Drops what is under way.
-  func stop() {
-    mailbox.withLock { $0.isStopped = true }
-    loop.wake()
+  /// Drops what is under way and returns when the sender's thread is gone.
+  func stop() async {
+    await withCheckedContinuation { continuation in
+      mailbox.withLock { $0.whenClosed = { continuation.resume() } }
+      loop.wake()
+    }
+    await loop.stopAndJoin()
   }
 
   private func takeMail() {
@@ -56,7 +59,10 @@ final class WebhookSender: @unchecked Sendable {
       defer { mailbox.posts.removeAll() }
       return mailbox
     }
-    if mail.isStopped { return close(mail.posts) }
+    if let whenClosed = mail.whenClosed {
+      close(mail.posts)
+      return whenClosed()
+    }
     for post in mail.posts {
       do { try start(post) } catch { post.done(.init(status: nil, error: "\(error)")) }
     }
@@ -68,7 +74,7 @@ final class WebhookSender: @unchecked Sendable {
     for attempt in attempts.values { attempt.done(nil) }
     attempts.removeAll()
     for post in posts { post.done(nil) }
-    loop.stop()
+    mailbox.withLock { $0.whenClosed = nil }
   }
 
   private func start(_ post: Post) throws {
