@@ -74,7 +74,7 @@ let package = Package(
     .target(
       name: "Webhooks",
       dependencies: [
-        "TransferModel", "TransferService", "Curl", "EventLoop", "JSON",
+        "TransferModel", "TransferService", "TransferEngine", "Curl", "EventLoop",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: common),
@@ -106,18 +106,19 @@ let package = Package(
 
 // Tests mirror the targets; TestSupport is what they share.
 let tests: [(name: String, uses: [Target.Dependency])] = [
-  ("JSON", []),
-  ("TransferModel", ["JSON"]),
+  ("JSON", ["TestSupport"]),
+  ("TransferModel", ["JSON", "TestSupport"]),
   ("EventLoop", []),
   ("Curl", ["EventLoop", "TestSupport"]),
   ("HTTPServer", ["EventLoop", "TestSupport", .product(name: "HTTPTypes", package: "swift-http-types")]),
   ("TransferStore", ["TransferModel", "TestSupport"]),
-  ("TransferEngine", ["TransferModel", "Curl", "EventLoop"]),
+  ("TransferEngine", ["TransferModel", "Curl", "EventLoop", "TestSupport"]),
+  ("TransferService", ["TransferModel", "TransferStore", "TestSupport"]),
   ("Webhooks", ["TransferModel", .product(name: "Crypto", package: "swift-crypto")]),
   (
     "TransferAPI",
     [
-      "TransferModel", "TransferService", "HTTPServer", "JSON",
+      "TransferModel", "TransferService", "HTTPServer", "JSON", "TestSupport",
       .product(name: "HTTPTypes", package: "swift-http-types"),
     ]
   ),

@@ -6,7 +6,7 @@ final class Transfer: EasyHandleDelegate {
   let job: TransferJob
   let easy: EasyHandle
   let live: LiveBody?
-  private let egress: EgressPolicy
+  private var gate: EgressGate
   private let now: () -> Timestamp
   private let makeSink: (LiveBody?) -> BodySink
   /// Called from any thread when a full sink has room again.
@@ -19,7 +19,6 @@ final class Transfer: EasyHandleDelegate {
   private(set) var sink: BodySink?
   private(set) var transactions: [TransactionMetrics] = []
   private(set) var facts: [TransferFact] = []
-  private(set) var refusedRule: String?
   private(set) var lastActivity = ContinuousClock.now
   private(set) var startedAt: Timestamp
   private var parser = ResponseHeadParser()
@@ -39,7 +38,7 @@ final class Transfer: EasyHandleDelegate {
     self.job = job
     self.url = url
     self.easy = easy
-    self.egress = egress
+    gate = EgressGate(egress)
     self.now = now
     self.makeSink = makeSink
     self.drained = drained
@@ -118,30 +117,11 @@ final class Transfer: EasyHandleDelegate {
     return disposition
   }
 
-  func mayConnect(to address: PeerAddress) -> Bool {
-    let address: IPAddress? =
-      switch address {
-      case .v4(let value): .v4(value)
-      case .v6(let high, let low): .v6(high: high, low: low)
-      case .other: nil
-      }
-    guard let address else { return false }
-    return isPermitted(address)
-  }
+  func mayConnect(to address: PeerAddress) -> Bool { gate.mayConnect(to: address) }
 
   func maySendRequest(toAddress address: String) -> Bool {
     touch()
-    guard let address = IPAddress(address) else { return false }
-    return isPermitted(address)
-  }
-
-  private func isPermitted(_ address: IPAddress) -> Bool {
-    switch egress.classify(address) {
-    case .allowed: return true
-    case .denied(let rule):
-      refusedRule = rule
-      return false
-    }
+    return gate.maySendRequest(toAddress: address)
   }
 
   // MARK: After libcurl's end
@@ -199,7 +179,7 @@ extension Transfer {
 
   /// libcurl's failure in URLSession's words, or Ferry's own where Ferry caused it.
   func failure(_ result: CurlResult) -> TransferError {
-    if let rule = refusedRule, result == .couldntConnect || result == .abortedByCallback {
+    if let rule = gate.refusedRule, result == .couldntConnect || result == .abortedByCallback {
       return TransferError(
         .destinationNotPermitted, "destination not permitted", failingURL: request.url, rule: rule)
     }

@@ -12,7 +12,7 @@ package final class IdentifierSource: Sendable {
 
   package func make<Kind>(_ kind: ID<Kind>.Type = ID<Kind>.self) -> ID<Kind> {
     let microseconds = UInt64(clamping: now().microseconds)
-    let clock = microseconds / 1000 << 12 | microseconds % 1000 * 4096 / 1000
+    let clock = (microseconds / 1000) << 12 | (microseconds % 1000) * 4096 / 1000
     let instant = last.withLock { last in
       last = max(clock, last + 1)
       return last

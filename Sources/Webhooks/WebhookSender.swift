@@ -1,6 +1,7 @@
 internal import Curl
 internal import EventLoop
 internal import Synchronization
+internal import TransferEngine
 internal import TransferModel
 
 /// Posts messages on a loop of its own. Redirects are never followed, and the egress policy holds as for origins.
@@ -132,18 +133,19 @@ private final class WebhookAttempt: EasyHandleDelegate {
   let easy: EasyHandle
   let done: @Sendable (DeliverySchedule.Answer?) -> Void
   var timer: LoopTimer?
-  private let egress: EgressPolicy
+  private var gate: EgressGate
   private var retryAfter: Double?
-  private var refusedRule: String?
 
   init(easy: EasyHandle, egress: EgressPolicy, done: @escaping @Sendable (DeliverySchedule.Answer?) -> Void) {
     self.easy = easy
-    self.egress = egress
+    gate = EgressGate(egress)
     self.done = done
   }
 
   func answer(_ result: CurlResult) -> DeliverySchedule.Answer {
-    if let refusedRule { return .init(status: nil, error: "destination not permitted: \(refusedRule)") }
+    if let refusedRule = gate.refusedRule {
+      return .init(status: nil, error: "destination not permitted: \(refusedRule)")
+    }
     guard result == .ok else { return .init(status: nil, error: "libcurl error \(result.code)") }
     return .init(status: easy.info(.responseCode), retryAfter: retryAfter)
   }
@@ -157,19 +159,6 @@ private final class WebhookAttempt: EasyHandleDelegate {
   /// The reply's body is of no use, and an endless one of less.
   func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyDisposition { .accepted }
 
-  func mayConnect(to address: PeerAddress) -> Bool {
-    switch address {
-    case .v4(let value): isPermitted(.v4(value))
-    case .v6(let high, let low): isPermitted(.v6(high: high, low: low))
-    case .other: false
-    }
-  }
-
-  func maySendRequest(toAddress address: String) -> Bool { IPAddress(address).map(isPermitted) ?? false }
-
-  private func isPermitted(_ address: IPAddress) -> Bool {
-    guard case .denied(let rule) = egress.classify(address) else { return true }
-    refusedRule = rule
-    return false
-  }
+  func mayConnect(to address: PeerAddress) -> Bool { gate.mayConnect(to: address) }
+  func maySendRequest(toAddress address: String) -> Bool { gate.maySendRequest(toAddress: address) }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 @testable import JSON
 
 /// Random values whose parsed form is the value itself: whole numbers are integers here.

@@ -13,7 +13,7 @@ import Testing
     "TransferStore": ["TransferModel", "JSON", "EventLoop"],
     "TransferEngine": ["TransferModel", "Curl", "EventLoop", "CLinux"],
     "TransferService": ["TransferModel", "TransferStore", "TransferEngine", "EventLoop", "JSON"],
-    "Webhooks": ["TransferModel", "TransferService", "Curl", "EventLoop", "JSON"],
+    "Webhooks": ["TransferModel", "TransferService", "TransferEngine", "Curl", "EventLoop"],
     "TransferAPI": ["TransferModel", "TransferService", "HTTPServer", "JSON"],
     "ferry": [
       "EventLoop", "HTTPServer", "JSON", "TransferAPI", "TransferEngine", "TransferModel", "TransferService",

@@ -1,0 +1,31 @@
+package import Curl
+package import TransferModel
+
+/// The egress policy at the two places where libcurl asks: before a socket is opened and before a request goes out.
+package struct EgressGate {
+  private let policy: EgressPolicy
+  /// The rule that refused last.
+  package private(set) var refusedRule: String?
+
+  package init(_ policy: EgressPolicy) { self.policy = policy }
+
+  package mutating func mayConnect(to address: PeerAddress) -> Bool {
+    switch address {
+    case .v4(let value): isPermitted(.v4(value))
+    case .v6(let high, let low): isPermitted(.v6(high: high, low: low))
+    case .other: false
+    }
+  }
+
+  /// - Parameter address: numeric, as libcurl gives it.
+  package mutating func maySendRequest(toAddress address: String) -> Bool {
+    guard let address = IPAddress(address) else { return false }
+    return isPermitted(address)
+  }
+
+  private mutating func isPermitted(_ address: IPAddress) -> Bool {
+    guard case .denied(let rule) = policy.classify(address) else { return true }
+    refusedRule = rule
+    return false
+  }
+}

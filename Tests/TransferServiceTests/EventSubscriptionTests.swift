@@ -1,0 +1,101 @@
+import Synchronization
+import TestSupport
+import Testing
+import TransferModel
+import TransferService
+import TransferStore
+
+/// Streams lose nothing and repeat nothing, however slowly they are read.
+@Suite struct EventSubscriptionTests {
+  private let hub = EventHub()
+  private let store: SQLiteStore
+  private static let time = Timestamp(seconds: 1_800_000_000)
+
+  init() throws {
+    let hub = hub
+    store = try SQLiteStore(path: TemporaryDirectory.make("ferry-events") + "/test.db") { hub.publish($0) }
+  }
+
+  private func write(_ count: Int, session: SessionID = .shared, size: Int = 10) async throws {
+    for _ in 0..<count {
+      var request = TransferRequest(url: "http://a/" + String(repeating: "x", count: size))
+      request.method = "GET"
+      let task = TransferTask(
+        id: TaskID(at: Self.time, random: (.random(in: 0...(.max)), .random(in: 0...(.max)))),
+        sessionID: session,
+        taskIdentifier: 1, createdAt: Self.time,
+        specification: TaskSpecification(kind: .data, request: request))
+      var change = StoreChange()
+      change.events = [
+        TransferEvent(.taskDidCreate, at: Self.time, session: session, task: task.id, .created(task)),
+        TransferEvent(
+          .taskDidChangeState, at: Self.time, session: session, task: task.id, .stateChanged(.running, nil)),
+      ]
+      try await store.write(change)
+    }
+  }
+
+  private func subscribe(after: Int64?, types: Set<EventType>? = nil) -> (
+    EventSubscription, AsyncStream<Void>
+  ) {
+    let subscription = EventSubscription(
+      scope: .session(.shared), after: after, types: types, wantsProgress: true, preamble: [], store: store,
+      hub: hub)
+    let (news, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    subscription.start { bell.yield() }
+    return (subscription, news)
+  }
+
+  /// Reads until the event with that sequence number was seen.
+  private func ids(_ subscription: EventSubscription, _ news: AsyncStream<Void>, upTo last: Int64) async
+    -> [Int64]
+  {
+    var text: [UInt8] = []
+    func ids() -> [Int64] {
+      String(decoding: text, as: UTF8.self).split(separator: "\n").compactMap { line in
+        line.hasPrefix("id: ") ? Int64(line.dropFirst(4)) : nil
+      }
+    }
+    var iterator = news.makeAsyncIterator()
+    while true {
+      while let bytes = subscription.read(maximum: 64 * 1024) { text += bytes }
+      if text.suffix(2) == [10, 10], let newest = ids().last, newest >= last { return ids() }
+      _ = await iterator.next()
+    }
+  }
+
+  @Test func liveStreamGetsWhatComesFromNowOn() async throws {
+    try await write(3)
+    let (subscription, news) = subscribe(after: nil)
+    try await write(2)
+    try await write(5, session: SessionID(high: 1, low: 1))
+    try await write(1)
+    #expect(await ids(subscription, news, upTo: 22) == [7, 8, 9, 10, 21, 22])
+    subscription.close()
+    #expect(hub.count == 0)
+  }
+
+  @Test func replayAndNewsMeetWithoutAGapOrARepeat() async throws {
+    try await write(50)
+    let (subscription, news) = subscribe(after: 31)
+    async let more: Void = write(200)
+    let seen = await ids(subscription, news, upTo: 500)
+    try await more
+    #expect(seen == Array(32...500))
+  }
+
+  @Test func aReaderThatFallsBehindReadsOnFromTheJournal() async throws {
+    let (subscription, news) = subscribe(after: nil)
+    try await write(300, size: 10_000)  // three times what may wait for a reader
+    #expect(await ids(subscription, news, upTo: 600) == Array(1...600))
+    try await write(10)
+    #expect(await ids(subscription, news, upTo: 620) == Array(601...620))
+  }
+
+  @Test func filtersHoldLiveAndReplayed() async throws {
+    try await write(5)
+    let (subscription, news) = subscribe(after: 0, types: [.taskDidChangeState])
+    try await write(5)
+    #expect(await ids(subscription, news, upTo: 20) == [2, 4, 6, 8, 10, 12, 14, 16, 18, 20])
+  }
+}
