@@ -45,15 +45,15 @@ extension ID: LosslessStringConvertible, CustomStringConvertible {
 
   package var description: String {
     if high == 0, low == 0, Kind.self == SessionKind.self { return "ses_shared" }
-    var text = Kind.prefix
-    text.reserveCapacity(Kind.prefix.utf8.count + 36)
+    var text = Array(Kind.prefix.utf8)
+    text.reserveCapacity(text.count + 36)
     for nibble in 0..<32 {
-      if nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20 { text.append("-") }
+      if nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20 { text.append(UInt8(ascii: "-")) }
       let word = nibble < 16 ? high : low
       let digit = UInt8(truncatingIfNeeded: word >> UInt64(60 - (nibble & 15) * 4)) & 15
-      text.unicodeScalars.append(Unicode.Scalar(digit < 10 ? 48 + digit : 87 + digit))
+      text.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit)
     }
-    return text
+    return String(decoding: text, as: UTF8.self)
   }
 
   private static func uuid(_ utf8: ArraySlice<UInt8>) -> (UInt64, UInt64)? {

@@ -32,31 +32,24 @@ extension Timestamp: CustomStringConvertible {
     let total = milliseconds >= 0 ? milliseconds : 0
     let (days, dayMilliseconds) = (total / 86_400_000, total % 86_400_000)
     let (year, month, day) = Self.civil(fromDays: days)
-    var text = ""
+    var text: [UInt8] = []
     text.reserveCapacity(24)
-    func append(_ value: Int64, width: Int) {
-      var divisor: Int64 = 1
-      for _ in 1..<width { divisor *= 10 }
+    func append(_ value: Int64, width: Int, then separator: Unicode.Scalar) {
+      var divisor: Int64 = width == 4 ? 1000 : width == 3 ? 100 : 10
       while divisor > 0 {
-        text.unicodeScalars.append(Unicode.Scalar(UInt8(48 + value / divisor % 10)))
+        text.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / divisor % 10))
         divisor /= 10
       }
+      text.append(UInt8(ascii: separator))
     }
-    append(year, width: 4)
-    text.append("-")
-    append(month, width: 2)
-    text.append("-")
-    append(day, width: 2)
-    text.append("T")
-    append(dayMilliseconds / 3_600_000, width: 2)
-    text.append(":")
-    append(dayMilliseconds / 60_000 % 60, width: 2)
-    text.append(":")
-    append(dayMilliseconds / 1000 % 60, width: 2)
-    text.append(".")
-    append(dayMilliseconds % 1000, width: 3)
-    text.append("Z")
-    return text
+    append(year, width: 4, then: "-")
+    append(month, width: 2, then: "-")
+    append(day, width: 2, then: "T")
+    append(dayMilliseconds / 3_600_000, width: 2, then: ":")
+    append(dayMilliseconds / 60_000 % 60, width: 2, then: ":")
+    append(dayMilliseconds / 1000 % 60, width: 2, then: ".")
+    append(dayMilliseconds % 1000, width: 3, then: "Z")
+    return String(decoding: text, as: UTF8.self)
   }
 
   /// Days since the epoch to a date of the proleptic Gregorian calendar (H. Hinnant, "chrono-compatible
