@@ -126,6 +126,7 @@ extension TransferService {
   package func resume(_ id: TaskID) async throws(ServiceError) -> TransferTask {
     try await change(id) { registry, task in
       guard task.lifecycle.resume() == .run else { return [] }
+      let time = self.now  // before the engine knows: its own events come later
       let isSubmitted = registry.tasks[id]?.isSubmitted ?? false
       task.phase = isSubmitted && task.response != nil ? .transferring : .queued
       if isSubmitted {
@@ -134,7 +135,7 @@ extension TransferService {
         registry.tasks[id]?.isSubmitted = true
         self.engine.submit([Self.job(task, session.configuration)])
       }
-      return [Self.stateEvent(of: task, at: self.now)]
+      return [Self.stateEvent(of: task, at: time)]
     }
   }
 
