@@ -7,10 +7,11 @@ WORKDIR /source
 COPY Package.swift openapi.yaml ./
 COPY Sources Sources
 COPY Tests Tests
-RUN swift build -c release --product ferry --static-swift-stdlib \
+RUN swift build -c release --product ferry \
     && install -D -m 0755 "$(swift build -c release --show-bin-path)/ferry" /out/ferry
 
-FROM debian:12-slim
+# Debian 12 with Swift's run-time libraries.
+FROM swift:6.3-bookworm-slim
 RUN apt-get update && apt-get install -y --no-install-recommends \
       libcurl4 libmicrohttpd12 libsqlite3-0 libssl3 ca-certificates curl \
     && rm -rf /var/lib/apt/lists/* \

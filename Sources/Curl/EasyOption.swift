@@ -28,7 +28,6 @@ extension EasyOption<Int> {
   package static var connectTimeoutMilliseconds: Self { Self(raw: CURLOPT_CONNECTTIMEOUT_MS) }
   package static var sslVersion: Self { Self(raw: CURLOPT_SSLVERSION) }
   package static var tcpKeepAlive: Self { Self(raw: CURLOPT_TCP_KEEPALIVE) }
-  package static var suppressConnectHeaders: Self { Self(raw: CURLOPT_SUPPRESS_CONNECT_HEADERS) }
 }
 
 extension EasyOption<Int64> {
@@ -50,7 +49,6 @@ extension EasyInfo<Int> {
   package static var headerSize: Self { Self(raw: CURLINFO_HEADER_SIZE) }
   package static var remotePort: Self { Self(raw: CURLINFO_PRIMARY_PORT) }
   package static var localPort: Self { Self(raw: CURLINFO_LOCAL_PORT) }
-  package static var osError: Self { Self(raw: CURLINFO_OS_ERRNO) }
   package static var sslVerifyResult: Self { Self(raw: CURLINFO_SSL_VERIFYRESULT) }
 }
 

@@ -23,7 +23,6 @@ package final class MultiHandle {
   package private(set) var deadline: ContinuousClock.Instant?
 
   var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
-  package var countOfHandles: Int { handles.count }
 
   /// - Parameters:
   ///   - multiplexing: whether requests may share an HTTP/2 connection.

@@ -72,11 +72,6 @@ package final class TransferService: Sendable {
   /// Refuses new tasks and sessions from now on.
   package func beginDraining() { registry.withLock { $0.isDraining = true } }
 
-  /// Unfinished tasks and open event streams.
-  package var load: (unfinishedTasks: Int, eventStreams: Int) {
-    (registry.withLock { $0.tasks.count }, hub.count)
-  }
-
   /// Appends what `events` of a task cause: themselves, and the webhooks they are told to.
   func note(
     _ events: [TransferEvent], of task: TransferTask?, in session: TransferSession,
