@@ -12,7 +12,6 @@ package struct CurlResult: Sendable, Equatable {
   package static let weirdServerReply = CurlResult(code: 8)
   package static let http2 = CurlResult(code: 16)
   package static let partialFile = CurlResult(code: 18)
-  package static let writeError = CurlResult(code: 23)
   package static let outOfMemory = CurlResult(code: 27)
   package static let operationTimedOut = CurlResult(code: 28)
   package static let sslConnectError = CurlResult(code: 35)
@@ -25,7 +24,6 @@ package struct CurlResult: Sendable, Equatable {
   package static let sslCipher = CurlResult(code: 59)
   package static let peerFailedVerification = CurlResult(code: 60)
   package static let badContentEncoding = CurlResult(code: 61)
-  package static let sslCACertificateBadFile = CurlResult(code: 77)
   package static let http2Stream = CurlResult(code: 92)
 }
 

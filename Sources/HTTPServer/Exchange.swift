@@ -59,19 +59,17 @@ final class Exchange: @unchecked Sendable {
   /// Starts the handler, now or, where there is no body, when the request is whole: libmicrohttpd closes a
   /// connection whose reply comes before that.
   func start(_ request: ServerRequest, _ handler: @escaping HTTPHandler) {
-    let run = { [self] in
-      suspend()  // first: resuming a connection that is not suspended is undefined
-      Task {
-        let response = await handler(request)
-        shared.withLock { $0.response = response }
-        daemon.resumeSoon(self)
-      }
-    }
-    if hasBody {
-      _ = run()
-    } else {
-      phase = .answer
-      startHandler = { _ = run() }
+    guard !hasBody else { return run(request, handler) }
+    phase = .answer
+    startHandler = { [self] in run(request, handler) }
+  }
+
+  private func run(_ request: ServerRequest, _ handler: @escaping HTTPHandler) {
+    suspend()  // first: resuming a connection that is not suspended is undefined
+    Task {
+      let response = await handler(request)
+      shared.withLock { $0.response = response }
+      daemon.resumeSoon(self)
     }
   }
 
@@ -244,6 +242,7 @@ final class Exchange: @unchecked Sendable {
       shared.hasFailed = !shared.hasEnded
       Self.deliver(nil, &shared)
     }
+    startHandler = nil  // holds this exchange, where the client left before it was called
     source?.close()
     source = nil
   }
