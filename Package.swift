@@ -67,6 +67,8 @@ let package = Package(
       name: "TransferService",
       dependencies: [
         "TransferModel", "TransferStore", "TransferEngine", "EventLoop", "JSON",
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "HeapModule", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: safe),
 
@@ -74,7 +76,7 @@ let package = Package(
     .target(
       name: "Webhooks",
       dependencies: [
-        "TransferModel", "TransferService", "TransferEngine", "Curl", "EventLoop",
+        "TransferModel", "TransferService", "TransferEngine", "Curl", "EventLoop", "JSON",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: common),
@@ -96,6 +98,7 @@ let package = Package(
         "EventLoop", "HTTPServer", "JSON", "TransferAPI", "TransferEngine", "TransferModel",
         "TransferService", "TransferStore", "Webhooks",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),

@@ -33,6 +33,12 @@ static inline CURLcode ccurl_easy_setopt_open_socket(CURL *_Nonnull h, curl_open
 static inline CURLcode ccurl_easy_setopt_close_socket(CURL *_Nonnull h, curl_closesocket_callback _Nonnull f) {
   return curl_easy_setopt(h, CURLOPT_CLOSESOCKETFUNCTION, f);
 }
+static inline CURLcode ccurl_easy_setopt_read(CURL *_Nonnull h, curl_read_callback _Nonnull f) {
+  return curl_easy_setopt(h, CURLOPT_READFUNCTION, f);
+}
+static inline CURLcode ccurl_easy_setopt_seek(CURL *_Nonnull h, curl_seek_callback _Nonnull f) {
+  return curl_easy_setopt(h, CURLOPT_SEEKFUNCTION, f);
+}
 static inline CURLcode ccurl_easy_setopt_prerequest(CURL *_Nonnull h, curl_prereq_callback _Nonnull f) {
   return curl_easy_setopt(h, CURLOPT_PREREQFUNCTION, f);
 }
@@ -60,6 +66,8 @@ static inline CURLMcode ccurl_multi_setopt_timer(CURLM *_Nonnull m, curl_multi_t
 
 // Macros with casts are not imported.
 static const size_t ccurl_writefunc_pause = CURL_WRITEFUNC_PAUSE;
+static const size_t ccurl_readfunc_pause = CURL_READFUNC_PAUSE;
+static const size_t ccurl_readfunc_abort = CURL_READFUNC_ABORT;
 
 // OpenSSL's atexit handler races handles that still live; cleaning up is ours.
 extern int OPENSSL_init_crypto(uint64_t options, const void *_Nullable settings);

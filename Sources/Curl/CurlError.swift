@@ -18,6 +18,7 @@ package struct CurlResult: Sendable, Equatable {
   package static let abortedByCallback = CurlResult(code: 42)
   package static let tooManyRedirects = CurlResult(code: 47)
   package static let gotNothing = CurlResult(code: 52)
+  package static let sendFailRewind = CurlResult(code: 65)
   package static let sendError = CurlResult(code: 55)
   package static let recvError = CurlResult(code: 56)
   package static let sslCertificateProblem = CurlResult(code: 58)

@@ -24,8 +24,8 @@ package final class CurlTransport: DescriptorHandler {
     settle()
   }
 
-  package func resume(_ easy: EasyHandle) {
-    easy.resume()
+  package func setPaused(_ easy: EasyHandle, _ directions: FlowDirections) {
+    easy.setPaused(directions)
     settle()
   }
 

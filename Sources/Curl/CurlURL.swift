@@ -24,8 +24,8 @@ package struct CurlURL: Sendable, Equatable {
     defer { curl_url_cleanup(handle) }
     let flags = UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE)
     guard !url.utf8.contains(0) else { throw .malformed("contains a zero byte") }
-    let status = curl_url_set(handle, CURLUPART_URL, url, flags)
-    guard status == CURLUE_OK else { throw .malformed(String(cString: curl_url_strerror(status))) }
+    let status = curl_url_set(handle, CURLUPART_URL, Self.encodingBlanks(url), flags)
+    guard status == CURLUE_OK else { throw Self.fault(status, url) }
     scheme = Self.part(handle, CURLUPART_SCHEME)?.lowercased() ?? ""
     guard scheme == "http" || scheme == "https" else { throw .unsupportedScheme(scheme) }
     host = Self.part(handle, CURLUPART_HOST)?.lowercased() ?? ""
@@ -45,13 +45,40 @@ package struct CurlURL: Sendable, Equatable {
     guard let handle = curl_url() else { throw .malformed("out of memory") }
     defer { curl_url_cleanup(handle) }
     guard !reference.utf8.contains(0) else { throw .malformed("contains a zero byte") }
+    // libcurl takes an empty reference for the root; it means the same URL again.
+    let reference = String(Substring(reference.utf8.prefix { $0 != UInt8(ascii: "#") }))
+    guard !reference.isEmpty else { return self }
     curl_url_set(handle, CURLUPART_URL, text, 0)
     let flags = UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE)
-    let status = curl_url_set(handle, CURLUPART_URL, reference, flags)
+    let status = curl_url_set(handle, CURLUPART_URL, Self.encodingBlanks(reference), flags)
     guard status == CURLUE_OK, let resolved = Self.part(handle, CURLUPART_URL) else {
-      throw .malformed(String(cString: curl_url_strerror(status)))
+      throw Self.fault(status, reference)
     }
     return try CurlURL(resolved)
+  }
+
+  /// The query's blanks as `%20`: libcurl makes them `+`, which only forms read as blanks.
+  private static func encodingBlanks(_ url: String) -> String {
+    guard let query = url.utf8.firstIndex(of: UInt8(ascii: "?")) else { return url }
+    return String(url[..<query]) + url[query...].replacing(" ", with: "%20")
+  }
+
+  /// What libcurl refused. It knows a scheme only with slashes behind it: `mailto:` and `data:` are malformed to it.
+  private static func fault(_ status: CURLUcode, _ url: String) -> Fault {
+    let scheme = url.utf8.prefix { $0 != UInt8(ascii: ":") }
+    let isScheme =
+      scheme.count < url.utf8.count
+      && scheme.enumerated().allSatisfy { index, byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        default: index > 0 && "0123456789+-.".utf8.contains(byte)  // RFC 3986 §3.1
+        }
+      }
+    let name = Substring(scheme).lowercased()
+    guard isScheme, !name.isEmpty, name != "http", name != "https" else {
+      return .malformed(String(cString: curl_url_strerror(status)))
+    }
+    return .unsupportedScheme(name)
   }
 
   private static func part(_ handle: OpaquePointer, _ part: CURLUPart, _ flags: UInt32 = 0) -> String? {

@@ -10,15 +10,43 @@ package enum BodyDisposition: Sendable {
   case refused
 }
 
+/// What libcurl gets when it asks for the request's body.
+package enum UploadDisposition: Sendable, Equatable {
+  /// So many bytes were written to the buffer; at least one.
+  case bytes(Int)
+  /// None now: libcurl asks again after `EasyHandle.setPaused`.
+  case paused
+  case end
+  /// The body cannot be had: the transfer ends.
+  case failed
+}
+
+/// The directions in which a transfer is held.
+package struct FlowDirections: OptionSet, Sendable {
+  package let rawValue: UInt8
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
+  package static let receive = FlowDirections(rawValue: 1)
+  package static let send = FlowDirections(rawValue: 2)
+}
+
 /// Hears what libcurl's callbacks say of one transfer. Runs inside libcurl: record, and act later.
 package protocol EasyHandleDelegate: AnyObject {
   /// One header line with its line end; a blank line ends a head.
   func didReceiveHeader(_ line: UnsafeRawBufferPointer)
   func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyDisposition
+  /// Asked for the next bytes of a body that was announced with `setUpload`.
+  func readBody(into buffer: UnsafeMutableRawBufferPointer) -> UploadDisposition
+  /// Asked to start the body anew; false where that cannot be.
+  func rewindBody() -> Bool
   /// Asked for each address before a socket is opened for it.
   func mayConnect(to address: PeerAddress) -> Bool
   /// Asked before a request goes out, also on a connection that is used again.
   func maySendRequest(toAddress address: String) -> Bool
+}
+
+extension EasyHandleDelegate {
+  package func readBody(into buffer: UnsafeMutableRawBufferPointer) -> UploadDisposition { .failed }
+  package func rewindBody() -> Bool { false }
 }
 
 /// Owner of a `CURL *`. Belongs to the loop of the multi handle that it is added to.
@@ -26,8 +54,10 @@ package final class EasyHandle {
   let raw: OpaquePointer
   package weak var delegate: (any EasyHandleDelegate)?
   private var headers: UnsafeMutablePointer<curl_slist>?
+  private let message = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
   package init() throws(CurlError) {
+    message.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     guard let raw = curl_easy_init() else {
       throw CurlError(result: CurlResult(code: 2), operation: "easy_init")
     }
@@ -37,15 +67,23 @@ package final class EasyHandle {
   deinit {
     curl_slist_free_all(headers)
     curl_easy_cleanup(raw)
+    message.deallocate()
   }
 
   /// Back to a new handle's options, but with its share of caches (curl_easy_reset).
-  package func reset() {
+  /// - Returns: whether it can be used again. libcurl 7.88 leaves the buffer of a transfer whose connection others
+  ///   were still using, and refuses to give it another size (43) from then on.
+  @discardableResult package func reset() -> Bool {
     curl_easy_reset(raw)
     curl_slist_free_all(headers)
     headers = nil
     delegate = nil
+    message.pointee = 0
+    return ccurl_easy_setopt_long(raw, CURLOPT_BUFFERSIZE, Int(CURL_MAX_WRITE_SIZE)) == CURLE_OK
   }
+
+  /// What libcurl says of a failure, beyond its code; empty where it says nothing.
+  package var errorMessage: String { String(cString: message) }
 
   // MARK: Options
 
@@ -67,6 +105,17 @@ package final class EasyHandle {
       ccurl_easy_setopt_pointer(raw, CURLOPT_COPYPOSTFIELDS, $0.baseAddress ?? UnsafePointer(bitPattern: 1))
     }
     try check(status, "easy_setopt COPYPOSTFIELDS")
+  }
+
+  /// A request body that the delegate is asked for piece by piece.
+  /// - Parameter length: bytes; nil: not known, sent chunked.
+  package func setUpload(length: Int64?) throws(CurlError) {
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    try set(.postFieldSize, to: length ?? -1)
+    try check(ccurl_easy_setopt_read(raw, onReadBody), "READFUNCTION")
+    try check(ccurl_easy_setopt_pointer(raw, CURLOPT_READDATA, context), "READDATA")
+    try check(ccurl_easy_setopt_seek(raw, onSeekBody), "SEEKFUNCTION")
+    try check(ccurl_easy_setopt_pointer(raw, CURLOPT_SEEKDATA, context), "SEEKDATA")
   }
 
   /// Header lines, `Name: value`; `Name:` removes one of libcurl's own, `Name;` sends an empty one.
@@ -111,6 +160,7 @@ package final class EasyHandle {
     try check(ccurl_easy_setopt_pointer(raw, CURLOPT_HEADERDATA, context), "HEADERDATA")
     try check(ccurl_easy_setopt_data(raw, CURLOPT_WRITEFUNCTION, onBody), "WRITEFUNCTION")
     try check(ccurl_easy_setopt_pointer(raw, CURLOPT_WRITEDATA, context), "WRITEDATA")
+    try check(ccurl_easy_setopt_pointer(raw, CURLOPT_ERRORBUFFER, message), "ERRORBUFFER")
     try check(ccurl_easy_setopt_open_socket(raw, onOpenSocket), "OPENSOCKETFUNCTION")
     try check(ccurl_easy_setopt_pointer(raw, CURLOPT_OPENSOCKETDATA, context), "OPENSOCKETDATA")
     try check(ccurl_easy_setopt_prerequest(raw, onPrerequest), "PREREQFUNCTION")
@@ -122,10 +172,13 @@ package final class EasyHandle {
 
   // MARK: Flow
 
-  /// Stops moving bytes in both directions (curl_easy_pause).
-  package func pause() { curl_easy_pause(raw, CURLPAUSE_ALL) }
-  /// Goes on; may call the delegate before it returns.
-  package func resume() { curl_easy_pause(raw, CURLPAUSE_CONT) }
+  /// Holds the transfer in these directions and lets it go on in the others; may call the delegate before it
+  /// returns (curl_easy_pause).
+  package func setPaused(_ directions: FlowDirections) {
+    let receive = directions.contains(.receive) ? CURLPAUSE_RECV : 0
+    let send = directions.contains(.send) ? CURLPAUSE_SEND : 0
+    curl_easy_pause(raw, receive | send)
+  }
 
   // MARK: Facts
 
@@ -174,6 +227,28 @@ private func handle(_ context: UnsafeMutableRawPointer?) -> EasyHandle {
   case .paused: return ccurl_writefunc_pause
   case .refused, nil: return buffer.count == 0 ? 1 : 0
   }
+}
+
+@c private func onReadBody(
+  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+  let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
+  switch handle(context).delegate?.readBody(into: buffer) {
+  case .bytes(let count): return count
+  case .paused: return ccurl_readfunc_pause
+  case .end: return 0
+  case .failed, nil: return ccurl_readfunc_abort
+  }
+}
+
+@c private func onSeekBody(
+  _ context: UnsafeMutableRawPointer?, _ offset: curl_off_t, _ origin: Int32
+) -> Int32 {
+  // libcurl only ever starts anew.
+  guard origin == SEEK_SET, offset == 0, handle(context).delegate?.rewindBody() == true else {
+    return CURL_SEEKFUNC_CANTSEEK
+  }
+  return CURL_SEEKFUNC_OK
 }
 
 @c private func onOpenSocket(

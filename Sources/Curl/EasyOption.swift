@@ -25,14 +25,13 @@ extension EasyOption<Int> {
   package static var http09Allowed: Self { Self(raw: CURLOPT_HTTP09_ALLOWED) }
   package static var pipeWait: Self { Self(raw: CURLOPT_PIPEWAIT) }
   package static var bufferSize: Self { Self(raw: CURLOPT_BUFFERSIZE) }
+  package static var uploadBufferSize: Self { Self(raw: CURLOPT_UPLOAD_BUFFERSIZE) }
   package static var connectTimeoutMilliseconds: Self { Self(raw: CURLOPT_CONNECTTIMEOUT_MS) }
   package static var sslVersion: Self { Self(raw: CURLOPT_SSLVERSION) }
   package static var tcpKeepAlive: Self { Self(raw: CURLOPT_TCP_KEEPALIVE) }
 }
 
 extension EasyOption<Int64> {
-  package static var maximumReceiveSpeed: Self { Self(raw: CURLOPT_MAX_RECV_SPEED_LARGE) }
-  package static var maximumSendSpeed: Self { Self(raw: CURLOPT_MAX_SEND_SPEED_LARGE) }
   package static var postFieldSize: Self { Self(raw: CURLOPT_POSTFIELDSIZE_LARGE) }
 }
 
@@ -49,6 +48,8 @@ extension EasyInfo<Int> {
   package static var headerSize: Self { Self(raw: CURLINFO_HEADER_SIZE) }
   package static var remotePort: Self { Self(raw: CURLINFO_PRIMARY_PORT) }
   package static var localPort: Self { Self(raw: CURLINFO_LOCAL_PORT) }
+  /// The errno of the connection that failed.
+  package static var osErrno: Self { Self(raw: CURLINFO_OS_ERRNO) }
   package static var sslVerifyResult: Self { Self(raw: CURLINFO_SSL_VERIFYRESULT) }
 }
 

@@ -31,50 +31,22 @@ extension TransferAPI {
     }
   }
 
-  /// A finished body: validators, digest, and one range of it where that is asked for (RFC 9110 §14).
   private func stored(
     _ task: TransferTask, _ context: RequestContext, _ body: (Range<Int64>) -> ServerResponse.Body
   ) throws -> ServerResponse {
     guard let info = task.body else { throw Problem(.bodyNotFound) }
-    var fields = Self.fields(of: task.response)
-    let tag = "\"\(info.sha256)\""
-    fields[.eTag] = tag
-    fields[.acceptRanges] = "bytes"
-    fields[.reprDigest] = "sha-256=:\(Base64.encode(Self.bytes(ofHexadecimal: info.sha256))):"
-    if EntityTag.matches(context.field(.ifNoneMatch), tag) {
-      return ServerResponse(status: .notModified, fields: fields)
-    }
-    let ifRange = context.field(.ifRange)
-    guard ifRange == nil || ifRange == tag, let asked = context.field(.range) else {
-      return ServerResponse(status: .ok, fields: fields, body: body(0..<info.size))
-    }
-    switch ByteRange.parse(asked, size: info.size) {
-    case .whole: return ServerResponse(status: .ok, fields: fields, body: body(0..<info.size))
-    case .part(let range):
-      fields[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(info.size)"
-      return ServerResponse(status: .partialContent, fields: fields, body: body(range))
-    case .unsatisfiable:
-      throw Problem(.rangeNotSatisfiable, "the body has \(info.size) bytes")
-        .with("Content-Range", "bytes */\(info.size)")
-    }
+    let content = StoredContent(size: info.size, sha256: info.sha256, fields: Self.fields(of: task.response))
+    return try content.reply(to: context, body)
   }
 
-  /// What the origin says of the content; and that a browser must not run it under this service's name.
+  /// What the origin says of the content.
   private static func fields(of response: TransferResponse?) -> HTTPFields {
-    var fields = HTTPFields()
-    fields[.contentType] = response?.headers["Content-Type"] ?? "application/octet-stream"
-    fields[.cacheControl] = "no-store"
-    fields[HTTPField.Name("X-Content-Type-Options")!] = "nosniff"
-    fields[HTTPField.Name("Content-Security-Policy")!] = "sandbox"
+    var fields = StoredContent.safeFields(
+      type: response?.headers["Content-Type"] ?? "application/octet-stream")
     if let name = response?.suggestedFilename {
       fields[.contentDisposition] = "attachment; filename*=UTF-8''\(PercentEncoding.encode(name))"
     }
     return fields
-  }
-
-  private static func bytes(ofHexadecimal text: String) -> [UInt8] {
-    let digits = text.compactMap(\.hexDigitValue)
-    return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
   }
 }
 
@@ -118,5 +90,5 @@ final class BodyStreamSource: ResponseSource {
     case .failed: .failed
     }
   }
-  func close() {}
+  func close() { stream.close() }
 }

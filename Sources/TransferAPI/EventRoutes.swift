@@ -14,10 +14,13 @@ extension TransferAPI {
   }
 
   private func stream(_ scope: EventScope, _ context: RequestContext) async throws -> ServerResponse {
-    try context.allowQuery("after", "types", "progress")
+    try context.allowQuery("after", "types", "progress", "data")
+    if let data = context.value("data"), data != "inline" {
+      throw RequestContext.invalid("data", "must be inline")
+    }
     let subscription = try await service.subscribe(
       scope, after: try Self.cursor(context), types: try Self.types(context),
-      wantsProgress: try context.flag("progress") ?? true)
+      wantsProgress: try context.flag("progress") ?? true, wantsData: context.value("data") != nil)
     var fields = HTTPFields()
     fields[.contentType] = "text/event-stream"
     fields[.cacheControl] = "no-store"

@@ -1,5 +1,6 @@
 internal import HTTPServer
 internal import JSON
+internal import TransferModel
 internal import TransferService
 
 extension Problem {
@@ -7,6 +8,7 @@ extension Problem {
   init(_ error: any Error) {
     switch error {
     case let problem as Problem: self = problem
+    case let error as InvalidFields: self = Problem(.invalidRequest, violations: error.violations)
     case let error as ServiceError: self = Self.problem(of: error)
     case let error as RequestBodyError: self = Self.problem(of: error)
     case let error as JSONSyntaxError:
@@ -25,6 +27,13 @@ extension Problem {
     case .tooManyTasks(let limit):
       Problem(.quotaExceeded, "the session has \(limit) unfinished tasks, the most it may have")
         .with("Retry-After", "5")
+    case .decisionNotFound: Problem(.notFound, "no decision has this id")
+    case .decisionSettled(let state): Problem(.decisionSettled, "the decision is \(state.rawValue)")
+    case .fileNotFound: Problem(.notFound, "no file has this id")
+    case .noBodyStream: Problem(.conflict, "the task's request has no streamed body")
+    case .bodyStreamNotWanted:
+      Problem(.conflict, "the task does not wait for a body: it has one, or has ended")
+    case .preconditionFailed: Problem(.preconditionFailed)
     case .bodyNotReady: Problem(.bodyNotReady)
     case .bodyNotFound: Problem(.bodyNotFound)
     case .idempotencyMismatch: Problem(.idempotencyMismatch)

@@ -48,6 +48,16 @@ package struct ProblemKind: Sendable, Equatable {
   package static let bodyNotReady = Self(
     "body-not-ready", 409, "The body is not ready",
     "The task has not ended. A data task's body can be read as soon as it runs.")
+  package static let decisionSettled = Self(
+    "decision-settled", 409, "The decision was made already",
+    "Another answer came first, the time for one ran out, or the task has ended. The decision tells what was done."
+  )
+  package static let uploadInterrupted = Self(
+    "upload-interrupted", 409, "The body was not taken whole",
+    "The task ended first, or needs the body anew: look at the task, and send the body again where it asks for it."
+  )
+  package static let preconditionFailed = Self(
+    "precondition-failed", 412, "The resource has changed", "If-Match names another version; read it again.")
   package static let idempotencyInProgress = Self(
     "idempotency-in-progress", 409, "The first request under this key is still running", "Try again later.")
   package static let payloadTooLarge = Self(
@@ -75,8 +85,8 @@ package struct ProblemKind: Sendable, Equatable {
   package static let all: [ProblemKind] = [
     invalidRequest, malformedJSON, malformedHTTP, unauthorized, hostNotAllowed, originNotAllowed, notFound,
     bodyNotFound, methodNotAllowed, notAcceptable, conflict, bodyNotReady, idempotencyInProgress,
-    payloadTooLarge,
-    unsupportedMediaType, rangeNotSatisfiable, idempotencyMismatch, quotaExceeded, internalError, draining,
+    payloadTooLarge, decisionSettled, uploadInterrupted, preconditionFailed, unsupportedMediaType,
+    rangeNotSatisfiable, idempotencyMismatch, quotaExceeded, internalError, draining,
     storeUnavailable, storeFull,
   ]
 }

@@ -53,6 +53,20 @@ struct RequestContext: Sendable {
     return id
   }
 
+  func decisionID() throws(Problem) -> DecisionID {
+    guard let id = parameters["decision"].flatMap({ DecisionID($0) }) else {
+      throw Problem(.notFound, "no decision has this id")
+    }
+    return id
+  }
+
+  func fileID() throws(Problem) -> FileID {
+    guard let id = parameters["file"].flatMap({ FileID($0) }) else {
+      throw Problem(.notFound, "no file has this id")
+    }
+    return id
+  }
+
   // MARK: Query
 
   /// Refuses parameters that the route does not know.
@@ -112,16 +126,23 @@ struct RequestContext: Sendable {
 
   // MARK: Body
 
-  enum BodyType { case json, ndjson }
+  enum BodyType { case json, ndjson, mergePatch }
 
   /// The type of the body that was sent.
   func bodyType(_ allowed: BodyType...) throws(Problem) -> BodyType {
     let type = field(.contentType)?.split(separator: ";").first.map { $0.trimmingBlanks.lowercased() }
     if type == "application/json", allowed.contains(.json) { return .json }
+    if type == "application/merge-patch+json", allowed.contains(.mergePatch) { return .mergePatch }
     if type == "application/x-ndjson" || type == "application/jsonl", allowed.contains(.ndjson) {
       return .ndjson
     }
-    let names = allowed.map { $0 == .json ? "application/json" : "application/x-ndjson" }
+    let names = allowed.map { type in
+      switch type {
+      case .json: "application/json"
+      case .ndjson: "application/x-ndjson"
+      case .mergePatch: "application/merge-patch+json"
+      }
+    }
     throw Problem(.unsupportedMediaType, "send " + names.joined(separator: " or "))
   }
 

@@ -44,13 +44,13 @@ struct TaskBatch {
         for line in try splitter.add(chunk) {
           count += 1
           guard count <= APILimits.batchLines else { throw Self.tooManyLines }
-          group.append(Self.parse(line))
+          group.append(parse(line))
           guard group.count == Self.groupSize else { continue }
           reply += await create(group)
           group.removeAll(keepingCapacity: true)
         }
       }
-      group += splitter.finish().map { Self.parse($0) }
+      group += splitter.finish().map { parse($0) }
       reply += await create(group)
     } catch {
       guard !reply.isEmpty else { throw error }
@@ -65,7 +65,7 @@ struct TaskBatch {
     var splitter = LineSplitter(maximumLine: APILimits.batchLineBytes)
     let lines = try splitter.add(bytes) + splitter.finish()
     guard lines.count <= APILimits.batchLines else { throw Self.tooManyLines }
-    let parsed = lines.map { Self.parse($0) }
+    let parsed = lines.map { parse($0) }
     let tasks = try await service.createTasks(Self.specifications(parsed), in: session) { tasks in
       idempotent.reply(
         status: 200, type: "application/x-ndjson", location: nil, body: Self.render(parsed, tasks))
@@ -91,9 +91,11 @@ struct TaskBatch {
     lines.compactMap { if case .specification(let specification, _) = $0 { specification } else { nil } }
   }
 
-  private static func parse(_ line: LineSplitter.Line) -> Line {
+  private func parse(_ line: LineSplitter.Line) -> Line {
     do {
-      return .specification(try TaskPayload.specification(JSONParser.parse(line.bytes)), line: line.number)
+      let specification = try TaskPayload.specification(
+        JSONParser.parse(line.bytes), resuming: service.specification(resuming:))
+      return .specification(specification, line: line.number)
     } catch {
       var problem = Problem(error)
       problem.line = line.number

@@ -5,24 +5,20 @@ internal import TransferService
 /// What a client sends to create a task.
 enum TaskPayload {
   /// The specification, or everything that is wrong with it.
-  static func specification(_ value: JSONValue) throws(Problem) -> TaskSpecification {
+  /// - Parameter resuming: reads resume data.
+  static func specification(
+    _ value: JSONValue, resuming: (String) -> TaskSpecification
+  ) throws(Problem) -> TaskSpecification {
     let violations = Violations()
     var reader = ObjectReader(value, at: "", violations)
-    let kind = value.members == nil ? nil : readKind(&reader)
-    if reader.value("resumeData") != nil { reader.reject("resumeData", "is not available in this version") }
-    var request = TransferRequest(url: "")
-    if var fields = reader.object("request") {
-      request = readRequest(&fields)
-    } else if value.members != nil {
-      reader.reject("request", "is required")
-    }
-    var specification = TaskSpecification(kind: kind ?? .data, request: request)
+    guard value.members != nil else { throw Problem(.invalidRequest, violations: violations.all) }
+    let kind = readKind(&reader) ?? .data
+    var specification = readSource(&reader, kind, resuming)
     specification.resume = reader.bool("resume") ?? false
     specification.priority = reader.number("priority", in: 0...1) ?? 0.5
     specification.description = reader.string("description")
-    if reader.value("earliestBeginDate") != nil {
-      reader.reject("earliestBeginDate", "is for background sessions only")
-    }
+    specification.earliestBeginDate = reader.timestamp("earliestBeginDate")
+    specification.maximumBytesPerSecond = reader.integer("maximumBytesPerSecond", in: 1...1_000_000_000_000)
     specification.completion = readCompletion(&reader)
     reader.finish()
     guard violations.all.isEmpty else { throw Problem(.invalidRequest, violations: violations.all) }
@@ -30,67 +26,34 @@ enum TaskPayload {
   }
 
   private static func readKind(_ reader: inout ObjectReader) -> TaskKind? {
-    guard let text = reader.string("kind") else {
-      if reader.value("kind") == nil { reader.reject("kind", "is required") }
-      return nil
-    }
-    if let kind = TaskKind(rawValue: text) { return kind }
-    reader.reject(
-      "kind",
-      text == "upload" ? "'upload' is not available in this version" : "must be one of data, download, upload"
-    )
+    if let kind: TaskKind = reader.choice("kind") { return kind }
+    if reader.value("kind") == nil { reader.reject("kind", "is required") }
     return nil
   }
 
-  private static func readRequest(_ reader: inout ObjectReader) -> TransferRequest {
-    var request = TransferRequest(url: "")
-    if let url = reader.string("url") {
-      request.url = url
-      if let fault = TransferService.fault(ofURL: url) {
-        reader.reject("url", "\(fault.message) (\(fault.domain) \(fault.code) \(fault.name))")
+  /// What to ask for: a request, or where a download goes on.
+  private static func readSource(
+    _ reader: inout ObjectReader, _ kind: TaskKind, _ resuming: (String) -> TaskSpecification
+  ) -> TaskSpecification {
+    if let data = reader.string("resumeData") {
+      if kind != .download { reader.reject("resumeData", "is for download tasks") }
+      if reader.value("request") != nil {
+        reader.reject("request", "goes without resumeData, or the other way round")
       }
-    } else if reader.value("url") == nil {
-      reader.reject("url", "is required")
+      return resuming(data)
     }
-    if let method = reader.string("method") {
-      request.method = method
-      if !HTTPHeaders.isValid(name: method) || ["CONNECT", "TRACE"].contains(method.uppercased()) {
-        reader.reject("method", "is not a method that can be sent")
+    guard var fields = reader.object("request") else {
+      if reader.value("request") == nil, reader.value("resumeData") == nil {
+        reader.reject("request", "is required")
       }
+      return TaskSpecification(kind: kind, request: TransferRequest(url: ""))
     }
-    if let headers = reader.value("headers") {
-      request.headers = HTTPHeaders(validating: headers, at: reader.pointer(to: "headers"), reader.violations)
+    // An upload without a method posts.
+    let request = TransferRequest(validating: &fields, defaultMethod: kind == .upload ? "POST" : "GET")
+    if kind == .upload, request.body == nil, fields.value("body")?.members?.isEmpty ?? true {
+      fields.reject("body", "is required for an upload task")
     }
-    request.body = readBody(&reader)
-    request.timeoutInterval = reader.number("timeoutInterval", in: 0.001...31_536_000)
-    refuseUnavailable(&reader)
-    reader.finish()
-    return request
-  }
-
-  private static func readBody(_ reader: inout ObjectReader) -> [UInt8]? {
-    guard var body = reader.object("body") else { return nil }
-    let text = body.string("text").map { Array($0.utf8) }
-    let base64 = body.string("base64")
-    for name in ["file", "stream"] where body.value(name) != nil {
-      body.reject(name, "is not available in this version")
-    }
-    body.finish()
-    let decoded = base64.flatMap { Base64.decode($0) }
-    if base64 != nil, decoded == nil { body.reject("base64", "is not base64 (RFC 4648 §4)") }
-    if text != nil, base64 != nil { reader.reject("body", "takes one of text, base64") }
-    return text ?? decoded
-  }
-
-  private static func refuseUnavailable(_ reader: inout ObjectReader) {
-    let defaults: [(String, JSONValue)] = [
-      ("cachePolicy", .string("useProtocolCachePolicy")), ("httpShouldHandleCookies", .bool(true)),
-      ("mainDocumentURL", .null), ("allowsCellularAccess", .bool(true)),
-    ]
-    for (name, only) in defaults {
-      guard let value = reader.value(name), value != only else { continue }
-      reader.reject(name, "is not available in this version")
-    }
+    return TaskSpecification(kind: kind, request: request)
   }
 
   private static func readCompletion(_ reader: inout ObjectReader) -> Webhook? {

@@ -11,6 +11,8 @@ extension TransferAPI {
       Route("POST", "/v1/tasks") { try await $0.createTasks($1, in: .shared) },
       Route("GET", "/v1/sessions/{session}/tasks") { try await $0.listTasks($1) },
       Route("GET", "/v1/tasks/{task}") { try await $0.readTask($1) },
+      Route("PATCH", "/v1/tasks/{task}") { try await $0.patchTask($1) },
+      Route("GET", "/v1/tasks/{task}/resume-data") { try await $0.readResumeData($1) },
       Route("POST", "/v1/tasks/{task}/resume") { try await $0.verb($1, $0.service.resume) },
       Route("POST", "/v1/tasks/{task}/suspend") { try await $0.verb($1, $0.service.suspend) },
       Route("POST", "/v1/tasks/{task}/cancel") { try await $0.cancelTask($1) },
@@ -25,7 +27,7 @@ extension TransferAPI {
     _ = try service.session(session)
     switch try context.bodyType(.json, .ndjson) {
     case .json: return try await createTask(context, in: session)
-    case .ndjson:
+    case .ndjson, .mergePatch:
       guard context.field(.idempotencyKey) != nil else {
         return try await TaskBatch(service: service, session: session).create(from: context.request.body)
       }
@@ -41,7 +43,8 @@ extension TransferAPI {
 
   private func createTask(_ context: RequestContext, in session: SessionID) async throws -> ServerResponse {
     let bytes = try await context.request.body.collect(upTo: APILimits.jsonBytes)
-    let specification = try TaskPayload.specification(JSONParser.parse(bytes))
+    let specification = try TaskPayload.specification(
+      JSONParser.parse(bytes), resuming: service.specification(resuming:))
     let idempotent = try IdempotentRequest(context, body: bytes, service: service)
     let includesBody = try Self.includesBody(context)
     let create: @Sendable () async throws -> ServerResponse = {
@@ -142,13 +145,36 @@ extension TransferAPI {
     let wantsResumeData = reader.bool("producingResumeData") ?? false
     reader.finish()
     guard violations.all.isEmpty else { throw Problem(.invalidRequest, violations: violations.all) }
-    let task = try await service.cancel(id)
+    guard wantsResumeData else { return Reply.resource(try await service.cancel(id).json, for: context) }
+    let (task, resumeData) = try await service.cancelProducingResumeData(id)
     var writer = JSONWriter(capacity: 1024)
     writer.object { writer in
       task.encodeMembers(into: &writer)
-      // Null where it cannot be resumed: no download can be in this version.
-      if wantsResumeData { writer.nullField("resumeData") }
+      writer.field("resumeData", resumeData)
     }
     return Reply.resource(writer.bytes, for: context)
+  }
+
+  private func readResumeData(_ context: RequestContext) async throws -> ServerResponse {
+    try context.allowQuery()
+    guard let data = try await service.resumeData(of: context.taskID()) else {
+      throw Problem(.notFound, "the task left nothing to go on from")
+    }
+    var writer = JSONWriter()
+    writer.object { $0.field("resumeData", data) }
+    return Reply.json(writer.bytes)
+  }
+
+  private func patchTask(_ context: RequestContext) async throws -> ServerResponse {
+    try context.allowQuery()
+    let id = try context.taskID()
+    _ = try context.bodyType(.json, .mergePatch)
+    let bytes = try await context.request.body.collect(upTo: APILimits.jsonBytes)
+    let patch = try TaskPatch(JSONParser.parse(bytes))
+    let ifMatch = context.field(.ifMatch)
+    let task = try await service.patch(id, patch) { task in
+      ifMatch == nil || EntityTag.matches(ifMatch, EntityTag.of(task.json))
+    }
+    return Reply.resource(task.json, for: context)
   }
 }

@@ -26,7 +26,8 @@ package struct TransferAPI: Sendable {
 
   /// Every operation, as `openapi.yaml` has them.
   package static var routes: [Route] {
-    sessionRoutes + taskRoutes + bodyRoutes + eventRoutes + operationRoutes
+    sessionRoutes + taskRoutes + bodyRoutes + uploadRoutes + decisionRoutes + fileRoutes + eventRoutes
+      + operationRoutes
   }
 
   /// What the server calls for each request.

@@ -9,30 +9,43 @@ package struct BodyDirectory: Sendable {
 
   package func path(_ task: TaskID) -> String { "\(path)/\(task)" }
   package func temporaryPath(_ task: TaskID) -> String { "\(path)/\(task).part" }
+  /// What a download that did not finish left for resume data.
+  package func partialPath(_ task: TaskID) -> String { "\(path)/\(task).resume" }
 
   /// Creates the directory and drops what an earlier process left unfinished.
   package func prepare() throws {
-    if mkdir(path, 0o700) != 0, errno != EEXIST {
-      throw BodyFile.Failure(message: "mkdir \(path)", errno: errno)
-    }
+    try DirectoryListing.make(path)
     for name in names() where name.hasSuffix(".part") { unlink("\(path)/\(name)") }
   }
 
   package func remove(_ task: TaskID) { unlink(path(task)) }
+  package func removePartial(_ task: TaskID) { unlink(partialPath(task)) }
+
+  /// Makes `source`'s unfinished bytes those of `task`; false where they are not all there any more. Whoever comes
+  /// first has them.
+  func claimPartial(of source: TaskID, size: Int64, for task: TaskID) -> Bool {
+    var information = stat()
+    guard stat(partialPath(source), &information) == 0, Int64(information.st_size) >= size else {
+      return false
+    }
+    return rename(partialPath(source), temporaryPath(task)) == 0
+  }
+
+  /// Gives back what was claimed and not touched.
+  func returnPartial(of source: TaskID, from task: TaskID) {
+    rename(temporaryPath(task), partialPath(source))
+  }
+
+  /// Drops what was claimed: it was of another version.
+  func dropClaim(of task: TaskID) { unlink(temporaryPath(task)) }
+
+  /// The tasks that left something to go on from.
+  package func partials() -> [TaskID] {
+    names().filter { $0.hasSuffix(".resume") }.compactMap { TaskID(String($0.dropLast(7))) }
+  }
 
   /// The tasks that have a file here.
   package func tasks() -> [TaskID] { names().compactMap { TaskID($0) } }
 
-  private func names() -> [String] {
-    guard let directory = opendir(path) else { return [] }
-    defer { closedir(directory) }
-    var names: [String] = []
-    while let entry = readdir(directory) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-        pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      names.append(name)
-    }
-    return names
-  }
+  private func names() -> [String] { DirectoryListing.names(path) }
 }

@@ -13,6 +13,9 @@ package final class BodyFile: Sendable {
     /// The system call that failed, and why.
     package let message: String
     package let errno: Int32
+
+    package var isFull: Bool { errno == ENOSPC || errno == EDQUOT }
+    package var isMissing: Bool { errno == ENOENT }
   }
   /// What became of the file.
   package typealias Finished = Result<(size: Int64, sha256: String), Failure>
@@ -22,12 +25,15 @@ package final class BodyFile: Sendable {
     var toDigest: [[UInt8]] = []
     var isWriting = false
     var isDigesting = false
+    var hasDigestedStart = false
     var waitingToWrite = 0
     var waitingToDigest = 0
     var written: Int64 = 0
     var digest = SHA256()
     var failure: Failure?
     var isDiscarded = false
+    /// Discarded, but what waits is still written.
+    var writesOn = false
     var finish: (path: String, done: @Sendable (Finished) -> Void)?
     var whenDrained: (@Sendable () -> Void)?
     var descriptor: Int32 = -1
@@ -41,11 +47,26 @@ package final class BodyFile: Sendable {
 
   private let temporaryPath: String
   private let pool: WorkerPool
+  /// Bytes that were in the file before.
+  private let start: Int64
   private let state = Mutex(State())
 
   package init(temporaryPath: String, pool: WorkerPool) {
     self.temporaryPath = temporaryPath
     self.pool = pool
+    start = 0
+  }
+
+  /// Goes on behind the first `offset` bytes of the file at `temporaryPath`: they are read again for the digest.
+  package init(resuming temporaryPath: String, at offset: Int64, pool: WorkerPool) {
+    self.temporaryPath = temporaryPath
+    self.pool = pool
+    start = offset
+    state.withLock { state in
+      state.written = offset
+      state.isDigesting = true
+    }
+    pool.submit { self.digest() }
   }
 
   deinit {
@@ -102,13 +123,20 @@ package final class BodyFile: Sendable {
     pool.submit { self.settle() }
   }
 
+  /// True where a pause for this file's sake may end.
+  package var isDrained: Bool {
+    state.withLock { max($0.waitingToWrite, $0.waitingToDigest) <= Self.lowWater || $0.failure != nil }
+  }
+
   /// Forgets what was written.
-  package func discard() {
+  /// - Parameter keepsForReaders: those who have the file open still get all that was appended.
+  package func discard(keepsForReaders: Bool = false) {
     state.withLock { state in
       state.isDiscarded = true
       state.whenDrained = nil
-      state.toWrite = []
       state.toDigest = []
+      state.writesOn = keepsForReaders
+      if !keepsForReaders { state.toWrite = [] }
     }
     pool.submit { self.settle() }
   }
@@ -121,7 +149,8 @@ package final class BodyFile: Sendable {
         let batch = state.toWrite
         state.toWrite = []
         if batch.isEmpty { state.isWriting = false }
-        return (batch, state.descriptor, state.written, state.failure == nil && !state.isDiscarded)
+        let isWanted = !state.isDiscarded || state.writesOn
+        return (batch, state.descriptor, state.written, state.failure == nil && isWanted)
       }
       if batch.isEmpty { break }
       let count = batch.reduce(0) { $0 + $1.count }
@@ -145,7 +174,7 @@ package final class BodyFile: Sendable {
   private func store(_ batch: [[UInt8]], _ descriptor: Int32, _ offset: Int64) -> Result<Int32, Failure> {
     var descriptor = descriptor
     if descriptor < 0 {
-      descriptor = open(temporaryPath, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+      descriptor = create()
       guard descriptor >= 0 else { return .failure(Self.failure("open")) }
     }
     var position = offset
@@ -167,6 +196,17 @@ package final class BodyFile: Sendable {
     return .success(descriptor)
   }
 
+  private func create() -> Int32 {
+    guard start > 0 else { return open(temporaryPath, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600) }
+    let descriptor = open(temporaryPath, O_RDWR | O_CLOEXEC)
+    guard descriptor >= 0 else { return -1 }
+    guard ftruncate(descriptor, off_t(start)) == 0 else {
+      close(descriptor)
+      return -1
+    }
+    return descriptor
+  }
+
   private static func writeAll(_ descriptor: Int32, _ bytes: [UInt8], at offset: Int64) -> Bool {
     bytes.withUnsafeBytes { buffer in
       var done = 0
@@ -181,6 +221,7 @@ package final class BodyFile: Sendable {
   }
 
   private func digest() {
+    if start > 0 { digestStart() }
     while true {
       // The digest is out of the state while it works: nobody else looks at it until this lane is idle.
       var (batch, digest) = state.withLock { state in
@@ -202,6 +243,32 @@ package final class BodyFile: Sendable {
       drained?()
     }
     settle()
+  }
+
+  /// Reads what was in the file before, once.
+  private func digestStart() {
+    guard state.withLock({ !$0.hasDigestedStart }) else { return }
+    var digest = SHA256()
+    let descriptor = open(temporaryPath, O_RDONLY | O_CLOEXEC)
+    defer { if descriptor >= 0 { close(descriptor) } }
+    var chunk = [UInt8](repeating: 0, count: 256 * 1024)
+    var offset: Int64 = 0
+    while offset < start {
+      let count = pread(descriptor, &chunk, Int(min(Int64(chunk.count), start - offset)), off_t(offset))
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else {
+        let failure = Self.failure("read")
+        state.withLock { $0.failure = failure }
+        break
+      }
+      digest.update(data: chunk[..<count])
+      offset += Int64(count)
+    }
+    let digested = digest
+    state.withLock { state in
+      state.digest = digested
+      state.hasDigestedStart = true
+    }
   }
 
   private static func takeDrained(_ state: inout State) -> (@Sendable () -> Void)? {
@@ -238,7 +305,7 @@ package final class BodyFile: Sendable {
     // An empty body has no descriptor yet.
     var descriptor = state.descriptor
     if descriptor < 0 {
-      descriptor = open(temporaryPath, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+      descriptor = create()
       self.state.withLock { $0.descriptor = descriptor }
     }
     guard descriptor >= 0, fdatasync(descriptor) == 0, rename(temporaryPath, path) == 0 else {

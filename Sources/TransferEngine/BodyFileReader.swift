@@ -11,6 +11,12 @@ package final class BodyFileReader: Sendable {
     case end
     case failed
   }
+  package enum Count: Sendable, Equatable {
+    case bytes(Int)
+    case notCached
+    case end
+    case failed
+  }
   private let descriptor: Int32
 
   /// Takes over `descriptor`.
@@ -27,15 +33,25 @@ package final class BodyFileReader: Sendable {
 
   /// At most `maximum` bytes from `offset` on, where they are in memory.
   package func read(at offset: Int64, maximum: Int) -> Outcome {
-    var count = 0
+    var count = Count.end
     let bytes = [UInt8](unsafeUninitializedCapacity: maximum) { buffer, initialized in
-      count = clinux_pread_nowait(descriptor, buffer.baseAddress!, maximum, off_t(offset))
-      if count < 0, errno == EOPNOTSUPP {
-        count = pread(descriptor, buffer.baseAddress!, maximum, off_t(offset))
-      }
-      initialized = max(0, count)
+      count = read(at: offset, into: UnsafeMutableRawBufferPointer(buffer))
+      if case .bytes(let number) = count { initialized = number }
     }
-    if count > 0 { return .bytes(bytes) }
+    switch count {
+    case .bytes: return .bytes(bytes)
+    case .notCached: return .notCached
+    case .end: return .end
+    case .failed: return .failed
+    }
+  }
+
+  /// Fills the buffer from `offset` on, as far as that is in memory.
+  package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Count {
+    guard let start = buffer.baseAddress else { return .failed }
+    var count = clinux_pread_nowait(descriptor, start, buffer.count, off_t(offset))
+    if count < 0, errno == EOPNOTSUPP { count = pread(descriptor, start, buffer.count, off_t(offset)) }
+    if count > 0 { return .bytes(count) }
     if count == 0 { return .end }
     return errno == EAGAIN || errno == EINTR ? .notCached : .failed
   }

@@ -1,10 +1,12 @@
 internal import Crypto
-internal import Curl
 internal import EventLoop
 internal import TransferModel
 
 /// Where a response's bytes go: memory while they are few, a file from then on. On the loop's thread.
 final class BodySink {
+  /// What became of the body: where it is, and its digest in lower-case hexadecimal.
+  typealias Stored = Result<(body: TransferOutcome.Body, sha256: String), TransferError>
+
   private enum Storage {
     case memory([UInt8])
     case file(BodyFile, pending: [UInt8])
@@ -32,15 +34,25 @@ final class BodySink {
     self.makeFile = makeFile
   }
 
-  /// Takes the bytes, or asks for a pause and takes none.
-  /// - Parameter drained: called from any thread when there is room again after a pause.
-  func write(_ bytes: UnsafeRawBufferPointer, drained: @escaping @Sendable () -> Void) -> BodyDisposition {
-    guard !isFull else { return .paused }
+  /// Goes on behind `offset` bytes that `file` has already.
+  init(resuming file: BodyFile, at offset: Int64, maximumSize: Int64) {
+    smallBodyLimit = 0
+    self.maximumSize = maximumSize
+    live = nil
+    makeFile = { file }
+    storage = .file(file, pending: [])
+    size = offset
+  }
+
+  /// Takes the bytes, also where it is full; false where they are too many for any body.
+  /// - Parameter drained: called from any thread when there is room again.
+  func append(_ bytes: UnsafeRawBufferPointer, drained: @escaping @Sendable () -> Void) -> Bool {
     guard size + Int64(bytes.count) <= maximumSize else {
       isTooLarge = true
-      return .refused
+      return false
     }
     size += Int64(bytes.count)
+    live?.grow(to: size)
     switch storage {
     case .memory(var memory):
       storage = .memory([])  // leaves one reference, so that the append copies nothing
@@ -61,7 +73,7 @@ final class BodySink {
       storage = .file(file, pending: pending)
       flushIfLarge(drained)
     }
-    return .accepted
+    return true
   }
 
   private func flushIfLarge(_ drained: @escaping @Sendable () -> Void) {
@@ -85,14 +97,14 @@ final class BodySink {
     }
   }
 
-  /// There is room again.
-  func drainEnded() { isFull = false }
+  /// Looks again whether there is room.
+  func drainEnded() {
+    guard isFull, case .file(let file, _) = storage else { return }
+    isFull = !file.isDrained
+  }
 
   /// The body is whole. `done` is called at once for memory, from a thread of the pool for a file.
-  func finish(
-    as path: String,
-    _ done: @escaping @Sendable (Result<(body: TransferOutcome.Body, sha256: String), TransferError>) -> Void
-  ) {
+  func finish(as path: String, _ done: @escaping @Sendable (Stored) -> Void) {
     switch storage {
     case .memory(let memory): done(.success((.memory(memory), Hexadecimal.text(SHA256.hash(data: memory)))))
     case .file(let file, let pending):
@@ -109,8 +121,18 @@ final class BodySink {
     }
   }
 
+  /// What has arrived becomes a file, also where it is small.
+  func keepPartial(as path: String, _ done: @escaping @Sendable (Stored) -> Void) {
+    if case .memory(let memory) = storage { storage = .file(makeFile(), pending: memory) }
+    finish(as: path, done)
+  }
+
   func discard() {
-    if case .file(let file, _) = storage { file.discard() }
+    if case .file(let file, let pending) = storage {
+      let hasReaders = live?.hasReaders ?? false
+      if hasReaders, !pending.isEmpty { _ = file.append(pending) }
+      file.discard(keepsForReaders: hasReaders)
+    }
     storage = .memory([])
   }
 }

@@ -1,39 +1,92 @@
 internal import Curl
+internal import Glibc
 internal import TransferModel
 
-/// libcurl's results as NSURLErrorDomain codes.
+/// libcurl's and OpenSSL's failures as NSURLErrorDomain codes.
 enum FailureMapping {
-  static func error(_ result: CurlResult, url: String, receivedHead: Bool, verifyResult: Int) -> TransferError
-  {
-    let (code, message) = classify(result, receivedHead: receivedHead, verifyResult: verifyResult)
-    return TransferError(
-      code, message, failingURL: url, underlying: .init(library: "libcurl", code: result.code))
+  /// What is known of a failure.
+  struct Cause {
+    var result: CurlResult
+    /// libcurl's words.
+    var message = ""
+    var receivedHead = false
+    var receivedBytes: Int64 = 0
+    /// OpenSSL's verification result (X509_V_ERR_…).
+    var verifyResult = 0
+    /// Of the connection that could not be made.
+    var errno = 0
   }
 
-  private static func classify(
-    _ result: CurlResult, receivedHead: Bool, verifyResult: Int
-  ) -> (URLErrorCode, String) {
-    switch result {
+  static func error(_ cause: Cause, url: String) -> TransferError {
+    let (code, message) = classify(cause)
+    return TransferError(
+      code, message, failingURL: url, underlying: .init(library: "libcurl", code: cause.result.code))
+  }
+
+  private static func classify(_ cause: Cause) -> (URLErrorCode, String) {
+    switch cause.result {
     // The URL was checked before: what is left is an answer without a status line (HTTP/0.9).
     case .unsupportedProtocol: (.cannotParseResponse, "the answer has no status line")
     case .malformedURL: (.badURL, "bad URL")
     case .couldntResolveHost, .couldntResolveProxy: (.cannotFindHost, "the host's name could not be resolved")
-    case .couldntConnect: (.cannotConnectToHost, "could not connect to the host")
+    case .couldntConnect: connection(cause)
     case .weirdServerReply: (.cannotParseResponse, "the answer is not HTTP")
     case .gotNothing: (.badServerResponse, "the server closed the connection without an answer")
-    case .partialFile, .recvError, .sendError, .http2, .http2Stream:
-      (
-        .networkConnectionLost,
-        receivedHead ? "the connection was lost" : "the connection was lost before an answer"
-      )
+    case .partialFile where cause.receivedHead && cause.receivedBytes == 0:
+      (.zeroByteResource, "the server announced a body and closed the connection without one")
+    case .partialFile, .recvError, .sendError, .http2, .http2Stream: lost(cause)
     case .operationTimedOut: (.timedOut, "timed out")
-    case .badContentEncoding: (.cannotDecodeContentData, "the content could not be decoded")
-    case .sslConnectError, .sslCipher: (.secureConnectionFailed, "the TLS handshake failed")
+    case .badContentEncoding: content(cause)
+    case .abortedByCallback, .sendFailRewind:
+      (.requestBodyStreamExhausted, "the request's body could not be read to its end")
+    case .sslConnectError, .sslCipher: handshake(cause)
     case .sslCertificateProblem: (.clientCertificateRejected, "problem with the client certificate")
-    case .peerFailedVerification: certificate(verifyResult)
+    case .peerFailedVerification: certificate(cause.verifyResult)
     case .tooManyRedirects: (.httpTooManyRedirects, "too many redirects")
-    default: (.unknown, "transfer failed")
+    default: (.unknown, cause.message.isEmpty ? "transfer failed" : "transfer failed: \(cause.message)")
     }
+  }
+
+  private static func connection(_ cause: Cause) -> (URLErrorCode, String) {
+    switch Int32(clamping: cause.errno) {
+    case ENETUNREACH, ENETDOWN: (.notConnectedToInternet, "no network leads to the host")
+    default: (.cannotConnectToHost, "could not connect to the host")
+    }
+  }
+
+  private static func lost(_ cause: Cause) -> (URLErrorCode, String) {
+    if cause.message.contains("alert certificate required") {
+      return (.clientCertificateRequired, "the server wants a client certificate")
+    }
+    if cause.message.contains("alert bad certificate") || cause.message.contains("alert unknown ca") {
+      return (.clientCertificateRejected, "the server refuses the client certificate")
+    }
+    if cause.message.contains("chunk") {
+      return (.cannotParseResponse, "the chunked coding of the answer is broken")
+    }
+    return (
+      .networkConnectionLost,
+      cause.receivedHead ? "the connection was lost" : "the connection was lost before an answer"
+    )
+  }
+
+  /// Apple tells a coding that is unknown from one whose data is broken.
+  private static func content(_ cause: Cause) -> (URLErrorCode, String) {
+    cause.message.contains("Unrecognized")
+      ? (.cannotDecodeContentData, "the content has an unknown coding")
+      : (.cannotDecodeRawData, "the content could not be decoded")
+  }
+
+  private static func handshake(_ cause: Cause) -> (URLErrorCode, String) {
+    if cause.message.contains("alert handshake failure")
+      || cause.message.contains("alert certificate required")
+    {
+      return (
+        cause.message.contains("certificate required") ? .clientCertificateRequired : .secureConnectionFailed,
+        "the server refused the TLS handshake"
+      )
+    }
+    return (.secureConnectionFailed, "the TLS handshake failed")
   }
 
   /// OpenSSL's verification result (X509_V_ERR_…), as far as Apple tells them apart.

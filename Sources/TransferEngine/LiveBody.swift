@@ -17,10 +17,83 @@ package final class LiveBody: Sendable {
     var file: BodyFile?
     var ending: Ending?
     var observers: [@Sendable () -> Void] = []
-  }
-  private let state = Mutex(State())
+    /// How far each reader has come.
+    var readers: [UInt64: Int64] = [:]
+    var nextReader: UInt64 = 0
+    /// Bytes that have arrived, and whether more were turned away.
+    var size: Int64 = 0
+    var isHeldBack = false
+    /// Where the parts of a multipart answer begin.
+    var parts: [Int64] = []
 
-  package init() {}
+    var isTooFarAhead: Bool {
+      guard let slowest = readers.values.min(), ending == nil else { return false }
+      return size - slowest > LiveBody.window
+    }
+  }
+
+  /// Bytes that may arrive before the slowest reader has read them: then the origin waits for it.
+  package static let window: Int64 = 1 << 20
+
+  private let state = Mutex(State())
+  /// Called from any thread when readers have made room after `mayGrow` said no.
+  private let hasRoom: @Sendable () -> Void
+
+  package init(hasRoom: @escaping @Sendable () -> Void = {}) { self.hasRoom = hasRoom }
+
+  /// Joins the readers; the origin waits for the slowest of them.
+  package func join() -> UInt64 {
+    state.withLock { state in
+      state.nextReader += 1
+      state.readers[state.nextReader] = 0
+      return state.nextReader
+    }
+  }
+
+  /// A reader has come that far.
+  package func advance(_ reader: UInt64, to offset: Int64) { makeRoom { $0.readers[reader] = offset } }
+  package func leave(_ reader: UInt64) { makeRoom { $0.readers[reader] = nil } }
+
+  private func makeRoom(_ body: (inout State) -> Void) {
+    let mustTell = state.withLock { state in
+      body(&state)
+      guard state.isHeldBack, !state.isTooFarAhead else { return false }
+      state.isHeldBack = false
+      return true
+    }
+    if mustTell { hasRoom() }
+  }
+
+  /// False where the readers are too far behind; `hasRoom` is called once they are not.
+  func mayGrow() -> Bool {
+    state.withLock { state in
+      state.isHeldBack = state.isTooFarAhead
+      return !state.isHeldBack
+    }
+  }
+
+  func grow(to size: Int64) { state.withLock { $0.size = size } }
+
+  /// A part of a multipart answer begins here.
+  func beginPart(at offset: Int64) { change { $0.parts.append(offset) } }
+
+  /// Where the parts that have begun start; for an answer that is not multipart, its only start.
+  package var parts: [Int64] { state.withLock { $0.parts } }
+
+  /// Up to where the bytes of the first `count` parts go, as far as is known by now, and whether that is the end of all.
+  package func extent(ofParts count: Int) -> (limit: Int64, isFinal: Bool) {
+    state.withLock { state in
+      if state.parts.count > count { return (state.parts[count], false) }
+      return state.ending == nil ? (state.size, false) : (.max, true)
+    }
+  }
+
+  /// True while bytes of the first `count` parts may still come.
+  package func isGrowing(beyondParts count: Int) -> Bool {
+    state.withLock { $0.parts.count <= count && $0.ending == nil }
+  }
+
+  package var hasReaders: Bool { state.withLock { !$0.readers.isEmpty } }
 
   /// The response, once its head is here.
   package var response: TransferResponse? { state.withLock { $0.response } }

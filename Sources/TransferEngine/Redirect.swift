@@ -5,9 +5,11 @@ internal import TransferModel
 enum Redirect {
   /// Redirects followed before a task gives up (URLSession on macOS).
   static let maximum = 20
+  /// Fields that no other origin gets to see.
+  static let credentialFields = ["Authorization", "Cookie", "Proxy-Authorization"]
 
-  /// The request that `head` asks for in place of `request`.
-  static func next(
+  /// The request that `head` asks for in place of `request`, as the delegate is shown it.
+  static func proposal(
     from request: TransferRequest, at url: CurlURL, head: ResponseHead, count: Int
   ) throws(TransferError) -> TransferRequest {
     guard count <= maximum else {
@@ -25,7 +27,7 @@ enum Redirect {
       }
     }
     if target.origin != url.origin {
-      for name in ["Authorization", "Cookie", "Proxy-Authorization"] { next.headers.remove(name) }
+      for name in credentialFields { next.headers.remove(name) }
     }
     return next
   }
@@ -45,11 +47,14 @@ enum Redirect {
     if target.hasUserInfo {
       throw TransferError(.badURL, "redirected to a URL with credentials in it", failingURL: url.text)
     }
-    guard url.scheme != "https" || target.scheme == "https" else {
-      throw TransferError(
-        .appTransportSecurityRequiresSecureConnection, "redirected from https to http",
-        failingURL: target.text)
-    }
     return target
+  }
+
+  /// https never falls to http unasked.
+  static func checkSecurity(of proposed: TransferRequest, after url: CurlURL) throws(TransferError) {
+    guard url.scheme == "https", !proposed.url.hasPrefix("https:") else { return }
+    throw TransferError(
+      .appTransportSecurityRequiresSecureConnection, "redirected from https to http",
+      failingURL: proposed.url)
   }
 }

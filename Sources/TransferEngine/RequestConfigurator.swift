@@ -6,14 +6,21 @@ struct RequestConfigurator {
   let userAgent: String
   let certificateAuthorityFile: String?
 
+  /// Request bodies up to here are copied and go out with the head; larger ones are read as the origin takes them.
+  private static let copiedBodyLimit = 64 * 1024
+  private static let bufferSize = 100 * 1024
+
   /// Sets everything on a handle that was reset.
-  func configure(_ transfer: Transfer, multi: MultiHandle) throws(CurlError) {
-    let (easy, request, configuration) = (transfer.easy, transfer.request, transfer.job.configuration)
+  func configure(_ easy: EasyHandle, for transfer: Transfer, multi: MultiHandle) throws(CurlError) {
+    let (request, configuration) = (transfer.request, transfer.job.configuration)
+    var defaults = configuration.httpAdditionalHeaders
+    if transfer.hasLeftOrigin { for name in Redirect.credentialFields { defaults.remove(name) } }
+    let headers = request.headers.merging(defaults: defaults)
     try easy.set(.url, to: transfer.url.text)
     try setPolicy(easy)
-    try setMethod(easy, request)
-    try easy.setHeaders(headerLines(request, configuration))
-    if !request.headers.contains("Range") && !request.headers.contains("Accept-Encoding") {
+    try setMethod(easy, transfer)
+    try easy.setHeaders(headerLines(transfer, headers))
+    if !headers.contains("Range"), !headers.contains("Accept-Encoding"), transfer.resumesAt == nil {
       try easy.set(.acceptEncoding, to: "")
     }
     try easy.set(.httpVersion, to: 4)  // CURL_HTTP_VERSION_2TLS
@@ -21,14 +28,7 @@ struct RequestConfigurator {
     try easy.setTLSVersions(
       minimum: configuration.tlsMinimumSupportedProtocolVersion.number,
       maximum: configuration.tlsMaximumSupportedProtocolVersion.number)
-    if let rate = configuration.maximumBytesPerSecond {
-      try easy.set(.maximumReceiveSpeed, to: Int64(rate))
-      try easy.set(.maximumSendSpeed, to: Int64(rate))
-      // libcurl's limit is checked between buffers: a large one would overshoot.
-      try easy.set(.bufferSize, to: max(1024, min(64 * 1024, rate / 16)))
-    } else {
-      try easy.set(.bufferSize, to: 100 * 1024)
-    }
+    try easy.set(.bufferSize, to: transfer.isRateLimited ? 16 * 1024 : Self.bufferSize)
     try easy.setCallbacks(transfer, in: multi)
   }
 
@@ -46,24 +46,43 @@ struct RequestConfigurator {
     try easy.setCertificateAuthorities(file: certificateAuthorityFile)
   }
 
-  private func setMethod(_ easy: EasyHandle, _ request: TransferRequest) throws(CurlError) {
+  private func setMethod(_ easy: EasyHandle, _ transfer: Transfer) throws(CurlError) {
+    let request = transfer.request
     switch (request.method, request.body) {
     case ("GET", nil): try easy.set(.httpGet, to: 1)
     case ("HEAD", nil): try easy.set(.noBody, to: 1)
     case (let method, nil) where method != "POST" && method != "PUT" && method != "PATCH":
       try easy.set(.customRequest, to: method)
-    case (let method, let body):
+    case (let method, _):
       try easy.set(.post, to: 1)
-      try easy.setBody(body ?? [])
+      try setBody(easy, transfer)
       if method != "POST" { try easy.set(.customRequest, to: method) }
     }
   }
 
-  private func headerLines(_ request: TransferRequest, _ configuration: SessionConfiguration) -> [String] {
-    let headers = request.headers.merging(defaults: configuration.httpAdditionalHeaders)
+  private func setBody(_ easy: EasyHandle, _ transfer: Transfer) throws(CurlError) {
+    let data = transfer.request.body?.data ?? []
+    guard let source = transfer.source else { return try easy.setBody(data) }
+    if data.count > 0, data.count <= Self.copiedBodyLimit, !transfer.isRateLimited {
+      return try easy.setBody(data)
+    }
+    try easy.setUpload(length: source.length)
+  }
+
+  private func headerLines(_ transfer: Transfer, _ headers: HTTPHeaders) -> [String] {
     var lines = headers.fields.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
     lines.append("Expect:")  // libcurl would wait a second for servers that ignore it
-    if request.body?.isEmpty ?? true, !headers.contains("Content-Type") { lines.append("Content-Type:") }
+    let request = transfer.request
+    // As URLSession: a POST's body is a form unless it says otherwise, and no other body has a type of its own.
+    if !headers.contains("Content-Type"), request.method != "POST" || request.body?.length ?? 0 == 0 {
+      lines.append("Content-Type:")
+    }
+    if let source = transfer.source, source.length == nil { lines.append("Transfer-Encoding: chunked") }
+    if let offset = transfer.resumesAt, let point = transfer.job.resumePoint {
+      lines += [
+        "Range: bytes=\(offset)-", "If-Range: \(point.partial.validator)", "Accept-Encoding: identity",
+      ]
+    }
     return lines
   }
 }

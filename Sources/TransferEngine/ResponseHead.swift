@@ -27,24 +27,10 @@ struct ResponseHeadParser {
     }
     if Self.isStatusLine(text) {
       head = Self.parseStatusLine(text)
-    } else if head != nil {
-      addField(text)
+    } else {
+      head?.headers.append(line: text)
     }
     return nil
-  }
-
-  private mutating func addField(_ text: UnsafeRawBufferPointer) {
-    if text[0] == 0x20 || text[0] == 0x09 {  // obs-fold (RFC 9112 §5.2): part of the line before
-      guard var fields = head?.headers.fields, let last = fields.popLast() else { return }
-      let more = String(decoding: text, as: UTF8.self).trimmingBlanks
-      fields.append(HTTPHeaders.Field(name: last.name, value: last.value + " " + more))
-      head?.headers = HTTPHeaders(fields)
-      return
-    }
-    guard let colon = text.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return }
-    let name = String(decoding: UnsafeRawBufferPointer(rebasing: text[..<colon]), as: UTF8.self)
-    let value = Self.trimmed(UnsafeRawBufferPointer(rebasing: text[(colon + 1)...]))
-    head?.headers.append(Self.canonical(name), String(decoding: value, as: UTF8.self))
   }
 
   private static func isStatusLine(_ text: UnsafeRawBufferPointer) -> Bool {
@@ -69,10 +55,30 @@ struct ResponseHeadParser {
     }
   }
 
-  private static func withoutLineEnd(_ line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+  /// The line without the CRs and LFs at its end.
+  static func withoutLineEnd(_ line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
     var end = line.count
     while end > 0, line[end - 1] == 0x0A || line[end - 1] == 0x0D { end -= 1 }
     return UnsafeRawBufferPointer(rebasing: line[..<end])
+  }
+}
+
+extension HTTPHeaders {
+  /// Adds what one line of a field section says; lines without a name and a colon say nothing.
+  /// - Parameter line: without its line end, not empty.
+  mutating func append(line: UnsafeRawBufferPointer) {
+    if line[0] == 0x20 || line[0] == 0x09 {  // obs-fold (RFC 9112 §5.2): part of the line before
+      var fields = fields
+      guard let last = fields.popLast() else { return }
+      let more = String(decoding: line, as: UTF8.self).trimmingBlanks
+      fields.append(Field(name: last.name, value: last.value.isEmpty ? more : last.value + " " + more))
+      self = HTTPHeaders(fields)
+      return
+    }
+    guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return }
+    let name = String(decoding: UnsafeRawBufferPointer(rebasing: line[..<colon]), as: UTF8.self)
+    let value = Self.trimmed(UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]))
+    append(ResponseHeadParser.canonical(name), String(decoding: value, as: UTF8.self))
   }
 
   private static func trimmed(_ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {

@@ -69,6 +69,21 @@ struct Scheduler {
     return started
   }
 
+  /// An active task goes on under another name.
+  mutating func rename(_ task: TaskID, to name: TaskID) {
+    guard let lane = laneOfTask.removeValue(forKey: task) else { return }
+    laneOfTask[name] = lane
+    if activeTasks.remove(task) != nil { activeTasks.insert(name) }
+  }
+
+  /// Changes the place of a task that waits.
+  mutating func setPriority(_ priority: Double, of task: TaskID) {
+    guard let lane = laneOfTask[task], serials[task] != nil else { return }
+    nextSerial += 1
+    serials[task] = nextSerial
+    lanes[lane]?.waiting.insert(Waiting(priority: priority, serial: nextSerial, task: task))
+  }
+
   private mutating func fill(_ lane: Lane) -> [TaskID] {
     var started: [TaskID] = []
     while let state = lanes[lane], state.hasFreeSlot, !state.waiting.isEmpty {

@@ -1,57 +1,121 @@
 internal import Curl
 internal import TransferModel
 
-/// One task on the wire, redirects included. Lives on its worker's loop; libcurl's callbacks record here.
-final class Transfer: EasyHandleDelegate {
-  let job: TransferJob
-  let easy: EasyHandle
-  let live: LiveBody?
-  private var gate: EgressGate
-  private let now: () -> Timestamp
-  private let makeSink: (LiveBody?) -> BodySink
-  /// Called from any thread when a full sink has room again.
-  private let drained: @Sendable () -> Void
+/// One task under way, redirects and decisions included. Lives on its worker's loop; `Transfer+Callbacks` is what
+/// libcurl calls, and the worker moves it from stage to stage.
+final class Transfer {
+  enum Stage {
+    /// Off the wire and out of the queue: suspended, or waiting for what `hold` says.
+    case parked
+    /// In the scheduler.
+    case queued
+    /// Its handle is in the multi handle.
+    case onWire
+    /// Its body, or what is kept of it, is on its way to the disk.
+    case finishing
+  }
+  /// What it waits for before it goes on.
+  enum Hold {
+    case redirect(proposed: TransferRequest)
+    case response
+    case bodyStream
+  }
+  /// What the worker lends to its transfers.
+  struct Tools {
+    let egress: EgressPolicy
+    let now: () -> Timestamp
+    /// - Parameter resuming: bytes that the file has already.
+    let makeSink: (Transfer, _ resuming: Int64?) -> BodySink
+    /// There is news that must not wait for the next round of housekeeping.
+    let isUrgent: (Transfer) -> Void
+    /// Holds the transfer in these directions for that long.
+    let holdForRate: (Transfer, FlowDirections, Duration) -> Void
+  }
+  /// How the wire ended before the transfer did.
+  struct WireEnd {
+    let result: CurlResult
+    let error: TransferError?
+  }
 
-  private(set) var request: TransferRequest
-  private(set) var url: CurlURL
-  private(set) var head: ResponseHead?
-  private(set) var response: TransferResponse?
-  private(set) var sink: BodySink?
-  private(set) var transactions: [TransactionMetrics] = []
-  private(set) var facts: [TransferFact] = []
-  private(set) var lastActivity = ContinuousClock.now
-  private(set) var startedAt: Timestamp
-  private var parser = ResponseHeadParser()
-  private var redirects = 0
-  private var reportedBytes: Int64 = 0
+  /// The bytes of a redirect's answer that are read so that its connection can be used again, and for how long.
+  static let redirectBodyLimit: Int64 = 64 * 1024
+  static let redirectGrace = Duration.seconds(1)
 
-  /// When the whole of it must be over.
+  var job: TransferJob
+  let tools: Tools
+  /// Called from any thread when there is room downstream again.
+  let drained: @Sendable () -> Void
+  var stage = Stage.parked
+  var hold: Hold?
+  var easy: EasyHandle?
+  var flow = FlowControl()
+
+  // The request
+  var request: TransferRequest
+  var url: CurlURL
+  var source: (any UploadSource)?
+  var gate: EgressGate
+  var taskLimit: TokenBucket?
+  let sessionLimit: SharedLimit?
+  /// What is sent once the wire is free: a redirect's request.
+  var next: TransferRequest?
+  /// When a redirect's answer has had time enough to end.
+  var cutAt: ContinuousClock.Instant?
+  var redirects = 0
+  /// A redirect led away from the origin of the first request: from then on the session's credentials stay behind.
+  private(set) var hasLeftOrigin = false
+  /// Asks for the rest of a download.
+  var resumesAt: Int64?
+  /// The earlier download's bytes lie under this task's name and are untouched.
+  var hasClaim = false
+
+  // The answer
+  var parser = ResponseHeadParser()
+  var multipart: MultipartParser?
+  /// What a multipart answer has brought but the delegate has not let pass yet.
+  var pendingParts: [MultipartPiece] = []
+  var head: ResponseHead?
+  var response: TransferResponse?
+  var live: LiveBody?
+  var sink: BodySink?
+  var wireEnd: WireEnd?
+  var discardedBytes: Int64 = 0
+  /// The wire is being left: nothing that still comes is wanted.
+  var isLeaving = false
+
+  // What the worker hears of
+  var facts: [TransferFact] = []
+  var transactions: [TransactionMetrics] = []
+  var fetchStart: Timestamp
+  private var sentBefore: Int64 = 0
+  /// Bytes read from `source`: where the body is chunked, libcurl counts its own lines among what it sent.
+  var bytesRead: Int64 = 0
+  private var reported = (sent: Int64(0), received: Int64(0))
+  var outcome: TransferOutcome?
+
+  // Clocks
+  var lastActivity = ContinuousClock.now
   var resourceDeadline: ContinuousClock.Instant
-  var isSuspended = false
   var suspendedAt = ContinuousClock.now
-  var isPausedBySink = false
 
   init(
-    job: TransferJob, url: CurlURL, easy: EasyHandle, egress: EgressPolicy, now: @escaping () -> Timestamp,
-    makeSink: @escaping (LiveBody?) -> BodySink, drained: @escaping @Sendable () -> Void
+    job: TransferJob, url: CurlURL, tools: Tools, sessionLimit: SharedLimit?,
+    drained: @escaping @Sendable () -> Void
   ) {
     self.job = job
     self.url = url
-    self.easy = easy
-    gate = EgressGate(egress)
-    self.now = now
-    self.makeSink = makeSink
+    self.tools = tools
+    self.sessionLimit = sessionLimit
     self.drained = drained
+    gate = EgressGate(tools.egress)
     request = job.request
-    live = job.kind == .data ? LiveBody() : nil
-    startedAt = now()
+    fetchStart = tools.now()
     resourceDeadline = .now + .seconds(job.configuration.timeoutIntervalForResource)
-    facts.append(.began(job.task, at: startedAt))
+    taskLimit = job.maximumBytesPerSecond.map { TokenBucket(bytesPerSecond: $0, now: .now) }
   }
 
-  var idleTimeout: Duration {
-    .seconds(request.timeoutInterval ?? job.configuration.timeoutIntervalForRequest)
-  }
+  var task: TaskID { job.task }
+  var isRateLimited: Bool { taskLimit != nil || sessionLimit != nil }
 
   func takeFacts() -> [TransferFact] {
     defer { facts.removeAll(keepingCapacity: true) }
@@ -60,125 +124,109 @@ final class Transfer: EasyHandleDelegate {
 
   func touch() { lastActivity = .now }
 
+  // MARK: Progress
+
+  /// Bytes of the current request's body that went out.
+  var sent: Int64 {
+    let sent = max(sentBefore, easy?.info(.uploaded) ?? 0)
+    return source != nil && source?.length == nil ? min(sent, bytesRead) : sent
+  }
+
+  /// Remembers what only the easy handle knows, before that goes.
+  func keepCounts() { sentBefore = sent }
+
   var progress: TaskProgress {
     var progress = TaskProgress()
-    progress.countOfBytesSent = easy.info(.uploaded)
-    progress.countOfBytesExpectedToSend = Int64(request.body?.count ?? 0)
-    progress.countOfBytesReceived = sink?.size ?? 0
-    progress.countOfBytesExpectedToReceive = response?.expectedContentLength ?? -1
+    progress.countOfBytesSent = sent
+    progress.countOfBytesExpectedToSend =
+      request.body == nil ? 0 : source?.length ?? request.body?.length ?? 0
+    progress.countOfBytesReceived = response == nil ? 0 : sink?.size ?? 0
+    progress.countOfBytesExpectedToReceive = expectedToReceive
     return progress
   }
 
-  /// The progress, where bytes have arrived since the last call.
-  func takeProgress() -> TaskProgress? {
-    let received = sink?.size ?? 0
-    guard received != reportedBytes else { return nil }
-    reportedBytes = received
-    return progress
+  /// With what was there before, where a download goes on.
+  private var expectedToReceive: Int64 {
+    guard let length = response?.expectedContentLength, length >= 0 else { return -1 }
+    return length + (resumesAt ?? 0)
   }
 
-  // MARK: EasyHandleDelegate
+  /// Notes the progress as a fact where bytes have moved since the last time.
+  func noteProgress() {
+    let progress = progress
+    let now = (sent: progress.countOfBytesSent, received: progress.countOfBytesReceived)
+    guard now != reported else { return }
+    if now.sent != reported.sent { touch() }
+    reported = now
+    facts.append(.progress(task, progress, at: tools.now()))
+  }
 
-  func didReceiveHeader(_ line: UnsafeRawBufferPointer) {
+  // MARK: From request to request
+
+  /// Makes ready for another request of the same task.
+  func prepare(_ next: TransferRequest, at url: CurlURL) {
+    request = next
+    if url.origin != self.url.origin { hasLeftOrigin = true }
+    self.url = url
+    self.next = nil
+    cutAt = nil
+    forgetAnswer()
+    sentBefore = 0
+    bytesRead = 0
+    reported.sent = 0
+    source?.detach()
+    source = nil
+    fetchStart = tools.now()
     touch()
-    guard let head = parser.add(line) else { return }
-    if head.isInformational {
-      facts.append(.informational(job.task, status: head.status, headers: head.headers, at: now()))
-      return
-    }
-    guard self.head == nil else { return }
-    self.head = head
-    guard !head.isRedirect else { return }
-    accept(head)
   }
 
-  /// The head of the final answer: the body that follows is the task's.
-  private func accept(_ head: ResponseHead) {
-    let response = Self.response(head, url: url.text)
-    self.response = response
-    sink = makeSink(live)
-    live?.begin(response)
-    if job.kind == .data { facts.append(.response(job.task, response, at: now())) }
+  private func forgetAnswer() {
+    sink?.discard()
+    sink = nil
+    head = nil
+    response = nil
+    live = nil
+    wireEnd = nil
+    multipart = nil
+    pendingParts = []
+    parser = ResponseHeadParser()
+    discardedBytes = 0
+    isLeaving = false
   }
-
-  private static func response(_ head: ResponseHead, url: String) -> TransferResponse {
-    let isEncoded = head.headers["Content-Encoding"].map { $0.lowercased() != "identity" } ?? false
-    let length = isEncoded ? nil : head.headers["Content-Length"].flatMap { Int64($0) }
-    return TransferResponse(
-      url: url, status: head.status, headers: head.headers, expectedContentLength: length ?? -1,
-      httpVersion: head.httpVersion)
-  }
-
-  func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyDisposition {
-    touch()
-    guard let sink else { return .accepted }  // a redirect's body is nobody's
-    let disposition = sink.write(bytes, drained: drained)
-    if disposition == .paused { isPausedBySink = true }
-    return disposition
-  }
-
-  func mayConnect(to address: PeerAddress) -> Bool { gate.mayConnect(to: address) }
-
-  func maySendRequest(toAddress address: String) -> Bool {
-    touch()
-    return gate.maySendRequest(toAddress: address)
-  }
-
-  // MARK: After libcurl's end
 
   /// Closes the record of the request that just ended.
-  func recordTransaction(endedAt: Timestamp) {
-    let began =
-      transactions.isEmpty ? startedAt : transactions[transactions.count - 1].responseEnd ?? startedAt
+  func recordTransaction(_ easy: EasyHandle) {
     transactions.append(
       TransactionRecorder.record(
-        easy, request: request, status: head?.status, fetchStart: began, end: endedAt,
+        easy, request: request, status: head?.status, fetchStart: fetchStart, end: tools.now(),
         decoded: sink?.size ?? 0))
   }
 
-  /// Where the answer was a redirect: the next request, after telling of it.
-  func followRedirect() throws(TransferError) -> Bool {
-    guard let head, head.isRedirect else { return false }
-    redirects += 1
-    let next = try Redirect.next(from: request, at: url, head: head, count: redirects)
-    facts.append(
-      .redirected(job.task, Self.response(head, url: url.text), to: next, at: now()))
-    do throws(CurlURL.Fault) {
-      url = try CurlURL(next.url)
-    } catch {
-      throw TransferError(.badURL, "redirected to a malformed URL", failingURL: next.url)
-    }
-    request = next
-    self.head = nil
-    parser = ResponseHeadParser()
-    touch()
-    return true
+  // MARK: Timeouts
+
+  var idleTimeout: Duration {
+    .seconds(request.timeoutInterval ?? job.configuration.timeoutIntervalForRequest)
   }
 
-  /// Takes the redirect's own answer as the result, where it cannot be followed.
-  func acceptUnfollowedHead() {
-    guard let head, response == nil else { return }
-    response = Self.response(head, url: url.text)
-  }
-}
-
-extension Transfer {
-  /// Why it must end now, where a clock ran out. A suspended task has no timeouts.
+  /// Why it must end now, where a clock ran out. A suspended task has no timeouts; and while it is not the origin that
+  /// everything waits for, the origin is not idle.
   func timeout(at now: ContinuousClock.Instant) -> TransferError? {
-    guard !isSuspended else { return nil }
-    let url = request.url
+    guard !flow.isSuspended, stage != .finishing else { return nil }
     if now >= resourceDeadline {
-      return TransferError(.timedOut, "timeoutIntervalForResource has passed", failingURL: url)
+      return TransferError(.timedOut, "timeoutIntervalForResource has passed", failingURL: request.url)
     }
-    // While the sink holds the origin back, it is not the origin that is idle.
-    guard !isPausedBySink, now - lastActivity >= idleTimeout else { return nil }
+    guard stage == .onWire, hold == nil, flow.directions.isEmpty, now - lastActivity >= idleTimeout else {
+      return nil
+    }
     return TransferError(
-      .timedOut, "no byte moved for timeoutIntervalForRequest", failingURL: url,
+      .timedOut, "no byte moved for timeoutIntervalForRequest", failingURL: request.url,
       underlying: .init(library: "libcurl", code: CurlResult.operationTimedOut.code))
   }
 
+  // MARK: Failure
+
   /// libcurl's failure in URLSession's words, or Ferry's own where Ferry caused it.
-  func failure(_ result: CurlResult) -> TransferError {
+  func failure(_ result: CurlResult, _ easy: EasyHandle) -> TransferError {
     if let rule = gate.refusedRule, result == .couldntConnect || result == .abortedByCallback {
       return TransferError(
         .destinationNotPermitted, "destination not permitted", failingURL: request.url, rule: rule)
@@ -186,7 +234,40 @@ extension Transfer {
     if sink?.isTooLarge == true {
       return TransferError(.bodyTooLarge, "the body is larger than allowed", failingURL: request.url)
     }
+    if head == nil, let error = headFailure(result, easy) { return error }
+    if multipart?.isMalformed == true {
+      return TransferError(.cannotParseResponse, "the multipart answer is malformed", failingURL: request.url)
+    }
     return FailureMapping.error(
-      result, url: request.url, receivedHead: response != nil, verifyResult: easy.info(.sslVerifyResult))
+      FailureMapping.Cause(
+        result: result, message: easy.errorMessage, receivedHead: response != nil,
+        receivedBytes: sink?.size ?? 0, verifyResult: easy.info(.sslVerifyResult), errno: easy.info(.osErrno)),
+      url: request.url)
   }
+}
+
+extension Transfer {
+  /// What libcurl tells of a head in other words, or not at all.
+  private func headFailure(_ result: CurlResult, _ easy: EasyHandle) -> TransferError? {
+    let underlying = TransferError.Underlying(library: "libcurl", code: result.code)
+    // An end within a head is none to libcurl: closing is how HTTP/1.0 ends an answer.
+    if result == .ok {
+      return TransferError(
+        .networkConnectionLost, "the connection was lost within the head of the answer",
+        failingURL: request.url, underlying: underlying)
+    }
+    // It takes 100 KiB for a line and 300 KiB for a head.
+    guard result == .outOfMemory || result == .recvError && easy.info(.headerSize) > 300 * 1024 else {
+      return nil
+    }
+    return TransferError(
+      .cannotParseResponse, "the head of the answer is too large", failingURL: request.url,
+      underlying: underlying)
+  }
+}
+
+/// A limit that all of a session's transfers on one loop share.
+final class SharedLimit {
+  var bucket: TokenBucket
+  init(bytesPerSecond: Int) { bucket = TokenBucket(bytesPerSecond: bytesPerSecond, now: .now) }
 }

@@ -7,6 +7,7 @@ package final class TransferEngine: Sendable {
   package struct Settings: Sendable {
     package var egress: EgressPolicy
     package var bodies: BodyDirectory
+    package var files: FileDirectory
     /// Threads that write bodies to the disk.
     package var pool: WorkerPool
     /// Bytes up to which a body stays in memory and goes into the store.
@@ -20,9 +21,10 @@ package final class TransferEngine: Sendable {
     package var certificateAuthorityFile: String?
     package var now: @Sendable () -> Timestamp = { Timestamp(microseconds: WallClock.microseconds()) }
 
-    package init(egress: EgressPolicy, bodies: BodyDirectory, pool: WorkerPool) {
+    package init(egress: EgressPolicy, bodies: BodyDirectory, files: FileDirectory, pool: WorkerPool) {
       self.egress = egress
       self.bodies = bodies
+      self.files = files
       self.pool = pool
     }
   }
@@ -57,7 +59,24 @@ package final class TransferEngine: Sendable {
 
   package func suspend(_ task: TaskID, in session: SessionID) { worker(of: session).post(.suspend(task)) }
   package func resume(_ task: TaskID, in session: SessionID) { worker(of: session).post(.resume(task)) }
-  package func cancel(_ task: TaskID, in session: SessionID) { worker(of: session).post(.cancel(task)) }
+
+  /// - Parameter keepsPartial: what a download has got is kept for resume data, where it can go on.
+  package func cancel(_ task: TaskID, in session: SessionID, keepsPartial: Bool) {
+    worker(of: session).post(.cancel(task, keepsPartial: keepsPartial))
+  }
+
+  /// Answers what the task asked last; an answer to another question does nothing.
+  package func answer(_ task: TaskID, in session: SessionID, _ answer: TransferAnswer) {
+    worker(of: session).post(.answer(task, answer))
+  }
+
+  package func setPriority(_ priority: Double, of task: TaskID, in session: SessionID) {
+    worker(of: session).post(.setPriority(task, priority))
+  }
+
+  package func setLimit(_ bytesPerSecond: Int?, of task: TaskID, in session: SessionID) {
+    worker(of: session).post(.setLimit(task, bytesPerSecond: bytesPerSecond))
+  }
 
   /// Closes the connections of a session that has no more tasks.
   package func forget(_ session: SessionID) { worker(of: session).post(.forget(session)) }

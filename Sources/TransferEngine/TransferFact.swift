@@ -6,7 +6,11 @@ package enum TransferFact: Sendable {
   case began(TaskID, at: Timestamp)
   case redirected(TaskID, TransferResponse, to: TransferRequest, at: Timestamp)
   case informational(TaskID, status: Int, headers: HTTPHeaders, at: Timestamp)
-  case response(TaskID, TransferResponse, at: Timestamp)
+  case response(TaskID, TransferResponse, LiveBody?, at: Timestamp)
+  /// It waits for `TransferEngine.answer`.
+  case asked(TaskID, TransferQuestion, at: Timestamp)
+  /// A download goes on at that byte; 0: it had to start anew.
+  case resumed(TaskID, offset: Int64, expectedTotal: Int64, at: Timestamp)
   case progress(TaskID, TaskProgress, at: Timestamp)
   case ended(TaskID, TransferOutcome)
 }
@@ -23,6 +27,8 @@ package struct TransferOutcome: Sendable {
   package var response: TransferResponse?
   package var progress: TaskProgress
   package var body: Body?
+  /// What was kept for resume data.
+  package var partial: ResumePoint?
   package var size: Int64 = 0
   /// Lower-case hexadecimal.
   package var sha256 = ""
@@ -51,6 +57,14 @@ package struct TransferJob: Sendable {
   package var kind: TaskKind
   package var request: TransferRequest
   package var priority: Double
+  /// Bytes per second of this task alone.
+  package var maximumBytesPerSecond: Int?
+  package var asksForRedirects = false
+  package var asksForResponses = false
+  /// Where a download goes on.
+  package var resumePoint: ResumePoint?
+  /// Why it cannot be carried out at all.
+  package var fault: TransferError?
 
   package init(
     task: TaskID, session: SessionID, configuration: SessionConfiguration, kind: TaskKind,

@@ -8,15 +8,21 @@ internal import TransferModel
 /// session's would have failed.
 ///
 /// Commands come through a mailbox and are taken once a tick; what happened goes up once a tick, as one batch.
+/// Queueing is here, what moves bytes in `TransferWorker+Flow`, what ends them in `TransferWorker+Ending`.
 final class TransferWorker: @unchecked Sendable {
   // Unchecked: what is not behind a mutex belongs to the loop's thread.
   enum Command: Sendable {
     case submit([TransferJob])
     case suspend(TaskID)
     case resume(TaskID)
-    case cancel(TaskID)
+    case cancel(TaskID, keepsPartial: Bool)
+    case answer(TaskID, TransferAnswer)
+    case setPriority(TaskID, Double)
+    case setLimit(TaskID, bytesPerSecond: Int?)
+    /// There is room downstream, or more to send.
     case drained(TaskID)
-    case stored(TaskID, Result<(body: TransferOutcome.Body, sha256: String), TransferError>)
+    case uploadReady(TaskID)
+    case stored(TaskID, BodySink.Stored)
     case forget(SessionID)
     case stop(@Sendable () -> Void)
   }
@@ -24,23 +30,25 @@ final class TransferWorker: @unchecked Sendable {
   private static let housekeepingInterval = Duration.milliseconds(50)
   private static let progressEvery = 5
 
-  private let loop: EventLoop
-  private let settings: TransferEngine.Settings
+  let loop: EventLoop
+  let settings: TransferEngine.Settings
   private let deliver: @Sendable ([TransferFact]) -> Void
   private let configurator: RequestConfigurator
   private let mailbox = Mutex<[Command]>([])
   private let liveBodies = Mutex<[TaskID: LiveBody]>([:])
 
   private var scheduler: Scheduler
+  /// Tasks that have not been on the wire yet: in the scheduler, and suspended before their turn came.
   private var waiting: [TaskID: TransferJob] = [:]
-  private var urls: [TaskID: CurlURL] = [:]
   private var suspendedInQueue: [TaskID: TransferJob] = [:]
-  private var transfers: [TaskID: Transfer] = [:]
-  private var byHandle: [ObjectIdentifier: Transfer] = [:]
-  private var finishing: [TaskID: TransferOutcome] = [:]
+  private(set) var transfers: [TaskID: Transfer] = [:]
+  /// Data tasks that became downloads: what is still on its way to the old name.
+  private var renamed: [TaskID: TaskID] = [:]
   private var transports: [SessionID: CurlTransport] = [:]
+  private var limits: [SessionID: SharedLimit] = [:]
   private var idleHandles: [EasyHandle] = []
-  private var facts: [TransferFact] = []
+  var facts: [TransferFact] = []
+  private var urgent: [Transfer] = []
   private var isHousekeeping = false
   private var ticks = 0
 
@@ -66,6 +74,7 @@ final class TransferWorker: @unchecked Sendable {
   }
 
   func liveBody(of task: TaskID) -> LiveBody? { liveBodies.withLock { $0[task] } }
+  func setLiveBody(_ live: LiveBody?, of task: TaskID) { liveBodies.withLock { $0[task] = live } }
 
   /// Begins to serve the loop; before the loop starts.
   func attach() { loop.atEndOfTick { [weak self] in self?.tick() } }
@@ -78,6 +87,8 @@ final class TransferWorker: @unchecked Sendable {
       return mailbox
     }
     for command in commands { handle(command) }
+    for transfer in urgent { facts += transfer.takeFacts() }
+    urgent.removeAll(keepingCapacity: true)
     guard !facts.isEmpty else { return }
     deliver(facts)
     facts.removeAll(keepingCapacity: true)
@@ -88,24 +99,37 @@ final class TransferWorker: @unchecked Sendable {
     case .submit(let jobs): for job in jobs { submit(job) }
     case .suspend(let task): suspend(task)
     case .resume(let task): resume(task)
-    case .cancel(let task): cancel(task)
-    case .drained(let task): sinkDrained(task)
-    case .stored(let task, let result): stored(task, result)
-    case .forget(let session): transports.removeValue(forKey: session)?.close()
+    case .cancel(let task, let keepsPartial): cancel(task, keepsPartial)
+    case .answer(let task, let answer): if let transfer = transfer(task) { self.answer(transfer, answer) }
+    case .setPriority(let task, let priority): setPriority(priority, of: task)
+    case .setLimit(let task, let rate): setLimit(rate, of: task)
+    case .drained(let task): if let transfer = transfer(task) { roomDownstream(transfer) }
+    case .uploadReady(let task): if let transfer = transfer(task) { release(transfer, send: .source) }
+    case .stored(let task, let result): if let transfer = transfer(task) { stored(transfer, result) }
+    case .forget(let session):
+      transports.removeValue(forKey: session)?.close()
+      limits[session] = nil
     case .stop(let done): stop(done)
     }
   }
 
+  func transfer(_ task: TaskID) -> Transfer? { transfers[task] ?? renamed[task].flatMap { transfers[$0] } }
+
+  // MARK: Queueing
+
   private func submit(_ job: TransferJob) {
-    if let fault = Self.fault(of: job) { return end(job, with: fault) }
+    if let fault = job.fault ?? Self.fault(of: job) { return end(job, with: fault) }
     let url: CurlURL
     do throws(CurlURL.Fault) {
       url = try CurlURL(job.request.url)
     } catch {
       return end(job, with: TransferError(.badURL, "bad URL", failingURL: job.request.url))
     }
+    if job.request.body?.isStream == true {
+      // Asked for before it queues: a slot is not held for a client that has yet to send.
+      return askForBody(open(job, url))
+    }
     waiting[job.task] = job
-    urls[job.task] = url
     let lane = Scheduler.Lane(session: job.session, origin: url.origin)
     let limit = job.configuration.httpMaximumConnectionsPerHost
     begin(scheduler.submit(job.task, in: lane, limit: limit, priority: job.priority))
@@ -120,187 +144,155 @@ final class TransferWorker: @unchecked Sendable {
 
   private func begin(_ tasks: [TaskID]) {
     for task in tasks {
-      guard let job = waiting.removeValue(forKey: task), let url = urls.removeValue(forKey: task) else {
-        continue
+      if let job = waiting.removeValue(forKey: task) {
+        guard let url = try? CurlURL(job.request.url) else { continue }
+        send(open(job, url))
+      } else if let transfer = transfers[task] {
+        send(transfer)
       }
-      start(job, url)
     }
   }
 
-  private func start(_ job: TransferJob, _ url: CurlURL) {
-    do {
-      let easy = try idleHandles.popLast() ?? EasyHandle()
-      let transfer = Transfer(
-        job: job, url: url, easy: easy, egress: settings.egress, now: settings.now,
-        makeSink: { [unowned self] in makeSink(job.task, live: $0) },
-        drained: { [weak self] in self?.post(.drained(job.task)) })
-      transfers[job.task] = transfer
-      byHandle[ObjectIdentifier(easy)] = transfer
-      if let live = transfer.live { liveBodies.withLock { $0[job.task] = live } }
-      try send(transfer)
-      startHousekeeping()
-    } catch {
-      finish(job.task, with: TransferError(.unknown, "libcurl: \(error)", failingURL: job.request.url))
+  /// Gives a job its place among the transfers.
+  private func open(_ job: TransferJob, _ url: CurlURL) -> Transfer {
+    let transfer = Transfer(job: job, url: url, tools: tools, sessionLimit: limit(of: job)) { [weak self] in
+      self?.post(.drained(job.task))
     }
+    transfers[job.task] = transfer
+    startHousekeeping()
+    return transfer
   }
 
-  private func send(_ transfer: Transfer) throws {
-    let transport = try transport(of: transfer.job)
-    transfer.easy.reset()
-    try configurator.configure(transfer, multi: transport.multi)
-    try transport.add(transfer.easy)
+  private lazy var tools = Transfer.Tools(
+    egress: settings.egress, now: settings.now,
+    makeSink: { [unowned self] in makeSink($0, resuming: $1) },
+    isUrgent: { [unowned self] in urgent.append($0) },
+    holdForRate: { [unowned self] in holdForRate($0, $1, $2) })
+
+  private func limit(of job: TransferJob) -> SharedLimit? {
+    guard let rate = job.configuration.maximumBytesPerSecond else { return nil }
+    let limit = limits[job.session] ?? SharedLimit(bytesPerSecond: rate)
+    limits[job.session] = limit
+    return limit
   }
 
-  private func transport(of job: TransferJob) throws -> CurlTransport {
-    if let transport = transports[job.session] { return transport }
-    let transport = try CurlTransport(
-      loop: loop, multiplexing: job.configuration.httpShouldUsePipelining,
-      maximumIdleConnections: max(64, job.configuration.httpMaximumConnectionsPerHost * 4))
-    transport.onCompletion = { [unowned self] in completed($0) }
-    transports[job.session] = transport
-    return transport
+  /// Puts a transfer that is off the wire into the queue for its next request.
+  func enqueue(_ transfer: Transfer) {
+    guard !transfer.flow.isSuspended else {
+      transfer.stage = .parked
+      return
+    }
+    transfer.stage = .queued
+    let lane = Scheduler.Lane(session: transfer.job.session, origin: transfer.url.origin)
+    let limit = transfer.job.configuration.httpMaximumConnectionsPerHost
+    begin(scheduler.submit(transfer.task, in: lane, limit: limit, priority: transfer.job.priority))
   }
 
-  private func makeSink(_ task: TaskID, live: LiveBody?) -> BodySink {
-    BodySink(
-      smallBodyLimit: settings.smallBodyLimit, maximumSize: settings.maximumBodySize, live: live,
-      makeFile: { [settings] in
-        BodyFile(temporaryPath: settings.bodies.temporaryPath(task), pool: settings.pool)
-      })
+  /// Gives a transfer's slot to others.
+  func leaveQueue(_ task: TaskID) { begin(scheduler.remove(task)) }
+
+  private func setPriority(_ priority: Double, of task: TaskID) {
+    waiting[task]?.priority = priority
+    suspendedInQueue[task]?.priority = priority
+    transfer(task)?.job.priority = priority
+    scheduler.setPriority(priority, of: task)
   }
 
-  // MARK: Flow
+  private func setLimit(_ rate: Int?, of task: TaskID) {
+    waiting[task]?.maximumBytesPerSecond = rate
+    suspendedInQueue[task]?.maximumBytesPerSecond = rate
+    if let transfer = transfer(task) { setLimit(rate, of: transfer) }
+  }
+
+  /// Takes a task that waits for its turn out of the queue.
+  func takeWaiting(_ task: TaskID) -> TransferJob? {
+    guard let job = waiting.removeValue(forKey: task) else { return nil }
+    leaveQueue(task)
+    return job
+  }
 
   private func suspend(_ task: TaskID) {
-    if let job = waiting.removeValue(forKey: task) {
-      urls[task] = nil
+    if let job = takeWaiting(task) {
       suspendedInQueue[task] = job
-      begin(scheduler.remove(task))
-    } else if let transfer = transfers[task], !transfer.isSuspended {
-      transfer.isSuspended = true
-      transfer.suspendedAt = .now
-      transfer.easy.pause()
+    } else if let transfer = transfer(task) {
+      suspend(transfer)
     }
   }
 
   private func resume(_ task: TaskID) {
     if let job = suspendedInQueue.removeValue(forKey: task) { return submit(job) }
-    guard let transfer = transfers[task], transfer.isSuspended else { return }
-    transfer.isSuspended = false
-    // A suspended task has no timeouts: the clocks go on from where they stood.
-    transfer.resourceDeadline += transfer.suspendedAt.duration(to: .now)
-    transfer.touch()
-    if !transfer.isPausedBySink { transports[transfer.job.session]?.resume(transfer.easy) }
+    if let transfer = transfer(task) { resume(transfer) }
   }
 
-  private func sinkDrained(_ task: TaskID) {
-    guard let transfer = transfers[task] else { return }
-    transfer.sink?.drainEnded()
-    guard transfer.isPausedBySink else { return }
-    transfer.isPausedBySink = false
-    transfer.touch()
-    if !transfer.isSuspended { transports[transfer.job.session]?.resume(transfer.easy) }
-  }
-
-  private func cancel(_ task: TaskID) {
+  private func cancel(_ task: TaskID, _ keepsPartial: Bool) {
     let error = TransferError(.cancelled, "cancelled")
-    if let job = waiting.removeValue(forKey: task) ?? suspendedInQueue.removeValue(forKey: task) {
-      urls[task] = nil
-      begin(scheduler.remove(task))
+    if let job = takeWaiting(task) ?? suspendedInQueue.removeValue(forKey: task) {
       end(job, with: error)
-    } else if let transfer = transfers[task], finishing[task] == nil {
-      abort(transfer, error)
+    } else if let transfer = transfer(task) {
+      cancel(transfer, error, keepsPartial: keepsPartial)
     }
   }
 
-  private func abort(_ transfer: Transfer, _ error: TransferError) {
-    transports[transfer.job.session]?.remove(transfer.easy)
-    transfer.recordTransaction(endedAt: settings.now())
-    finish(transfer.job.task, with: error)
-  }
+  // MARK: The wire
 
-  // MARK: Ends
-
-  private func completed(_ completion: MultiHandle.Completion) {
-    guard let transfer = byHandle[ObjectIdentifier(completion.easy)] else { return }
-    transfer.recordTransaction(endedAt: settings.now())
-    let task = transfer.job.task
-    guard completion.result == .ok else {
-      return finish(task, with: transfer.failure(completion.result))
-    }
+  private func send(_ transfer: Transfer) {
     do {
-      guard try transfer.followRedirect() else { return finish(task, with: nil) }
-      try send(transfer)
+      try prepareBody(transfer)
+      prepareResumption(transfer)
+      let transport = try transport(of: transfer.job)
+      let easy = try idleHandles.popLast() ?? EasyHandle()
+      easy.reset()
+      transfer.easy = easy
+      try configurator.configure(easy, for: transfer, multi: transport.multi)
+      transfer.stage = .onWire
+      transfer.touch()
+      transfer.facts.append(.began(transfer.task, at: transfer.fetchStart))
+      try transport.add(easy)
     } catch let error as TransferError {
-      transfer.acceptUnfollowedHead()
-      finish(task, with: error)
+      finish(transfer, with: error)
     } catch {
-      finish(task, with: TransferError(.unknown, "libcurl: \(error)", failingURL: transfer.request.url))
+      finish(transfer, with: TransferError(.unknown, "libcurl: \(error)", failingURL: transfer.request.url))
     }
   }
 
-  /// The wire is done with the task; its body may still be on its way to the disk.
-  private func finish(_ task: TaskID, with error: TransferError?) {
-    guard let transfer = transfers[task] else { return }
-    let outcome = TransferOutcome(
-      error: error, currentRequest: transfer.request, response: transfer.response,
-      progress: transfer.progress,
-      transactions: transfer.transactions, endedAt: settings.now())
-    guard error == nil, let sink = transfer.sink else {
-      transfer.sink?.discard()
-      return conclude(transfer, outcome)
+  func transport(of job: TransferJob) throws -> CurlTransport {
+    if let transport = transports[job.session] { return transport }
+    let transport = try CurlTransport(
+      loop: loop, multiplexing: job.configuration.httpShouldUsePipelining,
+      maximumIdleConnections: max(64, job.configuration.httpMaximumConnectionsPerHost * 4))
+    transport.onCompletion = { [unowned self] completion in
+      guard let transfer = completion.easy.delegate as? Transfer else { return }
+      completed(transfer, completion)
     }
-    finishing[task] = outcome
-    let isOnLoop = loop
-    sink.finish(as: settings.bodies.path(task)) { [self] result in
-      if isOnLoop.isOnLoop { stored(task, result) } else { post(.stored(task, result)) }
-    }
+    transports[job.session] = transport
+    return transport
   }
 
-  private func stored(
-    _ task: TaskID, _ result: Result<(body: TransferOutcome.Body, sha256: String), TransferError>
-  ) {
-    guard let transfer = transfers[task], var outcome = finishing.removeValue(forKey: task) else { return }
-    switch result {
-    case .success(let stored):
-      outcome.body = stored.body
-      outcome.sha256 = stored.sha256
-      outcome.size = transfer.sink?.size ?? 0
-    case .failure(var error):
-      error.failingURL = transfer.request.url
-      outcome.error = error
-    }
-    outcome.endedAt = settings.now()
-    conclude(transfer, outcome)
+  func existingTransport(_ transfer: Transfer) -> CurlTransport? { transports[transfer.job.session] }
+
+  /// Takes the handle from a transfer whose request is over.
+  func reclaim(_ transfer: Transfer, isClean: Bool) {
+    guard let easy = transfer.easy else { return }
+    transfer.keepCounts()
+    transfer.easy = nil
+    easy.delegate = nil
+    if isClean, idleHandles.count < settings.maximumIdleHandles, easy.reset() { idleHandles.append(easy) }
   }
 
-  private func conclude(_ transfer: Transfer, _ outcome: TransferOutcome) {
-    let task = transfer.job.task
-    transfers[task] = nil
-    byHandle[ObjectIdentifier(transfer.easy)] = nil
-    transfer.live?.end(outcome.error == nil ? .finished : .failed)
-    if transfer.live != nil { liveBodies.withLock { $0[task] = nil } }
-    // After a failure libcurl 7.88 may keep a buffer that a reset leaves, and then refuses options (43).
-    if outcome.error == nil, idleHandles.count < settings.maximumIdleHandles {
-      transfer.easy.reset()
-      idleHandles.append(transfer.easy)
-    }
-    facts += transfer.takeFacts()
-    facts.append(.ended(task, outcome))
-    begin(scheduler.remove(task))
-    loop.wake()
+  /// A data task goes on as the download of that name.
+  func rename(_ transfer: Transfer, to task: TaskID) {
+    let old = transfer.task
+    transfers[old] = nil
+    transfers[task] = transfer
+    renamed[old] = task
+    scheduler.rename(old, to: task)
+    transfer.job.task = task
   }
 
-  /// Ends a task that never reached the wire.
-  private func end(_ job: TransferJob, with error: TransferError) {
-    facts.append(
-      .ended(
-        job.task,
-        TransferOutcome(
-          error: error, currentRequest: job.request, response: nil, progress: TaskProgress(),
-          transactions: [],
-          endedAt: settings.now())))
-    loop.wake()
+  func forget(_ transfer: Transfer) {
+    transfers[transfer.task] = nil
+    if !renamed.isEmpty { renamed = renamed.filter { $0.value != transfer.task } }
+    leaveQueue(transfer.task)
   }
 
   // MARK: Housekeeping
@@ -316,26 +308,27 @@ final class TransferWorker: @unchecked Sendable {
     isHousekeeping = false
     ticks += 1
     let now = ContinuousClock.now
-    let time = settings.now()
-    for (task, transfer) in transfers where finishing[task] == nil {
+    let isProgressTick = ticks.isMultiple(of: Self.progressEvery)
+    for transfer in transfers.values where transfer.stage != .finishing {
+      if transfer.stage == .onWire { inspect(transfer, at: now, isProgressTick) }
       facts += transfer.takeFacts()
-      if ticks.isMultiple(of: Self.progressEvery), let progress = transfer.takeProgress() {
-        facts.append(.progress(task, progress, at: time))
-      }
-      if let timeout = transfer.timeout(at: now) {
-        abort(transfer, timeout)
-      } else if transfer.live != nil || ticks.isMultiple(of: Self.progressEvery) {
-        transfer.sink?.flushSlow { [weak self] in self?.post(.drained(task)) }
-      }
+      if let timeout = transfer.timeout(at: now) { abort(transfer, timeout) }
     }
     if !transfers.isEmpty { startHousekeeping() }
   }
 
+  private func inspect(_ transfer: Transfer, at now: ContinuousClock.Instant, _ isProgressTick: Bool) {
+    if isProgressTick { transfer.noteProgress() }
+    if let source = transfer.source, let length = source.length, transfer.sent >= length { source.wasSent() }
+    if let cutAt = transfer.cutAt, now >= cutAt { return cut(transfer) }
+    if transfer.live != nil || isProgressTick { transfer.sink?.flushSlow(transfer.drained) }
+  }
+
   private func stop(_ done: @escaping @Sendable () -> Void) {
+    for transfer in transfers.values { transfer.source?.detach() }
     for transport in transports.values { transport.close() }
     transports.removeAll()
     transfers.removeAll()
-    byHandle.removeAll()
     idleHandles.removeAll()
     done()
   }

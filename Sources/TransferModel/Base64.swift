@@ -53,3 +53,25 @@ package enum Base64 {
     return bytes
   }
 }
+
+extension Base64 {
+  /// base64url without padding (RFC 4648 §5).
+  package static func encodeForURL(_ bytes: some Collection<UInt8>) -> String {
+    String(
+      decoding: encode(bytes).utf8.filter { $0 != UInt8(ascii: "=") }.map { byte in
+        switch byte {
+        case UInt8(ascii: "+"): UInt8(ascii: "-")
+        case UInt8(ascii: "/"): UInt8(ascii: "_")
+        default: byte
+        }
+      }, as: UTF8.self)
+  }
+
+  /// Nil where the text is not base64url without padding.
+  package static func decodeForURL(_ text: String) -> [UInt8]? {
+    guard !text.utf8.contains(where: { "+/=".utf8.contains($0) }) else { return nil }
+    let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+    let plain = text.map { $0 == "-" ? "+" : $0 == "_" ? "/" : String($0) }.joined()
+    return decode(plain + padding)
+  }
+}

@@ -1,7 +1,7 @@
 /// Parameters behind a media type or a disposition: `attachment; filename="a b.txt"` (RFC 9110 §5.6.6).
-enum HTTPParameters {
+package enum HTTPParameters {
   /// The parameter's value, unquoted; nil where it is absent or empty.
-  static func value(_ name: String, in field: String) -> String? {
+  package static func value(_ name: String, in field: String) -> String? {
     for parameter in split(field).dropFirst() {
       guard let equals = parameter.firstIndex(of: "=") else { continue }
       guard HTTPHeaders.equal(parameter[..<equals].trimmingBlanks, name) else { continue }

@@ -102,10 +102,14 @@ extension ID {
 package enum SessionKind: IDKind { package static var prefix: String { "ses_" } }
 package enum TaskKindTag: IDKind { package static var prefix: String { "tsk_" } }
 package enum DeliveryKind: IDKind { package static var prefix: String { "whd_" } }
+package enum DecisionKind: IDKind { package static var prefix: String { "dec_" } }
+package enum FileKind: IDKind { package static var prefix: String { "fil_" } }
 
 package typealias SessionID = ID<SessionKind>
 package typealias TaskID = ID<TaskKindTag>
 package typealias DeliveryID = ID<DeliveryKind>
+package typealias DecisionID = ID<DecisionKind>
+package typealias FileID = ID<FileKind>
 
 extension ID where Kind == SessionKind {
   /// The session that always exists (URLSession.shared).

@@ -38,11 +38,8 @@ package enum ServerSentEvents {
     _ stream: [UInt8], after sequence: Int64, types: Set<EventType>?
   ) -> [UInt8] {
     var kept: [UInt8] = []
-    var start = 0
-    while let end = endOfEvent(in: stream, from: start) {
-      let event = stream[start..<end]
-      if isWanted(event, after: sequence, types: types) { kept.append(contentsOf: event) }
-      start = end
+    for event in split(stream) where isWanted(event, after: sequence, types: types) {
+      kept.append(contentsOf: event)
     }
     return kept
   }
@@ -59,13 +56,32 @@ package enum ServerSentEvents {
   private static func isWanted(_ event: ArraySlice<UInt8>, after sequence: Int64, types: Set<EventType>?)
     -> Bool
   {
-    let lines = event.split(separator: 0x0A, maxSplits: 2)
-    guard lines.count == 3, let id = Int64(String(decoding: lines[0].dropFirst(4), as: UTF8.self)) else {
-      return false
-    }
-    guard id > sequence else { return false }
+    if let id = id(of: event), id <= sequence { return false }
     guard let types else { return true }
-    let type = EventType(rawValue: String(decoding: lines[1].dropFirst(7), as: UTF8.self))
-    return type.map(types.contains) ?? false
+    return type(of: event).map(types.contains) ?? false
+  }
+
+  /// The event's sequence number; nil for progress, which has none.
+  package static func id(of event: ArraySlice<UInt8>) -> Int64? {
+    guard event.starts(with: "id: ".utf8) else { return nil }
+    return Int64(String(decoding: event.dropFirst(4).prefix { $0 != 0x0A }, as: UTF8.self))
+  }
+
+  package static func type(of event: ArraySlice<UInt8>) -> EventType? {
+    var line = event
+    if line.starts(with: "id: ".utf8) { line = line.drop { $0 != 0x0A }.dropFirst() }
+    guard line.starts(with: "event: ".utf8) else { return nil }
+    return EventType(rawValue: String(decoding: line.dropFirst(7).prefix { $0 != 0x0A }, as: UTF8.self))
+  }
+
+  /// The events of `stream`, one after the other, each with its blank line.
+  package static func split(_ stream: [UInt8]) -> [ArraySlice<UInt8>] {
+    var events: [ArraySlice<UInt8>] = []
+    var start = 0
+    while let end = endOfEvent(in: stream, from: start) {
+      events.append(stream[start..<end])
+      start = end
+    }
+    return events
   }
 }

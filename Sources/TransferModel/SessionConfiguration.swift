@@ -19,7 +19,7 @@ package struct SessionConfiguration: Sendable, Equatable {
   package var httpAdditionalHeaders = HTTPHeaders()
   package var tlsMinimumSupportedProtocolVersion = TLSVersion.v12
   package var tlsMaximumSupportedProtocolVersion = TLSVersion.v13
-  /// Bytes per second of each task; nil: unlimited.
+  /// Bytes per second of all its tasks together; nil: unlimited.
   package var maximumBytesPerSecond: Int?
   /// Seconds for which a finished task's body is kept.
   package var bodyRetention = 86_400.0

@@ -22,6 +22,8 @@ package struct TransferError: Error, Sendable, Equatable {
   package var underlying: Underlying?
   /// The egress rule that refused the destination.
   package var rule: String?
+  /// What arrived was kept: a download can go on from there (NSURLSessionDownloadTaskResumeData).
+  package var resumeDataAvailable = false
 
   package init(
     _ code: URLErrorCode, _ message: String, failingURL: String? = nil, underlying: Underlying? = nil
@@ -67,7 +69,7 @@ extension TransferError: JSONEncodable {
       writer.field("name", name)
       writer.field("message", message)
       writer.field("failingURL", failingURL)
-      writer.field("resumeDataAvailable", false)
+      writer.field("resumeDataAvailable", resumeDataAvailable)
       writer.key("underlying")
       if let underlying {
         writer.object { writer in
@@ -91,6 +93,7 @@ extension TransferError: JSONEncodable {
     }
     message = json["message"]?.string ?? ""
     failingURL = json["failingURL"]?.string
+    resumeDataAvailable = json["resumeDataAvailable"]?.bool ?? false
     if let under = json["underlying"], let library = under["library"]?.string {
       underlying = Underlying(library: library, code: Int(under["code"]?.integer ?? 0))
     }

@@ -5,10 +5,14 @@ package enum EventType: String, Sendable, CaseIterable {
   case taskDidCreate = "task.didCreate"
   case taskDidChangeState = "task.didChangeState"
   case taskWillPerformHTTPRedirection = "task.willPerformHTTPRedirection"
+  case taskNeedNewBodyStream = "task.needNewBodyStream"
   case taskDidSendBodyData = "task.didSendBodyData"
   case taskDidReceiveInformationalResponse = "task.didReceiveInformationalResponse"
+  case taskWillBeginDelayedRequest = "task.willBeginDelayedRequest"
   case dataTaskDidReceiveResponse = "dataTask.didReceiveResponse"
   case dataTaskDidReceiveData = "dataTask.didReceiveData"
+  case dataTaskDidBecomeDownloadTask = "dataTask.didBecomeDownloadTask"
+  case downloadTaskDidResumeAtOffset = "downloadTask.didResumeAtOffset"
   case downloadTaskDidWriteData = "downloadTask.didWriteData"
   case downloadTaskDidFinishDownloading = "downloadTask.didFinishDownloading"
   case taskDidFinishCollectingMetrics = "task.didFinishCollectingMetrics"
@@ -36,12 +40,18 @@ package enum EventType: String, Sendable, CaseIterable {
 /// Something a delegate is told.
 package struct TransferEvent: Sendable {
   package enum Payload: Sendable {
+    /// A call without arguments.
+    case none
     case created(TransferTask)
     case stateChanged(TaskState, TaskPhase?)
     case redirected(TransferResponse, to: TransferRequest)
     case informational(status: Int, headers: HTTPHeaders)
     case response(TransferResponse)
+    case delayed(TransferRequest)
+    case becameDownload(TransferTask)
+    case resumed(offset: Int64, expectedTotal: Int64)
     case progress(TaskProgress, delta: Int64)
+    case data([UInt8], TaskProgress)
     case finishedDownloading(TaskBody, suggestedFilename: String?)
     case metrics(TaskMetrics)
     case completed(TransferTask)
@@ -54,15 +64,31 @@ package struct TransferEvent: Sendable {
   package let sessionID: SessionID
   package let taskID: TaskID?
   package let payload: Payload
+  /// Where the call waits for an answer.
+  package let decision: PendingDecision?
+
+  /// What an event says of the decision that it asks for.
+  package struct PendingDecision: Sendable, Equatable {
+    package let id: DecisionID
+    package let expiresAt: Timestamp
+    package let defaultAnswer: String
+    package init(id: DecisionID, expiresAt: Timestamp, defaultAnswer: String) {
+      self.id = id
+      self.expiresAt = expiresAt
+      self.defaultAnswer = defaultAnswer
+    }
+  }
 
   package init(
-    _ type: EventType, at time: Timestamp, session: SessionID, task: TaskID? = nil, _ payload: Payload
+    _ type: EventType, at time: Timestamp, session: SessionID, task: TaskID? = nil, _ payload: Payload,
+    decision: PendingDecision? = nil
   ) {
     self.type = type
     self.time = time
     sessionID = session
     taskID = task
     self.payload = payload
+    self.decision = decision
   }
 }
 
@@ -74,7 +100,17 @@ extension TransferEvent {
 
   /// The members of `data`, for one who adds others.
   package func encodeDataMembers(into writer: inout JSONWriter) {
+    encodeArguments(into: &writer)
+    guard let decision else { return }
+    writer.field("decisionId", decision.id.description)
+    writer.field("expiresAt", decision.expiresAt.description)
+    writer.field("default", decision.defaultAnswer)
+  }
+
+  /// The delegate call's own arguments.
+  package func encodeArguments(into writer: inout JSONWriter) {
     switch payload {
+    case .none: break
     case .created(let task):
       writer.field("kind", task.kind.rawValue)
       writer.field("taskIdentifier", task.taskIdentifier)
@@ -91,7 +127,17 @@ extension TransferEvent {
       writer.field("status", status)
       writer.field("headers", Optional(headers))
     case .response(let response): writer.field("response", Optional(response))
+    case .delayed(let request): writer.field("request", Optional(request))
+    case .becameDownload(let task):
+      writer.field("downloadTaskId", task.id.description)
+      writer.field("downloadTask", Optional(task))
+    case .resumed(let offset, let total):
+      writer.field("fileOffset", offset)
+      writer.field("expectedTotalBytes", total)
     case .progress(let progress, let delta): encode(progress, delta: delta, into: &writer)
+    case .data(let bytes, let progress):
+      encode(progress, delta: Int64(bytes.count), into: &writer)
+      writer.field("data", Base64.encode(bytes))
     case .finishedDownloading(let body, let name):
       writer.field("body", Optional(body))
       writer.field("suggestedFilename", name)

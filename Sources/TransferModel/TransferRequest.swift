@@ -5,12 +5,12 @@ package struct TransferRequest: Sendable, Equatable {
   package var url: String
   package var method: String
   package var headers: HTTPHeaders
-  package var body: [UInt8]?
+  package var body: RequestContent?
   /// Seconds without a byte moved; nil: the session's.
   package var timeoutInterval: Double?
 
   package init(
-    url: String, method: String = "GET", headers: HTTPHeaders = HTTPHeaders(), body: [UInt8]? = nil,
+    url: String, method: String = "GET", headers: HTTPHeaders = HTTPHeaders(), body: RequestContent? = nil,
     timeoutInterval: Double? = nil
   ) {
     self.url = url
@@ -29,7 +29,7 @@ extension TransferRequest: JSONEncodable {
       writer.field("method", method)
       writer.field("headers", Optional(headers))
       if let timeoutInterval { writer.field("timeoutInterval", timeoutInterval) }
-      if let body { writer.objectField("body") { $0.field("size", body.count) } }
+      if let body { writer.field("body", Optional(body)) }
     }
   }
 }

@@ -4,14 +4,6 @@ package enum SessionState: String, Sendable, CaseIterable {
   case active, invalidating, invalid
 }
 
-/// Which delegate calls go to an HTTP endpoint.
-package struct SessionDelegate: Sendable, Equatable {
-  package var webhook: Webhook?
-  /// The event types it is told; progress is never among them.
-  package var events: [EventType] = []
-  package init() {}
-}
-
 /// A session (URLSession): a configuration, a delegate and the tasks created in it.
 package struct TransferSession: Sendable, Equatable {
   package let id: SessionID
@@ -50,20 +42,6 @@ extension TransferSession: JSONEncodable {
       writer.field("createdAt", createdAt.description)
       writer.field("configuration", Optional(configuration))
       writer.field("delegate", delegate)
-    }
-  }
-}
-
-extension SessionDelegate: JSONEncodable {
-  package func encode(into writer: inout JSONWriter) {
-    writer.object { writer in
-      writer.key("webhook")
-      guard let webhook else { return writer.null() }
-      writer.object { writer in
-        writer.field("url", webhook.url)
-        writer.arrayField("events", events) { $0.value($1.rawValue) }
-        writer.field("answers", false)
-      }
     }
   }
 }

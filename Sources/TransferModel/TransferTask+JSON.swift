@@ -21,7 +21,9 @@ extension TransferTask: JSONEncodable {
     writer.field("phase", state == .running ? phase?.rawValue : nil)
     writer.field("description", description)
     writer.field("priority", priority)
-    writer.nullField("earliestBeginDate")
+    writer.field("earliestBeginDate", earliestBeginDate?.description)
+    writer.key("maximumBytesPerSecond")
+    if let maximumBytesPerSecond { writer.value(maximumBytesPerSecond) } else { writer.null() }
     writer.field("originalRequest", Optional(originalRequest))
     writer.field("currentRequest", Optional(currentRequest))
     writer.field("response", response)

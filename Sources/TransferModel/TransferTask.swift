@@ -1,6 +1,6 @@
-/// What a task does with the bytes (URLSessionDataTask, URLSessionDownloadTask).
+/// What a task does with the bytes (URLSessionDataTask, URLSessionDownloadTask, URLSessionUploadTask).
 package enum TaskKind: String, Sendable, CaseIterable {
-  case data, download
+  case data, download, upload
 }
 
 /// A webhook of a task or a session: where events are posted, and the key that signs them.
@@ -44,6 +44,12 @@ package struct TaskSpecification: Sendable {
   package var priority = 0.5
   package var description: String?
   package var completion: Webhook?
+  package var earliestBeginDate: Timestamp?
+  package var maximumBytesPerSecond: Int?
+  /// Where a download goes on.
+  package var resumePoint: ResumePoint?
+  /// The resume data that came with it is not this service's: it ends as soon as it runs.
+  package var hasInvalidResumeData = false
 
   package init(kind: TaskKind, request: TransferRequest) {
     self.kind = kind
@@ -61,8 +67,14 @@ package struct TransferTask: Sendable, Equatable {
   package let createdAt: Timestamp
   package let originalRequest: TransferRequest
   package let completion: Webhook?
-  package let description: String?
+  package let resumePoint: ResumePoint?
+  package let hasInvalidResumeData: Bool
+  package var description: String?
   package var priority: Double
+  /// Not sent before then.
+  package var earliestBeginDate: Timestamp?
+  /// Bytes per second; nil: no limit of its own.
+  package var maximumBytesPerSecond: Int?
 
   package var lifecycle: TaskLifecycle
   package var phase: TaskPhase?
@@ -71,6 +83,8 @@ package struct TransferTask: Sendable, Equatable {
   package var progress = TaskProgress()
   package var error: TransferError?
   package var body: TaskBody?
+  /// What a failed or cancelled download left to go on from.
+  package var partial: ResumePoint?
   package var metrics: TaskMetrics?
   package var retryCount = 0
   package var startedAt: Timestamp?
@@ -90,8 +104,12 @@ package struct TransferTask: Sendable, Equatable {
     completion = specification.completion
     description = specification.description
     priority = specification.priority
+    earliestBeginDate = specification.earliestBeginDate
+    maximumBytesPerSecond = specification.maximumBytesPerSecond
+    resumePoint = specification.resumePoint
+    hasInvalidResumeData = specification.hasInvalidResumeData
     lifecycle = TaskLifecycle()
-    progress.countOfBytesExpectedToSend = Int64(specification.request.body?.count ?? 0)
+    progress.countOfBytesExpectedToSend = specification.request.body?.length ?? 0
   }
 
   package var state: TaskState { lifecycle.state }

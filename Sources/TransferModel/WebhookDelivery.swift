@@ -12,6 +12,8 @@ package struct WebhookDelivery: Sendable, Equatable {
   /// The message's bytes, the same on every attempt.
   package let payload: [UInt8]
   package let createdAt: Timestamp
+  /// The decision that the reply to the message answers.
+  package let decisionID: DecisionID?
   package var state = State.pending
   /// Attempts made so far.
   package var attempts = 0
@@ -22,7 +24,7 @@ package struct WebhookDelivery: Sendable, Equatable {
 
   package init(
     id: DeliveryID, sessionID: SessionID, taskID: TaskID?, type: EventType, webhook: Webhook,
-    payload: [UInt8], createdAt: Timestamp
+    payload: [UInt8], createdAt: Timestamp, decisionID: DecisionID? = nil
   ) {
     self.id = id
     self.sessionID = sessionID
@@ -31,6 +33,7 @@ package struct WebhookDelivery: Sendable, Equatable {
     self.webhook = webhook
     self.payload = payload
     self.createdAt = createdAt
+    self.decisionID = decisionID
     nextAttemptAt = createdAt
   }
 }

@@ -15,7 +15,7 @@ package final class BodyStream: Sendable {
   private enum Source {
     case file(BodyFileReader, end: Int64)
     /// A data task under way; the file is opened when its body grows into one.
-    case live(LiveBody, BodyFileReader?)
+    case live(LiveBody, BodyFileReader?, place: UInt64)
   }
   private struct State {
     var source: Source
@@ -33,36 +33,55 @@ package final class BodyStream: Sendable {
     state = Mutex(State(source: .file(reader, end: range.upperBound), offset: range.lowerBound))
   }
 
-  /// A body that is arriving, from its first byte on.
+  /// A body that is arriving, from its first byte on. Until `close()` the origin waits where this reader falls behind.
   init(_ live: LiveBody, pool: WorkerPool) {
     self.pool = pool
-    state = Mutex(State(source: .live(live, nil), offset: 0))
+    state = Mutex(State(source: .live(live, nil, place: live.join()), offset: 0))
   }
 
   /// Calls `onNews` whenever `read` may have more. From any thread.
   package func start(onNews: @escaping @Sendable () -> Void) {
     let live: LiveBody? = state.withLock { state in
       state.onNews = onNews
-      if case .live(let live, _) = state.source { return live }
+      if case .live(let live, _, _) = state.source { return live }
       return nil
     }
     live?.observe(onNews)
   }
 
-  /// The next bytes, at most `maximum`.
-  package func read(maximum: Int) -> Chunk {
-    state.withLock { state in
+  /// The next bytes, at most `maximum`, and none from `limit` on.
+  package func read(maximum: Int, upTo limit: Int64 = .max) -> Chunk {
+    let (chunk, progress) = state.withLock { state -> (Chunk, (LiveBody, UInt64, Int64)?) in
+      let room = Int(clamping: min(Int64(maximum), limit - state.offset))
+      guard room > 0 else { return (.wait, nil) }
       switch state.source {
       case .file(let reader, let end):
-        return state.offset < end ? read(reader, upTo: end, maximum, &state) : .end
-      case .live(let live, let reader): return read(live, reader, maximum, &state)
+        return (state.offset < end ? read(reader, upTo: end, room, &state) : .end, nil)
+      case .live(let live, let reader, let place):
+        let chunk = read(live, reader, place, room, &state)
+        return (chunk, (live, place, state.offset))
       }
     }
+    if case .bytes = chunk, let (live, place, offset) = progress { live.advance(place, to: offset) }
+    return chunk
   }
 
-  private func read(_ live: LiveBody, _ reader: BodyFileReader?, _ maximum: Int, _ state: inout State)
-    -> Chunk
-  {
+  /// Bytes read so far.
+  package var offset: Int64 { state.withLock { $0.offset } }
+
+  /// The reader leaves: the origin waits for it no longer.
+  package func close() {
+    let left: (LiveBody, UInt64)? = state.withLock { state in
+      state.onNews = nil
+      guard case .live(let live, _, let place) = state.source else { return nil }
+      return (live, place)
+    }
+    if let (live, place) = left { live.leave(place) }
+  }
+
+  private func read(
+    _ live: LiveBody, _ reader: BodyFileReader?, _ place: UInt64, _ maximum: Int, _ state: inout State
+  ) -> Chunk {
     // Asked first: what is here once the end is known is all there is.
     let ending = live.ending
     switch live.source {
@@ -76,7 +95,7 @@ package final class BodyStream: Sendable {
       let written = file.written
       guard state.offset < written else { return Self.chunk(at: ending) }
       guard let reader = reader ?? Self.open(file) else { return .failed }
-      state.source = .live(live, reader)
+      state.source = .live(live, reader, place: place)
       return read(reader, upTo: written, maximum, &state)
     }
   }

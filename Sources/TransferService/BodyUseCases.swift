@@ -17,7 +17,7 @@ extension TransferService {
   package func body(of id: TaskID) async throws(ServiceError) -> BodyContent {
     let entry = registry.withLock { $0.tasks[id] }
     if let entry {
-      guard entry.task.kind == .data, entry.task.state == .running else {
+      guard entry.task.kind != .download, entry.task.state == .running else {
         if entry.isEnding {
           await waitForEnd(of: id, seconds: 30)
           return try await storedBody(of: id)
@@ -33,19 +33,22 @@ extension TransferService {
 
   /// The body under way, once its head is here; nil where the task ends first.
   private func liveBody(of task: TransferTask) async throws(ServiceError) -> LiveBody? {
-    let deadline = ContinuousClock.now + .seconds(Int64(task.currentRequest.timeoutInterval ?? 120))
-    var pause = Duration.milliseconds(2)
-    while ContinuousClock.now < deadline {
-      guard let entry = registry.withLock({ $0.tasks[task.id] }) else { return nil }
+    while true {
       if let live = engine.liveBody(of: task.id, in: task.sessionID), live.response != nil { return live }
-      if entry.isEnding {
+      let waiter = Waiter()
+      let mayCome = registry.withLock { registry in
+        guard let entry = registry.tasks[task.id], !entry.isEnding else { return false }
+        registry.tasks[task.id]?.headWaiters.append { waiter.resume() }
+        return true
+      }
+      guard mayCome else {
         await waitForEnd(of: task.id, seconds: 30)
         return nil
       }
-      try? await Task.sleep(for: pause)
-      pause = min(pause * 2, .milliseconds(100))
+      // Between the first look and the note the head may have come, and nobody will call.
+      if let live = engine.liveBody(of: task.id, in: task.sessionID), live.response != nil { return live }
+      await waiter.wait()
     }
-    throw .bodyNotReady
   }
 
   private func storedBody(of id: TaskID) async throws(ServiceError) -> BodyContent {
@@ -81,9 +84,12 @@ extension TransferService {
     var task = try await task(id)
     guard task.state == .completed else { throw .bodyNotReady }
     task.body = nil
+    task.partial = nil
+    task.error?.resumeDataAvailable = false
     var change = StoreChange()
     change.updatedTasks = [task]
     try await write(change)
     bodies.remove(id)
+    bodies.removePartial(id)
   }
 }

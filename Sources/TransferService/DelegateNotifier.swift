@@ -12,18 +12,23 @@ struct DelegateNotifier: Sendable {
     var webhooks: [Webhook] = []
     let completion = task?.completion
     if let completion, event.type == .taskDidComplete { webhooks.append(completion) }
-    if let delegate = session.delegate, let webhook = delegate.webhook, delegate.events.contains(event.type),
-      completion == nil || !event.type.isTakenByCompletion
-    {
-      webhooks.append(webhook)
+    var answering: Webhook?
+    if let delegate = session.delegate, let webhook = delegate.webhook {
+      // A call that the webhook is to answer reaches it whatever events it asked for.
+      if event.decision != nil, delegate.webhookAnswers {
+        answering = webhook
+      } else if delegate.events.contains(event.type), completion == nil || !event.type.isTakenByCompletion {
+        webhooks.append(webhook)
+      }
     }
+    if let answering { webhooks.append(answering) }
     guard !webhooks.isEmpty else { return [] }
     let payload = Self.payload(event, task)
     return webhooks.map { webhook in
       WebhookDelivery(
         id: identifiers.make(), sessionID: session.id, taskID: event.taskID, type: event.type,
-        webhook: webhook,
-        payload: payload, createdAt: event.time)
+        webhook: webhook, payload: payload, createdAt: event.time,
+        decisionID: answering == webhook ? event.decision?.id : nil)
     }
   }
 

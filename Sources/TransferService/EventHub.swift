@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import TransferEngine
 internal import TransferModel
 package import TransferStore
 
@@ -55,13 +56,11 @@ package final class EventHub: Sendable {
     }
   }
 
-  /// Progress: not stored, and only the newest of each task is kept for a slow listener.
-  func publishProgress(_ event: TransferEvent) {
-    guard let task = event.taskID else { return }
-    var writer = ServerSentEventWriter()
-    writer.append(event: event, sequence: nil)
-    for subscription in listeners(session: event.sessionID, task: task) {
-      subscription.offerProgress(of: task, event.type, writer.bytes)
+  /// The body of a task's answer has begun: those who want its bytes get them from there.
+  func attach(_ live: LiveBody, of task: TaskID, in session: SessionID) {
+    guard count > 0 else { return }
+    for subscription in listeners(session: session, task: task) {
+      subscription.attach(live, of: task, in: session)
     }
   }
 

@@ -1,4 +1,6 @@
+package import EventLoop
 internal import Synchronization
+internal import TransferEngine
 package import TransferModel
 package import TransferStore
 
@@ -25,6 +27,8 @@ package final class EventSubscription: Sendable {
     var wantsHeartbeat = false
     var onNews: (@Sendable () -> Void)?
     var isClosed = false
+    /// Where bodies are wanted inline.
+    var inline: InlineBodies?
   }
 
   /// Bytes of news that wait for a reader before it has to go back to the journal.
@@ -37,23 +41,30 @@ package final class EventSubscription: Sendable {
   private let wantsProgress: Bool
   private let store: any TransferStore
   private let hub: EventHub
+  private let pool: WorkerPool
+  private let now: @Sendable () -> Timestamp
   private let state: Mutex<State>
 
   /// - Parameters:
   ///   - after: replays what came after it; nil: only what comes from now on.
+  ///   - wantsData: data tasks' bytes come along.
   ///   - preamble: bytes that go out first.
   package init(
-    scope: EventScope, after: Int64?, types: Set<EventType>?, wantsProgress: Bool, preamble: [UInt8],
-    store: any TransferStore, hub: EventHub
+    scope: EventScope, after: Int64?, types: Set<EventType>?, wantsProgress: Bool, wantsData: Bool = false,
+    preamble: [UInt8], store: any TransferStore, hub: EventHub, pool: WorkerPool,
+    now: @escaping @Sendable () -> Timestamp
   ) {
     self.scope = scope
     self.types = types
     self.wantsProgress = wantsProgress
     self.store = store
     self.hub = hub
+    self.pool = pool
+    self.now = now
     // Without a replay there is nothing to read up: whatever commits after `add` is offered.
     let mode = after == nil ? Mode.live : .behind(fetching: false)
-    state = Mutex(State(mode: mode, cursor: after ?? 0, ready: preamble))
+    state = Mutex(
+      State(mode: mode, cursor: after ?? 0, ready: preamble, inline: wantsData ? InlineBodies() : nil))
     hub.add(self)
   }
 
@@ -69,6 +80,20 @@ package final class EventSubscription: Sendable {
       state.isClosed = true
       state.onNews = nil
       state.queue = []
+      state.inline?.close()
+    }
+  }
+
+  /// The body of a task's answer has begun, or was under way when the reader came.
+  func attach(_ live: LiveBody, of task: TaskID, in session: SessionID, isUnderWay: Bool = false) {
+    state.withLock { state in
+      guard !state.isClosed, state.inline != nil else { return }
+      let isLive = if case .live = state.mode { true } else { false }
+      let shown = isUnderWay && isLive ? live.parts.count : 0
+      state.inline?.attach(live, of: task, in: session, pool: pool, shown: shown) { [weak self] in
+        let onNews = self?.state.withLock { $0.onNews }
+        onNews?()
+      }
     }
   }
 
@@ -90,36 +115,58 @@ package final class EventSubscription: Sendable {
   private func refill(_ state: inout State) {
     state.ready = []
     state.readyOffset = 0
-    if case .live = state.mode {
+    if case .live = state.mode, state.inline?.hasEvents != true {
       for fragment in state.queue { append(fragment, &state) }
       state.queue.removeAll(keepingCapacity: state.queue.count < 256)
       state.queuedBytes = 0
-      for bytes in state.progress.values { state.ready += bytes }
+      for (task, bytes) in state.progress { append(progress: bytes, of: task, &state) }
       state.progress.removeAll()
     }
+    let (now, types) = (now, types)
+    state.inline?.fill(&state.ready, at: now, wanted: types)
     if state.wantsHeartbeat, state.ready.isEmpty { state.ready = Array(": heartbeat\n\n".utf8) }
     state.wantsHeartbeat = false
   }
 
   private func append(_ fragment: JournalFragment, _ state: inout State) {
-    guard fragment.last > state.cursor else { return }
-    if types == nil, fragment.first > state.cursor {
-      state.ready += fragment.bytes
-    } else {
-      state.ready += ServerSentEvents.filter(fragment.bytes, after: state.cursor, types: types)
+    if fragment.isProgressOnly, let task = fragment.taskID {
+      return append(progress: fragment.bytesWithProgress, of: task, &state)
     }
+    guard fragment.last > state.cursor else { return }
+    let bytes = wantsProgress ? fragment.bytesWithProgress : fragment.bytes
+    let isWhole = types == nil && fragment.first > state.cursor
+    let wanted = isWhole ? bytes : ServerSentEvents.filter(bytes, after: state.cursor, types: types)
     state.cursor = fragment.last
+    if state.inline == nil {
+      state.ready += wanted
+    } else {
+      state.inline?.add(wanted, of: fragment.taskID)
+    }
+  }
+
+  private func append(progress bytes: [UInt8], of task: TaskID, _ state: inout State) {
+    if state.inline == nil {
+      state.ready += bytes
+    } else {
+      state.inline?.add(bytes, of: task)
+    }
   }
 
   // MARK: News
 
   func offer(_ fragment: JournalFragment) {
+    if fragment.isProgressOnly, let task = fragment.taskID { return offerProgress(fragment, of: task) }
     let onNews: (@Sendable () -> Void)? = state.withLock { state in
-      guard !state.isClosed else { return nil }
-      if fragment.endsTask, let task = fragment.taskID { state.progress[task] = nil }
-      guard !state.hasOverflowed else { return nil }
+      guard !state.isClosed, !state.hasOverflowed else { return nil }
+      if let task = fragment.taskID, let waiting = state.progress.removeValue(forKey: task) {
+        // It was told before this; what is durable must not overtake it.
+        state.queue.append(
+          JournalFragment(
+            first: 0, last: 0, sessionID: fragment.sessionID, taskID: task, bytes: [],
+            bytesWithProgress: waiting))
+      }
       if state.queuedBytes + fragment.bytes.count > Self.maximumQueuedBytes {
-        let firstDropped = state.queue.first?.first
+        let firstDropped = state.queue.first { !$0.isProgressOnly }?.first
         state.queue = []
         state.queuedBytes = 0
         if case .live = state.mode {
@@ -139,12 +186,16 @@ package final class EventSubscription: Sendable {
     onNews?()
   }
 
-  func offerProgress(of task: TaskID, _ type: EventType, _ bytes: [UInt8]) {
-    guard wantsProgress, types?.contains(type) ?? true else { return }
+  /// Only the newest of each task is kept for a slow reader.
+  private func offerProgress(_ fragment: JournalFragment, of task: TaskID) {
+    guard wantsProgress else { return }
+    let bytes = fragment.bytesWithProgress
+    let wanted = types == nil ? bytes : ServerSentEvents.filter(bytes, after: 0, types: types)
+    guard !wanted.isEmpty else { return }
     let onNews: (@Sendable () -> Void)? = state.withLock { state in
       guard case .live = state.mode, !state.isClosed else { return nil }
       guard state.progress.count < Self.maximumProgress || state.progress[task] != nil else { return nil }
-      state.progress[task] = bytes
+      state.progress[task] = wanted
       return state.onNews
     }
     onNews?()
@@ -165,7 +216,9 @@ package final class EventSubscription: Sendable {
       guard case .behind(fetching: false) = state.mode, !state.isClosed, state.onNews != nil else {
         return nil
       }
-      guard state.ready.count - state.readyOffset < Self.pageBytes else { return nil }
+      guard state.ready.count - state.readyOffset < Self.pageBytes, state.inline?.hasEvents != true else {
+        return nil
+      }
       state.mode = .behind(fetching: true)
       return state.cursor
     }
@@ -187,6 +240,7 @@ package final class EventSubscription: Sendable {
       state.cursor = max(state.cursor, page.coveredSequence)
       state.mode = page.isLast && !state.hasOverflowed ? .live : .behind(fetching: false)
       state.hasOverflowed = false
+      if case .live = state.mode, state.queue.isEmpty { state.inline?.caughtUp() }
       return state.onNews
     }
     onNews?()

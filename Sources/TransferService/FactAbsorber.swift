@@ -6,59 +6,135 @@ internal import TransferStore
 extension TransferService {
   /// Takes what a worker tells: the registry first, then one write for the whole batch. On the worker's thread.
   func absorb(_ facts: [TransferFact]) {
-    var progress: [TransferEvent] = []
+    var batch = Batch()
     registry.withLock { registry in
-      var change = StoreChange()
-      var ended: [TaskID] = []
-      for fact in facts { absorb(fact, &registry, &change, &ended, &progress) }
-      guard !change.events.isEmpty || !ended.isEmpty else { return }
-      let finished = ended
-      record(change) { [self] in conclude(finished) }
+      for fact in facts { absorb(fact, &registry, &batch) }
+      guard batch.hasFacts || !batch.ended.isEmpty else {
+        // Progress keeps its place among the events, but needs no disk.
+        if !batch.change.events.isEmpty { record(StoreChange(progress: batch.change.events)) }
+        return
+      }
+      let finished = batch.ended
+      record(batch.change) { [self] in conclude(finished) }
     }
-    for event in progress { hub.publishProgress(event) }
+    for wake in batch.headWaiters { wake() }
   }
 
-  private func absorb(
-    _ fact: TransferFact, _ registry: inout TransferRegistry, _ change: inout StoreChange,
-    _ ended: inout [TaskID], _ progress: inout [TransferEvent]
-  ) {
+  /// What a batch of facts comes to.
+  private struct Batch {
+    var change = StoreChange()
+    var ended: [TaskID] = []
+    var hasFacts = false
+    var headWaiters: [@Sendable () -> Void] = []
+  }
+
+  private func absorb(_ fact: TransferFact, _ registry: inout TransferRegistry, _ batch: inout Batch) {
     switch fact {
+    case .progress(let id, let counts, let time):
+      return absorb(counts, of: id, at: time, &registry, &batch.change)
+    case .ended(let id, let outcome):
+      guard let task = registry.tasks[id]?.task else { return }
+      batch.headWaiters += registry.takeHeadWaiters(id)
+      if append(end: outcome, of: task, &registry, &batch.change) { batch.ended.append(id) }
+    case .asked(let id, let question, let time):
+      absorb(question, of: id, at: time, &registry, &batch)
+    case .response(let id, let response, let live, let time):
+      note(response, live, of: id, &registry, &batch)
+      tell(id, &registry, &batch.change) { task in
+        [Self.event(.dataTaskDidReceiveResponse, of: task, at: time, .response(response))]
+      }
     case .began(let id, let time):
-      tell(id, &registry, &change) { task in
-        task.startedAt = time
-        guard task.state == .running else { return [] }
+      tell(id, &registry, &batch.change) { task in
+        task.startedAt = task.startedAt ?? time
+        guard task.state == .running, task.phase != .transferring else { return [] }
         task.phase = .transferring
         return [Self.stateEvent(of: task, at: time)]
       }
     case .redirected(let id, let response, let request, let time):
-      tell(id, &registry, &change) { task in
+      tell(id, &registry, &batch.change) { task in
         task.currentRequest = request
         return [
           Self.event(.taskWillPerformHTTPRedirection, of: task, at: time, .redirected(response, to: request))
         ]
       }
     case .informational(let id, let status, let headers, let time):
-      tell(id, &registry, &change) { task in
+      tell(id, &registry, &batch.change) { task in
         let payload = TransferEvent.Payload.informational(status: status, headers: headers)
         return [Self.event(.taskDidReceiveInformationalResponse, of: task, at: time, payload)]
       }
-    case .response(let id, let response, let time):
-      tell(id, &registry, &change) { task in
-        task.response = response
-        task.progress.countOfBytesExpectedToReceive = response.expectedContentLength
-        return [Self.event(.dataTaskDidReceiveResponse, of: task, at: time, .response(response))]
+    case .resumed(let id, let offset, let total, let time):
+      tell(id, &registry, &batch.change) { task in
+        let payload = TransferEvent.Payload.resumed(offset: offset, expectedTotal: total)
+        return [Self.event(.downloadTaskDidResumeAtOffset, of: task, at: time, payload)]
       }
-    case .progress(let id, let counts, let time):
-      guard var task = registry.tasks[id]?.task else { return }
-      let delta = counts.countOfBytesReceived - task.progress.countOfBytesReceived
-      task.progress = counts
-      registry.tasks[id]?.task = task
-      guard delta > 0, hub.hasListeners(session: task.sessionID, task: id) else { return }
+    }
+    batch.hasFacts = true
+  }
+
+  private func absorb(
+    _ question: TransferQuestion, of id: TaskID, at time: Timestamp, _ registry: inout TransferRegistry,
+    _ batch: inout Batch
+  ) {
+    switch question {
+    case .redirect(let response, let proposed):
+      registry.tasks[id]?.task.currentRequest = proposed
+      ask(
+        .redirect(proposed: proposed), .taskWillPerformHTTPRedirection, .redirected(response, to: proposed),
+        of: id, at: time, &registry, &batch.change)
+    case .response(let response, let live):
+      note(response, live, of: id, &registry, &batch)
+      ask(
+        .response, .dataTaskDidReceiveResponse, .response(response), of: id, at: time, &registry,
+        &batch.change)
+    case .bodyStream:
+      if case .used(let stream) = registry.tasks[id]?.upload {
+        stream.detach()  // what is left of it is of no use: the whole is needed again
+        registry.tasks[id]?.upload = .none
+      }
+      ask(.bodyStream, .taskNeedNewBodyStream, .none, of: id, at: time, &registry, &batch.change)
+      batch.change =
+        registry.tasks[id]?.upload == TransferRegistry.Upload.none
+        ? batch.change : recordThenProvide(batch.change, id, &registry)
+    }
+  }
+
+  /// The client is sending already: what was noted so far goes first, so that the question comes before its answer.
+  private func recordThenProvide(
+    _ change: StoreChange, _ id: TaskID, _ registry: inout TransferRegistry
+  ) -> StoreChange {
+    record(change)
+    provideBody(id, &registry)
+    return StoreChange()
+  }
+
+  /// The head of an answer is here: those who wait for it may read on.
+  private func note(
+    _ response: TransferResponse, _ live: LiveBody?, of id: TaskID, _ registry: inout TransferRegistry,
+    _ batch: inout Batch
+  ) {
+    guard let session = registry.tasks[id]?.task.sessionID else { return }
+    registry.tasks[id]?.task.response = response
+    registry.tasks[id]?.task.progress.countOfBytesExpectedToReceive = response.expectedContentLength
+    if let live { hub.attach(live, of: id, in: session) }
+    batch.headWaiters += registry.takeHeadWaiters(id)
+  }
+
+  private func absorb(
+    _ counts: TaskProgress, of id: TaskID, at time: Timestamp, _ registry: inout TransferRegistry,
+    _ change: inout StoreChange
+  ) {
+    guard let task = registry.tasks[id]?.task else { return }
+    let sent = counts.countOfBytesSent - task.progress.countOfBytesSent
+    let received = counts.countOfBytesReceived - task.progress.countOfBytesReceived
+    registry.tasks[id]?.task.progress = counts
+    guard hub.hasListeners(session: task.sessionID, task: id) else { return }
+    if sent > 0 {
+      change.events.append(
+        Self.event(.taskDidSendBodyData, of: task, at: time, .progress(counts, delta: sent)))
+    }
+    if received > 0 {
       let type: EventType = task.kind == .download ? .downloadTaskDidWriteData : .dataTaskDidReceiveData
-      progress.append(Self.event(type, of: task, at: time, .progress(counts, delta: delta)))
-    case .ended(let id, let outcome):
-      guard let task = registry.tasks[id]?.task else { return }
-      if append(end: outcome, of: task, &registry, &change) { ended.append(id) }
+      change.events.append(Self.event(type, of: task, at: time, .progress(counts, delta: received)))
     }
   }
 
@@ -91,6 +167,8 @@ extension TransferService {
       let session = registry.sessions[task.sessionID]?.session
     else { return false }
     registry.tasks[task.id]?.isEnding = true
+    settle(task.id, .withdrawn, answer: nil, &registry, &change)
+    entry.upload.stream?.detach()
     var task = task
     _ = task.lifecycle.complete()
     task.phase = nil
@@ -98,6 +176,7 @@ extension TransferService {
     task.response = outcome.response
     task.progress = outcome.progress
     task.error = outcome.error
+    task.partial = outcome.partial
     task.completedAt = outcome.endedAt
     task.metrics = TaskMetrics(
       start: task.createdAt, end: outcome.endedAt, transactions: outcome.transactions)
@@ -145,12 +224,12 @@ extension TransferService {
 
   /// The ends are on the disk: forget the tasks, tell who waits, and perhaps end their sessions. On the store's
   /// thread.
-  private func conclude(_ ids: [TaskID]) {
+  func conclude(_ ids: [TaskID]) {
     var waiters: [@Sendable () -> Void] = []
     registry.withLock { registry in
       for id in ids {
         guard let entry = registry.tasks.removeValue(forKey: id) else { continue }
-        waiters += entry.waiters.values
+        waiters += entry.waiters.values + entry.headWaiters
         released(1, in: entry.task.sessionID, &registry)
       }
     }

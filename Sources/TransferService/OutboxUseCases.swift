@@ -1,3 +1,5 @@
+internal import Synchronization
+internal import TransferEngine
 package import TransferModel
 internal import TransferStore
 
@@ -23,7 +25,7 @@ extension TransferService {
 
   /// A stream of the events of `scope`.
   package func subscribe(
-    _ scope: EventScope, after: Int64?, types: Set<EventType>?, wantsProgress: Bool
+    _ scope: EventScope, after: Int64?, types: Set<EventType>?, wantsProgress: Bool, wantsData: Bool = false
   ) async throws(ServiceError) -> EventSubscription {
     switch scope {
     case .all: break
@@ -40,9 +42,21 @@ extension TransferService {
       preamble += writer.bytes
       after = 0
     }
-    return EventSubscription(
-      scope: scope, after: after, types: types, wantsProgress: wantsProgress, preamble: preamble,
-      store: store,
-      hub: hub)
+    let subscription = EventSubscription(
+      scope: scope, after: after, types: types, wantsProgress: wantsProgress, wantsData: wantsData,
+      preamble: preamble, store: store, hub: hub, pool: pool, now: identifiers.now)
+    if wantsData { attachBodies(to: subscription) }
+    return subscription
+  }
+
+  /// Bodies that are under way already, from their first byte on.
+  private func attachBodies(to subscription: EventSubscription) {
+    let tasks = registry.withLock { registry in
+      registry.tasks.values.map(\.task).filter { $0.kind != .download && $0.response != nil }
+    }
+    for task in tasks where subscription.scope.contains(session: task.sessionID, task: task.id) {
+      guard let live = engine.liveBody(of: task.id, in: task.sessionID) else { continue }
+      subscription.attach(live, of: task.id, in: task.sessionID, isUnderWay: true)
+    }
   }
 }

@@ -10,11 +10,21 @@ extension TransferService {
     do throws(StoreError) {
       try await recoverSessions()
       let interrupted = try await recoverTasks()
+      try await withdrawDecisions()
       try await removeOrphanedBodies()
+      try await removeOrphanedPartials()
+      try await removeOrphanedFiles()
       return interrupted
     } catch {
       throw .store(error)
     }
+  }
+
+  /// What waited for an answer has ended with the process.
+  private func withdrawDecisions() async throws(StoreError) {
+    var change = StoreChange()
+    change.withdrawsDecisions = true
+    try await store.write(change)
   }
 
   private func recoverSessions() async throws(StoreError) {

@@ -1,3 +1,4 @@
+package import TransferModel
 internal import TransferStore
 
 /// Why a use case did not happen. The API turns each into one problem.
@@ -11,6 +12,16 @@ package enum ServiceError: Error, Sendable {
   /// Only an invalid session can be deleted.
   case sessionNotInvalid
   case tooManyTasks(limit: Int)
+  case decisionNotFound
+  /// Another answer came first, or none did in time.
+  case decisionSettled(Decision.State)
+  case fileNotFound
+  /// The task's body is not a stream.
+  case noBodyStream
+  /// The task has its body, or has ended.
+  case bodyStreamNotWanted
+  /// If-Match names another version.
+  case preconditionFailed
   case bodyNotReady
   case bodyNotFound
   case idempotencyMismatch

@@ -58,10 +58,11 @@ extension TransferService {
       }
     }
     if mode == .cancelTasks {
-      let tasks = registry.withLock { registry in
-        registry.tasks.values.filter { $0.task.sessionID == id }.map(\.task.id)
+      // All at once: a task that takes the place of another must not get as far as to its end.
+      registry.withLock { registry in
+        let tasks = registry.tasks.values.filter { $0.task.sessionID == id && !$0.isEnding }.map(\.task.id)
+        for task in tasks { cancel(task, &registry) }
       }
-      for task in tasks { _ = try? await cancel(task) }
     }
     return try session(id)
   }
@@ -89,6 +90,7 @@ extension TransferService {
     try await write(change)
     registry.withLock { $0.sessions[id] = nil }
     for task in files { bodies.remove(task) }
+    do throws(StoreError) { try await removeOrphanedPartials() } catch { throw .store(error) }
   }
 
   func write(_ change: StoreChange) async throws(ServiceError) {

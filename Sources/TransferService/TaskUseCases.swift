@@ -10,6 +10,8 @@ extension TransferService {
     _ specifications: [TaskSpecification], in sessionID: SessionID,
     reply: @Sendable ([TransferTask]) -> IdempotentReply? = { _ in nil }
   ) async throws(ServiceError) -> [TransferTask] {
+    var specifications = specifications
+    for index in specifications.indices { try await complete(&specifications[index]) }
     let count = specifications.count
     let limit = limits.unfinishedTasks
     let (first, session) = try reserve(count, in: sessionID, limit: limit)
@@ -38,7 +40,7 @@ extension TransferService {
       released(count, in: sessionID)
       throw error
     }
-    begin(change.createdTasks, in: session)
+    begin(change.createdTasks)
     return change.createdTasks
   }
 
@@ -57,22 +59,12 @@ extension TransferService {
     return try result.get()
   }
 
-  /// Committed tasks come alive; one whose session was cancelled in between ends at once.
-  private func begin(_ tasks: [TransferTask], in session: TransferSession) {
-    var jobs: [TransferJob] = []
+  /// Committed tasks come alive.
+  private func begin(_ tasks: [TransferTask]) {
     registry.withLock { registry in
-      for task in tasks {
-        registry.tasks[task.id] = .init(task: task, isSubmitted: task.state == .running)
-        if task.state == .running { jobs.append(Self.job(task, session.configuration)) }
-      }
-      engine.submit(jobs)
+      for task in tasks { registry.tasks[task.id] = .init(task: task) }
+      launch(tasks.lazy.filter { $0.state == .running }.map(\.id), &registry)
     }
-  }
-
-  static func job(_ task: TransferTask, _ configuration: SessionConfiguration) -> TransferJob {
-    TransferJob(
-      task: task.id, session: task.sessionID, configuration: configuration, kind: task.kind,
-      request: task.currentRequest, priority: task.priority)
   }
 
   static func stateEvent(of task: TransferTask, at time: Timestamp) -> TransferEvent {
@@ -127,15 +119,14 @@ extension TransferService {
     try await change(id) { registry, task in
       guard task.lifecycle.resume() == .run else { return [] }
       let time = self.now  // before the engine knows: its own events come later
-      let isSubmitted = registry.tasks[id]?.isSubmitted ?? false
-      task.phase = isSubmitted && task.response != nil ? .transferring : .queued
-      if isSubmitted {
-        self.engine.resume(id, in: task.sessionID)
-      } else if let session = registry.sessions[task.sessionID]?.session {
-        registry.tasks[id]?.isSubmitted = true
-        self.engine.submit([Self.job(task, session.configuration)])
-      }
+      let entry = registry.tasks[id]
+      let isSubmitted = entry?.isSubmitted ?? false
+      let goesOn: TaskPhase = task.startedAt == nil ? .queued : .transferring
+      task.phase = entry?.question == nil ? goesOn : .waitingForDecision
+      if isSubmitted { self.engine.resume(id, in: task.sessionID) }
       return [Self.stateEvent(of: task, at: time)]
+    } after: { registry, task in
+      if task.state == .running, registry.tasks[id]?.isSubmitted == false { self.launch([id], &registry) }
     }
   }
 
@@ -144,24 +135,57 @@ extension TransferService {
     try await change(id) { registry, task in
       guard task.lifecycle.suspend() == .pause else { return [] }
       task.phase = nil
-      self.engine.suspend(id, in: task.sessionID)
+      if registry.tasks[id]?.isSubmitted == true { self.engine.suspend(id, in: task.sessionID) }
       return [Self.stateEvent(of: task, at: self.now)]
     }
   }
 
   /// URLSessionTask.cancel(). The end comes later, as NSURLErrorCancelled; a no-op on a finished task.
   package func cancel(_ id: TaskID) async throws(ServiceError) -> TransferTask {
-    try await change(id) { registry, task in
+    try await cancel(id, keepsPartial: false)
+  }
+
+  /// URLSessionDownloadTask.cancel(byProducingResumeData:): the task as it ended, and what it can go on from; nil
+  /// where it cannot.
+  package func cancelProducingResumeData(
+    _ id: TaskID
+  ) async throws(ServiceError) -> (task: TransferTask, resumeData: String?) {
+    let task = try await cancel(id, keepsPartial: true)
+    guard task.state == .canceling else { return (task, nil) }
+    await waitForEnd(of: id, seconds: 30)
+    let ended = try await self.task(id)
+    return (ended, resumeData(of: ended))
+  }
+
+  private func cancel(_ id: TaskID, keepsPartial: Bool) async throws(ServiceError) -> TransferTask {
+    try await change(id) { _, task in
       guard task.lifecycle.cancel() == .cancel else { return [] }
       task.phase = nil
       return [Self.stateEvent(of: task, at: self.now)]
     } after: { registry, task in
-      guard task.state == .canceling else { return }
-      if registry.tasks[id]?.isSubmitted == true {
-        self.engine.cancel(id, in: task.sessionID)
-      } else {
-        self.end(&registry, task, Self.outcome(of: task, .cancelled, "cancelled", at: self.now))
-      }
+      if task.state == .canceling { self.stop(task, keepsPartial: keepsPartial, &registry) }
+    }
+  }
+
+  /// Cancels a task from within the lock, as a delegate's answer does.
+  func cancel(_ id: TaskID, _ registry: inout TransferRegistry) {
+    guard var task = registry.tasks[id]?.task, let session = registry.sessions[task.sessionID]?.session,
+      task.lifecycle.cancel() == .cancel
+    else { return }
+    task.phase = nil
+    registry.tasks[id]?.task = task
+    var change = StoreChange()
+    change.updatedTasks = [task]
+    note([Self.stateEvent(of: task, at: now)], of: task, in: session, into: &change)
+    record(change)
+    stop(task, keepsPartial: false, &registry)
+  }
+
+  private func stop(_ task: TransferTask, keepsPartial: Bool, _ registry: inout TransferRegistry) {
+    if registry.tasks[task.id]?.isSubmitted == true {
+      engine.cancel(task.id, in: task.sessionID, keepsPartial: keepsPartial)
+    } else {
+      end(&registry, task, Self.outcome(of: task, .cancelled, "cancelled", at: now))
     }
   }
 

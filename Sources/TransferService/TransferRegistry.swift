@@ -1,3 +1,4 @@
+internal import TransferEngine
 internal import TransferModel
 
 /// The sessions and the unfinished tasks, as they are now. A plain value; `TransferService` locks it.
@@ -8,17 +9,57 @@ struct TransferRegistry {
     /// Tasks that have not ended, those being created included.
     var unfinished = 0
   }
+  /// A decision that waits, with what only the process knows of it.
+  struct Question {
+    enum Kind {
+      case redirect(proposed: TransferRequest)
+      case response
+      case bodyStream
+      case delayedRequest
+    }
+    let decision: Decision
+    let kind: Kind
+  }
+  /// What a client sends for a task that streams its body.
+  enum Upload: Equatable {
+    case none
+    /// The client is ready; the task has not asked yet.
+    case ready(UploadStream)
+    case used(UploadStream)
+
+    static func == (left: Upload, right: Upload) -> Bool {
+      switch (left, right) {
+      case (.none, .none): true
+      case (.ready(let left), .ready(let right)), (.used(let left), .used(let right)): left === right
+      default: false
+      }
+    }
+    var stream: UploadStream? {
+      switch self {
+      case .none: nil
+      case .ready(let stream), .used(let stream): stream
+      }
+    }
+  }
   struct TaskEntry {
     var task: TransferTask
     /// The engine knows it.
     var isSubmitted = false
+    /// Its begin date has come and was told.
+    var hasBegun = false
     /// It has ended; the commit that says so is under way.
     var isEnding = false
+    var question: Question?
+    var upload = Upload.none
     var waiters: [UInt64: @Sendable () -> Void] = [:]
+    /// Those who wait for the head of the answer, or the end.
+    var headWaiters: [@Sendable () -> Void] = []
   }
 
   var sessions: [SessionID: SessionEntry] = [:]
   var tasks: [TaskID: TaskEntry] = [:]
+  /// The tasks whose decisions wait.
+  var decisions: [DecisionID: TaskID] = [:]
   var isDraining = false
   private var nextWaiter: UInt64 = 0
 
@@ -28,9 +69,15 @@ struct TransferRegistry {
     guard let entry = sessions[id] else { throw .sessionNotFound }
     guard entry.session.state == .active else { throw .sessionInvalid }
     guard entry.unfinished + count <= limit else { throw .tooManyTasks(limit: limit) }
+    return admit(count, in: id)
+  }
+
+  /// As `reserve`, where a task of the session goes on under another name: nothing stands against that.
+  mutating func admit(_ count: Int, in id: SessionID) -> Int {
+    let last = sessions[id]?.lastIdentifier ?? 0
     sessions[id]?.unfinished += count
     sessions[id]?.lastIdentifier += count
-    return entry.lastIdentifier + 1
+    return last + 1
   }
 
   /// A task ended, or was not created after all. True where the session has become invalid by it.
@@ -49,5 +96,12 @@ struct TransferRegistry {
     nextWaiter += 1
     tasks[task]?.waiters[nextWaiter] = action
     return nextWaiter
+  }
+
+  /// Takes those who wait for the head of a task's answer.
+  mutating func takeHeadWaiters(_ task: TaskID) -> [@Sendable () -> Void] {
+    guard let waiters = tasks[task]?.headWaiters, !waiters.isEmpty else { return [] }
+    tasks[task]?.headWaiters = []
+    return waiters
   }
 }

@@ -22,6 +22,9 @@ package final class TransferService: Sendable {
   package let hub: EventHub
   package let idempotency: IdempotencyKeys
   package let bodies: BodyDirectory
+  let files: FileDirectory
+  let resumeSealer: ResumeDataSealer
+  let deadlines: DeadlineQueue
   /// Threads that fetch from the disk what is not in memory.
   let pool: WorkerPool
   let limits: Limits
@@ -34,12 +37,16 @@ package final class TransferService: Sendable {
   /// - Parameter relay: what the engine delivers its facts to; the service connects itself to it.
   package init(
     store: any TransferStore, engine: TransferEngine, relay: FactRelay, hub: EventHub, bodies: BodyDirectory,
-    pool: WorkerPool, limits: Limits = Limits(), now: @escaping @Sendable () -> Timestamp, logger: Logger
+    files: FileDirectory, resumeSealer: ResumeDataSealer, pool: WorkerPool, limits: Limits = Limits(),
+    now: @escaping @Sendable () -> Timestamp, logger: Logger
   ) {
     self.store = store
     self.engine = engine
     self.hub = hub
     self.bodies = bodies
+    self.files = files
+    self.resumeSealer = resumeSealer
+    deadlines = DeadlineQueue(now: now)
     self.pool = pool
     self.limits = limits
     self.logger = logger
@@ -47,6 +54,7 @@ package final class TransferService: Sendable {
     notifier = DelegateNotifier(identifiers: identifiers)
     idempotency = IdempotencyKeys(store: store, now: now)
     relay.connect { [weak self] in self?.absorb($0) }
+    deadlines.onFire { [weak self] in self?.deadlinePassed($0) }
   }
 
   var now: Timestamp { identifiers.now() }

@@ -22,6 +22,12 @@ struct ChangeWriter {
     }
     for task in change.updatedTasks { try update(task, smallBody: change.smallBodies[task.id]) }
     try write(change.events, &sequence, &fragments)
+    for task in change.respecifiedTasks { try respecify(task) }
+    for decision in change.newDecisions { try insert(decision) }
+    for decision in change.updatedDecisions { try update(decision) }
+    if change.withdrawsDecisions { try statements.withdrawDecisions.run() }
+    for file in change.newFiles { try insert(file) }
+    for file in change.deletedFiles { try statements.deleteFile.run(.id(file)) }
     for delivery in change.newDeliveries { try insert(delivery) }
     for delivery in change.updatedDeliveries { try update(delivery) }
     if let reply = change.idempotentReply { try insert(reply) }
@@ -39,7 +45,29 @@ struct ChangeWriter {
       .id(task.id), .id(task.sessionID), .integer(Int64(task.taskIdentifier)), .string(task.kind.rawValue),
       .string(task.state.rawValue), .integer(Int64(task.lifecycle.suspendCount)),
       .integer(task.createdAt.microseconds), .text(task.specificationDocument),
-      task.originalRequest.body.map { .blob($0) } ?? .null)
+      task.originalRequest.body?.data.map { .blob($0) } ?? .null)
+  }
+
+  private func respecify(_ task: TransferTask) throws {
+    try statements.respecifyTask.run(.text(task.specificationDocument), .id(task.id))
+  }
+
+  private func insert(_ decision: Decision) throws {
+    try statements.insertDecision.run(
+      .id(decision.id), .id(decision.sessionID), .id(decision.taskID), .string(decision.type.rawValue),
+      .string(decision.state.rawValue), .integer(decision.createdAt.microseconds),
+      .integer(decision.expiresAt.microseconds), .string(decision.defaultAnswer), .text(decision.arguments))
+  }
+
+  private func update(_ decision: Decision) throws {
+    try statements.updateDecision.run(
+      .string(decision.state.rawValue), decision.answer.map { .text($0) } ?? .null, .id(decision.id))
+  }
+
+  private func insert(_ file: StoredFile) throws {
+    try statements.insertFile.run(
+      .id(file.id), .integer(file.createdAt.microseconds), .integer(file.size), .string(file.sha256),
+      file.contentType.map { .string($0) } ?? .null, file.fromTask.map { .id($0) } ?? .null)
   }
 
   private func update(_ task: TransferTask, smallBody: [UInt8]?) throws {
@@ -54,26 +82,46 @@ struct ChangeWriter {
   private func write(
     _ events: [TransferEvent], _ sequence: inout Int64, _ fragments: inout [JournalFragment]
   ) throws {
-    var start = 0
-    while start < events.count {
-      let head = events[start]
-      var writer = ServerSentEventWriter()
-      let first = sequence + 1
-      var end = start
-      while end < events.count, events[end].taskID == head.taskID, events[end].sessionID == head.sessionID {
-        sequence += 1
-        writer.append(event: events[end], sequence: sequence)
-        end += 1
-      }
+    for fragment in Self.fragments(of: events, &sequence) {
+      fragments.append(fragment)
+      guard !fragment.isProgressOnly else { continue }
       try statements.insertFragment.run(
-        .integer(first), .integer(sequence), .id(head.sessionID), head.taskID.map { .id($0) } ?? .null,
-        .text(writer.bytes))
-      fragments.append(
-        JournalFragment(
-          first: first, last: sequence, sessionID: head.sessionID, taskID: head.taskID, bytes: writer.bytes,
-          endsTask: events[end - 1].type == .taskDidComplete))
-      start = end
+        .integer(fragment.first), .integer(fragment.last), .id(fragment.sessionID),
+        fragment.taskID.map { .id($0) } ?? .null, .text(fragment.bytes))
     }
+  }
+
+  /// The events as text, each run of one task's as one fragment; all but progress is numbered.
+  static func fragments(of events: [TransferEvent], _ sequence: inout Int64) -> [JournalFragment] {
+    var fragments: [JournalFragment] = []
+    var rest = events[...]
+    while let head = rest.first {
+      let run = rest.prefix { $0.taskID == head.taskID && $0.sessionID == head.sessionID }
+      rest = rest.dropFirst(run.count)
+      fragments.append(fragment(of: run, &sequence))
+    }
+    return fragments
+  }
+
+  private static func fragment(of run: ArraySlice<TransferEvent>, _ sequence: inout Int64) -> JournalFragment
+  {
+    let first = sequence + 1
+    var kept = ServerSentEventWriter()
+    var all: ServerSentEventWriter?
+    for event in run {
+      if event.type.isProgress {
+        if all == nil { all = kept }
+        all?.append(event: event, sequence: nil)
+      } else {
+        sequence += 1
+        kept.append(event: event, sequence: sequence)
+        if all != nil { all?.append(event: event, sequence: sequence) }
+      }
+    }
+    let head = run[run.startIndex]
+    return JournalFragment(
+      first: first, last: sequence, sessionID: head.sessionID, taskID: head.taskID, bytes: kept.bytes,
+      bytesWithProgress: all?.bytes)
   }
 
   private func insert(_ delivery: WebhookDelivery) throws {
@@ -82,7 +130,8 @@ struct ChangeWriter {
       .string(delivery.type.rawValue), .string(delivery.webhook.url),
       delivery.webhook.secret.map { .string($0) } ?? .null, .blob(delivery.payload),
       .integer(delivery.createdAt.microseconds), .string(delivery.state.rawValue),
-      .integer(Int64(delivery.attempts)), .integer(delivery.nextAttemptAt.microseconds))
+      .integer(Int64(delivery.attempts)), .integer(delivery.nextAttemptAt.microseconds),
+      delivery.decisionID.map { .id($0) } ?? .null)
   }
 
   private func update(_ delivery: WebhookDelivery) throws {
@@ -102,6 +151,7 @@ struct ChangeWriter {
 
   private func delete(_ session: SessionID) throws {
     try statements.deleteJournal.run(.id(session))
+    try statements.deleteDecisions.run(.id(session))
     try statements.deleteTasks.run(.id(session))
     try statements.deleteSession.run(.id(session))
   }
@@ -115,8 +165,9 @@ extension WriteStatement.Value {
 private struct Statements {
   let begin, commit, rollback, upsertSession, setLastIdentifier, insertTask, updateTask,
     insertFragment: WriteStatement
+  let respecifyTask, insertDecision, updateDecision, withdrawDecisions, insertFile, deleteFile: WriteStatement
   let insertDelivery, updateDelivery, insertReply, expireReplies: WriteStatement
-  let deleteJournal, deleteTasks, deleteSession: WriteStatement
+  let deleteJournal, deleteDecisions, deleteTasks, deleteSession: WriteStatement
   let all: [WriteStatement]
 
   init(_ connection: OpaquePointer) throws {
@@ -147,13 +198,24 @@ private struct Statements {
         has_body_file = ?, small_body = ?
       WHERE id = ?
       """)
+    respecifyTask = try prepare("UPDATE task SET specification = ? WHERE id = ?")
+    insertDecision = try prepare(
+      """
+      INSERT INTO decision (id, session, task, type, state, created, expires, default_answer, arguments)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """)
+    updateDecision = try prepare("UPDATE decision SET state = ?, answer = ? WHERE id = ?")
+    withdrawDecisions = try prepare("UPDATE decision SET state = 'withdrawn' WHERE state = 'pending'")
+    insertFile = try prepare(
+      "INSERT INTO file (id, created, size, sha256, content_type, task) VALUES (?, ?, ?, ?, ?, ?)")
+    deleteFile = try prepare("DELETE FROM file WHERE id = ?")
     insertFragment = try prepare(
       "INSERT INTO journal (first, last, session, task, stream) VALUES (?, ?, ?, ?, ?)")
     insertDelivery = try prepare(
       """
       INSERT INTO delivery
-        (id, session, task, type, url, secret, payload, created, state, attempts, next_attempt)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        (id, session, task, type, url, secret, payload, created, state, attempts, next_attempt, decision)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """)
     updateDelivery = try prepare(
       """
@@ -166,6 +228,7 @@ private struct Statements {
       """)
     expireReplies = try prepare("DELETE FROM idempotency WHERE created < ?")
     deleteJournal = try prepare("DELETE FROM journal WHERE session = ?")
+    deleteDecisions = try prepare("DELETE FROM decision WHERE session = ?")
     deleteTasks = try prepare("DELETE FROM task WHERE session = ?")
     deleteSession = try prepare("DELETE FROM session WHERE id = ?")
     self.all = all

@@ -90,8 +90,13 @@ final class CommitQueue: @unchecked Sendable {
     var sequence = first
     let fragments: [JournalFragment]
     do {
-      fragments = try pool.writeWithoutTransaction { database in
-        try transact(batch, on: database, &sequence)
+      // Progress alone is told in its place among the commits, and not written.
+      if batch.allSatisfy({ $0.change.isProgressOnly }) {
+        fragments = batch.flatMap { ChangeWriter.fragments(of: $0.change.events, &sequence) }
+      } else {
+        fragments = try pool.writeWithoutTransaction { database in
+          try transact(batch, on: database, &sequence)
+        }
       }
     } catch let fault as SQLiteFault {
       return fault

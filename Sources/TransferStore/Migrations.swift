@@ -7,8 +7,37 @@ enum Migrations {
     migrator.registerMigration("1 sessions, tasks, journal, outbox") { database in
       try database.execute(sql: first)
     }
+    migrator.registerMigration("2 decisions, files") { database in
+      try database.execute(sql: second)
+    }
     return migrator
   }
+
+  private static let second = """
+    CREATE TABLE decision (
+      id BLOB PRIMARY KEY NOT NULL,
+      session BLOB NOT NULL,
+      task BLOB NOT NULL,
+      type TEXT NOT NULL,
+      state TEXT NOT NULL,
+      created INTEGER NOT NULL,
+      expires INTEGER NOT NULL,
+      default_answer TEXT NOT NULL,
+      arguments TEXT NOT NULL,
+      answer TEXT
+    );
+    CREATE INDEX decision_by_session ON decision (session, id);
+    CREATE INDEX decision_pending ON decision (id) WHERE state = 'pending';
+    CREATE TABLE file (
+      id BLOB PRIMARY KEY NOT NULL,
+      created INTEGER NOT NULL,
+      size INTEGER NOT NULL,
+      sha256 TEXT NOT NULL,
+      content_type TEXT,
+      task BLOB
+    );
+    ALTER TABLE delivery ADD COLUMN decision BLOB;
+    """
 
   private static let first = """
     CREATE TABLE session (

@@ -13,15 +13,7 @@ extension TransferSession {
       writer.field("configuration", Optional(configuration))
       writer.key("delegate")
       guard let delegate else { return writer.null() }
-      writer.object { writer in
-        if let webhook = delegate.webhook {
-          writer.objectField("webhook") { writer in
-            writer.field("url", webhook.url)
-            writer.field("secret", webhook.secret)
-            writer.arrayField("events", delegate.events) { $0.value($1.rawValue) }
-          }
-        }
-      }
+      writer.object { delegate.encode(into: &$0, withSecret: true) }
     }
     return writer.bytes
   }
@@ -50,6 +42,10 @@ extension TransferTask {
     writer.object { writer in
       writer.field("description", description)
       writer.field("priority", priority)
+      writer.field("earliestBeginDate", earliestBeginDate?.microseconds ?? 0)
+      writer.field("maximumBytesPerSecond", maximumBytesPerSecond ?? 0)
+      if let resumePoint { writer.field("resumePoint", Optional(resumePoint)) }
+      if hasInvalidResumeData { writer.field("hasInvalidResumeData", true) }
       originalRequest.encodeStored("request", into: &writer)
       writer.key("completion")
       guard let completion else { return writer.null() }
@@ -69,10 +65,12 @@ extension TransferTask {
       writer.field("response", response)
       writer.field("error", error)
       writer.field("sent", progress.countOfBytesSent)
+      writer.field("expectedToSend", progress.countOfBytesExpectedToSend)
       writer.field("received", progress.countOfBytesReceived)
       writer.field("expected", progress.countOfBytesExpectedToReceive)
       writer.field("startedAt", startedAt?.microseconds ?? 0)
       writer.field("completedAt", completedAt?.microseconds ?? 0)
+      if let partial { writer.field("partial", Optional(partial)) }
       if let body {
         writer.objectField("body") { writer in
           writer.field("size", body.size)
@@ -90,6 +88,12 @@ extension TransferTask {
     var specification = TaskSpecification(kind: TaskKind(rawValue: row["kind"]) ?? .data, request: request)
     specification.description = stored["description"]?.string
     specification.priority = stored["priority"]?.double ?? 0.5
+    specification.earliestBeginDate = Self.time(stored["earliestBeginDate"])
+    specification.maximumBytesPerSecond = stored["maximumBytesPerSecond"]?.integer.flatMap {
+      $0 > 0 ? Int($0) : nil
+    }
+    specification.resumePoint = ResumePoint(json: stored["resumePoint"])
+    specification.hasInvalidResumeData = stored["hasInvalidResumeData"]?.bool ?? false
     specification.completion = stored["completion"]?["url"]?.string.map {
       Webhook(url: $0, secret: stored["completion"]?["secret"]?.string)
     }
@@ -106,13 +110,16 @@ extension TransferTask {
 
   private mutating func restore(outcome: JSONValue) {
     if let current = outcome["currentRequest"] {
-      currentRequest = TransferRequest(stored: current, body: originalRequest.body)
+      currentRequest = TransferRequest(stored: current, body: originalRequest.body?.data)
     }
     response = TransferResponse(json: outcome["response"])
     error = outcome["error"].flatMap { TransferError(json: $0) }
     progress.countOfBytesSent = outcome["sent"]?.integer ?? 0
+    progress.countOfBytesExpectedToSend =
+      outcome["expectedToSend"]?.integer ?? progress.countOfBytesExpectedToSend
     progress.countOfBytesReceived = outcome["received"]?.integer ?? 0
     progress.countOfBytesExpectedToReceive = outcome["expected"]?.integer ?? -1
+    partial = ResumePoint(json: outcome["partial"])
     startedAt = Self.time(outcome["startedAt"])
     completedAt = Self.time(outcome["completedAt"])
     if let stored = outcome["body"], let expiresAt = Self.time(stored["expiresAt"]) {
@@ -134,10 +141,22 @@ extension TransferRequest {
       writer.field("method", method)
       writer.field("headers", Optional(headers))
       if let timeoutInterval { writer.field("timeoutInterval", timeoutInterval) }
+      if let body { writer.field("body", Optional(body)) }
     }
   }
 
-  fileprivate init(stored: JSONValue?, body: [UInt8]?) {
+  /// - Parameter data: the bytes, where the body is data: they have a column of their own.
+  fileprivate init(stored: JSONValue?, body data: [UInt8]?) {
+    var body: RequestContent?
+    if let stored = stored?["body"] {
+      if stored["stream"]?.bool == true {
+        body = .stream
+      } else if let file = stored["file"]?.string.flatMap({ FileID($0) }) {
+        body = .file(file, size: stored["size"]?.integer ?? 0)
+      } else {
+        body = .data(data ?? [])
+      }
+    }
     self.init(
       url: stored?["url"]?.string ?? "", method: stored?["method"]?.string ?? "GET",
       headers: HTTPHeaders(json: stored?["headers"]), body: body,
@@ -153,12 +172,36 @@ extension WebhookDelivery {
       taskID: row.optionalBytes("task").flatMap { TaskID(bytes: $0) },
       type: EventType(rawValue: row["type"]) ?? .taskDidComplete,
       webhook: Webhook(url: row["url"], secret: row["secret"]), payload: row.bytes("payload"),
-      createdAt: Timestamp(microseconds: row["created"]))
+      createdAt: Timestamp(microseconds: row["created"]),
+      decisionID: row.optionalBytes("decision").flatMap { DecisionID(bytes: $0) })
     state = State(rawValue: row["state"]) ?? .failed
     attempts = row["attempts"]
     nextAttemptAt = Timestamp(microseconds: row["next_attempt"])
     lastStatus = row["last_status"]
     lastError = row["last_error"]
+  }
+}
+
+extension Decision {
+  init(row: Row) {
+    self.init(
+      id: DecisionID(bytes: row.bytes("id")) ?? DecisionID(high: 0, low: 0),
+      type: EventType(rawValue: row["type"]) ?? .taskWillPerformHTTPRedirection,
+      sessionID: SessionID(bytes: row.bytes("session")) ?? .shared,
+      taskID: TaskID(bytes: row.bytes("task")) ?? TaskID(high: 0, low: 0),
+      createdAt: Timestamp(microseconds: row["created"]), expiresAt: Timestamp(microseconds: row["expires"]),
+      defaultAnswer: row["default_answer"], arguments: row.bytes("arguments"))
+    state = State(rawValue: row["state"]) ?? .withdrawn
+    answer = row.optionalBytes("answer")
+  }
+}
+
+extension StoredFile {
+  init(row: Row) {
+    self.init(
+      id: FileID(bytes: row.bytes("id")) ?? FileID(high: 0, low: 0),
+      createdAt: Timestamp(microseconds: row["created"]), size: row["size"], sha256: row["sha256"],
+      contentType: row["content_type"], fromTask: row.optionalBytes("task").flatMap { TaskID(bytes: $0) })
   }
 }
 

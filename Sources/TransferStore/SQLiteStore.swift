@@ -130,6 +130,45 @@ package final class SQLiteStore: TransferStore {
     }
   }
 
+  package func decision(_ id: DecisionID) async throws(StoreError) -> Decision? {
+    try await read { database in
+      try Row.fetchOne(database, sql: "SELECT * FROM decision WHERE id = ?", arguments: [Data(id.bytes)])
+        .map { Decision(row: $0) }
+    }
+  }
+
+  package func decisions(
+    of session: SessionID, state: Decision.State?, after: DecisionID?, limit: Int
+  ) async throws(StoreError) -> [Decision] {
+    try await read { database in
+      try Row.fetchAll(
+        database,
+        sql: """
+          SELECT * FROM decision WHERE session = ? AND id > ? AND (? IS NULL OR state = ?) ORDER BY id LIMIT ?
+          """,
+        arguments: [
+          Data(session.bytes), Data(after?.bytes ?? []), state?.rawValue, state?.rawValue, limit,
+        ]
+      ).map { Decision(row: $0) }
+    }
+  }
+
+  package func file(_ id: FileID) async throws(StoreError) -> StoredFile? {
+    try await read { database in
+      try Row.fetchOne(database, sql: "SELECT * FROM file WHERE id = ?", arguments: [Data(id.bytes)])
+        .map { StoredFile(row: $0) }
+    }
+  }
+
+  package func files(after: FileID?, limit: Int) async throws(StoreError) -> [StoredFile] {
+    try await read { database in
+      try Row.fetchAll(
+        database, sql: "SELECT * FROM file WHERE id > ? ORDER BY id LIMIT ?",
+        arguments: [Data(after?.bytes ?? []), limit]
+      ).map { StoredFile(row: $0) }
+    }
+  }
+
   package func bodyFiles(of session: SessionID) async throws(StoreError) -> [TaskID] {
     try await read { database in
       try Data.fetchAll(

@@ -7,16 +7,31 @@ package struct StoreChange: Sendable {
   package var lastIdentifiers: [SessionID: Int] = [:]
   package var createdTasks: [TransferTask] = []
   package var updatedTasks: [TransferTask] = []
+  /// Tasks whose description, priority, begin date or limit has changed.
+  package var respecifiedTasks: [TransferTask] = []
   /// Small bodies; larger ones are files before this change is written.
   package var smallBodies: [TaskID: [UInt8]] = [:]
-  /// In order; each gets a sequence number.
+  /// In order. Each gets a sequence number and is kept, but for progress: that is told and forgotten.
   package var events: [TransferEvent] = []
   package var newDeliveries: [WebhookDelivery] = []
   package var updatedDeliveries: [WebhookDelivery] = []
+  package var newDecisions: [Decision] = []
+  package var updatedDecisions: [Decision] = []
+  /// What still waited for an answer has lost its task.
+  package var withdrawsDecisions = false
+  package var newFiles: [StoredFile] = []
+  package var deletedFiles: [FileID] = []
   package var idempotentReply: IdempotentReply?
   package var deletedSession: SessionID?
 
   package init() {}
+
+  /// A change that only tells of progress: nothing of it is written.
+  package init(progress events: [TransferEvent]) {
+    self.events = events
+    isProgressOnly = true
+  }
+  private(set) var isProgressOnly = false
 }
 
 /// Consecutive events of one task or session, in the form in which streams carry them.
@@ -25,20 +40,24 @@ package struct JournalFragment: Sendable, Equatable {
   package let last: Int64
   package let sessionID: SessionID
   package let taskID: TaskID?
+  /// What is kept; empty where all of it is progress.
   package let bytes: [UInt8]
-  /// The task's last event is among them.
-  package let endsTask: Bool
+  /// With the progress that was told between.
+  package let bytesWithProgress: [UInt8]
 
   package init(
-    first: Int64, last: Int64, sessionID: SessionID, taskID: TaskID?, bytes: [UInt8], endsTask: Bool = false
+    first: Int64, last: Int64, sessionID: SessionID, taskID: TaskID?, bytes: [UInt8],
+    bytesWithProgress: [UInt8]? = nil
   ) {
     self.first = first
     self.last = last
     self.sessionID = sessionID
     self.taskID = taskID
     self.bytes = bytes
-    self.endsTask = endsTask
+    self.bytesWithProgress = bytesWithProgress ?? bytes
   }
+
+  package var isProgressOnly: Bool { bytes.isEmpty }
 }
 
 /// Why the store did not do what it was asked.

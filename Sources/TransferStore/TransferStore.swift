@@ -22,6 +22,14 @@ package protocol TransferStore: Sendable {
   func smallBody(of id: TaskID) async throws(StoreError) -> [UInt8]?
   /// The metrics of a finished task, as JSON.
   func metrics(of id: TaskID) async throws(StoreError) -> [UInt8]?
+  func decision(_ id: DecisionID) async throws(StoreError) -> Decision?
+  /// A page of a session's decisions, oldest first.
+  func decisions(
+    of session: SessionID, state: Decision.State?, after: DecisionID?, limit: Int
+  ) async throws(StoreError) -> [Decision]
+  func file(_ id: FileID) async throws(StoreError) -> StoredFile?
+  /// A page of the stored files, oldest first.
+  func files(after: FileID?, limit: Int) async throws(StoreError) -> [StoredFile]
   func bodyFiles(of session: SessionID) async throws(StoreError) -> [TaskID]
   func hasBodyFile(_ id: TaskID) async throws(StoreError) -> Bool
 

@@ -12,6 +12,8 @@ package enum DeliverySchedule {
     /// Seconds that the endpoint asks to be left alone for.
     package var retryAfter: Double?
     package var error: String?
+    /// The reply's body, where it may be an answer.
+    package var body: [UInt8] = []
     package init(status: Int?, retryAfter: Double? = nil, error: String? = nil) {
       self.status = status
       self.retryAfter = retryAfter

@@ -1,5 +1,6 @@
 internal import Crypto
 internal import EventLoop
+internal import JSON
 package import Logging
 package import TransferModel
 package import TransferService
@@ -83,16 +84,29 @@ package actor WebhookDispatcher {
       WebhookSender.Message(
         url: delivery.webhook.url,
         headers: ["webhook-id: \(id)", "webhook-timestamp: \(timestamp)", "webhook-signature: \(signature)"],
-        body: delivery.payload))
+        body: delivery.payload, wantsReply: delivery.decisionID != nil))
     guard let answer = sent else { return }  // stopping: the next process tries again
     let after = DeliverySchedule.after(answer, of: delivery, at: now(), jitter: .random(in: 0...1))
     if after.state != .delivered { logFailure(after) }
+    if after.state == .delivered, let decision = delivery.decisionID, !answer.body.isEmpty {
+      await take(answer.body, for: decision)
+    }
     await withCheckedContinuation { continuation in
       service.recordAttempts([after]) { continuation.resume() }
     }
     inFlight.remove(delivery.id)
     settledMeanwhile.insert(delivery.id)
     bell.yield()
+  }
+
+  /// The endpoint's reply is the delegate's answer. One that is none leaves the decision open to others.
+  private func take(_ reply: [UInt8], for decision: DecisionID) async {
+    do {
+      _ = try await service.answer(decision, with: JSONParser.parse(reply))
+    } catch {
+      logger.warning(
+        "webhook's reply is no answer", metadata: ["decision": "\(decision)", "error": "\(error)"])
+    }
   }
 
   private func logFailure(_ delivery: WebhookDelivery) {

@@ -11,6 +11,8 @@ final class WebhookSender: @unchecked Sendable {
     let url: String
     let headers: [String]
     let body: [UInt8]
+    /// The reply answers a decision: its body is kept.
+    let wantsReply: Bool
   }
   private struct Post: Sendable {
     let message: Message
@@ -82,7 +84,8 @@ final class WebhookSender: @unchecked Sendable {
     let transport = try openTransport()
     let easy = try idle.popLast() ?? EasyHandle()
     easy.reset()
-    let attempt = WebhookAttempt(easy: easy, egress: egress, done: post.done)
+    let attempt = WebhookAttempt(
+      easy: easy, egress: egress, wantsReply: post.message.wantsReply, done: post.done)
     try configure(easy, post.message)
     try easy.setCallbacks(attempt, in: transport.multi)
     attempts[ObjectIdentifier(easy)] = attempt
@@ -134,10 +137,17 @@ private final class WebhookAttempt: EasyHandleDelegate {
   let done: @Sendable (DeliverySchedule.Answer?) -> Void
   var timer: LoopTimer?
   private var gate: EgressGate
+  private let wantsReply: Bool
   private var retryAfter: Double?
+  private var reply: [UInt8] = []
+  private static let maximumReply = 1 << 20
 
-  init(easy: EasyHandle, egress: EgressPolicy, done: @escaping @Sendable (DeliverySchedule.Answer?) -> Void) {
+  init(
+    easy: EasyHandle, egress: EgressPolicy, wantsReply: Bool,
+    done: @escaping @Sendable (DeliverySchedule.Answer?) -> Void
+  ) {
     self.easy = easy
+    self.wantsReply = wantsReply
     gate = EgressGate(egress)
     self.done = done
   }
@@ -147,7 +157,9 @@ private final class WebhookAttempt: EasyHandleDelegate {
       return .init(status: nil, error: "destination not permitted: \(refusedRule)")
     }
     guard result == .ok else { return .init(status: nil, error: "libcurl error \(result.code)") }
-    return .init(status: easy.info(.responseCode), retryAfter: retryAfter)
+    var answer = DeliverySchedule.Answer(status: easy.info(.responseCode), retryAfter: retryAfter)
+    answer.body = reply
+    return answer
   }
 
   func didReceiveHeader(_ line: UnsafeRawBufferPointer) {
@@ -156,8 +168,13 @@ private final class WebhookAttempt: EasyHandleDelegate {
     retryAfter = Double(text.dropFirst(12).filter { !$0.isWhitespace })
   }
 
-  /// The reply's body is of no use, and an endless one of less.
-  func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyDisposition { .accepted }
+  /// The reply's body is of use only where it is an answer, and an endless one never.
+  func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyDisposition {
+    guard wantsReply else { return .accepted }
+    guard reply.count + bytes.count <= Self.maximumReply else { return .refused }
+    reply.append(contentsOf: bytes)
+    return .accepted
+  }
 
   func mayConnect(to address: PeerAddress) -> Bool { gate.mayConnect(to: address) }
   func maySendRequest(toAddress address: String) -> Bool { gate.maySendRequest(toAddress: address) }

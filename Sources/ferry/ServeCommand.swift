@@ -23,6 +23,9 @@ struct ServeCommand: AsyncParsableCommand {
     help:
       "File with the secret (whsec_…) of webhooks that have none of their own. [made in the data directory]")
   var webhookSecretFile: String?
+  @Option(
+    help: "File with the base64 of 32 bytes that protect resume data. [made in the data directory]")
+  var secretKeyFile: String?
   @Option(help: "Largest body, in bytes, that is kept in the database instead of a file. [32768]")
   var smallBodyLimit: Int?
   @Option(help: "Largest body of a response, in bytes. [1099511627776]")
@@ -56,7 +59,8 @@ struct ServeCommand: AsyncParsableCommand {
   private var options: [String: String] {
     [
       "listen": listen, "data-directory": dataDirectory, "token-file": tokenFile,
-      "webhook-secret-file": webhookSecretFile, "small-body-limit": smallBodyLimit.map(String.init),
+      "webhook-secret-file": webhookSecretFile, "secret-key-file": secretKeyFile,
+      "small-body-limit": smallBodyLimit.map(String.init),
       "maximum-body-size": maximumBodySize.map(String.init),
       "maximum-transfers": maximumTransfers.map(String.init),
       "workers": workers.map(String.init), "maximum-connections": maximumConnections.map(String.init),

@@ -32,12 +32,16 @@ struct Service {
     let egress = EgressPolicy(allowedNetworks: settings.allowedNetworks)
     let bodies = BodyDirectory(path: settings.dataDirectory + "/bodies")
     try bodies.prepare()
+    let files = FileDirectory(path: settings.dataDirectory + "/files")
+    try files.prepare()
     let relay = FactRelay()
-    let engine = TransferEngine(workers: settings.workers, settings: engineSettings(egress, bodies)) {
+    let engine = TransferEngine(workers: settings.workers, settings: engineSettings(egress, bodies, files)) {
       relay.deliver($0)
     }
+    let sealer = ResumeDataSealer(secret: try SecretKey.load(settings))
     let service = TransferService(
-      store: store, engine: engine, relay: relay, hub: hub, bodies: bodies,
+      store: store, engine: engine, relay: relay, hub: hub, bodies: bodies, files: files,
+      resumeSealer: sealer,
       pool: WorkerPool(name: "ferry-read", threads: 2), now: now, logger: logger)
     let interrupted = try await service.recover()
     if interrupted > 0 {
@@ -71,9 +75,11 @@ struct Service {
     }
   }
 
-  private func engineSettings(_ egress: EgressPolicy, _ bodies: BodyDirectory) -> TransferEngine.Settings {
+  private func engineSettings(
+    _ egress: EgressPolicy, _ bodies: BodyDirectory, _ files: FileDirectory
+  ) -> TransferEngine.Settings {
     var engine = TransferEngine.Settings(
-      egress: egress, bodies: bodies, pool: WorkerPool(name: "ferry-write", threads: 4))
+      egress: egress, bodies: bodies, files: files, pool: WorkerPool(name: "ferry-write", threads: 4))
     engine.smallBodyLimit = settings.smallBodyLimit
     engine.maximumBodySize = Int64(settings.maximumBodySize)
     engine.maximumActive = settings.maximumTransfers

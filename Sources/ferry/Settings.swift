@@ -17,6 +17,7 @@ struct Settings {
   var allowedNetworks: [IPNetwork] = []
   var tokens: [String] = []
   var webhookSecretFile: String?
+  var secretKeyFile: String?
   var smallBodyLimit = 32 * 1024
   var maximumBodySize = 1 << 40
   var maximumTransfers = 4096
@@ -26,7 +27,8 @@ struct Settings {
   var logLevel = Logger.Level.info
 
   private static let names = [
-    "listen", "data-directory", "allow-network", "token-file", "webhook-secret-file", "small-body-limit",
+    "listen", "data-directory", "allow-network", "token-file", "webhook-secret-file", "secret-key-file",
+    "small-body-limit",
     "maximum-body-size", "maximum-transfers", "workers", "maximum-connections", "ca-file", "log-level",
   ]
 
@@ -55,6 +57,7 @@ struct Settings {
     }
     if let path = values["token-file"] { tokens = try Self.tokens(path) }
     webhookSecretFile = values["webhook-secret-file"]
+    secretKeyFile = values["secret-key-file"]
     smallBodyLimit = try Self.number("small-body-limit", values, 0...1_048_576) ?? smallBodyLimit
     maximumBodySize = try Self.number("maximum-body-size", values, 1...Int.max) ?? maximumBodySize
     maximumTransfers = try Self.number("maximum-transfers", values, 1...1_000_000) ?? maximumTransfers

@@ -78,7 +78,7 @@ import Testing
       if pausesOnce {
         pausesOnce = false
         loop.schedule(at: .now + .milliseconds(20)) { [unowned self] in
-          if let easy { transport?.resume(easy) }
+          if let easy { transport?.setPaused(easy, []) }
         }
         return .paused
       }

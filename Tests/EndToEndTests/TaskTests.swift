@@ -43,7 +43,8 @@ import Testing
     let seen = try events.read(upTo: "task.didComplete")
     #expect(
       seen.map(\.type) == [
-        "task.didCreate", "task.didChangeState", "task.didChangeState", "downloadTask.didFinishDownloading",
+        "task.didCreate", "task.didChangeState", "task.didChangeState", "downloadTask.didWriteData",
+        "downloadTask.didFinishDownloading",
         "task.didFinishCollectingMetrics", "task.didComplete",
       ])
     #expect(seen.compactMap(\.id) == seen.compactMap(\.id).sorted())

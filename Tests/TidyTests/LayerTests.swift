@@ -13,7 +13,7 @@ import Testing
     "TransferStore": ["TransferModel", "JSON", "EventLoop"],
     "TransferEngine": ["TransferModel", "Curl", "EventLoop", "CLinux"],
     "TransferService": ["TransferModel", "TransferStore", "TransferEngine", "EventLoop", "JSON"],
-    "Webhooks": ["TransferModel", "TransferService", "TransferEngine", "Curl", "EventLoop"],
+    "Webhooks": ["TransferModel", "TransferService", "TransferEngine", "Curl", "EventLoop", "JSON"],
     "TransferAPI": ["TransferModel", "TransferService", "HTTPServer", "JSON"],
     "ferry": [
       "EventLoop", "HTTPServer", "JSON", "TransferAPI", "TransferEngine", "TransferModel", "TransferService",

@@ -45,7 +45,7 @@ import TransferModel
       #"{"configuration":{"httpAdditionalHeaders":{"Host":"x"}}}"#,
       ["/configuration/httpAdditionalHeaders/Host"]
     ),
-    (#"{"delegate":"x"}"#, ["/delegate"]), (#"{"delegate":{"redirects":"ask"}}"#, ["/delegate/redirects"]),
+    (#"{"delegate":"x"}"#, ["/delegate"]), (#"{"delegate":{"caching":"ask"}}"#, ["/delegate/caching"]),
     (#"{"delegate":{"webhook":{}}}"#, ["/delegate/webhook/url"]),
     (#"{"delegate":{"webhook":{"url":"ftp://b/"}}}"#, ["/delegate/webhook/url"]),
     (#"{"delegate":{"webhook":{"url":"http://u@b/"}}}"#, ["/delegate/webhook/url"]),

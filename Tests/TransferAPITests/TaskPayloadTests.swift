@@ -8,7 +8,11 @@ import TransferModel
   private static let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
   private func read(_ text: String) throws -> TaskSpecification {
-    try TaskPayload.specification(JSONParser.parse(Array(text.utf8)))
+    try TaskPayload.specification(JSONParser.parse(Array(text.utf8))) { data in
+      var specification = TaskSpecification(kind: .download, request: TransferRequest(url: "http://resumed/"))
+      specification.hasInvalidResumeData = data != "good"
+      return specification
+    }
   }
 
   private func pointers(_ text: String) throws -> [String] {
@@ -43,7 +47,7 @@ import TransferModel
       task.request
         == TransferRequest(
           url: "https://a/", method: "PATCH", headers: HTTPHeaders([.init(name: "X-A", value: "1")]),
-          body: Array("é".utf8), timeoutInterval: 2.5))
+          body: .data(Array("é".utf8)), timeoutInterval: 2.5))
     #expect(task.resume)
     #expect(task.priority == 1)
     #expect(task.description == "d")
@@ -58,12 +62,18 @@ import TransferModel
     ] as [(String, [UInt8]?)])
   func bodies(_ json: String, _ expected: [UInt8]?) throws {
     #expect(
-      try read(#"{"kind":"data","request":{"url":"http://a/","body":\#(json)}}"#).request.body == expected)
+      try read(#"{"kind":"data","request":{"url":"http://a/","body":\#(json)}}"#).request.body
+        == expected.map { .data($0) })
   }
 
   @Test(arguments: [
     ("{}", ["/kind", "/request"]), (#"{"kind":null,"request":null}"#, ["/kind", "/request"]),
-    (#"{"kind":"data"}"#, ["/request"]), (#"{"kind":"upload","request":{"url":"http://a/"}}"#, ["/kind"]),
+    (#"{"kind":"data"}"#, ["/request"]),
+    (#"{"kind":"upload","request":{"url":"http://a/"}}"#, ["/request/body"]),
+    (#"{"kind":"upload","request":{"url":"http://a/","body":{}}}"#, ["/request/body"]),
+    (#"{"kind":"data","resumeData":"good"}"#, ["/resumeData"]),
+    (#"{"kind":"download","resumeData":"good","request":{"url":"http://a/"}}"#, ["/request"]),
+    (#"{"kind":"download","resumeData":5}"#, ["/resumeData"]),
     (#"{"kind":"Data","request":{"url":"http://a/"}}"#, ["/kind"]),
     (#"{"kind":1,"request":{"url":"http://a/"}}"#, ["/kind"]),
     (#"{"request":{"url":"http://a/"}}"#, ["/kind"]), (#"{"kind":"data","request":{}}"#, ["/request/url"]),
@@ -74,8 +84,9 @@ import TransferModel
   @Test(arguments: [
     (#""resume":1"#, ["/resume"]), (#""priority":-0.1"#, ["/priority"]), (#""priority":1.1"#, ["/priority"]),
     (#""priority":"0""#, ["/priority"]), (#""description":1"#, ["/description"]),
-    (#""resumeData":"x""#, ["/resumeData"]),
-    (#""earliestBeginDate":"2030-01-01T00:00:00Z""#, ["/earliestBeginDate"]), (#""x/y":1"#, ["/x~1y"]),
+    (#""earliestBeginDate":"2030-01-01""#, ["/earliestBeginDate"]),
+    (#""earliestBeginDate":5"#, ["/earliestBeginDate"]),
+    (#""maximumBytesPerSecond":0"#, ["/maximumBytesPerSecond"]), (#""x/y":1"#, ["/x~1y"]),
     (#""completion":[]"#, ["/completion", "/completion/webhook"]),
     (#""completion":{}"#, ["/completion/webhook"]),
     (#""completion":{"x":1,"webhook":{"url":"http://b/"}}"#, ["/completion/x"]),
@@ -99,7 +110,8 @@ import TransferModel
     (#""headers":{"a/b":"1"}"#, ["headers/a~1b"]), (#""body":"x""#, ["body"]),
     (#""body":{"text":1}"#, ["body/text"]),
     (#""body":{"base64":"x"}"#, ["body/base64"]), (#""body":{"base64":1}"#, ["body/base64"]),
-    (#""body":{"file":"/etc/passwd"}"#, ["body/file"]), (#""body":{"stream":true}"#, ["body/stream"]),
+    (#""body":{"file":"/etc/passwd"}"#, ["body/file"]), (#""body":{"stream":false}"#, ["body/stream"]),
+    (#""body":{"stream":true,"text":"a"}"#, ["body"]), (#""body":{"size":5}"#, ["body/size"]),
     (#""body":{"json":{}}"#, ["body/json"]), (#""body":{"text":"a","base64":"AA=="}"#, ["body"]),
     (#""timeoutInterval":0"#, ["timeoutInterval"]), (#""timeoutInterval":"1""#, ["timeoutInterval"]),
     (#""cachePolicy":"returnCacheDataDontLoad""#, ["cachePolicy"]),
@@ -111,6 +123,29 @@ import TransferModel
   func membersOfTheRequest(_ member: String, _ expected: [String]) throws {
     let text = #"{"kind":"data","request":{"url":"http://a/",\#(member)}}"#
     #expect(try pointers(text) == expected.map { "/request/" + $0 })
+  }
+
+  @Test func bodiesFromElsewhere() throws {
+    let file = FileID("fil_01923456-789a-7bcd-8ef0-123456789abc")
+    let stored = try read(
+      #"{"kind":"upload","request":{"url":"http://a/","body":{"file":"\#(file?.description ?? "")"}}}"#)
+    #expect(stored.request.body?.file == file)
+    #expect(stored.request.method == "POST")
+    let streamed = try read(
+      #"{"kind":"upload","request":{"url":"http://a/","method":"PUT","body":{"stream":true}}}"#)
+    #expect(streamed.request.body == .stream)
+    #expect(streamed.request.method == "PUT")
+  }
+
+  @Test func downloadsGoOn() throws {
+    #expect(try read(#"{"kind":"download","resumeData":"good"}"#).request.url == "http://resumed/")
+    #expect(try read(#"{"kind":"download","resumeData":"bad"}"#).hasInvalidResumeData)
+  }
+
+  @Test func begins() throws {
+    let task = try read(
+      #"{"kind":"data","earliestBeginDate":"2030-01-01T01:00:00.5+01:00","request":{"url":"http://a/"}}"#)
+    #expect(task.earliestBeginDate?.description == "2030-01-01T00:00:00.500Z")
   }
 
   @Test(arguments: [

@@ -13,7 +13,8 @@ import TransferModel
     ("http://127.0.0.1:8080/", "http://127.0.0.1:8080/", "http://127.0.0.1:8080"),
     ("http://[2001:db8::1]:81/", "http://[2001:db8::1]:81/", "http://[2001:db8::1]:81"),
     ("http://a/x y", "http://a/x%20y", "http://a:80"), ("http://a/x%20y", "http://a/x%20y", "http://a:80"),
-    ("http://a/?q=a b", "http://a/?q=a+b", "http://a:80"),
+    ("http://a/?q=a b", "http://a/?q=a%20b", "http://a:80"),
+    ("http://a/?q=a+b", "http://a/?q=a+b", "http://a:80"),
     ("http://a/b/../c/./d", "http://a/c/d", "http://a:80"),
     ("http://a?x=1", "http://a/?x=1", "http://a:80"),
     ("http://a:65535/", "http://a:65535/", "http://a:65535"),
@@ -27,7 +28,8 @@ import TransferModel
   }
 
   @Test(arguments: [
-    "", " ", "/path", "example.com", "//example.com/", "http://", "http:///", "http://:80/", "http://a:0/",
+    "", " ", ":", "1a:b", "http:", "http:b", "/path", "example.com", "//example.com/", "http://", "http:///",
+    "http://:80/", "http://a:0/",
     "http://a:65536/", "http://a:x/", "http://a b/", "http://[::1/", "http://[g::1]/", "http://a\0b/",
     "http://a/\0",
     "http://a/\n", "http://a\r\nb/", "http://a:80:80/",
@@ -44,7 +46,9 @@ import TransferModel
 
   @Test(arguments: [
     ("ftp://a/", "ftp"), ("file:///etc/passwd", "file"), ("gopher://a/", "gopher"), ("FTP://a/", "ftp"),
-    ("ws://a/", "ws"), ("foo://a/", "foo"), ("dict://a:1/", "dict"),
+    ("ws://a/", "ws"), ("foo://a/", "foo"), ("dict://a:1/", "dict"), ("mailto:a@b", "mailto"),
+    ("data:text/plain,x", "data"), ("about:blank", "about"), ("svn+ssh:x", "svn+ssh"),
+    ("localhost:8080/", "localhost"),
   ])
   func refusesOtherSchemes(_ url: String, _ scheme: String) {
     let fault = #expect(throws: CurlURL.Fault.self) { try CurlURL(url) }
@@ -67,7 +71,8 @@ import TransferModel
     ("https://a/b", "//c/d", "https://c/d"), ("http://a/b", "https://c:1/d", "https://c:1/d"),
     ("http://a:81/b", "c", "http://a:81/c"), ("http://a", "b", "http://a/b"),
     ("http://a/b", "c d", "http://a/c%20d"),
-    ("http://a/b", "c#d", "http://a/c"),
+    ("http://a/b", "c#d", "http://a/c"), ("http://a/b?c", "", "http://a/b?c"),
+    ("http://a/b?c", "#d", "http://a/b?c"), ("http://a/b?c", "?d e", "http://a/b?d%20e"),
   ])
   func resolves(_ base: String, _ reference: String, _ expected: String) throws {
     #expect(try CurlURL(base).resolve(reference).text == expected)

@@ -6,8 +6,11 @@ import TransferModel
 
 @Suite struct FailureMappingTests {
   private func map(_ code: Int, receivedHead: Bool = false, verifyResult: Int = 0) -> TransferError {
-    FailureMapping.error(
-      CurlResult(code: code), url: "http://a/", receivedHead: receivedHead, verifyResult: verifyResult)
+    map(.init(result: CurlResult(code: code), receivedHead: receivedHead, verifyResult: verifyResult))
+  }
+
+  private func map(_ cause: FailureMapping.Cause) -> TransferError {
+    FailureMapping.error(cause, url: "http://a/")
   }
 
   /// libcurl's numbers as curl.h has them.
@@ -16,11 +19,12 @@ import TransferModel
       (1, .cannotParseResponse), (3, .badURL), (5, .cannotFindHost), (6, .cannotFindHost),
       (7, .cannotConnectToHost),
       (8, .cannotParseResponse), (16, .networkConnectionLost), (18, .networkConnectionLost), (23, .unknown),
-      (27, .unknown), (28, .timedOut), (35, .secureConnectionFailed), (42, .unknown),
+      (27, .unknown), (28, .timedOut), (35, .secureConnectionFailed), (42, .requestBodyStreamExhausted),
+      (65, .requestBodyStreamExhausted),
       (47, .httpTooManyRedirects),
       (52, .badServerResponse), (55, .networkConnectionLost), (56, .networkConnectionLost),
       (58, .clientCertificateRejected), (59, .secureConnectionFailed), (60, .serverCertificateUntrusted),
-      (61, .cannotDecodeContentData), (92, .networkConnectionLost), (999, .unknown),
+      (61, .cannotDecodeRawData), (92, .networkConnectionLost), (999, .unknown),
     ] as [(Int, URLErrorCode)])
   func codes(_ code: Int, _ expected: URLErrorCode) {
     let error = map(code)
@@ -43,6 +47,34 @@ import TransferModel
   func certificates(_ verifyResult: Int, _ expected: URLErrorCode) {
     #expect(map(60, verifyResult: verifyResult).reason == .url(expected))
     #expect(map(35, verifyResult: verifyResult).reason == .url(.secureConnectionFailed))
+  }
+
+  @Test(
+    arguments: [
+      (35, "sslv3 alert handshake failure", .secureConnectionFailed),
+      (56, "tlsv13 alert certificate required", .clientCertificateRequired),
+      (56, "sslv3 alert bad certificate", .clientCertificateRejected),
+      (56, "tlsv1 alert unknown ca", .clientCertificateRejected),
+      (56, "Illegal or missing hexadecimal sequence in chunked-encoding", .cannotParseResponse),
+      (61, "Unrecognized content encoding type", .cannotDecodeContentData),
+      (56, "Connection reset by peer", .networkConnectionLost),
+    ] as [(Int, String, URLErrorCode)])
+  func libcurlsWordsTellMore(_ code: Int, _ message: String, _ expected: URLErrorCode) {
+    #expect(map(.init(result: CurlResult(code: code), message: message)).reason == .url(expected))
+  }
+
+  @Test(
+    arguments: [(111, .cannotConnectToHost), (101, .notConnectedToInternet), (100, .notConnectedToInternet)]
+      as [(Int, URLErrorCode)])
+  func theReasonOfARefusedConnection(_ errno: Int, _ expected: URLErrorCode) {
+    #expect(map(.init(result: .couldntConnect, errno: errno)).reason == .url(expected))
+  }
+
+  @Test func aBodyThatNeverBegan() {
+    let before = FailureMapping.Cause(result: .partialFile, receivedHead: true)
+    #expect(map(before).reason == .url(.zeroByteResource))
+    let within = FailureMapping.Cause(result: .partialFile, receivedHead: true, receivedBytes: 1)
+    #expect(map(within).reason == .url(.networkConnectionLost))
   }
 
   @Test func aLostConnectionTellsWhen() {

@@ -5,9 +5,10 @@ import TransferModel
 @testable import TransferEngine
 
 @Suite struct RedirectTests {
-  private static let body = Array("x=1".utf8)
+  private static let body = RequestContent.data(Array("x=1".utf8))
 
-  private func request(_ url: String, method: String = "POST", body: [UInt8]? = Self.body) -> TransferRequest
+  private func request(_ url: String, method: String = "POST", body: RequestContent? = Self.body)
+    -> TransferRequest
   {
     let fields = [
       ("Authorization", "Bearer t"), ("cookie", "a=b"), ("Proxy-Authorization", "Basic x"),
@@ -26,7 +27,10 @@ import TransferModel
     var headers = HTTPHeaders()
     if let location { headers.append("Location", location) }
     let head = ResponseHead(httpVersion: "HTTP/1.1", status: status, headers: headers)
-    return try Redirect.next(from: request, at: CurlURL(request.url), head: head, count: count)
+    let url = try CurlURL(request.url)
+    let proposed = try Redirect.proposal(from: request, at: url, head: head, count: count)
+    try Redirect.checkSecurity(of: proposed, after: url)
+    return proposed
   }
 
   @Test(arguments: [301, 302, 303, 307, 308], ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"])

@@ -42,6 +42,7 @@ import TransferModel
     #expect(fields("A: one", "  two", "\tthree  ", "B: x") == ["A=one two three", "B=x"])
     #expect(fields("  nobody", "A: 1") == ["A=1"])
     #expect(fields("A: 1", " B: 2") == ["A=1 B: 2"])
+    #expect(fields("A:", " one") == ["A=one"])
   }
 
   @Test func everyHeadIsGivenOnce() {

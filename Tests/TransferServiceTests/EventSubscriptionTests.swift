@@ -1,3 +1,4 @@
+import EventLoop
 import Synchronization
 import TestSupport
 import Testing
@@ -9,6 +10,7 @@ import TransferStore
 @Suite struct EventSubscriptionTests {
   private let hub = EventHub()
   private let store: SQLiteStore
+  private let pool = WorkerPool(name: "test-read", threads: 1)
   private static let time = Timestamp(seconds: 1_800_000_000)
 
   init() throws {
@@ -40,7 +42,7 @@ import TransferStore
   ) {
     let subscription = EventSubscription(
       scope: .session(.shared), after: after, types: types, wantsProgress: true, preamble: [], store: store,
-      hub: hub)
+      hub: hub, pool: pool, now: { Self.time })
     let (news, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     subscription.start { bell.yield() }
     return (subscription, news)

@@ -25,7 +25,8 @@ import TransferStore
   private static func id<Kind>(_ number: UInt64) -> ID<Kind> { ID(at: time, random: (number, number)) }
 
   private static func task(_ number: UInt64, in session: SessionID = .shared) -> TransferTask {
-    var request = TransferRequest(url: "http://example.com/\(number)", method: "POST", body: [1, 2, 0, 255])
+    var request = TransferRequest(
+      url: "http://example.com/\(number)", method: "POST", body: .data([1, 2, 0, 255]))
     request.headers.append("Accept", "a/b")
     request.timeoutInterval = 2.5
     var specification = TaskSpecification(kind: .download, request: request)

@@ -1,0 +1,115 @@
+internal import HTTPServer
+internal import HTTPTypes
+internal import JSON
+internal import TransferModel
+internal import TransferService
+
+extension TransferAPI {
+  static var fileRoutes: [Route] {
+    [
+      Route("POST", "/v1/files") { try await $0.createFile($1) },
+      Route("GET", "/v1/files") { try await $0.listFiles($1) },
+      Route("GET", "/v1/files/{file}") { try await $0.readFile($1) },
+      Route("DELETE", "/v1/files/{file}") { api, context in
+        try context.allowQuery()
+        try await api.service.deleteFile(context.fileID())
+        return Reply.noContent()
+      },
+    ]
+  }
+
+  // MARK: Creating
+
+  /// The raw body is the file; JSON names a download to take it from.
+  private func createFile(_ context: RequestContext) async throws -> ServerResponse {
+    try context.allowQuery()
+    let type = context.field(.contentType)
+    let essence = (type?.split(separator: ";").first ?? "").trimmingBlanks.lowercased()
+    guard essence != "application/json" else { return try await keepBody(context) }
+    let reception = try service.receiveFile()
+    let file: StoredFile
+    do {
+      while let chunk = try await context.request.body.next() { await reception.write(chunk) }
+      file = try await service.finish(reception, contentType: type)
+    } catch {
+      reception.discard()
+      throw error
+    }
+    do {
+      let idempotent = try IdempotentRequest(context, body: Array(file.sha256.utf8), service: service)
+      return try await create(context, idempotent) { reply in
+        try await service.keep(file, reply: reply)
+      } replayed: {
+        service.drop(file)
+      }
+    } catch {
+      service.drop(file)
+      throw error
+    }
+  }
+
+  private func keepBody(_ context: RequestContext) async throws -> ServerResponse {
+    let bytes = try await context.jsonBytes()
+    let violations = Violations()
+    var reader = ObjectReader(try JSONParser.parse(bytes), at: "", violations)
+    let text = reader.string("fromTask")
+    if text == nil, reader.value("fromTask") == nil {
+      reader.reject("fromTask", "is required; send a file that is JSON itself as application/octet-stream")
+    }
+    let id = text.flatMap { TaskID($0) }
+    if text != nil, id == nil { reader.reject("fromTask", "is not the id of a task") }
+    reader.finish()
+    guard violations.all.isEmpty, let id else { throw Problem(.invalidRequest, violations: violations.all) }
+    let idempotent = try IdempotentRequest(context, body: bytes, service: service)
+    return try await create(context, idempotent) { try await service.keepBody(of: id, reply: $0) }
+  }
+
+  private func create(
+    _ context: RequestContext, _ idempotent: IdempotentRequest?,
+    _ keep: @escaping (@Sendable (StoredFile) -> IdempotentReply?) async throws -> StoredFile,
+    replayed: () -> Void = {}
+  ) async throws -> ServerResponse {
+    var isFresh = false
+    let create: () async throws -> ServerResponse = {
+      isFresh = true
+      let file = try await keep { file in
+        idempotent?.reply(
+          status: 201, type: "application/json", location: "/v1/files/\(file.id)", body: file.json)
+      }
+      return Reply.resource(
+        file.json, for: context, status: 201, fields: [.location: "/v1/files/\(file.id)"])
+    }
+    guard let idempotent else { return try await create() }
+    let response = try await idempotent.run(create)
+    if !isFresh { replayed() }
+    return response
+  }
+
+  // MARK: Reading
+
+  private func listFiles(_ context: RequestContext) async throws -> ServerResponse {
+    try context.allowQuery("limit", "cursor")
+    let limit = try Pages.limit(context)
+    let files = try await service.files(after: try Pages.cursor(context), limit: limit + 1)
+    return Pages.reply(files, limit: limit, id: \.id, context)
+  }
+
+  /// The file's bytes; its description for a client that wants JSON.
+  private func readFile(_ context: RequestContext) async throws -> ServerResponse {
+    try context.allowQuery()
+    let file = try await service.file(context.fileID())
+    let type = file.contentType ?? "application/octet-stream"
+    if let accept = context.field(.accept), !Acceptance.accepts(accept, type),
+      Acceptance.accepts(accept, "application/json")
+    {
+      return Reply.resource(file.json, for: context)
+    }
+    var fields = StoredContent.safeFields(type: type)
+    fields[.contentDisposition] = "attachment"
+    let stream = try service.open(file)
+    return try StoredContent(size: file.size, sha256: file.sha256, fields: fields).reply(to: context) {
+      range in
+      .source(BodyStreamSource(stream(range)), length: range.upperBound - range.lowerBound)
+    }
+  }
+}

@@ -1,0 +1,52 @@
+internal import HTTPServer
+internal import HTTPTypes
+internal import TransferModel
+
+/// Bytes at rest as a reply: validators, digest, and one range of them where that is asked for (RFC 9110 §14).
+struct StoredContent {
+  let size: Int64
+  /// Lower-case hexadecimal.
+  let sha256: String
+  let fields: HTTPFields
+
+  /// What keeps a browser from running an origin's content under this service's name.
+  static func safeFields(type: String) -> HTTPFields {
+    var fields = HTTPFields()
+    fields[.contentType] = type
+    fields[.cacheControl] = "no-store"
+    fields[HTTPField.Name("X-Content-Type-Options")!] = "nosniff"
+    fields[HTTPField.Name("Content-Security-Policy")!] = "sandbox"
+    return fields
+  }
+
+  func reply(
+    to context: RequestContext, _ body: (Range<Int64>) -> ServerResponse.Body
+  ) throws -> ServerResponse {
+    var fields = fields
+    let tag = "\"\(sha256)\""
+    fields[.eTag] = tag
+    fields[.acceptRanges] = "bytes"
+    fields[.reprDigest] = "sha-256=:\(Base64.encode(Self.bytes(ofHexadecimal: sha256))):"
+    if EntityTag.matches(context.field(.ifNoneMatch), tag) {
+      return ServerResponse(status: .notModified, fields: fields)
+    }
+    let ifRange = context.field(.ifRange)
+    guard ifRange == nil || ifRange == tag, let asked = context.field(.range) else {
+      return ServerResponse(status: .ok, fields: fields, body: body(0..<size))
+    }
+    switch ByteRange.parse(asked, size: size) {
+    case .whole: return ServerResponse(status: .ok, fields: fields, body: body(0..<size))
+    case .part(let range):
+      fields[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)"
+      return ServerResponse(status: .partialContent, fields: fields, body: body(range))
+    case .unsatisfiable:
+      throw Problem(.rangeNotSatisfiable, "the body has \(size) bytes").with(
+        "Content-Range", "bytes */\(size)")
+    }
+  }
+
+  private static func bytes(ofHexadecimal text: String) -> [UInt8] {
+    let digits = text.compactMap(\.hexDigitValue)
+    return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+  }
+}

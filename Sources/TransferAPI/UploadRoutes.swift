@@ -1,0 +1,30 @@
+internal import HTTPServer
+internal import HTTPTypes
+internal import TransferModel
+internal import TransferService
+
+extension TransferAPI {
+  static var uploadRoutes: [Route] {
+    [Route("PUT", "/v1/tasks/{task}/body") { try await $0.sendBody($1) }]
+  }
+
+  /// Streams the client's bytes to the origin, as fast as that takes them.
+  private func sendBody(_ context: RequestContext) async throws -> ServerResponse {
+    try context.allowQuery()
+    let body = context.request.body
+    let upload = try await service.openUpload(of: context.taskID(), length: body.length.map { Int64($0) })
+    do {
+      while let chunk = try await body.next() {
+        guard await upload.write(chunk) else { throw Self.interrupted }
+      }
+    } catch {
+      upload.fail()
+      throw error
+    }
+    guard await upload.finish() else { throw Self.interrupted }
+    return Reply.noContent()
+  }
+
+  private static let interrupted = Problem(
+    .uploadInterrupted, "the task ended, or was redirected, before the origin had all of the body")
+}

@@ -1,0 +1,274 @@
+internal import Curl
+internal import TransferModel
+
+extension Transfer: EasyHandleDelegate {
+  // MARK: Head
+
+  func didReceiveHeader(_ line: UnsafeRawBufferPointer) {
+    touch()
+    guard let head = parser.add(line) else { return }
+    if head.isInformational {
+      facts.append(.informational(task, status: head.status, headers: head.headers, at: tools.now()))
+      return
+    }
+    guard self.head == nil else { return }
+    self.head = head
+    // An answer tells that the body was taken, as far as it will be.
+    if request.body != nil { noteProgress() }
+    guard head.isRedirect else { return accept(head) }
+    consider(head)
+  }
+
+  /// A redirect: followed, or asked about.
+  private func consider(_ head: ResponseHead) {
+    redirects += 1
+    do throws(TransferError) {
+      let proposed = try Redirect.proposal(from: request, at: url, head: head, count: redirects)
+      guard job.asksForRedirects else {
+        try Redirect.checkSecurity(of: proposed, after: url)
+        facts.append(.redirected(task, response(of: head), to: proposed, at: tools.now()))
+        next = proposed
+        cutAt = .now + Self.redirectGrace
+        return
+      }
+      // Its body may become the result, so it is kept.
+      sink = makeSink()
+      hold = .redirect(proposed: proposed)
+      facts.append(.asked(task, .redirect(response(of: head), proposed: proposed), at: tools.now()))
+      tools.isUrgent(self)
+    } catch {
+      response = response(of: head)
+      wireEnd = WireEnd(result: .ok, error: error)
+    }
+  }
+
+  /// The head of the answer whose body is the task's.
+  func accept(_ head: ResponseHead) {
+    guard takeUpRange(head) else { return }
+    if job.kind != .download, let type = head.headers["Content-Type"],
+      let parser = MultipartParser(contentType: type)
+    {
+      multipart = parser
+    } else {
+      announce(response(of: head))
+    }
+  }
+
+  /// Shows an answer, or a part of one, to the delegate; holds the transfer where that wants to decide.
+  func announce(_ response: TransferResponse) {
+    self.response = response
+    if sink == nil { sink = makeSink() }
+    live?.beginPart(at: sink?.size ?? 0)
+    guard job.kind != .download else { return }
+    live?.begin(response)
+    guard job.asksForResponses else {
+      facts.append(.response(task, response, live, at: tools.now()))
+      return
+    }
+    hold = .response
+    flow.receive.insert(.decision)
+    facts.append(.asked(task, .response(response, live), at: tools.now()))
+    tools.isUrgent(self)
+  }
+
+  private func makeSink(resuming offset: Int64? = nil) -> BodySink {
+    if job.kind != .download, live == nil { live = LiveBody(hasRoom: drained) }
+    return tools.makeSink(self, offset)
+  }
+
+  func response(of head: ResponseHead) -> TransferResponse {
+    let isEncoded = head.headers["Content-Encoding"].map { $0.lowercased() != "identity" } ?? false
+    let length = isEncoded ? nil : head.headers["Content-Length"].flatMap { Int64($0) }
+    return TransferResponse(
+      url: url.text, status: head.status, headers: head.headers, expectedContentLength: length ?? -1,
+      httpVersion: head.httpVersion)
+  }
+
+  // MARK: Going on
+
+  /// Where the rest of a download was asked for: takes it, or what came in its place. False where the answer is of no
+  /// use and the whole has to be asked for.
+  private func takeUpRange(_ head: ResponseHead) -> Bool {
+    guard let point = job.resumePoint else { return true }
+    guard let offset = resumesAt else {
+      noteRestart(head)
+      return true
+    }
+    switch ResumeRules.judge(head, wanted: offset, validator: point.partial.validator) {
+    case .goesOn(let total):
+      sink = makeSink(resuming: offset)
+      facts.append(.resumed(task, offset: offset, expectedTotal: total, at: tools.now()))
+      return true
+    case .whole:
+      resumesAt = nil
+      noteRestart(head)
+      return true
+    case .useless:
+      resumesAt = nil
+      next = request
+      cutAt = .now + Self.redirectGrace
+      return false
+    case .other:
+      resumesAt = nil
+      return true
+    }
+  }
+
+  /// The download had to start anew: says so, once.
+  private func noteRestart(_ head: ResponseHead) {
+    guard (200..<300).contains(head.status) else { return }
+    let total = response(of: head).expectedContentLength
+    facts.append(.resumed(task, offset: 0, expectedTotal: total, at: tools.now()))
+  }
+
+  // MARK: Body
+
+  func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyDisposition {
+    guard !isLeaving else { return .refused }
+    // Holds that came too early for libcurl, and those that begin in the middle of its buffer.
+    guard flow.receive.isEmpty else { return .paused }
+    touch()
+    guard next == nil, wireEnd == nil, let sink = sink ?? sinkOfMultipart() else { return discard(bytes) }
+    if case .redirect = hold, sink.size >= Self.redirectBodyLimit {
+      flow.receive.insert(.decision)
+      return .paused
+    }
+    if sink.isFull || live?.mayGrow() == false {
+      flow.receive.insert(.downstream)
+      return .paused
+    }
+    if let delay = debt() {
+      flow.receive.insert(.rate)
+      tools.holdForRate(self, .receive, delay)
+      return .paused
+    }
+    charge(bytes.count)
+    return deliver(bytes, to: sink) ? .accepted : .refused
+  }
+
+  private func sinkOfMultipart() -> BodySink? {
+    guard multipart != nil else { return nil }
+    sink = makeSink()
+    return sink
+  }
+
+  private func deliver(_ bytes: UnsafeRawBufferPointer, to sink: BodySink) -> Bool {
+    guard multipart != nil else { return sink.append(bytes, drained: drained) }
+    var pieces: [MultipartPiece] = []
+    multipart?.add(bytes) { pieces.append(MultipartPiece($0)) }
+    pendingParts += pieces
+    return passParts()
+  }
+
+  /// Hands on the parts of a multipart answer, up to where the delegate has to decide.
+  func passParts() -> Bool {
+    guard multipart?.isMalformed != true else { return false }
+    while hold == nil, !pendingParts.isEmpty {
+      switch pendingParts.removeFirst() {
+      case .head(let fields): announce(partResponse(fields))
+      case .body(let bytes):
+        let isTaken = bytes.withUnsafeBytes { sink?.append($0, drained: drained) ?? true }
+        guard isTaken else { return false }
+      case .end: break
+      }
+    }
+    return true
+  }
+
+  /// The end of a multipart answer that has no last delimiter.
+  func finishParts() -> Bool {
+    var pieces: [MultipartPiece] = []
+    multipart?.finish { pieces.append(MultipartPiece($0)) }
+    pendingParts += pieces
+    return passParts()
+  }
+
+  /// A part's own fields stand above the answer's (URLSession shows one response for each part).
+  private func partResponse(_ fields: HTTPHeaders) -> TransferResponse {
+    let head = head ?? ResponseHead(httpVersion: "", status: 200, headers: HTTPHeaders())
+    var rest = head.headers
+    for name in ["Content-Type", "Content-Length"] { rest.remove(name) }
+    let headers = fields.merging(defaults: rest)
+    return TransferResponse(
+      url: url.text, status: head.status, headers: headers,
+      expectedContentLength: fields["Content-Length"].flatMap { Int64($0) } ?? -1,
+      httpVersion: head.httpVersion)
+  }
+
+  /// A redirect's body, read so that the connection can be used again.
+  private func discard(_ bytes: UnsafeRawBufferPointer) -> BodyDisposition {
+    discardedBytes += Int64(bytes.count)
+    return discardedBytes > Self.redirectBodyLimit ? .refused : .accepted
+  }
+
+  // MARK: Request body
+
+  func readBody(into buffer: UnsafeMutableRawBufferPointer) -> UploadDisposition {
+    guard !isLeaving, let source else { return .failed }
+    guard flow.send.isEmpty else { return .paused }
+    if let delay = debt() {
+      flow.send.insert(.rate)
+      tools.holdForRate(self, .send, delay)
+      return .paused
+    }
+    touch()
+    let room = isRateLimited ? UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(16 * 1024)) : buffer
+    let disposition = source.read(into: room)
+    switch disposition {
+    case .bytes(let count):
+      bytesRead += Int64(count)
+      charge(count)
+    case .paused: flow.send.insert(.source)
+    case .end: source.wasSent()
+    case .failed: break
+    }
+    return disposition
+  }
+
+  func rewindBody() -> Bool {
+    bytesRead = 0
+    return source?.rewind() ?? false
+  }
+
+  // MARK: Rate
+
+  /// How long until bytes may move again; nil where they may now.
+  private func debt() -> Duration? {
+    guard isRateLimited else { return nil }
+    let now = ContinuousClock.now
+    let own = taskLimit?.delay(at: now)
+    let shared = sessionLimit?.bucket.delay(at: now)
+    return [own, shared].compactMap { $0 }.max()
+  }
+
+  private func charge(_ count: Int) {
+    guard isRateLimited else { return }
+    let now = ContinuousClock.now
+    taskLimit?.take(count, at: now)
+    sessionLimit?.bucket.take(count, at: now)
+  }
+
+  // MARK: Egress
+
+  func mayConnect(to address: PeerAddress) -> Bool { gate.mayConnect(to: address) }
+
+  func maySendRequest(toAddress address: String) -> Bool {
+    touch()
+    return gate.maySendRequest(toAddress: address)
+  }
+}
+
+/// A piece of a multipart answer, kept beyond the callback that brought it.
+enum MultipartPiece {
+  case head(HTTPHeaders)
+  case body([UInt8])
+  case end
+
+  init(_ output: MultipartParser.Output) {
+    switch output {
+    case .head(let fields): self = .head(fields)
+    case .body(let bytes): self = .body(Array(bytes))
+    case .end: self = .end
+    }
+  }
+}

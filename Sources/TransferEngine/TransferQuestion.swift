@@ -1,0 +1,23 @@
+package import TransferModel
+
+/// What a transfer asks before it goes on.
+package enum TransferQuestion: Sendable {
+  /// urlSession(_:task:willPerformHTTPRedirection:newRequest:completionHandler:)
+  case redirect(TransferResponse, proposed: TransferRequest)
+  /// urlSession(_:dataTask:didReceive:completionHandler:)
+  case response(TransferResponse, LiveBody?)
+  /// urlSession(_:task:needNewBodyStream:)
+  case bodyStream
+}
+
+/// What a transfer that asked does next.
+package enum TransferAnswer: Sendable {
+  /// Sends this request in place of the first; nil: the redirect's own answer is the result.
+  case redirect(TransferRequest?)
+  case allow
+  /// Goes on as this download, with the bytes that are here already.
+  case becomeDownload(TaskID)
+  case bodyStream(UploadStream)
+  /// Nobody answered: redirects are followed, responses allowed; without a body the task ends.
+  case byDefault
+}

@@ -1,0 +1,162 @@
+internal import Curl
+internal import EventLoop
+internal import TransferModel
+
+/// How transfers end.
+extension TransferWorker {
+  /// libcurl is done with a request.
+  func completed(_ transfer: Transfer, _ completion: MultiHandle.Completion) {
+    let easy = completion.easy
+    let isClean = completion.result == .ok && transfer.head != nil
+    var error = transfer.wireEnd?.error
+    if isClean, error == nil, transfer.next == nil, transfer.multipart != nil, !transfer.finishParts() {
+      error = transfer.failure(.ok, easy)
+    }
+    if !isClean, error == nil, transfer.next == nil { error = transfer.failure(completion.result, easy) }
+    if isClean, let source = transfer.source, source.length ?? transfer.sent <= transfer.sent {
+      source.wasSent()
+    }
+    transfer.noteProgress()
+    transfer.recordTransaction(easy)
+    reclaim(transfer, isClean: isClean)
+    if let next = transfer.next { return sendNext(transfer, next) }
+    let end = Transfer.WireEnd(result: completion.result, error: error)
+    guard transfer.hold == nil else {
+      // The delegate has not decided yet: the slot goes to others meanwhile.
+      transfer.wireEnd = end
+      transfer.stage = .parked
+      return leaveQueue(transfer.task)
+    }
+    settle(transfer, end)
+  }
+
+  func settle(_ transfer: Transfer, _ end: Transfer.WireEnd) { finish(transfer, with: end.error) }
+
+  func cancel(_ transfer: Transfer, _ error: TransferError, keepsPartial: Bool) {
+    var error = error
+    error.failingURL = transfer.request.url
+    guard transfer.stage == .finishing else { return abort(transfer, error, keepsPartial: keepsPartial) }
+    // All of it is here, and on its way to the disk: it is dropped once it is there.
+    transfer.outcome?.error = error
+  }
+
+  func abort(_ transfer: Transfer, _ error: TransferError, keepsPartial: Bool = true) {
+    guard transfer.stage != .finishing else { return }
+    leaveWire(transfer)
+    finish(transfer, with: error, keepsPartial: keepsPartial)
+  }
+
+  /// Takes a request off the wire before its end.
+  func leaveWire(_ transfer: Transfer) {
+    guard transfer.stage == .onWire, let easy = transfer.easy else { return }
+    transfer.isLeaving = true
+    // libcurl 7.88 leaks what a paused HTTP/2 stream has buffered unless it is offered once more (curl #10971).
+    if !transfer.flow.directions.isEmpty { easy.setPaused([]) }
+    existingTransport(transfer)?.remove(easy)
+    transfer.recordTransaction(easy)
+    reclaim(transfer, isClean: false)
+    transfer.stage = .parked
+  }
+
+  /// The wire is done with the task; its body may still be on its way to the disk.
+  func finish(_ transfer: Transfer, with error: TransferError?, keepsPartial: Bool = true) {
+    reclaim(transfer, isClean: false)
+    transfer.noteProgress()
+    transfer.source?.detach()
+    transfer.stage = .finishing
+    let outcome = TransferOutcome(
+      error: error, currentRequest: transfer.request, response: transfer.response,
+      progress: transfer.progress, transactions: transfer.transactions, endedAt: settings.now())
+    transfer.outcome = outcome
+    guard let sink = transfer.sink else { return conclude(transfer) }
+    if error == nil {
+      sink.finish(as: settings.bodies.path(transfer.task), report(of: transfer))
+    } else if keepsPartial, let validator = validator(of: transfer), sink.size > 0, !sink.isTooLarge {
+      let partial = PartialBody(
+        offset: sink.size, total: outcome.progress.countOfBytesExpectedToReceive, validator: validator)
+      transfer.outcome?.partial = ResumePoint(partial: partial, source: transfer.task)
+      sink.keepPartial(as: settings.bodies.partialPath(transfer.task), report(of: transfer))
+    } else {
+      sink.discard()
+      conclude(transfer)
+    }
+  }
+
+  /// What names the version of a download that may go on later.
+  private func validator(of transfer: Transfer) -> String? {
+    guard transfer.job.kind == .download, let head = transfer.head, transfer.response != nil else {
+      return nil
+    }
+    guard transfer.request.headers["Range"] == nil else { return nil }
+    return ResumeRules.validator(of: head, to: transfer.request)
+  }
+
+  private func report(of transfer: Transfer) -> @Sendable (BodySink.Stored) -> Void {
+    let task = transfer.task
+    return { [self] result in
+      // A small body is at hand at once; a large one comes back from a thread of the pool.
+      guard loop.isOnLoop, let transfer = self.transfer(task) else { return post(.stored(task, result)) }
+      stored(transfer, result)
+    }
+  }
+
+  func stored(_ transfer: Transfer, _ result: BodySink.Stored) {
+    guard var outcome = transfer.outcome else { return }
+    switch result {
+    case .success where outcome.error != nil:
+      if outcome.partial == nil { settings.bodies.remove(transfer.task) }
+      outcome.error?.resumeDataAvailable = outcome.partial != nil
+    case .success(let stored):
+      outcome.body = stored.body
+      outcome.sha256 = stored.sha256
+      outcome.size = transfer.sink?.size ?? 0
+    case .failure(var error):
+      error.failingURL = transfer.request.url
+      outcome.partial = nil
+      outcome.error = outcome.error ?? error
+    }
+    outcome.endedAt = settings.now()
+    transfer.outcome = outcome
+    conclude(transfer)
+  }
+
+  private func conclude(_ transfer: Transfer) {
+    guard var outcome = transfer.outcome else { return }
+    transfer.outcome = nil
+    releaseClaim(transfer, &outcome)
+    transfer.live?.end(outcome.error == nil ? .finished : .failed)
+    if transfer.live != nil { setLiveBody(nil, of: transfer.task) }
+    facts += transfer.takeFacts()
+    facts.append(.ended(transfer.task, outcome))
+    forget(transfer)
+    loop.wake()
+  }
+
+  /// Bytes of an earlier download that were of no use this time go back: its resume data stays good.
+  private func releaseClaim(_ transfer: Transfer, _ outcome: inout TransferOutcome) {
+    guard transfer.hasClaim, let point = transfer.job.resumePoint else { return }
+    if let status = outcome.response?.status, (200..<300).contains(status) {
+      settings.bodies.dropClaim(of: transfer.task)
+      return
+    }
+    settings.bodies.returnPartial(of: point.source, from: transfer.task)
+    guard outcome.error != nil else { return }
+    outcome.partial = point
+    outcome.error?.resumeDataAvailable = true
+  }
+
+  /// Ends a task that never reached the wire.
+  func end(_ job: TransferJob, with error: TransferError) {
+    var error = error
+    if error.failingURL == nil { error.failingURL = job.request.url }
+    var outcome = TransferOutcome(
+      error: error, currentRequest: job.request, response: nil, progress: TaskProgress(), transactions: [],
+      endedAt: settings.now())
+    if let point = job.resumePoint, job.fault == nil {
+      outcome.partial = point
+      outcome.error?.resumeDataAvailable = true
+    }
+    facts.append(.ended(job.task, outcome))
+    loop.wake()
+  }
+}

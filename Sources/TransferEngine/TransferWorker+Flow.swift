@@ -1,0 +1,243 @@
+internal import Curl
+internal import EventLoop
+internal import TransferModel
+
+/// What makes bytes move, stop and move again.
+extension TransferWorker {
+  // MARK: Suspension
+
+  func suspend(_ transfer: Transfer) {
+    guard !transfer.flow.isSuspended, transfer.stage != .finishing else { return }
+    transfer.flow.suspend()
+    transfer.suspendedAt = .now
+    switch transfer.stage {
+    case .onWire: applyFlow(transfer)
+    case .queued:
+      transfer.stage = .parked
+      leaveQueue(transfer.task)
+    case .parked, .finishing: break
+    }
+  }
+
+  func resume(_ transfer: Transfer) {
+    guard transfer.flow.isSuspended else { return }
+    transfer.flow.resume()
+    // A suspended task has no timeouts: the clocks go on from where they stood.
+    transfer.resourceDeadline += transfer.suspendedAt.duration(to: .now)
+    transfer.touch()
+    switch transfer.stage {
+    case .onWire: applyFlow(transfer)
+    case .parked: proceed(transfer)
+    case .queued, .finishing: break
+    }
+  }
+
+  /// Goes on with a transfer that is off the wire and waits for nothing any more.
+  func proceed(_ transfer: Transfer) {
+    guard transfer.hold == nil, !transfer.flow.isSuspended else { return }
+    if let next = transfer.next {
+      sendNext(transfer, next)
+    } else if let end = transfer.wireEnd {
+      settle(transfer, end)
+    } else {
+      enqueue(transfer)
+    }
+  }
+
+  // MARK: Holding and letting go
+
+  func applyFlow(_ transfer: Transfer) {
+    guard transfer.stage == .onWire, let easy = transfer.easy else { return }
+    existingTransport(transfer)?.setPaused(easy, transfer.flow.directions)
+  }
+
+  func release(
+    _ transfer: Transfer, receive: FlowControl.Reasons = [], send: FlowControl.Reasons = []
+  ) {
+    let before = transfer.flow
+    transfer.flow.receive.subtract(receive)
+    transfer.flow.send.subtract(send)
+    guard transfer.flow != before else { return }
+    transfer.touch()
+    if transfer.flow.directions != before.directions { applyFlow(transfer) }
+  }
+
+  func roomDownstream(_ transfer: Transfer) {
+    transfer.sink?.drainEnded()
+    guard transfer.sink?.isFull != true, transfer.live?.mayGrow() != false else { return }
+    release(transfer, receive: .downstream)
+  }
+
+  func holdForRate(_ transfer: Transfer, _ directions: FlowDirections, _ delay: Duration) {
+    loop.schedule(at: .now + delay) { [weak self, weak transfer] in
+      guard let self, let transfer else { return }
+      release(
+        transfer, receive: directions.contains(.receive) ? .rate : [],
+        send: directions.contains(.send) ? .rate : [])
+    }
+  }
+
+  func setLimit(_ rate: Int?, of transfer: Transfer) {
+    transfer.job.maximumBytesPerSecond = rate
+    // A new bucket: what the old one owed at its own rate would be a long silence at a lower one.
+    transfer.taskLimit = rate.map { TokenBucket(bytesPerSecond: $0, now: .now) }
+    release(transfer, receive: .rate, send: .rate)
+  }
+
+  // MARK: Answers
+
+  func answer(_ transfer: Transfer, _ answer: TransferAnswer) {
+    switch (transfer.hold, answer) {
+    case (.redirect, .redirect(let request?)): follow(transfer, request)
+    case (.redirect, .redirect(nil)):
+      transfer.hold = nil
+      transfer.flow.receive.remove(.decision)
+      if let head = transfer.head { transfer.accept(head) }
+      goOn(transfer)
+    case (.response, .becomeDownload(let task)):
+      becomeDownload(transfer, task)
+      allow(transfer)
+    case (.response, .allow), (.response, .byDefault): allow(transfer)
+    case (.redirect(let proposed), .byDefault):
+      do throws(TransferError) {
+        try Redirect.checkSecurity(of: proposed, after: transfer.url)
+        follow(transfer, proposed)
+      } catch {
+        abort(transfer, error)
+      }
+    case (.bodyStream, .byDefault):
+      abort(
+        transfer,
+        TransferError(
+          .requestBodyStreamExhausted, "no body was sent for the task in time",
+          failingURL: transfer.request.url))
+    case (.bodyStream, .bodyStream(let stream)):
+      transfer.hold = nil
+      let task = transfer.task
+      stream.onReady { [weak self] in self?.post(.uploadReady(task)) }
+      transfer.source = stream
+      proceed(transfer)
+    default:
+      // The question is gone: a client that still sends is told so.
+      if case .bodyStream(let stream) = answer { stream.detach() }
+    }
+  }
+
+  private func allow(_ transfer: Transfer) {
+    transfer.hold = nil
+    transfer.flow.receive.remove(.decision)
+    guard transfer.passParts() else {
+      return abort(
+        transfer,
+        TransferError(.bodyTooLarge, "the body is larger than allowed", failingURL: transfer.request.url))
+    }
+    goOn(transfer)
+  }
+
+  /// After an answer: lets libcurl go on, or ends what libcurl has ended already.
+  private func goOn(_ transfer: Transfer) {
+    facts += transfer.takeFacts()
+    loop.wake()
+    transfer.touch()
+    switch transfer.stage {
+    case .onWire: applyFlow(transfer)
+    case .parked: proceed(transfer)
+    case .queued, .finishing: break
+    }
+  }
+
+  private func becomeDownload(_ transfer: Transfer, _ task: TaskID) {
+    setLiveBody(nil, of: transfer.task)
+    rename(transfer, to: task)
+    transfer.job.kind = .download
+    transfer.live?.end(.failed)
+    transfer.live = nil
+  }
+
+  private func follow(_ transfer: Transfer, _ request: TransferRequest) {
+    transfer.hold = nil
+    transfer.flow.receive.remove(.decision)
+    transfer.sink?.discard()
+    transfer.sink = nil
+    transfer.next = request
+    if transfer.stage == .onWire {
+      // What is left of the redirect's own body may end quickly; else its connection goes.
+      transfer.cutAt = .now + Transfer.redirectGrace
+      applyFlow(transfer)
+    } else {
+      proceed(transfer)
+    }
+  }
+
+  // MARK: The next request
+
+  /// The redirect's answer takes too long to end: leaves it.
+  func cut(_ transfer: Transfer) {
+    guard let next = transfer.next else { return }
+    leaveWire(transfer)
+    sendNext(transfer, next)
+  }
+
+  func sendNext(_ transfer: Transfer, _ request: TransferRequest) {
+    let url: CurlURL
+    do throws(CurlURL.Fault) {
+      url = try CurlURL(request.url)
+    } catch {
+      return finish(
+        transfer, with: TransferError(.badURL, "redirected to a malformed URL", failingURL: request.url))
+    }
+    transfer.prepare(request, at: url)
+    transfer.stage = .parked
+    leaveQueue(transfer.task)
+    guard request.body?.isStream != true else { return askForBody(transfer) }
+    enqueue(transfer)
+  }
+
+  func askForBody(_ transfer: Transfer) {
+    transfer.stage = .parked
+    transfer.hold = .bodyStream
+    transfer.facts.append(.asked(transfer.task, .bodyStream, at: settings.now()))
+    facts += transfer.takeFacts()
+    loop.wake()
+  }
+
+  /// Opens what the request's body is read from.
+  func prepareBody(_ transfer: Transfer) throws(TransferError) {
+    guard transfer.source == nil else { return }
+    switch transfer.request.body {
+    case nil, .stream: return
+    case .data(let bytes): transfer.source = DataUploadSource(bytes)
+    case .file(let id, let size):
+      let task = transfer.task
+      let path = settings.files.path(id)
+      transfer.source = FileUploadSource(path: path, size: size, pool: settings.pool) { [weak self] in
+        self?.post(.uploadReady(task))
+      }
+      if transfer.source == nil {
+        throw TransferError(.fileDoesNotExist, "the file \(id) is gone", failingURL: transfer.request.url)
+      }
+    }
+  }
+
+  /// Takes up the bytes that an earlier download left.
+  func prepareResumption(_ transfer: Transfer) {
+    guard let point = transfer.job.resumePoint, !transfer.hasClaim else { return }
+    transfer.hasClaim = settings.bodies.claimPartial(
+      of: point.source, size: point.partial.offset, for: transfer.task)
+    transfer.resumesAt = transfer.hasClaim ? point.partial.offset : nil
+  }
+
+  func makeSink(_ transfer: Transfer, resuming offset: Int64?) -> BodySink {
+    let path = settings.bodies.temporaryPath(transfer.task)
+    if let live = transfer.live { setLiveBody(live, of: transfer.task) }
+    if let offset {
+      transfer.hasClaim = false  // the file is the sink's from here on
+      return BodySink(
+        resuming: BodyFile(resuming: path, at: offset, pool: settings.pool), at: offset,
+        maximumSize: settings.maximumBodySize)
+    }
+    return BodySink(
+      smallBodyLimit: settings.smallBodyLimit, maximumSize: settings.maximumBodySize, live: transfer.live,
+      makeFile: { [settings] in BodyFile(temporaryPath: path, pool: settings.pool) })
+  }
+}

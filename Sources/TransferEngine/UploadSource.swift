@@ -1,0 +1,85 @@
+internal import Curl
+internal import EventLoop
+internal import TransferModel
+
+/// Where the bytes of a request's body come from. Read on the loop's thread.
+protocol UploadSource: AnyObject {
+  /// Bytes; nil where that is not known before the end.
+  var length: Int64? { get }
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> UploadDisposition
+  /// Starts anew; false where the bytes are gone.
+  func rewind() -> Bool
+  /// All of it has reached the origin's socket.
+  func wasSent()
+  /// Nobody reads it any more.
+  func detach()
+}
+
+extension UploadSource {
+  func wasSent() {}
+  func detach() {}
+}
+
+/// A body that came with the request.
+final class DataUploadSource: UploadSource {
+  private let bytes: [UInt8]
+  private var offset = 0
+
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  var length: Int64? { Int64(bytes.count) }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> UploadDisposition {
+    let count = min(buffer.count, bytes.count - offset)
+    guard count > 0 else { return .end }
+    buffer.copyBytes(from: bytes[offset..<offset + count])
+    offset += count
+    return .bytes(count)
+  }
+
+  func rewind() -> Bool {
+    offset = 0
+    return true
+  }
+}
+
+/// A stored file. What is not in memory is fetched by the pool while libcurl is paused.
+final class FileUploadSource: UploadSource {
+  private static let readAhead = 1 << 20
+  private let reader: BodyFileReader
+  private let size: Int64
+  private let pool: WorkerPool
+  /// Called from any thread when there is more to read.
+  private let ready: @Sendable () -> Void
+  private var offset: Int64 = 0
+
+  /// Nil where there is no such file.
+  init?(path: String, size: Int64, pool: WorkerPool, ready: @escaping @Sendable () -> Void) {
+    guard let reader = BodyFileReader(path: path) else { return nil }
+    self.reader = reader
+    self.size = size
+    self.pool = pool
+    self.ready = ready
+  }
+
+  var length: Int64? { size }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> UploadDisposition {
+    guard offset < size else { return .end }
+    let room = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(clamping: size - offset)))
+    switch reader.read(at: offset, into: room) {
+    case .bytes(let count):
+      offset += Int64(count)
+      return .bytes(count)
+    case .notCached:
+      reader.prefetch(at: offset, count: Int(min(size - offset, Int64(Self.readAhead))), on: pool, ready)
+      return .paused
+    case .end, .failed: return .failed
+    }
+  }
+
+  func rewind() -> Bool {
+    offset = 0
+    return true
+  }
+}

@@ -1,0 +1,154 @@
+internal import Curl
+internal import Synchronization
+
+/// A request's body on its way from a client to the origin. Little of it is here at any time: a slow origin slows the
+/// client. Shared between the client's handler, which writes, and the loop, which reads.
+package final class UploadStream: UploadSource, Sendable {
+  package enum Outcome: Sendable, Equatable {
+    /// The origin has taken all of it.
+    case sent
+    /// The transfer ended, or went elsewhere, before that.
+    case abandoned
+  }
+  private struct State {
+    var chunks: [[UInt8]] = []
+    var head = 0
+    /// Bytes of the first chunk that are gone.
+    var offset = 0
+    var count = 0
+    var hasEnded = false
+    var hasFailed = false
+    /// The reader found nothing and waits.
+    var isStarved = false
+    var outcome: Outcome?
+    var ready: (@Sendable () -> Void)?
+    var writer: CheckedContinuation<Bool, Never>?
+    var waiter: CheckedContinuation<Outcome, Never>?
+  }
+
+  /// Bytes that may wait here.
+  package static let capacity = 256 * 1024
+
+  /// Bytes that the client announced; nil where it did not.
+  package let length: Int64?
+  private let state = Mutex(State())
+
+  package init(length: Int64?) { self.length = length }
+
+  // MARK: The client's side
+
+  /// Takes bytes, and returns when there is room for more; false where nobody wants them any more.
+  package func write(_ bytes: [UInt8]) async -> Bool {
+    guard !bytes.isEmpty else { return true }
+    return await withCheckedContinuation { continuation in
+      let (result, ready): (Bool?, (@Sendable () -> Void)?) = state.withLock { state in
+        guard state.outcome == nil else { return (false, nil) }
+        state.chunks.append(bytes)
+        state.count += bytes.count
+        let ready = Self.takeStarved(&state)
+        guard state.count > Self.capacity else { return (true, ready) }
+        state.writer = continuation
+        return (nil, ready)
+      }
+      ready?()
+      if let result { continuation.resume(returning: result) }
+    }
+  }
+
+  /// That was all of it; returns once the origin has taken it, or will not.
+  package func finish() async -> Outcome {
+    await withCheckedContinuation { continuation in
+      let (outcome, ready): (Outcome?, (@Sendable () -> Void)?) = state.withLock { state in
+        state.hasEnded = true
+        guard state.outcome == nil else { return (state.outcome, nil) }
+        state.waiter = continuation
+        return (nil, Self.takeStarved(&state))
+      }
+      ready?()
+      if let outcome { continuation.resume(returning: outcome) }
+    }
+  }
+
+  /// The client left before the end.
+  package func fail() {
+    let ready = state.withLock { state in
+      state.hasFailed = true
+      return Self.takeStarved(&state)
+    }
+    ready?()
+  }
+
+  private static func takeStarved(_ state: inout State) -> (@Sendable () -> Void)? {
+    guard state.isStarved else { return nil }
+    state.isStarved = false
+    return state.ready
+  }
+
+  // MARK: The loop's side
+
+  /// Calls `ready` whenever a reader that found nothing may read again.
+  func onReady(_ ready: @escaping @Sendable () -> Void) { state.withLock { $0.ready = ready } }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> UploadDisposition {
+    nonisolated(unsafe) let buffer = buffer
+    let (disposition, writer): (UploadDisposition, CheckedContinuation<Bool, Never>?) = state.withLock {
+      state in
+      if state.hasFailed { return (.failed, nil) }
+      guard state.head < state.chunks.count else {
+        if state.hasEnded { return (.end, nil) }
+        state.isStarved = true
+        return (.paused, nil)
+      }
+      let count = Self.copy(from: &state, to: buffer)
+      guard state.count <= Self.capacity / 2 else { return (.bytes(count), nil) }
+      defer { state.writer = nil }
+      return (.bytes(count), state.writer)
+    }
+    writer?.resume(returning: true)
+    return disposition
+  }
+
+  private static func copy(from state: inout State, to buffer: UnsafeMutableRawBufferPointer) -> Int {
+    var done = 0
+    while done < buffer.count, state.head < state.chunks.count {
+      let chunk = state.chunks[state.head]
+      let count = min(buffer.count - done, chunk.count - state.offset)
+      UnsafeMutableRawBufferPointer(rebasing: buffer[done...]).copyBytes(
+        from: chunk[state.offset..<state.offset + count])
+      done += count
+      state.offset += count
+      if state.offset == chunk.count {
+        state.chunks[state.head] = []
+        state.head += 1
+        state.offset = 0
+      }
+    }
+    state.count -= done
+    if state.head == state.chunks.count {
+      state.chunks.removeAll(keepingCapacity: true)
+      state.head = 0
+    }
+    return done
+  }
+
+  /// The bytes that went are gone: only the client can send them again.
+  func rewind() -> Bool { false }
+
+  func wasSent() { settle(.sent) }
+  package func detach() { settle(.abandoned) }
+
+  private func settle(_ outcome: Outcome) {
+    let (writer, waiter) = state.withLock { state in
+      if state.outcome == nil { state.outcome = outcome }
+      state.chunks = []
+      state.count = 0
+      defer {
+        state.writer = nil
+        state.waiter = nil
+      }
+      return (state.writer, state.waiter)
+    }
+    writer?.resume(returning: false)
+    waiter?.resume(returning: outcome)
+  }
+}

@@ -1,0 +1,38 @@
+package import JSON
+
+/// The body of a request: URLRequest.httpBody, an upload's file, or httpBodyStream.
+package enum RequestContent: Sendable, Equatable {
+  case data([UInt8])
+  /// A stored file, as large as it was when the task was created.
+  case file(FileID, size: Int64)
+  /// Sent by the client with `PUT /v1/tasks/{id}/body` when the task asks for it.
+  case stream
+
+  /// Bytes; -1 where that is not known (NSURLSessionTransferSizeUnknown).
+  package var length: Int64 {
+    switch self {
+    case .data(let bytes): Int64(bytes.count)
+    case .file(_, let size): size
+    case .stream: -1
+    }
+  }
+
+  package var data: [UInt8]? { if case .data(let bytes) = self { bytes } else { nil } }
+  package var file: FileID? { if case .file(let id, _) = self { id } else { nil } }
+  package var isStream: Bool { self == .stream }
+}
+
+extension RequestContent: JSONEncodable {
+  /// As clients see it: the size in place of the bytes.
+  package func encode(into writer: inout JSONWriter) {
+    writer.object { writer in
+      switch self {
+      case .data(let bytes): writer.field("size", bytes.count)
+      case .file(let id, let size):
+        writer.field("file", id.description)
+        writer.field("size", size)
+      case .stream: writer.field("stream", true)
+      }
+    }
+  }
+}

@@ -1,0 +1,95 @@
+package import JSON
+
+/// Which of a session's calls wait for an answer, and the endpoint that hears of events.
+package struct SessionDelegate: Sendable, Equatable {
+  /// Whether `task.willPerformHTTPRedirection` waits; else redirects are followed.
+  package var asksForRedirects = false
+  /// Whether `dataTask.didReceiveResponse` waits; else responses are allowed.
+  package var asksForResponses = false
+  /// Whether `task.willBeginDelayedRequest` waits; else the request goes out.
+  package var asksForDelayedRequests = false
+  /// Seconds after which the default is done.
+  package var decisionTimeout = 60.0
+  package var webhook: Webhook?
+  /// The event types the webhook is told; progress is never among them.
+  package var events: [EventType] = []
+  /// The webhook's reply to a call that waits is the answer.
+  package var webhookAnswers = false
+
+  package init() {}
+}
+
+extension SessionDelegate: JSONEncodable {
+  package func encode(into writer: inout JSONWriter) {
+    writer.object { encode(into: &$0, withSecret: false) }
+  }
+
+  /// The members; the webhook's secret is for the store alone.
+  package func encode(into writer: inout JSONWriter, withSecret: Bool) {
+    writer.field("sessionChallenges", "default")
+    writer.field("taskChallenges", "default")
+    writer.field("redirects", asksForRedirects ? "ask" : "follow")
+    writer.field("responses", asksForResponses ? "ask" : "allow")
+    writer.field("caching", "default")
+    writer.field("delayedRequests", asksForDelayedRequests ? "ask" : "continue")
+    writer.field("decisionTimeout", decisionTimeout)
+    writer.key("webhook")
+    guard let webhook else { return writer.null() }
+    writer.object { writer in
+      writer.field("url", webhook.url)
+      if withSecret { writer.field("secret", webhook.secret) }
+      writer.arrayField("events", events) { $0.value($1.rawValue) }
+      writer.field("answers", webhookAnswers)
+    }
+  }
+}
+
+extension SessionDelegate {
+  /// Reads the contract's delegate. Challenges and cached responses cannot be asked for in this version.
+  package init(validating reader: inout ObjectReader) {
+    self.init()
+    for (name, only) in [
+      ("sessionChallenges", "default"), ("taskChallenges", "default"), ("caching", "default"),
+    ] where Self.asks(name, orElse: only, &reader) {
+      reader.reject(name, "\"ask\" is not available in this version")
+    }
+    asksForRedirects = Self.asks("redirects", orElse: "follow", &reader)
+    asksForResponses = Self.asks("responses", orElse: "allow", &reader)
+    asksForDelayedRequests = Self.asks("delayedRequests", orElse: "continue", &reader)
+    decisionTimeout = reader.number("decisionTimeout", in: 0.001...31_536_000) ?? decisionTimeout
+    if var hook = reader.object("webhook") {
+      webhook = Webhook(validating: &hook)
+      events = Self.readEvents(&hook)
+      webhookAnswers = hook.bool("answers") ?? false
+      hook.finish()
+    }
+    reader.finish()
+  }
+
+  private static func asks(_ name: String, orElse other: String, _ reader: inout ObjectReader) -> Bool {
+    switch reader.string(name) {
+    case nil, other: return false
+    case "ask": return true
+    default:
+      reader.reject(name, "must be one of ask, \(other)")
+      return false
+    }
+  }
+
+  private static func readEvents(_ reader: inout ObjectReader) -> [EventType] {
+    guard let names = reader.strings("events") else { return [.taskDidComplete] }
+    var types: [EventType] = []
+    for (index, name) in names.enumerated() {
+      guard let type = EventType(rawValue: name), type != .eventsDidReset else {
+        reader.reject("events", element: index, "unknown event type '\(name)'")
+        continue
+      }
+      guard !type.isProgress else {
+        reader.reject("events", element: index, "progress is not sent to webhooks; read the event stream")
+        continue
+      }
+      types.append(type)
+    }
+    return types
+  }
+}

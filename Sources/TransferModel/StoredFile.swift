@@ -1,0 +1,37 @@
+package import JSON
+
+/// A file that a client stored to upload from, or kept from a finished download.
+package struct StoredFile: Sendable, Equatable {
+  package let id: FileID
+  package let createdAt: Timestamp
+  package let size: Int64
+  /// Lower-case hexadecimal.
+  package let sha256: String
+  package let contentType: String?
+  /// The download it came from.
+  package let fromTask: TaskID?
+
+  package init(
+    id: FileID, createdAt: Timestamp, size: Int64, sha256: String, contentType: String?, fromTask: TaskID?
+  ) {
+    self.id = id
+    self.createdAt = createdAt
+    self.size = size
+    self.sha256 = sha256
+    self.contentType = contentType
+    self.fromTask = fromTask
+  }
+}
+
+extension StoredFile: JSONEncodable {
+  package func encode(into writer: inout JSONWriter) {
+    writer.object { writer in
+      writer.field("id", id.description)
+      writer.field("size", size)
+      writer.field("sha256", sha256)
+      writer.field("contentType", contentType)
+      writer.field("fromTask", fromTask?.description)
+      writer.field("createdAt", createdAt.description)
+    }
+  }
+}

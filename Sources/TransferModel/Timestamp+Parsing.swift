@@ -1,0 +1,70 @@
+extension Timestamp {
+  /// An RFC 3339 date-time, `2026-01-31T12:00:00.5+01:00`; nil where the text is none. Fractions beyond microseconds
+  /// are dropped.
+  package init?(_ text: String) {
+    var rest = Array(text.utf8)[...]
+    func digits(_ count: Int) -> Int64? {
+      guard rest.count >= count, rest.prefix(count).allSatisfy({ $0 &- 48 < 10 }) else { return nil }
+      defer { rest = rest.dropFirst(count) }
+      return rest.prefix(count).reduce(0) { $0 * 10 + Int64($1 - 48) }
+    }
+    func skip(_ characters: String) -> Bool {
+      guard let first = rest.first, characters.utf8.contains(first) else { return false }
+      rest = rest.dropFirst()
+      return true
+    }
+    guard let year = digits(4), skip("-"), let month = digits(2), skip("-"), let day = digits(2), skip("Tt "),
+      let hour = digits(2), skip(":"), let minute = digits(2), skip(":"), let second = digits(2),
+      (1...12).contains(month), day >= 1, day <= Self.days(in: month, of: year), hour < 24, minute < 60,
+      second <= 60
+    else { return nil }
+    var fraction: Int64 = 0
+    if skip(".") {
+      guard let first = rest.first, first &- 48 < 10 else { return nil }
+      var unit: Int64 = 100_000
+      while let digit = digits(1) {
+        fraction += digit * unit
+        unit /= 10
+      }
+    }
+    guard let offset = Self.offset(&rest), rest.isEmpty else { return nil }
+    let days = Self.days(fromCivil: year, month, day)
+    let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - offset
+    self.init(microseconds: seconds * 1_000_000 + fraction)
+  }
+
+  /// Seconds east of UTC: `Z` or `+01:00`.
+  private static func offset(_ rest: inout ArraySlice<UInt8>) -> Int64? {
+    let zone = Array(rest)
+    rest = []
+    if zone.count == 1, zone[0] | 0x20 == UInt8(ascii: "z") { return 0 }
+    guard zone.count == 6, zone[3] == UInt8(ascii: ":") else { return nil }
+    let numbers = [zone[1], zone[2], zone[4], zone[5]].map { Int64($0) - 48 }
+    guard numbers.allSatisfy({ (0...9).contains($0) }) else { return nil }
+    let (hours, minutes) = (numbers[0] * 10 + numbers[1], numbers[2] * 10 + numbers[3])
+    guard hours < 24, minutes < 60 else { return nil }
+    switch zone[0] {
+    case UInt8(ascii: "+"): return hours * 3600 + minutes * 60
+    case UInt8(ascii: "-"): return -(hours * 3600 + minutes * 60)
+    default: return nil
+    }
+  }
+
+  private static func days(in month: Int64, of year: Int64) -> Int64 {
+    switch month {
+    case 4, 6, 9, 11: 30
+    case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+    default: 31
+    }
+  }
+
+  /// The inverse of `civil(fromDays:)`.
+  private static func days(fromCivil year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+    let shifted = month <= 2 ? year - 1 : year
+    let era = (shifted >= 0 ? shifted : shifted - 399) / 400
+    let yearOfEra = shifted - era * 400
+    let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+    let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+    return era * 146_097 + dayOfEra - 719_468
+  }
+}

@@ -1,0 +1,73 @@
+internal import Synchronization
+internal import TransferEngine
+package import TransferModel
+internal import TransferStore
+
+/// A client's `PUT` of a request's body, on its way to the origin.
+package struct BodyUpload: Sendable {
+  let task: TaskID
+  let stream: UploadStream
+  private let service: TransferService
+
+  init(task: TaskID, stream: UploadStream, service: TransferService) {
+    self.task = task
+    self.stream = stream
+    self.service = service
+  }
+
+  /// Takes bytes, and returns when there is room for more; false where nobody wants them any more.
+  package func write(_ bytes: [UInt8]) async -> Bool { await stream.write(bytes) }
+
+  /// That was all of it; true once the origin has taken it, false where the task ended or went elsewhere before.
+  package func finish() async -> Bool { await stream.finish() == .sent }
+
+  /// The client left early.
+  package func fail() {
+    stream.fail()
+    service.forgetUpload(self)
+  }
+}
+
+extension TransferService {
+  /// Opens the way for the body of a task that streams it. One at a time, and again only when the task asks again.
+  package func openUpload(of id: TaskID, length: Int64?) async throws(ServiceError) -> BodyUpload {
+    let stream = UploadStream(length: length)
+    let result: Result<Void, ServiceError>? = registry.withLock { registry in
+      guard let entry = registry.tasks[id], !entry.isEnding else { return nil }
+      guard entry.task.currentRequest.body?.isStream == true else { return .failure(.noBodyStream) }
+      guard entry.task.state != .canceling else { return .failure(.bodyStreamNotWanted) }
+      guard entry.upload == .none else { return .failure(.bodyStreamNotWanted) }
+      registry.tasks[id]?.upload = .ready(stream)
+      registry.tasks[id]?.task.progress.countOfBytesExpectedToSend = length ?? -1
+      if case .bodyStream = entry.question?.kind { provideBody(id, &registry) }
+      return .success(())
+    }
+    guard let result else {
+      _ = try await task(id)
+      throw .bodyStreamNotWanted
+    }
+    try result.get()
+    return BodyUpload(task: id, stream: stream, service: self)
+  }
+
+  /// Hands the body that a client is sending to the transfer that asked for it.
+  func provideBody(_ id: TaskID, _ registry: inout TransferRegistry) {
+    guard case .ready(let stream) = registry.tasks[id]?.upload, let task = registry.tasks[id]?.task else {
+      return
+    }
+    registry.tasks[id]?.upload = .used(stream)
+    var change = StoreChange()
+    settle(id, .answered, answer: nil, &registry, &change)
+    record(change)
+    engine.answer(id, in: task.sessionID, .bodyStream(stream))
+  }
+
+  func forgetUpload(_ upload: BodyUpload) {
+    registry.withLock { registry in
+      guard case .ready(let stream) = registry.tasks[upload.task]?.upload, stream === upload.stream else {
+        return
+      }
+      registry.tasks[upload.task]?.upload = .none
+    }
+  }
+}

@@ -1,0 +1,222 @@
+package import JSON
+internal import Synchronization
+internal import TransferEngine
+package import TransferModel
+internal import TransferStore
+
+extension TransferService {
+  // MARK: Reading
+
+  package func decision(_ id: DecisionID) async throws(ServiceError) -> Decision {
+    do throws(StoreError) {
+      if let decision = try await store.decision(id) { return decision }
+    } catch {
+      throw .store(error)
+    }
+    throw .decisionNotFound
+  }
+
+  /// A page of a session's decisions, oldest first.
+  package func decisions(
+    of session: SessionID, state: Decision.State?, after: DecisionID?, limit: Int
+  ) async throws(ServiceError) -> [Decision] {
+    _ = try self.session(session)
+    do throws(StoreError) {
+      return try await store.decisions(of: session, state: state, after: after, limit: limit)
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  // MARK: Answering
+
+  /// Reads the answer to a decision and does what it says. The same answer again is no error, another one is.
+  package func answer(_ id: DecisionID, with value: JSONValue) async throws -> Decision {
+    let known = try await decision(id)
+    let violations = Violations()
+    let answer = DecisionAnswer(value, to: known.type, keeping: shownBody(of: id), violations)
+    guard violations.all.isEmpty, let answer else { throw InvalidFields(violations.all) }
+    if case .redirect(let request?) = answer { try await check(request.body) }
+    let json = value.json
+    let settled: Decision? = await withCheckedContinuation { continuation in
+      registry.withLock { registry in
+        guard let task = registry.decisions[id] else { return continuation.resume(returning: nil) }
+        var change = StoreChange()
+        let decision = settle(task, .answered, answer: json, &registry, &change)
+        record(change) { continuation.resume(returning: decision) }
+        act(on: answer, task, &registry)
+      }
+    }
+    if let settled { return settled }
+    let now = try await decision(id)
+    guard now.state == .answered, now.answer == json else { throw ServiceError.decisionSettled(now.state) }
+    return now
+  }
+
+  /// The body of the request that a pending decision shows.
+  private func shownBody(of id: DecisionID) -> RequestContent? {
+    registry.withLock { registry in
+      guard let task = registry.decisions[id], let entry = registry.tasks[task] else { return nil }
+      if case .redirect(let proposed) = entry.question?.kind { return proposed.body }
+      return entry.task.currentRequest.body
+    }
+  }
+
+  private func act(on answer: DecisionAnswer, _ id: TaskID, _ registry: inout TransferRegistry) {
+    guard let session = registry.tasks[id]?.task.sessionID else { return }
+    switch answer {
+    case .redirect(let request):
+      if let request { registry.tasks[id]?.task.currentRequest = request }
+      engine.answer(id, in: session, .redirect(request))
+    case .response(.allow): engine.answer(id, in: session, .allow)
+    case .response(.becomeDownload): becomeDownload(id, &registry)
+    case .delayed(.continueLoading, _): submit(id, &registry)
+    case .delayed(.useNewRequest, let request):
+      if let request { registry.tasks[id]?.task.currentRequest = request }
+      submit(id, &registry)
+    case .response(.cancel), .delayed(.cancel, _): cancel(id, &registry)
+    }
+  }
+
+  /// Nobody answered in time: what the default says.
+  func expire(_ id: DecisionID) {
+    registry.withLock { registry in
+      guard let task = registry.decisions[id], let entry = registry.tasks[task], let question = entry.question
+      else {
+        return
+      }
+      var change = StoreChange()
+      settle(task, .expired, answer: nil, &registry, &change)
+      record(change)
+      if case .delayedRequest = question.kind {
+        submit(task, &registry)
+      } else {
+        engine.answer(task, in: entry.task.sessionID, .byDefault)
+      }
+    }
+  }
+
+  // MARK: Life
+
+  /// A transfer asks: the task waits, and its delegate is told.
+  func ask(
+    _ question: TransferRegistry.Question.Kind, _ type: EventType, _ payload: TransferEvent.Payload,
+    of id: TaskID, at time: Timestamp, _ registry: inout TransferRegistry, _ change: inout StoreChange
+  ) {
+    guard let entry = registry.tasks[id], let session = registry.sessions[entry.task.sessionID]?.session
+    else {
+      return
+    }
+    var task = entry.task
+    let expiresAt = time.adding(
+      seconds: session.delegate?.decisionTimeout ?? SessionDelegate().decisionTimeout)
+    let pending = TransferEvent.PendingDecision(
+      id: identifiers.make(), expiresAt: expiresAt, defaultAnswer: Self.defaultAnswer(to: type))
+    let event = TransferEvent(type, at: time, session: session.id, task: id, payload, decision: pending)
+    var writer = JSONWriter()
+    writer.object { event.encodeArguments(into: &$0) }
+    let decision = Decision(
+      id: pending.id, type: type, sessionID: session.id, taskID: id, createdAt: time, expiresAt: expiresAt,
+      defaultAnswer: pending.defaultAnswer, arguments: writer.bytes)
+    var events: [TransferEvent] = []
+    if task.state == .running {
+      task.phase = .waitingForDecision
+      events.append(Self.stateEvent(of: task, at: time))
+    }
+    registry.tasks[id]?.task = task
+    registry.tasks[id]?.question = .init(decision: decision, kind: question)
+    registry.decisions[decision.id] = id
+    change.newDecisions.append(decision)
+    note(events + [event], of: task, in: session, into: &change)
+    deadlines.add(.decision(decision.id), at: expiresAt)
+  }
+
+  private static func defaultAnswer(to type: EventType) -> String {
+    switch type {
+    case .taskWillPerformHTTPRedirection: "follow"
+    case .dataTaskDidReceiveResponse: "allow"
+    case .taskWillBeginDelayedRequest: "continueLoading"
+    default: "cancel"
+    }
+  }
+
+  /// A question is answered, or has lost its meaning.
+  @discardableResult
+  func settle(
+    _ id: TaskID, _ state: Decision.State, answer: [UInt8]?, _ registry: inout TransferRegistry,
+    _ change: inout StoreChange
+  ) -> Decision? {
+    guard let entry = registry.tasks[id], var decision = entry.question?.decision else { return nil }
+    decision.state = state
+    decision.answer = answer
+    registry.tasks[id]?.question = nil
+    registry.decisions[decision.id] = nil
+    change.updatedDecisions.append(decision)
+    guard state != .withdrawn, entry.task.state == .running,
+      let session = registry.sessions[entry.task.sessionID]?.session
+    else { return decision }
+    var task = entry.task
+    task.phase = entry.isSubmitted && task.response != nil ? .transferring : .queued
+    registry.tasks[id]?.task = task
+    note([Self.stateEvent(of: task, at: now)], of: task, in: session, into: &change)
+    return decision
+  }
+
+  // MARK: Becoming a download
+
+  /// The transfer goes on as a task of its own; the data task is silent from here on.
+  private func becomeDownload(_ id: TaskID, _ registry: inout TransferRegistry) {
+    guard let entry = registry.tasks[id], let session = registry.sessions[entry.task.sessionID]?.session
+    else {
+      return
+    }
+    let (old, time) = (entry.task, now)
+    var specification = TaskSpecification(kind: .download, request: old.originalRequest)
+    specification.priority = old.priority
+    specification.description = old.description
+    specification.maximumBytesPerSecond = old.maximumBytesPerSecond
+    var download = TransferTask(
+      id: identifiers.make(), sessionID: session.id, taskIdentifier: registry.admit(1, in: session.id),
+      createdAt: time, specification: specification)
+    download.continueAs(old)
+    registry.tasks[download.id] = .init(task: download, isSubmitted: true)
+    registry.tasks[id]?.isEnding = true
+    var ended = old
+    _ = ended.lifecycle.complete()
+    ended.phase = nil
+    ended.completedAt = time
+    var change = StoreChange()
+    change.createdTasks = [download]
+    change.updatedTasks = [ended]
+    change.lastIdentifiers[session.id] = download.taskIdentifier
+    let created = TransferEvent(
+      .taskDidCreate, at: time, session: session.id, task: download.id, .created(download))
+    note([created], of: download, in: session, into: &change)
+    let became = TransferEvent(
+      .dataTaskDidBecomeDownloadTask, at: time, session: session.id, task: id, .becameDownload(download))
+    note([became], of: ended, in: session, into: &change)
+    if download.state == .running {
+      note([Self.stateEvent(of: download, at: time)], of: download, in: session, into: &change)
+    }
+    record(change) { [self] in conclude([id]) }
+    engine.answer(id, in: session.id, .becomeDownload(download.id))
+  }
+}
+
+extension TransferTask {
+  /// Takes over what a data task has come to.
+  fileprivate mutating func continueAs(_ task: TransferTask) {
+    lifecycle = task.lifecycle
+    phase = task.state == .running ? .transferring : nil
+    currentRequest = task.currentRequest
+    response = task.response
+    progress = task.progress
+    startedAt = task.startedAt
+  }
+}
+
+/// What is wrong with what a client sent, field by field.
+package struct InvalidFields: Error, Sendable {
+  package let violations: [FieldViolation]
+  package init(_ violations: [FieldViolation]) { self.violations = violations }
+}

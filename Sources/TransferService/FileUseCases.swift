@@ -1,0 +1,139 @@
+internal import TransferEngine
+package import TransferModel
+internal import TransferStore
+
+/// A file on its way in: bytes go to the disk as fast as it takes them, and a slow disk slows the client.
+package struct FileReception: Sendable {
+  let id: FileID
+  let body: BodyFile
+
+  /// Takes bytes, and returns when there is room for more.
+  package func write(_ bytes: [UInt8]) async {
+    guard body.append(bytes) > BodyFile.highWater else { return }
+    await withCheckedContinuation { continuation in body.whenDrained { continuation.resume() } }
+  }
+
+  package func discard() { body.discard() }
+}
+
+extension TransferService {
+  package func receiveFile() throws(ServiceError) -> FileReception {
+    guard isReady else { throw .draining }
+    let id = identifiers.make(FileID.self)
+    return FileReception(id: id, body: BodyFile(temporaryPath: files.temporaryPath(id), pool: pool))
+  }
+
+  /// Makes a received file durable; `keep` makes it known.
+  package func finish(_ reception: FileReception, contentType: String?) async throws(ServiceError)
+    -> StoredFile
+  {
+    let path = files.path(reception.id)
+    let finished = await withCheckedContinuation { continuation in
+      reception.body.finish(as: path) { continuation.resume(returning: $0) }
+    }
+    switch finished {
+    case .failure(let failure): throw failure.isFull ? .storeFull : .storeUnavailable(failure.message)
+    case .success(let (size, sha256)):
+      return StoredFile(
+        id: reception.id, createdAt: now, size: size, sha256: sha256, contentType: contentType, fromTask: nil)
+    }
+  }
+
+  /// - Parameter reply: what repeats under an Idempotency-Key get.
+  package func keep(
+    _ file: StoredFile, reply: @Sendable (StoredFile) -> IdempotentReply? = { _ in nil }
+  ) async throws(ServiceError) -> StoredFile {
+    var change = StoreChange()
+    change.newFiles = [file]
+    change.idempotentReply = reply(file)
+    try await write(change)
+    return file
+  }
+
+  /// Forgets a file that was not kept.
+  package func drop(_ file: StoredFile) { files.remove(file.id) }
+
+  /// Moves a finished download out of its temporary place.
+  package func keepBody(
+    of id: TaskID, reply: @Sendable (StoredFile) -> IdempotentReply? = { _ in nil }
+  ) async throws(ServiceError) -> StoredFile {
+    var task = try await task(id)
+    guard task.state == .completed else { throw .bodyNotReady }
+    guard let body = task.body, body.expiresAt > now else { throw .bodyNotFound }
+    let file = StoredFile(
+      id: identifiers.make(), createdAt: now, size: body.size, sha256: body.sha256,
+      contentType: task.response?.headers["Content-Type"], fromTask: id)
+    if let bytes = try await smallBody(of: id) {
+      try await writeFile(bytes, file.id)
+    } else {
+      // A second name first: until the store knows of the move, the body is where it was.
+      do throws(BodyFile.Failure) { try files.link(file.id, to: bodies.path(id)) } catch {
+        if error.isMissing { throw .bodyNotFound }
+        throw error.isFull ? .storeFull : .storeUnavailable(error.message)
+      }
+    }
+    task.body = nil
+    var change = StoreChange()
+    change.newFiles = [file]
+    change.updatedTasks = [task]
+    change.idempotentReply = reply(file)
+    do throws(ServiceError) {
+      try await write(change)
+    } catch {
+      files.remove(file.id)
+      throw error
+    }
+    bodies.remove(id)
+    return file
+  }
+
+  private func writeFile(_ bytes: [UInt8], _ id: FileID) async throws(ServiceError) {
+    let body = BodyFile(temporaryPath: files.temporaryPath(id), pool: pool)
+    _ = body.append(bytes)
+    let path = files.path(id)
+    let finished = await withCheckedContinuation { continuation in
+      body.finish(as: path) { continuation.resume(returning: $0) }
+    }
+    if case .failure(let failure) = finished {
+      throw failure.isFull ? .storeFull : .storeUnavailable(failure.message)
+    }
+  }
+
+  // MARK: Reading
+
+  package func file(_ id: FileID) async throws(ServiceError) -> StoredFile {
+    do throws(StoreError) {
+      if let file = try await store.file(id) { return file }
+    } catch {
+      throw .store(error)
+    }
+    throw .fileNotFound
+  }
+
+  /// A page of the stored files, oldest first.
+  package func files(after: FileID?, limit: Int) async throws(ServiceError) -> [StoredFile] {
+    do throws(StoreError) { return try await store.files(after: after, limit: limit) } catch {
+      throw .store(error)
+    }
+  }
+
+  /// One range of a file's bytes.
+  package func open(_ file: StoredFile) throws(ServiceError) -> @Sendable (Range<Int64>) -> BodyStream {
+    guard let reader = BodyFileReader(path: files.path(file.id)) else { throw .fileNotFound }
+    return { [pool] in BodyStream(reader, range: $0, pool: pool) }
+  }
+
+  /// Forgets a file. An upload that reads it already goes on to its end.
+  package func deleteFile(_ id: FileID) async throws(ServiceError) {
+    _ = try await file(id)
+    var change = StoreChange()
+    change.deletedFiles = [id]
+    try await write(change)
+    files.remove(id)
+  }
+
+  /// Files that reached their name but not the store.
+  func removeOrphanedFiles() async throws(StoreError) {
+    for id in files.files() where try await store.file(id) == nil { files.remove(id) }
+  }
+}

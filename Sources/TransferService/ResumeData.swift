@@ -1,0 +1,55 @@
+package import Crypto
+internal import JSON
+package import TransferModel
+
+/// Seals and opens resume data (NSURLSessionDownloadTaskResumeData): what to ask for and where the bytes lie,
+/// encrypted and authenticated with the service's key (AES-GCM), so that a client can keep it anywhere and nobody can
+/// read or forge it.
+package struct ResumeDataSealer: Sendable {
+  private let key: SymmetricKey
+
+  /// - Parameter secret: the service's secret; the key is derived from it.
+  package init(secret: SymmetricKey) {
+    key = HKDF<SHA256>.deriveKey(
+      inputKeyMaterial: secret, info: Array("ferry resume data 1".utf8), outputByteCount: 32)
+  }
+
+  /// base64url, without padding.
+  func seal(_ request: TransferRequest, _ point: ResumePoint) -> String? {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.field("version", 1)
+      writer.field("url", request.url)
+      writer.arrayField("headers", request.headers.fields) { writer, field in
+        writer.array { writer in
+          writer.element()
+          writer.value(field.name)
+          writer.element()
+          writer.value(field.value)
+        }
+      }
+      writer.field("timeoutInterval", request.timeoutInterval ?? 0)
+      writer.field("point", Optional(point))
+    }
+    guard let sealed = try? AES.GCM.seal(writer.bytes, using: key).combined else { return nil }
+    return Base64.encodeForURL(Array(sealed))
+  }
+
+  /// Nil where the text is not this service's resume data.
+  package func open(_ text: String) -> (request: TransferRequest, point: ResumePoint)? {
+    guard let bytes = Base64.decodeForURL(text), let box = try? AES.GCM.SealedBox(combined: bytes),
+      let opened = try? AES.GCM.open(box, using: key), let json = try? JSONParser.parse(Array(opened)),
+      json["version"]?.integer == 1, let url = json["url"]?.string,
+      let point = ResumePoint(json: json["point"])
+    else { return nil }
+    var headers = HTTPHeaders()
+    for field in json["headers"]?.elements ?? [] {
+      guard let pair = field.elements, pair.count == 2, let name = pair[0].string, let value = pair[1].string
+      else { return nil }
+      headers.append(name, value)
+    }
+    let timeout = json["timeoutInterval"]?.double ?? 0
+    let request = TransferRequest(url: url, headers: headers, timeoutInterval: timeout > 0 ? timeout : nil)
+    return (request, point)
+  }
+}

@@ -1,0 +1,51 @@
+internal import Synchronization
+internal import TransferEngine
+package import TransferModel
+internal import TransferStore
+
+extension TransferService {
+  /// Resume data of a failed or cancelled download; nil where it left nothing to go on from.
+  package func resumeData(of id: TaskID) async throws(ServiceError) -> String? {
+    let task = try await task(id)
+    return resumeData(of: task)
+  }
+
+  func resumeData(of task: TransferTask) -> String? {
+    guard task.state == .completed, let point = task.partial else { return nil }
+    return resumeSealer.seal(task.originalRequest, point)
+  }
+
+  /// A download's specification from resume data. Data that is not this service's makes a task that ends as soon as it
+  /// runs, as URLSession's does.
+  package func specification(resuming data: String) -> TaskSpecification {
+    guard let (request, point) = resumeSealer.open(data) else {
+      var specification = TaskSpecification(kind: .download, request: TransferRequest(url: ""))
+      specification.hasInvalidResumeData = true
+      return specification
+    }
+    var specification = TaskSpecification(kind: .download, request: request)
+    specification.resumePoint = point
+    return specification
+  }
+
+  /// Fills in what only the store knows: how large the file to upload is.
+  func complete(_ specification: inout TaskSpecification) async throws(ServiceError) {
+    guard case .file(let id, _) = specification.request.body else { return }
+    let file = try await file(id)
+    specification.request.body = .file(id, size: file.size)
+  }
+
+  /// Refuses a body that names a file that is not there.
+  func check(_ body: RequestContent?) async throws(ServiceError) {
+    guard case .file(let id, _) = body else { return }
+    _ = try await file(id)
+  }
+
+  /// Drops what downloads left to go on from where their tasks are gone.
+  func removeOrphanedPartials() async throws(StoreError) {
+    for id in bodies.partials() {
+      guard try await store.task(id)?.partial == nil else { continue }
+      bodies.removePartial(id)
+    }
+  }
+}

@@ -1,0 +1,92 @@
+internal import Synchronization
+internal import TransferEngine
+internal import TransferModel
+internal import TransferStore
+
+/// How a task gets from running to the engine: at once, at its begin date, or when its delegate agrees.
+extension TransferService {
+  /// Lets running tasks begin. Tasks of one session that may go at once go together.
+  func launch(_ ids: some Sequence<TaskID>, _ registry: inout TransferRegistry) {
+    var jobs: [TransferJob] = []
+    for id in ids where mayBegin(id, &registry) {
+      if let job = takeJob(id, &registry) { jobs.append(job) }
+    }
+    engine.submit(jobs)
+  }
+
+  /// Hands one task to the engine.
+  func submit(_ id: TaskID, _ registry: inout TransferRegistry) {
+    guard let job = takeJob(id, &registry) else { return }
+    engine.submit([job])
+    if registry.tasks[id]?.task.state == .suspended { engine.suspend(id, in: job.session) }
+  }
+
+  private func takeJob(_ id: TaskID, _ registry: inout TransferRegistry) -> TransferJob? {
+    guard let entry = registry.tasks[id], !entry.isSubmitted, !entry.isEnding, entry.task.state != .canceling,
+      let session = registry.sessions[entry.task.sessionID]?.session
+    else { return nil }
+    registry.tasks[id]?.isSubmitted = true
+    return Self.job(entry.task, session)
+  }
+
+  private static func job(_ task: TransferTask, _ session: TransferSession) -> TransferJob {
+    var job = TransferJob(
+      task: task.id, session: task.sessionID, configuration: session.configuration, kind: task.kind,
+      request: task.currentRequest, priority: task.priority)
+    job.maximumBytesPerSecond = task.maximumBytesPerSecond
+    job.asksForRedirects = session.delegate?.asksForRedirects ?? false
+    // The completion handler takes the response's call over.
+    job.asksForResponses = task.completion == nil && session.delegate?.asksForResponses == true
+    job.resumePoint = task.resumePoint
+    if task.hasInvalidResumeData {
+      job.fault = TransferError(.unsupportedURL, "the resume data is not this service's, or was changed")
+    }
+    return job
+  }
+
+  /// False where the task has to wait: for its begin date, or for its delegate.
+  private func mayBegin(_ id: TaskID, _ registry: inout TransferRegistry) -> Bool {
+    guard let entry = registry.tasks[id], let date = entry.task.earliestBeginDate, !entry.hasBegun else {
+      return true
+    }
+    guard date <= now else {
+      deadlines.add(.begin(id), at: date)
+      return false
+    }
+    return beginDelayed(id, &registry)
+  }
+
+  /// urlSession(_:task:willBeginDelayedRequest:completionHandler:)
+  private func beginDelayed(_ id: TaskID, _ registry: inout TransferRegistry) -> Bool {
+    guard let task = registry.tasks[id]?.task, let session = registry.sessions[task.sessionID]?.session else {
+      return false
+    }
+    registry.tasks[id]?.hasBegun = true
+    var change = StoreChange()
+    defer { record(change) }
+    let payload = TransferEvent.Payload.delayed(task.currentRequest)
+    guard session.delegate?.asksForDelayedRequests != true else {
+      ask(.delayedRequest, .taskWillBeginDelayedRequest, payload, of: id, at: now, &registry, &change)
+      return false
+    }
+    let event = TransferEvent(.taskWillBeginDelayedRequest, at: now, session: session.id, task: id, payload)
+    note([event], of: task, in: session, into: &change)
+    return true
+  }
+
+  /// A time that something waited for has come.
+  func deadlinePassed(_ purpose: DeadlineQueue.Purpose) {
+    switch purpose {
+    case .decision(let id): expire(id)
+    case .begin(let id):
+      registry.withLock { registry in
+        guard let entry = registry.tasks[id], entry.task.state == .running, !entry.isSubmitted,
+          !entry.hasBegun
+        else {
+          return
+        }
+        launch([id], &registry)
+      }
+    }
+  }
+}

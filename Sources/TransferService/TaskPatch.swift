@@ -1,0 +1,68 @@
+internal import Synchronization
+internal import TransferEngine
+package import TransferModel
+internal import TransferStore
+
+/// What a client changes of a task; nil leaves a member as it is, and an inner nil takes it away.
+package struct TaskPatch: Sendable {
+  package var priority: Double?
+  package var description: String??
+  package var earliestBeginDate: Timestamp??
+  package var maximumBytesPerSecond: Int??
+  package init() {}
+}
+
+extension TransferService {
+  /// Changes a task, where `isExpected` finds it as the client knows it.
+  package func patch(
+    _ id: TaskID, _ patch: TaskPatch, if isExpected: @escaping @Sendable (TransferTask) -> Bool
+  ) async throws(ServiceError) -> TransferTask {
+    enum Result { case changed(TransferTask), mismatch, notLive }
+    let result: Result = await withCheckedContinuation { continuation in
+      registry.withLock { registry in
+        guard let entry = registry.tasks[id], !entry.isEnding else {
+          return continuation.resume(returning: .notLive)
+        }
+        guard isExpected(entry.task) else { return continuation.resume(returning: .mismatch) }
+        let task = patch.applied(to: entry.task)
+        registry.tasks[id]?.task = task
+        var change = StoreChange()
+        change.respecifiedTasks = [task]
+        record(change) { continuation.resume(returning: .changed(task)) }
+        take(patch, of: task, &registry)
+      }
+    }
+    switch result {
+    case .changed(let task): return task
+    case .mismatch: throw .preconditionFailed
+    case .notLive: break
+    }
+    await waitForEnd(of: id, seconds: 30)
+    let ended = try await task(id)
+    guard isExpected(ended) else { throw .preconditionFailed }
+    var change = StoreChange()
+    let task = patch.applied(to: ended)
+    change.respecifiedTasks = [task]
+    try await write(change)
+    return task
+  }
+
+  /// What the change means for a task under way.
+  private func take(_ patch: TaskPatch, of task: TransferTask, _ registry: inout TransferRegistry) {
+    if let priority = patch.priority { engine.setPriority(priority, of: task.id, in: task.sessionID) }
+    if let limit = patch.maximumBytesPerSecond { engine.setLimit(limit, of: task.id, in: task.sessionID) }
+    let waits = registry.tasks[task.id].map { !$0.isSubmitted && !$0.hasBegun } ?? false
+    if patch.earliestBeginDate != nil, task.state == .running, waits { launch([task.id], &registry) }
+  }
+}
+
+extension TaskPatch {
+  fileprivate func applied(to task: TransferTask) -> TransferTask {
+    var task = task
+    if let priority { task.priority = priority }
+    if let description { task.description = description }
+    if let earliestBeginDate { task.earliestBeginDate = earliestBeginDate }
+    if let maximumBytesPerSecond { task.maximumBytesPerSecond = maximumBytesPerSecond }
+    return task
+  }
+}

@@ -1,0 +1,75 @@
+package import JSON
+internal import TransferEngine
+package import TransferModel
+
+extension TransferRequest {
+  /// Reads the contract's request.
+  /// - Parameter keptBody: in an answer to a decision, what `{"size": …}` stands for.
+  package init(
+    validating reader: inout ObjectReader, defaultMethod: String, keptBody: RequestContent? = nil
+  ) {
+    self.init(url: "", method: defaultMethod)
+    if let url = reader.string("url") {
+      self.url = url
+      if let fault = OriginURL.fault(url) {
+        reader.reject("url", "\(fault.message) (\(fault.domain) \(fault.code) \(fault.name))")
+      }
+    } else if reader.value("url") == nil {
+      reader.reject("url", "is required")
+    }
+    if let method = reader.string("method") {
+      self.method = method
+      if !HTTPHeaders.isValid(name: method) || ["CONNECT", "TRACE"].contains(method.uppercased()) {
+        reader.reject("method", "is not a method that can be sent")
+      }
+    }
+    if let headers = reader.value("headers") {
+      self.headers = HTTPHeaders(validating: headers, at: reader.pointer(to: "headers"), reader.violations)
+    }
+    body = Self.readBody(&reader, keptBody)
+    timeoutInterval = reader.number("timeoutInterval", in: 0.001...31_536_000)
+    Self.refuseUnavailable(&reader)
+    reader.finish()
+  }
+
+  private static func readBody(
+    _ reader: inout ObjectReader, _ keptBody: RequestContent?
+  ) -> RequestContent? {
+    guard var fields = reader.object("body") else { return nil }
+    var contents: [RequestContent] = []
+    if let text = fields.string("text") { contents.append(.data(Array(text.utf8))) }
+    if let text = fields.string("base64") {
+      let bytes = Base64.decode(text)
+      if bytes == nil { fields.reject("base64", "is not base64 (RFC 4648 §4)") }
+      contents.append(.data(bytes ?? []))
+    }
+    if let text = fields.string("file") {
+      let id = FileID(text)
+      if id == nil { fields.reject("file", "is not the id of a file") }
+      contents.append(.file(id ?? FileID(high: 0, low: 0), size: 0))
+    }
+    if let isStream = fields.bool("stream") {
+      if !isStream { fields.reject("stream", "must be true") }
+      contents.append(.stream)
+    }
+    if let keptBody, fields.integer("size", in: 0...Int.max) != nil,
+      contents.isEmpty || contents.first?.file == keptBody.file
+    {
+      contents = [keptBody]
+    }
+    fields.finish()
+    if contents.count > 1 { reader.reject("body", "takes one of text, base64, file, stream") }
+    return contents.first
+  }
+
+  private static func refuseUnavailable(_ reader: inout ObjectReader) {
+    let defaults: [(String, JSONValue)] = [
+      ("cachePolicy", .string("useProtocolCachePolicy")), ("httpShouldHandleCookies", .bool(true)),
+      ("mainDocumentURL", .null), ("allowsCellularAccess", .bool(true)),
+    ]
+    for (name, only) in defaults {
+      guard let value = reader.value(name), value != only else { continue }
+      reader.reject(name, "is not available in this version")
+    }
+  }
+}

@@ -1,0 +1,132 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// cancelTask, cancelledTasksCannotBeResumed and noDoubleCallback: a task that is cancelled ends once, as cancelled, in
+/// whichever state it was.
+@Suite(.serialized, .blocking) struct CancellationTests {
+  private let ferry: FerryProcess
+  private let session: String
+  private let origin = TestOrigin { request, socket in
+    switch request.path {
+    case "/silent": return try socket.readSome() != nil
+    case "/half":
+      try socket.write("HTTP/1.1 200 OK\r\nContent-Length: 900000\r\n\r\n")
+      try socket.write([UInt8](repeating: 1, count: 500_000))
+      return try socket.readSome() != nil
+    case "/hop": try socket.write(TestOrigin.reply("302 Found", [], [("Location", "/silent")]))
+    default: try socket.write(TestOrigin.reply("200 OK", Array("ok".utf8)))
+    }
+    return true
+  }
+
+  init() throws {
+    ferry = try FerryProcess()
+    session = try ferry.session(#"{"httpMaximumConnectionsPerHost":1}"#)
+  }
+
+  /// Where a task is when it is cancelled, and whether it holds the session's one connection there.
+  enum Place: String, CaseIterable, Sendable {
+    case suspended, queued, suspendedInTheQueue, beforeTheHead, behindARedirect, withinTheBody,
+      suspendedWithinTheBody
+  }
+
+  /// Brings a new task there.
+  private func task(at place: Place, kind: String) throws -> String {
+    func create(_ path: String, resume: Bool = true) throws -> String {
+      try ferry.create(origin.url + path, kind: kind, session: session, resume: resume)
+    }
+    func wait(_ id: String, _ isThere: (JSONValue) -> Bool) throws -> String {
+      #expect(isThere(try ferry.poll("/v1/tasks/\(id)", until: isThere)), "\(place)")
+      return id
+    }
+    switch place {
+    case .suspended: return try create("/ok", resume: false)
+    case .queued, .suspendedInTheQueue:
+      let holder = try create("/silent")
+      _ = try wait(holder) { $0["phase"]?.string == "transferring" }
+      let id = try wait(create("/ok")) { $0["phase"]?.string == "queued" }
+      if place == .suspendedInTheQueue { #expect(try ferry.act("suspend", id) == "suspended") }
+      return id
+    case .beforeTheHead: return try wait(create("/silent")) { $0["phase"]?.string == "transferring" }
+    case .behindARedirect:
+      return try wait(create("/hop")) { $0["currentRequest"]?["url"]?.string?.hasSuffix("/silent") == true }
+    case .withinTheBody, .suspendedWithinTheBody:
+      let id = try wait(create("/half")) { $0["progress"]?["countOfBytesReceived"]?.integer == 500_000 }
+      if place == .suspendedWithinTheBody { #expect(try ferry.act("suspend", id) == "suspended") }
+      return id
+    }
+  }
+
+  private func bodies() throws -> Int {
+    try FileManager.default.subpathsOfDirectory(atPath: ferry.directory).filter { $0.contains("tsk_") }.count
+  }
+
+  @Test(arguments: Place.allCases, ["data", "download"])
+  func aTaskCanBeCancelledWhereverItIs(_ place: Place, _ kind: String) throws {
+    let id = try task(at: place, kind: kind)
+    let requests = origin.requests.count
+    let reply = try ferry.call("POST", "/v1/tasks/\(id)/cancel")
+    #expect(reply.status == 200 && reply.json["state"]?.string == "canceling")
+    let story = try ferry.story(of: id)
+    #expect(
+      Array(story.map(\.type).suffix(3)) == [
+        "task.didChangeState", "task.didFinishCollectingMetrics", "task.didComplete",
+      ])
+    let task = try ferry.task(id)
+    #expect(task["state"]?.string == "completed" && task["body"] == .null)
+    #expect(task["error"]?["domain"]?.string == "NSURLErrorDomain" && task.errorCode == -999)
+    #expect(task["error"]?["name"]?.string == "cancelled")
+    #expect(task["error"]?["failingURL"]?.string == task["currentRequest"]?["url"]?.string)
+    #expect(try ferry.call("GET", "/v1/tasks/\(id)/body").status == 404)
+    try nothingFollows(id, story)
+    // Its place is free, and no file is left of it.
+    if place != .queued, place != .suspendedInTheQueue {
+      #expect(try ferry.run(origin.url + "/ok", session: session)["error"] == .null)
+      #expect(try bodies() == 0)
+    }
+    #expect(origin.requests.dropFirst(requests).allSatisfy { $0.path == "/ok" })
+  }
+
+  /// The end is final: no verb changes it, and no event comes after it.
+  private func nothingFollows(_ id: String, _ story: [EventReader.Event]) throws {
+    for verb in ["resume", "cancel", "suspend", "resume"] { #expect(try ferry.act(verb, id) == "completed") }
+    let marker = try ferry.create(origin.url + "/ok", session: "ses_shared", resume: false)
+    let all = try ferry.events("/v1/events?after=0")
+    var types: [String] = []
+    while let event = try all.next(), event.task != marker {
+      if event.task == id { types.append(event.type) }
+    }
+    #expect(types == story.map(\.type))
+  }
+
+  @Test func aCancelledTaskCannotBeResumed() throws {
+    let id = try ferry.create(origin.url + "/silent")
+    _ = try ferry.poll("/v1/tasks/\(id)") { $0["phase"]?.string == "transferring" }
+    _ = try ferry.act("cancel", id)
+    for _ in 0..<3 { #expect(["canceling", "completed"].contains(try ferry.act("resume", id) ?? "")) }
+    #expect(try ferry.end(of: id).errorCode == -999)
+    #expect(origin.requests.count == 1)
+  }
+
+  @Test func whatIsFinishedCannotBeCancelled() throws {
+    let done = try ferry.run(origin.url + "/ok")
+    #expect(try ferry.act("cancel", done.id) == "completed")
+    let task = try ferry.task(done.id)
+    #expect(task["error"] == .null && task["body"]?["size"]?.integer == 2)
+  }
+
+  /// invalidateAndCancel: errorCode -999 with the failing URL.
+  @Test func aSessionThatIsCancelledCancelsItsTasks() throws {
+    let places: [Place] = [.suspended, .queued]
+    let ids = try places.map { try task(at: $0, kind: "download") }
+    let path = "/v1/sessions/\(session)"
+    #expect(try ferry.call("POST", path + "/invalidate", #"{"mode":"cancelTasks"}"#).status == 202)
+    let events = try ferry.events(path + "/events?after=0").read(upTo: "session.didBecomeInvalid")
+    let ends = events.filter { $0.type == "task.didComplete" }
+    #expect(ends.count == ids.count + 1)
+    #expect(ends.allSatisfy { $0.data["error"]?["code"]?.integer == -999 })
+    #expect(ends.allSatisfy { $0.data["error"]?["failingURL"]?.string?.hasPrefix(origin.url) == true })
+  }
+}

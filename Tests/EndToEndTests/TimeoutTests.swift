@@ -1,0 +1,80 @@
+import Glibc
+import JSON
+import TestSupport
+import Testing
+
+/// Two clocks: one for silence, which every byte sets back, and one for the whole, which nothing does.
+@Suite(.serialized, .blocking) struct TimeoutTests {
+  private let ferry: FerryProcess
+  private let origin = TestOrigin { request, socket in
+    switch request.path {
+    case "/trickle":
+      try socket.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n")
+      for _ in 0..<10 {
+        usleep(150_000)
+        try socket.write("x")
+      }
+    case "/endless":
+      try socket.write("HTTP/1.1 200 OK\r\n\r\n")
+      for _ in 0..<600 {
+        usleep(50_000)
+        try socket.write("x")
+      }
+    case "/slowHead":
+      for byte in "HTTP/1.1 200 OK\r\nX: y\r\nContent-Length: 2\r\n\r\nok".utf8 {
+        usleep(30_000)
+        try socket.write([byte])
+      }
+    case "/stalls":
+      try socket.write("HTTP/1.1 200 OK\r\nContent-Length: 90000\r\n\r\n")
+      try socket.write([UInt8](repeating: 1, count: 50_000))
+      return try socket.readSome() != nil
+    default: return try socket.readSome() != nil
+    }
+    return true
+  }
+
+  init() throws { ferry = try FerryProcess() }
+
+  @Test(arguments: ["data", "download"]) func everyByteSetsTheClockOfTheRequestBack(_ kind: String) throws {
+    let task = try ferry.run(origin.url + "/trickle", kind: kind, request: #","timeoutInterval":1"#)
+    #expect(task["error"] == .null && task["body"]?["size"]?.integer == 10)
+  }
+
+  @Test(arguments: ["data", "download"]) func nothingSetsTheClockOfTheResourceBack(_ kind: String) throws {
+    let session = try ferry.session(#"{"timeoutIntervalForResource":0.8}"#)
+    let task = try ferry.run(origin.url + "/endless", kind: kind, session: session)
+    #expect(task.errorCode == -1001)
+    #expect(task["error"]?["message"]?.string?.contains("timeoutIntervalForResource") == true)
+    #expect(task["error"]?["failingURL"]?.string == origin.url + "/endless")
+    #expect(task["response"]?["status"]?.integer == 200 && task["body"] == .null)
+    #expect((task["progress"]?["countOfBytesReceived"]?.integer ?? 0) > 0)
+  }
+
+  @Test(arguments: ["/silent", "/stalls"], ["data", "download"])
+  func silenceEndsTheTask(_ path: String, _ kind: String) throws {
+    let id = try ferry.create(origin.url + path, kind: kind, request: #","timeoutInterval":0.4"#)
+    let types = try ferry.story(of: id).map(\.type)
+    #expect(types.suffix(2) == ["task.didFinishCollectingMetrics", "task.didComplete"])
+    #expect(!types.contains("downloadTask.didFinishDownloading"))
+    let task = try ferry.task(id)
+    #expect(task.errorCode == -1001 && task["error"]?["name"]?.string == "timedOut")
+    #expect(task["error"]?["underlying"]?["code"]?.integer == 28)  // CURLE_OPERATION_TIMEDOUT
+    #expect(task["body"] == .null)
+    #expect((task["response"] == .null) == (path == "/silent"))
+  }
+
+  /// The head counts as bytes, too, line by line.
+  @Test func aSlowHeadIsNoSilence() throws {
+    #expect(try ferry.run(origin.url + "/slowHead", request: #","timeoutInterval":1.2"#)["error"] == .null)
+  }
+
+  /// A task that waits for its turn has sent nothing yet: its clocks stand.
+  @Test func theQueueHasNoTimeouts() throws {
+    let session = try ferry.session(
+      #"{"httpMaximumConnectionsPerHost":1,"timeoutIntervalForRequest":1,"timeoutIntervalForResource":30}"#)
+    let first = try ferry.create(origin.url + "/trickle", session: session)
+    let second = try ferry.create(origin.url + "/trickle", session: session)
+    for id in [first, second] { #expect(try ferry.end(of: id)["error"] == .null) }
+  }
+}

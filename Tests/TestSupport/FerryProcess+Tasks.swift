@@ -1,0 +1,39 @@
+package import JSON
+
+/// What tests do with tasks, step by step.
+extension FerryProcess {
+  /// Creates a task and returns its id; the rest of the members of `request` follow a comma.
+  package func create(
+    _ url: String, kind: String = "data", session: String = "ses_shared", request: String = "",
+    resume: Bool = true
+  ) throws -> String {
+    let body = #"{"kind":"\#(kind)","resume":\#(resume),"request":{"url":"\#(url)"\#(request)}}"#
+    return try call("POST", "/v1/sessions/\(session)/tasks", body).json["id"]?.string ?? ""
+  }
+
+  package func task(_ id: String) throws -> JSONValue { try call("GET", "/v1/tasks/\(id)").json }
+
+  /// Sends `resume`, `suspend` or `cancel`, and returns the state that the reply shows.
+  package func act(_ verb: String, _ id: String) throws -> String? {
+    try call("POST", "/v1/tasks/\(id)/\(verb)").json["state"]?.string
+  }
+
+  /// All that was told of a task but its progress, from its creation to its end, which is waited for.
+  package func story(of id: String) throws -> [EventReader.Event] {
+    try events("/v1/tasks/\(id)/events?after=0&progress=false").read(upTo: "task.didComplete")
+  }
+
+  /// The task when it has ended.
+  package func end(of id: String) throws -> JSONValue {
+    _ = try story(of: id)
+    return try task(id)
+  }
+
+  package func metrics(of id: String) throws -> JSONValue { try call("GET", "/v1/tasks/\(id)/metrics").json }
+}
+
+extension JSONValue {
+  /// The code of a task's error; nil where there is none.
+  package var errorCode: Int64? { self["error"]?["code"]?.integer }
+  package var id: String { self["id"]?.string ?? "" }
+}

@@ -1,0 +1,14 @@
+import Dispatch
+
+/// Holds a thread, of an origin mostly, until the test lets it go on.
+package final class Gate: Sendable {
+  private let semaphore = DispatchSemaphore(value: 0)
+
+  package init() {}
+
+  /// Lets one `wait()` pass, now or later.
+  package func open() { semaphore.signal() }
+
+  /// Waits for one `open()`, at most 20 s; returns whether it came.
+  @discardableResult package func wait() -> Bool { semaphore.wait(timeout: .now() + 20) == .success }
+}
