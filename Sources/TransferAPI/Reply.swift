@@ -71,6 +71,15 @@ enum EntityTag {
     return "\"" + String(hash, radix: 36) + "\""
   }
 
+  /// True where If-Match lets a change of what has this tag pass; strong comparison (RFC 9110 §13.1.1).
+  static func permits(_ ifMatch: String?, _ tag: String) -> Bool {
+    guard let ifMatch else { return true }
+    return ifMatch.split(separator: ",").contains { candidate in
+      let candidate = candidate.trimmingBlanks
+      return candidate == "*" || candidate == tag
+    }
+  }
+
   /// True where a field of If-None-Match's form names the tag; weak comparison.
   static func matches(_ field: String?, _ tag: String) -> Bool {
     guard let field else { return false }

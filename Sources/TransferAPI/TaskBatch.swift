@@ -44,13 +44,13 @@ struct TaskBatch {
         for line in try splitter.add(chunk) {
           count += 1
           guard count <= APILimits.batchLines else { throw Self.tooManyLines }
-          group.append(parse(line))
+          group.append(await parse(line))
           guard group.count == Self.groupSize else { continue }
           reply += await create(group)
           group.removeAll(keepingCapacity: true)
         }
       }
-      group += splitter.finish().map { parse($0) }
+      for line in splitter.finish() { group.append(await parse(line)) }
       reply += await create(group)
     } catch {
       guard !reply.isEmpty else { throw error }
@@ -65,7 +65,9 @@ struct TaskBatch {
     var splitter = LineSplitter(maximumLine: APILimits.batchLineBytes)
     let lines = try splitter.add(bytes) + splitter.finish()
     guard lines.count <= APILimits.batchLines else { throw Self.tooManyLines }
-    let parsed = lines.map { parse($0) }
+    var all: [Line] = []
+    for line in lines { all.append(await parse(line)) }
+    let parsed = all
     let tasks = try await service.createTasks(Self.specifications(parsed), in: session) { tasks in
       idempotent.reply(
         status: 200, type: "application/x-ndjson", location: nil, body: Self.render(parsed, tasks))
@@ -91,10 +93,9 @@ struct TaskBatch {
     lines.compactMap { if case .specification(let specification, _) = $0 { specification } else { nil } }
   }
 
-  private func parse(_ line: LineSplitter.Line) -> Line {
+  private func parse(_ line: LineSplitter.Line) async -> Line {
     do {
-      let specification = try TaskPayload.specification(
-        JSONParser.parse(line.bytes), resuming: service.specification(resuming:))
+      let specification = try await TaskPayload.specification(JSONParser.parse(line.bytes), service)
       return .specification(specification, line: line.number)
     } catch {
       var problem = Problem(error)

@@ -4,6 +4,15 @@ internal import TransferService
 
 /// What a client sends to create a task.
 enum TaskPayload {
+  /// The specification, with what only the service knows of it.
+  static func specification(
+    _ value: JSONValue, _ service: TransferService
+  ) async throws -> TaskSpecification {
+    var specification = try specification(value, resuming: service.specification(resuming:))
+    try await service.complete(&specification.request)
+    return specification
+  }
+
   /// The specification, or everything that is wrong with it.
   /// - Parameter resuming: reads resume data.
   static func specification(

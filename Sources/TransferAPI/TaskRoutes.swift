@@ -43,8 +43,7 @@ extension TransferAPI {
 
   private func createTask(_ context: RequestContext, in session: SessionID) async throws -> ServerResponse {
     let bytes = try await context.request.body.collect(upTo: APILimits.jsonBytes)
-    let specification = try TaskPayload.specification(
-      JSONParser.parse(bytes), resuming: service.specification(resuming:))
+    let specification = try await TaskPayload.specification(JSONParser.parse(bytes), service)
     let idempotent = try IdempotentRequest(context, body: bytes, service: service)
     let includesBody = try Self.includesBody(context)
     let create: @Sendable () async throws -> ServerResponse = {
@@ -173,7 +172,7 @@ extension TransferAPI {
     let patch = try TaskPatch(JSONParser.parse(bytes))
     let ifMatch = context.field(.ifMatch)
     let task = try await service.patch(id, patch) { task in
-      ifMatch == nil || EntityTag.matches(ifMatch, EntityTag.of(task.json))
+      EntityTag.permits(ifMatch, EntityTag.of(task.json))
     }
     return Reply.resource(task.json, for: context)
   }

@@ -12,10 +12,20 @@ package struct BodyDirectory: Sendable {
   /// What a download that did not finish left for resume data.
   package func partialPath(_ task: TaskID) -> String { "\(path)/\(task).resume" }
 
-  /// Creates the directory and drops what an earlier process left unfinished.
-  package func prepare() throws {
-    try DirectoryListing.make(path)
+  package func prepare() throws { try DirectoryListing.make(path) }
+
+  /// Drops what an earlier process left unfinished.
+  package func removeTemporaries() {
     for name in names() where name.hasSuffix(".part") { unlink("\(path)/\(name)") }
+  }
+
+  /// Keeps what an earlier process had got of a download; returns how many bytes that are.
+  package func salvage(_ task: TaskID) -> Int64 {
+    var information = stat()
+    guard stat(temporaryPath(task), &information) == 0, information.st_size > 0,
+      rename(temporaryPath(task), partialPath(task)) == 0
+    else { return 0 }
+    return Int64(information.st_size)
   }
 
   package func remove(_ task: TaskID) { unlink(path(task)) }

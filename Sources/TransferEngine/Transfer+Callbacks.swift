@@ -98,6 +98,7 @@ extension Transfer: EasyHandleDelegate {
     case .goesOn(let total):
       sink = makeSink(resuming: offset)
       facts.append(.resumed(task, offset: offset, expectedTotal: total, at: tools.now()))
+      noteKept()
       return true
     case .whole:
       resumesAt = nil

@@ -161,6 +161,21 @@ final class Transfer {
     facts.append(.progress(task, progress, at: tools.now()))
   }
 
+  // MARK: What a later download could go on from
+
+  /// What names the version of what is being downloaded; nil where nothing could go on from it.
+  var validator: String? {
+    guard job.kind == .download, let head, request.headers["Range"] == nil else { return nil }
+    return ResumeRules.validator(of: head, to: request)
+  }
+
+  /// The bytes have a file from here on: they outlive the process.
+  func noteKept() {
+    guard let validator else { return }
+    let partial = PartialBody(offset: resumesAt ?? 0, total: expectedToReceive, validator: validator)
+    facts.append(.keeps(task, ResumePoint(partial: partial, source: task)))
+  }
+
   // MARK: From request to request
 
   /// Makes ready for another request of the same task.

@@ -11,6 +11,8 @@ package enum TransferFact: Sendable {
   case asked(TaskID, TransferQuestion, at: Timestamp)
   /// A download goes on at that byte; 0: it had to start anew.
   case resumed(TaskID, offset: Int64, expectedTotal: Int64, at: Timestamp)
+  /// The bytes of a download now go to the disk, where a later one could go on from them.
+  case keeps(TaskID, ResumePoint)
   case progress(TaskID, TaskProgress, at: Timestamp)
   case ended(TaskID, TransferOutcome)
 }

@@ -71,7 +71,9 @@ extension TransferWorker {
     guard let sink = transfer.sink else { return conclude(transfer) }
     if error == nil {
       sink.finish(as: settings.bodies.path(transfer.task), report(of: transfer))
-    } else if keepsPartial, let validator = validator(of: transfer), sink.size > 0, !sink.isTooLarge {
+    } else if keepsPartial, let validator = transfer.validator, transfer.response != nil, sink.size > 0,
+      !sink.isTooLarge
+    {
       let partial = PartialBody(
         offset: sink.size, total: outcome.progress.countOfBytesExpectedToReceive, validator: validator)
       transfer.outcome?.partial = ResumePoint(partial: partial, source: transfer.task)
@@ -80,15 +82,6 @@ extension TransferWorker {
       sink.discard()
       conclude(transfer)
     }
-  }
-
-  /// What names the version of a download that may go on later.
-  private func validator(of transfer: Transfer) -> String? {
-    guard transfer.job.kind == .download, let head = transfer.head, transfer.response != nil else {
-      return nil
-    }
-    guard transfer.request.headers["Range"] == nil else { return nil }
-    return ResumeRules.validator(of: head, to: transfer.request)
   }
 
   private func report(of transfer: Transfer) -> @Sendable (BodySink.Stored) -> Void {

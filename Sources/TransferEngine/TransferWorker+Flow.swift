@@ -238,6 +238,9 @@ extension TransferWorker {
     }
     return BodySink(
       smallBodyLimit: settings.smallBodyLimit, maximumSize: settings.maximumBodySize, live: transfer.live,
-      makeFile: { [settings] in BodyFile(temporaryPath: path, pool: settings.pool) })
+      makeFile: { [settings, weak transfer] in
+        transfer?.noteKept()
+        return BodyFile(temporaryPath: path, pool: settings.pool)
+      })
   }
 }

@@ -31,6 +31,7 @@ extension TransferTask: JSONEncodable {
     writer.field("error", error)
     encodeBody(into: &writer, inlineBody)
     writer.field("retryCount", retryCount)
+    if let downloadTask { writer.field("downloadTaskId", downloadTask.description) }
     writer.key("completion")
     if let completion {
       writer.object { $0.objectField("webhook") { $0.field("url", completion.url) } }

@@ -85,6 +85,8 @@ package struct TransferTask: Sendable, Equatable {
   package var body: TaskBody?
   /// What a failed or cancelled download left to go on from.
   package var partial: ResumePoint?
+  /// The download that a data task became.
+  package var downloadTask: TaskID?
   package var metrics: TaskMetrics?
   package var retryCount = 0
   package var startedAt: Timestamp?

@@ -20,11 +20,32 @@ package enum DelayedRequestDisposition: String, Sendable, CaseIterable {
 }
 
 extension DecisionAnswer {
+  /// The request that it brings.
+  var request: TransferRequest? {
+    get {
+      switch self {
+      case .redirect(let request), .delayed(_, let request): request
+      case .response: nil
+      }
+    }
+    set {
+      switch self {
+      case .redirect: self = .redirect(newValue)
+      case .delayed(let disposition, _): self = .delayed(disposition, newValue)
+      case .response: break
+      }
+    }
+  }
+
   /// Reads the answer to a decision of that type; nil where it is wrong, with what is wrong among the violations.
   /// - Parameter body: of the request that was shown; an answer may keep it.
   package init?(
     _ value: JSONValue, to type: EventType, keeping body: RequestContent?, _ violations: Violations
   ) {
+    guard type != .taskNeedNewBodyStream else {
+      violations.add("", "is answered by PUT of the task's body")
+      return nil
+    }
     var reader = ObjectReader(value, at: "", violations)
     defer { reader.finish() }
     switch type {
@@ -33,9 +54,7 @@ extension DecisionAnswer {
       guard let disposition: ResponseDisposition = Self.disposition(&reader) else { return nil }
       self = .response(disposition)
     case .taskWillBeginDelayedRequest: self.init(delayed: &reader, body)
-    default:
-      violations.add("", "is answered by PUT of the task's body")
-      return nil
+    default: return nil
     }
   }
 

@@ -34,9 +34,13 @@ extension TransferService {
   package func answer(_ id: DecisionID, with value: JSONValue) async throws -> Decision {
     let known = try await decision(id)
     let violations = Violations()
-    let answer = DecisionAnswer(value, to: known.type, keeping: shownBody(of: id), violations)
-    guard violations.all.isEmpty, let answer else { throw InvalidFields(violations.all) }
-    if case .redirect(let request?) = answer { try await check(request.body) }
+    var read = DecisionAnswer(value, to: known.type, keeping: shownBody(of: id), violations)
+    guard violations.all.isEmpty else { throw InvalidFields(violations.all) }
+    if var request = read?.request {
+      try await complete(&request)
+      read?.request = request
+    }
+    guard let answer = read else { throw InvalidFields(violations.all) }
     let json = value.json
     let settled: Decision? = await withCheckedContinuation { continuation in
       registry.withLock { registry in
@@ -135,8 +139,8 @@ extension TransferService {
     switch type {
     case .taskWillPerformHTTPRedirection: "follow"
     case .dataTaskDidReceiveResponse: "allow"
-    case .taskWillBeginDelayedRequest: "continueLoading"
-    default: "cancel"
+    case .taskWillBeginDelayedRequest: "continue"
+    default: "fail"
     }
   }
 
@@ -185,6 +189,7 @@ extension TransferService {
     _ = ended.lifecycle.complete()
     ended.phase = nil
     ended.completedAt = time
+    ended.downloadTask = download.id
     var change = StoreChange()
     change.createdTasks = [download]
     change.updatedTasks = [ended]

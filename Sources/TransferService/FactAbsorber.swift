@@ -36,6 +36,10 @@ extension TransferService {
       guard let task = registry.tasks[id]?.task else { return }
       batch.headWaiters += registry.takeHeadWaiters(id)
       if append(end: outcome, of: task, &registry, &batch.change) { batch.ended.append(id) }
+    case .keeps(let id, let point):
+      guard registry.tasks[id]?.isEnding == false else { return }
+      registry.tasks[id]?.task.partial = point
+      if let task = registry.tasks[id]?.task { batch.change.updatedTasks.append(task) }
     case .asked(let id, let question, let time):
       absorb(question, of: id, at: time, &registry, &batch)
     case .response(let id, let response, let live, let time):

@@ -1,4 +1,5 @@
 internal import TransferEngine
+internal import JSON
 package import TransferModel
 internal import TransferStore
 
@@ -108,6 +109,16 @@ extension TransferService {
       throw .store(error)
     }
     throw .fileNotFound
+  }
+
+  /// Fills in what only the store knows of a request's body: how large the file is that it names.
+  package func complete(_ request: inout TransferRequest) async throws {
+    guard case .file(let id, _) = request.body else { return }
+    do throws(ServiceError) {
+      request.body = .file(id, size: try await file(id).size)
+    } catch .fileNotFound {
+      throw InvalidFields([FieldViolation(pointer: "/request/body/file", detail: "no file has this id")])
+    }
   }
 
   /// A page of the stored files, oldest first.

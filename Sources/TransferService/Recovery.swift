@@ -10,6 +10,7 @@ extension TransferService {
     do throws(StoreError) {
       try await recoverSessions()
       let interrupted = try await recoverTasks()
+      bodies.removeTemporaries()
       try await withdrawDecisions()
       try await removeOrphanedBodies()
       try await removeOrphanedPartials()
@@ -65,19 +66,30 @@ extension TransferService {
 
   private func recover(_ tasks: [TransferTask], _ registry: inout TransferRegistry) -> Int {
     var interrupted = 0
-    for task in tasks {
+    for var task in tasks {
+      task.partial = salvage(task)
       registry.tasks[task.id] = .init(task: task)
       registry.sessions[task.sessionID]?.unfinished += 1
       switch task.state {
       case .running:
         interrupted += 1
         let message = "the service stopped while the task was running"
-        end(&registry, task, Self.outcome(of: task, .networkConnectionLost, message, at: now))
+        var outcome = Self.outcome(of: task, .networkConnectionLost, message, at: now)
+        outcome.partial = task.partial
+        outcome.error?.resumeDataAvailable = task.partial != nil
+        end(&registry, task, outcome)
       case .canceling: end(&registry, task, Self.outcome(of: task, .cancelled, "cancelled", at: now))
       case .suspended, .completed: break
       }
     }
     return interrupted
+  }
+
+  /// What a download had got: it can go on from there.
+  private func salvage(_ task: TransferTask) -> ResumePoint? {
+    guard var point = task.partial, point.source == task.id else { return nil }
+    point.partial.offset = bodies.salvage(task.id)
+    return point.partial.offset > 0 ? point : nil
   }
 
   /// Bodies that reached their name but whose task's end did not reach the store.

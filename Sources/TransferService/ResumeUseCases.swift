@@ -28,19 +28,6 @@ extension TransferService {
     return specification
   }
 
-  /// Fills in what only the store knows: how large the file to upload is.
-  func complete(_ specification: inout TaskSpecification) async throws(ServiceError) {
-    guard case .file(let id, _) = specification.request.body else { return }
-    let file = try await file(id)
-    specification.request.body = .file(id, size: file.size)
-  }
-
-  /// Refuses a body that names a file that is not there.
-  func check(_ body: RequestContent?) async throws(ServiceError) {
-    guard case .file(let id, _) = body else { return }
-    _ = try await file(id)
-  }
-
   /// Drops what downloads left to go on from where their tasks are gone.
   func removeOrphanedPartials() async throws(StoreError) {
     for id in bodies.partials() {

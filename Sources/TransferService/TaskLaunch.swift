@@ -37,7 +37,7 @@ extension TransferService {
     job.asksForRedirects = session.delegate?.asksForRedirects ?? false
     // The completion handler takes the response's call over.
     job.asksForResponses = task.completion == nil && session.delegate?.asksForResponses == true
-    job.resumePoint = task.resumePoint
+    job.resumePoint = task.partial ?? task.resumePoint
     if task.hasInvalidResumeData {
       job.fault = TransferError(.unsupportedURL, "the resume data is not this service's, or was changed")
     }

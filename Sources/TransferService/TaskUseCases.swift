@@ -10,8 +10,6 @@ extension TransferService {
     _ specifications: [TaskSpecification], in sessionID: SessionID,
     reply: @Sendable ([TransferTask]) -> IdempotentReply? = { _ in nil }
   ) async throws(ServiceError) -> [TransferTask] {
-    var specifications = specifications
-    for index in specifications.indices { try await complete(&specifications[index]) }
     let count = specifications.count
     let limit = limits.unfinishedTasks
     let (first, session) = try reserve(count, in: sessionID, limit: limit)
@@ -151,7 +149,7 @@ extension TransferService {
     _ id: TaskID
   ) async throws(ServiceError) -> (task: TransferTask, resumeData: String?) {
     let task = try await cancel(id, keepsPartial: true)
-    guard task.state == .canceling else { return (task, nil) }
+    guard task.state == .canceling else { return (task, resumeData(of: task)) }
     await waitForEnd(of: id, seconds: 30)
     let ended = try await self.task(id)
     return (ended, resumeData(of: ended))

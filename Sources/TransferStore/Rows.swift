@@ -71,6 +71,7 @@ extension TransferTask {
       writer.field("startedAt", startedAt?.microseconds ?? 0)
       writer.field("completedAt", completedAt?.microseconds ?? 0)
       if let partial { writer.field("partial", Optional(partial)) }
+      if let downloadTask { writer.field("downloadTask", downloadTask.description) }
       if let body {
         writer.objectField("body") { writer in
           writer.field("size", body.size)
@@ -120,6 +121,7 @@ extension TransferTask {
     progress.countOfBytesReceived = outcome["received"]?.integer ?? 0
     progress.countOfBytesExpectedToReceive = outcome["expected"]?.integer ?? -1
     partial = ResumePoint(json: outcome["partial"])
+    downloadTask = outcome["downloadTask"]?.string.flatMap { TaskID($0) }
     startedAt = Self.time(outcome["startedAt"])
     completedAt = Self.time(outcome["completedAt"])
     if let stored = outcome["body"], let expiresAt = Self.time(stored["expiresAt"]) {
