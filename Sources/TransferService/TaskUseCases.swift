@@ -74,13 +74,16 @@ extension TransferService {
   // MARK: Reading
 
   package func task(_ id: TaskID) async throws(ServiceError) -> TransferTask {
-    if let entry = registry.withLock({ $0.tasks[id] }) { return entry.task }
+    let entry = registry.withLock { $0.tasks[id] }
+    if let entry, !entry.isEnding { return entry.task }
+    // An end is on the disk, where streams may read of it, a moment before the registry lets go of the task.
     do throws(StoreError) {
-      if let task = try await store.task(id) { return task }
+      if let task = try await store.task(id), entry == nil || task.state == .completed { return task }
     } catch {
-      throw .store(error)
+      guard entry != nil else { throw .store(error) }
     }
-    throw .taskNotFound
+    guard let entry else { throw .taskNotFound }
+    return entry.task
   }
 
   /// A page of a session's tasks, oldest first, each as it is now.
@@ -88,7 +91,9 @@ extension TransferService {
     _ = try session(query.session)
     let stored: [TransferTask]
     do throws(StoreError) { stored = try await store.tasks(query) } catch { throw .store(error) }
-    return registry.withLock { registry in stored.map { registry.tasks[$0.id]?.task ?? $0 } }
+    return registry.withLock { registry in
+      stored.map { $0.state == .completed ? $0 : registry.tasks[$0.id]?.task ?? $0 }
+    }
   }
 
   /// Returns once the task's end is committed, or when `seconds` have passed.

@@ -1,3 +1,4 @@
+import EventLoop
 import Foundation
 package import JSON
 
@@ -27,8 +28,9 @@ package final class FerryProcess {
     process.standardOutput = output
     try process.run()
     port = try Self.readPort(output.fileHandleForReading)
+    // A thread and not a readability handler: its dispatch source may outlive the descriptor, and brings all down.
     let handle = output.fileHandleForReading
-    handle.readabilityHandler = { if $0.availableData.isEmpty { $0.readabilityHandler = nil } }
+    Thread.spawn(name: "test-output") { while !handle.availableData.isEmpty {} }
   }
 
   deinit {
