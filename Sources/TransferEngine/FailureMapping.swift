@@ -25,8 +25,8 @@ enum FailureMapping {
 
   private static func classify(_ cause: Cause) -> (URLErrorCode, String) {
     switch cause.result {
-    // The URL was checked before: what is left is an answer without a status line (HTTP/0.9).
-    case .unsupportedProtocol: (.cannotParseResponse, "the answer has no status line")
+    // The URL was checked before: what is left is an answer with a status line that is none.
+    case .unsupportedProtocol: (.cannotParseResponse, "the answer's status line is malformed")
     case .malformedURL: (.badURL, "bad URL")
     case .couldntResolveHost, .couldntResolveProxy: (.cannotFindHost, "the host's name could not be resolved")
     case .couldntConnect: connection(cause)

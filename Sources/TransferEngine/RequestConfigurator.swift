@@ -20,8 +20,9 @@ struct RequestConfigurator {
     try setPolicy(easy)
     try setMethod(easy, transfer)
     try easy.setHeaders(headerLines(transfer, headers))
-    if !headers.contains("Range"), !headers.contains("Accept-Encoding"), transfer.resumesAt == nil {
-      try easy.set(.acceptEncoding, to: "")
+    // What was asked for in whatever words is decoded (URLSession); a range is of the coded bytes.
+    if !headers.contains("Range"), transfer.resumesAt == nil {
+      try easy.set(.acceptEncoding, to: headers["Accept-Encoding"] ?? "")
     }
     try easy.set(.httpVersion, to: 4)  // CURL_HTTP_VERSION_2TLS
     try easy.set(.pipeWait, to: configuration.httpShouldUsePipelining ? 1 : 0)
@@ -36,7 +37,7 @@ struct RequestConfigurator {
     try easy.set(.noSignal, to: 1)
     try easy.set(.quickExit, to: 1)
     try easy.set(.followLocation, to: 0)
-    try easy.set(.http09Allowed, to: 0)
+    try easy.set(.http09Allowed, to: 1)
     try easy.set(.protocols, to: "http,https")
     try easy.set(.proxy, to: "")  // the environment's proxies are not ours
     try easy.set(.tcpKeepAlive, to: 1)
@@ -70,7 +71,9 @@ struct RequestConfigurator {
   }
 
   private func headerLines(_ transfer: Transfer, _ headers: HTTPHeaders) -> [String] {
-    var lines = headers.fields.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
+    let isDecoded = !headers.contains("Range") && transfer.resumesAt == nil
+    let fields = headers.fields.filter { !isDecoded || !HTTPHeaders.equal($0.name, "Accept-Encoding") }
+    var lines = fields.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
     lines.append("Expect:")  // libcurl would wait a second for servers that ignore it
     let request = transfer.request
     // As URLSession: a POST's body is a form unless it says otherwise, and no other body has a type of its own.

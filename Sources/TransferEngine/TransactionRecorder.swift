@@ -5,7 +5,7 @@ internal import TransferModel
 enum TransactionRecorder {
   static func record(
     _ easy: EasyHandle, request: TransferRequest, status: Int?, fetchStart: Timestamp, end: Timestamp,
-    decoded: Int64
+    decoded: Int64, isComplete: Bool
   ) -> TransactionMetrics {
     var metrics = TransactionMetrics()
     metrics.url = request.url
@@ -24,14 +24,16 @@ enum TransactionRecorder {
       metrics.domainLookupEnd = at(easy.info(.nameLookupTime))
       metrics.connectStart = metrics.domainLookupEnd
       let connected = at(easy.info(.connectTime))
-      metrics.secureConnectionEnd = at(easy.info(.appConnectTime))
-      metrics.secureConnectionStart = metrics.secureConnectionEnd == nil ? nil : connected
-      metrics.connectEnd = metrics.secureConnectionEnd ?? connected
+      let isSecure = request.url.hasPrefix("https:")
+      metrics.secureConnectionStart = isSecure ? connected : nil
+      metrics.secureConnectionEnd = isSecure ? at(easy.info(.appConnectTime)) : nil
+      // Where a phase fails, its end and all that would follow stay out.
+      metrics.connectEnd = isSecure ? metrics.secureConnectionEnd : connected
     }
     metrics.requestStart = at(easy.info(.preTransferTime))
     metrics.requestEnd = metrics.requestStart
     metrics.responseStart = at(easy.info(.startTransferTime))
-    metrics.responseEnd = end
+    metrics.responseEnd = isComplete ? end : nil
     metrics.networkProtocolName = [1: "http/1.0", 2: "http/1.1", 3: "h2"][easy.info(.httpVersion)]
     metrics.localAddress = easy.info(.localAddress)
     metrics.remoteAddress = easy.info(.remoteAddress)

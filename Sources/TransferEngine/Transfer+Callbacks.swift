@@ -19,6 +19,13 @@ extension Transfer: EasyHandleDelegate {
     consider(head)
   }
 
+  /// An answer without a head is an HTTP/0.9 simple response to URLSession: a 200 whose body ends with the connection.
+  private func acceptSimpleResponse() {
+    let head = ResponseHead(httpVersion: "HTTP/0.9", status: 200, headers: HTTPHeaders())
+    self.head = head
+    accept(head)
+  }
+
   /// A redirect: followed, or asked about.
   private func consider(_ head: ResponseHead) {
     redirects += 1
@@ -129,6 +136,8 @@ extension Transfer: EasyHandleDelegate {
     // Holds that came too early for libcurl, and those that begin in the middle of its buffer.
     guard flow.receive.isEmpty else { return .paused }
     touch()
+    if head == nil { acceptSimpleResponse() }
+    guard flow.receive.isEmpty else { return .paused }
     guard next == nil, wireEnd == nil, let sink = sink ?? sinkOfMultipart() else { return discard(bytes) }
     if case .redirect = hold, sink.size >= Self.redirectBodyLimit {
       flow.receive.insert(.decision)

@@ -210,11 +210,12 @@ final class Transfer {
   }
 
   /// Closes the record of the request that just ended.
-  func recordTransaction(_ easy: EasyHandle) {
+  /// - Parameter isComplete: it ended with the end of its answer.
+  func recordTransaction(_ easy: EasyHandle, isComplete: Bool) {
     transactions.append(
       TransactionRecorder.record(
         easy, request: request, status: head?.status, fetchStart: fetchStart, end: tools.now(),
-        decoded: sink?.size ?? 0))
+        decoded: sink?.size ?? 0, isComplete: isComplete))
   }
 
   // MARK: Timeouts

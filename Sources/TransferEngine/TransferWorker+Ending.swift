@@ -17,7 +17,7 @@ extension TransferWorker {
       source.wasSent()
     }
     transfer.noteProgress()
-    transfer.recordTransaction(easy)
+    transfer.recordTransaction(easy, isComplete: isClean)
     reclaim(transfer, isClean: isClean)
     if let next = transfer.next { return sendNext(transfer, next) }
     let end = Transfer.WireEnd(result: completion.result, error: error)
@@ -53,7 +53,7 @@ extension TransferWorker {
     // libcurl 7.88 leaks what a paused HTTP/2 stream has buffered unless it is offered once more (curl #10971).
     if !transfer.flow.directions.isEmpty { easy.setPaused([]) }
     existingTransport(transfer)?.remove(easy)
-    transfer.recordTransaction(easy)
+    transfer.recordTransaction(easy, isComplete: false)
     reclaim(transfer, isClean: false)
     transfer.stage = .parked
   }

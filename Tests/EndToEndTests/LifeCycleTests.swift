@@ -57,6 +57,7 @@ import Testing
     let id = try ferry.create(origin.url + "/gated")
     for _ in 0..<3 { #expect(try ferry.act("resume", id) == "running") }
     #expect(try ferry.act("suspend", id) == "suspended")
+    try ferry.settle(origin.url)
     gate.open()
     #expect(try ferry.task(id)["state"]?.string == "suspended")
     #expect(try ferry.act("resume", id) == "running")

@@ -40,16 +40,12 @@ import Testing
   // CURLE_UNSUPPORTED_PROTOCOL 1, WEIRD_SERVER_REPLY 8, PARTIAL_FILE 18, GOT_NOTHING 52, RECV_ERROR 56.
   @Test(arguments: [
     Reply("nothing", "", code: -1011, underlying: 52),
-    Reply("no status line", "HARGLE/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", code: -1017, underlying: 1),
     Reply("status line without a status", "HTTP/1.1\r\n\r\n\r\n", code: -1017, underlying: 1),
     Reply("status of words", "HTTP/1.1 two hundred\r\n\r\n", code: -1017, underlying: 1),
     Reply("status of two digits", "HTTP/1.1 20 Too Few\r\n\r\n", code: -1017, underlying: 1),
     Reply("status of four digits", "HTTP/1.1 2000 Too Many\r\n\r\n", code: -1017, underlying: 1),
     Reply("status of zero", "HTTP/1.1 000 Nothing\r\n\r\n", code: -1017, underlying: 1),
     Reply("version 3 over TCP", "HTTP/3 200 OK\r\n\r\n", code: -1017, underlying: 1),
-    Reply("HTTP/0.9", "<html>technically a simple-response</html>\r\n", code: -1017, underlying: 1),
-    Reply("HTTP/2 settings", "\0\0\u{18}\u{4}\0\0\0\0\0\0\u{1}\0\0\u{10}\0", code: -1017, underlying: 1),
-    Reply("SMTP", "220 mail.test ESMTP\r\n500 what?\r\n", code: -1017, underlying: 1),
     Reply("field without a colon", ok + "Content-Length: 2\r\ncolon\r\n\r\nok", code: -1017, underlying: 8),
     Reply("zero byte in a field", ok + "X-A: a\0b\r\n\r\nok", code: -1017, underlying: 8),
     Reply("length of words", ok + "Content-Length: many\r\n\r\nok", code: -1017, underlying: 8),
@@ -82,6 +78,22 @@ import Testing
       #expect(try ferry.call("GET", "/v1/tasks/\(task.id)/body").status == 404)
       let next = try ferry.run(origin.url + "/well", kind: kind, session: session, query: "?include=body")
       #expect(next["body"]?["text"]?.string == "well")
+    }
+  }
+
+  /// http0_9SimpleResponses: an answer without a status line is a body that ends with the connection.
+  @Test(arguments: [
+    "<html>technically a simple-response</html>\r\n", "\0\0\u{18}\u{4}\0\0\0\0\0\0\u{1}\0\0\u{10}\0",
+    "HARGLE/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+  ])
+  func anAnswerWithoutAHeadIsHTTP09(_ text: String) throws {
+    let origin = origin(text)
+    for kind in ["data", "download"] {
+      let task = try ferry.run(origin.url, kind: kind, query: "?include=body")
+      #expect(task["error"] == .null && task["body"]?["text"]?.string == text)
+      #expect(task["response"]?["status"]?.integer == 200)
+      #expect(task["response"]?["httpVersion"]?.string == "HTTP/0.9")
+      #expect(task["response"]?["expectedContentLength"]?.integer == -1)
     }
   }
 

@@ -29,8 +29,8 @@ extension FerryProcess {
     return try task(id)
   }
 
-  /// Returns when the worker has taken up what was asked of it before: until then it may find a connection free. A task of
-  /// another session, which ends, is the sign; `url` answers at once.
+  /// Returns when the worker has taken up what was asked of it before: until then it may find a connection free, or read
+  /// what a suspension would have left. A task of another session, which ends, is the sign; `url` answers at once.
   package func settle(_ url: String) throws { _ = try run(url, session: session()) }
 
   package func metrics(of id: String) throws -> JSONValue { try call("GET", "/v1/tasks/\(id)/metrics").json }
