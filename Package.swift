@@ -114,9 +114,15 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   ("EventLoop", []),
   ("Curl", ["EventLoop", "TestSupport"]),
   ("HTTPServer", ["EventLoop", "TestSupport", .product(name: "HTTPTypes", package: "swift-http-types")]),
-  ("TransferStore", ["TransferModel", "TestSupport"]),
+  ("TransferStore", ["TransferModel", "JSON", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")]),
   ("TransferEngine", ["TransferModel", "Curl", "EventLoop", "TestSupport"]),
-  ("TransferService", ["TransferModel", "TransferStore", "TestSupport"]),
+  (
+    "TransferService",
+    [
+      "TransferModel", "TransferStore", "EventLoop", "TestSupport",
+      .product(name: "Crypto", package: "swift-crypto"),
+    ]
+  ),
   ("Webhooks", ["TransferModel", .product(name: "Crypto", package: "swift-crypto")]),
   (
     "TransferAPI",
