@@ -21,11 +21,10 @@ package struct BodyDirectory: Sendable {
 
   /// Keeps what an earlier process had got of a download; returns how many bytes that are.
   package func salvage(_ task: TaskID) -> Int64 {
+    rename(temporaryPath(task), partialPath(task))
     var information = stat()
-    guard stat(temporaryPath(task), &information) == 0, information.st_size > 0,
-      rename(temporaryPath(task), partialPath(task)) == 0
-    else { return 0 }
-    return Int64(information.st_size)
+    // Where there was nothing to rename, what an even earlier process kept may still be there.
+    return stat(partialPath(task), &information) == 0 ? Int64(information.st_size) : 0
   }
 
   package func remove(_ task: TaskID) { unlink(path(task)) }

@@ -118,7 +118,7 @@ extension TransferWorker {
     transfer.outcome = nil
     releaseClaim(transfer, &outcome)
     transfer.live?.end(outcome.error == nil ? .finished : .failed)
-    if transfer.live != nil { setLiveBody(nil, of: transfer.task) }
+    if transfer.job.kind != .download { setLiveBody(nil, of: transfer.task) }
     facts += transfer.takeFacts()
     facts.append(.ended(transfer.task, outcome))
     forget(transfer)
