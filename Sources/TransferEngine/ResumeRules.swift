@@ -4,15 +4,22 @@ internal import TransferModel
 enum ResumeRules {
   /// What a later request would name the version with: a strong ETag, else Last-Modified; nil where the download cannot
   /// go on: only a GET of something that has a version, comes in byte ranges and as it is.
-  static func validator(of head: ResponseHead, to request: TransferRequest) -> String? {
+  /// - Parameter asked: what a range was asked for with, where `head` answers that.
+  static func validator(
+    of head: ResponseHead, to request: TransferRequest, asked: String? = nil
+  ) -> String? {
     guard request.method == "GET", request.body == nil, head.status == 200 || head.status == 206 else {
       return nil
     }
-    let encoding = head.headers["Content-Encoding"]?.lowercased() ?? "identity"
     let ranges = head.headers["Accept-Ranges"]?.lowercased()
-    guard encoding == "identity", head.status == 206 || ranges == "bytes" else { return nil }
+    guard isPlain(head), head.status == 206 || ranges == "bytes" else { return nil }
     if let tag = head.headers["ETag"], tag.hasPrefix("\"") { return tag }
-    return head.headers["Last-Modified"]
+    // An answer to If-Range need not repeat the date (RFC 9110 §15.3.7).
+    return head.headers["Last-Modified"] ?? (head.status == 206 ? asked : nil)
+  }
+
+  private static func isPlain(_ head: ResponseHead) -> Bool {
+    head.headers["Content-Encoding"].map { $0.lowercased() == "identity" } ?? true
   }
 
   /// What an answer to a request for a range is.
@@ -30,9 +37,10 @@ enum ResumeRules {
   static func judge(_ head: ResponseHead, wanted offset: Int64, validator: String) -> Verdict {
     switch head.status {
     case 206:
-      guard let range = contentRange(head.headers["Content-Range"]), range.first == offset else {
-        return .useless
-      }
+      guard let range = contentRange(head.headers["Content-Range"]), range.first == offset, isPlain(head)
+      else { return .useless }
+      // A part of the rest would pass for all of it.
+      guard range.total < 0 || range.last == range.total - 1 else { return .useless }
       // If-Range was heeded, or was not: another version's bytes must not be joined to ours.
       if validator.hasPrefix("\""), let tag = head.headers["ETag"], tag != validator { return .useless }
       if !validator.hasPrefix("\""), let date = head.headers["Last-Modified"], date != validator {
@@ -46,13 +54,13 @@ enum ResumeRules {
   }
 
   /// `bytes 5-9/10` (RFC 9110 §14.4).
-  static func contentRange(_ field: String?) -> (first: Int64, total: Int64)? {
+  static func contentRange(_ field: String?) -> (first: Int64, last: Int64, total: Int64)? {
     guard let field, field.lowercased().hasPrefix("bytes ") else { return nil }
     let parts = field.dropFirst(6).trimmingBlanks.split(separator: "/")
     guard parts.count == 2, let dash = parts[0].firstIndex(of: "-"), let first = Int64(parts[0][..<dash]),
-      Int64(parts[0][parts[0].index(after: dash)...]) != nil
+      let last = Int64(parts[0][parts[0].index(after: dash)...])
     else { return nil }
-    guard parts[1] != "*" else { return (first, -1) }
-    return Int64(parts[1]).map { (first, $0) }
+    guard parts[1] != "*" else { return (first, last, -1) }
+    return Int64(parts[1]).map { (first, last, $0) }
   }
 }

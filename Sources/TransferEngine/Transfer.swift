@@ -166,7 +166,8 @@ final class Transfer {
   /// What names the version of what is being downloaded; nil where nothing could go on from it.
   var validator: String? {
     guard job.kind == .download, let head, request.headers["Range"] == nil else { return nil }
-    return ResumeRules.validator(of: head, to: request)
+    let asked = resumesAt == nil ? nil : job.resumePoint?.partial.validator
+    return ResumeRules.validator(of: head, to: request, asked: asked)
   }
 
   /// The bytes have a file from here on: they outlive the process.
@@ -231,9 +232,10 @@ final class Transfer {
     if now >= resourceDeadline {
       return TransferError(.timedOut, "timeoutIntervalForResource has passed", failingURL: request.url)
     }
-    guard stage == .onWire, hold == nil, flow.directions.isEmpty, now - lastActivity >= idleTimeout else {
-      return nil
-    }
+    // What is left of a redirect's answer has a limit of its own, after which the next request goes out.
+    guard stage == .onWire, hold == nil, cutAt == nil, flow.directions.isEmpty,
+      now - lastActivity >= idleTimeout
+    else { return nil }
     return TransferError(
       .timedOut, "no byte moved for timeoutIntervalForRequest", failingURL: request.url,
       underlying: .init(library: "libcurl", code: CurlResult.operationTimedOut.code))

@@ -216,14 +216,17 @@ extension TransferService {
     TransferEvent(type, at: time, session: task.sessionID, task: task.id, payload)
   }
 
-  /// The outcome of a task that ends without the engine.
+  /// The outcome of a task that ends without the engine. What it was to go on from is still there.
   static func outcome(
     of task: TransferTask, _ code: URLErrorCode, _ message: String, at time: Timestamp
   ) -> TransferOutcome {
-    TransferOutcome(
-      error: TransferError(code, message, failingURL: task.currentRequest.url),
-      currentRequest: task.currentRequest, response: task.response, progress: task.progress, transactions: [],
-      endedAt: time)
+    var error = TransferError(code, message, failingURL: task.currentRequest.url)
+    error.resumeDataAvailable = task.resumePoint != nil
+    var outcome = TransferOutcome(
+      error: error, currentRequest: task.currentRequest, response: task.response, progress: task.progress,
+      transactions: [], endedAt: time)
+    outcome.partial = task.resumePoint
+    return outcome
   }
 
   /// The ends are on the disk: forget the tasks, tell who waits, and perhaps end their sessions. On the store's

@@ -75,8 +75,8 @@ extension TransferService {
         interrupted += 1
         let message = "the service stopped while the task was running"
         var outcome = Self.outcome(of: task, .networkConnectionLost, message, at: now)
-        outcome.partial = task.partial
-        outcome.error?.resumeDataAvailable = task.partial != nil
+        outcome.partial = task.partial ?? outcome.partial
+        outcome.error?.resumeDataAvailable = outcome.partial != nil
         end(&registry, task, outcome)
       case .canceling: end(&registry, task, Self.outcome(of: task, .cancelled, "cancelled", at: now))
       case .suspended, .completed: break
