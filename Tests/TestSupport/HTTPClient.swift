@@ -63,14 +63,7 @@ package final class HTTPClient {
   }
 
   /// The next chunk of a chunked body; nil at its end.
-  package func readChunk() throws -> [UInt8]? {
-    guard let line = try socket.readLine(), let size = Int(line, radix: 16) else {
-      throw Socket.Failure(operation: "chunk size", errno: 0)
-    }
-    let chunk = try socket.read(exactly: size)
-    _ = try socket.readLine()
-    return size == 0 ? nil : chunk
-  }
+  package func readChunk() throws -> [UInt8]? { try socket.readChunk() }
 }
 
 /// A stream of server-sent events.

@@ -92,5 +92,35 @@ package final class Socket: @unchecked Sendable {
     }
   }
 
+  /// The next chunk of a chunked body; nil at its end.
+  package func readChunk() throws -> [UInt8]? {
+    guard let line = try readLine(), let size = Int(line, radix: 16) else {
+      throw Failure(operation: "chunk size", errno: 0)
+    }
+    let chunk = try read(exactly: size)
+    _ = try readLine()
+    return size == 0 ? nil : chunk
+  }
+
+  /// Writes until the peer takes no more for that long; returns how much it took.
+  package func offer(_ bytes: [UInt8], patience milliseconds: Int32) -> Int {
+    var done = 0
+    var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    while done < bytes.count, poll(&entry, 1, milliseconds) > 0 {
+      let count = bytes.withUnsafeBytes {
+        send(descriptor, $0.baseAddress! + done, $0.count - done, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+      }
+      guard count > 0 else { break }
+      done += count
+    }
+    return done
+  }
+
+  /// Closing it, soon, will be a reset (RST).
+  package func resetOnClose() {
+    var option = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+  }
+
   package func shutdownWrites() { shutdown(descriptor, Int32(SHUT_WR)) }
 }

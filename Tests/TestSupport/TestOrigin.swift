@@ -22,9 +22,12 @@ package final class TestOrigin: Sendable {
   private let listener: Int32
   private let log = Mutex<[Request]>([])
   private let handler: Handler
+  private let readsBodies: Bool
 
-  package init(_ handler: @escaping Handler) {
+  /// - Parameter readsBodies: false where the handler reads them itself, with `read(bodyOf:from:_:)`.
+  package init(readsBodies: Bool = true, _ handler: @escaping Handler) {
     self.handler = handler
+    self.readsBodies = readsBodies
     listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = Socket.loopback(0)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -53,21 +56,44 @@ package final class TestOrigin: Sendable {
   package var requests: [Request] { log.withLock { $0 } }
 
   private func serve(_ socket: Socket) {
-    while let request = try? Self.read(socket) {
+    while let request = try? read(socket) {
       log.withLock { $0.append(request) }
       guard (try? handler(request, socket)) == true else { return }
     }
   }
 
-  private static func read(_ socket: Socket) throws -> Request? {
+  private func read(_ socket: Socket) throws -> Request? {
     guard let line = try socket.readLine() else { return nil }
     var request = Request(line: line)
     while let line = try socket.readLine(), !line.isEmpty {
       let parts = line.split(separator: ":", maxSplits: 1)
       request.fields.append((String(parts[0]), parts.count > 1 ? String(parts[1].drop { $0 == " " }) : ""))
     }
-    request.body = try socket.read(exactly: Int(request["Content-Length"] ?? "0") ?? 0)
+    if readsBodies { request.body = try Self.read(bodyOf: request, from: socket) }
     return request
+  }
+
+  /// Reads a request's body, chunked or of known length, and returns it.
+  package static func read(bodyOf request: Request, from socket: Socket) throws -> [UInt8] {
+    var body: [UInt8] = []
+    try read(bodyOf: request, from: socket) { body += $0 }
+    return body
+  }
+
+  /// Reads a request's body piece by piece.
+  package static func read(
+    bodyOf request: Request, from socket: Socket, _ take: ([UInt8]) throws -> Void
+  ) throws {
+    if request["Transfer-Encoding"]?.lowercased() == "chunked" {
+      while let chunk = try socket.readChunk() { try take(chunk) }
+      return
+    }
+    var left = Int(request["Content-Length"] ?? "0") ?? 0
+    while left > 0 {
+      let piece = try socket.read(exactly: min(left, 65_536))
+      left -= piece.count
+      try take(piece)
+    }
   }
 
   /// A reply with a body of known length.

@@ -1,0 +1,174 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// Requests with bodies: what goes over the wire, however the body was handed over.
+@Suite(.serialized, .blocking) struct UploadTests {
+  private let ferry: FerryProcess
+  private let origin = TestOrigin { request, socket in
+    let status = request.path.dropFirst()
+    guard let code = Int(status) else {
+      try socket.write(TestOrigin.reply("201 Created", Array("stored".utf8)))
+      return true
+    }
+    try socket.write(TestOrigin.reply("\(code) Elsewhere", Array("moved".utf8), [("Location", "/target")]))
+    return true
+  }
+
+  init() throws { ferry = try FerryProcess() }
+
+  /// How a body is handed over.
+  enum Source: String, CaseIterable, Sendable { case text, base64, file, stream, streamOfKnownLength }
+
+  /// Runs an upload of text to its end; `members` are further ones of the request, each after a comma.
+  private func upload(
+    _ text: String, from source: Source, to url: String, method: String, kind: String = "upload",
+    members: String = ""
+  ) throws -> JSONValue {
+    let body =
+      switch source {
+      case .text: #"{"text":"\#(text)"}"#
+      case .base64: #"{"base64":"\#(Data(text.utf8).base64EncodedString())"}"#
+      case .file: #"{"file":"\#(try ferry.store(Array(text.utf8)))"}"#
+      case .stream, .streamOfKnownLength: #"{"stream":true}"#
+      }
+    let request = #","method":"\#(method)","body":\#(body)\#(members)"#
+    let id = try ferry.create(url, kind: kind, request: request)
+    if source == .stream || source == .streamOfKnownLength {
+      #expect(try ferry.put(Array(text.utf8), to: id, isChunked: source == .stream).status == 204)
+    }
+    return try ferry.end(of: id)
+  }
+
+  /// dataTaskWithHttpInputStream, requestWithNonEmptyBody: five methods with and without a type, but for GET, which
+  /// takes no body.
+  @Test(arguments: Source.allCases) func aBodyArrivesAsItIsAndNothingIsInvented(_ source: Source) throws {
+    let text = "naïve text, 24 bytes ok"
+    let size = text.utf8.count
+    for method in ["POST", "PUT", "PATCH", "DELETE"] {
+      for type in ["text/plain; charset=utf-8", nil] {
+        let members = type.map { #","headers":{"Content-Type":"\#($0)"}"# } ?? ""
+        let task = try upload(text, from: source, to: origin.url + "/", method: method, members: members)
+        let request = try #require(origin.requests.last)
+        let at: Comment = "\(method) \(type ?? "-")"
+        #expect(task["error"] == .null && task["response"]?["status"]?.integer == 201, at)
+        #expect(request.method == method && request.body == Array(text.utf8), at)
+        #expect(request["Content-Type"] == type ?? (method == "POST" ? Self.form : nil), at)
+        #expect(request["Content-Length"] == (source == .stream ? nil : "\(size)"), at)
+        #expect(request["Transfer-Encoding"] == (source == .stream ? "chunked" : nil), at)
+        #expect(request["Expect"] == nil, at)
+        #expect(task["progress"]?["countOfBytesSent"]?.integer == Int64(size), at)
+        #expect(
+          task["progress"]?["countOfBytesExpectedToSend"]?.integer == (source == .stream ? -1 : Int64(size)),
+          at)
+      }
+    }
+    #expect(origin.requests.count == 8)
+  }
+  private static let form = "application/x-www-form-urlencoded"
+
+  /// requestWithEmptyBody, postWithEmptyBody: what is empty has no type.
+  @Test(arguments: [Source.text, .base64, .file, .streamOfKnownLength, nil])
+  func anEmptyBodyHasNoType(_ source: Source?) throws {
+    for method in ["POST", "PUT", "PATCH", "DELETE"] {
+      if let source {
+        let task = try upload("", from: source, to: origin.url + "/", method: method)
+        #expect(task["error"] == .null && task["progress"]?["countOfBytesSent"]?.integer == 0, "\(method)")
+      } else {
+        _ = try ferry.run(origin.url + "/", kind: "data", request: #","method":"\#(method)""#)
+      }
+      let request = try #require(origin.requests.last)
+      #expect(request.method == method && request.body.isEmpty, "\(method)")
+      if source != .streamOfKnownLength { #expect(request["Content-Type"] == nil, "\(method)") }
+      #expect(request["Transfer-Encoding"] == nil, "\(method)")
+      let isBare = source == nil && method == "DELETE"
+      #expect(request["Content-Length"] == (isBare ? nil : "0"), "\(method)")
+    }
+  }
+
+  /// dataTaskWithHttpInputStream: a GET with a body fails before anything is sent.
+  @Test(arguments: ["data", "download", "upload"]) func aGetWithABodyFails(_ kind: String) throws {
+    for body in [#"{"text":"x"}"#, #"{"base64":"eA=="}"#] {
+      let task = try ferry.run(origin.url + "/", kind: kind, request: #","method":"GET","body":\#(body)"#)
+      #expect(task.errorCode == -1103 && task["error"]?["name"]?.string == "dataLengthExceedsMaximum")
+    }
+    #expect(origin.requests.isEmpty)
+  }
+
+  @Test(arguments: ["data", "download"], Source.allCases)
+  func tasksThatAreNoUploadsSendBodiesToo(_ kind: String, _ source: Source) throws {
+    let task = try upload("query", from: source, to: origin.url + "/", method: "POST", kind: kind)
+    #expect(task["error"] == .null && task["kind"]?.string == kind)
+    #expect(origin.requests.map(\.body) == [Array("query".utf8)])
+    #expect(try ferry.call("GET", "/v1/tasks/\(task.id)/body").text == "stored")
+  }
+
+  /// simpleUploadWithDelegate: totalBytesSent; the data event's total is what was sent.
+  @Test(arguments: [Source.base64, .file, .stream, .streamOfKnownLength])
+  func largeBodiesArriveExactly(_ source: Source) throws {
+    let bytes = Pattern.bytes(5_000_000)
+    let body =
+      switch source {
+      case .file: #"{"file":"\#(try ferry.store(bytes))"}"#
+      case .base64, .text: #"{"base64":"\#(Data(bytes).base64EncodedString())"}"#
+      case .stream, .streamOfKnownLength: #"{"stream":true}"#
+      }
+    let id = try ferry.create(
+      origin.url + "/", kind: "upload", request: #","method":"PUT","body":\#(body)"#, resume: false)
+    let events = try ferry.events("/v1/tasks/\(id)/events?after=0")
+    #expect(try ferry.act("resume", id) == "running")
+    if body.contains("stream") {
+      #expect(try ferry.put(bytes, to: id, isChunked: source == .stream).status == 204)
+    }
+    let sent = try events.read(upTo: "task.didComplete").filter { $0.type == "task.didSendBodyData" }
+    let totals = sent.compactMap { $0.data["totalBytesSent"]?.integer }
+    #expect(totals.last == 5_000_000 && totals == totals.sorted() && sent.allSatisfy { $0.id == nil })
+    #expect(sent.reduce(0) { $0 + ($1.data["bytesSent"]?.integer ?? 0) } == 5_000_000)
+    let expected: Int64 = source == .stream ? -1 : 5_000_000
+    #expect(sent.allSatisfy { $0.data["totalBytesExpectedToSend"]?.integer == expected })
+    let progress = try ferry.task(id)["progress"]
+    #expect(progress?["countOfBytesSent"]?.integer == 5_000_000)
+    #expect(progress?["countOfBytesExpectedToSend"]?.integer == expected)
+    #expect(origin.requests.count == 1 && origin.requests.first?.body == bytes)
+  }
+
+  // MARK: Redirects
+
+  /// §0.2: 307 and 308 drop the request body in the peer. Rows httpRedirectionWithCode305_308 and dataTaskWithHTTPBodyRedirect.
+  @Test(arguments: [307, 308], [Source.text, .base64, .file])
+  func aRedirectThatKeepsTheMethodSendsTheBodyAgain(_ code: Int, _ source: Source) throws {
+    for method in ["POST", "PUT", "PATCH", "DELETE"] {
+      let task = try upload("again", from: source, to: origin.url + "/\(code)", method: method)
+      #expect(task["error"] == .null && task["response"]?["status"]?.integer == 201)
+      let requests = origin.requests.suffix(2)
+      #expect(requests.map(\.path) == ["/\(code)", "/target"])
+      #expect(
+        requests.allSatisfy { $0.method == method && String(decoding: $0.body, as: UTF8.self) == "again" })
+      #expect(requests.allSatisfy { $0["Content-Length"] == "5" })
+      #expect(requests.first?["Content-Type"] == requests.last?["Content-Type"])
+      #expect(task["currentRequest"]?["method"]?.string == method)
+    }
+  }
+
+  /// As libcurl would read only what is left of it: more than one buffer of a file.
+  @Test func aLargeFileIsSentAgainFromItsBeginning() throws {
+    let bytes = Pattern.bytes(1_500_000)
+    let body = #","method":"PUT","body":{"file":"\#(try ferry.store(bytes))"}"#
+    let task = try ferry.run(origin.url + "/307", kind: "upload", request: body)
+    #expect(task["error"] == .null)
+    #expect(origin.requests.map(\.body) == [bytes, bytes])
+  }
+
+  /// httpRedirectionWithCode301_302 and 303: a POST becomes a GET.
+  @Test(arguments: [301, 302, 303], Source.allCases)
+  func aRedirectThatMakesItAGetDropsTheBody(_ code: Int, _ source: Source) throws {
+    let task = try upload("once", from: source, to: origin.url + "/\(code)", method: "POST")
+    #expect(task["error"] == .null && task["currentRequest"]?["body"] ?? .null == .null)
+    #expect(origin.requests.map(\.method) == ["POST", "GET"])
+    #expect(origin.requests.first?.body == Array("once".utf8))
+    let last = try #require(origin.requests.last)
+    #expect(last.body.isEmpty && last["Content-Length"] == nil && last["Transfer-Encoding"] == nil)
+    #expect(last["Content-Type"] == nil)
+  }
+}
