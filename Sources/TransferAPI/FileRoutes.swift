@@ -51,7 +51,9 @@ extension TransferAPI {
   private func keepBody(_ context: RequestContext) async throws -> ServerResponse {
     let bytes = try await context.jsonBytes()
     let violations = Violations()
-    var reader = ObjectReader(try JSONParser.parse(bytes), at: "", violations)
+    let value = try JSONParser.parse(bytes)
+    var reader = ObjectReader(value, at: "", violations)
+    guard value.members != nil else { throw Problem(.invalidRequest, violations: violations.all) }
     let text = reader.string("fromTask")
     if text == nil, reader.value("fromTask") == nil {
       reader.reject("fromTask", "is required; send a file that is JSON itself as application/octet-stream")

@@ -68,6 +68,8 @@ extension TransferService {
         return
       }
       registry.tasks[upload.task]?.upload = .none
+      // What was announced goes with it.
+      registry.tasks[upload.task]?.task.progress.countOfBytesExpectedToSend = -1
     }
   }
 }
