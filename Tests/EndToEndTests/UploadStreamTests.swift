@@ -1,0 +1,251 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Bodies that the client sends when the task asks for them: httpBodyStream and needNewBodyStream.
+@Suite(.serialized, .blocking) struct UploadStreamTests {
+  private let ferry: FerryProcess
+  private let gate: Gate
+  private let origin: TestOrigin
+  /// Far more than all sockets on the way hold.
+  private static let size = 64_000_000
+
+  init() throws {
+    ferry = try FerryProcess()
+    let gate = Gate()
+    self.gate = gate
+    origin = TestOrigin(readsBodies: false) { request, socket in
+      if request.path == "/gated" { gate.wait() }
+      var (offset, isExact) = (0, true)
+      try TestOrigin.read(bodyOf: request, from: socket) { piece in
+        isExact = isExact && piece == Pattern.bytes(piece.count, from: offset)
+        offset += piece.count
+      }
+      switch request.path {
+      case "/307": try socket.write(TestOrigin.reply("307 Again", [], [("Location", "/target")]))
+      case "/303": try socket.write(TestOrigin.reply("303 Look", [], [("Location", "/target")]))
+      default: try socket.write(TestOrigin.reply("200 OK", Array("\(offset) \(isExact)".utf8)))
+      }
+      return true
+    }
+  }
+
+  private func create(
+    _ path: String = "/", session: String = "ses_shared", resume: Bool = true
+  ) throws -> String {
+    try ferry.create(
+      origin.url + path, kind: "upload", session: session,
+      request: #","method":"PUT","body":{"stream":true}"#,
+      resume: resume)
+  }
+
+  /// What the origin saw of the body: its size, and whether every byte was right.
+  private func reply(to id: String) throws -> String {
+    let task = try ferry.end(of: id)
+    #expect(task["error"] == .null)
+    return try ferry.call("GET", "/v1/tasks/\(id)/body").text
+  }
+
+  /// Until one of the counts of the task's progress is that.
+  private func wait(for count: Int64, in name: String, of id: String) throws {
+    let task = try ferry.poll("/v1/tasks/\(id)") { $0["progress"]?[name]?.integer == count }
+    #expect(task["progress"]?[name]?.integer == count)
+  }
+
+  /// Until the task has asked for its body.
+  private func waitForTheQuestion(_ id: String) throws {
+    let types = try ferry.events("/v1/tasks/\(id)/events?after=0").read(upTo: "task.needNewBodyStream")
+    #expect(types.last?.type == "task.needNewBodyStream")
+  }
+
+  /// simpleUploadWithDelegateProvidingInputStream, dataTaskWithHttpInputStream: needNewBodyStream comes first.
+  @Test func theTaskAsksForItsBodyBeforeAllElse() throws {
+    let id = try create()
+    let events = try ferry.events("/v1/tasks/\(id)/events?after=0")
+    let before = try events.read(upTo: "task.needNewBodyStream")
+    #expect(
+      before.map(\.type) == [
+        "task.didCreate", "task.didChangeState", "task.didChangeState", "task.needNewBodyStream",
+      ])
+    #expect(before.dropLast().last?.data["phase"]?.string == "waitingForDecision")
+    let question = try #require(before.last)
+    #expect(question.data["default"]?.string == "fail" && question.data["expiresAt"] != nil)
+    #expect(try ferry.task(id)["phase"]?.string == "waitingForDecision")
+    let decision = try #require(question.data["decisionId"]?.string)
+    #expect(try ferry.call("GET", "/v1/decisions/\(decision)").json["state"]?.string == "pending")
+    #expect(origin.requests.isEmpty)
+    #expect(try ferry.put(Pattern.bytes(1000), to: id).status == 204)
+    let after = try events.read(upTo: "task.didComplete").map(\.type)
+    let rest = after.filter { $0 != "task.didChangeState" && $0 != "dataTask.didReceiveData" }
+    #expect(
+      rest == [
+        "task.didSendBodyData", "dataTask.didReceiveResponse", "task.didFinishCollectingMetrics",
+        "task.didComplete",
+      ])
+    #expect(try reply(to: id) == "1000 true")
+    #expect(try ferry.call("GET", "/v1/decisions/\(decision)").json["state"]?.string == "answered")
+  }
+
+  @Test(arguments: [0, 1, 65_536, 300_001], [true, false])
+  func streamsArriveExactly(_ size: Int, _ isChunked: Bool) throws {
+    let id = try create()
+    let put = try ferry.put(Pattern.bytes(size), to: id, isChunked: isChunked)
+    #expect(put.status == 204 && put.body.isEmpty)
+    #expect(try reply(to: id) == "\(size) true")
+    let request = try #require(origin.requests.first)
+    #expect(request["Content-Length"] == (isChunked ? nil : "\(size)"))
+    #expect(request["Transfer-Encoding"] == (isChunked ? "chunked" : nil))
+    let progress = try ferry.task(id)["progress"]
+    #expect(progress?["countOfBytesSent"]?.integer == Int64(size))
+    #expect(progress?["countOfBytesExpectedToSend"]?.integer == (isChunked ? -1 : Int64(size)))
+  }
+
+  /// Back-pressure: issue 3204's other direction.
+  @Test(arguments: [true, false]) func aSlowOriginHoldsTheClientBack(_ isChunked: Bool) throws {
+    let id = try create("/gated")
+    let writer = try BodyWriter(ferry, id, length: isChunked ? nil : Self.size)
+    let bytes = Pattern.bytes(Self.size)
+    if isChunked { try writer.client.socket.write(String(Self.size, radix: 16) + "\r\n") }
+    let taken = writer.client.socket.offer(bytes, patience: 500)
+    #expect(taken < Self.size / 2)
+    #expect((try ferry.task(id)["progress"]?["countOfBytesSent"]?.integer ?? .max) <= Int64(taken))
+    gate.open()
+    try writer.client.socket.write(Array(bytes[taken...]))
+    if isChunked { try writer.client.socket.write("\r\n") }
+    #expect(try writer.finish().status == 204)
+    #expect(try reply(to: id) == "\(Self.size) true")
+    #expect(origin.requests.count == 1)
+  }
+
+  /// While the task is suspended, too; and nothing is sent twice.
+  @Test func aSuspendedTaskHoldsTheClientBack() throws {
+    let id = try create()
+    let writer = try BodyWriter(ferry, id, length: Self.size)
+    let bytes = Pattern.bytes(Self.size)
+    try writer.write(Array(bytes[..<100_000]))
+    try wait(for: 100_000, in: "countOfBytesSent", of: id)
+    #expect(try ferry.act("suspend", id) == "suspended")
+    try ferry.settle(origin.url + "/settled")
+    let taken = writer.client.socket.offer(Array(bytes[100_000...]), patience: 500) + 100_000
+    #expect(taken < Self.size / 2)
+    #expect(try ferry.act("resume", id) == "running")
+    try writer.write(Array(bytes[taken...]))
+    #expect(try writer.finish().status == 204)
+    #expect(try reply(to: id) == "\(Self.size) true")
+    #expect(origin.requests.filter { $0.path == "/" }.count == 1)
+  }
+
+  @Test(arguments: [nil, 1_000_000]) func aClientThatLeavesMidwayFailsTheTask(_ length: Int?) throws {
+    let id = try create()
+    let writer = try BodyWriter(ferry, id, length: length)
+    try writer.write(Pattern.bytes(100_000))
+    try wait(for: 100_000, in: "countOfBytesSent", of: id)
+    writer.client.socket.shutdownWrites()
+    let task = try ferry.end(of: id)
+    #expect(task.errorCode == -1021 && task["error"]?["name"]?.string == "requestBodyStreamExhausted")
+    #expect(task["response"] == .null)
+  }
+
+  // MARK: When a PUT is wanted
+
+  @Test func aSecondBodyIsRefused() throws {
+    let id = try create()
+    let first = try BodyWriter(ferry, id, length: 20)
+    try first.write(Pattern.bytes(10))
+    try wait(for: 10, in: "countOfBytesSent", of: id)
+    let second = try ferry.put(Pattern.bytes(20), to: id)
+    #expect(second.status == 409 && second["Content-Type"] == "application/problem+json")
+    try first.write(Pattern.bytes(10, from: 10))
+    #expect(try first.finish().status == 204)
+    #expect(try reply(to: id) == "20 true")
+    #expect(try ferry.put(Pattern.bytes(20), to: id).status == 409)
+  }
+
+  @Test func tasksThatTakeNoStreamRefuseIt() throws {
+    let plain = try ferry.create(origin.url + "/", resume: false)
+    let text = try ferry.create(
+      origin.url + "/", kind: "upload", request: #","body":{"text":"x"}"#, resume: false)
+    for id in [plain, text] { #expect(try ferry.put([1], to: id).status == 409) }
+    let done = try ferry.run(origin.url + "/")
+    #expect(try ferry.put([1], to: done.id).status == 409)
+    #expect(try ferry.put([1], to: "tsk_01890a5d-ac96-774b-bcce-b302099a8057").status == 404)
+    for id in [plain, text] {
+      #expect(try ferry.act("resume", id) == "running")
+      #expect(try ferry.end(of: id)["error"] == .null)
+    }
+  }
+
+  /// The client may be there first: it waits with its body until the task is resumed.
+  @Test func aBodyBeforeTheStartWaitsForIt() throws {
+    let id = try create(resume: false)
+    let writer = try BodyWriter(ferry, id, length: 1000)
+    try writer.write(Pattern.bytes(1000))
+    try wait(for: 1000, in: "countOfBytesExpectedToSend", of: id)
+    #expect(origin.requests.isEmpty)
+    #expect(try ferry.act("resume", id) == "running")
+    #expect(try writer.finish().status == 204)
+    #expect(try reply(to: id) == "1000 true")
+  }
+
+  /// One that left before the start is as if it had never come.
+  @Test func aBodyThatWasTakenBackBeforeTheStartCanBeSentAgain() throws {
+    let id = try create(resume: false)
+    let writer = try BodyWriter(ferry, id, length: 1000)
+    try writer.write(Pattern.bytes(10))
+    try wait(for: 1000, in: "countOfBytesExpectedToSend", of: id)
+    try ferry.settle(origin.url + "/settled")
+    writer.client.socket.shutdownWrites()
+    try wait(for: -1, in: "countOfBytesExpectedToSend", of: id)
+    #expect(try ferry.act("resume", id) == "running")
+    #expect(try ferry.put(Pattern.bytes(2000), to: id).status == 204)
+    #expect(try reply(to: id) == "2000 true")
+  }
+
+  @Test func aBodyThatNobodySendsFailsTheTask() throws {
+    let session = try ferry.session(delegate: #"{"decisionTimeout":0.3}"#)
+    let task = try ferry.end(of: create(session: session))
+    #expect(task.errorCode == -1021 && task["error"]?["name"]?.string == "requestBodyStreamExhausted")
+    #expect(try ferry.put([1], to: task.id).status == 409)
+    #expect(origin.requests.isEmpty)
+  }
+
+  @Test func aCancelledTaskWantsNoBody() throws {
+    let waiting = try create()
+    try waitForTheQuestion(waiting)
+    #expect(try ferry.act("cancel", waiting) == "canceling")
+    #expect(try ferry.put([1], to: waiting).status == 409)
+    let halfway = try create()
+    let writer = try BodyWriter(ferry, halfway, length: 1000)
+    try writer.write(Pattern.bytes(10))
+    try wait(for: 10, in: "countOfBytesSent", of: halfway)
+    #expect(try ferry.act("cancel", halfway) == "canceling")
+    try writer.write(Pattern.bytes(990))
+    #expect(try writer.finish().status == 409)
+    for id in [waiting, halfway] { #expect(try ferry.end(of: id).errorCode == -999) }
+  }
+
+  /// 307 with a stream: only the client can send it again (needNewBodyStream, step 6 of the life cycle).
+  @Test(arguments: [true, false]) func aRedirectThatKeepsTheBodyAsksForItAgain(_ isChunked: Bool) throws {
+    let id = try create("/307")
+    let events = try ferry.events("/v1/tasks/\(id)/events?after=0")
+    var types: [String] = []
+    for size in [3000, 2000] {
+      types += try events.read(upTo: "task.needNewBodyStream").map(\.type)
+      #expect(try ferry.put(Pattern.bytes(size), to: id, isChunked: isChunked).status == 204)
+    }
+    types += try events.read(upTo: "task.didComplete").map(\.type)
+    #expect(types.filter { $0 == "task.needNewBodyStream" }.count == 2)
+    #expect(types.filter { $0 == "task.willPerformHTTPRedirection" }.count == 1)
+    #expect(try reply(to: id) == "2000 true")
+    #expect(origin.requests.map(\.line) == ["PUT /307 HTTP/1.1", "PUT /target HTTP/1.1"])
+  }
+
+  /// 303 makes it a GET, which has no body.
+  @Test func aRedirectThatDropsTheBodyAsksOnce() throws {
+    let id = try create("/303")
+    #expect(try ferry.put(Pattern.bytes(3000), to: id).status == 204)
+    #expect(try ferry.story(of: id).filter { $0.type == "task.needNewBodyStream" }.count == 1)
+    #expect(origin.requests.map(\.method) == ["PUT", "GET"])
+    #expect(try ferry.put([1], to: id).status == 409)
+  }
+}
