@@ -1,0 +1,130 @@
+import JSON
+import Synchronization
+import TestSupport
+import Testing
+
+/// What may happen while a redirect waits for its delegate.
+@Suite(.serialized, .blocking) struct RedirectWaitTests {
+  private let ferry: FerryProcess
+  private let session: String
+  private let origin = TestOrigin { request, socket in
+    switch request.path {
+    case "/hop":
+      try socket.write(TestOrigin.reply("302 Found", Array("redirect".utf8), [("Location", "/target")]))
+    case "/large":
+      let body = [UInt8](repeating: 7, count: RedirectWaitTests.large)
+      try socket.write(TestOrigin.reply("302 Found", body, [("Location", "/target")]))
+    case "/endless":
+      try socket.write("HTTP/1.1 302 Found\r\nContent-Length: 1000000\r\nLocation: /target\r\n\r\nbegin")
+      return try socket.readSome() != nil
+    default: try socket.write(TestOrigin.reply("200 OK", Array(request.path.utf8)))
+    }
+    return true
+  }
+  private static let large = 5 << 20
+
+  init() throws {
+    ferry = try FerryProcess()
+    session = try ferry.session(#"{"httpMaximumConnectionsPerHost":1}"#, delegate: #"{"redirects":"ask"}"#)
+  }
+
+  private func create(_ path: String, kind: String = "data", request: String = "") throws -> String {
+    try ferry.create(origin.url + path, kind: kind, session: session, request: request)
+  }
+
+  /// httpRedirectDontFollowUsingIgnoringHandler: nothing happens until the default is done, and no -1001 comes of it.
+  @Test(arguments: ["/hop", "/large", "/endless"])
+  func withoutAnAnswerTheDefaultIsDoneAndTheRequestDoesNotTimeOut(_ path: String) throws {
+    let asking = try ferry.session(delegate: #"{"redirects":"ask","decisionTimeout":1.2}"#)
+    let id = try ferry.create(origin.url + path, session: asking, request: #","timeoutInterval":0.3"#)
+    let decision = try ferry.question(of: id).decision
+    #expect(origin.requests.count == 1)
+    let story = try ferry.story(of: id).map(\.type)
+    #expect(story.filter { $0 == "task.willPerformHTTPRedirection" }.count == 1)
+    let end = try ferry.task(id)
+    #expect(end["error"] == .null && end["response"]?["status"]?.integer == 200)
+    #expect(origin.requests.map(\.path) == [path, "/target"])
+    let expired = try ferry.decision(decision)
+    #expect(expired["state"]?.string == "expired" && expired["answer"] == .null)
+    #expect(try ferry.answer(decision, #"{"request":null}"#).status == 409)
+  }
+
+  @Test(arguments: ["/hop", "/large", "/endless"], ["data", "download"])
+  func aTaskIsCancelledWhileItWaits(_ path: String, _ kind: String) throws {
+    let id = try create(path, kind: kind)
+    let decision = try ferry.question(of: id).decision
+    #expect(try ferry.act("cancel", id) == "canceling")
+    let end = try ferry.end(of: id)
+    #expect(end.errorCode == -999 && end["response"] == .null && end["body"] == .null)
+    #expect(try ferry.decision(decision)["state"]?.string == "withdrawn")
+    // Its place is free.
+    #expect(try ferry.run(origin.url + "/ok", session: session)["error"] == .null)
+    #expect(origin.requests.map(\.path) == [path, "/ok"])
+  }
+
+  @Test(arguments: ["/hop", "/large", "/endless"])
+  func aTaskThatIsSuspendedWhileItWaitsGoesOnWhenItIsResumed(_ path: String) throws {
+    for answersFirst in [true, false] {
+      let before = origin.requests.count
+      let id = try create(path)
+      let event = try ferry.question(of: id)
+      #expect(try ferry.act("suspend", id) == "suspended")
+      if answersFirst {
+        try follow(event)
+        try ferry.settle(origin.url + "/ok")
+        #expect(try ferry.task(id)["state"]?.string == "suspended")
+        #expect(origin.requests.dropFirst(before).map(\.path) == [path, "/ok"])
+      }
+      #expect(try ferry.act("resume", id) == "running")
+      if !answersFirst {
+        #expect(try ferry.task(id)["phase"]?.string == "waitingForDecision")
+        try follow(event)
+      }
+      #expect(try ferry.end(of: id)["response"]?["status"]?.integer == 200)
+      #expect(origin.requests.last?.path == "/target")
+    }
+  }
+
+  private func follow(_ event: EventReader.Event) throws {
+    let reply = try ferry.answer(event.decision, #"{"request":\#(event.data["request"]?.text ?? "")}"#)
+    #expect(reply.status == 200)
+  }
+
+  /// A task whose answer is complete holds no connection while it waits: others go past it.
+  @Test func othersPassATaskThatWaits() throws {
+    let ids = try (0..<5).map { _ in try create("/hop") }
+    let events = try ids.map { try ferry.question(of: $0) }
+    #expect(try ferry.run(origin.url + "/ok", session: session)["error"] == .null)
+    for event in events.reversed() { try follow(event) }
+    for id in ids { #expect(try ferry.end(of: id)["response"]?["status"]?.integer == 200) }
+  }
+
+  // MARK: The redirect's own body
+
+  @Test(arguments: ["/large", "/endless"], ["data", "download"])
+  func aRedirectWithMuchOrUnendingContentIsFollowed(_ path: String, _ kind: String) throws {
+    let id = try create(path, kind: kind)
+    try follow(try ferry.question(of: id))
+    let end = try ferry.end(of: id)
+    #expect(end["error"] == .null && end["response"]?["status"]?.integer == 200)
+    #expect(try ferry.call("GET", "/v1/tasks/\(id)/body").text == "/target")
+    #expect(end["progress"]?["countOfBytesReceived"]?.integer == 7)
+  }
+
+  @Test(arguments: ["data", "download"]) func aLargeRedirectIsTheResultWhole(_ kind: String) throws {
+    let id = try create("/large", kind: kind)
+    try ferry.answer(try ferry.question(of: id).decision, #"{"request":null}"#)
+    let end = try ferry.end(of: id)
+    #expect(end["error"] == .null && end["response"]?["status"]?.integer == 302)
+    let body = try ferry.call("GET", "/v1/tasks/\(id)/body").body
+    #expect(body == [UInt8](repeating: 7, count: Self.large))
+  }
+
+  @Test func anUnendingRedirectThatIsTheResultTimesOutOnceItIsTaken() throws {
+    let id = try create("/endless", request: #","timeoutInterval":0.4"#)
+    try ferry.answer(try ferry.question(of: id).decision, #"{"request":null}"#)
+    let end = try ferry.end(of: id)
+    #expect(end.errorCode == -1001 && end["response"]?["status"]?.integer == 302)
+    #expect(end["progress"]?["countOfBytesReceived"]?.integer == 5)
+  }
+}
