@@ -14,11 +14,10 @@ extension TransferService {
     engine.submit(jobs)
   }
 
-  /// Hands one task to the engine.
+  /// Hands one task to the engine; a suspended one begins when it is resumed.
   func submit(_ id: TaskID, _ registry: inout TransferRegistry) {
-    guard let job = takeJob(id, &registry) else { return }
+    guard registry.tasks[id]?.task.state == .running, let job = takeJob(id, &registry) else { return }
     engine.submit([job])
-    if registry.tasks[id]?.task.state == .suspended { engine.suspend(id, in: job.session) }
   }
 
   private func takeJob(_ id: TaskID, _ registry: inout TransferRegistry) -> TransferJob? {
@@ -47,7 +46,7 @@ extension TransferService {
   /// False where the task has to wait: for its begin date, or for its delegate.
   private func mayBegin(_ id: TaskID, _ registry: inout TransferRegistry) -> Bool {
     guard let entry = registry.tasks[id], let date = entry.task.earliestBeginDate, !entry.hasBegun else {
-      return true
+      return registry.tasks[id]?.question == nil
     }
     guard date <= now else {
       deadlines.add(.begin(id), at: date)
