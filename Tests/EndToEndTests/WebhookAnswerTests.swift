@@ -1,0 +1,125 @@
+import JSON
+import TestSupport
+import Testing
+
+/// A delegate that is an HTTP endpoint: the JSON of its 2xx reply is its answer.
+@Suite(.serialized, .blocking) struct WebhookAnswerTests {
+  private let ferry: FerryProcess
+  private let origin = TestOrigin { request, socket in
+    switch request.path {
+    case "/hop":
+      try socket.write(TestOrigin.reply("302 Found", Array("redirect".utf8), [("Location", "/target")]))
+    default: try socket.write(TestOrigin.reply("200 OK", Array(request.path.utf8)))
+    }
+    return true
+  }
+
+  init() throws { ferry = try FerryProcess() }
+
+  private static let redirect = "task.willPerformHTTPRedirection"
+  private static let response = "dataTask.didReceiveResponse"
+
+  /// A delegate that replies so to the calls of that type, and 204 to all others; `$url` stands for `url`.
+  private static func delegate(
+    _ url: String, _ type: String, _ status: String, _ reply: String
+  ) -> TestOrigin {
+    let body = reply.split(separator: "$url").joined(separator: url)
+    return TestOrigin { request, socket in
+      let asks = (try? JSONParser.parse(request.body))?["type"]?.string == type
+      try socket.write(asks ? TestOrigin.reply(status, Array(body.utf8)) : TestOrigin.reply("204 No Content"))
+      return true
+    }
+  }
+
+  private func session(_ hook: TestOrigin, timeout: Double = 60, answers: Bool = true) throws -> String {
+    try ferry.session(
+      delegate: #"{"redirects":"ask","responses":"ask","decisionTimeout":\#(timeout),"#
+        + #""webhook":{"url":"\#(hook.url)/d","events":[],"answers":\#(answers)}}"#)
+  }
+
+  /// What the endpoint replies to a call, and what the task comes to.
+  struct Reply: Sendable, CustomTestStringConvertible {
+    let type: String
+    let reply: String
+    let status: Int64?
+    /// nil: the task was cancelled.
+    let body: String?
+    var testDescription: String { "\(type): \(reply)" }
+  }
+
+  /// The other of the two calls gets no answer and ends with its default.
+  private static let replies = [
+    Reply(type: redirect, reply: #"{"request":{"url":"$url/other"}}"#, status: 200, body: "/other"),
+    Reply(type: redirect, reply: #"{"request":null}"#, status: 302, body: "redirect"),
+    Reply(type: response, reply: #"{"disposition":"allow"}"#, status: 200, body: "/target"),
+    Reply(type: response, reply: #"{"disposition":"cancel"}"#, status: 200, body: nil),
+  ]
+
+  @Test(arguments: replies, ["200 OK", "201 Created"])
+  func theReplyOfTheEndpointIsTheAnswer(_ reply: Reply, _ status: String) throws {
+    let hook = Self.delegate(origin.url, reply.type, status, reply.reply)
+    let session = try session(hook, timeout: 1.5)
+    let id = try ferry.create(origin.url + "/hop", session: session)
+    let story = try ferry.story(of: id)
+    let end = try ferry.task(id)
+    #expect(end["response"]?["status"]?.integer == reply.status)
+    #expect(end.errorCode == (reply.body == nil ? -999 : nil))
+    if let body = reply.body { #expect(try ferry.call("GET", "/v1/tasks/\(id)/body").text == body) }
+    let asked = try #require(story.first { $0.type == reply.type })
+    let decision = try ferry.decision(asked.decision)
+    #expect(decision["state"]?.string == "answered")
+    // The endpoint was told what the stream tells, once.
+    let messages = hook.requests.compactMap { try? JSONParser.parse($0.body) }
+    let told = messages.filter { $0["type"]?.string == reply.type }
+    #expect(told.count == 1 && told[0]["data"]?["decisionId"]?.string == asked.decision)
+    #expect(told[0]["data"]?["taskId"]?.string == id && told[0]["data"]?["default"] == asked.data["default"])
+    #expect(told[0]["data"]?["response"] == asked.data["response"])
+  }
+
+  @Test func aResponseBecomesADownloadAsTheEndpointSays() throws {
+    let hook = Self.delegate(origin.url, Self.response, "200 OK", #"{"disposition":"becomeDownload"}"#)
+    let id = try ferry.create(origin.url + "/file", session: session(hook))
+    let task = try ferry.poll("/v1/tasks/\(id)") { $0["downloadTaskId"]?.string != nil }
+    let download = task["downloadTaskId"]?.string ?? ""
+    #expect(try ferry.end(of: download)["error"] == .null)
+    #expect(try ferry.call("GET", "/v1/tasks/\(download)/body").text == "/file")
+  }
+
+  /// Replies that answer nothing.
+  @Test(arguments: [
+    ("204 No Content", ""), ("200 OK", ""), ("200 OK", "thank you"), ("200 OK", "{}"),
+    ("200 OK", #"{"disposition":"allow"}"#), ("200 OK", #"{"request":{"url":"nowhere"}}"#),
+    ("500 No", #"{"request":null}"#), ("400 Bad Request", #"{"request":null}"#),
+  ])
+  func whatIsNoAnswerLeavesTheQuestionOpenUntilItsTime(_ status: String, _ reply: String) throws {
+    let hook = Self.delegate(origin.url, Self.redirect, status, reply)
+    let id = try ferry.create(origin.url + "/hop", session: session(hook, timeout: 0.7))
+    let decision = try ferry.question(of: id).decision
+    let end = try ferry.end(of: id)
+    #expect(end["error"] == .null && end["response"]?["status"]?.integer == 200)
+    #expect(try ferry.decision(decision)["state"]?.string == "expired" && !hook.requests.isEmpty)
+  }
+
+  @Test func anotherClientMayAnswerWhatTheEndpointLeftOpen() throws {
+    let hook = Self.delegate(origin.url, Self.redirect, "204 No Content", "")
+    let id = try ferry.create(origin.url + "/hop", session: session(hook))
+    let decision = try ferry.question(of: id).decision
+    #expect(try ferry.answer(decision, #"{"request":null}"#).status == 200)
+    let response = try ferry.question(of: id, Self.response)
+    #expect(response.data["response"]?["status"]?.integer == 302)
+    #expect(try ferry.answer(response.decision, #"{"disposition":"allow"}"#).status == 200)
+    #expect(try ferry.end(of: id)["response"]?["status"]?.integer == 302)
+  }
+
+  /// Without `answers` the endpoint only hears.
+  @Test func anEndpointThatDoesNotAnswerIsNotListenedTo() throws {
+    let hook = Self.delegate(origin.url, Self.redirect, "200 OK", #"{"request":null}"#)
+    let body =
+      #"{"redirects":"ask","decisionTimeout":1,"#
+      + #""webhook":{"url":"\#(hook.url)/d","events":["task.willPerformHTTPRedirection"]}}"#
+    let id = try ferry.create(origin.url + "/hop", session: ferry.session(delegate: body))
+    let decision = try ferry.question(of: id).decision
+    #expect(try ferry.end(of: id)["response"]?["status"]?.integer == 200)
+    #expect(try ferry.decision(decision)["state"]?.string == "expired" && !hook.requests.isEmpty)
+  }
+}
