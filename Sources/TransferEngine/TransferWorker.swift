@@ -49,6 +49,8 @@ final class TransferWorker: @unchecked Sendable {
   private var idleHandles: [EasyHandle] = []
   var facts: [TransferFact] = []
   private var urgent: [Transfer] = []
+  /// Some transfer is on the wire, or was at the last look.
+  private var hasWire = false
   private var isHousekeeping = false
   private var ticks = 0
 
@@ -245,6 +247,7 @@ final class TransferWorker: @unchecked Sendable {
       transfer.easy = easy
       try configurator.configure(easy, for: transfer, multi: transport.multi)
       transfer.stage = .onWire
+      hasWire = true
       transfer.touch()
       transfer.facts.append(.began(transfer.task, at: transfer.fetchStart))
       try transport.add(easy)
@@ -309,8 +312,16 @@ final class TransferWorker: @unchecked Sendable {
     ticks += 1
     let now = ContinuousClock.now
     let isProgressTick = ticks.isMultiple(of: Self.progressEvery)
+    // Off the wire only the resource's clock runs: there may be many such, and it is enough to look now and then.
+    guard hasWire || isProgressTick else { return transfers.isEmpty ? () : startHousekeeping() }
+    hasWire = false
     for transfer in transfers.values where transfer.stage != .finishing {
-      if transfer.stage == .onWire { inspect(transfer, at: now, isProgressTick) }
+      if transfer.stage == .onWire {
+        hasWire = true
+        inspect(transfer, at: now, isProgressTick)
+      } else if !isProgressTick, transfer.facts.isEmpty {
+        continue
+      }
       facts += transfer.takeFacts()
       if let timeout = transfer.timeout(at: now) { abort(transfer, timeout) }
     }
