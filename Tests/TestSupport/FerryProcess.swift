@@ -60,6 +60,8 @@ package final class FerryProcess {
     }
   }
 
+  package var processIdentifier: Int32 { process.processIdentifier }
+
   /// SIGKILL.
   package func kill() {
     Foundation.kill(process.processIdentifier, SIGKILL)
