@@ -1,3 +1,4 @@
+import Glibc
 package import JSON
 
 /// A reply as the tests look at it.
@@ -75,8 +76,9 @@ package final class EventReader {
     package var task: String? { json["taskId"]?.string }
     package var data: JSONValue { json["data"] ?? .null }
   }
-  private let client: HTTPClient
-  private var text = ""
+  package let client: HTTPClient
+  private var text: [UInt8] = []
+  private var scanned = 0
   package let head: HTTPReply
 
   package init(port: Int, _ target: String, _ fields: [(String, String)] = []) throws {
@@ -90,13 +92,28 @@ package final class EventReader {
   /// The next event; comments are passed over; nil at the end of the stream.
   package func next() throws -> Event? {
     while true {
-      while let end = text.range(of: "\n\n") {
-        let block = String(text[..<end.lowerBound])
-        text = String(text[end.upperBound...])
+      while let end = endOfBlock() {
+        let block = String(decoding: text[..<end], as: UTF8.self)
+        text.removeFirst(end + 2)
+        scanned = 0
         if let event = Self.parse(block) { return event }
       }
       guard let chunk = try client.readChunk() else { return nil }
-      text += String(decoding: chunk, as: UTF8.self)
+      text += chunk
+    }
+  }
+
+  /// Where the blank line is; what was looked at before is passed over, as events with bytes are long.
+  private func endOfBlock() -> Int? {
+    text.withUnsafeBytes { bytes in
+      while let base = bytes.baseAddress, let found = memchr(base + scanned, 0x0A, bytes.count - scanned) {
+        let place = UnsafeRawPointer(found) - base
+        guard place + 1 < bytes.count else { return nil }
+        if bytes[place + 1] == 0x0A { return place }
+        scanned = place + 1
+      }
+      scanned = bytes.count
+      return nil
     }
   }
 
@@ -123,11 +140,5 @@ package final class EventReader {
       }
     }
     return event.type.isEmpty ? nil : event
-  }
-}
-
-extension String {
-  fileprivate func range(of text: String) -> Range<String.Index>? {
-    firstRange(of: text)
   }
 }
