@@ -129,9 +129,10 @@ final class BodySink {
 
   func discard() {
     if case .file(let file, let pending) = storage {
-      let hasReaders = live?.hasReaders ?? false
-      if hasReaders, !pending.isEmpty { _ = file.append(pending) }
-      file.discard(keepsForReaders: hasReaders)
+      // Readers may come when the answer is told to them, and get what came of it then.
+      let mayHaveReaders = live != nil
+      if mayHaveReaders, !pending.isEmpty { _ = file.append(pending) }
+      file.discard(keepsForReaders: mayHaveReaders)
     }
     storage = .memory([])
   }

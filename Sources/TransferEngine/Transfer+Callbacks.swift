@@ -74,6 +74,8 @@ extension Transfer: EasyHandleDelegate {
     }
     hold = .response
     flow.receive.insert(.decision)
+    // The question comes behind the bytes of the part before: those must not wait for it.
+    sink?.flushSlow(drained)
     facts.append(.asked(task, .response(response, live), at: tools.now()))
     tools.isUrgent(self)
   }

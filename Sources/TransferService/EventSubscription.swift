@@ -134,6 +134,8 @@ package final class EventSubscription: Sendable {
     }
     guard fragment.last > state.cursor else { return }
     let bytes = wantsProgress ? fragment.bytesWithProgress : fragment.bytes
+    // Bodies have their places between events that the reader may not have asked for: those are left out later.
+    let types = state.inline == nil ? types : nil
     let isWhole = types == nil && fragment.first > state.cursor
     let wanted = isWhole ? bytes : ServerSentEvents.filter(bytes, after: state.cursor, types: types)
     state.cursor = fragment.last

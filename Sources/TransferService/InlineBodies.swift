@@ -69,7 +69,7 @@ struct InlineBodies {
         guard drain(task, into: &ready, time, wanted) else { return }
         if ready.count >= Self.readySize, bodies[task]?.isDone == false { return }
       }
-      pass(event, &ready)
+      pass(event, &ready, wanted)
     }
     if head == events.count {
       events.removeAll(keepingCapacity: events.count < 256)
@@ -94,9 +94,9 @@ struct InlineBodies {
     }
   }
 
-  private mutating func pass(_ event: Event, _ ready: inout [UInt8]) {
+  private mutating func pass(_ event: Event, _ ready: inout [UInt8], _ wanted: Set<EventType>?) {
     head += 1
-    ready += event.bytes
+    if wanted.map({ wanted in event.type.map(wanted.contains) ?? false }) ?? true { ready += event.bytes }
     guard let task = event.task else { return }
     switch event.type {
     case .dataTaskDidReceiveResponse:
