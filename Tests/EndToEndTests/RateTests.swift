@@ -1,0 +1,103 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// maximumBytesPerSecond: what the peer has nothing for.
+@Suite(.serialized, .blocking) struct RateTests {
+  private let ferry: FerryProcess
+  private static let megabyte = NginxServer.contents(1_000_000)
+  private let origin = TestOrigin { request, socket in
+    switch request.path {
+    case "/upload": try socket.write(TestOrigin.reply("200 OK", Array("\(request.body.count)".utf8)))
+    default:
+      let size = Int(request.path.dropFirst()) ?? 0
+      try socket.write(TestOrigin.reply("200 OK", Array(Self.megabyte.prefix(size))))
+    }
+    return true
+  }
+
+  init() throws { ferry = try FerryProcess() }
+
+  /// Creates a task; `members` follow a comma.
+  private func create(
+    _ path: String, rate: Int?, kind: String = "download", session: String = "ses_shared",
+    request: String = ""
+  ) throws -> String {
+    let limit = rate.map { #","maximumBytesPerSecond":\#($0)"# } ?? ""
+    let body =
+      #"{"kind":"\#(kind)","resume":true\#(limit),"request":{"url":"\#(origin.url)\#(path)"\#(request)}}"#
+    return try ferry.call("POST", "/v1/sessions/\(session)/tasks", body).json.id
+  }
+
+  /// How long it took, by the service's clock.
+  private func duration(of id: String) throws -> Double {
+    #expect(try ferry.end(of: id)["error"] == .null)
+    return try #require(try ferry.metrics(of: id)["taskInterval"]?["duration"]?.double)
+  }
+
+  @Test(arguments: ["data", "download"]) func aTaskKeepsItsRate(_ kind: String) throws {
+    let id = try create("/1000000", rate: 500_000, kind: kind)
+    #expect((1.5...5).contains(try duration(of: id)))
+    #expect(try ferry.body(of: id) == Self.megabyte)
+  }
+
+  @Test func anUploadKeepsItsRate() throws {
+    let body = #","method":"PUT","body":{"text":"\#(String(repeating: "x", count: 1_000_000))"}"#
+    let id = try create("/upload", rate: 500_000, kind: "upload", request: body)
+    #expect((1.5...5).contains(try duration(of: id)))
+    #expect(try ferry.body(of: id) == Array("1000000".utf8))
+  }
+
+  /// All together, not each.
+  @Test func aSessionKeepsItsRate() throws {
+    let session = try ferry.session(#"{"maximumBytesPerSecond":500000}"#)
+    let ids = try (0..<4).map { _ in try create("/300000", rate: nil, session: session) }
+    let longest = try ids.map(duration).max() ?? 0
+    #expect((1.8...6).contains(longest))
+    // Another session's tasks are not held.
+    #expect(try duration(of: create("/1000000", rate: nil)) < 1.5)
+  }
+
+  @Test func theTighterLimitHolds() throws {
+    let session = try ferry.session(#"{"maximumBytesPerSecond":10000000}"#)
+    let id = try create("/1000000", rate: 500_000, session: session)
+    #expect((1.5...5).contains(try duration(of: id)))
+  }
+
+  /// It would take minutes.
+  @Test func aLimitThatIsLiftedHoldsNoLonger() throws {
+    let id = try create("/1000000", rate: 5000)
+    _ = try ferry.poll("/v1/tasks/\(id)") { $0.received > 0 }
+    #expect(try ferry.task(id)["state"]?.string == "running")
+    let reply = try ferry.call("PATCH", "/v1/tasks/\(id)", #"{"maximumBytesPerSecond":null}"#)
+    #expect(reply.status == 200 && reply.json["maximumBytesPerSecond"]?.isNull ?? true)
+    #expect(try duration(of: id) < 10)
+    #expect(try ferry.body(of: id) == Self.megabyte)
+  }
+
+  @Test func aLimitMayBeSetWhileTheTaskRuns() throws {
+    let id = try create("/1000000", rate: 5000)
+    _ = try ferry.poll("/v1/tasks/\(id)") { $0.received > 0 }
+    _ = try ferry.call("PATCH", "/v1/tasks/\(id)", #"{"maximumBytesPerSecond":500000}"#)
+    #expect((1.4...8).contains(try duration(of: id)))
+  }
+
+  /// timeoutInterval is for an idle origin: here nothing moves for longer, but the origin is not why.
+  @Test func whatIsHeldByItsRateIsNotIdle() throws {
+    let down = try create("/40000", rate: 10_000, request: #","timeoutInterval":1"#)
+    let text = String(repeating: "x", count: 40_000)
+    let up = try create(
+      "/upload", rate: 10_000, kind: "upload", request: #","timeoutInterval":1,"body":{"text":"\#(text)"}"#)
+    #expect(try duration(of: down) > 1.2)
+    #expect(try duration(of: up) > 1.2)
+  }
+
+  @Test(arguments: ["0", "-1", "1.5", "\"fast\"", "1000000000001"])
+  func aRateThatIsNoneIsRefused(_ rate: String) throws {
+    let task = #"{"kind":"data","maximumBytesPerSecond":\#(rate),"request":{"url":"\#(origin.url)/1"}}"#
+    let session = #"{"configuration":{"maximumBytesPerSecond":\#(rate)}}"#
+    let replies = try [ferry.call("POST", "/v1/tasks", task), ferry.call("POST", "/v1/sessions", session)]
+    for reply in replies { #expect(reply.status == 400 && reply.text.contains("maximumBytesPerSecond")) }
+  }
+}
