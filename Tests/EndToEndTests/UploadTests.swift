@@ -151,7 +151,7 @@ import Testing
     }
   }
 
-  /// As libcurl would read only what is left of it: more than one buffer of a file.
+  /// A file of more than one buffer: what was read of it before must not be missing.
   @Test func aLargeFileIsSentAgainFromItsBeginning() throws {
     let bytes = Pattern.bytes(1_500_000)
     let body = #","method":"PUT","body":{"file":"\#(try ferry.store(bytes))"}"#
