@@ -31,10 +31,11 @@ import Testing
     }
   }
 
-  private func session(_ hook: TestOrigin, timeout: Double = 60, answers: Bool = true) throws -> String {
-    try ferry.session(
-      delegate: #"{"redirects":"ask","responses":"ask","decisionTimeout":\#(timeout),"#
-        + #""webhook":{"url":"\#(hook.url)/d","events":[],"answers":\#(answers)}}"#)
+  private func session(_ hook: TestOrigin, asking calls: [String], timeout: Double = 60) throws -> String {
+    let asks = calls.map { $0 == Self.redirect ? #""redirects":"ask""# : #""responses":"ask""# }
+    return try ferry.session(
+      delegate: #"{\#(asks.joined(separator: ",")),"decisionTimeout":\#(timeout),"#
+        + #""webhook":{"url":"\#(hook.url)/d","events":[],"answers":true}}"#)
   }
 
   /// What the endpoint replies to a call, and what the task comes to.
@@ -47,7 +48,6 @@ import Testing
     var testDescription: String { "\(type): \(reply)" }
   }
 
-  /// The other of the two calls gets no answer and ends with its default.
   private static let replies = [
     Reply(type: redirect, reply: #"{"request":{"url":"$url/other"}}"#, status: 200, body: "/other"),
     Reply(type: redirect, reply: #"{"request":null}"#, status: 302, body: "redirect"),
@@ -58,7 +58,7 @@ import Testing
   @Test(arguments: replies, ["200 OK", "201 Created"])
   func theReplyOfTheEndpointIsTheAnswer(_ reply: Reply, _ status: String) throws {
     let hook = Self.delegate(origin.url, reply.type, status, reply.reply)
-    let session = try session(hook, timeout: 1.5)
+    let session = try session(hook, asking: [reply.type])
     let id = try ferry.create(origin.url + "/hop", session: session)
     let story = try ferry.story(of: id)
     let end = try ferry.task(id)
@@ -78,11 +78,12 @@ import Testing
 
   @Test func aResponseBecomesADownloadAsTheEndpointSays() throws {
     let hook = Self.delegate(origin.url, Self.response, "200 OK", #"{"disposition":"becomeDownload"}"#)
-    let id = try ferry.create(origin.url + "/file", session: session(hook))
+    let id = try ferry.create(origin.url + "/file", session: session(hook, asking: [Self.response]))
     let task = try ferry.poll("/v1/tasks/\(id)") { $0["downloadTaskId"]?.string != nil }
     let download = task["downloadTaskId"]?.string ?? ""
     #expect(try ferry.end(of: download)["error"] == .null)
     #expect(try ferry.call("GET", "/v1/tasks/\(download)/body").text == "/file")
+    #expect(hook.requests.count == 1)
   }
 
   /// Replies that answer nothing.
@@ -93,7 +94,8 @@ import Testing
   ])
   func whatIsNoAnswerLeavesTheQuestionOpenUntilItsTime(_ status: String, _ reply: String) throws {
     let hook = Self.delegate(origin.url, Self.redirect, status, reply)
-    let id = try ferry.create(origin.url + "/hop", session: session(hook, timeout: 0.7))
+    let id = try ferry.create(
+      origin.url + "/hop", session: session(hook, asking: [Self.redirect], timeout: 0.7))
     let decision = try ferry.question(of: id).decision
     let end = try ferry.end(of: id)
     #expect(end["error"] == .null && end["response"]?["status"]?.integer == 200)
@@ -102,13 +104,15 @@ import Testing
 
   @Test func anotherClientMayAnswerWhatTheEndpointLeftOpen() throws {
     let hook = Self.delegate(origin.url, Self.redirect, "204 No Content", "")
-    let id = try ferry.create(origin.url + "/hop", session: session(hook))
+    let id = try ferry.create(
+      origin.url + "/hop", session: session(hook, asking: [Self.redirect, Self.response]))
     let decision = try ferry.question(of: id).decision
     #expect(try ferry.answer(decision, #"{"request":null}"#).status == 200)
     let response = try ferry.question(of: id, Self.response)
     #expect(response.data["response"]?["status"]?.integer == 302)
     #expect(try ferry.answer(response.decision, #"{"disposition":"allow"}"#).status == 200)
     #expect(try ferry.end(of: id)["response"]?["status"]?.integer == 302)
+    withExtendedLifetime(hook) {}
   }
 
   /// Without `answers` the endpoint only hears.
