@@ -41,9 +41,13 @@ import Testing
     #expect(reply.status == 200 && reply.json["answer"]?["disposition"]?.string == disposition)
   }
 
-  /// The task that the data task has become.
+  /// The task that the data task has become, which is waited for.
   private func download(of id: String) throws -> String {
-    try ferry.task(id)["downloadTaskId"]?.string ?? ""
+    let story = try ferry.events("/v1/tasks/\(id)/events?after=0&progress=false")
+    let event = try story.read(upTo: "dataTask.didBecomeDownloadTask").last
+    let download = try ferry.task(id)["downloadTaskId"]
+    #expect(download == event?.data["downloadTaskId"])
+    return download?.string ?? ""
   }
 
   private func body(of id: String) throws -> [UInt8] { try ferry.call("GET", "/v1/tasks/\(id)/body").body }
