@@ -1,0 +1,135 @@
+import Foundation
+import JSON
+import Synchronization
+import TestSupport
+import Testing
+
+/// #3204: a reader that does not keep up holds the origin back; the peer gathers the whole body in memory (1.1 GB).
+@Suite(.serialized, .blocking) struct BackPressureTests {
+  /// Blocks that the origin could hand to its kernel.
+  private final class Count: Sendable {
+    private let count = Mutex(0)
+    var value: Int { count.withLock { $0 } }
+    func add() { count.withLock { $0 += 1 } }
+  }
+  private static let blocks = 64
+  private static let pattern = NginxServer.contents(1 << 20)
+
+  private let ferry: FerryProcess
+  private let session: String
+  private let count: Count
+  private let gate: Gate
+  private let origin: TestOrigin
+
+  init() throws {
+    ferry = try FerryProcess()
+    session = try ferry.session()
+    let gate = Gate()
+    self.gate = gate
+    let count = Count()
+    self.count = count
+    origin = TestOrigin { request, socket in
+      switch request.path {
+      case "/silent": return try socket.readSome() != nil
+      case "/large":
+        try socket.write("HTTP/1.1 200 OK\r\nContent-Length: \(Self.blocks << 20)\r\n\r\n")
+        for index in 0..<Self.blocks {
+          try socket.write(Self.block(index))
+          count.add()
+          // Nobody would be waited for before there is a reader.
+          if index == 0 { gate.wait() }
+        }
+      default: try socket.write(TestOrigin.reply("200 OK", Array("ok".utf8)))
+      }
+      return true
+    }
+  }
+
+  /// A megabyte that tells its place.
+  private static func block(_ index: Int) -> [UInt8] { [UInt8(index)] + pattern.dropFirst() }
+
+  /// A task whose first block is here.
+  private func large(_ request: String = "") throws -> String {
+    let id = try ferry.create(origin.url + "/large", kind: "data", session: session, request: request)
+    #expect(try ferry.poll("/v1/tasks/\(id)") { $0.received == 1 << 20 }.received == 1 << 20)
+    return id
+  }
+
+  /// A reader of the body, which has read its head only; the origin goes on then.
+  private func reader(_ id: String) throws -> HTTPClient {
+    let client = try HTTPClient(port: ferry.port)
+    try client.socket.write("GET /v1/tasks/\(id)/body HTTP/1.1\r\nHost: 127.0.0.1:\(ferry.port)\r\n\r\n")
+    #expect(try client.readHead().status == 200)
+    gate.open()
+    return client
+  }
+
+  /// Lets a second pass, by a clock that only the service knows.
+  private func passASecond() throws {
+    #expect(try ferry.run(origin.url + "/silent", request: #","timeoutInterval":1"#).errorCode == -1001)
+  }
+
+  /// Returns when a second brought no more out of the origin. Kernels hold some megabytes on either way.
+  private func waitUntilHeld() throws {
+    var before = -1
+    while count.value != before, count.value < Self.blocks {
+      before = count.value
+      try passASecond()
+    }
+    #expect(count.value < 48)
+  }
+
+  private func read(_ client: HTTPClient) throws -> Data {
+    var data = Data(capacity: Self.blocks << 20)
+    while let chunk = try client.readChunk() { data += chunk }
+    return data
+  }
+
+  private static let whole = (0..<blocks).reduce(into: Data(capacity: blocks << 20)) { $0 += block($1) }
+
+  /// And the origin is not what is slow: timeoutInterval does not count.
+  @Test func aReaderThatStopsHoldsTheOrigin() throws {
+    let id = try large(#","timeoutInterval":1"#)
+    let client = try reader(id)
+    try waitUntilHeld()
+    try passASecond()
+    let held = count.value
+    let other = try ferry.run(origin.url + "/ok", kind: "data", session: session)
+    #expect(other["error"] == .null && other["body"]?["size"]?.integer == 2)
+    #expect(count.value == held)
+    #expect(try ferry.task(id)["phase"]?.string == "transferring")
+    #expect(try read(client) == Self.whole)
+    let task = try ferry.end(of: id)
+    #expect(task["error"] == .null && task["body"]?["size"]?.integer == Int64(Self.blocks << 20))
+    #expect(try ferry.body(of: id).count == Self.blocks << 20)
+  }
+
+  @Test func aReaderThatLeavesFreesTheTransfer() throws {
+    let id = try large()
+    do {
+      let client = try reader(id)
+      try waitUntilHeld()
+      _ = try client.readChunk()
+    }
+    let task = try ferry.end(of: id)
+    #expect(task["error"] == .null && task["body"]?["size"]?.integer == Int64(Self.blocks << 20))
+  }
+
+  /// Nobody reads, so nobody is waited for: the body goes to the disk.
+  @Test func aBodyThatNobodyReadsIsNotHeld() throws {
+    let id = try large()
+    gate.open()
+    #expect(try ferry.end(of: id)["error"] == .null)
+    #expect(try Data(ferry.body(of: id)) == Self.whole)
+  }
+
+  @Test func aHeldTaskCanBeCancelled() throws {
+    let id = try large()
+    let client = try reader(id)
+    try waitUntilHeld()
+    #expect(try ferry.act("cancel", id) == "canceling")
+    #expect(try ferry.end(of: id).errorCode == -999)
+    // What the reader gets ends early, and tells so.
+    #expect(throws: (any Error).self) { try read(client) }
+  }
+}
