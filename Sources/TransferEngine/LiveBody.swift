@@ -93,8 +93,6 @@ package final class LiveBody: Sendable {
     state.withLock { $0.parts.count <= count && $0.ending == nil }
   }
 
-  package var hasReaders: Bool { state.withLock { !$0.readers.isEmpty } }
-
   /// The response, once its head is here.
   package var response: TransferResponse? { state.withLock { $0.response } }
   /// How it ended; nil while it has not.

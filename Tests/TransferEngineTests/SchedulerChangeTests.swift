@@ -1,0 +1,73 @@
+import Testing
+import TransferModel
+
+@testable import TransferEngine
+
+/// What changes while tasks wait or run.
+@Suite struct SchedulerChangeTests {
+  private static let lane = Scheduler.Lane(session: .shared, origin: "http://a:80")
+
+  private func id(_ number: UInt64) -> TaskID { TaskID(high: 0, low: number) }
+
+  /// One that runs, 0, and others that wait with these priorities.
+  private func scheduler(_ priorities: [Double]) -> Scheduler {
+    var scheduler = Scheduler(maximumActive: 10)
+    #expect(scheduler.submit(id(0), in: Self.lane, limit: 1, priority: 0) == [id(0)])
+    for (index, priority) in priorities.enumerated() {
+      #expect(scheduler.submit(id(UInt64(index + 1)), in: Self.lane, limit: 1, priority: priority).isEmpty)
+    }
+    return scheduler
+  }
+
+  private func order(_ scheduler: inout Scheduler, from first: UInt64 = 0) -> [UInt64] {
+    var order: [UInt64] = []
+    var next: TaskID? = id(first)
+    while let running = next {
+      next = scheduler.remove(running).first
+      if let next { order.append(next.low) }
+    }
+    #expect(scheduler.active == 0 && scheduler.countOfWaiting == 0)
+    return order
+  }
+
+  @Test func aWaitingTaskMovesUpAndDown() {
+    var up = scheduler([0.9, 0.5, 0.1])
+    up.setPriority(1, of: id(3))
+    #expect(up.countOfWaiting == 3)
+    #expect(order(&up) == [3, 1, 2])
+    var down = scheduler([0.9, 0.5, 0.1])
+    down.setPriority(0, of: id(1))
+    #expect(order(&down) == [2, 3, 1])
+  }
+
+  @Test func theLastOfManyChangesCounts() {
+    var scheduler = scheduler([0.9, 0.5])
+    for priority in [0, 1, 0.2, 0.8, 0.3] { scheduler.setPriority(priority, of: id(1)) }
+    #expect(scheduler.countOfWaiting == 2)
+    #expect(order(&scheduler) == [2, 1])
+  }
+
+  @Test func aTaskThatWasMovedCanBeTakenOut() {
+    var scheduler = scheduler([0.9, 0.5])
+    scheduler.setPriority(1, of: id(2))
+    #expect(scheduler.remove(id(2)).isEmpty)
+    #expect(order(&scheduler) == [1])
+  }
+
+  @Test func whatDoesNotWaitHasNoPlace() {
+    var scheduler = scheduler([0.5])
+    scheduler.setPriority(1, of: id(0))
+    scheduler.setPriority(1, of: id(7))
+    #expect(scheduler.active == 1 && scheduler.countOfWaiting == 1)
+    #expect(order(&scheduler) == [1])
+  }
+
+  @Test func anActiveTaskGoesOnUnderAnotherName() {
+    var scheduler = scheduler([0.5])
+    scheduler.rename(id(0), to: id(9))
+    scheduler.rename(id(7), to: id(8))
+    #expect(scheduler.active == 1 && scheduler.countOfWaiting == 1)
+    #expect(scheduler.remove(id(0)).isEmpty)
+    #expect(order(&scheduler, from: 9) == [1])
+  }
+}
