@@ -123,6 +123,7 @@ final class Exchange: @unchecked Sendable {
     let (isAnswered, wantsBody) = shared.withLock { ($0.response != nil, $0.wantsBody) }
     if wantsBody || (isAnswered && (length ?? .max) <= Self.discardableLength) {
       phase = .body
+      if (length ?? .max) > Self.discardableLength { watchForDeparture() }
       return .YES
     }
     return answer()
@@ -230,14 +231,38 @@ final class Exchange: @unchecked Sendable {
   }
 
   func clientHungUp() {
+    guard phase == .body else { return abandon() }
+    unwatch()
+    lookAgain()
+  }
+
+  /// A client that closed behind its last bytes: what is on the way still counts, but libmicrohttpd, told of both at
+  /// once, may never look for the end. It is made to until the body is over.
+  private func lookAgain() {
+    guard phase == .body else { return }
+    if !isSuspended {
+      suspend()
+      resume()
+    }
+    daemon.soon { [weak self] in self?.lookAgain() }
+  }
+
+  /// Ends the request, whatever is under way.
+  func abandon() {
     clientLeft = true
     resume()
+  }
+
+  private func unwatch() {
+    guard isWatched else { return }
+    isWatched = false
+    daemon.unwatch(cmhd_descriptor(connection))
   }
 
   /// The request is over, sent or not.
   func finish() {
     phase = .over
-    if isWatched { daemon.unwatch(cmhd_descriptor(connection)) }
+    unwatch()
     shared.withLock { shared in
       shared.hasFailed = !shared.hasEnded
       Self.deliver(nil, &shared)

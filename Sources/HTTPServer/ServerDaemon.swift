@@ -148,6 +148,14 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     loop.unwatch(descriptor)
   }
 
+  /// Calls `action` a little later, and libmicrohttpd after it.
+  func soon(_ action: @escaping () -> Void) {
+    loop.schedule(at: .now + .milliseconds(50)) { [weak self] in
+      action()
+      self?.mustRun = true
+    }
+  }
+
   /// Takes no new connections, ends streams, and calls `whenIdle` once all replies are sent.
   func drain(_ whenIdle: @escaping () -> Void) {
     guard let daemon, !isDraining else { return whenIdle() }
@@ -165,9 +173,7 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     guard let daemon else { return }
     whenIdle = nil
     loop.unwatch(cmhd_epoll_descriptor(daemon))
-    for exchange in exchanges.values {
-      exchange.clientHungUp()
-    }
+    for exchange in exchanges.values { exchange.abandon() }
     MHD_run(daemon)
     MHD_stop_daemon(daemon)
     self.daemon = nil

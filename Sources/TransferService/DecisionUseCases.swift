@@ -47,8 +47,10 @@ extension TransferService {
         guard let task = registry.decisions[id] else { return continuation.resume(returning: nil) }
         var change = StoreChange()
         let decision = settle(task, .answered, answer: json, &registry, &change)
-        record(change) { continuation.resume(returning: decision) }
+        record(change)
         act(on: answer, task, &registry)
+        // The reply comes when what the answer causes is on the disk as well.
+        record(StoreChange()) { continuation.resume(returning: decision) }
       }
     }
     if let settled { return settled }

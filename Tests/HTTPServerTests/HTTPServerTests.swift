@@ -48,6 +48,44 @@ import Testing
     }
   }
 
+  /// The last bytes and the end of the connection come together: libmicrohttpd is told of them once.
+  @Test(arguments: [100_000, 300_000, 800_000])
+  func aClientThatLeavesBehindItsBytesIsNoticed(_ size: Int) async throws {
+    let (ends, end) = AsyncStream.makeStream(of: Bool.self)
+    let handler: HTTPHandler = { request in
+      do {
+        while try await request.body.next() != nil {}
+        end.yield(true)
+      } catch {
+        end.yield(false)
+      }
+      return ServerResponse(status: .ok)
+    }
+    try await withServer(handler) { port in
+      for _ in 0..<5 {
+        do {
+          let client = try HTTPClient(port: port)
+          try client.socket.write("POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 900000\r\n\r\n")
+          try client.socket.write([UInt8](repeating: 97, count: size))
+        }
+        let start = ContinuousClock.now
+        var iterator = ends.makeAsyncIterator()
+        #expect(await iterator.next() == false)
+        #expect(ContinuousClock.now - start < .seconds(20))
+      }
+    }
+  }
+
+  @Test func aClientThatClosesItsSideIsAnswered() async throws {
+    try await withServer(Self.echo) { port in
+      let client = try HTTPClient(port: port)
+      try client.socket.write("POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 300000\r\n\r\n")
+      try client.socket.write([UInt8](repeating: 97, count: 300_000))
+      client.socket.shutdownWrites()
+      #expect(try client.readReply().text.hasPrefix("POST /  300000 "))
+    }
+  }
+
   @Test func takesChunkedBodies() async throws {
     try await withServer(Self.echo) { port in
       let client = try HTTPClient(port: port)
