@@ -77,7 +77,8 @@ struct RequestConfigurator {
     lines.append("Expect:")  // libcurl would wait a second for servers that ignore it
     let request = transfer.request
     // As URLSession: a POST's body is a form unless it says otherwise, and no other body has a type of its own.
-    if !headers.contains("Content-Type"), request.method != "POST" || request.body?.length ?? 0 == 0 {
+    let length = transfer.source?.length ?? request.body?.length ?? 0
+    if !headers.contains("Content-Type"), request.method != "POST" || length == 0 {
       lines.append("Content-Type:")
     }
     if let source = transfer.source, source.length == nil { lines.append("Transfer-Encoding: chunked") }

@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test func theyAllWaitQuietly() throws {
-    let session = try ferry.session(delegate: #"{"redirects":"ask"}"#)
+    let session = try ferry.session(delegate: #"{"redirects":"ask","decisionTimeout":600}"#)
     let path = "/v1/sessions/\(session)"
     let questions = try ferry.events(path + "/events?after=0&types=task.willPerformHTTPRedirection")
     let line = #"{"kind":"data","resume":true,"request":{"url":"\#(origin.url)/hop"}}"#
