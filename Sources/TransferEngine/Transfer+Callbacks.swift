@@ -138,8 +138,10 @@ extension Transfer: EasyHandleDelegate {
     // Holds that came too early for libcurl, and those that begin in the middle of its buffer.
     guard flow.receive.isEmpty else { return .paused }
     touch()
-    if head == nil { acceptSimpleResponse() }
-    guard flow.receive.isEmpty else { return .paused }
+    if head == nil {
+      acceptSimpleResponse()
+      guard flow.receive.isEmpty else { return .paused }
+    }
     guard next == nil, wireEnd == nil, let sink = sink ?? sinkOfMultipart() else { return discard(bytes) }
     if case .redirect = hold, sink.size >= Self.redirectBodyLimit {
       flow.receive.insert(.decision)
