@@ -85,11 +85,10 @@ package final class EventSubscription: Sendable {
   }
 
   /// The body of a task's answer has begun, or was under way when the reader came.
-  func attach(_ live: LiveBody, of task: TaskID, in session: SessionID, isUnderWay: Bool = false) {
+  /// - Parameter shown: responses of the task that came before the reader's place.
+  func attach(_ live: LiveBody, of task: TaskID, in session: SessionID, shown: Int = 0) {
     state.withLock { state in
       guard !state.isClosed, state.inline != nil else { return }
-      let isLive = if case .live = state.mode { true } else { false }
-      let shown = isUnderWay && isLive ? live.parts.count : 0
       state.inline?.attach(live, of: task, in: session, pool: pool, shown: shown) { [weak self] in
         let onNews = self?.state.withLock { $0.onNews }
         onNews?()
@@ -242,7 +241,6 @@ package final class EventSubscription: Sendable {
       state.cursor = max(state.cursor, page.coveredSequence)
       state.mode = page.isLast && !state.hasOverflowed ? .live : .behind(fetching: false)
       state.hasOverflowed = false
-      if case .live = state.mode, state.queue.isEmpty { state.inline?.caughtUp() }
       return state.onNews
     }
     onNews?()

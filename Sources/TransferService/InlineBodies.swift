@@ -52,13 +52,6 @@ struct InlineBodies {
     }
   }
 
-  /// From here on the reader has seen everything up to now: bodies under way go on from their start.
-  mutating func caughtUp() {
-    for (task, body) in bodies where body.responsesShown == 0 && !hasEvents {
-      bodies[task]?.responsesShown = body.live.parts.count
-    }
-  }
-
   /// Moves on what may go now.
   /// - Parameter wanted: the types that the reader asked for; nil: all.
   mutating func fill(_ ready: inout [UInt8], at time: () -> Timestamp, wanted: Set<EventType>?) {

@@ -42,21 +42,44 @@ extension TransferService {
       preamble += writer.bytes
       after = 0
     }
+    // Bodies need to know which responses the reader has seen: it starts at a place in the journal, never at "now".
+    if wantsData, after == nil { after = store.lastSequence }
     let subscription = EventSubscription(
       scope: scope, after: after, types: types, wantsProgress: wantsProgress, wantsData: wantsData,
       preamble: preamble, store: store, hub: hub, pool: pool, now: identifiers.now)
-    if wantsData { attachBodies(to: subscription) }
+    if wantsData, let after {
+      do throws(StoreError) { try await attachBodies(to: subscription, from: after) } catch {
+        subscription.close()
+        throw .store(error)
+      }
+    }
     return subscription
   }
 
   /// Bodies that are under way already, from their first byte on.
-  private func attachBodies(to subscription: EventSubscription) {
+  private func attachBodies(to subscription: EventSubscription, from cursor: Int64) async throws(StoreError) {
     let tasks = registry.withLock { registry in
       registry.tasks.values.map(\.task).filter { $0.kind != .download && $0.response != nil }
     }
     for task in tasks where subscription.scope.contains(session: task.sessionID, task: task.id) {
       guard let live = engine.liveBody(of: task.id, in: task.sessionID) else { continue }
-      subscription.attach(live, of: task.id, in: task.sessionID, isUnderWay: true)
+      let shown = try await responses(of: task.id, upTo: cursor)
+      subscription.attach(live, of: task.id, in: task.sessionID, shown: shown)
+    }
+  }
+
+  /// How many responses of a task the journal tells of up to `cursor`: as many as it has parts that were shown.
+  private func responses(of task: TaskID, upTo cursor: Int64) async throws(StoreError) -> Int {
+    var count = 0
+    var place: Int64 = 0
+    while true {
+      let page = try await store.journal(.task(task), after: place, maximumBytes: 1 << 20)
+      for event in page.fragments.flatMap({ ServerSentEvents.split($0.bytes) })
+      where ServerSentEvents.type(of: event) == .dataTaskDidReceiveResponse {
+        if let id = ServerSentEvents.id(of: event), id > place, id <= cursor { count += 1 }
+      }
+      place = page.coveredSequence
+      if page.isLast || place >= cursor { return count }
     }
   }
 }
