@@ -11,6 +11,8 @@ package final class EventHub: Sendable {
   private struct State {
     var subscriptions: [EventScope: [ObjectIdentifier: EventSubscription]] = [:]
     var count = 0
+    /// How many of them hear of progress.
+    var progressCounts: [EventScope: Int] = [:]
   }
   private let state = Mutex(State())
 
@@ -23,6 +25,7 @@ package final class EventHub: Sendable {
     state.withLock { state in
       state.subscriptions[subscription.scope, default: [:]][ObjectIdentifier(subscription)] = subscription
       state.count += 1
+      if subscription.hearsProgress { state.progressCounts[subscription.scope, default: 0] += 1 }
     }
   }
 
@@ -30,7 +33,11 @@ package final class EventHub: Sendable {
     state.withLock { state in
       let removed = state.subscriptions[subscription.scope]?.removeValue(
         forKey: ObjectIdentifier(subscription))
-      if removed != nil { state.count -= 1 }
+      if removed != nil {
+        state.count -= 1
+        if subscription.hearsProgress { state.progressCounts[subscription.scope, default: 1] -= 1 }
+        if state.progressCounts[subscription.scope] == 0 { state.progressCounts[subscription.scope] = nil }
+      }
       if state.subscriptions[subscription.scope]?.isEmpty == true {
         state.subscriptions[subscription.scope] = nil
       }
@@ -48,11 +55,11 @@ package final class EventHub: Sendable {
   }
 
   /// True where progress of that task would be heard.
-  func hasListeners(session: SessionID, task: TaskID?) -> Bool {
+  func wantsProgress(session: SessionID, task: TaskID?) -> Bool {
     state.withLock { state in
-      guard state.count > 0 else { return false }
-      return state.subscriptions[.all] != nil || state.subscriptions[.session(session)] != nil
-        || task.map { state.subscriptions[.task($0)] != nil } ?? false
+      guard !state.progressCounts.isEmpty else { return false }
+      return state.progressCounts[.all] != nil || state.progressCounts[.session(session)] != nil
+        || task.map { state.progressCounts[.task($0)] != nil } ?? false
     }
   }
 

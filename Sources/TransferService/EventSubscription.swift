@@ -39,6 +39,9 @@ package final class EventSubscription: Sendable {
   let scope: EventScope
   private let types: Set<EventType>?
   private let wantsProgress: Bool
+  /// False where progress would be filtered out in any case.
+  var hearsProgress: Bool { wantsProgress && types?.contains(where: \.isProgress) ?? true }
+
   private let store: any TransferStore
   private let hub: EventHub
   private let pool: WorkerPool

@@ -131,7 +131,7 @@ extension TransferService {
     let sent = counts.countOfBytesSent - task.progress.countOfBytesSent
     let received = counts.countOfBytesReceived - task.progress.countOfBytesReceived
     registry.tasks[id]?.task.progress = counts
-    guard hub.hasListeners(session: task.sessionID, task: id) else { return }
+    guard hub.wantsProgress(session: task.sessionID, task: id) else { return }
     if sent > 0 {
       change.events.append(
         Self.event(.taskDidSendBodyData, of: task, at: time, .progress(counts, delta: sent)))

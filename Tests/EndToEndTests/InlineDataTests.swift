@@ -89,7 +89,11 @@ import Testing
   @Test func whoComesLateGetsTheBodyFromItsStart() throws {
     let id = try ferry.create(origin.url + "/held")
     _ = try ferry.poll("/v1/tasks/\(id)") { $0.received == 200_000 }
-    let readers = try ["?data=inline", "?data=inline&after=0"].map {
+    // One comes back behind the response, with other events after that.
+    for verb in ["suspend", "resume"] { _ = try ferry.act(verb, id) }
+    let seen = try ferry.events("/v1/tasks/\(id)/events?after=0").read(upTo: "dataTask.didReceiveResponse")
+    let response = try #require(seen.last?.id)
+    let readers = try ["?data=inline", "?data=inline&after=0", "?data=inline&after=\(response)"].map {
       try ferry.events("/v1/tasks/\(id)/events" + $0)
     }
     for reader in readers {
