@@ -11,7 +11,7 @@ enum Pages {
 
   static func cursor<Kind>(_ context: RequestContext) throws(Problem) -> ID<Kind>? {
     guard let text = context.value("cursor") else { return nil }
-    guard let bytes = Base64.decode(text.map { $0 == "-" ? "+" : $0 == "_" ? "/" : String($0) }.joined()),
+    guard let bytes = Base64.decodeForURL(text),
       let id = ID<Kind>(bytes: bytes)
     else { throw RequestContext.invalid("cursor", "is not a cursor that this list gave out") }
     return id
@@ -22,7 +22,7 @@ enum Pages {
     _ items: [Item], limit: Int, id: (Item) -> ID<Kind>, _ context: RequestContext
   ) -> ServerResponse {
     let page = items.prefix(limit)
-    let next = items.count > limit ? page.last.map { text(id($0)) } : nil
+    let next = items.count > limit ? page.last.map { Base64.encodeForURL(id($0).bytes) } : nil
     var writer = JSONWriter(capacity: 1024 * page.count + 64)
     writer.object { writer in
       writer.arrayField("items", page) { $1.encode(into: &$0) }
@@ -35,9 +35,5 @@ enum Pages {
       fields[.link] = "<\(context.request.path)?\(query)>; rel=\"next\""
     }
     return Reply.resource(writer.bytes, for: context, fields: fields)
-  }
-
-  private static func text<Kind>(_ id: ID<Kind>) -> String {
-    Base64.encode(id.bytes).map { $0 == "+" ? "-" : $0 == "/" ? "_" : String($0) }.joined()
   }
 }

@@ -15,9 +15,7 @@ package struct BodyDirectory: Sendable {
   package func prepare() throws { try DirectoryListing.make(path) }
 
   /// Drops what an earlier process left unfinished.
-  package func removeTemporaries() {
-    for name in names() where name.hasSuffix(".part") { unlink("\(path)/\(name)") }
-  }
+  package func removeTemporaries() { DirectoryListing.removeTemporaries(path) }
 
   /// Keeps what an earlier process had got of a download; returns how many bytes that are.
   package func salvage(_ task: TaskID) -> Int64 {

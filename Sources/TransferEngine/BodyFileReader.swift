@@ -4,15 +4,9 @@ internal import Glibc
 
 /// Reads a file without ever waiting for the disk: what is not in the page cache is fetched by a pool first.
 package final class BodyFileReader: Sendable {
-  package enum Outcome: Sendable, Equatable {
-    case bytes([UInt8])
+  package enum Outcome<Content: Sendable & Equatable>: Sendable, Equatable {
+    case bytes(Content)
     /// Not in memory: `prefetch` it and ask again.
-    case notCached
-    case end
-    case failed
-  }
-  package enum Count: Sendable, Equatable {
-    case bytes(Int)
     case notCached
     case end
     case failed
@@ -32,8 +26,8 @@ package final class BodyFileReader: Sendable {
   deinit { close(descriptor) }
 
   /// At most `maximum` bytes from `offset` on, where they are in memory.
-  package func read(at offset: Int64, maximum: Int) -> Outcome {
-    var count = Count.end
+  package func read(at offset: Int64, maximum: Int) -> Outcome<[UInt8]> {
+    var count = Outcome<Int>.end
     let bytes = [UInt8](unsafeUninitializedCapacity: maximum) { buffer, initialized in
       count = read(at: offset, into: UnsafeMutableRawBufferPointer(buffer))
       if case .bytes(let number) = count { initialized = number }
@@ -47,7 +41,7 @@ package final class BodyFileReader: Sendable {
   }
 
   /// Fills the buffer from `offset` on, as far as that is in memory.
-  package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Count {
+  package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Outcome<Int> {
     guard let start = buffer.baseAddress else { return .failed }
     var count = clinux_pread_nowait(descriptor, start, buffer.count, off_t(offset))
     if count < 0, errno == EOPNOTSUPP { count = pread(descriptor, start, buffer.count, off_t(offset)) }

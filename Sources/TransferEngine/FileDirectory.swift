@@ -13,7 +13,7 @@ package struct FileDirectory: Sendable {
   /// Creates the directory and drops what an earlier process left unfinished.
   package func prepare() throws {
     try DirectoryListing.make(path)
-    for name in DirectoryListing.names(path) where name.hasSuffix(".part") { unlink("\(path)/\(name)") }
+    DirectoryListing.removeTemporaries(path)
   }
 
   package func remove(_ file: FileID) { unlink(path(file)) }
@@ -36,6 +36,11 @@ enum DirectoryListing {
     if mkdir(path, 0o700) != 0, errno != EEXIST {
       throw BodyFile.Failure(message: "mkdir \(path)", errno: errno)
     }
+  }
+
+  /// Drops what was being written.
+  static func removeTemporaries(_ path: String) {
+    for name in names(path) where name.hasSuffix(".part") { unlink("\(path)/\(name)") }
   }
 
   static func names(_ path: String) -> [String] {

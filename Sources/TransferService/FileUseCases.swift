@@ -28,16 +28,19 @@ extension TransferService {
   package func finish(_ reception: FileReception, contentType: String?) async throws(ServiceError)
     -> StoredFile
   {
-    let path = files.path(reception.id)
+    let (size, sha256) = try await finish(reception.body, as: reception.id)
+    return StoredFile(
+      id: reception.id, createdAt: now, size: size, sha256: sha256, contentType: contentType, fromTask: nil)
+  }
+
+  private func finish(_ body: BodyFile, as id: FileID) async throws(ServiceError) -> (
+    size: Int64, sha256: String
+  ) {
+    let path = files.path(id)
     let finished = await withCheckedContinuation { continuation in
-      reception.body.finish(as: path) { continuation.resume(returning: $0) }
+      body.finish(as: path) { continuation.resume(returning: $0) }
     }
-    switch finished {
-    case .failure(let failure): throw failure.isFull ? .storeFull : .storeUnavailable(failure.message)
-    case .success(let (size, sha256)):
-      return StoredFile(
-        id: reception.id, createdAt: now, size: size, sha256: sha256, contentType: contentType, fromTask: nil)
-    }
+    do throws(BodyFile.Failure) { return try finished.get() } catch { throw .disk(error) }
   }
 
   /// - Parameter reply: what repeats under an Idempotency-Key get.
@@ -70,7 +73,7 @@ extension TransferService {
       // A second name first: until the store knows of the move, the body is where it was.
       do throws(BodyFile.Failure) { try files.link(file.id, to: bodies.path(id)) } catch {
         if error.isMissing { throw .bodyNotFound }
-        throw error.isFull ? .storeFull : .storeUnavailable(error.message)
+        throw .disk(error)
       }
     }
     task.body = nil
@@ -91,13 +94,7 @@ extension TransferService {
   private func writeFile(_ bytes: [UInt8], _ id: FileID) async throws(ServiceError) {
     let body = BodyFile(temporaryPath: files.temporaryPath(id), pool: pool)
     _ = body.append(bytes)
-    let path = files.path(id)
-    let finished = await withCheckedContinuation { continuation in
-      body.finish(as: path) { continuation.resume(returning: $0) }
-    }
-    if case .failure(let failure) = finished {
-      throw failure.isFull ? .storeFull : .storeUnavailable(failure.message)
-    }
+    _ = try await finish(body, as: id)
   }
 
   // MARK: Reading

@@ -1,3 +1,4 @@
+internal import TransferEngine
 package import TransferModel
 internal import TransferStore
 
@@ -34,6 +35,9 @@ package enum ServiceError: Error, Sendable {
 }
 
 extension ServiceError {
+  static func disk(_ failure: BodyFile.Failure) -> ServiceError {
+    failure.isFull ? .storeFull : .storeUnavailable(failure.message)
+  }
   static func store(_ error: StoreError) -> ServiceError {
     switch error {
     case .full: .storeFull
