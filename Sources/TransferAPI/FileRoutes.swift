@@ -81,7 +81,6 @@ extension TransferAPI {
       return Reply.resource(
         file.json, for: context, status: 201, fields: [.location: "/v1/files/\(file.id)"])
     }
-    guard let idempotent else { return try await create() }
     let response = try await idempotent.run(create)
     if !isFresh { replayed() }
     return response

@@ -52,3 +52,11 @@ struct IdempotentRequest: Sendable {
     return Reply.json(reply.body, status: reply.status, fields: fields, type: reply.contentType)
   }
 }
+
+extension IdempotentRequest? {
+  /// Runs `body` at once where the client sent no key.
+  func run(_ body: () async throws -> ServerResponse) async throws -> ServerResponse {
+    guard let self else { return try await body() }
+    return try await self.run(body)
+  }
+}

@@ -37,7 +37,6 @@ extension TransferAPI {
       let fields: HTTPFields = [.location: "/v1/sessions/\(session.id)"]
       return Reply.resource(session.json, for: context, status: 201, fields: fields)
     }
-    guard let idempotent else { return try await create() }
     return try await idempotent.run(create)
   }
 

@@ -59,7 +59,6 @@ extension TransferAPI {
       }
       return try await reply(afterWaitingFor: task.id, seconds, includesBody, idempotent, location, context)
     }
-    guard let idempotent else { return try await create() }
     return try await idempotent.run(create)
   }
 
