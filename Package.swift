@@ -30,6 +30,11 @@ let package = Package(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(
       name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+    .systemLibrary(
+      name: "CGSSAPI", providers: [.apt(["libkrb5-dev"])]),
+    .target(
+      name: "CHandshake", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
+      linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
 
     // 0: values only
     .target(name: "JSON", swiftSettings: common),
@@ -40,7 +45,8 @@ let package = Package(
       name: "EventLoop",
       dependencies: ["CLinux", .product(name: "HeapModule", package: "swift-collections")],
       swiftSettings: common),
-    .target(name: "Curl", dependencies: ["CCurl", "EventLoop"], swiftSettings: common),
+    .target(name: "Curl", dependencies: ["CCurl", "CHandshake", "EventLoop"], swiftSettings: common),
+    .target(name: "GSSAPI", dependencies: ["CGSSAPI"], swiftSettings: common),
     .target(
       name: "HTTPServer",
       dependencies: [
@@ -51,13 +57,14 @@ let package = Package(
     .target(
       name: "TransferStore",
       dependencies: [
-        "TransferModel", "JSON", "EventLoop", .product(name: "GRDB", package: "GRDB.swift"),
+        "TransferModel", "JSON", "EventLoop", .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], swiftSettings: common),
     .target(
       name: "TransferEngine",
       dependencies: [
-        "TransferModel", "Curl", "EventLoop", "CLinux",
+        "TransferModel", "Curl", "EventLoop", "CLinux", "GSSAPI",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HeapModule", package: "swift-collections"),
       ], swiftSettings: common),
@@ -114,7 +121,13 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   ("EventLoop", []),
   ("Curl", ["EventLoop", "TestSupport"]),
   ("HTTPServer", ["EventLoop", "TestSupport", .product(name: "HTTPTypes", package: "swift-http-types")]),
-  ("TransferStore", ["TransferModel", "JSON", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")]),
+  (
+    "TransferStore",
+    [
+      "TransferModel", "JSON", "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
+      .product(name: "Crypto", package: "swift-crypto"),
+    ]
+  ),
   ("TransferEngine", ["TransferModel", "Curl", "EventLoop", "TestSupport"]),
   (
     "TransferService",

@@ -4,7 +4,7 @@
 set -euo pipefail
 
 declare -A groups=(
-  [build]="libcurl4-openssl-dev libmicrohttpd-dev libsqlite3-dev libssl-dev pkg-config git"
+  [build]="libcurl4-openssl-dev libmicrohttpd-dev libsqlite3-dev libssl-dev libkrb5-dev pkg-config git"
   [demo]="nginx-light curl python3 ca-certificates"
   [test]="sqlite3 aria2 openssl procps"
 )

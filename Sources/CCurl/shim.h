@@ -39,6 +39,9 @@ static inline CURLcode ccurl_easy_setopt_read(CURL *_Nonnull h, curl_read_callba
 static inline CURLcode ccurl_easy_setopt_seek(CURL *_Nonnull h, curl_seek_callback _Nonnull f) {
   return curl_easy_setopt(h, CURLOPT_SEEKFUNCTION, f);
 }
+static inline CURLcode ccurl_easy_setopt_ssl_context(CURL *_Nonnull h, curl_ssl_ctx_callback _Nonnull f) {
+  return curl_easy_setopt(h, CURLOPT_SSL_CTX_FUNCTION, f);
+}
 static inline CURLcode ccurl_easy_setopt_prerequest(CURL *_Nonnull h, curl_prereq_callback _Nonnull f) {
   return curl_easy_setopt(h, CURLOPT_PREREQFUNCTION, f);
 }
@@ -64,7 +67,20 @@ static inline CURLMcode ccurl_multi_setopt_timer(CURLM *_Nonnull m, curl_multi_t
   return curl_multi_setopt(m, CURLMOPT_TIMERFUNCTION, f);
 }
 
+// TLS sessions of one multi handle's transfers, for their use alone.
+static inline CURLSH *_Nullable ccurl_share_init(void) {
+  CURLSH *share = curl_share_init();
+  if (share) curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
+  return share;
+}
+static inline const char *_Nullable ccurl_ca_file(void) {
+  curl_version_info_data *data = curl_version_info(CURLVERSION_NOW);
+  return data->age >= CURLVERSION_SEVENTH ? data->cainfo : NULL;
+}
+
 // Macros with casts are not imported.
+static const long ccurl_auth_ntlm = (long)CURLAUTH_NTLM;
+static const long ccurl_auth_basic = (long)CURLAUTH_BASIC;
 static const size_t ccurl_writefunc_pause = CURL_WRITEFUNC_PAUSE;
 static const size_t ccurl_readfunc_pause = CURL_READFUNC_PAUSE;
 static const size_t ccurl_readfunc_abort = CURL_READFUNC_ABORT;

@@ -26,10 +26,21 @@ package struct CurlResult: Sendable, Equatable {
   package static let peerFailedVerification = CurlResult(code: 60)
   package static let badContentEncoding = CurlResult(code: 61)
   package static let http2Stream = CurlResult(code: 92)
+  package static let proxy = CurlResult(code: 97)
 }
 
 /// What libcurl refused, and what it was asked to do.
 package struct CurlError: Error, Sendable {
   package let result: CurlResult
   package let operation: String
+}
+
+/// How a SOCKS handshake failed, in libcurl's words (`CURLproxycode`).
+package struct CurlProxyError: RawRepresentable, Sendable, Equatable {
+  package let rawValue: Int
+  package init(rawValue: Int) { self.rawValue = rawValue }
+
+  /// It wants a user and password, or a method that is not known.
+  package static let noAuth = CurlProxyError(rawValue: 12)
+  package static let userRejected = CurlProxyError(rawValue: 33)
 }

@@ -8,6 +8,9 @@ package final class CurlTransport: DescriptorHandler {
   private var timerDeadline: ContinuousClock.Instant?
   /// Called after libcurl acted, where transfers ended.
   package var onCompletion: ((MultiHandle.Completion) -> Void)?
+  /// Called after libcurl acted, where a TLS handshake waits for `TLSHandshake.decide` and `wake`.
+  package var onHandshake: ((CurlTransport, EasyHandle, TLSHandshake) -> Void)?
+  private var closesWhenEmpty = false
 
   package init(loop: EventLoop, multiplexing: Bool, maximumIdleConnections: Int) throws(CurlError) {
     self.loop = loop
@@ -29,11 +32,32 @@ package final class CurlTransport: DescriptorHandler {
     settle()
   }
 
+  /// Lets a handshake go on that was decided. `directions` are held from then on.
+  package func wake(_ easy: EasyHandle, holding directions: FlowDirections) {
+    easy.wakeHandshake()
+    if !directions.isEmpty { easy.setPaused(directions) }
+    settle()
+  }
+
+  /// Leaves a transfer whose handshake was held and is refused now. It ends by itself: OpenSSL never frees what belongs to
+  /// a job that is dropped while it pauses.
+  package func abandon(_ easy: EasyHandle) {
+    easy.delegate = nil
+    wake(easy, holding: [])
+  }
+
   package func close() {
     multi.close()
     settle()
     if let timer { loop.cancel(timer) }
     onCompletion = nil
+    onHandshake = nil
+  }
+
+  /// Closes as soon as the transfers that were abandoned have ended.
+  package func closeWhenEmpty() {
+    closesWhenEmpty = true
+    if multi.isEmpty { close() }
   }
 
   package func descriptorIsReady(_ descriptor: Int32, _ readiness: Readiness) {
@@ -55,7 +79,19 @@ package final class CurlTransport: DescriptorHandler {
       case .closed(let descriptor): loop.forgetClosed(descriptor)
       }
     }
+    for (easy, handshake) in multi.takeHandshakes() {
+      if let onHandshake {
+        onHandshake(self, easy, handshake)
+      } else {
+        handshake.decide(.byDefault)
+        wake(easy, holding: [])
+      }
+    }
     for completion in multi.takeCompletions() { onCompletion?(completion) }
+    if closesWhenEmpty, multi.isEmpty {
+      closesWhenEmpty = false
+      return close()
+    }
     rearm()
   }
 

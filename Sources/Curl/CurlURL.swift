@@ -14,7 +14,9 @@ package struct CurlURL: Sendable, Equatable {
   package let host: String
   /// The explicit port or the scheme's own.
   package let port: Int
-  package let hasUserInfo: Bool
+  /// What the URL said of a user, decoded; `text` does not say it.
+  package let user: String?
+  package let password: String?
 
   /// Scheme, host and port: what "same origin" compares (RFC 6454 §4).
   package var origin: String { "\(scheme)://\(host):\(port)" }
@@ -34,10 +36,25 @@ package struct CurlURL: Sendable, Equatable {
       port > 0
     else { throw .malformed("bad port") }
     self.port = port
-    hasUserInfo = Self.part(handle, CURLUPART_USER) != nil || Self.part(handle, CURLUPART_PASSWORD) != nil
-    curl_url_set(handle, CURLUPART_FRAGMENT, nil, 0)
+    user = Self.part(handle, CURLUPART_USER, UInt32(CURLU_URLDECODE))
+    password = Self.part(handle, CURLUPART_PASSWORD, UInt32(CURLU_URLDECODE))
+    for part in [CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_FRAGMENT] { curl_url_set(handle, part, nil, 0) }
     guard let text = Self.part(handle, CURLUPART_URL) else { throw .malformed("cannot be normalised") }
     self.text = text
+  }
+
+  package var hasUserInfo: Bool { user != nil || password != nil }
+
+  /// What a certificate has to name: without the brackets of an IPv6 address, and without the root's dot.
+  package var tlsHost: String {
+    let bare = host.hasPrefix("[") ? String(host.dropFirst().prefix { $0 != "]" }) : host
+    return bare.hasSuffix(".") ? String(bare.dropLast()) : bare
+  }
+
+  /// Path and query, as the request line has them.
+  package var requestTarget: String {
+    let authority = text.utf8.dropFirst(scheme.utf8.count + 3)
+    return String(Substring(authority.drop { $0 != UInt8(ascii: "/") }))
   }
 
   /// The absolute URL that `reference` means on a page at this one (RFC 3986 §5.2).

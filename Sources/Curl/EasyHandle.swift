@@ -1,4 +1,5 @@
 internal import CCurl
+internal import CHandshake
 internal import Glibc
 
 /// What happens to bytes that libcurl hands over.
@@ -53,7 +54,11 @@ extension EasyHandleDelegate {
 package final class EasyHandle {
   let raw: OpaquePointer
   package weak var delegate: (any EasyHandleDelegate)?
-  private var headers: UnsafeMutablePointer<curl_slist>?
+  private var headers = HeaderList()
+  private var proxyHeaders = HeaderList()
+  /// What libcurl was given and does not keep alive itself.
+  private var policy: TLSPolicy?
+  private var share: ShareHandle?
   private let message = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
   package init() throws(CurlError) {
@@ -65,18 +70,21 @@ package final class EasyHandle {
   }
 
   deinit {
-    curl_slist_free_all(headers)
     curl_easy_cleanup(raw)
     message.deallocate()
   }
 
-  /// Back to a new handle's options, but with its share of caches (curl_easy_reset).
+  /// Back to a new handle's options (curl_easy_reset).
   /// - Returns: whether it can be used again. libcurl 7.88 leaves the buffer of a transfer whose connection others
   ///   were still using, and refuses to give it another size (43) from then on.
   @discardableResult package func reset() -> Bool {
     curl_easy_reset(raw)
-    curl_slist_free_all(headers)
-    headers = nil
+    // Left alone by the reset; the next transfer may be another session's.
+    _ = ccurl_easy_setopt_pointer(raw, CURLOPT_SHARE, nil)
+    share = nil
+    policy = nil
+    headers = HeaderList()
+    proxyHeaders = HeaderList()
     delegate = nil
     message.pointee = 0
     return ccurl_easy_setopt_long(raw, CURLOPT_BUFFERSIZE, Int(CURL_MAX_WRITE_SIZE)) == CURLE_OK
@@ -120,24 +128,44 @@ package final class EasyHandle {
 
   /// Header lines, `Name: value`; `Name:` removes one of libcurl's own, `Name;` sends an empty one.
   package func setHeaders(_ lines: [String]) throws(CurlError) {
-    curl_slist_free_all(headers)
-    headers = nil
-    for line in lines {
-      guard let list = curl_slist_append(headers, line) else {
-        throw CurlError(result: .outOfMemory, operation: "slist_append")
-      }
-      headers = list
-    }
-    try check(ccurl_easy_setopt_slist(raw, CURLOPT_HTTPHEADER, headers), "easy_setopt HTTPHEADER")
+    headers = try HeaderList(lines)
+    try check(ccurl_easy_setopt_slist(raw, CURLOPT_HTTPHEADER, headers.raw), "easy_setopt HTTPHEADER")
   }
 
-  /// Certificates of the authorities, a PEM file. Without a directory beside it, libcurl parses the file once and
-  /// not for every handshake.
-  package func setCertificateAuthorities(file: String?) throws(CurlError) {
+  /// Header lines of the CONNECT to a proxy; the others never go there.
+  package func setProxyHeaders(_ lines: [String]) throws(CurlError) {
+    proxyHeaders = try HeaderList(lines)
+    try check(ccurl_easy_setopt_slist(raw, CURLOPT_PROXYHEADER, proxyHeaders.raw), "easy_setopt PROXYHEADER")
+  }
+
+  /// By what the peers of TLS connections are judged: in place of libcurl's own authorities and checks.
+  package func setTLS(_ policy: TLSPolicy) throws(CurlError) {
+    self.policy = policy
     try check(ccurl_easy_setopt_pointer(raw, CURLOPT_CAPATH, nil), "easy_setopt CAPATH")
-    if let file {
-      try check(ccurl_easy_setopt_string(raw, CURLOPT_CAINFO, file), "easy_setopt CAINFO")
-    }
+    try check(ccurl_easy_setopt_pointer(raw, CURLOPT_CAINFO, nil), "easy_setopt CAINFO")
+    try set(.sslVerifyHost, to: 0)
+    if policy.asksForTrust { try set(.sslSessionCache, to: 0) }
+    try check(ccurl_easy_setopt_ssl_context(raw, onTLSContext), "SSL_CTX_FUNCTION")
+    try check(
+      ccurl_easy_setopt_pointer(raw, CURLOPT_SSL_CTX_DATA, UnsafeRawPointer(policy.raw)), "SSL_CTX_DATA")
+  }
+
+  /// libcurl itself answers a server's (or a proxy's) NTLM challenges with these, over as many legs as it takes.
+  package func setNTLM(user: String, password: String, isProxy: Bool) throws(CurlError) {
+    try set(isProxy ? .proxyAuth : .httpAuth, to: Int(ccurl_auth_ntlm))
+    try set(isProxy ? .proxyUserName : .userName, to: user)
+    try set(isProxy ? .proxyPassword : .password, to: password)
+    // libcurl 7.88 sends the next upload on a connection where NTLM has failed without its body (fixed in 8.7.0).
+    try set(.forbidReuse, to: 1)
+  }
+
+  /// What a SOCKS proxy is offered: nothing but user and password.
+  package func setSOCKSMethods() throws(CurlError) { try set(.socks5Auth, to: Int(ccurl_auth_basic)) }
+
+  /// User and password of a SOCKS proxy (RFC 1929).
+  package func setSOCKSLogin(user: String, password: String) throws(CurlError) {
+    try set(.proxyUserName, to: user)
+    try set(.proxyPassword, to: password)
   }
 
   /// Least and most TLS version, as 10 to 13.
@@ -155,6 +183,8 @@ package final class EasyHandle {
   /// Sets the callbacks, and `delegate` as who hears them.
   package func setCallbacks(_ delegate: any EasyHandleDelegate, in multi: MultiHandle) throws(CurlError) {
     self.delegate = delegate
+    share = multi.share
+    try check(ccurl_easy_setopt_pointer(raw, CURLOPT_SHARE, share.map { UnsafeRawPointer($0.raw) }), "SHARE")
     let context = Unmanaged.passUnretained(self).toOpaque()
     try check(ccurl_easy_setopt_data(raw, CURLOPT_HEADERFUNCTION, onHeader), "HEADERFUNCTION")
     try check(ccurl_easy_setopt_pointer(raw, CURLOPT_HEADERDATA, context), "HEADERDATA")
@@ -180,6 +210,13 @@ package final class EasyHandle {
     curl_easy_pause(raw, receive | send)
   }
 
+  /// After a decision on its handshake: libcurl 7.88 looks at a connection that waits for no socket only when a
+  /// pause ends.
+  func wakeHandshake() {
+    setPaused(.receive)
+    setPaused([])
+  }
+
   // MARK: Facts
 
   package func info(_ info: EasyInfo<Int>) -> Int {
@@ -198,6 +235,13 @@ package final class EasyHandle {
     return value.flatMap { $0.pointee == 0 ? nil : String(cString: $0) }
   }
 
+  /// Why a SOCKS proxy did not connect.
+  package var proxyError: CurlProxyError {
+    var value = 0
+    _ = ccurl_easy_getinfo_long(raw, CURLINFO_PROXY_ERROR, &value)
+    return CurlProxyError(rawValue: value)
+  }
+
   private func check(_ code: CURLcode, _ operation: @autoclosure () -> String) throws(CurlError) {
     guard code == CURLE_OK else {
       throw CurlError(result: CurlResult(code: Int(code.rawValue)), operation: operation())
@@ -205,7 +249,30 @@ package final class EasyHandle {
   }
 }
 
+/// A list of header lines, for as long as libcurl may read it.
+private final class HeaderList {
+  private(set) var raw: UnsafeMutablePointer<curl_slist>?
+
+  init() {}
+  init(_ lines: [String]) throws(CurlError) {
+    for line in lines {
+      guard let list = curl_slist_append(raw, line) else {
+        throw CurlError(result: .outOfMemory, operation: "slist_append")
+      }
+      raw = list
+    }
+  }
+  deinit { curl_slist_free_all(raw) }
+}
+
 // MARK: - Callbacks
+
+@c private func onTLSContext(
+  _ easy: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _ policy: UnsafeMutableRawPointer?
+) -> CURLcode {
+  guard let context, let policy else { return CURLE_SSL_CERTPROBLEM }
+  return CURLcode(UInt32(chandshake_attach(easy.map { UnsafeMutableRawPointer($0) }, context, policy)))
+}
 
 private func handle(_ context: UnsafeMutableRawPointer?) -> EasyHandle {
   Unmanaged<EasyHandle>.fromOpaque(context!).takeUnretainedValue()

@@ -11,10 +11,25 @@ extension EasyOption<String> {
   package static var acceptEncoding: Self { Self(raw: CURLOPT_ACCEPT_ENCODING) }
   package static var userAgent: Self { Self(raw: CURLOPT_USERAGENT) }
   package static var proxy: Self { Self(raw: CURLOPT_PROXY) }
+  package static var noProxy: Self { Self(raw: CURLOPT_NOPROXY) }
   package static var protocols: Self { Self(raw: CURLOPT_PROTOCOLS_STR) }
 }
 
+extension EasyOption<String> {
+  static var userName: Self { Self(raw: CURLOPT_USERNAME) }
+  static var password: Self { Self(raw: CURLOPT_PASSWORD) }
+  static var proxyUserName: Self { Self(raw: CURLOPT_PROXYUSERNAME) }
+  static var proxyPassword: Self { Self(raw: CURLOPT_PROXYPASSWORD) }
+}
+
 extension EasyOption<Int> {
+  static var httpAuth: Self { Self(raw: CURLOPT_HTTPAUTH) }
+  static var proxyAuth: Self { Self(raw: CURLOPT_PROXYAUTH) }
+  static var forbidReuse: Self { Self(raw: CURLOPT_FORBID_REUSE) }
+  static var sslVerifyHost: Self { Self(raw: CURLOPT_SSL_VERIFYHOST) }
+  static var sslSessionCache: Self { Self(raw: CURLOPT_SSL_SESSIONID_CACHE) }
+  package static var proxyType: Self { Self(raw: CURLOPT_PROXYTYPE) }
+  package static var socks5Auth: Self { Self(raw: CURLOPT_SOCKS5_AUTH) }
   package static var noSignal: Self { Self(raw: CURLOPT_NOSIGNAL) }
   package static var quickExit: Self { Self(raw: CURLOPT_QUICK_EXIT) }
   package static var followLocation: Self { Self(raw: CURLOPT_FOLLOWLOCATION) }

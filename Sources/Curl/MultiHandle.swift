@@ -1,4 +1,5 @@
 internal import CCurl
+internal import CHandshake
 
 /// Owner of a `CURLM *`: the connections of one session. Neither Sendable nor an actor: the actor that holds it
 /// isolates it.
@@ -19,6 +20,10 @@ package final class MultiHandle {
   private var raw: OpaquePointer?
   private var handles: [OpaquePointer: EasyHandle] = [:]
   private var changes: [SocketChange] = []
+  /// TLS sessions are resumed within one multi handle only.
+  let share: ShareHandle?
+  /// The handshakes that wait for a decision; C appends to it.
+  let handshakes: UnsafeMutablePointer<chandshake_queue>
   /// When libcurl next wants `performTimeouts()`; nil: not at all.
   package private(set) var deadline: ContinuousClock.Instant?
 
@@ -33,6 +38,9 @@ package final class MultiHandle {
       throw CurlError(result: .outOfMemory, operation: "multi_init")
     }
     self.raw = raw
+    share = ShareHandle()
+    handshakes = .allocate(capacity: 1)
+    handshakes.initialize(to: chandshake_queue())
     _ = ccurl_multi_setopt_pointer(raw, CURLMOPT_SOCKETDATA, context)
     _ = ccurl_multi_setopt_socket(raw, onSocket)
     _ = ccurl_multi_setopt_pointer(raw, CURLMOPT_TIMERDATA, context)
@@ -51,7 +59,14 @@ package final class MultiHandle {
     curl_multi_cleanup(raw)
     self.raw = nil
   }
-  deinit { precondition(raw == nil, "MultiHandle dropped without close()") }
+  deinit {
+    precondition(raw == nil, "MultiHandle dropped without close()")
+    _ = takeHandshakes()
+    handshakes.deallocate()
+  }
+
+  /// Whether no transfer is in it.
+  package var isEmpty: Bool { handles.isEmpty }
 
   package func add(_ easy: EasyHandle) throws(CurlError) {
     let code = curl_multi_add_handle(raw, easy.raw)
@@ -104,11 +119,32 @@ package final class MultiHandle {
     return completions
   }
 
+  /// The handshakes that began to wait since the last call, with the transfers that opened their connections.
+  package func takeHandshakes() -> [(easy: EasyHandle, handshake: TLSHandshake)] {
+    var taken: [(EasyHandle, TLSHandshake)] = []
+    while let raw = chandshake_take(handshakes) {
+      let handshake = TLSHandshake(raw)
+      guard let easy = handshake.easy.flatMap({ handles[$0] }) else { continue }
+      taken.append((easy, handshake))
+    }
+    return taken
+  }
+
   func recordClose(_ descriptor: Int32) { changes.append(.closed(descriptor: descriptor)) }
   fileprivate func record(_ change: SocketChange) { changes.append(change) }
   fileprivate func record(timeout milliseconds: Int) {
     deadline = milliseconds < 0 ? nil : .now + .milliseconds(milliseconds)
   }
+}
+
+/// Owner of a `CURLSH *`. Lives as long as a transfer uses it.
+final class ShareHandle {
+  let raw: OpaquePointer
+  init?() {
+    guard let raw = ccurl_share_init() else { return nil }
+    self.raw = raw
+  }
+  deinit { curl_share_cleanup(raw) }
 }
 
 @c private func onSocket(

@@ -36,6 +36,8 @@ extension Problem {
     case .preconditionFailed: Problem(.preconditionFailed)
     case .bodyNotReady: Problem(.bodyNotReady)
     case .bodyNotFound: Problem(.bodyNotFound)
+    case .noCredentialStorage:
+      Problem(.conflict, "the session has no credential storage (urlCredentialStorage is false)")
     case .idempotencyMismatch: Problem(.idempotencyMismatch)
     case .idempotencyInProgress: Problem(.idempotencyInProgress).with("Retry-After", "1")
     case .draining: Problem(.draining).with("Retry-After", "5")

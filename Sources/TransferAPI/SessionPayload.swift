@@ -22,6 +22,11 @@ struct SessionPayload {
     description = reader.string("description")
     if var properties = reader.object("configuration") {
       configuration = SessionConfiguration(validating: &properties)
+      if let roots = configuration.tlsAdditionalRootCertificates,
+        let fault = TransferService.fault(ofRoots: roots)
+      {
+        properties.reject("tlsAdditionalRootCertificates", fault)
+      }
     }
     if var calls = reader.object("delegate") {
       delegate = SessionDelegate(validating: &calls)

@@ -26,8 +26,8 @@ package struct TransferAPI: Sendable {
 
   /// Every operation, as `openapi.yaml` has them.
   package static var routes: [Route] {
-    sessionRoutes + taskRoutes + bodyRoutes + uploadRoutes + decisionRoutes + fileRoutes + eventRoutes
-      + operationRoutes
+    sessionRoutes + taskRoutes + bodyRoutes + uploadRoutes + decisionRoutes + credentialRoutes + fileRoutes
+      + eventRoutes + operationRoutes
   }
 
   /// What the server calls for each request.

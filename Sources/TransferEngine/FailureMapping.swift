@@ -30,6 +30,7 @@ enum FailureMapping {
     case .malformedURL: (.badURL, "bad URL")
     case .couldntResolveHost, .couldntResolveProxy: (.cannotFindHost, "the host's name could not be resolved")
     case .couldntConnect: connection(cause)
+    case .proxy: (.cannotConnectToHost, "the proxy could not or would not connect")
     case .weirdServerReply: (.cannotParseResponse, "the answer is not HTTP")
     case .gotNothing: (.badServerResponse, "the server closed the connection without an answer")
     case .partialFile where cause.receivedHead && cause.receivedBytes == 0:
@@ -90,7 +91,7 @@ enum FailureMapping {
   }
 
   /// OpenSSL's verification result (X509_V_ERR_…), as far as Apple tells them apart.
-  private static func certificate(_ verifyResult: Int) -> (URLErrorCode, String) {
+  static func certificate(_ verifyResult: Int) -> (URLErrorCode, String) {
     switch verifyResult {
     case 9: (.serverCertificateNotYetValid, "the server's certificate is not yet valid")
     case 10: (.serverCertificateHasBadDate, "the server's certificate has expired")

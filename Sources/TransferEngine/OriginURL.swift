@@ -3,21 +3,36 @@ package import TransferModel
 
 /// Checks URLs with the parser that will use them.
 package enum OriginURL {
-  /// Why a task cannot ask for this URL; nil where it can.
+  /// Why nobody can ask for this URL; nil where one can.
   package static func fault(_ url: String) -> TransferError? {
-    do throws(CurlURL.Fault) {
-      let parsed = try CurlURL(url)
-      guard !parsed.hasUserInfo else {
-        return TransferError(.badURL, "credentials do not belong in a URL; send an Authorization header")
+    do throws(TransferError) {
+      guard try parse(url).credential == nil else {
+        return TransferError(.badURL, "credentials do not belong in a URL")
       }
       return nil
     } catch {
+      return error
+    }
+  }
+
+  /// The URL without what it says of a user, and that apart.
+  package static func parse(_ url: String) throws(TransferError) -> (url: String, credential: Credential?) {
+    do throws(CurlURL.Fault) {
+      let parsed = try CurlURL(url)
+      return parsed.hasUserInfo ? (parsed.text, parsed.credential) : (url, nil)
+    } catch {
       switch error {
-      case .malformed(let reason): return TransferError(.badURL, "not a URL: \(reason)", failingURL: url)
+      case .malformed(let reason): throw TransferError(.badURL, "not a URL: \(reason)")
       case .unsupportedScheme(let scheme):
-        return TransferError(
-          .unsupportedURL, "the scheme '\(scheme)' is not supported; http and https are", failingURL: url)
+        throw TransferError(.unsupportedURL, "the scheme '\(scheme)' is not supported; http and https are")
       }
     }
+  }
+}
+
+extension CurlURL {
+  /// For the task alone: another may ask for the same place as somebody else.
+  var credential: Credential? {
+    hasUserInfo ? Credential(user: user ?? "", password: password ?? "", persistence: .none) : nil
   }
 }

@@ -19,6 +19,7 @@ enum Redirect {
     let target = try destination(head.headers["Location"] ?? "", at: url)
     var next = request
     next.url = target.text
+    next.credential = target.credential ?? (target.origin == url.origin ? request.credential : nil)
     if head.status == 303 || ([301, 302].contains(head.status) && request.method == "POST") {
       next.method = "GET"
       next.body = nil
@@ -43,9 +44,6 @@ enum Redirect {
       case .malformed(let reason):
         throw TransferError(.badURL, "redirected to a malformed URL: \(reason)", failingURL: location)
       }
-    }
-    if target.hasUserInfo {
-      throw TransferError(.badURL, "redirected to a URL with credentials in it", failingURL: url.text)
     }
     return target
   }

@@ -4,14 +4,13 @@ internal import TransferModel
 /// Turns a request and its session's configuration into options of an easy handle.
 struct RequestConfigurator {
   let userAgent: String
-  let certificateAuthorityFile: String?
 
   /// Request bodies up to here are copied and go out with the head; larger ones are read as the origin takes them.
   private static let copiedBodyLimit = 64 * 1024
   private static let bufferSize = 100 * 1024
 
   /// Sets everything on a handle that was reset.
-  func configure(_ easy: EasyHandle, for transfer: Transfer, multi: MultiHandle) throws(CurlError) {
+  func configure(_ easy: EasyHandle, for transfer: Transfer, multi: MultiHandle) throws {
     let (request, configuration) = (transfer.request, transfer.job.configuration)
     var defaults = configuration.httpAdditionalHeaders
     if transfer.hasLeftOrigin { for name in Redirect.credentialFields { defaults.remove(name) } }
@@ -19,16 +18,15 @@ struct RequestConfigurator {
     try easy.set(.url, to: transfer.url.text)
     try setPolicy(easy)
     try setMethod(easy, transfer)
-    try easy.setHeaders(headerLines(transfer, headers))
+    try setProxy(easy, transfer)
+    try easy.set(.httpVersion, to: 4)  // CURL_HTTP_VERSION_2TLS
+    try easy.setHeaders(headerLines(transfer, headers) + setAuthentication(easy, transfer))
     // What was asked for in whatever words is decoded (URLSession); a range is of the coded bytes.
     if !headers.contains("Range"), transfer.resumesAt == nil {
       try easy.set(.acceptEncoding, to: headers["Accept-Encoding"] ?? "")
     }
-    try easy.set(.httpVersion, to: 4)  // CURL_HTTP_VERSION_2TLS
     try easy.set(.pipeWait, to: configuration.httpShouldUsePipelining ? 1 : 0)
-    try easy.setTLSVersions(
-      minimum: configuration.tlsMinimumSupportedProtocolVersion.number,
-      maximum: configuration.tlsMaximumSupportedProtocolVersion.number)
+    try setTLS(easy, transfer, multi)
     try easy.set(.bufferSize, to: transfer.isRateLimited ? 16 * 1024 : Self.bufferSize)
     try easy.setCallbacks(transfer, in: multi)
   }
@@ -39,12 +37,64 @@ struct RequestConfigurator {
     try easy.set(.followLocation, to: 0)
     try easy.set(.http09Allowed, to: 1)
     try easy.set(.protocols, to: "http,https")
-    try easy.set(.proxy, to: "")  // the environment's proxies are not ours
     try easy.set(.tcpKeepAlive, to: 1)
     try easy.set(.userAgent, to: userAgent)
     // The worker's own timers decide; libcurl's would run on while a task is suspended.
     try easy.set(.connectTimeoutMilliseconds, to: 2_000_000_000)
-    try easy.setCertificateAuthorities(file: certificateAuthorityFile)
+  }
+
+  private func setTLS(_ easy: EasyHandle, _ transfer: Transfer, _ multi: MultiHandle) throws {
+    guard transfer.url.scheme == "https" else { return }
+    let configuration = transfer.job.configuration
+    try easy.setTLSVersions(
+      minimum: configuration.tlsMinimumSupportedProtocolVersion.number,
+      maximum: configuration.tlsMaximumSupportedProtocolVersion.number)
+    try easy.setTLS(
+      transfer.session.policy(for: transfer.url, certificate: transfer.storedCertificate, in: multi))
+  }
+
+  private func setProxy(_ easy: EasyHandle, _ transfer: Transfer) throws(CurlError) {
+    try easy.set(.proxy, to: transfer.proxy?.server.url ?? "")  // the environment's proxies are not ours
+    try easy.set(.noProxy, to: "")  // nor are its exceptions
+    guard transfer.proxy?.server.kind == .socks5 else { return }
+    try easy.set(.proxyType, to: 7)  // CURLPROXY_SOCKS5_HOSTNAME
+    try easy.setSOCKSMethods()
+  }
+
+  /// Shows who sends the request; returns the header lines that do so.
+  private func setAuthentication(_ easy: EasyHandle, _ transfer: Transfer) throws(CurlError) -> [String] {
+    var lines: [String] = []
+    if let line = try authentication(easy, transfer, .server) { lines.append("Authorization: \(line)") }
+    guard let proxy = transfer.proxy, let line = try authentication(easy, transfer, .proxy) else { return lines }
+    if proxy.server.kind == .http, transfer.url.scheme == "https" {
+      try easy.setProxyHeaders(["Proxy-Authorization: \(line)"])
+    } else {
+      lines.append("Proxy-Authorization: \(line)")
+    }
+    return lines
+  }
+
+  private func authentication(
+    _ easy: EasyHandle, _ transfer: Transfer, _ side: Authenticator.Side
+  ) throws(CurlError) -> String? {
+    guard let attempt = transfer.authenticator.attempt(side) else { return nil }
+    if let token = attempt.token { return "Negotiate \(Base64.encode(token))" }
+    guard case .password(let user, let password) = attempt.credential?.kind else { return nil }
+    switch attempt.method {
+    case .httpBasic: return "Basic \(Base64.encode(Array("\(user):\(password)".utf8)))"
+    case .httpDigest:
+      let isTunnel = side == .proxy && transfer.url.scheme == "https"
+      return attempt.digest?.value.authorization(
+        user: user, password: password, method: isTunnel ? "CONNECT" : transfer.request.method,
+        target: isTunnel ? "\(transfer.url.host):\(transfer.url.port)" : transfer.url.requestTarget,
+        clientNonce: Hexadecimal.text((0..<16).map { _ in UInt8.random(in: .min ... .max) }))
+    case .ntlm:
+      try easy.setNTLM(user: user, password: password, isProxy: side == .proxy)
+      try easy.set(.httpVersion, to: 2)  // CURL_HTTP_VERSION_1_1: NTLM belongs to a connection
+    case .default: try easy.setSOCKSLogin(user: user, password: password)
+    default: break
+    }
+    return nil
   }
 
   private func setMethod(_ easy: EasyHandle, _ transfer: Transfer) throws(CurlError) {
@@ -72,7 +122,14 @@ struct RequestConfigurator {
 
   private func headerLines(_ transfer: Transfer, _ headers: HTTPHeaders) -> [String] {
     let isDecoded = !headers.contains("Range") && transfer.resumesAt == nil
-    let fields = headers.fields.filter { !isDecoded || !HTTPHeaders.equal($0.name, "Accept-Encoding") }
+    let fields = headers.fields.filter { field in
+      let isReplaced =
+        HTTPHeaders.equal(field.name, "Authorization") && transfer.authenticator.attempt(.server) != nil
+        // What is for a proxy is not for origins.
+        || HTTPHeaders.equal(field.name, "Proxy-Authorization")
+        || isDecoded && HTTPHeaders.equal(field.name, "Accept-Encoding")
+      return !isReplaced
+    }
     var lines = fields.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
     lines.append("Expect:")  // libcurl would wait a second for servers that ignore it
     let request = transfer.request
@@ -81,7 +138,10 @@ struct RequestConfigurator {
     if !headers.contains("Content-Type"), request.method != "POST" || length == 0 {
       lines.append("Content-Type:")
     }
-    if let source = transfer.source, source.length == nil { lines.append("Transfer-Encoding: chunked") }
+    // NTLM's first legs have no body: libcurl then says itself when there is one.
+    if let source = transfer.source, source.length == nil, transfer.authenticator.attempt(.server)?.method != .ntlm {
+      lines.append("Transfer-Encoding: chunked")
+    }
     if let offset = transfer.resumesAt, let point = transfer.job.resumePoint {
       lines += [
         "Range: bytes=\(offset)-", "If-Range: \(point.partial.validator)", "Accept-Encoding: identity",

@@ -7,16 +7,36 @@ extension Transfer: EasyHandleDelegate {
   func didReceiveHeader(_ line: UnsafeRawBufferPointer) {
     touch()
     guard let head = parser.add(line) else { return }
+    guard isPastConnect else {
+      connectHead = head
+      return
+    }
     if head.isInformational {
       facts.append(.informational(task, status: head.status, headers: head.headers, at: tools.now()))
       return
     }
     guard self.head == nil else { return }
+    provisionalHead = nil
+    guard !isLeg(head) else {
+      provisionalHead = head
+      return
+    }
+    takeUp(head)
+  }
+
+  /// The head of an answer that libcurl does not answer by itself.
+  func takeUp(_ head: ResponseHead) {
     self.head = head
     // An answer tells that the body was taken, as far as it will be.
     if request.body != nil { noteProgress() }
-    guard head.isRedirect else { return accept(head) }
-    consider(head)
+    noteAuthentication(head)
+    if let side = challenger(head) {
+      meet(head, on: side)
+    } else if head.isRedirect {
+      consider(head)
+    } else {
+      accept(head)
+    }
   }
 
   /// An answer without a head is an HTTP/0.9 simple response to URLSession: a 200 whose body ends with the connection.
@@ -31,7 +51,7 @@ extension Transfer: EasyHandleDelegate {
     redirects += 1
     do throws(TransferError) {
       let proposed = try Redirect.proposal(from: request, at: url, head: head, count: redirects)
-      guard job.asksForRedirects else {
+      guard job.delegate?.asksForRedirects == true else {
         try Redirect.checkSecurity(of: proposed, after: url)
         facts.append(.redirected(task, response(of: head), to: proposed, at: tools.now()))
         next = proposed
@@ -80,7 +100,7 @@ extension Transfer: EasyHandleDelegate {
     tools.isUrgent(self)
   }
 
-  private func makeSink(resuming offset: Int64? = nil) -> BodySink {
+  func makeSink(resuming offset: Int64? = nil) -> BodySink {
     if job.kind != .download, live == nil { live = LiveBody(hasRoom: drained) }
     return tools.makeSink(self, offset)
   }
@@ -139,11 +159,11 @@ extension Transfer: EasyHandleDelegate {
     guard flow.receive.isEmpty else { return .paused }
     touch()
     if head == nil {
-      acceptSimpleResponse()
+      if let head = provisionalHead { takeUp(head) } else { acceptSimpleResponse() }
       guard flow.receive.isEmpty else { return .paused }
     }
     guard next == nil, wireEnd == nil, let sink = sink ?? sinkOfMultipart() else { return discard(bytes) }
-    if case .redirect = hold, sink.size >= Self.redirectBodyLimit {
+    if hold?.keepsBody == true, sink.size >= Self.redirectBodyLimit {
       flow.receive.insert(.decision)
       return .paused
     }
@@ -268,6 +288,7 @@ extension Transfer: EasyHandleDelegate {
 
   func maySendRequest(toAddress address: String) -> Bool {
     touch()
+    isPastConnect = true
     return gate.maySendRequest(toAddress: address)
   }
 }

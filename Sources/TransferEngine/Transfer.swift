@@ -19,10 +19,26 @@ final class Transfer {
     case redirect(proposed: TransferRequest)
     case response
     case bodyStream
+    /// A 401 or 407; its body may become the result.
+    case challenge(Authenticator.Side)
+    /// A token for Negotiate is being made.
+    case token(Authenticator.Side)
+    case handshake(TLSHandshake)
+
+    /// The body of the answer that is held may yet be of use.
+    var keepsBody: Bool {
+      switch self {
+      case .redirect, .challenge, .token: true
+      case .response, .bodyStream, .handshake: false
+      }
+    }
   }
   /// What the worker lends to its transfers.
   struct Tools {
     let egress: EgressPolicy
+    let credentials: CredentialStorage
+    /// Credentials that may be refused before a task gives up.
+    let attemptLimit: Int
     let now: () -> Timestamp
     /// - Parameter resuming: bytes that the file has already.
     let makeSink: (Transfer, _ resuming: Int64?) -> BodySink
@@ -30,6 +46,8 @@ final class Transfer {
     let isUrgent: (Transfer) -> Void
     /// Holds the transfer in these directions for that long.
     let holdForRate: (Transfer, FlowDirections, Duration) -> Void
+    /// Makes a token for Negotiate and comes back with it.
+    let makeToken: (Transfer, Authenticator.Side) -> Void
   }
   /// How the wire ended before the transfer did.
   struct WireEnd {
@@ -56,7 +74,8 @@ final class Transfer {
   var source: (any UploadSource)?
   var gate: EgressGate
   var taskLimit: TokenBucket?
-  let sessionLimit: SharedLimit?
+  let session: WorkerSession
+  var sessionLimit: SharedLimit? { session.limit }
   /// What is sent once the wire is free: a redirect's request.
   var next: TransferRequest?
   /// When a redirect's answer has had time enough to end.
@@ -68,6 +87,18 @@ final class Transfer {
   var resumesAt: Int64?
   /// The earlier download's bytes lie under this task's name and are untouched.
   var hasClaim = false
+
+  // Who it is
+  var authenticator = Authenticator()
+  var proxy: ProxyConfiguration.Entry?
+  /// Shown to a server in this request's handshake, and where it is to be remembered.
+  var identity: (space: ProtectionSpace, credential: Credential)?
+  /// The request is on its way: what comes is the origin's, no more the proxy's answer to CONNECT.
+  var isPastConnect = false
+  /// What a proxy said to CONNECT.
+  var connectHead: ResponseHead?
+  /// A leg of what libcurl negotiates by itself; the result where no other answer follows.
+  var provisionalHead: ResponseHead?
 
   // The answer
   var parser = ResponseHeadParser()
@@ -99,13 +130,13 @@ final class Transfer {
   var suspendedAt = ContinuousClock.now
 
   init(
-    job: TransferJob, url: CurlURL, tools: Tools, sessionLimit: SharedLimit?,
+    job: TransferJob, url: CurlURL, tools: Tools, session: WorkerSession,
     drained: @escaping @Sendable () -> Void
   ) {
     self.job = job
     self.url = url
     self.tools = tools
-    self.sessionLimit = sessionLimit
+    self.session = session
     self.drained = drained
     gate = EgressGate(tools.egress)
     request = job.request
@@ -182,7 +213,10 @@ final class Transfer {
   /// Makes ready for another request of the same task.
   func prepare(_ next: TransferRequest, at url: CurlURL) {
     request = next
-    if url.origin != self.url.origin { hasLeftOrigin = true }
+    if url.origin != self.url.origin {
+      hasLeftOrigin = true
+      authenticator.leaveOrigin()
+    }
     self.url = url
     self.next = nil
     cutAt = nil
@@ -206,6 +240,10 @@ final class Transfer {
     multipart = nil
     pendingParts = []
     parser = ResponseHeadParser()
+    isPastConnect = false
+    connectHead = nil
+    provisionalHead = nil
+    identity = nil
     discardedBytes = 0
     isLeaving = false
   }
@@ -244,7 +282,8 @@ final class Transfer {
   // MARK: Failure
 
   /// libcurl's failure in URLSession's words, or Ferry's own where Ferry caused it.
-  func failure(_ result: CurlResult, _ easy: EasyHandle) -> TransferError {
+  /// - Parameter easy: nil where it never came to libcurl.
+  func failure(_ result: CurlResult, _ easy: EasyHandle?) -> TransferError {
     if let rule = gate.refusedRule, result == .couldntConnect || result == .abortedByCallback {
       return TransferError(
         .destinationNotPermitted, "destination not permitted", failingURL: request.url, rule: rule)
@@ -252,21 +291,23 @@ final class Transfer {
     if sink?.isTooLarge == true {
       return TransferError(.bodyTooLarge, "the body is larger than allowed", failingURL: request.url)
     }
+    if let error = proxyFailure(result) { return error }
     if head == nil, let error = headFailure(result, easy) { return error }
     if multipart?.isMalformed == true {
       return TransferError(.cannotParseResponse, "the multipart answer is malformed", failingURL: request.url)
     }
     return FailureMapping.error(
       FailureMapping.Cause(
-        result: result, message: easy.errorMessage, receivedHead: response != nil,
-        receivedBytes: sink?.size ?? 0, verifyResult: easy.info(.sslVerifyResult), errno: easy.info(.osErrno)),
+        result: result, message: easy?.errorMessage ?? "", receivedHead: response != nil,
+        receivedBytes: sink?.size ?? 0, verifyResult: easy?.info(.sslVerifyResult) ?? 0,
+        errno: easy?.info(.osErrno) ?? 0),
       url: request.url)
   }
 }
 
 extension Transfer {
   /// What libcurl tells of a head in other words, or not at all.
-  private func headFailure(_ result: CurlResult, _ easy: EasyHandle) -> TransferError? {
+  private func headFailure(_ result: CurlResult, _ easy: EasyHandle?) -> TransferError? {
     let underlying = TransferError.Underlying(library: "libcurl", code: result.code)
     // An end within a head is none to libcurl: closing is how HTTP/1.0 ends an answer.
     if result == .ok {
@@ -275,7 +316,7 @@ extension Transfer {
         failingURL: request.url, underlying: underlying)
     }
     // It takes 100 KiB for a line and 300 KiB for a head.
-    guard result == .outOfMemory || result == .recvError && easy.info(.headerSize) > 300 * 1024 else {
+    guard result == .outOfMemory || result == .recvError && easy?.info(.headerSize) ?? 0 > 300 * 1024 else {
       return nil
     }
     return TransferError(

@@ -18,7 +18,14 @@ package final class TransferEngine: Sendable {
     package var maximumActive = 4096
     package var maximumIdleHandles = 256
     package var userAgent = "Ferry"
+    /// nil: the system's.
     package var certificateAuthorityFile: String?
+    /// What sessions remember.
+    package var credentials = CredentialStorage()
+    /// Credentials that may be refused before a task gives up.
+    package var maximumAuthenticationAttempts = 10
+    /// Threads that wait for a Kerberos realm.
+    package var tokenPool = WorkerPool(name: "ferry-gssapi", threads: 2)
     package var now: @Sendable () -> Timestamp = { Timestamp(microseconds: WallClock.microseconds()) }
 
     package init(egress: EgressPolicy, bodies: BodyDirectory, files: FileDirectory, pool: WorkerPool) {
@@ -29,15 +36,19 @@ package final class TransferEngine: Sendable {
     }
   }
 
+  /// What sessions remember; what is permanent of it is the caller's to keep.
+  package let credentials: CredentialStorage
   private let workers: [TransferWorker]
   private let loops: [EventLoop]
 
   /// - Parameter deliver: hears batches of facts, each worker's in order, on the worker's thread. Must not block.
   package init(
     workers count: Int, settings: Settings, deliver: @escaping @Sendable ([TransferFact]) -> Void
-  ) {
+  ) throws(TransferError) {
+    credentials = settings.credentials
+    let roots = try SessionTrust.roots(file: settings.certificateAuthorityFile)
     loops = (0..<count).map { EventLoop(name: "ferry-xfer-\($0)") }
-    workers = loops.map { TransferWorker(loop: $0, settings: settings, deliver: deliver) }
+    workers = loops.map { TransferWorker(loop: $0, settings: settings, roots: roots, deliver: deliver) }
     for (worker, loop) in zip(workers, loops) {
       worker.attach()
       loop.start()
@@ -77,6 +88,9 @@ package final class TransferEngine: Sendable {
   package func setLimit(_ bytesPerSecond: Int?, of task: TaskID, in session: SessionID) {
     worker(of: session).post(.setLimit(task, bytesPerSecond: bytesPerSecond))
   }
+
+  /// Credentials of a session were taken away, or replaced: what was remembered of them goes.
+  package func forgetCredentials(of session: SessionID) { worker(of: session).post(.forgetCredentials(session)) }
 
   /// Closes the connections of a session that has no more tasks.
   package func forget(_ session: SessionID) { worker(of: session).post(.forget(session)) }

@@ -13,6 +13,8 @@ package enum TransferFact: Sendable {
   case resumed(TaskID, offset: Int64, expectedTotal: Int64, at: Timestamp)
   /// The bytes of a download now go to the disk, where a later one could go on from them.
   case keeps(TaskID, ResumePoint)
+  /// A credential let the task in that is to be remembered for longer than the process.
+  case authenticated(TaskID, ProtectionSpace, Credential)
   case progress(TaskID, TaskProgress, at: Timestamp)
   case ended(TaskID, TransferOutcome)
 }
@@ -61,7 +63,7 @@ package struct TransferJob: Sendable {
   package var priority: Double
   /// Bytes per second of this task alone.
   package var maximumBytesPerSecond: Int?
-  package var asksForRedirects = false
+  package var delegate: SessionDelegate?
   package var asksForResponses = false
   /// Where a download goes on.
   package var resumePoint: ResumePoint?

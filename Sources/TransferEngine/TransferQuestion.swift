@@ -4,6 +4,8 @@ package import TransferModel
 package enum TransferQuestion: Sendable {
   /// urlSession(_:task:willPerformHTTPRedirection:newRequest:completionHandler:)
   case redirect(TransferResponse, proposed: TransferRequest)
+  /// urlSession(_:didReceive:completionHandler:), urlSession(_:task:didReceive:completionHandler:), as the type says.
+  case challenge(AuthenticationChallenge, EventType)
   /// urlSession(_:dataTask:didReceive:completionHandler:)
   case response(TransferResponse, LiveBody?)
   /// urlSession(_:task:needNewBodyStream:)
@@ -14,10 +16,12 @@ package enum TransferQuestion: Sendable {
 package enum TransferAnswer: Sendable {
   /// Sends this request in place of the first; nil: the redirect's own answer is the result.
   case redirect(TransferRequest?)
+  case challenge(ChallengeAnswer)
   case allow
   /// Goes on as this download, with the bytes that are here already.
   case becomeDownload(TaskID)
   case bodyStream(UploadStream)
-  /// Nobody answered: redirects are followed, responses allowed; without a body the task ends.
+  /// Nobody answered: redirects are followed, responses allowed, challenges handled by default; without a body the task
+  /// ends.
   case byDefault
 }

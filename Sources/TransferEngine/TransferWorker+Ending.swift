@@ -7,6 +7,8 @@ extension TransferWorker {
   /// libcurl is done with a request.
   func completed(_ transfer: Transfer, _ completion: MultiHandle.Completion) {
     let easy = completion.easy
+    if let head = transfer.provisionalHead, transfer.head == nil { transfer.takeUp(head) }
+    if meetProxy(transfer, completion.result, easy) { return }
     let isClean = completion.result == .ok && transfer.head != nil
     var error = transfer.wireEnd?.error
     if isClean, error == nil, transfer.next == nil, transfer.multipart != nil, !transfer.finishParts() {
@@ -52,10 +54,19 @@ extension TransferWorker {
     transfer.isLeaving = true
     // libcurl 7.88 leaks what a paused HTTP/2 stream has buffered unless it is offered once more (curl #10971).
     if !transfer.flow.directions.isEmpty { easy.setPaused([]) }
-    existingTransport(transfer)?.remove(easy)
+    guard case .handshake(let handshake) = transfer.hold else {
+      transfer.session.existingTransport?.remove(easy)
+      transfer.recordTransaction(easy, isComplete: false)
+      reclaim(transfer, isClean: false)
+      transfer.stage = .parked
+      return
+    }
+    transfer.hold = nil
+    handshake.decide(.refuse)
     transfer.recordTransaction(easy, isComplete: false)
     reclaim(transfer, isClean: false)
     transfer.stage = .parked
+    transfer.session.existingTransport?.abandon(easy)
   }
 
   /// The wire is done with the task; its body may still be on its way to the disk.

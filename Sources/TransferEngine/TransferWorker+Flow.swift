@@ -48,7 +48,7 @@ extension TransferWorker {
 
   func applyFlow(_ transfer: Transfer) {
     guard transfer.stage == .onWire, let easy = transfer.easy else { return }
-    existingTransport(transfer)?.setPaused(easy, transfer.flow.directions)
+    transfer.session.existingTransport?.setPaused(easy, transfer.flow.directions)
   }
 
   func release(
@@ -94,6 +94,10 @@ extension TransferWorker {
       transfer.flow.receive.remove(.decision)
       if let head = transfer.head { transfer.accept(head) }
       goOn(transfer)
+    case (.challenge(let side), .challenge(let answer)): self.answer(transfer, side, answer)
+    case (.challenge(let side), .byDefault): self.answer(transfer, side, .performDefaultHandling)
+    case (.handshake(let handshake), .challenge(let answer)): self.answer(transfer, handshake, answer)
+    case (.handshake(let handshake), .byDefault): self.answer(transfer, handshake, .performDefaultHandling)
     case (.response, .becomeDownload(let task)):
       becomeDownload(transfer, task)
       allow(transfer)
@@ -135,7 +139,7 @@ extension TransferWorker {
   }
 
   /// After an answer: lets libcurl go on, or ends what libcurl has ended already.
-  private func goOn(_ transfer: Transfer) {
+  func goOn(_ transfer: Transfer) {
     facts += transfer.takeFacts()
     loop.wake()
     transfer.touch()
@@ -154,7 +158,7 @@ extension TransferWorker {
     transfer.live = nil
   }
 
-  private func follow(_ transfer: Transfer, _ request: TransferRequest) {
+  func follow(_ transfer: Transfer, _ request: TransferRequest) {
     transfer.hold = nil
     transfer.flow.receive.remove(.decision)
     transfer.sink?.discard()

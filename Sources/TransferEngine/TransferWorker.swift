@@ -23,6 +23,8 @@ final class TransferWorker: @unchecked Sendable {
     case drained(TaskID)
     case uploadReady(TaskID)
     case stored(TaskID, BodySink.Stored)
+    case token(TaskID, Authenticator.Side, [UInt8]?)
+    case forgetCredentials(SessionID)
     case forget(SessionID)
     case stop(@Sendable () -> Void)
   }
@@ -44,8 +46,8 @@ final class TransferWorker: @unchecked Sendable {
   private(set) var transfers: [TaskID: Transfer] = [:]
   /// Data tasks that became downloads: what is still on its way to the old name.
   private var renamed: [TaskID: TaskID] = [:]
-  private var transports: [SessionID: CurlTransport] = [:]
-  private var limits: [SessionID: SharedLimit] = [:]
+  private var sessions: [SessionID: WorkerSession] = [:]
+  private let roots: TLSRoots
   private var idleHandles: [EasyHandle] = []
   var facts: [TransferFact] = []
   private var urgent: [Transfer] = []
@@ -55,13 +57,14 @@ final class TransferWorker: @unchecked Sendable {
   private var ticks = 0
 
   init(
-    loop: EventLoop, settings: TransferEngine.Settings, deliver: @escaping @Sendable ([TransferFact]) -> Void
+    loop: EventLoop, settings: TransferEngine.Settings, roots: TLSRoots,
+    deliver: @escaping @Sendable ([TransferFact]) -> Void
   ) {
+    self.roots = roots
     self.loop = loop
     self.settings = settings
     self.deliver = deliver
-    configurator = RequestConfigurator(
-      userAgent: settings.userAgent, certificateAuthorityFile: settings.certificateAuthorityFile)
+    configurator = RequestConfigurator(userAgent: settings.userAgent)
     scheduler = Scheduler(maximumActive: settings.maximumActive)
   }
 
@@ -108,9 +111,10 @@ final class TransferWorker: @unchecked Sendable {
     case .drained(let task): if let transfer = transfer(task) { roomDownstream(transfer) }
     case .uploadReady(let task): if let transfer = transfer(task) { release(transfer, send: .source) }
     case .stored(let task, let result): if let transfer = transfer(task) { stored(transfer, result) }
-    case .forget(let session):
-      transports.removeValue(forKey: session)?.close()
-      limits[session] = nil
+    case .token(let task, let side, let token):
+      if let transfer = transfer(task) { tokenMade(transfer, side, token) }
+    case .forgetCredentials(let session): sessions[session]?.forgetCredentials()
+    case .forget(let session): sessions.removeValue(forKey: session)?.close()
     case .stop(let done): stop(done)
     }
   }
@@ -129,7 +133,8 @@ final class TransferWorker: @unchecked Sendable {
     }
     if job.request.body?.isStream == true {
       // Asked for before it queues: a slot is not held for a client that has yet to send.
-      return askForBody(open(job, url))
+      if let transfer = open(job, url) { askForBody(transfer) }
+      return
     }
     waiting[job.task] = job
     let lane = Scheduler.Lane(session: job.session, origin: url.origin)
@@ -148,16 +153,25 @@ final class TransferWorker: @unchecked Sendable {
     for task in tasks {
       if let job = waiting.removeValue(forKey: task) {
         guard let url = try? CurlURL(job.request.url) else { continue }
-        send(open(job, url))
+        if let transfer = open(job, url) { send(transfer) }
       } else if let transfer = transfers[task] {
         send(transfer)
       }
     }
   }
 
-  /// Gives a job its place among the transfers.
-  private func open(_ job: TransferJob, _ url: CurlURL) -> Transfer {
-    let transfer = Transfer(job: job, url: url, tools: tools, sessionLimit: limit(of: job)) { [weak self] in
+  /// Gives a job its place among the transfers; nil where it has ended by that.
+  private func open(_ job: TransferJob, _ url: CurlURL) -> Transfer? {
+    let session: WorkerSession
+    do {
+      session = try self.session(of: job)
+    } catch {
+      let message = "the session's certificates cannot be used: \(error)"
+      end(job, with: TransferError(.unknown, message, failingURL: job.request.url))
+      leaveQueue(job.task)
+      return nil
+    }
+    let transfer = Transfer(job: job, url: url, tools: tools, session: session) { [weak self] in
       self?.post(.drained(job.task))
     }
     transfers[job.task] = transfer
@@ -166,16 +180,19 @@ final class TransferWorker: @unchecked Sendable {
   }
 
   private lazy var tools = Transfer.Tools(
-    egress: settings.egress, now: settings.now,
+    egress: settings.egress, credentials: settings.credentials,
+    attemptLimit: settings.maximumAuthenticationAttempts, now: settings.now,
     makeSink: { [unowned self] in makeSink($0, resuming: $1) },
     isUrgent: { [unowned self] in urgent.append($0) },
-    holdForRate: { [unowned self] in holdForRate($0, $1, $2) })
+    holdForRate: { [unowned self] in holdForRate($0, $1, $2) },
+    makeToken: { [unowned self] in makeToken($0, $1) })
 
-  private func limit(of job: TransferJob) -> SharedLimit? {
-    guard let rate = job.configuration.maximumBytesPerSecond else { return nil }
-    let limit = limits[job.session] ?? SharedLimit(bytesPerSecond: rate)
-    limits[job.session] = limit
-    return limit
+  private func session(of job: TransferJob) throws -> WorkerSession {
+    if let session = sessions[job.session] { return session }
+    let session = try WorkerSession(
+      job: job, roots: roots, certificateAuthorityFile: settings.certificateAuthorityFile)
+    sessions[job.session] = session
+    return session
   }
 
   /// Puts a transfer that is off the wire into the queue for its next request.
@@ -239,9 +256,11 @@ final class TransferWorker: @unchecked Sendable {
 
   private func send(_ transfer: Transfer) {
     do {
+      try prepareRoute(transfer)
+      guard !transfer.needsToken(.server) else { return waitForToken(transfer) }
       try prepareBody(transfer)
       prepareResumption(transfer)
-      let transport = try transport(of: transfer.job)
+      let transport = try transport(of: transfer.session)
       let easy = try idleHandles.popLast() ?? EasyHandle()
       easy.reset()
       transfer.easy = easy
@@ -258,20 +277,34 @@ final class TransferWorker: @unchecked Sendable {
     }
   }
 
-  func transport(of job: TransferJob) throws -> CurlTransport {
-    if let transport = transports[job.session] { return transport }
-    let transport = try CurlTransport(
-      loop: loop, multiplexing: job.configuration.httpShouldUsePipelining,
-      maximumIdleConnections: max(64, job.configuration.httpMaximumConnectionsPerHost * 4))
-    transport.onCompletion = { [unowned self] completion in
+  private func transport(of session: WorkerSession) throws -> CurlTransport {
+    try session.transport(on: loop) { [unowned self] completion in
       guard let transfer = completion.easy.delegate as? Transfer else { return }
       completed(transfer, completion)
+    } held: { [unowned self] in
+      held($0, $1, $2)
     }
-    transports[job.session] = transport
-    return transport
   }
 
-  func existingTransport(_ transfer: Transfer) -> CurlTransport? { transports[transfer.job.session] }
+  /// Which way a request goes, and what it shows of who sends it.
+  private func prepareRoute(_ transfer: Transfer) throws(TransferError) {
+    let url = transfer.url
+    transfer.proxy = transfer.job.configuration.proxies.entry(
+      scheme: url.scheme, host: url.tlsHost, port: url.port)
+    // Names are the proxy's to resolve; an address can be seen here.
+    if transfer.proxy != nil, IPAddress(url.tlsHost) != nil,
+      !transfer.gate.maySendRequest(toAddress: url.tlsHost)
+    {
+      throw transfer.failure(.couldntConnect, nil)
+    }
+    transfer.adoptAuthentication()
+  }
+
+  private func waitForToken(_ transfer: Transfer) {
+    transfer.stage = .parked
+    leaveQueue(transfer.task)
+    makeToken(transfer, .server)
+  }
 
   /// Takes the handle from a transfer whose request is over.
   func reclaim(_ transfer: Transfer, isClean: Bool) {
@@ -337,8 +370,8 @@ final class TransferWorker: @unchecked Sendable {
 
   private func stop(_ done: @escaping @Sendable () -> Void) {
     for transfer in transfers.values { transfer.source?.detach() }
-    for transport in transports.values { transport.close() }
-    transports.removeAll()
+    for session in sessions.values { session.closeNow() }
+    sessions.removeAll()
     transfers.removeAll()
     idleHandles.removeAll()
     done()

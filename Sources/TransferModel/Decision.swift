@@ -22,8 +22,10 @@ package struct Decision: Sendable, Equatable {
   /// The event's arguments, a JSON object.
   package let arguments: [UInt8]
   package var state = State.pending
-  /// The answer as it was given, JSON.
+  /// The answer as it was given, JSON; without a secret that was in it.
   package var answer: [UInt8]?
+  /// Where there was one: what tells the same answer from another, and nothing to who has not the service's key.
+  package var answerTag: [UInt8]?
 
   package init(
     id: DecisionID, type: EventType, sessionID: SessionID, taskID: TaskID, createdAt: Timestamp,

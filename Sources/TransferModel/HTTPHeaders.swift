@@ -24,6 +24,28 @@ package struct HTTPHeaders: Sendable, Equatable {
     return values.count == 1 ? first.value : values.map(\.value).joined(separator: ", ")
   }
   package func contains(_ name: String) -> Bool { fields.contains { Self.equal($0.name, name) } }
+  /// Fields whose values say who somebody is, and prove it.
+  package static let secretNames = ["Authorization", "Proxy-Authorization"]
+  /// What stands for such a value where it is shown.
+  package static let redaction = "(redacted)"
+
+  /// With those values replaced.
+  package func replacingSecrets(_ replace: (String) -> String) -> HTTPHeaders {
+    guard Self.secretNames.contains(where: contains) else { return self }
+    return HTTPHeaders(
+      fields.map { field in
+        let isSecret = Self.secretNames.contains { Self.equal($0, field.name) }
+        return isSecret ? Field(name: field.name, value: replace(field.value)) : field
+      })
+  }
+
+  /// As they are shown to clients.
+  package var redacted: HTTPHeaders { replacingSecrets { _ in Self.redaction } }
+
+  /// The values of all fields of that name, in order.
+  package func all(_ name: String) -> [String] {
+    fields.lazy.filter { Self.equal($0.name, name) }.map(\.value)
+  }
   package mutating func append(_ name: String, _ value: String) {
     fields.append(Field(name: name, value: value))
   }

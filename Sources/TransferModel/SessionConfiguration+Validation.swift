@@ -17,6 +17,13 @@ extension SessionConfiguration {
         validating: value, at: reader.pointer(to: "httpAdditionalHeaders"), reader.violations)
     }
     readTLSVersions(&reader)
+    tlsAdditionalRootCertificates = reader.string("tlsAdditionalRootCertificates")
+    if let value = reader.value("tlsPinnedPublicKeys") {
+      tlsPinnedPublicKeys = PinnedHost.read(
+        value, at: reader.pointer(to: "tlsPinnedPublicKeys"), reader.violations)
+    }
+    if var fields = reader.object("proxies") { proxies = ProxyConfiguration(validating: &fields) }
+    urlCredentialStorage = reader.bool("urlCredentialStorage") ?? true
     maximumBytesPerSecond = reader.integer("maximumBytesPerSecond", in: 1...1_000_000_000_000)
     bodyRetention = reader.number("bodyRetention", in: 1...31_536_000) ?? bodyRetention
     Self.refuseUnavailable(&reader)
@@ -38,8 +45,8 @@ extension SessionConfiguration {
   private static let fixed: [(name: String, value: JSONValue)] = [
     ("named", .null), ("requestCachePolicy", .string("useProtocolCachePolicy")),
     ("httpShouldSetCookies", .bool(true)),
-    ("httpCookieAcceptPolicy", .string("onlyFromMainDocumentDomain")), ("proxies", .null),
-    ("urlCache", .null), ("urlCredentialStorage", .bool(true)), ("waitsForConnectivity", .bool(false)),
+    ("httpCookieAcceptPolicy", .string("onlyFromMainDocumentDomain")),
+    ("urlCache", .null), ("waitsForConnectivity", .bool(false)),
     ("allowsCellularAccess", .bool(true)), ("allowsExpensiveNetworkAccess", .bool(true)),
     ("allowsConstrainedNetworkAccess", .bool(true)), ("isDiscretionary", .bool(false)),
     ("sessionSendsLaunchEvents", .bool(true)), ("retry", .null),

@@ -19,6 +19,13 @@ package struct SessionConfiguration: Sendable, Equatable {
   package var httpAdditionalHeaders = HTTPHeaders()
   package var tlsMinimumSupportedProtocolVersion = TLSVersion.v12
   package var tlsMaximumSupportedProtocolVersion = TLSVersion.v13
+  /// Authorities that are trusted beside the service's own; PEM.
+  package var tlsAdditionalRootCertificates: String?
+  /// For hosts, the keys one of which a chain must have.
+  package var tlsPinnedPublicKeys: [PinnedHost] = []
+  package var proxies = ProxyConfiguration()
+  /// Whether credentials are remembered (URLSessionConfiguration.urlCredentialStorage is not nil).
+  package var urlCredentialStorage = true
   /// Bytes per second of all its tasks together; nil: unlimited.
   package var maximumBytesPerSecond: Int?
   /// Seconds for which a finished task's body is kept.
@@ -28,16 +35,27 @@ package struct SessionConfiguration: Sendable, Equatable {
 }
 
 extension SessionConfiguration: JSONEncodable {
-  /// The properties that this version honours.
-  package func encode(into writer: inout JSONWriter) {
+  /// The properties that this version honours, without what only the store may see.
+  package func encode(into writer: inout JSONWriter) { encode(into: &writer, sealing: nil) }
+
+  /// - Parameter seal: makes of a secret what the store may keep; nil: for clients, who see none.
+  package func encode(into writer: inout JSONWriter, sealing seal: ((String) -> String)?) {
     writer.object { writer in
       writer.field("timeoutIntervalForRequest", timeoutIntervalForRequest)
       writer.field("timeoutIntervalForResource", timeoutIntervalForResource)
       writer.field("httpMaximumConnectionsPerHost", httpMaximumConnectionsPerHost)
       writer.field("httpShouldUsePipelining", httpShouldUsePipelining)
-      writer.field("httpAdditionalHeaders", Optional(httpAdditionalHeaders))
+      let headers = httpAdditionalHeaders.replacingSecrets(seal ?? { _ in HTTPHeaders.redaction })
+      writer.field("httpAdditionalHeaders", Optional(headers))
       writer.field("tlsMinimumSupportedProtocolVersion", tlsMinimumSupportedProtocolVersion.rawValue)
       writer.field("tlsMaximumSupportedProtocolVersion", tlsMaximumSupportedProtocolVersion.rawValue)
+      writer.field("tlsAdditionalRootCertificates", tlsAdditionalRootCertificates)
+      writer.objectField("tlsPinnedPublicKeys") { writer in
+        for host in tlsPinnedPublicKeys { host.encodeMember(into: &writer) }
+      }
+      writer.key("proxies")
+      proxies.encode(into: &writer, sealing: seal)
+      writer.field("urlCredentialStorage", urlCredentialStorage)
       writer.key("maximumBytesPerSecond")
       if let maximumBytesPerSecond { writer.value(maximumBytesPerSecond) } else { writer.null() }
       writer.field("bodyRetention", bodyRetention)

@@ -2,6 +2,12 @@ package import JSON
 
 /// Which of a session's calls wait for an answer, and the endpoint that hears of events.
 package struct SessionDelegate: Sendable, Equatable {
+  /// Who is asked about a kind of challenge.
+  package enum Challenges: String, Sendable, CaseIterable { case ask, `default` }
+  /// NTLM, Negotiate, ClientCertificate, ServerTrust; nil: what `taskChallenges` says.
+  package var sessionChallenges: Challenges?
+  /// All others; nil: as `default`.
+  package var taskChallenges: Challenges?
   /// Whether `task.willPerformHTTPRedirection` waits; else redirects are followed.
   package var asksForRedirects = false
   /// Whether `dataTask.didReceiveResponse` waits; else responses are allowed.
@@ -21,13 +27,14 @@ package struct SessionDelegate: Sendable, Equatable {
 
 extension SessionDelegate: JSONEncodable {
   package func encode(into writer: inout JSONWriter) {
-    writer.object { encode(into: &$0, withSecret: false) }
+    writer.object { encode(into: &$0, sealing: nil) }
   }
 
-  /// The members; the webhook's secret is for the store alone.
-  package func encode(into writer: inout JSONWriter, withSecret: Bool) {
-    writer.field("sessionChallenges", "default")
-    writer.field("taskChallenges", "default")
+  /// The members.
+  /// - Parameter seal: makes of the webhook's secret what the store may keep; nil: for clients, who do not see it.
+  package func encode(into writer: inout JSONWriter, sealing seal: ((String) -> String)?) {
+    writer.field("sessionChallenges", sessionChallenges?.rawValue)
+    writer.field("taskChallenges", taskChallenges?.rawValue)
     writer.field("redirects", asksForRedirects ? "ask" : "follow")
     writer.field("responses", asksForResponses ? "ask" : "allow")
     writer.field("caching", "default")
@@ -37,7 +44,7 @@ extension SessionDelegate: JSONEncodable {
     guard let webhook else { return writer.null() }
     writer.object { writer in
       writer.field("url", webhook.url)
-      if withSecret { writer.field("secret", webhook.secret) }
+      if let seal { writer.field("secret", webhook.secret.map(seal)) }
       writer.arrayField("events", events) { $0.value($1.rawValue) }
       writer.field("answers", webhookAnswers)
     }
@@ -45,14 +52,23 @@ extension SessionDelegate: JSONEncodable {
 }
 
 extension SessionDelegate {
-  /// Reads the contract's delegate. Challenges and cached responses cannot be asked for in this version.
+  /// Who hears of a challenge: `session.didReceiveChallenge`, `task.didReceiveChallenge`, or nobody: then what is
+  /// stored and the default evaluation decide. Session-level ones go to the task's call where the session has none.
+  package func challengeEvent(for method: AuthenticationMethod) -> EventType? {
+    if method.isSessionLevel, let sessionChallenges {
+      return sessionChallenges == .ask ? .sessionDidReceiveChallenge : nil
+    }
+    return taskChallenges == .ask ? .taskDidReceiveChallenge : nil
+  }
+
+  /// Reads the contract's delegate. Cached responses cannot be asked for in this version.
   package init(validating reader: inout ObjectReader) {
     self.init()
-    for (name, only) in [
-      ("sessionChallenges", "default"), ("taskChallenges", "default"), ("caching", "default"),
-    ] where Self.asks(name, orElse: only, &reader) {
-      reader.reject(name, "\"ask\" is not available in this version")
+    if Self.asks("caching", orElse: "default", &reader) {
+      reader.reject("caching", "\"ask\" is not available in this version")
     }
+    sessionChallenges = reader.choice("sessionChallenges")
+    taskChallenges = reader.choice("taskChallenges")
     asksForRedirects = Self.asks("redirects", orElse: "follow", &reader)
     asksForResponses = Self.asks("responses", orElse: "allow", &reader)
     asksForDelayedRequests = Self.asks("delayedRequests", orElse: "continue", &reader)

@@ -4,6 +4,8 @@ package import JSON
 package enum EventType: String, Sendable, CaseIterable {
   case taskDidCreate = "task.didCreate"
   case taskDidChangeState = "task.didChangeState"
+  case sessionDidReceiveChallenge = "session.didReceiveChallenge"
+  case taskDidReceiveChallenge = "task.didReceiveChallenge"
   case taskWillPerformHTTPRedirection = "task.willPerformHTTPRedirection"
   case taskNeedNewBodyStream = "task.needNewBodyStream"
   case taskDidSendBodyData = "task.didSendBodyData"
@@ -44,6 +46,7 @@ package struct TransferEvent: Sendable {
     case none
     case created(TransferTask)
     case stateChanged(TaskState, TaskPhase?)
+    case challenged(AuthenticationChallenge)
     case redirected(TransferResponse, to: TransferRequest)
     case informational(status: Int, headers: HTTPHeaders)
     case response(TransferResponse)
@@ -120,6 +123,7 @@ extension TransferEvent {
     case .stateChanged(let state, let phase):
       writer.field("state", state.rawValue)
       writer.field("phase", phase?.rawValue)
+    case .challenged(let challenge): challenge.encodeMembers(into: &writer)
     case .redirected(let response, let request):
       writer.field("response", Optional(response))
       writer.field("request", Optional(request))

@@ -8,6 +8,8 @@ package struct TransferRequest: Sendable, Equatable {
   package var body: RequestContent?
   /// Seconds without a byte moved; nil: the session's.
   package var timeoutInterval: Double?
+  /// What its URL said of a user: moved out of it, and never shown.
+  package var credential: Credential?
 
   package init(
     url: String, method: String = "GET", headers: HTTPHeaders = HTTPHeaders(), body: RequestContent? = nil,
@@ -22,12 +24,12 @@ package struct TransferRequest: Sendable, Equatable {
 }
 
 extension TransferRequest: JSONEncodable {
-  /// The request as clients see it: the body's size in place of its bytes.
+  /// The request as clients see it: the body's size in place of its bytes, and no secrets.
   package func encode(into writer: inout JSONWriter) {
     writer.object { writer in
       writer.field("url", url)
       writer.field("method", method)
-      writer.field("headers", Optional(headers))
+      writer.field("headers", Optional(headers.redacted))
       if let timeoutInterval { writer.field("timeoutInterval", timeoutInterval) }
       if let body { writer.field("body", Optional(body)) }
     }

@@ -1,12 +1,30 @@
 package import JSON
+package import TransferEngine
 package import TransferModel
 
 /// What a delegate answered.
 package enum DecisionAnswer: Sendable {
   /// nil: the redirect's own answer is the result.
   case redirect(TransferRequest?)
+  case challenge(Challenge)
   case response(ResponseDisposition)
   case delayed(DelayedRequestDisposition, TransferRequest?)
+
+  package enum Challenge: Sendable {
+    case answer(ChallengeAnswer)
+    /// cancelAuthenticationChallenge
+    case cancel
+  }
+
+  /// What the delegate was shown, as far as an answer depends on it.
+  package struct Shown: Sendable {
+    package var type: EventType
+    /// Where it was a challenge.
+    package var method: AuthenticationMethod?
+    /// An answer may keep what was not shown of it.
+    package var request: TransferRequest?
+    package init(type: EventType) { self.type = type }
+  }
 }
 
 /// URLSession.ResponseDisposition.
@@ -25,23 +43,21 @@ extension DecisionAnswer {
     get {
       switch self {
       case .redirect(let request), .delayed(_, let request): request
-      case .response: nil
+      case .response, .challenge: nil
       }
     }
     set {
       switch self {
       case .redirect: self = .redirect(newValue)
       case .delayed(let disposition, _): self = .delayed(disposition, newValue)
-      case .response: break
+      case .response, .challenge: break
       }
     }
   }
 
-  /// Reads the answer to a decision of that type; nil where it is wrong, with what is wrong among the violations.
-  /// - Parameter body: of the request that was shown; an answer may keep it.
-  package init?(
-    _ value: JSONValue, to type: EventType, keeping body: RequestContent?, _ violations: Violations
-  ) {
+  /// Reads the answer to a decision; nil where it is wrong, with what is wrong among the violations.
+  package init?(_ value: JSONValue, to shown: Shown, _ violations: Violations) {
+    let type = shown.type
     guard type != .taskNeedNewBodyStream else {
       violations.add("", "is answered by PUT of the task's body")
       return nil
@@ -49,16 +65,18 @@ extension DecisionAnswer {
     var reader = ObjectReader(value, at: "", violations)
     defer { reader.finish() }
     switch type {
-    case .taskWillPerformHTTPRedirection: self.init(redirect: value, body, &reader)
+    case .taskWillPerformHTTPRedirection: self.init(redirect: value, shown.request, &reader)
+    case .taskDidReceiveChallenge, .sessionDidReceiveChallenge:
+      self.init(challenge: &reader, shown.method ?? .default)
     case .dataTaskDidReceiveResponse:
       guard let disposition: ResponseDisposition = Self.disposition(&reader) else { return nil }
       self = .response(disposition)
-    case .taskWillBeginDelayedRequest: self.init(delayed: &reader, body)
+    case .taskWillBeginDelayedRequest: self.init(delayed: &reader, shown.request)
     default: return nil
     }
   }
 
-  private init?(redirect value: JSONValue, _ body: RequestContent?, _ reader: inout ObjectReader) {
+  private init?(redirect value: JSONValue, _ shown: TransferRequest?, _ reader: inout ObjectReader) {
     guard let member = value["request"] else {
       reader.reject("request", "is required: a request, or null to take the redirect's own answer")
       return nil
@@ -69,14 +87,14 @@ extension DecisionAnswer {
       return
     }
     guard var fields = reader.object("request") else { return nil }
-    self = .redirect(TransferRequest(validating: &fields, defaultMethod: "GET", keptBody: body))
+    self = .redirect(TransferRequest(validating: &fields, defaultMethod: "GET", keeping: shown))
   }
 
-  private init?(delayed reader: inout ObjectReader, _ body: RequestContent?) {
+  private init?(delayed reader: inout ObjectReader, _ shown: TransferRequest?) {
     guard let disposition: DelayedRequestDisposition = Self.disposition(&reader) else { return nil }
     var request: TransferRequest?
     if var fields = reader.object("request") {
-      request = TransferRequest(validating: &fields, defaultMethod: "GET", keptBody: body)
+      request = TransferRequest(validating: &fields, defaultMethod: "GET", keeping: shown)
     }
     if disposition == .useNewRequest, request == nil {
       reader.reject("request", "is required with useNewRequest")
@@ -85,7 +103,7 @@ extension DecisionAnswer {
     self = .delayed(disposition, request)
   }
 
-  private static func disposition<Choice: RawRepresentable & CaseIterable>(_ reader: inout ObjectReader)
+  static func disposition<Choice: RawRepresentable & CaseIterable>(_ reader: inout ObjectReader)
     -> Choice?
   where Choice.RawValue == String {
     if let choice: Choice = reader.choice("disposition") { return choice }

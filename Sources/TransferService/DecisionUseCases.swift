@@ -34,19 +34,20 @@ extension TransferService {
   package func answer(_ id: DecisionID, with value: JSONValue) async throws -> Decision {
     let known = try await decision(id)
     let violations = Violations()
-    var read = DecisionAnswer(value, to: known.type, keeping: shownBody(of: id), violations)
+    var read = DecisionAnswer(value, to: shown(by: known), violations)
     guard violations.all.isEmpty else { throw InvalidFields(violations.all) }
     if var request = read?.request {
       try await complete(&request)
       read?.request = request
     }
     guard let answer = read else { throw InvalidFields(violations.all) }
-    let json = value.json
+    let json = answer.stored(value)
+    let tag = json == value.json ? nil : answerTagger.tag(value.json)
     let settled: Decision? = await withCheckedContinuation { continuation in
       registry.withLock { registry in
         guard let task = registry.decisions[id] else { return continuation.resume(returning: nil) }
         var change = StoreChange()
-        let decision = settle(task, .answered, answer: json, &registry, &change)
+        let decision = settle(task, .answered, answer: json, tag: tag, &registry, &change)
         record(change)
         act(on: answer, task, &registry)
         // The reply comes when what the answer causes is on the disk as well.
@@ -55,17 +56,26 @@ extension TransferService {
     }
     if let settled { return settled }
     let now = try await decision(id)
-    guard now.state == .answered, now.answer == json else { throw ServiceError.decisionSettled(now.state) }
+    guard now.state == .answered, now.answer == json, now.answerTag == tag else { throw ServiceError.decisionSettled(now.state) }
     return now
   }
 
-  /// The body of the request that a pending decision shows.
-  private func shownBody(of id: DecisionID) -> RequestContent? {
-    registry.withLock { registry in
-      guard let task = registry.decisions[id], let entry = registry.tasks[task] else { return nil }
-      if case .redirect(let proposed) = entry.question?.kind { return proposed.body }
-      return entry.task.currentRequest.body
+  /// What the decision was about.
+  private func shown(by decision: Decision) -> DecisionAnswer.Shown {
+    var shown = DecisionAnswer.Shown(type: decision.type)
+    let arguments = try? JSONParser.parse(decision.arguments)
+    shown.method = arguments?["protectionSpace"]?["authenticationMethod"]?.string.flatMap {
+      AuthenticationMethod(rawValue: $0)
     }
+    registry.withLock { registry in
+      guard let task = registry.decisions[decision.id], let entry = registry.tasks[task] else { return }
+      if case .redirect(let proposed) = entry.question?.kind {
+        shown.request = proposed
+      } else {
+        shown.request = entry.task.currentRequest
+      }
+    }
+    return shown
   }
 
   private func act(on answer: DecisionAnswer, _ id: TaskID, _ registry: inout TransferRegistry) {
@@ -74,6 +84,8 @@ extension TransferService {
     case .redirect(let request):
       if let request { registry.tasks[id]?.task.currentRequest = request }
       engine.answer(id, in: session, .redirect(request))
+    case .challenge(.cancel): cancel(id, &registry)
+    case .challenge(.answer(let answer)): engine.answer(id, in: session, .challenge(answer))
     case .response(.allow): engine.answer(id, in: session, .allow)
     case .response(.becomeDownload): becomeDownload(id, &registry)
     case .delayed(.continueLoading, _): submit(id, &registry)
@@ -140,6 +152,7 @@ extension TransferService {
   private static func defaultAnswer(to type: EventType) -> String {
     switch type {
     case .taskWillPerformHTTPRedirection: "follow"
+    case .taskDidReceiveChallenge, .sessionDidReceiveChallenge: "performDefaultHandling"
     case .dataTaskDidReceiveResponse: "allow"
     case .taskWillBeginDelayedRequest: "continue"
     default: "fail"
@@ -149,12 +162,13 @@ extension TransferService {
   /// A question is answered, or has lost its meaning.
   @discardableResult
   func settle(
-    _ id: TaskID, _ state: Decision.State, answer: [UInt8]?, _ registry: inout TransferRegistry,
-    _ change: inout StoreChange
+    _ id: TaskID, _ state: Decision.State, answer: [UInt8]?, tag: [UInt8]? = nil,
+    _ registry: inout TransferRegistry, _ change: inout StoreChange
   ) -> Decision? {
     guard let entry = registry.tasks[id], var decision = entry.question?.decision else { return nil }
     decision.state = state
     decision.answer = answer
+    decision.answerTag = tag
     registry.tasks[id]?.question = nil
     registry.decisions[decision.id] = nil
     change.updatedDecisions.append(decision)

@@ -40,6 +40,9 @@ extension TransferService {
       guard registry.tasks[id]?.isEnding == false else { return }
       registry.tasks[id]?.task.partial = point
       if let task = registry.tasks[id]?.task { batch.change.updatedTasks.append(task) }
+    case .authenticated(let id, let space, let credential):
+      guard let session = registry.tasks[id]?.task.sessionID else { return }
+      batch.change.credentials.append(.init(session: session, space: space, credential: credential))
     case .asked(let id, let question, let time):
       absorb(question, of: id, at: time, &registry, &batch)
     case .response(let id, let response, let live, let time):
@@ -85,6 +88,10 @@ extension TransferService {
       ask(
         .redirect(proposed: proposed), .taskWillPerformHTTPRedirection, .redirected(response, to: proposed),
         of: id, at: time, &registry, &batch.change)
+    case .challenge(let challenge, let type):
+      ask(
+        .challenge(challenge.protectionSpace.authenticationMethod), type, .challenged(challenge), of: id,
+        at: time, &registry, &batch.change)
     case .response(let response, let live):
       note(response, live, of: id, &registry, &batch)
       ask(

@@ -9,6 +9,7 @@ extension TransferService {
   package func recover() async throws(ServiceError) -> Int {
     do throws(StoreError) {
       try await recoverSessions()
+      try await recoverCredentials()
       let interrupted = try await recoverTasks()
       bodies.removeTemporaries()
       try await withdrawDecisions()
@@ -41,6 +42,12 @@ extension TransferService {
       for (session, last) in sessions {
         registry.sessions[session.id] = .init(session: session, lastIdentifier: last)
       }
+    }
+  }
+
+  private func recoverCredentials() async throws(StoreError) {
+    for stored in try await store.credentials() {
+      engine.credentials.set(stored.credential, for: stored.space, in: stored.session)
     }
   }
 

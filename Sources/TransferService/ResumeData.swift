@@ -6,12 +6,13 @@ package import TransferModel
 /// encrypted and authenticated with the service's key (AES-GCM), so that a client can keep it anywhere and nobody can
 /// read or forge it.
 package struct ResumeDataSealer: Sendable {
-  private let key: SymmetricKey
+  private let keys: [SymmetricKey]
 
-  /// - Parameter secret: the service's secret; the key is derived from it.
-  package init(secret: SymmetricKey) {
-    key = HKDF<SHA256>.deriveKey(
-      inputKeyMaterial: secret, info: Array("ferry resume data 1".utf8), outputByteCount: 32)
+  /// - Parameter secrets: the service's secrets, from which the keys are derived: the first seals, all of them open.
+  package init(secrets: [SymmetricKey]) {
+    keys = secrets.map {
+      HKDF<SHA256>.deriveKey(inputKeyMaterial: $0, info: Array("ferry resume data 1".utf8), outputByteCount: 32)
+    }
   }
 
   /// base64url, without padding.
@@ -29,16 +30,23 @@ package struct ResumeDataSealer: Sendable {
         }
       }
       writer.field("timeoutInterval", request.timeoutInterval ?? 0)
+      if case .password(let user, let password) = request.credential?.kind {
+        writer.field("user", user)
+        writer.field("password", password)
+      }
       writer.field("point", Optional(point))
     }
-    guard let sealed = try? AES.GCM.seal(writer.bytes, using: key).combined else { return nil }
+    guard let key = keys.first, let sealed = try? AES.GCM.seal(writer.bytes, using: key).combined else {
+      return nil
+    }
     return Base64.encodeForURL(Array(sealed))
   }
 
   /// Nil where the text is not this service's resume data.
   package func open(_ text: String) -> (request: TransferRequest, point: ResumePoint)? {
     guard let bytes = Base64.decodeForURL(text), let box = try? AES.GCM.SealedBox(combined: bytes),
-      let opened = try? AES.GCM.open(box, using: key), let json = try? JSONParser.parse(Array(opened)),
+      let opened = keys.lazy.compactMap({ try? AES.GCM.open(box, using: $0) }).first,
+      let json = try? JSONParser.parse(Array(opened)),
       json["version"]?.integer == 1, let url = json["url"]?.string,
       let point = ResumePoint(json: json["point"])
     else { return nil }
@@ -49,7 +57,10 @@ package struct ResumeDataSealer: Sendable {
       headers.append(name, value)
     }
     let timeout = json["timeoutInterval"]?.double ?? 0
-    let request = TransferRequest(url: url, headers: headers, timeoutInterval: timeout > 0 ? timeout : nil)
+    var request = TransferRequest(url: url, headers: headers, timeoutInterval: timeout > 0 ? timeout : nil)
+    if let user = json["user"]?.string, let password = json["password"]?.string {
+      request.credential = Credential(user: user, password: password)
+    }
     return (request, point)
   }
 }

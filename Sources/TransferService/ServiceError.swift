@@ -25,6 +25,8 @@ package enum ServiceError: Error, Sendable {
   case preconditionFailed
   case bodyNotReady
   case bodyNotFound
+  /// The session remembers no credentials.
+  case noCredentialStorage
   case idempotencyMismatch
   case idempotencyInProgress
   case draining

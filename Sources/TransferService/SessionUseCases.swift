@@ -89,6 +89,7 @@ extension TransferService {
     change.deletedSession = id
     try await write(change)
     registry.withLock { $0.sessions[id] = nil }
+    engine.credentials.forget(id)
     for task in files { bodies.remove(task) }
     do throws(StoreError) { try await removeOrphanedPartials() } catch { throw .store(error) }
   }

@@ -13,6 +13,7 @@ struct TransferRegistry {
   struct Question {
     enum Kind {
       case redirect(proposed: TransferRequest)
+      case challenge(AuthenticationMethod)
       case response
       case bodyStream
       case delayedRequest

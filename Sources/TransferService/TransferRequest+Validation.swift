@@ -4,15 +4,17 @@ package import TransferModel
 
 extension TransferRequest {
   /// Reads the contract's request.
-  /// - Parameter keptBody: in an answer to a decision, what `{"size": …}` stands for.
+  /// - Parameter shown: in an answer to a decision, the request that the delegate was shown: what it was not shown of
+  ///   it, the body's bytes and secrets, may be kept.
   package init(
-    validating reader: inout ObjectReader, defaultMethod: String, keptBody: RequestContent? = nil
+    validating reader: inout ObjectReader, defaultMethod: String, keeping shown: TransferRequest? = nil
   ) {
     self.init(url: "", method: defaultMethod)
     if let url = reader.string("url") {
-      self.url = url
-      if let fault = OriginURL.fault(url) {
-        reader.reject("url", "\(fault.message) (\(fault.domain) \(fault.code) \(fault.name))")
+      do throws(TransferError) {
+        (self.url, credential) = try OriginURL.parse(url)
+      } catch {
+        reader.reject("url", "\(error.message) (\(error.domain) \(error.code) \(error.name))")
       }
     } else if reader.value("url") == nil {
       reader.reject("url", "is required")
@@ -26,10 +28,19 @@ extension TransferRequest {
     if let headers = reader.value("headers") {
       self.headers = HTTPHeaders(validating: headers, at: reader.pointer(to: "headers"), reader.violations)
     }
-    body = Self.readBody(&reader, keptBody)
+    body = Self.readBody(&reader, shown?.body)
+    if let shown { restoreSecrets(of: shown) }
     timeoutInterval = reader.number("timeoutInterval", in: 0.001...31_536_000)
     Self.refuseUnavailable(&reader)
     reader.finish()
+  }
+
+  private mutating func restoreSecrets(of shown: TransferRequest) {
+    if url == shown.url, credential == nil { credential = shown.credential }
+    for name in HTTPHeaders.secretNames where headers[name] == HTTPHeaders.redaction {
+      headers.remove(name)
+      if let value = shown.headers[name] { headers.append(name, value) }
+    }
   }
 
   private static func readBody(

@@ -24,6 +24,7 @@ package final class TransferService: Sendable {
   package let bodies: BodyDirectory
   let files: FileDirectory
   let resumeSealer: ResumeDataSealer
+  let answerTagger: AnswerTagger
   let deadlines: DeadlineQueue
   /// Threads that fetch from the disk what is not in memory.
   let pool: WorkerPool
@@ -37,7 +38,7 @@ package final class TransferService: Sendable {
   /// - Parameter relay: what the engine delivers its facts to; the service connects itself to it.
   package init(
     store: any TransferStore, engine: TransferEngine, relay: FactRelay, hub: EventHub, bodies: BodyDirectory,
-    files: FileDirectory, resumeSealer: ResumeDataSealer, pool: WorkerPool, limits: Limits = Limits(),
+    files: FileDirectory, resumeSealer: ResumeDataSealer, answerTagger: AnswerTagger, pool: WorkerPool, limits: Limits = Limits(),
     now: @escaping @Sendable () -> Timestamp, logger: Logger
   ) {
     self.store = store
@@ -46,6 +47,7 @@ package final class TransferService: Sendable {
     self.bodies = bodies
     self.files = files
     self.resumeSealer = resumeSealer
+    self.answerTagger = answerTagger
     deadlines = DeadlineQueue(now: now)
     self.pool = pool
     self.limits = limits
@@ -61,6 +63,9 @@ package final class TransferService: Sendable {
 
   /// Why a task or a webhook cannot use this URL; nil where it can.
   package static func fault(ofURL url: String) -> TransferError? { OriginURL.fault(url) }
+
+  /// Why these cannot be a session's authorities; nil where they can.
+  package static func fault(ofRoots pem: String) -> String? { SessionTrust.fault(ofRoots: pem) }
 
   /// Calls `ring` whenever messages were committed to the outbox.
   package func onOutboxNews(_ ring: @escaping @Sendable () -> Void) { outboxDoorbell.withLock { $0 = ring } }

@@ -5,8 +5,12 @@ internal import TransferModel
 /// Turns changes into rows. On the store's thread, inside its transaction.
 struct ChangeWriter {
   private let statements: Statements
+  private let box: SecretBox
 
-  init(_ connection: OpaquePointer) throws { statements = try Statements(connection) }
+  init(_ connection: OpaquePointer, _ box: SecretBox) throws {
+    statements = try Statements(connection)
+    self.box = box
+  }
   func finalize() { statements.all.forEach { $0.finalize() } }
 
   func begin() throws { try statements.begin.run() }
@@ -26,6 +30,10 @@ struct ChangeWriter {
     for decision in change.newDecisions { try insert(decision) }
     for decision in change.updatedDecisions { try update(decision) }
     if change.withdrawsDecisions { try statements.withdrawDecisions.run() }
+    for credential in change.credentials { try keep(credential) }
+    for (session, space) in change.deletedCredentials {
+      try statements.deleteCredential.run(.id(session), .string(StoredCredential.key(space)))
+    }
     for file in change.newFiles { try insert(file) }
     for file in change.deletedFiles { try statements.deleteFile.run(.id(file)) }
     for delivery in change.newDeliveries { try insert(delivery) }
@@ -37,19 +45,19 @@ struct ChangeWriter {
   private func write(_ session: TransferSession) throws {
     try statements.upsertSession.run(
       .id(session.id), .integer(session.createdAt.microseconds), .string(session.state.rawValue),
-      .text(session.document))
+      .text(session.document(sealedBy: box)))
   }
 
   private func create(_ task: TransferTask) throws {
     try statements.insertTask.run(
       .id(task.id), .id(task.sessionID), .integer(Int64(task.taskIdentifier)), .string(task.kind.rawValue),
       .string(task.state.rawValue), .integer(Int64(task.lifecycle.suspendCount)),
-      .integer(task.createdAt.microseconds), .text(task.specificationDocument),
+      .integer(task.createdAt.microseconds), .text(task.specificationDocument(sealedBy: box)),
       task.originalRequest.body?.data.map { .blob($0) } ?? .null)
   }
 
   private func respecify(_ task: TransferTask) throws {
-    try statements.respecifyTask.run(.text(task.specificationDocument), .id(task.id))
+    try statements.respecifyTask.run(.text(task.specificationDocument(sealedBy: box)), .id(task.id))
   }
 
   private func insert(_ decision: Decision) throws {
@@ -61,7 +69,13 @@ struct ChangeWriter {
 
   private func update(_ decision: Decision) throws {
     try statements.updateDecision.run(
-      .string(decision.state.rawValue), decision.answer.map { .text($0) } ?? .null, .id(decision.id))
+      .string(decision.state.rawValue), decision.answer.map { .text($0) } ?? .null,
+      decision.answerTag.map { .blob($0) } ?? .null, .id(decision.id))
+  }
+
+  private func keep(_ stored: StoredCredential) throws {
+    try statements.upsertCredential.run(
+      .id(stored.session), .string(StoredCredential.key(stored.space)), .string(box.seal(stored.document)))
   }
 
   private func insert(_ file: StoredFile) throws {
@@ -73,7 +87,7 @@ struct ChangeWriter {
   private func update(_ task: TransferTask, smallBody: [UInt8]?) throws {
     let hasFile = task.body != nil && smallBody == nil
     try statements.updateTask.run(
-      .string(task.state.rawValue), .integer(Int64(task.lifecycle.suspendCount)), .text(task.outcomeDocument),
+      .string(task.state.rawValue), .integer(Int64(task.lifecycle.suspendCount)), .text(task.outcomeDocument(sealedBy: box)),
       task.metrics.map { .text($0.json) } ?? .null, .integer(hasFile ? 1 : 0),
       smallBody.map { .blob($0) } ?? .null, .id(task.id))
   }
@@ -128,7 +142,7 @@ struct ChangeWriter {
     try statements.insertDelivery.run(
       .id(delivery.id), .id(delivery.sessionID), delivery.taskID.map { .id($0) } ?? .null,
       .string(delivery.type.rawValue), .string(delivery.webhook.url),
-      delivery.webhook.secret.map { .string($0) } ?? .null, .blob(delivery.payload),
+      delivery.webhook.secret.map { .string(box.seal($0)) } ?? .null, .blob(delivery.payload),
       .integer(delivery.createdAt.microseconds), .string(delivery.state.rawValue),
       .integer(Int64(delivery.attempts)), .integer(delivery.nextAttemptAt.microseconds),
       delivery.decisionID.map { .id($0) } ?? .null)
@@ -152,6 +166,7 @@ struct ChangeWriter {
   private func delete(_ session: SessionID) throws {
     try statements.deleteJournal.run(.id(session))
     try statements.deleteDecisions.run(.id(session))
+    try statements.deleteCredentials.run(.id(session))
     try statements.deleteTasks.run(.id(session))
     try statements.deleteSession.run(.id(session))
   }
@@ -167,6 +182,7 @@ private struct Statements {
     insertFragment: WriteStatement
   let respecifyTask, insertDecision, updateDecision, withdrawDecisions, insertFile, deleteFile: WriteStatement
   let insertDelivery, updateDelivery, insertReply, expireReplies: WriteStatement
+  let upsertCredential, deleteCredential, deleteCredentials: WriteStatement
   let deleteJournal, deleteDecisions, deleteTasks, deleteSession: WriteStatement
   let all: [WriteStatement]
 
@@ -204,8 +220,11 @@ private struct Statements {
       INSERT INTO decision (id, session, task, type, state, created, expires, default_answer, arguments)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
       """)
-    updateDecision = try prepare("UPDATE decision SET state = ?, answer = ? WHERE id = ?")
+    updateDecision = try prepare("UPDATE decision SET state = ?, answer = ?, answer_tag = ? WHERE id = ?")
     withdrawDecisions = try prepare("UPDATE decision SET state = 'withdrawn' WHERE state = 'pending'")
+    upsertCredential = try prepare("INSERT OR REPLACE INTO credential (session, space, sealed) VALUES (?, ?, ?)")
+    deleteCredential = try prepare("DELETE FROM credential WHERE session = ? AND space = ?")
+    deleteCredentials = try prepare("DELETE FROM credential WHERE session = ?")
     insertFile = try prepare(
       "INSERT INTO file (id, created, size, sha256, content_type, task) VALUES (?, ?, ?, ?, ?, ?)")
     deleteFile = try prepare("DELETE FROM file WHERE id = ?")

@@ -34,14 +34,19 @@ final class CommitQueue: @unchecked Sendable {
   private static let retryDelayMicroseconds: UInt32 = 200_000
 
   private let pool: DatabasePool
+  private let box: SecretBox
   private let published: @Sendable ([JournalFragment]) -> Void
   private let state = Mutex(State())
   private let thread = WorkerPool(name: "ferry-store", threads: 1)
   private var writer: ChangeWriter?
   private let lastSequence: Atomic<Int64>
 
-  init(pool: DatabasePool, lastSequence: Int64, published: @escaping @Sendable ([JournalFragment]) -> Void) {
+  init(
+    pool: DatabasePool, box: SecretBox, lastSequence: Int64,
+    published: @escaping @Sendable ([JournalFragment]) -> Void
+  ) {
     self.pool = pool
+    self.box = box
     self.published = published
     self.lastSequence = Atomic(lastSequence)
   }
@@ -119,7 +124,7 @@ final class CommitQueue: @unchecked Sendable {
     _ batch: [Entry], on database: Database, _ sequence: inout Int64
   ) throws -> [JournalFragment] {
     guard let connection = database.sqliteConnection else { preconditionFailure("the database is closed") }
-    let writer = try self.writer ?? ChangeWriter(connection)
+    let writer = try self.writer ?? ChangeWriter(connection, box)
     self.writer = writer
     try writer.begin()
     do {

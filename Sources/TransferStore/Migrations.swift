@@ -10,8 +10,21 @@ enum Migrations {
     migrator.registerMigration("2 decisions, files") { database in
       try database.execute(sql: second)
     }
+    migrator.registerMigration("3 credentials") { database in
+      try database.execute(sql: third)
+    }
     return migrator
   }
+
+  private static let third = """
+    CREATE TABLE credential (
+      session BLOB NOT NULL,
+      space TEXT NOT NULL,
+      sealed TEXT NOT NULL,
+      PRIMARY KEY (session, space)
+    ) WITHOUT ROWID;
+    ALTER TABLE decision ADD COLUMN answer_tag BLOB;
+    """
 
   private static let second = """
     CREATE TABLE decision (

@@ -6,20 +6,21 @@ internal import TransferModel
 // What stands in the columns. Documents are JSON, so that an operator can read them with sqlite3.
 
 extension TransferSession {
-  var document: [UInt8] {
+  func document(sealedBy box: SecretBox) -> [UInt8] {
     var writer = JSONWriter()
     writer.object { writer in
       writer.field("description", description)
-      writer.field("configuration", Optional(configuration))
+      writer.key("configuration")
+      configuration.encode(into: &writer, sealing: box.seal)
       writer.key("delegate")
       guard let delegate else { return writer.null() }
-      writer.object { delegate.encode(into: &$0, withSecret: true) }
+      writer.object { delegate.encode(into: &$0, sealing: box.seal) }
     }
     return writer.bytes
   }
 
-  init(row: Row) throws {
-    let document = try JSONParser.parse(row.bytes("document"))
+  init(row: Row, openedBy box: SecretBox) throws {
+    let document = box.open(try JSONParser.parse(row.bytes("document")))
     let violations = Violations()
     var configuration = ObjectReader(document["configuration"] ?? .object([]), at: "", violations)
     var delegate: SessionDelegate?
@@ -37,7 +38,7 @@ extension TransferSession {
 
 extension TransferTask {
   /// What never changes after creation.
-  var specificationDocument: [UInt8] {
+  func specificationDocument(sealedBy box: SecretBox) -> [UInt8] {
     var writer = JSONWriter()
     writer.object { writer in
       writer.field("description", description)
@@ -46,22 +47,24 @@ extension TransferTask {
       writer.field("maximumBytesPerSecond", maximumBytesPerSecond ?? 0)
       if let resumePoint { writer.field("resumePoint", Optional(resumePoint)) }
       if hasInvalidResumeData { writer.field("hasInvalidResumeData", true) }
-      originalRequest.encodeStored("request", into: &writer)
+      originalRequest.encodeStored("request", sealedBy: box, into: &writer)
       writer.key("completion")
       guard let completion else { return writer.null() }
       writer.object { writer in
         writer.field("url", completion.url)
-        writer.field("secret", completion.secret)
+        writer.field("secret", completion.secret.map(box.seal))
       }
     }
     return writer.bytes
   }
 
   /// How far it has come.
-  var outcomeDocument: [UInt8] {
+  func outcomeDocument(sealedBy box: SecretBox) -> [UInt8] {
     var writer = JSONWriter()
     writer.object { writer in
-      if currentRequest != originalRequest { currentRequest.encodeStored("currentRequest", into: &writer) }
+      if currentRequest != originalRequest {
+        currentRequest.encodeStored("currentRequest", sealedBy: box, into: &writer)
+      }
       writer.field("response", response)
       writer.field("error", error)
       writer.field("sent", progress.countOfBytesSent)
@@ -83,8 +86,8 @@ extension TransferTask {
     return writer.bytes
   }
 
-  init(row: Row) throws {
-    let stored = try JSONParser.parse(row.bytes("specification"))
+  init(row: Row, openedBy box: SecretBox) throws {
+    let stored = box.open(try JSONParser.parse(row.bytes("specification")))
     let request = TransferRequest(stored: stored["request"], body: row.optionalBytes("request_body"))
     var specification = TaskSpecification(kind: TaskKind(rawValue: row["kind"]) ?? .data, request: request)
     specification.description = stored["description"]?.string
@@ -105,7 +108,7 @@ extension TransferTask {
     lifecycle = TaskLifecycle(
       state: TaskState(rawValue: row["state"]) ?? .completed, suspendCount: row["suspend_count"])
     if let outcome = row.optionalBytes("outcome") {
-      restore(outcome: try JSONParser.parse(outcome))
+      restore(outcome: box.open(try JSONParser.parse(outcome)))
     }
   }
 
@@ -137,11 +140,17 @@ extension TransferTask {
 }
 
 extension TransferRequest {
-  fileprivate func encodeStored(_ name: StaticString, into writer: inout JSONWriter) {
+  fileprivate func encodeStored(
+    _ name: StaticString, sealedBy box: SecretBox, into writer: inout JSONWriter
+  ) {
     writer.objectField(name) { writer in
       writer.field("url", url)
+      if case .password(let user, let password) = credential?.kind {
+        writer.field("user", box.seal(user))
+        writer.field("password", box.seal(password))
+      }
       writer.field("method", method)
-      writer.field("headers", Optional(headers))
+      writer.field("headers", Optional(headers.replacingSecrets(box.seal)))
       if let timeoutInterval { writer.field("timeoutInterval", timeoutInterval) }
       if let body { writer.field("body", Optional(body)) }
     }
@@ -163,17 +172,21 @@ extension TransferRequest {
       url: stored?["url"]?.string ?? "", method: stored?["method"]?.string ?? "GET",
       headers: HTTPHeaders(json: stored?["headers"]), body: body,
       timeoutInterval: stored?["timeoutInterval"]?.double)
+    if let user = stored?["user"]?.string, let password = stored?["password"]?.string {
+      credential = Credential(user: user, password: password)
+    }
   }
 }
 
 extension WebhookDelivery {
-  init(row: Row) {
+  init(row: Row, openedBy box: SecretBox) {
     self.init(
       id: DeliveryID(bytes: row.bytes("id")) ?? DeliveryID(high: 0, low: 0),
       sessionID: SessionID(bytes: row.bytes("session")) ?? .shared,
       taskID: row.optionalBytes("task").flatMap { TaskID(bytes: $0) },
       type: EventType(rawValue: row["type"]) ?? .taskDidComplete,
-      webhook: Webhook(url: row["url"], secret: row["secret"]), payload: row.bytes("payload"),
+      webhook: Webhook(url: row["url"], secret: (row["secret"] as String?).map { box.open($0) ?? $0 }),
+      payload: row.bytes("payload"),
       createdAt: Timestamp(microseconds: row["created"]),
       decisionID: row.optionalBytes("decision").flatMap { DecisionID(bytes: $0) })
     state = State(rawValue: row["state"]) ?? .failed
@@ -195,6 +208,7 @@ extension Decision {
       defaultAnswer: row["default_answer"], arguments: row.bytes("arguments"))
     state = State(rawValue: row["state"]) ?? .withdrawn
     answer = row.optionalBytes("answer")
+    answerTag = row.optionalBytes("answer_tag")
   }
 }
 

@@ -9,10 +9,16 @@ package import TransferModel
 package final class SQLiteStore: TransferStore {
   private let pool: DatabasePool
   private let queue: CommitQueue
+  private let box: SecretBox
 
   /// Opens or creates the database at `path`.
-  /// - Parameter published: hears the fragments of each commit, in order, once its writers have heard of it.
-  package init(path: String, published: @escaping @Sendable ([JournalFragment]) -> Void) throws(StoreError) {
+  /// - Parameters:
+  ///   - box: seals the secrets.
+  ///   - published: hears the fragments of each commit, in order, once its writers have heard of it.
+  package init(
+    path: String, box: SecretBox, published: @escaping @Sendable ([JournalFragment]) -> Void
+  ) throws(StoreError) {
+    self.box = box
     var configuration = Configuration()
     configuration.label = "ferry-store"
     configuration.maximumReaderCount = 4
@@ -30,7 +36,7 @@ package final class SQLiteStore: TransferStore {
       pool = try DatabasePool(path: path, configuration: configuration)
       try Migrations.migrator.migrate(pool)
       let last = try pool.read { try Int64.fetchOne($0, sql: "SELECT max(last) FROM journal") } ?? 0
-      queue = CommitQueue(pool: pool, lastSequence: last, published: published)
+      queue = CommitQueue(pool: pool, box: box, lastSequence: last, published: published)
     } catch {
       throw StoreError(error)
     }
@@ -64,17 +70,17 @@ package final class SQLiteStore: TransferStore {
   }
 
   package func sessions() async throws(StoreError) -> [(session: TransferSession, lastIdentifier: Int)] {
-    try await read { database in
+    try await read { [box] database in
       try Row.fetchAll(database, sql: "SELECT * FROM session ORDER BY id").map { row in
-        (try TransferSession(row: row), row["last_identifier"])
+        (try TransferSession(row: row, openedBy: box), row["last_identifier"])
       }
     }
   }
 
   package func task(_ id: TaskID) async throws(StoreError) -> TransferTask? {
-    try await read { database in
+    try await read { [box] database in
       try Row.fetchOne(database, sql: Self.taskColumns + " WHERE id = ?", arguments: [Data(id.bytes)])
-        .map { try TransferTask(row: $0) }
+        .map { try TransferTask(row: $0, openedBy: box) }
     }
   }
 
@@ -84,7 +90,7 @@ package final class SQLiteStore: TransferStore {
     """
 
   package func tasks(_ query: TaskQuery) async throws(StoreError) -> [TransferTask] {
-    try await read { database in
+    try await read { [box] database in
       var sql = Self.taskColumns + " WHERE session = ?"
       var arguments: StatementArguments = [Data(query.session.bytes)]
       if let after = query.after {
@@ -101,16 +107,16 @@ package final class SQLiteStore: TransferStore {
       }
       arguments += [query.limit]
       return try Row.fetchAll(database, sql: sql + " ORDER BY id LIMIT ?", arguments: arguments)
-        .map { try TransferTask(row: $0) }
+        .map { try TransferTask(row: $0, openedBy: box) }
     }
   }
 
   package func unfinishedTasks(after id: TaskID?, limit: Int) async throws(StoreError) -> [TransferTask] {
-    try await read { database in
+    try await read { [box] database in
       try Row.fetchAll(
         database, sql: Self.taskColumns + " WHERE state <> 'completed' AND id > ? ORDER BY id LIMIT ?",
         arguments: [Data(id?.bytes ?? []), limit]
-      ).map { try TransferTask(row: $0) }
+      ).map { try TransferTask(row: $0, openedBy: box) }
     }
   }
 
@@ -150,6 +156,13 @@ package final class SQLiteStore: TransferStore {
           Data(session.bytes), Data(after?.bytes ?? []), state?.rawValue, state?.rawValue, limit,
         ]
       ).map { Decision(row: $0) }
+    }
+  }
+
+  package func credentials() async throws(StoreError) -> [StoredCredential] {
+    try await read { [box] database in
+      try String.fetchAll(database, sql: "SELECT sealed FROM credential ORDER BY session, space")
+        .compactMap { sealed in box.open(sealed).flatMap { StoredCredential(document: $0) } }
     }
   }
 
@@ -228,13 +241,13 @@ package final class SQLiteStore: TransferStore {
   }
 
   package func dueDeliveries(at time: Timestamp, limit: Int) async throws(StoreError) -> [WebhookDelivery] {
-    try await read { database in
+    try await read { [box] database in
       try Row.fetchAll(
         database,
         sql: """
           SELECT * FROM delivery WHERE state = 'pending' AND next_attempt <= ? ORDER BY next_attempt LIMIT ?
           """, arguments: [time.microseconds, limit]
-      ).map { WebhookDelivery(row: $0) }
+      ).map { WebhookDelivery(row: $0, openedBy: box) }
     }
   }
 

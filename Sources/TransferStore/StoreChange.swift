@@ -19,6 +19,9 @@ package struct StoreChange: Sendable {
   package var updatedDecisions: [Decision] = []
   /// What still waited for an answer has lost its task.
   package var withdrawsDecisions = false
+  /// Credentials to be kept, each in place of what was there for its space.
+  package var credentials: [StoredCredential] = []
+  package var deletedCredentials: [(session: SessionID, space: ProtectionSpace)] = []
   package var newFiles: [StoredFile] = []
   package var deletedFiles: [FileID] = []
   package var idempotentReply: IdempotentReply?

@@ -27,6 +27,8 @@ package protocol TransferStore: Sendable {
   func decisions(
     of session: SessionID, state: Decision.State?, after: DecisionID?, limit: Int
   ) async throws(StoreError) -> [Decision]
+  /// The permanent credentials of all sessions.
+  func credentials() async throws(StoreError) -> [StoredCredential]
   func file(_ id: FileID) async throws(StoreError) -> StoredFile?
   /// A page of the stored files, oldest first.
   func files(after: FileID?, limit: Int) async throws(StoreError) -> [StoredFile]

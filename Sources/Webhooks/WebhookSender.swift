@@ -27,7 +27,7 @@ final class WebhookSender: @unchecked Sendable {
   static let timeout = Duration.seconds(15)
   private let loop = EventLoop(name: "ferry-webhooks")
   private let egress: EgressPolicy
-  private let certificateAuthorityFile: String?
+  private let roots: TLSRoots?
   private let mailbox = Mutex(Mail())
   private var transport: CurlTransport?
   private var attempts: [ObjectIdentifier: WebhookAttempt] = [:]
@@ -35,7 +35,7 @@ final class WebhookSender: @unchecked Sendable {
 
   init(egress: EgressPolicy, certificateAuthorityFile: String?) {
     self.egress = egress
-    self.certificateAuthorityFile = certificateAuthorityFile
+    roots = try? TLSRoots(file: certificateAuthorityFile ?? TLSRoots.systemFile, pem: nil)
     loop.atEndOfTick { [self] in takeMail() }  // kept alive by its loop, until that stops
     loop.start()
   }
@@ -86,14 +86,14 @@ final class WebhookSender: @unchecked Sendable {
     easy.reset()
     let attempt = WebhookAttempt(
       easy: easy, egress: egress, wantsReply: post.message.wantsReply, done: post.done)
-    try configure(easy, post.message)
+    try configure(easy, post.message, transport.multi)
     try easy.setCallbacks(attempt, in: transport.multi)
     attempts[ObjectIdentifier(easy)] = attempt
     attempt.timer = loop.schedule(at: .now + Self.timeout) { [weak self] in self?.timedOut(easy) }
     try transport.add(easy)
   }
 
-  private func configure(_ easy: EasyHandle, _ message: Message) throws {
+  private func configure(_ easy: EasyHandle, _ message: Message, _ multi: MultiHandle) throws {
     try easy.set(.url, to: message.url)
     try easy.set(.noSignal, to: 1)
     try easy.set(.quickExit, to: 1)
@@ -104,7 +104,10 @@ final class WebhookSender: @unchecked Sendable {
     try easy.set(.post, to: 1)
     try easy.setBody(message.body)
     try easy.setHeaders(message.headers + ["Content-Type: application/json", "Expect:"])
-    try easy.setCertificateAuthorities(file: certificateAuthorityFile)
+    try easy.set(.noProxy, to: "")
+    let url = try CurlURL(message.url)
+    let roots = try roots ?? TLSRoots(file: nil, pem: nil)
+    if url.scheme == "https" { try easy.setTLS(TLSPolicy(roots: roots, host: url.tlsHost, in: multi)) }
   }
 
   private func openTransport() throws -> CurlTransport {

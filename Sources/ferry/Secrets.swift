@@ -1,5 +1,6 @@
 import Crypto
 import FoundationEssentials
+import TransferEngine
 import TransferModel
 
 /// The key that signs messages of webhooks without a secret of their own.
@@ -20,25 +21,47 @@ enum WebhookSecret {
   }
 }
 
-/// The key from which the service derives those that protect what it hands out.
-enum SecretKey {
+/// The keys from which the service derives those that protect what it stores and hands out: the first protects, all of
+/// them open. One a line in a file.
+struct SecretKeys {
   private static let size = 32
+  let path: String
+  private var keys: [[UInt8]]
 
   /// Reads the setting's file, or the data directory's own, which is made where there is none.
-  static func load(_ settings: Settings) throws -> SymmetricKey {
-    let path = settings.secretKeyFile ?? settings.dataDirectory + "/secret-key"
-    if let text = SecretFile.read(path) {
-      guard let key = Base64.decode(text), key.count == size else {
-        throw SettingsError("secret-key-file", "\(path) does not hold the base64 of \(size) bytes")
+  init(_ settings: Settings) throws {
+    path = settings.secretKeyFile ?? settings.dataDirectory + "/secret-key"
+    guard let text = SecretFile.read(path) else {
+      guard settings.secretKeyFile == nil else {
+        throw SettingsError("secret-key-file", "\(path) cannot be read")
       }
-      return SymmetricKey(data: key)
+      keys = [SecretFile.random(Self.size)]
+      try save()
+      return
     }
-    guard settings.secretKeyFile == nil else {
-      throw SettingsError("secret-key-file", "\(path) cannot be read")
+    let lines = text.split(whereSeparator: \.isNewline)
+    keys = lines.compactMap { Base64.decode($0.trimmingBlanks) }.filter { $0.count == Self.size }
+    guard !keys.isEmpty, keys.count == lines.count else {
+      throw SettingsError("secret-key-file", "\(path) does not hold the base64 of \(Self.size) bytes on each line")
     }
-    let key = SecretFile.random(size)
-    try SecretFile.write(Base64.encode(key) + "\n", to: path)
-    return SymmetricKey(data: key)
+  }
+
+  var all: [SymmetricKey] { keys.map { SymmetricKey(data: $0) } }
+  var first: SymmetricKey { SymmetricKey(data: keys[0]) }
+
+  /// Puts a new key before the others.
+  mutating func addNew() throws {
+    keys.insert(SecretFile.random(Self.size), at: 0)
+    try save()
+  }
+
+  mutating func dropOld() throws {
+    keys = [keys[0]]
+    try save()
+  }
+
+  private func save() throws {
+    try SecretFile.write(keys.map { Base64.encode($0) + "\n" }.joined(), to: path)
   }
 }
 
@@ -50,10 +73,11 @@ private enum SecretFile {
     return String(text.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
   }
 
+  /// All of it or nothing: a key that is lost takes with it what it protects.
   static func write(_ text: String, to path: String) throws {
-    let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
-    guard FileManager.default.createFile(atPath: path, contents: Data(text.utf8), attributes: attributes)
-    else { throw SettingsError("data-directory", "\(path) cannot be written") }
+    guard DurableFile.write(Array(text.utf8), to: path) else {
+      throw SettingsError("data-directory", "\(path) cannot be written")
+    }
   }
 
   static func random(_ count: Int) -> [UInt8] {

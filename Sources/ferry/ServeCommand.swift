@@ -24,7 +24,8 @@ struct ServeCommand: AsyncParsableCommand {
       "File with the secret (whsec_…) of webhooks that have none of their own. [made in the data directory]")
   var webhookSecretFile: String?
   @Option(
-    help: "File with the base64 of 32 bytes that protect resume data. [made in the data directory]")
+    help:
+      "File with the base64 of 32 bytes that protect stored secrets and resume data. [made in the data directory]")
   var secretKeyFile: String?
   @Option(help: "Largest body, in bytes, that is kept in the database instead of a file. [32768]")
   var smallBodyLimit: Int?
@@ -36,6 +37,8 @@ struct ServeCommand: AsyncParsableCommand {
   var workers: Int?
   @Option(help: "Connections of clients at once. [10000]")
   var maximumConnections: Int?
+  @Option(help: "Credentials of a task that may be refused before it ends with attemptLimitReached. [10]")
+  var maximumAuthenticationAttempts: Int?
   @Option(help: "PEM file of the certificate authorities that origins are checked against. [the system's]")
   var caFile: String?
   @Option(help: "trace, debug, info, notice, warning, error or critical. [info]")
@@ -64,7 +67,7 @@ struct ServeCommand: AsyncParsableCommand {
       "maximum-body-size": maximumBodySize.map(String.init),
       "maximum-transfers": maximumTransfers.map(String.init),
       "workers": workers.map(String.init), "maximum-connections": maximumConnections.map(String.init),
-      "ca-file": caFile, "log-level": logLevel,
+      "maximum-authentication-attempts": maximumAuthenticationAttempts.map(String.init), "ca-file": caFile, "log-level": logLevel,
     ].compactMapValues { $0 }
   }
 }

@@ -22,10 +22,17 @@ struct Service {
   func run() async throws {
     let descriptors = ProcessLimits.raiseDescriptorLimit()
     try prepareDirectory()
+    guard let lock = DirectoryLock(settings.dataDirectory) else {
+      throw SettingsError("data-directory", "\(settings.dataDirectory) is in use by another process")
+    }
+    defer { withExtendedLifetime(lock) {} }
+    let keys = try SecretKeys(settings)
     let hub = EventHub()
     let store: SQLiteStore
     do {
-      store = try SQLiteStore(path: settings.dataDirectory + "/ferry.db") { hub.publish($0) }
+      store = try SQLiteStore(
+        path: settings.dataDirectory + "/ferry.db", box: SecretBox(secrets: keys.all)
+      ) { hub.publish($0) }
     } catch {
       throw SettingsError("data-directory", "the database cannot be opened: \(error)")
     }
@@ -35,13 +42,10 @@ struct Service {
     let files = FileDirectory(path: settings.dataDirectory + "/files")
     try files.prepare()
     let relay = FactRelay()
-    let engine = TransferEngine(workers: settings.workers, settings: engineSettings(egress, bodies, files)) {
-      relay.deliver($0)
-    }
-    let sealer = ResumeDataSealer(secret: try SecretKey.load(settings))
+    let engine = try makeEngine(engineSettings(egress, bodies, files), relay)
     let service = TransferService(
       store: store, engine: engine, relay: relay, hub: hub, bodies: bodies, files: files,
-      resumeSealer: sealer,
+      resumeSealer: ResumeDataSealer(secrets: keys.all), answerTagger: AnswerTagger(secret: keys.first),
       pool: WorkerPool(name: "ferry-read", threads: 2), now: now, logger: logger)
     let interrupted = try await service.recover()
     if interrupted > 0 {
@@ -75,6 +79,14 @@ struct Service {
     }
   }
 
+  private func makeEngine(_ engine: TransferEngine.Settings, _ relay: FactRelay) throws -> TransferEngine {
+    do throws(TransferError) {
+      return try TransferEngine(workers: settings.workers, settings: engine) { relay.deliver($0) }
+    } catch {
+      throw SettingsError("ca-file", error.message)
+    }
+  }
+
   private func engineSettings(
     _ egress: EgressPolicy, _ bodies: BodyDirectory, _ files: FileDirectory
   ) -> TransferEngine.Settings {
@@ -84,6 +96,7 @@ struct Service {
     engine.maximumBodySize = Int64(settings.maximumBodySize)
     engine.maximumActive = settings.maximumTransfers
     engine.certificateAuthorityFile = settings.certificateAuthorityFile
+    engine.maximumAuthenticationAttempts = settings.maximumAuthenticationAttempts
     engine.userAgent = "Ferry/\(Ferry.version)"
     engine.now = now
     return engine

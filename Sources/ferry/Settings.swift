@@ -23,13 +23,15 @@ struct Settings {
   var maximumTransfers = 4096
   var workers = 1
   var maximumConnections = 10_000
+  var maximumAuthenticationAttempts = 10
   var certificateAuthorityFile: String?
   var logLevel = Logger.Level.info
 
   private static let names = [
     "listen", "data-directory", "allow-network", "token-file", "webhook-secret-file", "secret-key-file",
     "small-body-limit",
-    "maximum-body-size", "maximum-transfers", "workers", "maximum-connections", "ca-file", "log-level",
+    "maximum-body-size", "maximum-transfers", "workers", "maximum-connections",
+    "maximum-authentication-attempts", "ca-file", "log-level",
   ]
 
   init(
@@ -63,6 +65,8 @@ struct Settings {
     maximumTransfers = try Self.number("maximum-transfers", values, 1...1_000_000) ?? maximumTransfers
     workers = try Self.number("workers", values, 1...64) ?? workers
     maximumConnections = try Self.number("maximum-connections", values, 1...1_000_000) ?? maximumConnections
+    maximumAuthenticationAttempts =
+      try Self.number("maximum-authentication-attempts", values, 1...1000) ?? maximumAuthenticationAttempts
     certificateAuthorityFile = values["ca-file"]
     if let value = values["log-level"] {
       guard let level = Logger.Level(rawValue: value) else {

@@ -1,3 +1,4 @@
+import Crypto
 import EventLoop
 import Synchronization
 import TestSupport
@@ -15,7 +16,7 @@ import TransferStore
 
   init() throws {
     let hub = hub
-    store = try SQLiteStore(path: TemporaryDirectory.make("ferry-events") + "/test.db") { hub.publish($0) }
+    store = try SQLiteStore(path: TemporaryDirectory.make("ferry-events") + "/test.db", box: SecretBox(secrets: [SymmetricKey(size: .bits256)])) { hub.publish($0) }
   }
 
   private func write(_ count: Int, session: SessionID = .shared, size: Int = 10) async throws {

@@ -5,7 +5,7 @@ import TransferModel
 @testable import TransferService
 
 @Suite struct ResumeDataSealerTests {
-  private let sealer = ResumeDataSealer(secret: SymmetricKey(data: [UInt8](repeating: 1, count: 32)))
+  private let sealer = ResumeDataSealer(secrets: [SymmetricKey(data: [UInt8](repeating: 1, count: 32))])
   private let request = TransferRequest(
     url: "https://a.test/x?y=1", headers: HTTPHeaders([.init(name: "Authorization", value: "Bearer secret")]),
     timeoutInterval: 2.5)
@@ -35,7 +35,7 @@ import TransferModel
   }
 
   @Test func anotherServicesDataIsRefused() throws {
-    let other = ResumeDataSealer(secret: SymmetricKey(data: [UInt8](repeating: 2, count: 32)))
+    let other = ResumeDataSealer(secrets: [SymmetricKey(data: [UInt8](repeating: 2, count: 32))])
     let text = try #require(other.seal(request, point))
     #expect(sealer.open(text) == nil)
   }

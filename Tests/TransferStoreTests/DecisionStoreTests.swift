@@ -1,3 +1,4 @@
+import Crypto
 import GRDB
 import JSON
 import Synchronization
@@ -21,7 +22,7 @@ import TransferModel
 
   private func open() throws -> SQLiteStore {
     let published = published
-    return try SQLiteStore(path: directory + "/test.db") { published.add($0) }
+    return try SQLiteStore(path: directory + "/test.db", box: SecretBox(secrets: [SymmetricKey(size: .bits256)])) { published.add($0) }
   }
 
   private static func task(_ number: UInt64, _ specification: TaskSpecification) -> TransferTask {

@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import Synchronization
 import TestSupport
@@ -17,7 +18,7 @@ import TransferStore
 
   private func open() throws -> SQLiteStore {
     let fragments = fragments
-    return try SQLiteStore(path: directory + "/test.db") { fragments.add($0) }
+    return try SQLiteStore(path: directory + "/test.db", box: SecretBox(secrets: [SymmetricKey(size: .bits256)])) { fragments.add($0) }
   }
 
   private static let time = Timestamp(seconds: 1_800_000_000)

@@ -1,0 +1,49 @@
+#ifndef CHANDSHAKE_INTERNAL_H
+#define CHANDSHAKE_INTERNAL_H
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <stdlib.h>
+
+#include "chandshake.h"
+
+struct chandshake_roots {
+  X509_STORE *store;
+};
+
+// Counts are plain: policies, identities and handshakes stay on the thread of their multi handle.
+struct chandshake_identity {
+  int references;
+  X509 *certificate;
+  EVP_PKEY *key;
+  STACK_OF(X509) *above;
+};
+
+struct chandshake_policy {
+  int references;
+  chandshake_roots *roots;
+  char *host;
+  uint8_t *pins;
+  size_t pin_count;
+  bool asks_for_trust, asks_for_certificate;
+  chandshake_identity *identity;
+  chandshake_queue *queue;
+};
+
+struct chandshake {
+  int references;
+  void *easy;
+  chandshake_policy *policy;
+  chandshake_question question;
+  int decision;  // 0: none yet
+  int verify_error;
+  bool has_accepted;
+  uint8_t accepted[32];  // the chain's digest
+  STACK_OF(X509) *chain;
+  STACK_OF(X509_NAME) *issuers;
+  chandshake_identity *identity;
+  chandshake *next;
+};
+
+void chandshake_retain(chandshake *handshake);
+void chandshake_key_digest(X509 *certificate, uint8_t *digest);
+#endif

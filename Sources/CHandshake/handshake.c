@@ -1,0 +1,160 @@
+#include "chandshake_internal.h"
+
+#include <openssl/async.h>
+#include <string.h>
+
+static int slot = -1;
+
+static void release_slot(void *parent, void *data, CRYPTO_EX_DATA *all, int index, long number, void *pointer) {
+  (void)parent, (void)all, (void)index, (void)number, (void)pointer;
+  if (data) chandshake_release(data);
+}
+
+__attribute__((constructor)) static void make_slot(void) {
+  slot = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, release_slot);
+}
+
+static chandshake *of(SSL *ssl) { return SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), slot); }
+
+// Holds the handshake until the decision is there. False where it cannot be held: nobody will decide then.
+static bool hold(chandshake *handshake, chandshake_question question) {
+  if (!ASYNC_get_current_job()) return false;
+  handshake->question = question;
+  handshake->decision = 0;
+  chandshake_retain(handshake);  // the queue's
+  if (handshake->policy->queue->last) {
+    handshake->policy->queue->last->next = handshake;
+  } else {
+    handshake->policy->queue->first = handshake;
+  }
+  handshake->policy->queue->last = handshake;
+  while (!handshake->decision)
+    if (!ASYNC_pause_job()) return false;
+  return true;
+}
+
+static bool names_host(const char *host, X509 *leaf) {
+  // As RFC 9525 has it: no names in the subject, and a wildcard is a whole label.
+  unsigned flags = X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
+  ASN1_OCTET_STRING *address = a2i_IPADDRESS(host);
+  if (!address) return X509_check_host(leaf, host, 0, flags, NULL) == 1;
+  ASN1_OCTET_STRING_free(address);
+  return X509_check_ip_asc(leaf, host, 0) == 1;
+}
+
+static bool has_pin(const chandshake_policy *policy, X509 *certificate) {
+  uint8_t digest[32];
+  chandshake_key_digest(certificate, digest);
+  for (size_t i = 0; i < policy->pin_count; i++)
+    if (!memcmp(policy->pins + 32 * i, digest, 32)) return true;
+  return false;
+}
+
+// The chain's own signatures and dates, the host's name, the session's pins: 0 or the first fault.
+static int evaluate(const chandshake_policy *policy, SSL *ssl, X509_STORE_CTX *context) {
+  if (X509_verify_cert(context) != 1) {
+    int error = X509_STORE_CTX_get_error(context);
+    return error ? error : X509_V_ERR_UNSPECIFIED;
+  }
+  // The name as it was sent: an international one in its ASCII form. Addresses are not sent.
+  const char *name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
+  if (!names_host(name ? name : policy->host, X509_STORE_CTX_get0_cert(context))) return X509_V_ERR_HOSTNAME_MISMATCH;
+  if (!policy->pin_count) return X509_V_OK;
+  STACK_OF(X509) *chain = X509_STORE_CTX_get0_chain(context);
+  for (int i = 0; i < sk_X509_num(chain); i++)
+    if (has_pin(policy, sk_X509_value(chain, i))) return X509_V_OK;
+  return X509_V_ERR_CERT_REJECTED;
+}
+
+static int verify(X509_STORE_CTX *context, void *unused) {
+  (void)unused;
+  SSL *ssl = X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx());
+  chandshake *handshake = of(ssl);
+  int error = evaluate(handshake->policy, ssl, context);
+  if (handshake->policy->asks_for_trust) {
+    STACK_OF(X509) *chain = X509_STORE_CTX_get0_untrusted(context);
+    sk_X509_pop_free(handshake->chain, X509_free);
+    handshake->chain = chain ? X509_chain_up_ref(chain) : NULL;
+    handshake->verify_error = error;
+    uint8_t digest[32];
+    chandshake_chain_digest(handshake, digest);
+    if (handshake->has_accepted && !memcmp(handshake->accepted, digest, sizeof digest)) {
+      error = X509_V_OK;  // the same peer once more, in a renegotiation
+    } else if (!hold(handshake, chandshake_is_trust)) {
+      error = X509_V_ERR_APPLICATION_VERIFICATION;
+    } else if (handshake->decision == chandshake_accept) {
+      error = X509_V_OK;
+      handshake->has_accepted = true;
+      memcpy(handshake->accepted, digest, sizeof digest);
+    } else if (handshake->decision == chandshake_refuse && !error) {
+      error = X509_V_ERR_APPLICATION_VERIFICATION;
+    }
+  }
+  // libcurl looks at the result once more after the handshake.
+  X509_STORE_CTX_set_error(context, error);
+  return error == X509_V_OK;
+}
+
+static int choose_certificate(SSL *ssl, X509 **certificate, EVP_PKEY **key) {
+  chandshake *handshake = of(ssl);
+  chandshake_identity *identity = handshake->policy->identity;
+  if (handshake->policy->asks_for_certificate) {
+    sk_X509_NAME_pop_free(handshake->issuers, X509_NAME_free);
+    const STACK_OF(X509_NAME) *issuers = SSL_get0_peer_CA_list(ssl);
+    handshake->issuers = issuers ? sk_X509_NAME_deep_copy(issuers, X509_NAME_dup, X509_NAME_free) : NULL;
+    if (!hold(handshake, chandshake_is_certificate) || handshake->decision == chandshake_refuse) return -1;
+    if (handshake->decision == chandshake_accept) identity = handshake->identity;
+  }
+  if (!identity) return 0;
+  for (int i = 0; i < sk_X509_num(identity->above); i++)
+    SSL_add1_chain_cert(ssl, sk_X509_value(identity->above, i));
+  X509_up_ref(*certificate = identity->certificate);
+  EVP_PKEY_up_ref(*key = identity->key);
+  return 1;
+}
+
+int chandshake_attach(void *easy, void *context, void *data) {
+  chandshake_policy *policy = data;
+  chandshake *handshake = calloc(1, sizeof *handshake);
+  if (!handshake) return 27;  // CURLE_OUT_OF_MEMORY
+  handshake->references = 1;
+  handshake->easy = easy;
+  handshake->policy = policy;
+  policy->references++;
+  SSL_CTX_set_ex_data(context, slot, handshake);
+  SSL_CTX_set1_cert_store(context, policy->roots->store);
+  SSL_CTX_set_cert_verify_callback(context, verify, NULL);
+  if (policy->identity || policy->asks_for_certificate) SSL_CTX_set_client_cert_cb(context, choose_certificate);
+  if (policy->asks_for_trust || policy->asks_for_certificate) SSL_CTX_set_mode(context, SSL_MODE_ASYNC);
+  return 0;
+}
+
+void chandshake_retain(chandshake *handshake) { handshake->references++; }
+
+void chandshake_release(chandshake *handshake) {
+  if (--handshake->references) return;
+  sk_X509_pop_free(handshake->chain, X509_free);
+  sk_X509_NAME_pop_free(handshake->issuers, X509_NAME_free);
+  if (handshake->identity) chandshake_identity_free(handshake->identity);
+  chandshake_policy_release(handshake->policy);
+  free(handshake);
+}
+
+chandshake *chandshake_take(chandshake_queue *queue) {
+  chandshake *handshake = queue->first;
+  if (!handshake) return NULL;
+  queue->first = handshake->next;
+  if (!queue->first) queue->last = NULL;
+  handshake->next = NULL;
+  return handshake;
+}
+
+void chandshake_decide(chandshake *handshake, chandshake_decision decision, chandshake_identity *identity) {
+  if (handshake->decision) return;
+  if (identity) {
+    identity->references++;
+    if (handshake->identity) chandshake_identity_free(handshake->identity);
+    handshake->identity = identity;
+  }
+  handshake->decision = decision;
+}

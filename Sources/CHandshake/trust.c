@@ -1,0 +1,206 @@
+// What handshakes are judged by, and what is seen of them.
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "chandshake_internal.h"
+
+static void explain(char *problem, size_t size, const char *what) {
+  unsigned long error = ERR_peek_last_error();
+  const char *reason = error ? ERR_reason_error_string(error) : NULL;
+  snprintf(problem, size, "%s%s%s", what, reason ? ": " : "", reason ? reason : "");
+  ERR_clear_error();
+}
+
+// Keys under a passphrase cannot be used: nobody is there to be asked for it.
+static int no_passphrase(char *buffer, int size, int writing, void *data) {
+  (void)buffer, (void)size, (void)writing, (void)data;
+  return -1;
+}
+
+static STACK_OF(X509) *read_certificates(BIO *input) {
+  ERR_clear_error();
+  STACK_OF(X509) *certificates = sk_X509_new_null();
+  X509 *certificate;
+  while ((certificate = PEM_read_bio_X509(input, NULL, no_passphrase, NULL))) sk_X509_push(certificates, certificate);
+  // The end is "no start line"; anything else is a certificate that cannot be read.
+  unsigned long error = ERR_peek_last_error();
+  if (sk_X509_num(certificates) > 0 && ERR_GET_REASON(error) == PEM_R_NO_START_LINE) {
+    ERR_clear_error();
+    return certificates;
+  }
+  sk_X509_pop_free(certificates, X509_free);
+  return NULL;
+}
+
+chandshake_roots *chandshake_roots_create(const char *file, const char *pem, char *problem, size_t problem_size) {
+  X509_STORE *store = X509_STORE_new();
+  X509_STORE_set_flags(store, X509_V_FLAG_TRUSTED_FIRST | X509_V_FLAG_PARTIAL_CHAIN);
+  if (file && X509_STORE_load_file(store, file) != 1) {
+    explain(problem, problem_size, file);
+    X509_STORE_free(store);
+    return NULL;
+  }
+  if (pem) {
+    BIO *input = BIO_new_mem_buf(pem, -1);
+    STACK_OF(X509) *certificates = read_certificates(input);
+    BIO_free(input);
+    if (!certificates) {
+      explain(problem, problem_size, "not certificates in PEM");
+      X509_STORE_free(store);
+      return NULL;
+    }
+    for (int i = 0; i < sk_X509_num(certificates); i++) X509_STORE_add_cert(store, sk_X509_value(certificates, i));
+    sk_X509_pop_free(certificates, X509_free);
+  }
+  chandshake_roots *roots = calloc(1, sizeof *roots);
+  roots->store = store;
+  return roots;
+}
+
+void chandshake_roots_free(chandshake_roots *roots) {
+  X509_STORE_free(roots->store);
+  free(roots);
+}
+
+chandshake_identity *chandshake_identity_create(
+  const char *certificate, const char *key, char *problem, size_t problem_size) {
+  BIO *input = BIO_new_mem_buf(certificate, -1);
+  STACK_OF(X509) *certificates = read_certificates(input);
+  BIO_free(input);
+  if (!certificates) {
+    explain(problem, problem_size, "certificate is not one in PEM");
+    return NULL;
+  }
+  input = BIO_new_mem_buf(key, -1);
+  EVP_PKEY *private_key = PEM_read_bio_PrivateKey(input, NULL, no_passphrase, NULL);
+  BIO_free(input);
+  X509 *leaf = sk_X509_shift(certificates);
+  if (!private_key || X509_check_private_key(leaf, private_key) != 1) {
+    explain(problem, problem_size, private_key ? "key is not the certificate's" : "key is not one in PEM without a passphrase");
+    EVP_PKEY_free(private_key);
+    X509_free(leaf);
+    sk_X509_pop_free(certificates, X509_free);
+    return NULL;
+  }
+  chandshake_identity *identity = calloc(1, sizeof *identity);
+  *identity = (chandshake_identity){1, leaf, private_key, certificates};
+  return identity;
+}
+
+void chandshake_identity_free(chandshake_identity *identity) {
+  if (--identity->references) return;
+  X509_free(identity->certificate);
+  EVP_PKEY_free(identity->key);
+  sk_X509_pop_free(identity->above, X509_free);
+  free(identity);
+}
+
+chandshake_policy *chandshake_policy_create(
+  chandshake_roots *roots, const char *host, const uint8_t *pins, size_t pin_count, bool asks_for_trust,
+  bool asks_for_certificate, chandshake_identity *identity, chandshake_queue *queue) {
+  chandshake_policy *policy = calloc(1, sizeof *policy);
+  policy->references = 1;
+  X509_STORE_up_ref(roots->store);
+  policy->roots = calloc(1, sizeof *policy->roots);
+  policy->roots->store = roots->store;
+  policy->host = strdup(host);
+  if (pin_count) {
+    policy->pins = malloc(32 * pin_count);
+    memcpy(policy->pins, pins, 32 * pin_count);
+    policy->pin_count = pin_count;
+  }
+  policy->asks_for_trust = asks_for_trust;
+  policy->asks_for_certificate = asks_for_certificate;
+  if (identity) identity->references++;
+  policy->identity = identity;
+  policy->queue = queue;
+  return policy;
+}
+
+void chandshake_policy_release(chandshake_policy *policy) {
+  if (--policy->references) return;
+  chandshake_roots_free(policy->roots);
+  if (policy->identity) chandshake_identity_free(policy->identity);
+  free(policy->host);
+  free(policy->pins);
+  free(policy);
+}
+
+void *chandshake_easy(const chandshake *handshake) { return handshake->easy; }
+chandshake_question chandshake_get_question(const chandshake *handshake) { return handshake->question; }
+bool chandshake_is_open(const chandshake *handshake) { return !handshake->decision; }
+int chandshake_verify_error(const chandshake *handshake) { return handshake->verify_error; }
+const char *chandshake_verify_message(int error) { return X509_verify_cert_error_string(error); }
+int chandshake_chain_count(const chandshake *handshake) {
+  return handshake->chain ? sk_X509_num(handshake->chain) : 0;
+}
+int chandshake_issuer_count(const chandshake *handshake) {
+  return handshake->issuers ? sk_X509_NAME_num(handshake->issuers) : 0;
+}
+
+static char *text_of(BIO *output) {
+  char *bytes;
+  long count = BIO_get_mem_data(output, &bytes);
+  char *text = malloc((size_t)count + 1);
+  memcpy(text, bytes, (size_t)count);
+  text[count] = 0;
+  BIO_free(output);
+  return text;
+}
+
+static char *copy_name(const X509_NAME *name) {
+  BIO *output = BIO_new(BIO_s_mem());
+  X509_NAME_print_ex(output, name, 0, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB);
+  return text_of(output);
+}
+
+char *chandshake_copy_issuer(const chandshake *handshake, int index) {
+  return copy_name(sk_X509_NAME_value(handshake->issuers, index));
+}
+
+static int64_t seconds(const ASN1_TIME *time) {
+  struct tm parts;
+  return ASN1_TIME_to_tm(time, &parts) == 1 ? (int64_t)timegm(&parts) : 0;
+}
+
+void chandshake_key_digest(X509 *certificate, uint8_t *digest) {
+  unsigned char *bytes = NULL;
+  int count = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &bytes);
+  memset(digest, 0, 32);
+  if (count > 0) EVP_Digest(bytes, (size_t)count, digest, NULL, EVP_sha256(), NULL);
+  OPENSSL_free(bytes);
+}
+
+void chandshake_chain_digest(const chandshake *handshake, uint8_t *digest) {
+  EVP_MD_CTX *hash = EVP_MD_CTX_new();
+  EVP_DigestInit_ex(hash, EVP_sha256(), NULL);
+  for (int i = 0; i < chandshake_chain_count(handshake); i++) {
+    uint8_t one[32];
+    X509_digest(sk_X509_value(handshake->chain, i), EVP_sha256(), one, NULL);
+    EVP_DigestUpdate(hash, one, sizeof one);
+  }
+  EVP_DigestFinal_ex(hash, digest, NULL);
+  EVP_MD_CTX_free(hash);
+}
+
+void chandshake_copy_certificate(const chandshake *handshake, int index, chandshake_certificate *certificate) {
+  X509 *source = sk_X509_value(handshake->chain, index);
+  BIO *output = BIO_new(BIO_s_mem());
+  PEM_write_bio_X509(output, source);
+  certificate->pem = text_of(output);
+  certificate->subject = copy_name(X509_get_subject_name(source));
+  certificate->issuer = copy_name(X509_get_issuer_name(source));
+  certificate->not_before = seconds(X509_get0_notBefore(source));
+  certificate->not_after = seconds(X509_get0_notAfter(source));
+  X509_digest(source, EVP_sha256(), certificate->sha256, NULL);
+  chandshake_key_digest(source, certificate->key_sha256);
+}
+
+void chandshake_certificate_clear(chandshake_certificate *certificate) {
+  free(certificate->pem);
+  free(certificate->subject);
+  free(certificate->issuer);
+}

@@ -1,0 +1,74 @@
+internal import CHandshake
+
+/// The authorities that a session trusts.
+package final class TLSRoots: @unchecked Sendable {
+  // Unchecked: never changed; OpenSSL counts and locks what is behind it.
+  package struct Fault: Error, Sendable { package let message: String }
+  let raw: OpaquePointer
+
+  /// - Parameters:
+  ///   - file: PEM certificates; nil: none from a file.
+  ///   - pem: further ones.
+  package init(file: String?, pem: String?) throws(Fault) {
+    var problem = CString()
+    guard let raw = chandshake_roots_create(file, pem, &problem.bytes, problem.bytes.count) else {
+      throw Fault(message: problem.text)
+    }
+    self.raw = raw
+  }
+  deinit { chandshake_roots_free(raw) }
+
+  /// The file of the system's authorities, as libcurl was built to find them.
+  package static var systemFile: String { CurlVersion.certificateAuthorityFile ?? "/etc/ssl/certs/ca-certificates.crt" }
+}
+
+/// A client's certificate and its key (URLCredential with a SecIdentity). On one thread only.
+package final class TLSIdentity {
+  package struct Fault: Error, Sendable {
+    /// Begins with `certificate` or `key`.
+    package let message: String
+  }
+  let raw: OpaquePointer
+
+  /// - Parameters:
+  ///   - certificate: PEM, perhaps with those of the authorities between it and the root.
+  ///   - key: PEM, without a passphrase.
+  package init(certificate: String, key: String) throws(Fault) {
+    var problem = CString()
+    guard let raw = chandshake_identity_create(certificate, key, &problem.bytes, problem.bytes.count) else {
+      throw Fault(message: problem.text)
+    }
+    self.raw = raw
+  }
+  deinit { chandshake_identity_free(raw) }
+}
+
+/// By what the peers of one host are judged, and which handshakes are held. On its multi handle's thread only.
+package final class TLSPolicy {
+  let raw: OpaquePointer
+  /// Whether every handshake is held for a decision: then none is cut short by resuming an earlier one.
+  package let asksForTrust: Bool
+
+  /// - Parameters:
+  ///   - host: whose certificate it must be.
+  ///   - pins: SHA-256 digests of keys, one of which the chain must have; empty: any will do.
+  ///   - identity: shown where a server asks for a certificate and nobody else is asked.
+  package init(
+    roots: TLSRoots, host: String, pins: [[UInt8]] = [], asksForTrust: Bool = false,
+    asksForCertificate: Bool = false, identity: TLSIdentity? = nil, in multi: MultiHandle
+  ) {
+    self.asksForTrust = asksForTrust
+    raw = chandshake_policy_create(
+      roots.raw, host, pins.flatMap { $0 }, pins.count, asksForTrust, asksForCertificate, identity?.raw,
+      multi.handshakes)
+  }
+  deinit { chandshake_policy_release(raw) }
+}
+
+/// Room for what C writes.
+struct CString {
+  var bytes = [CChar](repeating: 0, count: 256)
+  var text: String {
+    String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+}

@@ -1,0 +1,54 @@
+internal import HTTPServer
+internal import HTTPTypes
+internal import JSON
+internal import TransferModel
+internal import TransferService
+
+extension TransferAPI {
+  static var credentialRoutes: [Route] {
+    [
+      Route("GET", "/v1/sessions/{session}/credentials") { try $0.listCredentials($1) },
+      Route("PUT", "/v1/sessions/{session}/credentials") { try await $0.setCredential($1) },
+      Route("DELETE", "/v1/sessions/{session}/credentials") { try await $0.deleteCredentials($1) },
+    ]
+  }
+
+  private func listCredentials(_ context: RequestContext) throws -> ServerResponse {
+    let matches = try Self.filter(context)
+    let entries = try service.credentials(of: context.sessionID()).filter { matches($0.space) }
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.arrayField("items", entries) { $1.encode(into: &$0) }
+      writer.nullField("nextCursor")
+    }
+    return Reply.resource(writer.bytes, for: context)
+  }
+
+  private func setCredential(_ context: RequestContext) async throws -> ServerResponse {
+    try context.allowQuery()
+    let id = try context.sessionID()
+    let setting = try CredentialEntry(JSONParser.parse(try await context.jsonBytes()))
+    try await service.setCredential(setting.credential, for: setting.space, in: id)
+    return Reply.resource(setting.json, for: context)
+  }
+
+  private func deleteCredentials(_ context: RequestContext) async throws -> ServerResponse {
+    try await service.removeCredentials(of: context.sessionID(), where: try Self.filter(context))
+    return Reply.noContent()
+  }
+
+  /// Which spaces the query names; without one, all.
+  private static func filter(_ context: RequestContext) throws -> @Sendable (ProtectionSpace) -> Bool {
+    try context.allowQuery("host", "port", "protocol", "realm", "authenticationMethod", "isProxy")
+    let (host, protocolName) = (context.value("host")?.lowercased(), context.value("protocol"))
+    let port = try context.integer("port", in: 1...65_535)
+    let realm = context.value("realm")
+    let method: AuthenticationMethod? = try context.choice("authenticationMethod")
+    let isProxy = try context.flag("isProxy")
+    return { space in
+      host.map { $0 == space.host } ?? true && port.map { $0 == space.port } ?? true
+        && protocolName.map { $0 == space.protocolName } ?? true && realm.map { $0 == space.realm } ?? true
+        && method.map { $0 == space.authenticationMethod } ?? true && isProxy.map { $0 == space.isProxy } ?? true
+    }
+  }
+}

@@ -1,0 +1,59 @@
+internal import TransferModel
+
+/// What a session's requests were let in with, so that the next ones show it unasked (RFC 7617 §2.2, RFC 7616 §3.6). A
+/// session's own; belongs to its worker's loop.
+struct AuthenticationCache {
+  private struct Entry {
+    var attempt: Authenticator.Attempt
+    /// Directories of what Basic was asked for; empty: the whole host.
+    var prefixes: [String]
+  }
+  private var entries: [ProtectionSpace: [Entry]] = [:]
+
+  /// - Parameters:
+  ///   - place: host, port and protocol of the server or proxy.
+  ///   - path: of the request.
+  func attempt(at place: ProtectionSpace, path: String) -> Authenticator.Attempt? {
+    guard let known = entries[place] else { return nil }
+    return known.last { entry in entry.prefixes.isEmpty || entry.prefixes.contains { path.hasPrefix($0) } }?.attempt
+  }
+
+  mutating func remember(_ attempt: Authenticator.Attempt, path: String) {
+    let place = attempt.space.place
+    var prefixes: [String] = []
+    if attempt.method == .httpBasic, !attempt.space.isProxy {
+      prefixes = [Self.directory(of: path)]
+      if let same = entries[place]?.first(where: { $0.attempt.space == attempt.space }),
+        attempt.credential?.isSame(as: same.attempt.credential) == true
+      {
+        prefixes += same.prefixes.filter { !$0.hasPrefix(prefixes[0]) }
+      }
+    }
+    entries[place]?.removeAll { $0.attempt.space == attempt.space }
+    entries[place, default: []].append(Entry(attempt: attempt, prefixes: prefixes))
+  }
+
+  /// It was refused.
+  mutating func forget(_ attempt: Authenticator.Attempt) {
+    let place = attempt.space.place
+    entries[place]?.removeAll {
+      $0.attempt.space == attempt.space
+        && ($0.attempt.credential == nil || $0.attempt.credential?.isSame(as: attempt.credential) == true)
+    }
+  }
+
+  mutating func removeAll() { entries.removeAll() }
+
+  /// Up to and with the last slash.
+  private static func directory(of path: String) -> String {
+    let path = path.prefix { $0 != "?" }
+    return path.lastIndex(of: "/").map { String(path[...$0]) } ?? "/"
+  }
+}
+
+extension ProtectionSpace {
+  /// Who asks, without what for.
+  var place: ProtectionSpace {
+    ProtectionSpace(host: host, port: port, protocolName: protocolName, isProxy: isProxy)
+  }
+}

@@ -1,0 +1,250 @@
+internal import TransferModel
+
+/// What one task does about challenges of its server and of its proxy: a state machine without a socket.
+struct Authenticator {
+  enum Side: Sendable { case server, proxy }
+
+  /// What a request shows of who sends it.
+  struct Attempt {
+    var space: ProtectionSpace
+    /// nil: the process's own Kerberos ticket.
+    var credential: Credential?
+    /// Shared by all of a session's requests to the space: a nonce is counted once.
+    var digest: SharedDigest?
+    /// Negotiate's, for one request.
+    var token: [UInt8]?
+    /// An answer came that was no challenge.
+    var isConfirmed = false
+
+    var method: AuthenticationMethod { space.authenticationMethod }
+  }
+
+  /// What happens now.
+  enum Verdict {
+    /// The answer is the result.
+    case pass
+    /// The request is sent again, with `attempt(_:)`.
+    case send
+    case ask(AuthenticationChallenge)
+    /// Too many credentials were refused.
+    case exhausted
+  }
+
+  /// What the task's surroundings say.
+  struct Surroundings {
+    /// Credentials refused, after which it gives up.
+    var attemptLimit: Int
+    var asks: (AuthenticationMethod) -> Bool
+    /// What is stored for a space.
+    var stored: (ProtectionSpace) -> Credential?
+    /// What came with the URL of the server, or of the proxy.
+    var given: (Side) -> Credential?
+  }
+
+  private struct Offer {
+    var space: ProtectionSpace
+    var digest: DigestAuthentication?
+  }
+
+  private struct Party {
+    var attempt: Attempt?
+    var offers: [Offer] = []
+    /// What the delegate was asked about last.
+    var asked: Offer?
+    var rejected: Set<AuthenticationMethod> = []
+    var refused: [Credential] = []
+    var failures = 0
+    var staleNonces = 0
+    var hasTriedTicket = false
+  }
+
+  private var server = Party()
+  private var proxy = Party()
+  /// A server that calls every nonce stale is not believed for ever.
+  private static let maximumStaleNonces = 3
+
+  private subscript(side: Side) -> Party {
+    get { side == .server ? server : proxy }
+    set { if side == .server { server = newValue } else { proxy = newValue } }
+  }
+
+  func attempt(_ side: Side) -> Attempt? { self[side].attempt }
+
+  // MARK: What requests are sent with
+
+  /// Takes what an earlier request of the session was let in with.
+  mutating func adopt(_ attempt: Attempt, on side: Side) {
+    guard self[side].attempt == nil else { return }
+    self[side].attempt = attempt
+    self[side].attempt?.isConfirmed = false
+  }
+
+  mutating func setToken(_ token: [UInt8]?, on side: Side) { self[side].attempt?.token = token }
+
+  /// The next request goes to another origin: nothing of this one's is known there.
+  mutating func leaveOrigin() { server = Party() }
+
+  // MARK: Answers
+
+  /// An answer that is no challenge of that side: what was shown is good. Returned once.
+  mutating func confirm(_ side: Side) -> Attempt? {
+    guard self[side].attempt?.isConfirmed == false else { return nil }
+    self[side].attempt?.isConfirmed = true
+    self[side].attempt?.token = nil
+    return self[side].attempt
+  }
+
+  /// A 401 or 407.
+  /// - Parameters:
+  ///   - place: host, port and protocol of who asks.
+  ///   - refused: hears which attempt was of no use.
+  mutating func consider(
+    _ challenges: [HTTPChallenge], on side: Side, at place: ProtectionSpace, _ surroundings: Surroundings,
+    refused: (Attempt) -> Void
+  ) -> Verdict {
+    self[side].offers = Self.offers(challenges, at: place)
+    if let attempt = self[side].attempt {
+      if let digest = attempt.digest, self[side].staleNonces < Self.maximumStaleNonces,
+        let fresh = Self.staleNonce(challenges, digest.value)
+      {
+        self[side].staleNonces += 1
+        digest.value = fresh
+        return .send
+      }
+      refused(attempt)
+      fail(side)
+    }
+    return choose(side, surroundings)
+  }
+
+  /// No token could be made for the attempt.
+  mutating func tokenFailed(on side: Side, _ surroundings: Surroundings) -> Verdict {
+    guard self[side].attempt != nil else { return .pass }
+    fail(side)
+    return choose(side, surroundings)
+  }
+
+  private mutating func fail(_ side: Side) {
+    if let credential = self[side].attempt?.credential {
+      self[side].failures += 1
+      self[side].refused.append(credential)
+    } else {
+      // The ticket was tried without being asked for: that it was of no use is nobody's failure.
+      self[side].hasTriedTicket = true
+    }
+    self[side].attempt = nil
+  }
+
+  private mutating func choose(_ side: Side, _ surroundings: Surroundings) -> Verdict {
+    for offer in self[side].offers where !self[side].rejected.contains(offer.space.authenticationMethod) {
+      if offer.space.authenticationMethod == .negotiate, side == .server, !self[side].hasTriedTicket {
+        return use(nil, for: offer, on: side)
+      }
+      let proposed = untried(offer, side, surroundings)
+      if surroundings.asks(offer.space.authenticationMethod) {
+        guard self[side].failures < surroundings.attemptLimit else { return .exhausted }
+        self[side].asked = offer
+        return .ask(challenge(offer, side, proposed: proposed ?? self[side].refused.last))
+      }
+      if let proposed { return use(proposed, for: offer, on: side) }
+    }
+    return .pass
+  }
+
+  private func challenge(_ offer: Offer, _ side: Side, proposed: Credential?) -> AuthenticationChallenge {
+    var challenge = AuthenticationChallenge(offer.space)
+    challenge.previousFailureCount = self[side].failures
+    challenge.proposedCredential = proposed
+    return challenge
+  }
+
+  private func untried(_ offer: Offer, _ side: Side, _ surroundings: Surroundings) -> Credential? {
+    let refused = self[side].refused
+    return [surroundings.stored(offer.space), surroundings.given(side)].lazy
+      .compactMap { $0 }.first { candidate in
+        candidate.user != nil && !refused.contains { $0.isSame(as: candidate) }
+      }
+  }
+
+  private mutating func use(_ credential: Credential?, for offer: Offer, on side: Side) -> Verdict {
+    self[side].attempt = Attempt(
+      space: offer.space, credential: credential, digest: offer.digest.map { SharedDigest($0) })
+    return .send
+  }
+
+  // MARK: The delegate's answers
+
+  mutating func useCredential(_ credential: Credential, on side: Side) -> Verdict {
+    guard let offer = self[side].asked else { return .pass }
+    return use(credential, for: offer, on: side)
+  }
+
+  /// What is stored or came with the URL, where it was not refused yet; else the answer is the result.
+  mutating func performDefaultHandling(on side: Side, _ surroundings: Surroundings) -> Verdict {
+    guard let offer = self[side].asked, let credential = untried(offer, side, surroundings) else { return .pass }
+    return use(credential, for: offer, on: side)
+  }
+
+  /// The next of what was offered.
+  mutating func rejectProtectionSpace(on side: Side, _ surroundings: Surroundings) -> Verdict {
+    guard let offer = self[side].asked else { return .pass }
+    self[side].rejected.insert(offer.space.authenticationMethod)
+    return choose(side, surroundings)
+  }
+
+  // MARK: What is offered
+
+  /// The schemes that are known here, the strongest first.
+  private static func offers(_ challenges: [HTTPChallenge], at place: ProtectionSpace) -> [Offer] {
+    var offers: [Offer] = []
+    for challenge in challenges {
+      let (method, digest) = method(of: challenge)
+      guard let method else { continue }
+      var space = place
+      space.authenticationMethod = method
+      space.realm = challenge.realm
+      if let known = offers.firstIndex(where: { $0.space.authenticationMethod == method }) {
+        // Of two Digests the stronger one; of others the first.
+        let isStronger = digest?.algorithm.isSHA256 == true && offers[known].digest?.algorithm.isSHA256 == false
+        if isStronger { offers[known] = Offer(space: space, digest: digest) }
+      } else {
+        offers.append(Offer(space: space, digest: digest))
+      }
+    }
+    let order: [AuthenticationMethod] = [.negotiate, .httpDigest, .ntlm, .httpBasic, .default]
+    return order.compactMap { method in offers.first { $0.space.authenticationMethod == method } }
+  }
+
+  private static func method(of challenge: HTTPChallenge) -> (AuthenticationMethod?, DigestAuthentication?) {
+    switch challenge.scheme {
+    case "basic": return (.httpBasic, nil)
+    case "negotiate": return (.negotiate, nil)
+    case "ntlm": return (.ntlm, nil)
+    case "digest":
+      let digest = DigestAuthentication(challenge)
+      return (digest == nil ? nil : .httpDigest, digest)
+    case HTTPChallenge.socks.scheme: return (.default, nil)
+    default: return (nil, nil)
+    }
+  }
+
+  /// The server knows user and password, but wants another nonce (RFC 7616 §3.3).
+  private static func staleNonce(
+    _ challenges: [HTTPChallenge], _ digest: DigestAuthentication
+  ) -> DigestAuthentication? {
+    challenges.lazy.filter { $0.parameters["stale"]?.lowercased() == "true" }
+      .compactMap { DigestAuthentication($0) }
+      .first { $0.realm == digest.realm && $0.algorithm == digest.algorithm }
+  }
+}
+
+/// A nonce that several requests count.
+final class SharedDigest {
+  var value: DigestAuthentication
+  init(_ value: DigestAuthentication) { self.value = value }
+}
+
+extension HTTPChallenge {
+  /// What a SOCKS proxy's refusal stands for.
+  static let socks = HTTPChallenge(scheme: "socks")
+}

@@ -1,0 +1,42 @@
+internal import Synchronization
+package import TransferModel
+
+/// The credentials that sessions remember, each for its own (URLCredentialStorage). In memory: what is permanent comes
+/// from the store and goes there.
+package final class CredentialStorage: Sendable {
+  private let sessions = Mutex<[SessionID: [CredentialEntry]]>([:])
+
+  package init() {}
+
+  /// What is used in that space unless somebody says otherwise (URLCredentialStorage.defaultCredential(for:)).
+  package func credential(for space: ProtectionSpace, in session: SessionID) -> Credential? {
+    sessions.withLock { sessions in
+      guard let entries = sessions[session] else { return nil }
+      let exact = entries.last { $0.space == space } ?? entries.last { $0.space.covers(space) }
+      return exact?.credential
+    }
+  }
+
+  package func entries(of session: SessionID) -> [CredentialEntry] { sessions.withLock { $0[session] ?? [] } }
+
+  /// Remembers a credential in place of that which was there.
+  package func set(_ credential: Credential, for space: ProtectionSpace, in session: SessionID) {
+    sessions.withLock { sessions in
+      sessions[session, default: []].removeAll { $0.space == space }
+      sessions[session, default: []].append(CredentialEntry(space: space, credential: credential))
+    }
+  }
+
+  /// Forgets what `matches` says, and returns it.
+  @discardableResult
+  package func remove(in session: SessionID, where matches: (ProtectionSpace) -> Bool) -> [ProtectionSpace] {
+    sessions.withLock { sessions in
+      let gone = (sessions[session] ?? []).map(\.space).filter(matches)
+      sessions[session]?.removeAll { gone.contains($0.space) }
+      if sessions[session]?.isEmpty == true { sessions[session] = nil }
+      return gone
+    }
+  }
+
+  package func forget(_ session: SessionID) { sessions.withLock { $0[session] = nil } }
+}

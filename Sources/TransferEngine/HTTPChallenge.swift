@@ -1,0 +1,128 @@
+internal import TransferModel
+
+/// One challenge of a `WWW-Authenticate` or `Proxy-Authenticate` field (RFC 9110 §11.3).
+struct HTTPChallenge: Sendable, Equatable {
+  /// Lower case.
+  var scheme: String
+  /// What stands in place of parameters: NTLM's and Negotiate's messages.
+  var token68: String?
+  /// Names in lower case.
+  var parameters: [String: String] = [:]
+
+  var realm: String? { parameters["realm"] }
+
+  /// Reads all challenges of a message, in order. Several may stand in one field, and several fields in one message.
+  /// What cannot be read is skipped.
+  static func parse(_ fields: [String]) -> [HTTPChallenge] {
+    var challenges: [HTTPChallenge] = []
+    for field in fields {
+      var scanner = Scanner(field)
+      var current: HTTPChallenge?
+      while scanner.skipSeparators() {
+        guard let token = scanner.token() else {
+          scanner.skipElement()
+          continue
+        }
+        if let value = scanner.parameterValue() {
+          // A parameter without a scheme before it says nothing.
+          if current?.parameters[token.lowercased()] == nil { current?.parameters[token.lowercased()] = value }
+        } else {
+          if let current { challenges.append(current) }
+          current = HTTPChallenge(scheme: token.lowercased(), token68: scanner.token68())
+        }
+      }
+      if let current { challenges.append(current) }
+    }
+    return challenges
+  }
+}
+
+/// Reads the pieces of a field's value.
+private struct Scanner {
+  private let bytes: [UInt8]
+  private var index = 0
+
+  init(_ text: String) { bytes = Array(text.utf8) }
+
+  private var next: UInt8? { index < bytes.count ? bytes[index] : nil }
+
+  private mutating func skipBlanks() {
+    while next == 0x20 || next == 0x09 { index += 1 }
+  }
+
+  /// Past commas and blanks; false at the end.
+  mutating func skipSeparators() -> Bool {
+    while let byte = next, byte == 0x20 || byte == 0x09 || byte == UInt8(ascii: ",") { index += 1 }
+    return index < bytes.count
+  }
+
+  /// Past something that is no token.
+  mutating func skipElement() {
+    index += 1
+    while let byte = next, byte != UInt8(ascii: ",") { index += 1 }
+  }
+
+  mutating func token() -> String? {
+    let start = index
+    while let byte = next, Self.isTokenByte(byte) { index += 1 }
+    return index > start ? String(decoding: bytes[start..<index], as: UTF8.self) : nil
+  }
+
+  /// `= value` behind a parameter's name; nil, and nothing taken, where that does not follow.
+  mutating func parameterValue() -> String? {
+    let start = index
+    skipBlanks()
+    guard next == UInt8(ascii: "=") else {
+      index = start
+      return nil
+    }
+    index += 1
+    skipBlanks()
+    if next == UInt8(ascii: "\"") { return quotedString() }
+    return token() ?? ""
+  }
+
+  private mutating func quotedString() -> String {
+    index += 1
+    var text: [UInt8] = []
+    while let byte = next, byte != UInt8(ascii: "\"") {
+      index += 1
+      if byte == UInt8(ascii: "\\"), let escaped = next {
+        text.append(escaped)
+        index += 1
+      } else {
+        text.append(byte)
+      }
+    }
+    index += 1
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// What follows a scheme where it is neither a parameter nor another scheme.
+  mutating func token68() -> String? {
+    let start = index
+    skipBlanks()
+    let first = index
+    while let byte = next, Self.isTokenByte(byte) || byte == UInt8(ascii: "/") { index += 1 }
+    let end = index
+    while next == UInt8(ascii: "=") { index += 1 }
+    let text = String(decoding: bytes[first..<index], as: UTF8.self)
+    let padded = index > end
+    skipBlanks()
+    // `name = value` is a parameter, and `name` before a blank and more another scheme's.
+    guard end > first, next == nil || next == UInt8(ascii: ","), padded || first > start else {
+      index = start
+      return nil
+    }
+    return text
+  }
+
+  private static func isTokenByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "A")...UInt8(ascii: "Z"):
+      true
+    default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+    }
+  }
+}

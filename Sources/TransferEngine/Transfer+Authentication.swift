@@ -1,0 +1,178 @@
+internal import Curl
+internal import TransferModel
+
+/// Who asks a transfer who it is, and what it does about it.
+extension Transfer {
+  var surroundings: Authenticator.Surroundings {
+    Authenticator.Surroundings(
+      attemptLimit: tools.attemptLimit,
+      asks: { [job] in job.delegate?.challengeEvent(for: $0) != nil },
+      stored: { [job, tools] space in
+        guard job.configuration.urlCredentialStorage else { return nil }
+        return tools.credentials.credential(for: space, in: job.session)
+      },
+      given: { [request, proxy] side in side == .server ? request.credential : proxy?.credential })
+  }
+
+  /// The client's certificate that is stored for the origin.
+  var storedCertificate: Credential? {
+    var space = url.place
+    space.authenticationMethod = .clientCertificate
+    return surroundings.stored(space)
+  }
+
+  // MARK: Requests
+
+  /// Shows unasked what the session was let in with before.
+  func adoptAuthentication() {
+    if !request.headers.contains("Authorization"),
+      let attempt = session.authentication.attempt(at: url.place, path: url.requestTarget)
+    {
+      authenticator.adopt(attempt, on: .server)
+    }
+    if let proxy, let attempt = session.authentication.attempt(at: proxy.server.place, path: "") {
+      authenticator.adopt(attempt, on: .proxy)
+    }
+    // A SOCKS proxy asks for nothing that could be answered later: what its URL says is said at once.
+    if proxy?.server.kind == .socks5, let proxy, let credential = proxy.credential {
+      authenticator.adopt(.init(space: proxy.server.place, credential: credential), on: .proxy)
+    }
+  }
+
+  // MARK: Challenges
+
+  /// Who asks with this answer; nil where nobody does.
+  func challenger(_ head: ResponseHead) -> Authenticator.Side? {
+    switch head.status {
+    case 401: .server
+    // From an origin it is an answer like any other.
+    case 407 where proxy?.server.kind == .http && url.scheme == "http": .proxy
+    default: nil
+    }
+  }
+
+  /// An answer that libcurl answers by itself: NTLM's second message (MS-NLMP §1.3.1).
+  func isLeg(_ head: ResponseHead) -> Bool {
+    guard let side = challenger(head), authenticator.attempt(side)?.method == .ntlm else { return false }
+    return Self.challenges(of: side, in: head).contains { $0.scheme == "ntlm" && $0.token68 != nil }
+  }
+
+  static func challenges(of side: Authenticator.Side, in head: ResponseHead) -> [HTTPChallenge] {
+    HTTPChallenge.parse(head.headers.all(side == .server ? "WWW-Authenticate" : "Proxy-Authenticate"))
+  }
+
+  /// What the answer says of the credentials that were shown.
+  func noteAuthentication(_ head: ResponseHead) {
+    if head.status != 401 { confirm(.server) }
+    if challenger(head) != .proxy { confirm(.proxy) }
+    if let identity {
+      self.identity = nil
+      store(identity.credential, for: identity.space)
+    }
+    for (side, field) in [(Authenticator.Side.server, "Authentication-Info"), (.proxy, "Proxy-Authentication-Info")] {
+      guard let info = head.headers[field] else { continue }
+      authenticator.attempt(side)?.digest?.value.takeUp(info: info)
+    }
+  }
+
+  private func confirm(_ side: Authenticator.Side) {
+    guard let attempt = authenticator.confirm(side) else { return }
+    guard attempt.credential?.persistence != Credential.Persistence.none,
+      job.configuration.urlCredentialStorage || attempt.credential == nil
+    else { return }
+    session.authentication.remember(attempt, path: side == .server ? url.requestTarget : "")
+    if let credential = attempt.credential { store(credential, for: attempt.space) }
+  }
+
+  private func store(_ credential: Credential, for space: ProtectionSpace) {
+    guard credential.persistence != .none, job.configuration.urlCredentialStorage,
+      tools.credentials.credential(for: space, in: job.session) != credential
+    else { return }
+    tools.credentials.set(credential, for: space, in: job.session)
+    if credential.persistence == .permanent { facts.append(.authenticated(task, space, credential)) }
+  }
+
+  /// A 401 or 407: sends again, asks, or takes it for the result.
+  func meet(_ head: ResponseHead, on side: Authenticator.Side) {
+    let verdict = consider(Self.challenges(of: side, in: head), on: side)
+    switch verdict {
+    case .pass: accept(head)
+    case .send:
+      if needsToken(side) {
+        sink = makeSink()
+        hold = .token(side)
+        tools.makeToken(self, side)
+      } else {
+        next = request
+        cutAt = .now + Self.redirectGrace
+      }
+    case .ask(let challenge):
+      // Its body may become the result, so it is kept.
+      sink = makeSink()
+      ask(challenge, on: side)
+    case .exhausted:
+      response = response(of: head)
+      wireEnd = WireEnd(result: .ok, error: attemptLimitError)
+    }
+  }
+
+  func consider(_ challenges: [HTTPChallenge], on side: Authenticator.Side) -> Authenticator.Verdict {
+    let place = side == .server ? url.place : proxy?.server.place ?? url.place
+    return authenticator.consider(challenges, on: side, at: place, surroundings) {
+      session.authentication.forget($0)
+    }
+  }
+
+  func ask(_ challenge: AuthenticationChallenge, on side: Authenticator.Side) {
+    var challenge = challenge
+    challenge.failureResponse = (head ?? connectHead).map { response(of: $0) }
+    hold = .challenge(side)
+    tell(challenge)
+  }
+
+  /// The delegate is told of a challenge and waited for.
+  func tell(_ challenge: AuthenticationChallenge) {
+    let method = challenge.protectionSpace.authenticationMethod
+    let type = job.delegate?.challengeEvent(for: method) ?? .taskDidReceiveChallenge
+    facts.append(.asked(task, .challenge(challenge, type), at: tools.now()))
+    tools.isUrgent(self)
+  }
+
+  func needsToken(_ side: Authenticator.Side) -> Bool {
+    guard let attempt = authenticator.attempt(side) else { return false }
+    return attempt.method == .negotiate && attempt.token == nil
+  }
+
+  // MARK: Failures
+
+  var attemptLimitError: TransferError {
+    TransferError(
+      .attemptLimitReached, "\(tools.attemptLimit) credentials were refused", failingURL: request.url)
+  }
+
+  /// What a proxy's refusal to connect stands for: a challenge, or nothing.
+  func proxyChallenges(_ result: CurlResult, _ easy: EasyHandle) -> [HTTPChallenge] {
+    guard !isPastConnect, result != .ok else { return [] }
+    if proxy?.server.kind == .socks5 {
+      let wantsLogin = result == .proxy && [CurlProxyError.noAuth, .userRejected].contains(easy.proxyError)
+      return wantsLogin ? [.socks] : []
+    }
+    guard let connectHead, connectHead.status == 407 else { return [] }
+    return Self.challenges(of: .proxy, in: connectHead)
+  }
+
+  func proxyFailure(_ result: CurlResult) -> TransferError? {
+    guard !isPastConnect, result != .ok, let connectHead, !(200..<300).contains(connectHead.status) else {
+      return nil
+    }
+    let underlying = TransferError.Underlying(library: "libcurl", code: result.code)
+    if connectHead.status == 407 {
+      return TransferError(
+        .userAuthenticationRequired, "the proxy wants credentials", failingURL: request.url,
+        underlying: underlying)
+    }
+    return TransferError(
+      .cannotConnectToHost, "the proxy refused the tunnel with status \(connectHead.status)",
+      failingURL: request.url, underlying: underlying)
+  }
+}

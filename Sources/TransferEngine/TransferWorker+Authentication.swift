@@ -1,0 +1,155 @@
+internal import Curl
+internal import EventLoop
+internal import GSSAPI
+internal import TransferModel
+
+/// Challenges, as far as they are more than the next request: answers, tokens, handshakes.
+extension TransferWorker {
+  // MARK: Answers
+
+  func answer(_ transfer: Transfer, _ side: Authenticator.Side, _ answer: ChallengeAnswer) {
+    switch answer {
+    case .useCredential(let credential):
+      act(on: transfer.authenticator.useCredential(credential, on: side), transfer, side)
+    case .performDefaultHandling:
+      act(on: transfer.authenticator.performDefaultHandling(on: side, transfer.surroundings), transfer, side)
+    case .rejectProtectionSpace:
+      act(on: transfer.authenticator.rejectProtectionSpace(on: side, transfer.surroundings), transfer, side)
+    case .trust: break
+    }
+  }
+
+  /// Goes on after a 401 or 407 whose answer is held, or whose connection is gone.
+  private func act(on verdict: Authenticator.Verdict, _ transfer: Transfer, _ side: Authenticator.Side) {
+    switch verdict {
+    case .send where transfer.needsToken(side): makeToken(transfer, side)
+    case .send: follow(transfer, transfer.request)
+    case .ask(let challenge):
+      transfer.ask(challenge, on: side)
+      goOn(transfer)
+    case .exhausted: abort(transfer, transfer.attemptLimitError)
+    case .pass:
+      transfer.hold = nil
+      transfer.flow.receive.remove(.decision)
+      if let head = transfer.head { transfer.accept(head) }
+      goOn(transfer)
+    }
+  }
+
+  /// A proxy asked before the request could go out. False where it did not.
+  func meetProxy(_ transfer: Transfer, _ result: CurlResult, _ easy: EasyHandle) -> Bool {
+    let challenges = transfer.proxyChallenges(result, easy)
+    guard !challenges.isEmpty else { return false }
+    let error = transfer.failure(result, easy)
+    transfer.noteProgress()
+    transfer.recordTransaction(easy, isComplete: false)
+    reclaim(transfer, isClean: false)
+    transfer.stage = .parked
+    leaveQueue(transfer.task)
+    transfer.wireEnd = .init(result: result, error: error)
+    act(on: transfer.consider(challenges, on: .proxy), transfer, .proxy)
+    return true
+  }
+
+  // MARK: Tokens
+
+  /// Asks for a token on a thread that may wait for the realm's servers.
+  func makeToken(_ transfer: Transfer, _ side: Authenticator.Side) {
+    transfer.hold = .token(side)
+    guard let attempt = transfer.authenticator.attempt(side) else { return }
+    let (task, host) = (transfer.task, attempt.space.host)
+    let credential = attempt.credential
+    settings.tokenPool.submit { [weak self] in
+      var login: (user: String, password: String)?
+      if case .password(let user, let password) = credential?.kind { login = (user, password) }
+      let token = try? NegotiateToken.make(host: host, user: login?.user, password: login?.password)
+      self?.post(.token(task, side, token))
+    }
+  }
+
+  func tokenMade(_ transfer: Transfer, _ side: Authenticator.Side, _ token: [UInt8]?) {
+    guard case .token = transfer.hold else { return }
+    guard let token else {
+      return act(on: transfer.authenticator.tokenFailed(on: side, transfer.surroundings), transfer, side)
+    }
+    transfer.authenticator.setToken(token, on: side)
+    guard transfer.head != nil || transfer.wireEnd != nil else {
+      // Nothing was sent yet: the token was wanted beforehand.
+      transfer.hold = nil
+      return proceed(transfer)
+    }
+    follow(transfer, transfer.request)
+  }
+
+  // MARK: Handshakes
+
+  /// A connection's handshake waits for a decision.
+  func held(_ transport: CurlTransport, _ easy: EasyHandle, _ handshake: TLSHandshake) {
+    guard let transfer = easy.delegate as? Transfer, transfer.stage == .onWire else {
+      handshake.decide(.refuse)
+      return transport.wake(easy, holding: [])
+    }
+    transfer.touch()
+    if handshake.question == .trust, transfer.session.accepts(handshake, of: transfer.url) {
+      handshake.decide(.trust)
+      return transport.wake(easy, holding: transfer.flow.directions)
+    }
+    let method: AuthenticationMethod = handshake.question == .trust ? .serverTrust : .clientCertificate
+    transfer.hold = .handshake(handshake)
+    transfer.tell(challenge(of: handshake, to: transfer, method))
+  }
+
+  private func challenge(
+    of handshake: TLSHandshake, to transfer: Transfer, _ method: AuthenticationMethod
+  ) -> AuthenticationChallenge {
+    var space = transfer.url.place
+    space.authenticationMethod = method
+    var challenge = AuthenticationChallenge(space)
+    if method == .serverTrust {
+      challenge.serverTrust = ServerTrust(handshake)
+    } else {
+      challenge.distinguishedNames = handshake.issuers
+      challenge.proposedCredential = transfer.storedCertificate
+    }
+    return challenge
+  }
+
+  func answer(_ transfer: Transfer, _ handshake: TLSHandshake, _ answer: ChallengeAnswer) {
+    guard let easy = transfer.easy, let transport = transfer.session.existingTransport else { return }
+    transfer.hold = nil
+    transfer.touch()
+    var decision = TLSHandshake.Decision.byDefault
+    switch (handshake.question, answer) {
+    case (.trust, .trust):
+      transfer.session.accept(handshake, of: transfer.url)
+      decision = .trust
+    case (.certificate, .useCredential(let credential)):
+      guard case .certificate(let pem, let key) = credential.kind,
+        let identity = try? TLSIdentity(certificate: pem, key: key)
+      else { break }
+      var space = transfer.url.place
+      space.authenticationMethod = .clientCertificate
+      transfer.identity = (space, credential)
+      decision = .identity(identity)
+    default: break
+    }
+    handshake.decide(decision)
+    transport.wake(easy, holding: transfer.flow.directions)
+  }
+}
+
+extension ServerTrust {
+  fileprivate init(_ handshake: TLSHandshake) {
+    let certificates = handshake.chain.map { certificate in
+      Certificate(
+        pem: certificate.pem, subject: certificate.subject, issuer: certificate.issuer,
+        notBefore: Timestamp(microseconds: certificate.notBefore * 1_000_000),
+        notAfter: Timestamp(microseconds: certificate.notAfter * 1_000_000),
+        sha256: Hexadecimal.text(certificate.sha256), publicKeySHA256: Base64.encode(certificate.keySHA256))
+    }
+    let found = handshake.verifyError
+    self.init(
+      certificates: certificates, error: found == 0 ? nil : FailureMapping.certificate(found).0,
+      message: found == 0 ? "trusted" : handshake.verifyMessage)
+  }
+}

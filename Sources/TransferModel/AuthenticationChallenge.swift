@@ -1,0 +1,107 @@
+package import JSON
+
+/// Somebody asks who the client is, or the client asks whether to trust a server (URLAuthenticationChallenge).
+package struct AuthenticationChallenge: Sendable, Equatable {
+  package var protectionSpace: ProtectionSpace
+  /// What would be used without an answer; untried where `previousFailureCount` is 0, else it was refused.
+  package var proposedCredential: Credential?
+  /// Of the task, whatever the method was.
+  package var previousFailureCount = 0
+  /// The 401 or 407.
+  package var failureResponse: TransferResponse?
+  /// Where the method is ServerTrust.
+  package var serverTrust: ServerTrust?
+  /// Where the method is ClientCertificate: the authorities that the server accepts; empty: any.
+  package var distinguishedNames: [String]?
+
+  package init(_ protectionSpace: ProtectionSpace) { self.protectionSpace = protectionSpace }
+}
+
+/// A server's chain, and what the default evaluation found (SecTrust).
+package struct ServerTrust: Sendable, Equatable {
+  package struct Certificate: Sendable, Equatable {
+    package var pem: String
+    package var subject: String
+    package var issuer: String
+    package var notBefore: Timestamp
+    package var notAfter: Timestamp
+    /// SHA-256 of the certificate, lower-case hexadecimal.
+    package var sha256: String
+    /// SHA-256 of its key (SubjectPublicKeyInfo), base64: what pins name.
+    package var publicKeySHA256: String
+
+    package init(
+      pem: String, subject: String, issuer: String, notBefore: Timestamp, notAfter: Timestamp,
+      sha256: String, publicKeySHA256: String
+    ) {
+      self.pem = pem
+      self.subject = subject
+      self.issuer = issuer
+      self.notBefore = notBefore
+      self.notAfter = notAfter
+      self.sha256 = sha256
+      self.publicKeySHA256 = publicKeySHA256
+    }
+  }
+
+  /// The server's own first.
+  package var certificates: [Certificate]
+  /// nil: trusted.
+  package var error: URLErrorCode?
+  /// What was found, in words.
+  package var message: String
+
+  package init(certificates: [Certificate], error: URLErrorCode?, message: String) {
+    self.certificates = certificates
+    self.error = error
+    self.message = message
+  }
+}
+
+extension AuthenticationChallenge {
+  /// The members that an event has of it.
+  package func encodeMembers(into writer: inout JSONWriter) {
+    writer.objectField("protectionSpace") { writer in
+      protectionSpace.encodeMembers(into: &writer)
+      if let serverTrust { writer.field("serverTrust", Optional(serverTrust)) }
+      if let distinguishedNames {
+        writer.arrayField("distinguishedNames", distinguishedNames) { $0.value($1) }
+      }
+    }
+    writer.key("proposedCredential")
+    if let proposedCredential {
+      writer.object { $0.field("user", proposedCredential.user) }
+    } else {
+      writer.null()
+    }
+    writer.field("previousFailureCount", previousFailureCount)
+    writer.field("failureResponse", failureResponse)
+  }
+}
+
+extension ServerTrust: JSONEncodable {
+  package func encode(into writer: inout JSONWriter) {
+    writer.object { writer in
+      writer.arrayField("certificates", certificates) { $1.encode(into: &$0) }
+      writer.objectField("evaluation") { writer in
+        writer.field("isTrusted", error == nil)
+        writer.field("code", error.map { "\($0)" })
+        writer.field("message", message)
+      }
+    }
+  }
+}
+
+extension ServerTrust.Certificate: JSONEncodable {
+  package func encode(into writer: inout JSONWriter) {
+    writer.object { writer in
+      writer.field("subject", subject)
+      writer.field("issuer", issuer)
+      writer.field("notBefore", notBefore.description)
+      writer.field("notAfter", notAfter.description)
+      writer.field("sha256", sha256)
+      writer.field("publicKeySHA256", publicKeySHA256)
+      writer.field("pem", pem)
+    }
+  }
+}

@@ -1,0 +1,53 @@
+internal import JSON
+
+/// The keys that a host's certificate chain must have one of (Apple's NSPinnedDomains; RFC 7469 §2.4 for the digest).
+package struct PinnedHost: Sendable, Equatable {
+  /// A host's name, or `*.` and a domain: every host in it.
+  package let pattern: String
+  /// SHA-256 of SubjectPublicKeyInfo, 32 bytes each.
+  package let keys: [[UInt8]]
+
+  package init(pattern: String, keys: [[UInt8]]) {
+    self.pattern = pattern.lowercased()
+    self.keys = keys
+  }
+
+  package func covers(_ host: String) -> Bool {
+    if pattern.hasPrefix("*.") { return host.hasSuffix(pattern.dropFirst()) }
+    return pattern == host
+  }
+
+  /// Reads an object of hosts and arrays of `sha256/` with base64.
+  static func read(_ value: JSONValue, at pointer: String, _ violations: Violations) -> [PinnedHost] {
+    guard let members = value.members else {
+      violations.add(pointer, "must be an object of hosts and arrays of pins, not \(value.kind)")
+      return []
+    }
+    return members.map { member in
+      let place = JSONPointer.appending(member.name, to: pointer)
+      let keys = (member.value.elements ?? []).map { $0.string.flatMap(key(of:)) }
+      if member.value.elements == nil || keys.isEmpty {
+        violations.add(place, "must be an array of pins, one at least")
+      }
+      for (index, key) in keys.enumerated() where key == nil {
+        violations.add("\(place)/\(index)", "must be sha256/ and the base64 of 32 bytes (RFC 7469)")
+      }
+      return PinnedHost(pattern: member.name, keys: keys.compactMap { $0 })
+    }
+  }
+
+  private static func key(of text: String) -> [UInt8]? {
+    guard text.hasPrefix("sha256/") else { return nil }
+    return Base64.decode(String(text.dropFirst(7).drop { $0 == "/" })).flatMap { $0.count == 32 ? $0 : nil }
+  }
+
+  func encodeMember(into writer: inout JSONWriter) {
+    writer.key(pattern)
+    writer.array { writer in
+      for key in keys {
+        writer.element()
+        writer.value("sha256/" + Base64.encode(key))
+      }
+    }
+  }
+}

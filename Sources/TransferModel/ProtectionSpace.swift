@@ -1,0 +1,100 @@
+package import JSON
+
+/// How a client shows who it is, or a server that it can be trusted (URLProtectionSpace.authenticationMethod).
+package enum AuthenticationMethod: String, Sendable, CaseIterable {
+  /// Whatever the protocol has: a SOCKS proxy's user and password (RFC 1929).
+  case `default` = "NSURLAuthenticationMethodDefault"
+  case httpBasic = "NSURLAuthenticationMethodHTTPBasic"
+  case httpDigest = "NSURLAuthenticationMethodHTTPDigest"
+  case htmlForm = "NSURLAuthenticationMethodHTMLForm"
+  case ntlm = "NSURLAuthenticationMethodNTLM"
+  case negotiate = "NSURLAuthenticationMethodNegotiate"
+  case clientCertificate = "NSURLAuthenticationMethodClientCertificate"
+  case serverTrust = "NSURLAuthenticationMethodServerTrust"
+
+  /// Challenges that belong to a connection: the session's delegate is asked, not the task's (Apple,
+  /// urlSession(_:didReceive:completionHandler:)).
+  package var isSessionLevel: Bool {
+    switch self {
+    case .ntlm, .negotiate, .clientCertificate, .serverTrust: true
+    case .default, .httpBasic, .httpDigest, .htmlForm: false
+    }
+  }
+
+  /// What answers it is a user and a password.
+  package var takesPassword: Bool { self != .clientCertificate && self != .serverTrust }
+}
+
+/// Where credentials are good (URLProtectionSpace; RFC 9110 §11.5).
+package struct ProtectionSpace: Sendable, Hashable {
+  /// Lower case; an IPv6 address without brackets.
+  package var host: String
+  package var port: Int
+  /// `http`, `https`, or `socks5` of a proxy.
+  package var protocolName: String
+  /// nil: the method has none. In what clients store: any.
+  package var realm: String?
+  /// In what clients store, `default` stands for every method that takes a password.
+  package var authenticationMethod: AuthenticationMethod
+  package var isProxy: Bool
+
+  package init(
+    host: String, port: Int, protocolName: String, realm: String? = nil,
+    authenticationMethod: AuthenticationMethod = .default, isProxy: Bool = false
+  ) {
+    self.host = host
+    self.port = port
+    self.protocolName = protocolName
+    self.realm = realm
+    self.authenticationMethod = authenticationMethod
+    self.isProxy = isProxy
+  }
+
+  /// Whether what is stored for this space may be used in that one.
+  package func covers(_ other: ProtectionSpace) -> Bool {
+    guard
+      host == other.host, port == other.port, protocolName == other.protocolName, isProxy == other.isProxy,
+      realm == nil || realm == other.realm
+    else { return false }
+    return authenticationMethod == other.authenticationMethod
+      || authenticationMethod == .default && other.authenticationMethod.takesPassword
+  }
+}
+
+extension ProtectionSpace: JSONEncodable {
+  package func encode(into writer: inout JSONWriter) { writer.object { encodeMembers(into: &$0) } }
+
+  package func encodeMembers(into writer: inout JSONWriter) {
+    writer.field("host", host)
+    writer.field("port", port)
+    writer.field("protocol", protocolName)
+    writer.field("realm", realm)
+    writer.field("authenticationMethod", authenticationMethod.rawValue)
+    writer.field("isProxy", isProxy)
+  }
+
+  /// Reads what a client stores a credential for. The port is the protocol's own where it is absent.
+  package init(validating reader: inout ObjectReader) {
+    let name = reader.string("protocol") ?? "https"
+    if !["http", "https", "socks5"].contains(name) {
+      reader.reject("protocol", "must be one of http, https, socks5")
+    }
+    self.init(host: "", port: 0, protocolName: name)
+    if let text = reader.string("host") {
+      host = String(text.lowercased().drop { $0 == "[" }.prefix { $0 != "]" })
+      let isHost = !host.isEmpty && host.utf8.allSatisfy { $0 > 0x20 && !"/?#@\\".utf8.contains($0) }
+      if !isHost { reader.reject("host", "must be a host's name or address") }
+    } else if reader.value("host") == nil {
+      reader.reject("host", "is required")
+    }
+    let standard = ["http": 80, "https": 443, "socks5": 1080][name] ?? 0
+    port = reader.integer("port", in: 1...65_535) ?? standard
+    realm = reader.string("realm")
+    authenticationMethod = reader.choice("authenticationMethod") ?? .default
+    if authenticationMethod == .serverTrust {
+      reader.reject("authenticationMethod", "trust is decided for each chain; it cannot be stored")
+    }
+    isProxy = reader.bool("isProxy") ?? false
+    reader.finish()
+  }
+}

@@ -1,0 +1,177 @@
+package import JSON
+
+/// A proxy that requests go through.
+package struct ProxyServer: Sendable, Hashable {
+  package enum Kind: String, Sendable {
+    /// Asked for http URLs in full, and for tunnels (CONNECT) to https ones.
+    case http
+    /// SOCKS version 5 (RFC 1928); it resolves the origin's name.
+    case socks5
+  }
+  package var kind: Kind
+  package var host: String
+  package var port: Int
+  package init(kind: Kind, host: String, port: Int) {
+    self.kind = kind
+    self.host = host
+    self.port = port
+  }
+
+  /// `scheme://host:port`.
+  package var url: String { "\(kind.rawValue)://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+}
+
+/// Which proxies a session uses for what (URLSessionConfiguration.connectionProxyDictionary). The environment's are
+/// never used.
+package struct ProxyConfiguration: Sendable, Equatable {
+  /// One, with what its URL said of a user.
+  package struct Entry: Sendable, Equatable {
+    package var server: ProxyServer
+    package var credential: Credential?
+  }
+  /// For http URLs.
+  package var http: Entry?
+  /// For https URLs.
+  package var https: Entry?
+  /// For what the other two leave.
+  package var socks5: Entry?
+  package var noProxy: [ProxyException] = []
+
+  package init() {}
+
+  /// The proxy for an origin; nil: none.
+  package func entry(scheme: String, host: String, port: Int) -> Entry? {
+    guard !noProxy.contains(where: { $0.covers(host: host, port: port) }) else { return nil }
+    return (scheme == "https" ? https : http) ?? socks5
+  }
+}
+
+/// Origins that are reached without a proxy: `*`, a host with its subdomains, an address, a network (CIDR); a host or an
+/// address perhaps with a port.
+package struct ProxyException: Sendable, Equatable {
+  package let text: String
+  private let network: IPNetwork?
+  private let host: String
+  private let port: Int?
+
+  package init?(_ text: String) {
+    let lower = text.lowercased()
+    guard !lower.isEmpty, lower.utf8.allSatisfy({ $0 > 0x20 && $0 != UInt8(ascii: ",") }) else { return nil }
+    self.text = text
+    network = lower.contains("/") ? IPNetwork(lower) : nil
+    guard network != nil || !lower.contains("/") else { return nil }
+    var name = Substring(lower)
+    var port: Int?
+    if IPAddress(lower) == nil, let colon = name.lastIndex(of: ":"), network == nil {
+      guard let number = Int(name[name.index(after: colon)...]), (1...65_535).contains(number) else {
+        return nil
+      }
+      port = number
+      name = name[..<colon]
+    }
+    if name.hasPrefix("[") { name = name.dropFirst().prefix { $0 != "]" } }
+    if name.hasPrefix("*.") { name = name.dropFirst() }
+    if name.hasPrefix(".") { name = name.dropFirst() }
+    guard !name.isEmpty else { return nil }
+    host = String(name)
+    self.port = port
+  }
+
+  package func covers(host other: String, port otherPort: Int) -> Bool {
+    guard port == nil || port == otherPort else { return false }
+    if let network { return IPAddress(other).map { network.contains($0) } ?? false }
+    guard host != "*", host != other else { return true }
+    if let address = IPAddress(host) { return IPAddress(other) == address }
+    return IPAddress(other) == nil && other.hasSuffix("." + host)
+  }
+}
+
+extension ProxyConfiguration {
+  /// Reads the contract's `proxies`.
+  package init(validating reader: inout ObjectReader) {
+    http = Self.entry("http", [.http], &reader)
+    https = Self.entry("https", [.http], &reader)
+    socks5 = Self.entry("socks5", [.socks5], &reader)
+    for (index, text) in (reader.strings("noProxy") ?? []).enumerated() {
+      if let exception = ProxyException(text) {
+        noProxy.append(exception)
+      } else {
+        reader.reject("noProxy", element: index, "must be *, a host, an address or a network, perhaps with a port")
+      }
+    }
+    reader.finish()
+  }
+
+  private static func entry(
+    _ name: String, _ kinds: Set<ProxyServer.Kind>, _ reader: inout ObjectReader
+  ) -> Entry? {
+    guard let text = reader.string(name) else { return nil }
+    guard let entry = Entry(text, kinds.first ?? .http), kinds.contains(entry.server.kind) else {
+      let scheme = kinds.first?.rawValue ?? ""
+      reader.reject(name, "must be the URL of a proxy, like \(scheme)://proxy.example:3128")
+      return nil
+    }
+    return entry
+  }
+
+  /// - Parameter seal: makes of a URL with a user what the store may keep; nil: for clients, who see no users.
+  func encode(into writer: inout JSONWriter, sealing seal: ((String) -> String)?) {
+    writer.object { writer in
+      for (name, entry) in [("http", http), ("https", https), ("socks5", socks5)] {
+        guard let entry else { continue }
+        writer.key(name)
+        if let seal, entry.credential != nil {
+          writer.value(seal(entry.urlWithUser))
+        } else {
+          writer.value(entry.server.url)
+        }
+      }
+      writer.arrayField("noProxy", noProxy) { $0.value($1.text) }
+    }
+  }
+}
+
+extension ProxyConfiguration.Entry {
+  /// Reads `[scheme://][user[:password]@]host[:port][/]`.
+  init?(_ text: String, _ kind: ProxyServer.Kind) {
+    var kind = kind
+    var rest = Substring(text)
+    if let slashes = text.firstRange(of: "://") {
+      switch text[..<slashes.lowerBound].lowercased() {
+      case "http": kind = .http
+      case "socks5", "socks5h": kind = .socks5
+      default: return nil
+      }
+      rest = text[slashes.upperBound...]
+    }
+    if rest.hasSuffix("/") { rest = rest.dropLast() }
+    if let at = rest.lastIndex(of: "@") {
+      let login = rest[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      let password = PercentEncoding.decode(login.count > 1 ? String(login[1]) : "")
+      credential = Credential(user: PercentEncoding.decode(String(login[0])), password: password)
+      rest = rest[rest.index(after: at)...]
+    }
+    var port = kind == .http ? 8080 : 1080
+    if let colon = rest.lastIndex(of: ":"), !rest.hasSuffix("]") {
+      guard let number = Int(rest[rest.index(after: colon)...]), (1...65_535).contains(number) else {
+        return nil
+      }
+      port = number
+      rest = rest[..<colon]
+    }
+    let isBracketed = rest.hasPrefix("[") && rest.hasSuffix("]")
+    let host = isBracketed ? String(rest.dropFirst().dropLast()) : rest.lowercased()
+    let isHost =
+      isBracketed
+      ? IPAddress(host) != nil
+      : !host.isEmpty && host.utf8.allSatisfy { $0 > 0x20 && !"/?#@\\:[]".utf8.contains($0) }
+    guard isHost else { return nil }
+    server = ProxyServer(kind: kind, host: host, port: port)
+  }
+
+  fileprivate var urlWithUser: String {
+    guard case .password(let user, let password) = credential?.kind else { return server.url }
+    let login = "\(PercentEncoding.encode(user)):\(PercentEncoding.encode(password))@"
+    return "\(server.kind.rawValue)://\(login)\(server.url.drop { $0 != "/" }.dropFirst(2))"
+  }
+}

@@ -1,0 +1,70 @@
+package import JSON
+internal import TransferEngine
+package import TransferModel
+internal import TransferStore
+
+extension TransferService {
+  /// What a session remembers, oldest first (URLCredentialStorage.allCredentials).
+  package func credentials(of id: SessionID) throws(ServiceError) -> [CredentialEntry] {
+    _ = try session(id)
+    return engine.credentials.entries(of: id)
+  }
+
+  /// Remembers a credential as the one that is used in its space (URLCredentialStorage.setDefaultCredential(_:for:)).
+  package func setCredential(
+    _ credential: Credential, for space: ProtectionSpace, in id: SessionID
+  ) async throws(ServiceError) {
+    guard try session(id).configuration.urlCredentialStorage else { throw .noCredentialStorage }
+    var change = StoreChange()
+    if credential.persistence == .permanent {
+      change.credentials = [.init(session: id, space: space, credential: credential)]
+    } else {
+      change.deletedCredentials = [(id, space)]
+    }
+    try await write(change)
+    engine.credentials.set(credential, for: space, in: id)
+    engine.forgetCredentials(of: id)
+  }
+
+  /// Forgets the credentials of the spaces that `matches` says.
+  package func removeCredentials(
+    of id: SessionID, where matches: @Sendable (ProtectionSpace) -> Bool
+  ) async throws(ServiceError) {
+    let spaces = try credentials(of: id).map(\.space).filter(matches)
+    var change = StoreChange()
+    change.deletedCredentials = spaces.map { (id, $0) }
+    try await write(change)
+    engine.credentials.remove(in: id) { spaces.contains($0) }
+    engine.forgetCredentials(of: id)
+  }
+}
+
+extension CredentialEntry {
+  /// Reads what a client stores in a session.
+  package init(_ value: JSONValue) throws(InvalidFields) {
+    let violations = Violations()
+    var reader = ObjectReader(value, at: "", violations)
+    var space: ProtectionSpace?
+    if var fields = reader.object("protectionSpace") {
+      space = ProtectionSpace(validating: &fields)
+    } else {
+      reader.reject("protectionSpace", "is required")
+    }
+    var credential: Credential?
+    if var fields = reader.object("credential") {
+      credential = Credential(validating: &fields)
+      if let read = credential {
+        // What is for one task only cannot be stored.
+        let persistence = fields.value("persistence") == nil ? .forSession : read.persistence
+        credential?.persistence = persistence
+        if persistence == .none { fields.reject("persistence", "must be forSession or permanent") }
+        _ = read.fits(space?.authenticationMethod ?? .default, &fields)
+      }
+    } else {
+      reader.reject("credential", "is required")
+    }
+    reader.finish()
+    guard let space, let credential, violations.all.isEmpty else { throw InvalidFields(violations.all) }
+    self.init(space: space, credential: credential)
+  }
+}

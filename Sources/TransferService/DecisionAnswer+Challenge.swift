@@ -1,0 +1,77 @@
+internal import Crypto
+internal import JSON
+internal import TransferEngine
+internal import TransferModel
+
+/// URLSession.AuthChallengeDisposition.
+private enum AuthChallengeDisposition: String, CaseIterable {
+  case useCredential, performDefaultHandling, cancelAuthenticationChallenge, rejectProtectionSpace
+}
+
+extension DecisionAnswer {
+  /// Reads the answer to a challenge.
+  init?(challenge reader: inout ObjectReader, _ method: AuthenticationMethod) {
+    guard let disposition: AuthChallengeDisposition = Self.disposition(&reader) else { return nil }
+    let credential = reader.object("credential")
+    if disposition != .useCredential, credential != nil {
+      reader.reject("credential", "is for useCredential only")
+      return nil
+    }
+    switch disposition {
+    case .cancelAuthenticationChallenge: self = .challenge(.cancel)
+    case .performDefaultHandling: self = .challenge(.answer(.performDefaultHandling))
+    case .rejectProtectionSpace: self = .challenge(.answer(.rejectProtectionSpace))
+    case .useCredential:
+      // As URLSession: to use no credential is to go on without one.
+      guard var credential else {
+        self = .challenge(.answer(.performDefaultHandling))
+        return
+      }
+      guard let answer = Self.credential(&credential, method) else { return nil }
+      self = .challenge(.answer(answer))
+    }
+  }
+
+  private static func credential(
+    _ reader: inout ObjectReader, _ method: AuthenticationMethod
+  ) -> ChallengeAnswer? {
+    guard method != .serverTrust else {
+      guard reader.bool("trust") == true else {
+        reader.reject("trust", "must be true to trust the server; anything else is another disposition")
+        return nil
+      }
+      reader.finish()
+      return .trust
+    }
+    guard let credential = Credential(validating: &reader) else { return nil }
+    guard credential.fits(method, &reader) else { return nil }
+    return .useCredential(credential)
+  }
+
+  /// The answer as it is kept and shown: without what is secret, but so that the same answer gives the same again.
+  func stored(_ value: JSONValue) -> [UInt8] {
+    guard case .challenge(.answer(.useCredential(let credential))) = self else { return value.json }
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.field("disposition", "useCredential")
+      writer.field("credential", Optional(credential))
+    }
+    return writer.bytes
+  }
+}
+
+extension Credential {
+  /// Whether it can answer a challenge of that method; says why not.
+  func fits(_ method: AuthenticationMethod, _ reader: inout ObjectReader) -> Bool {
+    switch (kind, method.takesPassword) {
+    case (.password, true): return true
+    case (.password, false):
+      reader.reject("clientCertificate", "is required: \(method.rawValue) takes a certificate")
+    case (.certificate, true): reader.reject("user", "is required: \(method.rawValue) takes a password")
+    case (.certificate(let certificate, let key), false):
+      guard let fault = SessionTrust.fault(ofCertificate: certificate, key: key) else { return true }
+      reader.reject(fault.hasPrefix("key") ? "privateKey" : "clientCertificate", fault)
+    }
+    return false
+  }
+}

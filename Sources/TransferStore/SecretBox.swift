@@ -1,0 +1,75 @@
+package import Crypto
+internal import JSON
+internal import TransferModel
+
+/// Encrypts the secrets that the store keeps: AES-GCM (NIST SP 800-38D) under keys derived from the service's own. What is
+/// sealed stands as text among what is not: `sealed:`, then base64url of the key's mark, nonce, ciphertext and tag.
+package struct SecretBox: Sendable {
+  private struct Key: Sendable {
+    let key: SymmetricKey
+    /// Tells the keys apart, and nothing else.
+    let mark: [UInt8]
+
+    init(_ secret: SymmetricKey) {
+      key = HKDF<SHA256>.deriveKey(
+        inputKeyMaterial: secret, info: Array("ferry stored secrets 1".utf8), outputByteCount: 32)
+      let mark = HKDF<SHA256>.deriveKey(
+        inputKeyMaterial: secret, info: Array("ferry key mark 1".utf8), outputByteCount: 4)
+      self.mark = mark.withUnsafeBytes { Array($0) }
+    }
+  }
+  private static let prefix = "sealed:"
+  private let keys: [Key]
+
+  /// - Parameter secrets: the first seals, all of them open.
+  package init(secrets: [SymmetricKey]) { keys = secrets.map { Key($0) } }
+
+  package func seal(_ text: String) -> String {
+    guard let key = keys.first, let box = try? AES.GCM.seal(Array(text.utf8), using: key.key).combined else {
+      preconditionFailure("AES-GCM takes any text")
+    }
+    return Self.prefix + Base64.encodeForURL(key.mark + Array(box))
+  }
+
+  /// What was sealed; nil where it is not this service's, or was changed. Other text is itself.
+  package func open(_ text: String) -> String? {
+    guard text.hasPrefix(Self.prefix) else { return text }
+    guard let bytes = Base64.decodeForURL(String(text.dropFirst(Self.prefix.count))), bytes.count > 4,
+      let key = keys.first(where: { $0.mark == Array(bytes[..<4]) }),
+      let box = try? AES.GCM.SealedBox(combined: bytes[4...]),
+      let opened = try? AES.GCM.open(box, using: key.key)
+    else { return nil }
+    return String(validating: opened, as: UTF8.self)
+  }
+
+  /// A document with all that is sealed in it opened; left alone where that cannot be.
+  func open(_ value: JSONValue) -> JSONValue {
+    switch value {
+    case .string(let text): return .string(open(text) ?? text)
+    case .array(let elements): return .array(elements.map { open($0) })
+    case .object(let members):
+      return .object(members.map { JSONValue.Member(name: $0.name, value: open($0.value)) })
+    default: return value
+    }
+  }
+
+  /// The text with everything in it that is sealed sealed again, with the first key.
+  /// - Returns: nil where some of it cannot be opened.
+  func reseal(_ text: String) -> String? {
+    var parts: [String] = []
+    var rest = Substring(text)
+    while let start = rest.firstRange(of: Self.prefix) {
+      parts.append(String(rest[..<start.lowerBound]))
+      let end = rest[start.upperBound...].firstIndex { !Self.isBase64URL($0) } ?? rest.endIndex
+      let sealed = String(rest[start.lowerBound..<end])
+      guard let opened = open(sealed) else { return nil }
+      parts.append(seal(opened))
+      rest = rest[end...]
+    }
+    return parts.joined() + rest
+  }
+
+  private static func isBase64URL(_ character: Character) -> Bool {
+    character.isASCII && (character.isLetter || character.isNumber || character == "-" || character == "_")
+  }
+}

@@ -1,0 +1,53 @@
+import ArgumentParser
+import Crypto
+import TransferEngine
+import TransferStore
+
+/// `ferry rotate-key`.
+struct RotateKeyCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "rotate-key", abstract: "Put the stored secrets under a new key, while the service is stopped.",
+    discussion: """
+      A new key is put before those in the secret key file, and every secret in the database is encrypted anew with \
+      it. The old keys stay in the file, so that resume data that clients hold can still be opened, unless \
+      --drop-old is given. It can be run again after it was interrupted.
+      """)
+
+  @Option(help: "Directory for the database and the bodies. [ferry-data]")
+  var dataDirectory: String?
+  @Option(help: "File with the secret keys. [the data directory's own]")
+  var secretKeyFile: String?
+  @Flag(help: "Forget the old keys: resume data made under them is of no use any more.")
+  var dropOld = false
+
+  func run() async throws {
+    var options: [String: String] = [:]
+    options["data-directory"] = dataDirectory
+    options["secret-key-file"] = secretKeyFile
+    do {
+      let settings = try Settings(options: options, networks: [], file: nil)
+      try await rotate(settings)
+    } catch let error as SettingsError {
+      throw ValidationError(error.description)
+    }
+  }
+
+  private func rotate(_ settings: Settings) async throws {
+    guard let lock = DirectoryLock(settings.dataDirectory) else {
+      throw SettingsError("data-directory", "\(settings.dataDirectory) is in use; stop the service first")
+    }
+    defer { withExtendedLifetime(lock) {} }
+    var keys = try SecretKeys(settings)
+    // The new key is on the disk before anything depends on it, and the old ones until nothing does.
+    try keys.addNew()
+    let count: Int
+    do {
+      count = try SecretRotation.run(
+        database: settings.dataDirectory + "/ferry.db", box: SecretBox(secrets: keys.all))
+    } catch {
+      throw SettingsError("data-directory", "the secrets cannot be encrypted anew: \(error)")
+    }
+    if dropOld { try keys.dropOld() }
+    print("\(count) rows encrypted anew")
+  }
+}
