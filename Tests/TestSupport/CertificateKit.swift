@@ -12,11 +12,18 @@ package struct CertificateKit: Sendable {
     case selfSigned
     /// Signed by an authority that nobody was told of.
     case unknownRoot
+    /// Signed by an authority that `authority` signed, and followed by the certificate of that one.
+    case intermediate
     /// For a client, signed by the authority.
     case client
+    /// For a client, signed by an authority that nobody was told of.
+    case strangeClient
   }
+  /// Of all leaves, the clients' too.
   package let key: String
   package let authority: String
+  /// Signed by `authority`.
+  package let intermediateAuthority: String
   package let leaves: [Leaf: String]
 
   /// Made once for all tests of a run.
@@ -40,11 +47,14 @@ package struct CertificateKit: Sendable {
     distinguished_name = name
     prompt = no
     [name]
-    CN = Ferry test
+    CN = server
     [root]
     basicConstraints = critical, CA:true
     keyUsage = keyCertSign, cRLSign
     subjectKeyIdentifier = hash
+    [middle]
+    basicConstraints = critical, CA:true, pathlen:0
+    keyUsage = keyCertSign, cRLSign
     [here]
     subjectAltName = DNS:localhost, IP:127.0.0.1, IP:::1
     [elsewhere]
@@ -62,51 +72,53 @@ package struct CertificateKit: Sendable {
     func read(_ name: String) throws -> String {
       try String(contentsOfFile: directory + "/" + name, encoding: .utf8)
     }
-    func openssl(_ arguments: String) throws { try Self.openssl(arguments, in: directory) }
+    func openssl(_ arguments: String) throws { try OpenSSL.run(arguments, in: directory) }
     try write(Self.configuration, to: "openssl.cnf")
     try write("", to: "index.txt")
-    try openssl("ecparam -name prime256v1 -genkey -noout -out key.pem")
-    try openssl("req -config openssl.cnf -new -key key.pem -out request.pem")
+    func makeKey(_ name: String) throws {
+      try openssl("ecparam -name prime256v1 -genkey -noout -out \(name)")
+    }
+    func request(_ name: String, key: String = "key.pem", subject: String) throws {
+      try openssl("req -config openssl.cnf -new -key \(key) -subj /CN=\(subject) -out \(name).csr")
+    }
+    func sign(
+      _ name: String, by issuer: String = "authority", as extensions: String = "here",
+      request: String = "server", from start: String = "20200101", to end: String = "20490101"
+    ) throws {
+      try openssl(
+        "ca -config openssl.cnf -batch -notext -in \(request).csr -out \(name).pem -cert \(issuer).pem"
+          + " -keyfile \(issuer).key -extensions \(extensions)"
+          + " -startdate \(start)000000Z -enddate \(end)000000Z")
+    }
     for (root, name) in [("authority", "Authority"), ("stranger", "Stranger")] {
-      try openssl("ecparam -name prime256v1 -genkey -noout -out \(root).key")
+      try makeKey("\(root).key")
       try openssl(
         "req -config openssl.cnf -x509 -new -key \(root).key -subj /CN=\(name) -extensions root -out \(root).pem"
       )
     }
-    func sign(
-      _ leaf: Leaf, by root: String = "authority", names: String = "here", from start: String = "20200101",
-      to end: String = "20490101"
-    ) throws {
-      let dates = "-startdate \(start)000000Z -enddate \(end)000000Z"
-      try openssl(
-        "ca -config openssl.cnf -batch -notext -in request.pem -out \(leaf).pem -cert \(root).pem"
-          + " -keyfile \(root).key -extensions \(names) \(dates)")
-    }
-    try sign(.good)
-    try sign(.expired, to: "20210101")
-    try sign(.notYetValid, from: "20480101")
-    try sign(.wrongHost, names: "elsewhere")
-    try sign(.unknownRoot, by: "stranger")
-    try sign(.client, names: "client")
+    try makeKey("middle.key")
+    try request("middle", key: "middle.key", subject: "Intermediate")
+    try sign("middle", as: "middle", request: "middle")
+    try makeKey("key.pem")
+    try request("server", subject: "server")
+    try sign("good")
+    try sign("expired", to: "20210101")
+    try sign("notYetValid", from: "20480101")
+    try sign("wrongHost", as: "elsewhere")
+    try sign("unknownRoot", by: "stranger")
     try openssl("req -config openssl.cnf -x509 -new -key key.pem -extensions here -out selfSigned.pem")
+    for (client, root) in [("client", "authority"), ("strangeClient", "stranger")] {
+      try request(client, subject: client)
+      try sign(client, by: root, as: "client", request: client)
+    }
+    intermediateAuthority = try read("middle.pem")
+    try sign("intermediate", by: "middle")
+    try write(try read("intermediate.pem") + intermediateAuthority, to: "intermediate.pem")
     key = try read("key.pem")
     authority = try read("authority.pem")
     leaves = try Dictionary(uniqueKeysWithValues: Leaf.allCases.map { ($0, try read("\($0).pem")) })
   }
 
-  private static func openssl(_ arguments: String, in directory: String) throws {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
-    process.arguments = arguments.split(separator: " ").map(String.init)
-    process.currentDirectoryURL = URL(fileURLWithPath: directory)
-    let errors = Pipe()
-    process.standardError = errors
-    process.standardOutput = FileHandle.nullDevice
-    try process.run()
-    let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else {
-      throw Socket.Failure(operation: "openssl \(arguments): \(text)", errno: process.terminationStatus)
-    }
-  }
+  /// The pin of the key of the authority that signed what is good: `OpenSSL.keyPin(of:)`.
+  package func authorityKeyPins() throws -> [String] { [try OpenSSL.keyPin(of: authority)] }
 }
