@@ -1,0 +1,150 @@
+import Foundation
+import Synchronization
+
+/// Somebody else's server as a child process: on free ports, in a directory of its own, at the head of a process group
+/// of its own that ends with its owner.
+package final class ServerProcess: Sendable {
+  /// What is run. Its output goes to `output.log`.
+  package struct Command {
+    let executable: String
+    let arguments: [String]
+    let environment: [String: String]
+
+    package init(executable: String, arguments: [String], environment: [String: String] = [:]) {
+      self.executable = executable
+      self.arguments = arguments
+      self.environment = environment
+    }
+  }
+
+  package let directory: String
+  package let ports: [Int]
+  private let id: Int32
+  private let process: Process
+
+  /// - Parameters:
+  ///   - hasIPv6: whether it listens on `::1`, too.
+  ///   - prepare: puts files into the directory, once.
+  ///   - command: called again where another process took a port first: ports can only be named, not asked for.
+  package init(
+    _ name: String, ports count: Int = 1, hasIPv6: Bool = false,
+    prepare: (_ directory: String) throws -> Void = { _ in },
+    command: (_ directory: String, _ ports: [Int]) throws -> Command
+  ) throws {
+    directory = TemporaryDirectory.make(name)
+    do {
+      // Servers that root starts work as another user, who writes here.
+      try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: directory)
+      try prepare(directory)
+      (process, ports) = try Self.start(name, count, hasIPv6, in: directory, command)
+    } catch {
+      try? FileManager.default.removeItem(atPath: directory)
+      throw error
+    }
+    id = process.processIdentifier
+    _ = Self.atExit
+    Self.running.withLock { $0[id] = directory }
+  }
+
+  deinit {
+    _ = Self.running.withLock { $0.removeValue(forKey: id) }
+    Self.end(id)
+    process.waitUntilExit()
+    try? FileManager.default.removeItem(atPath: directory)
+  }
+
+  /// Servers that live as long as the tests do: nobody releases what is static.
+  private static let running = Mutex<[Int32: String]>([:])
+  private static let atExit: Void = {
+    atexit {
+      for (id, directory) in ServerProcess.running.withLock({ $0 }) {
+        ServerProcess.end(id)
+        try? FileManager.default.removeItem(atPath: directory)
+      }
+    }
+  }()
+
+  /// All that it started, and it.
+  private static func end(_ id: Int32) {
+    kill(-id, SIGKILL)
+    kill(id, SIGKILL)
+  }
+
+  private static func start(
+    _ name: String, _ count: Int, _ hasIPv6: Bool, in directory: String,
+    _ command: (String, [Int]) throws -> Command
+  ) throws -> (Process, [Int]) {
+    let output = directory + "/output.log"
+    for _ in 0..<10 {
+      let ports = freePorts(count)
+      let command = try command(directory, ports)
+      _ = FileManager.default.createFile(atPath: output, contents: nil)
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: command.executable)
+      process.arguments = command.arguments
+      process.currentDirectoryURL = URL(fileURLWithPath: directory)
+      process.environment = ProcessInfo.processInfo.environment.merging(command.environment) { $1 }
+      process.standardInput = FileHandle.nullDevice
+      process.standardOutput = FileHandle(forWritingAtPath: output)
+      process.standardError = process.standardOutput
+      try process.run()
+      let limit = Date().addingTimeInterval(20)
+      while process.isRunning, Date() < limit {
+        if listens(process.processIdentifier, on: ports, hasIPv6) { return (process, ports) }
+        usleep(2000)
+      }
+      end(process.processIdentifier)
+      process.waitUntilExit()
+    }
+    let logs = ["output.log", "error.log"].map { text(of: directory + "/" + $0) }
+    throw Socket.Failure(operation: "\(name) did not start: \(logs.joined())", errno: 0)
+  }
+
+  /// Below the range out of which the kernel gives ports to everybody else.
+  private static func freePorts(_ count: Int) -> [Int] {
+    let ports = (10_000..<32_000).shuffled().lazy.filter { (try? Socket(connectingTo: $0)) == nil }
+    return Array(ports.prefix(count))
+  }
+
+  /// Whether the process itself does: a connection would not tell it from another that was faster.
+  private static func listens(_ id: Int32, on ports: [Int], _ hasIPv6: Bool) -> Bool {
+    let folder = "/proc/\(id)/fd"
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    let targets = names.map { try? FileManager.default.destinationOfSymbolicLink(atPath: folder + "/" + $0) }
+    let sockets = Set(targets.compactMap(\.self))
+    return ["tcp", "tcp6"].prefix(hasIPv6 ? 2 : 1).allSatisfy { name in
+      // number, local address, remote address, state (0A: LISTEN), …, inode
+      let rows = table(name).split(separator: "\n").map { $0.split(separator: " ") }
+      let own = rows.filter { $0.count > 9 && $0[3] == "0A" && sockets.contains("socket:[\($0[9])]") }
+      let open = Set(own.map { Int($0[1].split(separator: ":").last ?? "", radix: 16) })
+      return ports.allSatisfy(open.contains)
+    }
+  }
+
+  /// Read piece by piece, to its end: Foundation takes the first page of such a file for all of it.
+  private static func table(_ name: String) -> String {
+    let descriptor = open("/proc/net/" + name, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return "" }
+    defer { close(descriptor) }
+    var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 65_536))
+    while case let count = read(descriptor, &piece, piece.count), count > 0 { bytes += piece[..<count] }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  // MARK: Files
+
+  /// The lines of one of its logs. Servers write them when they have answered: waits, at most 5 s, for as many.
+  package func lines(of file: String, atLeast count: Int = 0) -> [String] {
+    let limit = Date().addingTimeInterval(5)
+    while true {
+      let text = Self.text(of: directory + "/" + file)
+      let lines = text.split(separator: "\n").map(String.init)
+      if lines.count >= count && (text.isEmpty || text.hasSuffix("\n")) || Date() > limit { return lines }
+      usleep(5000)
+    }
+  }
+
+  private static func text(of file: String) -> String {
+    String(decoding: FileManager.default.contents(atPath: file) ?? Data(), as: UTF8.self)
+  }
+}
