@@ -2,7 +2,8 @@ import Foundation
 
 /// A real web server, on free ports and in a directory of its own: TLS with good and bad certificates, HTTP/2, static
 /// files with ETag, Last-Modified and ranges. Text files (`.txt`) are compressed for those who ask for it. `/moved` redirects
-/// to `/hello.txt`; `/upgrade` and `/downgrade` do so with another scheme.
+/// to `/hello.txt`; `/upgrade` and `/downgrade` do so with another scheme. `/basic/` has the same files, for the user `alice`.
+/// Where clients show certificates, `/who` answers with how that went and the subject, such as `SUCCESS CN=client`.
 package final class NginxServer {
   /// One port of it.
   package enum Face: String, CaseIterable, Sendable {
@@ -13,30 +14,33 @@ package final class NginxServer {
     case onlyTLS13
     /// Answers 400 to who shows no certificate of the authority's.
     case asksForCertificate
+    /// Takes one, or none.
+    case optionalCertificate
+    /// With a certificate that an intermediate authority signed, and the certificate of that one.
+    case intermediate
   }
 
+  package static let user = "alice"
+  package static let password = "s3cret-nginx"
+
   /// The PEM file of the authority that signed what is good.
-  package var authorityFile: String { directory + "/authority.pem" }
-  private let directory: String
-  private let process: Process
-  private let ports: [Face: Int]
+  package var authorityFile: String { process.directory + "/authority.pem" }
+  /// The PEM file of a certificate, for clients that show one, and the one of the key of them all.
+  package func certificateFile(_ leaf: CertificateKit.Leaf) -> String { process.directory + "/\(leaf).pem" }
+  package var keyFile: String { process.directory + "/key.pem" }
+  private let process: ServerProcess
 
   /// - Parameter files: the static files, name and size; their bytes are `contents(_:)`.
   package init(files: [String: Int] = ["hello.txt": 5000]) throws {
-    directory = TemporaryDirectory.make("nginx")
-    do {
-      try Self.write(files, try CertificateKit.shared(), to: directory)
-      (process, ports) = try Self.start(in: directory)
-    } catch {
-      try? FileManager.default.removeItem(atPath: directory)
-      throw error
-    }
-  }
-
-  deinit {
-    kill(process.processIdentifier, SIGKILL)
-    process.waitUntilExit()
-    try? FileManager.default.removeItem(atPath: directory)
+    process = try ServerProcess(
+      "nginx", ports: Face.allCases.count, hasIPv6: Self.hasIPv6,
+      prepare: { try Self.write(files, try CertificateKit.shared(), to: $0) },
+      command: { directory, ports in
+        let ports = Dictionary(uniqueKeysWithValues: zip(Face.allCases, ports))
+        try ServerFiles.write(Self.configuration(ports), to: directory + "/nginx.conf")
+        return ServerProcess.Command(
+          executable: "/usr/sbin/nginx", arguments: ["-p", directory, "-c", "nginx.conf", "-e", "error.log"])
+      })
   }
 
   /// Whether this machine has the address `::1`; every port then listens there, too.
@@ -45,8 +49,16 @@ package final class NginxServer {
     .contains("00000000000000000000000000000001 ") ?? false
 
   package func url(_ face: Face, _ path: String, host: String = "127.0.0.1") -> String {
-    "\(face == .plain ? "http" : "https")://\(host):\(ports[face] ?? 0)\(path)"
+    "\(face == .plain ? "http" : "https")://\(host):\(port(face))\(path)"
   }
+
+  package func port(_ face: Face) -> Int {
+    zip(Face.allCases, process.ports).first { $0.0 == face }?.1 ?? 0
+  }
+
+  /// A line for each request: method, target, status, and Authorization or "-".
+  /// - Parameter count: waits, at most 5 s, until so many have been answered.
+  package func log(atLeast count: Int = 0) -> [String] { process.lines(of: "requests.log", atLeast: count) }
 
   /// What a file of that size holds.
   package static func contents(_ size: Int) -> [UInt8] {
@@ -54,45 +66,14 @@ package final class NginxServer {
   }
 
   private static func write(_ files: [String: Int], _ kit: CertificateKit, to directory: String) throws {
-    func write(_ bytes: [UInt8], _ name: String) throws {
-      try Data(bytes).write(to: URL(fileURLWithPath: directory + "/" + name))
-    }
-    try write(Array(kit.key.utf8), "key.pem")
-    try write(Array(kit.authority.utf8), "authority.pem")
-    for (leaf, text) in kit.leaves { try write(Array(text.utf8), "\(leaf).pem") }
-    try FileManager.default.createDirectory(atPath: directory + "/files", withIntermediateDirectories: true)
-    for (name, size) in files { try write(contents(size), "files/" + name) }
+    try ServerFiles.write(files, to: directory + "/files")
+    try ServerFiles.write(kit.key, to: directory + "/key.pem")
+    try ServerFiles.write(kit.authority, to: directory + "/authority.pem")
+    for (leaf, text) in kit.leaves { try ServerFiles.write(text, to: directory + "/\(leaf).pem") }
+    try ServerFiles.write(try OpenSSL.basicEntry(user, password), to: directory + "/basic.users")
   }
 
-  /// Ports can only be named, not asked for: where another process was faster, other ports are tried.
-  private static func start(in directory: String) throws -> (Process, [Face: Int]) {
-    for _ in 0..<10 {
-      let ports = try Dictionary(uniqueKeysWithValues: zip(Face.allCases, freePorts(Face.allCases.count)))
-      try? FileManager.default.removeItem(atPath: directory + "/pid")
-      try configuration(ports, directory).write(
-        toFile: directory + "/nginx.conf", atomically: false, encoding: .utf8)
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: "/usr/sbin/nginx")
-      process.arguments = ["-p", directory, "-c", "nginx.conf", "-e", "error.log"]
-      process.standardError = FileHandle.nullDevice
-      try process.run()
-      // The file of its id is written when it listens on all ports.
-      while process.isRunning {
-        if FileManager.default.fileExists(atPath: directory + "/pid") { return (process, ports) }
-        usleep(2000)
-      }
-    }
-    let log = try? String(contentsOfFile: directory + "/error.log", encoding: .utf8)
-    throw Socket.Failure(operation: "nginx did not start: \(log ?? "")", errno: 0)
-  }
-
-  /// Below the range out of which the kernel gives ports to everybody else.
-  private static func freePorts(_ count: Int) throws -> [Int] {
-    let ports = (10_000..<32_000).shuffled().lazy.filter { (try? Socket(connectingTo: $0)) == nil }
-    return Array(ports.prefix(count))
-  }
-
-  private static func configuration(_ ports: [Face: Int], _ directory: String) -> String {
+  private static func configuration(_ ports: [Face: Int]) -> String {
     let servers = ports.map { face, port in
       """
       server {
@@ -104,6 +85,11 @@ package final class NginxServer {
         location = /moved { return 302 /hello.txt; }
         location = /upgrade { return 302 https://127.0.0.1:\(ports[.good] ?? 0)/hello.txt; }
         location = /downgrade { return 302 http://127.0.0.1:\(ports[.plain] ?? 0)/hello.txt; }
+        location /basic/ {
+          alias files/;
+          auth_basic "nginx realm";
+          auth_basic_user_file basic.users;
+        }
         \(face == .plain ? "" : security(of: face))
       }
       """
@@ -114,7 +100,10 @@ package final class NginxServer {
       pid pid;
       events { worker_connections 512; }
       http {
-        access_log off;
+        # No quotation mark is escaped; what is missing is "-" all the same.
+        map $http_authorization $shown_authorization { "" "-"; default $http_authorization; }
+        log_format requests escape=none "$request_method $request_uri $status $shown_authorization";
+        access_log requests.log requests;
         types { text/plain txt; }
         default_type application/octet-stream;
         client_body_temp_path body;
@@ -130,10 +119,13 @@ package final class NginxServer {
   private static func security(of face: Face) -> String {
     let leaf = CertificateKit.Leaf(rawValue: face.rawValue) ?? .good
     let certificate = "ssl_certificate \(leaf).pem; ssl_certificate_key key.pem;"
+    let who = "location = /who { return 200 \"$ssl_client_verify $ssl_client_s_dn\"; }"
     return switch face {
     case .onlyTLS13: certificate + " ssl_protocols TLSv1.3;"
     case .asksForCertificate:
-      certificate + " ssl_verify_client on; ssl_client_certificate authority.pem;"
+      certificate + " ssl_verify_client on; ssl_client_certificate authority.pem;" + who
+    case .optionalCertificate:
+      certificate + " ssl_verify_client optional; ssl_client_certificate authority.pem;" + who
     default: certificate
     }
   }
