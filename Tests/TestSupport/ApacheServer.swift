@@ -1,0 +1,149 @@
+import Foundation
+
+/// The Apache HTTP server, for what it asks of its clients: Basic, Digest with nonces that become stale, and Negotiate.
+///
+/// `/open/`, `/basic/`, `/digest/`, `/stale/` and, with a realm of Kerberos, `/kerberos/` hold the same files. All of them take
+/// uploads, by PUT or POST and under any name. The user is `alice`.
+package final class ApacheServer: Sendable {
+  package enum Face: String, CaseIterable, Sendable {
+    case plain
+    /// With the certificate `good`, and HTTP/2.
+    case secure
+  }
+  package static let user = "alice"
+  package static let basicPassword = "s3cret-basic"
+  package static let digestPassword = "s3cret-digest"
+
+  private let process: ServerProcess
+  private let uploads: String
+
+  /// - Parameters:
+  ///   - files: the static files, name and size; their bytes are `NginxServer.contents(_:)`.
+  ///   - nonceLifetime: of the nonces of `/digest/`, in seconds; those of `/stale/` live for one.
+  ///   - realm: who `/kerberos/` is for.
+  package init(
+    files: [String: Int] = ["hello.txt": 5000], nonceLifetime: Int = 300, kerberos realm: KerberosRealm? = nil
+  ) throws {
+    process = try ServerProcess(
+      "apache", ports: Face.allCases.count, hasIPv6: NginxServer.hasIPv6,
+      prepare: { directory in
+        try Self.write(files, try CertificateKit.shared(), to: directory)
+        if let realm { try ServerFiles.write(realm.serviceKeys, to: directory + "/service.keytab") }
+      },
+      command: { directory, ports in
+        let text = Self.configuration(ports, directory, nonceLifetime, hasKerberos: realm != nil)
+        try ServerFiles.write(text, to: directory + "/httpd.conf")
+        // A cache of replays would be left behind in /var/tmp.
+        let environment = (realm?.environment ?? [:]).merging(["KRB5RCACHENAME": "none:"]) { $1 }
+        return ServerProcess.Command(
+          executable: "/usr/sbin/apache2", arguments: ["-d", directory, "-f", "httpd.conf", "-DFOREGROUND"],
+          environment: environment)
+      })
+    uploads = process.directory + "/uploads"
+  }
+
+  /// The host is by default one that the service principal of the realm names, too.
+  package func url(_ face: Face, _ path: String, host: String = "localhost") -> String {
+    "\(face == .plain ? "http" : "https")://\(host):\(process.ports[face == .plain ? 0 : 1])\(path)"
+  }
+
+  /// What came as `/…/name`; nil before all of it was there.
+  package func uploaded(_ name: String) -> [UInt8]? {
+    FileManager.default.contents(atPath: uploads + "/" + name).map(Array.init)
+  }
+
+  /// A line for each request: method, target, status, and Authorization or "-".
+  /// - Parameter count: waits, at most 5 s, until so many have been answered.
+  package func log(atLeast count: Int = 0) -> [String] {
+    process.lines(of: "requests.log", atLeast: count).map { $0.replacing(#"\""#, with: "\"") }
+  }
+
+  private static func write(_ files: [String: Int], _ kit: CertificateKit, to directory: String) throws {
+    try ServerFiles.write(files, to: directory + "/files")
+    let manager = FileManager.default
+    try manager.createDirectory(
+      atPath: directory + "/uploads", withIntermediateDirectories: true,
+      attributes: [.posixPermissions: 0o777])
+    // A copy: the user that it works as may not see this checkout.
+    try manager.copyItem(atPath: ServerFiles.path("receive.sh"), toPath: directory + "/receive.sh")
+    try manager.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory + "/receive.sh")
+    try ServerFiles.write(kit.key, to: directory + "/key.pem")
+    try ServerFiles.write(kit.leaves[.good] ?? "", to: directory + "/good.pem")
+    try ServerFiles.write(try OpenSSL.basicEntry(user, basicPassword), to: directory + "/basic.users")
+    try ServerFiles.write(
+      try OpenSSL.digestEntry(user, "digest realm", digestPassword), to: directory + "/digest.users")
+  }
+
+  private static let modules = [
+    "mpm_event", "authn_core", "authn_file", "authz_core", "authz_user", "auth_basic", "auth_digest", "alias",
+    "actions", "cgi", "env", "mime", "ssl", "http2",
+  ]
+
+  private static func configuration(
+    _ ports: [Int], _ directory: String, _ nonceLifetime: Int, hasKerberos: Bool
+  ) -> String {
+    let modules = modules + (hasKerberos ? ["auth_gssapi"] : [])
+    let addresses = ports.flatMap { ["127.0.0.1:\($0)"] + (NginxServer.hasIPv6 ? ["[::1]:\($0)"] : []) }
+    let kerberos = """
+      <Location /kerberos/>
+        AuthType GSSAPI
+        AuthName "kerberos realm"
+        GssapiCredStore keytab:\(directory)/service.keytab
+        Require valid-user
+      </Location>
+      """
+    func digest(_ location: String, _ lifetime: Int) -> String {
+      """
+      <Location \(location)>
+        AuthType Digest
+        AuthName "digest realm"
+        AuthUserFile \(directory)/digest.users
+        AuthDigestNonceLifetime \(lifetime)
+        Require valid-user
+      </Location>
+      """
+    }
+    return """
+      \(modules.map { "LoadModule \($0)_module /usr/lib/apache2/modules/mod_\($0).so" }.joined(separator: "\n"))
+      \(getuid() == 0 ? "User www-data\nGroup www-data" : "")
+      ServerName localhost
+      DefaultRuntimeDir \(directory)
+      PidFile \(directory)/pid
+      ErrorLog \(directory)/error.log
+      LogFormat "%m %U%q %>s %{Authorization}i" requests
+      CustomLog \(directory)/requests.log requests
+      \(addresses.map { "Listen \($0)" }.joined(separator: "\n"))
+      StartServers 1
+      ServerLimit 2
+      ThreadsPerChild 32
+      MaxRequestWorkers 64
+      MinSpareThreads 1
+      MaxSpareThreads 64
+      KeepAliveTimeout 60
+      MaxKeepAliveRequests 0
+      TypesConfig /dev/null
+      AddType text/plain .txt
+      DocumentRoot \(directory)/files
+      AliasMatch "^/(open|basic|digest|stale|kerberos)/(.*)" "\(directory)/files/$2"
+      ScriptAlias /receive \(directory)/receive.sh
+      SetEnv UPLOADS \(directory)/uploads
+      Script PUT /receive
+      Script POST /receive
+      <Location /basic/>
+        AuthType Basic
+        AuthName "basic realm"
+        AuthUserFile \(directory)/basic.users
+        Require valid-user
+      </Location>
+      \(digest("/digest/", nonceLifetime))
+      \(digest("/stale/", 1))
+      \(hasKerberos ? kerberos : "")
+      <VirtualHost *:\(ports[1])>
+        SSLEngine on
+        SSLCertificateFile \(directory)/good.pem
+        SSLCertificateKeyFile \(directory)/key.pem
+        Protocols h2 http/1.1
+      </VirtualHost>
+      """
+  }
+}
