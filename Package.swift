@@ -153,6 +153,7 @@ package.targets += [
     name: "EndToEndTests",
     dependencies: ["ferry", "TestSupport", "JSON", .product(name: "Crypto", package: "swift-crypto")],
     swiftSettings: common),
+  .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"], swiftSettings: common),
   .testTarget(
     name: "TidyTests", dependencies: ["TransferAPI", .product(name: "Yams", package: "Yams")],
     swiftSettings: common),
