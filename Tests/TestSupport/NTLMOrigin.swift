@@ -1,5 +1,5 @@
-/// An origin whose `/ntlm/…` wants NTLM of each connection, as `FERRY\alice`; `/open` and everything else is open. Uploads
-/// are answered with `{"received": bytes, "sha256": hexadecimal}`.
+/// An origin whose `/ntlm/…` wants NTLM of each connection, as `FERRY\alice`; `/open` and everything else is open. A name
+/// without its domain is denied. Uploads are answered with `{"received": bytes, "sha256": hexadecimal}`.
 package final class NTLMOrigin: Sendable {
   package static let domain = "FERRY"
   package static let user = "alice"

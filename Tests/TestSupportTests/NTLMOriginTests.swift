@@ -8,7 +8,7 @@ import Testing
     let reply = try Curl("--ntlm", "-u", right, url)
     #expect(reply.status == 200 && reply.body == NginxServer.contents(5000))
     #expect(try Curl("--anyauth", "-u", right, url).status == 200)
-    let denied = try Curl("--ntlm", "-u", "alice:wrong", url)
+    let denied = try Curl("--ntlm", "-u", #"FERRY\alice:wrong"#, url)
     #expect(denied.status == 401 && denied.text.hasSuffix("denied\n"))
     #expect(try Curl("-u", "alice:s3cret-ntlm", url).status == 401)
     #expect(try Curl("--ntlm", "-u", right, origin.url("/ntlm/who")).text == "FERRY\\alice\n")
