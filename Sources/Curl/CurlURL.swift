@@ -38,7 +38,9 @@ package struct CurlURL: Sendable, Equatable {
     self.port = port
     user = Self.part(handle, CURLUPART_USER, UInt32(CURLU_URLDECODE))
     password = Self.part(handle, CURLUPART_PASSWORD, UInt32(CURLU_URLDECODE))
-    for part in [CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_FRAGMENT] { curl_url_set(handle, part, nil, 0) }
+    for part in [CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_FRAGMENT] {
+      curl_url_set(handle, part, nil, 0)
+    }
     guard let text = Self.part(handle, CURLUPART_URL) else { throw .malformed("cannot be normalised") }
     self.text = text
   }

@@ -38,7 +38,9 @@ package final class TLSHandshake {
 
   /// What the default evaluation found (X509_V_…); 0: trusted.
   package var verifyError: Int { Int(chandshake_verify_error(raw)) }
-  package var verifyMessage: String { String(cString: chandshake_verify_message(chandshake_verify_error(raw))) }
+  package var verifyMessage: String {
+    String(cString: chandshake_verify_message(chandshake_verify_error(raw)))
+  }
 
   /// SHA-256 over the whole chain.
   package var chainDigest: [UInt8] {

@@ -19,7 +19,9 @@ package final class TLSRoots: @unchecked Sendable {
   deinit { chandshake_roots_free(raw) }
 
   /// The file of the system's authorities, as libcurl was built to find them.
-  package static var systemFile: String { CurlVersion.certificateAuthorityFile ?? "/etc/ssl/certs/ca-certificates.crt" }
+  package static var systemFile: String {
+    CurlVersion.certificateAuthorityFile ?? "/etc/ssl/certs/ca-certificates.crt"
+  }
 }
 
 /// A client's certificate and its key (URLCredential with a SecIdentity). On one thread only.

@@ -48,7 +48,8 @@ extension TransferAPI {
     return { space in
       host.map { $0 == space.host } ?? true && port.map { $0 == space.port } ?? true
         && protocolName.map { $0 == space.protocolName } ?? true && realm.map { $0 == space.realm } ?? true
-        && method.map { $0 == space.authenticationMethod } ?? true && isProxy.map { $0 == space.isProxy } ?? true
+        && method.map { $0 == space.authenticationMethod } ?? true
+        && isProxy.map { $0 == space.isProxy } ?? true
     }
   }
 }

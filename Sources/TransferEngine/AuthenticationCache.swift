@@ -15,7 +15,8 @@ struct AuthenticationCache {
   ///   - path: of the request.
   func attempt(at place: ProtectionSpace, path: String) -> Authenticator.Attempt? {
     guard let known = entries[place] else { return nil }
-    return known.last { entry in entry.prefixes.isEmpty || entry.prefixes.contains { path.hasPrefix($0) } }?.attempt
+    return known.last { entry in entry.prefixes.isEmpty || entry.prefixes.contains { path.hasPrefix($0) } }?
+      .attempt
   }
 
   mutating func remember(_ attempt: Authenticator.Attempt, path: String) {

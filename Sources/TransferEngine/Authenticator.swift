@@ -181,7 +181,9 @@ struct Authenticator {
 
   /// What is stored or came with the URL, where it was not refused yet; else the answer is the result.
   mutating func performDefaultHandling(on side: Side, _ surroundings: Surroundings) -> Verdict {
-    guard let offer = self[side].asked, let credential = untried(offer, side, surroundings) else { return .pass }
+    guard let offer = self[side].asked, let credential = untried(offer, side, surroundings) else {
+      return .pass
+    }
     return use(credential, for: offer, on: side)
   }
 
@@ -205,7 +207,8 @@ struct Authenticator {
       space.realm = challenge.realm
       if let known = offers.firstIndex(where: { $0.space.authenticationMethod == method }) {
         // Of two Digests the stronger one; of others the first.
-        let isStronger = digest?.algorithm.isSHA256 == true && offers[known].digest?.algorithm.isSHA256 == false
+        let isStronger =
+          digest?.algorithm.isSHA256 == true && offers[known].digest?.algorithm.isSHA256 == false
         if isStronger { offers[known] = Offer(space: space, digest: digest) }
       } else {
         offers.append(Offer(space: space, digest: digest))

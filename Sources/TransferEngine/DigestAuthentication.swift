@@ -15,7 +15,8 @@ struct DigestAuthentication: Sendable, Equatable {
     /// Lower-case hexadecimal.
     func hash(_ text: String) -> String {
       let bytes = Array(text.utf8)
-      return isSHA256 ? Hexadecimal.text(SHA256.hash(data: bytes)) : Hexadecimal.text(Insecure.MD5.hash(data: bytes))
+      return isSHA256
+        ? Hexadecimal.text(SHA256.hash(data: bytes)) : Hexadecimal.text(Insecure.MD5.hash(data: bytes))
     }
   }
 
@@ -75,7 +76,8 @@ struct DigestAuthentication: Sendable, Equatable {
   /// What `Authentication-Info` or `Proxy-Authentication-Info` says of the next request (RFC 7616 §3.5).
   mutating func takeUp(info: String) {
     // Its parameters stand without a scheme before them.
-    guard let nonce = HTTPChallenge.parse(["digest " + info]).first?.parameters["nextnonce"], nonce != self.nonce
+    guard let nonce = HTTPChallenge.parse(["digest " + info]).first?.parameters["nextnonce"],
+      nonce != self.nonce
     else { return }
     self.nonce = nonce
     count = 0

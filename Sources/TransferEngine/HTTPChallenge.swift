@@ -25,7 +25,9 @@ struct HTTPChallenge: Sendable, Equatable {
         }
         if let value = scanner.parameterValue() {
           // A parameter without a scheme before it says nothing.
-          if current?.parameters[token.lowercased()] == nil { current?.parameters[token.lowercased()] = value }
+          if current?.parameters[token.lowercased()] == nil {
+            current?.parameters[token.lowercased()] = value
+          }
         } else {
           if let current { challenges.append(current) }
           current = HTTPChallenge(scheme: token.lowercased(), token68: scanner.token68())

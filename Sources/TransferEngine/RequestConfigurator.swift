@@ -65,8 +65,11 @@ struct RequestConfigurator {
   private func setAuthentication(_ easy: EasyHandle, _ transfer: Transfer) throws(CurlError) -> [String] {
     var lines: [String] = []
     if let line = try authentication(easy, transfer, .server) { lines.append("Authorization: \(line)") }
-    guard let proxy = transfer.proxy, let line = try authentication(easy, transfer, .proxy) else { return lines }
-    if proxy.server.kind == .http, transfer.url.scheme == "https" {
+    guard let proxy = transfer.proxy else { return lines }
+    let isTunnel = proxy.server.kind == .http && transfer.url.scheme == "https"
+    let own = isTunnel ? transfer.request.headers["Proxy-Authorization"] : nil
+    guard let line = try authentication(easy, transfer, .proxy) ?? own else { return lines }
+    if isTunnel {
       try easy.setProxyHeaders(["Proxy-Authorization: \(line)"])
     } else {
       lines.append("Proxy-Authorization: \(line)")
@@ -125,8 +128,8 @@ struct RequestConfigurator {
     let fields = headers.fields.filter { field in
       let isReplaced =
         HTTPHeaders.equal(field.name, "Authorization") && transfer.authenticator.attempt(.server) != nil
-        // What is for a proxy is not for origins.
-        || HTTPHeaders.equal(field.name, "Proxy-Authorization")
+        // What is for a proxy is not for the origins behind its tunnels.
+        || HTTPHeaders.equal(field.name, "Proxy-Authorization") && !transfer.sendsProxyFields
         || isDecoded && HTTPHeaders.equal(field.name, "Accept-Encoding")
       return !isReplaced
     }
@@ -139,7 +142,9 @@ struct RequestConfigurator {
       lines.append("Content-Type:")
     }
     // NTLM's first legs have no body: libcurl then says itself when there is one.
-    if let source = transfer.source, source.length == nil, transfer.authenticator.attempt(.server)?.method != .ntlm {
+    if let source = transfer.source, source.length == nil,
+      transfer.authenticator.attempt(.server)?.method != .ntlm
+    {
       lines.append("Transfer-Encoding: chunked")
     }
     if let offset = transfer.resumesAt, let point = transfer.job.resumePoint {

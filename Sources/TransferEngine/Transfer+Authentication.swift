@@ -39,6 +39,12 @@ extension Transfer {
     }
   }
 
+  /// Whether the client's own `Proxy-Authorization` goes out beside the request's other fields.
+  var sendsProxyFields: Bool {
+    guard let proxy else { return true }
+    return proxy.server.kind == .http && url.scheme == "http" && authenticator.attempt(.proxy) == nil
+  }
+
   // MARK: Challenges
 
   /// Who asks with this answer; nil where nobody does.
@@ -69,7 +75,9 @@ extension Transfer {
       self.identity = nil
       store(identity.credential, for: identity.space)
     }
-    for (side, field) in [(Authenticator.Side.server, "Authentication-Info"), (.proxy, "Proxy-Authentication-Info")] {
+    for (side, field) in [
+      (Authenticator.Side.server, "Authentication-Info"), (.proxy, "Proxy-Authentication-Info"),
+    ] {
       guard let info = head.headers[field] else { continue }
       authenticator.attempt(side)?.digest?.value.takeUp(info: info)
     }

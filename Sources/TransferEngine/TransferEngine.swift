@@ -90,7 +90,9 @@ package final class TransferEngine: Sendable {
   }
 
   /// Credentials of a session were taken away, or replaced: what was remembered of them goes.
-  package func forgetCredentials(of session: SessionID) { worker(of: session).post(.forgetCredentials(session)) }
+  package func forgetCredentials(of session: SessionID) {
+    worker(of: session).post(.forgetCredentials(session))
+  }
 
   /// Closes the connections of a session that has no more tasks.
   package func forget(_ session: SessionID) { worker(of: session).post(.forget(session)) }

@@ -68,8 +68,10 @@ extension Credential: JSONEncodable {
       self.init(user: user, password: password, persistence: persistence)
     } else {
       let given = certificate != nil || key != nil
-      let missing = given ? (certificate == nil ? "clientCertificate" : "privateKey") : user == nil ? "user" : "password"
-      reader.reject(missing, "a credential is a user and a password, or a clientCertificate and its privateKey")
+      let missing =
+        given ? (certificate == nil ? "clientCertificate" : "privateKey") : user == nil ? "user" : "password"
+      reader.reject(
+        missing, "a credential is a user and a password, or a clientCertificate and its privateKey")
       return nil
     }
   }

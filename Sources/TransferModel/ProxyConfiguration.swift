@@ -96,7 +96,8 @@ extension ProxyConfiguration {
       if let exception = ProxyException(text) {
         noProxy.append(exception)
       } else {
-        reader.reject("noProxy", element: index, "must be *, a host, an address or a network, perhaps with a port")
+        reader.reject(
+          "noProxy", element: index, "must be *, a host, an address or a network, perhaps with a port")
       }
     }
     reader.finish()

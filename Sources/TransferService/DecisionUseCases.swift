@@ -56,7 +56,9 @@ extension TransferService {
     }
     if let settled { return settled }
     let now = try await decision(id)
-    guard now.state == .answered, now.answer == json, now.answerTag == tag else { throw ServiceError.decisionSettled(now.state) }
+    guard now.state == .answered, now.answer == json, now.answerTag == tag else {
+      throw ServiceError.decisionSettled(now.state)
+    }
     return now
   }
 

@@ -11,7 +11,8 @@ package struct ResumeDataSealer: Sendable {
   /// - Parameter secrets: the service's secrets, from which the keys are derived: the first seals, all of them open.
   package init(secrets: [SymmetricKey]) {
     keys = secrets.map {
-      HKDF<SHA256>.deriveKey(inputKeyMaterial: $0, info: Array("ferry resume data 1".utf8), outputByteCount: 32)
+      HKDF<SHA256>.deriveKey(
+        inputKeyMaterial: $0, info: Array("ferry resume data 1".utf8), outputByteCount: 32)
     }
   }
 

@@ -38,7 +38,8 @@ package final class TransferService: Sendable {
   /// - Parameter relay: what the engine delivers its facts to; the service connects itself to it.
   package init(
     store: any TransferStore, engine: TransferEngine, relay: FactRelay, hub: EventHub, bodies: BodyDirectory,
-    files: FileDirectory, resumeSealer: ResumeDataSealer, answerTagger: AnswerTagger, pool: WorkerPool, limits: Limits = Limits(),
+    files: FileDirectory, resumeSealer: ResumeDataSealer, answerTagger: AnswerTagger, pool: WorkerPool,
+    limits: Limits = Limits(),
     now: @escaping @Sendable () -> Timestamp, logger: Logger
   ) {
     self.store = store

@@ -87,7 +87,8 @@ struct ChangeWriter {
   private func update(_ task: TransferTask, smallBody: [UInt8]?) throws {
     let hasFile = task.body != nil && smallBody == nil
     try statements.updateTask.run(
-      .string(task.state.rawValue), .integer(Int64(task.lifecycle.suspendCount)), .text(task.outcomeDocument(sealedBy: box)),
+      .string(task.state.rawValue), .integer(Int64(task.lifecycle.suspendCount)),
+      .text(task.outcomeDocument(sealedBy: box)),
       task.metrics.map { .text($0.json) } ?? .null, .integer(hasFile ? 1 : 0),
       smallBody.map { .blob($0) } ?? .null, .id(task.id))
   }
@@ -222,7 +223,8 @@ private struct Statements {
       """)
     updateDecision = try prepare("UPDATE decision SET state = ?, answer = ?, answer_tag = ? WHERE id = ?")
     withdrawDecisions = try prepare("UPDATE decision SET state = 'withdrawn' WHERE state = 'pending'")
-    upsertCredential = try prepare("INSERT OR REPLACE INTO credential (session, space, sealed) VALUES (?, ?, ?)")
+    upsertCredential = try prepare(
+      "INSERT OR REPLACE INTO credential (session, space, sealed) VALUES (?, ?, ?)")
     deleteCredential = try prepare("DELETE FROM credential WHERE session = ? AND space = ?")
     deleteCredentials = try prepare("DELETE FROM credential WHERE session = ?")
     insertFile = try prepare(

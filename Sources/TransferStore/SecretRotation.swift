@@ -45,7 +45,8 @@ package enum SecretRotation {
       guard let text = box.reseal(row["sealed"]) else { throw UnknownKey(table: table) }
       let keys: [any DatabaseValueConvertible] = row.databaseValues.dropFirst().map { $0 }
       try database.execute(
-        sql: "UPDATE \(table) SET \(column) = ? WHERE \(condition)", arguments: StatementArguments([text] + keys))
+        sql: "UPDATE \(table) SET \(column) = ? WHERE \(condition)",
+        arguments: StatementArguments([text] + keys))
     }
     return rows.count
   }

@@ -47,7 +47,9 @@ package struct StoredCredential: Sendable, Equatable {
     var credentialReader = ObjectReader(stored, at: "", violations)
     self.session = session
     self.space = ProtectionSpace(validating: &spaceReader)
-    guard let credential = Credential(validating: &credentialReader), violations.all.isEmpty else { return nil }
+    guard let credential = Credential(validating: &credentialReader), violations.all.isEmpty else {
+      return nil
+    }
     self.credential = credential
   }
 }

@@ -1,12 +1,14 @@
 import ArgumentParser
 import Crypto
+import EventLoop
 import TransferEngine
 import TransferStore
 
 /// `ferry rotate-key`.
 struct RotateKeyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "rotate-key", abstract: "Put the stored secrets under a new key, while the service is stopped.",
+    commandName: "rotate-key",
+    abstract: "Put the stored secrets under a new key, while the service is stopped.",
     discussion: """
       A new key is put before those in the secret key file, and every secret in the database is encrypted anew with \
       it. The old keys stay in the file, so that resume data that clients hold can still be opened, unless \
@@ -48,6 +50,6 @@ struct RotateKeyCommand: AsyncParsableCommand {
       throw SettingsError("data-directory", "the secrets cannot be encrypted anew: \(error)")
     }
     if dropOld { try keys.dropOld() }
-    print("\(count) rows encrypted anew")
+    StandardOutput.write(Array("\(count) rows encrypted anew\n".utf8))
   }
 }

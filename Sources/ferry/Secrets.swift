@@ -42,7 +42,8 @@ struct SecretKeys {
     let lines = text.split(whereSeparator: \.isNewline)
     keys = lines.compactMap { Base64.decode($0.trimmingBlanks) }.filter { $0.count == Self.size }
     guard !keys.isEmpty, keys.count == lines.count else {
-      throw SettingsError("secret-key-file", "\(path) does not hold the base64 of \(Self.size) bytes on each line")
+      throw SettingsError(
+        "secret-key-file", "\(path) does not hold the base64 of \(Self.size) bytes on each line")
     }
   }
 

@@ -25,7 +25,8 @@ struct ServeCommand: AsyncParsableCommand {
   var webhookSecretFile: String?
   @Option(
     help:
-      "File with the base64 of 32 bytes that protect stored secrets and resume data. [made in the data directory]")
+      "File with the base64 of 32 bytes that protect stored secrets and resume data. [made in the data directory]"
+  )
   var secretKeyFile: String?
   @Option(help: "Largest body, in bytes, that is kept in the database instead of a file. [32768]")
   var smallBodyLimit: Int?
@@ -67,7 +68,8 @@ struct ServeCommand: AsyncParsableCommand {
       "maximum-body-size": maximumBodySize.map(String.init),
       "maximum-transfers": maximumTransfers.map(String.init),
       "workers": workers.map(String.init), "maximum-connections": maximumConnections.map(String.init),
-      "maximum-authentication-attempts": maximumAuthenticationAttempts.map(String.init), "ca-file": caFile, "log-level": logLevel,
+      "maximum-authentication-attempts": maximumAuthenticationAttempts.map(String.init), "ca-file": caFile,
+      "log-level": logLevel,
     ].compactMapValues { $0 }
   }
 }

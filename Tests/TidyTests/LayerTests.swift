@@ -8,10 +8,11 @@ import Testing
     "JSON": [],
     "TransferModel": ["JSON"],
     "EventLoop": ["CLinux"],
-    "Curl": ["CCurl", "EventLoop"],
+    "Curl": ["CCurl", "CHandshake", "EventLoop"],
+    "GSSAPI": ["CGSSAPI"],
     "HTTPServer": ["CMicroHTTPD", "CLinux", "EventLoop"],
     "TransferStore": ["TransferModel", "JSON", "EventLoop"],
-    "TransferEngine": ["TransferModel", "Curl", "EventLoop", "CLinux"],
+    "TransferEngine": ["TransferModel", "Curl", "EventLoop", "CLinux", "GSSAPI"],
     "TransferService": ["TransferModel", "TransferStore", "TransferEngine", "EventLoop", "JSON"],
     "Webhooks": ["TransferModel", "TransferService", "TransferEngine", "Curl", "EventLoop", "JSON"],
     "TransferAPI": ["TransferModel", "TransferService", "HTTPServer", "JSON"],
@@ -22,7 +23,7 @@ import Testing
   ]
   /// Packages and system modules that only these targets may import.
   private static let wrappers: [String: Set<String>] = [
-    "CCurl": ["Curl"], "CMicroHTTPD": ["HTTPServer"],
+    "CCurl": ["Curl"], "CHandshake": ["Curl"], "CGSSAPI": ["GSSAPI"], "CMicroHTTPD": ["HTTPServer"],
     "CLinux": ["EventLoop", "HTTPServer", "TransferEngine"],
     "GRDB": ["TransferStore"], "GRDBSQLite": ["TransferStore"], "HTTPTypes": ["HTTPServer", "TransferAPI"],
     "ArgumentParser": ["ferry"], "ServiceLifecycle": ["ferry"], "UnixSignals": ["ferry"],

@@ -149,7 +149,7 @@ import TransferModel
   }
 
   @Test(arguments: [
-    "1", "[]", "\"\"", "\"ftp://a/\"", "\"/relative\"", "\"http://\"", "\"http://u:p@a/\"",
+    "1", "[]", "\"\"", "\"ftp://a/\"", "\"/relative\"", "\"http://\"",
     "\"http://a:99999/\"", "\"a\"",
   ])
   func badURLs(_ url: String) throws {

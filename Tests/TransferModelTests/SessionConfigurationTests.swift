@@ -90,7 +90,7 @@ import Testing
     (#"{"bodyRetention":0.5}"#, "/bodyRetention"),
     (#"{"named":"x"}"#, "/named"),
     (#"{"requestCachePolicy":"reloadIgnoringLocalCacheData"}"#, "/requestCachePolicy"),
-    (#"{"httpShouldSetCookies":false}"#, "/httpShouldSetCookies"), (#"{"proxies":{}}"#, "/proxies"),
+    (#"{"httpShouldSetCookies":false}"#, "/httpShouldSetCookies"), (#"{"proxies":[]}"#, "/proxies"),
     (#"{"waitsForConnectivity":true}"#, "/waitsForConnectivity"), (#"{"retry":{}}"#, "/retry"),
     (#"{"isDiscretionary":true}"#, "/isDiscretionary"), (#"{"unknown":null}"#, "/unknown"),
   ])

@@ -41,11 +41,11 @@ import Testing
   }
 
   @Test(arguments: [
-    ("[]", [""]), (#"{"taskChallenges":"ask"}"#, ["/taskChallenges"]),
+    ("[]", [""]), (#"{"taskChallenges":"no"}"#, ["/taskChallenges"]),
     (#"{"redirects":"allow"}"#, ["/redirects"]),
     (#"{"redirects":true}"#, ["/redirects"]),
     (
-      #"{"sessionChallenges":"ask","caching":"ask"}"#,
+      #"{"sessionChallenges":"follow","caching":"ask"}"#,
       ["/sessionChallenges", "/caching"]
     ),
     (#"{"decisionTimeout":0}"#, ["/decisionTimeout"]), (#"{"x":1}"#, ["/x"]),

@@ -16,7 +16,10 @@ import TransferStore
 
   init() throws {
     let hub = hub
-    store = try SQLiteStore(path: TemporaryDirectory.make("ferry-events") + "/test.db", box: SecretBox(secrets: [SymmetricKey(size: .bits256)])) { hub.publish($0) }
+    store = try SQLiteStore(
+      path: TemporaryDirectory.make("ferry-events") + "/test.db",
+      box: SecretBox(secrets: [SymmetricKey(data: [UInt8](repeating: 7, count: 32))])
+    ) { hub.publish($0) }
   }
 
   private func write(_ count: Int, session: SessionID = .shared, size: Int = 10) async throws {

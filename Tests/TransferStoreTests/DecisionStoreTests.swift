@@ -22,7 +22,10 @@ import TransferModel
 
   private func open() throws -> SQLiteStore {
     let published = published
-    return try SQLiteStore(path: directory + "/test.db", box: SecretBox(secrets: [SymmetricKey(size: .bits256)])) { published.add($0) }
+    return try SQLiteStore(
+      path: directory + "/test.db",
+      box: SecretBox(secrets: [SymmetricKey(data: [UInt8](repeating: 7, count: 32))])
+    ) { published.add($0) }
   }
 
   private static func task(_ number: UInt64, _ specification: TaskSpecification) -> TransferTask {

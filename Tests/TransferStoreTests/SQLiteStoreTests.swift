@@ -18,7 +18,10 @@ import TransferStore
 
   private func open() throws -> SQLiteStore {
     let fragments = fragments
-    return try SQLiteStore(path: directory + "/test.db", box: SecretBox(secrets: [SymmetricKey(size: .bits256)])) { fragments.add($0) }
+    return try SQLiteStore(
+      path: directory + "/test.db",
+      box: SecretBox(secrets: [SymmetricKey(data: [UInt8](repeating: 7, count: 32))])
+    ) { fragments.add($0) }
   }
 
   private static let time = Timestamp(seconds: 1_800_000_000)
