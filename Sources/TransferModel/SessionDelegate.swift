@@ -64,11 +64,11 @@ extension SessionDelegate {
   /// Reads the contract's delegate. Cached responses cannot be asked for in this version.
   package init(validating reader: inout ObjectReader) {
     self.init()
+    sessionChallenges = reader.choice("sessionChallenges")
+    taskChallenges = reader.choice("taskChallenges")
     if Self.asks("caching", orElse: "default", &reader) {
       reader.reject("caching", "\"ask\" is not available in this version")
     }
-    sessionChallenges = reader.choice("sessionChallenges")
-    taskChallenges = reader.choice("taskChallenges")
     asksForRedirects = Self.asks("redirects", orElse: "follow", &reader)
     asksForResponses = Self.asks("responses", orElse: "allow", &reader)
     asksForDelayedRequests = Self.asks("delayedRequests", orElse: "continue", &reader)
