@@ -1,0 +1,96 @@
+import Testing
+import TransferModel
+
+@testable import TransferEngine
+
+@Suite struct AuthenticationCacheTests {
+  private let place = ProtectionSpace(host: "a.test", port: 80, protocolName: "http")
+
+  private func attempt(
+    _ method: AuthenticationMethod, _ user: String = "u", realm: String = "r", isProxy: Bool = false
+  ) -> Authenticator.Attempt {
+    var space = place
+    space.authenticationMethod = method
+    space.realm = realm
+    space.isProxy = isProxy
+    return .init(space: space, credential: Credential(user: user, password: "p", persistence: .forSession))
+  }
+
+  /// RFC 7617 §2.2.
+  @Test(arguments: [
+    ("/docs/index.html", true), ("/docs/", true), ("/docs/test.doc", true), ("/docs/sub/x?y=/z", true),
+    ("/docs", false), ("/docs2/x", false), ("/", false), ("/other", false),
+  ])
+  func basicIsSentInItsDirectory(_ path: String, _ isSent: Bool) {
+    var cache = AuthenticationCache()
+    cache.remember(attempt(.httpBasic), path: "/docs/page?next=/a/b/")
+    #expect((cache.attempt(at: place, path: path) != nil) == isSent)
+  }
+
+  @Test func directoriesOfOneRealmAddUp() {
+    var cache = AuthenticationCache()
+    for path in ["/a/b/c", "/d/e", "/a/x"] { cache.remember(attempt(.httpBasic), path: path) }
+    #expect(["/a/b/z", "/a/q", "/d/q"].allSatisfy { cache.attempt(at: place, path: $0) != nil })
+    cache.remember(attempt(.httpBasic, "v"), path: "/f/")
+    #expect(cache.attempt(at: place, path: "/d/q") == nil, "another user is not the one who was let in there")
+  }
+
+  @Test(arguments: [AuthenticationMethod.httpDigest, .ntlm, .negotiate])
+  func othersAreSentToTheWholeHost(_ method: AuthenticationMethod) {
+    var cache = AuthenticationCache()
+    cache.remember(attempt(method), path: "/docs/x")
+    #expect(cache.attempt(at: place, path: "/")?.method == method)
+  }
+
+  @Test func nobodyElseSeesIt() {
+    var cache = AuthenticationCache()
+    cache.remember(attempt(.httpDigest), path: "/")
+    for change in [
+      { $0.host = "b.test" }, { $0.port = 81 }, { $0.protocolName = "https" }, { $0.isProxy = true },
+    ] as [(inout ProtectionSpace) -> Void] {
+      var other = place
+      change(&other)
+      #expect(cache.attempt(at: other, path: "/") == nil)
+    }
+  }
+
+  @Test func whatIsRefusedIsForgotten() {
+    var cache = AuthenticationCache()
+    cache.remember(attempt(.httpDigest), path: "/")
+    cache.forget(attempt(.httpDigest, "another"))
+    #expect(cache.attempt(at: place, path: "/") != nil)
+    cache.forget(attempt(.httpDigest))
+    #expect(cache.attempt(at: place, path: "/") == nil)
+  }
+}
+
+@Suite struct CredentialStorageTests {
+  private let session = SessionID(high: 1, low: 1)
+  private let space = ProtectionSpace(
+    host: "a.test", port: 443, protocolName: "https", realm: "r", authenticationMethod: .httpBasic)
+  private let alice = Credential(user: "alice", password: "p", persistence: .forSession)
+
+  @Test func theExactSpaceIsStrongerThanAWiderOne() {
+    let storage = CredentialStorage()
+    let wide = ProtectionSpace(host: "a.test", port: 443, protocolName: "https")
+    storage.set(alice, for: space, in: session)
+    storage.set(Credential(user: "anybody", password: "p"), for: wide, in: session)
+    #expect(storage.credential(for: space, in: session)?.user == "alice")
+    var other = space
+    other.realm = "another"
+    #expect(storage.credential(for: other, in: session)?.user == "anybody")
+    other.authenticationMethod = .clientCertificate
+    #expect(storage.credential(for: other, in: session) == nil, "a password is no certificate")
+    #expect(storage.credential(for: space, in: SessionID(high: 1, low: 2)) == nil)
+  }
+
+  @Test func oneForEachSpace() {
+    let storage = CredentialStorage()
+    storage.set(alice, for: space, in: session)
+    storage.set(Credential(user: "bob", password: "p"), for: space, in: session)
+    #expect(storage.entries(of: session).map(\.credential.user) == ["bob"])
+    #expect(storage.remove(in: session) { $0.host == "b.test" }.isEmpty)
+    #expect(storage.remove(in: session) { $0.host == "a.test" } == [space])
+    #expect(storage.entries(of: session).isEmpty)
+  }
+}

@@ -1,0 +1,194 @@
+import Testing
+import TransferModel
+
+@testable import TransferEngine
+
+/// What a task does about challenges: every road of the state machine.
+@Suite struct AuthenticatorTests {
+  private static let place = ProtectionSpace(host: "a.test", port: 443, protocolName: "https")
+  private static let all = [
+    "Basic realm=r", "NTLM", "Digest realm=r, nonce=n, qop=auth", "Bearer x", "Negotiate",
+  ]
+  private let alice = Credential(user: "alice", password: "a", persistence: .forSession)
+  private let bob = Credential(user: "bob", password: "b", persistence: .forSession)
+
+  /// One that is asked by a server, with what surrounds it.
+  private struct Subject {
+    var authenticator = Authenticator()
+    var asks = true
+    var stored: Credential?
+    var given: Credential?
+    var limit = 3
+    var refused: [String?] = []
+
+    var surroundings: Authenticator.Surroundings {
+      .init(
+        attemptLimit: limit, asks: { [asks] _ in asks }, stored: { [stored] _ in stored },
+        given: { [given] side in side == .server ? given : nil })
+    }
+
+    mutating func meet(_ fields: [String], on side: Authenticator.Side = .server) -> String {
+      let challenges = HTTPChallenge.parse(fields)
+      var refused = refused
+      let verdict = authenticator.consider(challenges, on: side, at: AuthenticatorTests.place, surroundings) {
+        refused.append($0.credential?.user)
+      }
+      self.refused = refused
+      return word(verdict, side)
+    }
+
+    mutating func use(_ credential: Credential) -> String {
+      let verdict = authenticator.useCredential(credential, on: .server)
+      return word(verdict, .server)
+    }
+    mutating func reject() -> String {
+      let verdict = authenticator.rejectProtectionSpace(on: .server, surroundings)
+      return word(verdict, .server)
+    }
+    mutating func byDefault() -> String {
+      let verdict = authenticator.performDefaultHandling(on: .server, surroundings)
+      return word(verdict, .server)
+    }
+    mutating func noTicket() -> String {
+      let verdict = authenticator.tokenFailed(on: .server, surroundings)
+      return word(verdict, .server)
+    }
+
+    private func word(_ verdict: Authenticator.Verdict, _ side: Authenticator.Side) -> String {
+      switch verdict {
+      case .pass: return "pass"
+      case .exhausted: return "exhausted"
+      case .send:
+        let attempt = authenticator.attempt(side)
+        return "send \(attempt.map { short($0.method) } ?? "") \(attempt?.credential?.user ?? "-")"
+      case .ask(let challenge):
+        let proposed = challenge.proposedCredential?.user ?? "-"
+        return
+          "ask \(short(challenge.protectionSpace.authenticationMethod)) \(proposed) \(challenge.previousFailureCount)"
+      }
+    }
+    private func short(_ method: AuthenticationMethod) -> String {
+      method.rawValue.replacing("NSURLAuthenticationMethod", with: "")
+    }
+  }
+
+  @Test func theStrongestComesFirstAndRejectionMovesOn() {
+    var subject = Subject()
+    #expect(subject.meet(Self.all) == "send Negotiate -", "a ticket is tried before anybody is asked")
+    #expect(subject.noTicket() == "ask Negotiate - 0")
+    #expect(subject.reject() == "ask HTTPDigest - 0")
+    #expect(subject.reject() == "ask NTLM - 0")
+    #expect(subject.reject() == "ask HTTPBasic - 0")
+    #expect(subject.reject() == "pass")
+  }
+
+  @Test func whatWasRejectedStaysSo() {
+    var subject = Subject()
+    let offered = ["Digest realm=r, nonce=n, qop=auth", "Basic realm=r"]
+    #expect(subject.meet(offered) == "ask HTTPDigest - 0")
+    #expect(subject.reject() == "ask HTTPBasic - 0")
+    #expect(subject.use(alice) == "send HTTPBasic alice")
+    #expect(subject.meet(offered) == "ask HTTPBasic alice 1")
+    #expect(subject.refused == ["alice"])
+  }
+
+  @Test func failuresAreCountedAndEnd() {
+    var subject = Subject()
+    #expect(subject.meet(["Basic realm=r"]) == "ask HTTPBasic - 0")
+    for count in 1...2 {
+      #expect(subject.use(count == 1 ? alice : bob).hasPrefix("send"))
+      #expect(subject.meet(["Basic realm=r"]) == "ask HTTPBasic \(count == 1 ? "alice" : "bob") \(count)")
+    }
+    #expect(subject.use(alice) == "send HTTPBasic alice")
+    #expect(subject.meet(["Basic realm=r"]) == "exhausted")
+  }
+
+  @Test func onlyUnknownSchemesPass() {
+    var subject = Subject()
+    #expect(subject.meet(["Bearer error=x"]) == "pass")
+    #expect(subject.meet([]) == "pass")
+    #expect(subject.meet(["Digest realm=r, nonce=n, algorithm=SHA-512-256"]) == "pass")
+  }
+
+  @Test func theStrongerOfTwoDigestsIsUsed() {
+    var subject = Subject()
+    let offered = [
+      "Digest realm=r, nonce=n, qop=auth", "Digest realm=r, nonce=n, qop=auth, algorithm=SHA-256",
+    ]
+    #expect(subject.meet(offered) == "ask HTTPDigest - 0")
+    _ = subject.use(alice)
+    #expect(subject.authenticator.attempt(.server)?.digest?.value.algorithm == .sha256)
+  }
+
+  @Test func unaskedWhatIsStoredIsUsedThenWhatTheURLSays() {
+    var subject = Subject(asks: false, stored: alice, given: bob)
+    #expect(subject.meet(["Basic realm=r"]) == "send HTTPBasic alice")
+    #expect(subject.meet(["Basic realm=r"]) == "send HTTPBasic bob")
+    #expect(subject.meet(["Basic realm=r"]) == "pass")
+  }
+
+  @Test func unaskedAWeakerSchemeWithACredentialDoes() {
+    var subject = Subject(asks: false, given: alice)
+    #expect(subject.meet(["Negotiate", "Basic realm=r"]) == "send Negotiate -")
+    #expect(
+      subject.meet(["Negotiate", "Basic realm=r"]) == "send Negotiate alice", "the ticket was of no use")
+    #expect(subject.noTicket() == "pass")
+  }
+
+  @Test func defaultHandlingUsesWhatWasProposedOnce() {
+    var subject = Subject(stored: alice)
+    #expect(subject.meet(["Basic realm=r"]) == "ask HTTPBasic alice 0")
+    #expect(subject.byDefault() == "send HTTPBasic alice")
+    #expect(subject.meet(["Basic realm=r"]) == "ask HTTPBasic alice 1")
+    #expect(subject.byDefault() == "pass")
+  }
+
+  @Test func aStaleNonceIsNoFailureButNotForEver() {
+    var subject = Subject()
+    let stale = ["Digest realm=r, nonce=m, qop=auth, stale=true"]
+    _ = subject.meet(["Digest realm=r, nonce=n, qop=auth"])
+    _ = subject.use(alice)
+    for _ in 0..<3 { #expect(subject.meet(stale) == "send HTTPDigest alice") }
+    #expect(subject.authenticator.attempt(.server)?.digest?.value.nonce == "m")
+    #expect(subject.meet(stale) == "ask HTTPDigest alice 1")
+  }
+
+  @Test func serverAndProxyAreApart() {
+    var subject = Subject()
+    #expect(subject.meet(["Basic realm=p"], on: .proxy) == "ask HTTPBasic - 0")
+    #expect(subject.meet(["Basic realm=r"]) == "ask HTTPBasic - 0")
+    _ = subject.use(alice)
+    #expect(subject.authenticator.attempt(.proxy) == nil)
+    #expect(
+      subject.meet(["Negotiate", "Basic realm=p"], on: .proxy) == "ask Negotiate - 0", "no ticket for proxies"
+    )
+  }
+
+  @Test func anotherOriginKnowsNothing() {
+    var subject = Subject()
+    _ = subject.meet(["Basic realm=r"])
+    _ = subject.use(alice)
+    subject.authenticator.leaveOrigin()
+    #expect(subject.authenticator.attempt(.server) == nil)
+    #expect(subject.meet(["Basic realm=r"]) == "ask HTTPBasic - 0")
+  }
+
+  @Test func whatWasLetInIsToldOnceAndWithoutItsToken() {
+    var subject = Subject()
+    _ = subject.meet(["Negotiate"])
+    subject.authenticator.setToken([1], on: .server)
+    #expect(subject.authenticator.attempt(.server)?.token == [1])
+    #expect(subject.authenticator.confirm(.server)?.token == nil)
+    #expect(subject.authenticator.confirm(.server) == nil)
+    #expect(subject.authenticator.confirm(.proxy) == nil)
+  }
+
+  @Test func whatTheSessionKnowsIsTakenAndAskedAboutWhereItFails() {
+    var subject = Subject()
+    var space = Self.place
+    space.authenticationMethod = .httpBasic
+    subject.authenticator.adopt(.init(space: space, credential: bob), on: .server)
+    #expect(subject.meet(["Basic realm=r"]) == "ask HTTPBasic bob 1")
+    #expect(subject.refused == ["bob"])
+  }
+}

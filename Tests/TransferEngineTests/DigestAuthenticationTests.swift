@@ -1,0 +1,107 @@
+import Testing
+import TransferModel
+
+@testable import TransferEngine
+
+@Suite struct DigestAuthenticationTests {
+  private func digest(_ field: String) throws -> DigestAuthentication {
+    try #require(HTTPChallenge.parse([field]).first.flatMap { DigestAuthentication($0) })
+  }
+
+  private func parameters(_ value: String) -> [String: String] {
+    HTTPChallenge.parse([value]).first?.parameters ?? [:]
+  }
+
+  /// RFC 7616 §3.9.1.
+  @Test(arguments: [
+    ("MD5", "8ca523f5e9506fed4657c9700eebdbec"),
+    ("SHA-256", "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1"),
+  ])
+  func examplesOfRFC7616(_ algorithm: String, _ response: String) throws {
+    var digest = try digest(
+      #"Digest realm="http-auth@example.org", qop="auth, auth-int", algorithm=\#(algorithm), "#
+        + #"nonce="7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v", opaque="FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS""#
+    )
+    let value = digest.authorization(
+      user: "Mufasa", password: "Circle of Life", method: "GET", target: "/dir/index.html",
+      clientNonce: "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ")
+    let sent = parameters(value)
+    #expect(sent["response"] == response)
+    #expect(sent["username"] == "Mufasa" && sent["realm"] == "http-auth@example.org")
+    #expect(sent["uri"] == "/dir/index.html" && sent["algorithm"] == algorithm && sent["nc"] == "00000001")
+    #expect(sent["qop"] == "auth" && sent["opaque"] == "FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS")
+    #expect(value.contains("qop=auth,") && value.contains("nc=00000001,"), "neither is quoted")
+  }
+
+  /// RFC 2617 §3.5.
+  @Test func exampleOfRFC2617() throws {
+    var digest = try digest(
+      #"Digest realm="testrealm@host.com", qop="auth,auth-int", nonce="dcd98b7102dd2f0e8b11d0f600bfb0c093""#)
+    let value = digest.authorization(
+      user: "Mufasa", password: "Circle Of Life", method: "GET", target: "/dir/index.html",
+      clientNonce: "0a4f113b")
+    #expect(parameters(value)["response"] == "6629fae49393a05397450978507c4ef1")
+  }
+
+  /// RFC 2069 §2.4, with the response of its erratum.
+  @Test func withoutQualityTheOldForm() throws {
+    var digest = try digest(
+      #"Digest realm="testrealm@host.com", nonce="dcd98b7102dd2f0e8b11d0f600bfb0c093", opaque="5ccc069c403ebaf9f0171e9517f40e41""#
+    )
+    let value = digest.authorization(
+      user: "Mufasa", password: "CircleOfLife", method: "GET", target: "/dir/index.html", clientNonce: "x")
+    #expect(parameters(value)["response"] == "1949323746fe6a43ef61f9606e7febea")
+    #expect(parameters(value)["qop"] == nil && parameters(value)["cnonce"] == nil)
+  }
+
+  @Test func sessionKeysDependOnBothNonces() throws {
+    var one = try digest(#"Digest realm="r", nonce="n", qop=auth, algorithm=MD5-sess"#)
+    var two = one
+    func response(_ digest: inout DigestAuthentication, _ nonce: String) -> String? {
+      parameters(
+        digest.authorization(user: "u", password: "p", method: "GET", target: "/", clientNonce: nonce))[
+          "response"]
+    }
+    // H(H(H(u:r:p):n:c):n:00000001:c:auth:H(GET:/)), made with another implementation.
+    #expect(response(&one, "c") == "6e4aac8b22e97762f88ccd0d5ccf5b1d")
+    #expect(response(&one, "d") != response(&two, "e"))
+  }
+
+  @Test func aNonceIsCountedAndANewOneBeginsAnew() throws {
+    var digest = try digest(#"Digest realm="r", nonce="n", qop=auth"#)
+    func count() -> String? {
+      parameters(
+        digest.authorization(user: "u", password: "p", method: "GET", target: "/", clientNonce: "c"))["nc"]
+    }
+    #expect([count(), count(), count()] == ["00000001", "00000002", "00000003"])
+    digest.takeUp(info: #"qop=auth, nextnonce="m", rspauth="x""#)
+    #expect(digest.nonce == "m" && count() == "00000001")
+    digest.takeUp(info: #"nextnonce="m""#)
+    #expect(count() == "00000002", "the same nonce goes on being counted")
+  }
+
+  @Test func aUserThatIsHashedIsNotShown() throws {
+    var digest = try digest(
+      #"Digest realm="api@example.org", nonce="n", qop=auth, algorithm=SHA-256, userhash=true"#)
+    let value = digest.authorization(
+      user: "alice", password: "p", method: "GET", target: "/", clientNonce: "c")
+    #expect(!value.contains("alice") && parameters(value)["userhash"] == "true")
+    #expect(parameters(value)["username"]?.count == 64)
+  }
+
+  @Test func quotesAreEscaped() throws {
+    var digest = try digest(#"Digest realm="a \"b\" \\", nonce="n", qop=auth"#)
+    let value = digest.authorization(
+      user: #"x"y\"#, password: "p", method: "GET", target: "/", clientNonce: "c")
+    #expect(parameters(value)["realm"] == #"a "b" \"# && parameters(value)["username"] == #"x"y\"#)
+  }
+
+  @Test(arguments: [
+    "Basic realm=x", "Digest realm=x", "Digest nonce=x, algorithm=SHA-512-256, qop=auth",
+    "Digest nonce=x, qop=\"auth-int\"", "Digest nonce=x, algorithm=token",
+    "Digest nonce=x, algorithm=MD5-sess",
+  ])
+  func whatIsNotKnownIsNotAnswered(_ field: String) {
+    #expect(HTTPChallenge.parse([field]).first.flatMap { DigestAuthentication($0) } == nil)
+  }
+}

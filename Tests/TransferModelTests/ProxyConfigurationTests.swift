@@ -1,0 +1,72 @@
+import JSON
+import Testing
+import TransferModel
+
+@Suite struct ProxyConfigurationTests {
+  private func read(_ text: String) throws -> (proxies: ProxyConfiguration, faults: [String]) {
+    let violations = Violations()
+    var reader = ObjectReader(try JSONParser.parse(Array(text.utf8)), at: "", violations)
+    return (ProxyConfiguration(validating: &reader), violations.all.map(\.pointer))
+  }
+
+  @Test(arguments: [
+    ("http://proxy.test:3128", "http://proxy.test:3128"), ("proxy.test:3128", "http://proxy.test:3128"),
+    ("HTTP://PROXY.test", "http://proxy.test:8080"), ("http://[2001:db8::1]:81/", "http://[2001:db8::1]:81"),
+    ("http://u:p@10.0.0.1:1", "http://10.0.0.1:1"),
+  ])
+  func urlsOfProxies(_ text: String, _ shown: String) throws {
+    let (proxies, faults) = try read(#"{"http":"\#(text)"}"#)
+    #expect(faults.isEmpty && proxies.http?.server.url == shown)
+  }
+
+  @Test(arguments: [
+    ("http", "ftp://a:1"), ("http", ""), ("http", "http://"), ("http", "http://a:0"), ("http", "http://a:x"),
+    ("http", "socks5://a:1"), ("https", "https://a:1"), ("socks5", "http://a:1"), ("http", "http://a b:1"),
+    ("http", "http://a:1/path"), ("http", "http://[::g]:1"),
+  ])
+  func whatIsNoProxyIsNamed(_ name: String, _ text: String) throws {
+    #expect(try read(#"{"\#(name)":"\#(text)"}"#).faults == ["/" + name])
+  }
+
+  @Test func aUserIsKeptAndNotShown() throws {
+    let (proxies, _) = try read(#"{"socks5":"socks5h://al%40ice:p%3Ass%2Fw@proxy.test:1080"}"#)
+    #expect(proxies.socks5?.credential?.kind == .password(user: "al@ice", password: "p:ss/w"))
+    var configuration = SessionConfiguration()
+    configuration.proxies = proxies
+    #expect(!String(decoding: configuration.json, as: UTF8.self).contains("ice"))
+    var writer = JSONWriter()
+    configuration.encode(into: &writer) { $0 }
+    let violations = Violations()
+    var reader = ObjectReader(try JSONParser.parse(writer.bytes), at: "", violations)
+    #expect(SessionConfiguration(validating: &reader) == configuration && violations.all.isEmpty)
+  }
+
+  @Test(
+    arguments: [
+      ("http", "a.test", 80, "http://one:8080"), ("https", "a.test", 443, "http://two:8080"),
+      ("http", "skipped.test", 80, nil), ("https", "sub.skipped.test", 443, nil),
+      ("http", "notskipped.test", 80, "http://one:8080"), ("http", "10.1.2.3", 80, nil),
+      ("http", "11.1.2.3", 80, "http://one:8080"), ("http", "port.test", 81, nil),
+      ("http", "port.test", 80, "http://one:8080"), ("http", "::1", 80, nil), ("http", "x.dot.test", 80, nil),
+    ] as [(String, String, Int, String?)])
+  func exceptions(_ scheme: String, _ host: String, _ port: Int, _ expected: String?) throws {
+    let (proxies, faults) = try read(
+      #"{"http":"one","https":"two","noProxy":["skipped.test","10.0.0.0/8","port.test:81","::1","*.dot.test"]}"#
+    )
+    #expect(faults.isEmpty)
+    #expect(proxies.entry(scheme: scheme, host: host, port: port)?.server.url == expected)
+  }
+
+  @Test func socksTakesWhatTheOthersLeave() throws {
+    let (proxies, _) = try read(#"{"https":"two","socks5":"three"}"#)
+    #expect(proxies.entry(scheme: "http", host: "a", port: 80)?.server.url == "socks5://three:1080")
+    #expect(proxies.entry(scheme: "https", host: "a", port: 443)?.server.url == "http://two:8080")
+    #expect(
+      try read(#"{"http":"one","noProxy":["*"]}"#).proxies.entry(scheme: "http", host: "a", port: 80) == nil)
+  }
+
+  @Test(arguments: ["", " ", "a,b", "a/b", "10.0.0.0/40", "a:0", "a:x"])
+  func whatIsNoExceptionIsNamed(_ text: String) throws {
+    #expect(try read(#"{"noProxy":["ok","\#(text)"]}"#).faults == ["/noProxy/1"])
+  }
+}
