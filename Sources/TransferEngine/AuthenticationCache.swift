@@ -10,6 +10,8 @@ struct AuthenticationCache {
   }
   private var entries: [ProtectionSpace: [Entry]] = [:]
 
+  var isEmpty: Bool { entries.isEmpty }
+
   /// - Parameters:
   ///   - place: host, port and protocol of the server or proxy.
   ///   - path: of the request.
@@ -41,6 +43,7 @@ struct AuthenticationCache {
       $0.attempt.space == attempt.space
         && ($0.attempt.credential == nil || $0.attempt.credential?.isSame(as: attempt.credential) == true)
     }
+    if entries[place]?.isEmpty == true { entries[place] = nil }
   }
 
   mutating func removeAll() { entries.removeAll() }

@@ -68,7 +68,9 @@ struct Authenticator {
     set { if side == .server { server = newValue } else { proxy = newValue } }
   }
 
-  func attempt(_ side: Side) -> Attempt? { self[side].attempt }
+  func attempt(_ side: Side) -> Attempt? { side == .server ? server.attempt : proxy.attempt }
+  /// Whether requests go out as they were asked for.
+  var isAnonymous: Bool { server.attempt == nil && proxy.attempt == nil }
 
   // MARK: What requests are sent with
 

@@ -40,12 +40,32 @@ enum Redirect {
     } catch {
       switch error {
       case .unsupportedScheme(let scheme):
-        throw TransferError(.unsupportedURL, "redirected to the scheme '\(scheme)'", failingURL: location)
+        throw TransferError(
+          .unsupportedURL, "redirected to the scheme '\(scheme)'",
+          failingURL: hidingUser(in: location, at: url))
       case .malformed(let reason):
-        throw TransferError(.badURL, "redirected to a malformed URL: \(reason)", failingURL: location)
+        throw TransferError(
+          .badURL, "redirected to a malformed URL: \(reason)", failingURL: hidingUser(in: location, at: url))
       }
     }
     return target
+  }
+
+  /// The fields as clients see them: where a redirect leads, but not as whom.
+  static func hidingUser(in headers: HTTPHeaders, at url: CurlURL) -> HTTPHeaders {
+    guard let location = headers["Location"], location.contains("@") else { return headers }
+    var shown = headers
+    shown.remove("Location")
+    shown.append("Location", hidingUser(in: location, at: url))
+    return shown
+  }
+
+  private static func hidingUser(in location: String, at url: CurlURL) -> String {
+    if let target = try? url.resolve(location) { return target.hasUserInfo ? target.text : location }
+    // What is no URL: without all that could be a user's part.
+    guard let at = location.lastIndex(of: "@") else { return location }
+    let scheme = location.firstRange(of: "//").map { location[..<$0.upperBound] } ?? ""
+    return String(scheme + location[location.index(after: at)...])
   }
 
   /// https never falls to http unasked.

@@ -25,6 +25,7 @@ extension Transfer {
 
   /// Shows unasked what the session was let in with before.
   func adoptAuthentication() {
+    guard !session.authentication.isEmpty || proxy != nil else { return }
     if !request.headers.contains("Authorization"),
       let attempt = session.authentication.attempt(at: url.place, path: url.requestTarget)
     {
@@ -69,12 +70,13 @@ extension Transfer {
 
   /// What the answer says of the credentials that were shown.
   func noteAuthentication(_ head: ResponseHead) {
-    if head.status != 401 { confirm(.server) }
-    if challenger(head) != .proxy { confirm(.proxy) }
     if let identity {
       self.identity = nil
       store(identity.credential, for: identity.space)
     }
+    guard !authenticator.isAnonymous else { return }
+    if head.status != 401 { confirm(.server) }
+    if challenger(head) != .proxy { confirm(.proxy) }
     for (side, field) in [
       (Authenticator.Side.server, "Authentication-Info"), (.proxy, "Proxy-Authentication-Info"),
     ] {
@@ -160,25 +162,26 @@ extension Transfer {
 
   /// What a proxy's refusal to connect stands for: a challenge, or nothing.
   func proxyChallenges(_ result: CurlResult, _ easy: EasyHandle) -> [HTTPChallenge] {
-    guard !isPastConnect, result != .ok else { return [] }
-    if proxy?.server.kind == .socks5 {
-      let wantsLogin = result == .proxy && [CurlProxyError.noAuth, .userRejected].contains(easy.proxyError)
-      return wantsLogin ? [.socks] : []
-    }
+    guard proxy != nil, !isPastConnect, result != .ok else { return [] }
+    if wantsSOCKSLogin(result, easy) { return [.socks] }
     guard let connectHead, connectHead.status == 407 else { return [] }
     return Self.challenges(of: .proxy, in: connectHead)
   }
 
-  func proxyFailure(_ result: CurlResult) -> TransferError? {
-    guard !isPastConnect, result != .ok, let connectHead, !(200..<300).contains(connectHead.status) else {
-      return nil
-    }
+  private func wantsSOCKSLogin(_ result: CurlResult, _ easy: EasyHandle?) -> Bool {
+    guard proxy?.server.kind == .socks5, result == .proxy, let easy else { return false }
+    return [CurlProxyError.noAuth, .userRejected].contains(easy.proxyError)
+  }
+
+  func proxyFailure(_ result: CurlResult, _ easy: EasyHandle?) -> TransferError? {
+    guard proxy != nil, !isPastConnect, result != .ok else { return nil }
     let underlying = TransferError.Underlying(library: "libcurl", code: result.code)
-    if connectHead.status == 407 {
+    if connectHead?.status == 407 || wantsSOCKSLogin(result, easy) {
       return TransferError(
         .userAuthenticationRequired, "the proxy wants credentials", failingURL: request.url,
         underlying: underlying)
     }
+    guard let connectHead, !(200..<300).contains(connectHead.status) else { return nil }
     return TransferError(
       .cannotConnectToHost, "the proxy refused the tunnel with status \(connectHead.status)",
       failingURL: request.url, underlying: underlying)

@@ -109,8 +109,8 @@ extension Transfer: EasyHandleDelegate {
     let isEncoded = head.headers["Content-Encoding"].map { $0.lowercased() != "identity" } ?? false
     let length = isEncoded ? nil : head.headers["Content-Length"].flatMap { Int64($0) }
     return TransferResponse(
-      url: url.text, status: head.status, headers: head.headers, expectedContentLength: length ?? -1,
-      httpVersion: head.httpVersion)
+      url: url.text, status: head.status, headers: Redirect.hidingUser(in: head.headers, at: url),
+      expectedContentLength: length ?? -1, httpVersion: head.httpVersion)
   }
 
   // MARK: Going on

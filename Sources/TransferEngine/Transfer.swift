@@ -291,7 +291,7 @@ final class Transfer {
     if sink?.isTooLarge == true {
       return TransferError(.bodyTooLarge, "the body is larger than allowed", failingURL: request.url)
     }
-    if let error = proxyFailure(result) { return error }
+    if let error = proxyFailure(result, easy) { return error }
     if head == nil, let error = headFailure(result, easy) { return error }
     if multipart?.isMalformed == true {
       return TransferError(.cannotParseResponse, "the multipart answer is malformed", failingURL: request.url)

@@ -289,13 +289,13 @@ final class TransferWorker: @unchecked Sendable {
   /// Which way a request goes, and what it shows of who sends it.
   private func prepareRoute(_ transfer: Transfer) throws(TransferError) {
     let url = transfer.url
-    transfer.proxy = transfer.job.configuration.proxies.entry(
-      scheme: url.scheme, host: url.tlsHost, port: url.port)
-    // Names are the proxy's to resolve; an address can be seen here.
-    if transfer.proxy != nil, IPAddress(url.tlsHost) != nil,
-      !transfer.gate.maySendRequest(toAddress: url.tlsHost)
-    {
-      throw transfer.failure(.couldntConnect, nil)
+    if !transfer.job.configuration.proxies.isEmpty {
+      let host = url.tlsHost
+      transfer.proxy = transfer.job.configuration.proxies.entry(scheme: url.scheme, host: host, port: url.port)
+      // Names are the proxy's to resolve; an address can be seen here.
+      if transfer.proxy != nil, IPAddress(host) != nil, !transfer.gate.maySendRequest(toAddress: host) {
+        throw transfer.failure(.couldntConnect, nil)
+      }
     }
     transfer.adoptAuthentication()
   }

@@ -39,6 +39,8 @@ package struct ProxyConfiguration: Sendable, Equatable {
 
   package init() {}
 
+  package var isEmpty: Bool { http == nil && https == nil && socks5 == nil }
+
   /// The proxy for an origin; nil: none.
   package func entry(scheme: String, host: String, port: Int) -> Entry? {
     guard !noProxy.contains(where: { $0.covers(host: host, port: port) }) else { return nil }

@@ -167,7 +167,8 @@ extension TransferService {
     _ id: TaskID, _ state: Decision.State, answer: [UInt8]?, tag: [UInt8]? = nil,
     _ registry: inout TransferRegistry, _ change: inout StoreChange
   ) -> Decision? {
-    guard let entry = registry.tasks[id], var decision = entry.question?.decision else { return nil }
+    guard let entry = registry.tasks[id], let question = entry.question else { return nil }
+    var decision = question.decision
     decision.state = state
     decision.answer = answer
     decision.answerTag = tag
@@ -178,7 +179,7 @@ extension TransferService {
       let session = registry.sessions[entry.task.sessionID]?.session
     else { return decision }
     var task = entry.task
-    task.phase = entry.isSubmitted && task.response != nil ? .transferring : .queued
+    task.phase = entry.isSubmitted && (task.response != nil || question.isOnWire) ? .transferring : .queued
     registry.tasks[id]?.task = task
     note([Self.stateEvent(of: task, at: now)], of: task, in: session, into: &change)
     return decision

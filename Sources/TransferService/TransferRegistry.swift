@@ -20,6 +20,13 @@ struct TransferRegistry {
     }
     let decision: Decision
     let kind: Kind
+
+    /// A handshake waits, with its connection and its place.
+    var isOnWire: Bool {
+      if case .challenge(.serverTrust) = kind { return true }
+      if case .challenge(.clientCertificate) = kind { return true }
+      return false
+    }
   }
   /// What a client sends for a task that streams its body.
   enum Upload: Equatable {

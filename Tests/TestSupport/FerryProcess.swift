@@ -1,6 +1,7 @@
 import EventLoop
 import Foundation
 package import JSON
+import Synchronization
 
 /// The real binary, on a free port and a data directory of its own.
 package final class FerryProcess {
@@ -8,6 +9,7 @@ package final class FerryProcess {
   package let directory: String
   private let process = Process()
   private let output = Pipe()
+  private let logged = SharedBytes()
   private let ownsDirectory: Bool
 
   /// - Parameters:
@@ -30,8 +32,14 @@ package final class FerryProcess {
     port = try Self.readPort(output.fileHandleForReading)
     // A thread and not a readability handler: its dispatch source may outlive the descriptor, and brings all down.
     let handle = output.fileHandleForReading
-    Thread.spawn(name: "test-output") { while !handle.availableData.isEmpty {} }
+    let logged = logged
+    Thread.spawn(name: "test-output") {
+      while case let data = handle.availableData, !data.isEmpty { logged.withLock { $0 += data } }
+    }
   }
+
+  /// What it has logged since it listens.
+  package var log: [UInt8] { logged.withLock { Array($0) } }
 
   deinit {
     if process.isRunning { kill() }
@@ -125,4 +133,10 @@ package enum TemporaryDirectory {
     try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     return path
   }
+}
+
+/// Bytes that a thread adds to while a test reads them.
+private final class SharedBytes: Sendable {
+  private let bytes = Mutex(Data())
+  func withLock<T>(_ body: (inout Data) -> T) -> T where T: Sendable { bytes.withLock { body(&$0) } }
 }

@@ -1,0 +1,206 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// What is secret is nowhere to be read: not in replies, events and logs, not in the data directory; and it is still
+/// good after a restart and under a new key.
+@Suite(.serialized, .blocking) struct SecretsTests {
+  /// Planted one by one, so that a failure says which road leaks.
+  private enum Planted: String, CaseIterable {
+    case answered, rejected, stored, url, location, proxy, bearer, sessionHeader
+    var text: String { "planted-\(rawValue)-8c41d7" }
+    /// As clients and servers write it, too.
+    var forms: [String] {
+      [text, Data("alice:\(text)".utf8).base64EncodedString(), Data(text.utf8).base64EncodedString()]
+    }
+  }
+  private static let webhookSecret = "whsec_cGxhbnRlZC13ZWJob29rLXNlY3JldC04YzQxZDc="
+
+  /// Wants a password everywhere below `/basic/`; `/moved` leads there with credentials.
+  private let origin = TestOrigin { request, socket in
+    switch request.path {
+    case "/moved":
+      let location = "http://alice:\(Planted.location.text)@\(request["Host"] ?? "")/basic/location"
+      try socket.write(TestOrigin.reply("302 Found", [], [("Location", location)]))
+    case let path where path.hasPrefix("/basic/"):
+      let name = String(path.dropFirst(7))
+      let wanted = Data("alice:planted-\(name)-8c41d7".utf8).base64EncodedString()
+      if request["Authorization"] == "Basic \(wanted)" {
+        try socket.write(TestOrigin.reply("200 OK", Array("welcome".utf8)))
+      } else {
+        let challenge = ("WWW-Authenticate", "Basic realm=\"\(name)\"")
+        try socket.write(TestOrigin.reply("401 Unauthorized", Array("who?".utf8), [challenge]))
+      }
+    default: try socket.write(TestOrigin.reply("200 OK", Array("open".utf8)))
+    }
+    return true
+  }
+
+  /// Everything that a client ever got.
+  private final class Client {
+    let ferry: FerryProcess
+    private(set) var seen: [UInt8] = []
+    init(_ ferry: FerryProcess) { self.ferry = ferry }
+
+    func call(_ method: String, _ path: String, _ body: String? = nil) throws -> JSONValue {
+      let reply = try ferry.call(method, path, body)
+      seen += Array("\(reply.fields)".utf8) + reply.body
+      return reply.json
+    }
+
+    func run(_ url: String, in session: String, request: String = "") throws -> String {
+      let body = #"{"kind":"data","resume":true,"request":{"url":"\#(url)"\#(request)}}"#
+      return try call("POST", "/v1/sessions/\(session)/tasks", body).id
+    }
+
+    func status(of task: String) throws -> Int64? {
+      let stream = try ferry.events("/v1/tasks/\(task)/events?after=0").read(upTo: "task.didComplete")
+      for event in stream { seen += event.data.json }
+      return try call("GET", "/v1/tasks/\(task)")["response"]?["status"]?.integer
+    }
+  }
+
+  private func session(_ client: Client) throws -> String {
+    try client.call(
+      "POST", "/v1/sessions",
+      """
+      {"configuration":{"proxies":{"https":"http://alice:\(Planted.proxy.text)@127.0.0.1:9"},
+        "httpAdditionalHeaders":{"Proxy-Authorization":"Bearer \(Planted.sessionHeader.text)"}},
+       "delegate":{"taskChallenges":"ask","webhook":{"url":"\(origin.url)/hook","secret":"\(Self.webhookSecret)",
+        "events":["task.didComplete","task.didReceiveChallenge"]}}}
+      """
+    ).id
+  }
+
+  private func answer(_ task: String, _ client: Client, _ secret: Planted, _ persistence: String) throws {
+    let question = try client.ferry.question(of: task, "task.didReceiveChallenge")
+    let credential = #"{"user":"alice","password":"\#(secret.text)","persistence":"\#(persistence)"}"#
+    let body = #"{"disposition":"useCredential","credential":\#(credential)}"#
+    _ = try client.call("POST", "/v1/decisions/\(question.decision)", body)
+    _ = try client.call("GET", "/v1/decisions/\(question.decision)")
+  }
+
+  /// Plants everything; returns the session and a task that is not resumed yet.
+  private func plant(_ client: Client) throws -> (session: String, suspended: String) {
+    let session = try session(client)
+    let answered = try client.run("\(origin.url)/basic/answered", in: session)
+    try answer(answered, client, .answered, "permanent")
+    #expect(try client.status(of: answered) == 200)
+    let rejected = try client.run("\(origin.url)/basic/other", in: session)
+    try answer(rejected, client, .rejected, "permanent")
+    let again = try client.ferry.question(of: rejected, "task.didReceiveChallenge", after: 0)
+    _ = try client.call("GET", "/v1/decisions/\(again.decision)")
+    _ = try client.call("POST", "/v1/tasks/\(rejected)/cancel")
+    let space = #"{"host":"127.0.0.1","port":\#(origin.port),"protocol":"http","realm":"stored"}"#
+    let stored = #"{"user":"alice","password":"\#(Planted.stored.text)","persistence":"permanent"}"#
+    _ = try client.call(
+      "PUT", "/v1/sessions/\(session)/credentials", #"{"protectionSpace":\#(space),"credential":\#(stored)}"#)
+    #expect(try client.status(of: client.run("\(origin.url)/moved", in: "ses_shared")) == 200)
+    let header = #","headers":{"Authorization":"Bearer \#(Planted.bearer.text)"}"#
+    #expect(try client.status(of: client.run("\(origin.url)/open", in: session, request: header)) == 200)
+    let url = "http://alice:\(Planted.url.text)@127.0.0.1:\(origin.port)/basic/url"
+    let suspended = try client.call(
+      "POST", "/v1/sessions/ses_shared/tasks",
+      """
+      {"kind":"data","request":{"url":"\(url)","headers":{"Proxy-Authorization":"Bearer \(Planted.bearer.text)"}},
+       "completion":{"webhook":{"url":"\(origin.url)/hook","secret":"\(Self.webhookSecret)"}}}
+      """
+    ).id
+    return (session, suspended)
+  }
+
+  private func lookAround(_ client: Client, _ session: String) throws {
+    for path in [
+      "/v1/sessions", "/v1/sessions/\(session)", "/v1/sessions/\(session)/tasks",
+      "/v1/sessions/ses_shared/tasks",
+      "/v1/sessions/\(session)/decisions", "/v1/sessions/\(session)/credentials",
+    ] { _ = try client.call("GET", path) }
+  }
+
+  /// What of the secrets stands in `bytes`.
+  private func leaks(in bytes: [UInt8]) -> [String] {
+    let data = Data(bytes)
+    var found = Planted.allCases.filter { secret in
+      secret.forms.contains { data.range(of: Data($0.utf8)) != nil }
+    }.map(\.rawValue)
+    if data.range(of: Data(Self.webhookSecret.dropFirst(6).utf8)) != nil { found.append("webhook") }
+    return found
+  }
+
+  private func files(under directory: String) -> [String: [UInt8]] {
+    var files: [String: [UInt8]] = [:]
+    for name in FileManager.default.enumerator(atPath: directory)?.compactMap({ $0 as? String }) ?? [] {
+      if let data = FileManager.default.contents(atPath: directory + "/" + name) { files[name] = Array(data) }
+    }
+    return files
+  }
+
+  @Test func nothingOfThemIsToBeRead() throws {
+    let ferry = try FerryProcess(options: ["--log-level", "trace"])
+    let client = Client(ferry)
+    let (session, _) = try plant(client)
+    try lookAround(client, session)
+    #expect(leaks(in: client.seen) == [], "in replies and events")
+    ferry.kill()
+    #expect(leaks(in: ferry.log) == [], "in the log")
+    let files = files(under: ferry.directory)
+    #expect(files.keys.contains("ferry.db"))
+    for (name, bytes) in files { #expect(leaks(in: bytes) == [], "in \(name)") }
+  }
+
+  @Test func theyAreStillGoodAfterARestartAndUnderANewKey() throws {
+    let directory = TemporaryDirectory.make("ferry-secrets")
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let first = Client(try FerryProcess(directory: directory))
+    let (session, suspended) = try plant(first)
+    first.ferry.kill()
+    let key = try String(contentsOfFile: directory + "/secret-key", encoding: .utf8)
+    try rotate(directory, "--drop-old")
+    #expect(try String(contentsOfFile: directory + "/secret-key", encoding: .utf8) != key)
+    let mode = try FileManager.default.attributesOfItem(atPath: directory + "/secret-key")[.posixPermissions]
+    #expect(mode as? Int == 0o600)
+
+    let second = Client(try FerryProcess(directory: directory))
+    #expect(try second.ferry.act("resume", suspended) == "running")
+    #expect(try second.status(of: suspended) == 200, "the URL's")
+    let answered = try second.run("\(origin.url)/basic/answered", in: session)
+    try expectProposal("alice", of: answered, second)
+    let stored = try second.run("\(origin.url)/basic/stored", in: session)
+    try expectProposal("alice", of: stored, second)
+    let hooks = origin.requests.filter { $0.path == "/hook" }
+    #expect(hooks.allSatisfy { $0["webhook-signature"]?.hasPrefix("v1,") == true })
+    #expect(
+      origin.requests.last { $0.path == "/basic/url" }?["Proxy-Authorization"]
+        == "Bearer \(Planted.bearer.text)")
+    second.ferry.kill()
+    for (name, bytes) in files(under: directory) { #expect(leaks(in: bytes) == [], "in \(name)") }
+  }
+
+  private func expectProposal(_ user: String, of task: String, _ client: Client) throws {
+    let question = try client.ferry.question(of: task, "task.didReceiveChallenge")
+    #expect(question.data["proposedCredential"]?["user"]?.string == user)
+    try client.ferry.answer(question.decision, #"{"disposition":"performDefaultHandling"}"#)
+    #expect(try client.status(of: task) == 200)
+  }
+
+  private struct NoSuccess: Error {}
+
+  @Test func theKeyIsNotTurnedUnderARunningService() throws {
+    let ferry = try FerryProcess()
+    #expect(throws: NoSuccess.self) { try rotate(ferry.directory) }
+    #expect(throws: Socket.Failure.self) { _ = try FerryProcess(directory: ferry.directory) }
+    #expect(try ferry.call("GET", "/livez").status == 200)
+  }
+
+  private func rotate(_ directory: String, _ options: String...) throws {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: FerryProcess.binary)
+    process.arguments = ["rotate-key", "--data-directory", directory] + options
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else { throw NoSuccess() }
+  }
+}
