@@ -33,8 +33,23 @@ extension TransferAPI {
   }
 
   private func deleteCredentials(_ context: RequestContext) async throws -> ServerResponse {
-    try await service.removeCredentials(of: context.sessionID(), where: try Self.filter(context))
+    let matches = try Self.filter(context)
+    let named = try await Self.space(context)
+    try await service.removeCredentials(of: context.sessionID()) { space in
+      matches(space) && named.map { $0 == space } ?? true
+    }
     return Reply.noContent()
+  }
+
+  /// The space that a body names, as `PUT` does.
+  private static func space(_ context: RequestContext) async throws -> ProtectionSpace? {
+    let violations = Violations()
+    var reader = ObjectReader(try await context.optionalJSON(), at: "", violations)
+    var space: ProtectionSpace?
+    if var fields = reader.object("protectionSpace") { space = ProtectionSpace(validating: &fields) }
+    reader.finish()
+    guard violations.all.isEmpty else { throw Problem(.invalidRequest, violations: violations.all) }
+    return space
   }
 
   /// Which spaces the query names; without one, all.
