@@ -15,7 +15,7 @@ extension TransferWorker {
       act(on: transfer.authenticator.performDefaultHandling(on: side, transfer.surroundings), transfer, side)
     case .rejectProtectionSpace:
       act(on: transfer.authenticator.rejectProtectionSpace(on: side, transfer.surroundings), transfer, side)
-    case .trust: break
+    case .useNoCredential, .trust: act(on: .pass, transfer, side)
     }
   }
 

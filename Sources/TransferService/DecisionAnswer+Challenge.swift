@@ -22,9 +22,8 @@ extension DecisionAnswer {
     case .performDefaultHandling: self = .challenge(.answer(.performDefaultHandling))
     case .rejectProtectionSpace: self = .challenge(.answer(.rejectProtectionSpace))
     case .useCredential:
-      // As URLSession: to use no credential is to go on without one.
       guard var credential else {
-        self = .challenge(.answer(.performDefaultHandling))
+        self = .challenge(.answer(.useNoCredential))
         return
       }
       guard let answer = Self.credential(&credential, method) else { return nil }
