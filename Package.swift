@@ -132,7 +132,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   (
     "TransferService",
     [
-      "TransferModel", "TransferStore", "EventLoop", "TestSupport",
+      "TransferModel", "TransferStore", "TransferEngine", "EventLoop", "TestSupport",
       .product(name: "Crypto", package: "swift-crypto"),
     ]
   ),

@@ -74,8 +74,10 @@ package final class BodyFile: Sendable {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// Bytes that readers may have by now.
-  package var written: Int64 { state.withLock { $0.written } }
+  /// Bytes that readers may have by now, and whether those are all that were appended.
+  package var readable: (count: Int64, isAll: Bool) {
+    state.withLock { ($0.written, $0.waitingToWrite == 0) }
+  }
 
   /// A descriptor of the reader's own on the file; -1 where it cannot be had.
   package func duplicateDescriptor() -> Int32 {

@@ -82,7 +82,7 @@ package final class BodyStream: Sendable {
   private func read(
     _ live: LiveBody, _ reader: BodyFileReader?, _ place: UInt64, _ maximum: Int, _ state: inout State
   ) -> Chunk {
-    // Asked first: what is here once the end is known is all there is.
+    // Asked first: what came before the end is then here, or on its way to the file.
     let ending = live.ending
     switch live.source {
     case .memory(let bytes):
@@ -92,8 +92,9 @@ package final class BodyStream: Sendable {
       state.offset += Int64(chunk.count)
       return .bytes(chunk)
     case .file(let file):
-      let written = file.written
-      guard state.offset < written else { return Self.chunk(at: ending) }
+      let (written, isAll) = file.readable
+      // A transfer that failed has ended before its last bytes are written: `onNews` comes when they are.
+      guard state.offset < written else { return isAll ? Self.chunk(at: ending) : .wait }
       guard let reader = reader ?? Self.open(file) else { return .failed }
       state.source = .live(live, reader, place: place)
       return read(reader, upTo: written, maximum, &state)
