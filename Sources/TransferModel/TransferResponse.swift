@@ -23,9 +23,8 @@ package struct TransferResponse: Sendable, Equatable {
 
   /// The media type without its parameters, in lower case (URLResponse.mimeType).
   package var mimeType: String? {
-    guard let type = headers["Content-Type"]?.split(separator: ";", omittingEmptySubsequences: false).first
-    else { return nil }
-    let trimmed = type.trimmingBlanks
+    guard let field = headers["Content-Type"] else { return nil }
+    let trimmed = Substring(field.utf8.prefix { $0 != UInt8(ascii: ";") }).trimmingBlanks
     return trimmed.isEmpty ? nil : trimmed.lowercased()
   }
 
@@ -42,14 +41,32 @@ package struct TransferResponse: Sendable, Equatable {
       disposition.flatMap { HTTPParameters.extendedValue("filename", in: $0) }
       ?? disposition.flatMap { HTTPParameters.value("filename", in: $0) }
     if let name = named.map(Self.withoutPath), !name.isEmpty { return name }
-    let afterScheme = url.split(separator: "://", maxSplits: 1).last ?? ""
-    let path = afterScheme.prefix { $0 != "?" && $0 != "#" }
-    let components = path.split(separator: "/", omittingEmptySubsequences: true)
-    if components.count > 1, let last = components.last {
-      let name = Self.withoutPath(PercentEncoding.decode(String(last)))
-      if !name.isEmpty { return name }
+    let (authority, last) = Self.ends(of: url)
+    if let last {
+      let name = Self.isPlain(last) ? String(last) : Self.withoutPath(PercentEncoding.decode(String(last)))
+      if !name.isEmpty, name != ".", name != ".." { return name }
     }
-    return components.first.map { Self.host(ofAuthority: $0) } ?? "Unknown"
+    return authority.isEmpty ? "Unknown" : Self.host(ofAuthority: authority)
+  }
+
+  /// A URL's authority, and the last component of its path that is not empty. By byte: every finished task needs it.
+  private static func ends(of url: String) -> (authority: Substring, last: Substring?) {
+    let slash = UInt8(ascii: "/")
+    var rest = url.utf8[...]
+    if let colon = rest.firstIndex(of: UInt8(ascii: ":")), rest[colon...].dropFirst().starts(with: "//".utf8) {
+      rest = rest[colon...].dropFirst(3)
+    }
+    rest = rest.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }.drop { $0 == slash }
+    let authority = rest.prefix { $0 != slash }
+    var path = rest[authority.endIndex...]
+    while path.last == slash { path = path.dropLast() }
+    guard let start = path.lastIndex(of: slash) else { return (Substring(authority), nil) }
+    return (Substring(authority), Substring(path[start...].dropFirst()))
+  }
+
+  /// Nothing in it has to be decoded or left out.
+  private static func isPlain(_ name: Substring) -> Bool {
+    name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "%") && $0 != UInt8(ascii: "\\") }
   }
 
   private static func host(ofAuthority authority: Substring) -> String {
