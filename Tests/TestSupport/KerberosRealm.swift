@@ -52,6 +52,10 @@ package final class KerberosRealm: Sendable {
   /// What the centre did: AS_REQ and TGS_REQ lines, among others.
   package func log() -> [String] { process.lines(of: "error.log") }
 
+  /// The centre takes connections and answers nobody until `goOn()`.
+  package func pause() { process.pause() }
+  package func goOn() { process.goOn() }
+
   private func cache(_ name: String) -> String { "FILE:\(process.directory)/cache-\(name)" }
 
   private static func environment(of directory: String) -> [String: String] {

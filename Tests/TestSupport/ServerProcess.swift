@@ -64,6 +64,10 @@ package final class ServerProcess: Sendable {
     }
   }()
 
+  /// Takes its processor away until `goOn()`: it takes connections and answers nothing.
+  package func pause() { kill(id, SIGSTOP) }
+  package func goOn() { kill(id, SIGCONT) }
+
   /// All that it started, and it.
   private static func end(_ id: Int32) {
     kill(-id, SIGKILL)
