@@ -54,11 +54,14 @@ struct RequestConfigurator {
   }
 
   private func setProxy(_ easy: EasyHandle, _ transfer: Transfer) throws(CurlError) {
-    try easy.set(.proxy, to: transfer.proxy?.server.url ?? "")  // the environment's proxies are not ours
+    let isSOCKS = transfer.proxy?.server.kind == .socks5
+    // A scheme beats CURLOPT_PROXYTYPE: this one leaves the origin's name to the proxy.
+    let proxy = transfer.proxy.map {
+      isSOCKS ? $0.server.url.replacing("socks5:", with: "socks5h:") : $0.server.url
+    }
+    try easy.set(.proxy, to: proxy ?? "")  // the environment's proxies are not ours
     try easy.set(.noProxy, to: "")  // nor are its exceptions
-    guard transfer.proxy?.server.kind == .socks5 else { return }
-    try easy.set(.proxyType, to: 7)  // CURLPROXY_SOCKS5_HOSTNAME
-    try easy.setSOCKSMethods()
+    if isSOCKS { try easy.setSOCKSMethods() }
   }
 
   /// Shows who sends the request; returns the header lines that do so.
