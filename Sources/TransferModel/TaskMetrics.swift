@@ -39,7 +39,10 @@ package struct TaskMetrics: Sendable, Equatable {
   package var start: Timestamp
   package var end: Timestamp
   package var transactions: [TransactionMetrics]
-  package var redirectCount: Int { max(0, transactions.count - 1) }
+  /// Requests that are sent again for another reason, such as a challenge, are no redirects.
+  package var redirectCount: Int {
+    transactions.dropLast().count { $0.status.map { (300..<400).contains($0) } ?? false }
+  }
 
   package init(start: Timestamp, end: Timestamp, transactions: [TransactionMetrics]) {
     self.start = start
