@@ -251,10 +251,11 @@ final class Transfer {
   /// Closes the record of the request that just ended.
   /// - Parameter isComplete: it ended with the end of its answer.
   func recordTransaction(_ easy: EasyHandle, isComplete: Bool) {
-    transactions.append(
-      TransactionRecorder.record(
-        easy, request: request, status: head?.status, fetchStart: fetchStart, end: tools.now(),
-        decoded: sink?.size ?? 0, isComplete: isComplete))
+    var transaction = TransactionRecorder.record(
+      easy, request: request, status: head?.status, fetchStart: fetchStart, end: tools.now(),
+      decoded: sink?.size ?? 0, isComplete: isComplete)
+    transaction.isProxyConnection = proxy != nil
+    transactions.append(transaction)
   }
 
   // MARK: Timeouts
