@@ -25,9 +25,9 @@ extension EasyOption<String> {
 extension EasyOption<Int> {
   static var httpAuth: Self { Self(raw: CURLOPT_HTTPAUTH) }
   static var proxyAuth: Self { Self(raw: CURLOPT_PROXYAUTH) }
-  static var forbidReuse: Self { Self(raw: CURLOPT_FORBID_REUSE) }
   static var sslVerifyHost: Self { Self(raw: CURLOPT_SSL_VERIFYHOST) }
   static var sslSessionCache: Self { Self(raw: CURLOPT_SSL_SESSIONID_CACHE) }
+  package static var forbidReuse: Self { Self(raw: CURLOPT_FORBID_REUSE) }
   package static var socks5Auth: Self { Self(raw: CURLOPT_SOCKS5_AUTH) }
   package static var noSignal: Self { Self(raw: CURLOPT_NOSIGNAL) }
   package static var quickExit: Self { Self(raw: CURLOPT_QUICK_EXIT) }

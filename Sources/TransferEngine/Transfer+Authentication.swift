@@ -104,6 +104,8 @@ extension Transfer {
 
   /// A 401 or 407: sends again, asks, or takes it for the result.
   func meet(_ head: ResponseHead, on side: Authenticator.Side) {
+    // Squid reads no more of a large body that it has refused, and answers nothing on that connection from then on.
+    if side == .proxy, request.body != nil { try? easy?.set(.forbidReuse, to: 1) }
     let verdict = consider(Self.challenges(of: side, in: head), on: side)
     switch verdict {
     case .pass: accept(head)
