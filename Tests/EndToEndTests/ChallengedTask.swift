@@ -194,6 +194,7 @@ extension ChallengedTask {
     let answers = play.answers.filter { $0 == .right || $0 == .wrong && gatekeeper.seesWrongOnes }
     #expect(count("task.needNewBodyStream") == (shape.isStream ? 1 + answers.count : 0), at)
     checkOrder(showsResponse: status != nil, at)
+    #expect(try ferry.metrics(of: id)["redirectCount"]?.integer == 0, at)
   }
 
   /// Nothing of an answer that was asked about is shown, and the rest comes once and in order.

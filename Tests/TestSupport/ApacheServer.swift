@@ -58,6 +58,11 @@ package final class ApacheServer: Sendable {
     process.lines(of: "requests.log", atLeast: count).map { $0.replacing(#"\""#, with: "\"") }
   }
 
+  /// For each request: Proxy-Authorization, which is nobody's business here, or "-".
+  package func proxyFields(atLeast count: Int = 0) -> [String] {
+    process.lines(of: "proxy.log", atLeast: count)
+  }
+
   private static func write(_ files: [String: Int], _ kit: CertificateKit, to directory: String) throws {
     try ServerFiles.write(files, to: directory + "/files")
     let manager = FileManager.default
@@ -112,6 +117,7 @@ package final class ApacheServer: Sendable {
       ErrorLog \(directory)/error.log
       LogFormat "%m %U%q %>s %{Authorization}i" requests
       CustomLog \(directory)/requests.log requests
+      CustomLog \(directory)/proxy.log "%{Proxy-Authorization}i"
       \(addresses.map { "Listen \($0)" }.joined(separator: "\n"))
       StartServers 1
       ServerLimit 2
