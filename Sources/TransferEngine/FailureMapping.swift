@@ -56,12 +56,7 @@ enum FailureMapping {
   }
 
   private static func lost(_ cause: Cause) -> (URLErrorCode, String) {
-    if cause.message.contains("alert certificate required") {
-      return (.clientCertificateRequired, "the server wants a client certificate")
-    }
-    if cause.message.contains("alert bad certificate") || cause.message.contains("alert unknown ca") {
-      return (.clientCertificateRejected, "the server refuses the client certificate")
-    }
+    if let refusal = refusal(cause.message) { return refusal }
     if cause.message.contains("chunk") {
       return (.cannotParseResponse, "the chunked coding of the answer is broken")
     }
@@ -78,16 +73,25 @@ enum FailureMapping {
       : (.cannotDecodeRawData, "the content could not be decoded")
   }
 
-  private static func handshake(_ cause: Cause) -> (URLErrorCode, String) {
-    if cause.message.contains("alert handshake failure")
-      || cause.message.contains("alert certificate required")
-    {
-      return (
-        cause.message.contains("certificate required") ? .clientCertificateRequired : .secureConnectionFailed,
-        "the server refused the TLS handshake"
-      )
+  /// The server says in an alert that it does not like the client's certificate: in the handshake, or, in TLS 1.3, after it.
+  private static func refusal(_ message: String) -> (URLErrorCode, String)? {
+    if message.contains("alert certificate required") {
+      return (.clientCertificateRequired, "the server wants a client certificate")
     }
-    return (.secureConnectionFailed, "the TLS handshake failed")
+    let alerts = [
+      "bad certificate", "unknown ca", "certificate expired", "certificate revoked", "certificate unknown",
+      "unsupported certificate",
+    ]
+    guard alerts.contains(where: { message.contains("alert \($0)") }) else { return nil }
+    return (.clientCertificateRejected, "the server refuses the client certificate")
+  }
+
+  private static func handshake(_ cause: Cause) -> (URLErrorCode, String) {
+    if let refusal = refusal(cause.message) { return refusal }
+    let isRefused = cause.message.contains("alert handshake failure")
+    return (
+      .secureConnectionFailed, isRefused ? "the server refused the TLS handshake" : "the TLS handshake failed"
+    )
   }
 
   /// OpenSSL's verification result (X509_V_ERR_…), as far as Apple tells them apart.
