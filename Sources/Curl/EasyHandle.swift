@@ -144,7 +144,7 @@ package final class EasyHandle {
     try check(ccurl_easy_setopt_pointer(raw, CURLOPT_CAPATH, nil), "easy_setopt CAPATH")
     try check(ccurl_easy_setopt_pointer(raw, CURLOPT_CAINFO, nil), "easy_setopt CAINFO")
     try set(.sslVerifyHost, to: 0)
-    if policy.asksForTrust { try set(.sslSessionCache, to: 0) }
+    if !policy.resumes { try set(.sslSessionCache, to: 0) }
     try check(ccurl_easy_setopt_ssl_context(raw, onTLSContext), "SSL_CTX_FUNCTION")
     try check(
       ccurl_easy_setopt_pointer(raw, CURLOPT_SSL_CTX_DATA, UnsafeRawPointer(policy.raw)), "SSL_CTX_DATA")

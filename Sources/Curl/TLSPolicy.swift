@@ -48,8 +48,9 @@ package final class TLSIdentity {
 /// By what the peers of one host are judged, and which handshakes are held. On its multi handle's thread only.
 package final class TLSPolicy {
   let raw: OpaquePointer
-  /// Whether every handshake is held for a decision: then none is cut short by resuming an earlier one.
-  package let asksForTrust: Bool
+  /// Whether a handshake may be cut short by resuming an earlier one: where none is held for a decision, and nobody is shown
+  /// who the client is, as that would stay so when the certificate is another one or none.
+  let resumes: Bool
 
   /// - Parameters:
   ///   - host: whose certificate it must be.
@@ -59,7 +60,7 @@ package final class TLSPolicy {
     roots: TLSRoots, host: String, pins: [[UInt8]] = [], asksForTrust: Bool = false,
     asksForCertificate: Bool = false, identity: TLSIdentity? = nil, in multi: MultiHandle
   ) {
-    self.asksForTrust = asksForTrust
+    resumes = !asksForTrust && !asksForCertificate && identity == nil
     raw = chandshake_policy_create(
       roots.raw, host, pins.flatMap { $0 }, pins.count, asksForTrust, asksForCertificate, identity?.raw,
       multi.handshakes)
