@@ -6,7 +6,7 @@ extension FerryProcess {
   package func question(
     of task: String, _ type: String = "task.willPerformHTTPRedirection", after sequence: Int64 = 0
   ) throws -> EventReader.Event {
-    let reader = try events("/v1/tasks/\(task)/events?after=\(sequence)&types=\(type)")
+    let reader = try events("/v1/tasks/\(task)/events?after=\(sequence)&types=\(type),task.didComplete")
     guard let event = try reader.next(), !event.decision.isEmpty else {
       throw Socket.Failure(operation: "no decision is asked for", errno: 0)
     }
