@@ -4,6 +4,9 @@ import Foundation
 /// files with ETag, Last-Modified and ranges. Text files (`.txt`) are compressed for those who ask for it. `/moved` redirects
 /// to `/hello.txt`; `/upgrade` and `/downgrade` do so with another scheme. `/basic/` has the same files, for the user `alice`.
 /// Where clients show certificates, `/who` answers with how that went and the subject, such as `SUCCESS CN=client`.
+/// `/who/last` does so, too, and ends the connection where that is HTTP/1.1. So does `/tls`, which tells of the connection:
+/// version, `r` where an earlier TLS session was resumed (else `.`), the name that was asked for, the protocol that was
+/// chosen. `/put/` takes uploads.
 package final class NginxServer {
   /// One port of it.
   package enum Face: String, CaseIterable, Sendable {
@@ -30,14 +33,16 @@ package final class NginxServer {
   package var keyFile: String { process.directory + "/key.pem" }
   private let process: ServerProcess
 
-  /// - Parameter files: the static files, name and size; their bytes are `contents(_:)`.
-  package init(files: [String: Int] = ["hello.txt": 5000]) throws {
+  /// - Parameters:
+  ///   - files: the static files, name and size; their bytes are `contents(_:)`.
+  ///   - hasHTTP2: false for a server that speaks HTTP/1.1 alone.
+  package init(files: [String: Int] = ["hello.txt": 5000], hasHTTP2: Bool = true) throws {
     process = try ServerProcess(
       "nginx", ports: Face.allCases.count, hasIPv6: Self.hasIPv6,
       prepare: { try Self.write(files, try CertificateKit.shared(), to: $0) },
       command: { directory, ports in
         let ports = Dictionary(uniqueKeysWithValues: zip(Face.allCases, ports))
-        try ServerFiles.write(Self.configuration(ports), to: directory + "/nginx.conf")
+        try ServerFiles.write(Self.configuration(ports, hasHTTP2), to: directory + "/nginx.conf")
         return ServerProcess.Command(
           executable: "/usr/sbin/nginx", arguments: ["-p", directory, "-c", "nginx.conf", "-e", "error.log"])
       })
@@ -60,6 +65,11 @@ package final class NginxServer {
   /// - Parameter count: waits, at most 5 s, until so many have been answered.
   package func log(atLeast count: Int = 0) -> [String] { process.lines(of: "requests.log", atLeast: count) }
 
+  /// What was put as `/put/name`; nil before all of it was there.
+  package func uploaded(_ name: String) -> [UInt8]? {
+    FileManager.default.contents(atPath: process.directory + "/uploads/" + name).map(Array.init)
+  }
+
   /// What a file of that size holds.
   package static func contents(_ size: Int) -> [UInt8] {
     (0..<size).map { UInt8(ascii: "a") + UInt8(truncatingIfNeeded: ($0 &* $0 >> 7) % 26) }
@@ -67,24 +77,35 @@ package final class NginxServer {
 
   private static func write(_ files: [String: Int], _ kit: CertificateKit, to directory: String) throws {
     try ServerFiles.write(files, to: directory + "/files")
+    try ServerFiles.write([:], to: directory + "/uploads")
     try ServerFiles.write(kit.key, to: directory + "/key.pem")
     try ServerFiles.write(kit.authority, to: directory + "/authority.pem")
     for (leaf, text) in kit.leaves { try ServerFiles.write(text, to: directory + "/\(leaf).pem") }
     try ServerFiles.write(try OpenSSL.basicEntry(user, password), to: directory + "/basic.users")
   }
 
-  private static func configuration(_ ports: [Face: Int]) -> String {
+  private static func configuration(_ ports: [Face: Int], _ hasHTTP2: Bool) -> String {
+    let secure = hasHTTP2 ? " ssl http2" : " ssl"
     let servers = ports.map { face, port in
       """
       server {
-        listen 127.0.0.1:\(port)\(face == .plain ? "" : " ssl http2");
-        \(hasIPv6 ? "listen [::1]:\(port)\(face == .plain ? "" : " ssl http2");" : "")
+        listen 127.0.0.1:\(port)\(face == .plain ? "" : secure);
+        \(hasIPv6 ? "listen [::1]:\(port)\(face == .plain ? "" : secure);" : "")
         root files;
         gzip on;
         gzip_types text/plain;
         location = /moved { return 302 /hello.txt; }
         location = /upgrade { return 302 https://127.0.0.1:\(ports[.good] ?? 0)/hello.txt; }
         location = /downgrade { return 302 http://127.0.0.1:\(ports[.plain] ?? 0)/hello.txt; }
+        location = /tls {
+          keepalive_timeout 0;
+          return 200 "$ssl_protocol $ssl_session_reused $ssl_server_name $ssl_alpn_protocol";
+        }
+        location /put/ {
+          alias uploads/;
+          dav_methods PUT;
+          client_max_body_size 0;
+        }
         location /basic/ {
           alias files/;
           auth_basic "nginx realm";
@@ -118,10 +139,11 @@ package final class NginxServer {
 
   private static func security(of face: Face) -> String {
     let leaf = CertificateKit.Leaf(rawValue: face.rawValue) ?? .good
-    let certificate = "ssl_certificate \(leaf).pem; ssl_certificate_key key.pem;"
-    let who = "location = /who { return 200 \"$ssl_client_verify $ssl_client_s_dn\"; }"
+    let versions = "ssl_protocols \(face == .onlyTLS13 ? "" : "TLSv1.2 ")TLSv1.3;"
+    let certificate = "ssl_certificate \(leaf).pem; ssl_certificate_key key.pem; \(versions)"
+    let answer = #"return 200 "$ssl_client_verify $ssl_client_s_dn";"#
+    let who = "location = /who { \(answer) } location = /who/last { keepalive_timeout 0; \(answer) }"
     return switch face {
-    case .onlyTLS13: certificate + " ssl_protocols TLSv1.3;"
     case .asksForCertificate:
       certificate + " ssl_verify_client on; ssl_client_certificate authority.pem;" + who
     case .optionalCertificate:

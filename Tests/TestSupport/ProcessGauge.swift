@@ -1,0 +1,23 @@
+import Foundation
+
+/// What a process costs.
+package struct ProcessGauge: Sendable {
+  private let id: Int32
+  package init(_ id: Int32) { self.id = id }
+
+  /// KiB that it holds in memory.
+  package func residentMemory() throws -> Int {
+    let status = try String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)
+    let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") } ?? ""
+    return line.split { $0 == " " || $0 == "\t" }.compactMap { Int($0) }.first ?? .max
+  }
+
+  /// Seconds of processor time that it has used.
+  package func processorTime() throws -> Double {
+    let stat = try String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8)
+    let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []
+    let ticks = fields.dropFirst(11).prefix(2).compactMap { Double($0) }
+    guard ticks.count == 2 else { return .infinity }
+    return ticks.reduce(0, +) / Double(sysconf(Int32(_SC_CLK_TCK)))
+  }
+}
