@@ -1,0 +1,104 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Keys that a session pins to hosts, and authorities that it trusts beside the service's own.
+@Suite(.serialized, .blocking) struct PinTests {
+  private let fixture: HandshakeFixture
+  private var ferry: FerryProcess { fixture.ferry }
+  private static let wrong = "sha256/" + [String](repeating: "A", count: 43).joined() + "="
+
+  init() throws { fixture = try HandshakeFixture() }
+
+  private func configuration(_ pins: [String], host: String = "127.0.0.1") -> String {
+    #"{"tlsPinnedPublicKeys":{"\#(host)":[\#(pins.map { "\"\($0)\"" }.joined(separator: ","))]}}"#
+  }
+
+  private func code(_ configuration: String, _ face: NginxServer.Face, host: String = "127.0.0.1") throws
+    -> Int64?
+  {
+    let url = fixture.nginx.url(face, "/hello.txt", host: host)
+    return try ferry.run(url, session: ferry.session(configuration)).errorCode
+  }
+
+  @Test func oneKeyOfTheChainIsEnough() throws {
+    let kit = try CertificateKit.shared()
+    let leaf = "sha256/" + (try OpenSSL.keyPin(of: kit.leaves[.good] ?? ""))
+    let authority = "sha256/" + (try #require(try kit.authorityKeyPins().first))
+    let middle = "sha256/" + (try OpenSSL.keyPin(of: kit.intermediateAuthority))
+    #expect(try code(configuration([leaf]), .good) == nil)
+    #expect(try code(configuration([authority]), .good) == nil)
+    #expect(try code(configuration([Self.wrong, leaf]), .good) == nil)
+    #expect(try code(configuration([middle]), .intermediate) == nil)
+    #expect(try code(configuration([authority]), .intermediate) == nil)
+    #expect(try code(configuration([middle]), .good) == -1202)
+    #expect(try code(configuration([Self.wrong]), .good) == -1202)
+    // A pin does not make up for what else is wrong, and another host's is no concern of this one.
+    #expect(try code(configuration([leaf]), .expired) == -1201)
+    #expect(try code(configuration([leaf]), .selfSigned) == -1203)
+    #expect(try code(configuration([Self.wrong], host: "localhost"), .good) == nil)
+    #expect(try code(configuration([Self.wrong], host: "LOCALHOST"), .good, host: "localhost") == -1202)
+  }
+
+  /// The evaluation says so, and the delegate may still say otherwise.
+  @Test func aWrongPinIsShown() throws {
+    let session = try ferry.session(configuration([Self.wrong]), delegate: HandshakeFixture.asking)
+    for (answer, code) in [(HandshakeFixture.byDefault, -1202), (HandshakeFixture.trust, nil)]
+      as [(String, Int64?)]
+    {
+      let task = try fixture.start(.data, .good, in: session)
+      let challenge = try fixture.challenge(task)
+      let evaluation = challenge.data["protectionSpace"]?["serverTrust"]?["evaluation"]
+      #expect(evaluation?["isTrusted"]?.bool == false)
+      #expect(evaluation?["code"]?.string == "serverCertificateUntrusted")
+      #expect(evaluation?["message"]?.string == "certificate rejected")
+      try fixture.answer(challenge, answer)
+      #expect(try ferry.end(of: task.id).errorCode == code)
+    }
+    #expect(fixture.nginx.log(atLeast: 1).count == 1)
+  }
+
+  @Test(arguments: [
+    (#"{"h":[]}"#, "/h"), (#"{"h":"x"}"#, "/h"), (#"{"h":["x"]}"#, "/h/0"), ("[]", ""),
+    (#"{"h":["sha256/AAAA"]}"#, "/h/0"), (#"{"a.b":["sha256/*"]}"#, "/a.b/0"),
+  ]) func aMalformedPinNamesItsField(_ pins: String, _ pointer: String) throws {
+    let body = #"{"configuration":{"tlsPinnedPublicKeys":\#(pins)}}"#
+    let reply = try ferry.call("POST", "/v1/sessions", body)
+    let pointers = (reply.json["errors"]?.elements ?? []).compactMap { $0["pointer"]?.string }
+    #expect(reply.status == 400 && pointers == ["/configuration/tlsPinnedPublicKeys" + pointer])
+  }
+
+  // MARK: Authorities
+
+  @Test func aSessionsAuthoritiesAreItsOwn() throws {
+    let stranger = try FerryProcess()
+    let kit = try CertificateKit.shared()
+    func roots(_ pem: String) -> String {
+      #"{"tlsAdditionalRootCertificates":"\#(HandshakeFixture.escaped(pem))"}"#
+    }
+    func code(_ session: String, _ face: NginxServer.Face) throws -> Int64? {
+      try stranger.run(fixture.nginx.url(face, "/hello.txt"), session: session).errorCode
+    }
+    let (trusting, plain) = (try stranger.session(roots(kit.authority)), try stranger.session())
+    let odd = try stranger.session(roots(kit.leaves[.selfSigned] ?? ""))
+    let both = try stranger.session(roots((kit.leaves[.selfSigned] ?? "") + kit.authority))
+    for _ in 0..<2 {
+      #expect(try code(trusting, .good) == nil && code(trusting, .intermediate) == nil)
+      #expect(try code(trusting, .selfSigned) == -1203 && code(trusting, .expired) == -1201)
+      #expect(try code(plain, .good) == -1203)
+      #expect(try code(odd, .selfSigned) == nil && code(odd, .good) == -1203)
+      #expect(try code(both, .selfSigned) == nil && code(both, .good) == nil)
+    }
+    #expect(try code("ses_shared", .good) == -1203)
+  }
+
+  @Test(arguments: [
+    "", "no certificate", "-----BEGIN CERTIFICATE-----\\nAAAA\\n-----END CERTIFICATE-----\\n",
+  ])
+  func malformedAuthoritiesAreRefused(_ pem: String) throws {
+    let body = #"{"configuration":{"tlsAdditionalRootCertificates":"\#(pem)"}}"#
+    let reply = try ferry.call("POST", "/v1/sessions", body)
+    let pointers = (reply.json["errors"]?.elements ?? []).compactMap { $0["pointer"]?.string }
+    #expect(reply.status == 400 && pointers == ["/configuration/tlsAdditionalRootCertificates"])
+  }
+}

@@ -1,0 +1,41 @@
+import Glibc
+import JSON
+import TestSupport
+import Testing
+
+/// Endpoints of webhooks are judged as origins are.
+@Suite(.serialized, .blocking) struct WebhookTLSTests {
+  private let nginx: NginxServer
+  init() throws { nginx = try NginxServer() }
+
+  /// Runs a task whose completion goes there.
+  private func complete(_ ferry: FerryProcess, _ url: String) throws {
+    let target = nginx.url(.plain, "/hello.txt")
+    let body =
+      #"{"kind":"data","resume":true,"request":{"url":"\#(target)"},"completion":{"webhook":{"url":"\#(url)"}}}"#
+    let task = try ferry.call("POST", "/v1/sessions/ses_shared/tasks", body, [("Prefer", "wait=25")]).json
+    #expect(task["error"] == .null)
+  }
+
+  /// Tries an endpoint, and then a good one: what that one gets is all that was sent.
+  private func expectNothing(_ ferry: FerryProcess, _ face: NginxServer.Face, then good: NginxServer.Face)
+    throws
+  {
+    let relay = TCPRelay(to: nginx.port(face))
+    try complete(ferry, "https://127.0.0.1:\(relay.port)/bad")
+    try complete(ferry, nginx.url(good, "/good"))
+    let posts = { nginx.log().filter { $0.hasPrefix("POST") } }
+    for _ in 0..<2000 where posts().isEmpty || relay.connections == 0 { usleep(5000) }
+    #expect(relay.connections > 0)
+    #expect(Set(posts().map { $0.split(separator: " ")[1] }) == ["/good"])
+  }
+
+  @Test(arguments: [NginxServer.Face.expired, .notYetValid, .wrongHost, .selfSigned, .unknownRoot])
+  func aBadCertificateGetsNoMessage(_ face: NginxServer.Face) throws {
+    try expectNothing(FerryProcess(options: ["--ca-file", nginx.authorityFile]), face, then: .good)
+  }
+
+  @Test func withoutTheAuthorityNothingIsTrusted() throws {
+    try expectNothing(FerryProcess(), .good, then: .plain)
+  }
+}
