@@ -23,7 +23,7 @@ import Testing
     return (session, id, try ferry.question(of: id, HandshakeFixture.event))
   }
 
-  /// Until the client has ended a connection that the relay keeps open: a request in a log that never came.
+  /// No request came, and no record that could hold a part of one.
   private func expectNothingWasSent() {
     #expect(fixture.nginx.log().isEmpty)
     #expect(relay.records.allSatisfy { !$0.contains(23) })
