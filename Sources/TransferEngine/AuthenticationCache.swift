@@ -46,7 +46,9 @@ struct AuthenticationCache {
     if entries[place]?.isEmpty == true { entries[place] = nil }
   }
 
-  mutating func removeAll() { entries.removeAll() }
+  mutating func forget(where matches: (ProtectionSpace) -> Bool) {
+    for place in entries.keys { entries[place]?.removeAll { matches($0.attempt.space) } }
+  }
 
   /// Up to and with the last slash.
   private static func directory(of path: String) -> String {

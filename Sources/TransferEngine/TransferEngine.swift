@@ -90,8 +90,8 @@ package final class TransferEngine: Sendable {
   }
 
   /// Credentials of a session were taken away, or replaced: what was remembered of them goes.
-  package func forgetCredentials(of session: SessionID) {
-    worker(of: session).post(.forgetCredentials(session))
+  package func forgetCredentials(of session: SessionID, for spaces: [ProtectionSpace]) {
+    worker(of: session).post(.forgetCredentials(session, spaces))
   }
 
   /// Closes the connections of a session that has no more tasks.

@@ -24,7 +24,7 @@ final class TransferWorker: @unchecked Sendable {
     case uploadReady(TaskID)
     case stored(TaskID, BodySink.Stored)
     case token(TaskID, Authenticator.Side, [UInt8]?)
-    case forgetCredentials(SessionID)
+    case forgetCredentials(SessionID, [ProtectionSpace])
     case forget(SessionID)
     case stop(@Sendable () -> Void)
   }
@@ -113,7 +113,7 @@ final class TransferWorker: @unchecked Sendable {
     case .stored(let task, let result): if let transfer = transfer(task) { stored(transfer, result) }
     case .token(let task, let side, let token):
       if let transfer = transfer(task) { tokenMade(transfer, side, token) }
-    case .forgetCredentials(let session): sessions[session]?.forgetCredentials()
+    case .forgetCredentials(let session, let spaces): sessions[session]?.forgetCredentials(for: spaces)
     case .forget(let session): sessions.removeValue(forKey: session)?.close()
     case .stop(let done): stop(done)
     }

@@ -103,8 +103,8 @@ final class WorkerSession {
   }
 
   /// Credentials were taken away, or replaced.
-  func forgetCredentials() {
-    authentication.removeAll()
+  func forgetCredentials(for spaces: [ProtectionSpace]) {
+    authentication.forget { known in spaces.contains { $0.covers(known) } }
     policies.removeAll()
   }
 }

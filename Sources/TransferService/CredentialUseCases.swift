@@ -23,7 +23,7 @@ extension TransferService {
     }
     try await write(change)
     engine.credentials.set(credential, for: space, in: id)
-    engine.forgetCredentials(of: id)
+    engine.forgetCredentials(of: id, for: [space])
   }
 
   /// Forgets the credentials of the spaces that `matches` says.
@@ -35,7 +35,7 @@ extension TransferService {
     change.deletedCredentials = spaces.map { (id, $0) }
     try await write(change)
     engine.credentials.remove(in: id) { spaces.contains($0) }
-    engine.forgetCredentials(of: id)
+    engine.forgetCredentials(of: id, for: spaces)
   }
 }
 
