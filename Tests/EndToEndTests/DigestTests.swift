@@ -1,0 +1,196 @@
+import Crypto
+import Foundation
+import JSON
+import Synchronization
+import TestSupport
+import Testing
+
+/// Digest beyond what real servers do: algorithms, forms and nonces (RFC 7616, RFC 2069).
+@Suite(.serialized, .blocking) struct DigestTests {
+  private let ferry: FerryProcess
+  private let session: String
+  private static let right = LoginAnswer.use("Mufasa", "Circle of Life", "forSession")
+
+  init() throws {
+    ferry = try FerryProcess()
+    session = try ferry.session(delegate: FerryProcess.asksForLogin)
+  }
+
+  /// An origin that lets in whose answer is right.
+  /// - Parameters:
+  ///   - fields: its challenges.
+  ///   - nonces: the first is the challenges'; with each answer that is right the next comes.
+  private static func origin(_ fields: [String], nonces: [String] = ["n"], info: Bool = false) -> TestOrigin {
+    let state = Mutex(nonces)
+    let shared = Nonces(state)
+    return TestOrigin { request, socket in
+      guard let shown = Shown(request), shared.current == shown["nonce"], shown.isRight(for: request) else {
+        let challenges = fields.map { ("WWW-Authenticate", $0.replacing("$n", with: shared.current)) }
+        try socket.write(TestOrigin.reply("401 Unauthorized", Array("no".utf8), challenges))
+        return true
+      }
+      shared.advance()
+      let next = [("Authentication-Info", "rspauth=\"\", nextnonce=\"\(shared.current)\", qop=auth")]
+      try socket.write(TestOrigin.reply("200 OK", Array("yes".utf8), info ? next : []))
+      return true
+    }
+  }
+
+  private final class Nonces: Sendable {
+    private let state: Mutex<[String]>
+    init(_ state: consuming Mutex<[String]>) { self.state = state }
+    var current: String { state.withLock { $0[0] } }
+    func advance() { state.withLock { if $0.count > 1 { $0.removeFirst() } } }
+  }
+
+  /// What an Authorization field says.
+  private struct Shown {
+    private var values: [String: String] = [:]
+    subscript(_ name: String) -> String? { values[name] }
+    var algorithm: String { values["algorithm"] ?? "MD5" }
+
+    init?(_ request: TestOrigin.Request) {
+      guard let text = request["Authorization"], text.hasPrefix("Digest ") else { return nil }
+      for match in text.dropFirst(7).matches(of: /(\w+)=(?:"((?:[^"\\]|\\.)*)"|([^,\s]*))/) {
+        values[String(match.1)] = String(match.2 ?? match.3 ?? "").replacing("\\", with: "")
+      }
+    }
+
+    private func hash(_ text: String) -> String {
+      let bytes = Data(text.utf8)
+      let digest: [UInt8] =
+        algorithm.hasPrefix("SHA-256")
+        ? Array(SHA256.hash(data: bytes)) : Array(Insecure.MD5.hash(data: bytes))
+      return digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    func isRight(for request: TestOrigin.Request) -> Bool {
+      guard let nonce = self["nonce"], let realm = self["realm"], self["uri"] == request.path else {
+        return false
+      }
+      var secret = hash("Mufasa:\(realm):Circle of Life")
+      let client = self["cnonce"] ?? ""
+      if algorithm.hasSuffix("-sess") { secret = hash("\(secret):\(nonce):\(client)") }
+      let quality = self["qop"].map { ":\(self["nc"] ?? ""):\(client):\($0)" } ?? ""
+      return self["response"]
+        == hash("\(secret):\(nonce)\(quality):\(hash("\(request.method):\(request.path)"))")
+    }
+  }
+
+  private func logIn(_ origin: TestOrigin, _ path: String = "/dir/index.html?q=1&r=a%20b") throws -> Shown {
+    let task = try ferry.run(origin.url + path, in: session, answers: [Self.right])
+    #expect(task.status == 200 && task["error"] == .null)
+    return try #require(origin.requests.last.flatMap { Shown($0) })
+  }
+
+  // MARK: Algorithms and forms
+
+  @Test(
+    arguments: ["MD5", "MD5-sess", "SHA-256", "SHA-256-sess", "md5", "sha-256"], ["auth", "auth-int, auth"])
+  func everyAlgorithmIsSpoken(_ algorithm: String, _ qualities: String) throws {
+    let realm = #"a \"quoted\" realm, with commas"#
+    let origin = Self.origin([
+      #"Digest realm="\#(realm)", qop="\#(qualities)", algorithm=\#(algorithm), nonce="$n", opaque="o=/+p""#
+    ])
+    let shown = try logIn(origin)
+    #expect(shown.algorithm.lowercased() == algorithm.lowercased() && shown["qop"] == "auth")
+    #expect(shown["nc"] == "00000001" && shown["opaque"] == "o=/+p" && shown["username"] == "Mufasa")
+    #expect(origin.requests.count == 2)
+  }
+
+  private static let md5 = #"Digest realm="r", qop="auth", algorithm=MD5, nonce="$n""#
+  private static let sha = #"Digest realm="r", qop="auth", algorithm=SHA-256, nonce="$n""#
+
+  /// RFC 7616 §3.9.1: of several the strongest that is known.
+  @Test(arguments: [
+    [md5, sha], [sha, md5], [md5 + ", " + sha], [sha + ", " + md5],
+    [#"Digest realm="r", algorithm=SHA-512-256, nonce="$n", qop="auth""#, md5, sha],
+  ]) func theStrongerAlgorithmIsUsed(_ fields: [String]) throws {
+    #expect(try logIn(Self.origin(fields)).algorithm == "SHA-256")
+  }
+
+  /// RFC 2069: without qop there is neither a client's nonce nor a count.
+  @Test(arguments: [#"Digest realm="r", nonce="$n""#, #"digest nonce="$n",realm="r",opaque="x""#])
+  func theOldFormIsSpoken(_ field: String) throws {
+    let origin = Self.origin([field])
+    let shown = try logIn(origin)
+    #expect(shown["qop"] == nil && shown["nc"] == nil && shown["cnonce"] == nil)
+    #expect(try ferry.run(origin.url + "/next", session: session).status == 200)
+    #expect(origin.requests.count == 3)
+  }
+
+  /// What only others could answer passes unasked.
+  @Test(arguments: [
+    #"Digest realm="r", nonce="n", algorithm=SHA-512-256, qop="auth""#,
+    #"Digest realm="r", nonce="n", qop="auth-int""#, #"Digest realm="r", qop="auth""#, "Digest",
+  ]) func whatIsNotKnownIsNotAsked(_ field: String) throws {
+    let origin = Self.origin([field])
+    let id = try ferry.create(origin.url + "/", session: session)
+    #expect(try !ferry.story(of: id).contains { $0.type.hasSuffix("Challenge") })
+    #expect(try ferry.task(id).status == 401 && origin.requests.count == 1)
+  }
+
+  // MARK: Nonces
+
+  @Test func aNonceIsCountedUntilTheNextComes() throws {
+    let field = Self.md5
+    let same = Self.origin([field])
+    _ = try logIn(same)
+    let next = Self.origin([field], nonces: ["a", "b", "c", "d"], info: true)
+    #expect(try logIn(next)["nonce"] == "a")
+    for (index, nonce) in ["b", "c", "d", "d"].enumerated() {
+      #expect(try ferry.run(same.url + "/\(index)", session: session).status == 200)
+      let counted = try #require(same.requests.last.flatMap { Shown($0) })
+      #expect(counted["nc"] == "0000000\(index + 2)" && counted["nonce"] == "n")
+      #expect(try ferry.run(next.url + "/\(index)", session: session).status == 200)
+      let fresh = try #require(next.requests.last.flatMap { Shown($0) })
+      #expect(fresh["nonce"] == nonce && fresh["nc"] == (index == 3 ? "00000002" : "00000001"))
+    }
+    #expect(same.requests.count == 6 && next.requests.count == 6)
+  }
+
+  @Test func aClientsNonceIsNewEachTime() throws {
+    let origin = Self.origin([Self.sha])
+    _ = try logIn(origin)
+    for index in 0..<5 { _ = try ferry.run(origin.url + "/\(index)", session: session) }
+    let nonces = origin.requests.compactMap { Shown($0)?["cnonce"] }
+    #expect(nonces.count == 6 && Set(nonces).count == 6)
+  }
+
+  /// Nobody is asked, for user and password are right (RFC 7616 §3.3).
+  @Test func aStaleNonceIsReplacedUnasked() throws {
+    let stale = Self.md5 + ", stale=TRUE"
+    let origin = Self.origin([stale], nonces: ["a", "b"])
+    _ = try logIn(origin)
+    let id = try ferry.create(origin.url + "/again", session: session)
+    #expect(try !ferry.story(of: id).contains { $0.type.hasSuffix("Challenge") })
+    #expect(try ferry.task(id).status == 200)
+    #expect(origin.requests.count == 4 && origin.requests.last.flatMap { Shown($0) }?["nonce"] == "b")
+  }
+
+  /// A server that calls every nonce stale is not believed for ever.
+  @Test func whatIsStaleForEverIsRefused() throws {
+    let origin = TestOrigin { _, socket in
+      let field = Self.md5.replacing("$n", with: "\(Int.random(in: 0 ... .max))") + ", stale=true"
+      try socket.write(TestOrigin.reply("401 Unauthorized", [], [("WWW-Authenticate", field)]))
+      return true
+    }
+    let task = try ferry.run(
+      origin.url + "/", in: session, answers: [Self.right, LoginAnswer.byDefault])
+    #expect(task.status == 401 && origin.requests.count < 10)
+  }
+
+  /// Apache counts seconds: only time makes its nonces stale.
+  @Test func theNoncesOfARealServerBecomeStale() throws {
+    let apache = try ApacheServer()
+    let url = apache.url(.plain, "/stale/hello.txt")
+    let answer = LoginAnswer.use(ApacheServer.user, ApacheServer.digestPassword, "forSession")
+    #expect(try ferry.run(url, in: session, answers: [answer]).status == 200)
+    usleep(2_100_000)
+    let id = try ferry.create(url, session: session)
+    #expect(try !ferry.story(of: id).contains { $0.type.hasSuffix("Challenge") })
+    #expect(try ferry.bytes(of: id) == NginxServer.contents(5000))
+    let log = apache.log(atLeast: 4).map { $0.split(separator: " ")[2] }
+    #expect(log == ["401", "200", "401", "200"])
+  }
+}
