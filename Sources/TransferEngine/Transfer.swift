@@ -226,6 +226,8 @@ final class Transfer {
     reported.sent = 0
     source?.detach()
     source = nil
+    // The body that the next request waits for is another one.
+    flow.send.remove(.source)
     fetchStart = tools.now()
     touch()
   }
