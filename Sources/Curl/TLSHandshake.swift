@@ -11,6 +11,8 @@ package final class TLSHandshake {
     case trust
     /// The server is shown this.
     case identity(TLSIdentity)
+    /// The server is shown no certificate.
+    case noIdentity
     case refuse
   }
   /// A certificate of a peer's chain. Names as RFC 2253 writes them, times in seconds since 1970.
@@ -72,7 +74,7 @@ package final class TLSHandshake {
   package func decide(_ decision: Decision) {
     switch decision {
     case .byDefault: chandshake_decide(raw, chandshake_default, nil)
-    case .trust: chandshake_decide(raw, chandshake_accept, nil)
+    case .trust, .noIdentity: chandshake_decide(raw, chandshake_accept, nil)
     case .identity(let identity): chandshake_decide(raw, chandshake_accept, identity.raw)
     case .refuse: chandshake_decide(raw, chandshake_refuse, nil)
     }

@@ -13,6 +13,10 @@ struct Authenticator {
     var digest: SharedDigest?
     /// Negotiate's, for one request.
     var token: [UInt8]?
+    /// The delegate gave it for this task; else it was stored, came with a URL, or had let the session in before.
+    var isAnswered = false
+    /// It is shown unasked, since it had let the session in before.
+    var isAdopted = false
     /// An answer came that was no challenge.
     var isConfirmed = false
 
@@ -76,15 +80,22 @@ struct Authenticator {
 
   /// Takes what an earlier request of the session was let in with.
   mutating func adopt(_ attempt: Attempt, on side: Side) {
-    guard self[side].attempt == nil else { return }
+    guard self[side].attempt == nil, attempt.credential != nil || !self[side].hasTriedTicket,
+      !self[side].rejected.contains(attempt.method)
+    else { return }
     self[side].attempt = attempt
     self[side].attempt?.isConfirmed = false
+    self[side].attempt?.isAnswered = false
+    self[side].attempt?.isAdopted = true
   }
 
   mutating func setToken(_ token: [UInt8]?, on side: Side) { self[side].attempt?.token = token }
 
   /// The next request goes to another origin: nothing of this one's is known there.
   mutating func leaveOrigin() { server = Party() }
+
+  /// The next request goes another way: what was shown to a proxy is for that one alone.
+  mutating func leaveProxy() { proxy = Party() }
 
   // MARK: Answers
 
@@ -113,16 +124,27 @@ struct Authenticator {
         digest.value = fresh
         return .send
       }
-      refused(attempt)
-      fail(side)
+      if attempt.isAdopted, !self[side].offers.contains(where: { $0.space == attempt.space }) {
+        // What let the session in elsewhere on the host says nothing of this realm.
+        self[side].attempt = nil
+      } else {
+        refused(attempt)
+        fail(side)
+      }
     }
     return choose(side, surroundings)
   }
 
   /// No token could be made for the attempt.
   mutating func tokenFailed(on side: Side, _ surroundings: Surroundings) -> Verdict {
-    guard self[side].attempt != nil else { return .pass }
-    fail(side)
+    guard let attempt = self[side].attempt else { return .pass }
+    if attempt.credential == nil || surroundings.asks(attempt.method) {
+      fail(side)
+    } else {
+      // Nobody was shown it: it may be of use with another scheme.
+      self[side].attempt = nil
+      self[side].rejected.insert(attempt.method)
+    }
     return choose(side, surroundings)
   }
 
@@ -178,7 +200,9 @@ struct Authenticator {
 
   mutating func useCredential(_ credential: Credential, on side: Side) -> Verdict {
     guard let offer = self[side].asked else { return .pass }
-    return use(credential, for: offer, on: side)
+    let verdict = use(credential, for: offer, on: side)
+    self[side].attempt?.isAnswered = true
+    return verdict
   }
 
   /// What is stored or came with the URL, where it was not refused yet; else the answer is the result.

@@ -36,3 +36,11 @@ extension CurlURL {
     hasUserInfo ? Credential(user: user ?? "", password: password ?? "", persistence: .none) : nil
   }
 }
+
+extension OriginURL {
+  /// Scheme, host and port are the same.
+  package static func isSameOrigin(_ one: String, _ other: String) -> Bool {
+    guard let one = try? CurlURL(one), let other = try? CurlURL(other) else { return false }
+    return one.origin == other.origin
+  }
+}

@@ -19,8 +19,9 @@ struct RequestConfigurator {
     try setPolicy(easy)
     try setMethod(easy, transfer)
     try setProxy(easy, transfer)
-    try easy.set(.httpVersion, to: 4)  // CURL_HTTP_VERSION_2TLS
-    try easy.setHeaders(headerLines(transfer, headers) + setAuthentication(easy, transfer))
+    // CURL_HTTP_VERSION_2TLS, or 1.1: libcurl 7.88 loses an answer in HTTP/2 that comes before the end of the body.
+    try easy.set(.httpVersion, to: Self.mayBeAnsweredEarly(transfer) ? 2 : 4)
+    try easy.setHeaders(headerLines(transfer, headers) + setAuthentication(easy, transfer, headers))
     // What was asked for in whatever words is decoded (URLSession); a range is of the coded bytes.
     if !headers.contains("Range"), transfer.resumesAt == nil {
       try easy.set(.acceptEncoding, to: headers["Accept-Encoding"] ?? "")
@@ -29,6 +30,16 @@ struct RequestConfigurator {
     try setTLS(easy, transfer, multi)
     try easy.set(.bufferSize, to: transfer.isRateLimited ? 16 * 1024 : Self.bufferSize)
     try easy.setCallbacks(transfer, in: multi)
+  }
+
+  /// Bodies up to here are with the server before it can answer.
+  private static let promptBodyLimit: Int64 = 16 * 1024
+
+  private static func mayBeAnsweredEarly(_ transfer: Transfer) -> Bool {
+    guard let body = transfer.request.body, !transfer.job.configuration.httpShouldUsePipelining else {
+      return false
+    }
+    return body.isStream || body.length > promptBodyLimit
   }
 
   private func setPolicy(_ easy: EasyHandle) throws(CurlError) {
@@ -65,13 +76,18 @@ struct RequestConfigurator {
   }
 
   /// Shows who sends the request; returns the header lines that do so.
-  private func setAuthentication(_ easy: EasyHandle, _ transfer: Transfer) throws(CurlError) -> [String] {
+  private func setAuthentication(
+    _ easy: EasyHandle, _ transfer: Transfer, _ headers: HTTPHeaders
+  ) throws(CurlError) -> [String] {
     var lines: [String] = []
     if let line = try authentication(easy, transfer, .server) { lines.append("Authorization: \(line)") }
     guard let proxy = transfer.proxy else { return lines }
     let isTunnel = proxy.server.kind == .http && transfer.url.scheme == "https"
-    let own = isTunnel ? transfer.request.headers["Proxy-Authorization"] : nil
-    guard let line = try authentication(easy, transfer, .proxy) ?? own else { return lines }
+    let own = isTunnel ? headers["Proxy-Authorization"] : nil
+    // A SOCKS proxy reads no fields: what it is to know is set beside them.
+    guard let line = try authentication(easy, transfer, .proxy) ?? own, proxy.server.kind == .http else {
+      return lines
+    }
     if isTunnel {
       try easy.setProxyHeaders(["Proxy-Authorization: \(line)"])
     } else {

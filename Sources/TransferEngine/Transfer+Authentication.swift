@@ -42,7 +42,7 @@ extension Transfer {
 
   /// Whether the client's own `Proxy-Authorization` goes out beside the request's other fields.
   var sendsProxyFields: Bool {
-    guard let proxy else { return true }
+    guard let proxy else { return job.configuration.proxies.isEmpty }
     return proxy.server.kind == .http && url.scheme == "http" && authenticator.attempt(.proxy) == nil
   }
 
@@ -72,11 +72,13 @@ extension Transfer {
   func noteAuthentication(_ head: ResponseHead) {
     if let identity {
       self.identity = nil
-      store(identity.credential, for: identity.space)
+      // A server may take any certificate in the handshake, and refuse it in its answer.
+      if head.status < 400 { store(identity.credential, for: identity.space) }
     }
     guard !authenticator.isAnonymous else { return }
-    if head.status != 401 { confirm(.server) }
-    if challenger(head) != .proxy { confirm(.proxy) }
+    let challenger = challenger(head)
+    if challenger == nil { confirm(.server) }
+    if challenger != .proxy { confirm(.proxy) }
     for (side, field) in [
       (Authenticator.Side.server, "Authentication-Info"), (.proxy, "Proxy-Authentication-Info"),
     ] {
@@ -90,8 +92,14 @@ extension Transfer {
     guard attempt.credential?.persistence != Credential.Persistence.none,
       job.configuration.urlCredentialStorage || attempt.credential == nil
     else { return }
+    let stored = tools.credentials.credential(for: attempt.space, in: job.session)
+    // What was taken away or replaced while the request was under way does not come back.
+    guard attempt.isAnswered || attempt.credential == nil || attempt.credential?.isSame(as: stored) == true
+    else {
+      return
+    }
     session.authentication.remember(attempt, path: side == .server ? url.requestTarget : "")
-    if let credential = attempt.credential { store(credential, for: attempt.space) }
+    if attempt.isAnswered, let credential = attempt.credential { store(credential, for: attempt.space) }
   }
 
   private func store(_ credential: Credential, for space: ProtectionSpace) {

@@ -29,6 +29,7 @@ extension Transfer: EasyHandleDelegate {
     self.head = head
     // An answer tells that the body was taken, as far as it will be.
     if request.body != nil { noteProgress() }
+    if head.status >= 300, flow.send.contains(.source) { tools.stopWaitingForBody(self) }
     noteAuthentication(head)
     if let side = challenger(head) {
       meet(head, on: side)

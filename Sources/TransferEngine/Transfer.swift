@@ -46,6 +46,8 @@ final class Transfer {
     let isUrgent: (Transfer) -> Void
     /// Holds the transfer in these directions for that long.
     let holdForRate: (Transfer, FlowDirections, Duration) -> Void
+    /// The request was answered before its body's end: lets libcurl see it.
+    let stopWaitingForBody: (Transfer) -> Void
     /// Makes a token for Negotiate and comes back with it.
     let makeToken: (Transfer, Authenticator.Side) -> Void
   }
@@ -140,6 +142,9 @@ final class Transfer {
     self.drained = drained
     gate = EgressGate(tools.egress)
     request = job.request
+    if job.request.url != job.originalURL {
+      hasLeftOrigin = (try? CurlURL(job.originalURL))?.origin != url.origin
+    }
     fetchStart = tools.now()
     resourceDeadline = .now + .seconds(job.configuration.timeoutIntervalForResource)
     taskLimit = job.maximumBytesPerSecond.map { TokenBucket(bytesPerSecond: $0, now: .now) }
@@ -275,7 +280,7 @@ final class Transfer {
     }
     // What is left of a redirect's answer has a limit of its own, after which the next request goes out.
     guard stage == .onWire, hold == nil, cutAt == nil, flow.directions.isEmpty,
-      now - lastActivity >= idleTimeout
+      now - lastActivity >= idleTimeout, isPastConnect || session.heldHandshakes == 0
     else { return nil }
     return TransferError(
       .timedOut, "no byte moved for timeoutIntervalForRequest", failingURL: request.url,

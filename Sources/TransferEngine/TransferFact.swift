@@ -63,6 +63,8 @@ package struct TransferJob: Sendable {
   package var priority: Double
   /// Bytes per second of this task alone.
   package var maximumBytesPerSecond: Int?
+  /// Of the request that the task was created with.
+  package var originalURL: String
   package var delegate: SessionDelegate?
   package var asksForResponses = false
   /// Where a download goes on.
@@ -79,6 +81,7 @@ package struct TransferJob: Sendable {
     self.configuration = configuration
     self.kind = kind
     self.request = request
+    originalURL = request.url
     self.priority = priority
   }
 }

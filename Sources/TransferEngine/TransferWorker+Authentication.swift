@@ -69,16 +69,20 @@ extension TransferWorker {
 
   func tokenMade(_ transfer: Transfer, _ side: Authenticator.Side, _ token: [UInt8]?) {
     guard case .token = transfer.hold else { return }
-    guard let token else {
-      return act(on: transfer.authenticator.tokenFailed(on: side, transfer.surroundings), transfer, side)
+    let wasAsked = transfer.head != nil || transfer.wireEnd != nil
+    if let token {
+      transfer.authenticator.setToken(token, on: side)
+      return wasAsked ? follow(transfer, transfer.request) : sendAtLast(transfer)
     }
-    transfer.authenticator.setToken(token, on: side)
-    guard transfer.head != nil || transfer.wireEnd != nil else {
-      // Nothing was sent yet: the token was wanted beforehand.
-      transfer.hold = nil
-      return proceed(transfer)
-    }
-    follow(transfer, transfer.request)
+    if let attempt = transfer.authenticator.attempt(side) { transfer.session.authentication.forget(attempt) }
+    let verdict = transfer.authenticator.tokenFailed(on: side, transfer.surroundings)
+    if wasAsked { act(on: verdict, transfer, side) } else { sendAtLast(transfer) }
+  }
+
+  /// Nothing was sent yet: the token was wanted beforehand. Its place in the queue is still its own.
+  private func sendAtLast(_ transfer: Transfer) {
+    transfer.hold = nil
+    if transfer.flow.isSuspended { leaveQueue(transfer.task) } else { send(transfer) }
   }
 
   // MARK: Handshakes
@@ -89,6 +93,11 @@ extension TransferWorker {
       handshake.decide(.refuse)
       return transport.wake(easy, holding: [])
     }
+    guard transfer.hold == nil, !transfer.isPastConnect else {
+      // Not the handshake that opens its connection: there is nobody to ask.
+      handshake.decide(.byDefault)
+      return transport.wake(easy, holding: transfer.flow.directions)
+    }
     transfer.touch()
     if handshake.question == .trust, transfer.session.accepts(handshake, of: transfer.url) {
       handshake.decide(.trust)
@@ -96,6 +105,7 @@ extension TransferWorker {
     }
     let method: AuthenticationMethod = handshake.question == .trust ? .serverTrust : .clientCertificate
     transfer.hold = .handshake(handshake)
+    transfer.session.heldHandshakes += 1
     transfer.tell(challenge(of: handshake, to: transfer, method))
   }
 
@@ -115,8 +125,8 @@ extension TransferWorker {
   }
 
   func answer(_ transfer: Transfer, _ handshake: TLSHandshake, _ answer: ChallengeAnswer) {
+    endHandshake(transfer)
     guard let easy = transfer.easy, let transport = transfer.session.existingTransport else { return }
-    transfer.hold = nil
     transfer.touch()
     var decision = TLSHandshake.Decision.byDefault
     switch (handshake.question, answer) {
@@ -131,10 +141,20 @@ extension TransferWorker {
       space.authenticationMethod = .clientCertificate
       transfer.identity = (space, credential)
       decision = .identity(identity)
+    case (.certificate, .useNoCredential), (.certificate, .rejectProtectionSpace): decision = .noIdentity
     default: break
     }
     handshake.decide(decision)
     transport.wake(easy, holding: transfer.flow.directions)
+  }
+
+  /// Its handshake is decided, or has lost its meaning.
+  func endHandshake(_ transfer: Transfer) {
+    guard case .handshake = transfer.hold else { return }
+    transfer.hold = nil
+    transfer.session.heldHandshakes -= 1
+    // Those that waited for the connection have their time from here on.
+    for other in transfers.values where other.session === transfer.session { other.touch() }
   }
 }
 

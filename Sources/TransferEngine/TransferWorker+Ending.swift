@@ -7,6 +7,7 @@ extension TransferWorker {
   /// libcurl is done with a request.
   func completed(_ transfer: Transfer, _ completion: MultiHandle.Completion) {
     let easy = completion.easy
+    endHandshake(transfer)
     if let head = transfer.provisionalHead, transfer.head == nil { transfer.takeUp(head) }
     if meetProxy(transfer, completion.result, easy) { return }
     let isClean = completion.result == .ok && transfer.head != nil
@@ -61,7 +62,7 @@ extension TransferWorker {
       transfer.stage = .parked
       return
     }
-    transfer.hold = nil
+    endHandshake(transfer)
     handshake.decide(.refuse)
     transfer.recordTransaction(easy, isComplete: false)
     reclaim(transfer, isClean: false)

@@ -185,6 +185,7 @@ final class TransferWorker: @unchecked Sendable {
     makeSink: { [unowned self] in makeSink($0, resuming: $1) },
     isUrgent: { [unowned self] in urgent.append($0) },
     holdForRate: { [unowned self] in holdForRate($0, $1, $2) },
+    stopWaitingForBody: { [unowned self] in post(.uploadReady($0.task)) },
     makeToken: { [unowned self] in makeToken($0, $1) })
 
   private func session(of job: TransferJob) throws -> WorkerSession {
@@ -254,10 +255,12 @@ final class TransferWorker: @unchecked Sendable {
 
   // MARK: The wire
 
-  private func send(_ transfer: Transfer) {
+  func send(_ transfer: Transfer) {
     do {
       try prepareRoute(transfer)
-      guard !transfer.needsToken(.server) else { return waitForToken(transfer) }
+      if let side = [Authenticator.Side.server, .proxy].first(where: transfer.needsToken) {
+        return waitForToken(transfer, side)
+      }
       try prepareBody(transfer)
       prepareResumption(transfer)
       let transport = try transport(of: transfer.session)
@@ -291,7 +294,9 @@ final class TransferWorker: @unchecked Sendable {
     let url = transfer.url
     if !transfer.job.configuration.proxies.isEmpty {
       let host = url.tlsHost
-      transfer.proxy = transfer.job.configuration.proxies.entry(scheme: url.scheme, host: host, port: url.port)
+      let proxy = transfer.job.configuration.proxies.entry(scheme: url.scheme, host: host, port: url.port)
+      if proxy?.server != transfer.proxy?.server { transfer.authenticator.leaveProxy() }
+      transfer.proxy = proxy
       // Names are the proxy's to resolve; an address can be seen here.
       if transfer.proxy != nil, IPAddress(host) != nil, !transfer.gate.maySendRequest(toAddress: host) {
         throw transfer.failure(.couldntConnect, nil)
@@ -300,10 +305,10 @@ final class TransferWorker: @unchecked Sendable {
     transfer.adoptAuthentication()
   }
 
-  private func waitForToken(_ transfer: Transfer) {
+  /// Keeps its place: to give it away would have all that wait make tokens, long before they are sent.
+  private func waitForToken(_ transfer: Transfer, _ side: Authenticator.Side) {
     transfer.stage = .parked
-    leaveQueue(transfer.task)
-    makeToken(transfer, .server)
+    makeToken(transfer, side)
   }
 
   /// Takes the handle from a transfer whose request is over.

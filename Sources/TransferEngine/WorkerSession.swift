@@ -21,6 +21,8 @@ final class WorkerSession {
   let configuration: SessionConfiguration
   let limit: SharedLimit?
   var authentication = AuthenticationCache()
+  /// Connections whose handshake waits for the delegate; others may wait for them.
+  var heldHandshakes = 0
   private let delegate: SessionDelegate?
   private let roots: TLSRoots
   private var acceptedChains: Set<AcceptedChain> = []

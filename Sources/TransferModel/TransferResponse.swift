@@ -53,7 +53,8 @@ package struct TransferResponse: Sendable, Equatable {
   private static func ends(of url: String) -> (authority: Substring, last: Substring?) {
     let slash = UInt8(ascii: "/")
     var rest = url.utf8[...]
-    if let colon = rest.firstIndex(of: UInt8(ascii: ":")), rest[colon...].dropFirst().starts(with: "//".utf8) {
+    if let colon = rest.firstIndex(of: UInt8(ascii: ":")), rest[colon...].dropFirst().starts(with: "//".utf8)
+    {
       rest = rest[colon...].dropFirst(3)
     }
     rest = rest.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }.drop { $0 == slash }

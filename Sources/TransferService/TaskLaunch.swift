@@ -33,6 +33,7 @@ extension TransferService {
       task: task.id, session: task.sessionID, configuration: session.configuration, kind: task.kind,
       request: task.currentRequest, priority: task.priority)
     job.maximumBytesPerSecond = task.maximumBytesPerSecond
+    job.originalURL = task.originalRequest.url
     job.delegate = session.delegate
     // The completion handler takes the response's call over.
     job.asksForResponses = task.completion == nil && session.delegate?.asksForResponses == true

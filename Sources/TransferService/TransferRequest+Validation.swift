@@ -36,10 +36,12 @@ extension TransferRequest {
   }
 
   private mutating func restoreSecrets(of shown: TransferRequest) {
-    if url == shown.url, credential == nil { credential = shown.credential }
+    let isSameOrigin = OriginURL.isSameOrigin(url, shown.url)
+    if isSameOrigin, credential == nil { credential = shown.credential }
     for name in HTTPHeaders.secretNames where headers[name] == HTTPHeaders.redaction {
       headers.remove(name)
-      if let value = shown.headers[name] { headers.append(name, value) }
+      // What is for one origin is not sent to another because a delegate gave the request back with another URL.
+      if isSameOrigin, let value = shown.headers[name] { headers.append(name, value) }
     }
   }
 
