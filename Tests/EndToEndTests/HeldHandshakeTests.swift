@@ -84,8 +84,8 @@ import Testing
   }
 
   @Test func theRequestsTimeStandsStill() throws {
-    let (_, id, challenge) = try hold(request: #","timeoutInterval":0.3"#)
-    usleep(800_000)
+    let (_, id, challenge) = try hold(request: #","timeoutInterval":1"#)
+    usleep(1_800_000)
     #expect(try ferry.task(id)["phase"]?.string == "waitingForDecision")
     try fixture.answer(challenge, HandshakeFixture.trust)
     #expect(try ferry.end(of: id)["error"] == .null)

@@ -34,8 +34,8 @@ import Testing
   /// httpRedirectDontFollowUsingIgnoringHandler: nothing happens until the default is done, and no -1001 comes of it.
   @Test(arguments: ["/hop", "/large", "/endless"])
   func withoutAnAnswerTheDefaultIsDoneAndTheRequestDoesNotTimeOut(_ path: String) throws {
-    let asking = try ferry.session(delegate: #"{"redirects":"ask","decisionTimeout":1.2}"#)
-    let id = try ferry.create(origin.url + path, session: asking, request: #","timeoutInterval":0.3"#)
+    let asking = try ferry.session(delegate: #"{"redirects":"ask","decisionTimeout":2.5}"#)
+    let id = try ferry.create(origin.url + path, session: asking, request: #","timeoutInterval":1"#)
     let decision = try ferry.question(of: id).decision
     #expect(origin.requests.count == 1)
     let story = try ferry.story(of: id).map(\.type)

@@ -86,7 +86,7 @@ import Testing
   @Test func apacheIsTrustedToo() throws {
     let apache = try ApacheServer()
     let ferry = try FerryProcess()
-    let session = try ferry.session(delegate: Fixture.asking)
+    let session = try ferry.session(#"{"httpShouldUsePipelining":true}"#, delegate: Fixture.asking)
     let file = try ferry.store(Pattern.bytes(300_000))
     let id = try ferry.create(
       apache.url(.secure, "/open/upload"), kind: "upload", session: session,

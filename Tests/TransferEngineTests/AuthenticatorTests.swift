@@ -132,7 +132,8 @@ import TransferModel
     #expect(subject.meet(["Negotiate", "Basic realm=r"]) == "send Negotiate -")
     #expect(
       subject.meet(["Negotiate", "Basic realm=r"]) == "send Negotiate alice", "the ticket was of no use")
-    #expect(subject.noTicket() == "pass")
+    #expect(
+      subject.noTicket() == "send HTTPBasic alice", "a password that makes no token was shown to nobody")
   }
 
   @Test func defaultHandlingUsesWhatWasProposedOnce() {
@@ -187,8 +188,38 @@ import TransferModel
     var subject = Subject()
     var space = Self.place
     space.authenticationMethod = .httpBasic
+    space.realm = "r"
     subject.authenticator.adopt(.init(space: space, credential: bob), on: .server)
     #expect(subject.meet(["Basic realm=r"]) == "ask HTTPBasic bob 1")
     #expect(subject.refused == ["bob"])
+  }
+
+  @Test func whatLetTheSessionInElsewhereIsNotRefusedByAnotherRealm() {
+    var subject = Subject()
+    var space = Self.place
+    space.authenticationMethod = .httpBasic
+    space.realm = "elsewhere"
+    subject.authenticator.adopt(.init(space: space, credential: bob), on: .server)
+    #expect(subject.meet(["Basic realm=r"]) == "ask HTTPBasic - 0")
+    #expect(subject.refused == [])
+  }
+
+  @Test func anotherProxyKnowsNothing() {
+    var subject = Subject()
+    _ = subject.meet(["Basic realm=p"], on: .proxy)
+    _ = subject.authenticator.useCredential(alice, on: .proxy)
+    #expect(subject.authenticator.attempt(.proxy)?.isAnswered == true)
+    subject.authenticator.leaveProxy()
+    #expect(subject.authenticator.attempt(.proxy) == nil)
+  }
+
+  @Test func aTicketThatFailedIsNotTakenUpAgain() {
+    var subject = Subject(asks: false)
+    var space = Self.place
+    space.authenticationMethod = .negotiate
+    subject.authenticator.adopt(.init(space: space, credential: nil), on: .server)
+    #expect(subject.noTicket() == "pass")
+    subject.authenticator.adopt(.init(space: space, credential: nil), on: .server)
+    #expect(subject.authenticator.attempt(.server) == nil)
   }
 }

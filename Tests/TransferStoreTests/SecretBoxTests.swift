@@ -12,7 +12,7 @@ import Testing
   @Test(arguments: ["", "x", "pass wörd\n", String(repeating: "a", count: 10_000)])
   func whatIsSealedComesBack(_ text: String) {
     let sealed = box.seal(text)
-    #expect(sealed.hasPrefix("sealed:") && (text.isEmpty || !sealed.contains(text)))
+    #expect(sealed.hasPrefix("sealed:") && (text.count < 4 || !sealed.contains(text)))
     #expect(box.open(sealed) == text)
     #expect(box.seal(text) != sealed, "each time with another nonce")
   }

@@ -1,0 +1,145 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// What is shown to one is not shown to another: to no other proxy, no other origin, and to nobody when it was taken
+/// away.
+@Suite(.serialized, .blocking) struct CredentialBoundaryTests {
+  private let ferry: FerryProcess
+  private let gate = Gate()
+
+  init() throws { ferry = try FerryProcess() }
+
+  /// Asks everybody for a password, and says `welcome` to who shows any.
+  private func origin(schemes: [String] = ["Basic realm=\"r\""], welcome: String? = nil) -> TestOrigin {
+    let gate = gate
+    return TestOrigin { request, socket in
+      if request["Authorization"]?.hasPrefix("B") == true {
+        if request.path == "/gated" { gate.wait() }
+        let fields = request.path == "/leads" ? [("Location", welcome ?? "")] : []
+        try socket.write(TestOrigin.reply(fields.isEmpty ? "200 OK" : "302 Found", Array("in".utf8), fields))
+      } else {
+        try socket.write(TestOrigin.reply("401 No", [], schemes.map { ("WWW-Authenticate", $0) }))
+      }
+      return true
+    }
+  }
+
+  private func store(_ session: String, _ origin: TestOrigin) throws {
+    let space = #"{"host":"127.0.0.1","port":\#(origin.port),"protocol":"http"}"#
+    let credential = #"{"user":"alice","password":"x","persistence":"permanent"}"#
+    let body = #"{"protectionSpace":\#(space),"credential":\#(credential)}"#
+    #expect(try ferry.call("PUT", "/v1/sessions/\(session)/credentials", body).status == 200)
+  }
+
+  private func stored(_ session: String) throws -> Int? {
+    try ferry.call("GET", "/v1/sessions/\(session)/credentials").json["items"]?.elements?.count
+  }
+
+  @Test func aProxysPasswordIsNotForAnotherProxy() throws {
+    let second = TestOrigin { _, socket in
+      try socket.write(TestOrigin.reply("403 No"))
+      return false
+    }
+    let first = TestOrigin { request, socket in
+      guard request["Proxy-Authorization"] != nil else {
+        try socket.write(TestOrigin.reply("407 Who", [], [("Proxy-Authenticate", "Basic realm=\"p\"")]))
+        return true
+      }
+      try socket.write(TestOrigin.reply("302 Found", [], [("Location", "https://127.0.0.1:9/")]))
+      return true
+    }
+    let proxies =
+      #"{"http":"http://alice:secret@127.0.0.1:\#(first.port)","https":"http://127.0.0.1:\#(second.port)"}"#
+    let session = try ferry.session(#"{"proxies":\#(proxies)}"#)
+    let task = try ferry.run("http://127.0.0.1:9/", kind: "data", session: session)
+    #expect(task.errorCode == -1004, "\(task.text)")
+    #expect(second.requests.map(\.method) == ["CONNECT"])
+    #expect(second.requests.allSatisfy { $0["Proxy-Authorization"] == nil && $0["Authorization"] == nil })
+  }
+
+  /// There is no ticket and no realm here: a password that makes no token is still good for the next scheme.
+  @Test func aPasswordThatMakesNoTokenIsTriedWithTheNextScheme() throws {
+    let origin = origin(schemes: ["Negotiate", "Basic realm=\"r\""])
+    let session = try ferry.session()
+    try store(session, origin)
+    let task = try ferry.run(origin.url + "/", kind: "data", session: session)
+    #expect(task["response"]?["status"]?.integer == 200)
+    #expect(origin.requests.last?["Authorization"] == "Basic " + Data("alice:x".utf8).base64EncodedString())
+  }
+
+  @Test func aRequestThatIsGivenBackForAnotherOriginLosesWhatWasNotShown() throws {
+    let target = origin()
+    let first = origin(welcome: target.url + "/elsewhere")
+    let session = try ferry.session(delegate: #"{"redirects":"ask"}"#)
+    let header = #","headers":{"Authorization":"Bearer secret"}"#
+    let task = try ferry.create(first.url + "/leads", session: session, request: header)
+    let question = try ferry.question(of: task)
+    // The proposal is for another origin and has none; a delegate that adds the mark gets nothing by it.
+    #expect(question.data["request"]?["headers"]?["Authorization"] == nil)
+    let answer = #"{"request":{"url":"\#(target.url)/x","headers":{"Authorization":"(redacted)"}}}"#
+    #expect(try ferry.answer(question.decision, answer).status == 200)
+    #expect(try ferry.end(of: task)["response"]?["status"]?.integer == 401)
+    #expect(target.requests.allSatisfy { $0["Authorization"] == nil })
+  }
+
+  @Test func whatIsTakenAwayMeanwhileDoesNotComeBack() throws {
+    let origin = origin()
+    let session = try ferry.session()
+    try store(session, origin)
+    let task = try ferry.create(origin.url + "/gated", session: session)
+    _ = try ferry.poll("/v1/tasks/\(task)") { _ in origin.requests.count == 2 }
+    #expect(try ferry.call("DELETE", "/v1/sessions/\(session)/credentials").status == 204)
+    gate.open()
+    #expect(try ferry.end(of: task)["response"]?["status"]?.integer == 200)
+    #expect(try stored(session) == 0)
+    let next = try ferry.run(origin.url + "/", kind: "data", session: session)
+    #expect(next["response"]?["status"]?.integer == 401)
+  }
+
+  /// The session's own field stays behind where a redirect has led away, also when another process goes on.
+  @Test func whatARedirectLeftBehindStaysBehindAfterARestart() throws {
+    let directory = TemporaryDirectory.make("ferry-boundary")
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let gate = gate
+    let target = TestOrigin { _, socket in
+      gate.wait()
+      try socket.write(TestOrigin.reply("200 OK"))
+      return true
+    }
+    let first = origin(welcome: target.url + "/elsewhere")
+    var ferry = try FerryProcess(directory: directory)
+    let session = try ferry.session(#"{"httpAdditionalHeaders":{"Authorization":"Bearer secret"}}"#)
+    let task = try ferry.create(first.url + "/leads", session: session)
+    _ = try ferry.poll("/v1/tasks/\(task)") { _ in !target.requests.isEmpty }
+    #expect(try ferry.act("suspend", task) == "suspended")
+    ferry.kill()
+    gate.open()
+    ferry = try FerryProcess(directory: directory)
+    #expect(try ferry.act("resume", task) == "running")
+    #expect(try ferry.end(of: task)["response"]?["status"]?.integer == 200)
+    #expect(first.requests.allSatisfy { $0["Authorization"] == "Bearer secret" })
+    #expect(target.requests.count == 2 && target.requests.allSatisfy { $0["Authorization"] == nil })
+  }
+}
+
+/// A ticket that ends, while the session still thinks that it has one.
+@Suite(.serialized, .blocking) struct LostTicketTests {
+  @Test func aTokenThatCannotBeMadeIsDoneWithout() throws {
+    let realm = try KerberosRealm()
+    let apache = try ApacheServer(kerberos: realm)
+    let environment = try realm.withTicket()
+    let ferry = try FerryProcess(environment: environment)
+    let session = try ferry.session()
+    let url = apache.url(.plain, "/kerberos/hello.txt")
+    #expect(try ferry.run(url, kind: "data", session: session)["response"]?["status"]?.integer == 200)
+    #expect(try ferry.run(url, kind: "data", session: session)["response"]?["status"]?.integer == 200)
+    let cache = try #require(environment["KRB5CCNAME"]?.split(separator: ":").last)
+    try FileManager.default.removeItem(atPath: String(cache))
+    for _ in 0..<2 {
+      let task = try ferry.run(url, kind: "data", session: session)
+      #expect(task["state"]?.string == "completed" && task["response"]?["status"]?.integer == 401)
+    }
+  }
+}
