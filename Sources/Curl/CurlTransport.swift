@@ -11,6 +11,7 @@ package final class CurlTransport: DescriptorHandler {
   /// Called after libcurl acted, where a TLS handshake waits for `TLSHandshake.decide` and `wake`.
   package var onHandshake: ((CurlTransport, EasyHandle, TLSHandshake) -> Void)?
   private var closesWhenEmpty = false
+  package private(set) var isClosed = false
 
   package init(loop: EventLoop, multiplexing: Bool, maximumIdleConnections: Int) throws(CurlError) {
     self.loop = loop
@@ -47,6 +48,8 @@ package final class CurlTransport: DescriptorHandler {
   }
 
   package func close() {
+    guard !isClosed else { return }
+    isClosed = true
     multi.close()
     settle()
     if let timer { loop.cancel(timer) }

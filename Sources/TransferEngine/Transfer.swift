@@ -68,6 +68,8 @@ final class Transfer {
   var stage = Stage.parked
   var hold: Hold?
   var easy: EasyHandle?
+  /// Where `easy` is.
+  var transport: CurlTransport?
   var flow = FlowControl()
 
   // The request

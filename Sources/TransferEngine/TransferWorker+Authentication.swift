@@ -5,6 +5,30 @@ internal import TransferModel
 
 /// Challenges, as far as they are more than the next request: answers, tokens, handshakes.
 extension TransferWorker {
+  // MARK: Requests
+
+  /// Which way a request goes, and what it shows of who sends it.
+  func prepareRoute(_ transfer: Transfer) throws(TransferError) {
+    let url = transfer.url
+    if !transfer.job.configuration.proxies.isEmpty {
+      let host = url.tlsHost
+      let proxy = transfer.job.configuration.proxies.entry(scheme: url.scheme, host: host, port: url.port)
+      if proxy?.server != transfer.proxy?.server { transfer.authenticator.leaveProxy() }
+      transfer.proxy = proxy
+      // Names are the proxy's to resolve; an address can be seen here.
+      if transfer.proxy != nil, IPAddress(host) != nil, !transfer.gate.maySendRequest(toAddress: host) {
+        throw transfer.failure(.couldntConnect, nil)
+      }
+    }
+    transfer.adoptAuthentication()
+  }
+
+  /// Keeps its place: to give it away would have all that wait make tokens, long before they are sent.
+  func waitForToken(_ transfer: Transfer, _ side: Authenticator.Side) {
+    transfer.stage = .parked
+    makeToken(transfer, side)
+  }
+
   // MARK: Answers
 
   func answer(_ transfer: Transfer, _ side: Authenticator.Side, _ answer: ChallengeAnswer) {
@@ -126,7 +150,7 @@ extension TransferWorker {
 
   func answer(_ transfer: Transfer, _ handshake: TLSHandshake, _ answer: ChallengeAnswer) {
     endHandshake(transfer)
-    guard let easy = transfer.easy, let transport = transfer.session.existingTransport else { return }
+    guard let easy = transfer.easy, let transport = transfer.transport else { return }
     transfer.touch()
     var decision = TLSHandshake.Decision.byDefault
     switch (handshake.question, answer) {

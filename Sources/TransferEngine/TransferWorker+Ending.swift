@@ -56,7 +56,7 @@ extension TransferWorker {
     // libcurl 7.88 leaks what a paused HTTP/2 stream has buffered unless it is offered once more (curl #10971).
     if !transfer.flow.directions.isEmpty { easy.setPaused([]) }
     guard case .handshake(let handshake) = transfer.hold else {
-      transfer.session.existingTransport?.remove(easy)
+      transfer.transport?.remove(easy)
       transfer.recordTransaction(easy, isComplete: false)
       reclaim(transfer, isClean: false)
       transfer.stage = .parked
@@ -67,7 +67,7 @@ extension TransferWorker {
     transfer.recordTransaction(easy, isComplete: false)
     reclaim(transfer, isClean: false)
     transfer.stage = .parked
-    transfer.session.existingTransport?.abandon(easy)
+    transfer.transport?.abandon(easy)
   }
 
   /// The wire is done with the task; its body may still be on its way to the disk.

@@ -48,7 +48,7 @@ extension TransferWorker {
 
   func applyFlow(_ transfer: Transfer) {
     guard transfer.stage == .onWire, let easy = transfer.easy else { return }
-    transfer.session.existingTransport?.setPaused(easy, transfer.flow.directions)
+    transfer.transport?.setPaused(easy, transfer.flow.directions)
   }
 
   func release(

@@ -47,6 +47,8 @@ final class TransferWorker: @unchecked Sendable {
   /// Data tasks that became downloads: what is still on its way to the old name.
   private var renamed: [TaskID: TaskID] = [:]
   private var sessions: [SessionID: WorkerSession] = [:]
+  /// Sessions that are over, but for handshakes that are being refused.
+  private var closing: [WorkerSession] = []
   private let roots: TLSRoots
   private var idleHandles: [EasyHandle] = []
   var facts: [TransferFact] = []
@@ -114,7 +116,7 @@ final class TransferWorker: @unchecked Sendable {
     case .token(let task, let side, let token):
       if let transfer = transfer(task) { tokenMade(transfer, side, token) }
     case .forgetCredentials(let session, let spaces): sessions[session]?.forgetCredentials(for: spaces)
-    case .forget(let session): sessions.removeValue(forKey: session)?.close()
+    case .forget(let session): forget(session)
     case .stop(let done): stop(done)
     }
   }
@@ -267,6 +269,7 @@ final class TransferWorker: @unchecked Sendable {
       let easy = try idleHandles.popLast() ?? EasyHandle()
       easy.reset()
       transfer.easy = easy
+      transfer.transport = transport
       try configurator.configure(easy, for: transfer, multi: transport.multi)
       transfer.stage = .onWire
       hasWire = true
@@ -289,26 +292,11 @@ final class TransferWorker: @unchecked Sendable {
     }
   }
 
-  /// Which way a request goes, and what it shows of who sends it.
-  private func prepareRoute(_ transfer: Transfer) throws(TransferError) {
-    let url = transfer.url
-    if !transfer.job.configuration.proxies.isEmpty {
-      let host = url.tlsHost
-      let proxy = transfer.job.configuration.proxies.entry(scheme: url.scheme, host: host, port: url.port)
-      if proxy?.server != transfer.proxy?.server { transfer.authenticator.leaveProxy() }
-      transfer.proxy = proxy
-      // Names are the proxy's to resolve; an address can be seen here.
-      if transfer.proxy != nil, IPAddress(host) != nil, !transfer.gate.maySendRequest(toAddress: host) {
-        throw transfer.failure(.couldntConnect, nil)
-      }
-    }
-    transfer.adoptAuthentication()
-  }
-
-  /// Keeps its place: to give it away would have all that wait make tokens, long before they are sent.
-  private func waitForToken(_ transfer: Transfer, _ side: Authenticator.Side) {
-    transfer.stage = .parked
-    makeToken(transfer, side)
+  private func forget(_ id: SessionID) {
+    guard let session = sessions.removeValue(forKey: id) else { return }
+    session.retireConnections()
+    closing.removeAll(where: \.isClosed)
+    if !session.isClosed { closing.append(session) }
   }
 
   /// Takes the handle from a transfer whose request is over.
@@ -375,8 +363,9 @@ final class TransferWorker: @unchecked Sendable {
 
   private func stop(_ done: @escaping @Sendable () -> Void) {
     for transfer in transfers.values { transfer.source?.detach() }
-    for session in sessions.values { session.closeNow() }
+    for session in sessions.values + closing { session.closeNow() }
     sessions.removeAll()
+    closing.removeAll()
     transfers.removeAll()
     idleHandles.removeAll()
     done()

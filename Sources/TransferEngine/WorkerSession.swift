@@ -28,6 +28,8 @@ final class WorkerSession {
   private var acceptedChains: Set<AcceptedChain> = []
   private var policies: [Peer: TLSPolicy] = [:]
   private var openTransport: CurlTransport?
+  /// Those whose last transfers are still under way.
+  private var retired: [CurlTransport] = []
 
   /// - Parameter roots: the service's own; the session's come on top.
   init(job: TransferJob, roots: TLSRoots, certificateAuthorityFile: String?) throws {
@@ -40,9 +42,6 @@ final class WorkerSession {
         try TLSRoots(file: certificateAuthorityFile ?? TLSRoots.systemFile, pem: $0)
       } ?? roots
   }
-
-  /// Nil until the first request.
-  var existingTransport: CurlTransport? { openTransport }
 
   func transport(
     on loop: EventLoop, completed: @escaping (MultiHandle.Completion) -> Void,
@@ -58,13 +57,22 @@ final class WorkerSession {
     return transport
   }
 
-  func close() {
-    openTransport?.closeWhenEmpty()
+  /// The next request opens connections of its own, and resumes no TLS session of before.
+  func retireConnections() {
+    guard let transport = openTransport else { return }
     openTransport = nil
+    policies.removeAll()  // they belong to its multi handle
+    retired.removeAll { $0.isClosed }
+    retired.append(transport)
+    transport.closeWhenEmpty()
   }
 
+  /// Nothing of it is under way any more.
+  var isClosed: Bool { openTransport == nil && retired.allSatisfy(\.isClosed) }
+
   func closeNow() {
-    openTransport?.close()
+    for transport in retired + [openTransport].compactMap({ $0 }) { transport.close() }
+    retired = []
     openTransport = nil
   }
 
@@ -108,6 +116,8 @@ final class WorkerSession {
   func forgetCredentials(for spaces: [ProtectionSpace]) {
     authentication.forget { known in spaces.contains { $0.covers(known) } }
     policies.removeAll()
+    // A connection is what a client certificate was shown on.
+    if spaces.contains(where: { $0.authenticationMethod == .clientCertificate }) { retireConnections() }
   }
 }
 

@@ -143,3 +143,31 @@ import Testing
     }
   }
 }
+
+/// A certificate is shown to a connection, and connections live on.
+@Suite(.serialized, .blocking) struct ReplacedCertificateTests {
+  @Test(arguments: [false, true]) func theNextRequestShowsWhatIsStoredNow(_ hasHTTP2: Bool) throws {
+    let fixture = try HandshakeFixture(hasHTTP2: hasHTTP2)
+    let session = try fixture.ferry.session()
+    let path = "/v1/sessions/\(session)/credentials"
+    let url = fixture.nginx.url(.asksForCertificate, "/hello.txt")
+    let space =
+      #"{"host":"127.0.0.1","port":\#(fixture.nginx.port(.asksForCertificate)),"authenticationMethod":"\#(HandshakeFixture.clientCertificate)"}"#
+    func status() throws -> Int64? {
+      try fixture.ferry.run(url, kind: "data", session: session)["response"]?["status"]?.integer
+    }
+    func store(_ leaf: CertificateKit.Leaf) throws {
+      let credential = try HandshakeFixture.identity(leaf, persistence: "permanent")
+      let body = #"{"protectionSpace":\#(space),"credential":\#(credential)}"#
+      #expect(try fixture.ferry.call("PUT", path, body).status == 200)
+    }
+    #expect(try status() == 400)
+    try store(.strangeClient)
+    #expect(try status() == 400)
+    try store(.client)
+    #expect(try status() == 200)
+    #expect(try status() == 200)
+    #expect(try fixture.ferry.call("DELETE", path).status == 204)
+    #expect(try status() == 400)
+  }
+}
