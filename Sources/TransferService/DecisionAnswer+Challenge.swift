@@ -1,4 +1,3 @@
-internal import Crypto
 internal import JSON
 internal import TransferEngine
 internal import TransferModel
@@ -45,17 +44,6 @@ extension DecisionAnswer {
     guard let credential = Credential(validating: &reader) else { return nil }
     guard credential.fits(method, &reader) else { return nil }
     return .useCredential(credential)
-  }
-
-  /// The answer as it is kept and shown: without what is secret, but so that the same answer gives the same again.
-  func stored(_ value: JSONValue) -> [UInt8] {
-    guard case .challenge(.answer(.useCredential(let credential))) = self else { return value.json }
-    var writer = JSONWriter()
-    writer.object { writer in
-      writer.field("disposition", "useCredential")
-      writer.field("credential", Optional(credential))
-    }
-    return writer.bytes
   }
 }
 

@@ -163,6 +163,25 @@ import Testing
     #expect(try ferry.decision(lost)["state"]?.string == "withdrawn")
   }
 
+  @Test func whatIsSecretInAnAnswerIsSentAndNotKept() throws {
+    let id = try create("/hop")
+    let event = try ferry.question(of: id)
+    func answer(_ secret: String) throws -> HTTPReply {
+      let url = origin.url.replacing("http://", with: "http://alice:\(secret)@") + "/other"
+      let headers = #"{"Proxy-Authorization":"Bearer \#(secret)"}"#
+      return try ferry.answer(event.decision, #"{"request":{"url":"\#(url)","headers":\#(headers)}}"#)
+    }
+    let reply = try answer("s3cret")
+    #expect(reply.status == 200 && !reply.text.contains("s3cret"))
+    #expect(try ferry.end(of: id)["error"] == .null)
+    #expect(origin.requests.last?["Proxy-Authorization"] == "Bearer s3cret")
+    let kept = try ferry.decision(event.decision)["answer"]?["request"]
+    #expect(kept?["url"]?.string == origin.url + "/other")
+    #expect(kept?["headers"]?["Proxy-Authorization"]?.string == "(redacted)")
+    #expect(try answer("s3cret").status == 200, "the same again")
+    #expect(try answer("0ther").status == 409)
+  }
+
   @Test(arguments: ["dec_0198c0de-0000-7000-8000-000000000000", "dec_x", "tsk_x", "x"])
   func anUnknownDecisionIsNotFound(_ id: String) throws {
     #expect(try ferry.answer(id, #"{"request":null}"#).status == 404)

@@ -1,0 +1,48 @@
+internal import JSON
+internal import TransferEngine
+internal import TransferModel
+
+extension DecisionAnswer {
+  /// The answer as it is kept and shown: without what is secret, but so that the same answer gives the same again.
+  func stored(_ value: JSONValue) -> [UInt8] {
+    switch self {
+    case .challenge(.answer(.useCredential(let credential))):
+      var writer = JSONWriter()
+      writer.object { writer in
+        writer.field("disposition", "useCredential")
+        writer.field("credential", Optional(credential))
+      }
+      return writer.bytes
+    case .redirect, .delayed: return value.replacing { $0 == "request" ? $1.redactedRequest : $1 }.json
+    case .challenge, .response: return value.json
+    }
+  }
+}
+
+extension JSONValue {
+  /// A request as a client wrote it, without who it says the client is.
+  fileprivate var redactedRequest: JSONValue {
+    replacing { name, value in
+      switch name {
+      case "url":
+        guard let text = value.string, let parsed = try? OriginURL.parse(text), parsed.credential != nil
+        else {
+          return value
+        }
+        return .string(parsed.url)
+      case "headers":
+        return value.replacing { name, value in
+          let isSecret = HTTPHeaders.secretNames.contains { HTTPHeaders.equal($0, name) }
+          return isSecret ? .string(HTTPHeaders.redaction) : value
+        }
+      default: return value
+      }
+    }
+  }
+
+  /// The object with other values for its members; anything else is itself.
+  fileprivate func replacing(_ change: (String, JSONValue) -> JSONValue) -> JSONValue {
+    guard let members else { return self }
+    return .object(members.map { Member(name: $0.name, value: change($0.name, $0.value)) })
+  }
+}
