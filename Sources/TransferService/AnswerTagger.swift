@@ -1,16 +1,13 @@
 package import Crypto
+internal import TransferStore
 
-/// Tells whether two answers with secrets in them are the same, without keeping either (HMAC-SHA256).
+/// Tells whether two answers with secrets in them are the same, without keeping either.
 package struct AnswerTagger: Sendable {
-  private let key: SymmetricKey
+  private let digest: KeyedDigest
 
-  /// - Parameter secret: the service's secret; the key is derived from it.
-  package init(secret: SymmetricKey) {
-    key = HKDF<SHA256>.deriveKey(
-      inputKeyMaterial: secret, info: Array("ferry answers 1".utf8), outputByteCount: 32)
-  }
+  /// - Parameter secrets: the service's secrets: the first tags, and a tag of any is known again.
+  package init(secrets: [SymmetricKey]) { digest = KeyedDigest(secrets: secrets, purpose: "ferry answers 1") }
 
-  func tag(_ answer: [UInt8]) -> [UInt8] {
-    Array(HMAC<SHA256>.authenticationCode(for: answer, using: key))
-  }
+  /// Under each of the keys; the first is the one to keep.
+  func tags(_ answer: [UInt8]) -> [[UInt8]] { digest.digests(of: answer) }
 }

@@ -42,12 +42,12 @@ extension TransferService {
     }
     guard let answer = read else { throw InvalidFields(violations.all) }
     let json = answer.stored(value)
-    let tag = json == value.json ? nil : answerTagger.tag(value.json)
+    let tags = json == value.json ? [] : answerTagger.tags(value.json)
     let settled: Decision? = await withCheckedContinuation { continuation in
       registry.withLock { registry in
         guard let task = registry.decisions[id] else { return continuation.resume(returning: nil) }
         var change = StoreChange()
-        let decision = settle(task, .answered, answer: json, tag: tag, &registry, &change)
+        let decision = settle(task, .answered, answer: json, tag: tags.first, &registry, &change)
         record(change)
         act(on: answer, task, &registry)
         // The reply comes when what the answer causes is on the disk as well.
@@ -56,7 +56,8 @@ extension TransferService {
     }
     if let settled { return settled }
     let now = try await decision(id)
-    guard now.state == .answered, now.answer == json, now.answerTag == tag else {
+    let isSame = now.answer == json && (now.answerTag.map(tags.contains) ?? tags.isEmpty)
+    guard now.state == .answered, isSame else {
       throw ServiceError.decisionSettled(now.state)
     }
     return now

@@ -48,7 +48,6 @@ struct SecretKeys {
   }
 
   var all: [SymmetricKey] { keys.map { SymmetricKey(data: $0) } }
-  var first: SymmetricKey { SymmetricKey(data: keys[0]) }
 
   /// Puts a new key before the others.
   mutating func addNew() throws {

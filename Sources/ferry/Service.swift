@@ -45,7 +45,7 @@ struct Service {
     let engine = try makeEngine(engineSettings(egress, bodies, files), relay)
     let service = TransferService(
       store: store, engine: engine, relay: relay, hub: hub, bodies: bodies, files: files,
-      resumeSealer: ResumeDataSealer(secrets: keys.all), answerTagger: AnswerTagger(secret: keys.first),
+      resumeSealer: ResumeDataSealer(secrets: keys.all), answerTagger: AnswerTagger(secrets: keys.all),
       pool: WorkerPool(name: "ferry-read", threads: 2), now: now, logger: logger)
     let interrupted = try await service.recover()
     if interrupted > 0 {

@@ -1,0 +1,20 @@
+package import Crypto
+
+/// Tells whether two texts are the same, without keeping either: HMAC-SHA256 under keys derived from the service's own.
+package struct KeyedDigest: Sendable {
+  private let keys: [SymmetricKey]
+
+  /// - Parameters:
+  ///   - secrets: digests are made with the first, and known again with all of them.
+  ///   - purpose: those made for another are others.
+  package init(secrets: [SymmetricKey], purpose: String) {
+    keys = secrets.map {
+      HKDF<SHA256>.deriveKey(inputKeyMaterial: $0, info: Array(purpose.utf8), outputByteCount: 32)
+    }
+  }
+
+  /// Under each of the keys; the first is the one to keep.
+  package func digests(of text: [UInt8]) -> [[UInt8]] {
+    keys.map { Array(HMAC<SHA256>.authenticationCode(for: text, using: $0)) }
+  }
+}
