@@ -257,6 +257,6 @@ extension TransferService {
   private func released(_ count: Int, in id: SessionID, _ registry: inout TransferRegistry) {
     guard registry.release(count, in: id), let session = registry.sessions[id]?.session else { return }
     record(change(toInvalid: session))
-    engine.forget(id)
+    retire(id)
   }
 }

@@ -54,7 +54,7 @@ extension TransferService {
         session.state = registry.sessions[id]?.unfinished == 0 ? .invalid : .invalidating
         registry.sessions[id]?.session = session
         record(change(toInvalid: session)) { continuation.resume() }
-        if session.state == .invalid { engine.forget(id) }
+        if session.state == .invalid { retire(id) }
       }
     }
     if mode == .cancelTasks {
@@ -65,6 +65,13 @@ extension TransferService {
       }
     }
     return try session(id)
+  }
+
+  /// Drops what is for a session's life only: its connections, and credentials that are not permanent.
+  func retire(_ id: SessionID) {
+    let passing = engine.credentials.entries(of: id).filter { $0.credential.persistence != .permanent }
+    engine.credentials.remove(in: id) { space in passing.contains { $0.space == space } }
+    engine.forget(id)
   }
 
   /// The change that writes a session's new state, with its last event where that is the end.

@@ -39,6 +39,21 @@ import Testing
     #expect(try ferry.call("GET", "/v1/sessions/ses_shared/credentials").json["items"]?.elements == [])
   }
 
+  @Test(arguments: [false, true]) func whatIsForTheSessionEndsWithIt(_ hasTask: Bool) throws {
+    _ = try put(#"{"host":"a.test"}"#, #"{"user":"alice","password":"x"}"#)
+    _ = try put(#"{"host":"b.test"}"#, #"{"user":"bob","password":"x","persistence":"permanent"}"#)
+    let task = hasTask ? try ferry.create("http://a.test/", session: session, resume: false) : nil
+    _ = try ferry.call("POST", "/v1/sessions/\(session)/invalidate", #"{"mode":"finishTasks"}"#)
+    if let task {
+      #expect(try listed() == ["a.test 443 alice", "b.test 443 bob"], "a task may need it")
+      _ = try ferry.act("cancel", task)
+      _ = try ferry.end(of: task)
+    }
+    #expect(try ferry.call("GET", "/v1/sessions/\(session)").json["state"]?.string == "invalid")
+    #expect(try listed() == ["b.test 443 bob"])
+    #expect(try ferry.call("DELETE", "/v1/sessions/\(session)").status == 204)
+  }
+
   @Test func theyAreForgottenByQueryByBodyOrAllTogether() throws {
     for host in ["a.test", "b.test", "c.test", "d.test"] {
       _ = try put(#"{"host":"\#(host)"}"#, #"{"user":"u","password":"x","persistence":"permanent"}"#)
