@@ -7,7 +7,7 @@ internal import TransferService
 /// Requests under an Idempotency-Key (IETF draft, httpapi): the first runs, repeats get its reply.
 struct IdempotentRequest: Sendable {
   let key: String
-  let fingerprint: [UInt8]
+  private let fingerprints: [[UInt8]]
   private let service: TransferService
 
   /// Nil where the client sent no key.
@@ -22,13 +22,13 @@ struct IdempotentRequest: Sendable {
     var digest = SHA256()
     digest.update(data: Array("\(context.request.head.method.rawValue) \(context.request.path)\n".utf8))
     digest.update(data: body)
-    fingerprint = Array(digest.finalize())
+    fingerprints = service.idempotency.fingerprints(of: Array(digest.finalize()))
     self.service = service
   }
 
   /// Runs `body`, or replays what it replied before.
   func run(_ body: () async throws -> ServerResponse) async throws -> ServerResponse {
-    switch try await service.idempotency.admit(key, fingerprint: fingerprint) {
+    switch try await service.idempotency.admit(key, fingerprints: fingerprints) {
     case .replay(let reply): return Self.response(reply)
     case .fresh:
       defer { service.idempotency.release(key) }
@@ -39,7 +39,8 @@ struct IdempotentRequest: Sendable {
   /// The reply to keep, written with the state that it tells of.
   func reply(status: Int, type: String, location: String?, body: [UInt8]) -> IdempotentReply {
     IdempotentReply(
-      key: key, fingerprint: fingerprint, status: status, contentType: type, location: location, body: body,
+      key: key, fingerprint: fingerprints.first ?? [], status: status, contentType: type, location: location,
+      body: body,
       createdAt: service.identifiers.now())
   }
 

@@ -4,7 +4,7 @@ package struct IdempotentReply: Sendable, Equatable {
   package static let retention = 86_400.0
 
   package var key: String
-  /// A digest of what was asked: another payload under the same key is an error.
+  /// A digest of what was asked, under a key of the service's: another payload under the same key is an error.
   package var fingerprint: [UInt8]
   package var status: Int
   package var contentType: String

@@ -17,8 +17,11 @@ package final class IdempotencyKeys: Sendable {
     self.now = now
   }
 
+  /// What tells a request from others, from a digest of it: one for each of the service's keys, the first to be kept.
+  package func fingerprints(of digest: [UInt8]) -> [[UInt8]] { store.fingerprints(of: digest) }
+
   /// Admits a request, or gives the reply of the one before it. After `.fresh` the caller owes a `release`.
-  package func admit(_ key: String, fingerprint: [UInt8]) async throws(ServiceError) -> Admission {
+  package func admit(_ key: String, fingerprints: [[UInt8]]) async throws(ServiceError) -> Admission {
     guard inProgress.withLock({ $0.insert(key).inserted }) else { throw .idempotencyInProgress }
     let known: IdempotentReply?
     do throws(StoreError) {
@@ -30,7 +33,7 @@ package final class IdempotencyKeys: Sendable {
     let oldest = now().adding(seconds: -IdempotentReply.retention)
     guard let known, known.createdAt > oldest else { return .fresh }
     release(key)
-    guard known.fingerprint == fingerprint else { throw .idempotencyMismatch }
+    guard fingerprints.contains(known.fingerprint) else { throw .idempotencyMismatch }
     return .replay(known)
   }
 

@@ -17,4 +17,9 @@ package struct KeyedDigest: Sendable {
   package func digests(of text: [UInt8]) -> [[UInt8]] {
     keys.map { Array(HMAC<SHA256>.authenticationCode(for: text, using: $0)) }
   }
+
+  /// For what was asked under an Idempotency-Key.
+  static func ofRequests(_ secrets: [SymmetricKey]) -> KeyedDigest {
+    KeyedDigest(secrets: secrets, purpose: "ferry idempotency 1")
+  }
 }

@@ -269,4 +269,6 @@ package final class SQLiteStore: TransferStore {
       }
     }
   }
+
+  package func fingerprints(of digest: [UInt8]) -> [[UInt8]] { box.requests.digests(of: digest) }
 }

@@ -20,9 +20,14 @@ package struct SecretBox: Sendable {
   }
   private static let prefix = "sealed:"
   private let keys: [Key]
+  /// What was asked under an Idempotency-Key is kept as such: a body may hold passwords.
+  let requests: KeyedDigest
 
   /// - Parameter secrets: the first seals, all of them open.
-  package init(secrets: [SymmetricKey]) { keys = secrets.map { Key($0) } }
+  package init(secrets: [SymmetricKey]) {
+    keys = secrets.map { Key($0) }
+    requests = .ofRequests(secrets)
+  }
 
   package func seal(_ text: String) -> String {
     guard let key = keys.first, let box = try? AES.GCM.seal(Array(text.utf8), using: key.key).combined else {

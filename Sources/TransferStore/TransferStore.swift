@@ -43,6 +43,9 @@ package protocol TransferStore: Sendable {
   func dueDeliveries(at time: Timestamp, limit: Int) async throws(StoreError) -> [WebhookDelivery]
   func nextDeliveryTime() async throws(StoreError) -> Timestamp?
   func idempotentReply(_ key: String) async throws(StoreError) -> IdempotentReply?
+  /// What may stand in a reply for a request with that digest, one for each of the service's keys; the first is the one
+  /// to keep.
+  func fingerprints(of digest: [UInt8]) -> [[UInt8]]
 
   /// Writes what is pending and closes. Nothing may be called afterwards.
   func close() async

@@ -1,0 +1,49 @@
+import Crypto
+import Foundation
+import TestSupport
+import Testing
+import TransferModel
+import TransferService
+import TransferStore
+
+@Suite struct IdempotencyKeysTests {
+  private static let time = Timestamp(seconds: 1_800_000_000)
+  private let path = TemporaryDirectory.make("ferry-idempotency") + "/test.db"
+  private let digest = Array(SHA256.hash(data: Array("POST /v1/sessions\n{}".utf8)))
+
+  private func open(_ keys: UInt8...) throws -> SQLiteStore {
+    let secrets = keys.map { SymmetricKey(data: [UInt8](repeating: $0, count: 32)) }
+    return try SQLiteStore(path: path, box: SecretBox(secrets: secrets)) { _ in }
+  }
+
+  private func admit(_ digest: [UInt8], _ store: SQLiteStore) async throws -> IdempotentReply? {
+    let keys = IdempotencyKeys(store: store) { Self.time }
+    switch try await keys.admit("k", fingerprints: keys.fingerprints(of: digest)) {
+    case .fresh: return nil
+    case .replay(let reply): return reply
+    }
+  }
+
+  @Test func aRequestIsKnownAgainUnderANewKeyAndItsDigestIsNotKept() async throws {
+    let first = try open(1)
+    #expect(try await admit(digest, first) == nil)
+    let reply = IdempotentReply(
+      key: "k", fingerprint: first.fingerprints(of: digest)[0], status: 201, contentType: "a/b",
+      location: nil,
+      body: [1], createdAt: Self.time)
+    #expect(reply.fingerprint != digest && reply.fingerprint.count == 32)
+    var change = StoreChange()
+    change.idempotentReply = reply
+    try await first.write(change)
+    #expect(try await admit(digest, first) == reply)
+    await first.close()
+    let second = try open(2, 1)
+    #expect(second.fingerprints(of: digest)[0] != reply.fingerprint)
+    #expect(try await admit(digest, second) == reply)
+    await #expect(throws: ServiceError.self) { try await admit(digest.reversed(), second) }
+    await second.close()
+    let other = try open(3)
+    await #expect(throws: ServiceError.self) { try await admit(digest, other) }
+    await other.close()
+  }
+}
