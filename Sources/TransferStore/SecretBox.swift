@@ -58,23 +58,13 @@ package struct SecretBox: Sendable {
     }
   }
 
-  /// The text with everything in it that is sealed sealed again, with the first key.
-  /// - Returns: nil where some of it cannot be opened.
-  func reseal(_ text: String) -> String? {
-    var parts: [String] = []
-    var rest = Substring(text)
-    while let start = rest.firstRange(of: Self.prefix) {
-      parts.append(String(rest[..<start.lowerBound]))
-      let end = rest[start.upperBound...].firstIndex { !Self.isBase64URL($0) } ?? rest.endIndex
-      let sealed = String(rest[start.lowerBound..<end])
-      guard let opened = open(sealed) else { return nil }
-      parts.append(seal(opened))
-      rest = rest[end...]
+  /// The document with every string in it that is sealed, and can be opened, sealed again with the first key. What only
+  /// looks so is a text like others: anybody may write it.
+  /// - Returns: nil where there is none.
+  func reseal(document: [UInt8]) -> [UInt8]? {
+    JSONStrings.replacing(in: document) { value, _ in
+      guard value.starts(with: Self.prefix.utf8) else { return nil }
+      return open(String(decoding: value, as: UTF8.self)).map(seal)
     }
-    return parts.joined() + rest
-  }
-
-  private static func isBase64URL(_ character: Character) -> Bool {
-    character.isASCII && (character.isLetter || character.isNumber || character == "-" || character == "_")
   }
 }

@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import GRDB
 internal import TransferModel
 
@@ -8,11 +9,12 @@ package enum SecretRotation {
     package let table: String
   }
 
-  /// Where sealed text stands.
-  private static let columns = [
-    ("credential", "sealed"), ("session", "document"), ("task", "specification"), ("task", "outcome"),
-    ("delivery", "secret"),
+  /// Where there is one secret, sealed as a whole, and the row's key.
+  private static let fields = [
+    ("credential", "sealed", ["session", "space"]), ("delivery", "secret", ["id"]),
   ]
+  /// Where strings among others are sealed.
+  private static let documents = [("session", "document"), ("task", "specification"), ("task", "outcome")]
 
   /// All of it or nothing. The service must not be running.
   /// - Returns: how many rows there were.
@@ -21,7 +23,8 @@ package enum SecretRotation {
     try Migrations.migrator.migrate(queue)
     var count = 0
     try queue.inTransaction(.immediate) { database in
-      for (table, column) in columns { count += try rotate(table, column, box, database) }
+      for (table, column, key) in fields { count += try rotate(table, column, key, box, database) }
+      for (table, column) in documents { count += try rotate(table, column, box, database) }
       return .commit
     }
     // What was overwritten is gone from the file, too.
@@ -34,20 +37,38 @@ package enum SecretRotation {
   }
 
   private static func rotate(
-    _ table: String, _ column: String, _ box: SecretBox, _ database: Database
+    _ table: String, _ column: String, _ key: [String], _ box: SecretBox, _ database: Database
   ) throws -> Int {
-    // The credential table has no rowid; its key is two columns.
-    let key = table == "credential" ? "session, space" : "id"
-    let condition = table == "credential" ? "session = ? AND space = ?" : "id = ?"
     let rows = try Row.fetchAll(
-      database, sql: "SELECT \(column) AS sealed, \(key) FROM \(table) WHERE \(column) LIKE '%sealed:%'")
+      database,
+      sql: "SELECT \(column), \(key.joined(separator: ", ")) FROM \(table) WHERE \(column) IS NOT NULL")
+    let condition = key.map { "\($0) = ?" }.joined(separator: " AND ")
     for row in rows {
-      guard let text = box.reseal(row["sealed"]) else { throw UnknownKey(table: table) }
-      let keys: [any DatabaseValueConvertible] = row.databaseValues.dropFirst().map { $0 }
+      guard let secret = box.open(row[column]) else { throw UnknownKey(table: table) }
+      let values: [any DatabaseValueConvertible] = row.databaseValues.dropFirst().map { $0 }
       try database.execute(
         sql: "UPDATE \(table) SET \(column) = ? WHERE \(condition)",
-        arguments: StatementArguments([text] + keys))
+        arguments: StatementArguments([box.seal(secret)] + values))
     }
     return rows.count
+  }
+
+  private static func rotate(
+    _ table: String, _ column: String, _ box: SecretBox, _ database: Database
+  ) throws -> Int {
+    var count = 0
+    let ids = try Data.fetchAll(database, sql: "SELECT id FROM \(table) WHERE \(column) LIKE '%sealed:%'")
+    for id in ids {
+      let row = try Row.fetchOne(
+        database, sql: "SELECT \(column) FROM \(table) WHERE id = ?", arguments: [id])
+      guard let document = row?.optionalBytes(column), let sealed = box.reseal(document: document) else {
+        continue
+      }
+      try database.execute(
+        sql: "UPDATE \(table) SET \(column) = ? WHERE id = ?",
+        arguments: [String(decoding: sealed, as: UTF8.self), id])
+      count += 1
+    }
+    return count
   }
 }

@@ -1,4 +1,5 @@
 import Crypto
+import JSON
 import Testing
 
 @testable import TransferStore
@@ -37,12 +38,30 @@ import Testing
 
   @Test func documentsAreSealedAnew() throws {
     let both = SecretBox(secrets: [Self.key(2), Self.key(1)])
-    let text = #"{"a":"\#(box.seal("one"))","b":"plain","c":["\#(box.seal("two"))"]}"#
-    let resealed = try #require(both.reseal(text))
+    let text = #"{"a":"\#(box.seal("one"))","b":"plain","c":["\#(box.seal("two"))"],"d": 1.50}"#
+    let resealed = String(decoding: try #require(both.reseal(document: Array(text.utf8))), as: UTF8.self)
     let new = SecretBox(secrets: [Self.key(2)])
-    #expect(resealed != text && resealed.contains(#""b":"plain""#))
-    #expect(new.reseal(resealed) != nil && box.reseal(resealed) == nil)
-    #expect(new.reseal(text) == nil, "a key that is not there is no reason to lose anything")
-    #expect(new.reseal("nothing in it") == "nothing in it")
+    #expect(
+      resealed != text && resealed.contains(#","b":"plain","c":["#) && resealed.hasSuffix(#"],"d": 1.50}"#))
+    let opened = new.open(try JSONParser.parse(Array(resealed.utf8)))
+    #expect(opened["a"]?.string == "one" && opened["c"]?.elements == [.string("two")])
+    #expect(
+      new.reseal(document: Array(resealed.utf8)) != nil && box.reseal(document: Array(resealed.utf8)) == nil)
+    #expect(new.reseal(document: Array(text.utf8)) == nil, "what has no key stays")
+  }
+
+  /// What users and origins write.
+  @Test(arguments: [
+    "sealed:", "sealed:x", "my sealed:AAAA", "sealed:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+    #"\"sealed:AAAA\""#, #"\\"#, "", "sealed:\\u0041AAA",
+  ])
+  func whatOnlyLooksSealedStays(_ text: String) {
+    for document in [#"{"a":"\#(text)"}"#, #"{"\#(text)":1}"#, #"["\#(text)","\#(text)"]"#] {
+      #expect(box.reseal(document: Array(document.utf8)) == nil)
+      let with = document.dropLast() + (document.hasPrefix("[") ? "" : #","b":"#)
+      let mixed = with + (document.hasPrefix("[") ? "," : "") + #""\#(box.seal("secret"))""#
+      let resealed = box.reseal(document: Array(mixed.utf8))
+      #expect(resealed?.starts(with: with.utf8) == true && resealed?.count == mixed.utf8.count)
+    }
   }
 }
