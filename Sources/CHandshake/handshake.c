@@ -1,6 +1,7 @@
 #include "chandshake_internal.h"
 
 #include <openssl/async.h>
+#include <openssl/err.h>
 #include <string.h>
 
 static int slot = -1;
@@ -106,8 +107,8 @@ static int choose_certificate(SSL *ssl, X509 **certificate, EVP_PKEY **key) {
     if (handshake->decision == chandshake_accept) identity = handshake->identity;
   }
   if (!identity) return 0;
-  for (int i = 0; i < sk_X509_num(identity->above); i++)
-    SSL_add1_chain_cert(ssl, sk_X509_value(identity->above, i));
+  // Chains belong to a kind of key: the certificate names the kind, and an earlier chain of that kind goes.
+  if (SSL_use_cert_and_key(ssl, identity->certificate, identity->key, identity->above, 1) != 1) ERR_clear_error();
   X509_up_ref(*certificate = identity->certificate);
   EVP_PKEY_up_ref(*key = identity->key);
   return 1;

@@ -198,6 +198,15 @@ import Testing
     #expect(refused.result == 35 || refused.result == 58)
   }
 
+  /// The server knows the root alone: who signed the client's certificate comes with it.
+  @Test func theAuthoritiesBetweenAreShownToo() async throws {
+    let client = try #require(kit.leaves[.intermediateClient])
+    for face in [NginxServer.Face.asksForCertificate, .optionalCertificate] {
+      let seen = await get(face, path: "/who", .byDefault, .identity(certificate: client, key: kit.key))
+      #expect(seen.status == 200 && seen.body == "SUCCESS CN=intermediateClient")
+    }
+  }
+
   @Test func addressesAndNamesAreToldApart() async {
     #expect(await get(.good, host: "localhost", asks: false).status == 200)
     #expect(await get(.good, host: "127.0.0.1", asks: false).status == 200)

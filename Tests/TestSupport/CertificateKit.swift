@@ -16,6 +16,8 @@ package struct CertificateKit: Sendable {
     case intermediate
     /// For a client, signed by the authority.
     case client
+    /// For a client, signed by the intermediate authority, and followed by the certificate of that one.
+    case intermediateClient
     /// For a client, signed by an authority that nobody was told of.
     case strangeClient
   }
@@ -113,7 +115,11 @@ package struct CertificateKit: Sendable {
     }
     intermediateAuthority = try read("middle.pem")
     try sign("intermediate", by: "middle")
-    try write(try read("intermediate.pem") + intermediateAuthority, to: "intermediate.pem")
+    try request("intermediateClient", subject: "intermediateClient")
+    try sign("intermediateClient", by: "middle", as: "client", request: "intermediateClient")
+    for name in ["intermediate.pem", "intermediateClient.pem"] {
+      try write(try read(name) + intermediateAuthority, to: name)
+    }
     key = try read("key.pem")
     authority = try read("authority.pem")
     leaves = try Dictionary(uniqueKeysWithValues: Leaf.allCases.map { ($0, try read("\($0).pem")) })

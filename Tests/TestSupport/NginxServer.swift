@@ -143,11 +143,12 @@ package final class NginxServer {
     let certificate = "ssl_certificate \(leaf).pem; ssl_certificate_key key.pem; \(versions)"
     let answer = #"return 200 "$ssl_client_verify $ssl_client_s_dn";"#
     let who = "location = /who { \(answer) } location = /who/last { keepalive_timeout 0; \(answer) }"
+    let clients = "ssl_client_certificate authority.pem; ssl_verify_depth 2; "
     return switch face {
     case .asksForCertificate:
-      certificate + " ssl_verify_client on; ssl_client_certificate authority.pem;" + who
+      certificate + " ssl_verify_client on; " + clients + who
     case .optionalCertificate:
-      certificate + " ssl_verify_client optional; ssl_client_certificate authority.pem;" + who
+      certificate + " ssl_verify_client optional; " + clients + who
     default: certificate
     }
   }
