@@ -20,17 +20,57 @@ static int no_passphrase(char *buffer, int size, int writing, void *data) {
   return -1;
 }
 
-static STACK_OF(X509) *read_certificates(BIO *input) {
+static const char *const begin = "-----BEGIN ";
+
+static int count_blocks(const char *pem) {
+  int count = 0;
+  for (const char *at = pem; (at = strstr(at, begin)); at += strlen(begin)) count++;
+  return count;
+}
+
+static bool names_certificate(const char *name) {
+  return !strcmp(name, PEM_STRING_X509) || !strcmp(name, PEM_STRING_X509_OLD) || !strcmp(name, PEM_STRING_X509_TRUSTED);
+}
+
+// A certificate, and nothing behind it in its block.
+static X509 *read_certificate(const char *name, const char *header, const unsigned char *bytes, long count) {
+  if (*header || !names_certificate(name)) return NULL;
+  bool is_auxiliary = !strcmp(name, PEM_STRING_X509_TRUSTED);
+  const unsigned char *end = bytes;
+  X509 *certificate = is_auxiliary ? d2i_X509_AUX(NULL, &end, count) : d2i_X509(NULL, &end, count);
+  if (end == bytes + count) return certificate;
+  X509_free(certificate);
+  return NULL;
+}
+
+// The text is shown and kept as it is: not one block of it may be anything else, wherever it stands (a key, for one).
+// NULL, and whether there was such a block.
+static STACK_OF(X509) *read_certificates(const char *pem, bool *has_more) {
   ERR_clear_error();
+  BIO *input = BIO_new_mem_buf(pem, -1);
   STACK_OF(X509) *certificates = sk_X509_new_null();
-  X509 *certificate;
-  while ((certificate = PEM_read_bio_X509(input, NULL, no_passphrase, NULL))) sk_X509_push(certificates, certificate);
-  // The end is "no start line"; anything else is a certificate that cannot be read.
-  unsigned long error = ERR_peek_last_error();
-  if (sk_X509_num(certificates) > 0 && ERR_GET_REASON(error) == PEM_R_NO_START_LINE) {
+  bool is_good = true;
+  char *name, *header;
+  unsigned char *bytes;
+  long count;
+  *has_more = false;
+  while (is_good && PEM_read_bio(input, &name, &header, &bytes, &count)) {
+    X509 *certificate = read_certificate(name, header, bytes, count);
+    is_good = certificate && sk_X509_push(certificates, certificate) > 0;
+    *has_more = !names_certificate(name);
+    OPENSSL_free(name);
+    OPENSSL_free(header);
+    OPENSSL_clear_free(bytes, (size_t)count);
+  }
+  BIO_free(input);
+  // The end is "no start line"; anything else is a block that cannot be read.
+  is_good = is_good && sk_X509_num(certificates) > 0 && ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+  if (is_good && sk_X509_num(certificates) != count_blocks(pem)) *has_more = true;
+  if (is_good && !*has_more) {
     ERR_clear_error();
     return certificates;
   }
+  if (*has_more) ERR_clear_error();
   sk_X509_pop_free(certificates, X509_free);
   return NULL;
 }
@@ -44,11 +84,10 @@ chandshake_roots *chandshake_roots_create(const char *file, const char *pem, cha
     return NULL;
   }
   if (pem) {
-    BIO *input = BIO_new_mem_buf(pem, -1);
-    STACK_OF(X509) *certificates = read_certificates(input);
-    BIO_free(input);
+    bool has_more;
+    STACK_OF(X509) *certificates = read_certificates(pem, &has_more);
     if (!certificates) {
-      explain(problem, problem_size, "not certificates in PEM");
+      explain(problem, problem_size, has_more ? "holds more than certificates" : "not certificates in PEM");
       X509_STORE_free(store);
       return NULL;
     }
@@ -67,14 +106,14 @@ void chandshake_roots_free(chandshake_roots *roots) {
 
 chandshake_identity *chandshake_identity_create(
   const char *certificate, const char *key, char *problem, size_t problem_size) {
-  BIO *input = BIO_new_mem_buf(certificate, -1);
-  STACK_OF(X509) *certificates = read_certificates(input);
-  BIO_free(input);
+  bool has_more;
+  STACK_OF(X509) *certificates = read_certificates(certificate, &has_more);
   if (!certificates) {
-    explain(problem, problem_size, "certificate is not one in PEM");
+    const char *what = has_more ? "certificate: holds more than certificates" : "certificate is not one in PEM";
+    explain(problem, problem_size, what);
     return NULL;
   }
-  input = BIO_new_mem_buf(key, -1);
+  BIO *input = BIO_new_mem_buf(key, -1);
   EVP_PKEY *private_key = PEM_read_bio_PrivateKey(input, NULL, no_passphrase, NULL);
   BIO_free(input);
   X509 *leaf = sk_X509_shift(certificates);

@@ -10,6 +10,8 @@ package final class TLSRoots: @unchecked Sendable {
   ///   - file: PEM certificates; nil: none from a file.
   ///   - pem: further ones.
   package init(file: String?, pem: String?) throws(Fault) {
+    // C would not see what stands behind it.
+    guard pem?.utf8.contains(0) != true else { throw Fault(message: "not certificates in PEM: a zero byte") }
     var problem = CString()
     guard let raw = chandshake_roots_create(file, pem, &problem.bytes, problem.bytes.count) else {
       throw Fault(message: problem.text)
@@ -36,6 +38,11 @@ package final class TLSIdentity {
   ///   - certificate: PEM, perhaps with those of the authorities between it and the root.
   ///   - key: PEM, without a passphrase.
   package init(certificate: String, key: String) throws(Fault) {
+    // C would not see what stands behind it.
+    guard !certificate.utf8.contains(0) else {
+      throw Fault(message: "certificate is not one in PEM: a zero byte")
+    }
+    guard !key.utf8.contains(0) else { throw Fault(message: "key is not one in PEM: a zero byte") }
     var problem = CString()
     guard let raw = chandshake_identity_create(certificate, key, &problem.bytes, problem.bytes.count) else {
       throw Fault(message: problem.text)

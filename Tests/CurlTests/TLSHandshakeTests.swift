@@ -232,4 +232,38 @@ import Testing
     _ = try TLSIdentity(certificate: client + kit.authority, key: kit.key)
     _ = try TLSRoots(file: nil, pem: kit.authority + client)
   }
+
+  /// What is said of certificates is shown and kept as it is: no key may be in it.
+  @Test func nothingButCertificatesIsTakenForThem() throws {
+    let client = try #require(kit.leaves[.client])
+    let body = client.split(separator: "\n").dropFirst().dropLast().joined(separator: "\n")
+    func block(_ name: String, _ body: String) -> String {
+      "-----BEGIN \(name)-----\n\(body)\n-----END \(name)-----\n"
+    }
+    let (authority, key) = (kit.authority, kit.key)
+    let empty = block("ANYTHING", "")
+    for text in [
+      client + key, key + client, client + key + authority, client + empty, empty + client,
+      client + key.replacing("-----BEGIN", with: "  -----BEGIN"), client + "x" + key,
+      client + key.replacing("KEY-----\n", with: "KEY----- .\n"),
+      client + "-----BEGIN EC PRIVATE KEY-----\nMHcC",
+      client + key.replacing("EC PRIVATE KEY", with: "CERTIFICATE"), client + "\0" + key,
+      client + block("CERTIFICATE", "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n" + body),
+      client + block("CERTIFICATE REQUEST", body), key,
+    ] {
+      let identity = #expect(throws: TLSIdentity.Fault.self) { try TLSIdentity(certificate: text, key: key) }
+      #expect(identity?.message.hasPrefix("certificate") == true)
+      #expect(throws: TLSRoots.Fault.self) { try TLSRoots(file: nil, pem: text) }
+    }
+    #expect(throws: TLSIdentity.Fault.self) { try TLSIdentity(certificate: client, key: key + "\0") }
+    let fault = #expect(throws: TLSRoots.Fault.self) { try TLSRoots(file: nil, pem: client + key) }
+    #expect(fault?.message == "holds more than certificates")
+    for text in [
+      "subject=CN = client\n" + client + "\n# between\n" + authority, client.replacing("\n", with: "\r\n"),
+      block("X509 CERTIFICATE", body), block("TRUSTED CERTIFICATE", body),
+    ] {
+      _ = try TLSIdentity(certificate: text, key: key)
+      _ = try TLSRoots(file: nil, pem: text)
+    }
+  }
 }

@@ -150,7 +150,7 @@ import Testing
       (certificate, String(decoding: other, as: UTF8.self), "privateKey"),
       (certificate, String(decoding: locked, as: UTF8.self), "privateKey"),
       (certificate, "no key", "privateKey"), ("no certificate", kit.key, "clientCertificate"),
-      (kit.key, kit.key, "clientCertificate"),
+      (kit.key, kit.key, "clientCertificate"), (certificate + kit.key, kit.key, "clientCertificate"),
     ] {
       let credential =
         #"{"clientCertificate":"\#(Fixture.escaped(certificate))","privateKey":"\#(Fixture.escaped(key))"}"#

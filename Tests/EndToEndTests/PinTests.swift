@@ -95,10 +95,18 @@ import Testing
   @Test(arguments: [
     "", "no certificate", "-----BEGIN CERTIFICATE-----\\nAAAA\\n-----END CERTIFICATE-----\\n",
   ])
-  func malformedAuthoritiesAreRefused(_ pem: String) throws {
+  func malformedAuthoritiesAreRefused(_ pem: String) throws { try expectRefusal(pem) }
+
+  @Test func authoritiesComeWithoutAKey() throws {
+    let kit = try CertificateKit.shared()
+    try expectRefusal(HandshakeFixture.escaped(kit.authority + kit.key))
+  }
+
+  private func expectRefusal(_ pem: String) throws {
     let body = #"{"configuration":{"tlsAdditionalRootCertificates":"\#(pem)"}}"#
     let reply = try ferry.call("POST", "/v1/sessions", body)
     let pointers = (reply.json["errors"]?.elements ?? []).compactMap { $0["pointer"]?.string }
     #expect(reply.status == 400 && pointers == ["/configuration/tlsAdditionalRootCertificates"])
+    #expect(!reply.text.contains("PRIVATE KEY"))
   }
 }
