@@ -1,4 +1,5 @@
 internal import CCurl
+internal import Glibc
 
 /// A URL as libcurl reads it (RFC 3986 plus): the one parser both for checks and for use.
 package struct CurlURL: Sendable, Equatable {
@@ -8,9 +9,11 @@ package struct CurlURL: Sendable, Equatable {
     case unsupportedScheme(String)
   }
 
-  /// Normal form, ready for use: characters that may not stand in a URL are encoded.
+  /// Normal form, ready for use: characters that may not stand in a URL are encoded, international names are in their
+  /// ASCII form (RFC 5891 §4.4).
   package let text: String
   package let scheme: String
+  /// In lower case and ASCII: what connections are made to, and what they are known by.
   package let host: String
   /// The explicit port or the scheme's own.
   package let port: Int
@@ -28,10 +31,16 @@ package struct CurlURL: Sendable, Equatable {
     guard !url.utf8.contains(0) else { throw .malformed("contains a zero byte") }
     let status = curl_url_set(handle, CURLUPART_URL, Self.encodingBlanks(url), flags)
     guard status == CURLUE_OK else { throw Self.fault(status, url) }
-    scheme = Self.part(handle, CURLUPART_SCHEME)?.lowercased() ?? ""
+    let scheme = Self.part(handle, CURLUPART_SCHEME)?.lowercased() ?? ""
     guard scheme == "http" || scheme == "https" else { throw .unsupportedScheme(scheme) }
-    host = Self.part(handle, CURLUPART_HOST)?.lowercased() ?? ""
+    let host = Self.part(handle, CURLUPART_HOST) ?? ""
     guard !host.isEmpty else { throw .malformed("no host") }
+    guard host.utf8.allSatisfy({ $0 < 0x80 }) else {
+      self = try Self.withASCIIHost(handle)
+      return
+    }
+    self.scheme = scheme
+    self.host = host.lowercased()
     guard let port = Self.part(handle, CURLUPART_PORT, UInt32(CURLU_DEFAULT_PORT)).flatMap({ Int($0) }),
       port > 0
     else { throw .malformed("bad port") }
@@ -43,6 +52,32 @@ package struct CurlURL: Sendable, Equatable {
     }
     guard let text = Self.part(handle, CURLUPART_URL) else { throw .malformed("cannot be normalised") }
     self.text = text
+  }
+
+  /// libcurl would connect to the ASCII form, and other spellings of it are the same host. Read anew: the form may be an
+  /// address, or what separates the parts of a URL.
+  private static func withASCIIHost(_ handle: OpaquePointer) throws(Fault) -> CurlURL {
+    // libidn2 takes names as the thread's locale has them.
+    let locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nil)
+    let previous = locale.map { uselocale($0) }
+    defer {
+      if let previous { uselocale(previous) }
+      if let locale { freelocale(locale) }
+    }
+    let flags = UInt32(CURLU_PUNYCODE)
+    guard let host = part(handle, CURLUPART_HOST, flags), let text = part(handle, CURLUPART_URL, flags),
+      host.utf8.allSatisfy(isNamed)
+    else { throw .malformed("no host has this name") }
+    return try CurlURL(text)
+  }
+
+  private static func isNamed(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "A")...UInt8(ascii: "Z"):
+      true
+    default: "-._".utf8.contains(byte)
+    }
   }
 
   package var hasUserInfo: Bool { user != nil || password != nil }

@@ -2,7 +2,7 @@ internal import JSON
 
 /// The keys that a host's certificate chain must have one of (Apple's NSPinnedDomains; RFC 7469 §2.4 for the digest).
 package struct PinnedHost: Sendable, Equatable {
-  /// A host's name, or `*.` and a domain: every host in it.
+  /// A host's name in ASCII, or `*.` and a domain: every host in it; or an address. In lower case.
   package let pattern: String
   /// SHA-256 of SubjectPublicKeyInfo, 32 bytes each.
   package let keys: [[UInt8]]
@@ -13,6 +13,7 @@ package struct PinnedHost: Sendable, Equatable {
   }
 
   package func covers(_ host: String) -> Bool {
+    if let address = IPAddress(pattern) { return IPAddress(host) == address }
     if pattern.hasPrefix("*.") { return host.hasSuffix(pattern.dropFirst()) }
     return pattern == host
   }
@@ -25,6 +26,11 @@ package struct PinnedHost: Sendable, Equatable {
     }
     return members.map { member in
       let place = JSONPointer.appending(member.name, to: pointer)
+      if !isPattern(member.name) {
+        violations.add(
+          place,
+          "must be a host, *. and a domain, or an address without brackets; international names as xn--")
+      }
       let keys = (member.value.elements ?? []).map { $0.string.flatMap(key(of:)) }
       if member.value.elements == nil || keys.isEmpty {
         violations.add(place, "must be an array of pins, one at least")
@@ -33,6 +39,25 @@ package struct PinnedHost: Sendable, Equatable {
         violations.add("\(place)/\(index)", "must be sha256/ and the base64 of 32 bytes (RFC 7469)")
       }
       return PinnedHost(pattern: member.name, keys: keys.compactMap { $0 })
+    }
+  }
+
+  /// Any other would never cover a host, and pin nothing.
+  private static func isPattern(_ text: String) -> Bool {
+    guard IPAddress(text) == nil else { return true }
+    let labels = (text.hasPrefix("*.") ? text.dropFirst(2) : Substring(text))
+      .split(separator: ".", omittingEmptySubsequences: false)
+    // What ends in a number is an address to libcurl, and was none.
+    guard let last = labels.last, !last.utf8.allSatisfy({ (48...57).contains($0) }) else { return false }
+    return labels.allSatisfy { (1...63).contains($0.utf8.count) && $0.utf8.allSatisfy(isNamed) }
+  }
+
+  private static func isNamed(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "A")...UInt8(ascii: "Z"):
+      true
+    default: byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
     }
   }
 

@@ -40,6 +40,31 @@ import Testing
     #expect(try code(configuration([Self.wrong], host: "LOCALHOST"), .good, host: "localhost") == -1202)
   }
 
+  /// A host is pinned however it is spelled, and after a redirect, too.
+  @Test func anotherSpellingIsPinned() throws {
+    let kit = try CertificateKit.shared()
+    let leaf = "sha256/" + (try OpenSSL.keyPin(of: kit.leaves[.good] ?? ""))
+    let hosts = ["localhost", "LocalHost", "ｌｏｃａｌｈｏｓｔ", "loc%61lhost"]
+    for host in hosts {
+      #expect(try code(configuration([Self.wrong], host: "localhost"), .good, host: host) == -1202, "\(host)")
+      #expect(try code(configuration([leaf], host: "localhost"), .good, host: host) == nil, "\(host)")
+    }
+    // One session: what the right spelling was refused, another is not let in by a resumed connection.
+    let session = try ferry.session(configuration([Self.wrong], host: "localhost"))
+    for host in hosts {
+      let url = fixture.nginx.url(.good, "/moved", host: host)
+      #expect(try ferry.run(url, session: session).errorCode == -1202, "\(host)")
+    }
+    // nginx redirects to 127.0.0.1 there.
+    let url = fixture.nginx.url(.plain, "/upgrade", host: "localhost")
+    #expect(try ferry.run(url, session: session).errorCode == nil)
+    let other = try ferry.session(configuration([Self.wrong]))
+    #expect(try ferry.run(url, session: other).errorCode == -1202)
+    #expect(
+      try ferry.run(fixture.nginx.url(.good, "/upgrade", host: "localhost"), session: other).errorCode
+        == -1202)
+  }
+
   /// The evaluation says so, and the delegate may still say otherwise.
   @Test func aWrongPinIsShown() throws {
     let session = try ferry.session(configuration([Self.wrong]), delegate: HandshakeFixture.asking)
@@ -61,6 +86,7 @@ import Testing
   @Test(arguments: [
     (#"{"h":[]}"#, "/h"), (#"{"h":"x"}"#, "/h"), (#"{"h":["x"]}"#, "/h/0"), ("[]", ""),
     (#"{"h":["sha256/AAAA"]}"#, "/h/0"), (#"{"a.b":["sha256/*"]}"#, "/a.b/0"),
+    (#"{"a.b.":["\#(wrong)"]}"#, "/a.b."), (#"{"[::1]":["\#(wrong)"]}"#, "/[::1]"),
   ]) func aMalformedPinNamesItsField(_ pins: String, _ pointer: String) throws {
     let body = #"{"configuration":{"tlsPinnedPublicKeys":\#(pins)}}"#
     let reply = try ferry.call("POST", "/v1/sessions", body)

@@ -27,12 +27,42 @@ import TransferModel
     #expect(OriginURL.fault(url) == nil)
   }
 
+  /// What libcurl would connect to, whatever the spelling.
+  @Test(arguments: [
+    ("http://bücher.example/ä?ö", "http://xn--bcher-kva.example/%c3%a4?%c3%b6", "xn--bcher-kva.example"),
+    ("http://BÜCHER.example:81/", "http://xn--bcher-kva.example:81/", "xn--bcher-kva.example"),
+    ("http://b%C3%BCcher.example/", "http://xn--bcher-kva.example/", "xn--bcher-kva.example"),
+    ("https://ｌｏｃａｌｈｏｓｔ/", "https://localhost/", "localhost"),
+    ("http://☃.net/", "http://xn--n3h.net/", "xn--n3h.net"),
+    ("http://ＡＢ.test/", "http://ab.test/", "ab.test"), ("http://１２７.1/", "http://127.0.0.1/", "127.0.0.1"),
+    ("http://127。0。0。1/", "http://127.0.0.1/", "127.0.0.1"),
+    ("http://faß.de/", "http://xn--fa-hia.de/", "xn--fa-hia.de"),
+    ("http://xn--bcher-kva.example/", "http://xn--bcher-kva.example/", "xn--bcher-kva.example"),
+    ("http://loc%61lhost/", "http://localhost/", "localhost"),
+  ])
+  func aHostIsKnownByItsASCIIForm(_ url: String, _ text: String, _ host: String) throws {
+    let parsed = try CurlURL(url)
+    #expect(parsed.text == text && parsed.host == host && parsed.tlsHost == host)
+    #expect(parsed.origin.contains("://\(host):") && OriginURL.fault(url) == nil)
+    #expect(try CurlURL("http://a/").resolve(url) == parsed)
+  }
+
+  @Test func anInternationalHostKeepsItsUser() throws {
+    let parsed = try CurlURL("http://b%C3%B6b:s%20e@bücher.example/")
+    #expect(parsed.user == "böb" && parsed.password == "s e")
+    #expect(parsed.text == "http://xn--bcher-kva.example/")
+  }
+
   @Test(arguments: [
     "", " ", ":", "1a:b", "http:", "http:b", "/path", "example.com", "//example.com/", "http://", "http:///",
     "http://:80/", "http://a:0/",
     "http://a:65536/", "http://a:x/", "http://a b/", "http://[::1/", "http://[g::1]/", "http://a\0b/",
     "http://a/\0",
     "http://a/\n", "http://a\r\nb/", "http://a:80:80/",
+    // Names that no host has, or whose ASCII form is more than a name.
+    "http://a／b/", "http://a＠b/", "http://a％６１/", "http://a：80/", "http://a？b/", "http://a＃b/",
+    "http://ü\u{200e}/",
+    "http://\u{fffd}/", "http://％00ü/", "http://a%ff/", "http://\(String(repeating: "ü", count: 64))/",
   ])
   func refusesMalformed(_ url: String) {
     let fault = #expect(throws: CurlURL.Fault.self) { try CurlURL(url) }

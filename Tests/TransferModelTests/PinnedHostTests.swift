@@ -1,3 +1,4 @@
+import JSON
 import Testing
 import TransferModel
 
@@ -9,7 +10,42 @@ import TransferModel
     ("*.example.test", "a.b.example.test", true), ("*.example.test", "example.test", false),
     ("*.example.test", "badexample.test", false), ("*.example.test", "www.example.test.evil", false),
     ("127.0.0.1", "127.0.0.1", true), ("::1", "::1", true), ("*.0.0.1", "127.0.0.2", false),
+    ("0:0::1", "::1", true), ("::FFFF:127.0.0.1", "::ffff:7f00:1", true), ("::1", "::2", false),
+    ("::1", "localhost", false),
   ]) func aPatternCoversHosts(_ pattern: String, _ host: String, _ covers: Bool) {
     #expect(PinnedHost(pattern: pattern, keys: []).covers(host) == covers)
+  }
+
+  /// The faults of a configuration that pins a key to it.
+  private func faults(_ pattern: String) throws -> [String] {
+    let pin = "sha256/" + String(repeating: "A", count: 43) + "="
+    let text = #"{"tlsPinnedPublicKeys":{"\#(pattern)":["\#(pin)"]}}"#
+    let violations = Violations()
+    var reader = ObjectReader(try JSONParser.parse(Array(text.utf8)), at: "", violations)
+    _ = SessionConfiguration(validating: &reader)
+    return violations.all.map(\.pointer)
+  }
+
+  @Test(arguments: [
+    "example.test", "EXAMPLE.test", "*.example.test", "localhost", "a_b.test", "xn--bcher-kva.example",
+    "127.0.0.1",
+    "::1", "2001:DB8::1", "*.test", "1.example", "0x1.test",
+  ]) func aPatternIsAHost(_ pattern: String) throws {
+    #expect(try faults(pattern) == [])
+  }
+
+  @Test(arguments: [
+    "", "*", "*.", ".", "*.*.test", "a.*.test", "*a.test", ".example.test", "example.test.",
+    "*.example.test.",
+    "a..test", "bücher.example", "ｌｏｃａｌｈｏｓｔ", "b%C3%BCcher.example", "example.test:443", "[::1]",
+    "fe80::1%eth0",
+    "https:example.test", "a b", "a@b", " a", "1.2.3", "127.1", "2130706433", "*.0.0.1", "256.0.0.1",
+    "a\\u0000",
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.test",
+  ]) func anythingElseIsRefused(_ pattern: String) throws {
+    #expect(try faults(pattern).count == 1)
+    if pattern.utf8.allSatisfy({ $0 > 0x20 }), !pattern.contains("\\") {
+      #expect(try faults(pattern) == ["/tlsPinnedPublicKeys/" + pattern])
+    }
   }
 }
