@@ -51,11 +51,11 @@ import Testing
     private func start(_ url: String, _ authority: String?, _ pins: [[UInt8]], _ asks: Bool) throws {
       let transport = try CurlTransport(loop: loop, multiplexing: false, maximumIdleConnections: 4)
       self.transport = transport
-      transport.onCompletion = { [unowned self] completion in
+      transport.onCompletion = { [self] completion in
         seen.status = completion.easy.info(.responseCode)
         finish(completion.result.code)
       }
-      transport.onHandshake = { [unowned self] in held($0, $1, $2) }
+      transport.onHandshake = { [self] in held($0, $1, $2) }
       let easy = try EasyHandle()
       let roots = try TLSRoots(file: nil, pem: authority)
       self.roots = roots
@@ -83,7 +83,7 @@ import Testing
       #expect(handshake.isOpen)
       let act = acts.isEmpty ? .byDefault : acts.removeFirst()
       // Not at once: the handshake is held over many turns of the loop.
-      loop.schedule(at: .now + .milliseconds(20)) { [unowned self] in decide(transport, easy, handshake, act)
+      loop.schedule(at: .now + .milliseconds(20)) { [self] in decide(transport, easy, handshake, act)
       }
     }
 
