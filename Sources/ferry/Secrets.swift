@@ -49,18 +49,15 @@ struct SecretKeys {
 
   var all: [SymmetricKey] { keys.map { SymmetricKey(data: $0) } }
 
-  /// Puts a new key before the others.
-  mutating func addNew() throws {
-    keys.insert(SecretFile.random(Self.size), at: 0)
-    try save()
-  }
+  /// Puts a new key before the others; not in the file yet.
+  mutating func addNew() { keys.insert(SecretFile.random(Self.size), at: 0) }
 
   mutating func dropOld() throws {
     keys = [keys[0]]
     try save()
   }
 
-  private func save() throws {
+  func save() throws {
     try SecretFile.write(keys.map { Base64.encode($0) + "\n" }.joined(), to: path)
   }
 }

@@ -193,6 +193,19 @@ import Testing
     #expect(try ferry.call("GET", "/livez").status == 200)
   }
 
+  @Test func whereItFailsThereIsNoNewKey() throws {
+    let directory = TemporaryDirectory.make("ferry-secrets")
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    try FerryProcess(directory: directory).kill()
+    let key = try String(contentsOfFile: directory + "/secret-key", encoding: .utf8)
+    for suffix in ["-wal", "-shm"] {
+      try? FileManager.default.removeItem(atPath: directory + "/ferry.db" + suffix)
+    }
+    try Data(repeating: 0x78, count: 8192).write(to: URL(fileURLWithPath: directory + "/ferry.db"))
+    for _ in 0..<2 { #expect(throws: NoSuccess.self) { try rotate(directory) } }
+    #expect(try String(contentsOfFile: directory + "/secret-key", encoding: .utf8) == key)
+  }
+
   private func rotate(_ directory: String, _ options: String...) throws {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: FerryProcess.binary)

@@ -9,6 +9,8 @@ import TransferModel
 @Suite struct SecretRotationTests {
   private let path = TemporaryDirectory.make("ferry-rotation") + "/test.db"
 
+  private struct NoDisk: Error {}
+
   private static func box(_ keys: UInt8...) -> SecretBox {
     SecretBox(secrets: keys.map { SymmetricKey(data: [UInt8](repeating: $0, count: 32)) })
   }
@@ -46,14 +48,24 @@ import TransferModel
 
   @Test func aTextThatLooksSealedStopsNothing() async throws {
     try await fill()
-    #expect(try SecretRotation.run(database: path, box: Self.box(2, 1)) == 2)
+    #expect(try SecretRotation.run(database: path, box: Self.box(2, 1)) {} == 2)
     try await expectAll(Self.box(2))
   }
 
   @Test func aCredentialUnderAKeyThatIsNotThereStopsAll() async throws {
     try await fill()
     #expect(throws: SecretRotation.UnknownKey.self) {
-      try SecretRotation.run(database: path, box: Self.box(2, 3))
+      try SecretRotation.run(database: path, box: Self.box(2, 3)) {
+        Issue.record("the new key is not needed")
+      }
+    }
+    try await expectAll(Self.box(1))
+  }
+
+  @Test func aKeyThatCannotBeKeptIsNotUsed() async throws {
+    try await fill()
+    #expect(throws: NoDisk.self) {
+      try SecretRotation.run(database: path, box: Self.box(2, 1)) { throw NoDisk() }
     }
     try await expectAll(Self.box(1))
   }
