@@ -2,7 +2,8 @@ internal import GRDB
 
 /// The database's shape. Migrations are only ever appended: what ran once on a user's disk stays as it was.
 enum Migrations {
-  static var migrator: DatabaseMigrator {
+  /// - Parameter box: seals the secrets that were stored in clear.
+  static func migrator(_ box: SecretBox) -> DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("1 sessions, tasks, journal, outbox") { database in
       try database.execute(sql: first)
@@ -12,6 +13,9 @@ enum Migrations {
     }
     migrator.registerMigration("3 credentials") { database in
       try database.execute(sql: third)
+    }
+    migrator.registerMigration("4 secrets sealed") { database in
+      try PlaintextSecrets(database: database, box: box).remove()
     }
     return migrator
   }

@@ -34,7 +34,9 @@ package final class SQLiteStore: TransferStore {
     }
     do {
       pool = try DatabasePool(path: path, configuration: configuration)
-      try Migrations.migrator.migrate(pool)
+      try Migrations.migrator(box).migrate(pool)
+      // Where there is no room for that now, there may be when the store is opened again.
+      try? pool.writeWithoutTransaction { try Overwritten.remove($0) }
       let last = try pool.read { try Int64.fetchOne($0, sql: "SELECT max(last) FROM journal") } ?? 0
       queue = CommitQueue(pool: pool, box: box, lastSequence: last, published: published)
     } catch {

@@ -17,27 +17,27 @@ package enum SecretRotation {
   private static let documents = [("session", "document"), ("task", "specification"), ("task", "outcome")]
 
   /// All of it or nothing. The service must not be running.
-  /// - Parameter willCommit: is called when all is encrypted anew and nothing is written yet: whatever goes wrong before
-  ///   leaves no need for the new key, and from then on there may be one.
+  /// - Parameters:
+  ///   - old: opens what is there.
+  ///   - new: seals it, and opens what is there.
+  ///   - willCommit: is called when all is encrypted anew and nothing is written yet: whatever goes wrong before leaves
+  ///     no need for the new key, and from then on there may be one.
   /// - Returns: how many rows there were.
   package static func run(
-    database path: String, box: SecretBox, willCommit: () throws -> Void
+    database path: String, from old: SecretBox, to new: SecretBox, willCommit: () throws -> Void
   ) throws -> Int {
     let queue = try DatabaseQueue(path: path)
     defer { try? queue.close() }
-    try Migrations.migrator.migrate(queue)
+    try Migrations.migrator(old).migrate(queue)
     var count = 0
     try queue.inTransaction(.immediate) { database in
-      for (table, column, key) in fields { count += try rotate(table, column, key, box, database) }
-      for (table, column) in documents { count += try rotate(table, column, box, database) }
+      for (table, column, key) in fields { count += try rotate(table, column, key, new, database) }
+      for (table, column) in documents { count += try rotate(table, column, new, database) }
+      try Overwritten.mark(database)
       try willCommit()
       return .commit
     }
-    // What was overwritten is gone from the file, too.
-    try? queue.writeWithoutTransaction { database in
-      try database.execute(sql: "VACUUM")
-      try database.checkpoint(.truncate)
-    }
+    try? queue.writeWithoutTransaction { try Overwritten.remove($0) }
     return count
   }
 

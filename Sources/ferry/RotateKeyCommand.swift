@@ -40,12 +40,13 @@ struct RotateKeyCommand: AsyncParsableCommand {
     }
     defer { withExtendedLifetime(lock) {} }
     var keys = try SecretKeys(settings)
+    let old = SecretBox(secrets: keys.all)
     keys.addNew()
     let count: Int
     do {
       // The new key is on the disk before anything depends on it, and the old ones until nothing does.
       count = try SecretRotation.run(
-        database: settings.dataDirectory + "/ferry.db", box: SecretBox(secrets: keys.all)
+        database: settings.dataDirectory + "/ferry.db", from: old, to: SecretBox(secrets: keys.all)
       ) { try keys.save() }
     } catch {
       throw SettingsError("data-directory", "the secrets cannot be encrypted anew: \(error)")

@@ -161,7 +161,7 @@ import TransferModel
   /// A database of the first version is taken on as it is.
   @Test func theFirstVersionIsMigrated() async throws {
     let pool = try DatabasePool(path: directory + "/test.db")
-    try Migrations.migrator.migrate(pool, upTo: "1 sessions, tasks, journal, outbox")
+    try Migrations.migrator(SecretBox(secrets: [])).migrate(pool, upTo: "1 sessions, tasks, journal, outbox")
     try await pool.write { database in
       try database.execute(
         sql: """

@@ -48,14 +48,14 @@ import TransferModel
 
   @Test func aTextThatLooksSealedStopsNothing() async throws {
     try await fill()
-    #expect(try SecretRotation.run(database: path, box: Self.box(2, 1)) {} == 2)
+    #expect(try SecretRotation.run(database: path, from: Self.box(1), to: Self.box(2, 1)) {} == 2)
     try await expectAll(Self.box(2))
   }
 
   @Test func aCredentialUnderAKeyThatIsNotThereStopsAll() async throws {
     try await fill()
     #expect(throws: SecretRotation.UnknownKey.self) {
-      try SecretRotation.run(database: path, box: Self.box(2, 3)) {
+      try SecretRotation.run(database: path, from: Self.box(1), to: Self.box(2, 3)) {
         Issue.record("the new key is not needed")
       }
     }
@@ -65,7 +65,7 @@ import TransferModel
   @Test func aKeyThatCannotBeKeptIsNotUsed() async throws {
     try await fill()
     #expect(throws: NoDisk.self) {
-      try SecretRotation.run(database: path, box: Self.box(2, 1)) { throw NoDisk() }
+      try SecretRotation.run(database: path, from: Self.box(1), to: Self.box(2, 1)) { throw NoDisk() }
     }
     try await expectAll(Self.box(1))
   }
