@@ -33,6 +33,7 @@ struct chandshake {
   int references;
   void *easy;
   chandshake_policy *policy;
+  bool is_established;  // the connection's first handshake is over
   chandshake_question question;
   int decision;  // 0: none yet
   int verify_error;

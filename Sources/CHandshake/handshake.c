@@ -15,9 +15,17 @@ __attribute__((constructor)) static void make_slot(void) {
   slot = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, release_slot);
 }
 
-static chandshake *of(SSL *ssl) { return SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), slot); }
+static chandshake *of(const SSL *ssl) { return SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), slot); }
+
+static void note(const SSL *ssl, int where, int value) {
+  (void)value;
+  if (where & SSL_CB_HANDSHAKE_DONE) of(ssl)->is_established = true;
+}
 
 // Holds the handshake until the decision is there. False where it cannot be held: nobody will decide then.
+//
+// Only a connection's first one can: libcurl fails a transfer whose reads or writes are held, and the connection may be
+// another transfer's by then. So nobody is asked in a renegotiation, or in an authentication after the handshake.
 static bool hold(chandshake *handshake, chandshake_question question) {
   if (!ASYNC_get_current_job()) return false;
   handshake->question = question;
@@ -72,7 +80,8 @@ static int verify(X509_STORE_CTX *context, void *unused) {
   SSL *ssl = X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx());
   chandshake *handshake = of(ssl);
   int error = evaluate(handshake->policy, ssl, context);
-  if (handshake->policy->asks_for_trust) {
+  bool is_asked = handshake->policy->asks_for_trust && !handshake->is_established;
+  if (is_asked || handshake->has_accepted) {
     STACK_OF(X509) *chain = X509_STORE_CTX_get0_untrusted(context);
     sk_X509_pop_free(handshake->chain, X509_free);
     handshake->chain = chain ? X509_chain_up_ref(chain) : NULL;
@@ -81,6 +90,8 @@ static int verify(X509_STORE_CTX *context, void *unused) {
     chandshake_chain_digest(handshake, digest);
     if (handshake->has_accepted && !memcmp(handshake->accepted, digest, sizeof digest)) {
       error = X509_V_OK;  // the same peer once more, in a renegotiation
+    } else if (!is_asked) {
+      // What the evaluation found.
     } else if (!hold(handshake, chandshake_is_trust)) {
       error = X509_V_ERR_APPLICATION_VERIFICATION;
     } else if (handshake->decision == chandshake_accept) {
@@ -99,7 +110,9 @@ static int verify(X509_STORE_CTX *context, void *unused) {
 static int choose_certificate(SSL *ssl, X509 **certificate, EVP_PKEY **key) {
   chandshake *handshake = of(ssl);
   chandshake_identity *identity = handshake->policy->identity;
-  if (handshake->policy->asks_for_certificate) {
+  if (handshake->is_established) {
+    if (handshake->identity) identity = handshake->identity;
+  } else if (handshake->policy->asks_for_certificate) {
     sk_X509_NAME_pop_free(handshake->issuers, X509_NAME_free);
     const STACK_OF(X509_NAME) *issuers = SSL_get0_peer_CA_list(ssl);
     handshake->issuers = issuers ? sk_X509_NAME_deep_copy(issuers, X509_NAME_dup, X509_NAME_free) : NULL;
@@ -125,6 +138,7 @@ int chandshake_attach(void *easy, void *context, void *data) {
   SSL_CTX_set_ex_data(context, slot, handshake);
   SSL_CTX_set1_cert_store(context, policy->roots->store);
   SSL_CTX_set_cert_verify_callback(context, verify, NULL);
+  SSL_CTX_set_info_callback(context, note);
   if (policy->identity || policy->asks_for_certificate) SSL_CTX_set_client_cert_cb(context, choose_certificate);
   if (policy->asks_for_trust || policy->asks_for_certificate) SSL_CTX_set_mode(context, SSL_MODE_ASYNC);
   return 0;

@@ -21,22 +21,25 @@ package final class ServerProcess: Sendable {
   package let ports: [Int]
   private let id: Int32
   private let process: Process
+  private let input: Pipe?
 
   /// - Parameters:
   ///   - hasIPv6: whether it listens on `::1`, too.
+  ///   - hasInput: whether it reads what `write` is told.
   ///   - prepare: puts files into the directory, once.
   ///   - command: called again where another process took a port first: ports can only be named, not asked for.
   package init(
-    _ name: String, ports count: Int = 1, hasIPv6: Bool = false,
+    _ name: String, ports count: Int = 1, hasIPv6: Bool = false, hasInput: Bool = false,
     prepare: (_ directory: String) throws -> Void = { _ in },
     command: (_ directory: String, _ ports: [Int]) throws -> Command
   ) throws {
     directory = TemporaryDirectory.make(name)
+    input = hasInput ? Pipe() : nil
     do {
       // Servers that root starts work as another user, who writes here.
       try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: directory)
       try prepare(directory)
-      (process, ports) = try Self.start(name, count, hasIPv6, in: directory, command)
+      (process, ports) = try Self.start(name, count, hasIPv6, input, in: directory, command)
     } catch {
       try? FileManager.default.removeItem(atPath: directory)
       throw error
@@ -68,6 +71,10 @@ package final class ServerProcess: Sendable {
   package func pause() { kill(id, SIGSTOP) }
   package func goOn() { kill(id, SIGCONT) }
 
+  package func write(_ text: String) throws {
+    try input?.fileHandleForWriting.write(contentsOf: Data(text.utf8))
+  }
+
   /// All that it started, and it.
   private static func end(_ id: Int32) {
     kill(-id, SIGKILL)
@@ -75,7 +82,7 @@ package final class ServerProcess: Sendable {
   }
 
   private static func start(
-    _ name: String, _ count: Int, _ hasIPv6: Bool, in directory: String,
+    _ name: String, _ count: Int, _ hasIPv6: Bool, _ input: Pipe?, in directory: String,
     _ command: (String, [Int]) throws -> Command
   ) throws -> (Process, [Int]) {
     let output = directory + "/output.log"
@@ -88,7 +95,11 @@ package final class ServerProcess: Sendable {
       process.arguments = command.arguments
       process.currentDirectoryURL = URL(fileURLWithPath: directory)
       process.environment = ProcessInfo.processInfo.environment.merging(command.environment) { $1 }
-      process.standardInput = FileHandle.nullDevice
+      if let input {
+        process.standardInput = input
+      } else {
+        process.standardInput = FileHandle.nullDevice
+      }
       process.standardOutput = FileHandle(forWritingAtPath: output)
       process.standardError = process.standardOutput
       try process.run()
@@ -146,6 +157,20 @@ package final class ServerProcess: Sendable {
       if lines.count >= count && (text.isEmpty || text.hasSuffix("\n")) || Date() > limit { return lines }
       usleep(5000)
     }
+  }
+
+  /// Waits, at most 5 s, until one of its logs has that text behind the first `offset` bytes.
+  /// - Returns: the offset behind it; nil where it did not come.
+  package func wait(for text: String, in file: String, from offset: Int = 0) -> Int? {
+    let limit = Date().addingTimeInterval(5)
+    repeat {
+      let bytes = Self.text(of: directory + "/" + file).utf8.dropFirst(offset)
+      if let place = bytes.firstRange(of: text.utf8) {
+        return offset + bytes.distance(from: bytes.startIndex, to: place.upperBound)
+      }
+      usleep(5000)
+    } while Date() < limit
+    return nil
   }
 
   private static func text(of file: String) -> String {
