@@ -45,8 +45,8 @@ package struct CurlURL: Sendable, Equatable {
       port > 0
     else { throw .malformed("bad port") }
     self.port = port
-    user = Self.part(handle, CURLUPART_USER, UInt32(CURLU_URLDECODE))
-    password = Self.part(handle, CURLUPART_PASSWORD, UInt32(CURLU_URLDECODE))
+    user = try Self.login(handle, CURLUPART_USER)
+    password = try Self.login(handle, CURLUPART_PASSWORD)
     for part in [CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_FRAGMENT] {
       curl_url_set(handle, part, nil, 0)
     }
@@ -133,6 +133,15 @@ package struct CurlURL: Sendable, Equatable {
       return .malformed(String(cString: curl_url_strerror(status)))
     }
     return .unsupportedScheme(name)
+  }
+
+  /// Decoded. libcurl does not decode what has control characters, as if there were none.
+  private static func login(_ handle: OpaquePointer, _ place: CURLUPart) throws(Fault) -> String? {
+    guard part(handle, place) != nil else { return nil }
+    guard let text = part(handle, place, UInt32(CURLU_URLDECODE)), !text.utf8.contains(0x7F) else {
+      throw .malformed("control characters in a user or password")
+    }
+    return text
   }
 
   private static func part(_ handle: OpaquePointer, _ part: CURLUPart, _ flags: UInt32 = 0) -> String? {

@@ -32,6 +32,12 @@ package struct Credential: Sendable, Equatable {
   package var user: String? {
     if case .password(let user, _) = kind { user } else { nil }
   }
+  /// Header lines have it as it is.
+  package static func isUser(_ text: String) -> Bool { text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
+  package static func isPassword(_ text: String) -> Bool {
+    !text.utf8.contains { [0, 0x0A, 0x0D].contains($0) }
+  }
+
   /// Who it is and how it is proved; two with another persistence are the same.
   package func isSame(as other: Credential?) -> Bool { kind == other?.kind }
 }
@@ -61,8 +67,12 @@ extension Credential: JSONEncodable {
     if let certificate, let key, user == nil, password == nil {
       self.init(.certificate(certificate, privateKey: key), persistence: persistence)
     } else if let user, let password, certificate == nil, key == nil {
-      if user.utf8.contains(0) || password.utf8.contains(0) {
-        reader.reject("password", "a user or password has no zero bytes")
+      guard Self.isUser(user) else {
+        reader.reject("user", "a user has no control characters")
+        return nil
+      }
+      guard Self.isPassword(password) else {
+        reader.reject("password", "a password has no zero bytes and no line ends")
         return nil
       }
       self.init(user: user, password: password, persistence: persistence)

@@ -151,7 +151,9 @@ extension ProxyConfiguration.Entry {
     if let at = rest.lastIndex(of: "@") {
       let login = rest[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
       let password = PercentEncoding.decode(login.count > 1 ? String(login[1]) : "")
-      credential = Credential(user: PercentEncoding.decode(String(login[0])), password: password)
+      let user = PercentEncoding.decode(String(login[0]))
+      guard Credential.isUser(user), Credential.isPassword(password) else { return nil }
+      credential = Credential(user: user, password: password)
       rest = rest[rest.index(after: at)...]
     }
     var port = kind == .http ? 8080 : 1080

@@ -59,6 +59,9 @@ import TransferModel
     "http://a:65536/", "http://a:x/", "http://a b/", "http://[::1/", "http://[g::1]/", "http://a\0b/",
     "http://a/\0",
     "http://a/\n", "http://a\r\nb/", "http://a:80:80/",
+    // Control characters of a login.
+    "http://u%0d%0aX:p@a/", "http://u%00@a/", "http://u%09@a/", "http://u%7f:p@a/", "http://u:p%0a@a/",
+    "http://:%00@a/", "http://u%0a:p@ü/",
     // Names that no host has, or whose ASCII form is more than a name.
     "http://a／b/", "http://a＠b/", "http://a％６１/", "http://a：80/", "http://a？b/", "http://a＃b/",
     "http://ü\u{200e}/",

@@ -29,10 +29,19 @@ import TransferModel
     (#"{"user":"u","password":1}"#, "/password"), (#"{"clientCertificate":"c"}"#, "/privateKey"),
     (#"{"privateKey":"k"}"#, "/clientCertificate"),
     (#"{"user":"u","password":"p","persistence":"ever"}"#, "/persistence"),
-    (#"{"user":"u","password":"a\u0000b"}"#, "/password"), (#"{"user":"u","password":"p","x":1}"#, "/x"),
+    (#"{"user":"u","password":"a\u0000b"}"#, "/password"), (#"{"user":"u","password":"a\r"}"#, "/password"),
+    (#"{"user":"u","password":"\n"}"#, "/password"), (#"{"user":"a\u0000","password":"p"}"#, "/user"),
+    (#"{"user":"a\r\nX: y","password":"p"}"#, "/user"), (#"{"user":"\u007f","password":"p"}"#, "/user"),
+    (#"{"user":"\t","password":"p"}"#, "/user"), (#"{"user":"\u001f","password":"\n"}"#, "/user"),
+    (#"{"user":"u","password":"p","x":1}"#, "/x"),
   ])
   func faultsAreNamed(_ text: String, _ pointer: String) throws {
     #expect(try read(text) { Credential(validating: &$0) }.1.contains(pointer))
+  }
+
+  @Test(arguments: [#"{"user":"Zoë Ü \"x\"","password":"\tpässword\u007f"}"#, #"{"user":"","password":""}"#])
+  func anythingElseIsAUser(_ text: String) throws {
+    #expect(try read(text) { Credential(validating: &$0) }.1 == [])
   }
 
   @Test(arguments: [

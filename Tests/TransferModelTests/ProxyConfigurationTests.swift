@@ -22,7 +22,9 @@ import TransferModel
   @Test(arguments: [
     ("http", "ftp://a:1"), ("http", ""), ("http", "http://"), ("http", "http://a:0"), ("http", "http://a:x"),
     ("http", "socks5://a:1"), ("https", "https://a:1"), ("socks5", "http://a:1"), ("http", "http://a b:1"),
-    ("http", "http://a:1/path"), ("http", "http://[::g]:1"),
+    ("http", "http://a:1/path"), ("http", "http://[::g]:1"), ("http", "http://u%0d%0aX:p@a:1"),
+    ("http", "http://u%00:p@a:1"), ("http", "http://u%7F:p@a:1"), ("http", "http://u:p%0a@a:1"),
+    ("socks5", "socks5://u\\tv:p@a:1"),
   ])
   func whatIsNoProxyIsNamed(_ name: String, _ text: String) throws {
     #expect(try read(#"{"\#(name)":"\#(text)"}"#).faults == ["/" + name])
