@@ -75,7 +75,13 @@ static STACK_OF(X509) *read_certificates(const char *pem, bool *has_more) {
   return NULL;
 }
 
-chandshake_roots *chandshake_roots_create(const char *file, const char *pem, char *problem, size_t problem_size) {
+static void add(X509_STORE *store, STACK_OF(X509) *certificates) {
+  for (int i = 0; i < sk_X509_num(certificates); i++) X509_STORE_add_cert(store, sk_X509_value(certificates, i));
+  sk_X509_pop_free(certificates, X509_free);
+}
+
+chandshake_roots *chandshake_roots_create(
+  const chandshake_roots *base, const char *file, const char *pem, char *problem, size_t problem_size) {
   X509_STORE *store = X509_STORE_new();
   X509_STORE_set_flags(store, X509_V_FLAG_TRUSTED_FIRST | X509_V_FLAG_PARTIAL_CHAIN);
   if (file && X509_STORE_load_file(store, file) != 1) {
@@ -91,9 +97,9 @@ chandshake_roots *chandshake_roots_create(const char *file, const char *pem, cha
       X509_STORE_free(store);
       return NULL;
     }
-    for (int i = 0; i < sk_X509_num(certificates); i++) X509_STORE_add_cert(store, sk_X509_value(certificates, i));
-    sk_X509_pop_free(certificates, X509_free);
+    add(store, certificates);
   }
+  if (base) add(store, X509_STORE_get1_all_certs(base->store));
   chandshake_roots *roots = calloc(1, sizeof *roots);
   roots->store = store;
   return roots;

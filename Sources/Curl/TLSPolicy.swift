@@ -9,11 +9,20 @@ package final class TLSRoots: @unchecked Sendable {
   /// - Parameters:
   ///   - file: PEM certificates; nil: none from a file.
   ///   - pem: further ones.
-  package init(file: String?, pem: String?) throws(Fault) {
+  package convenience init(file: String?, pem: String?) throws(Fault) {
+    try self.init(base: nil, file: file, pem: pem)
+  }
+
+  /// Those of `base`, which are not read again, and further ones.
+  package convenience init(base: TLSRoots, pem: String) throws(Fault) {
+    try self.init(base: base, file: nil, pem: pem)
+  }
+
+  private init(base: TLSRoots?, file: String?, pem: String?) throws(Fault) {
     // C would not see what stands behind it.
     guard pem?.utf8.contains(0) != true else { throw Fault(message: "not certificates in PEM: a zero byte") }
     var problem = CString()
-    guard let raw = chandshake_roots_create(file, pem, &problem.bytes, problem.bytes.count) else {
+    guard let raw = chandshake_roots_create(base?.raw, file, pem, &problem.bytes, problem.bytes.count) else {
       throw Fault(message: problem.text)
     }
     self.raw = raw

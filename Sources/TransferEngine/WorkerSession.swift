@@ -31,15 +31,15 @@ final class WorkerSession {
   /// Those whose last transfers are still under way.
   private var retired: [CurlTransport] = []
 
-  /// - Parameter roots: the service's own; the session's come on top.
-  init(job: TransferJob, roots: TLSRoots, certificateAuthorityFile: String?) throws {
+  /// - Parameter roots: the service's own; the session's come on top. No file is read.
+  init(job: TransferJob, roots: TLSRoots, certificateAuthorityFile _: String? = nil) throws {
     id = job.session
     configuration = job.configuration
     delegate = job.delegate
     limit = job.configuration.maximumBytesPerSecond.map { SharedLimit(bytesPerSecond: $0) }
     self.roots =
       try configuration.tlsAdditionalRootCertificates.map {
-        try TLSRoots(file: certificateAuthorityFile ?? TLSRoots.systemFile, pem: $0)
+        try TLSRoots(base: roots, pem: $0)
       } ?? roots
   }
 

@@ -33,7 +33,7 @@ import Testing
 
     init() { loop.start() }
 
-    func get(_ url: String, authority: String?, pins: [[UInt8]] = [], asks: Bool = true, _ acts: [Act]) async
+    func get(_ url: String, roots: TLSRoots, pins: [[UInt8]] = [], asks: Bool = true, _ acts: [Act]) async
       -> Seen
     {
       await withCheckedContinuation { continuation in
@@ -42,13 +42,13 @@ import Testing
           await executor.run { [self] in
             self.acts = acts
             done = { continuation.resume(returning: $0) }
-            do { try start(url, authority, pins, asks) } catch { finish(-1) }
+            do { try start(url, roots, pins, asks) } catch { finish(-1) }
           }
         }
       }
     }
 
-    private func start(_ url: String, _ authority: String?, _ pins: [[UInt8]], _ asks: Bool) throws {
+    private func start(_ url: String, _ roots: TLSRoots, _ pins: [[UInt8]], _ asks: Bool) throws {
       let transport = try CurlTransport(loop: loop, multiplexing: false, maximumIdleConnections: 4)
       self.transport = transport
       transport.onCompletion = { [self] completion in
@@ -57,7 +57,6 @@ import Testing
       }
       transport.onHandshake = { [self] in held($0, $1, $2) }
       let easy = try EasyHandle()
-      let roots = try TLSRoots(file: nil, pem: authority)
       self.roots = roots
       try easy.set(.url, to: url)
       try easy.set(.noSignal, to: 1)
@@ -146,8 +145,9 @@ import Testing
   ) async -> Seen {
     let driver = Driver()
     defer { driver.close() }
+    guard let roots = try? TLSRoots(file: nil, pem: known ? kit.authority : nil) else { return Seen() }
     return await driver.get(
-      nginx.url(face, path, host: host), authority: known ? kit.authority : nil, pins: pins, asks: asks, acts)
+      nginx.url(face, path, host: host), roots: roots, pins: pins, asks: asks, acts)
   }
 
   @Test func whatIsTrustedIsToldAndGoesOn() async {
@@ -265,5 +265,26 @@ import Testing
       _ = try TLSIdentity(certificate: text, key: key)
       _ = try TLSRoots(file: nil, pem: text)
     }
+  }
+
+  /// A session's own authorities come to the service's, and reading those again would hold the loop.
+  @Test func authoritiesAreSharedAndNotReadAgain() async throws {
+    let odd = try #require(kit.leaves[.selfSigned])
+    let base = try TLSRoots(file: nil, pem: kit.authority)
+    let both = try TLSRoots(base: base, pem: odd + kit.authority)
+    for (face, roots, result) in [
+      (NginxServer.Face.good, both, 0), (.selfSigned, both, 0), (.unknownRoot, both, 60), (.good, base, 0),
+      (.selfSigned, base, 60),
+    ] {
+      let driver = Driver()
+      defer { driver.close() }
+      #expect(await driver.get(nginx.url(face, "/hello.txt"), roots: roots, asks: false, []).result == result)
+    }
+    #expect(throws: TLSRoots.Fault.self) { try TLSRoots(base: base, pem: "nothing") }
+    let system = try TLSRoots(file: TLSRoots.systemFile, pem: nil)
+    let times = try (0..<20).map { _ in
+      try ContinuousClock().measure { _ = try TLSRoots(base: system, pem: odd) }
+    }
+    #expect(try #require(times.min()) < .milliseconds(5))
   }
 }

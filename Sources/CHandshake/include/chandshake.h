@@ -44,8 +44,10 @@ typedef struct chandshake_certificate {
 } chandshake_certificate;
 
 /// Loads PEM certificates from a file, from text or from both; NULL with words in `problem` where none can be read.
+/// - base: whose authorities are trusted, too, without reading them again; may be NULL, and belong to other threads.
 chandshake_roots *_Nullable chandshake_roots_create(
-  const char *_Nullable file, const char *_Nullable pem, char *_Nonnull problem, size_t problem_size);
+  const chandshake_roots *_Nullable base, const char *_Nullable file, const char *_Nullable pem,
+  char *_Nonnull problem, size_t problem_size);
 void chandshake_roots_free(chandshake_roots *_Nonnull roots);
 
 /// Reads a certificate (perhaps with others above it) and its key, both PEM; NULL with words in `problem`, which begin
