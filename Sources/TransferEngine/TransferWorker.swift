@@ -192,8 +192,7 @@ final class TransferWorker: @unchecked Sendable {
 
   private func session(of job: TransferJob) throws -> WorkerSession {
     if let session = sessions[job.session] { return session }
-    let session = try WorkerSession(
-      job: job, roots: roots, certificateAuthorityFile: settings.certificateAuthorityFile)
+    let session = try WorkerSession(job: job, roots: roots)
     sessions[job.session] = session
     return session
   }

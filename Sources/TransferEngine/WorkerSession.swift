@@ -32,7 +32,7 @@ final class WorkerSession {
   private var retired: [CurlTransport] = []
 
   /// - Parameter roots: the service's own; the session's come on top. No file is read.
-  init(job: TransferJob, roots: TLSRoots, certificateAuthorityFile _: String? = nil) throws {
+  init(job: TransferJob, roots: TLSRoots) throws {
     id = job.session
     configuration = job.configuration
     delegate = job.delegate

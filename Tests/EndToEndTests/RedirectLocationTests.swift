@@ -67,7 +67,7 @@ import Testing
       (" nonsense://x", -1002), (" mailto:a@b.test", -1002), (" javascript:alert(1)", -1002),
       (" data:text/plain,hello", -1002), (" about:blank", -1002), (" http://", -1000), (" //", -1000),
       (" http://127.0.0.1:99999/", -1000), (" http://127.0.0.1:x/", -1000), (" http://[::1/", -1000),
-      (" http://a b/", -1000), (" http://user:secret@HOST/end", -1000),
+      (" http://a b/", -1000),
     ] as [(String, Int64)]) func aLocationThatCannotBeAskedForIsAnError(_ location: String, _ code: Int64)
     throws
   {
