@@ -29,6 +29,12 @@ static inline void clinux_start_writeback(int descriptor, off_t offset, off_t co
   syscall(SYS_sync_file_range, descriptor, (long)offset, (long)count, 2 /* SYNC_FILE_RANGE_WRITE */);
 }
 
+/// No core file is written of this process.
+static inline void clinux_forbid_core_files(void) {
+  struct rlimit none = {0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+}
+
 /// Raises the limit of open descriptors to what is allowed; returns what it is now.
 static inline uint64_t clinux_raise_descriptor_limit(void) {
   struct rlimit limit;

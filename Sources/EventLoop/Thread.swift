@@ -36,4 +36,7 @@ package enum Thread {
 package enum ProcessLimits {
   /// Raises the limit of open descriptors as far as allowed; returns what it is now.
   package static func raiseDescriptorLimit() -> Int { Int(clamping: clinux_raise_descriptor_limit()) }
+
+  /// Leaves no core file behind: memory holds what nobody is to read.
+  package static func forbidCoreFiles() { clinux_forbid_core_files() }
 }

@@ -177,7 +177,8 @@ extension TransferWorker {
     guard case .handshake = transfer.hold else { return }
     transfer.hold = nil
     transfer.session.heldHandshakes -= 1
-    // Those that waited for the connection have their time from here on.
+    // Those that waited to share the connection have their time from here on.
+    guard transfer.job.configuration.httpShouldUsePipelining else { return }
     for other in transfers.values where other.session === transfer.session { other.touch() }
   }
 }

@@ -41,7 +41,7 @@ final class TransferWorker: @unchecked Sendable {
 
   private var scheduler: Scheduler
   /// Tasks that have not been on the wire yet: in the scheduler, and suspended before their turn came.
-  private var waiting: [TaskID: TransferJob] = [:]
+  private var waiting: [TaskID: (job: TransferJob, url: CurlURL)] = [:]
   private var suspendedInQueue: [TaskID: TransferJob] = [:]
   private(set) var transfers: [TaskID: Transfer] = [:]
   /// Data tasks that became downloads: what is still on its way to the old name.
@@ -138,7 +138,7 @@ final class TransferWorker: @unchecked Sendable {
       if let transfer = open(job, url) { askForBody(transfer) }
       return
     }
-    waiting[job.task] = job
+    waiting[job.task] = (job, url)
     let lane = Scheduler.Lane(session: job.session, origin: url.origin)
     let limit = job.configuration.httpMaximumConnectionsPerHost
     begin(scheduler.submit(job.task, in: lane, limit: limit, priority: job.priority))
@@ -153,8 +153,7 @@ final class TransferWorker: @unchecked Sendable {
 
   private func begin(_ tasks: [TaskID]) {
     for task in tasks {
-      if let job = waiting.removeValue(forKey: task) {
-        guard let url = try? CurlURL(job.request.url) else { continue }
+      if let (job, url) = waiting.removeValue(forKey: task) {
         if let transfer = open(job, url) { send(transfer) }
       } else if let transfer = transfers[task] {
         send(transfer)
@@ -213,21 +212,21 @@ final class TransferWorker: @unchecked Sendable {
   func leaveQueue(_ task: TaskID) { begin(scheduler.remove(task)) }
 
   private func setPriority(_ priority: Double, of task: TaskID) {
-    waiting[task]?.priority = priority
+    waiting[task]?.job.priority = priority
     suspendedInQueue[task]?.priority = priority
     transfer(task)?.job.priority = priority
     scheduler.setPriority(priority, of: task)
   }
 
   private func setLimit(_ rate: Int?, of task: TaskID) {
-    waiting[task]?.maximumBytesPerSecond = rate
+    waiting[task]?.job.maximumBytesPerSecond = rate
     suspendedInQueue[task]?.maximumBytesPerSecond = rate
     if let transfer = transfer(task) { setLimit(rate, of: transfer) }
   }
 
   /// Takes a task that waits for its turn out of the queue.
   func takeWaiting(_ task: TaskID) -> TransferJob? {
-    guard let job = waiting.removeValue(forKey: task) else { return nil }
+    guard let job = waiting.removeValue(forKey: task)?.job else { return nil }
     leaveQueue(task)
     return job
   }

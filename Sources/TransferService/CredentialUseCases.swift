@@ -14,7 +14,9 @@ extension TransferService {
   package func setCredential(
     _ credential: Credential, for space: ProtectionSpace, in id: SessionID
   ) async throws(ServiceError) {
-    guard try session(id).configuration.urlCredentialStorage else { throw .noCredentialStorage }
+    let session = try session(id)
+    guard session.configuration.urlCredentialStorage else { throw .noCredentialStorage }
+    guard session.state != .invalid else { throw .sessionInvalid }
     var change = StoreChange()
     if credential.persistence == .permanent {
       change.credentials = [.init(session: id, space: space, credential: credential)]

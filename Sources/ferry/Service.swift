@@ -21,6 +21,7 @@ struct Service {
 
   func run() async throws {
     let descriptors = ProcessLimits.raiseDescriptorLimit()
+    ProcessLimits.forbidCoreFiles()
     try prepareDirectory()
     guard let lock = DirectoryLock(settings.dataDirectory) else {
       throw SettingsError("data-directory", "\(settings.dataDirectory) is in use by another process")
