@@ -11,7 +11,7 @@ import Testing
   private static let login = Login(user: SquidProxy.user, password: SquidProxy.password)
 
   init() throws {
-    apache = try ApacheServer()
+    apache = try ApacheServer(hasHTTP2: false)
     ferry = try FerryProcess()
     authority = JSONValue.string(try CertificateKit.shared().authority).text
   }

@@ -10,7 +10,7 @@ import Testing
   private static let login = Login(user: SOCKSProxy.user, password: SOCKSProxy.password)
 
   init() throws {
-    apache = try ApacheServer()
+    apache = try ApacheServer(hasHTTP2: false)
     ferry = try FerryProcess()
     authority = JSONValue.string(try CertificateKit.shared().authority).text
   }

@@ -21,8 +21,11 @@ package final class ApacheServer: Sendable {
   ///   - files: the static files, name and size; their bytes are `NginxServer.contents(_:)`.
   ///   - nonceLifetime: of the nonces of `/digest/`, in seconds; those of `/stale/` live for one.
   ///   - realm: who `/kerberos/` is for.
+  ///   - hasHTTP2: whether the secure face speaks it. Its requests are logged when Apache next has to do with their
+  ///     connection, which may be never.
   package init(
-    files: [String: Int] = ["hello.txt": 5000], nonceLifetime: Int = 300, kerberos realm: KerberosRealm? = nil
+    files: [String: Int] = ["hello.txt": 5000], nonceLifetime: Int = 300, hasHTTP2: Bool = true,
+    kerberos realm: KerberosRealm? = nil
   ) throws {
     process = try ServerProcess(
       "apache", ports: Face.allCases.count, hasIPv6: NginxServer.hasIPv6,
@@ -31,7 +34,8 @@ package final class ApacheServer: Sendable {
         if let realm { try ServerFiles.write(realm.serviceKeys, to: directory + "/service.keytab") }
       },
       command: { directory, ports in
-        let text = Self.configuration(ports, directory, nonceLifetime, hasKerberos: realm != nil)
+        let text = Self.configuration(
+          ports, directory, nonceLifetime, hasHTTP2: hasHTTP2, hasKerberos: realm != nil)
         try ServerFiles.write(text, to: directory + "/httpd.conf")
         // A cache of replays would be left behind in /var/tmp.
         let environment = (realm?.environment ?? [:]).merging(["KRB5RCACHENAME": "none:"]) { $1 }
@@ -85,7 +89,7 @@ package final class ApacheServer: Sendable {
   ]
 
   private static func configuration(
-    _ ports: [Int], _ directory: String, _ nonceLifetime: Int, hasKerberos: Bool
+    _ ports: [Int], _ directory: String, _ nonceLifetime: Int, hasHTTP2: Bool, hasKerberos: Bool
   ) -> String {
     let modules = modules + (hasKerberos ? ["auth_gssapi"] : [])
     let addresses = ports.flatMap { ["127.0.0.1:\($0)"] + (NginxServer.hasIPv6 ? ["[::1]:\($0)"] : []) }
@@ -148,7 +152,7 @@ package final class ApacheServer: Sendable {
         SSLEngine on
         SSLCertificateFile \(directory)/good.pem
         SSLCertificateKeyFile \(directory)/key.pem
-        Protocols h2 http/1.1
+        Protocols \(hasHTTP2 ? "h2 " : "")http/1.1
       </VirtualHost>
       """
   }
