@@ -20,7 +20,7 @@ struct chandshake_identity {
 
 struct chandshake_policy {
   int references;
-  chandshake_roots *roots;
+  X509_STORE *store;
   char *host;
   uint8_t *pins;
   size_t pin_count;

@@ -136,7 +136,7 @@ int chandshake_attach(void *easy, void *context, void *data) {
   handshake->policy = policy;
   policy->references++;
   SSL_CTX_set_ex_data(context, slot, handshake);
-  SSL_CTX_set1_cert_store(context, policy->roots->store);
+  SSL_CTX_set1_cert_store(context, policy->store);
   SSL_CTX_set_cert_verify_callback(context, verify, NULL);
   SSL_CTX_set_info_callback(context, note);
   if (policy->identity || policy->asks_for_certificate) SSL_CTX_set_client_cert_cb(context, choose_certificate);

@@ -149,8 +149,7 @@ chandshake_policy *chandshake_policy_create(
   chandshake_policy *policy = calloc(1, sizeof *policy);
   policy->references = 1;
   X509_STORE_up_ref(roots->store);
-  policy->roots = calloc(1, sizeof *policy->roots);
-  policy->roots->store = roots->store;
+  policy->store = roots->store;
   policy->host = strdup(host);
   if (pin_count) {
     policy->pins = malloc(32 * pin_count);
@@ -167,7 +166,7 @@ chandshake_policy *chandshake_policy_create(
 
 void chandshake_policy_release(chandshake_policy *policy) {
   if (--policy->references) return;
-  chandshake_roots_free(policy->roots);
+  X509_STORE_free(policy->store);
   if (policy->identity) chandshake_identity_free(policy->identity);
   free(policy->host);
   free(policy->pins);

@@ -38,16 +38,19 @@ struct AuthenticationCache {
 
   /// It was refused.
   mutating func forget(_ attempt: Authenticator.Attempt) {
-    let place = attempt.space.place
-    entries[place]?.removeAll {
-      $0.attempt.space == attempt.space
-        && ($0.attempt.credential == nil || $0.attempt.credential?.isSame(as: attempt.credential) == true)
+    forget(at: attempt.space.place) { known in
+      known.space == attempt.space
+        && (known.credential == nil || known.credential?.isSame(as: attempt.credential) == true)
     }
-    if entries[place]?.isEmpty == true { entries[place] = nil }
   }
 
   mutating func forget(where matches: (ProtectionSpace) -> Bool) {
-    for place in entries.keys { entries[place]?.removeAll { matches($0.attempt.space) } }
+    for place in entries.keys { forget(at: place) { matches($0.space) } }
+  }
+
+  private mutating func forget(at place: ProtectionSpace, where matches: (Authenticator.Attempt) -> Bool) {
+    entries[place]?.removeAll { matches($0.attempt) }
+    if entries[place]?.isEmpty == true { entries[place] = nil }
   }
 
   /// Up to and with the last slash.

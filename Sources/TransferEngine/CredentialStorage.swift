@@ -29,9 +29,9 @@ package final class CredentialStorage: Sendable {
 
   /// Forgets what `matches` says, and returns it.
   @discardableResult
-  package func remove(in session: SessionID, where matches: (ProtectionSpace) -> Bool) -> [ProtectionSpace] {
+  package func remove(in session: SessionID, where matches: (CredentialEntry) -> Bool) -> [ProtectionSpace] {
     sessions.withLock { sessions in
-      let gone = (sessions[session] ?? []).map(\.space).filter(matches)
+      let gone = (sessions[session] ?? []).filter(matches).map(\.space)
       sessions[session]?.removeAll { gone.contains($0.space) }
       if sessions[session]?.isEmpty == true { sessions[session] = nil }
       return gone

@@ -7,10 +7,7 @@ extension Transfer {
     Authenticator.Surroundings(
       attemptLimit: tools.attemptLimit,
       asks: { [job] in job.delegate?.challengeEvent(for: $0) != nil },
-      stored: { [job, tools] space in
-        guard job.configuration.urlCredentialStorage else { return nil }
-        return tools.credentials.credential(for: space, in: job.session)
-      },
+      stored: { [job, tools] in Self.stored(for: $0, job, tools) },
       given: { [request, proxy] side in side == .server ? request.credential : proxy?.credential })
   }
 
@@ -18,7 +15,12 @@ extension Transfer {
   var storedCertificate: Credential? {
     var space = url.place
     space.authenticationMethod = .clientCertificate
-    return surroundings.stored(space)
+    return Self.stored(for: space, job, tools)
+  }
+
+  private static func stored(for space: ProtectionSpace, _ job: TransferJob, _ tools: Tools) -> Credential? {
+    guard job.configuration.urlCredentialStorage else { return nil }
+    return tools.credentials.credential(for: space, in: job.session)
   }
 
   // MARK: Requests
@@ -161,6 +163,11 @@ extension Transfer {
   func needsToken(_ side: Authenticator.Side) -> Bool {
     guard let attempt = authenticator.attempt(side) else { return false }
     return attempt.method == .negotiate && attempt.token == nil
+  }
+
+  /// Who is to be shown a token that is still to be made.
+  var sideThatNeedsToken: Authenticator.Side? {
+    needsToken(.server) ? .server : needsToken(.proxy) ? .proxy : nil
   }
 
   // MARK: Failures

@@ -1,3 +1,4 @@
+package import Curl
 package import EventLoop
 internal import Synchronization
 package import TransferModel
@@ -38,6 +39,8 @@ package final class TransferEngine: Sendable {
 
   /// What sessions remember; what is permanent of it is the caller's to keep.
   package let credentials: CredentialStorage
+  /// The service's own authorities; sessions may add theirs.
+  package let roots: TLSRoots
   private let workers: [TransferWorker]
   private let loops: [EventLoop]
 
@@ -47,6 +50,7 @@ package final class TransferEngine: Sendable {
   ) throws(TransferError) {
     credentials = settings.credentials
     let roots = try SessionTrust.roots(file: settings.certificateAuthorityFile)
+    self.roots = roots
     loops = (0..<count).map { EventLoop(name: "ferry-xfer-\($0)") }
     workers = loops.map { TransferWorker(loop: $0, settings: settings, roots: roots, deliver: deliver) }
     for (worker, loop) in zip(workers, loops) {

@@ -55,19 +55,18 @@ extension TransferWorker {
     transfer.isLeaving = true
     // libcurl 7.88 leaks what a paused HTTP/2 stream has buffered unless it is offered once more (curl #10971).
     if !transfer.flow.directions.isEmpty { easy.setPaused([]) }
-    guard case .handshake(let handshake) = transfer.hold else {
+    var isHeld = false
+    if case .handshake(let handshake) = transfer.hold {
+      isHeld = true
+      endHandshake(transfer)
+      handshake.decide(.refuse)
+    } else {
       transfer.transport?.remove(easy)
-      transfer.recordTransaction(easy, isComplete: false)
-      reclaim(transfer, isClean: false)
-      transfer.stage = .parked
-      return
     }
-    endHandshake(transfer)
-    handshake.decide(.refuse)
     transfer.recordTransaction(easy, isComplete: false)
     reclaim(transfer, isClean: false)
     transfer.stage = .parked
-    transfer.transport?.abandon(easy)
+    if isHeld { transfer.transport?.abandon(easy) }
   }
 
   /// The wire is done with the task; its body may still be on its way to the disk.

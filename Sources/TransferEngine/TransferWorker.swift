@@ -258,9 +258,7 @@ final class TransferWorker: @unchecked Sendable {
   func send(_ transfer: Transfer) {
     do {
       try prepareRoute(transfer)
-      if let side = [Authenticator.Side.server, .proxy].first(where: transfer.needsToken) {
-        return waitForToken(transfer, side)
-      }
+      if let side = transfer.sideThatNeedsToken { return waitForToken(transfer, side) }
       try prepareBody(transfer)
       prepareResumption(transfer)
       let transport = try transport(of: transfer.session)

@@ -83,14 +83,12 @@ final class WorkerSession {
   func policy(
     for url: CurlURL, certificate: Credential?, in multi: MultiHandle
   ) throws(TLSIdentity.Fault) -> TLSPolicy {
-    var identity: TLSIdentity?
-    var peer = Peer(host: url.tlsHost, port: url.port, certificate: nil)
-    if case .certificate(let pem, let key) = certificate?.kind {
-      peer = Peer(host: peer.host, port: peer.port, certificate: pem)
-      if let known = policies[peer] { return known }
-      identity = try TLSIdentity(certificate: pem, key: key)
-    }
+    var shown: (pem: String, key: String)?
+    if case .certificate(let pem, let key) = certificate?.kind { shown = (pem, key) }
+    let peer = Peer(host: url.tlsHost, port: url.port, certificate: shown?.pem)
     if let known = policies[peer] { return known }
+    var identity: TLSIdentity?
+    if let shown { identity = try TLSIdentity(certificate: shown.pem, key: shown.key) }
     let pins = configuration.tlsPinnedPublicKeys.filter { $0.covers(peer.host) }.flatMap(\.keys)
     let policy = TLSPolicy(
       roots: roots, host: peer.host, pins: pins,

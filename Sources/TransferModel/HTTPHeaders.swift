@@ -26,6 +26,7 @@ package struct HTTPHeaders: Sendable, Equatable {
   package func contains(_ name: String) -> Bool { fields.contains { Self.equal($0.name, name) } }
   /// Fields whose values say who somebody is, and prove it.
   package static let secretNames = ["Authorization", "Proxy-Authorization"]
+  package static func isSecret(name: String) -> Bool { secretNames.contains { equal($0, name) } }
   /// What stands for such a value where it is shown.
   package static let redaction = "(redacted)"
 
@@ -34,8 +35,7 @@ package struct HTTPHeaders: Sendable, Equatable {
     guard Self.secretNames.contains(where: contains) else { return self }
     return HTTPHeaders(
       fields.map { field in
-        let isSecret = Self.secretNames.contains { Self.equal($0, field.name) }
-        return isSecret ? Field(name: field.name, value: replace(field.value)) : field
+        Self.isSecret(name: field.name) ? Field(name: field.name, value: replace(field.value)) : field
       })
   }
 

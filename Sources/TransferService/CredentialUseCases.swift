@@ -36,7 +36,7 @@ extension TransferService {
     var change = StoreChange()
     change.deletedCredentials = spaces.map { (id, $0) }
     try await write(change)
-    engine.credentials.remove(in: id) { spaces.contains($0) }
+    engine.credentials.remove(in: id) { spaces.contains($0.space) }
     engine.forgetCredentials(of: id, for: spaces)
   }
 }

@@ -32,8 +32,7 @@ extension JSONValue {
         return .string(parsed.url)
       case "headers":
         return value.replacing { name, value in
-          let isSecret = HTTPHeaders.secretNames.contains { HTTPHeaders.equal($0, name) }
-          return isSecret ? .string(HTTPHeaders.redaction) : value
+          HTTPHeaders.isSecret(name: name) ? .string(HTTPHeaders.redaction) : value
         }
       default: return value
       }

@@ -66,9 +66,11 @@ extension TransferService {
   /// What the decision was about.
   private func shown(by decision: Decision) -> DecisionAnswer.Shown {
     var shown = DecisionAnswer.Shown(type: decision.type)
-    let arguments = try? JSONParser.parse(decision.arguments)
-    shown.method = arguments?["protectionSpace"]?["authenticationMethod"]?.string.flatMap {
-      AuthenticationMethod(rawValue: $0)
+    if decision.defaultAnswer == Self.defaultAnswer(to: .taskDidReceiveChallenge) {
+      let arguments = try? JSONParser.parse(decision.arguments)
+      shown.method = arguments?["protectionSpace"]?["authenticationMethod"]?.string.flatMap {
+        AuthenticationMethod(rawValue: $0)
+      }
     }
     registry.withLock { registry in
       guard let task = registry.decisions[decision.id], let entry = registry.tasks[task] else { return }

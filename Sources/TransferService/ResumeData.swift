@@ -1,6 +1,7 @@
 package import Crypto
 internal import JSON
 package import TransferModel
+internal import TransferStore
 
 /// Seals and opens resume data (NSURLSessionDownloadTaskResumeData): what to ask for and where the bytes lie,
 /// encrypted and authenticated with the service's key (AES-GCM), so that a client can keep it anywhere and nobody can
@@ -10,10 +11,7 @@ package struct ResumeDataSealer: Sendable {
 
   /// - Parameter secrets: the service's secrets, from which the keys are derived: the first seals, all of them open.
   package init(secrets: [SymmetricKey]) {
-    keys = secrets.map {
-      HKDF<SHA256>.deriveKey(
-        inputKeyMaterial: $0, info: Array("ferry resume data 1".utf8), outputByteCount: 32)
-    }
+    keys = secrets.map { $0.derived(for: "ferry resume data 1") }
   }
 
   /// base64url, without padding.

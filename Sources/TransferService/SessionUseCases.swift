@@ -69,8 +69,7 @@ extension TransferService {
 
   /// Drops what is for a session's life only: its connections, and credentials that are not permanent.
   func retire(_ id: SessionID) {
-    let passing = engine.credentials.entries(of: id).filter { $0.credential.persistence != .permanent }
-    engine.credentials.remove(in: id) { space in passing.contains { $0.space == space } }
+    engine.credentials.remove(in: id) { $0.credential.persistence != .permanent }
     engine.forget(id)
   }
 

@@ -8,9 +8,7 @@ package struct KeyedDigest: Sendable {
   ///   - secrets: digests are made with the first, and known again with all of them.
   ///   - purpose: those made for another are others.
   package init(secrets: [SymmetricKey], purpose: String) {
-    keys = secrets.map {
-      HKDF<SHA256>.deriveKey(inputKeyMaterial: $0, info: Array(purpose.utf8), outputByteCount: 32)
-    }
+    keys = secrets.map { $0.derived(for: purpose) }
   }
 
   /// Under each of the keys; the first is the one to keep.

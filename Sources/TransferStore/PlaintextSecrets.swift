@@ -10,15 +10,15 @@ struct PlaintextSecrets {
 
   func remove() throws {
     try rewrite("session", "document", where: Self.mayHoldSecrets) { document in
-      document.replacing(at: ["configuration", "httpAdditionalHeaders"], Self.isSecretHeader, seal)
+      document.replacing(at: ["configuration", "httpAdditionalHeaders"], HTTPHeaders.isSecret, seal)
         .replacing(at: ["delegate", "webhook"], { $0 == "secret" }, seal)
     }
     try rewrite("task", "specification", where: Self.mayHoldSecrets) { document in
-      document.replacing(at: ["request", "headers"], Self.isSecretHeader, seal)
+      document.replacing(at: ["request", "headers"], HTTPHeaders.isSecret, seal)
         .replacing(at: ["completion"], { $0 == "secret" }, seal)
     }
     try rewrite("task", "outcome", where: Self.mayHoldSecrets) { document in
-      document.replacing(at: ["currentRequest", "headers"], Self.isSecretHeader, seal)
+      document.replacing(at: ["currentRequest", "headers"], HTTPHeaders.isSecret, seal)
     }
     try rewrite("delivery", "secret", where: "# IS NOT NULL") { text in
       let secret = String(decoding: text, as: UTF8.self)
@@ -40,10 +40,6 @@ struct PlaintextSecrets {
   private static let mayNameSomebody = "CAST(# AS TEXT) LIKE '%authorization\":\"%'"
   private static let mayHoldSecrets = "(# LIKE '%authorization\":\"%' OR # LIKE '%\"secret\":\"%')"
 
-  private static func isSecretHeader(_ name: String) -> Bool {
-    HTTPHeaders.secretNames.contains { HTTPHeaders.equal($0, name) }
-  }
-
   private func seal(_ text: String) -> String {
     let isSealed = text.hasPrefix("sealed:") && box.open(text) != nil
     return isSealed ? text : box.seal(text)
@@ -52,7 +48,7 @@ struct PlaintextSecrets {
   /// With the values of such headers taken out, wherever they stand.
   private static func redact(_ text: [UInt8]) -> [UInt8]? {
     JSONStrings.replacing(in: text) { value, name in
-      let isSecret = isSecretHeader(String(decoding: name, as: UTF8.self))
+      let isSecret = HTTPHeaders.isSecret(name: String(decoding: name, as: UTF8.self))
       return isSecret && !value.elementsEqual(HTTPHeaders.redaction.utf8) ? HTTPHeaders.redaction : nil
     }
   }

@@ -11,11 +11,8 @@ package struct SecretBox: Sendable {
     let mark: [UInt8]
 
     init(_ secret: SymmetricKey) {
-      key = HKDF<SHA256>.deriveKey(
-        inputKeyMaterial: secret, info: Array("ferry stored secrets 1".utf8), outputByteCount: 32)
-      let mark = HKDF<SHA256>.deriveKey(
-        inputKeyMaterial: secret, info: Array("ferry key mark 1".utf8), outputByteCount: 4)
-      self.mark = mark.withUnsafeBytes { Array($0) }
+      key = secret.derived(for: "ferry stored secrets 1")
+      mark = secret.derived(for: "ferry key mark 1", size: 4).withUnsafeBytes { Array($0) }
     }
   }
   private static let prefix = "sealed:"

@@ -1,4 +1,5 @@
 internal import Crypto
+package import Curl
 internal import EventLoop
 internal import JSON
 package import Logging
@@ -22,13 +23,13 @@ package actor WebhookDispatcher {
 
   /// - Parameter defaultSecret: signs the messages of webhooks that have no secret of their own.
   package init(
-    service: TransferService, egress: EgressPolicy, certificateAuthorityFile: String?, defaultSecret: [UInt8],
+    service: TransferService, egress: EgressPolicy, roots: TLSRoots, defaultSecret: [UInt8],
     now: @escaping @Sendable () -> Timestamp, logger: Logger
   ) {
     self.service = service
     self.now = now
     self.logger = logger
-    sender = WebhookSender(egress: egress, certificateAuthorityFile: certificateAuthorityFile)
+    sender = WebhookSender(egress: egress, roots: roots)
     defaultKey = SymmetricKey(data: defaultSecret)
     (doorbell, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
   }

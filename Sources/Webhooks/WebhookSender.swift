@@ -27,15 +27,15 @@ final class WebhookSender: @unchecked Sendable {
   static let timeout = Duration.seconds(15)
   private let loop = EventLoop(name: "ferry-webhooks")
   private let egress: EgressPolicy
-  private let roots: TLSRoots?
+  private let roots: TLSRoots
   private let mailbox = Mutex(Mail())
   private var transport: CurlTransport?
   private var attempts: [ObjectIdentifier: WebhookAttempt] = [:]
   private var idle: [EasyHandle] = []
 
-  init(egress: EgressPolicy, certificateAuthorityFile: String?) {
+  init(egress: EgressPolicy, roots: TLSRoots) {
     self.egress = egress
-    roots = try? TLSRoots(file: certificateAuthorityFile ?? TLSRoots.systemFile, pem: nil)
+    self.roots = roots
     loop.atEndOfTick { [self] in takeMail() }  // kept alive by its loop, until that stops
     loop.start()
   }
@@ -106,7 +106,6 @@ final class WebhookSender: @unchecked Sendable {
     try easy.setHeaders(message.headers + ["Content-Type: application/json", "Expect:"])
     try easy.set(.noProxy, to: "")
     let url = try CurlURL(message.url)
-    let roots = try roots ?? TLSRoots(file: nil, pem: nil)
     if url.scheme == "https" { try easy.setTLS(TLSPolicy(roots: roots, host: url.tlsHost, in: multi)) }
   }
 

@@ -53,7 +53,7 @@ struct Service {
       logger.notice("ended tasks that an earlier process left running", metadata: ["tasks": "\(interrupted)"])
     }
     let dispatcher = WebhookDispatcher(
-      service: service, egress: egress, certificateAuthorityFile: settings.certificateAuthorityFile,
+      service: service, egress: egress, roots: engine.roots,
       defaultSecret: try webhookSecret(), now: now, logger: logger)
     let http = try makeServer(service)
     let group = ServiceGroup(

@@ -28,6 +28,22 @@ package final class Socket: @unchecked Sendable {
 
   deinit { Glibc.close(descriptor) }
 
+  /// Listens on a free port of loopback.
+  static func listen() -> (descriptor: Int32, port: Int) {
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = loopback(0)
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let port = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
+        bind(listener, raw, length)
+        Glibc.listen(listener, 256)
+        getsockname(listener, raw, &length)
+      }
+      return Int(in_port_t(bigEndian: pointer.pointee.sin_port))
+    }
+    return (listener, port)
+  }
+
   static func loopback(_ port: Int) -> sockaddr_in {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)

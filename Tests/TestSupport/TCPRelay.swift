@@ -18,18 +18,8 @@ package final class TCPRelay: Sendable {
 
   package init(to target: Int) {
     state = Mutex(State(target: target))
-    listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var address = Socket.loopback(0)
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    (listener, port) = Socket.listen()
     let listener = listener
-    port = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
-        bind(listener, raw, length)
-        listen(listener, 256)
-        getsockname(listener, raw, &length)
-      }
-      return Int(in_port_t(bigEndian: pointer.pointee.sin_port))
-    }
     Thread.spawn(name: "test-relay") { [weak self] in
       while true {
         let descriptor = accept(listener, nil, nil)

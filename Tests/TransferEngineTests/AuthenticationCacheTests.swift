@@ -89,8 +89,8 @@ import TransferModel
     storage.set(alice, for: space, in: session)
     storage.set(Credential(user: "bob", password: "p"), for: space, in: session)
     #expect(storage.entries(of: session).map(\.credential.user) == ["bob"])
-    #expect(storage.remove(in: session) { $0.host == "b.test" }.isEmpty)
-    #expect(storage.remove(in: session) { $0.host == "a.test" } == [space])
+    #expect(storage.remove(in: session) { $0.space.host == "b.test" }.isEmpty)
+    #expect(storage.remove(in: session) { $0.space.host == "a.test" } == [space])
     #expect(storage.entries(of: session).isEmpty)
   }
 }
