@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 SWIFT_FLAGS ?=
 
-.PHONY: demo test check build release packages test-packages format format-check race load kill clean
+.PHONY: demo test check build release packages test-packages format format-check race load kill cache clean
 
 demo: packages release
 	@scripts/demo.py $(if $(URL),--url '$(URL)')
@@ -40,6 +40,9 @@ load: release
 
 kill: release
 	Benchmarks/kill.py
+
+cache: release
+	Benchmarks/cache.py
 
 clean:
 	rm -rf .build

@@ -26,12 +26,14 @@ let package = Package(
   targets: [
     // 1: system modules
     .systemLibrary(name: "CLinux"),
+    .systemLibrary(name: "CNetlink"),
     .systemLibrary(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(
       name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(
       name: "CGSSAPI", providers: [.apt(["libkrb5-dev"])]),
+    .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
     .target(
       name: "CHandshake", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
       linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
@@ -46,6 +48,7 @@ let package = Package(
       dependencies: ["CLinux", .product(name: "HeapModule", package: "swift-collections")],
       swiftSettings: common),
     .target(name: "Curl", dependencies: ["CCurl", "CHandshake", "EventLoop"], swiftSettings: common),
+    .target(name: "HTTPCookies", dependencies: ["TransferModel", "JSON", "CPSL"], swiftSettings: safe),
     .target(name: "GSSAPI", dependencies: ["CGSSAPI"], swiftSettings: common),
     .target(
       name: "HTTPServer",
@@ -55,17 +58,26 @@ let package = Package(
 
     // 3: remembering, driving
     .target(
-      name: "TransferStore",
+      name: "HTTPCache",
       dependencies: [
         "TransferModel", "JSON", "EventLoop", .product(name: "Crypto", package: "swift-crypto"),
+      ], swiftSettings: common),
+    .target(
+      name: "TransferStore",
+      dependencies: [
+        "TransferModel", "HTTPCookies", "JSON", "EventLoop",
+        .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], swiftSettings: common),
     .target(
+      name: "Netlink", dependencies: ["TransferModel", "EventLoop", "CNetlink"], swiftSettings: common),
+    .target(
       name: "TransferEngine",
       dependencies: [
-        "TransferModel", "Curl", "EventLoop", "CLinux", "GSSAPI",
+        "TransferModel", "HTTPCache", "HTTPCookies", "Netlink", "Curl", "EventLoop", "CLinux", "GSSAPI",
         .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "HeapModule", package: "swift-collections"),
       ], swiftSettings: common),
 
@@ -73,7 +85,7 @@ let package = Package(
     .target(
       name: "TransferService",
       dependencies: [
-        "TransferModel", "TransferStore", "TransferEngine", "EventLoop", "JSON",
+        "TransferModel", "HTTPCache", "HTTPCookies", "TransferStore", "TransferEngine", "EventLoop", "JSON",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HeapModule", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
@@ -90,7 +102,7 @@ let package = Package(
     .target(
       name: "TransferAPI",
       dependencies: [
-        "TransferModel", "TransferService", "HTTPServer", "JSON",
+        "TransferModel", "TransferService", "HTTPCache", "HTTPCookies", "HTTPServer", "JSON",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Logging", package: "swift-log"),
@@ -118,6 +130,14 @@ let package = Package(
 let tests: [(name: String, uses: [Target.Dependency])] = [
   ("JSON", ["TestSupport"]),
   ("TransferModel", ["JSON", "TestSupport"]),
+  ("HTTPCookies", ["TransferModel", "JSON", "TestSupport"]),
+  (
+    "HTTPCache",
+    [
+      "TransferModel", "JSON", "EventLoop", "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
+    ]
+  ),
+  ("Netlink", ["TransferModel", "EventLoop", "TestSupport"]),
   ("EventLoop", []),
   ("Curl", ["EventLoop", "TestSupport"]),
   ("HTTPServer", ["EventLoop", "TestSupport", .product(name: "HTTPTypes", package: "swift-http-types")]),

@@ -4,10 +4,10 @@
 set -euo pipefail
 
 declare -A groups=(
-  [build]="libcurl4-openssl-dev libmicrohttpd-dev libsqlite3-dev libssl-dev libkrb5-dev pkg-config git"
+  [build]="libcurl4-openssl-dev libmicrohttpd-dev libsqlite3-dev libssl-dev libkrb5-dev libpsl-dev pkg-config git"
   [demo]="nginx-light curl python3 ca-certificates"
   [test]="sqlite3 aria2 openssl procps apache2 libapache2-mod-auth-gssapi krb5-kdc krb5-admin-server krb5-user squid \
-    microsocks python3-venv"
+    microsocks python3-venv iproute2 strace"
 )
 
 missing=()

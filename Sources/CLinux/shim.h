@@ -21,6 +21,11 @@ static inline ssize_t clinux_pread_nowait(int descriptor, void *_Nonnull buffer,
   return syscall(SYS_preadv2, descriptor, &vector, 1, (long)offset, 0L, 8 /* RWF_NOWAIT */);
 }
 
+/// memfd_create(2): a file that is memory and has no name; gone with its last descriptor.
+static inline int clinux_memory_file(const char *_Nonnull label) {
+  return (int)syscall(SYS_memfd_create, label, 1U /* MFD_CLOEXEC */);
+}
+
 /// Names the calling thread, at most 15 bytes.
 static inline void clinux_set_thread_name(const char *_Nonnull name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 

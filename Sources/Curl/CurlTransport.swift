@@ -35,7 +35,7 @@ package final class CurlTransport: DescriptorHandler {
 
   /// Lets a handshake go on that was decided. `directions` are held from then on.
   package func wake(_ easy: EasyHandle, holding directions: FlowDirections) {
-    easy.wakeHandshake()
+    easy.wake()
     if !directions.isEmpty { easy.setPaused(directions) }
     settle()
   }
@@ -90,6 +90,7 @@ package final class CurlTransport: DescriptorHandler {
         wake(easy, holding: [])
       }
     }
+    for easy in multi.takeRefused() { easy.wake() }
     for completion in multi.takeCompletions() { onCompletion?(completion) }
     if closesWhenEmpty, multi.isEmpty {
       closesWhenEmpty = false

@@ -30,6 +30,14 @@ package struct FlowDirections: OptionSet, Sendable {
   package static let send = FlowDirections(rawValue: 2)
 }
 
+/// Whether a socket may be opened.
+package enum SocketPermission: Sendable, Equatable {
+  case refused
+  case granted
+  /// By the network interface of that name, and no other.
+  case grantedThrough(String)
+}
+
 /// Hears what libcurl's callbacks say of one transfer. Runs inside libcurl: record, and act later.
 package protocol EasyHandleDelegate: AnyObject {
   /// One header line with its line end; a blank line ends a head.
@@ -40,7 +48,7 @@ package protocol EasyHandleDelegate: AnyObject {
   /// Asked to start the body anew; false where that cannot be.
   func rewindBody() -> Bool
   /// Asked for each address before a socket is opened for it.
-  func mayConnect(to address: PeerAddress) -> Bool
+  func mayConnect(to address: PeerAddress) -> SocketPermission
   /// Asked before a request goes out, also on a connection that is used again.
   func maySendRequest(toAddress address: String) -> Bool
 }
@@ -54,11 +62,14 @@ extension EasyHandleDelegate {
 package final class EasyHandle {
   let raw: OpaquePointer
   package weak var delegate: (any EasyHandleDelegate)?
+  private weak var multi: MultiHandle?
   private var headers = HeaderList()
   private var proxyHeaders = HeaderList()
   /// What libcurl was given and does not keep alive itself.
   private var policy: TLSPolicy?
   private var share: ShareHandle?
+  /// When its first TLS handshake began, on a connection that it opened; libcurl tells no times of what fails there.
+  package fileprivate(set) var handshakeStart: ContinuousClock.Instant?
   private let message = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
   package init() throws(CurlError) {
@@ -83,6 +94,7 @@ package final class EasyHandle {
     _ = ccurl_easy_setopt_pointer(raw, CURLOPT_SHARE, nil)
     share = nil
     policy = nil
+    handshakeStart = nil
     headers = HeaderList()
     proxyHeaders = HeaderList()
     delegate = nil
@@ -148,6 +160,8 @@ package final class EasyHandle {
     try check(ccurl_easy_setopt_ssl_context(raw, onTLSContext), "SSL_CTX_FUNCTION")
     try check(
       ccurl_easy_setopt_pointer(raw, CURLOPT_SSL_CTX_DATA, UnsafeRawPointer(policy.raw)), "SSL_CTX_DATA")
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    try check(ccurl_easy_setopt_pointer(raw, CURLOPT_PRIVATE, context), "PRIVATE")
   }
 
   /// libcurl itself answers a server's (or a proxy's) NTLM challenges with these, over as many legs as it takes.
@@ -183,6 +197,7 @@ package final class EasyHandle {
   /// Sets the callbacks, and `delegate` as who hears them.
   package func setCallbacks(_ delegate: any EasyHandleDelegate, in multi: MultiHandle) throws(CurlError) {
     self.delegate = delegate
+    self.multi = multi
     share = multi.share
     try check(ccurl_easy_setopt_pointer(raw, CURLOPT_SHARE, share.map { UnsafeRawPointer($0.raw) }), "SHARE")
     let context = Unmanaged.passUnretained(self).toOpaque()
@@ -210,9 +225,11 @@ package final class EasyHandle {
     curl_easy_pause(raw, receive | send)
   }
 
-  /// After a decision on its handshake: libcurl 7.88 looks at a connection that waits for no socket only when a
-  /// pause ends.
-  func wakeHandshake() {
+  func recordRefusal() { multi?.recordRefusal(of: raw) }
+
+  /// After a decision on its handshake, or a refused socket: libcurl 7.88 looks at a connection that waits for no
+  /// socket only when a pause ends.
+  func wake() {
     setPaused(.receive)
     setPaused([])
   }
@@ -271,6 +288,11 @@ private final class HeaderList {
   _ easy: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _ policy: UnsafeMutableRawPointer?
 ) -> CURLcode {
   guard let context, let policy else { return CURLE_SSL_CERTPROBLEM }
+  var owner: UnsafePointer<CChar>?
+  if let easy, ccurl_easy_getinfo_string(easy, CURLINFO_PRIVATE, &owner) == CURLE_OK, let owner {
+    let owner = handle(UnsafeMutableRawPointer(mutating: owner))
+    owner.handshakeStart = owner.handshakeStart ?? .now
+  }
   return CURLcode(UInt32(chandshake_attach(easy.map { UnsafeMutableRawPointer($0) }, context, policy)))
 }
 
@@ -322,11 +344,21 @@ private func handle(_ context: UnsafeMutableRawPointer?) -> EasyHandle {
   _ context: UnsafeMutableRawPointer?, _ purpose: curlsocktype,
   _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
-  guard let address, handle(context).delegate?.mayConnect(to: PeerAddress(address)) == true else {
+  guard let address,
+    let permission = handle(context).delegate?.mayConnect(to: PeerAddress(address)), permission != .refused
+  else {
+    handle(context).recordRefusal()
     return CURL_SOCKET_BAD
   }
   let type = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
-  return socket(address.pointee.family, type, address.pointee.protocol)
+  let opened = socket(address.pointee.family, type, address.pointee.protocol)
+  guard opened >= 0, case .grantedThrough(let interface) = permission else { return opened }
+  let length = socklen_t(interface.utf8.count)
+  guard setsockopt(opened, SOL_SOCKET, SO_BINDTODEVICE, interface, length) == 0 else {
+    close(opened)
+    return CURL_SOCKET_BAD
+  }
+  return opened
 }
 
 @c private func onPrerequest(

@@ -42,6 +42,8 @@ extension EasyOption<Int> {
   package static var uploadBufferSize: Self { Self(raw: CURLOPT_UPLOAD_BUFFERSIZE) }
   package static var connectTimeoutMilliseconds: Self { Self(raw: CURLOPT_CONNECTTIMEOUT_MS) }
   package static var sslVersion: Self { Self(raw: CURLOPT_SSLVERSION) }
+  /// Ends the transfer as soon as it could send its request.
+  package static var connectOnly: Self { Self(raw: CURLOPT_CONNECT_ONLY) }
   package static var tcpKeepAlive: Self { Self(raw: CURLOPT_TCP_KEEPALIVE) }
 }
 

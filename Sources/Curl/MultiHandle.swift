@@ -20,6 +20,7 @@ package final class MultiHandle {
   private var raw: OpaquePointer?
   private var handles: [OpaquePointer: EasyHandle] = [:]
   private var changes: [SocketChange] = []
+  private var refused: [OpaquePointer] = []
   /// TLS sessions are resumed within one multi handle only.
   let share: ShareHandle?
   /// The handshakes that wait for a decision; C appends to it.
@@ -130,6 +131,13 @@ package final class MultiHandle {
     return taken
   }
 
+  /// Those that had a socket refused since the last call: libcurl has the next address ready, but may not try it.
+  func takeRefused() -> [EasyHandle] {
+    defer { refused = [] }
+    return refused.compactMap { handles[$0] }
+  }
+
+  func recordRefusal(of easy: OpaquePointer) { refused.append(easy) }
   func recordClose(_ descriptor: Int32) { changes.append(.closed(descriptor: descriptor)) }
   fileprivate func record(_ change: SocketChange) { changes.append(change) }
   fileprivate func record(timeout milliseconds: Int) {

@@ -49,6 +49,11 @@ package struct ObjectReader {
     return value
   }
 
+  /// The member is there, and null.
+  package func isNull(_ name: String) -> Bool {
+    members.first { $0.name == name }?.value.isNull == true
+  }
+
   package mutating func string(_ name: String) -> String? {
     guard let value = value(name) else { return nil }
     guard let text = value.string else { return mistyped(name, "a string", value) }

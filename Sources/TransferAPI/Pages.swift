@@ -17,12 +17,28 @@ enum Pages {
     return id
   }
 
+  /// A cursor of a list that is in the order of texts.
+  static func textCursor(_ context: RequestContext) throws(Problem) -> String? {
+    guard let text = context.value("cursor") else { return nil }
+    guard let bytes = Base64.decodeForURL(text), let name = String(validating: bytes, as: UTF8.self) else {
+      throw RequestContext.invalid("cursor", "is not a cursor that this list gave out")
+    }
+    return name
+  }
+
   /// The reply for `items`, of which one more than `limit` were asked for.
   static func reply<Item: JSONEncodable, Kind>(
     _ items: [Item], limit: Int, id: (Item) -> ID<Kind>, _ context: RequestContext
   ) -> ServerResponse {
+    reply(items, limit: limit, cursor: { id($0).bytes }, context)
+  }
+
+  /// - Parameter cursor: what tells where the next page begins.
+  static func reply<Item: JSONEncodable>(
+    _ items: [Item], limit: Int, cursor: (Item) -> [UInt8], _ context: RequestContext
+  ) -> ServerResponse {
     let page = items.prefix(limit)
-    let next = items.count > limit ? page.last.map { Base64.encodeForURL(id($0).bytes) } : nil
+    let next = items.count > limit ? page.last.map { Base64.encodeForURL(cursor($0)) } : nil
     var writer = JSONWriter(capacity: 1024 * page.count + 64)
     writer.object { writer in
       writer.arrayField("items", page) { $1.encode(into: &$0) }

@@ -27,6 +27,15 @@ extension Problem {
     case .tooManyTasks(let limit):
       Problem(.quotaExceeded, "the session has \(limit) unfinished tasks, the most it may have")
         .with("Retry-After", "5")
+    case .memoryFull(let limit):
+      Problem(
+        .quotaExceeded, "the bodies of ephemeral sessions take \(limit) bytes together, the most they may"
+      )
+      .with("Retry-After", "5")
+    case .configurationNotFound: Problem(.notFound, "no configuration has this name")
+    case .configurationExists: Problem(.conflict, "a configuration has this name; PUT replaces it")
+    case .configurationChanging:
+      Problem(.conflict, "the configuration is being replaced by another request").with("Retry-After", "1")
     case .decisionNotFound: Problem(.notFound, "no decision has this id")
     case .decisionSettled(let state): Problem(.decisionSettled, "the decision is \(state.rawValue)")
     case .fileNotFound: Problem(.notFound, "no file has this id")

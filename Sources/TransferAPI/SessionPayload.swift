@@ -4,29 +4,23 @@ internal import TransferService
 
 /// What a client sends to create a session.
 struct SessionPayload {
+  var type = SessionType.default
   var description: String?
   var configuration = SessionConfiguration()
   var delegate: SessionDelegate?
 
-  init(_ value: JSONValue) throws(Problem) {
+  /// - Parameter named: finds the configuration that the client's starts from.
+  init(
+    _ value: JSONValue, named: @escaping (String) async throws -> SessionConfiguration?
+  ) async throws {
     let violations = Violations()
     var reader = ObjectReader(value, at: "", violations)
-    if let type = reader.string("type"), type != "default" {
-      let known = ["ephemeral", "background"].contains(type)
-      reader.reject(
-        "type",
-        known ? "'\(type)' is not available in this version" : "must be one of default, ephemeral, background"
-      )
-    }
+    type = reader.choice("type") ?? .default
+    if type == .background { reader.reject("type", "'background' is not available in this version") }
     if reader.value("identifier") != nil { reader.reject("identifier", "is for background sessions only") }
     description = reader.string("description")
     if var properties = reader.object("configuration") {
-      configuration = SessionConfiguration(validating: &properties)
-      if let roots = configuration.tlsAdditionalRootCertificates,
-        let fault = TransferService.fault(ofRoots: roots)
-      {
-        properties.reject("tlsAdditionalRootCertificates", fault)
-      }
+      configuration = try await ConfigurationPayload.read(&properties, of: type, named: named)
     }
     if var calls = reader.object("delegate") {
       delegate = SessionDelegate(validating: &calls)
@@ -34,6 +28,47 @@ struct SessionPayload {
     }
     reader.finish()
     guard violations.all.isEmpty else { throw Problem(.invalidRequest, violations: violations.all) }
+  }
+}
+
+/// A configuration, as sessions take it and as it is kept under a name.
+enum ConfigurationPayload {
+  /// - Parameters:
+  ///   - type: of the session; nil: it is to be kept under a name, which those of background sessions cannot be.
+  ///   - shown: has the values of headers that were not shown; nil: the one that it starts from.
+  ///   - named: finds the configuration that this one starts from; nil: there can be none.
+  static func read(
+    _ reader: inout ObjectReader, of type: SessionType? = nil, shown: SessionConfiguration? = nil,
+    named: ((String) async throws -> SessionConfiguration?)? = nil
+  ) async throws -> SessionConfiguration {
+    var base = SessionConfiguration()
+    if let named, let name = reader.string("named") {
+      if let found = try await named(name) {
+        base = found
+      } else {
+        reader.reject("named", "no configuration has this name")
+      }
+    }
+    var configuration = SessionConfiguration(validating: &reader, over: base)
+    let hidden = configuration.httpAdditionalHeaders.restoreSecrets(of: (shown ?? base).httpAdditionalHeaders)
+    for name in hidden {
+      reader.violations.add(
+        reader.pointer(to: "httpAdditionalHeaders") + "/" + name, "stands for a value that is not known")
+    }
+    if let roots = configuration.tlsAdditionalRootCertificates,
+      let fault = TransferService.fault(ofRoots: roots)
+    {
+      reader.reject("tlsAdditionalRootCertificates", fault)
+    }
+    if type != .background, configuration.retry != nil {
+      reader.reject("retry", "is for background sessions")
+    }
+    if type == .ephemeral, reader.value("urlCache")?["diskCapacity"]?.integer ?? 0 > 0 {
+      reader.violations.add(
+        reader.pointer(to: "urlCache") + "/diskCapacity",
+        "must be 0: an ephemeral session writes nothing to disk")
+    }
+    return configuration
   }
 }
 

@@ -14,6 +14,14 @@ extension TransferAPI {
         return Reply.resource(try api.service.session(context.sessionID()).json, for: context)
       },
       Route("POST", "/v1/sessions/{session}/invalidate") { try await $0.invalidateSession($1) },
+      Route("POST", "/v1/sessions/{session}/reset") { api, context in
+        try context.allowQuery()
+        return Reply.resource(try await api.service.reset(context.sessionID()).json, for: context)
+      },
+      Route("POST", "/v1/sessions/{session}/flush") { api, context in
+        try context.allowQuery()
+        return Reply.resource(try await api.service.flush(context.sessionID()).json, for: context)
+      },
       Route("DELETE", "/v1/sessions/{session}") { api, context in
         try context.allowQuery()
         try await api.service.deleteSession(context.sessionID())
@@ -25,11 +33,14 @@ extension TransferAPI {
   private func createSession(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery()
     let bytes = try await context.jsonBytes()
-    let payload = try SessionPayload(JSONParser.parse(bytes))
     let idempotent = try IdempotentRequest(context, body: bytes, service: service)
     let create: @Sendable () async throws -> ServerResponse = {
+      let payload = try await SessionPayload(JSONParser.parse(bytes)) { name in
+        try await service.configurationIfAny(name)?.configuration
+      }
       let session = try await service.createSession(
-        description: payload.description, configuration: payload.configuration, delegate: payload.delegate
+        type: payload.type, description: payload.description, configuration: payload.configuration,
+        delegate: payload.delegate
       ) { session in
         idempotent?.reply(
           status: 201, type: "application/json", location: "/v1/sessions/\(session.id)", body: session.json)
@@ -43,11 +54,9 @@ extension TransferAPI {
   private func listSessions(_ context: RequestContext) throws -> ServerResponse {
     try context.allowQuery("limit", "cursor", "type", "state")
     let limit = try Pages.limit(context)
-    if let type = context.value("type"), type != "default" {
-      throw RequestContext.invalid("type", "this version has sessions of type default only")
-    }
     let sessions = service.sessions(
-      state: try context.choice("state"), after: try Pages.cursor(context), limit: limit + 1)
+      type: try context.choice("type"), state: try context.choice("state"), after: try Pages.cursor(context),
+      limit: limit + 1)
     return Pages.reply(sessions, limit: limit, id: \.id, context)
   }
 

@@ -74,7 +74,8 @@ extension TransferAPI {
     if let idempotent {
       service.idempotency.replace(
         idempotent.reply(
-          status: status, type: "application/json", location: "/v1/tasks/\(id)", body: body))
+          status: status, type: "application/json", location: "/v1/tasks/\(id)", body: body),
+        of: task.sessionID)
     }
     var fields = location
     fields[.eTag] = EntityTag.of(body)

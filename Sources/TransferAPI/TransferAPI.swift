@@ -26,7 +26,8 @@ package struct TransferAPI: Sendable {
 
   /// Every operation, as `openapi.yaml` has them.
   package static var routes: [Route] {
-    sessionRoutes + taskRoutes + bodyRoutes + uploadRoutes + decisionRoutes + credentialRoutes + fileRoutes
+    sessionRoutes + configurationRoutes + taskRoutes + bodyRoutes + uploadRoutes + decisionRoutes
+      + credentialRoutes + cookieRoutes + cacheRoutes + reachabilityRoutes + fileRoutes
       + eventRoutes + operationRoutes
   }
 

@@ -16,6 +16,8 @@ package final class BodyFile: Sendable {
 
     package var isFull: Bool { errno == ENOSPC || errno == EDQUOT }
     package var isMissing: Bool { errno == ENOENT }
+    /// A limit of the service's own was reached.
+    package var isOverQuota: Bool { errno == EDQUOT }
   }
   /// What became of the file.
   package typealias Finished = Result<(size: Int64, sha256: String), Failure>
@@ -30,8 +32,11 @@ package final class BodyFile: Sendable {
     var waitingToDigest = 0
     var written: Int64 = 0
     var digest = SHA256()
+    /// In hexadecimal, of what was not written here.
+    var knownDigest: String?
     var failure: Failure?
     var isDiscarded = false
+    var isFinished = false
     /// Discarded, but what waits is still written.
     var writesOn = false
     var finish: (path: String, done: @Sendable (Finished) -> Void)?
@@ -46,20 +51,25 @@ package final class BodyFile: Sendable {
   private static let writebackStep: Int64 = 16 * 1024 * 1024
 
   private let temporaryPath: String
+  private let medium: BodyMedium
   private let pool: WorkerPool
   /// Bytes that were in the file before.
   private let start: Int64
   private let state = Mutex(State())
 
-  package init(temporaryPath: String, pool: WorkerPool) {
+  package init(temporaryPath: String, medium: BodyMedium = .disk, pool: WorkerPool) {
     self.temporaryPath = temporaryPath
+    self.medium = medium
     self.pool = pool
     start = 0
   }
 
   /// Goes on behind the first `offset` bytes of the file at `temporaryPath`: they are read again for the digest.
-  package init(resuming temporaryPath: String, at offset: Int64, pool: WorkerPool) {
+  package init(
+    resuming temporaryPath: String, at offset: Int64, medium: BodyMedium = .disk, pool: WorkerPool
+  ) {
     self.temporaryPath = temporaryPath
+    self.medium = medium
     self.pool = pool
     start = offset
     state.withLock { state in
@@ -67,6 +77,23 @@ package final class BodyFile: Sendable {
       state.isDigesting = true
     }
     pool.submit { self.digest() }
+  }
+
+  /// A whole file that nothing is added to. Nil where it cannot be opened, or has another size.
+  init?(adopting temporaryPath: String, size: Int64, sha256: String, pool: WorkerPool) {
+    self.temporaryPath = temporaryPath
+    medium = .disk
+    self.pool = pool
+    start = 0
+    let descriptor = medium.open(temporaryPath, O_RDONLY)
+    guard descriptor >= 0 else { return nil }
+    guard medium.size(temporaryPath) == size else {
+      close(descriptor)
+      return nil
+    }
+    state.withLock { state in
+      (state.descriptor, state.written, state.knownDigest) = (descriptor, size, sha256)
+    }
   }
 
   deinit {
@@ -181,7 +208,8 @@ package final class BodyFile: Sendable {
     }
     var position = offset
     for chunk in batch {
-      guard Self.writeAll(descriptor, chunk, at: position) else {
+      guard medium.mayGrow(temporaryPath, by: chunk.count), Self.writeAll(descriptor, chunk, at: position)
+      else {
         let failure = Self.failure("write")
         close(descriptor)
         state.withLock { $0.descriptor = -1 }
@@ -199,8 +227,8 @@ package final class BodyFile: Sendable {
   }
 
   private func create() -> Int32 {
-    guard start > 0 else { return open(temporaryPath, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600) }
-    let descriptor = open(temporaryPath, O_RDWR | O_CLOEXEC)
+    guard start > 0 else { return medium.create(temporaryPath) }
+    let descriptor = medium.open(temporaryPath, O_RDWR)
     guard descriptor >= 0 else { return -1 }
     guard ftruncate(descriptor, off_t(start)) == 0 else {
       close(descriptor)
@@ -251,7 +279,7 @@ package final class BodyFile: Sendable {
   private func digestStart() {
     guard state.withLock({ !$0.hasDigestedStart }) else { return }
     var digest = SHA256()
-    let descriptor = open(temporaryPath, O_RDONLY | O_CLOEXEC)
+    let descriptor = medium.open(temporaryPath, O_RDONLY)
     defer { if descriptor >= 0 { close(descriptor) } }
     var chunk = [UInt8](repeating: 0, count: 256 * 1024)
     var offset: Int64 = 0
@@ -286,14 +314,16 @@ package final class BodyFile: Sendable {
     enum Ending { case none, discard, finish(String, @Sendable (Finished) -> Void, State) }
     let ending: Ending = state.withLock { state in
       guard !state.isWriting, !state.isDigesting else { return .none }
-      if state.isDiscarded { return .discard }
+      // Once it has its final name, the other may be somebody else's.
+      if state.isDiscarded { return state.isFinished ? .none : .discard }
       guard let finish = state.finish else { return .none }
       state.finish = nil
+      state.isFinished = true
       return .finish(finish.path, finish.done, state)
     }
     switch ending {
     case .none: return
-    case .discard: unlink(temporaryPath)
+    case .discard: medium.remove(temporaryPath)
     case .finish(let path, let done, let state): done(complete(path, state))
     }
     for observer in state.withLock({ $0.observers }) { observer() }
@@ -301,7 +331,7 @@ package final class BodyFile: Sendable {
 
   private func complete(_ path: String, _ state: State) -> Finished {
     if let failure = state.failure {
-      unlink(temporaryPath)
+      medium.remove(temporaryPath)
       return .failure(failure)
     }
     // An empty body has no descriptor yet.
@@ -310,14 +340,13 @@ package final class BodyFile: Sendable {
       descriptor = create()
       self.state.withLock { $0.descriptor = descriptor }
     }
-    guard descriptor >= 0, fdatasync(descriptor) == 0, rename(temporaryPath, path) == 0 else {
+    guard descriptor >= 0, medium.commit(descriptor, from: temporaryPath, to: path) else {
       let failure = Self.failure("finish")
-      unlink(temporaryPath)
+      medium.remove(temporaryPath)
       return .failure(failure)
     }
-    DirectorySync.sync(parentOf: path)
     var digest = state.digest
-    return .success((state.written, Hexadecimal.text(digest.finalizeInPlace())))
+    return .success((state.written, state.knownDigest ?? Hexadecimal.text(digest.finalizeInPlace())))
   }
 
   private static func failure(_ operation: String) -> Failure {
@@ -327,27 +356,4 @@ package final class BodyFile: Sendable {
 
 extension SHA256 {
   fileprivate mutating func finalizeInPlace() -> SHA256Digest { finalize() }
-}
-
-/// Makes a rename durable: the directory has to reach the disk as well.
-enum DirectorySync {
-  static func sync(parentOf path: String) {
-    guard let slash = path.lastIndex(of: "/") else { return }
-    let descriptor = open(String(path[..<slash]), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { return }
-    fsync(descriptor)
-    close(descriptor)
-  }
-}
-
-/// Bytes as lower-case hexadecimal.
-package enum Hexadecimal {
-  package static func text(_ bytes: some Sequence<UInt8>) -> String {
-    var text: [UInt8] = []
-    text.reserveCapacity(64)
-    for byte in bytes {
-      for digit in [byte >> 4, byte & 15] { text.append(digit < 10 ? 48 + digit : 87 + digit) }
-    }
-    return String(decoding: text, as: UTF8.self)
-  }
 }

@@ -50,6 +50,18 @@ package final class BodyFileReader: Sendable {
     return errno == EAGAIN || errno == EINTR ? .notCached : .failed
   }
 
+  /// At most `maximum` bytes from `offset` on, and none at the end; waits for the disk. Nil where they cannot be had.
+  package func wait(at offset: Int64, maximum: Int) -> [UInt8]? {
+    var count = 0
+    let bytes = [UInt8](unsafeUninitializedCapacity: maximum) { buffer, initialized in
+      repeat {
+        count = pread(descriptor, buffer.baseAddress!, maximum, off_t(offset))
+      } while count < 0 && errno == EINTR
+      initialized = max(0, count)
+    }
+    return count < 0 ? nil : bytes
+  }
+
   /// Brings `count` bytes from `offset` on into memory; calls `done` from a thread of the pool.
   package func prefetch(
     at offset: Int64, count: Int, on pool: WorkerPool, _ done: @escaping @Sendable () -> Void

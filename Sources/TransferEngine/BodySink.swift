@@ -15,6 +15,8 @@ final class BodySink {
   private static let chunkSize = 256 * 1024
 
   private let smallBodyLimit: Int
+  /// Whether there is room for a body that stays where it is.
+  private let mayKeepSmall: (Int) -> Bool
   private let maximumSize: Int64
   private let makeFile: () -> BodyFile
   private let live: LiveBody?
@@ -26,8 +28,10 @@ final class BodySink {
   private var isFast = false
 
   init(
-    smallBodyLimit: Int, maximumSize: Int64, live: LiveBody?, makeFile: @escaping () -> BodyFile
+    smallBodyLimit: Int, maximumSize: Int64, live: LiveBody?,
+    mayKeepSmall: @escaping (Int) -> Bool = { _ in true }, makeFile: @escaping () -> BodyFile
   ) {
+    self.mayKeepSmall = mayKeepSmall
     self.smallBodyLimit = smallBodyLimit
     self.maximumSize = maximumSize
     self.live = live
@@ -37,6 +41,7 @@ final class BodySink {
   /// Goes on behind `offset` bytes that `file` has already.
   init(resuming file: BodyFile, at offset: Int64, maximumSize: Int64) {
     smallBodyLimit = 0
+    mayKeepSmall = { _ in true }
     self.maximumSize = maximumSize
     live = nil
     makeFile = { file }
@@ -97,6 +102,14 @@ final class BodySink {
     }
   }
 
+  /// Takes a whole body that is there already.
+  func adopt(_ file: BodyFile, size: Int64) {
+    storage = .file(file, pending: [])
+    self.size = size
+    live?.continue(in: file)
+    live?.grow(to: size)
+  }
+
   /// Looks again whether there is room.
   func drainEnded() {
     guard isFull, case .file(let file, _) = storage else { return }
@@ -106,6 +119,8 @@ final class BodySink {
   /// The body is whole. `done` is called at once for memory, from a thread of the pool for a file.
   func finish(as path: String, _ done: @escaping @Sendable (Stored) -> Void) {
     switch storage {
+    case .memory(let memory) where !mayKeepSmall(memory.count):
+      done(.failure(TransferError(.quotaExceeded, "there is no room for more bodies")))
     case .memory(let memory): done(.success((.memory(memory), Hexadecimal.text(SHA256.hash(data: memory)))))
     case .file(let file, let pending):
       storage = .file(file, pending: [])
@@ -113,7 +128,10 @@ final class BodySink {
       file.finish(as: path) { finished in
         done(
           finished.map { (.file, $0.sha256) }.mapError { failure in
-            TransferError(
+            guard !failure.isOverQuota else {
+              return TransferError(.quotaExceeded, "there is no room for more bodies: \(failure.message)")
+            }
+            return TransferError(
               .cannotWriteToFile, failure.message,
               underlying: .init(library: "posix", code: Int(failure.errno)))
           })

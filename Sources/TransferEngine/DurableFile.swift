@@ -34,3 +34,14 @@ package final class DirectoryLock: Sendable {
 
   deinit { close(descriptor) }
 }
+
+/// Makes a rename durable: the directory has to reach the disk as well.
+enum DirectorySync {
+  static func sync(parentOf path: String) {
+    guard let slash = path.lastIndex(of: "/") else { return }
+    let descriptor = open(String(path[..<slash]), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    fsync(descriptor)
+    close(descriptor)
+  }
+}

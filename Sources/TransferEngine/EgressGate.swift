@@ -9,12 +9,9 @@ package struct EgressGate {
 
   package init(_ policy: EgressPolicy) { self.policy = policy }
 
-  package mutating func mayConnect(to address: PeerAddress) -> Bool {
-    switch address {
-    case .v4(let value): isPermitted(.v4(value))
-    case .v6(let high, let low): isPermitted(.v6(high: high, low: low))
-    case .other: false
-    }
+  package mutating func mayConnect(to address: PeerAddress) -> SocketPermission {
+    guard let address = IPAddress(address), isPermitted(address) else { return .refused }
+    return .granted
   }
 
   /// - Parameter address: numeric, as libcurl gives it.
@@ -27,5 +24,16 @@ package struct EgressGate {
     guard case .denied(let rule) = policy.classify(address) else { return true }
     refusedRule = rule
     return false
+  }
+}
+
+extension IPAddress {
+  /// nil where it is neither IPv4 nor IPv6.
+  init?(_ address: PeerAddress) {
+    switch address {
+    case .v4(let value): self = .v4(value)
+    case .v6(let high, let low): self = .v6(high: high, low: low)
+    case .other: return nil
+    }
   }
 }

@@ -11,10 +11,8 @@ struct RequestConfigurator {
 
   /// Sets everything on a handle that was reset.
   func configure(_ easy: EasyHandle, for transfer: Transfer, multi: MultiHandle) throws {
-    let (request, configuration) = (transfer.request, transfer.job.configuration)
-    var defaults = configuration.httpAdditionalHeaders
-    if transfer.hasLeftOrigin { for name in Redirect.credentialFields { defaults.remove(name) } }
-    let headers = request.headers.merging(defaults: defaults)
+    let configuration = transfer.job.configuration
+    let headers = transfer.outgoingHeaders
     try easy.set(.url, to: transfer.url.text)
     try setPolicy(easy)
     try setMethod(easy, transfer)

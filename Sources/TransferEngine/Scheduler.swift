@@ -48,6 +48,7 @@ struct Scheduler {
     laneOfTask[task] = lane
     serials[task] = nextSerial
     var state = lanes[lane] ?? LaneState(limit: limit)
+    state.limit = limit
     state.waiting.insert(Waiting(priority: priority, serial: nextSerial, task: task))
     lanes[lane] = state
     return fill(lane)
@@ -67,6 +68,13 @@ struct Scheduler {
     started += fill(lane)
     dropIfIdle(lane)
     return started
+  }
+
+  /// Changes how many tasks of a lane may be active; returns the tasks that may start by that.
+  mutating func setLimit(_ limit: Int, of lane: Lane) -> [TaskID] {
+    guard lanes[lane] != nil else { return [] }
+    lanes[lane]?.limit = limit
+    return fill(lane)
   }
 
   /// An active task goes on under another name.

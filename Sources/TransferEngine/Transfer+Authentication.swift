@@ -108,6 +108,8 @@ extension Transfer {
     guard credential.persistence != .none, job.configuration.urlCredentialStorage,
       tools.credentials.credential(for: space, in: job.session) != credential
     else { return }
+    // What somebody else was shown there is not for whoever comes next.
+    session.cache?.removeAll { CurlURL.isURL($0, in: space) }
     tools.credentials.set(credential, for: space, in: job.session)
     if credential.persistence == .permanent { facts.append(.authenticated(task, space, credential)) }
   }

@@ -18,6 +18,7 @@ extension Transfer: EasyHandleDelegate {
     guard self.head == nil else { return }
     provisionalHead = nil
     guard !isLeg(head) else {
+      takeCookies(head)
       provisionalHead = head
       return
     }
@@ -27,11 +28,18 @@ extension Transfer: EasyHandleDelegate {
   /// The head of an answer that libcurl does not answer by itself.
   func takeUp(_ head: ResponseHead) {
     self.head = head
+    headTime = tools.now()
+    if session.note(url.origin, multiplexes: head.httpVersion == "HTTP/2") { tools.limitChanged(self) }
     // An answer tells that the body was taken, as far as it will be.
     if request.body != nil { noteProgress() }
     if head.status >= 300, flow.send.contains(.source) { tools.stopWaitingForBody(self) }
     noteAuthentication(head)
-    if let side = challenger(head) {
+    let side = challenger(head)
+    if side != .proxy {
+      takeCookies(head)
+      if isAnsweredByCache(head) { return }
+    }
+    if let side {
       meet(head, on: side)
     } else if head.isRedirect {
       consider(head)
@@ -163,7 +171,9 @@ extension Transfer: EasyHandleDelegate {
       if let head = provisionalHead { takeUp(head) } else { acceptSimpleResponse() }
       guard flow.receive.isEmpty else { return .paused }
     }
-    guard next == nil, wireEnd == nil, let sink = sink ?? sinkOfMultipart() else { return discard(bytes) }
+    guard next == nil, wireEnd == nil, cache?.answer == nil, let sink = sink ?? sinkOfMultipart() else {
+      return discard(bytes)
+    }
     if hold?.keepsBody == true, sink.size >= Self.redirectBodyLimit {
       flow.receive.insert(.decision)
       return .paused
@@ -285,11 +295,17 @@ extension Transfer: EasyHandleDelegate {
 
   // MARK: Egress
 
-  func mayConnect(to address: PeerAddress) -> Bool { gate.mayConnect(to: address) }
+  func mayConnect(to address: PeerAddress) -> SocketPermission {
+    gate.mayConnect(to: address) == .granted ? choice(of: address) : .refused
+  }
 
   func maySendRequest(toAddress address: String) -> Bool {
     touch()
     isPastConnect = true
+    if isTryingAgain {
+      isTryingAgain = false
+      facts.append(.began(task, at: fetchStart))
+    }
     return gate.maySendRequest(toAddress: address)
   }
 }

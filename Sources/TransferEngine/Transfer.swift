@@ -1,4 +1,5 @@
 internal import Curl
+internal import HTTPCache
 internal import TransferModel
 
 /// One task under way, redirects and decisions included. Lives on its worker's loop; `Transfer+Callbacks` is what
@@ -24,12 +25,18 @@ final class Transfer {
     /// A token for Negotiate is being made.
     case token(Authenticator.Side)
     case handshake(TLSHandshake)
+    /// The session's cache is being opened, or is storing what would answer.
+    case cache
+    /// Whether the answer may be stored.
+    case caching
+    /// There is no network to the origin.
+    case connectivity
 
     /// The body of the answer that is held may yet be of use.
     var keepsBody: Bool {
       switch self {
       case .redirect, .challenge, .token: true
-      case .response, .bodyStream, .handshake: false
+      case .response, .bodyStream, .handshake, .cache, .caching, .connectivity: false
       }
     }
   }
@@ -37,6 +44,8 @@ final class Transfer {
   struct Tools {
     let egress: EgressPolicy
     let credentials: CredentialStorage
+    let cookies: CookieStorage
+    let networks: Networks
     /// Credentials that may be refused before a task gives up.
     let attemptLimit: Int
     let now: () -> Timestamp
@@ -50,6 +59,8 @@ final class Transfer {
     let stopWaitingForBody: (Transfer) -> Void
     /// Makes a token for Negotiate and comes back with it.
     let makeToken: (Transfer, Authenticator.Side) -> Void
+    /// The origin takes another number of requests at once than was known.
+    let limitChanged: (Transfer) -> Void
   }
   /// How the wire ended before the transfer did.
   struct WireEnd {
@@ -95,6 +106,12 @@ final class Transfer {
   // Who it is
   var authenticator = Authenticator()
   var proxy: ProxyConfiguration.Entry?
+  /// The class of interfaces that a socket was refused for, or that there is no way at all.
+  var forbiddenNetwork: InterfaceClass?
+  var lacksNetwork = false
+  var hasTriedAddress = false
+  /// It waited for a network: that it began again is told when it has a connection.
+  var isTryingAgain = false
   /// Shown to a server in this request's handshake, and where it is to be remembered.
   var identity: (space: ProtectionSpace, credential: Credential)?
   /// The request is on its way: what comes is the origin's, no more the proxy's answer to CONNECT.
@@ -117,6 +134,22 @@ final class Transfer {
   var discardedBytes: Int64 = 0
   /// The wire is being left: nothing that still comes is wanted.
   var isLeaving = false
+
+  // The cache
+  var cache: CacheUse?
+  /// What is stored and answers the request.
+  var delivery: CachedDelivery?
+  /// What a stored part and what has come are together.
+  var combining: PartialContent?
+  /// What the delegate, or nobody, said about storing the answer.
+  var storagePolicy: CacheStoragePolicy?
+  /// What has come of an answer that broke off is to be stored.
+  var keepsForCache = false
+  /// What is stored was of no use to this request.
+  private(set) var ignoresCache = false
+  private var resendsWithoutCache = false
+  /// When the head of the answer came.
+  var headTime = Timestamp(microseconds: 0)
 
   // What the worker hears of
   var facts: [TransferFact] = []
@@ -227,7 +260,10 @@ final class Transfer {
     self.url = url
     self.next = nil
     cutAt = nil
+    (ignoresCache, resendsWithoutCache) = (resendsWithoutCache, false)
     forgetAnswer()
+    (forbiddenNetwork, lacksNetwork, hasTriedAddress) = (nil, false, false)
+    (cache, delivery, combining, storagePolicy) = (nil, nil, nil, nil)
     sentBefore = 0
     bytesRead = 0
     reported.sent = 0
@@ -239,7 +275,13 @@ final class Transfer {
     touch()
   }
 
-  private func forgetAnswer() {
+  /// What is stored cannot be read, confirmed or completed: the request goes out as if there were nothing.
+  func resendWithoutCache() {
+    resendsWithoutCache = true
+    next = request
+  }
+
+  func forgetAnswer() {
     sink?.discard()
     sink = nil
     head = nil
@@ -298,6 +340,7 @@ final class Transfer {
       return TransferError(
         .destinationNotPermitted, "destination not permitted", failingURL: request.url, rule: rule)
     }
+    if let error = networkFailure(result) { return error }
     if sink?.isTooLarge == true {
       return TransferError(.bodyTooLarge, "the body is larger than allowed", failingURL: request.url)
     }

@@ -1,5 +1,6 @@
 package import Curl
 package import EventLoop
+package import HTTPCache
 internal import Synchronization
 package import TransferModel
 
@@ -8,6 +9,8 @@ package final class TransferEngine: Sendable {
   package struct Settings: Sendable {
     package var egress: EgressPolicy
     package var bodies: BodyDirectory
+    /// The bodies of ephemeral sessions.
+    package var memoryFiles = MemoryFiles(capacity: 1 << 30)
     package var files: FileDirectory
     /// Threads that write bodies to the disk.
     package var pool: WorkerPool
@@ -23,6 +26,10 @@ package final class TransferEngine: Sendable {
     package var certificateAuthorityFile: String?
     /// What sessions remember.
     package var credentials = CredentialStorage()
+    package var networks = Networks()
+    package var cookies = CookieStorage()
+    /// nil: no session has a cache.
+    package var caches: CacheStorage?
     /// Credentials that may be refused before a task gives up.
     package var maximumAuthenticationAttempts = 10
     /// Threads that wait for a Kerberos realm.
@@ -35,12 +42,20 @@ package final class TransferEngine: Sendable {
       self.files = files
       self.pool = pool
     }
+
+    /// Where a session's bodies are.
+    package func bodies(of session: SessionID, _ type: SessionType) -> BodyDirectory {
+      type == .ephemeral ? BodyDirectory(memoryFiles, of: session) : bodies
+    }
   }
 
   /// What sessions remember; what is permanent of it is the caller's to keep.
   package let credentials: CredentialStorage
+  package let cookies: CookieStorage
   /// The service's own authorities; sessions may add theirs.
   package let roots: TLSRoots
+  private let settings: Settings
+  private let probe: OriginProbe
   private let workers: [TransferWorker]
   private let loops: [EventLoop]
 
@@ -48,16 +63,57 @@ package final class TransferEngine: Sendable {
   package init(
     workers count: Int, settings: Settings, deliver: @escaping @Sendable ([TransferFact]) -> Void
   ) throws(TransferError) {
+    self.settings = settings
     credentials = settings.credentials
+    cookies = settings.cookies
     let roots = try SessionTrust.roots(file: settings.certificateAuthorityFile)
     self.roots = roots
     loops = (0..<count).map { EventLoop(name: "ferry-xfer-\($0)") }
     workers = loops.map { TransferWorker(loop: $0, settings: settings, roots: roots, deliver: deliver) }
+    probe = OriginProbe(loop: loops[0], egress: settings.egress, roots: roots)
+    guard watchNetworks() || !settings.networks.hasClasses else {
+      throw TransferError(.notConnectedToInternet, "the system does not say which networks there are")
+    }
     for (worker, loop) in zip(workers, loops) {
       worker.attach()
       loop.start()
     }
   }
+
+  private func watchNetworks() -> Bool {
+    settings.networks.watch(on: loops[0]) { [weak self] hasLost in
+      for worker in self?.workers ?? [] { worker.post(.networkChanged(hasLost: hasLost)) }
+    }
+  }
+
+  /// Tries whether an origin can be reached now.
+  package func reach(_ url: String, timeout: Duration) async throws(TransferError) -> Reachability {
+    let parsed: CurlURL
+    do throws(CurlURL.Fault) { parsed = try CurlURL(url) } catch {
+      throw TransferError(.badURL, "bad URL", failingURL: url)
+    }
+    return Reachability(of: parsed, await probe.probe(parsed, timeout: timeout))
+  }
+
+  /// Where a session's bodies are.
+  package func bodies(of session: SessionID, _ type: SessionType) -> BodyDirectory {
+    settings.bodies(of: session, type)
+  }
+
+  /// A session's cache; nil where it has none. From any thread.
+  package func cache(of session: TransferSession) -> ResponseCache? {
+    let worker = worker(of: session.id)
+    return settings.caches?.cache(of: session.id, session.type, session.configuration.urlCache) {
+      [weak worker] in
+      worker?.post(.run($0))
+    }
+  }
+
+  package var caches: CacheStorage? { settings.caches }
+  package var networks: Networks { settings.networks }
+
+  /// Room for what ephemeral sessions keep.
+  package var memoryFiles: MemoryFiles { settings.memoryFiles }
 
   private func worker(of session: SessionID) -> TransferWorker {
     workers[Int(session.low % UInt64(workers.count))]
@@ -98,6 +154,16 @@ package final class TransferEngine: Sendable {
     worker(of: session).post(.forgetCredentials(session, spaces))
   }
 
+  /// Forgets whom a session has let in and was let in by; requests from here on open new connections.
+  package func reset(_ session: SessionID, done: @escaping @Sendable () -> Void) {
+    worker(of: session).post(.reset(session, done))
+  }
+
+  /// Closes a session's idle connections.
+  package func flush(_ session: SessionID, done: @escaping @Sendable () -> Void) {
+    worker(of: session).post(.flush(session, done))
+  }
+
   /// Closes the connections of a session that has no more tasks.
   package func forget(_ session: SessionID) { worker(of: session).post(.forget(session)) }
 
@@ -108,6 +174,15 @@ package final class TransferEngine: Sendable {
 
   /// Drops every transfer and ends the loops.
   package func stop() async {
+    await probe.close()
+    await withCheckedContinuation { continuation in
+      let networks = settings.networks
+      workers[0].post(
+        .run {
+          networks.stop()
+          continuation.resume()
+        })
+    }
     for (worker, loop) in zip(workers, loops) {
       await withCheckedContinuation { continuation in worker.post(.stop { continuation.resume() }) }
       await loop.stopAndJoin()

@@ -1,3 +1,4 @@
+package import HTTPCache
 package import TransferModel
 
 /// What a worker has to tell of a task, in the order in which it happened.
@@ -7,6 +8,10 @@ package enum TransferFact: Sendable {
   case redirected(TaskID, TransferResponse, to: TransferRequest, at: Timestamp)
   case informational(TaskID, status: Int, headers: HTTPHeaders, at: Timestamp)
   case response(TaskID, TransferResponse, LiveBody?, at: Timestamp)
+  /// What came is about to be stored.
+  case willCache(TaskID, TransferResponse, size: Int64, at: Timestamp)
+  /// No network leads to the origin; it goes on by itself once one does.
+  case waitsForConnectivity(TaskID, at: Timestamp)
   /// It waits for `TransferEngine.answer`.
   case asked(TaskID, TransferQuestion, at: Timestamp)
   /// A download goes on at that byte; 0: it had to start anew.
@@ -57,6 +62,7 @@ package struct TransferOutcome: Sendable {
 package struct TransferJob: Sendable {
   package var task: TaskID
   package var session: SessionID
+  package var sessionType = SessionType.default
   package var configuration: SessionConfiguration
   package var kind: TaskKind
   package var request: TransferRequest
@@ -67,8 +73,17 @@ package struct TransferJob: Sendable {
   package var originalURL: String
   package var delegate: SessionDelegate?
   package var asksForResponses = false
+  package var asksForCaching = false
   /// Where a download goes on.
   package var resumePoint: ResumePoint?
+  /// What a job for nobody in particular is for: it is known to its worker only.
+  package struct Revalidation: Sendable {
+    /// Stored, and asked about.
+    package let stored: CachedResponse
+    /// What becomes of another that comes in its place.
+    package let policy: CacheStoragePolicy
+  }
+  package var revalidates: Revalidation?
   /// Why it cannot be carried out at all.
   package var fault: TransferError?
 

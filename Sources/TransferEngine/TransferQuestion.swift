@@ -8,6 +8,8 @@ package enum TransferQuestion: Sendable {
   case challenge(AuthenticationChallenge, EventType)
   /// urlSession(_:dataTask:didReceive:completionHandler:)
   case response(TransferResponse, LiveBody?)
+  /// urlSession(_:dataTask:willCacheResponse:completionHandler:)
+  case caching(TransferResponse, size: Int64)
   /// urlSession(_:task:needNewBodyStream:)
   case bodyStream
 }
@@ -20,8 +22,9 @@ package enum TransferAnswer: Sendable {
   case allow
   /// Goes on as this download, with the bytes that are here already.
   case becomeDownload(TaskID)
+  case caching(CacheStoragePolicy)
   case bodyStream(UploadStream)
-  /// Nobody answered: redirects are followed, responses allowed, challenges handled by default; without a body the task
+  /// Nobody answered: redirects are followed, responses allowed and stored, challenges handled by default; without a body the task
   /// ends.
   case byDefault
 }

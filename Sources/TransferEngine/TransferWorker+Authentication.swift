@@ -117,8 +117,8 @@ extension TransferWorker {
       handshake.decide(.refuse)
       return transport.wake(easy, holding: [])
     }
-    guard transfer.hold == nil, !transfer.isPastConnect else {
-      // Not the handshake that opens its connection: there is nobody to ask.
+    guard transfer.hold == nil, !transfer.isPastConnect, transfer.job.revalidates == nil else {
+      // Not the handshake that opens its connection, or nobody's transfer: there is nobody to ask.
       handshake.decide(.byDefault)
       return transport.wake(easy, holding: transfer.flow.directions)
     }

@@ -21,8 +21,13 @@ extension TransferWorker {
     }
     transfer.noteProgress()
     transfer.recordTransaction(easy, isComplete: isClean)
+    let easyErrno = easy.info(.osErrno)
     reclaim(transfer, isClean: isClean)
     if let next = transfer.next { return sendNext(transfer, next) }
+    if transfer.waitsForConnectivity(error, completion.result, easyErrno) {
+      return waitForConnectivity(transfer)
+    }
+    if isAnsweredByCache(transfer, error) { return }
     let end = Transfer.WireEnd(result: completion.result, error: error)
     guard transfer.hold == nil else {
       // The delegate has not decided yet: the slot goes to others meanwhile.
@@ -33,7 +38,11 @@ extension TransferWorker {
     settle(transfer, end)
   }
 
-  func settle(_ transfer: Transfer, _ end: Transfer.WireEnd) { finish(transfer, with: end.error) }
+  /// The answer is here, or will not be.
+  func settle(_ transfer: Transfer, _ end: Transfer.WireEnd) {
+    guard !asksAboutCaching(transfer, end) else { return }
+    finish(transfer, with: end.error)
+  }
 
   func cancel(_ transfer: Transfer, _ error: TransferError, keepsPartial: Bool) {
     var error = error
@@ -81,14 +90,18 @@ extension TransferWorker {
     transfer.outcome = outcome
     guard let sink = transfer.sink else { return conclude(transfer) }
     if error == nil {
-      sink.finish(as: settings.bodies.path(transfer.task), report(of: transfer))
-    } else if keepsPartial, let validator = transfer.validator, transfer.response != nil, sink.size > 0,
+      sink.finish(as: transfer.session.bodies.path(transfer.task), report(of: transfer))
+    } else if keepsPartial, transfer.delivery == nil, let validator = transfer.validator,
+      transfer.response != nil, sink.size > 0,
       !sink.isTooLarge
     {
       let partial = PartialBody(
         offset: sink.size, total: outcome.progress.countOfBytesExpectedToReceive, validator: validator)
       transfer.outcome?.partial = ResumePoint(partial: partial, source: transfer.task)
-      sink.keepPartial(as: settings.bodies.partialPath(transfer.task), report(of: transfer))
+      sink.keepPartial(as: transfer.session.bodies.partialPath(transfer.task), report(of: transfer))
+    } else if keepsPartial, !sink.isTooLarge, mayKeepPart(transfer) {
+      transfer.keepsForCache = true
+      sink.keepPartial(as: transfer.session.bodies.path(transfer.task), report(of: transfer))
     } else {
       sink.discard()
       conclude(transfer)
@@ -107,13 +120,16 @@ extension TransferWorker {
   func stored(_ transfer: Transfer, _ result: BodySink.Stored) {
     guard var outcome = transfer.outcome else { return }
     switch result {
+    case .success(let part) where transfer.keepsForCache:
+      keep(transfer, part.body, sha256: part.sha256, isComplete: false)
     case .success where outcome.error != nil:
-      if outcome.partial == nil { settings.bodies.remove(transfer.task) }
+      if outcome.partial == nil { transfer.session.bodies.remove(transfer.task) }
       outcome.error?.resumeDataAvailable = outcome.partial != nil
     case .success(let stored):
       outcome.body = stored.body
       outcome.sha256 = stored.sha256
       outcome.size = transfer.sink?.size ?? 0
+      keep(transfer, stored.body, sha256: stored.sha256, isComplete: true)
     case .failure(var error):
       error.failingURL = transfer.request.url
       outcome.partial = nil
@@ -140,10 +156,10 @@ extension TransferWorker {
   private func releaseClaim(_ transfer: Transfer, _ outcome: inout TransferOutcome) {
     guard transfer.hasClaim, let point = transfer.job.resumePoint else { return }
     if let status = outcome.response?.status, (200..<300).contains(status) {
-      settings.bodies.dropClaim(of: transfer.task)
+      transfer.session.bodies.dropClaim(of: transfer.task)
       return
     }
-    settings.bodies.returnPartial(of: point.source, from: transfer.task)
+    transfer.session.bodies.returnPartial(of: point.source, from: transfer.task)
     guard outcome.error != nil else { return }
     outcome.partial = point
     outcome.error?.resumeDataAvailable = true

@@ -27,7 +27,9 @@ extension TransferWorker {
     transfer.touch()
     switch transfer.stage {
     case .onWire: applyFlow(transfer)
-    case .parked: proceed(transfer)
+    case .parked:
+      if case .connectivity = transfer.hold { tellOfWaiting(transfer) }
+      proceed(transfer)
     case .queued, .finishing: break
     }
   }
@@ -37,6 +39,8 @@ extension TransferWorker {
     guard transfer.hold == nil, !transfer.flow.isSuspended else { return }
     if let next = transfer.next {
       sendNext(transfer, next)
+    } else if transfer.delivery != nil {
+      deliver(transfer)
     } else if let end = transfer.wireEnd {
       settle(transfer, end)
     } else {
@@ -66,6 +70,7 @@ extension TransferWorker {
     transfer.sink?.drainEnded()
     guard transfer.sink?.isFull != true, transfer.live?.mayGrow() != false else { return }
     release(transfer, receive: .downstream)
+    if transfer.delivery != nil { deliver(transfer) }
   }
 
   func holdForRate(_ transfer: Transfer, _ directions: FlowDirections, _ delay: Duration) {
@@ -109,6 +114,8 @@ extension TransferWorker {
       } catch {
         abort(transfer, error)
       }
+    case (.caching, .caching(let policy)): mayStore(transfer, policy)
+    case (.caching, .byDefault): mayStore(transfer, .allowed)
     case (.bodyStream, .byDefault):
       abort(
         transfer,
@@ -150,6 +157,12 @@ extension TransferWorker {
     }
   }
 
+  private func mayStore(_ transfer: Transfer, _ policy: CacheStoragePolicy) {
+    transfer.hold = nil
+    transfer.storagePolicy = policy
+    goOn(transfer)
+  }
+
   private func becomeDownload(_ transfer: Transfer, _ task: TaskID) {
     setLiveBody(nil, of: transfer.task)
     rename(transfer, to: task)
@@ -177,6 +190,11 @@ extension TransferWorker {
 
   /// The redirect's answer takes too long to end: leaves it.
   func cut(_ transfer: Transfer) {
+    if transfer.cache?.answer != nil {
+      leaveWire(transfer)
+      _ = isAnsweredByCache(transfer, nil)
+      return
+    }
     guard let next = transfer.next else { return }
     leaveWire(transfer)
     sendNext(transfer, next)
@@ -226,25 +244,26 @@ extension TransferWorker {
   /// Takes up the bytes that an earlier download left.
   func prepareResumption(_ transfer: Transfer) {
     guard let point = transfer.job.resumePoint, !transfer.hasClaim else { return }
-    transfer.hasClaim = settings.bodies.claimPartial(
+    transfer.hasClaim = transfer.session.bodies.claimPartial(
       of: point.source, size: point.partial.offset, for: transfer.task)
     transfer.resumesAt = transfer.hasClaim ? point.partial.offset : nil
   }
 
   func makeSink(_ transfer: Transfer, resuming offset: Int64?) -> BodySink {
-    let path = settings.bodies.temporaryPath(transfer.task)
-    if let live = transfer.live { setLiveBody(live, of: transfer.task) }
+    let (bodies, task) = (transfer.session.bodies, transfer.task)
+    if let live = transfer.live { setLiveBody(live, of: task) }
     if let offset {
       transfer.hasClaim = false  // the file is the sink's from here on
       return BodySink(
-        resuming: BodyFile(resuming: path, at: offset, pool: settings.pool), at: offset,
+        resuming: bodies.receiveRest(task, from: offset, on: settings.pool), at: offset,
         maximumSize: settings.maximumBodySize)
     }
     return BodySink(
       smallBodyLimit: settings.smallBodyLimit, maximumSize: settings.maximumBodySize, live: transfer.live,
+      mayKeepSmall: { [weak transfer] in bodies.mayKeep($0, of: transfer?.task ?? task) },
       makeFile: { [settings, weak transfer] in
         transfer?.noteKept()
-        return BodyFile(temporaryPath: path, pool: settings.pool)
+        return bodies.receive(task, on: settings.pool)
       })
   }
 }

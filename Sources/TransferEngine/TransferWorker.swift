@@ -1,5 +1,7 @@
 internal import Curl
+internal import DequeModule
 internal import EventLoop
+internal import HTTPCache
 internal import Synchronization
 internal import TransferModel
 
@@ -23,14 +25,20 @@ final class TransferWorker: @unchecked Sendable {
     case drained(TaskID)
     case uploadReady(TaskID)
     case stored(TaskID, BodySink.Stored)
+    /// Belongs to the loop, and comes from elsewhere.
+    case run(@Sendable () -> Void)
+    case cacheReady(TaskID)
+    case linked(TaskID, BodyFile?)
+    case received(TaskID, BodySink.Stored, BodyDirectory)
     case token(TaskID, Authenticator.Side, [UInt8]?)
+    case networkChanged(hasLost: Bool)
+    case limitChanged(SessionID, origin: String)
     case forgetCredentials(SessionID, [ProtectionSpace])
+    case reset(SessionID, @Sendable () -> Void)
+    case flush(SessionID, @Sendable () -> Void)
     case forget(SessionID)
     case stop(@Sendable () -> Void)
   }
-
-  private static let housekeepingInterval = Duration.milliseconds(50)
-  private static let progressEvery = 5
 
   let loop: EventLoop
   let settings: TransferEngine.Settings
@@ -46,7 +54,7 @@ final class TransferWorker: @unchecked Sendable {
   private(set) var transfers: [TaskID: Transfer] = [:]
   /// Data tasks that became downloads: what is still on its way to the old name.
   private var renamed: [TaskID: TaskID] = [:]
-  private var sessions: [SessionID: WorkerSession] = [:]
+  private(set) var sessions: [SessionID: WorkerSession] = [:]
   /// Sessions that are over, but for handshakes that are being refused.
   private var closing: [WorkerSession] = []
   private let roots: TLSRoots
@@ -54,9 +62,13 @@ final class TransferWorker: @unchecked Sendable {
   var facts: [TransferFact] = []
   private var urgent: [Transfer] = []
   /// Some transfer is on the wire, or was at the last look.
-  private var hasWire = false
-  private var isHousekeeping = false
-  private var ticks = 0
+  var hasWire = false
+  var isHousekeeping = false
+  var ticks = 0
+  private var beginning: Deque<TaskID> = []
+  private var isBeginning = false
+  /// Somebody waits for a network, and will try again after a while.
+  var isLookingForNetwork = false
 
   init(
     loop: EventLoop, settings: TransferEngine.Settings, roots: TLSRoots,
@@ -113,12 +125,38 @@ final class TransferWorker: @unchecked Sendable {
     case .drained(let task): if let transfer = transfer(task) { roomDownstream(transfer) }
     case .uploadReady(let task): if let transfer = transfer(task) { release(transfer, send: .source) }
     case .stored(let task, let result): if let transfer = transfer(task) { stored(transfer, result) }
+    case .run(let action): action()
+    case .cacheReady(let task): if let transfer = transfer(task) { cacheReady(transfer) }
+    case .linked(let task, let body):
+      if let transfer = transfer(task) { linked(transfer, body) } else { body?.discard() }
+    case .received(let task, let body, let bodies):
+      if let transfer = transfer(task) { received(transfer, body) } else { bodies.remove(task) }
     case .token(let task, let side, let token):
       if let transfer = transfer(task) { tokenMade(transfer, side, token) }
+    case .networkChanged(let hasLost):
+      // Nobody tells an idle connection that its network is gone: a request on it would be sent nowhere.
+      if hasLost { for session in sessions.values { session.retireConnections() } }
+      networkChanged()
+    case .limitChanged(let session, let origin): limitChanged(session, origin)
     case .forgetCredentials(let session, let spaces): sessions[session]?.forgetCredentials(for: spaces)
+    case .reset(let session, let done):
+      sessions[session]?.reset()
+      done()
+    case .flush(let session, let done):
+      sessions[session]?.retireConnections()
+      flush(session)
+      done()
     case .forget(let session): forget(session)
     case .stop(let done): stop(done)
     }
+  }
+
+  /// Tells what has happened in a session, at once.
+  private func flush(_ id: SessionID) {
+    for transfer in transfers.values where transfer.job.session == id { facts += transfer.takeFacts() }
+    guard !facts.isEmpty else { return }
+    deliver(facts)
+    facts.removeAll(keepingCapacity: true)
   }
 
   func transfer(_ task: TaskID) -> Transfer? { transfers[task] ?? renamed[task].flatMap { transfers[$0] } }
@@ -138,9 +176,15 @@ final class TransferWorker: @unchecked Sendable {
       if let transfer = open(job, url) { askForBody(transfer) }
       return
     }
+    if mayBeCached(job, url) {
+      if let transfer = open(job, url), !isServedByCache(transfer) { enqueue(transfer) }
+      return
+    }
     waiting[job.task] = (job, url)
     let lane = Scheduler.Lane(session: job.session, origin: url.origin)
-    let limit = job.configuration.httpMaximumConnectionsPerHost
+    let limit =
+      sessions[job.session]?.requestsAtOnce(to: url.origin)
+      ?? job.configuration.httpMaximumConnectionsPerHost
     begin(scheduler.submit(job.task, in: lane, limit: limit, priority: job.priority))
   }
 
@@ -152,7 +196,12 @@ final class TransferWorker: @unchecked Sendable {
   }
 
   private func begin(_ tasks: [TaskID]) {
-    for task in tasks {
+    beginning += tasks
+    // One that is answered by the cache ends at once, and lets the next begin: not on top of each other.
+    guard !isBeginning else { return }
+    isBeginning = true
+    defer { isBeginning = false }
+    while let task = beginning.popFirst() {
       if let (job, url) = waiting.removeValue(forKey: task) {
         if let transfer = open(job, url) { send(transfer) }
       } else if let transfer = transfers[task] {
@@ -181,17 +230,21 @@ final class TransferWorker: @unchecked Sendable {
   }
 
   private lazy var tools = Transfer.Tools(
-    egress: settings.egress, credentials: settings.credentials,
+    egress: settings.egress, credentials: settings.credentials, cookies: settings.cookies,
+    networks: settings.networks,
     attemptLimit: settings.maximumAuthenticationAttempts, now: settings.now,
     makeSink: { [unowned self] in makeSink($0, resuming: $1) },
     isUrgent: { [unowned self] in urgent.append($0) },
     holdForRate: { [unowned self] in holdForRate($0, $1, $2) },
     stopWaitingForBody: { [unowned self] in post(.uploadReady($0.task)) },
-    makeToken: { [unowned self] in makeToken($0, $1) })
+    makeToken: { [unowned self] in makeToken($0, $1) },
+    limitChanged: { [unowned self] in post(.limitChanged($0.job.session, origin: $0.url.origin)) })
 
-  private func session(of job: TransferJob) throws -> WorkerSession {
+  func session(of job: TransferJob) throws -> WorkerSession {
     if let session = sessions[job.session] { return session }
-    let session = try WorkerSession(job: job, roots: roots)
+    let session = try WorkerSession(job: job, roots: roots, settings: settings) { [weak self] in
+      self?.post(.run($0))
+    }
     sessions[job.session] = session
     return session
   }
@@ -204,8 +257,14 @@ final class TransferWorker: @unchecked Sendable {
     }
     transfer.stage = .queued
     let lane = Scheduler.Lane(session: transfer.job.session, origin: transfer.url.origin)
-    let limit = transfer.job.configuration.httpMaximumConnectionsPerHost
+    let limit = transfer.session.requestsAtOnce(to: transfer.url.origin)
     begin(scheduler.submit(transfer.task, in: lane, limit: limit, priority: transfer.job.priority))
+  }
+
+  /// An origin of a session takes more requests at once, or fewer.
+  private func limitChanged(_ session: SessionID, _ origin: String) {
+    guard let limit = sessions[session]?.requestsAtOnce(to: origin) else { return }
+    begin(scheduler.setLimit(limit, of: Scheduler.Lane(session: session, origin: origin)))
   }
 
   /// Gives a transfer's slot to others.
@@ -256,12 +315,13 @@ final class TransferWorker: @unchecked Sendable {
   // MARK: The wire
 
   func send(_ transfer: Transfer) {
+    guard !isServedByCache(transfer) else { return }
     do {
       try prepareRoute(transfer)
       if let side = transfer.sideThatNeedsToken { return waitForToken(transfer, side) }
       try prepareBody(transfer)
       prepareResumption(transfer)
-      let transport = try transport(of: transfer.session)
+      let transport = try transport(of: transfer)
       let easy = try idleHandles.popLast() ?? EasyHandle()
       easy.reset()
       transfer.easy = easy
@@ -270,7 +330,7 @@ final class TransferWorker: @unchecked Sendable {
       transfer.stage = .onWire
       hasWire = true
       transfer.touch()
-      transfer.facts.append(.began(transfer.task, at: transfer.fetchStart))
+      if !transfer.isTryingAgain { transfer.facts.append(.began(transfer.task, at: transfer.fetchStart)) }
       try transport.add(easy)
     } catch let error as TransferError {
       finish(transfer, with: error)
@@ -279,8 +339,9 @@ final class TransferWorker: @unchecked Sendable {
     }
   }
 
-  private func transport(of session: WorkerSession) throws -> CurlTransport {
-    try session.transport(on: loop) { [unowned self] completion in
+  private func transport(of transfer: Transfer) throws -> CurlTransport {
+    let lane = settings.networks.lane(of: transfer.allowedClasses)
+    return try transfer.session.transport(on: loop, allowing: lane) { [unowned self] completion in
       guard let transfer = completion.easy.delegate as? Transfer else { return }
       completed(transfer, completion)
     } held: { [unowned self] in
@@ -290,6 +351,7 @@ final class TransferWorker: @unchecked Sendable {
 
   private func forget(_ id: SessionID) {
     guard let session = sessions.removeValue(forKey: id) else { return }
+    abandonRevalidations(of: session)
     session.retireConnections()
     closing.removeAll(where: \.isClosed)
     if !session.isClosed { closing.append(session) }
@@ -316,45 +378,9 @@ final class TransferWorker: @unchecked Sendable {
 
   func forget(_ transfer: Transfer) {
     transfers[transfer.task] = nil
+    if let stored = transfer.job.revalidates?.stored { transfer.session.revalidating.remove(stored.key) }
     if !renamed.isEmpty { renamed = renamed.filter { $0.value != transfer.task } }
     leaveQueue(transfer.task)
-  }
-
-  // MARK: Housekeeping
-
-  private func startHousekeeping() {
-    guard !isHousekeeping else { return }
-    isHousekeeping = true
-    loop.schedule(at: .now + Self.housekeepingInterval) { [weak self] in self?.keepHouse() }
-  }
-
-  /// Timeouts, facts that are worth telling before the end, and now and then progress.
-  private func keepHouse() {
-    isHousekeeping = false
-    ticks += 1
-    let now = ContinuousClock.now
-    let isProgressTick = ticks.isMultiple(of: Self.progressEvery)
-    // Off the wire only the resource's clock runs: there may be many such, and it is enough to look now and then.
-    guard hasWire || isProgressTick else { return transfers.isEmpty ? () : startHousekeeping() }
-    hasWire = false
-    for transfer in transfers.values where transfer.stage != .finishing {
-      if transfer.stage == .onWire {
-        hasWire = true
-        inspect(transfer, at: now, isProgressTick)
-      } else if !isProgressTick, transfer.facts.isEmpty {
-        continue
-      }
-      facts += transfer.takeFacts()
-      if let timeout = transfer.timeout(at: now) { abort(transfer, timeout) }
-    }
-    if !transfers.isEmpty { startHousekeeping() }
-  }
-
-  private func inspect(_ transfer: Transfer, at now: ContinuousClock.Instant, _ isProgressTick: Bool) {
-    if isProgressTick { transfer.noteProgress() }
-    if let source = transfer.source, let length = source.length, transfer.sent >= length { source.wasSent() }
-    if let cutAt = transfer.cutAt, now >= cutAt { return cut(transfer) }
-    if transfer.live != nil || isProgressTick { transfer.sink?.flushSlow(transfer.drained) }
   }
 
   private func stop(_ done: @escaping @Sendable () -> Void) {

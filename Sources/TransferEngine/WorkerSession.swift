@@ -1,5 +1,6 @@
 internal import Curl
 internal import EventLoop
+internal import HTTPCache
 internal import TransferModel
 
 /// What a session has on its worker: connections, what they were let in with, limits. On the worker's loop only.
@@ -15,25 +16,47 @@ final class WorkerSession {
     let port: Int
     /// The certificate that it is shown.
     let certificate: String?
+    /// Whose connections hear of it.
+    let multi: ObjectIdentifier
   }
 
   let id: SessionID
   let configuration: SessionConfiguration
   let limit: SharedLimit?
+  /// Where the bodies of its tasks go.
+  let bodies: BodyDirectory
+  /// nil: nothing is stored.
+  let cache: SessionCache?
+  /// What is being asked about while it answers already.
+  var revalidating: Set<String> = []
   var authentication = AuthenticationCache()
+  /// Origins whose connections take many requests at once (HTTP/2).
+  private var multiplexing: Set<String> = []
   /// Connections whose handshake waits for the delegate; others may wait for them.
   var heldHandshakes = 0
   private let delegate: SessionDelegate?
   private let roots: TLSRoots
   private var acceptedChains: Set<AcceptedChain> = []
   private var policies: [Peer: TLSPolicy] = [:]
-  private var openTransport: CurlTransport?
+  /// By the classes of interfaces that its transfers may use: a connection is not shared beyond them.
+  private var openTransports: [InterfaceClasses: CurlTransport] = [:]
   /// Those whose last transfers are still under way.
   private var retired: [CurlTransport] = []
 
-  /// - Parameter roots: the service's own; the session's come on top. No file is read.
-  init(job: TransferJob, roots: TLSRoots) throws {
+  /// - Parameters:
+  ///   - roots: the service's own; the session's come on top. No file is read.
+  ///   - post: runs a closure on the worker's loop.
+  init(
+    job: TransferJob, roots: TLSRoots, settings: TransferEngine.Settings, post: @escaping ResponseCache.Post
+  ) throws {
+    let capacities = job.configuration.urlCache
+    cache = settings.caches?.cache(of: job.session, job.sessionType, capacities, post: post).map {
+      SessionCache(
+        $0, capacities, isOnDisk: capacities.diskCapacity > 0, pool: settings.pool, post: post)
+    }
+    cache?.whenReady {}
     id = job.session
+    bodies = settings.bodies(of: job.session, job.sessionType)
     configuration = job.configuration
     delegate = job.delegate
     limit = job.configuration.maximumBytesPerSecond.map { SharedLimit(bytesPerSecond: $0) }
@@ -44,36 +67,66 @@ final class WorkerSession {
   }
 
   func transport(
-    on loop: EventLoop, completed: @escaping (MultiHandle.Completion) -> Void,
+    on loop: EventLoop, allowing classes: InterfaceClasses,
+    completed: @escaping (MultiHandle.Completion) -> Void,
     held: @escaping (CurlTransport, EasyHandle, TLSHandshake) -> Void
   ) throws -> CurlTransport {
-    if let openTransport { return openTransport }
+    if let open = openTransports[classes] { return open }
     let transport = try CurlTransport(
       loop: loop, multiplexing: configuration.httpShouldUsePipelining,
       maximumIdleConnections: max(64, configuration.httpMaximumConnectionsPerHost * 4))
     transport.onCompletion = completed
     transport.onHandshake = held
-    openTransport = transport
+    openTransports[classes] = transport
     return transport
   }
 
   /// The next request opens connections of its own, and resumes no TLS session of before.
   func retireConnections() {
-    guard let transport = openTransport else { return }
-    openTransport = nil
-    policies.removeAll()  // they belong to its multi handle
+    guard !openTransports.isEmpty else { return }
+    policies.removeAll()  // they belong to a multi handle
     retired.removeAll { $0.isClosed }
-    retired.append(transport)
-    transport.closeWhenEmpty()
+    for transport in openTransports.values {
+      retired.append(transport)
+      transport.closeWhenEmpty()
+    }
+    openTransports.removeAll()
+  }
+
+  /// Streams of one connection (RFC 9113 §6.5.2 recommends no fewer).
+  private static let streams = 100
+
+  /// Requests that may be under way to an origin. The limit is one of HTTP/1.1's connections: streams that share one do
+  /// not count (URLSessionConfiguration.httpMaximumConnectionsPerHost).
+  func requestsAtOnce(to origin: String) -> Int {
+    let limit = configuration.httpMaximumConnectionsPerHost
+    return multiplexing.contains(origin) ? max(limit, Self.streams) : limit
+  }
+
+  /// An origin was found to multiplex, or not to any more. True where that is news.
+  func note(_ origin: String, multiplexes: Bool) -> Bool {
+    guard configuration.httpShouldUsePipelining, multiplexing.contains(origin) != multiplexes else {
+      return false
+    }
+    if multiplexes { multiplexing.insert(origin) } else { multiplexing.remove(origin) }
+    return true
+  }
+
+  /// As if nothing had been sent yet.
+  func reset() {
+    authentication = AuthenticationCache()
+    acceptedChains.removeAll()
+    multiplexing.removeAll()
+    retireConnections()
   }
 
   /// Nothing of it is under way any more.
-  var isClosed: Bool { openTransport == nil && retired.allSatisfy(\.isClosed) }
+  var isClosed: Bool { openTransports.isEmpty && retired.allSatisfy(\.isClosed) }
 
   func closeNow() {
-    for transport in retired + [openTransport].compactMap({ $0 }) { transport.close() }
+    for transport in retired + openTransports.values { transport.close() }
     retired = []
-    openTransport = nil
+    openTransports.removeAll()
   }
 
   // MARK: TLS
@@ -85,7 +138,8 @@ final class WorkerSession {
   ) throws(TLSIdentity.Fault) -> TLSPolicy {
     var shown: (pem: String, key: String)?
     if case .certificate(let pem, let key) = certificate?.kind { shown = (pem, key) }
-    let peer = Peer(host: url.tlsHost, port: url.port, certificate: shown?.pem)
+    let peer = Peer(
+      host: url.tlsHost, port: url.port, certificate: shown?.pem, multi: ObjectIdentifier(multi))
     if let known = policies[peer] { return known }
     var identity: TLSIdentity?
     if let shown { identity = try TLSIdentity(certificate: shown.pem, key: shown.key) }
@@ -113,6 +167,8 @@ final class WorkerSession {
   /// Credentials were taken away, or replaced.
   func forgetCredentials(for spaces: [ProtectionSpace]) {
     authentication.forget { known in spaces.contains { $0.covers(known) } }
+    // What somebody else was shown there is not for whoever comes next.
+    for space in spaces { cache?.removeAll { CurlURL.isURL($0, in: space) } }
     policies.removeAll()
     // A connection is what a client certificate was shown on.
     if spaces.contains(where: { $0.authenticationMethod == .clientCertificate }) { retireConnections() }
@@ -123,6 +179,12 @@ extension CurlURL {
   /// Who asks for credentials there.
   var place: ProtectionSpace {
     ProtectionSpace(host: tlsHost, port: port, protocolName: scheme)
+  }
+
+  static func isURL(_ text: String, in space: ProtectionSpace) -> Bool {
+    guard let place = (try? CurlURL(text))?.place else { return false }
+    return !space.isProxy && place.host == space.host && place.port == space.port
+      && place.protocolName == space.protocolName
   }
 }
 

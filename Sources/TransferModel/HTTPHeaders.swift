@@ -39,6 +39,17 @@ package struct HTTPHeaders: Sendable, Equatable {
       })
   }
 
+  /// Puts the values back that stand in `shown`, and were not shown.
+  /// - Returns: the names of those that do not.
+  package mutating func restoreSecrets(of shown: HTTPHeaders) -> [String] {
+    var unknown: [String] = []
+    for name in Self.secretNames where self[name] == Self.redaction {
+      remove(name)
+      if let value = shown[name] { append(name, value) } else { unknown.append(name) }
+    }
+    return unknown
+  }
+
   /// As they are shown to clients.
   package var redacted: HTTPHeaders { replacingSecrets { _ in Self.redaction } }
 

@@ -116,6 +116,13 @@ package struct IPNetwork: Sendable, Hashable {
     guard contains(base), Self.masked(base, length) == base else { return nil }
   }
 
+  /// The network of that size that the address is in; nil where there is no such size.
+  package init?(around address: IPAddress, prefixLength: Int) {
+    let width = if case .v4 = address { 32 } else { 128 }
+    guard (0...width).contains(prefixLength) else { return nil }
+    self.init(Self.masked(address, prefixLength), prefixLength)
+  }
+
   init(_ base: IPAddress, _ prefixLength: Int) {
     self.base = base
     self.prefixLength = prefixLength

@@ -1,36 +1,43 @@
 package import JSON
 
 extension SessionConfiguration {
-  /// Reads the contract's properties. A property that this version cannot honour yet is refused unless it has the
-  /// contract's default: nothing that was asked for is silently ignored.
-  package init(validating reader: inout ObjectReader) {
-    self.init()
+  /// Reads the contract's properties.
+  /// - Parameter base: has those that are not named.
+  package init(validating reader: inout ObjectReader, over base: SessionConfiguration = .init()) {
+    self = base
+    requestCachePolicy = reader.choice("requestCachePolicy") ?? requestCachePolicy
     timeoutIntervalForRequest =
       reader.number("timeoutIntervalForRequest", in: 0.001...31_536_000) ?? timeoutIntervalForRequest
     timeoutIntervalForResource =
       reader.number("timeoutIntervalForResource", in: 0.001...31_536_000) ?? timeoutIntervalForResource
     httpMaximumConnectionsPerHost =
       reader.integer("httpMaximumConnectionsPerHost", in: 1...4096) ?? httpMaximumConnectionsPerHost
-    httpShouldUsePipelining = reader.bool("httpShouldUsePipelining") ?? false
+    httpShouldUsePipelining = reader.bool("httpShouldUsePipelining") ?? httpShouldUsePipelining
+    httpShouldSetCookies = reader.bool("httpShouldSetCookies") ?? httpShouldSetCookies
+    httpCookieAcceptPolicy = reader.choice("httpCookieAcceptPolicy") ?? httpCookieAcceptPolicy
     if let value = reader.value("httpAdditionalHeaders") {
       httpAdditionalHeaders = HTTPHeaders(
         validating: value, at: reader.pointer(to: "httpAdditionalHeaders"), reader.violations)
     }
-    readTLSVersions(&reader)
-    tlsAdditionalRootCertificates = reader.string("tlsAdditionalRootCertificates")
-    if let value = reader.value("tlsPinnedPublicKeys") {
-      tlsPinnedPublicKeys = PinnedHost.read(
-        value, at: reader.pointer(to: "tlsPinnedPublicKeys"), reader.violations)
-    }
+    readTrust(&reader)
+    if reader.isNull("proxies") { proxies = ProxyConfiguration() }
     if var fields = reader.object("proxies") { proxies = ProxyConfiguration(validating: &fields) }
-    urlCredentialStorage = reader.bool("urlCredentialStorage") ?? true
-    maximumBytesPerSecond = reader.integer("maximumBytesPerSecond", in: 1...1_000_000_000_000)
+    readCache(&reader)
+    urlCredentialStorage = reader.bool("urlCredentialStorage") ?? urlCredentialStorage
+    waitsForConnectivity = reader.bool("waitsForConnectivity") ?? waitsForConnectivity
+    networkAccess = NetworkAccess(validating: &reader, over: networkAccess)
+    isDiscretionary = reader.bool("isDiscretionary") ?? isDiscretionary
+    sessionSendsLaunchEvents = reader.bool("sessionSendsLaunchEvents") ?? sessionSendsLaunchEvents
+    if reader.isNull("retry") { retry = nil }
+    if var fields = reader.object("retry") { retry = RetryConfiguration(validating: &fields) }
+    if reader.isNull("maximumBytesPerSecond") { maximumBytesPerSecond = nil }
+    maximumBytesPerSecond =
+      reader.integer("maximumBytesPerSecond", in: 1...1_000_000_000_000) ?? maximumBytesPerSecond
     bodyRetention = reader.number("bodyRetention", in: 1...31_536_000) ?? bodyRetention
-    Self.refuseUnavailable(&reader)
     reader.finish()
   }
 
-  private mutating func readTLSVersions(_ reader: inout ObjectReader) {
+  private mutating func readTrust(_ reader: inout ObjectReader) {
     let minimum: TLSVersion? = reader.choice("tlsMinimumSupportedProtocolVersion")
     let maximum: TLSVersion? = reader.choice("tlsMaximumSupportedProtocolVersion")
     tlsMinimumSupportedProtocolVersion = minimum ?? min(tlsMinimumSupportedProtocolVersion, maximum ?? .v13)
@@ -39,27 +46,43 @@ extension SessionConfiguration {
       reader.reject(
         "tlsMinimumSupportedProtocolVersion", "must not be above tlsMaximumSupportedProtocolVersion")
     }
+    if reader.isNull("tlsAdditionalRootCertificates") { tlsAdditionalRootCertificates = nil }
+    tlsAdditionalRootCertificates =
+      reader.string("tlsAdditionalRootCertificates") ?? tlsAdditionalRootCertificates
+    if let value = reader.value("tlsPinnedPublicKeys") {
+      tlsPinnedPublicKeys = PinnedHost.read(
+        value, at: reader.pointer(to: "tlsPinnedPublicKeys"), reader.violations)
+    }
   }
 
-  /// Properties of the contract that are not built yet, and their default: any other value is refused.
-  private static let fixed: [(name: String, value: JSONValue)] = [
-    ("named", .null), ("requestCachePolicy", .string("useProtocolCachePolicy")),
-    ("httpShouldSetCookies", .bool(true)),
-    ("httpCookieAcceptPolicy", .string("onlyFromMainDocumentDomain")),
-    ("urlCache", .null), ("waitsForConnectivity", .bool(false)),
-    ("allowsCellularAccess", .bool(true)), ("allowsExpensiveNetworkAccess", .bool(true)),
-    ("allowsConstrainedNetworkAccess", .bool(true)), ("isDiscretionary", .bool(false)),
-    ("sessionSendsLaunchEvents", .bool(true)), ("retry", .null),
-  ]
+  private mutating func readCache(_ reader: inout ObjectReader) {
+    // As Apple has it: a session whose urlCache is nil caches nothing.
+    if reader.isNull("urlCache") { urlCache = .none }
+    guard var fields = reader.object("urlCache") else { return }
+    let limit = 0...(1 << 44)
+    urlCache.memoryCapacity = fields.integer("memoryCapacity", in: limit) ?? urlCache.memoryCapacity
+    urlCache.diskCapacity = fields.integer("diskCapacity", in: limit) ?? urlCache.diskCapacity
+    fields.finish()
+  }
+}
 
-  private static func refuseUnavailable(_ reader: inout ObjectReader) {
-    for (name, only) in fixed {
-      guard let value = reader.value(name), value != only else { continue }
-      let text = String(decoding: only.json, as: UTF8.self)
-      reader.reject(
-        name, "is not available in this version" + (only.isNull ? "" : "; only its default is taken: \(text)")
-      )
-    }
+extension RetryConfiguration {
+  init(validating reader: inout ObjectReader) {
+    self.init()
+    maximumAttempts = reader.integer("maximumAttempts", in: 1...1_000_000)
+    backoff = reader.number("backoff", in: 0.001...86_400) ?? backoff
+    reader.finish()
+  }
+}
+
+extension NetworkAccess {
+  /// Reads the switches among a configuration's or a request's members.
+  init(validating reader: inout ObjectReader, over base: NetworkAccess = .init()) {
+    self = base
+    allowsCellularAccess = reader.bool("allowsCellularAccess") ?? allowsCellularAccess
+    allowsExpensiveNetworkAccess = reader.bool("allowsExpensiveNetworkAccess") ?? allowsExpensiveNetworkAccess
+    allowsConstrainedNetworkAccess =
+      reader.bool("allowsConstrainedNetworkAccess") ?? allowsConstrainedNetworkAccess
   }
 }
 

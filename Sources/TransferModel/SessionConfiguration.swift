@@ -10,12 +10,18 @@ package enum TLSVersion: String, Sendable, CaseIterable {
 
 /// URLSessionConfiguration: fixed when the session is created.
 package struct SessionConfiguration: Sendable, Equatable {
+  package var requestCachePolicy = CachePolicy.useProtocolCachePolicy
   /// Seconds without a byte moved.
   package var timeoutIntervalForRequest = 60.0
   /// Seconds from the start to the end, wall clock.
   package var timeoutIntervalForResource = 604_800.0
+  /// HTTP/1.1 connections to one origin, and requests at once.
   package var httpMaximumConnectionsPerHost = 6
+  /// Requests to one origin share an HTTP/2 connection.
   package var httpShouldUsePipelining = false
+  /// Whether requests carry the session's cookies.
+  package var httpShouldSetCookies = true
+  package var httpCookieAcceptPolicy = CookieAcceptPolicy.onlyFromMainDocumentDomain
   package var httpAdditionalHeaders = HTTPHeaders()
   package var tlsMinimumSupportedProtocolVersion = TLSVersion.v12
   package var tlsMaximumSupportedProtocolVersion = TLSVersion.v13
@@ -24,8 +30,18 @@ package struct SessionConfiguration: Sendable, Equatable {
   /// For hosts, the keys one of which a chain must have.
   package var tlsPinnedPublicKeys: [PinnedHost] = []
   package var proxies = ProxyConfiguration()
+  package var urlCache = CacheCapacities()
   /// Whether credentials are remembered (URLSessionConfiguration.urlCredentialStorage is not nil).
   package var urlCredentialStorage = true
+  /// Whether a task waits for a network rather than fail without one.
+  package var waitsForConnectivity = false
+  package var networkAccess = NetworkAccess()
+  /// Background sessions: their tasks yield to others.
+  package var isDiscretionary = false
+  /// Background sessions: `session.handleEvents` is sent.
+  package var sessionSendsLaunchEvents = true
+  /// Background sessions: how often they try again; nil: as they do by themselves.
+  package var retry: RetryConfiguration?
   /// Bytes per second of all its tasks together; nil: unlimited.
   package var maximumBytesPerSecond: Int?
   /// Seconds for which a finished task's body is kept.
@@ -35,30 +51,70 @@ package struct SessionConfiguration: Sendable, Equatable {
 }
 
 extension SessionConfiguration: JSONEncodable {
-  /// The properties that this version honours, without what only the store may see.
+  /// The properties, without what only the store may see.
   package func encode(into writer: inout JSONWriter) { encode(into: &writer, sealing: nil) }
 
   /// - Parameter seal: makes of a secret what the store may keep; nil: for clients, who see none.
   package func encode(into writer: inout JSONWriter, sealing seal: ((String) -> String)?) {
     writer.object { writer in
+      writer.field("requestCachePolicy", requestCachePolicy.rawValue)
       writer.field("timeoutIntervalForRequest", timeoutIntervalForRequest)
       writer.field("timeoutIntervalForResource", timeoutIntervalForResource)
       writer.field("httpMaximumConnectionsPerHost", httpMaximumConnectionsPerHost)
       writer.field("httpShouldUsePipelining", httpShouldUsePipelining)
+      writer.field("httpShouldSetCookies", httpShouldSetCookies)
+      writer.field("httpCookieAcceptPolicy", httpCookieAcceptPolicy.rawValue)
       let headers = httpAdditionalHeaders.replacingSecrets(seal ?? { _ in HTTPHeaders.redaction })
       writer.field("httpAdditionalHeaders", Optional(headers))
-      writer.field("tlsMinimumSupportedProtocolVersion", tlsMinimumSupportedProtocolVersion.rawValue)
-      writer.field("tlsMaximumSupportedProtocolVersion", tlsMaximumSupportedProtocolVersion.rawValue)
-      writer.field("tlsAdditionalRootCertificates", tlsAdditionalRootCertificates)
-      writer.objectField("tlsPinnedPublicKeys") { writer in
-        for host in tlsPinnedPublicKeys { host.encodeMember(into: &writer) }
-      }
+      encodeTrust(into: &writer)
       writer.key("proxies")
       proxies.encode(into: &writer, sealing: seal)
+      writer.field("urlCache", urlCache == .none ? nil : urlCache)
       writer.field("urlCredentialStorage", urlCredentialStorage)
+      writer.field("waitsForConnectivity", waitsForConnectivity)
+      networkAccess.encodeMembers(into: &writer)
+      writer.field("isDiscretionary", isDiscretionary)
+      writer.field("sessionSendsLaunchEvents", sessionSendsLaunchEvents)
+      writer.field("retry", retry)
       writer.key("maximumBytesPerSecond")
       if let maximumBytesPerSecond { writer.value(maximumBytesPerSecond) } else { writer.null() }
       writer.field("bodyRetention", bodyRetention)
     }
+  }
+
+  private func encodeTrust(into writer: inout JSONWriter) {
+    writer.field("tlsMinimumSupportedProtocolVersion", tlsMinimumSupportedProtocolVersion.rawValue)
+    writer.field("tlsMaximumSupportedProtocolVersion", tlsMaximumSupportedProtocolVersion.rawValue)
+    writer.field("tlsAdditionalRootCertificates", tlsAdditionalRootCertificates)
+    writer.objectField("tlsPinnedPublicKeys") { writer in
+      for host in tlsPinnedPublicKeys { host.encodeMember(into: &writer) }
+    }
+  }
+}
+
+extension CacheCapacities: JSONEncodable {
+  package func encode(into writer: inout JSONWriter) {
+    writer.object { writer in
+      writer.field("memoryCapacity", memoryCapacity)
+      writer.field("diskCapacity", diskCapacity)
+    }
+  }
+}
+
+extension RetryConfiguration: JSONEncodable {
+  package func encode(into writer: inout JSONWriter) {
+    writer.object { writer in
+      writer.key("maximumAttempts")
+      if let maximumAttempts { writer.value(maximumAttempts) } else { writer.null() }
+      writer.field("backoff", backoff)
+    }
+  }
+}
+
+extension NetworkAccess {
+  func encodeMembers(into writer: inout JSONWriter) {
+    writer.field("allowsCellularAccess", allowsCellularAccess)
+    writer.field("allowsExpensiveNetworkAccess", allowsExpensiveNetworkAccess)
+    writer.field("allowsConstrainedNetworkAccess", allowsConstrainedNetworkAccess)
   }
 }

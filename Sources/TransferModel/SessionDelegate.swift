@@ -12,6 +12,8 @@ package struct SessionDelegate: Sendable, Equatable {
   package var asksForRedirects = false
   /// Whether `dataTask.didReceiveResponse` waits; else responses are allowed.
   package var asksForResponses = false
+  /// Whether `dataTask.willCacheResponse` waits; else what may be stored is.
+  package var asksForCaching = false
   /// Whether `task.willBeginDelayedRequest` waits; else the request goes out.
   package var asksForDelayedRequests = false
   /// Seconds after which the default is done.
@@ -37,7 +39,7 @@ extension SessionDelegate: JSONEncodable {
     writer.field("taskChallenges", taskChallenges?.rawValue)
     writer.field("redirects", asksForRedirects ? "ask" : "follow")
     writer.field("responses", asksForResponses ? "ask" : "allow")
-    writer.field("caching", "default")
+    writer.field("caching", asksForCaching ? "ask" : "default")
     writer.field("delayedRequests", asksForDelayedRequests ? "ask" : "continue")
     writer.field("decisionTimeout", decisionTimeout)
     writer.key("webhook")
@@ -61,14 +63,12 @@ extension SessionDelegate {
     return taskChallenges == .ask ? .taskDidReceiveChallenge : nil
   }
 
-  /// Reads the contract's delegate. Cached responses cannot be asked for in this version.
+  /// Reads the contract's delegate.
   package init(validating reader: inout ObjectReader) {
     self.init()
     sessionChallenges = reader.choice("sessionChallenges")
     taskChallenges = reader.choice("taskChallenges")
-    if Self.asks("caching", orElse: "default", &reader) {
-      reader.reject("caching", "\"ask\" is not available in this version")
-    }
+    asksForCaching = Self.asks("caching", orElse: "default", &reader)
     asksForRedirects = Self.asks("redirects", orElse: "follow", &reader)
     asksForResponses = Self.asks("responses", orElse: "allow", &reader)
     asksForDelayedRequests = Self.asks("delayedRequests", orElse: "continue", &reader)

@@ -18,6 +18,8 @@ package struct TransactionMetrics: Sendable, Equatable {
   package var responseEnd: Timestamp?
   /// ALPN's name: `http/1.1`, `h2`.
   package var networkProtocolName: String?
+  /// Whether what is stored answered, and not the network (resourceFetchType).
+  package var isFromCache = false
   package var isReusedConnection = false
   package var isProxyConnection = false
   package var localAddress: String?
@@ -41,7 +43,7 @@ package struct TaskMetrics: Sendable, Equatable {
   package var transactions: [TransactionMetrics]
   /// Requests that are sent again for another reason, such as a challenge, are no redirects.
   package var redirectCount: Int {
-    transactions.dropLast().count { $0.status.map { (300..<400).contains($0) } ?? false }
+    transactions.dropLast().count { $0.status.map { (300..<400).contains($0) && $0 != 304 } ?? false }
   }
 
   package init(start: Timestamp, end: Timestamp, transactions: [TransactionMetrics]) {
@@ -62,7 +64,7 @@ extension TransactionMetrics: JSONEncodable {
       if let status { writer.object { $0.field("status", status) } } else { writer.null() }
       for (name, time) in times { if let time { writer.field(name, time.description) } }
       writer.field("networkProtocolName", networkProtocolName)
-      writer.field("resourceFetchType", "networkLoad")
+      writer.field("resourceFetchType", isFromCache ? "localCache" : "networkLoad")
       writer.field("isReusedConnection", isReusedConnection)
       writer.field("isProxyConnection", isProxyConnection)
       if let localAddress { writer.field("localAddress", localAddress) }

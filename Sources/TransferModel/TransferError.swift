@@ -22,6 +22,8 @@ package struct TransferError: Error, Sendable, Equatable {
   package var underlying: Underlying?
   /// The egress rule that refused the destination.
   package var rule: String?
+  /// The class of networks that the task may not use (NSURLErrorNetworkUnavailableReasonKey).
+  package var networkUnavailableReason: String?
   /// What arrived was kept: a download can go on from there (NSURLSessionDownloadTaskResumeData).
   package var resumeDataAvailable = false
 
@@ -80,6 +82,7 @@ extension TransferError: JSONEncodable {
         writer.null()
       }
       if let rule { writer.field("rule", rule) }
+      if let networkUnavailableReason { writer.field("networkUnavailableReason", networkUnavailableReason) }
     }
   }
 
@@ -93,6 +96,7 @@ extension TransferError: JSONEncodable {
     }
     message = json["message"]?.string ?? ""
     failingURL = json["failingURL"]?.string
+    networkUnavailableReason = json["networkUnavailableReason"]?.string
     resumeDataAvailable = json["resumeDataAvailable"]?.bool ?? false
     if let under = json["underlying"], let library = under["library"]?.string {
       underlying = Underlying(library: library, code: Int(under["code"]?.integer ?? 0))

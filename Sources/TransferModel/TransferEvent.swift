@@ -10,10 +10,12 @@ package enum EventType: String, Sendable, CaseIterable {
   case taskNeedNewBodyStream = "task.needNewBodyStream"
   case taskDidSendBodyData = "task.didSendBodyData"
   case taskDidReceiveInformationalResponse = "task.didReceiveInformationalResponse"
+  case taskIsWaitingForConnectivity = "task.isWaitingForConnectivity"
   case taskWillBeginDelayedRequest = "task.willBeginDelayedRequest"
   case dataTaskDidReceiveResponse = "dataTask.didReceiveResponse"
   case dataTaskDidReceiveData = "dataTask.didReceiveData"
   case dataTaskDidBecomeDownloadTask = "dataTask.didBecomeDownloadTask"
+  case dataTaskWillCacheResponse = "dataTask.willCacheResponse"
   case downloadTaskDidResumeAtOffset = "downloadTask.didResumeAtOffset"
   case downloadTaskDidWriteData = "downloadTask.didWriteData"
   case downloadTaskDidFinishDownloading = "downloadTask.didFinishDownloading"
@@ -33,7 +35,9 @@ package enum EventType: String, Sendable, CaseIterable {
   /// Calls that a task's completion handler takes over from the session's delegate.
   package var isTakenByCompletion: Bool {
     switch self {
-    case .dataTaskDidReceiveResponse, .downloadTaskDidFinishDownloading, .taskDidComplete: true
+    case .dataTaskDidReceiveResponse, .dataTaskWillCacheResponse, .downloadTaskDidFinishDownloading,
+      .taskDidComplete:
+      true
     default: false
     }
   }
@@ -52,6 +56,7 @@ package struct TransferEvent: Sendable {
     case response(TransferResponse)
     case delayed(TransferRequest)
     case becameDownload(TransferTask)
+    case willCache(TransferResponse, size: Int64)
     case resumed(offset: Int64, expectedTotal: Int64)
     case progress(TaskProgress, delta: Int64)
     case data([UInt8], TaskProgress)
@@ -135,6 +140,10 @@ extension TransferEvent {
     case .becameDownload(let task):
       writer.field("downloadTaskId", task.id.description)
       writer.field("downloadTask", Optional(task))
+    case .willCache(let response, let size):
+      writer.field("response", Optional(response))
+      writer.field("countOfBytes", size)
+      writer.field("storagePolicy", CacheStoragePolicy.allowed.rawValue)
     case .resumed(let offset, let total):
       writer.field("fileOffset", offset)
       writer.field("expectedTotalBytes", total)

@@ -8,6 +8,13 @@ package struct TransferRequest: Sendable, Equatable {
   package var body: RequestContent?
   /// Seconds without a byte moved; nil: the session's.
   package var timeoutInterval: Double?
+  /// nil: the session's.
+  package var cachePolicy: CachePolicy?
+  /// Whether it carries cookies, and those that the answer sets are taken.
+  package var httpShouldHandleCookies = true
+  /// Of the document that the request is a part of; nil: it is the document itself.
+  package var mainDocumentURL: String?
+  package var networkAccess = NetworkAccess()
   /// What its URL said of a user: moved out of it, and never shown.
   package var credential: Credential?
 
@@ -32,6 +39,23 @@ extension TransferRequest: JSONEncodable {
       writer.field("headers", Optional(headers.redacted))
       if let timeoutInterval { writer.field("timeoutInterval", timeoutInterval) }
       if let body { writer.field("body", Optional(body)) }
+      encodeLoading(into: &writer)
     }
+  }
+
+  /// What is not sent, but says how; without what is as it is by default.
+  package func encodeLoading(into writer: inout JSONWriter) {
+    if let cachePolicy { writer.field("cachePolicy", cachePolicy.rawValue) }
+    if !httpShouldHandleCookies { writer.field("httpShouldHandleCookies", false) }
+    if let mainDocumentURL { writer.field("mainDocumentURL", mainDocumentURL) }
+    if networkAccess != NetworkAccess() { networkAccess.encodeMembers(into: &writer) }
+  }
+
+  /// Reads what `encodeLoading` wrote, or a client did.
+  package mutating func readLoading(_ reader: inout ObjectReader) {
+    cachePolicy = reader.choice("cachePolicy")
+    httpShouldHandleCookies = reader.bool("httpShouldHandleCookies") ?? true
+    mainDocumentURL = reader.string("mainDocumentURL")
+    networkAccess = NetworkAccess(validating: &reader)
   }
 }

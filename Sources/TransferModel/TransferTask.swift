@@ -88,6 +88,8 @@ package struct TransferTask: Sendable, Equatable {
   /// The download that a data task became.
   package var downloadTask: TaskID?
   package var metrics: TaskMetrics?
+  /// Its delegate was told so.
+  package var hasWaitedForConnectivity = false
   package var retryCount = 0
   package var startedAt: Timestamp?
   package var completedAt: Timestamp?

@@ -57,7 +57,7 @@ extension TransferService {
     guard let body = task.body, body.expiresAt > now else { throw .bodyNotFound }
     do throws(StoreError) {
       if let bytes = try await store.smallBody(of: id) { return .small(bytes, task) }
-      if try await store.hasBodyFile(id), let reader = BodyFileReader(path: bodies.path(id)) {
+      if try await store.hasBodyFile(id), let reader = bodies(of: task.sessionID).reader(id) {
         return .file(task) { [pool] in BodyStream(reader, range: $0, pool: pool) }
       }
     } catch {
@@ -89,7 +89,14 @@ extension TransferService {
     var change = StoreChange()
     change.updatedTasks = [task]
     try await write(change)
+    let bodies = bodies(of: task.sessionID)
     bodies.remove(id)
     bodies.removePartial(id)
+  }
+
+  /// Where the bodies of a session's tasks are.
+  func bodies(of id: SessionID) -> BodyDirectory {
+    let type = registry.withLock { $0.sessions[id]?.session.type }
+    return engine.bodies(of: id, type ?? .default)
   }
 }

@@ -18,7 +18,7 @@ extension TransferService {
     guard session.configuration.urlCredentialStorage else { throw .noCredentialStorage }
     guard session.state != .invalid else { throw .sessionInvalid }
     var change = StoreChange()
-    if credential.persistence == .permanent {
+    if credential.persistence == .permanent, session.type != .ephemeral {
       change.credentials = [.init(session: id, space: space, credential: credential)]
     } else {
       change.deletedCredentials = [(id, space)]

@@ -14,7 +14,7 @@ extension DecisionAnswer {
       }
       return writer.bytes
     case .redirect, .delayed: return value.replacing { $0 == "request" ? $1.redactedRequest : $1 }.json
-    case .challenge, .response: return value.json
+    case .challenge, .response, .caching: return value.json
     }
   }
 }

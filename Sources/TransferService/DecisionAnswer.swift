@@ -8,6 +8,7 @@ package enum DecisionAnswer: Sendable {
   case redirect(TransferRequest?)
   case challenge(Challenge)
   case response(ResponseDisposition)
+  case caching(CacheStoragePolicy)
   case delayed(DelayedRequestDisposition, TransferRequest?)
 
   package enum Challenge: Sendable {
@@ -43,14 +44,14 @@ extension DecisionAnswer {
     get {
       switch self {
       case .redirect(let request), .delayed(_, let request): request
-      case .response, .challenge: nil
+      case .response, .caching, .challenge: nil
       }
     }
     set {
       switch self {
       case .redirect: self = .redirect(newValue)
       case .delayed(let disposition, _): self = .delayed(disposition, newValue)
-      case .response, .challenge: break
+      case .response, .caching, .challenge: break
       }
     }
   }
@@ -71,6 +72,9 @@ extension DecisionAnswer {
     case .dataTaskDidReceiveResponse:
       guard let disposition: ResponseDisposition = Self.disposition(&reader) else { return nil }
       self = .response(disposition)
+    case .dataTaskWillCacheResponse:
+      guard let policy: CacheStoragePolicy = Self.choice("storagePolicy", &reader) else { return nil }
+      self = .caching(policy)
     case .taskWillBeginDelayedRequest: self.init(delayed: &reader, shown.request)
     default: return nil
     }
@@ -105,9 +109,13 @@ extension DecisionAnswer {
 
   static func disposition<Choice: RawRepresentable & CaseIterable>(_ reader: inout ObjectReader)
     -> Choice?
-  where Choice.RawValue == String {
-    if let choice: Choice = reader.choice("disposition") { return choice }
-    if reader.value("disposition") == nil { reader.reject("disposition", "is required") }
+  where Choice.RawValue == String { choice("disposition", &reader) }
+
+  private static func choice<Choice: RawRepresentable & CaseIterable>(
+    _ name: String, _ reader: inout ObjectReader
+  ) -> Choice? where Choice.RawValue == String {
+    if let choice: Choice = reader.choice(name) { return choice }
+    if reader.value(name) == nil { reader.reject(name, "is required") }
     return nil
   }
 }

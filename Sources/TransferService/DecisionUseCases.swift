@@ -91,6 +91,7 @@ extension TransferService {
       engine.answer(id, in: session, .redirect(request))
     case .challenge(.cancel): cancel(id, &registry)
     case .challenge(.answer(let answer)): engine.answer(id, in: session, .challenge(answer))
+    case .caching(let policy): engine.answer(id, in: session, .caching(policy))
     case .response(.allow): engine.answer(id, in: session, .allow)
     case .response(.becomeDownload): becomeDownload(id, &registry)
     case .delayed(.continueLoading, _): submit(id, &registry)
@@ -159,6 +160,7 @@ extension TransferService {
     case .taskWillPerformHTTPRedirection: "follow"
     case .taskDidReceiveChallenge, .sessionDidReceiveChallenge: "performDefaultHandling"
     case .dataTaskDidReceiveResponse: "allow"
+    case .dataTaskWillCacheResponse: CacheStoragePolicy.allowed.rawValue
     case .taskWillBeginDelayedRequest: "continue"
     default: "fail"
     }

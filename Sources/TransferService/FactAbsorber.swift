@@ -50,6 +50,12 @@ extension TransferService {
       tell(id, &registry, &batch.change) { task in
         [Self.event(.dataTaskDidReceiveResponse, of: task, at: time, .response(response))]
       }
+    case .willCache(let id, let response, let size, let time):
+      tell(id, &registry, &batch.change) { task in
+        [Self.event(.dataTaskWillCacheResponse, of: task, at: time, .willCache(response, size: size))]
+      }
+    case .waitsForConnectivity(let id, let time):
+      tell(id, &registry, &batch.change) { task in Self.waitEvents(of: &task, at: time) }
     case .began(let id, let time):
       tell(id, &registry, &batch.change) { task in
         task.startedAt = task.startedAt ?? time
@@ -96,6 +102,10 @@ extension TransferService {
       note(response, live, of: id, &registry, &batch)
       ask(
         .response, .dataTaskDidReceiveResponse, .response(response), of: id, at: time, &registry,
+        &batch.change)
+    case .caching(let response, let size):
+      ask(
+        .caching, .dataTaskWillCacheResponse, .willCache(response, size: size), of: id, at: time, &registry,
         &batch.change)
     case .bodyStream:
       if case .used(let stream) = registry.tasks[id]?.upload {
@@ -201,6 +211,20 @@ extension TransferService {
     return true
   }
 
+  /// urlSession(_:taskIsWaitingForConnectivity:): told once, however often the network goes.
+  private static func waitEvents(of task: inout TransferTask, at time: Timestamp) -> [TransferEvent] {
+    var events: [TransferEvent] = []
+    if task.state == .running, task.phase != .waitingForConnectivity {
+      task.phase = .waitingForConnectivity
+      events.append(stateEvent(of: task, at: time))
+    }
+    if !task.hasWaitedForConnectivity {
+      task.hasWaitedForConnectivity = true
+      events.append(event(.taskIsWaitingForConnectivity, of: task, at: time, .none))
+    }
+    return events
+  }
+
   private static func endEvents(of task: TransferTask, at time: Timestamp) -> [TransferEvent] {
     var events: [TransferEvent] = []
     if task.kind == .download, let body = task.body {
@@ -257,6 +281,6 @@ extension TransferService {
   private func released(_ count: Int, in id: SessionID, _ registry: inout TransferRegistry) {
     guard registry.release(count, in: id), let session = registry.sessions[id]?.session else { return }
     record(change(toInvalid: session))
-    retire(id)
+    retire(session)
   }
 }

@@ -70,11 +70,7 @@ extension TransferService {
     if let bytes = try await smallBody(of: id) {
       try await writeFile(bytes, file.id)
     } else {
-      // A second name first: until the store knows of the move, the body is where it was.
-      do throws(BodyFile.Failure) { try files.link(file.id, to: bodies.path(id)) } catch {
-        if error.isMissing { throw .bodyNotFound }
-        throw .disk(error)
-      }
+      try await move(task, to: file.id)
     }
     task.body = nil
     var change = StoreChange()
@@ -87,8 +83,37 @@ extension TransferService {
       files.remove(file.id)
       throw error
     }
-    bodies.remove(id)
+    bodies(of: task.sessionID).remove(id)
     return file
+  }
+
+  private func move(_ task: TransferTask, to file: FileID) async throws(ServiceError) {
+    let bodies = bodies(of: task.sessionID)
+    guard bodies.isOnDisk else {
+      guard let reader = bodies.reader(task.id) else { throw .bodyNotFound }
+      return try await copy(reader, task.body?.size ?? 0, file)
+    }
+    // A second name first: until the store knows of the move, the body is where it was.
+    do throws(BodyFile.Failure) { try files.link(file, to: bodies.path(task.id)) } catch {
+      if error.isMissing { throw .bodyNotFound }
+      throw .disk(error)
+    }
+  }
+
+  /// From memory to the disk: that is what the client asks for.
+  private func copy(_ reader: BodyFileReader, _ size: Int64, _ id: FileID) async throws(ServiceError) {
+    let reception = FileReception(
+      id: id, body: BodyFile(temporaryPath: files.temporaryPath(id), pool: pool))
+    var offset: Int64 = 0
+    while let bytes = reader.wait(at: offset, maximum: 256 * 1024), !bytes.isEmpty {
+      offset += Int64(bytes.count)
+      await reception.write(bytes)
+    }
+    guard offset == size else {
+      reception.discard()
+      throw .bodyNotFound
+    }
+    _ = try await finish(reception.body, as: id)
   }
 
   private func writeFile(_ bytes: [UInt8], _ id: FileID) async throws(ServiceError) {

@@ -39,10 +39,11 @@ package final class IdempotencyKeys: Sendable {
 
   package func release(_ key: String) { inProgress.withLock { _ = $0.remove(key) } }
 
-  /// Replaces the reply that repeats get.
-  package func replace(_ reply: IdempotentReply) {
+  /// Replaces the reply that repeats get, which tells of a task of that session.
+  package func replace(_ reply: IdempotentReply, of session: SessionID) {
     var change = StoreChange()
     change.idempotentReply = reply
+    change.repliedSession = session
     store.record(change) {}
   }
 }

@@ -59,7 +59,8 @@ struct InlineBodies {
       guard head < events.count else { break }
       let event = events[head]
       if let task = event.task, Self.waits(event.type), let body = bodies[task], body.responsesShown > 0 {
-        guard drain(task, into: &ready, time, wanted) else { return }
+        let isDrained = drain(task, into: &ready, time, wanted)
+        guard isDrained || event.type == .dataTaskWillCacheResponse && hasAllSoFar(task) else { return }
         if ready.count >= Self.readySize, bodies[task]?.isDone == false { return }
       }
       pass(event, &ready, wanted)
@@ -82,9 +83,17 @@ struct InlineBodies {
   /// What only follows when all bytes before it have gone.
   private static func waits(_ type: EventType?) -> Bool {
     switch type {
-    case .dataTaskDidReceiveResponse, .taskDidFinishCollectingMetrics, .taskDidComplete: true
+    case .dataTaskDidReceiveResponse, .dataTaskWillCacheResponse, .taskDidFinishCollectingMetrics,
+      .taskDidComplete:
+      true
     default: false
     }
+  }
+
+  /// The body ends only when it is known whether it is stored: its bytes are all here before.
+  private func hasAllSoFar(_ task: TaskID) -> Bool {
+    guard let body = bodies[task] else { return true }
+    return body.stream.offset >= body.live.extent(ofParts: body.responsesShown).limit
   }
 
   private mutating func pass(_ event: Event, _ ready: inout [UInt8], _ wanted: Set<EventType>?) {

@@ -10,12 +10,14 @@ extension TransferService {
     do throws(StoreError) {
       try await recoverSessions()
       try await recoverCredentials()
+      try await recoverCookies()
       let interrupted = try await recoverTasks()
       bodies.removeTemporaries()
       try await withdrawDecisions()
       try await removeOrphanedBodies()
       try await removeOrphanedPartials()
       try await removeOrphanedFiles()
+      removeOrphanedCaches()
       return interrupted
     } catch {
       throw .store(error)
@@ -48,6 +50,13 @@ extension TransferService {
   private func recoverCredentials() async throws(StoreError) {
     for stored in try await store.credentials() {
       engine.credentials.set(stored.credential, for: stored.space, in: stored.session)
+    }
+  }
+
+  private func recoverCookies() async throws(StoreError) {
+    let stored = try await store.cookies()
+    for (session, cookies) in Dictionary(grouping: stored, by: \.session) {
+      engine.cookies.restore(cookies.map(\.cookie), of: session, now: now)
     }
   }
 
@@ -97,6 +106,14 @@ extension TransferService {
     guard var point = task.partial, point.source == task.id else { return nil }
     point.partial.offset = bodies.salvage(task.id)
     return point.partial.offset > 0 ? point : nil
+  }
+
+  /// What sessions had stored that are over.
+  private func removeOrphanedCaches() {
+    let alive = registry.withLock { registry in
+      registry.sessions.values.filter { $0.session.state != .invalid }.map(\.session.id)
+    }
+    engine.caches?.removeOrphans(keeping: Set(alive))
   }
 
   /// Bodies that reached their name but whose task's end did not reach the store.

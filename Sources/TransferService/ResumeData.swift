@@ -29,6 +29,7 @@ package struct ResumeDataSealer: Sendable {
         }
       }
       writer.field("timeoutInterval", request.timeoutInterval ?? 0)
+      request.encodeLoading(into: &writer)
       if case .password(let user, let password) = request.credential?.kind {
         writer.field("user", user)
         writer.field("password", password)
@@ -57,6 +58,8 @@ package struct ResumeDataSealer: Sendable {
     }
     let timeout = json["timeoutInterval"]?.double ?? 0
     var request = TransferRequest(url: url, headers: headers, timeoutInterval: timeout > 0 ? timeout : nil)
+    var loading = ObjectReader(json, at: "", Violations())
+    request.readLoading(&loading)
     if let user = json["user"]?.string, let password = json["password"]?.string {
       request.credential = Credential(user: user, password: password)
     }

@@ -30,6 +30,13 @@ package enum ServiceError: Error, Sendable {
   case idempotencyMismatch
   case idempotencyInProgress
   case draining
+  /// Ephemeral sessions hold all the bytes that they may.
+  case memoryFull(limit: Int64)
+  case configurationNotFound
+  /// Another configuration has the name.
+  case configurationExists
+  /// Somebody else is replacing it.
+  case configurationChanging
   /// No room on the disk: nothing was changed.
   case storeFull
   /// The store cannot be written or read at the moment: nothing was changed.

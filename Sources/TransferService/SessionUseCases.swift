@@ -11,12 +11,14 @@ extension TransferService {
   /// Creates a session (URLSession.init(configuration:delegate:delegateQueue:)).
   /// - Parameter reply: what repeats under an Idempotency-Key get.
   package func createSession(
-    description: String?, configuration: SessionConfiguration, delegate: SessionDelegate?,
+    type: SessionType = .default, description: String?, configuration: SessionConfiguration,
+    delegate: SessionDelegate?,
     reply: @Sendable (TransferSession) -> IdempotentReply? = { _ in nil }
   ) async throws(ServiceError) -> TransferSession {
     guard !registry.withLock({ $0.isDraining }) else { throw .draining }
     let session = TransferSession(
-      id: identifiers.make(), createdAt: now, description: description, configuration: configuration,
+      id: identifiers.make(), type: type, createdAt: now, description: description,
+      configuration: configuration,
       delegate: delegate)
     var change = StoreChange()
     change.sessions = [session]
@@ -32,10 +34,13 @@ extension TransferService {
   }
 
   /// A page of the sessions, oldest first.
-  package func sessions(state: SessionState?, after: SessionID?, limit: Int) -> [TransferSession] {
+  package func sessions(
+    type: SessionType?, state: SessionState?, after: SessionID?, limit: Int
+  ) -> [TransferSession] {
     let all = registry.withLock { registry in registry.sessions.values.map(\.session) }
     let wanted = all.filter { session in
-      (state == nil || session.state == state) && after.map { session.id > $0 } ?? true
+      (type == nil || session.type == type) && (state == nil || session.state == state)
+        && after.map { session.id > $0 } ?? true
     }
     return Array(wanted.sorted { $0.id < $1.id }.prefix(limit))
   }
@@ -54,7 +59,7 @@ extension TransferService {
         session.state = registry.sessions[id]?.unfinished == 0 ? .invalid : .invalidating
         registry.sessions[id]?.session = session
         record(change(toInvalid: session)) { continuation.resume() }
-        if session.state == .invalid { retire(id) }
+        if session.state == .invalid { retire(session) }
       }
     }
     if mode == .cancelTasks {
@@ -67,10 +72,44 @@ extension TransferService {
     return try session(id)
   }
 
-  /// Drops what is for a session's life only: its connections, and credentials that are not permanent.
-  func retire(_ id: SessionID) {
-    engine.credentials.remove(in: id) { $0.credential.persistence != .permanent }
-    engine.forget(id)
+  /// Drops what is for a session's life only: its connections, and credentials that are not permanent; all that an
+  /// ephemeral one has.
+  func retire(_ session: TransferSession) {
+    let isEphemeral = session.type == .ephemeral
+    engine.credentials.remove(in: session.id) { isEphemeral || $0.credential.persistence != .permanent }
+    engine.forget(session.id)
+    engine.caches?.forget(session.id)
+    guard isEphemeral else { return }
+    engine.memoryFiles.wipe(session.id, on: pool)
+    engine.cookies.forget(session.id)
+    var change = StoreChange()
+    change.wipedSession = session.id
+    record(change)
+  }
+
+  /// Whether an origin can be reached now.
+  /// - Parameter timeout: seconds, for all steps together.
+  package func reach(_ url: String, timeout: Double) async throws -> Reachability {
+    try await engine.reach(url, timeout: .seconds(timeout))
+  }
+
+  /// URLSession.reset(): no cookie, no cached response and no credential is left, and requests from here on open
+  /// connections of their own.
+  package func reset(_ id: SessionID) async throws(ServiceError) -> TransferSession {
+    let session = try session(id)
+    try await removeCookies(of: id, CookieFilter())
+    try await removeCredentials(of: id) { _ in true }
+    try await emptyCache(of: id)
+    await withCheckedContinuation { continuation in engine.reset(id) { continuation.resume() } }
+    return session
+  }
+
+  /// URLSession.flush(): what the session remembers is on the disk, and idle connections are closed.
+  package func flush(_ id: SessionID) async throws(ServiceError) -> TransferSession {
+    let session = try session(id)
+    await withCheckedContinuation { continuation in engine.flush(id) { continuation.resume() } }
+    await settleFacts()
+    return session
   }
 
   /// The change that writes a session's new state, with its last event where that is the end.
@@ -96,7 +135,10 @@ extension TransferService {
     try await write(change)
     registry.withLock { $0.sessions[id] = nil }
     engine.credentials.forget(id)
+    engine.cookies.forget(id)
+    let bodies = engine.bodies(of: id, session.type)
     for task in files { bodies.remove(task) }
+    engine.memoryFiles.wipe(id, on: pool)
     do throws(StoreError) { try await removeOrphanedPartials() } catch { throw .store(error) }
   }
 

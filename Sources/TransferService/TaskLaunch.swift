@@ -32,11 +32,13 @@ extension TransferService {
     var job = TransferJob(
       task: task.id, session: task.sessionID, configuration: session.configuration, kind: task.kind,
       request: task.currentRequest, priority: task.priority)
+    job.sessionType = session.type
     job.maximumBytesPerSecond = task.maximumBytesPerSecond
     job.originalURL = task.originalRequest.url
     job.delegate = session.delegate
-    // The completion handler takes the response's call over.
+    // The completion handler takes the calls about the response over.
     job.asksForResponses = task.completion == nil && session.delegate?.asksForResponses == true
+    job.asksForCaching = task.completion == nil && session.delegate?.asksForCaching == true
     job.resumePoint = task.partial ?? task.resumePoint
     if task.hasInvalidResumeData {
       job.fault = TransferError(.unsupportedURL, "the resume data is not this service's, or was changed")

@@ -32,14 +32,30 @@ extension TransferService {
     }
     change.lastIdentifiers[sessionID] = first + count - 1
     change.idempotentReply = reply(change.createdTasks)
+    change.repliedSession = sessionID
+    let room = "requests/\(identifiers.make(TaskID.self))"
     do throws(ServiceError) {
+      try keepInMemory(specifications, of: session, as: room)
       try await write(change)
     } catch {
+      engine.memoryFiles.release(room, of: sessionID)
       released(count, in: sessionID)
       throw error
     }
     begin(change.createdTasks)
     return change.createdTasks
+  }
+
+  /// What an ephemeral session's requests send counts among its bodies, until it is over.
+  private func keepInMemory(
+    _ specifications: [TaskSpecification], of session: TransferSession, as name: String
+  ) throws(ServiceError) {
+    guard session.type == .ephemeral else { return }
+    let size = specifications.reduce(0) { $0 + Int64($1.request.body?.data?.count ?? 0) }
+    let files = engine.memoryFiles
+    guard size == 0 || files.reserve(size, as: name, of: session.id) else {
+      throw .memoryFull(limit: files.capacity)
+    }
   }
 
   private func reserve(

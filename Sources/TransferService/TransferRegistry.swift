@@ -15,6 +15,7 @@ struct TransferRegistry {
       case redirect(proposed: TransferRequest)
       case challenge(AuthenticationMethod)
       case response
+      case caching
       case bodyStream
       case delayedRequest
     }

@@ -31,7 +31,10 @@ extension TransferRequest {
     body = Self.readBody(&reader, shown?.body)
     if let shown { restoreSecrets(of: shown) }
     timeoutInterval = reader.number("timeoutInterval", in: 0.001...31_536_000)
-    Self.refuseUnavailable(&reader)
+    readLoading(&reader)
+    if let document = mainDocumentURL, let fault = OriginURL.fault(document) {
+      reader.reject("mainDocumentURL", fault.message)
+    }
     reader.finish()
   }
 
@@ -73,16 +76,5 @@ extension TransferRequest {
     fields.finish()
     if contents.count > 1 { reader.reject("body", "takes one of text, base64, file, stream") }
     return contents.first
-  }
-
-  private static func refuseUnavailable(_ reader: inout ObjectReader) {
-    let defaults: [(String, JSONValue)] = [
-      ("cachePolicy", .string("useProtocolCachePolicy")), ("httpShouldHandleCookies", .bool(true)),
-      ("mainDocumentURL", .null), ("allowsCellularAccess", .bool(true)),
-    ]
-    for (name, only) in defaults {
-      guard let value = reader.value(name), value != only else { continue }
-      reader.reject(name, "is not available in this version")
-    }
   }
 }

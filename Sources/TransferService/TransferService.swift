@@ -32,6 +32,8 @@ package final class TransferService: Sendable {
   package let identifiers: IdentifierSource
   let notifier: DelegateNotifier
   let logger: Logger
+  /// Names of configurations that are being kept.
+  let configurationsUnderWay = Mutex<Set<String>>([])
   let registry = Mutex(TransferRegistry())
   private let outboxDoorbell = Mutex<(@Sendable () -> Void)?>(nil)
 
@@ -57,10 +59,15 @@ package final class TransferService: Sendable {
     notifier = DelegateNotifier(identifiers: identifiers)
     idempotency = IdempotencyKeys(store: store, now: now)
     relay.connect { [weak self] in self?.absorb($0) }
+    engine.cookies.onChange { session, changes in
+      var change = StoreChange()
+      change.cookies = changes.map { (session, $0) }
+      store.record(change) {}
+    }
     deadlines.onFire { [weak self] in self?.deadlinePassed($0) }
   }
 
-  var now: Timestamp { identifiers.now() }
+  package var now: Timestamp { identifiers.now() }
 
   /// Why a task or a webhook cannot use this URL; nil where it can.
   package static func fault(ofURL url: String) -> TransferError? { OriginURL.fault(url) }

@@ -1,4 +1,5 @@
 internal import GRDBSQLite
+internal import HTTPCookies
 internal import JSON
 internal import TransferModel
 
@@ -17,15 +18,16 @@ struct ChangeWriter {
   func commit() throws { try statements.commit.run() }
   func rollback() { _ = try? statements.rollback.run() }
 
-  /// Writes one change; events get the next sequence numbers and join `fragments`.
-  func write(_ change: StoreChange, _ sequence: inout Int64, _ fragments: inout [JournalFragment]) throws {
+  /// Writes one change.
+  /// - Parameter fragments: its events, numbered.
+  func write(_ change: StoreChange, _ fragments: [JournalFragment]) throws {
     for session in change.sessions { try write(session) }
     for task in change.createdTasks { try create(task) }
     for (session, identifier) in change.lastIdentifiers {
       try statements.setLastIdentifier.run(.integer(Int64(identifier)), .id(session))
     }
     for task in change.updatedTasks { try update(task, smallBody: change.smallBodies[task.id]) }
-    try write(change.events, &sequence, &fragments)
+    try write(fragments)
     for task in change.respecifiedTasks { try respecify(task) }
     for decision in change.newDecisions { try insert(decision) }
     for decision in change.updatedDecisions { try update(decision) }
@@ -34,11 +36,18 @@ struct ChangeWriter {
     for (session, space) in change.deletedCredentials {
       try statements.deleteCredential.run(.id(session), .string(StoredCredential.key(space)))
     }
+    for (session, cookie) in change.cookies { try write(cookie, of: session) }
+    for configuration in change.configurations { try keep(configuration) }
+    for name in change.deletedConfigurations { try statements.deleteConfiguration.run(.string(name)) }
     for file in change.newFiles { try insert(file) }
     for file in change.deletedFiles { try statements.deleteFile.run(.id(file)) }
     for delivery in change.newDeliveries { try insert(delivery) }
     for delivery in change.updatedDeliveries { try update(delivery) }
     if let reply = change.idempotentReply { try insert(reply) }
+    if let session = change.wipedSession {
+      try statements.wipeSession.run(.id(session))
+      try statements.wipeReplies.run(.string("\"sessionId\":\"\(session)\""))
+    }
     if let session = change.deletedSession { try delete(session) }
   }
 
@@ -78,6 +87,24 @@ struct ChangeWriter {
       .id(stored.session), .string(StoredCredential.key(stored.space)), .string(box.seal(stored.document)))
   }
 
+  private func write(_ change: CookieJar.Change, of session: SessionID) throws {
+    switch change {
+    case .stored(let cookie):
+      try statements.upsertCookie.run(
+        .id(session), .string(cookie.key.stored), .string(box.seal(cookie.document(of: session))))
+    case .removed(let key): try statements.deleteCookie.run(.id(session), .string(key.stored))
+    }
+  }
+
+  private func keep(_ named: NamedConfiguration) throws {
+    try statements.upsertConfiguration.run(
+      .string(named.name), .text(named.document(sealedBy: box)), .integer(named.createdAt.microseconds),
+      .integer(named.updatedAt.microseconds))
+  }
+
+  /// Numbers up to `last` are taken, whoever saw them.
+  func reserve(_ last: Int64) throws { try statements.reserve.run(.integer(last)) }
+
   private func insert(_ file: StoredFile) throws {
     try statements.insertFile.run(
       .id(file.id), .integer(file.createdAt.microseconds), .integer(file.size), .string(file.sha256),
@@ -94,12 +121,8 @@ struct ChangeWriter {
   }
 
   /// Consecutive events of one task share a row: it holds the stream's own text.
-  private func write(
-    _ events: [TransferEvent], _ sequence: inout Int64, _ fragments: inout [JournalFragment]
-  ) throws {
-    for fragment in Self.fragments(of: events, &sequence) {
-      fragments.append(fragment)
-      guard !fragment.isProgressOnly else { continue }
+  private func write(_ fragments: [JournalFragment]) throws {
+    for fragment in fragments where !fragment.isProgressOnly {
       try statements.insertFragment.run(
         .integer(fragment.first), .integer(fragment.last), .id(fragment.sessionID),
         fragment.taskID.map { .id($0) } ?? .null, .text(fragment.bytes))
@@ -168,6 +191,8 @@ struct ChangeWriter {
     try statements.deleteJournal.run(.id(session))
     try statements.deleteDecisions.run(.id(session))
     try statements.deleteCredentials.run(.id(session))
+    try statements.deleteCookies.run(.id(session))
+    try statements.deleteDeliveries.run(.id(session))
     try statements.deleteTasks.run(.id(session))
     try statements.deleteSession.run(.id(session))
   }
@@ -184,7 +209,9 @@ private struct Statements {
   let respecifyTask, insertDecision, updateDecision, withdrawDecisions, insertFile, deleteFile: WriteStatement
   let insertDelivery, updateDelivery, insertReply, expireReplies: WriteStatement
   let upsertCredential, deleteCredential, deleteCredentials: WriteStatement
-  let deleteJournal, deleteDecisions, deleteTasks, deleteSession: WriteStatement
+  let upsertCookie, deleteCookie, deleteCookies, deleteDeliveries: WriteStatement
+  let upsertConfiguration, deleteConfiguration, reserve: WriteStatement
+  let deleteJournal, deleteDecisions, deleteTasks, wipeSession, wipeReplies, deleteSession: WriteStatement
   let all: [WriteStatement]
 
   init(_ connection: OpaquePointer) throws {
@@ -227,6 +254,20 @@ private struct Statements {
       "INSERT OR REPLACE INTO credential (session, space, sealed) VALUES (?, ?, ?)")
     deleteCredential = try prepare("DELETE FROM credential WHERE session = ? AND space = ?")
     deleteCredentials = try prepare("DELETE FROM credential WHERE session = ?")
+    // In its place, as the jar has it: that is the order in which cookies are sent.
+    upsertCookie = try prepare(
+      "INSERT INTO cookie (session, key, sealed) VALUES (?, ?, ?)"
+        + " ON CONFLICT (session, key) DO UPDATE SET sealed = excluded.sealed")
+    deleteCookie = try prepare("DELETE FROM cookie WHERE session = ? AND key = ?")
+    deleteCookies = try prepare("DELETE FROM cookie WHERE session = ?")
+    deleteDeliveries = try prepare("DELETE FROM delivery WHERE session = ? AND state <> 'pending'")
+    upsertConfiguration = try prepare(
+      """
+      INSERT INTO configuration (name, document, created, updated) VALUES (?, ?, ?, ?)
+      ON CONFLICT (name) DO UPDATE SET document = excluded.document, updated = excluded.updated
+      """)
+    deleteConfiguration = try prepare("DELETE FROM configuration WHERE name = ?")
+    reserve = try prepare("INSERT OR REPLACE INTO sequence_reservation (only, last) VALUES (1, ?)")
     insertFile = try prepare(
       "INSERT INTO file (id, created, size, sha256, content_type, task) VALUES (?, ?, ?, ?, ?, ?)")
     deleteFile = try prepare("DELETE FROM file WHERE id = ?")
@@ -243,14 +284,15 @@ private struct Statements {
       UPDATE delivery SET state = ?, attempts = ?, next_attempt = ?, last_status = ?, last_error = ? WHERE id = ?
       """)
     insertReply = try prepare(
-      """
-      INSERT OR REPLACE INTO idempotency (key, fingerprint, status, content_type, location, body, created)
-      VALUES (?, ?, ?, ?, ?, ?, ?)
-      """)
+      "INSERT OR REPLACE INTO idempotency (key, fingerprint, status, content_type, location, body, created)"
+        + " VALUES (?, ?, ?, ?, ?, ?, ?)")
     expireReplies = try prepare("DELETE FROM idempotency WHERE created < ?")
     deleteJournal = try prepare("DELETE FROM journal WHERE session = ?")
     deleteDecisions = try prepare("DELETE FROM decision WHERE session = ?")
     deleteTasks = try prepare("DELETE FROM task WHERE session = ?")
+    wipeSession = try prepare(
+      "UPDATE task SET small_body = NULL, has_body_file = 0, request_body = NULL WHERE session = ?")
+    wipeReplies = try prepare("DELETE FROM idempotency WHERE instr(CAST(body AS TEXT), ?)")
     deleteSession = try prepare("DELETE FROM session WHERE id = ?")
     self.all = all
   }

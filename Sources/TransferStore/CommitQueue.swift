@@ -33,22 +33,29 @@ final class CommitQueue: @unchecked Sendable {
   private static let changesPerCommit = 1024
   private static let retryDelayMicroseconds: UInt32 = 200_000
 
-  private let pool: DatabasePool
+  private let disk: DatabasePool
+  private let memory: DatabaseQueue
+  private let ephemeral: EphemeralSessions
   private let box: SecretBox
   private let published: @Sendable ([JournalFragment]) -> Void
   private let state = Mutex(State())
   private let thread = WorkerPool(name: "ferry-store", threads: 1)
-  private var writer: ChangeWriter?
+  private var diskWriter: ChangeWriter?
+  private var memoryWriter: ChangeWriter?
   private let lastSequence: Atomic<Int64>
+  private var reservation: SequenceReservation
 
   init(
-    pool: DatabasePool, box: SecretBox, lastSequence: Int64,
-    published: @escaping @Sendable ([JournalFragment]) -> Void
+    disk: DatabasePool, memory: DatabaseQueue, ephemeral: EphemeralSessions, box: SecretBox,
+    reservation: SequenceReservation, published: @escaping @Sendable ([JournalFragment]) -> Void
   ) {
-    self.pool = pool
+    self.disk = disk
+    self.memory = memory
+    self.ephemeral = ephemeral
     self.box = box
+    self.reservation = reservation
     self.published = published
-    self.lastSequence = Atomic(lastSequence)
+    lastSequence = Atomic(reservation.first)
   }
 
   var lastSequenceWritten: Int64 { lastSequence.load(ordering: .relaxed) }
@@ -67,8 +74,10 @@ final class CommitQueue: @unchecked Sendable {
   func close(_ done: @escaping @Sendable () -> Void) {
     thread.submit {
       self.drain()
-      self.writer?.finalize()
-      self.writer = nil
+      self.diskWriter?.finalize()
+      self.memoryWriter?.finalize()
+      self.diskWriter = nil
+      self.memoryWriter = nil
       self.thread.stop()
       done()
     }
@@ -99,9 +108,8 @@ final class CommitQueue: @unchecked Sendable {
       if batch.allSatisfy({ $0.change.isProgressOnly }) {
         fragments = batch.flatMap { ChangeWriter.fragments(of: $0.change.events, &sequence) }
       } else {
-        fragments = try pool.writeWithoutTransaction { database in
-          try transact(batch, on: database, &sequence)
-        }
+        let changes = batch.map { $0.change.divided(by: ephemeral) }
+        fragments = try transact(changes, &sequence)
       }
     } catch let fault as SQLiteFault {
       return fault
@@ -120,21 +128,68 @@ final class CommitQueue: @unchecked Sendable {
     return nil
   }
 
+  /// A part of a change, with its events numbered.
+  private struct Part {
+    let change: StoreChange
+    let fragments: [JournalFragment]
+
+    init(_ change: StoreChange, _ sequence: inout Int64) {
+      self.change = change
+      fragments = ChangeWriter.fragments(of: change.events, &sequence)
+    }
+  }
+
+  /// Writes the disk's parts as one transaction, and then memory's as another: readers of memory do not wait for the disk.
   private func transact(
-    _ batch: [Entry], on database: Database, _ sequence: inout Int64
+    _ changes: [StoreChange.Division], _ sequence: inout Int64
   ) throws -> [JournalFragment] {
-    guard let connection = database.sqliteConnection else { preconditionFailure("the database is closed") }
-    let writer = try self.writer ?? ChangeWriter(connection, box)
-    self.writer = writer
-    try writer.begin()
+    var (disk, memory, fragments): ([Part], [Part], [JournalFragment]) = ([], [], [])
+    for change in changes {
+      disk.append(Part(change.disk, &sequence))
+      fragments += disk[disk.count - 1].fragments
+      guard let kept = change.memory else { continue }
+      memory.append(Part(kept, &sequence))
+      fragments += memory[memory.count - 1].fragments
+    }
+    let reserve = memory.isEmpty ? nil : reservation.next(after: sequence)
+    // A full disk is nothing to what never goes there.
+    if memory.isEmpty || reserve != nil || changes.contains(where: { !$0.disk.isEmpty }) {
+      try transact(on: self.disk, &diskWriter) { writer in
+        for part in disk { try writer.write(part.change, part.fragments) }
+        if let reserve { try writer.reserve(reserve) }
+      }
+    }
+    if let reserve { reservation.hold(reserve) }
+    guard !memory.isEmpty else { return fragments }
     do {
-      var fragments: [JournalFragment] = []
-      for entry in batch { try writer.write(entry.change, &sequence, &fragments) }
-      try writer.commit()
-      return fragments
+      try transact(on: self.memory, &memoryWriter) { writer in
+        for part in memory { try writer.write(part.change, part.fragments) }
+      }
     } catch {
-      writer.rollback()
-      throw error
+      // The disk's part is committed: there is no way back.
+      preconditionFailure("the database in memory refuses a change: \(error)")
+    }
+    return fragments
+  }
+
+  private func transact<T>(
+    on database: any DatabaseWriter, _ kept: inout ChangeWriter?, _ body: (ChangeWriter) throws -> T
+  ) throws -> T {
+    try database.writeWithoutTransaction { database in
+      guard let connection = database.sqliteConnection else {
+        preconditionFailure("the database is closed")
+      }
+      let writer = try kept ?? ChangeWriter(connection, box)
+      kept = writer
+      try writer.begin()
+      do {
+        let result = try body(writer)
+        try writer.commit()
+        return result
+      } catch {
+        writer.rollback()
+        throw error
+      }
     }
   }
 
@@ -153,12 +208,33 @@ final class CommitQueue: @unchecked Sendable {
     state.withLock { $0.isHealthy = true }
   }
 
-  /// Puts facts back at the head of the queue; requests among them fail now rather than wait for a disk.
+  /// Puts facts back at the head of the queue; requests among them fail now rather than wait for a disk. What is for memory
+  /// alone does not wait either.
   private func keep(_ entries: ArraySlice<Entry>) {
-    for case .request(_, let done) in entries { done(.full) }
+    var waiting: [Entry] = []
+    for entry in entries {
+      let change = entry.change.divided(by: ephemeral)
+      switch entry {
+      case .request(_, let done):
+        if change.memory == nil || !change.disk.isEmpty || commit([entry]) != nil { done(.full) }
+      case .fact(_, let committed):
+        guard let memory = change.memory else {
+          waiting.append(entry)
+          continue
+        }
+        if commit([.fact(memory) {}]) != nil {
+          waiting.append(entry)
+        } else if change.disk.isEmpty {
+          committed()
+        } else {
+          waiting.append(.fact(change.disk, committed: committed))
+        }
+      }
+    }
+    let kept = waiting
     state.withLock { state in
-      state.entries.insert(contentsOf: entries.filter(\.isFact), at: 0)
-      state.isHealthy = false
+      state.entries.insert(contentsOf: kept, at: 0)
+      state.isHealthy = kept.isEmpty
     }
   }
 }

@@ -17,8 +17,30 @@ enum Migrations {
     migrator.registerMigration("4 secrets sealed") { database in
       try PlaintextSecrets(database: database, box: box).remove()
     }
+    migrator.registerMigration("5 cookies, named configurations, what memory has numbered") { database in
+      try database.execute(sql: fifth)
+    }
     return migrator
   }
+
+  private static let fifth = """
+    CREATE TABLE cookie (
+      session BLOB NOT NULL,
+      key TEXT NOT NULL,
+      sealed TEXT NOT NULL,
+      PRIMARY KEY (session, key)
+    );
+    CREATE TABLE configuration (
+      name TEXT PRIMARY KEY NOT NULL,
+      document TEXT NOT NULL,
+      created INTEGER NOT NULL,
+      updated INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE sequence_reservation (
+      only INTEGER PRIMARY KEY CHECK (only = 1),
+      last INTEGER NOT NULL
+    );
+    """
 
   private static let third = """
     CREATE TABLE credential (

@@ -9,6 +9,7 @@ extension TransferSession {
   func document(sealedBy box: SecretBox) -> [UInt8] {
     var writer = JSONWriter()
     writer.object { writer in
+      writer.field("type", type.rawValue)
       writer.field("description", description)
       writer.key("configuration")
       configuration.encode(into: &writer, sealing: box.seal)
@@ -29,10 +30,27 @@ extension TransferSession {
       delegate = SessionDelegate(validating: &reader)
     }
     self.init(
-      id: SessionID(bytes: row.bytes("id")) ?? .shared, createdAt: Timestamp(microseconds: row["created"]),
+      id: SessionID(bytes: row.bytes("id")) ?? .shared,
+      type: document["type"]?.string.flatMap { SessionType(rawValue: $0) } ?? .default,
+      createdAt: Timestamp(microseconds: row["created"]),
       description: document["description"]?.string,
       configuration: SessionConfiguration(validating: &configuration), delegate: delegate)
     state = SessionState(rawValue: row["state"]) ?? .invalid
+  }
+}
+
+extension NamedConfiguration {
+  func document(sealedBy box: SecretBox) -> [UInt8] {
+    var writer = JSONWriter()
+    configuration.encode(into: &writer, sealing: box.seal)
+    return writer.bytes
+  }
+
+  init(row: Row, openedBy box: SecretBox) throws {
+    var reader = ObjectReader(box.open(try JSONParser.parse(row.bytes("document"))), at: "", Violations())
+    self.init(
+      name: row["name"], configuration: SessionConfiguration(validating: &reader),
+      createdAt: Timestamp(microseconds: row["created"]), updatedAt: Timestamp(microseconds: row["updated"]))
   }
 }
 
@@ -153,6 +171,7 @@ extension TransferRequest {
       writer.field("headers", Optional(headers.replacingSecrets(box.seal)))
       if let timeoutInterval { writer.field("timeoutInterval", timeoutInterval) }
       if let body { writer.field("body", Optional(body)) }
+      encodeLoading(into: &writer)
     }
   }
 
@@ -172,6 +191,8 @@ extension TransferRequest {
       url: stored?["url"]?.string ?? "", method: stored?["method"]?.string ?? "GET",
       headers: HTTPHeaders(json: stored?["headers"]), body: body,
       timeoutInterval: stored?["timeoutInterval"]?.double)
+    var loading = ObjectReader(stored ?? .object([]), at: "", Violations())
+    readLoading(&loading)
     if let user = stored?["user"]?.string, let password = stored?["password"]?.string {
       credential = Credential(user: user, password: password)
     }

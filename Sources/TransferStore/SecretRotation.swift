@@ -11,10 +11,14 @@ package enum SecretRotation {
 
   /// Where there is one secret, sealed as a whole, and the row's key.
   private static let fields = [
-    ("credential", "sealed", ["session", "space"]), ("delivery", "secret", ["id"]),
+    ("credential", "sealed", ["session", "space"]), ("cookie", "sealed", ["session", "key"]),
+    ("delivery", "secret", ["id"]),
   ]
   /// Where strings among others are sealed.
-  private static let documents = [("session", "document"), ("task", "specification"), ("task", "outcome")]
+  private static let documents = [
+    ("session", "document", "id"), ("task", "specification", "id"), ("task", "outcome", "id"),
+    ("configuration", "document", "name"),
+  ]
 
   /// All of it or nothing. The service must not be running.
   /// - Parameters:
@@ -32,7 +36,7 @@ package enum SecretRotation {
     var count = 0
     try queue.inTransaction(.immediate) { database in
       for (table, column, key) in fields { count += try rotate(table, column, key, new, database) }
-      for (table, column) in documents { count += try rotate(table, column, new, database) }
+      for (table, column, key) in documents { count += try rotate(table, column, key, new, database) }
       try Overwritten.mark(database)
       try willCommit()
       return .commit
@@ -59,18 +63,19 @@ package enum SecretRotation {
   }
 
   private static func rotate(
-    _ table: String, _ column: String, _ box: SecretBox, _ database: Database
+    _ table: String, _ column: String, _ key: String, _ box: SecretBox, _ database: Database
   ) throws -> Int {
     var count = 0
-    let ids = try Data.fetchAll(database, sql: "SELECT id FROM \(table) WHERE \(column) LIKE '%sealed:%'")
+    let ids = try DatabaseValue.fetchAll(
+      database, sql: "SELECT \(key) FROM \(table) WHERE \(column) LIKE '%sealed:%'")
     for id in ids {
       let row = try Row.fetchOne(
-        database, sql: "SELECT \(column) FROM \(table) WHERE id = ?", arguments: [id])
+        database, sql: "SELECT \(column) FROM \(table) WHERE \(key) = ?", arguments: [id])
       guard let document = row?.optionalBytes(column), let sealed = box.reseal(document: document) else {
         continue
       }
       try database.execute(
-        sql: "UPDATE \(table) SET \(column) = ? WHERE id = ?",
+        sql: "UPDATE \(table) SET \(column) = ? WHERE \(key) = ?",
         arguments: [String(decoding: sealed, as: UTF8.self), id])
       count += 1
     }

@@ -1,3 +1,4 @@
+package import HTTPCookies
 package import TransferModel
 
 /// A set of changes that holds as a whole or not at all.
@@ -22,10 +23,19 @@ package struct StoreChange: Sendable {
   /// Credentials to be kept, each in place of what was there for its space.
   package var credentials: [StoredCredential] = []
   package var deletedCredentials: [(session: SessionID, space: ProtectionSpace)] = []
+  /// What has become of the sessions' cookies, in order.
+  package var cookies: [(session: SessionID, change: CookieJar.Change)] = []
+  /// Named configurations, each in place of what had the name.
+  package var configurations: [NamedConfiguration] = []
+  package var deletedConfigurations: [String] = []
   package var newFiles: [StoredFile] = []
   package var deletedFiles: [FileID] = []
   package var idempotentReply: IdempotentReply?
+  /// Whose tasks that reply tells of.
+  package var repliedSession: SessionID?
   package var deletedSession: SessionID?
+  /// An ephemeral session whose bodies are to go, those of requests as well, and the replies that repeats would get.
+  package var wipedSession: SessionID?
 
   package init() {}
 

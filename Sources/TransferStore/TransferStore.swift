@@ -1,6 +1,8 @@
+package import HTTPCookies
 package import TransferModel
 
-/// What Ferry remembers. Committed means on disk: it survives the process and the power.
+/// What Ferry remembers. Committed means on disk: it survives the process and the power. What is of an ephemeral session
+/// is in memory alone.
 package protocol TransferStore: Sendable {
   /// Writes a change that a client asked for; returns once it is committed, or fails and leaves nothing.
   func write(_ change: StoreChange) async throws(StoreError)
@@ -29,6 +31,11 @@ package protocol TransferStore: Sendable {
   ) async throws(StoreError) -> [Decision]
   /// The permanent credentials of all sessions.
   func credentials() async throws(StoreError) -> [StoredCredential]
+  /// The cookies of all sessions, oldest first.
+  func cookies() async throws(StoreError) -> [(session: SessionID, cookie: Cookie)]
+  func configuration(_ name: String) async throws(StoreError) -> NamedConfiguration?
+  /// A page of the named configurations, by name.
+  func configurations(after: String?, limit: Int) async throws(StoreError) -> [NamedConfiguration]
   func file(_ id: FileID) async throws(StoreError) -> StoredFile?
   /// A page of the stored files, oldest first.
   func files(after: FileID?, limit: Int) async throws(StoreError) -> [StoredFile]

@@ -178,6 +178,6 @@ private final class WebhookAttempt: EasyHandleDelegate {
     return .accepted
   }
 
-  func mayConnect(to address: PeerAddress) -> Bool { gate.mayConnect(to: address) }
+  func mayConnect(to address: PeerAddress) -> SocketPermission { gate.mayConnect(to: address) }
   func maySendRequest(toAddress address: String) -> Bool { gate.maySendRequest(toAddress: address) }
 }

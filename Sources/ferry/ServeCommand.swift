@@ -17,6 +17,11 @@ struct ServeCommand: AsyncParsableCommand {
   var dataDirectory: String?
   @Option(help: "A network that transfers and webhooks may reach although it is not public; may be repeated.")
   var allowNetwork: [String] = []
+  @Option(
+    help:
+      "What kind of network an interface is, as wwan*=cellular or eth1=expensive,constrained; may be repeated."
+  )
+  var interfaceClass: [String] = []
   @Option(help: "File with bearer tokens, one a line. Without any, only this machine is served.")
   var tokenFile: String?
   @Option(
@@ -32,6 +37,8 @@ struct ServeCommand: AsyncParsableCommand {
   var smallBodyLimit: Int?
   @Option(help: "Largest body of a response, in bytes. [1099511627776]")
   var maximumBodySize: Int?
+  @Option(help: "Bytes that the bodies of ephemeral sessions take together, in memory. [1073741824]")
+  var maximumEphemeralBytes: Int?
   @Option(help: "Transfers at once, of each worker. [4096]")
   var maximumTransfers: Int?
   @Option(help: "Event loops for transfers. [1]")
@@ -50,7 +57,8 @@ struct ServeCommand: AsyncParsableCommand {
   func run() async throws {
     let settings: Settings
     do {
-      settings = try Settings(options: options, networks: allowNetwork, file: config)
+      settings = try Settings(
+        options: options, networks: allowNetwork, interfaces: interfaceClass, file: config)
     } catch let error as SettingsError {
       throw ValidationError(error.description)
     }
@@ -61,15 +69,18 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   private var options: [String: String] {
-    [
+    var texts: [String: String?] = [
       "listen": listen, "data-directory": dataDirectory, "token-file": tokenFile,
       "webhook-secret-file": webhookSecretFile, "secret-key-file": secretKeyFile,
-      "small-body-limit": smallBodyLimit.map(String.init),
-      "maximum-body-size": maximumBodySize.map(String.init),
-      "maximum-transfers": maximumTransfers.map(String.init),
-      "workers": workers.map(String.init), "maximum-connections": maximumConnections.map(String.init),
-      "maximum-authentication-attempts": maximumAuthenticationAttempts.map(String.init), "ca-file": caFile,
-      "log-level": logLevel,
-    ].compactMapValues { $0 }
+      "ca-file": caFile, "log-level": logLevel,
+    ]
+    let numbers: [String: Int?] = [
+      "small-body-limit": smallBodyLimit, "maximum-body-size": maximumBodySize,
+      "maximum-ephemeral-bytes": maximumEphemeralBytes, "maximum-transfers": maximumTransfers,
+      "workers": workers, "maximum-connections": maximumConnections,
+      "maximum-authentication-attempts": maximumAuthenticationAttempts,
+    ]
+    for (name, number) in numbers { texts[name] = number.map { String($0) } }
+    return texts.compactMapValues { $0 }
   }
 }

@@ -48,6 +48,7 @@ struct Service {
       store: store, engine: engine, relay: relay, hub: hub, bodies: bodies, files: files,
       resumeSealer: ResumeDataSealer(secrets: keys.all), answerTagger: AnswerTagger(secrets: keys.all),
       pool: WorkerPool(name: "ferry-read", threads: 2), now: now, logger: logger)
+    if engine.networks.hasClasses { await engine.networks.wait() }
     let interrupted = try await service.recover()
     if interrupted > 0 {
       logger.notice("ended tasks that an earlier process left running", metadata: ["tasks": "\(interrupted)"])
@@ -84,7 +85,8 @@ struct Service {
     do throws(TransferError) {
       return try TransferEngine(workers: settings.workers, settings: engine) { relay.deliver($0) }
     } catch {
-      throw SettingsError("ca-file", error.message)
+      let isOfNetworks = error.reason == .url(.notConnectedToInternet)
+      throw SettingsError(isOfNetworks ? "interface-class" : "ca-file", error.message)
     }
   }
 
@@ -99,6 +101,10 @@ struct Service {
     engine.certificateAuthorityFile = settings.certificateAuthorityFile
     engine.maximumAuthenticationAttempts = settings.maximumAuthenticationAttempts
     engine.userAgent = "Ferry/\(Ferry.version)"
+    engine.networks = Networks(policy: settings.interfacePolicy)
+    engine.memoryFiles = MemoryFiles(capacity: Int64(settings.maximumEphemeralBytes))
+    engine.caches = CacheStorage(
+      directory: settings.dataDirectory + "/cache", pool: engine.pool, now: now)
     engine.now = now
     return engine
   }

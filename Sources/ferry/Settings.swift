@@ -15,12 +15,14 @@ struct Settings {
   var port = 8080
   var dataDirectory = "ferry-data"
   var allowedNetworks: [IPNetwork] = []
+  var interfacePolicy = InterfacePolicy()
   var tokens: [String] = []
   var webhookSecretFile: String?
   var secretKeyFile: String?
   var smallBodyLimit = 32 * 1024
   var maximumBodySize = 1 << 40
   var maximumTransfers = 4096
+  var maximumEphemeralBytes = 1 << 30
   var workers = 1
   var maximumConnections = 10_000
   var maximumAuthenticationAttempts = 10
@@ -28,14 +30,15 @@ struct Settings {
   var logLevel = Logger.Level.info
 
   private static let names = [
-    "listen", "data-directory", "allow-network", "token-file", "webhook-secret-file", "secret-key-file",
+    "listen", "data-directory", "allow-network", "interface-class", "token-file", "webhook-secret-file",
+    "secret-key-file",
     "small-body-limit",
-    "maximum-body-size", "maximum-transfers", "workers", "maximum-connections",
+    "maximum-body-size", "maximum-ephemeral-bytes", "maximum-transfers", "workers", "maximum-connections",
     "maximum-authentication-attempts", "ca-file", "log-level",
   ]
 
   init(
-    options: [String: String], networks: [String], file: String?,
+    options: [String: String], networks: [String], interfaces: [String] = [], file: String?,
     environment: [String: String] = ProcessInfo.processInfo.environment
   ) throws {
     var values = try (file ?? environment["FERRY_CONFIG"]).map(Self.read(file:)) ?? [:]
@@ -45,6 +48,7 @@ struct Settings {
       if let value = options[name] { values[name] = value }
     }
     if !networks.isEmpty { values["allow-network"] = networks.joined(separator: ",") }
+    if !interfaces.isEmpty { values["interface-class"] = interfaces.joined(separator: " ") }
     try apply(values)
   }
 
@@ -57,11 +61,20 @@ struct Settings {
       }
       allowedNetworks.append(network)
     }
+    let classes =
+      values["interface-class"]?.split(whereSeparator: { "; ".contains($0) }).map(String.init) ?? []
+    do throws(InterfacePolicy.Fault) {
+      interfacePolicy = try InterfacePolicy(parsing: classes)
+    } catch {
+      throw SettingsError("interface-class", error.message)
+    }
     if let path = values["token-file"] { tokens = try Self.tokens(path) }
     webhookSecretFile = values["webhook-secret-file"]
     secretKeyFile = values["secret-key-file"]
     smallBodyLimit = try Self.number("small-body-limit", values, 0...1_048_576) ?? smallBodyLimit
     maximumBodySize = try Self.number("maximum-body-size", values, 1...Int.max) ?? maximumBodySize
+    maximumEphemeralBytes =
+      try Self.number("maximum-ephemeral-bytes", values, 0...Int.max) ?? maximumEphemeralBytes
     maximumTransfers = try Self.number("maximum-transfers", values, 1...1_000_000) ?? maximumTransfers
     workers = try Self.number("workers", values, 1...64) ?? workers
     maximumConnections = try Self.number("maximum-connections", values, 1...1_000_000) ?? maximumConnections
@@ -133,7 +146,9 @@ struct Settings {
       switch member.value {
       case .string(let text): values[name] = text
       case .integer(let number): values[name] = String(number)
-      case .array(let items): values[name] = items.compactMap(\.string).joined(separator: ",")
+      case .array(let items):
+        let separator = name == "interface-class" ? " " : ","
+        values[name] = items.compactMap(\.string).joined(separator: separator)
       default:
         throw SettingsError("config", "'\(member.name)' must be a string, a number or an array of strings")
       }

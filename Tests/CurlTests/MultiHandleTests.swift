@@ -85,9 +85,9 @@ import Testing
       result.body += bytes
       return .accepted
     }
-    func mayConnect(to address: PeerAddress) -> Bool {
+    func mayConnect(to address: PeerAddress) -> SocketPermission {
       #expect(address == .v4(0x7F00_0001))
-      return permits
+      return permits ? .granted : .refused
     }
     func maySendRequest(toAddress address: String) -> Bool { address == "127.0.0.1" }
   }

@@ -120,7 +120,7 @@ import Testing
       seen.body += String(decoding: bytes, as: UTF8.self)
       return .accepted
     }
-    func mayConnect(to address: PeerAddress) -> Bool { true }
+    func mayConnect(to address: PeerAddress) -> SocketPermission { .granted }
     func maySendRequest(toAddress address: String) -> Bool { true }
   }
 

@@ -56,7 +56,7 @@ import Testing
     let nginx = try NginxServer()
     let trusting = try FerryProcess(networks: ["::1/128"], options: ["--ca-file", nginx.authorityFile])
     for face in [NginxServer.Face.plain, .good] {
-      for kind in ["data", "download"] {
+      for kind in ["download", "data"] {
         let id = try trusting.create(nginx.url(face, "/hello.txt", host: "[::1]"), kind: kind)
         let task = try trusting.end(of: id)
         #expect(task["error"] == .null && task["body"]?["size"]?.integer == 5000)

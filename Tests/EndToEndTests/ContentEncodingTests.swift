@@ -62,7 +62,7 @@ import Testing
 
   private func leftovers() throws -> [String] {
     try FileManager.default.subpathsOfDirectory(atPath: ferry.directory)
-      .filter { !$0.hasPrefix("ferry.sqlite") && !$0.hasSuffix("secret") }
+      .filter { $0.hasPrefix("bodies/") || $0.hasSuffix(".body") || $0.hasSuffix(".meta") }
   }
 
   @Test(arguments: codings, [false, true])

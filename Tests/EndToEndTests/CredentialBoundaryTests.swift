@@ -131,7 +131,7 @@ import Testing
     let apache = try ApacheServer(kerberos: realm)
     let environment = try realm.withTicket()
     let ferry = try FerryProcess(environment: environment)
-    let session = try ferry.session()
+    let session = try ferry.session(FerryProcess.uncached)
     let url = apache.url(.plain, "/kerberos/hello.txt")
     #expect(try ferry.run(url, kind: "data", session: session)["response"]?["status"]?.integer == 200)
     #expect(try ferry.run(url, kind: "data", session: session)["response"]?["status"]?.integer == 200)

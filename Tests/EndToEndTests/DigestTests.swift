@@ -13,7 +13,7 @@ import Testing
 
   init() throws {
     ferry = try FerryProcess()
-    session = try ferry.session(delegate: FerryProcess.asksForLogin)
+    session = try ferry.session(FerryProcess.uncached, delegate: FerryProcess.asksForLogin)
   }
 
   /// An origin that lets in whose answer is right.

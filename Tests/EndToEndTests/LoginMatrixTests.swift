@@ -95,7 +95,7 @@ import Testing
   @Test(arguments: Outcome.allCases, Kind.allCases) func answersDoWhatTheySay(
     _ outcome: Outcome, _ kind: Kind
   ) throws {
-    let session = try ferry.session(delegate: FerryProcess.asksForLogin)
+    let session = try ferry.session(FerryProcess.uncached, delegate: FerryProcess.asksForLogin)
     for (index, place) in kind.places.enumerated() {
       let run = try start(kind, place, in: session, "case\(index)")
       for (failures, answer) in outcome.answers(place).enumerated() {
@@ -184,7 +184,7 @@ import Testing
   /// All at once, for they only wait.
   @Test func withoutAnAnswerThe401IsTheResult() throws {
     let delegate = #"{"sessionChallenges":"default","taskChallenges":"ask","decisionTimeout":4}"#
-    let session = try ferry.session(delegate: delegate)
+    let session = try ferry.session(FerryProcess.uncached, delegate: delegate)
     let places = Kind.allCases.flatMap { kind in kind.places.map { (kind, $0) } }
     let runs = try places.enumerated().map { index, place in
       try start(place.0, place.1, in: session, "late\(index)")

@@ -13,7 +13,7 @@ import Testing
     relay = TCPRelay(to: fixture.nginx.port(.selfSigned))
   }
 
-  private func session(_ configuration: String = "{}") throws -> String {
+  private func session(_ configuration: String = FerryProcess.uncached) throws -> String {
     try ferry.session(configuration, delegate: HandshakeFixture.asking)
   }
 

@@ -85,7 +85,7 @@ package final class ApacheServer: Sendable {
 
   private static let modules = [
     "mpm_event", "authn_core", "authn_file", "authz_core", "authz_user", "auth_basic", "auth_digest", "alias",
-    "actions", "cgi", "env", "mime", "ssl", "http2",
+    "actions", "cgi", "env", "headers", "mime", "ssl", "http2",
   ]
 
   private static func configuration(
@@ -134,6 +134,7 @@ package final class ApacheServer: Sendable {
       TypesConfig /dev/null
       AddType text/plain .txt
       DocumentRoot \(directory)/files
+      Header always set Cache-Control no-store
       AliasMatch "^/(open|basic|digest|stale|kerberos)/(.*)" "\(directory)/files/$2"
       ScriptAlias /receive \(directory)/receive.sh
       SetEnv UPLOADS \(directory)/uploads

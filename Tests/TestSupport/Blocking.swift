@@ -9,12 +9,41 @@ package struct BlockingTrait: SuiteTrait, TestTrait, TestScoping {
   package func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
   ) async throws {
-    try await withTaskExecutorPreference(ThreadExecutor.shared) { try await function() }
+    // A suite waits for its tests: it must not take the place of one.
+    let isOfCase = testCase != nil
+    if isOfCase { await Places.shared.enter() }
+    do {
+      try await withTaskExecutorPreference(ThreadExecutor.shared) { try await function() }
+    } catch {
+      if isOfCase { await Places.shared.leave() }
+      throw error
+    }
+    if isOfCase { await Places.shared.leave() }
   }
 }
 
 extension Trait where Self == BlockingTrait {
   package static var blocking: Self { Self() }
+}
+
+/// So many such tests run at once: each has processes of its own, and all of them together would starve each other until
+/// clocks run out.
+private actor Places {
+  static let shared = Places()
+  private var free = 16
+  private var waiting: [CheckedContinuation<Void, Never>] = []
+
+  func enter() async {
+    guard free == 0 else {
+      free -= 1
+      return
+    }
+    await withCheckedContinuation { waiting.append($0) }
+  }
+
+  func leave() {
+    if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
+  }
 }
 
 /// A thread for every job.

@@ -5,7 +5,7 @@ package final class BodyWriter {
 
   /// - Parameter length: nil for a body of unknown length.
   package init(_ ferry: FerryProcess, _ task: String, length: Int?) throws {
-    client = try HTTPClient(port: ferry.port)
+    client = try ferry.client()
     isChunked = length == nil
     let framing = length.map { "Content-Length: \($0)" } ?? "Transfer-Encoding: chunked"
     try client.socket.write("PUT /v1/tasks/\(task)/body HTTP/1.1\r\nHost: 127.0.0.1\r\n\(framing)\r\n\r\n")
@@ -36,7 +36,7 @@ extension FerryProcess {
   /// Stores a file and returns its id.
   package func store(_ bytes: [UInt8]) throws -> String {
     let type = [("Content-Type", "application/octet-stream")]
-    return try HTTPClient(port: port).send("POST", "/v1/files", bytes, type).json.id
+    return try client().send("POST", "/v1/files", bytes, type).json.id
   }
 }
 

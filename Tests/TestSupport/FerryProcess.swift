@@ -11,18 +11,23 @@ package final class FerryProcess {
   private let output = Pipe()
   private let logged = SharedBytes()
   private let ownsDirectory: Bool
+  /// The network that it is in; nil: this process's.
+  package let namespace: NetworkNamespace?
 
   /// - Parameters:
   ///   - networks: what `--allow-network` opens.
   ///   - wrapper: a command to run the binary with, such as `unshare`.
   package init(
     directory: String? = nil, networks: [String] = ["127.0.0.0/8"], options: [String] = [],
-    wrapper: [String] = [], environment: [String: String] = [:]
+    wrapper: [String] = [], environment: [String: String] = [:], in namespace: NetworkNamespace? = nil
   ) throws {
+    self.namespace = namespace
     ownsDirectory = directory == nil
     self.directory = directory ?? TemporaryDirectory.make("ferry-test")
     let arguments =
-      wrapper + [Self.binary, "serve", "--listen", "127.0.0.1:0", "--data-directory", self.directory]
+      (namespace?.command([]) ?? []) + wrapper + [
+        Self.binary, "serve", "--listen", "127.0.0.1:0", "--data-directory", self.directory,
+      ]
       + networks.flatMap { ["--allow-network", $0] } + options
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = arguments
@@ -85,6 +90,9 @@ package final class FerryProcess {
 
   // MARK: Calls
 
+  /// A connection to it.
+  package func client() throws -> HTTPClient { try HTTPClient(port: port, in: namespace) }
+
   /// One request on a connection of its own.
   package func call(
     _ method: String, _ target: String, _ body: String? = nil, _ fields: [(String, String)] = []
@@ -93,12 +101,15 @@ package final class FerryProcess {
     if body != nil, !fields.contains(where: { $0.0 == "Content-Type" }) {
       fields.append(("Content-Type", "application/json"))
     }
-    return try HTTPClient(port: port).send(method, target, body.map { Array($0.utf8) }, fields)
+    return try client().send(method, target, body.map { Array($0.utf8) }, fields)
   }
 
   package func events(_ target: String, _ fields: [(String, String)] = []) throws -> EventReader {
-    try EventReader(port: port, target, fields)
+    try EventReader(port: port, target, fields, in: namespace)
   }
+
+  /// A configuration with which every request goes to its origin.
+  package static let uncached = #"{"urlCache":null}"#
 
   /// A new session's id.
   package func session(_ configuration: String = "{}", delegate: String = "null") throws -> String {

@@ -23,9 +23,9 @@ package final class HTTPClient {
   package let socket: Socket
   private let port: Int
 
-  package init(port: Int) throws {
+  package init(port: Int, in namespace: NetworkNamespace? = nil) throws {
     self.port = port
-    socket = try Socket(connectingTo: port)
+    socket = try Socket(connectingTo: port, in: namespace)
   }
 
   package func send(
@@ -81,8 +81,10 @@ package final class EventReader {
   private var scanned = 0
   package let head: HTTPReply
 
-  package init(port: Int, _ target: String, _ fields: [(String, String)] = []) throws {
-    client = try HTTPClient(port: port)
+  package init(
+    port: Int, _ target: String, _ fields: [(String, String)] = [], in namespace: NetworkNamespace? = nil
+  ) throws {
+    client = try HTTPClient(port: port, in: namespace)
     var request = "GET \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n"
     for (name, value) in fields { request += "\(name): \(value)\r\n" }
     try client.socket.write(request + "\r\n")

@@ -6,7 +6,7 @@ import Foundation
 /// Where clients show certificates, `/who` answers with how that went and the subject, such as `SUCCESS CN=client`.
 /// `/who/last` does so, too, and ends the connection where that is HTTP/1.1. So does `/tls`, which tells of the connection:
 /// version, `r` where an earlier TLS session was resumed (else `.`), the name that was asked for, the protocol that was
-/// chosen. `/put/` takes uploads.
+/// chosen. `/put/` takes uploads. `/cookie` answers with the Cookie field, and sets what `X-Set` says.
 package final class NginxServer {
   /// One port of it.
   package enum Face: String, CaseIterable, Sendable {
@@ -36,13 +36,16 @@ package final class NginxServer {
   /// - Parameters:
   ///   - files: the static files, name and size; their bytes are `contents(_:)`.
   ///   - hasHTTP2: false for a server that speaks HTTP/1.1 alone.
-  package init(files: [String: Int] = ["hello.txt": 5000], hasHTTP2: Bool = true) throws {
+  ///   - isCacheable: whether a cache may keep the files: without that, every request comes here.
+  package init(
+    files: [String: Int] = ["hello.txt": 5000], hasHTTP2: Bool = true, isCacheable: Bool = false
+  ) throws {
     process = try ServerProcess(
       "nginx", ports: Face.allCases.count, hasIPv6: Self.hasIPv6,
       prepare: { try Self.write(files, try CertificateKit.shared(), to: $0) },
       command: { directory, ports in
         let ports = Dictionary(uniqueKeysWithValues: zip(Face.allCases, ports))
-        try ServerFiles.write(Self.configuration(ports, hasHTTP2), to: directory + "/nginx.conf")
+        try ServerFiles.write(Self.configuration(ports, hasHTTP2, isCacheable), to: directory + "/nginx.conf")
         return ServerProcess.Command(
           executable: "/usr/sbin/nginx", arguments: ["-p", directory, "-c", "nginx.conf", "-e", "error.log"])
       })
@@ -84,7 +87,9 @@ package final class NginxServer {
     try ServerFiles.write(try OpenSSL.basicEntry(user, password), to: directory + "/basic.users")
   }
 
-  private static func configuration(_ ports: [Face: Int], _ hasHTTP2: Bool) -> String {
+  private static func configuration(
+    _ ports: [Face: Int], _ hasHTTP2: Bool, _ isCacheable: Bool
+  ) -> String {
     let secure = hasHTTP2 ? " ssl http2" : " ssl"
     let servers = ports.map { face, port in
       """
@@ -94,12 +99,17 @@ package final class NginxServer {
         root files;
         gzip on;
         gzip_types text/plain;
+        \(isCacheable ? "" : "add_header Cache-Control no-store always;")
         location = /moved { return 302 /hello.txt; }
         location = /upgrade { return 302 https://127.0.0.1:\(ports[.good] ?? 0)/hello.txt; }
         location = /downgrade { return 302 http://127.0.0.1:\(ports[.plain] ?? 0)/hello.txt; }
         location = /tls {
           keepalive_timeout 0;
           return 200 "$ssl_protocol $ssl_session_reused $ssl_server_name $ssl_alpn_protocol";
+        }
+        location /cookie {
+          add_header Set-Cookie $http_x_set;
+          return 200 "$http_cookie";
         }
         location /put/ {
           alias uploads/;

@@ -11,8 +11,10 @@ package final class Socket: @unchecked Sendable {
     setTimeout(seconds: 30)
   }
 
-  package convenience init(connectingTo port: Int) throws {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  /// To loopback.
+  /// - Parameter namespace: whose loopback; nil: this process's.
+  package convenience init(connectingTo port: Int, in namespace: NetworkNamespace? = nil) throws {
+    let descriptor = try Self.open(in: namespace)
     var address = Self.loopback(port)
     let status = withUnsafePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -28,10 +30,28 @@ package final class Socket: @unchecked Sendable {
 
   deinit { Glibc.close(descriptor) }
 
+  /// A socket stays in the network that it was made in, whoever uses it then.
+  private static func open(in namespace: NetworkNamespace?) throws -> Int32 {
+    guard let namespace else { return socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
+    return try namespace.inside { socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
+  }
+
   /// Listens on a free port of loopback.
   static func listen() -> (descriptor: Int32, port: Int) {
-    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    listen(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0), at: loopback(0))
+  }
+
+  /// Listens on a free port of all addresses of that network.
+  static func listen(in namespace: NetworkNamespace) throws -> (descriptor: Int32, port: Int) {
     var address = loopback(0)
+    address.sin_addr.s_addr = 0
+    return listen(try open(in: namespace), at: address)
+  }
+
+  private static func listen(
+    _ listener: Int32, at address: sockaddr_in
+  ) -> (descriptor: Int32, port: Int) {
+    var address = address
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let port = withUnsafeMutablePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
@@ -50,6 +70,17 @@ package final class Socket: @unchecked Sendable {
     address.sin_port = in_port_t(port).bigEndian
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
     return address
+  }
+
+  /// The numeric address of the other side; empty where there is none.
+  package var peer: String {
+    var address = sockaddr_in()
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let status = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &length) }
+    }
+    guard status == 0 else { return "" }
+    return withUnsafeBytes(of: address.sin_addr.s_addr) { $0.map(String.init).joined(separator: ".") }
   }
 
   package func setTimeout(seconds: Int) {

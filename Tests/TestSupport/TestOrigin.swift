@@ -9,6 +9,8 @@ package final class TestOrigin: Sendable {
     package var line = ""
     package var fields: [(name: String, value: String)] = []
     package var body: [UInt8] = []
+    /// The address that it came from.
+    package var peer = ""
     package var path: String { line.split(separator: " ").dropFirst().first.map(String.init) ?? "" }
     package var method: String { line.split(separator: " ").first.map(String.init) ?? "" }
     package subscript(_ name: String) -> String? {
@@ -29,6 +31,19 @@ package final class TestOrigin: Sendable {
     self.handler = handler
     self.readsBodies = readsBodies
     (listener, port) = Socket.listen()
+    start()
+  }
+
+  /// On all addresses of another network.
+  package init(in namespace: NetworkNamespace, readsBodies: Bool = true, _ handler: @escaping Handler) throws
+  {
+    self.handler = handler
+    self.readsBodies = readsBodies
+    (listener, port) = try Socket.listen(in: namespace)
+    start()
+  }
+
+  private func start() {
     let listener = listener
     Thread.spawn(name: "test-origin") { [weak self] in
       while true {
@@ -41,7 +56,8 @@ package final class TestOrigin: Sendable {
 
   deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
-  package var url: String { "http://127.0.0.1:\(port)" }
+  package var url: String { url(at: "127.0.0.1") }
+  package func url(at host: String) -> String { "http://\(host):\(port)" }
   /// All requests so far.
   package var requests: [Request] { log.withLock { $0 } }
 
@@ -54,7 +70,7 @@ package final class TestOrigin: Sendable {
 
   private func read(_ socket: Socket) throws -> Request? {
     guard let line = try socket.readLine() else { return nil }
-    var request = Request(line: line)
+    var request = Request(line: line, peer: socket.peer)
     while let line = try socket.readLine(), !line.isEmpty {
       let parts = line.split(separator: ":", maxSplits: 1)
       request.fields.append((String(parts[0]), parts.count > 1 ? String(parts[1].drop { $0 == " " }) : ""))

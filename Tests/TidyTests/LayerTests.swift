@@ -11,11 +11,20 @@ import Testing
     "Curl": ["CCurl", "CHandshake", "EventLoop"],
     "GSSAPI": ["CGSSAPI"],
     "HTTPServer": ["CMicroHTTPD", "CLinux", "EventLoop"],
-    "TransferStore": ["TransferModel", "JSON", "EventLoop"],
-    "TransferEngine": ["TransferModel", "Curl", "EventLoop", "CLinux", "GSSAPI"],
-    "TransferService": ["TransferModel", "TransferStore", "TransferEngine", "EventLoop", "JSON"],
+    "HTTPCookies": ["TransferModel", "JSON", "CPSL"],
+    "HTTPCache": ["TransferModel", "JSON", "EventLoop"],
+    "Netlink": ["TransferModel", "EventLoop", "CNetlink"],
+    "TransferStore": ["TransferModel", "HTTPCookies", "JSON", "EventLoop"],
+    "TransferEngine": [
+      "TransferModel", "HTTPCache", "HTTPCookies", "Netlink", "Curl", "EventLoop", "CLinux", "GSSAPI",
+    ],
+    "TransferService": [
+      "TransferModel", "HTTPCache", "HTTPCookies", "TransferStore", "TransferEngine", "EventLoop", "JSON",
+    ],
     "Webhooks": ["TransferModel", "TransferService", "TransferEngine", "Curl", "EventLoop", "JSON"],
-    "TransferAPI": ["TransferModel", "TransferService", "HTTPServer", "JSON"],
+    "TransferAPI": [
+      "TransferModel", "HTTPCache", "HTTPCookies", "TransferService", "HTTPServer", "JSON",
+    ],
     "ferry": [
       "EventLoop", "HTTPServer", "JSON", "TransferAPI", "TransferEngine", "TransferModel", "TransferService",
       "TransferStore", "Webhooks",
@@ -24,6 +33,7 @@ import Testing
   /// Packages and system modules that only these targets may import.
   private static let wrappers: [String: Set<String>] = [
     "CCurl": ["Curl"], "CHandshake": ["Curl"], "CGSSAPI": ["GSSAPI"], "CMicroHTTPD": ["HTTPServer"],
+    "CPSL": ["HTTPCookies"], "CNetlink": ["Netlink"],
     "CLinux": ["EventLoop", "HTTPServer", "TransferEngine"],
     "GRDB": ["TransferStore"], "GRDBSQLite": ["TransferStore"], "HTTPTypes": ["HTTPServer", "TransferAPI"],
     "ArgumentParser": ["ferry"], "ServiceLifecycle": ["ferry"], "UnixSignals": ["ferry"],

@@ -5,22 +5,40 @@ import TransferModel
 @testable import TransferAPI
 
 @Suite struct SessionPayloadTests {
-  private func read(_ text: String) throws -> SessionPayload {
-    try SessionPayload(JSONParser.parse(Array(text.utf8)))
+  private func read(_ text: String) async throws -> SessionPayload {
+    try await SessionPayload(JSONParser.parse(Array(text.utf8))) { name in
+      guard name == "slow" else { return nil }
+      var configuration = SessionConfiguration()
+      configuration.timeoutIntervalForRequest = 300
+      configuration.waitsForConnectivity = true
+      return configuration
+    }
+  }
+
+  @Test func aNamedConfigurationIsWhereItStarts() async throws {
+    let payload = try await read(#"{"configuration":{"named":"slow","waitsForConnectivity":false}}"#)
+    #expect(payload.configuration.timeoutIntervalForRequest == 300)
+    #expect(!payload.configuration.waitsForConnectivity)
+    #expect(try await read(#"{"configuration":{"named":null}}"#).configuration == SessionConfiguration())
+  }
+
+  @Test func everyTypeIsKnown() async throws {
+    #expect(try await read(#"{"type":"ephemeral"}"#).type == .ephemeral)
+    #expect(try await read("{}").type == .default)
   }
 
   @Test(arguments: [
     "{}", #"{"type":"default"}"#, #"{"type":null,"identifier":null,"configuration":null,"delegate":null}"#,
   ])
-  func theLeastThatCanBeSent(_ text: String) throws {
-    let payload = try read(text)
+  func theLeastThatCanBeSent(_ text: String) async throws {
+    let payload = try await read(text)
     #expect(payload.description == nil)
     #expect(payload.configuration == SessionConfiguration())
     #expect(payload.delegate == nil)
   }
 
-  @Test func everythingThatCanBeSent() throws {
-    let payload = try read(
+  @Test func everythingThatCanBeSent() async throws {
+    let payload = try await read(
       #"""
       {"type":"default","description":"d","configuration":{"httpMaximumConnectionsPerHost":3},
        "delegate":{"webhook":{"url":"https://b/hook","events":["task.didCreate"]}}}
@@ -32,7 +50,12 @@ import TransferModel
   }
 
   @Test(arguments: [
-    ("[]", [""]), ("null", [""]), (#"{"type":"ephemeral"}"#, ["/type"]),
+    ("[]", [""]), ("null", [""]), (#"{"configuration":{"named":"other"}}"#, ["/configuration/named"]),
+    (#"{"configuration":{"retry":{"maximumAttempts":3}}}"#, ["/configuration/retry"]),
+    (
+      #"{"type":"ephemeral","configuration":{"urlCache":{"diskCapacity":1}}}"#,
+      ["/configuration/urlCache/diskCapacity"]
+    ),
     (#"{"type":"background"}"#, ["/type"]),
     (#"{"type":"x"}"#, ["/type"]), (#"{"type":1}"#, ["/type"]), (#"{"identifier":"x"}"#, ["/identifier"]),
     (#"{"description":{}}"#, ["/description"]), (#"{"configuration":1}"#, ["/configuration"]),
@@ -45,7 +68,7 @@ import TransferModel
       #"{"configuration":{"httpAdditionalHeaders":{"Host":"x"}}}"#,
       ["/configuration/httpAdditionalHeaders/Host"]
     ),
-    (#"{"delegate":"x"}"#, ["/delegate"]), (#"{"delegate":{"caching":"ask"}}"#, ["/delegate/caching"]),
+    (#"{"delegate":"x"}"#, ["/delegate"]), (#"{"delegate":{"caching":"aks"}}"#, ["/delegate/caching"]),
     (#"{"delegate":{"webhook":{}}}"#, ["/delegate/webhook/url"]),
     (#"{"delegate":{"webhook":{"url":"ftp://b/"}}}"#, ["/delegate/webhook/url"]),
     (#"{"delegate":{"webhook":{"url":"http://u@b/"}}}"#, ["/delegate/webhook/url"]),
@@ -56,8 +79,8 @@ import TransferModel
       ["/type", "/description", "/configuration/x", "/delegate/y", "/z"]
     ),
   ])
-  func namesTheFault(_ text: String, _ expected: [String]) throws {
-    let problem = try #require(throws: Problem.self) { try read(text) }
+  func namesTheFault(_ text: String, _ expected: [String]) async throws {
+    let problem = try await #require(throws: Problem.self) { try await read(text) }
     #expect(problem.kind == .invalidRequest)
     #expect(problem.violations.map(\.pointer) == expected)
   }

@@ -22,6 +22,14 @@ import Testing
     #expect(configuration.tlsMaximumSupportedProtocolVersion == .v13)
     #expect(configuration.maximumBytesPerSecond == nil)
     #expect(configuration.bodyRetention == 86_400)
+    #expect(configuration.requestCachePolicy == .useProtocolCachePolicy)
+    #expect(configuration.httpShouldSetCookies)
+    #expect(configuration.httpCookieAcceptPolicy == .onlyFromMainDocumentDomain)
+    #expect(configuration.urlCache == CacheCapacities(memoryCapacity: 4 << 20, diskCapacity: 20 << 20))
+    #expect(!configuration.waitsForConnectivity && !configuration.isDiscretionary)
+    #expect(
+      configuration.networkAccess == NetworkAccess() && configuration.networkAccess.allowsCellularAccess)
+    #expect(configuration.sessionSendsLaunchEvents && configuration.retry == nil)
   }
 
   @Test func readsEveryProperty() throws {
@@ -30,7 +38,12 @@ import Testing
       {"timeoutIntervalForRequest":1.5,"timeoutIntervalForResource":20,"httpMaximumConnectionsPerHost":2,
        "httpShouldUsePipelining":true,"httpAdditionalHeaders":{"X-A":"1"},
        "tlsMinimumSupportedProtocolVersion":"TLSv1.0",
-       "tlsMaximumSupportedProtocolVersion":"TLSv1.2","maximumBytesPerSecond":1000,"bodyRetention":60}
+       "tlsMaximumSupportedProtocolVersion":"TLSv1.2","maximumBytesPerSecond":1000,"bodyRetention":60,
+       "requestCachePolicy":"returnCacheDataElseLoad","httpShouldSetCookies":false,
+       "httpCookieAcceptPolicy":"always","urlCache":{"memoryCapacity":1,"diskCapacity":2},
+       "waitsForConnectivity":true,"allowsCellularAccess":false,"allowsExpensiveNetworkAccess":false,
+       "allowsConstrainedNetworkAccess":false,"isDiscretionary":true,"sessionSendsLaunchEvents":false,
+       "retry":{"maximumAttempts":3,"backoff":0.5}}
       """#)
     var expected = SessionConfiguration()
     expected.timeoutIntervalForRequest = 1.5
@@ -42,6 +55,19 @@ import Testing
     expected.tlsMaximumSupportedProtocolVersion = .v12
     expected.maximumBytesPerSecond = 1000
     expected.bodyRetention = 60
+    expected.requestCachePolicy = .returnCacheDataElseLoad
+    expected.httpShouldSetCookies = false
+    expected.httpCookieAcceptPolicy = .always
+    expected.urlCache = CacheCapacities(memoryCapacity: 1, diskCapacity: 2)
+    expected.waitsForConnectivity = true
+    expected.networkAccess.allowsCellularAccess = false
+    expected.networkAccess.allowsExpensiveNetworkAccess = false
+    expected.networkAccess.allowsConstrainedNetworkAccess = false
+    expected.isDiscretionary = true
+    expected.sessionSendsLaunchEvents = false
+    expected.retry = RetryConfiguration()
+    expected.retry?.maximumAttempts = 3
+    expected.retry?.backoff = 0.5
     #expect(pointers.isEmpty)
     #expect(configuration == expected)
   }
@@ -52,6 +78,9 @@ import Testing
     configuration.maximumBytesPerSecond = 77
     configuration.tlsMaximumSupportedProtocolVersion = .v12
     configuration.httpAdditionalHeaders.append("X-A", "1")
+    configuration.urlCache = .none
+    configuration.retry = RetryConfiguration()
+    configuration.networkAccess.allowsExpensiveNetworkAccess = false
     let (again, pointers) = try read(String(decoding: configuration.json, as: UTF8.self))
     #expect(pointers.isEmpty)
     #expect(again == configuration)
@@ -89,10 +118,18 @@ import Testing
     (#"{"maximumBytesPerSecond":0}"#, "/maximumBytesPerSecond"),
     (#"{"bodyRetention":0.5}"#, "/bodyRetention"),
     (#"{"named":"x"}"#, "/named"),
-    (#"{"requestCachePolicy":"reloadIgnoringLocalCacheData"}"#, "/requestCachePolicy"),
-    (#"{"httpShouldSetCookies":false}"#, "/httpShouldSetCookies"), (#"{"proxies":[]}"#, "/proxies"),
-    (#"{"waitsForConnectivity":true}"#, "/waitsForConnectivity"), (#"{"retry":{}}"#, "/retry"),
-    (#"{"isDiscretionary":true}"#, "/isDiscretionary"), (#"{"unknown":null}"#, "/unknown"),
+    (#"{"requestCachePolicy":"reload"}"#, "/requestCachePolicy"),
+    (#"{"httpShouldSetCookies":0}"#, "/httpShouldSetCookies"), (#"{"proxies":[]}"#, "/proxies"),
+    (#"{"httpCookieAcceptPolicy":"some"}"#, "/httpCookieAcceptPolicy"),
+    (#"{"urlCache":true}"#, "/urlCache"), (#"{"urlCache":{"diskCapacity":-1}}"#, "/urlCache/diskCapacity"),
+    (#"{"urlCache":{"memoryCapacity":1.5}}"#, "/urlCache/memoryCapacity"),
+    (#"{"urlCache":{"path":"x"}}"#, "/urlCache/path"),
+    (#"{"waitsForConnectivity":"yes"}"#, "/waitsForConnectivity"),
+    (#"{"allowsCellularAccess":1}"#, "/allowsCellularAccess"), (#"{"retry":1}"#, "/retry"),
+    (#"{"retry":{"maximumAttempts":0}}"#, "/retry/maximumAttempts"),
+    (#"{"retry":{"backoff":0}}"#, "/retry/backoff"),
+    (#"{"isDiscretionary":null,"sessionSendsLaunchEvents":1}"#, "/sessionSendsLaunchEvents"),
+    (#"{"unknown":null}"#, "/unknown"),
   ])
   func namesTheFault(_ text: String, _ pointer: String) throws {
     #expect(try read(text).1 == ["/c" + pointer])
@@ -101,13 +138,13 @@ import Testing
   @Test(arguments: [
     #"{"requestCachePolicy":"useProtocolCachePolicy","httpShouldSetCookies":true}"#,
     #"{"waitsForConnectivity":false}"#,
-    #"{"named":null,"proxies":null,"retry":null,"urlCache":null}"#,
+    #"{"proxies":null,"retry":null,"urlCache":null}"#,
     #"{"urlCredentialStorage":true,"isDiscretionary":false}"#,
   ])
   func theDefaultsOfWhatIsMissingAreTaken(_ text: String) throws { #expect(try read(text).1.isEmpty) }
 
   @Test func everyFaultIsToldAtOnce() throws {
     let (_, pointers) = try read(#"{"bodyRetention":"x","a":1,"retry":1,"timeoutIntervalForRequest":-1}"#)
-    #expect(pointers == ["/c/timeoutIntervalForRequest", "/c/bodyRetention", "/c/retry", "/c/a"])
+    #expect(pointers == ["/c/timeoutIntervalForRequest", "/c/retry", "/c/bodyRetention", "/c/a"])
   }
 }

@@ -45,7 +45,7 @@ import Testing
     (#"{"redirects":"allow"}"#, ["/redirects"]),
     (#"{"redirects":true}"#, ["/redirects"]),
     (
-      #"{"sessionChallenges":"follow","caching":"ask"}"#,
+      #"{"sessionChallenges":"follow","caching":"yes"}"#,
       ["/sessionChallenges", "/caching"]
     ),
     (#"{"decisionTimeout":0}"#, ["/decisionTimeout"]), (#"{"x":1}"#, ["/x"]),

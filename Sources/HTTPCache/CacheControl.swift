@@ -1,0 +1,79 @@
+package import TransferModel
+
+/// The directives of a request or a response (RFC 9111 §5.2, RFC 5861, RFC 8246). Where they conflict, the most
+/// restrictive counts; what is no number of seconds makes things stale (§4.2.1).
+package struct CacheControl: Sendable, Equatable {
+  package var noStore = false
+  /// Without fields: for all of the response.
+  package var noCache = false
+  /// Fields that `no-cache="…"` names, in lower case.
+  package var noCacheFields: [String] = []
+  package var mustRevalidate = false
+  package var mustUnderstand = false
+  package var isPublic = false
+  package var isPrivate = false
+  package var immutable = false
+  package var onlyIfCached = false
+  package var maxAge: Int64?
+  package var minFresh: Int64?
+  /// `max-stale` alone is the greatest number.
+  package var maxStale: Int64?
+  package var staleWhileRevalidate: Int64?
+  package var staleIfError: Int64?
+
+  package init() {}
+
+  /// What a client asks for; `Pragma: no-cache` counts where there is no Cache-Control (§5.4).
+  package init(request headers: HTTPHeaders) {
+    self.init(headers)
+    guard !headers.contains("Cache-Control"), let pragma = headers["Pragma"] else { return }
+    noCache = FieldList.elements(of: pragma).elements.contains { HTTPHeaders.equal($0, "no-cache") }
+  }
+
+  /// What a server allows.
+  package init(response headers: HTTPHeaders) { self.init(headers) }
+
+  private init(_ headers: HTTPHeaders) {
+    for field in headers.all("Cache-Control") {
+      let (elements, isMalformed) = FieldList.elements(of: field)
+      for element in elements { add(element) }
+      if isMalformed { maxAge = 0 }
+    }
+  }
+
+  private mutating func add(_ directive: String) {
+    let parts = directive.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let name = parts[0].trimmingBlanks.lowercased()
+    // No blanks belong around "=": such an argument is none.
+    let isClean = name.utf8.count == parts[0].utf8.count
+    let argument = parts.count == 2 && isClean ? FieldList.unquoted(String(parts[1])) : nil
+    switch name {
+    case "no-store": noStore = true
+    case "no-cache": addNoCache(argument)
+    case "must-revalidate": mustRevalidate = true
+    case "must-understand": mustUnderstand = true
+    case "public": isPublic = true
+    case "private": isPrivate = true
+    case "immutable": immutable = true
+    case "only-if-cached": onlyIfCached = true
+    case "max-age": Self.lower(&maxAge, to: Self.seconds(argument))
+    case "min-fresh": minFresh = max(minFresh ?? 0, argument.flatMap(FieldList.seconds) ?? .max)
+    case "max-stale":
+      Self.lower(&maxStale, to: parts.count == 1 ? FieldList.maximumSeconds : Self.seconds(argument))
+    case "stale-while-revalidate": Self.lower(&staleWhileRevalidate, to: Self.seconds(argument))
+    case "stale-if-error": Self.lower(&staleIfError, to: Self.seconds(argument))
+    default: break
+    }
+  }
+
+  private mutating func addNoCache(_ argument: String?) {
+    let fields = argument.map { FieldList.elements(of: $0).elements.map { $0.lowercased() } } ?? []
+    noCacheFields += fields
+    // A cache cannot do without some fields: then it is the response that is meant.
+    if fields.isEmpty || fields.contains(where: StoredFields.needed.contains) { noCache = true }
+  }
+
+  private static func seconds(_ argument: String?) -> Int64 { argument.flatMap(FieldList.seconds) ?? 0 }
+
+  private static func lower(_ value: inout Int64?, to other: Int64) { value = min(value ?? other, other) }
+}

@@ -1,0 +1,111 @@
+internal import Glibc
+internal import TransferModel
+
+/// System calls on whole files. All of them block: they are for the pool's threads.
+enum CacheFile {
+  /// Creates a file that only its owner may read, with these bytes, on the disk; false where that cannot be.
+  static func write(_ bytes: [UInt8], to path: String, modified time: Timestamp? = nil) -> Bool {
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    guard bytes.withUnsafeBytes({ writeAll(descriptor, $0) }) else { return false }
+    if let time { setModified(time) { futimens(descriptor, $0) } }
+    return fdatasync(descriptor) == 0
+  }
+
+  private static func writeAll(_ descriptor: Int32, _ buffer: UnsafeRawBufferPointer) -> Bool {
+    guard let start = buffer.baseAddress else { return true }
+    var done = 0
+    while done < buffer.count {
+      let count = Glibc.write(descriptor, start + done, buffer.count - done)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { return false }
+      done += count
+    }
+    return true
+  }
+
+  /// A second name for a file of exactly that size; a copy of it where the two are on different file systems.
+  static func link(_ source: String, to path: String, size: Int64) -> Bool {
+    if Glibc.link(source, path) != 0 {
+      guard [EXDEV, EPERM, EMLINK, ENOTSUP].contains(errno), copy(source, to: path) else { return false }
+    }
+    return status(path)?.size == size
+  }
+
+  static func copy(_ source: String, to path: String) -> Bool {
+    let input = open(source, O_RDONLY | O_CLOEXEC)
+    guard input >= 0 else { return false }
+    defer { close(input) }
+    let output = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard output >= 0 else { return false }
+    defer { close(output) }
+    var chunk = [UInt8](repeating: 0, count: 256 * 1024)
+    while true {
+      let count = Glibc.read(input, &chunk, chunk.count)
+      if count < 0, errno == EINTR { continue }
+      if count == 0 { return fdatasync(output) == 0 }
+      guard count > 0, chunk.withUnsafeBytes({ writeAll(output, .init(rebasing: $0[..<count])) }) else {
+        return false
+      }
+    }
+  }
+
+  /// All of a file of exactly that size; nil where it is not there, or not so large.
+  static func read(_ path: String, size: Int64) -> [UInt8]? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, Int64(status.st_size) == size else { return nil }
+    let bytes = [UInt8](unsafeUninitializedCapacity: Int(size)) { buffer, initialized in
+      while initialized < Int(size), let start = buffer.baseAddress {
+        let count = pread(descriptor, start + initialized, Int(size) - initialized, off_t(initialized))
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { return }
+        initialized += count
+      }
+    }
+    return Int64(bytes.count) == size ? bytes : nil
+  }
+
+  static func status(_ path: String) -> (size: Int64, modified: Timestamp)? {
+    var status = stat()
+    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    let time = status.st_mtim
+    let modified = Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
+    return (Int64(status.st_size), Timestamp(microseconds: modified))
+  }
+
+  static func touch(_ path: String, _ time: Timestamp) {
+    setModified(time) { utimensat(AT_FDCWD, path, $0, AT_SYMLINK_NOFOLLOW) }
+  }
+
+  private static func setModified(_ time: Timestamp, _ set: (UnsafePointer<timespec>) -> Int32) {
+    let seconds = timespec(
+      tv_sec: Int(time.seconds), tv_nsec: Int(time.microseconds % 1_000_000) * 1000)
+    _ = [seconds, seconds].withUnsafeBufferPointer { times in times.baseAddress.map(set) }
+  }
+
+  /// The names in a directory; none where it cannot be read.
+  static func names(in directory: String) -> [String] {
+    guard let stream = opendir(directory) else { return [] }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name != ".", name != ".." { names.append(name) }
+    }
+    return names
+  }
+
+  /// What was renamed or removed in a directory reaches the disk.
+  static func sync(_ directory: String) {
+    let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    fsync(descriptor)
+    close(descriptor)
+  }
+}

@@ -1,0 +1,62 @@
+package import TransferModel
+
+/// Dates as fields carry them (RFC 9110 §5.6.7). Names compare without case (RFC 9111 §4.2).
+package enum HTTPDate {
+  private static let days = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+  private static let months = [
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+  ]
+
+  /// The instant; nil where the text is none of the three formats, or names another zone than GMT.
+  /// - Parameter now: decides which century a year of two digits means.
+  package static func parse(_ text: String, now: Timestamp) -> Timestamp? {
+    let words = text.trimmingBlanks.lowercased().split(separator: " ").map(String.init)
+    switch words.count {
+    case 6 where words[5] == "gmt" && isDay(words[0], short: true, comma: true):
+      return instant(year: words[3], month: words[2], day: words[1], time: words[4])
+    case 4 where words[3] == "gmt" && isDay(words[0], short: false, comma: true):
+      let date = words[1].split(separator: "-", omittingEmptySubsequences: false).map(String.init)
+      guard date.count == 3, let year = year(twoDigits: date[2], now: now) else { return nil }
+      return instant(year: year, month: date[1], day: date[0], time: words[2])
+    case 5 where isDay(words[0], short: true, comma: false):
+      let day = words[2].utf8.count == 1 ? "0" + words[2] : words[2]
+      return instant(year: words[4], month: words[1], day: day, time: words[3])
+    default: return nil
+    }
+  }
+
+  /// `Sun, 06 Nov 1994 08:49:37 GMT`.
+  package static func text(_ instant: Timestamp) -> String {
+    let iso = Array(instant.description.utf8)
+    let part = { (range: Range<Int>) in String(decoding: iso[range], as: UTF8.self) }
+    // 1970-01-01 was a Thursday.
+    let day = Int((max(0, instant.seconds) / 86_400 + 3) % 7)
+    let month = months[(Int(part(5..<7)) ?? 1) - 1]
+    return "\(capital(days[day].prefix(3))), \(part(8..<10)) \(capital(month)) \(part(0..<4)) "
+      + "\(part(11..<19)) GMT"
+  }
+
+  private static func capital(_ name: some StringProtocol) -> String {
+    name.prefix(1).uppercased() + name.dropFirst()
+  }
+
+  private static func isDay(_ word: String, short: Bool, comma: Bool) -> Bool {
+    days.contains { (short ? String($0.prefix(3)) : $0) + (comma ? "," : "") == word }
+  }
+
+  private static func instant(year: String, month: String, day: String, time: String) -> Timestamp? {
+    guard let month = months.firstIndex(of: month), year.utf8.count == 4, day.utf8.count == 2,
+      time.utf8.count == 8
+    else { return nil }
+    return Timestamp("\(year)-\(month < 9 ? "0" : "")\(month + 1)-\(day)T\(time)Z")
+  }
+
+  /// More than 50 years ahead is the most recent year in the past with the same digits.
+  private static func year(twoDigits text: String, now: Timestamp) -> String? {
+    guard text.utf8.count == 2, let digits = FieldList.seconds(text),
+      let this = Int64(now.description.prefix(4))
+    else { return nil }
+    let year = this / 100 * 100 + digits
+    return String(year > this + 50 ? year - 100 : year <= this - 50 ? year + 100 : year)
+  }
+}

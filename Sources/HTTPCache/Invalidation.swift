@@ -1,0 +1,40 @@
+package import TransferModel
+
+/// What a request that changes things makes of what is stored (RFC 9111 §4.4).
+package enum Invalidation {
+  private static let safeMethods: Set<String> = ["GET", "HEAD", "OPTIONS", "TRACE"]
+
+  /// The URLs of which nothing that is stored holds any more.
+  /// - Parameter resolve: a reference, relative to the request's URL; nil where it is none.
+  package static func urls(
+    after method: String, status: Int, url: String, headers: HTTPHeaders, resolve: (String) -> String?
+  ) -> [String] {
+    guard !safeMethods.contains(method), (200...399).contains(status) else { return [] }
+    let url = CacheRequest.key(url)
+    let others = ["Location", "Content-Location"].compactMap { headers.all($0).first }
+      .compactMap(resolve).map(CacheRequest.key)
+      // No origin has a say about another's.
+      .filter { $0 != url && origin($0) != nil && origin($0) == origin(url) }
+    return [url] + others
+  }
+
+  /// Scheme, host and port of an absolute URL, as RFC 9110 §4.3.1 compares them.
+  static func origin(_ url: String) -> String? {
+    guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), url[colon...].hasPrefix("://") else {
+      return nil
+    }
+    let scheme = url[..<colon].lowercased()
+    let rest = url.utf8[url.utf8.index(colon, offsetBy: 3)...]
+    let authority = rest.prefix { !"/?#".utf8.contains($0) }
+    let place = authority.lastIndex(of: UInt8(ascii: "@")).map { authority[authority.utf8After($0)...] }
+    let text = String(decoding: place ?? authority, as: UTF8.self).lowercased()
+    let hasPort = text.lastIndex(of: ":").map { !text[$0...].contains("]") } ?? false
+    if hasPort, !text.hasSuffix(":") { return scheme + "://" + text }
+    let host = text.hasSuffix(":") ? String(text.dropLast()) : text
+    return scheme + "://" + host + (scheme == "https" ? ":443" : ":80")
+  }
+}
+
+extension Substring.UTF8View {
+  fileprivate func utf8After(_ index: Index) -> Index { self.index(after: index) }
+}

@@ -1,0 +1,68 @@
+internal import TransferModel
+
+/// Parts of one version of a resource become a larger part, or the whole (RFC 9111 §3.4).
+package struct PartialContent: Sendable, Equatable {
+  package enum Source: Sendable { case stored, received }
+  /// Bytes of one of the two bodies, counted from its start.
+  package struct Piece: Sendable, Equatable {
+    package let source: Source
+    package let bytes: Range<Int64>
+  }
+
+  /// What is stored now, but for the digest of its body.
+  package let response: CachedResponse
+  /// What its body is put together from.
+  package let pieces: [Piece]
+
+  /// Nil where the two are not of one version, have a gap between them, or the new one adds nothing.
+  /// - Parameter size: bytes of the new body that came.
+  package init?(
+    _ stored: CachedResponse, with head: CacheResponseHead, size: Int64, request: CacheRequest
+  ) {
+    guard head.status == 206, size > 0, stored.hasRanges, let held = stored.part,
+      CachedResponse.isPlain(head.headers), Self.isSameVersion(stored, head),
+      var new = ByteRange(contentRange: head.headers["Content-Range"]), size <= new.count,
+      held.total == nil || new.total == nil || held.total == new.total
+    else { return nil }
+    new.last = new.first + size - 1
+    guard new.first <= held.last + 1, new.last >= held.first - 1 else { return nil }
+    let joined = ByteRange(
+      first: min(held.first, new.first), last: max(held.last, new.last), total: held.total ?? new.total)
+    guard joined.count > held.count, joined.last < joined.total ?? .max else { return nil }
+    pieces = Self.pieces(held, new)
+    response = Self.joined(stored, joined, head, request)
+  }
+
+  /// A strong tag on both sides, or none and the same date; what answers If-Range need not repeat the date (RFC 9110
+  /// §15.3.7).
+  private static func isSameVersion(_ stored: CachedResponse, _ head: CacheResponseHead) -> Bool {
+    guard let validator = stored.strongValidator else { return false }
+    if Validators.entityTag(stored.headers) != nil { return Validators.entityTag(head.headers) == validator }
+    return Validators.entityTag(head.headers) == nil
+      && Validators.lastModified(head.headers) ?? validator == validator
+  }
+
+  private static func pieces(_ held: ByteRange, _ new: ByteRange) -> [Piece] {
+    var pieces = [Piece(source: .stored, bytes: 0..<held.count)]
+    if new.first < held.first {
+      pieces.insert(Piece(source: .received, bytes: 0..<held.first - new.first), at: 0)
+    }
+    if new.last > held.last {
+      pieces.append(Piece(source: .received, bytes: held.last + 1 - new.first..<new.count))
+    }
+    return pieces
+  }
+
+  private static func joined(
+    _ stored: CachedResponse, _ range: ByteRange, _ head: CacheResponseHead, _ request: CacheRequest
+  ) -> CachedResponse {
+    let updated = Revalidation.updated(stored, by: head, request: request)
+    var headers = updated.headers
+    headers.remove("Content-Length")
+    if let total = range.total { headers.append("Content-Length", String(total)) }
+    return CachedResponse(
+      id: HexText.random(), url: stored.url, status: stored.status, httpVersion: head.httpVersion,
+      headers: headers, vary: updated.vary, requestTime: head.requestTime, responseTime: head.responseTime,
+      size: range.count, sha256: "", part: range.isWhole ? nil : range)
+  }
+}

@@ -1,0 +1,47 @@
+/// Keys in the order of their last use, each with what it costs: every operation takes constant time.
+struct RecencyList<Key: Hashable & Sendable>: Sendable {
+  private struct Node {
+    var cost: Int64
+    var older: Key?
+    var newer: Key?
+  }
+  private var nodes: [Key: Node] = [:]
+  private(set) var newest: Key?
+  private(set) var oldest: Key?
+  /// Of all keys together.
+  private(set) var cost: Int64 = 0
+
+  var count: Int { nodes.count }
+  func contains(_ key: Key) -> Bool { nodes[key] != nil }
+
+  /// Makes `key` the newest, with that cost.
+  mutating func insert(_ key: Key, cost: Int64) {
+    remove(key)
+    nodes[key] = Node(cost: cost, older: newest)
+    if let newest { nodes[newest]?.newer = key }
+    newest = key
+    oldest = oldest ?? key
+    self.cost += cost
+  }
+
+  /// Makes `key` the newest, where it is here.
+  mutating func touch(_ key: Key) {
+    guard newest != key, let node = nodes[key] else { return }
+    insert(key, cost: node.cost)
+  }
+
+  mutating func remove(_ key: Key) {
+    guard let node = nodes.removeValue(forKey: key) else { return }
+    if let older = node.older { nodes[older]?.newer = node.newer } else { oldest = node.newer }
+    if let newer = node.newer { nodes[newer]?.older = node.older } else { newest = node.older }
+    cost -= node.cost
+  }
+
+  /// The newest first.
+  var keys: some Sequence<Key> {
+    sequence(state: newest) { next in
+      defer { next = next.flatMap { nodes[$0]?.older } }
+      return next
+    }
+  }
+}

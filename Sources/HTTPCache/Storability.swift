@@ -1,0 +1,45 @@
+internal import TransferModel
+
+/// Which responses may be stored (RFC 9111 §3, and Apple's rules: a success, not larger than a part of the cache).
+package enum Storability {
+  /// One entry may take this part of a cache.
+  package static let largestPart: Int64 = 20
+
+  /// Whether an answer, and so much of its body as came, may be stored.
+  package static func mayStore(
+    _ request: CacheRequest, _ head: CacheResponseHead, size: Int64, isComplete: Bool = true
+  ) -> Bool {
+    guard request.method == "GET", (200...299).contains(head.status), !request.control.noStore,
+      Vary.names(head.headers) != nil
+    else { return false }
+    let control = CacheControl(response: head.headers)
+    // All of these statuses are understood here, so must-understand outdoes no-store (§5.2.2.3).
+    guard !control.noStore || control.mustUnderstand else { return false }
+    guard isUsable(head, control) else { return false }
+    return isComplete && head.status != 206 || mayStorePart(head, size: size, isComplete: isComplete)
+  }
+
+  /// There is a lifetime, or something to ask about later.
+  private static func isUsable(_ head: CacheResponseHead, _ control: CacheControl) -> Bool {
+    control.maxAge != nil || head.headers.contains("Expires")
+      || Validators.entityTag(head.headers) != nil || Validators.lastModified(head.headers) != nil
+  }
+
+  /// A part is of use where the rest can be asked for (§3.3).
+  private static func mayStorePart(_ head: CacheResponseHead, size: Int64, isComplete: Bool) -> Bool {
+    guard size > 0, CachedResponse.isPlain(head.headers),
+      Validators.strong(head.headers, now: head.responseTime) != nil
+    else { return false }
+    if head.status == 206 {
+      guard let range = ByteRange(contentRange: head.headers["Content-Range"]) else { return false }
+      return isComplete ? range.count == size : size < range.count
+    }
+    let ranges = head.headers["Accept-Ranges"] ?? "bytes"
+    return head.status == 200 && !HTTPHeaders.equal(ranges, "none")
+  }
+
+  /// Whether a body is small enough, for the disk or, where there is none, for the memory.
+  package static func fits(_ size: Int64, memoryCapacity: Int64, diskCapacity: Int64?) -> Bool {
+    size <= (diskCapacity ?? memoryCapacity) / largestPart
+  }
+}

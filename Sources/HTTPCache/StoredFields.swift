@@ -1,0 +1,40 @@
+package import TransferModel
+
+/// Which header fields a cache keeps, and how a later answer changes them (RFC 9111 §3.1 and §3.2).
+package enum StoredFields {
+  /// Fields of one connection, of proxies, and cookies: a hit must not set those once more.
+  private static let left = [
+    "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+    "proxy-authenticate", "proxy-authentication-info", "proxy-authorization", "set-cookie", "set-cookie2",
+  ]
+  /// What the body that is stored depends on (§3.2).
+  private static let bound = ["content-length", "content-encoding", "content-range"]
+  /// Without these, a cache does not know what it has.
+  static let needed: Set<String> = [
+    "age", "cache-control", "date", "etag", "expires", "last-modified", "vary", "content-encoding",
+  ]
+
+  /// The fields of a response that are stored. Date is added where the origin has no clock (RFC 9110 §6.6.1).
+  package static func kept(of headers: HTTPHeaders, responseTime: Timestamp) -> HTTPHeaders {
+    let named = FieldList.elements(of: headers["Connection"] ?? "").elements.map { $0.lowercased() }
+    // What may not be used without asking is not there to be used (§5.2.2.4).
+    let unusable = CacheControl(response: headers).noCacheFields.filter { !needed.contains($0) }
+    let dropped = Set(left + named + unusable)
+    var kept = HTTPHeaders(headers.fields.filter { !dropped.contains($0.name.lowercased()) })
+    if !kept.contains("Date") { kept.append("Date", HTTPDate.text(responseTime)) }
+    return kept
+  }
+
+  /// The stored fields, those of the new answer in the place of their old values. Its age is the new one's.
+  package static func updated(
+    _ stored: HTTPHeaders, by headers: HTTPHeaders, responseTime: Timestamp
+  ) -> HTTPHeaders {
+    let new = kept(of: headers, responseTime: responseTime).fields.filter {
+      !bound.contains($0.name.lowercased())
+    }
+    let replaced = Set(new.map { $0.name.lowercased() } + ["age"])
+    let old = stored.fields.filter { !replaced.contains($0.name.lowercased()) }
+    // A field that a new no-cache="…" names goes, too.
+    return kept(of: HTTPHeaders(old + new), responseTime: responseTime)
+  }
+}

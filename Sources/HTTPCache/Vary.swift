@@ -1,0 +1,58 @@
+internal import Crypto
+package import TransferModel
+
+/// A request field that a response depends on, and what it said; nil where it was absent.
+package struct VaryField: Sendable, Equatable, Hashable {
+  /// In lower case.
+  package let name: String
+  package let value: String?
+  package init(name: String, value: String?) {
+    self.name = name
+    self.value = value
+  }
+}
+
+/// Which stored responses a request's fields select (RFC 9111 §4.1).
+package enum Vary {
+  private static let caseless: Set<String> = ["accept-encoding", "accept-language", "accept-charset"]
+  /// These prove who somebody is: a digest is enough to compare them.
+  private static let secret: Set<String> = ["authorization", "proxy-authorization", "cookie"]
+
+  /// The names in order, each once; nil where nothing can match: `*`.
+  package static func names(_ response: HTTPHeaders) -> [String]? {
+    let names = Set(
+      response.all("Vary").flatMap { FieldList.elements(of: $0).elements }.map { $0.lowercased() })
+    return names.contains("*") ? nil : names.sorted()
+  }
+
+  /// What the request said in the fields that the response names.
+  package static func fields(of response: HTTPHeaders, request: HTTPHeaders) -> [VaryField] {
+    (names(response) ?? []).map { VaryField(name: $0, value: value($0, in: request)) }
+  }
+
+  /// What the request said in that field; nil where it was absent.
+  static func field(_ name: String, request: HTTPHeaders) -> VaryField? {
+    value(name, in: request).map { VaryField(name: name, value: $0) }
+  }
+
+  package static func matches(_ stored: CachedResponse, _ request: HTTPHeaders) -> Bool {
+    guard names(stored.headers) != nil else { return false }
+    return stored.vary.allSatisfy { value($0.name, in: request) == $0.value }
+  }
+
+  /// Those that match, the most recent first.
+  package static func select(_ variants: [CachedResponse], for request: HTTPHeaders) -> [CachedResponse] {
+    variants.filter { matches($0, request) }.sorted { left, right in
+      let (first, second) = (left.date, right.date)
+      return first != second ? first > second : left.responseTime > right.responseTime
+    }
+  }
+
+  /// All lines as one, without blanks around commas.
+  private static func value(_ name: String, in request: HTTPHeaders) -> String? {
+    guard let text = request[name] else { return nil }
+    let value = FieldList.elements(of: text).elements.joined(separator: ",")
+    if secret.contains(name) { return HexText.of(SHA256.hash(data: Array(value.utf8))) }
+    return caseless.contains(name) ? value.lowercased() : value
+  }
+}

@@ -1,0 +1,87 @@
+package import TransferModel
+
+/// A cookie that is kept (HTTPCookie; RFC 6265bis §5.7).
+package struct Cookie: Sendable, Equatable {
+  /// To which requests of other sites it goes (HTTPCookieStringPolicy). nil, where one is kept: the server gave none that
+  /// is known, and it is treated as lax.
+  package enum SameSite: String, Sendable, CaseIterable {
+    /// `SameSite=None`; not called so, since `.none` of an optional is something else.
+    case unrestricted = "none"
+    case lax, strict
+  }
+
+  package var name: String
+  package var value: String
+  /// As `CookieHost` writes it, without a leading dot.
+  package var domain: String
+  /// Not sent to subdomains.
+  package var isHostOnly: Bool
+  package var path: String
+  /// nil: it lives as long as the session.
+  package var expiresDate: Timestamp?
+  package var isSecure: Bool
+  package var isHTTPOnly: Bool
+  package var sameSite: SameSite?
+  package var created: Timestamp
+  /// When it was last stored or sent.
+  package var lastAccess: Timestamp
+
+  package init(
+    name: String, value: String, domain: String, isHostOnly: Bool, path: String = "/",
+    expiresDate: Timestamp? = nil, isSecure: Bool = false, isHTTPOnly: Bool = false,
+    sameSite: SameSite? = nil,
+    created: Timestamp, lastAccess: Timestamp
+  ) {
+    self.name = name
+    self.value = value
+    self.domain = domain
+    self.isHostOnly = isHostOnly
+    self.path = path
+    self.expiresDate = expiresDate
+    self.isSecure = isSecure
+    self.isHTTPOnly = isHTTPOnly
+    self.sameSite = sameSite
+    self.created = created
+    self.lastAccess = lastAccess
+  }
+
+  package var isSessionOnly: Bool { expiresDate == nil }
+  package var key: CookieKey { CookieKey(domain: domain, isHostOnly: isHostOnly, path: path, name: name) }
+
+  package func isExpired(at now: Timestamp) -> Bool { expiresDate.map { $0 <= now } ?? false }
+
+  /// The earliest date that a `Set-Cookie` can write.
+  static let distantPast = Timestamp(seconds: -11_644_473_600)
+
+  /// Octet for octet the same, whenever it was last sent.
+  func isSame(as other: Cookie) -> Bool {
+    var other = other
+    other.lastAccess = lastAccess
+    return self == other && key == other.key && CookieText.equal(value, other.value)
+  }
+}
+
+/// What there is only one cookie of (RFC 6265bis §5.7, step 23); compared octet by octet.
+package struct CookieKey: Sendable, Hashable {
+  package var domain: String
+  package var isHostOnly: Bool
+  package var path: String
+  package var name: String
+
+  package init(domain: String, isHostOnly: Bool, path: String, name: String) {
+    self.domain = domain
+    self.isHostOnly = isHostOnly
+    self.path = path
+    self.name = name
+  }
+
+  package static func == (left: Self, right: Self) -> Bool {
+    left.isHostOnly == right.isHostOnly && CookieText.equal(left.name, right.name)
+      && CookieText.equal(left.domain, right.domain) && CookieText.equal(left.path, right.path)
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    for text in [domain, path, name] { hasher.combine(Array(text.utf8)) }
+    hasher.combine(isHostOnly)
+  }
+}

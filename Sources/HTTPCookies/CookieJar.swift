@@ -1,0 +1,146 @@
+package import TransferModel
+
+/// A session's cookies (HTTPCookieStorage; RFC 6265bis §5.7 and §5.8). They lie by site, so that a request looks at those of
+/// its own site only.
+package struct CookieJar: Sendable {
+  /// What a store has to do to have what the jar has. That a cookie was sent is no change.
+  package enum Change: Sendable, Equatable {
+    case stored(Cookie)
+    case removed(CookieKey)
+  }
+
+  /// RFC 6265bis §6.1 asks for 50 of a domain and 3000 in all.
+  package struct Limits: Sendable {
+    package var perSite = 180
+    package var total = 3000
+    /// Where there are too many in all, sites that have more than this give first.
+    package var fairShare = 50
+    package init() {}
+  }
+
+  struct Entry: Sendable {
+    var cookie: Cookie
+    /// The place among all that were ever stored, for what the clock does not tell apart.
+    let serial: UInt64
+  }
+
+  /// Cookies by `CookieHost.site`; no list is empty.
+  var sites: [String: [Entry]] = [:]
+  package private(set) var count = 0
+  private var nextSerial: UInt64 = 0
+  let limits: Limits
+
+  package init(limits: Limits = Limits()) { self.limits = limits }
+
+  /// What a store kept, in the order in which it was stored. Of two with one key the later holds.
+  package init(_ cookies: [Cookie], limits: Limits = Limits()) {
+    self.init(limits: limits)
+    for cookie in cookies { place(cookie) }
+  }
+
+  /// All of them, in the order in which they were stored.
+  package var cookies: [Cookie] { sites.values.joined().sorted { $0.serial < $1.serial }.map(\.cookie) }
+
+  // MARK: What clients ask for
+
+  /// - Parameters:
+  ///   - domain: the cookie's own, or that and all below it where there is a leading dot.
+  ///   - path: the cookie's own.
+  package func list(domain: String? = nil, path: String? = nil, name: String? = nil) -> [Cookie] {
+    guard let filter = Filter(domain: domain, path: path, name: name) else { return [] }
+    let entries = filter.site.map { sites[$0] ?? [] } ?? Array(sites.values.joined())
+    return entries.filter { filter.matches($0.cookie) }.sorted { $0.serial < $1.serial }.map(\.cookie)
+  }
+
+  /// Stores what a client gives; one that has expired removes the cookie it would have replaced. Its `lastAccess` is
+  /// taken for the time.
+  @discardableResult
+  package mutating func set(_ cookie: Cookie) -> [Change] {
+    let site = Self.site(ofDomain: cookie.domain)
+    return purge(site, now: cookie.lastAccess) + insert(cookie, site: site, now: cookie.lastAccess)
+  }
+
+  /// The cookies that were removed.
+  @discardableResult
+  package mutating func remove(domain: String? = nil, path: String? = nil, name: String? = nil) -> [Cookie] {
+    let removed = list(domain: domain, path: path, name: name)
+    for cookie in removed { take(cookie.key, site: Self.site(ofDomain: cookie.domain)) }
+    return removed
+  }
+
+  package mutating func removeAll() {
+    sites = [:]
+    count = 0
+  }
+
+  /// The cookies that were removed.
+  @discardableResult
+  package mutating func removeExpired(now: Timestamp) -> [Cookie] {
+    let removed = cookies.filter { $0.isExpired(at: now) }
+    for cookie in removed { take(cookie.key, site: Self.site(ofDomain: cookie.domain)) }
+    return removed
+  }
+
+  // MARK: Places
+
+  static func site(ofDomain domain: String) -> String { CookieHost(domain)?.site ?? domain }
+
+  /// Puts a cookie where it belongs. One that it replaces leaves it its time of creation and its place.
+  /// - Returns: whether anything is different now, but the time of the last access.
+  @discardableResult
+  mutating func place(_ cookie: Cookie) -> Bool {
+    let site = Self.site(ofDomain: cookie.domain)
+    let key = cookie.key
+    guard let index = sites[site]?.firstIndex(where: { $0.cookie.key == key }) else {
+      sites[site, default: []].append(Entry(cookie: cookie, serial: nextSerial))
+      nextSerial += 1
+      count += 1
+      return true
+    }
+    guard let old = sites[site]?[index].cookie else { return false }
+    var cookie = cookie
+    cookie.created = old.created
+    sites[site]?[index].cookie = cookie
+    return !cookie.isSame(as: old)
+  }
+
+  @discardableResult
+  mutating func take(_ key: CookieKey, site: String) -> Bool {
+    guard let index = sites[site]?.firstIndex(where: { $0.cookie.key == key }) else { return false }
+    sites[site]?.remove(at: index)
+    if sites[site]?.isEmpty ?? false { sites[site] = nil }
+    count -= 1
+    return true
+  }
+}
+
+/// Which cookies a client means.
+private struct Filter {
+  private let host: CookieHost?
+  private let includesSubdomains: Bool
+  private let path: String?
+  private let name: String?
+
+  /// nil where no cookie can have such a domain.
+  init?(domain: String?, path: String?, name: String?) {
+    let hasDot = domain?.utf8.first == UInt8(ascii: ".")
+    includesSubdomains = hasDot
+    host = domain.flatMap { CookieHost(hasDot ? String($0.dropFirst()) : $0) }
+    if domain != nil, host == nil { return nil }
+    self.path = path
+    self.name = name
+  }
+
+  /// The one that has them all; nil: any may have some.
+  var site: String? {
+    host.flatMap { includesSubdomains && $0.registrableDomain == nil && !$0.isAddress ? nil : $0.site }
+  }
+
+  func matches(_ cookie: Cookie) -> Bool {
+    if let path, !CookieText.equal(path, cookie.path) { return false }
+    if let name, !CookieText.equal(name, cookie.name) { return false }
+    guard let host else { return true }
+    return cookie.domain == host.name
+      || includesSubdomains && !host.isAddress && CookieHost.isSameOrBelow(cookie.domain, host.name)
+  }
+}

@@ -1,0 +1,26 @@
+/// Names that promise how the cookie was set (RFC 6265bis §5.4 and §5.7, steps 20 to 22).
+enum CookiePrefix: String, CaseIterable {
+  case secure = "__secure-"
+  case host = "__host-"
+
+  private init?(of text: String) {
+    guard let prefix = Self.allCases.first(where: { CookieText.starts(text, withoutCase: $0.rawValue) })
+    else {
+      return nil
+    }
+    self = prefix
+  }
+
+  /// Why a cookie may not be called so; nil where it may.
+  static func fault(_ cookie: Cookie, hasPath: Bool) -> String? {
+    if cookie.name.isEmpty, CookiePrefix(of: cookie.value) != nil {
+      return "must not be empty where the value looks like a name with a prefix"
+    }
+    switch CookiePrefix(of: cookie.name) {
+    case .secure where !cookie.isSecure: return "begins with __Secure-, so isSecure must be true"
+    case .host where !(cookie.isSecure && cookie.isHostOnly && hasPath && cookie.path == "/"):
+      return "begins with __Host-, so isSecure must be true, path \"/\", and domain without a leading dot"
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,95 @@
+package import TransferModel
+
+/// What one `Set-Cookie` field says, before anybody judged whether its sender may say so.
+package struct ReceivedCookie: Sendable, Equatable {
+  package var name: String
+  package var value: String
+  /// Of `Expires` or, where it was given, of `Max-Age`; at most 400 days ahead.
+  package var expiresDate: Timestamp?
+  /// In lower case and without its leading dot; nil and empty say the same.
+  package var domain: String?
+  /// nil: not given. What began with no slash is the default path already.
+  package var path: String?
+  package var isSecure = false
+  package var isHTTPOnly = false
+  /// nil: not given, or an unknown word.
+  package var sameSite: Cookie.SameSite?
+}
+
+/// RFC 6265bis §5.6, step by step.
+package enum SetCookieParser {
+  /// nil where the whole field is ignored.
+  /// - Parameter defaultPath: of the request that was answered.
+  package static func parse(_ field: String, defaultPath: String, now: Timestamp) -> ReceivedCookie? {
+    let bytes = Array(field.utf8)
+    guard !CookieText.hasControls(bytes) else { return nil }
+    let parts = bytes.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+    let pair = divided(parts[0])
+    let (name, value) = pair.value.map { (pair.name, $0) } ?? ([], pair.name)
+    guard name.count + value.count <= CookieLimit.pair else { return nil }
+    var cookie = ReceivedCookie(name: text(name), value: text(value))
+    var dates = Dates()
+    for part in parts.dropFirst() {
+      let attribute = divided(part)
+      let value = attribute.value ?? []
+      guard value.count <= CookieLimit.attribute else { continue }
+      let word = CookieText.lowercased(attribute.name)
+      dates.take(word, value, now: now)
+      take(word, value, into: &cookie, defaultPath: defaultPath)
+    }
+    cookie.expiresDate = dates.maximumAge ?? dates.expires
+    return cookie
+  }
+
+  /// Before and after the first `=`, without the blanks around; the value is nil where there is none.
+  private static func divided(_ part: ArraySlice<UInt8>) -> (
+    name: ArraySlice<UInt8>, value: ArraySlice<UInt8>?
+  ) {
+    guard let index = part.firstIndex(of: UInt8(ascii: "=")) else { return (CookieText.trimmed(part), nil) }
+    return (CookieText.trimmed(part[..<index]), CookieText.trimmed(part[(index + 1)...]))
+  }
+
+  private static func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
+
+  /// §5.6.3 to §5.6.7: the last of a name holds.
+  private static func take(
+    _ name: String, _ value: ArraySlice<UInt8>, into cookie: inout ReceivedCookie, defaultPath: String
+  ) {
+    switch name {
+    case "domain":
+      cookie.domain = CookieText.lowercased(value.first == UInt8(ascii: ".") ? value.dropFirst() : value)
+    case "path": cookie.path = value.first == UInt8(ascii: "/") ? text(value) : defaultPath
+    case "secure": cookie.isSecure = true
+    case "httponly": cookie.isHTTPOnly = true
+    case "samesite": cookie.sameSite = Cookie.SameSite(rawValue: CookieText.lowercased(value))
+    default: break
+    }
+  }
+
+  /// §5.6.1 and §5.6.2: what cannot be read does not take away what was read before.
+  private struct Dates {
+    var expires: Timestamp?
+    var maximumAge: Timestamp?
+
+    mutating func take(_ name: String, _ value: ArraySlice<UInt8>, now: Timestamp) {
+      switch name {
+      case "expires":
+        guard let date = CookieDate.parse(value) else { return }
+        expires = min(date, now.adding(seconds: Double(CookieLimit.age)))
+      case "max-age":
+        guard let seconds = Self.seconds(value) else { return }
+        maximumAge = seconds > 0 ? now.adding(seconds: Double(seconds)) : Cookie.distantPast
+      default: break
+      }
+    }
+
+    /// Digits, perhaps after a minus; far more than there is of time ends at the limit.
+    private static func seconds(_ value: ArraySlice<UInt8>) -> Int? {
+      let isNegative = value.first == UInt8(ascii: "-")
+      let digits = isNegative ? value.dropFirst() : value
+      guard !digits.isEmpty, digits.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }
+      let number = digits.reduce(0) { min($0 * 10 + Int($1 - UInt8(ascii: "0")), CookieLimit.age) }
+      return isNegative ? -number : number
+    }
+  }
+}

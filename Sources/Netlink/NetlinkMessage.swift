@@ -1,0 +1,54 @@
+internal import CNetlink
+
+/// One message of a netlink socket (netlink(7), `nlmsghdr`).
+struct NetlinkMessage {
+  let type: UInt16
+  let flags: UInt16
+  let sequence: UInt32
+  /// Whom it is for: the socket that asked; another or nobody for what is told to all.
+  let port: UInt32
+  let payload: NetlinkBytes
+
+  static let headerSize = 16
+
+  /// The messages that one read brought; what is cut off or out of form ends them.
+  static func all(in bytes: NetlinkBytes) -> [NetlinkMessage] {
+    let size: (NetlinkBytes) -> Int? = { $0.number(at: 0, as: UInt32.self).map { Int($0) } }
+    return bytes.blocks(header: headerSize, length: size).compactMap(NetlinkMessage.init)
+  }
+
+  private init?(_ block: NetlinkBytes) {
+    guard let type = block.number(at: 4, as: UInt16.self), let flags = block.number(at: 6, as: UInt16.self),
+      let sequence = block.number(at: 8, as: UInt32.self), let port = block.number(at: 12, as: UInt32.self)
+    else { return nil }
+    self.type = type
+    self.flags = flags
+    self.sequence = sequence
+    self.port = port
+    payload = block.part(from: Self.headerSize)
+  }
+
+  /// The dump came from tables that changed meanwhile.
+  var isInterrupted: Bool { Int32(flags) & NLM_F_DUMP_INTR != 0 }
+  var isDone: Bool { type == UInt16(NLMSG_DONE) }
+  var isError: Bool { type == UInt16(NLMSG_ERROR) }
+}
+
+/// What a message says of its subject, behind its fixed part (rtnetlink(7), `rtattr`).
+struct NetlinkAttributes {
+  private var values: [UInt16: NetlinkBytes] = [:]
+
+  init(_ bytes: NetlinkBytes) {
+    let size: (NetlinkBytes) -> Int? = { $0.number(at: 0, as: UInt16.self).map { Int($0) } }
+    for block in bytes.blocks(header: 4, length: size) {
+      guard let type = block.number(at: 2, as: UInt16.self) else { continue }
+      values[type & 0x3FFF] = block.part(from: 4)  // without NLA_F_NESTED and NLA_F_NET_BYTEORDER
+    }
+  }
+
+  subscript(_ type: some BinaryInteger) -> NetlinkBytes? { values[UInt16(truncatingIfNeeded: type)] }
+
+  func number(_ type: some BinaryInteger) -> Int? {
+    self[type]?.number(at: 0, as: UInt32.self).map { Int($0) }
+  }
+}

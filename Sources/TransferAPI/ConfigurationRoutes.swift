@@ -1,0 +1,92 @@
+internal import HTTPServer
+internal import HTTPTypes
+internal import JSON
+internal import TransferModel
+internal import TransferService
+
+extension TransferAPI {
+  static var configurationRoutes: [Route] {
+    [
+      Route("POST", "/v1/configurations") { try await $0.createConfiguration($1) },
+      Route("GET", "/v1/configurations") { try await $0.listConfigurations($1) },
+      Route("GET", "/v1/configurations/{name}") { api, context in
+        try context.allowQuery()
+        return Reply.resource(try await api.service.configuration(context.name()).json, for: context)
+      },
+      Route("PUT", "/v1/configurations/{name}") { try await $0.replaceConfiguration($1) },
+      Route("DELETE", "/v1/configurations/{name}") { api, context in
+        try context.allowQuery()
+        try await api.service.deleteConfiguration(context.name())
+        return Reply.noContent()
+      },
+    ]
+  }
+
+  private func createConfiguration(_ context: RequestContext) async throws -> ServerResponse {
+    try context.allowQuery()
+    let bytes = try await context.jsonBytes()
+    let violations = Violations()
+    var reader = ObjectReader(try JSONParser.parse(bytes), at: "", violations)
+    let given = reader.string("name")
+    let name = given ?? ""
+    if reader.value("name") == nil { reader.reject("name", "is required") }
+    if given != nil, !NamedConfiguration.isValid(name: name) { reader.reject("name", Self.nameRule) }
+    var configuration = SessionConfiguration()
+    if var fields = reader.object("configuration") {
+      configuration = try await ConfigurationPayload.read(&fields)
+    } else {
+      reader.reject("configuration", "is required")
+    }
+    reader.finish()
+    guard violations.all.isEmpty else { throw Problem(.invalidRequest, violations: violations.all) }
+    let idempotent = try IdempotentRequest(context, body: bytes, service: service)
+    let read = configuration
+    return try await idempotent.run {
+      let location = "/v1/configurations/\(name)"
+      let named = try await service.createConfiguration(name, read) { named in
+        idempotent?.reply(status: 201, type: "application/json", location: location, body: named.json)
+      }
+      return Reply.resource(named.json, for: context, status: 201, fields: [.location: location])
+    }
+  }
+
+  private static let nameRule = "must be 1 to 128 letters, digits, '.', '_' or '-'"
+
+  private func listConfigurations(_ context: RequestContext) async throws -> ServerResponse {
+    try context.allowQuery("limit", "cursor")
+    let limit = try Pages.limit(context)
+    let items = try await service.configurations(after: Pages.textCursor(context), limit: limit + 1)
+    return Pages.reply(items, limit: limit, cursor: { Array($0.name.utf8) }, context)
+  }
+
+  private func replaceConfiguration(_ context: RequestContext) async throws -> ServerResponse {
+    try context.allowQuery()
+    let name = try context.name()
+    guard NamedConfiguration.isValid(name: name) else {
+      throw Problem(
+        .invalidRequest, violations: [FieldViolation(pointer: "/name", detail: Self.nameRule)])
+    }
+    let violations = Violations()
+    var reader = ObjectReader(try JSONParser.parse(try await context.jsonBytes()), at: "", violations)
+    let configuration = try await ConfigurationPayload.read(
+      &reader, shown: service.configurationIfAny(name)?.configuration)
+    guard violations.all.isEmpty else { throw Problem(.invalidRequest, violations: violations.all) }
+    let (ifMatch, ifNoneMatch) = (context.field(.ifMatch), context.field(.ifNoneMatch))
+    let result = try await service.replaceConfiguration(name, configuration) { known in
+      guard let known else { return ifMatch == nil }
+      let tag = EntityTag.of(known.json)
+      return EntityTag.permits(ifMatch, tag) && !EntityTag.matches(ifNoneMatch, tag)
+    }
+    let fields: HTTPFields = result.isNew ? [.location: "/v1/configurations/\(name)"] : [:]
+    return Reply.resource(result.named.json, for: context, status: result.isNew ? 201 : 200, fields: fields)
+  }
+}
+
+extension RequestContext {
+  fileprivate func name() throws(Problem) -> String {
+    guard let name = parameters["name"].map({ PercentEncoding.decode($0) }) else {
+      throw Problem(.notFound, "no configuration has this name")
+    }
+    return name
+  }
+}

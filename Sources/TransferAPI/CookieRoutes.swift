@@ -1,0 +1,74 @@
+internal import HTTPCookies
+internal import HTTPServer
+internal import JSON
+internal import TransferModel
+internal import TransferService
+
+extension TransferAPI {
+  static var cookieRoutes: [Route] {
+    [
+      Route("GET", "/v1/sessions/{session}/cookies") { api, context in
+        let filter = try Self.cookieFilter(context)
+        return Self.reply(try api.service.cookies(of: context.sessionID(), filter), context)
+      },
+      Route("PUT", "/v1/sessions/{session}/cookies") { try await $0.setCookies($1) },
+      Route("DELETE", "/v1/sessions/{session}/cookies") { api, context in
+        let filter = try Self.cookieFilter(context)
+        try await api.service.removeCookies(of: context.sessionID(), filter)
+        return Reply.noContent()
+      },
+    ]
+  }
+
+  /// Takes one cookie, or several as `GET` gives them: `{"items":[…]}`.
+  private func setCookies(_ context: RequestContext) async throws -> ServerResponse {
+    try context.allowQuery()
+    let id = try context.sessionID()
+    let value = try JSONParser.parse(try await context.jsonBytes())
+    let violations = Violations()
+    var cookies: [Cookie] = []
+    var isList = false
+    if value["items"] != nil {
+      isList = true
+      var reader = ObjectReader(value, at: "", violations)
+      _ = reader.value("nextCursor")
+      let items = reader.value("items")?.elements
+      if items == nil { reader.reject("items", "must be an array of cookies") }
+      for (index, item) in (items ?? []).enumerated() {
+        cookies += [Self.cookie(item, at: "/items/\(index)", violations, service.now)].compactMap { $0 }
+      }
+      reader.finish()
+    } else {
+      cookies += [Self.cookie(value, at: "", violations, service.now)].compactMap { $0 }
+    }
+    guard violations.all.isEmpty else { throw Problem(.invalidRequest, violations: violations.all) }
+    try await service.setCookies(cookies, of: id)
+    return isList ? Self.reply(cookies, context) : Reply.resource(cookies[0].json, for: context)
+  }
+
+  private static func cookie(
+    _ value: JSONValue, at pointer: String, _ violations: Violations, _ now: Timestamp
+  ) -> Cookie? {
+    var reader = ObjectReader(value, at: pointer, violations)
+    return Cookie(validating: &reader, now: now)
+  }
+
+  private static func reply(_ cookies: [Cookie], _ context: RequestContext) -> ServerResponse {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.arrayField("items", cookies) { $1.encode(into: &$0) }
+      writer.nullField("nextCursor")
+    }
+    return Reply.resource(writer.bytes, for: context)
+  }
+
+  /// Which cookies the query names; without one, all.
+  private static func cookieFilter(_ context: RequestContext) throws -> CookieFilter {
+    try context.allowQuery("domain", "path", "name")
+    var filter = CookieFilter()
+    filter.domain = context.value("domain")
+    filter.path = context.value("path")
+    filter.name = context.value("name")
+    return filter
+  }
+}

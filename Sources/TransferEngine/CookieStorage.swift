@@ -1,0 +1,68 @@
+package import HTTPCookies
+internal import Synchronization
+package import TransferModel
+
+/// The cookies of sessions, each with a jar of its own (HTTPCookieStorage). In memory: what is kept longer comes from the
+/// store and goes there.
+package final class CookieStorage: Sendable {
+  private struct State {
+    var jars: [SessionID: CookieJar] = [:]
+    var hear: (@Sendable (SessionID, [CookieJar.Change]) -> Void)?
+  }
+  private let state = Mutex(State())
+
+  package init() {}
+
+  /// Calls `hear` with each change, in their order; it must not block.
+  package func onChange(_ hear: @escaping @Sendable (SessionID, [CookieJar.Change]) -> Void) {
+    state.withLock { $0.hear = hear }
+  }
+
+  /// Changes a jar, and tells of it before anybody else can.
+  private func change(_ session: SessionID, _ body: (inout CookieJar) -> [CookieJar.Change]) {
+    state.withLock { state in
+      let changes = body(&state.jars[session, default: CookieJar()])
+      if !changes.isEmpty { state.hear?(session, changes) }
+    }
+  }
+
+  /// The `Cookie` field of a request; nil where the session has none for it (RFC 6265bis §5.8.3).
+  func header(for context: CookieContext, in session: SessionID, now: Timestamp) -> String? {
+    state.withLock { $0.jars[session]?.header(for: context, now: now) }
+  }
+
+  /// Takes what an answer sets, as far as it may (RFC 6265bis §5.7).
+  func store(
+    _ fields: [String], from context: CookieContext, in session: SessionID, now: Timestamp
+  ) { change(session) { $0.store(fields, from: context, now: now) } }
+
+  /// A session's cookies that have not expired; those of a domain, path or name, where there is one.
+  package func cookies(
+    of session: SessionID, domain: String? = nil, path: String? = nil, name: String? = nil, now: Timestamp
+  ) -> [Cookie] {
+    state.withLock { $0.jars[session]?.list(domain: domain, path: path, name: name) ?? [] }
+      .filter { !$0.isExpired(at: now) }
+  }
+
+  /// Puts cookies there as they are (HTTPCookieStorage.setCookie(_:)).
+  package func set(_ cookies: [Cookie], in session: SessionID) {
+    change(session) { jar in cookies.flatMap { jar.set($0) } }
+  }
+
+  /// Takes cookies away (HTTPCookieStorage.deleteCookie(_:)).
+  package func remove(
+    of session: SessionID, domain: String? = nil, path: String? = nil, name: String? = nil
+  ) {
+    change(session) { $0.remove(domain: domain, path: path, name: name).map { .removed($0.key) } }
+  }
+
+  /// What the store remembers of a session. What is of no use any more is removed there.
+  package func restore(_ cookies: [Cookie], of session: SessionID, now: Timestamp) {
+    change(session) { jar in
+      jar = CookieJar(cookies)
+      return jar.removeExpired(now: now).map { .removed($0.key) }
+    }
+  }
+
+  package func forget(_ session: SessionID) { state.withLock { $0.jars[session] = nil } }
+}

@@ -1,0 +1,41 @@
+package import JSON
+
+/// A configuration that sessions may start from. They take a copy: later changes never reach them.
+package struct NamedConfiguration: Sendable, Equatable {
+  package let name: String
+  package var configuration: SessionConfiguration
+  package let createdAt: Timestamp
+  package var updatedAt: Timestamp
+
+  package init(name: String, configuration: SessionConfiguration, createdAt: Timestamp, updatedAt: Timestamp)
+  {
+    self.name = name
+    self.configuration = configuration
+    self.createdAt = createdAt
+    self.updatedAt = updatedAt
+  }
+
+  /// Names stand in paths: letters, digits, `.`, `_` and `-`, 128 at most.
+  package static func isValid(name: String) -> Bool {
+    (1...128).contains(name.utf8.count) && name != "." && name != ".."
+      && name.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "a")...UInt8(ascii: "z"):
+          true
+        default: "._-".utf8.contains(byte)
+        }
+      }
+  }
+}
+
+extension NamedConfiguration: JSONEncodable {
+  package func encode(into writer: inout JSONWriter) {
+    writer.object { writer in
+      writer.field("name", name)
+      writer.field("configuration", Optional(configuration))
+      writer.field("createdAt", createdAt.description)
+      writer.field("updatedAt", updatedAt.description)
+    }
+  }
+}

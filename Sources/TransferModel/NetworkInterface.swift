@@ -1,0 +1,26 @@
+/// A network interface of the machine, at one moment.
+package struct NetworkInterface: Sendable, Equatable {
+  package var name: String
+  package var index: Int
+  /// Switched on (IFF_UP).
+  package var isUp: Bool
+  /// Can carry packets: its operational state says so (RFC 2863 §3.1.14, IFF_RUNNING), and there is a carrier.
+  package var isRunning: Bool
+  package var isLoopback: Bool
+  /// In the order in which the kernel has them.
+  package var addresses: [IPAddress]
+
+  package init(
+    name: String, index: Int, isUp: Bool = true, isRunning: Bool = true, isLoopback: Bool = false,
+    addresses: [IPAddress] = []
+  ) {
+    self.name = name
+    self.index = index
+    self.isUp = isUp
+    self.isRunning = isRunning
+    self.isLoopback = isLoopback
+    self.addresses = addresses
+  }
+
+  package var isUsable: Bool { isUp && isRunning }
+}

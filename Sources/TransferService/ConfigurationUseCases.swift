@@ -1,0 +1,66 @@
+internal import Synchronization
+package import TransferModel
+internal import TransferStore
+
+extension TransferService {
+  package func configuration(_ name: String) async throws(ServiceError) -> NamedConfiguration {
+    guard let named = try await configurationIfAny(name) else { throw .configurationNotFound }
+    return named
+  }
+
+  /// nil where none has the name.
+  package func configurationIfAny(_ name: String) async throws(ServiceError) -> NamedConfiguration? {
+    do throws(StoreError) { return try await store.configuration(name) } catch { throw .store(error) }
+  }
+
+  /// A page of the named configurations, by name.
+  package func configurations(
+    after: String?, limit: Int
+  ) async throws(ServiceError) -> [NamedConfiguration] {
+    do throws(StoreError) { return try await store.configurations(after: after, limit: limit) } catch {
+      throw .store(error)
+    }
+  }
+
+  /// Keeps a configuration under a name that none has.
+  /// - Parameter reply: what repeats under an Idempotency-Key get.
+  package func createConfiguration(
+    _ name: String, _ configuration: SessionConfiguration,
+    reply: @Sendable (NamedConfiguration) -> IdempotentReply?
+  ) async throws(ServiceError) -> NamedConfiguration {
+    guard configurationsUnderWay.withLock({ $0.insert(name).inserted }) else { throw .configurationExists }
+    defer { configurationsUnderWay.withLock { _ = $0.remove(name) } }
+    guard try await configurationIfAny(name) == nil else { throw .configurationExists }
+    let named = NamedConfiguration(name: name, configuration: configuration, createdAt: now, updatedAt: now)
+    var change = StoreChange()
+    change.configurations = [named]
+    change.idempotentReply = reply(named)
+    try await write(change)
+    return named
+  }
+
+  /// Keeps a configuration in place of what had the name, where `isExpected` finds that as the client knows it.
+  /// Sessions have copies: none of them changes.
+  package func replaceConfiguration(
+    _ name: String, _ configuration: SessionConfiguration,
+    if isExpected: @Sendable (NamedConfiguration?) -> Bool
+  ) async throws(ServiceError) -> (named: NamedConfiguration, isNew: Bool) {
+    guard configurationsUnderWay.withLock({ $0.insert(name).inserted }) else { throw .configurationChanging }
+    defer { configurationsUnderWay.withLock { _ = $0.remove(name) } }
+    let known = try await configurationIfAny(name)
+    guard isExpected(known) else { throw .preconditionFailed }
+    let named = NamedConfiguration(
+      name: name, configuration: configuration, createdAt: known?.createdAt ?? now, updatedAt: now)
+    var change = StoreChange()
+    change.configurations = [named]
+    try await write(change)
+    return (named, known == nil)
+  }
+
+  package func deleteConfiguration(_ name: String) async throws(ServiceError) {
+    _ = try await configuration(name)
+    var change = StoreChange()
+    change.deletedConfigurations = [name]
+    try await write(change)
+  }
+}

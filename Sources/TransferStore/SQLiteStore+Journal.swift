@@ -1,0 +1,64 @@
+internal import FoundationEssentials
+internal import GRDB
+package import TransferModel
+
+// The journal: one row holds events that one change has for one task, as streams carry them.
+
+extension SQLiteStore {
+  package func journal(
+    _ scope: EventScope, after sequence: Int64, maximumBytes: Int
+  ) async throws(StoreError) -> JournalPage {
+    let read: @Sendable (Database) throws -> JournalPage = { database in
+      try Self.page(of: database, scope, after: sequence, maximumBytes: maximumBytes)
+    }
+    guard hasEphemeralSessions else { return try await readDisk(read) }
+    // What is numbered up to here is in both; what comes meanwhile may be in one, and not yet in the other.
+    let known = max(lastSequence, sequence)
+    let pages = [try await readDisk(read), try await readMemory(read)]
+    let covered = min(known, pages.filter { !$0.isLast }.map(\.coveredSequence).min() ?? known)
+    let fragments = pages.flatMap(\.fragments).filter { $0.last <= covered }
+    return JournalPage(
+      fragments: fragments.sorted { $0.first < $1.first }, coveredSequence: covered,
+      isLast: pages.allSatisfy(\.isLast))
+  }
+
+  private static func page(
+    of database: Database, _ scope: EventScope, after sequence: Int64, maximumBytes: Int
+  ) throws -> JournalPage {
+    let (index, condition, argument) = plan(scope)
+    // A fragment may begin before `sequence` and end after it: at most one, the last that begins before.
+    let before = try Int64.fetchOne(
+      database,
+      sql:
+        "SELECT first FROM journal \(index) WHERE \(condition) AND first <= :after ORDER BY first DESC LIMIT 1",
+      arguments: ["after": sequence, "scope": argument])
+    let rows = try Row.fetchCursor(
+      database,
+      sql: """
+        SELECT first, last, session, task, stream FROM journal \(index)
+        WHERE \(condition) AND first >= :start AND last > :after ORDER BY first
+        """, arguments: ["start": before ?? sequence, "after": sequence, "scope": argument])
+    var fragments: [JournalFragment] = []
+    var bytes = 0
+    while bytes < maximumBytes {
+      guard let row = try rows.next() else {
+        let covered = try Int64.fetchOne(database, sql: "SELECT max(last) FROM journal") ?? 0
+        return JournalPage(fragments: fragments, coveredSequence: max(covered, sequence), isLast: true)
+      }
+      let fragment = JournalFragment(row: row)
+      bytes += fragment.bytes.count
+      fragments.append(fragment)
+    }
+    let covered = fragments.last?.last ?? sequence
+    return JournalPage(fragments: fragments, coveredSequence: covered, isLast: false)
+  }
+
+  /// The index that finds a scope's fragments, and how; SQLite's own choice would scan the journal at times.
+  private static func plan(_ scope: EventScope) -> (index: String, condition: String, argument: Data) {
+    switch scope {
+    case .all: ("NOT INDEXED", "(:scope IS NOT NULL)", Data())
+    case .session(let id): ("INDEXED BY journal_by_session", "session = :scope", Data(id.bytes))
+    case .task(let id): ("INDEXED BY journal_by_task", "task = :scope", Data(id.bytes))
+    }
+  }
+}

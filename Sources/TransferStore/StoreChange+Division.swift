@@ -1,0 +1,72 @@
+internal import Synchronization
+internal import TransferModel
+
+/// The sessions of which nothing may reach the disk.
+final class EphemeralSessions: Sendable {
+  private let ids = Mutex<Set<SessionID>>([])
+
+  var isEmpty: Bool { ids.withLock { $0.isEmpty } }
+  func contains(_ id: SessionID) -> Bool { ids.withLock { $0.contains(id) } }
+  func insert(_ id: SessionID) { ids.withLock { _ = $0.insert(id) } }
+  func remove(_ id: SessionID) { ids.withLock { _ = $0.remove(id) } }
+}
+
+extension StoreChange {
+  /// A change in two parts: what is for the disk, and what is for memory alone.
+  struct Division {
+    var disk: StoreChange
+    var memory: StoreChange?
+  }
+
+  /// What of this change may be written to the disk, and what may not. The order of each session's events stays.
+  func divided(by ephemeral: EphemeralSessions) -> Division {
+    for session in sessions where session.type == .ephemeral { ephemeral.insert(session.id) }
+    guard !ephemeral.isEmpty, !isProgressOnly else { return Division(disk: self, memory: nil) }
+    var (disk, memory) = (self, self)
+    disk.keep { !ephemeral.contains($0) }
+    memory.keep { ephemeral.contains($0) }
+    memory.dropSecrets()
+    // What is a client's file, or names no session, was asked for by itself.
+    (memory.newFiles, memory.deletedFiles, memory.withdrawsDecisions) = ([], [], false)
+    (memory.configurations, memory.deletedConfigurations) = ([], [])
+    let isOfMemory = !memory.sessions.isEmpty || repliedSession.map { ephemeral.contains($0) } ?? false
+    if isOfMemory { disk.idempotentReply = nil } else { memory.idempotentReply = nil }
+    return Division(disk: disk, memory: memory.isEmpty ? nil : memory)
+  }
+
+  private mutating func keep(_ isWanted: (SessionID) -> Bool) {
+    let tasks = Dictionary(
+      updatedTasks.lazy.map { ($0.id, $0.sessionID) }, uniquingKeysWith: { first, _ in first })
+    sessions.removeAll { !isWanted($0.id) }
+    lastIdentifiers = lastIdentifiers.filter { isWanted($0.key) }
+    createdTasks.removeAll { !isWanted($0.sessionID) }
+    updatedTasks.removeAll { !isWanted($0.sessionID) }
+    respecifiedTasks.removeAll { !isWanted($0.sessionID) }
+    smallBodies = smallBodies.filter { tasks[$0.key].map(isWanted) ?? false }
+    events.removeAll { !isWanted($0.sessionID) }
+    newDeliveries.removeAll { !isWanted($0.sessionID) }
+    updatedDeliveries.removeAll { !isWanted($0.sessionID) }
+    newDecisions.removeAll { !isWanted($0.sessionID) }
+    updatedDecisions.removeAll { !isWanted($0.sessionID) }
+    credentials.removeAll { !isWanted($0.session) }
+    deletedCredentials.removeAll { !isWanted($0.session) }
+    cookies.removeAll { !isWanted($0.session) }
+    if let session = deletedSession, !isWanted(session) { deletedSession = nil }
+    if let session = wipedSession, !isWanted(session) { wipedSession = nil }
+  }
+
+  /// Cookies and credentials of such sessions are where they are used, and nowhere else.
+  private mutating func dropSecrets() {
+    (credentials, deletedCredentials, cookies) = ([], [], [])
+  }
+
+  /// Nothing is to be written.
+  var isEmpty: Bool {
+    sessions.isEmpty && lastIdentifiers.isEmpty && createdTasks.isEmpty && updatedTasks.isEmpty
+      && respecifiedTasks.isEmpty && events.isEmpty && newDeliveries.isEmpty && updatedDeliveries.isEmpty
+      && newDecisions.isEmpty && updatedDecisions.isEmpty && !withdrawsDecisions && credentials.isEmpty
+      && deletedCredentials.isEmpty && cookies.isEmpty && configurations.isEmpty
+      && deletedConfigurations.isEmpty && newFiles.isEmpty && deletedFiles.isEmpty && idempotentReply == nil
+      && deletedSession == nil && wipedSession == nil
+  }
+}

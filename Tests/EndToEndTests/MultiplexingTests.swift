@@ -1,0 +1,65 @@
+import JSON
+import TestSupport
+import Testing
+
+/// `httpShouldUsePipelining` and `httpMaximumConnectionsPerHost`, as the connections tell.
+@Suite(.serialized, .blocking) struct MultiplexingTests {
+  private let nginx: NginxServer
+  private let ferry: FerryProcess
+
+  init() throws {
+    nginx = try NginxServer(files: ["large.bin": 300_000])
+    ferry = try FerryProcess(options: ["--ca-file", nginx.authorityFile])
+  }
+
+  /// Runs downloads that take their time, all created at once.
+  /// - Returns: how many requests were under way at the same time, and on how many connections.
+  private func run(_ count: Int, _ face: NginxServer.Face, _ configuration: String) throws -> (
+    atOnce: Int, connections: Int
+  ) {
+    let session = try ferry.session(configuration)
+    let url = nginx.url(face, "/large.bin")
+    let line =
+      #"{"kind":"download","resume":true,"maximumBytesPerSecond":300000,"request":{"url":"\#(url)"}}"# + "\n"
+    let reply = try ferry.call(
+      "POST", "/v1/sessions/\(session)/tasks", String(repeating: line, count: count),
+      [("Content-Type", "application/x-ndjson")])
+    var (edges, ports): ([(time: String, change: Int)], Set<Int64>) = ([], [])
+    for task in reply.lines {
+      let end = try ferry.end(of: task.id)
+      #expect(end["error"] == .null && end["body"]?["size"]?.integer == 300_000)
+      let transaction = try #require(
+        try ferry.metrics(of: task.id)["transactionMetrics"]?.elements?.first)
+      edges.append((try #require(transaction["requestStartDate"]?.string), 1))
+      edges.append((try #require(transaction["responseEndDate"]?.string), -1))
+      ports.insert(try #require(transaction["localPort"]?.integer))
+    }
+    var (now, most) = (0, 0)
+    // Where one ends as another begins, the end comes first.
+    for edge in edges.sorted(by: { ($0.time, $0.change) < ($1.time, $1.change) }) {
+      now += edge.change
+      most = max(most, now)
+    }
+    return (most, ports.count)
+  }
+
+  /// Streams of a connection that multiplexes do not count as connections.
+  @Test func manyRequestsShareAConnection() throws {
+    let result = try run(
+      30, .good, #"{"httpShouldUsePipelining":true,"httpMaximumConnectionsPerHost":2}"#)
+    #expect(result.atOnce > 20 && result.connections == 1, "\(result)")
+  }
+
+  @Test func withoutItEachHasAConnectionOfItsOwn() throws {
+    let result = try run(
+      6, .good, #"{"httpShouldUsePipelining":false,"httpMaximumConnectionsPerHost":3}"#)
+    #expect(result.atOnce == 3 && result.connections == 3, "\(result)")
+  }
+
+  /// What cannot multiplex keeps to the limit of connections, whatever was asked for.
+  @Test func theLimitHoldsForHTTP1() throws {
+    let result = try run(
+      6, .plain, #"{"httpShouldUsePipelining":true,"httpMaximumConnectionsPerHost":3}"#)
+    #expect(result.atOnce == 3 && result.connections == 3, "\(result)")
+  }
+}
