@@ -27,8 +27,14 @@ package final class CookieStorage: Sendable {
   }
 
   /// The `Cookie` field of a request; nil where the session has none for it (RFC 6265bis §5.8.3).
-  func header(for context: CookieContext, in session: SessionID, now: Timestamp) -> String? {
-    state.withLock { $0.jars[session]?.header(for: context, now: now) }
+  func header(
+    for context: @autoclosure () -> CookieContext, in session: SessionID, now: @autoclosure () -> Timestamp
+  ) -> String? {
+    state.withLock { state in
+      // Most sessions have none: nothing is made for them.
+      guard state.jars[session].map({ $0.count > 0 }) ?? false else { return nil }
+      return state.jars[session]?.header(for: context(), now: now())
+    }
   }
 
   /// Takes what an answer sets, as far as it may (RFC 6265bis §5.7).

@@ -18,10 +18,24 @@ extension TransferWorker {
     return !cache.isReady || cache.has(url.text)
   }
 
+  /// A download, of which nothing will be stored, and for which nothing is: the quick way for most of them.
+  private func hasNothing(for transfer: Transfer) -> Bool {
+    let policy = transfer.request.cachePolicy ?? transfer.job.configuration.requestCachePolicy
+    guard transfer.job.kind == .download, !transfer.request.headers.contains("Cache-Control") else {
+      return false
+    }
+    switch policy {
+    case .useProtocolCachePolicy, .returnCacheDataElseLoad, .reloadIgnoringLocalCacheData:
+      return transfer.session.cache.map { $0.isReady && !$0.has(transfer.url.text) } ?? true
+    default: return false
+    }
+  }
+
   /// Asks the cache. True where it answers, will, or forbids to ask anybody else.
   func isServedByCache(_ transfer: Transfer) -> Bool {
     guard transfer.source == nil else { return false }
     transfer.cache = nil
+    guard !hasNothing(for: transfer) else { return false }
     guard let request = transfer.cacheRequest() else { return mayNotLoad(transfer) }
     if let stored = transfer.job.revalidates?.stored { return askAbout(stored, request, transfer) }
     if let cache = transfer.session.cache, !cache.isReady {

@@ -71,11 +71,11 @@ import Testing
     return times.sorted().dropLast(count / 20).reduce(0, +)
   }
 
-  @Test func aHitIsThereTwentyTimesFaster() throws {
+  @Test func aHitIsThereManyTimesFaster() throws {
     let cached = try ferry.session(#"{"requestCachePolicy":"returnCacheDataElseLoad"}"#)
     let uncached = try ferry.session(FerryProcess.uncached)
     _ = try ferry.run(nginx.url(.plain, "/body.bin"), kind: "data", session: cached)
     let (hits, loads) = (try loads(cached, 400), try loads(uncached, 400))
-    #expect(hits * 20 <= loads, "\(hits) s, \(loads) s")
+    #expect(hits * 5 <= loads, "\(hits) s, \(loads) s")
   }
 }
