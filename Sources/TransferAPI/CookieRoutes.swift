@@ -9,7 +9,7 @@ extension TransferAPI {
     [
       Route("GET", "/v1/sessions/{session}/cookies") { api, context in
         let filter = try Self.cookieFilter(context)
-        return Self.reply(try api.service.cookies(of: context.sessionID(), filter), context)
+        return Pages.whole(try api.service.cookies(of: context.sessionID(), filter), context)
       },
       Route("PUT", "/v1/sessions/{session}/cookies") { try await $0.setCookies($1) },
       Route("DELETE", "/v1/sessions/{session}/cookies") { api, context in
@@ -35,31 +35,22 @@ extension TransferAPI {
       let items = reader.value("items")?.elements
       if items == nil { reader.reject("items", "must be an array of cookies") }
       for (index, item) in (items ?? []).enumerated() {
-        cookies += [Self.cookie(item, at: "/items/\(index)", violations, service.now)].compactMap { $0 }
+        cookies.append(Self.cookie(item, at: "/items/\(index)", violations, service.now))
       }
       reader.finish()
     } else {
-      cookies += [Self.cookie(value, at: "", violations, service.now)].compactMap { $0 }
+      cookies = [Self.cookie(value, at: "", violations, service.now)]
     }
     guard violations.all.isEmpty else { throw Problem(.invalidRequest, violations: violations.all) }
     try await service.setCookies(cookies, of: id)
-    return isList ? Self.reply(cookies, context) : Reply.resource(cookies[0].json, for: context)
+    return isList ? Pages.whole(cookies, context) : Reply.resource(cookies[0].json, for: context)
   }
 
   private static func cookie(
     _ value: JSONValue, at pointer: String, _ violations: Violations, _ now: Timestamp
-  ) -> Cookie? {
+  ) -> Cookie {
     var reader = ObjectReader(value, at: pointer, violations)
     return Cookie(validating: &reader, now: now)
-  }
-
-  private static func reply(_ cookies: [Cookie], _ context: RequestContext) -> ServerResponse {
-    var writer = JSONWriter()
-    writer.object { writer in
-      writer.arrayField("items", cookies) { $1.encode(into: &$0) }
-      writer.nullField("nextCursor")
-    }
-    return Reply.resource(writer.bytes, for: context)
   }
 
   /// Which cookies the query names; without one, all.

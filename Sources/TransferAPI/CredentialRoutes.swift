@@ -15,13 +15,8 @@ extension TransferAPI {
 
   private func listCredentials(_ context: RequestContext) throws -> ServerResponse {
     let matches = try Self.filter(context)
-    let entries = try service.credentials(of: context.sessionID()).filter { matches($0.space) }
-    var writer = JSONWriter()
-    writer.object { writer in
-      writer.arrayField("items", entries) { $1.encode(into: &$0) }
-      writer.nullField("nextCursor")
-    }
-    return Reply.resource(writer.bytes, for: context)
+    return Pages.whole(
+      try service.credentials(of: context.sessionID()).filter { matches($0.space) }, context)
   }
 
   private func setCredential(_ context: RequestContext) async throws -> ServerResponse {

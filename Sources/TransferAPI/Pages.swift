@@ -26,6 +26,11 @@ enum Pages {
     return name
   }
 
+  /// The reply for a list that is always whole.
+  static func whole(_ items: [some JSONEncodable], _ context: RequestContext) -> ServerResponse {
+    reply(items, limit: items.count, cursor: { _ in [] }, context)
+  }
+
   /// The reply for `items`, of which one more than `limit` were asked for.
   static func reply<Item: JSONEncodable, Kind>(
     _ items: [Item], limit: Int, id: (Item) -> ID<Kind>, _ context: RequestContext

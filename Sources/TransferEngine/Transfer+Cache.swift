@@ -37,6 +37,8 @@ struct CachedDelivery {
 extension Transfer {
   // MARK: Asking
 
+  var cachePolicy: CachePolicy { request.cachePolicy ?? job.configuration.requestCachePolicy }
+
   /// The request as the cache sees it; nil where it has no say.
   func cacheRequest() -> CacheRequest? {
     guard request.body == nil, ["GET", "HEAD"].contains(request.method), job.resumePoint == nil else {
@@ -48,7 +50,7 @@ extension Transfer {
     }
     return CacheRequest(
       url: url.text, method: request.method, headers: headers,
-      policy: request.cachePolicy ?? job.configuration.requestCachePolicy)
+      policy: cachePolicy)
   }
 
   /// The fields that a request goes out with, but for what says who sends it.
@@ -202,7 +204,7 @@ extension Transfer {
     }
   }
 
-  /// That, and so many bytes that came.
+  /// What is stored, and so many bytes that came.
   func joined(_ held: CachedResponse, size: Int64) -> PartialContent? {
     guard let use = cache, let head else { return nil }
     return PartialContent(held, with: cacheHead(head), size: size, request: use.request)

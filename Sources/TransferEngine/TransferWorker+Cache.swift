@@ -20,11 +20,10 @@ extension TransferWorker {
 
   /// A download, of which nothing will be stored, and for which nothing is: the quick way for most of them.
   private func hasNothing(for transfer: Transfer) -> Bool {
-    let policy = transfer.request.cachePolicy ?? transfer.job.configuration.requestCachePolicy
     guard transfer.job.kind == .download, !transfer.request.headers.contains("Cache-Control") else {
       return false
     }
-    switch policy {
+    switch transfer.cachePolicy {
     case .useProtocolCachePolicy, .returnCacheDataElseLoad, .reloadIgnoringLocalCacheData:
       return transfer.session.cache.map { $0.isReady && !$0.has(transfer.url.text) } ?? true
     default: return false
@@ -75,8 +74,7 @@ extension TransferWorker {
 
   /// A request that no cache can answer, where nobody else may be asked.
   private func mayNotLoad(_ transfer: Transfer) -> Bool {
-    let policy = transfer.request.cachePolicy ?? transfer.job.configuration.requestCachePolicy
-    guard policy == .returnCacheDataDontLoad else { return false }
+    guard transfer.cachePolicy == .returnCacheDataDontLoad else { return false }
     failToLoad(transfer)
     return true
   }

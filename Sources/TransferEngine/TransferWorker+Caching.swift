@@ -47,10 +47,8 @@ extension TransferWorker {
 
   /// Puts the whole together from what was stored and what came.
   private func complete(_ transfer: Transfer) {
-    guard let use = transfer.cache, let candidate = use.candidate, let head = transfer.head,
-      let sink = transfer.sink,
-      let whole = PartialContent(
-        candidate, with: transfer.cacheHead(head), size: sink.size, request: use.request)
+    guard let candidate = transfer.cache?.candidate, let sink = transfer.sink,
+      let whole = transfer.joined(candidate, size: sink.size)
     else { return restart(transfer) }
     transfer.stage = .parked
     transfer.hold = .cache
