@@ -34,7 +34,7 @@ private struct Lookup {
     guard ["GET", "HEAD"].contains(request.method), !request.isConditional,
       let stored = Vary.select(variants, for: request.headers).first
     else { return load }
-    guard ServedResponse(stored, for: request, at: now) != nil else { return missing(stored) }
+    guard ServedResponse.isPossible(stored, for: request) else { return missing(stored) }
     switch request.policy {
     case .returnCacheDataElseLoad, .returnCacheDataDontLoad: return .use(stored)
     case .reloadRevalidatingCacheData: return validate(stored)

@@ -58,7 +58,11 @@ struct CacheIndex: Sendable {
   // MARK: Looking
 
   func variants(of url: String) -> [CachedResponse] {
-    (idsByURL[url] ?? []).compactMap { entries[$0] }.filter(\.isVisible).map(\.response)
+    guard let ids = idsByURL[url] else { return [] }
+    return ids.compactMap { id in
+      guard let index = entries.index(forKey: id), entries.values[index].isVisible else { return nil }
+      return entries.values[index].response
+    }
   }
 
   func bytes(of id: String) -> [UInt8]? { entries[id]?.bytes }
@@ -149,11 +153,11 @@ struct CacheIndex: Sendable {
   mutating func touch(_ id: String, now: Timestamp) {
     memory.touch(id)
     disk.touch(id)
-    guard let entry = entries[id], entry.place != .memory,
-      abs(now.since(entry.touched)) >= Self.touchInterval
-    else { return }
-    entries[id]?.touched = now
-    effects.append(.touch(entry.response.key, used: now))
+    guard let index = entries.index(forKey: id) else { return }
+    let isDue = abs(now.since(entries.values[index].touched)) >= Self.touchInterval
+    guard isDue, entries.values[index].place != .memory else { return }
+    entries.values[index].touched = now
+    effects.append(.touch(entries.values[index].response.key, used: now))
   }
 
   /// The entry of that id has other metadata now; false where it is gone.

@@ -7,19 +7,48 @@ package struct CachedResponse: Sendable, Equatable {
   package let url: String
   package let status: Int
   package var httpVersion: String
-  package var headers: HTTPHeaders { didSet { readHeaders() } }
+  package var headers: HTTPHeaders {
+    didSet { read = Read(headers, requestTime, responseTime, status: status) }
+  }
   package var vary: [VaryField]
-  package var requestTime: Timestamp
-  package var responseTime: Timestamp { didSet { readHeaders() } }
+  package var requestTime: Timestamp {
+    didSet { read = Read(headers, requestTime, responseTime, status: status) }
+  }
+  package var responseTime: Timestamp {
+    didSet { read = Read(headers, requestTime, responseTime, status: status) }
+  }
   /// Bytes of the body that are here, and their digest.
   package var size: Int64
   package var sha256: String
   /// Which bytes of the whole those are; nil: all.
   package var part: ByteRange?
-  // Read once: everyone who finds this response asks for them.
-  package private(set) var control: CacheControl
-  /// When the origin made it: its Date, else when it came.
-  package private(set) var date: Timestamp
+  private var read: Read
+
+  /// What the head says, read once: everyone who finds this response asks for it.
+  private final class Read: Sendable, Equatable {
+    let control: CacheControl
+    let date: Timestamp
+    let lifetime: Double
+    let initialAge: Double
+    let variesOnAll: Bool
+    let agelessHeaders: HTTPHeaders
+
+    init(_ headers: HTTPHeaders, _ requestTime: Timestamp, _ responseTime: Timestamp, status: Int) {
+      control = CacheControl(response: headers)
+      date = headers.all("Date").first.flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
+      lifetime = Freshness.lifetime(
+        of: headers, control, status: status, date: date, responseTime: responseTime)
+      initialAge = Freshness.initialAge(
+        of: headers, date: date, requestTime: requestTime, responseTime: responseTime)
+      variesOnAll = Vary.names(headers) == nil
+      var headers = headers
+      headers.remove("Age")
+      agelessHeaders = headers
+    }
+
+    /// It follows from the rest of the response.
+    static func == (_: Read, _: Read) -> Bool { true }
+  }
 
   package init(
     id: String, url: String, status: Int, httpVersion: String, headers: HTTPHeaders, vary: [VaryField],
@@ -36,18 +65,20 @@ package struct CachedResponse: Sendable, Equatable {
     self.size = size
     self.sha256 = sha256
     self.part = part
-    control = CacheControl(response: headers)
-    date = Self.date(in: headers, responseTime)
+    read = Read(headers, requestTime, responseTime, status: status)
   }
 
-  private mutating func readHeaders() {
-    control = CacheControl(response: headers)
-    date = Self.date(in: headers, responseTime)
-  }
-
-  private static func date(in headers: HTTPHeaders, _ responseTime: Timestamp) -> Timestamp {
-    headers.all("Date").first.flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
-  }
+  package var control: CacheControl { read.control }
+  /// When the origin made it: its Date, else when it came.
+  package var date: Timestamp { read.date }
+  /// Seconds that it is fresh for (RFC 9111 §4.2.1).
+  var lifetime: Double { read.lifetime }
+  /// How old it was when it came, in seconds (§4.2.3: corrected_initial_age).
+  var initialAge: Double { read.initialAge }
+  /// All but Age, which is another each time that it is served.
+  var agelessHeaders: HTTPHeaders { read.agelessHeaders }
+  /// No request selects it (§4.1: `Vary: *`).
+  var variesOnAll: Bool { read.variesOnAll }
 
   /// What is stored of an answer, where `Storability` has allowed it.
   /// - Parameters:
@@ -57,19 +88,20 @@ package struct CachedResponse: Sendable, Equatable {
     answering request: CacheRequest, _ head: CacheResponseHead, size: Int64, sha256: String,
     isComplete: Bool = true
   ) {
+    let part = Self.part(of: head, size: size, isComplete: isComplete)
+    var headers = StoredFields.kept(of: head.headers, responseTime: head.responseTime)
+    if head.status == 206 {
+      headers.remove("Content-Range")
+      headers.remove("Content-Length")
+      if let total = part?.total ?? (part == nil ? size : nil) {
+        headers.append("Content-Length", String(total))
+      }
+    }
     self.init(
       id: HexText.random(), url: request.url, status: head.status == 206 ? 200 : head.status,
-      httpVersion: head.httpVersion,
-      headers: StoredFields.kept(of: head.headers, responseTime: head.responseTime),
+      httpVersion: head.httpVersion, headers: headers,
       vary: Vary.fields(of: head.headers, request: request.headers), requestTime: head.requestTime,
-      responseTime: head.responseTime, size: size, sha256: sha256,
-      part: Self.part(of: head, size: size, isComplete: isComplete))
-    guard head.status == 206 else { return }
-    headers.remove("Content-Range")
-    headers.remove("Content-Length")
-    if let total = part?.total ?? (part == nil ? size : nil) {
-      headers.append("Content-Length", String(total))
-    }
+      responseTime: head.responseTime, size: size, sha256: sha256, part: part)
   }
 
   /// The bytes that came, where they are not the whole.

@@ -6,7 +6,7 @@ package struct Freshness: Sendable, Equatable {
   package let age: Double
 
   package init(of response: CachedResponse, at now: Timestamp) {
-    lifetime = Self.lifetime(of: response)
+    lifetime = response.lifetime
     age = Self.currentAge(of: response, at: now)
   }
 
@@ -21,15 +21,17 @@ package struct Freshness: Sendable, Equatable {
   ]
 
   /// §4.2.1; `s-maxage` is for shared caches.
-  package static func lifetime(of response: CachedResponse) -> Double {
-    if let maxAge = response.control.maxAge { return Double(maxAge) }
-    let expires = response.headers.all("Expires")
+  static func lifetime(
+    of headers: HTTPHeaders, _ control: CacheControl, status: Int, date: Timestamp, responseTime: Timestamp
+  ) -> Double {
+    if let maxAge = control.maxAge { return Double(maxAge) }
+    let expires = headers.all("Expires")
     if let text = expires.first {
       // What is no date, above all "0", is in the past (§5.3); of several, none is believed.
-      guard expires.count == 1, let end = HTTPDate.parse(text, now: response.responseTime) else { return 0 }
-      return max(0, end.since(response.date))
+      guard expires.count == 1, let end = HTTPDate.parse(text, now: responseTime) else { return 0 }
+      return max(0, end.since(date))
     }
-    return heuristicLifetime(of: response.headers, status: response.status, date: response.date) ?? 0
+    return heuristicLifetime(of: headers, status: status, date: date) ?? 0
   }
 
   /// A tenth of the time since it was changed, at most a day (§4.2.2); nil where nothing can be said.
@@ -43,12 +45,17 @@ package struct Freshness: Sendable, Equatable {
 
   /// §4.2.3. A clock that was set back makes nothing younger than it was when it came.
   package static func currentAge(of response: CachedResponse, at now: Timestamp) -> Double {
-    let apparentAge = max(0, response.responseTime.since(response.date))
-    let responseDelay = response.responseTime.since(response.requestTime)
-    let correctedAgeValue = Double(ageValue(response.headers)) + max(0, responseDelay)
-    let correctedInitialAge = max(apparentAge, correctedAgeValue)
     let residentTime = max(0, now.since(response.responseTime))
-    return correctedInitialAge + residentTime
+    return response.initialAge + residentTime
+  }
+
+  static func initialAge(
+    of headers: HTTPHeaders, date: Timestamp, requestTime: Timestamp, responseTime: Timestamp
+  ) -> Double {
+    let apparentAge = max(0, responseTime.since(date))
+    let responseDelay = responseTime.since(requestTime)
+    let correctedAgeValue = Double(ageValue(headers)) + max(0, responseDelay)
+    return max(apparentAge, correctedAgeValue)
   }
 
   /// The first member of Age; what is no number is ignored (§5.1).

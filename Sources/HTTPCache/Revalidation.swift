@@ -87,7 +87,7 @@ package enum Revalidation {
     let (asked, control) = (request.control, stored.control)
     guard status.map([500, 502, 503, 504].contains) ?? true, request.policy == .useProtocolCachePolicy,
       !control.mustRevalidate, !control.noCache, !asked.noCache,
-      ServedResponse(stored, for: request, at: now) != nil,
+      ServedResponse.isPossible(stored, for: request),
       let limit = [control.staleIfError, asked.staleIfError].compactMap(\.self).max()
     else { return false }
     return Freshness(of: stored, at: now).staleness <= Double(limit)

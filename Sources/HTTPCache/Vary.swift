@@ -36,16 +36,18 @@ package enum Vary {
   }
 
   package static func matches(_ stored: CachedResponse, _ request: HTTPHeaders) -> Bool {
-    guard names(stored.headers) != nil else { return false }
-    return stored.vary.allSatisfy { value($0.name, in: request) == $0.value }
+    !stored.variesOnAll && stored.vary.allSatisfy { value($0.name, in: request) == $0.value }
   }
 
   /// Those that match, the most recent first.
   package static func select(_ variants: [CachedResponse], for request: HTTPHeaders) -> [CachedResponse] {
-    variants.filter { matches($0, request) }.sorted { left, right in
-      let (first, second) = (left.date, right.date)
-      return first != second ? first > second : left.responseTime > right.responseTime
-    }
+    let matching = variants.filter { matches($0, request) }
+    return matching.count < 2
+      ? matching
+      : matching.sorted { left, right in
+        let (first, second) = (left.date, right.date)
+        return first != second ? first > second : left.responseTime > right.responseTime
+      }
   }
 
   /// All lines as one, without blanks around commas.

@@ -74,8 +74,14 @@ package final class LiveBody: Sendable {
 
   func grow(to size: Int64) { state.withLock { $0.size = size } }
 
-  /// A part of a multipart answer begins here.
-  func beginPart(at offset: Int64) { change { $0.parts.append(offset) } }
+  /// A part of a multipart answer begins here, or all of another; its head is shown with it.
+  /// - Parameter response: nil where the body is nobody's to see yet.
+  func beginPart(_ response: TransferResponse?, at offset: Int64) {
+    change { state in
+      state.parts.append(offset)
+      if let response { state.response = response }
+    }
+  }
 
   /// Where the parts that have begun start; for an answer that is not multipart, its only start.
   package var parts: [Int64] { state.withLock { $0.parts } }
@@ -111,7 +117,6 @@ package final class LiveBody: Sendable {
     file?.observe(observer)
   }
 
-  func begin(_ response: TransferResponse) { change { $0.response = response } }
   func append(_ bytes: UnsafeRawBufferPointer) { change { $0.memory.append(contentsOf: bytes) } }
 
   /// From here on all bytes, those so far included, are in `file`.

@@ -94,9 +94,8 @@ extension Transfer: EasyHandleDelegate {
   func announce(_ response: TransferResponse) {
     self.response = response
     if sink == nil { sink = makeSink() }
-    live?.beginPart(at: sink?.size ?? 0)
+    live?.beginPart(job.kind == .download ? nil : response, at: sink?.size ?? 0)
     guard job.kind != .download else { return }
-    live?.begin(response)
     guard job.asksForResponses else {
       facts.append(.response(task, response, live, at: tools.now()))
       return

@@ -63,7 +63,7 @@ extension Transfer {
   func prepareAgain() {
     forgetAnswer()
     (forbiddenNetwork, lacksNetwork, hasTriedAddress) = (nil, false, false)
-    fetchStart = tools.now()
+    beginFetch()
     touch()
   }
 }

@@ -154,7 +154,7 @@ final class Transfer {
   // What the worker hears of
   var facts: [TransferFact] = []
   var transactions: [TransactionMetrics] = []
-  var fetchStart: Timestamp
+  private(set) var fetchStart = Timestamp(microseconds: 0)
   private var sentBefore: Int64 = 0
   /// Bytes read from `source`: where the body is chunked, libcurl counts its own lines among what it sent.
   var bytesRead: Int64 = 0
@@ -180,7 +180,8 @@ final class Transfer {
     if job.request.url != job.originalURL {
       hasLeftOrigin = (try? CurlURL(job.originalURL))?.origin != url.origin
     }
-    fetchStart = tools.now()
+    // As many as a stored response or a small one needs.
+    facts.reserveCapacity(4)
     resourceDeadline = .now + .seconds(job.configuration.timeoutIntervalForResource)
     taskLimit = job.maximumBytesPerSecond.map { TokenBucket(bytesPerSecond: $0, now: .now) }
   }
@@ -194,6 +195,9 @@ final class Transfer {
   }
 
   func touch() { lastActivity = .now }
+
+  /// From here on the resource is fetched, from wherever it comes (fetchStartDate).
+  func beginFetch() { fetchStart = tools.now() }
 
   // MARK: Progress
 
@@ -271,7 +275,7 @@ final class Transfer {
     source = nil
     // The body that the next request waits for is another one.
     flow.send.remove(.source)
-    fetchStart = tools.now()
+    beginFetch()
     touch()
   }
 

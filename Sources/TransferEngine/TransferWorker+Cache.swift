@@ -40,10 +40,10 @@ extension TransferWorker {
     if let cache = transfer.session.cache, !cache.isReady {
       return waitForCache(transfer) { cache.whenReady($0) }
     }
-    let variants = transfer.ignoresCache ? [] : transfer.session.cache?.variants(of: request.url) ?? []
     if let cache = transfer.session.cache, cache.isStoring(request.url) {
       return waitForCache(transfer) { cache.whenStored(request.url, $0) }
     }
+    let variants = transfer.ignoresCache ? [] : transfer.session.cache?.variants(of: request.url) ?? []
     var use = CacheUse(request)
     switch CacheDecision(for: request, stored: variants, at: settings.now()) {
     case .load(let fields):
@@ -51,7 +51,7 @@ extension TransferWorker {
       // What is stale may do where the origin fails, also where there is nothing to ask about it.
       if request.policy == .useProtocolCachePolicy, request.method == "GET", !request.isConditional {
         use.candidate = Vary.select(variants, for: request.headers).first {
-          ServedResponse($0, for: request, at: settings.now()) != nil
+          ServedResponse.isPossible($0, for: request)
         }
       }
     case .use(let stored): return serve(transfer, stored, use)
@@ -122,7 +122,7 @@ extension TransferWorker {
   // MARK: Serving
 
   private func serve(_ transfer: Transfer, _ stored: CachedResponse, _ use: CacheUse) -> Bool {
-    leaveQueue(transfer.task)
+    if transfer.stage == .queued { leaveQueue(transfer.task) }
     transfer.cache = use
     return answer(transfer, from: stored)
   }
@@ -209,9 +209,9 @@ extension TransferWorker {
     transfer.endDelivery()
     let (task, bodies) = (transfer.task, transfer.session.bodies)
     let (size, digest) = (stored.size, stored.sha256)
-    settings.pool.submit { [weak self, settings] in
+    settings.pool.submit { [weak self, pool = settings.pool] in
       let body = withExtendedLifetime(lease) {
-        bodies.adopt(path, for: task, size: size, sha256: digest, on: settings.pool)
+        bodies.adopt(path, for: task, size: size, sha256: digest, on: pool)
       }
       self?.post(.linked(task, body))
     }

@@ -261,9 +261,9 @@ extension TransferWorker {
     return BodySink(
       smallBodyLimit: settings.smallBodyLimit, maximumSize: settings.maximumBodySize, live: transfer.live,
       mayKeepSmall: { [weak transfer] in bodies.mayKeep($0, of: transfer?.task ?? task) },
-      makeFile: { [settings, weak transfer] in
+      makeFile: { [pool = settings.pool, weak transfer] in
         transfer?.noteKept()
-        return bodies.receive(task, on: settings.pool)
+        return bodies.receive(task, on: pool)
       })
   }
 }

@@ -226,6 +226,7 @@ final class TransferWorker: @unchecked Sendable {
     }
     transfers[job.task] = transfer
     startHousekeeping()
+    transfer.beginFetch()
     return transfer
   }
 

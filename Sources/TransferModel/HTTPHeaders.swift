@@ -19,9 +19,9 @@ package struct HTTPHeaders: Sendable, Equatable {
 
   /// All values of that name, joined as one (RFC 9110 §5.2).
   package subscript(_ name: String) -> String? {
-    let values = fields.filter { Self.equal($0.name, name) }
-    guard let first = values.first else { return nil }
-    return values.count == 1 ? first.value : values.map(\.value).joined(separator: ", ")
+    guard let first = fields.firstIndex(where: { Self.equal($0.name, name) }) else { return nil }
+    let rest = fields[(first + 1)...].lazy.filter { Self.equal($0.name, name) }
+    return rest.reduce(into: fields[first].value) { $0 += ", " + $1.value }
   }
   package func contains(_ name: String) -> Bool { fields.contains { Self.equal($0.name, name) } }
   /// Fields whose values say who somebody is, and prove it.

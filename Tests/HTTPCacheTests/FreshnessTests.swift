@@ -22,16 +22,16 @@ import TransferModel
       ([("Last-Modified", "nonsense")], 0), ([], 0),
     ] as [([(String, String)], Double)])
   func lifetimes(_ fields: [(String, String)], _ expected: Double) {
-    #expect(Freshness.lifetime(of: Sample.stored(fields)) == expected)
+    #expect(Sample.stored(fields).lifetime == expected)
   }
 
   /// RFC 9110 §15.1: not every status is kept without being told.
   @Test(arguments: [(200, 100), (203, 100), (204, 100), (201, 0), (207, 0)] as [(Int, Double)])
   func heuristics(_ status: Int, _ expected: Double) {
     let date = ("Last-Modified", Sample.date(-1000))
-    #expect(Freshness.lifetime(of: Sample.stored([date], status: status)) == expected)
+    #expect(Sample.stored([date], status: status).lifetime == expected)
     let open = Sample.stored([date, ("Cache-Control", "public")], status: status)
-    #expect(Freshness.lifetime(of: open) == 100)
+    #expect(open.lifetime == 100)
   }
 
   /// §4.2.3: of Date and Age, the one that makes it older.
