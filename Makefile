@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 SWIFT_FLAGS ?=
 
-.PHONY: demo test check build release packages test-packages format format-check race load kill cache clean
+.PHONY: demo test check build release packages test-packages format format-check race load kill idle faults cache clean
 
 demo: packages release
 	@scripts/demo.py $(if $(URL),--url '$(URL)')
@@ -40,6 +40,13 @@ load: release
 
 kill: release
 	Benchmarks/kill.py
+
+faults: release
+	@scripts/install-packages.sh faults
+	Benchmarks/faults.py
+
+idle: release
+	Benchmarks/idle.py
 
 cache: release
 	Benchmarks/cache.py

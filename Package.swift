@@ -34,6 +34,7 @@ let package = Package(
     .systemLibrary(
       name: "CGSSAPI", providers: [.apt(["libkrb5-dev"])]),
     .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
+    .target(name: "CProcess", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
     .target(
       name: "CHandshake", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
       linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
@@ -45,7 +46,7 @@ let package = Package(
     // 2: one wrapper per outside thing
     .target(
       name: "EventLoop",
-      dependencies: ["CLinux", .product(name: "HeapModule", package: "swift-collections")],
+      dependencies: ["CLinux", "CProcess", .product(name: "HeapModule", package: "swift-collections")],
       swiftSettings: common),
     .target(name: "Curl", dependencies: ["CCurl", "CHandshake", "EventLoop"], swiftSettings: common),
     .target(name: "HTTPCookies", dependencies: ["TransferModel", "JSON", "CPSL"], swiftSettings: safe),
@@ -76,6 +77,7 @@ let package = Package(
       name: "TransferEngine",
       dependencies: [
         "TransferModel", "HTTPCache", "HTTPCookies", "Netlink", "Curl", "EventLoop", "CLinux", "GSSAPI",
+        "JSON",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "HeapModule", package: "swift-collections"),
@@ -138,7 +140,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
     ]
   ),
   ("Netlink", ["TransferModel", "EventLoop", "TestSupport"]),
-  ("EventLoop", []),
+  ("EventLoop", ["TestSupport"]),
   ("Curl", ["EventLoop", "TestSupport"]),
   ("HTTPServer", ["EventLoop", "TestSupport", .product(name: "HTTPTypes", package: "swift-http-types")]),
   (
@@ -152,8 +154,8 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   (
     "TransferService",
     [
-      "TransferModel", "TransferStore", "TransferEngine", "EventLoop", "TestSupport",
-      .product(name: "Crypto", package: "swift-crypto"),
+      "TransferModel", "TransferStore", "TransferEngine", "HTTPCookies", "EventLoop", "TestSupport",
+      .product(name: "Crypto", package: "swift-crypto"), .product(name: "Logging", package: "swift-log"),
     ]
   ),
   ("Webhooks", ["TransferModel", .product(name: "Crypto", package: "swift-crypto")]),

@@ -26,6 +26,24 @@ static inline int clinux_memory_file(const char *_Nonnull label) {
   return (int)syscall(SYS_memfd_create, label, 1U /* MFD_CLOEXEC */);
 }
 
+/// open(2) with O_PATH: a directory as a place for names; it need not be readable.
+static inline int clinux_open_directory_path(const char *_Nonnull path) {
+  return open(path, O_DIRECTORY | O_CLOEXEC | 010000000 /* O_PATH */);
+}
+
+/// fcntl(2) with F_OFD_SETLK: locks one byte for the open file itself; -1 where another open file has it.
+static inline int clinux_lock_byte(int descriptor, off_t offset) {
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = offset, .l_len = 1};
+  return fcntl(descriptor, 37 /* F_OFD_SETLK */, &lock);
+}
+
+/// fcntl(2) with F_OFD_GETLK: 1 where another open file has locked the byte, 0 where none has; takes nothing.
+static inline int clinux_is_byte_locked(int descriptor, off_t offset) {
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = offset, .l_len = 1};
+  if (fcntl(descriptor, 36 /* F_OFD_GETLK */, &lock) != 0) return -1;
+  return lock.l_type != F_UNLCK;
+}
+
 /// Names the calling thread, at most 15 bytes.
 static inline void clinux_set_thread_name(const char *_Nonnull name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 

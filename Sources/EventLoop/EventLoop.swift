@@ -29,6 +29,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
   // Unchecked: everything below that is not behind `inbox` is touched on the loop's thread only.
   private struct Inbox {
     var jobs: [UnownedJob] = []
+    var actions: [@Sendable () -> Void] = []
     var isSignalled = false
     var isStopped = false
   }
@@ -80,6 +81,16 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     let job = UnownedJob(job)
     let mustRing = inbox.withLock { inbox in
       inbox.jobs.append(job)
+      defer { inbox.isSignalled = true }
+      return !inbox.isSignalled
+    }
+    if mustRing { ring() }
+  }
+
+  /// Calls `action` on the loop.
+  package func perform(_ action: @escaping @Sendable () -> Void) {
+    let mustRing = inbox.withLock { inbox in
+      inbox.actions.append(action)
       defer { inbox.isSignalled = true }
       return !inbox.isSignalled
     }
@@ -199,17 +210,19 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
 
   /// Runs at most `jobsPerTick` jobs; the rest keep their order for the next tick.
   private func runJobs() -> Bool {
-    let isStopped = inbox.withLock { inbox in
+    let (isStopped, actions) = inbox.withLock { inbox in
       if backlog.isEmpty { swap(&backlog, &inbox.jobs) } else { backlog += inbox.jobs }
       inbox.jobs.removeAll(keepingCapacity: true)
       inbox.isSignalled = false
-      return inbox.isStopped
+      defer { inbox.actions.removeAll(keepingCapacity: true) }
+      return (inbox.isStopped, inbox.actions)
     }
+    for action in actions { action() }
     let batch = backlog.prefix(Self.jobsPerTick)
     for job in batch { job.runSynchronously(on: asUnownedSerialExecutor()) }
     backlog.removeFirst(batch.count)
     // Jobs that the batch enqueued find no bell rung: the loop itself is awake and must look again.
-    let hasMore = inbox.withLock { !$0.jobs.isEmpty }
+    let hasMore = inbox.withLock { !$0.jobs.isEmpty || !$0.actions.isEmpty }
     if hasMore { ring() }
     return isStopped && backlog.isEmpty && !hasMore
   }

@@ -1,4 +1,5 @@
 internal import CLinux
+internal import CProcess
 internal import Glibc
 
 /// A named POSIX thread.
@@ -36,6 +37,9 @@ package enum Thread {
 package enum ProcessLimits {
   /// Raises the limit of open descriptors as far as allowed; returns what it is now.
   package static func raiseDescriptorLimit() -> Int { Int(clamping: clinux_raise_descriptor_limit()) }
+
+  /// Where the process dies by its own fault (a trap, a bad access, an abort), it leaves an empty file at `path`.
+  package static func markCrashes(at path: String) { cprocess_mark_crashes(path) }
 
   /// Leaves no core file behind: memory holds what nobody is to read.
   package static func forbidCoreFiles() { clinux_forbid_core_files() }

@@ -1,10 +1,10 @@
 package import TransferModel
 
 /// A cookie that is kept (HTTPCookie; RFC 6265bis §5.7).
-package struct Cookie: Sendable, Equatable {
+package struct Cookie: Sendable, Equatable, Codable {
   /// To which requests of other sites it goes (HTTPCookieStringPolicy). nil, where one is kept: the server gave none that
   /// is known, and it is treated as lax.
-  package enum SameSite: String, Sendable, CaseIterable {
+  package enum SameSite: String, Sendable, CaseIterable, Codable {
     /// `SameSite=None`; not called so, since `.none` of an optional is something else.
     case unrestricted = "none"
     case lax, strict
@@ -62,7 +62,7 @@ package struct Cookie: Sendable, Equatable {
 }
 
 /// What there is only one cookie of (RFC 6265bis §5.7, step 23); compared octet by octet.
-package struct CookieKey: Sendable, Hashable {
+package struct CookieKey: Sendable, Hashable, Codable {
   package var domain: String
   package var isHostOnly: Bool
   package var path: String

@@ -4,7 +4,7 @@ package import TransferModel
 /// its own site only.
 package struct CookieJar: Sendable {
   /// What a store has to do to have what the jar has. That a cookie was sent is no change.
-  package enum Change: Sendable, Equatable {
+  package enum Change: Sendable, Equatable, Codable {
     case stored(Cookie)
     case removed(CookieKey)
   }
@@ -79,6 +79,14 @@ package struct CookieJar: Sendable {
     let removed = cookies.filter { $0.isExpired(at: now) }
     for cookie in removed { take(cookie.key, site: Self.site(ofDomain: cookie.domain)) }
     return removed
+  }
+
+  /// Makes the change that another jar made.
+  package mutating func apply(_ change: Change) {
+    switch change {
+    case .stored(let cookie): place(cookie)
+    case .removed(let key): take(key, site: Self.site(ofDomain: key.domain))
+    }
   }
 
   // MARK: Places

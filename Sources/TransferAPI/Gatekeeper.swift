@@ -1,25 +1,33 @@
 internal import Crypto
 internal import HTTPServer
 internal import HTTPTypes
+internal import TransferModel
 
 /// Who may call: bearers of a token, or, where there is none, programs on this machine only.
 package struct Gatekeeper: Sendable {
-  private let digests: [SHA256Digest]
+  private let tokens: [(digest: SHA256Digest, tenant: Tenant)]
 
   /// - Parameter tokens: empty: loopback only, with Host and Origin checked against DNS rebinding.
-  package init(tokens: [String]) { digests = tokens.map { SHA256.hash(data: Array($0.utf8)) } }
+  package init(tokens: [BearerToken]) {
+    self.tokens = tokens.map { (SHA256.hash(data: Array($0.text.utf8)), $0.tenant) }
+  }
 
-  package var hasTokens: Bool { !digests.isEmpty }
+  package var hasTokens: Bool { !tokens.isEmpty }
 
-  func check(_ request: ServerRequest, isPublic: Bool) throws(Problem) {
-    guard hasTokens else { return try checkLocal(request) }
-    guard !isPublic else { return }
+  /// Throws where the caller may not come in; else says who it is.
+  func check(_ request: ServerRequest, isPublic: Bool) throws(Problem) -> Tenant {
+    guard hasTokens else {
+      try checkLocal(request)
+      return .default
+    }
+    guard !isPublic else { return .default }
     let parts = (request.head.headerFields[.authorization] ?? "").split(separator: " ", maxSplits: 1)
     guard parts.count == 2, parts[0].lowercased() == "bearer" else { throw Problem(.unauthorized) }
     let digest = SHA256.hash(data: Array(parts[1].utf8))
     // Digest comparison takes the same time for every value, and every token is compared.
-    let matches = digests.map { $0 == digest }
-    guard matches.contains(true) else { throw Problem(.unauthorized) }
+    let matches = tokens.filter { $0.digest == digest }
+    guard let match = matches.first else { throw Problem(.unauthorized) }
+    return match.tenant
   }
 
   private func checkLocal(_ request: ServerRequest) throws(Problem) {

@@ -49,10 +49,18 @@ extension Problem {
       Problem(.conflict, "the session has no credential storage (urlCredentialStorage is false)")
     case .idempotencyMismatch: Problem(.idempotencyMismatch)
     case .idempotencyInProgress: Problem(.idempotencyInProgress).with("Retry-After", "1")
+    case .identifierInUse(let differences):
+      identifierInUse("is of a session with another " + differences.joined(separator: ", "))
+    case .identifierBeingInvalidated:
+      identifierInUse("is of a session that is being invalidated").with("Retry-After", "1")
     case .draining: Problem(.draining).with("Retry-After", "5")
     case .storeFull: Problem(.storeFull).with("Retry-After", "10")
     case .storeUnavailable: Problem(.storeUnavailable).with("Retry-After", "5")
     }
+  }
+
+  private static func identifierInUse(_ detail: String) -> Problem {
+    Problem(.identifierInUse, violations: [FieldViolation(pointer: "/identifier", detail: detail)])
   }
 
   private static func problem(of error: RequestBodyError) -> Problem {

@@ -56,6 +56,10 @@ package struct ProblemKind: Sendable, Equatable {
     "upload-interrupted", 409, "The body was not taken whole",
     "The task ended first, or needs the body anew: look at the task, and send the body again where it asks for it."
   )
+  package static let identifierInUse = Self(
+    "identifier-in-use", 409, "Another background session has the identifier",
+    "To get that session back, send what it was created with; one that is being invalidated must be invalid first."
+  )
   package static let preconditionFailed = Self(
     "precondition-failed", 412, "The resource has changed", "If-Match names another version; read it again.")
   package static let idempotencyInProgress = Self(
@@ -85,6 +89,7 @@ package struct ProblemKind: Sendable, Equatable {
   package static let all: [ProblemKind] = [
     invalidRequest, malformedJSON, malformedHTTP, unauthorized, hostNotAllowed, originNotAllowed, notFound,
     bodyNotFound, methodNotAllowed, notAcceptable, conflict, bodyNotReady, idempotencyInProgress,
+    identifierInUse,
     payloadTooLarge, decisionSettled, uploadInterrupted, preconditionFailed, unsupportedMediaType,
     rangeNotSatisfiable, idempotencyMismatch, quotaExceeded, internalError, draining,
     storeUnavailable, storeFull,

@@ -10,13 +10,18 @@ struct RequestContext: Sendable {
   let parameters: [String: String]
   let query: [QueryItem]
   let requestID: String
+  /// Who calls.
+  let tenant: Tenant
 
   struct QueryItem: Sendable, Equatable {
     let name: String
     let value: String
   }
 
-  init(request: ServerRequest, parameters: [String: String], requestID: String) {
+  init(
+    request: ServerRequest, parameters: [String: String], requestID: String, tenant: Tenant = .default
+  ) {
+    self.tenant = tenant
     self.request = request
     self.parameters = parameters
     self.requestID = requestID

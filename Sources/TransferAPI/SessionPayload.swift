@@ -5,6 +5,7 @@ internal import TransferService
 /// What a client sends to create a session.
 struct SessionPayload {
   var type = SessionType.default
+  var identifier: String?
   var description: String?
   var configuration = SessionConfiguration()
   var delegate: SessionDelegate?
@@ -16,8 +17,7 @@ struct SessionPayload {
     let violations = Violations()
     var reader = ObjectReader(value, at: "", violations)
     type = reader.choice("type") ?? .default
-    if type == .background { reader.reject("type", "'background' is not available in this version") }
-    if reader.value("identifier") != nil { reader.reject("identifier", "is for background sessions only") }
+    identifier = Self.readIdentifier(&reader, of: type)
     description = reader.string("description")
     if var properties = reader.object("configuration") {
       configuration = try await ConfigurationPayload.read(&properties, of: type, named: named)
@@ -28,6 +28,32 @@ struct SessionPayload {
     }
     reader.finish()
     guard violations.all.isEmpty else { throw Problem(.invalidRequest, violations: violations.all) }
+  }
+
+  private static func readIdentifier(_ reader: inout ObjectReader, of type: SessionType) -> String? {
+    guard type == .background else {
+      if reader.value("identifier") != nil { reader.reject("identifier", "is for background sessions only") }
+      return nil
+    }
+    guard let identifier = reader.string("identifier") else {
+      if reader.value("identifier") == nil {
+        reader.reject("identifier", "is required for a background session")
+      }
+      return nil
+    }
+    if let fault = BackgroundName.fault(ofIdentifier: identifier) { reader.reject("identifier", fault) }
+    return identifier
+  }
+
+  func specification(of tenant: Tenant) -> SessionSpecification {
+    var specification = SessionSpecification()
+    specification.type = type
+    specification.identifier = identifier
+    specification.description = description
+    specification.configuration = configuration
+    specification.delegate = delegate
+    specification.tenant = tenant
+    return specification
   }
 }
 
@@ -43,7 +69,9 @@ enum ConfigurationPayload {
   ) async throws -> SessionConfiguration {
     var base = SessionConfiguration()
     if let named, let name = reader.string("named") {
-      if let found = try await named(name) {
+      if type == .background {
+        reader.reject("named", "is not for background sessions")
+      } else if let found = try await named(name) {
         base = found
       } else {
         reader.reject("named", "no configuration has this name")
@@ -62,6 +90,9 @@ enum ConfigurationPayload {
     }
     if type != .background, configuration.retry != nil {
       reader.reject("retry", "is for background sessions")
+    }
+    if type == .background, let cache = reader.value("urlCache"), !cache.isNull {
+      reader.reject("urlCache", "must be null: a background session has no cache")
     }
     if type == .ephemeral, reader.value("urlCache")?["diskCapacity"]?.integer ?? 0 > 0 {
       reader.violations.add(

@@ -38,15 +38,14 @@ extension TransferAPI {
       let payload = try await SessionPayload(JSONParser.parse(bytes)) { name in
         try await service.configurationIfAny(name)?.configuration
       }
-      let session = try await service.createSession(
-        type: payload.type, description: payload.description, configuration: payload.configuration,
-        delegate: payload.delegate
-      ) { session in
+      let specification = payload.specification(of: context.tenant)
+      let (session, isNew) = try await service.createSession(specification) { session, isNew in
         idempotent?.reply(
-          status: 201, type: "application/json", location: "/v1/sessions/\(session.id)", body: session.json)
+          status: isNew ? 201 : 200, type: "application/json", location: "/v1/sessions/\(session.id)",
+          body: session.json)
       }
       let fields: HTTPFields = [.location: "/v1/sessions/\(session.id)"]
-      return Reply.resource(session.json, for: context, status: 201, fields: fields)
+      return Reply.resource(session.json, for: context, status: isNew ? 201 : 200, fields: fields)
     }
     return try await idempotent.run(create)
   }

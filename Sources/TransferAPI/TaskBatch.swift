@@ -95,7 +95,8 @@ struct TaskBatch {
 
   private func parse(_ line: LineSplitter.Line) async -> Line {
     do {
-      let specification = try await TaskPayload.specification(JSONParser.parse(line.bytes), service)
+      let specification = try await TaskPayload.specification(
+        JSONParser.parse(line.bytes), in: session, service)
       return .specification(specification, line: line.number)
     } catch {
       var problem = Problem(error)

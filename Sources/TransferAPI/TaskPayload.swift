@@ -6,17 +6,22 @@ internal import TransferService
 enum TaskPayload {
   /// The specification, with what only the service knows of it.
   static func specification(
-    _ value: JSONValue, _ service: TransferService
+    _ value: JSONValue, in session: SessionID, _ service: TransferService
   ) async throws -> TaskSpecification {
-    var specification = try specification(value, resuming: service.specification(resuming:))
+    let background = try service.session(session)
+    var specification = try specification(
+      value, background: background.type == .background ? background : nil,
+      resuming: service.specification(resuming:))
     try await service.complete(&specification.request)
     return specification
   }
 
   /// The specification, or everything that is wrong with it.
-  /// - Parameter resuming: reads resume data.
+  /// - Parameters:
+  ///   - background: the task's session, where that is one of those.
+  ///   - resuming: reads resume data.
   static func specification(
-    _ value: JSONValue, resuming: (String) -> TaskSpecification
+    _ value: JSONValue, background: TransferSession? = nil, resuming: (String) -> TaskSpecification
   ) throws(Problem) -> TaskSpecification {
     let violations = Violations()
     var reader = ObjectReader(value, at: "", violations)
@@ -29,6 +34,7 @@ enum TaskPayload {
     specification.earliestBeginDate = reader.timestamp("earliestBeginDate")
     specification.maximumBytesPerSecond = reader.integer("maximumBytesPerSecond", in: 1...1_000_000_000_000)
     specification.completion = readCompletion(&reader)
+    if let background { check(specification, in: background, &reader) }
     reader.finish()
     guard violations.all.isEmpty else { throw Problem(.invalidRequest, violations: violations.all) }
     return specification
@@ -63,6 +69,19 @@ enum TaskPayload {
       fields.reject("body", "is required for an upload task")
     }
     return TaskSpecification(kind: kind, request: request)
+  }
+
+  /// What background sessions ask of their tasks beyond what others do.
+  private static func check(
+    _ specification: TaskSpecification, in session: TransferSession, _ reader: inout ObjectReader
+  ) {
+    let isResumed = reader.value("resumeData") != nil
+    if let fault = specification.request.backgroundFault(of: specification.kind) {
+      reader.violations.add(isResumed ? "/resumeData" : "/request/body", fault)
+    }
+    if session.delegate == nil, reader.value("completion") == nil {
+      reader.reject("completion", "is required in a background session without a delegate")
+    }
   }
 
   private static func readCompletion(_ reader: inout ObjectReader) -> Webhook? {

@@ -43,7 +43,7 @@ extension TransferAPI {
 
   private func createTask(_ context: RequestContext, in session: SessionID) async throws -> ServerResponse {
     let bytes = try await context.request.body.collect(upTo: APILimits.jsonBytes)
-    let specification = try await TaskPayload.specification(JSONParser.parse(bytes), service)
+    let specification = try await TaskPayload.specification(JSONParser.parse(bytes), in: session, service)
     let idempotent = try IdempotentRequest(context, body: bytes, service: service)
     let includesBody = try Self.includesBody(context)
     let create: @Sendable () async throws -> ServerResponse = {

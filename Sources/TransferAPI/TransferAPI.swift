@@ -66,15 +66,13 @@ package struct TransferAPI: Sendable {
     to request: ServerRequest, _ router: Router, _ requestID: String
   ) async throws -> ServerResponse {
     let match = router.match(method: request.head.method.rawValue, path: request.path)
-    if case .route(let route, _) = match {
-      try gatekeeper.check(request, isPublic: route.isPublic)
-    } else {
-      try gatekeeper.check(request, isPublic: false)
-    }
+    let isPublic = if case .route(let route, _) = match { route.isPublic } else { false }
+    let tenant = try gatekeeper.check(request, isPublic: isPublic)
     switch match {
     case .route(let route, let parameters):
       return try await route.handle(
-        self, RequestContext(request: request, parameters: parameters, requestID: requestID))
+        self,
+        RequestContext(request: request, parameters: parameters, requestID: requestID, tenant: tenant))
     case .wrongMethod(let allowed) where request.head.method == .options:
       return ServerResponse(
         status: .noContent, fields: [.allow: allowed.joined(separator: ", "), .cacheControl: "no-store"])

@@ -28,7 +28,10 @@ package struct BodyDirectory: Sendable {
   package func prepare() throws { try DirectoryListing.make(path) }
 
   /// Drops what an earlier process left unfinished.
-  package func removeTemporaries() { DirectoryListing.removeTemporaries(path) }
+  /// - Parameter isOrphan: whether nobody goes on with that task's.
+  package func removeTemporaries(where isOrphan: (TaskID) -> Bool = { _ in true }) {
+    DirectoryListing.removeTemporaries(path) { TaskID($0).map(isOrphan) ?? true }
+  }
 
   /// A body that is on its way here.
   func receive(_ task: TaskID, on pool: WorkerPool) -> BodyFile {

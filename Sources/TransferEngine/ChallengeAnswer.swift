@@ -1,7 +1,7 @@
 package import TransferModel
 
 /// What is done about a challenge (URLSession.AuthChallengeDisposition). To cancel is to cancel the task.
-package enum ChallengeAnswer: Sendable, Equatable {
+package enum ChallengeAnswer: Sendable, Equatable, Codable {
   case useCredential(Credential)
   /// Goes on without one: a 401 or 407 is the result.
   case useNoCredential

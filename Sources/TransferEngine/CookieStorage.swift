@@ -70,5 +70,12 @@ package final class CookieStorage: Sendable {
     }
   }
 
+  /// Takes over what was changed elsewhere, and is kept there.
+  package func apply(_ changes: [CookieJar.Change], to session: SessionID) {
+    state.withLock { state in
+      for change in changes { state.jars[session, default: CookieJar()].apply(change) }
+    }
+  }
+
   package func forget(_ session: SessionID) { state.withLock { $0.jars[session] = nil } }
 }

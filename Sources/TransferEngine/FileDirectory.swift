@@ -39,8 +39,10 @@ enum DirectoryListing {
   }
 
   /// Drops what was being written.
-  static func removeTemporaries(_ path: String) {
-    for name in names(path) where name.hasSuffix(".part") { unlink("\(path)/\(name)") }
+  static func removeTemporaries(_ path: String, where isOrphan: (String) -> Bool = { _ in true }) {
+    for name in names(path) where name.hasSuffix(".part") && isOrphan(String(name.dropLast(5))) {
+      unlink("\(path)/\(name)")
+    }
   }
 
   static func names(_ path: String) -> [String] {

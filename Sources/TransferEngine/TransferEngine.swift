@@ -172,6 +172,9 @@ package final class TransferEngine: Sendable {
     worker(of: session).liveBody(of: task)
   }
 
+  /// Calls `done` from the first worker's loop, once that has come round.
+  package func ping(_ done: @escaping @Sendable () -> Void) { workers[0].post(.run(done)) }
+
   /// Drops every transfer and ends the loops.
   package func stop() async {
     await probe.close()

@@ -25,7 +25,7 @@ package enum TransferFact: Sendable {
 }
 
 /// How a transfer ended.
-package struct TransferOutcome: Sendable {
+package struct TransferOutcome: Sendable, Codable {
   package enum Body: Sendable {
     case memory([UInt8])
     /// Durable under the task's name in the bodies directory.

@@ -1,9 +1,9 @@
 package import JSON
 
 /// What answers a challenge (URLCredential). It never describes its secret, not to a log either.
-package struct Credential: Sendable, Equatable {
+package struct Credential: Sendable, Equatable, Codable {
   /// For how long it is remembered (URLCredential.Persistence).
-  package enum Persistence: String, Sendable, CaseIterable {
+  package enum Persistence: String, Sendable, CaseIterable, Codable {
     /// For the task alone.
     case none
     /// In memory, until the session is invalid or the service stops.
@@ -11,7 +11,7 @@ package struct Credential: Sendable, Equatable {
     /// Encrypted, in the store.
     case permanent
   }
-  package enum Kind: Sendable, Equatable {
+  package enum Kind: Sendable, Equatable, Codable {
     case password(user: String, password: String)
     /// A certificate, perhaps with those above it, and its key; PEM.
     case certificate(String, privateKey: String)

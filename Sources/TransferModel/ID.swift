@@ -4,7 +4,7 @@ package protocol IDKind: Sendable {
 }
 
 /// A typed identifier: a prefix and a UUIDv7 (RFC 9562 §5.7), `tsk_0192…`. Ids sort by the time of creation.
-package struct ID<Kind: IDKind>: Hashable, Sendable, Comparable {
+package struct ID<Kind: IDKind>: Hashable, Sendable, Comparable, Codable {
   package let high: UInt64
   package let low: UInt64
 
@@ -23,6 +23,9 @@ package struct ID<Kind: IDKind>: Hashable, Sendable, Comparable {
     high = (instant >> 12 & 0xFFFF_FFFF_FFFF) << 16 | 0x7000 | instant & 0x0FFF
     low = 0x8000_0000_0000_0000 | random & 0x3FFF_FFFF_FFFF_FFFF
   }
+
+  /// When it was made, since 1970; 0 for what was always there.
+  package var milliseconds: Int64 { Int64(high >> 16) }
 
   package static func < (left: Self, right: Self) -> Bool {
     (left.high, left.low) < (right.high, right.low)

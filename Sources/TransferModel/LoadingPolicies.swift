@@ -1,5 +1,5 @@
 /// What a request does with what the session's cache holds (URLRequest.CachePolicy).
-package enum CachePolicy: String, Sendable, CaseIterable {
+package enum CachePolicy: String, Sendable, CaseIterable, Codable {
   /// As HTTP says (RFC 9111).
   case useProtocolCachePolicy
   case reloadIgnoringLocalCacheData
@@ -53,7 +53,7 @@ package struct RetryConfiguration: Sendable, Equatable {
 }
 
 /// Which kinds of network a task may use (URLRequest.allowsCellularAccess and its kin).
-package struct NetworkAccess: Sendable, Equatable {
+package struct NetworkAccess: Sendable, Equatable, Codable {
   package var allowsCellularAccess = true
   package var allowsExpensiveNetworkAccess = true
   package var allowsConstrainedNetworkAccess = true

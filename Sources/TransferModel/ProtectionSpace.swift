@@ -1,7 +1,7 @@
 package import JSON
 
 /// How a client shows who it is, or a server that it can be trusted (URLProtectionSpace.authenticationMethod).
-package enum AuthenticationMethod: String, Sendable, CaseIterable {
+package enum AuthenticationMethod: String, Sendable, CaseIterable, Codable {
   /// Whatever the protocol has: a SOCKS proxy's user and password (RFC 1929).
   case `default` = "NSURLAuthenticationMethodDefault"
   case httpBasic = "NSURLAuthenticationMethodHTTPBasic"
@@ -26,7 +26,7 @@ package enum AuthenticationMethod: String, Sendable, CaseIterable {
 }
 
 /// Where credentials are good (URLProtectionSpace; RFC 9110 §11.5).
-package struct ProtectionSpace: Sendable, Hashable {
+package struct ProtectionSpace: Sendable, Hashable, Codable {
   /// Lower case; an IPv6 address without brackets.
   package var host: String
   package var port: Int

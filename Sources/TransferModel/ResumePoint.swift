@@ -1,7 +1,7 @@
 package import JSON
 
 /// What a download that did not finish left on the disk.
-package struct PartialBody: Sendable, Equatable {
+package struct PartialBody: Sendable, Equatable, Codable {
   /// Bytes that are there.
   package var offset: Int64
   /// Bytes of the whole; -1 where that is not known.
@@ -16,7 +16,7 @@ package struct PartialBody: Sendable, Equatable {
 }
 
 /// Where a download goes on: the content of resume data.
-package struct ResumePoint: Sendable, Equatable {
+package struct ResumePoint: Sendable, Equatable, Codable {
   package var partial: PartialBody
   /// The task whose bytes are on the disk.
   package var source: TaskID

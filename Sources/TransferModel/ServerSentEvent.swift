@@ -74,6 +74,16 @@ package enum ServerSentEvents {
     return EventType(rawValue: String(decoding: line.dropFirst(7).prefix { $0 != 0x0A }, as: UTF8.self))
   }
 
+  /// When the first event of `stream` happened; the first few hundred bytes of it are enough.
+  package static func time(of stream: [UInt8]) -> Timestamp? {
+    let name = Array(#""time":""#.utf8)
+    let start = stream.indices.first { stream[$0...].starts(with: name) }
+    guard let value = start.map({ stream[($0 + name.count)...].prefix { $0 != UInt8(ascii: "\"") } }) else {
+      return nil
+    }
+    return Timestamp(String(decoding: value, as: UTF8.self))
+  }
+
   /// The events of `stream`, one after the other, each with its blank line.
   package static func split(_ stream: [UInt8]) -> [ArraySlice<UInt8>] {
     var events: [ArraySlice<UInt8>] = []

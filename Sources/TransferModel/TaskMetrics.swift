@@ -1,7 +1,7 @@
 package import JSON
 
 /// URLSessionTaskTransactionMetrics: one request and its answer, redirects included.
-package struct TransactionMetrics: Sendable, Equatable {
+package struct TransactionMetrics: Sendable, Equatable, Codable {
   package var url = ""
   package var method = ""
   package var status: Int?

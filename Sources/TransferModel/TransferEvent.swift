@@ -1,7 +1,7 @@
 package import JSON
 
 /// The kinds of events, named after URLSession's delegate calls.
-package enum EventType: String, Sendable, CaseIterable {
+package enum EventType: String, Sendable, CaseIterable, Codable {
   case taskDidCreate = "task.didCreate"
   case taskDidChangeState = "task.didChangeState"
   case sessionDidReceiveChallenge = "session.didReceiveChallenge"
@@ -21,6 +21,9 @@ package enum EventType: String, Sendable, CaseIterable {
   case downloadTaskDidFinishDownloading = "downloadTask.didFinishDownloading"
   case taskDidFinishCollectingMetrics = "task.didFinishCollectingMetrics"
   case taskDidComplete = "task.didComplete"
+  /// A message to wake a client, and not an event of streams.
+  case sessionHandleEvents = "session.handleEvents"
+  case sessionDidFinishEvents = "session.didFinishEvents"
   case sessionDidBecomeInvalid = "session.didBecomeInvalid"
   case eventsDidReset = "events.didReset"
 

@@ -1,7 +1,7 @@
 package import JSON
 
 /// What to ask of an origin (URLRequest).
-package struct TransferRequest: Sendable, Equatable {
+package struct TransferRequest: Sendable, Equatable, Codable {
   package var url: String
   package var method: String
   package var headers: HTTPHeaders

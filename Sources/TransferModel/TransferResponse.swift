@@ -1,7 +1,7 @@
 package import JSON
 
 /// The head of an origin's answer (HTTPURLResponse).
-package struct TransferResponse: Sendable, Equatable {
+package struct TransferResponse: Sendable, Equatable, Codable {
   package var url: String
   package var status: Int
   package var headers: HTTPHeaders

@@ -21,21 +21,55 @@ package struct TransferSession: Sendable, Equatable {
   package let createdAt: Timestamp
   package let description: String?
   package private(set) var configuration: SessionConfiguration
-  package let delegate: SessionDelegate?
+  package private(set) var delegate: SessionDelegate?
+  /// By which a client finds a background session again; nil for others.
+  package let identifier: String?
+  /// Who created it. Not shown.
+  package let tenant: Tenant
   package var state = SessionState.active
+  /// A background session's task has ended since `session.didFinishEvents` was last told. Not shown.
+  package var owesFinishedEvents = false
 
   package init(
     id: SessionID, type: SessionType = .default, createdAt: Timestamp, description: String?,
-    configuration: SessionConfiguration, delegate: SessionDelegate?
+    configuration: SessionConfiguration, delegate: SessionDelegate?, identifier: String? = nil,
+    tenant: Tenant = .default
   ) {
     self.id = id
     self.type = type
+    self.identifier = identifier
+    self.tenant = tenant
     self.createdAt = createdAt
     self.description = description
     self.configuration = configuration
     // Its cache has no place on disk.
     if type == .ephemeral { self.configuration.urlCache.diskCapacity = 0 }
     self.delegate = delegate
+    if type == .background { applyBackgroundRules() }
+  }
+
+  /// As URLSession has it: such a session caches nothing, always waits for a network, and asks nobody about redirects,
+  /// responses and what to cache.
+  private mutating func applyBackgroundRules() {
+    configuration.urlCache = .none
+    configuration.waitsForConnectivity = true
+    delegate?.asksForRedirects = false
+    delegate?.asksForResponses = false
+    delegate?.asksForCaching = false
+  }
+
+  /// What finds it again; nil for one that has no identifier.
+  package var backgroundName: BackgroundName? {
+    identifier.map { BackgroundName(tenant: tenant, identifier: $0) }
+  }
+
+  /// In what a client's session is not this one; empty where it is.
+  package func differences(to other: TransferSession) -> [String] {
+    var names: [String] = []
+    if configuration != other.configuration { names.append("configuration") }
+    if delegate != other.delegate { names.append("delegate") }
+    if description != other.description { names.append("description") }
+    return names
   }
 
   /// `URLSession.shared`: default configuration, no delegate, never invalid.
@@ -51,6 +85,7 @@ extension TransferSession: JSONEncodable {
     writer.object { writer in
       writer.field("id", id.description)
       writer.field("type", type.rawValue)
+      writer.field("identifier", identifier)
       writer.field("state", state.rawValue)
       writer.field("description", description)
       writer.field("createdAt", createdAt.description)

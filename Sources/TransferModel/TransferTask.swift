@@ -15,7 +15,7 @@ package struct Webhook: Sendable, Equatable {
 }
 
 /// Byte counts as URLSessionTask has them; -1 where the total is not known.
-package struct TaskProgress: Sendable, Equatable {
+package struct TaskProgress: Sendable, Equatable, Codable {
   package var countOfBytesSent: Int64 = 0
   package var countOfBytesExpectedToSend: Int64 = 0
   package var countOfBytesReceived: Int64 = 0
@@ -85,6 +85,8 @@ package struct TransferTask: Sendable, Equatable {
   package var body: TaskBody?
   /// What a failed or cancelled download left to go on from.
   package var partial: ResumePoint?
+  /// Until when that is kept.
+  package var partialExpiresAt: Timestamp?
   /// The download that a data task became.
   package var downloadTask: TaskID?
   package var metrics: TaskMetrics?
@@ -117,4 +119,16 @@ package struct TransferTask: Sendable, Equatable {
   }
 
   package var state: TaskState { lifecycle.state }
+
+  /// Until when a finished task's body, or what it can go on from, is kept; nil where there is neither.
+  package var keptUntil: Timestamp? {
+    guard state == .completed else { return nil }
+    return body?.expiresAt ?? (partial == nil ? nil : partialExpiresAt)
+  }
+
+  /// Bytes of that.
+  package var keptBytes: Int64 {
+    if let body { return body.size }
+    return partial?.source == id ? partial?.partial.offset ?? 0 : 0
+  }
 }

@@ -21,6 +21,8 @@ package struct WebhookDelivery: Sendable, Equatable {
   /// The last answer's status; nil where there was none.
   package var lastStatus: Int?
   package var lastError: String?
+  /// When it was taken or given up.
+  package var finishedAt: Timestamp?
 
   package init(
     id: DeliveryID, sessionID: SessionID, taskID: TaskID?, type: EventType, webhook: Webhook,

@@ -59,7 +59,7 @@ extension TransferService {
     var change = StoreChange()
     settle(id, .answered, answer: nil, &registry, &change)
     record(change)
-    engine.answer(id, in: task.sessionID, .bodyStream(stream))
+    carrier(of: task.sessionID).answer(id, in: task.sessionID, .bodyStream(stream))
   }
 
   func forgetUpload(_ upload: BodyUpload) {

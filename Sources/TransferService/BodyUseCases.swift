@@ -85,6 +85,7 @@ extension TransferService {
     guard task.state == .completed else { throw .bodyNotReady }
     task.body = nil
     task.partial = nil
+    task.partialExpiresAt = nil
     task.error?.resumeDataAvailable = false
     var change = StoreChange()
     change.updatedTasks = [task]

@@ -24,8 +24,8 @@ extension TransferService {
       change.deletedCredentials = [(id, space)]
     }
     try await write(change)
-    engine.credentials.set(credential, for: space, in: id)
-    engine.forgetCredentials(of: id, for: [space])
+    engine.keep(credential, for: space, in: id)
+    if let background, background.has(id) { background.keep(credential, for: space, in: id) }
   }
 
   /// Forgets the credentials of the spaces that `matches` says.
@@ -37,7 +37,7 @@ extension TransferService {
     change.deletedCredentials = spaces.map { (id, $0) }
     try await write(change)
     engine.credentials.remove(in: id) { spaces.contains($0.space) }
-    engine.forgetCredentials(of: id, for: spaces)
+    carrier(of: id).forgetCredentials(of: id, for: spaces)
   }
 }
 

@@ -37,6 +37,7 @@ extension TransferService {
     var read = DecisionAnswer(value, to: shown(by: known), violations)
     guard violations.all.isEmpty else { throw InvalidFields(violations.all) }
     if var request = read?.request {
+      try checkBackground(request, of: known.taskID)
       try await complete(&request)
       read?.request = request
     }
@@ -63,6 +64,17 @@ extension TransferService {
     return now
   }
 
+  /// A delegate's request goes by the same rules as a client's.
+  private func checkBackground(_ request: TransferRequest, of id: TaskID) throws(InvalidFields) {
+    let fault = registry.withLock { registry -> String? in
+      guard let task = registry.tasks[id]?.task,
+        registry.sessions[task.sessionID]?.session.type == .background
+      else { return nil }
+      return request.backgroundFault(of: task.kind)
+    }
+    if let fault { throw InvalidFields([FieldViolation(pointer: "/request/body", detail: fault)]) }
+  }
+
   /// What the decision was about.
   private func shown(by decision: Decision) -> DecisionAnswer.Shown {
     var shown = DecisionAnswer.Shown(type: decision.type)
@@ -85,21 +97,31 @@ extension TransferService {
 
   private func act(on answer: DecisionAnswer, _ id: TaskID, _ registry: inout TransferRegistry) {
     guard let session = registry.tasks[id]?.task.sessionID else { return }
+    let carrier = carrier(of: session)
     switch answer {
     case .redirect(let request):
       if let request { registry.tasks[id]?.task.currentRequest = request }
-      engine.answer(id, in: session, .redirect(request))
+      carrier.answer(id, in: session, .redirect(request))
     case .challenge(.cancel): cancel(id, &registry)
-    case .challenge(.answer(let answer)): engine.answer(id, in: session, .challenge(answer))
-    case .caching(let policy): engine.answer(id, in: session, .caching(policy))
-    case .response(.allow): engine.answer(id, in: session, .allow)
+    case .challenge(.answer(let answer)): carrier.answer(id, in: session, .challenge(answer))
+    case .caching(let policy): carrier.answer(id, in: session, .caching(policy))
+    case .response(.allow): carrier.answer(id, in: session, .allow)
     case .response(.becomeDownload): becomeDownload(id, &registry)
     case .delayed(.continueLoading, _): submit(id, &registry)
     case .delayed(.useNewRequest, let request):
-      if let request { registry.tasks[id]?.task.currentRequest = request }
+      if let request { use(request, for: id, &registry) }
       submit(id, &registry)
     case .response(.cancel), .delayed(.cancel, _): cancel(id, &registry)
     }
+  }
+
+  /// A task begins with another request than the one it was created with. Another process finds it in the task's row.
+  private func use(_ request: TransferRequest, for id: TaskID, _ registry: inout TransferRegistry) {
+    registry.tasks[id]?.task.currentRequest = request
+    guard let task = registry.tasks[id]?.task, background?.has(task.sessionID) == true else { return }
+    var change = StoreChange()
+    change.updatedTasks = [task]
+    record(change)
   }
 
   /// Nobody answered in time: what the default says.
@@ -115,7 +137,7 @@ extension TransferService {
       if case .delayedRequest = question.kind {
         submit(task, &registry)
       } else {
-        engine.answer(task, in: entry.task.sessionID, .byDefault)
+        carrier(of: entry.task.sessionID).answer(task, in: entry.task.sessionID, .byDefault)
       }
     }
   }
@@ -152,6 +174,7 @@ extension TransferService {
     registry.decisions[decision.id] = id
     change.newDecisions.append(decision)
     note(events + [event], of: task, in: session, into: &change)
+    if case .challenge = question { wake(session, at: time, into: &change) }
     deadlines.add(.decision(decision.id), at: expiresAt)
   }
 
@@ -228,7 +251,7 @@ extension TransferService {
       note([Self.stateEvent(of: download, at: time)], of: download, in: session, into: &change)
     }
     record(change) { [self] in conclude([id]) }
-    engine.answer(id, in: session.id, .becomeDownload(download.id))
+    carrier(of: session.id).answer(id, in: session.id, .becomeDownload(download.id))
   }
 }
 

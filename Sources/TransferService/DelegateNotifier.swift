@@ -32,6 +32,21 @@ struct DelegateNotifier: Sendable {
     }
   }
 
+  /// The message that tells a client to come and see.
+  static func wakeUpPayload(_ session: TransferSession, at time: Timestamp) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.field("type", EventType.sessionHandleEvents.rawValue)
+      writer.field("timestamp", time.description)
+      writer.objectField("data") { writer in
+        writer.field("sessionId", session.id.description)
+        writer.nullField("taskId")
+        writer.field("identifier", session.identifier)
+      }
+    }
+    return writer.bytes
+  }
+
   /// Standard Webhooks: `type`, `timestamp`, `data`. The end of a task brings the task along.
   static func payload(_ event: TransferEvent, _ task: TransferTask?) -> [UInt8] {
     var writer = JSONWriter(capacity: 1024)

@@ -11,6 +11,8 @@ package final class EventHub: Sendable {
   private struct State {
     var subscriptions: [EventScope: [ObjectIdentifier: EventSubscription]] = [:]
     var count = 0
+    /// How many of them are of one session, or of a task of it.
+    var sessionCounts: [SessionID: Int] = [:]
     /// How many of them hear of progress.
     var progressCounts: [EventScope: Int] = [:]
   }
@@ -25,6 +27,7 @@ package final class EventHub: Sendable {
     state.withLock { state in
       state.subscriptions[subscription.scope, default: [:]][ObjectIdentifier(subscription)] = subscription
       state.count += 1
+      if let session = subscription.sessionID { state.sessionCounts[session, default: 0] += 1 }
       if subscription.hearsProgress { state.progressCounts[subscription.scope, default: 0] += 1 }
     }
   }
@@ -35,6 +38,10 @@ package final class EventHub: Sendable {
         forKey: ObjectIdentifier(subscription))
       if removed != nil {
         state.count -= 1
+        if let session = subscription.sessionID {
+          state.sessionCounts[session, default: 1] -= 1
+          if state.sessionCounts[session] == 0 { state.sessionCounts[session] = nil }
+        }
         if subscription.hearsProgress { state.progressCounts[subscription.scope, default: 1] -= 1 }
         if state.progressCounts[subscription.scope] == 0 { state.progressCounts[subscription.scope] = nil }
       }
@@ -52,6 +59,11 @@ package final class EventHub: Sendable {
         subscription.offer(fragment)
       }
     }
+  }
+
+  /// True where a stream is open that tells of that session, or of a task of it.
+  func hasListeners(of session: SessionID) -> Bool {
+    state.withLock { $0.subscriptions[.all] != nil || $0.sessionCounts[session] != nil }
   }
 
   /// True where progress of that task would be heard.

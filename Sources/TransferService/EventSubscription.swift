@@ -27,6 +27,8 @@ package final class EventSubscription: Sendable {
     var wantsHeartbeat = false
     var onNews: (@Sendable () -> Void)?
     var isClosed = false
+    /// The reader's place is none: it is to be told.
+    var isLost: Bool
     /// Where bodies are wanted inline.
     var inline: InlineBodies?
   }
@@ -37,6 +39,8 @@ package final class EventSubscription: Sendable {
   private static let maximumProgress = 10_000
 
   let scope: EventScope
+  /// The session that the scope is of; nil where it is all of them.
+  let sessionID: SessionID?
   private let types: Set<EventType>?
   private let wantsProgress: Bool
   /// False where progress would be filtered out in any case.
@@ -49,15 +53,19 @@ package final class EventSubscription: Sendable {
   private let state: Mutex<State>
 
   /// - Parameters:
+  ///   - sessionID: the session that the scope is of.
   ///   - after: replays what came after it; nil: only what comes from now on.
   ///   - wantsData: data tasks' bytes come along.
   ///   - preamble: bytes that go out first.
+  ///   - isLost: the reader comes with a place that is none, and is told where it starts instead.
   package init(
-    scope: EventScope, after: Int64?, types: Set<EventType>?, wantsProgress: Bool, wantsData: Bool = false,
-    preamble: [UInt8], store: any TransferStore, hub: EventHub, pool: WorkerPool,
+    scope: EventScope, of sessionID: SessionID? = nil, after: Int64?, types: Set<EventType>?,
+    wantsProgress: Bool, wantsData: Bool = false, preamble: [UInt8], isLost: Bool = false,
+    store: any TransferStore, hub: EventHub, pool: WorkerPool,
     now: @escaping @Sendable () -> Timestamp
   ) {
     self.scope = scope
+    self.sessionID = sessionID
     self.types = types
     self.wantsProgress = wantsProgress
     self.store = store
@@ -67,7 +75,9 @@ package final class EventSubscription: Sendable {
     // Without a replay there is nothing to read up: whatever commits after `add` is offered.
     let mode = after == nil ? Mode.live : .behind(fetching: false)
     state = Mutex(
-      State(mode: mode, cursor: after ?? 0, ready: preamble, inline: wantsData ? InlineBodies() : nil))
+      State(
+        mode: mode, cursor: after ?? 0, ready: preamble, isLost: isLost,
+        inline: wantsData ? InlineBodies() : nil))
     hub.add(self)
   }
 
@@ -146,6 +156,16 @@ package final class EventSubscription: Sendable {
     } else {
       state.inline?.add(wanted, of: fragment.taskID)
     }
+  }
+
+  /// What comes next is not what comes after the reader's place. Nothing waits for inline bodies then: a page was asked for.
+  private func appendReset(oldest: Int64, _ state: inout State) {
+    var writer = ServerSentEventWriter()
+    writer.append(
+      event: TransferEvent(.eventsDidReset, at: now(), session: .shared, .reset(oldest: oldest)),
+      sequence: nil)
+    state.ready += writer.bytes
+    state.isLost = false
   }
 
   private func append(progress bytes: [UInt8], of task: TaskID, _ state: inout State) {
@@ -240,6 +260,9 @@ package final class EventSubscription: Sendable {
       return
     }
     let onNews = state.withLock { state in
+      if state.isLost || page.pruned.mayHaveTaken(from: scope, after: cursor) {
+        appendReset(oldest: page.oldest, &state)
+      }
       for fragment in page.fragments { append(fragment, &state) }
       state.cursor = max(state.cursor, page.coveredSequence)
       state.mode = page.isLast && !state.hasOverflowed ? .live : .behind(fetching: false)

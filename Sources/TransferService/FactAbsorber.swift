@@ -21,14 +21,16 @@ extension TransferService {
   }
 
   /// What a batch of facts comes to.
-  private struct Batch {
+  struct Batch {
     var change = StoreChange()
+    /// Tasks that are not as they were.
+    var touched: Set<TaskID> = []
     var ended: [TaskID] = []
     var hasFacts = false
     var headWaiters: [@Sendable () -> Void] = []
   }
 
-  private func absorb(_ fact: TransferFact, _ registry: inout TransferRegistry, _ batch: inout Batch) {
+  func absorb(_ fact: TransferFact, _ registry: inout TransferRegistry, _ batch: inout Batch) {
     switch fact {
     case .progress(let id, let counts, let time):
       return absorb(counts, of: id, at: time, &registry, &batch.change)
@@ -55,7 +57,10 @@ extension TransferService {
         [Self.event(.dataTaskWillCacheResponse, of: task, at: time, .willCache(response, size: size))]
       }
     case .waitsForConnectivity(let id, let time):
-      tell(id, &registry, &batch.change) { task in Self.waitEvents(of: &task, at: time) }
+      let session = registry.tasks[id].flatMap { registry.sessions[$0.task.sessionID]?.session }
+      tell(id, &registry, &batch.change) { task in
+        Self.waitEvents(of: &task, at: time, isTold: session?.type != .background)
+      }
     case .began(let id, let time):
       tell(id, &registry, &batch.change) { task in
         task.startedAt = task.startedAt ?? time
@@ -159,7 +164,7 @@ extension TransferService {
     }
   }
 
-  private func tell(
+  func tell(
     _ id: TaskID, _ registry: inout TransferRegistry, _ change: inout StoreChange,
     _ body: (inout TransferTask) -> [TransferEvent]
   ) {
@@ -201,24 +206,30 @@ extension TransferService {
     task.completedAt = outcome.endedAt
     task.metrics = TaskMetrics(
       start: task.createdAt, end: outcome.endedAt, transactions: outcome.transactions)
+    let expiresAt = outcome.endedAt.adding(seconds: session.configuration.bodyRetention)
+    task.partialExpiresAt = outcome.partial == nil ? nil : expiresAt
     if let body = outcome.body {
-      let expiresAt = outcome.endedAt.adding(seconds: session.configuration.bodyRetention)
       task.body = TaskBody(size: outcome.size, sha256: outcome.sha256, expiresAt: expiresAt)
       if case .memory(let bytes) = body { change.smallBodies[task.id] = bytes }
     }
     change.updatedTasks.append(task)
     note(Self.endEvents(of: task, at: outcome.endedAt), of: task, in: session, into: &change)
+    oweFinishedEvents(session.id, &registry, &change)
+    wake(session, at: outcome.endedAt, into: &change)
     return true
   }
 
-  /// urlSession(_:taskIsWaitingForConnectivity:): told once, however often the network goes.
-  private static func waitEvents(of task: inout TransferTask, at time: Timestamp) -> [TransferEvent] {
+  /// urlSession(_:taskIsWaitingForConnectivity:): told once, however often the network goes; never in background
+  /// sessions.
+  private static func waitEvents(
+    of task: inout TransferTask, at time: Timestamp, isTold: Bool
+  ) -> [TransferEvent] {
     var events: [TransferEvent] = []
     if task.state == .running, task.phase != .waitingForConnectivity {
       task.phase = .waitingForConnectivity
       events.append(stateEvent(of: task, at: time))
     }
-    if !task.hasWaitedForConnectivity {
+    if isTold, !task.hasWaitedForConnectivity {
       task.hasWaitedForConnectivity = true
       events.append(event(.taskIsWaitingForConnectivity, of: task, at: time, .none))
     }
@@ -279,7 +290,9 @@ extension TransferService {
   }
 
   private func released(_ count: Int, in id: SessionID, _ registry: inout TransferRegistry) {
-    guard registry.release(count, in: id), let session = registry.sessions[id]?.session else { return }
+    registry.release(count, in: id)
+    finishEvents(of: id, &registry)
+    guard let session = registry.invalidateIfDone(id) else { return }
     record(change(toInvalid: session))
     retire(session)
   }

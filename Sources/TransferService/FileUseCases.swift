@@ -19,6 +19,7 @@ package struct FileReception: Sendable {
 
 extension TransferService {
   package func receiveFile() throws(ServiceError) -> FileReception {
+    guard store.isHealthy else { throw .storeFull }
     guard isReady else { throw .draining }
     let id = identifiers.make(FileID.self)
     return FileReception(id: id, body: BodyFile(temporaryPath: files.temporaryPath(id), pool: pool))

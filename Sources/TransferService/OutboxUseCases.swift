@@ -20,33 +20,35 @@ extension TransferService {
   package func recordAttempts(_ deliveries: [WebhookDelivery], committed: @escaping @Sendable () -> Void) {
     var change = StoreChange()
     change.updatedDeliveries = deliveries
-    store.record(change, committed: committed)
+    registry.withLock { registry in
+      for delivery in deliveries { wakeAgain(after: delivery, &registry, into: &change) }
+      record(change) { [self] in
+        noteSettled(deliveries.filter { $0.state != .pending })
+        committed()
+      }
+    }
   }
 
   /// A stream of the events of `scope`.
   package func subscribe(
     _ scope: EventScope, after: Int64?, types: Set<EventType>?, wantsProgress: Bool, wantsData: Bool = false
   ) async throws(ServiceError) -> EventSubscription {
-    switch scope {
-    case .all: break
-    case .session(let id): _ = try session(id)
-    case .task(let id): _ = try await task(id)
-    }
-    var preamble = Array("retry: 2000\n: connected\n\n".utf8)
+    let sessionID: SessionID? =
+      switch scope {
+      case .all: nil
+      case .session(let id): try session(id).id
+      case .task(let id): try await task(id).sessionID
+      }
     var after = after
-    if let sequence = after, sequence > store.lastSequence {
-      // The client knows events that this store never had: it is told, and starts anew.
-      var writer = ServerSentEventWriter()
-      writer.append(
-        event: TransferEvent(.eventsDidReset, at: now, session: .shared, .reset(oldest: 1)), sequence: nil)
-      preamble += writer.bytes
-      after = 0
-    }
+    // The client knows events that this store never had: it is told, and starts anew.
+    let isLost = after.map { $0 > store.lastSequence } ?? false
+    if isLost { after = 0 }
     // Bodies need to know which responses the reader has seen: it starts at a place in the journal, never at "now".
     if wantsData, after == nil { after = store.lastSequence }
     let subscription = EventSubscription(
-      scope: scope, after: after, types: types, wantsProgress: wantsProgress, wantsData: wantsData,
-      preamble: preamble, store: store, hub: hub, pool: pool, now: identifiers.now)
+      scope: scope, of: sessionID, after: after, types: types, wantsProgress: wantsProgress,
+      wantsData: wantsData, preamble: Array("retry: 2000\n: connected\n\n".utf8), isLost: isLost,
+      store: store, hub: hub, pool: pool, now: identifiers.now)
     if wantsData, let after {
       do throws(StoreError) { try await attachBodies(to: subscription, from: after) } catch {
         subscription.close()

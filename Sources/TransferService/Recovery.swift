@@ -11,13 +11,15 @@ extension TransferService {
       try await recoverSessions()
       try await recoverCredentials()
       try await recoverCookies()
-      let interrupted = try await recoverTasks()
-      bodies.removeTemporaries()
+      let elsewhere = try await recoverWork()
+      let interrupted = try await recoverTasks(elsewhere)
+      bodies.removeTemporaries { !isElsewhere($0) }
       try await withdrawDecisions()
       try await removeOrphanedBodies()
       try await removeOrphanedPartials()
       try await removeOrphanedFiles()
       removeOrphanedCaches()
+      try await goOn(elsewhere)
       return interrupted
     } catch {
       throw .store(error)
@@ -43,8 +45,12 @@ extension TransferService {
     registry.withLock { registry in
       for (session, last) in sessions {
         registry.sessions[session.id] = .init(session: session, lastIdentifier: last)
+        if session.type == .background, session.state != .invalid { background?.take(session.id) }
+        registry.background.restore(session)
+        openHandover(of: session)
       }
     }
+    try await recoverHandovers()
   }
 
   private func recoverCredentials() async throws(StoreError) {
@@ -60,29 +66,37 @@ extension TransferService {
     }
   }
 
-  private func recoverTasks() async throws(StoreError) -> Int {
+  private func recoverTasks(_ elsewhere: BackgroundWork) async throws(StoreError) -> Int {
     var interrupted = 0
     var last: TaskID?
     while true {
       let page = try await store.unfinishedTasks(after: last, limit: 500)
       guard let final = page.last else { break }
       last = final.id
-      interrupted += registry.withLock { recover(page, &$0) }
+      interrupted += registry.withLock { recover(page, elsewhere, &$0) }
     }
     // A session that was being invalidated when the process died, with no task left to end it.
     registry.withLock { registry in
       for (id, entry) in registry.sessions where entry.session.state == .invalidating && entry.unfinished == 0
       {
         registry.sessions[id]?.session.state = .invalid
+        registry.sessions[id]?.session.owesFinishedEvents = false
         if let session = registry.sessions[id]?.session { record(change(toInvalid: session)) }
       }
     }
+    finishEventsAfterRecovery()
     return interrupted
   }
 
-  private func recover(_ tasks: [TransferTask], _ registry: inout TransferRegistry) -> Int {
+  private func recover(
+    _ tasks: [TransferTask], _ elsewhere: BackgroundWork, _ registry: inout TransferRegistry
+  ) -> Int {
     var interrupted = 0
     for var task in tasks {
+      if let background, background.has(task.sessionID) {
+        takeUp(task, elsewhere, &registry)
+        continue
+      }
       task.partial = salvage(task)
       registry.tasks[task.id] = .init(task: task)
       registry.sessions[task.sessionID]?.unfinished += 1
@@ -118,6 +132,9 @@ extension TransferService {
 
   /// Bodies that reached their name but whose task's end did not reach the store.
   private func removeOrphanedBodies() async throws(StoreError) {
-    for task in bodies.tasks() where try await !store.hasBodyFile(task) { bodies.remove(task) }
+    for task in bodies.tasks() where try await !store.hasBodyFile(task) {
+      // What another process has received may be known here soon.
+      if !isElsewhere(task) { bodies.remove(task) }
+    }
   }
 }

@@ -11,7 +11,9 @@ extension TransferService {
   }
 
   func resumeData(of task: TransferTask) -> String? {
-    guard task.state == .completed, let point = task.partial else { return nil }
+    guard task.state == .completed, let point = task.partial, task.partialExpiresAt ?? now >= now else {
+      return nil
+    }
     return resumeSealer.seal(task.originalRequest, point)
   }
 
@@ -31,7 +33,8 @@ extension TransferService {
   /// Drops what downloads left to go on from where their tasks are gone.
   func removeOrphanedPartials() async throws(StoreError) {
     for id in bodies.partials() {
-      guard try await store.task(id)?.partial == nil else { continue }
+      // What is being received elsewhere has its place in no row yet.
+      guard !isElsewhere(id), try await store.task(id)?.partial == nil else { continue }
       bodies.removePartial(id)
     }
   }

@@ -29,6 +29,10 @@ package enum ServiceError: Error, Sendable {
   case noCredentialStorage
   case idempotencyMismatch
   case idempotencyInProgress
+  /// A background session has the identifier and is not what the client asks for: its members that differ.
+  case identifierInUse(differences: [String])
+  /// The background session that has the identifier waits for its tasks to end.
+  case identifierBeingInvalidated
   case draining
   /// Ephemeral sessions hold all the bytes that they may.
   case memoryFull(limit: Int64)

@@ -8,26 +8,6 @@ package enum InvalidationMode: String, Sendable, CaseIterable {
 }
 
 extension TransferService {
-  /// Creates a session (URLSession.init(configuration:delegate:delegateQueue:)).
-  /// - Parameter reply: what repeats under an Idempotency-Key get.
-  package func createSession(
-    type: SessionType = .default, description: String?, configuration: SessionConfiguration,
-    delegate: SessionDelegate?,
-    reply: @Sendable (TransferSession) -> IdempotentReply? = { _ in nil }
-  ) async throws(ServiceError) -> TransferSession {
-    guard !registry.withLock({ $0.isDraining }) else { throw .draining }
-    let session = TransferSession(
-      id: identifiers.make(), type: type, createdAt: now, description: description,
-      configuration: configuration,
-      delegate: delegate)
-    var change = StoreChange()
-    change.sessions = [session]
-    change.idempotentReply = reply(session)
-    try await write(change)
-    registry.withLock { $0.sessions[session.id] = .init(session: session, lastIdentifier: 0) }
-    return session
-  }
-
   package func session(_ id: SessionID) throws(ServiceError) -> TransferSession {
     guard let entry = registry.withLock({ $0.sessions[id] }) else { throw .sessionNotFound }
     return entry.session
@@ -57,6 +37,7 @@ extension TransferService {
           return continuation.resume()
         }
         session.state = registry.sessions[id]?.unfinished == 0 ? .invalid : .invalidating
+        if session.state == .invalid { session.owesFinishedEvents = false }
         registry.sessions[id]?.session = session
         record(change(toInvalid: session)) { continuation.resume() }
         if session.state == .invalid { retire(session) }
@@ -77,7 +58,7 @@ extension TransferService {
   func retire(_ session: TransferSession) {
     let isEphemeral = session.type == .ephemeral
     engine.credentials.remove(in: session.id) { isEphemeral || $0.credential.persistence != .permanent }
-    engine.forget(session.id)
+    carrier(of: session.id).forget(session.id)
     engine.caches?.forget(session.id)
     guard isEphemeral else { return }
     engine.memoryFiles.wipe(session.id, on: pool)
@@ -100,14 +81,14 @@ extension TransferService {
     try await removeCookies(of: id, CookieFilter())
     try await removeCredentials(of: id) { _ in true }
     try await emptyCache(of: id)
-    await withCheckedContinuation { continuation in engine.reset(id) { continuation.resume() } }
+    await withCheckedContinuation { continuation in carrier(of: id).reset(id) { continuation.resume() } }
     return session
   }
 
   /// URLSession.flush(): what the session remembers is on the disk, and idle connections are closed.
   package func flush(_ id: SessionID) async throws(ServiceError) -> TransferSession {
     let session = try session(id)
-    await withCheckedContinuation { continuation in engine.flush(id) { continuation.resume() } }
+    await withCheckedContinuation { continuation in carrier(of: id).flush(id) { continuation.resume() } }
     await settleFacts()
     return session
   }
@@ -133,7 +114,11 @@ extension TransferService {
     var change = StoreChange()
     change.deletedSession = id
     try await write(change)
-    registry.withLock { $0.sessions[id] = nil }
+    registry.withLock { registry in
+      registry.sessions[id] = nil
+      registry.background.forget(session)
+    }
+    handovers.withLock { $0[id] = nil }
     engine.credentials.forget(id)
     engine.cookies.forget(id)
     let bodies = engine.bodies(of: id, session.type)
@@ -143,6 +128,13 @@ extension TransferService {
   }
 
   func write(_ change: StoreChange) async throws(ServiceError) {
-    do throws(StoreError) { try await store.write(change) } catch { throw .store(error) }
+    noteQueued(change.newDeliveries)
+    do throws(StoreError) {
+      try await store.write(change)
+    } catch {
+      noteSettled(change.newDeliveries)
+      throw .store(error)
+    }
+    if !change.newDeliveries.isEmpty { ringForOutbox() }
   }
 }

@@ -11,13 +11,13 @@ extension TransferService {
     for id in ids where mayBegin(id, &registry) {
       if let job = takeJob(id, &registry) { jobs.append(job) }
     }
-    engine.submit(jobs)
+    if let first = jobs.first { carrier(of: first.session).submit(jobs) }
   }
 
   /// Hands one task to the engine; a suspended one begins when it is resumed.
   func submit(_ id: TaskID, _ registry: inout TransferRegistry) {
     guard registry.tasks[id]?.task.state == .running, let job = takeJob(id, &registry) else { return }
-    engine.submit([job])
+    carrier(of: job.session).submit([job])
   }
 
   private func takeJob(_ id: TaskID, _ registry: inout TransferRegistry) -> TransferJob? {
@@ -25,25 +25,7 @@ extension TransferService {
       let session = registry.sessions[entry.task.sessionID]?.session
     else { return nil }
     registry.tasks[id]?.isSubmitted = true
-    return Self.job(entry.task, session)
-  }
-
-  private static func job(_ task: TransferTask, _ session: TransferSession) -> TransferJob {
-    var job = TransferJob(
-      task: task.id, session: task.sessionID, configuration: session.configuration, kind: task.kind,
-      request: task.currentRequest, priority: task.priority)
-    job.sessionType = session.type
-    job.maximumBytesPerSecond = task.maximumBytesPerSecond
-    job.originalURL = task.originalRequest.url
-    job.delegate = session.delegate
-    // The completion handler takes the calls about the response over.
-    job.asksForResponses = task.completion == nil && session.delegate?.asksForResponses == true
-    job.asksForCaching = task.completion == nil && session.delegate?.asksForCaching == true
-    job.resumePoint = task.partial ?? task.resumePoint
-    if task.hasInvalidResumeData {
-      job.fault = TransferError(.unsupportedURL, "the resume data is not this service's, or was changed")
-    }
-    return job
+    return TransferJob(entry.task, in: session)
   }
 
   /// False where the task has to wait: for its begin date, or for its delegate.
@@ -51,6 +33,9 @@ extension TransferService {
     guard let entry = registry.tasks[id], let date = entry.task.earliestBeginDate, !entry.hasBegun else {
       return registry.tasks[id]?.question == nil
     }
+    let asks = registry.sessions[entry.task.sessionID]?.session.delegate?.asksForDelayedRequests == true
+    // Whoever carries it out waits, whether this process lives or not; a delegate is asked by this one.
+    if !asks, let background, background.has(entry.task.sessionID) { return true }
     guard date <= now else {
       deadlines.add(.begin(id), at: date)
       return false

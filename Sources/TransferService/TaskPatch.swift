@@ -49,8 +49,15 @@ extension TransferService {
 
   /// What the change means for a task under way.
   private func take(_ patch: TaskPatch, of task: TransferTask, _ registry: inout TransferRegistry) {
-    if let priority = patch.priority { engine.setPriority(priority, of: task.id, in: task.sessionID) }
-    if let limit = patch.maximumBytesPerSecond { engine.setLimit(limit, of: task.id, in: task.sessionID) }
+    if let priority = patch.priority {
+      carrier(of: task.sessionID).setPriority(priority, of: task.id, in: task.sessionID)
+    }
+    if let limit = patch.maximumBytesPerSecond {
+      carrier(of: task.sessionID).setLimit(limit, of: task.id, in: task.sessionID)
+    }
+    if let date = patch.earliestBeginDate, registry.tasks[task.id]?.isSubmitted == true {
+      carrier(of: task.sessionID).setBeginDate(date, of: task.id, in: task.sessionID)
+    }
     let waits = registry.tasks[task.id].map { !$0.isSubmitted && !$0.hasBegun } ?? false
     if patch.earliestBeginDate != nil, task.state == .running, waits { launch([task.id], &registry) }
   }

@@ -142,7 +142,7 @@ extension TransferService {
       let isSubmitted = entry?.isSubmitted ?? false
       let goesOn: TaskPhase = task.startedAt == nil ? .queued : .transferring
       task.phase = entry?.question == nil ? goesOn : .waitingForDecision
-      if isSubmitted { self.engine.resume(id, in: task.sessionID) }
+      if isSubmitted { self.carrier(of: task.sessionID).resume(id, in: task.sessionID) }
       return [Self.stateEvent(of: task, at: time)]
     } after: { registry, task in
       if task.state == .running, registry.tasks[id]?.isSubmitted == false { self.launch([id], &registry) }
@@ -154,7 +154,9 @@ extension TransferService {
     try await change(id) { registry, task in
       guard task.lifecycle.suspend() == .pause else { return [] }
       task.phase = nil
-      if registry.tasks[id]?.isSubmitted == true { self.engine.suspend(id, in: task.sessionID) }
+      if registry.tasks[id]?.isSubmitted == true {
+        self.carrier(of: task.sessionID).suspend(id, in: task.sessionID)
+      }
       return [Self.stateEvent(of: task, at: self.now)]
     }
   }
@@ -202,7 +204,8 @@ extension TransferService {
 
   private func stop(_ task: TransferTask, keepsPartial: Bool, _ registry: inout TransferRegistry) {
     if registry.tasks[task.id]?.isSubmitted == true {
-      engine.cancel(task.id, in: task.sessionID, keepsPartial: keepsPartial)
+      carrier(of: task.sessionID).cancel(
+        task.id, in: task.sessionID, keepsPartial: keepsPartial)
     } else {
       end(&registry, task, Self.outcome(of: task, .cancelled, "cancelled", at: now))
     }

@@ -69,6 +69,7 @@ struct TransferRegistry {
   var tasks: [TaskID: TaskEntry] = [:]
   /// The tasks whose decisions wait.
   var decisions: [DecisionID: TaskID] = [:]
+  var background = BackgroundSessions()
   var isDraining = false
   private var nextWaiter: UInt64 = 0
 
@@ -89,14 +90,17 @@ struct TransferRegistry {
     return last + 1
   }
 
-  /// A task ended, or was not created after all. True where the session has become invalid by it.
-  mutating func release(_ count: Int, in id: SessionID) -> Bool {
-    guard var entry = sessions[id] else { return false }
-    entry.unfinished -= count
-    defer { sessions[id] = entry }
-    guard entry.unfinished == 0, entry.session.state == .invalidating else { return false }
-    entry.session.state = .invalid
-    return true
+  /// Tasks ended, or were not created after all.
+  mutating func release(_ count: Int, in id: SessionID) { sessions[id]?.unfinished -= count }
+
+  /// Ends a session that waited for its tasks, and gives it back; nil where that is not the case.
+  mutating func invalidateIfDone(_ id: SessionID) -> TransferSession? {
+    guard let entry = sessions[id], entry.unfinished == 0, entry.session.state == .invalidating else {
+      return nil
+    }
+    sessions[id]?.session.state = .invalid
+    sessions[id]?.session.owesFinishedEvents = false
+    return sessions[id]?.session
   }
 
   /// Calls `action` once the task's end is committed; nil where it has ended already.

@@ -19,6 +19,8 @@ package final class TransferService: Sendable {
 
   let store: any TransferStore
   let engine: TransferEngine
+  /// Carries background tasks out; nil: this process does.
+  let background: BackgroundCarrier?
   package let hub: EventHub
   package let idempotency: IdempotencyKeys
   package let bodies: BodyDirectory
@@ -35,17 +37,22 @@ package final class TransferService: Sendable {
   /// Names of configurations that are being kept.
   let configurationsUnderWay = Mutex<Set<String>>([])
   let registry = Mutex(TransferRegistry())
+  let news: QueueReader<String>
+  /// Of the background sessions. Locked inside of the registry's lock, never around it.
+  let handovers = Mutex<[SessionID: Handover]>([:])
   private let outboxDoorbell = Mutex<(@Sendable () -> Void)?>(nil)
 
   /// - Parameter relay: what the engine delivers its facts to; the service connects itself to it.
   package init(
-    store: any TransferStore, engine: TransferEngine, relay: FactRelay, hub: EventHub, bodies: BodyDirectory,
+    store: any TransferStore, engine: TransferEngine, background: BackgroundCarrier? = nil, relay: FactRelay,
+    hub: EventHub, bodies: BodyDirectory,
     files: FileDirectory, resumeSealer: ResumeDataSealer, answerTagger: AnswerTagger, pool: WorkerPool,
     limits: Limits = Limits(),
     now: @escaping @Sendable () -> Timestamp, logger: Logger
   ) {
     self.store = store
     self.engine = engine
+    self.background = background
     self.hub = hub
     self.bodies = bodies
     self.files = files
@@ -58,16 +65,31 @@ package final class TransferService: Sendable {
     identifiers = IdentifierSource(now: now)
     notifier = DelegateNotifier(identifiers: identifiers)
     idempotency = IdempotencyKeys(store: store, now: now)
+    let relayed = NewsRelay()
+    news = QueueReader { (number: Int64) async throws(StoreError) in
+      try await store.news(after: number, limit: 500)
+    } take: {
+      relayed.take($0)
+    }
     relay.connect { [weak self] in self?.absorb($0) }
+    relayed.connect { [weak self] in self?.absorb($0) }
+    background?.connect(store)
     engine.cookies.onChange { session, changes in
       var change = StoreChange()
       change.cookies = changes.map { (session, $0) }
       store.record(change) {}
+      if let background, background.has(session) { background.changeCookies(changes, of: session) }
     }
     deadlines.onFire { [weak self] in self?.deadlinePassed($0) }
   }
 
   package var now: Timestamp { identifiers.now() }
+
+  /// Who carries a session's tasks out.
+  func carrier(of session: SessionID) -> any TransferCarrier {
+    if let background, background.has(session) { return background }
+    return engine
+  }
 
   /// Why a task or a webhook cannot use this URL; nil where it can.
   package static func fault(ofURL url: String) -> TransferError? { OriginURL.fault(url) }
@@ -81,11 +103,14 @@ package final class TransferService: Sendable {
   /// Writes what has happened, and rings for the outbox once it is on the disk.
   func record(_ change: StoreChange, committed: @escaping @Sendable () -> Void = {}) {
     guard !change.newDeliveries.isEmpty else { return store.record(change, committed: committed) }
+    noteQueued(change.newDeliveries)
     store.record(change) { [self] in
       committed()
-      outboxDoorbell.withLock { $0 }?()
+      ringForOutbox()
     }
   }
+
+  func ringForOutbox() { outboxDoorbell.withLock { $0 }?() }
 
   /// True while the store takes writes and the service is not about to stop.
   package var isReady: Bool { store.isHealthy && !registry.withLock { $0.isDraining } }
@@ -103,6 +128,15 @@ package final class TransferService: Sendable {
       change.newDeliveries += notifier.deliveries(for: event, task: task, session: session)
     }
   }
+}
+
+/// The same for news: they are read by what is made before the service is whole.
+private final class NewsRelay: Sendable {
+  private let receiver = Mutex<(@Sendable ([Queued<String>]) -> Void)?>(nil)
+  func connect(_ receive: @escaping @Sendable ([Queued<String>]) -> Void) {
+    receiver.withLock { $0 = receive }
+  }
+  func take(_ rows: [Queued<String>]) { receiver.withLock { $0 }?(rows) }
 }
 
 /// Carries facts from the engine to the service, which is built after it.

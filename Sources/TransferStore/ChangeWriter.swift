@@ -6,13 +6,18 @@ internal import TransferModel
 /// Turns changes into rows. On the store's thread, inside its transaction.
 struct ChangeWriter {
   private let statements: Statements
+  private let pruning: PruningWriter
   private let box: SecretBox
 
   init(_ connection: OpaquePointer, _ box: SecretBox) throws {
     statements = try Statements(connection)
+    pruning = try PruningWriter(connection)
     self.box = box
   }
-  func finalize() { statements.all.forEach { $0.finalize() } }
+  func finalize() {
+    statements.all.forEach { $0.finalize() }
+    pruning.finalize()
+  }
 
   func begin() throws { try statements.begin.run() }
   func commit() throws { try statements.commit.run() }
@@ -44,11 +49,13 @@ struct ChangeWriter {
     for delivery in change.newDeliveries { try insert(delivery) }
     for delivery in change.updatedDeliveries { try update(delivery) }
     if let reply = change.idempotentReply { try insert(reply) }
+    try writeWork(of: change)
     if let session = change.wipedSession {
       try statements.wipeSession.run(.id(session))
       try statements.wipeReplies.run(.string("\"sessionId\":\"\(session)\""))
     }
     if let session = change.deletedSession { try delete(session) }
+    if let pruned = change.pruning { try pruning.write(pruned) }
   }
 
   private func write(_ session: TransferSession) throws {
@@ -102,6 +109,19 @@ struct ChangeWriter {
       .integer(named.updatedAt.microseconds))
   }
 
+  private func writeWork(of change: StoreChange) throws {
+    for command in change.commands {
+      try statements.insertCommand.run(.id(command.session), .string(box.seal(command.document)))
+    }
+    if let number = change.takenCommands { try statements.deleteCommands.run(.integer(number)) }
+    for work in change.work {
+      try statements.upsertWork.run(.id(work.task), .id(work.session), .string(box.seal(work.document)))
+    }
+    for task in change.finishedWork { try statements.deleteWork.run(.id(task)) }
+    for news in change.news { try statements.insertNews.run(.string(box.seal(news))) }
+    if let number = change.takenNews { try statements.deleteNews.run(.integer(number)) }
+  }
+
   /// Numbers up to `last` are taken, whoever saw them.
   func reserve(_ last: Int64) throws { try statements.reserve.run(.integer(last)) }
 
@@ -117,7 +137,10 @@ struct ChangeWriter {
       .string(task.state.rawValue), .integer(Int64(task.lifecycle.suspendCount)),
       .text(task.outcomeDocument(sealedBy: box)),
       task.metrics.map { .text($0.json) } ?? .null, .integer(hasFile ? 1 : 0),
-      smallBody.map { .blob($0) } ?? .null, .id(task.id))
+      smallBody.map { .blob($0) } ?? .null,
+      task.state == .completed ? .integer((task.completedAt ?? task.createdAt).microseconds) : .null,
+      task.keptUntil.map { .integer($0.microseconds) } ?? .null,
+      task.keptUntil == nil ? .null : .integer(task.keptBytes), .id(task.id))
   }
 
   /// Consecutive events of one task share a row: it holds the stream's own text.
@@ -176,7 +199,8 @@ struct ChangeWriter {
     try statements.updateDelivery.run(
       .string(delivery.state.rawValue), .integer(Int64(delivery.attempts)),
       .integer(delivery.nextAttemptAt.microseconds), delivery.lastStatus.map { .integer(Int64($0)) } ?? .null,
-      delivery.lastError.map { .string($0) } ?? .null, .id(delivery.id))
+      delivery.lastError.map { .string($0) } ?? .null,
+      delivery.finishedAt.map { .integer($0.microseconds) } ?? .null, .id(delivery.id))
   }
 
   private func insert(_ reply: IdempotentReply) throws {
@@ -188,11 +212,15 @@ struct ChangeWriter {
   }
 
   private func delete(_ session: SessionID) throws {
+    // Numbers that were given out are not given out again, though nothing tells of them any more.
+    try statements.reserveJournal.run()
     try statements.deleteJournal.run(.id(session))
     try statements.deleteDecisions.run(.id(session))
     try statements.deleteCredentials.run(.id(session))
     try statements.deleteCookies.run(.id(session))
     try statements.deleteDeliveries.run(.id(session))
+    try statements.deleteCommandsOfSession.run(.id(session))
+    try statements.deleteWorkOfSession.run(.id(session))
     try statements.deleteTasks.run(.id(session))
     try statements.deleteSession.run(.id(session))
   }
@@ -211,6 +239,8 @@ private struct Statements {
   let upsertCredential, deleteCredential, deleteCredentials: WriteStatement
   let upsertCookie, deleteCookie, deleteCookies, deleteDeliveries: WriteStatement
   let upsertConfiguration, deleteConfiguration, reserve: WriteStatement
+  let insertCommand, deleteCommands, upsertWork, deleteWork, insertNews, deleteNews: WriteStatement
+  let deleteCommandsOfSession, deleteWorkOfSession, reserveJournal: WriteStatement
   let deleteJournal, deleteDecisions, deleteTasks, wipeSession, wipeReplies, deleteSession: WriteStatement
   let all: [WriteStatement]
 
@@ -227,7 +257,7 @@ private struct Statements {
     upsertSession = try prepare(
       """
       INSERT INTO session (id, created, state, document) VALUES (?, ?, ?, ?)
-      ON CONFLICT (id) DO UPDATE SET state = excluded.state
+      ON CONFLICT (id) DO UPDATE SET state = excluded.state, document = excluded.document
       """)
     setLastIdentifier = try prepare(
       "UPDATE session SET last_identifier = max(last_identifier, ?) WHERE id = ?")
@@ -239,7 +269,7 @@ private struct Statements {
     updateTask = try prepare(
       """
       UPDATE task SET state = ?, suspend_count = ?, outcome = ?, metrics = coalesce(?, metrics),
-        has_body_file = ?, small_body = ?
+        has_body_file = ?, small_body = ?, completed = ?, kept_until = ?, kept_bytes = ?
       WHERE id = ?
       """)
     respecifyTask = try prepare("UPDATE task SET specification = ? WHERE id = ?")
@@ -249,7 +279,11 @@ private struct Statements {
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
       """)
     updateDecision = try prepare("UPDATE decision SET state = ?, answer = ?, answer_tag = ? WHERE id = ?")
-    withdrawDecisions = try prepare("UPDATE decision SET state = 'withdrawn' WHERE state = 'pending'")
+    withdrawDecisions = try prepare(
+      """
+      UPDATE decision SET state = 'withdrawn' WHERE state = 'pending'
+        AND session NOT IN (SELECT id FROM session WHERE document ->> 'type' = 'background')
+      """)
     upsertCredential = try prepare(
       "INSERT OR REPLACE INTO credential (session, space, sealed) VALUES (?, ?, ?)")
     deleteCredential = try prepare("DELETE FROM credential WHERE session = ? AND space = ?")
@@ -281,12 +315,27 @@ private struct Statements {
       """)
     updateDelivery = try prepare(
       """
-      UPDATE delivery SET state = ?, attempts = ?, next_attempt = ?, last_status = ?, last_error = ? WHERE id = ?
+      UPDATE delivery SET state = ?, attempts = ?, next_attempt = ?, last_status = ?, last_error = ?, finished = ?
+      WHERE id = ?
       """)
     insertReply = try prepare(
       "INSERT OR REPLACE INTO idempotency (key, fingerprint, status, content_type, location, body, created)"
         + " VALUES (?, ?, ?, ?, ?, ?, ?)")
     expireReplies = try prepare("DELETE FROM idempotency WHERE created < ?")
+    insertCommand = try prepare("INSERT INTO command (session, sealed) VALUES (?, ?)")
+    deleteCommands = try prepare("DELETE FROM command WHERE number <= ?")
+    upsertWork = try prepare("INSERT OR REPLACE INTO work (task, session, sealed) VALUES (?, ?, ?)")
+    deleteWork = try prepare("DELETE FROM work WHERE task = ?")
+    insertNews = try prepare("INSERT INTO news (sealed) VALUES (?)")
+    deleteNews = try prepare("DELETE FROM news WHERE number <= ?")
+    deleteCommandsOfSession = try prepare("DELETE FROM command WHERE session = ?")
+    deleteWorkOfSession = try prepare("DELETE FROM work WHERE session = ?")
+    reserveJournal = try prepare(
+      """
+      INSERT OR REPLACE INTO sequence_reservation (only, last)
+      SELECT 1, max(
+        coalesce((SELECT last FROM sequence_reservation), 0), coalesce((SELECT max(last) FROM journal), 0))
+      """)
     deleteJournal = try prepare("DELETE FROM journal WHERE session = ?")
     deleteDecisions = try prepare("DELETE FROM decision WHERE session = ?")
     deleteTasks = try prepare("DELETE FROM task WHERE session = ?")

@@ -11,7 +11,7 @@ internal import TransferModel
 /// happened already, is kept and tried until the disk takes it, and the facts behind it wait, so that their order
 /// holds.
 final class CommitQueue: @unchecked Sendable {
-  // Unchecked: `writer` is touched on the store's thread only.
+  // Unchecked: writers, reservation and `hasRefused` are touched on the store's thread only.
   enum Entry: Sendable {
     case request(StoreChange, done: @Sendable (StoreError?) -> Void)
     case fact(StoreChange, committed: @Sendable () -> Void)
@@ -44,6 +44,8 @@ final class CommitQueue: @unchecked Sendable {
   private var memoryWriter: ChangeWriter?
   private let lastSequence: Atomic<Int64>
   private var reservation: SequenceReservation
+  /// The disk has refused facts, and nothing was written since.
+  private var hasRefused = false
 
   init(
     disk: DatabasePool, memory: DatabaseQueue, ephemeral: EphemeralSessions, box: SecretBox,
@@ -94,8 +96,15 @@ final class CommitQueue: @unchecked Sendable {
         return batch
       }
       if batch.isEmpty { return }
-      if let fault = commit(batch) { commitOneByOne(batch, fault) }
+      if let fault = commit(batch) { commitOneByOne(batch, fault) } else { recover() }
     }
+  }
+
+  /// What is written is written behind all facts that waited.
+  private func recover() {
+    guard hasRefused else { return }
+    hasRefused = false
+    state.withLock { $0.isHealthy = true }
   }
 
   /// Commits all of the batch or nothing; then tells the readers and the writers.
@@ -205,7 +214,7 @@ final class CommitQueue: @unchecked Sendable {
         return
       }
     }
-    state.withLock { $0.isHealthy = true }
+    recover()
   }
 
   /// Puts facts back at the head of the queue; requests among them fail now rather than wait for a disk. What is for memory
@@ -232,6 +241,7 @@ final class CommitQueue: @unchecked Sendable {
       }
     }
     let kept = waiting
+    hasRefused = !kept.isEmpty
     state.withLock { state in
       state.entries.insert(contentsOf: kept, at: 0)
       state.isHealthy = kept.isEmpty

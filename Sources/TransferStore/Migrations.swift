@@ -20,8 +20,59 @@ enum Migrations {
     migrator.registerMigration("5 cookies, named configurations, what memory has numbered") { database in
       try database.execute(sql: fifth)
     }
+    migrator.registerMigration("6 retention") { database in
+      try database.execute(sql: sixth)
+    }
+    migrator.registerMigration("7 work of the background worker") { database in
+      try database.execute(sql: seventh)
+    }
     return migrator
   }
+
+  // What a download of an earlier version can go on from is kept for as long as a body is by default.
+  private static let sixth = """
+    ALTER TABLE task ADD COLUMN completed INTEGER;
+    ALTER TABLE task ADD COLUMN kept_until INTEGER;
+    ALTER TABLE task ADD COLUMN kept_bytes INTEGER;
+    UPDATE task SET
+      completed = coalesce(nullif(json_extract(CAST(outcome AS TEXT), '$.completedAt'), 0), created),
+      kept_until = coalesce(
+        json_extract(CAST(outcome AS TEXT), '$.body.expiresAt'),
+        CASE WHEN json_extract(CAST(outcome AS TEXT), '$.partial.offset') IS NOT NULL
+          THEN json_extract(CAST(outcome AS TEXT), '$.completedAt') + 86400000000 END),
+      kept_bytes = coalesce(
+        json_extract(CAST(outcome AS TEXT), '$.body.size'), json_extract(CAST(outcome AS TEXT), '$.partial.offset'))
+      WHERE state = 'completed';
+    CREATE INDEX task_by_end ON task (completed, kept_bytes) WHERE completed IS NOT NULL;
+    CREATE INDEX task_by_expiry ON task (kept_until) WHERE kept_until IS NOT NULL;
+    ALTER TABLE delivery ADD COLUMN finished INTEGER;
+    UPDATE delivery SET finished = next_attempt WHERE state <> 'pending';
+    CREATE INDEX delivery_finished ON delivery (finished) WHERE finished IS NOT NULL;
+    CREATE INDEX delivery_pending_by_task ON delivery (task) WHERE state = 'pending';
+    CREATE TABLE journal_pruning (
+      only INTEGER PRIMARY KEY CHECK (only = 1),
+      through INTEGER NOT NULL,
+      time INTEGER NOT NULL
+    );
+    """
+
+  // AUTOINCREMENT: a number that was taken must not come again.
+  private static let seventh = """
+    CREATE TABLE command (
+      number INTEGER PRIMARY KEY AUTOINCREMENT,
+      session BLOB NOT NULL,
+      sealed TEXT NOT NULL
+    );
+    CREATE TABLE work (
+      task BLOB PRIMARY KEY NOT NULL,
+      session BLOB NOT NULL,
+      sealed TEXT NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE news (
+      number INTEGER PRIMARY KEY AUTOINCREMENT,
+      sealed TEXT NOT NULL
+    );
+    """
 
   private static let fifth = """
     CREATE TABLE cookie (

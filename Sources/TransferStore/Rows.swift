@@ -11,6 +11,9 @@ extension TransferSession {
     writer.object { writer in
       writer.field("type", type.rawValue)
       writer.field("description", description)
+      if let identifier { writer.field("identifier", identifier) }
+      if tenant != .default { writer.field("tenant", tenant.name) }
+      if owesFinishedEvents { writer.field("owesFinishedEvents", true) }
       writer.key("configuration")
       configuration.encode(into: &writer, sealing: box.seal)
       writer.key("delegate")
@@ -34,8 +37,11 @@ extension TransferSession {
       type: document["type"]?.string.flatMap { SessionType(rawValue: $0) } ?? .default,
       createdAt: Timestamp(microseconds: row["created"]),
       description: document["description"]?.string,
-      configuration: SessionConfiguration(validating: &configuration), delegate: delegate)
+      configuration: SessionConfiguration(validating: &configuration), delegate: delegate,
+      identifier: document["identifier"]?.string,
+      tenant: document["tenant"]?.string.map { Tenant(name: $0) } ?? .default)
     state = SessionState(rawValue: row["state"]) ?? .invalid
+    owesFinishedEvents = document["owesFinishedEvents"]?.bool ?? false
   }
 }
 
@@ -81,7 +87,10 @@ extension TransferTask {
     var writer = JSONWriter()
     writer.object { writer in
       if currentRequest != originalRequest {
+        // What a delegate gave in place of the first request may have a body of its own.
+        let own = currentRequest.body?.data.flatMap { $0 == originalRequest.body?.data ? nil : $0 }
         currentRequest.encodeStored("currentRequest", sealedBy: box, into: &writer)
+        if let own { writer.field("currentBody", Base64.encode(own)) }
       }
       writer.field("response", response)
       writer.field("error", error)
@@ -91,7 +100,9 @@ extension TransferTask {
       writer.field("expected", progress.countOfBytesExpectedToReceive)
       writer.field("startedAt", startedAt?.microseconds ?? 0)
       writer.field("completedAt", completedAt?.microseconds ?? 0)
+      if retryCount > 0 { writer.field("retryCount", retryCount) }
       if let partial { writer.field("partial", Optional(partial)) }
+      if let partialExpiresAt { writer.field("partialExpiresAt", partialExpiresAt.microseconds) }
       if let downloadTask { writer.field("downloadTask", downloadTask.description) }
       if let body {
         writer.objectField("body") { writer in
@@ -132,7 +143,8 @@ extension TransferTask {
 
   private mutating func restore(outcome: JSONValue) {
     if let current = outcome["currentRequest"] {
-      currentRequest = TransferRequest(stored: current, body: originalRequest.body?.data)
+      let own = outcome["currentBody"]?.string.flatMap { Base64.decode($0) }
+      currentRequest = TransferRequest(stored: current, body: own ?? originalRequest.body?.data)
     }
     response = TransferResponse(json: outcome["response"])
     error = outcome["error"].flatMap { TransferError(json: $0) }
@@ -141,7 +153,9 @@ extension TransferTask {
       outcome["expectedToSend"]?.integer ?? progress.countOfBytesExpectedToSend
     progress.countOfBytesReceived = outcome["received"]?.integer ?? 0
     progress.countOfBytesExpectedToReceive = outcome["expected"]?.integer ?? -1
+    retryCount = outcome["retryCount"]?.integer.map { Int($0) } ?? 0
     partial = ResumePoint(json: outcome["partial"])
+    partialExpiresAt = Self.time(outcome["partialExpiresAt"])
     downloadTask = outcome["downloadTask"]?.string.flatMap { TaskID($0) }
     startedAt = Self.time(outcome["startedAt"])
     completedAt = Self.time(outcome["completedAt"])
@@ -215,6 +229,7 @@ extension WebhookDelivery {
     nextAttemptAt = Timestamp(microseconds: row["next_attempt"])
     lastStatus = row["last_status"]
     lastError = row["last_error"]
+    finishedAt = (row["finished"] as Int64?).map { Timestamp(microseconds: $0) }
   }
 }
 

@@ -11,7 +11,11 @@ extension SQLiteStore {
     let read: @Sendable (Database) throws -> JournalPage = { database in
       try Self.page(of: database, scope, after: sequence, maximumBytes: maximumBytes)
     }
-    guard hasEphemeralSessions else { return try await readDisk(read) }
+    guard hasEphemeralSessions else {
+      var page = try await readDisk(read)
+      page.oldest = min(page.oldest, page.coveredSequence + 1)
+      return page
+    }
     // What is numbered up to here is in both; what comes meanwhile may be in one, and not yet in the other.
     let known = max(lastSequence, sequence)
     let pages = [try await readDisk(read), try await readMemory(read)]
@@ -19,13 +23,18 @@ extension SQLiteStore {
     let fragments = pages.flatMap(\.fragments).filter { $0.last <= covered }
     return JournalPage(
       fragments: fragments.sorted { $0.first < $1.first }, coveredSequence: covered,
-      isLast: pages.allSatisfy(\.isLast))
+      isLast: pages.allSatisfy(\.isLast), pruned: pages[0].pruned.merged(with: pages[1].pruned),
+      oldest: min(pages[0].oldest, pages[1].oldest, covered + 1))
   }
 
   private static func page(
     of database: Database, _ scope: EventScope, after sequence: Int64, maximumBytes: Int
   ) throws -> JournalPage {
     let (index, condition, argument) = plan(scope)
+    let pruned = try prunedEvents(database)
+    let known = try Int64.fetchOne(database, sql: "SELECT min(first) FROM journal")
+    var page = JournalPage(
+      fragments: [], coveredSequence: sequence, isLast: false, pruned: pruned, oldest: known ?? .max)
     // A fragment may begin before `sequence` and end after it: at most one, the last that begins before.
     let before = try Int64.fetchOne(
       database,
@@ -38,19 +47,20 @@ extension SQLiteStore {
         SELECT first, last, session, task, stream FROM journal \(index)
         WHERE \(condition) AND first >= :start AND last > :after ORDER BY first
         """, arguments: ["start": before ?? sequence, "after": sequence, "scope": argument])
-    var fragments: [JournalFragment] = []
     var bytes = 0
     while bytes < maximumBytes {
       guard let row = try rows.next() else {
-        let covered = try Int64.fetchOne(database, sql: "SELECT max(last) FROM journal") ?? 0
-        return JournalPage(fragments: fragments, coveredSequence: max(covered, sequence), isLast: true)
+        let newest = try Int64.fetchOne(database, sql: "SELECT max(last) FROM journal") ?? 0
+        page.coveredSequence = max(newest, sequence, pruned.through)
+        page.isLast = true
+        return page
       }
       let fragment = JournalFragment(row: row)
       bytes += fragment.bytes.count
-      fragments.append(fragment)
+      page.fragments.append(fragment)
     }
-    let covered = fragments.last?.last ?? sequence
-    return JournalPage(fragments: fragments, coveredSequence: covered, isLast: false)
+    page.coveredSequence = page.fragments.last?.last ?? sequence
+    return page
   }
 
   /// The index that finds a scope's fragments, and how; SQLite's own choice would scan the journal at times.

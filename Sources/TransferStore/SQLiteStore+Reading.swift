@@ -19,7 +19,7 @@ extension SQLiteStore {
     }
   }
 
-  private static let taskColumns = """
+  static let taskColumns = """
     SELECT id, session, identifier, kind, state, suspend_count, created, specification, request_body, outcome
     FROM task
     """
@@ -175,6 +175,23 @@ extension SQLiteStore {
     guard hasEphemeralSessions else { return durable }
     let all = durable + (try await readMemory(find))
     return Array(all.sorted { $0.nextAttemptAt < $1.nextAttemptAt }.prefix(limit))
+  }
+
+  package func pendingBackgroundDeliveries() async throws(StoreError) -> [PendingDelivery] {
+    try await readDisk { database in
+      try Row.fetchAll(
+        database,
+        sql: """
+          SELECT delivery.id, delivery.session, delivery.type FROM delivery JOIN session ON session.id = delivery.session
+          WHERE delivery.state = 'pending' AND json_extract(session.document, '$.type') = 'background'
+          """
+      ).compactMap { row in
+        guard let id = DeliveryID(bytes: row.bytes("id")),
+          let session = SessionID(bytes: row.bytes("session")), let type = EventType(rawValue: row["type"])
+        else { return nil }
+        return PendingDelivery(id: id, sessionID: session, type: type)
+      }
+    }
   }
 
   package func nextDeliveryTime() async throws(StoreError) -> Timestamp? {

@@ -32,7 +32,9 @@ package final class SQLiteStore: TransferStore {
       try? disk.writeWithoutTransaction { try Overwritten.remove($0) }
       let reservation = try disk.read { database in
         SequenceReservation(
-          last: try Int64.fetchOne(database, sql: "SELECT max(last) FROM journal") ?? 0,
+          last: max(
+            try Int64.fetchOne(database, sql: "SELECT max(last) FROM journal") ?? 0,
+            try Self.prunedEvents(database).through),
           reserved: try Int64.fetchOne(database, sql: "SELECT last FROM sequence_reservation") ?? 0)
       }
       queue = CommitQueue(

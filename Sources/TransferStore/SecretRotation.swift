@@ -12,7 +12,8 @@ package enum SecretRotation {
   /// Where there is one secret, sealed as a whole, and the row's key.
   private static let fields = [
     ("credential", "sealed", ["session", "space"]), ("cookie", "sealed", ["session", "key"]),
-    ("delivery", "secret", ["id"]),
+    ("delivery", "secret", ["id"]), ("command", "sealed", ["number"]), ("work", "sealed", ["task"]),
+    ("news", "sealed", ["number"]),
   ]
   /// Where strings among others are sealed.
   private static let documents = [

@@ -5,7 +5,7 @@ internal import TransferModel
 final class EphemeralSessions: Sendable {
   private let ids = Mutex<Set<SessionID>>([])
 
-  var isEmpty: Bool { ids.withLock { $0.isEmpty } }
+  package var isEmpty: Bool { ids.withLock { $0.isEmpty } }
   func contains(_ id: SessionID) -> Bool { ids.withLock { $0.contains(id) } }
   func insert(_ id: SessionID) { ids.withLock { _ = $0.insert(id) } }
   func remove(_ id: SessionID) { ids.withLock { _ = $0.remove(id) } }
@@ -29,6 +29,7 @@ extension StoreChange {
     // What is a client's file, or names no session, was asked for by itself.
     (memory.newFiles, memory.deletedFiles, memory.withdrawsDecisions) = ([], [], false)
     (memory.configurations, memory.deletedConfigurations) = ([], [])
+    (memory.takenCommands, memory.takenNews, memory.finishedWork, memory.news) = (nil, nil, [], [])
     let isOfMemory = !memory.sessions.isEmpty || repliedSession.map { ephemeral.contains($0) } ?? false
     if isOfMemory { disk.idempotentReply = nil } else { memory.idempotentReply = nil }
     return Division(disk: disk, memory: memory.isEmpty ? nil : memory)
@@ -51,6 +52,8 @@ extension StoreChange {
     credentials.removeAll { !isWanted($0.session) }
     deletedCredentials.removeAll { !isWanted($0.session) }
     cookies.removeAll { !isWanted($0.session) }
+    commands.removeAll { !isWanted($0.session) }
+    work.removeAll { !isWanted($0.session) }
     if let session = deletedSession, !isWanted(session) { deletedSession = nil }
     if let session = wipedSession, !isWanted(session) { wipedSession = nil }
   }
@@ -61,12 +64,14 @@ extension StoreChange {
   }
 
   /// Nothing is to be written.
-  var isEmpty: Bool {
+  package var isEmpty: Bool {
     sessions.isEmpty && lastIdentifiers.isEmpty && createdTasks.isEmpty && updatedTasks.isEmpty
       && respecifiedTasks.isEmpty && events.isEmpty && newDeliveries.isEmpty && updatedDeliveries.isEmpty
       && newDecisions.isEmpty && updatedDecisions.isEmpty && !withdrawsDecisions && credentials.isEmpty
       && deletedCredentials.isEmpty && cookies.isEmpty && configurations.isEmpty
       && deletedConfigurations.isEmpty && newFiles.isEmpty && deletedFiles.isEmpty && idempotentReply == nil
-      && deletedSession == nil && wipedSession == nil
+      && deletedSession == nil && wipedSession == nil && pruning == nil && commands.isEmpty
+      && takenCommands == nil
+      && work.isEmpty && finishedWork.isEmpty && news.isEmpty && takenNews == nil
   }
 }

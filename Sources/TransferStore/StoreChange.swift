@@ -36,6 +36,20 @@ package struct StoreChange: Sendable {
   package var deletedSession: SessionID?
   /// An ephemeral session whose bodies are to go, those of requests as well, and the replies that repeats would get.
   package var wipedSession: SessionID?
+  /// What has been kept for long enough.
+  package var pruning: Pruning?
+
+  /// For the process that carries background tasks out, in order; sealed where they stand.
+  package var commands: [StoredCommand] = []
+  /// That process has taken the commands up to this one.
+  package var takenCommands: Int64?
+  /// How far it has come with its tasks, and those that it is done with.
+  package var work: [StoredWork] = []
+  package var finishedWork: [TaskID] = []
+  /// What it has to tell, in order; sealed where it stands.
+  package var news: [String] = []
+  /// What it has told up to here is known.
+  package var takenNews: Int64?
 
   package init() {}
 

@@ -47,7 +47,22 @@ package protocol TransferStore: Sendable {
     _ scope: EventScope, after sequence: Int64, maximumBytes: Int
   ) async throws(StoreError) -> JournalPage
 
+  func commands(after number: Int64, limit: Int) async throws(StoreError) -> [Queued<StoredCommand>]
+  func news(after number: Int64, limit: Int) async throws(StoreError) -> [Queued<String>]
+  func work() async throws(StoreError) -> [StoredWork]
+  func tasks(_ ids: [TaskID]) async throws(StoreError) -> [TransferTask]
+  /// Finished tasks without a message that is yet to be delivered, in the query's order.
+  func finishedTasks(_ query: FinishedTaskQuery, limit: Int) async throws(StoreError) -> [FinishedTask]
+  /// Bytes of what all finished tasks left on the disk.
+  func keptBytes() async throws(StoreError) -> Int64
+  /// The first rows of the journal.
+  func oldestEvents(limit: Int) async throws(StoreError) -> [AgedEvents]
+  /// What is of no use to anyone any more, at most `limit` of each kind.
+  func staleRecords(_ ages: StaleRecords.Ages, limit: Int) async throws(StoreError) -> StaleRecords
+
   func dueDeliveries(at time: Timestamp, limit: Int) async throws(StoreError) -> [WebhookDelivery]
+  /// The messages of background sessions that were not handed over yet.
+  func pendingBackgroundDeliveries() async throws(StoreError) -> [PendingDelivery]
   func nextDeliveryTime() async throws(StoreError) -> Timestamp?
   func idempotentReply(_ key: String) async throws(StoreError) -> IdempotentReply?
   /// What may stand in a reply for a request with that digest, one for each of the service's keys; the first is the one
@@ -58,6 +73,13 @@ package protocol TransferStore: Sendable {
   func close() async
 }
 
+/// A message that was not handed over yet, without its bytes.
+package struct PendingDelivery: Sendable, Equatable {
+  package let id: DeliveryID
+  package let sessionID: SessionID
+  package let type: EventType
+}
+
 /// A piece of the journal.
 package struct JournalPage: Sendable {
   package var fragments: [JournalFragment]
@@ -65,4 +87,8 @@ package struct JournalPage: Sendable {
   package var coveredSequence: Int64
   /// False where the page was cut off.
   package var isLast: Bool
+  /// What the journal has no more.
+  package var pruned: PrunedEvents
+  /// The first sequence number that it has, or will have.
+  package var oldest: Int64
 }

@@ -42,6 +42,7 @@ package enum DeliverySchedule {
       let wait = max(delay + delay * 0.1 * jitter, min(answer.retryAfter ?? 0, 86_400))
       delivery.nextAttemptAt = time.adding(seconds: wait)
     }
+    if delivery.state != .pending { delivery.finishedAt = time }
     return delivery
   }
 }

@@ -81,6 +81,7 @@ package actor WebhookDispatcher {
     let key = delivery.webhook.secret.flatMap(Webhook.key(of:)).map { SymmetricKey(data: $0) } ?? defaultKey
     let (id, timestamp) = (delivery.id.description, now().seconds)
     let signature = WebhookSignature.sign(id: id, timestamp: timestamp, payload: delivery.payload, key: key)
+    await service.willAttempt(delivery)
     let sent = await sender.send(
       WebhookSender.Message(
         url: delivery.webhook.url,

@@ -26,8 +26,8 @@ struct RotateKeyCommand: AsyncParsableCommand {
     var options: [String: String] = [:]
     options["data-directory"] = dataDirectory
     options["secret-key-file"] = secretKeyFile
+    let settings = try Settings.checked(options, file: nil)
     do {
-      let settings = try Settings(options: options, networks: [], file: nil)
       try await rotate(settings)
     } catch let error as SettingsError {
       throw ValidationError(error.description)
@@ -39,6 +39,12 @@ struct RotateKeyCommand: AsyncParsableCommand {
       throw SettingsError("data-directory", "\(settings.dataDirectory) is in use; stop the service first")
     }
     defer { withExtendedLifetime(lock) {} }
+    guard let worker = ProcessLock(path: WorkerPlaces(settings).lock, version: Ferry.version) else {
+      let pid = ProcessLock.owner(path: WorkerPlaces(settings).lock).map { " (\($0.pid))" } ?? ""
+      throw SettingsError(
+        "data-directory", "\(settings.dataDirectory) has a worker\(pid); end it with SIGTERM first")
+    }
+    defer { withExtendedLifetime(worker) {} }
     var keys = try SecretKeys(settings)
     let old = SecretBox(secrets: keys.all)
     keys.addNew()

@@ -13,55 +13,37 @@ struct ServeCommand: AsyncParsableCommand {
 
   @Option(help: "Address and port to listen on; port 0 takes a free one. [127.0.0.1:8080]")
   var listen: String?
-  @Option(help: "Directory for the database and the bodies. [ferry-data]")
-  var dataDirectory: String?
-  @Option(help: "A network that transfers and webhooks may reach although it is not public; may be repeated.")
-  var allowNetwork: [String] = []
   @Option(
     help:
-      "What kind of network an interface is, as wwan*=cellular or eth1=expensive,constrained; may be repeated."
+      "File with bearer tokens, one a line, perhaps with a tenant before it. Without any, only this machine is served."
   )
-  var interfaceClass: [String] = []
-  @Option(help: "File with bearer tokens, one a line. Without any, only this machine is served.")
   var tokenFile: String?
   @Option(
     help:
       "File with the secret (whsec_…) of webhooks that have none of their own. [made in the data directory]")
   var webhookSecretFile: String?
-  @Option(
-    help:
-      "File with the base64 of 32 bytes that protect stored secrets and resume data. [made in the data directory]"
-  )
-  var secretKeyFile: String?
-  @Option(help: "Largest body, in bytes, that is kept in the database instead of a file. [32768]")
-  var smallBodyLimit: Int?
-  @Option(help: "Largest body of a response, in bytes. [1099511627776]")
-  var maximumBodySize: Int?
   @Option(help: "Bytes that the bodies of ephemeral sessions take together, in memory. [1073741824]")
   var maximumEphemeralBytes: Int?
-  @Option(help: "Transfers at once, of each worker. [4096]")
-  var maximumTransfers: Int?
   @Option(help: "Event loops for transfers. [1]")
   var workers: Int?
   @Option(help: "Connections of clients at once. [10000]")
   var maximumConnections: Int?
-  @Option(help: "Credentials of a task that may be refused before it ends with attemptLimitReached. [10]")
-  var maximumAuthenticationAttempts: Int?
-  @Option(help: "PEM file of the certificate authorities that origins are checked against. [the system's]")
-  var caFile: String?
-  @Option(help: "trace, debug, info, notice, warning, error or critical. [info]")
-  var logLevel: String?
-  @Option(help: "JSON file with options.")
-  var config: String?
+  @Option(help: "Seconds for which tasks are kept after their end. [2592000]")
+  var taskRetention: Int?
+  @Option(help: "Seconds for which events can be replayed. [604800]")
+  var eventRetention: Int?
+  @Option(help: "Seconds for which webhooks' messages are kept after they were taken or given up. [604800]")
+  var deliveryRetention: Int?
+  @Option(
+    help: "Bytes that the bodies of finished tasks may take together; beyond, the oldest go first. [no limit]"
+  )
+  var maximumBodyBytes: Int?
+  @Option(help: .hidden)
+  var retentionInterval: Int?
+  @OptionGroup var engine: EngineOptions
 
   func run() async throws {
-    let settings: Settings
-    do {
-      settings = try Settings(
-        options: options, networks: allowNetwork, interfaces: interfaceClass, file: config)
-    } catch let error as SettingsError {
-      throw ValidationError(error.description)
-    }
+    let settings = try Settings.checked(options, file: engine.config)
     LoggingSystem.bootstrap { label in
       JSONLogHandler(label: label, logLevel: settings.logLevel)
     }
@@ -70,17 +52,16 @@ struct ServeCommand: AsyncParsableCommand {
 
   private var options: [String: String] {
     var texts: [String: String?] = [
-      "listen": listen, "data-directory": dataDirectory, "token-file": tokenFile,
-      "webhook-secret-file": webhookSecretFile, "secret-key-file": secretKeyFile,
-      "ca-file": caFile, "log-level": logLevel,
+      "listen": listen, "token-file": tokenFile, "webhook-secret-file": webhookSecretFile,
     ]
     let numbers: [String: Int?] = [
-      "small-body-limit": smallBodyLimit, "maximum-body-size": maximumBodySize,
-      "maximum-ephemeral-bytes": maximumEphemeralBytes, "maximum-transfers": maximumTransfers,
-      "workers": workers, "maximum-connections": maximumConnections,
-      "maximum-authentication-attempts": maximumAuthenticationAttempts,
+      "maximum-ephemeral-bytes": maximumEphemeralBytes, "workers": workers,
+      "maximum-connections": maximumConnections,
+      "task-retention": taskRetention, "event-retention": eventRetention,
+      "delivery-retention": deliveryRetention, "maximum-body-bytes": maximumBodyBytes,
+      "retention-interval": retentionInterval,
     ]
     for (name, number) in numbers { texts[name] = number.map { String($0) } }
-    return texts.compactMapValues { $0 }
+    return engine.values.merging(texts.compactMapValues { $0 }) { $1 }
   }
 }

@@ -37,15 +37,16 @@ struct Service {
     } catch {
       throw SettingsError("data-directory", "the database cannot be opened: \(error)")
     }
-    let egress = EgressPolicy(allowedNetworks: settings.allowedNetworks)
-    let bodies = BodyDirectory(path: settings.dataDirectory + "/bodies")
-    try bodies.prepare()
-    let files = FileDirectory(path: settings.dataDirectory + "/files")
-    try files.prepare()
+    try settings.bodies.prepare()
+    try settings.files.prepare()
     let relay = FactRelay()
-    let engine = try makeEngine(engineSettings(egress, bodies, files), relay)
+    let engine = try settings.makeEngine(engineSettings(), workers: settings.workers, relay)
+    let places = WorkerPlaces(settings)
+    let bell = try WorkerPlaces.bell(places.serviceBell)
+    let background = BackgroundCarrier(doorbell: DoorbellPull(path: places.workerBell))
     let service = TransferService(
-      store: store, engine: engine, relay: relay, hub: hub, bodies: bodies, files: files,
+      store: store, engine: engine, background: background, relay: relay, hub: hub, bodies: settings.bodies,
+      files: settings.files,
       resumeSealer: ResumeDataSealer(secrets: keys.all), answerTagger: AnswerTagger(secrets: keys.all),
       pool: WorkerPool(name: "ferry-read", threads: 2), now: now, logger: logger)
     if engine.networks.hasClasses { await engine.networks.wait() }
@@ -54,9 +55,14 @@ struct Service {
       logger.notice("ended tasks that an earlier process left running", metadata: ["tasks": "\(interrupted)"])
     }
     let dispatcher = WebhookDispatcher(
-      service: service, egress: egress, roots: engine.roots,
+      service: service, egress: settings.egress, roots: engine.roots,
       defaultSecret: try webhookSecret(), now: now, logger: logger)
-    let http = try makeServer(service)
+    let loop = EventLoop(name: "ferry-http")
+    bell.listen(on: loop) { service.lookForNews() }
+    loop.start()
+    let http = try makeServer(service, loop)
+    let supervisor = WorkerSupervisor(places: places, arguments: settings.workerArguments, logger: logger)
+    background.onNobody { supervisor.look() }
     let group = ServiceGroup(
       configuration: .init(
         services: [
@@ -64,11 +70,18 @@ struct Service {
           .init(service: EngineService(engine: engine)),
           .init(service: DispatcherService(dispatcher: dispatcher)),
           .init(service: HeartbeatService(hub: hub)),
+          .init(service: SupervisorService(supervisor: supervisor, background: background)),
+          .init(
+            service: RetentionService(
+              service: service, retention: settings.retention,
+              interval: .seconds(settings.retentionInterval), logger: logger)),
           .init(
             service: HTTPService(
               server: http, service: service, logger: logger, descriptors: descriptors)),
         ], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
     try await group.run()
+    await loop.stopAndJoin()
+    bell.close()
   }
 
   private func prepareDirectory() throws {
@@ -81,31 +94,11 @@ struct Service {
     }
   }
 
-  private func makeEngine(_ engine: TransferEngine.Settings, _ relay: FactRelay) throws -> TransferEngine {
-    do throws(TransferError) {
-      return try TransferEngine(workers: settings.workers, settings: engine) { relay.deliver($0) }
-    } catch {
-      let isOfNetworks = error.reason == .url(.notConnectedToInternet)
-      throw SettingsError(isOfNetworks ? "interface-class" : "ca-file", error.message)
-    }
-  }
-
-  private func engineSettings(
-    _ egress: EgressPolicy, _ bodies: BodyDirectory, _ files: FileDirectory
-  ) -> TransferEngine.Settings {
-    var engine = TransferEngine.Settings(
-      egress: egress, bodies: bodies, files: files, pool: WorkerPool(name: "ferry-write", threads: 4))
-    engine.smallBodyLimit = settings.smallBodyLimit
-    engine.maximumBodySize = Int64(settings.maximumBodySize)
-    engine.maximumActive = settings.maximumTransfers
-    engine.certificateAuthorityFile = settings.certificateAuthorityFile
-    engine.maximumAuthenticationAttempts = settings.maximumAuthenticationAttempts
-    engine.userAgent = "Ferry/\(Ferry.version)"
-    engine.networks = Networks(policy: settings.interfacePolicy)
+  private func engineSettings() -> TransferEngine.Settings {
+    var engine = settings.engineSettings(now: now)
     engine.memoryFiles = MemoryFiles(capacity: Int64(settings.maximumEphemeralBytes))
     engine.caches = CacheStorage(
       directory: settings.dataDirectory + "/cache", pool: engine.pool, now: now)
-    engine.now = now
     return engine
   }
 
@@ -114,21 +107,19 @@ struct Service {
     return try WebhookSecret.load(path: path, mayCreate: settings.webhookSecretFile == nil)
   }
 
-  private func makeServer(_ service: TransferService) throws -> HTTPServer {
+  private func makeServer(_ service: TransferService, _ loop: EventLoop) throws -> HTTPServer {
     let api = TransferAPI(
       service: service, gatekeeper: Gatekeeper(tokens: settings.tokens),
       version: .init(number: Ferry.version), logger: logger)
     var limits = HTTPServer.Limits()
     limits.connections = settings.maximumConnections
     limits.malformedReply = { TransferAPI.malformedReply($0) }
-    let loop = EventLoop(name: "ferry-http")
-    loop.start()
     return try HTTPServer(
       loop: loop, host: settings.host, port: settings.port, limits: limits, handler: api.handler())
   }
 }
 
-private struct StoreService: ServiceLifecycle.Service {
+struct StoreService: ServiceLifecycle.Service {
   let store: SQLiteStore
   func run() async throws {
     try? await gracefulShutdown()
@@ -136,7 +127,7 @@ private struct StoreService: ServiceLifecycle.Service {
   }
 }
 
-private struct EngineService: ServiceLifecycle.Service {
+struct EngineService: ServiceLifecycle.Service {
   let engine: TransferEngine
   func run() async throws {
     try? await gracefulShutdown()
@@ -148,6 +139,15 @@ private struct DispatcherService: ServiceLifecycle.Service {
   let dispatcher: WebhookDispatcher
   func run() async throws {
     await cancelWhenGracefulShutdown { await dispatcher.run() }
+  }
+}
+
+/// There is a worker while there are background sessions. It is left running at the end.
+private struct SupervisorService: ServiceLifecycle.Service {
+  let supervisor: WorkerSupervisor
+  let background: BackgroundCarrier
+  func run() async throws {
+    await cancelWhenGracefulShutdown { await supervisor.run { background.isNeeded } }
   }
 }
 

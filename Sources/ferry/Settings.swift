@@ -1,6 +1,9 @@
+import ArgumentParser
 import FoundationEssentials
 import JSON
 import Logging
+import TransferAPI
+import TransferEngine
 import TransferModel
 
 /// Why the service cannot start as it was asked to; names the setting at fault.
@@ -16,7 +19,7 @@ struct Settings {
   var dataDirectory = "ferry-data"
   var allowedNetworks: [IPNetwork] = []
   var interfacePolicy = InterfacePolicy()
-  var tokens: [String] = []
+  var tokens: [BearerToken] = []
   var webhookSecretFile: String?
   var secretKeyFile: String?
   var smallBodyLimit = 32 * 1024
@@ -27,18 +30,44 @@ struct Settings {
   var maximumConnections = 10_000
   var maximumAuthenticationAttempts = 10
   var certificateAuthorityFile: String?
+  var retention = Retention()
+  /// Seconds from one look at what is old to the next.
+  var retentionInterval = 60
   var logLevel = Logger.Level.info
+  var discretion = DiscretionaryPolicy()
 
   private static let names = [
     "listen", "data-directory", "allow-network", "interface-class", "token-file", "webhook-secret-file",
     "secret-key-file",
     "small-body-limit",
     "maximum-body-size", "maximum-ephemeral-bytes", "maximum-transfers", "workers", "maximum-connections",
-    "maximum-authentication-attempts", "ca-file", "log-level",
+    "maximum-authentication-attempts", "task-retention", "event-retention", "delivery-retention",
+    "maximum-body-bytes", "retention-interval", "ca-file", "log-level", "discretionary-window",
+    "discretionary-maximum-load",
   ]
+  /// What the worker's process has to know as well.
+  private static let workerNames = [
+    "data-directory", "allow-network", "interface-class", "secret-key-file", "small-body-limit",
+    "maximum-body-size", "maximum-transfers", "maximum-authentication-attempts", "ca-file", "log-level",
+    "discretionary-window", "discretionary-maximum-load",
+  ]
+  /// The same settings as options of `ferry worker`.
+  private(set) var workerArguments: [String] = []
+
+  /// With what is wrong told as the command line tells it.
+  /// - Parameter isWorker: only what the worker's process has to know counts.
+  static func checked(
+    _ options: [String: String], file: String?, isWorker: Bool = false
+  ) throws -> Settings {
+    do {
+      return try Settings(options: options, file: file, isWorker: isWorker)
+    } catch let error as SettingsError {
+      throw ValidationError(error.description)
+    }
+  }
 
   init(
-    options: [String: String], networks: [String], interfaces: [String] = [], file: String?,
+    options: [String: String], file: String?, isWorker: Bool = false,
     environment: [String: String] = ProcessInfo.processInfo.environment
   ) throws {
     var values = try (file ?? environment["FERRY_CONFIG"]).map(Self.read(file:)) ?? [:]
@@ -47,9 +76,9 @@ struct Settings {
       if let value = environment[variable] { values[name] = value }
       if let value = options[name] { values[name] = value }
     }
-    if !networks.isEmpty { values["allow-network"] = networks.joined(separator: ",") }
-    if !interfaces.isEmpty { values["interface-class"] = interfaces.joined(separator: " ") }
+    if isWorker { values = values.filter { Self.workerNames.contains($0.key) } }
     try apply(values)
+    workerArguments = Self.workerNames.flatMap { name in values[name].map { ["--\(name)", $0] } ?? [] }
   }
 
   private mutating func apply(_ values: [String: String]) throws {
@@ -80,7 +109,9 @@ struct Settings {
     maximumConnections = try Self.number("maximum-connections", values, 1...1_000_000) ?? maximumConnections
     maximumAuthenticationAttempts =
       try Self.number("maximum-authentication-attempts", values, 1...1000) ?? maximumAuthenticationAttempts
+    try applyRetention(values)
     certificateAuthorityFile = values["ca-file"]
+    discretion = try Self.discretion(values)
     if let value = values["log-level"] {
       guard let level = Logger.Level(rawValue: value) else {
         throw SettingsError("log-level", "'\(value)' is not a level")
@@ -91,6 +122,35 @@ struct Settings {
       throw SettingsError(
         "listen", "without a token (--token-file) only a loopback address is allowed, not \(host)")
     }
+  }
+
+  private static func discretion(_ values: [String: String]) throws -> DiscretionaryPolicy {
+    var policy = DiscretionaryPolicy()
+    for text in values["discretionary-window"]?.split(whereSeparator: { ", ".contains($0) }) ?? [] {
+      do throws(DailyWindow.Fault) {
+        policy.windows.append(try DailyWindow(String(text)))
+      } catch {
+        throw SettingsError("discretionary-window", error.message)
+      }
+    }
+    if let text = values["discretionary-maximum-load"] {
+      guard let load = Double(text), load >= 0, load.isFinite else {
+        throw SettingsError("discretionary-maximum-load", "'\(text)' is not a load average")
+      }
+      policy.maximumLoad = load
+    }
+    return policy
+  }
+
+  private mutating func applyRetention(_ values: [String: String]) throws {
+    func seconds(_ name: String) throws -> Double? {
+      try Self.number(name, values, 1...3_153_600_000).map(Double.init)
+    }
+    retention.tasks = try seconds("task-retention") ?? retention.tasks
+    retention.events = try seconds("event-retention") ?? retention.events
+    retention.deliveries = try seconds("delivery-retention") ?? retention.deliveries
+    retention.maximumBodyBytes = try Self.number("maximum-body-bytes", values, 1...Int.max).map(Int64.init)
+    retentionInterval = try Self.number("retention-interval", values, 1...86_400) ?? retentionInterval
   }
 
   private static func isLoopback(_ host: String) -> Bool {
@@ -122,11 +182,23 @@ struct Settings {
     return number
   }
 
-  private static func tokens(_ path: String) throws -> [String] {
+  private static func tokens(_ path: String) throws -> [BearerToken] {
     guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
       throw SettingsError("token-file", "\(path) cannot be read")
     }
-    let tokens = text.split(whereSeparator: \.isNewline).map { $0.trimmingBlanks }.filter { !$0.isEmpty }
+    var tokens: [BearerToken] = []
+    for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+      .enumerated()
+    where !line.allSatisfy(\.isWhitespace) {
+      guard let token = BearerToken(line: line) else {
+        throw SettingsError(
+          "token-file", "line \(index + 1) of \(path) is not a token, or a tenant and a token")
+      }
+      guard tokens.allSatisfy({ $0.text != token.text || $0.tenant == token.tenant }) else {
+        throw SettingsError("token-file", "line \(index + 1) of \(path) gives a token to another tenant")
+      }
+      tokens.append(token)
+    }
     guard !tokens.isEmpty else { throw SettingsError("token-file", "\(path) has no token in it") }
     return tokens
   }

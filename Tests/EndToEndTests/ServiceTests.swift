@@ -129,7 +129,13 @@ import Testing
   }
 
   @Test func startIsRefusedWithAClearError() throws {
+    let tokens = TemporaryDirectory.make("ferry-token")
+    defer { try? FileManager.default.removeItem(atPath: tokens) }
+    try "one\nthis is none\n".write(toFile: tokens + "/words", atomically: true, encoding: .utf8)
+    try "a one\nb one\n".write(toFile: tokens + "/twice", atomically: true, encoding: .utf8)
     for (options, environment, word) in [
+      (["--token-file", tokens + "/words"], [:], "line 2"),
+      (["--token-file", tokens + "/twice"], [:], "another tenant"),
       (["--listen", "0.0.0.0:0"], [:], "token"), (["--listen", "nowhere"], [:], "listen"),
       (["--allow-network", "10.0.0.1/8"], [:], "allow-network"), ([], ["FERRY_WORKERS": "many"], "workers"),
       (["--config", "/no/such"], [:], "config"),

@@ -103,6 +103,16 @@ import Testing
     #expect(delegate.wait(for: 5, seconds: 1).count == 4)  // task.didCreate alone
   }
 
+  /// Nothing else happens that would make the dispatcher look.
+  @Test func delegateHearsOfATaskThatIsOnlyCreated() throws {
+    let ferry = try FerryProcess()
+    let receiver = Receiver()
+    let session = try ferry.session(
+      delegate: #"{"webhook":{"url":"\#(receiver.server.url)/","events":["task.didCreate"]}}"#)
+    _ = try ferry.create(origin.url + "/", session: session, resume: false)
+    #expect(receiver.wait(for: 1).count == 1)
+  }
+
   @Test func messageWithoutASecretIsSignedWithTheServices() throws {
     let ferry = try FerryProcess()
     let receiver = Receiver()

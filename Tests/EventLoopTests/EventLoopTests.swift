@@ -40,6 +40,63 @@ import Testing
     }
   }
 
+  @Test func actionsRunOnTheLoopInTheirOrder() async {
+    await withLoop { resident in
+      let loop = resident.loop
+      let order = Mutex<[Int]>([])
+      let elsewhere = Counter()
+      await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+        for number in 0..<5000 {
+          loop.perform {
+            order.withLock { $0.append(number) }
+            if !loop.isOnLoop { elsewhere.add() }
+          }
+        }
+        // One that an action asks for comes behind those that were asked for before.
+        loop.perform {
+          loop.perform {
+            order.withLock { $0.append(5000) }
+            continuation.resume()
+          }
+        }
+      }
+      #expect(order.withLock { $0 } == Array(0...5000))
+      #expect(elsewhere.value == 0)
+    }
+  }
+
+  @Test func actionsOfManyThreadsAllRunAndMaySetTimers() async {
+    await withLoop { resident in
+      let loop = resident.loop
+      let count = Counter()
+      await withTaskGroup(of: Void.self) { group in
+        for _ in 0..<200 {
+          group.addTask {
+            await withCheckedContinuation { continuation in
+              loop.perform {
+                loop.schedule(at: .now) {
+                  count.add()
+                  continuation.resume()
+                }
+              }
+            }
+          }
+        }
+      }
+      #expect(count.value == 200)
+    }
+  }
+
+  @Test func actionsBeforeTheStartAndBeforeTheEndRun() async {
+    let loop = EventLoop(name: "test-loop")
+    let count = Counter()
+    loop.perform { count.add() }
+    loop.start()
+    loop.perform { loop.perform { count.add() } }
+    await loop.stopAndJoin()
+    #expect(count.value == 2)
+  }
+
   @Test func timersFireInOrderAndCancelledOnesDoNot() async {
     await withLoop { resident in
       let fired = await withCheckedContinuation { (continuation: CheckedContinuation<[Int], Never>) in
@@ -122,5 +179,11 @@ import Testing
     private let numbers = Mutex<[Int]>([])
     func add(_ number: Int) { numbers.withLock { $0.append(number) } }
     var all: [Int] { numbers.withLock { $0 } }
+  }
+
+  private final class Counter: Sendable {
+    private let count = Atomic<Int>(0)
+    func add() { count.add(1, ordering: .relaxed) }
+    var value: Int { count.load(ordering: .relaxed) }
   }
 }

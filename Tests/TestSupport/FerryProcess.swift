@@ -11,6 +11,8 @@ package final class FerryProcess {
   private let output = Pipe()
   private let logged = SharedBytes()
   private let ownsDirectory: Bool
+  /// Whether the worker goes on when this service's test has no more use for it.
+  package var leavesWorker = false
   /// The network that it is in; nil: this process's.
   package let namespace: NetworkNamespace?
 
@@ -48,6 +50,7 @@ package final class FerryProcess {
 
   deinit {
     if process.isRunning { kill() }
+    if !leavesWorker { endWorker() }
     if ownsDirectory { try? FileManager.default.removeItem(atPath: directory) }
   }
 

@@ -7,7 +7,7 @@ import Testing
   private static let layers: [String: Set<String>] = [
     "JSON": [],
     "TransferModel": ["JSON"],
-    "EventLoop": ["CLinux"],
+    "EventLoop": ["CLinux", "CProcess"],
     "Curl": ["CCurl", "CHandshake", "EventLoop"],
     "GSSAPI": ["CGSSAPI"],
     "HTTPServer": ["CMicroHTTPD", "CLinux", "EventLoop"],
@@ -17,6 +17,7 @@ import Testing
     "TransferStore": ["TransferModel", "HTTPCookies", "JSON", "EventLoop"],
     "TransferEngine": [
       "TransferModel", "HTTPCache", "HTTPCookies", "Netlink", "Curl", "EventLoop", "CLinux", "GSSAPI",
+      "JSON",
     ],
     "TransferService": [
       "TransferModel", "HTTPCache", "HTTPCookies", "TransferStore", "TransferEngine", "EventLoop", "JSON",
@@ -34,7 +35,7 @@ import Testing
   private static let wrappers: [String: Set<String>] = [
     "CCurl": ["Curl"], "CHandshake": ["Curl"], "CGSSAPI": ["GSSAPI"], "CMicroHTTPD": ["HTTPServer"],
     "CPSL": ["HTTPCookies"], "CNetlink": ["Netlink"],
-    "CLinux": ["EventLoop", "HTTPServer", "TransferEngine"],
+    "CLinux": ["EventLoop", "HTTPServer", "TransferEngine"], "CProcess": ["EventLoop"],
     "GRDB": ["TransferStore"], "GRDBSQLite": ["TransferStore"], "HTTPTypes": ["HTTPServer", "TransferAPI"],
     "ArgumentParser": ["ferry"], "ServiceLifecycle": ["ferry"], "UnixSignals": ["ferry"],
   ]

@@ -28,7 +28,7 @@ import Testing
 
   private func verdict(_ tokens: [String], _ request: ServerRequest, isPublic: Bool = false) -> ProblemKind? {
     do throws(Problem) {
-      try Gatekeeper(tokens: tokens).check(request, isPublic: isPublic)
+      _ = try Gatekeeper(tokens: tokens.map { BearerToken(text: $0) }).check(request, isPublic: isPublic)
       return nil
     } catch {
       return error.kind

@@ -1,6 +1,7 @@
 import JSON
 import Testing
 import TransferModel
+import TransferService
 
 @testable import TransferAPI
 
@@ -25,6 +26,19 @@ import TransferModel
   @Test func everyTypeIsKnown() async throws {
     #expect(try await read(#"{"type":"ephemeral"}"#).type == .ephemeral)
     #expect(try await read("{}").type == .default)
+  }
+
+  @Test func backgroundSessions() async throws {
+    let identifier = String(repeating: "é", count: 127)
+    let payload = try await read(
+      #"""
+      {"type":"background","identifier":"\#(identifier)",
+       "configuration":{"retry":{"maximumAttempts":3},"urlCache":null,"waitsForConnectivity":false}}
+      """#)
+    #expect(payload.identifier == identifier && payload.configuration.retry?.maximumAttempts == 3)
+    let specification = payload.specification(of: Tenant(name: "t"))
+    #expect(specification.type == .background && specification.identifier == identifier)
+    #expect(specification.tenant.name == "t" && specification.configuration == payload.configuration)
   }
 
   @Test(arguments: [
@@ -56,7 +70,21 @@ import TransferModel
       #"{"type":"ephemeral","configuration":{"urlCache":{"diskCapacity":1}}}"#,
       ["/configuration/urlCache/diskCapacity"]
     ),
-    (#"{"type":"background"}"#, ["/type"]),
+    (#"{"type":"background"}"#, ["/identifier"]),
+    (#"{"type":"background","identifier":""}"#, ["/identifier"]),
+    (#"{"type":"background","identifier":null}"#, ["/identifier"]),
+    (#"{"type":"background","identifier":7}"#, ["/identifier"]),
+    (#"{"type":"background","identifier":"a\nb"}"#, ["/identifier"]),
+    (#"{"type":"background","identifier":"a\u007f"}"#, ["/identifier"]),
+    (#"{"type":"background","identifier":"a\u0085"}"#, ["/identifier"]),
+    (#"{"type":"background","identifier":"\#(String(repeating: "é", count: 128))"}"#, ["/identifier"]),
+    (
+      #"{"type":"background","identifier":"b","configuration":{"urlCache":{}}}"#, ["/configuration/urlCache"]
+    ),
+    (
+      #"{"type":"background","identifier":"b","configuration":{"named":"slow"}}"#, ["/configuration/named"]
+    ),
+    (#"{"type":"ephemeral","identifier":"b"}"#, ["/identifier"]),
     (#"{"type":"x"}"#, ["/type"]), (#"{"type":1}"#, ["/type"]), (#"{"identifier":"x"}"#, ["/identifier"]),
     (#"{"description":{}}"#, ["/description"]), (#"{"configuration":1}"#, ["/configuration"]),
     (#"{"configuration":{"x":1}}"#, ["/configuration/x"]),

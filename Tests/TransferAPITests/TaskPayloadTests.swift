@@ -7,8 +7,14 @@ import TransferModel
 @Suite struct TaskPayloadTests {
   private static let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-  private func read(_ text: String) throws -> TaskSpecification {
-    try TaskPayload.specification(JSONParser.parse(Array(text.utf8))) { data in
+  private static let file = "fil_01923456-789a-7bcd-8ef0-123456789abc"
+
+  private func read(
+    _ text: String, in background: TransferSession? = nil
+  ) throws(Problem) -> TaskSpecification {
+    let value: JSONValue
+    do { value = try JSONParser.parse(Array(text.utf8)) } catch { throw Problem(error) }
+    return try TaskPayload.specification(value, background: background) { data in
       var specification = TaskSpecification(kind: .download, request: TransferRequest(url: "http://resumed/"))
       specification.hasInvalidResumeData = data != "good"
       return specification
@@ -143,6 +149,39 @@ import TransferModel
   @Test func downloadsGoOn() throws {
     #expect(try read(#"{"kind":"download","resumeData":"good"}"#).request.url == "http://resumed/")
     #expect(try read(#"{"kind":"download","resumeData":"bad"}"#).hasInvalidResumeData)
+  }
+
+  /// What background sessions do not take, and others do.
+  @Test(
+    arguments: [
+      (#""kind":"data","request":{"url":"http://a/"}"#, []),
+      (#""kind":"data","request":{"url":"http://a/","body":{"text":"b"}}"#, []),
+      (#""kind":"data","request":{"url":"http://a/","body":{"stream":true}}"#, ["/request/body"]),
+      (#""kind":"download","request":{"url":"http://a/","body":{"stream":true}}"#, ["/request/body"]),
+      (#""kind":"upload","request":{"url":"http://a/","body":{"stream":true}}"#, ["/request/body"]),
+      (#""kind":"upload","request":{"url":"http://a/","body":{"text":"b"}}"#, ["/request/body"]),
+      (#""kind":"upload","request":{"url":"http://a/","body":{"base64":"AA=="}}"#, ["/request/body"]),
+      (#""kind":"upload","request":{"url":"http://a/","body":{"file":"\#(Self.file)"}}"#, []),
+      (#""kind":"download","resumeData":"good""#, []),
+    ] as [(String, [String])])
+  func backgroundRules(_ members: String, _ expected: [String]) throws {
+    let completion = #","completion":{"webhook":{"url":"http://b/"}}"#
+    for (delegate, extra, further) in [
+      (SessionDelegate(), "", []), (nil, completion, []), (nil, "", ["/completion"]),
+      (nil, #","completion":null"#, ["/completion"]),
+    ] as [(SessionDelegate?, String, [String])] {
+      let session = TransferSession(
+        id: .shared, type: .background, createdAt: Timestamp(microseconds: 0), description: nil,
+        configuration: .init(), delegate: delegate, identifier: "a")
+      var found: [String] = []
+      do throws(Problem) {
+        _ = try read("{\(members)\(extra)}", in: session)
+      } catch {
+        found = error.violations.map(\.pointer)
+      }
+      #expect(found == expected + further, "\(members)\(extra)")
+      #expect(throws: Never.self) { _ = try read("{\(members)\(extra)}", in: nil) }
+    }
   }
 
   @Test func begins() throws {

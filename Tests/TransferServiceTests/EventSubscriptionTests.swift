@@ -1,5 +1,6 @@
 import Crypto
 import EventLoop
+import Foundation
 import Synchronization
 import TestSupport
 import Testing
@@ -103,5 +104,53 @@ import TransferStore
     let (subscription, news) = subscribe(after: 0, types: [.taskDidChangeState])
     try await write(5)
     #expect(await ids(subscription, news, upTo: 20) == [2, 4, 6, 8, 10, 12, 14, 16, 18, 20])
+  }
+
+  /// Reads until nothing comes for the reader that was there when it asked.
+  private func oldest(_ subscription: EventSubscription, _ news: AsyncStream<Void>, upTo last: Int64) async
+    -> (text: String, ids: [Int64])
+  {
+    var text: [UInt8] = []
+    var iterator = news.makeAsyncIterator()
+    while true {
+      while let bytes = subscription.read(maximum: 64 * 1024) { text += bytes }
+      let ids = ServerSentEvents.split(text).compactMap { ServerSentEvents.id(of: $0) }
+      if let newest = ids.last, newest >= last { return (String(decoding: text, as: UTF8.self), ids) }
+      _ = await iterator.next()
+    }
+  }
+
+  private func prune(through sequence: Int64) async throws {
+    var pruning = Pruning()
+    pruning.events = PrunedEvents(through: sequence, time: Self.time)
+    var change = StoreChange()
+    change.pruning = pruning
+    try await store.write(change)
+  }
+
+  @Test(arguments: [(0, true), (9, true), (10, false), (12, false)] as [(Int64, Bool)])
+  func aReaderFromBeforeWhatIsLeftIsToldSoFirst(_ after: Int64, _ isTold: Bool) async throws {
+    try await write(10)
+    try await prune(through: 10)
+    let (subscription, news) = subscribe(after: after)
+    let read = await oldest(subscription, news, upTo: 20)
+    #expect(read.ids == Array(max(after, 10) + 1...20))
+    #expect(read.text.hasPrefix("event: events.didReset\n") == isTold)
+    #expect(read.text.contains(#""oldestAvailable":11"#) == isTold)
+    // Once, whatever comes.
+    try await write(1)
+    let more = await oldest(subscription, news, upTo: 22)
+    #expect(more.ids == [21, 22] && !more.text.contains("didReset"))
+  }
+
+  /// What was pruned while the reader was slow is missed as well.
+  @Test func aReaderThatIsOvertakenIsTold() async throws {
+    let (subscription, news) = subscribe(after: nil)
+    try await write(300, size: 10_000)  // more than waits for a reader: it goes back to the journal
+    try await prune(through: 598)
+    let read = await oldest(subscription, news, upTo: 600)
+    // The event's name, and its type.
+    #expect(read.text.components(separatedBy: "events.didReset").count == 3)
+    #expect(read.ids.suffix(2) == [599, 600])
   }
 }

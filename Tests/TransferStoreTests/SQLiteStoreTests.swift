@@ -62,6 +62,9 @@ import TransferStore
       _ = task.lifecycle.resume()
       _ = task.lifecycle.complete()
       task.currentRequest.url = "http://example.com/moved"
+      // A delegate's request may have a body of its own.
+      task.currentRequest.body = .data([7, 0, 255])
+      task.retryCount = 3
       var headers = HTTPHeaders()
       headers.append("Content-Type", "text/plain; charset=utf-8")
       task.response = TransferResponse(
@@ -213,6 +216,50 @@ import TransferStore
     #expect(stored.map(\.session) == [session] && stored.first?.lastIdentifier == 41)
     #expect(try await store.idempotentReply("k") == reply)
     #expect(try await store.idempotentReply("other") == nil)
+    await store.close()
+  }
+
+  private static func background(_ number: UInt64, owes: Bool = false) -> TransferSession {
+    var session = TransferSession(
+      id: id(number), type: .background, createdAt: time, description: nil, configuration: .init(),
+      delegate: nil, identifier: "a \"b\"", tenant: Tenant(name: "t"))
+    session.owesFinishedEvents = owes
+    return session
+  }
+
+  @Test func backgroundSessionsComeBackAsTheyWereLast() async throws {
+    let store = try open()
+    for owes in [false, true, false] {
+      var change = StoreChange()
+      change.sessions = [Self.background(9, owes: owes)]
+      try await store.write(change)
+      #expect(try await store.sessions().map(\.session) == [Self.background(9, owes: owes)])
+    }
+    await store.close()
+  }
+
+  @Test func whatBackgroundSessionsHaveNotHandedOver() async throws {
+    let store = try open()
+    func delivery(_ number: UInt64, _ session: SessionID, _ state: WebhookDelivery.State) -> WebhookDelivery {
+      var delivery = WebhookDelivery(
+        id: Self.id(number), sessionID: session, taskID: nil, type: .sessionHandleEvents,
+        webhook: Webhook(url: "http://a/", secret: nil), payload: [1], createdAt: Self.time)
+      delivery.state = state
+      return delivery
+    }
+    let other = TransferSession(
+      id: Self.id(5), createdAt: Self.time, description: nil, configuration: .init(), delegate: nil)
+    let session = Self.background(9)
+    var change = StoreChange()
+    change.sessions = [session, other]
+    change.newDeliveries = [
+      delivery(1, session.id, .pending), delivery(2, session.id, .delivered), delivery(3, other.id, .pending),
+      delivery(4, session.id, .failed),
+    ]
+    try await store.write(change)
+    let found = try await store.pendingBackgroundDeliveries()
+    #expect(found.map(\.id) == [Self.id(1)] && found.map(\.sessionID) == [session.id])
+    #expect(found.map(\.type) == [.sessionHandleEvents])
     await store.close()
   }
 

@@ -1,0 +1,11 @@
+#ifndef CPROCESS_H
+#define CPROCESS_H
+// What has to be C of how processes begin and end. No header of the system's: Swift would take its types for this module's.
+
+/// Where the process dies by its own fault (a trap, a bad access, an abort), it leaves an empty file of that name.
+void cprocess_mark_crashes(const char *_Nonnull path);
+
+/// The program that is started with these actions (a posix_spawn_file_actions_t) gets no descriptor from `first` on.
+int cprocess_close_from(void *_Nonnull actions, int first);
+
+#endif

@@ -1,0 +1,132 @@
+internal import Logging
+internal import HTTPCookies
+internal import Synchronization
+internal import TransferEngine
+internal import TransferModel
+internal import TransferStore
+
+/// What the service asks for.
+extension BackgroundWorker {
+  func take(_ rows: [Queued<StoredCommand>]) async throws(StoreError) {
+    let commands = rows.map { row in
+      (row.content.session, WorkerDocument.decode(WorkerCommand.self, row.content.document))
+    }
+    let submitted = commands.compactMap { if case .submit(let task) = $0.1 { task } else { nil } }
+    let tasks: [TaskID: TransferTask]
+    do throws(StoreError) {
+      tasks = Dictionary(try await store.tasks(submitted).map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+      if commands.contains(where: { !knows($0.0) }) { try await loadSessions() }
+    } catch {
+      logger.error("tasks cannot be read", metadata: ["error": "\(error)"])
+      throw error
+    }
+    state.withLock { state in
+      var change = StoreChange()
+      for (session, command) in commands {
+        guard let command else {
+          logger.error("a command that is not understood")
+          continue
+        }
+        carryOut(command, session, tasks, &state, &change)
+      }
+      change.takenCommands = rows.last?.number
+      record(change)
+    }
+  }
+
+  private func knows(_ session: SessionID) -> Bool { state.withLock { $0.sessions[session] != nil } }
+
+  func loadSessions() async throws(StoreError) {
+    let all = try await store.sessions()
+    state.withLock { state in
+      for (session, _) in all where session.type == .background { state.sessions[session.id] = session }
+    }
+  }
+
+  private func carryOut(
+    _ command: WorkerCommand, _ session: SessionID, _ tasks: [TaskID: TransferTask], _ state: inout State,
+    _ change: inout StoreChange
+  ) {
+    switch command {
+    case .submit(let id):
+      guard state.work[id] == nil, let task = tasks[id], task.state != .completed,
+        let session = state.sessions[session]
+      else { return }
+      let work = Work(task: task, session: session)
+      state.work[id] = work
+      change.keep(work)
+      admit(id, &state, &change)
+    case .suspend(let id): suspend(id, &state, &change)
+    case .resume(let id): resume(id, &state, &change)
+    case .cancel(let id, let keepsPartial): cancel(id, keepsPartial, &state, &change)
+    case .answer(let id, let answer): engine.answer(id, in: session, .challenge(answer))
+    case .answerByDefault(let id): engine.answer(id, in: session, .byDefault)
+    case .setPriority(let id, let priority):
+      state.work[id]?.task.priority = priority
+      engine.setPriority(priority, of: id, in: session)
+    case .setLimit(let id, let limit):
+      state.work[id]?.task.maximumBytesPerSecond = limit
+      engine.setLimit(limit, of: id, in: session)
+    case .setBeginDate(let id, let date):
+      state.work[id]?.task.earliestBeginDate = date
+      admit(id, &state, &change)
+    case .keepCredential(let credential, let space): engine.keep(credential, for: space, in: session)
+    case .forgetCredentials(let spaces):
+      engine.credentials.remove(in: session) { spaces.contains($0.space) }
+      engine.forgetCredentials(of: session, for: spaces)
+    case .changeCookies(let changes): engine.cookies.apply(changes, to: session)
+    case .reset:
+      engine.credentials.remove(in: session) { _ in true }
+      engine.reset(session) {}
+    case .flush: engine.flush(session) {}
+    case .forget:
+      engine.credentials.remove(in: session) { _ in true }
+      engine.forget(session)
+      state.sessions[session] = nil
+    }
+  }
+
+  private func suspend(_ id: TaskID, _ state: inout State, _ change: inout StoreChange) {
+    guard let work = state.work[id], !work.state.isSuspended else { return }
+    state.work[id]?.state.isSuspended = true
+    if let work = state.work[id] { change.keep(work) }
+    if work.isActive { engine.suspend(id, in: work.session.id) }
+  }
+
+  private func resume(_ id: TaskID, _ state: inout State, _ change: inout StoreChange) {
+    guard let work = state.work[id], work.state.isSuspended else { return }
+    state.work[id]?.state.isSuspended = false
+    if let work = state.work[id] { change.keep(work) }
+    guard work.isActive else { return admit(id, &state, &change) }
+    if !state.yielding.contains(id) { engine.resume(id, in: work.session.id) }
+  }
+
+  private func cancel(_ id: TaskID, _ keepsPartial: Bool, _ state: inout State, _ change: inout StoreChange) {
+    guard state.work[id]?.state.cancellation == nil else { return }
+    state.work[id]?.state.cancellation = keepsPartial ? .keepingPartial : .droppingPartial
+    guard let work = state.work[id] else { return }
+    guard work.isActive else { return endCancelled(work, &state, &change) }
+    change.keep(work)
+    engine.cancel(id, in: work.session.id, keepsPartial: keepsPartial)
+  }
+
+  /// The end of a task that was cancelled while nobody carried it out.
+  func endCancelled(_ work: Work, _ state: inout State, _ change: inout StoreChange) {
+    var outcome = TransferService.outcome(of: work.task, .cancelled, "cancelled", at: now())
+    if work.state.cancellation == .keepingPartial, let partial = work.state.partial {
+      outcome.partial = partial
+      outcome.error?.resumeDataAvailable = true
+    } else if work.state.partial?.source == work.task.id {
+      bodies.removePartial(work.task.id)
+    }
+    end(work.task.id, outcome, &state, &change)
+  }
+
+  /// The cookies of a session are others now: for the next of these processes, and for the service.
+  func cookiesChanged(_ session: SessionID, _ changes: [CookieJar.Change]) {
+    var change = StoreChange()
+    change.cookies = changes.map { (session, $0) }
+    change.tell(.changedCookies(session, changes))
+    record(change)
+  }
+}

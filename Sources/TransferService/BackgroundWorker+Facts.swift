@@ -1,0 +1,112 @@
+internal import Synchronization
+internal import TransferEngine
+internal import TransferModel
+internal import TransferStore
+
+/// What the engine tells, and what follows an attempt.
+extension BackgroundWorker {
+  func absorb(_ facts: [TransferFact]) {
+    let isHeard = facts.contains { if case .progress = $0 { true } else { false } } && self.isHeard()
+    state.withLock { state in
+      var change = StoreChange()
+      for fact in facts { absorb(fact, isHeard: isHeard, &state, &change) }
+      startSuspects(&state, &change)
+      if facts.contains(where: { if case .ended = $0 { true } else { false } }) {
+        reviewDiscretionary(&state, &change)
+      }
+      record(change)
+    }
+  }
+
+  private func absorb(
+    _ fact: TransferFact, isHeard: Bool, _ state: inout State, _ change: inout StoreChange
+  ) {
+    switch fact {
+    case .progress:
+      // Nobody is told later how far it was before.
+      if isHeard, let news = WorkerNews(fact) { change.tell(news) }
+    case .keeps(let id, let point):
+      state.work[id]?.state.partial = point
+      if let work = state.work[id] { change.keep(work) }
+    case .response(let id, let response, _, _) where RetryPolicy.isPassing(status: response.status):
+      state.work[id]?.heldResponse = WorkerNews(fact)
+    case .ended(let id, let outcome): attemptEnded(id, outcome, &state, &change)
+    default: if let news = WorkerNews(fact) { change.tell(news) }
+    }
+  }
+
+  private func attemptEnded(
+    _ id: TaskID, _ outcome: TransferOutcome, _ state: inout State, _ change: inout StoreChange
+  ) {
+    guard var work = state.work[id] else { return }
+    work.isActive = false
+    work.state.isActive = false
+    // It came to an end, and nobody died of it.
+    state.suspects.progressed(id)
+    state.yielding.remove(id)
+    defer { tellIdle(&state) }
+    if state.isDraining, work.state.cancellation == nil, outcome.error != nil {
+      // Another goes on with it, from what is on the disk.
+      work.state.partial = outcome.partial
+      work.state.attempts -= 1
+      state.work[id] = work
+      return change.keep(work)
+    }
+    var outcome = outcome
+    let hasProgressed = (outcome.partial?.partial.offset ?? 0) > (work.state.partial?.partial.offset ?? 0)
+    work.state.failures = hasProgressed ? 1 : work.state.failures + 1
+    switch verdict(on: outcome, of: work) {
+    case .retry(let delay):
+      work.state.retries += 1
+      work.state.deaths = 0
+      work.state.partial = outcome.partial
+      (work.state.retryAt, work.state.retryDelay) = (now().adding(seconds: delay), delay)
+      work.notBefore = .now + .seconds(delay)
+      work.heldResponse = nil
+      if case .file = outcome.body { bodies.remove(id) }
+      state.work[id] = work
+      change.keep(work)
+      change.tell(.retries(id, count: work.state.retries, at: now()))
+      return admit(id, &state, &change)
+    case .timeout:
+      var error = TransferError(
+        .timedOut, "timeoutIntervalForResource has passed", failingURL: outcome.currentRequest.url,
+        underlying: outcome.error?.underlying)
+      error.resumeDataAvailable = outcome.partial != nil
+      (outcome.error, outcome.body) = (error, nil)
+    case .end: break
+    }
+    if let held = work.heldResponse { change.tell(held) }
+    end(id, outcome, &state, &change)
+  }
+
+  private func verdict(on outcome: TransferOutcome, of work: Work) -> RetryPolicy.Next {
+    guard work.state.cancellation == nil else { return .end }
+    let configuration = work.session.configuration
+    let policy = RetryPolicy(
+      configuration: configuration.retry, timeoutIntervalForResource: configuration.timeoutIntervalForResource
+    )
+    let attempt = RetryPolicy.Attempt(
+      error: outcome.error, status: outcome.response?.status,
+      retryAfter: outcome.response?.headers["Retry-After"], number: work.state.attempts,
+      failures: work.state.failures)
+    return policy.next(
+      after: attempt, firstStart: work.state.startedAt ?? now(), now: now(), jitter: .random(in: 0..<1))
+  }
+
+  /// The task is over: this is the last that is heard of it.
+  func end(_ id: TaskID, _ outcome: TransferOutcome, _ state: inout State, _ change: inout StoreChange) {
+    state.work[id] = nil
+    state.yielding.remove(id)
+    state.suspects.ended(id)
+    change.tell(.ended(id, outcome))
+    change.finishedWork.append(id)
+  }
+
+  func tellIdle(_ state: inout State) {
+    guard !state.whenIdle.isEmpty, !state.isAnyActive else { return }
+    let waiting = state.whenIdle
+    state.whenIdle = []
+    for action in waiting { action() }
+  }
+}

@@ -1,0 +1,131 @@
+internal import Logging
+internal import Synchronization
+internal import TransferEngine
+internal import TransferModel
+package import TransferStore
+
+/// How it begins, and how it hands its tasks over.
+extension BackgroundWorker {
+  /// Takes up what an earlier process left, and then what waits. Called once.
+  /// - Parameter afterCrash: the earlier process died by its own fault, and perhaps by one of its tasks.
+  package func start(afterCrash hasCrashed: Bool) async throws(StoreError) {
+    try await loadSessions()
+    for stored in try await store.credentials() where isMine(stored.session) {
+      engine.credentials.set(stored.credential, for: stored.space, in: stored.session)
+    }
+    for (session, cookies) in Dictionary(grouping: try await store.cookies(), by: \.session)
+    where isMine(session) {
+      engine.cookies.restore(cookies.map(\.cookie), of: session, now: now())
+    }
+    try await takeOver(afterCrash: hasCrashed)
+    state.withLock { $0.hasStarted = true }
+    // Who was suspended or cancelled while there was no worker is not begun first.
+    try await readCommands()
+    state.withLock { state in
+      var change = StoreChange()
+      startSuspects(&state, &change)
+      record(change)
+    }
+  }
+
+  /// Crashes in all that a task is carried through: one that lives for a while each time is found out as well.
+  private static let maximumCrashes = 50
+
+  private func isMine(_ session: SessionID) -> Bool { state.withLock { $0.sessions[session] != nil } }
+
+  private func takeOver(afterCrash hasCrashed: Bool) async throws(StoreError) {
+    let found = try await store.work()
+    var tasks: [TaskID: TransferTask] = [:]
+    for task in try await store.tasks(found.map(\.task)) { tasks[task.id] = task }
+    var change = StoreChange()
+    var ready: [TaskID] = []
+    state.withLock { state in
+      for stored in found {
+        guard let task = tasks[stored.task], let session = state.sessions[stored.session] else {
+          change.finishedWork.append(stored.task)
+          continue
+        }
+        // What another version wrote is not understood, but the task is still to be carried out: it begins anew.
+        let kept = WorkerDocument.decode(WorkState.self, stored.document) ?? WorkState()
+        let work = takenOver(Work(task: task, session: session, state: kept), hasCrashed)
+        if kept.isActive { change.tell(.wasTakenOver(task.id, at: now())) }
+        state.work[task.id] = work
+        guard kept.cancellation == nil else {
+          endCancelled(work, &state, &change)
+          continue
+        }
+        state.suspects.recovered(
+          task.id, deaths: work.state.crashes > Self.maximumCrashes ? CrashGuard.limit : work.state.deaths)
+        change.keep(work)
+        ready.append(task.id)
+      }
+    }
+    // That somebody died over a task must be known to whoever comes after the next death.
+    try await store.write(change)
+    if !found.isEmpty { logger.notice("took over", metadata: ["tasks": "\(ready.count)"]) }
+  }
+
+  /// What an earlier process left of a task.
+  private func takenOver(_ work: Work, _ hasCrashed: Bool) -> Work {
+    var work = work
+    if var point = work.state.partial, point.source == work.task.id {
+      point.partial.offset = bodies.salvage(work.task.id)
+      work.state.partial = point.partial.offset > 0 ? point : nil
+    }
+    if work.state.isActive {
+      if hasCrashed {
+        work.state.deaths += 1
+        work.state.crashes += 1
+      }
+      work.state.isActive = false
+      work.state.attempts -= 1
+    }
+    if let date = work.state.retryAt {
+      // The clock may have been set meanwhile.
+      let left = min(max(0, date.since(now())), work.state.retryDelay ?? 0)
+      work.notBefore = .now + .seconds(left)
+    }
+    return work
+  }
+
+  /// Starts what may be started after a death, and ends what has been deadly too often.
+  func startSuspects(_ state: inout State, _ change: inout StoreChange) {
+    var actions = state.suspects.next()
+    while !actions.isEmpty {
+      // One that cannot begin now leaves its turn to the next.
+      defer { actions = state.suspects.next() }
+      for action in actions { carryOut(action, &state, &change) }
+    }
+  }
+
+  private func carryOut(_ action: CrashGuard.Action, _ state: inout State, _ change: inout StoreChange) {
+    switch action {
+    case .start(let id): admit(id, isTried: true, &state, &change)
+    case .fail(let id, let deaths):
+      guard let work = state.work[id] else { return }
+      var outcome = TransferService.outcome(of: work.task, .unknown, "", at: now())
+      outcome.error = TransferError(
+        .attemptLimitReached,
+        "the worker crashed \(max(deaths, work.state.crashes)) times while it carried the task out",
+        failingURL: work.task.currentRequest.url)
+      outcome.partial = work.state.partial
+      outcome.error?.resumeDataAvailable = work.state.partial != nil
+      end(id, outcome, &state, &change)
+    }
+  }
+
+  /// Stops every transfer, each with what it has got on the disk and in its row, so that another process goes on from there.
+  package func drain() async {
+    await withCheckedContinuation { continuation in
+      state.withLock { state in
+        state.isDraining = true
+        for (id, work) in state.work where work.isActive {
+          engine.cancel(id, in: work.session.id, keepsPartial: true)
+        }
+        state.whenIdle.append { continuation.resume() }
+        tellIdle(&state)
+      }
+    }
+    await withCheckedContinuation { continuation in store.record(StoreChange()) { continuation.resume() } }
+  }
+}

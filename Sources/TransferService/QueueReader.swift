@@ -1,0 +1,71 @@
+internal import Synchronization
+internal import TransferStore
+
+/// Reads a queue of the store on to its end whenever somebody rings: one reader at a time, in order, nothing twice.
+final class QueueReader<Content: Sendable>: Sendable {
+  typealias Fetch = @Sendable (_ after: Int64) async throws(StoreError) -> [Queued<Content>]
+  typealias Take = @Sendable ([Queued<Content>]) async throws(StoreError) -> Void
+
+  private struct State {
+    var isReading = false
+    var mustLookAgain = false
+    var last: Int64 = 0
+  }
+  private let state = Mutex(State())
+  private let fetch: Fetch
+  private let take: Take
+
+  /// - Parameter take: hears the rows of each page; it has to see to it that they go from the store. Rows that it could not take
+  ///   come again.
+  init(fetch: @escaping Fetch, take: @escaping Take) {
+    self.fetch = fetch
+    self.take = take
+  }
+
+  /// There may be news.
+  func look() {
+    guard claim() else { return }
+    // What cannot be read now is read at the next ring.
+    Task { try? await read() }
+  }
+
+  /// Reads what there is now. Where somebody does so already, that one looks again, and this returns at once.
+  func readAll() async throws(StoreError) {
+    guard claim() else { return }
+    try await read()
+  }
+
+  /// Makes the caller the reader, or the reader look again.
+  private func claim() -> Bool {
+    state.withLock { state in
+      if state.isReading {
+        state.mustLookAgain = true
+        return false
+      }
+      state.isReading = true
+      return true
+    }
+  }
+
+  private func read() async throws(StoreError) {
+    var fault: StoreError?
+    repeat {
+      fault = nil
+      do throws(StoreError) { try await readPages() } catch { fault = error }
+    } while state.withLock { state in
+      state.isReading = state.mustLookAgain
+      state.mustLookAgain = false
+      return state.isReading
+    }
+    if let fault { throw fault }
+  }
+
+  private func readPages() async throws(StoreError) {
+    while true {
+      let rows = try await fetch(state.withLock { $0.last })
+      guard let last = rows.last?.number else { return }
+      try await take(rows)
+      state.withLock { $0.last = last }
+    }
+  }
+}

@@ -1,0 +1,119 @@
+internal import JSON
+internal import Synchronization
+internal import TransferEngine
+internal import TransferModel
+internal import TransferStore
+
+/// What the process that carries background tasks out has of them.
+struct BackgroundWork {
+  var states: [TaskID: WorkState] = [:]
+  /// Their commands wait, or their end is among the news.
+  var known: Set<TaskID> = []
+
+  func has(_ task: TaskID) -> Bool { states[task] != nil || known.contains(task) }
+}
+
+/// Background tasks go on while the service is away: it takes them up as they are now.
+extension TransferService {
+  func recoverWork() async throws(StoreError) -> BackgroundWork {
+    var found = BackgroundWork()
+    guard background?.isNeeded == true else { return found }
+    // In the order in which a task passes through them: none slips by between two of the readings.
+    var number: Int64 = 0
+    while let rows = Optional(try await store.commands(after: number, limit: 500)), let last = rows.last {
+      for row in rows {
+        if case .submit(let task) = WorkerDocument.decode(WorkerCommand.self, row.content.document) {
+          found.known.insert(task)
+        }
+      }
+      number = last.number
+    }
+    for work in try await store.work() {
+      found.states[work.task] = WorkerDocument.decode(WorkState.self, work.document) ?? WorkState()
+    }
+    number = 0
+    while let rows = Optional(try await store.news(after: number, limit: 500)), let last = rows.last {
+      for row in rows {
+        if case .ended(let task, _) = WorkerDocument.decode(WorkerNews.self, row.content) {
+          found.known.insert(task)
+        }
+      }
+      number = last.number
+    }
+    return found
+  }
+
+  /// Whether another process carries an unfinished task out: its files are that process's.
+  func isElsewhere(_ id: TaskID) -> Bool {
+    guard let session = registry.withLock({ $0.tasks[id]?.task.sessionID }) else { return false }
+    return background?.has(session) == true
+  }
+
+  /// A background task that has not ended, as far as this process knows.
+  func takeUp(_ task: TransferTask, _ elsewhere: BackgroundWork, _ registry: inout TransferRegistry) {
+    var task = task
+    let isThere = elsewhere.has(task.id)
+    if task.state == .running { task.phase = elsewhere.states[task.id]?.phase ?? .queued }
+    registry.tasks[task.id] = .init(task: task, isSubmitted: isThere)
+    registry.sessions[task.sessionID]?.unfinished += 1
+    if task.state == .canceling, !isThere {
+      end(&registry, task, Self.outcome(of: task, .cancelled, "cancelled", at: now))
+    }
+  }
+
+  /// Once everything else is in its place: questions that still wait, what was told meanwhile, and tasks that were created but
+  /// not handed over.
+  func goOn(_ elsewhere: BackgroundWork) async throws(StoreError) {
+    guard background?.isNeeded == true else { return }
+    try await recoverQuestions()
+    try await news.readAll()
+    registry.withLock { registry in
+      let waiting = registry.tasks.values.filter {
+        $0.task.state == .running && !$0.isSubmitted && !$0.isEnding
+          && background?.has($0.task.sessionID) == true
+      }
+      for (_, entries) in Dictionary(grouping: waiting, by: \.task.sessionID) {
+        launch(entries.map(\.task.id), &registry)
+      }
+    }
+    background?.ring()
+  }
+
+  /// Decisions of tasks that are carried out elsewhere can still be answered.
+  private func recoverQuestions() async throws(StoreError) {
+    let sessions = registry.withLock { registry in
+      registry.sessions.values.map(\.session.id).filter { background?.has($0) == true }
+    }
+    for session in sessions {
+      var last: DecisionID?
+      while true {
+        let page = try await store.decisions(of: session, state: .pending, after: last, limit: 500)
+        guard let final = page.last else { break }
+        last = final.id
+        registry.withLock { registry in
+          for decision in page { recover(decision, &registry) }
+        }
+      }
+    }
+  }
+
+  private func recover(_ decision: Decision, _ registry: inout TransferRegistry) {
+    let method = (try? JSONParser.parse(decision.arguments))?["protectionSpace"]?["authenticationMethod"]?
+      .string
+      .flatMap { AuthenticationMethod(rawValue: $0) }
+    let kind: TransferRegistry.Question.Kind? =
+      decision.type == .taskWillBeginDelayedRequest ? .delayedRequest : method.map { .challenge($0) }
+    guard let kind, registry.tasks[decision.taskID]?.isEnding == false else {
+      var change = StoreChange()
+      var withdrawn = decision
+      withdrawn.state = .withdrawn
+      change.updatedDecisions = [withdrawn]
+      return record(change)
+    }
+    registry.tasks[decision.taskID]?.question = .init(decision: decision, kind: kind)
+    registry.tasks[decision.taskID]?.task.phase = .waitingForDecision
+    if case .delayedRequest = kind { registry.tasks[decision.taskID]?.hasBegun = true }
+    registry.decisions[decision.id] = decision.taskID
+    deadlines.add(.decision(decision.id), at: decision.expiresAt)
+  }
+}

@@ -1,0 +1,22 @@
+internal import TransferEngine
+internal import TransferModel
+
+extension TransferJob {
+  /// What an engine has to know of a task, and of its session.
+  init(_ task: TransferTask, in session: TransferSession) {
+    self.init(
+      task: task.id, session: task.sessionID, configuration: session.configuration, kind: task.kind,
+      request: task.currentRequest, priority: task.priority)
+    sessionType = session.type
+    maximumBytesPerSecond = task.maximumBytesPerSecond
+    originalURL = task.originalRequest.url
+    delegate = session.delegate
+    // The completion handler takes the calls about the response over.
+    asksForResponses = task.completion == nil && session.delegate?.asksForResponses == true
+    asksForCaching = task.completion == nil && session.delegate?.asksForCaching == true
+    resumePoint = task.partial ?? task.resumePoint
+    if task.hasInvalidResumeData {
+      fault = TransferError(.unsupportedURL, "the resume data is not this service's, or was changed")
+    }
+  }
+}

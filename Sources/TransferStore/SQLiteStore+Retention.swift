@@ -1,0 +1,124 @@
+internal import FoundationEssentials
+internal import GRDB
+package import TransferModel
+
+// What there is to take away. Each look is bounded, and finds by an index what it looks for.
+
+extension SQLiteStore {
+  package func finishedTasks(
+    _ query: FinishedTaskQuery, limit: Int
+  ) async throws(StoreError) -> [FinishedTask] {
+    let (condition, order, argument) = Self.plan(query)
+    let sql = """
+      SELECT id, session, completed, kept_until, kept_bytes FROM task
+      WHERE \(condition) AND \(Self.isNotHeld("task.id")) ORDER BY \(order) LIMIT ?
+      """
+    let find: @Sendable (Database) throws -> [FinishedTask] = { database in
+      try Row.fetchAll(database, sql: sql, arguments: [argument, limit]).map { FinishedTask(row: $0) }
+    }
+    let durable = try await readDisk(find)
+    // What is in memory has a limit of its own.
+    if case .keeping = query { return durable }
+    return hasEphemeralSessions ? durable + (try await readMemory(find)) : durable
+  }
+
+  private static func plan(
+    _ query: FinishedTaskQuery
+  ) -> (condition: String, order: String, argument: Int64) {
+    switch query {
+    case .ended(let time): ("completed <= ?", "completed", time.microseconds)
+    case .expired(let time): ("kept_until <= ?", "kept_until", time.microseconds)
+    case .keeping: ("completed IS NOT NULL AND kept_bytes > ?", "completed", 0)
+    }
+  }
+
+  /// No message of the task is yet to be delivered.
+  private static func isNotHeld(_ task: String) -> String {
+    "NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.task = \(task) AND delivery.state = 'pending')"
+  }
+
+  package func keptBytes() async throws(StoreError) -> Int64 {
+    try await readDisk { database in
+      try Int64.fetchOne(
+        database, sql: "SELECT coalesce(sum(kept_bytes), 0) FROM task WHERE completed IS NOT NULL") ?? 0
+    }
+  }
+
+  package func oldestEvents(limit: Int) async throws(StoreError) -> [AgedEvents] {
+    let known = lastSequence
+    let find: @Sendable (Database) throws -> [AgedEvents] = { database in
+      try Row.fetchAll(
+        database,
+        sql: """
+          SELECT last, substr(stream, 1, 400) AS head, NOT (\(Self.isNotHeld("journal.task"))) AS held
+          FROM journal ORDER BY first LIMIT ?
+          """, arguments: [limit]
+      ).map { AgedEvents(row: $0) }
+    }
+    var pages = [try await readDisk(find)]
+    if hasEphemeralSessions { pages.append(try await readMemory(find)) }
+    // Where one was cut off, the other may have more than what comes next.
+    let covered = min(known, pages.filter { $0.count == limit }.compactMap { $0.last?.last }.min() ?? known)
+    return pages.flatMap { $0 }.filter { $0.last <= covered }.sorted { $0.last < $1.last }
+  }
+
+  package func staleRecords(
+    _ ages: StaleRecords.Ages, limit: Int
+  ) async throws(StoreError) -> StaleRecords {
+    let find: @Sendable (Database) throws -> StaleRecords = { database in
+      var stale = StaleRecords()
+      stale.deliveries = try Data.fetchAll(
+        database, sql: "SELECT id FROM delivery WHERE finished <= ? ORDER BY finished LIMIT ?",
+        arguments: [ages.deliveries.microseconds, limit]
+      ).compactMap { DeliveryID(bytes: Array($0)) }
+      // Ids grow with time, and so do the rows.
+      stale.decisions = try Data.fetchAll(
+        database,
+        sql: """
+          SELECT id FROM decision
+          WHERE id < ? AND state <> 'pending' AND \(Self.isNotHeld("decision.task")) ORDER BY id LIMIT ?
+          """, arguments: [Data(DecisionID(at: ages.decisions, random: (0, 0)).bytes), limit]
+      ).compactMap { DecisionID(bytes: Array($0)) }
+      stale.replies = try Row.fetchAll(
+        database, sql: "SELECT key, created FROM idempotency WHERE created <= ? ORDER BY created LIMIT ?",
+        arguments: [ages.replies.microseconds, limit]
+      ).map { StaleRecords.Reply(key: $0["key"], createdAt: Timestamp(microseconds: $0["created"])) }
+      return stale
+    }
+    var stale = try await readDisk(find)
+    guard hasEphemeralSessions else { return stale }
+    let more = try await readMemory(find)
+    stale.deliveries += more.deliveries
+    stale.decisions += more.decisions
+    stale.replies += more.replies
+    return stale
+  }
+
+  /// How much of the journal's beginning is gone.
+  static func prunedEvents(_ database: Database) throws -> PrunedEvents {
+    guard let row = try Row.fetchOne(database, sql: "SELECT through, time FROM journal_pruning") else {
+      return .none
+    }
+    return PrunedEvents(through: row["through"], time: Timestamp(microseconds: row["time"]))
+  }
+}
+
+extension FinishedTask {
+  fileprivate init(row: Row) {
+    self.init(
+      id: TaskID(bytes: row.bytes("id")) ?? TaskID(high: 0, low: 0),
+      sessionID: SessionID(bytes: row.bytes("session")) ?? .shared,
+      endedAt: Timestamp(microseconds: row["completed"]),
+      keptUntil: (row["kept_until"] as Int64?).map { Timestamp(microseconds: $0) },
+      keptBytes: row["kept_bytes"] ?? 0)
+  }
+}
+
+extension AgedEvents {
+  /// A row without a readable time is as old as can be.
+  fileprivate init(row: Row) {
+    self.init(
+      last: row["last"], time: ServerSentEvents.time(of: row.bytes("head")) ?? Timestamp(microseconds: 0),
+      isHeld: row["held"])
+  }
+}

@@ -1,0 +1,37 @@
+import EventLoop
+import TransferEngine
+import TransferModel
+import TransferService
+
+/// The engine of a process, by its settings.
+extension Settings {
+  var bodies: BodyDirectory { BodyDirectory(path: dataDirectory + "/bodies") }
+  var files: FileDirectory { FileDirectory(path: dataDirectory + "/files") }
+  var egress: EgressPolicy { EgressPolicy(allowedNetworks: allowedNetworks) }
+
+  /// What every engine has of them.
+  func engineSettings(now: @escaping @Sendable () -> Timestamp) -> TransferEngine.Settings {
+    var engine = TransferEngine.Settings(
+      egress: egress, bodies: bodies, files: files, pool: WorkerPool(name: "ferry-write", threads: 4))
+    engine.smallBodyLimit = smallBodyLimit
+    engine.maximumBodySize = Int64(maximumBodySize)
+    engine.maximumActive = maximumTransfers
+    engine.certificateAuthorityFile = certificateAuthorityFile
+    engine.maximumAuthenticationAttempts = maximumAuthenticationAttempts
+    engine.userAgent = "Ferry/\(Ferry.version)"
+    engine.networks = Networks(policy: interfacePolicy)
+    engine.now = now
+    return engine
+  }
+
+  func makeEngine(
+    _ engine: TransferEngine.Settings, workers: Int, _ relay: FactRelay
+  ) throws -> TransferEngine {
+    do throws(TransferError) {
+      return try TransferEngine(workers: workers, settings: engine) { relay.deliver($0) }
+    } catch {
+      let isOfNetworks = error.reason == .url(.notConnectedToInternet)
+      throw SettingsError(isOfNetworks ? "interface-class" : "ca-file", error.message)
+    }
+  }
+}

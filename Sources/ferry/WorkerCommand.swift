@@ -1,0 +1,22 @@
+import ArgumentParser
+import Logging
+
+/// `ferry worker`.
+struct WorkerCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "worker", abstract: "Carry out the tasks of background sessions.",
+    discussion: """
+      ferry serve starts it when there are such tasks, and leaves it running when it stops; there is no need to start it \
+      by hand. SIGTERM makes it write down how far it has come and end: the next one goes on from there.
+      """)
+
+  @OptionGroup var engine: EngineOptions
+
+  func run() async throws {
+    let settings = try Settings.checked(engine.values, file: engine.config, isWorker: true)
+    LoggingSystem.bootstrap { label in
+      JSONLogHandler(label: label, logLevel: settings.logLevel)
+    }
+    try await WorkerService(settings: settings).run()
+  }
+}

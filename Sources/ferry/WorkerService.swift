@@ -1,0 +1,96 @@
+import EventLoop
+import FoundationEssentials
+import Logging
+import ServiceLifecycle
+import Synchronization
+import TransferEngine
+import TransferModel
+import TransferService
+import TransferStore
+import UnixSignals
+
+/// The whole of `ferry worker`: the store, an engine, and what takes commands and tries again.
+struct WorkerService {
+  let settings: Settings
+  private let logger = Logger(label: "ferry.worker")
+  private let now: @Sendable () -> Timestamp = { Timestamp(microseconds: WallClock.microseconds()) }
+
+  init(settings: Settings) { self.settings = settings }
+
+  func run() async throws {
+    _ = ProcessLimits.raiseDescriptorLimit()
+    ProcessLimits.forbidCoreFiles()
+    let places = WorkerPlaces(settings)
+    guard let lock = ProcessLock(path: places.lock, version: Ferry.version) else {
+      throw SettingsError("data-directory", "\(settings.dataDirectory) has a worker, or is not there")
+    }
+    let keys = try SecretKeys(settings)
+    let store: SQLiteStore
+    do {
+      store = try SQLiteStore(
+        path: settings.dataDirectory + "/ferry.db", box: SecretBox(secrets: keys.all)
+      ) { _ in }
+    } catch {
+      throw SettingsError("data-directory", "the database cannot be opened: \(error)")
+    }
+    let bell = try WorkerPlaces.bell(places.workerBell)
+    let relay = FactRelay()
+    let engine = try settings.makeEngine(settings.engineSettings(now: now), workers: 1, relay)
+    let loop = EventLoop(name: "ferry-worker")
+    let worker = BackgroundWorker(
+      store: store, engine: engine, relay: relay, bodies: settings.bodies,
+      bell: DoorbellPull(path: places.serviceBell), loop: loop, discretion: settings.discretion, now: now,
+      logger: logger)
+    loop.start()
+    if engine.networks.hasClasses { await engine.networks.wait() }
+    // Who ends it from outside tells nothing of its tasks; who makes it crash may do so again.
+    let hasCrashed = FileManager.default.fileExists(atPath: places.crash)
+    try await worker.start(afterCrash: hasCrashed)
+    try? FileManager.default.removeItem(atPath: places.crash)
+    ProcessLimits.markCrashes(at: places.crash)
+    // Not before: who rang meanwhile is heard now.
+    loop.perform { bell.listen(on: loop) { worker.lookForCommands() } }
+    logger.info("carries background tasks out")
+    let life = WorkerLife(worker: worker, lock: lock, loop: loop)
+    let group = ServiceGroup(
+      configuration: .init(
+        services: [
+          .init(service: StoreService(store: store)),
+          .init(service: EngineService(engine: engine)),
+          .init(service: life, successTerminationBehavior: .gracefullyShutdownGroup),
+        ], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+    try await group.run()
+    await loop.stopAndJoin()
+    bell.close()
+    withExtendedLifetime(lock) {}
+  }
+}
+
+/// Says that it lives, and ends where there is no more to be done: its tasks are handed over.
+private struct WorkerLife: ServiceLifecycle.Service {
+  private static let beat = Duration.seconds(5)
+  /// How long it waits for a service that has gone, where it has no task.
+  private static let patience = 6
+
+  let worker: BackgroundWorker
+  let lock: ProcessLock
+  let loop: EventLoop
+
+  func run() async throws {
+    await cancelWhenGracefulShutdown { await live() }
+    await worker.drain()
+  }
+
+  private func live() async {
+    var lonely = 0
+    while !Task.isCancelled {
+      worker.ping { lock.beat() }
+      // Whoever removed the directory wants no more of it.
+      guard lock.isStillThere else { return }
+      lonely = worker.isIdle && !worker.isHeard() ? lonely + 1 : 0
+      if lonely > Self.patience { return }
+      worker.reviewDiscretionary()
+      try? await Task.sleep(for: Self.beat)
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import EventLoop
+import Logging
+import Synchronization
+import TransferEngine
+
+/// Sees to it that there is one living worker while there is a need for one. It may be an earlier service's: whoever holds the lock
+/// is it.
+actor WorkerSupervisor {
+  private static let interval = Duration.milliseconds(500)
+  /// A worker that has not said for so long that it lives is stuck.
+  private static let patience = Duration.seconds(60)
+  private static let longestPause = Duration.seconds(30)
+
+  private let places: WorkerPlaces
+  private let executable = DetachedProcess.thisExecutable()
+  private let arguments: [String]
+  private let logger: Logger
+  private let news: AsyncStream<Void>
+  private let bell: AsyncStream<Void>.Continuation
+  /// The one that was started here, and when.
+  private var child: (pid: Int32, since: ContinuousClock.Instant)?
+  private var pause = Duration.zero
+  private var lastBeat: (beat: Int64?, since: ContinuousClock.Instant)?
+  private var asked: Int32?
+
+  init(places: WorkerPlaces, arguments: [String], logger: Logger) {
+    self.places = places
+    self.logger = logger
+    self.arguments = arguments
+    (news, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+  }
+
+  /// Somebody rang for a worker, and nobody came.
+  nonisolated func look() { bell.yield() }
+
+  /// Until cancelled.
+  func run(isNeeded: @escaping @Sendable () -> Bool) async {
+    let clock = Task { [bell] in
+      while !Task.isCancelled {
+        bell.yield()
+        try? await Task.sleep(for: Self.interval)
+      }
+      bell.finish()
+    }
+    await withTaskCancellationHandler {
+      for await _ in news where isNeeded() { ensure() }
+    } onCancel: {
+      clock.cancel()
+      bell.finish()
+    }
+  }
+
+  private func ensure() {
+    reap()
+    guard let owner = ProcessLock.owner(path: places.lock) else { return start() }
+    if owner.version != Ferry.version, asked != owner.pid {
+      logger.notice("asks a worker of another version to hand over", metadata: ["pid": "\(owner.pid)"])
+      DetachedProcess.terminate(owner.pid)
+      asked = owner.pid
+    }
+    watch(owner)
+  }
+
+  /// One that is alive and does nothing any more is ended: its tasks go on with another.
+  private func watch(_ owner: ProcessLock.Owner) {
+    let beat = ProcessLock.lastBeat(path: places.lock)
+    guard let last = lastBeat, last.beat == beat else {
+      lastBeat = (beat, .now)
+      return
+    }
+    guard .now - last.since > Self.patience else { return }
+    logger.error("the worker is stuck, and is ended", metadata: ["pid": "\(owner.pid)"])
+    DetachedProcess.kill(owner.pid)
+    lastBeat = nil
+  }
+
+  private func start() {
+    // It may not have got as far as to the lock.
+    if let child, .now - child.since < .seconds(10) + pause { return }
+    do {
+      let pid = try DetachedProcess.start(executable, ["ferry", "worker"] + arguments, log: places.log)
+      child = (pid, .now)
+      logger.info("started a worker", metadata: ["pid": "\(pid)"])
+    } catch {
+      logger.error("cannot start a worker", metadata: ["error": "\(error)"])
+      child = (0, .now)
+    }
+  }
+
+  /// Forgets a child that has ended. One that ends at once again and again is started less and less often.
+  private func reap() {
+    guard let (pid, since) = child, pid > 0, let status = DetachedProcess.reap(pid) else { return }
+    logger.warning("a worker has ended", metadata: ["pid": "\(pid)", "status": "\(status)"])
+    let wasShort = .now - since < .seconds(2)
+    pause = wasShort ? min(Self.longestPause, max(.milliseconds(250), pause * 2)) : .zero
+    child = pause == .zero ? nil : (0, .now - .seconds(10))
+  }
+}

@@ -1,0 +1,103 @@
+import JSON
+import TestSupport
+import Testing
+
+/// What background sessions let their tasks do.
+@Suite(.serialized, .blocking) struct BackgroundRuleTests {
+  private let origin = TestOrigin { request, socket in
+    let location = request.path == "/redirect" ? [("Location", "/target")] : []
+    let body = request.method == "POST" ? request.body : Array("body".utf8)
+    try socket.write(
+      TestOrigin.reply(
+        location.isEmpty ? "200 OK" : "302 Found", body, location + [("Cache-Control", "max-age=60")]))
+    return true
+  }
+
+  private func pointers(_ reply: JSONValue) -> [String] {
+    reply["errors"]?.elements?.compactMap { $0["pointer"]?.string } ?? []
+  }
+
+  @Test func nobodyIsAskedAboutRedirectsResponsesAndTheCache() throws {
+    let ferry = try FerryProcess()
+    let asks = #","delegate":{"redirects":"ask","responses":"ask","caching":"ask"}"#
+    let session = try ferry.background("a", asks).json.id
+    for _ in 0..<2 {
+      let id = try ferry.create(origin.url + "/redirect", session: session)
+      let story = try ferry.story(of: id)
+      #expect(story.filter { $0.type == "task.willPerformHTTPRedirection" }.count == 1)
+      #expect(story.allSatisfy { $0.data["decisionId"] == nil })
+      let task = try ferry.task(id)
+      #expect(task["response"]?["status"]?.integer == 200)
+      #expect(task["response"]?["fromCache"]?.bool != true)
+    }
+    #expect(origin.requests.map(\.path) == ["/redirect", "/target", "/redirect", "/target"])
+  }
+
+  @Test func uploadsComeFromStoredFiles() throws {
+    let ferry = try FerryProcess()
+    let session = try ferry.background("a").json.id
+    let file = try ferry.call("POST", "/v1/files", "stored", [("Content-Type", "text/plain")]).json.id
+    for (body, isTaken) in [
+      (#"{"text":"a"}"#, false), (#"{"base64":"AA=="}"#, false), (#"{"stream":true}"#, false),
+      (#"{"file":"\#(file)"}"#, true),
+    ] {
+      let text =
+        #"{"kind":"upload","resume":true,"request":{"url":"\#(origin.url)/","body":\#(body)}}"#
+      let reply = try ferry.call("POST", "/v1/sessions/\(session)/tasks", text)
+      #expect(
+        reply.status == (isTaken ? 201 : 400) && pointers(reply.json) == (isTaken ? [] : ["/request/body"]))
+    }
+    _ = try ferry.poll("/v1/sessions/\(session)/tasks?state=completed") { $0["items"]?.elements?.count == 1 }
+    #expect(origin.requests.map(\.body) == [Array("stored".utf8)])
+  }
+
+  @Test func somebodyHasToHearOfTheEnd() throws {
+    let ferry = try FerryProcess()
+    let session = try ferry.background("a", "").json.id
+    let request = #""kind":"data","request":{"url":"\#(origin.url)/"}"#
+    let completion = #","completion":{"webhook":{"url":"\#(origin.url)/"}}"#
+    let lines = "{\(request)}\n{\(request)\(completion)}\n"
+    let batch = try ferry.call(
+      "POST", "/v1/sessions/\(session)/tasks", lines, [("Content-Type", "application/x-ndjson")])
+    let replies = try batch.text.split(separator: "\n").map { try JSONParser.parse(Array($0.utf8)) }
+    #expect(replies.map { pointers($0) } == [["/completion"], []])
+    #expect(replies.last?["state"]?.string == "suspended")
+    let refused = try ferry.call("POST", "/v1/sessions/\(session)/tasks", "{\(request)}")
+    #expect(refused.status == 400 && pointers(refused.json) == ["/completion"])
+  }
+
+  /// The delegate is asked, and its request goes by the same rules.
+  @Test func delayedRequestsAreAskedFor() throws {
+    let ferry = try FerryProcess()
+    let session = try ferry.background("a", #","delegate":{"delayedRequests":"ask"}"#).json.id
+    let body =
+      #"{"kind":"data","resume":true,"earliestBeginDate":"2020-01-01T00:00:00Z","request":{"url":"\#(origin.url)/"}}"#
+    let id = try ferry.call("POST", "/v1/sessions/\(session)/tasks", body).json.id
+    let question = try ferry.question(of: id, "task.willBeginDelayedRequest")
+    func useRequest(_ body: String) throws -> HTTPReply {
+      let request = #"{"url":"\#(origin.url)/new","method":"POST","body":\#(body)}"#
+      return try ferry.answer(
+        question.decision, #"{"disposition":"useNewRequest","request":\#(request)}"#)
+    }
+    let refused = try useRequest(#"{"stream":true}"#)
+    #expect(refused.status == 400 && pointers(refused.json) == ["/request/body"])
+    #expect(try useRequest(#"{"text":"new"}"#).status == 200)
+    #expect(try ferry.end(of: id)["response"]?["status"]?.integer == 200)
+    #expect(origin.requests.map(\.path) == ["/new"])
+  }
+
+  /// It waits for a network whatever its configuration says, and says nothing of that but its phase.
+  @Test func aTaskWaitsForANetworkInSilence() throws {
+    let place = try CablePlace()
+    let session = try place.ferry.background(
+      "a", #","configuration":{"waitsForConnectivity":false},"delegate":{}"#
+    ).json.id
+    let id = try place.ferry.create(place.url, kind: "download", session: session)
+    let waiting = try place.ferry.poll("/v1/tasks/" + id) { $0["phase"]?.string == "waitingForConnectivity" }
+    #expect(waiting["phase"]?.string == "waitingForConnectivity")
+    try place.raise()
+    let story = try place.ferry.story(of: id)
+    #expect(!story.contains { $0.type == CablePlace.waiting })
+    #expect(try place.ferry.task(id)["error"] == .null)
+  }
+}

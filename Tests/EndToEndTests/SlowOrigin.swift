@@ -1,0 +1,79 @@
+import Foundation
+import Synchronization
+import TestSupport
+
+/// An origin with one body of known length that comes slowly, whole or from a byte on, and that counts what it sends.
+final class SlowOrigin: Sendable {
+  struct Answer: Sendable {
+    var path: String
+    /// The byte that it begins with.
+    var first: Int
+    var condition: String?
+    var sent = 0
+    /// Which connection, counted from 0.
+    var connection: Int
+  }
+  private struct State {
+    var answers: [Answer] = []
+    var connections: [ObjectIdentifier] = []
+    /// Sockets stay while the origin does: an address is not used twice.
+    var sockets: [Socket] = []
+  }
+  private final class Shared: Sendable {
+    let state = Mutex(State())
+    let pace: Mutex<Int>
+    init(_ pace: Int) { self.pace = Mutex(pace) }
+  }
+
+  static let tag = "\"one\""
+  let body: [UInt8]
+  private let shared: Shared
+  private let origin: TestOrigin
+
+  /// - Parameter pace: bytes in each twentieth of a second.
+  init(_ size: Int = 600_000, pace: Int) {
+    let (body, shared) = (NginxServer.contents(size), Shared(pace))
+    (self.body, self.shared) = (body, shared)
+    origin = TestOrigin { request, socket in
+      try Self.answer(request, socket, body, shared)
+      return true
+    }
+  }
+
+  var url: String { origin.url }
+  var answers: [Answer] { shared.state.withLock { $0.answers } }
+  var sent: Int { answers.reduce(0) { $0 + $1.sent } }
+  var connections: Int { shared.state.withLock { $0.connections.count } }
+
+  /// From the next twentieth of a second on.
+  func setPace(_ pace: Int) { shared.pace.withLock { $0 = pace } }
+
+  private static func answer(
+    _ request: TestOrigin.Request, _ socket: Socket, _ body: [UInt8], _ shared: Shared
+  ) throws {
+    let wanted = request["Range"].flatMap { Int($0.dropFirst(6).dropLast()) } ?? 0
+    let first = request["If-Range"] == tag ? wanted : 0
+    let index = shared.state.withLock { state in
+      let connection = state.connections.firstIndex(of: ObjectIdentifier(socket)) ?? state.connections.count
+      if connection == state.connections.count {
+        state.connections.append(ObjectIdentifier(socket))
+        state.sockets.append(socket)
+      }
+      state.answers.append(
+        .init(path: request.path, first: first, condition: request["If-Range"], connection: connection))
+      return state.answers.count - 1
+    }
+    var head = "HTTP/1.1 \(first > 0 ? "206 Partial Content" : "200 OK")\r\nETag: \(tag)\r\n"
+    head += "Accept-Ranges: bytes\r\nContent-Length: \(body.count - first)\r\n"
+    if first > 0 { head += "Content-Range: bytes \(first)-\(body.count - 1)/\(body.count)\r\n" }
+    try socket.write(head + "\r\n")
+    var next = first
+    while next < body.count {
+      let piece = body[next..<min(body.count, next + shared.pace.withLock { $0 })]
+      try socket.write(Array(piece))
+      next += piece.count
+      shared.state.withLock { $0.answers[index].sent += piece.count }
+      usleep(50_000)
+    }
+  }
+}

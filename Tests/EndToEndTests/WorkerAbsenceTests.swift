@@ -1,0 +1,96 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// What the worker does while the service is away, and how the service finds it again.
+@Suite(.serialized, .blocking) struct WorkerAbsenceTests {
+  private static let ends = "task.didComplete"
+
+  @Test(arguments: [(SIGTERM, false), (SIGKILL, false), (SIGTERM, true), (SIGKILL, true)])
+  func transfersGoOn(_ signal: Int32, _ endsMeanwhile: Bool) throws {
+    let place = try BackgroundPlace()
+    let origin = SlowOrigin(pace: 8_000)
+    let session = try place.session()
+    let id = try place.ferry.create(origin.url + "/", kind: "download", session: session)
+    #expect(try place.task(id, received: 50_000)["phase"]?.string == "transferring")
+    let worker = try place.worker.wait()
+    let known = try place.ferry.events("/v1/tasks/\(id)/events?after=0").next()?.id ?? 0
+    place.stop(signal)
+    let before = origin.sent
+    usleep(1_000_000)
+    #expect(origin.sent > before + 80_000 && origin.sent < origin.body.count)
+    if endsMeanwhile {
+      origin.setPace(600_000)
+      usleep(1_000_000)
+    }
+    try place.start()
+    #expect(place.worker.pid == worker)
+    let found = try place.ferry.task(id)
+    if !endsMeanwhile {
+      #expect(found["state"]?.string == "running" && found["phase"]?.string == "transferring")
+    }
+    for target in ["/v1/events", "/v1/sessions/\(session)/events"] {
+      let events = try place.ferry.events(target, [("Last-Event-ID", "\(known)")]).read(upTo: Self.ends)
+      // Progress has no number, and is not kept.
+      #expect(events.compactMap(\.id).allSatisfy { $0 > known })
+      #expect(events.count { $0.type == Self.ends } == 1)
+      #expect(events.contains { $0.type == "downloadTask.didFinishDownloading" })
+    }
+    let task = try place.ferry.task(id)
+    #expect(task["error"] == .null && task["retryCount"]?.integer == 0)
+    #expect(try place.ferry.body(of: id) == origin.body)
+    #expect(origin.connections == 1 && origin.answers.count == 1 && origin.sent == origin.body.count)
+  }
+
+  @Test(arguments: [SIGTERM, SIGKILL]) func aSessionIsFoundAgainWithItsTasks(_ signal: Int32) throws {
+    let place = try BackgroundPlace()
+    let origin = SlowOrigin(pace: 8_000)
+    let session = try place.session("photos")
+    let ids = try (0..<3).map { _ in
+      try place.ferry.create(origin.url + "/", kind: "download", session: session)
+    }
+    for id in ids { _ = try place.task(id, received: 1) }
+    place.stop(signal)
+    try place.start()
+    let again = try place.ferry.background("photos", #","configuration":{},"delegate":{}"#)
+    #expect(again.status == 200 && again.json.id == session)
+    let running = try place.ferry.call("GET", "/v1/sessions/\(session)/tasks?state=running").json
+    #expect(Set(running["items"]?.elements?.map(\.id) ?? []) == Set(ids))
+    origin.setPace(600_000)
+    for id in ids { #expect(try place.ferry.end(of: id)["error"] == .null) }
+    #expect(origin.answers.count == 3 && origin.answers.allSatisfy { $0.first == 0 })
+  }
+
+  @Test func withoutABackgroundSessionThereIsNone() throws {
+    let place = try BackgroundPlace()
+    let origin = TestOrigin { _, socket in
+      try socket.write(TestOrigin.reply("200 OK"))
+      return true
+    }
+    #expect(try place.ferry.run(origin.url + "/")["error"] == .null)
+    _ = try place.ferry.run(origin.url + "/", session: place.ferry.session())
+    // Twice the time in which the service looks whether one is needed.
+    usleep(1_000_000)
+    #expect(place.worker.pid == nil && place.worker.log.isEmpty)
+    _ = try place.session()
+    #expect(try place.worker.wait() > 0)
+  }
+
+  /// What nobody will go on with is taken away at the start; what is being received is not.
+  @Test func onlyOrphanedFilesAreCollected() throws {
+    let place = try BackgroundPlace()
+    let origin = SlowOrigin(pace: 20_000)
+    let id = try place.ferry.create(origin.url + "/", kind: "download", session: place.session())
+    _ = try place.task(id, received: 200_000)
+    place.stop(SIGKILL)
+    let bodies = place.directory + "/bodies/"
+    let orphans = [".part", ".resume"].map { "tsk_0198c0de-0000-7000-8000-00000000000a" + $0 }
+    for name in orphans { try "old".write(toFile: bodies + name, atomically: false, encoding: .utf8) }
+    #expect(FileManager.default.fileExists(atPath: bodies + id + ".part"))
+    try place.start()
+    for name in orphans { #expect(!FileManager.default.fileExists(atPath: bodies + name), "\(name)") }
+    #expect(try place.ferry.end(of: id)["error"] == .null)
+    #expect(try place.ferry.body(of: id) == origin.body && origin.answers.count == 1)
+  }
+}

@@ -1,0 +1,139 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// What clients do with background tasks reaches whoever carries them out, also where that is the next worker.
+@Suite(.serialized, .blocking) struct WorkerControlTests {
+  private let place: BackgroundPlace
+  private let origin = SlowOrigin(pace: 8_000)
+
+  init() throws { place = try BackgroundPlace() }
+
+  private func date(in seconds: Double) -> String {
+    Date().addingTimeInterval(seconds).ISO8601Format(.init(includingFractionalSeconds: true))
+  }
+
+  private func running(_ session: String) throws -> String {
+    let id = try place.ferry.create(origin.url + "/", kind: "download", session: session)
+    #expect(try place.task(id, received: 150_000)["state"]?.string == "running")
+    return id
+  }
+
+  /// Whether the worker dies just before each call.
+  @Test(arguments: [false, true]) func tasksAreSuspendedAndResumed(_ dies: Bool) throws {
+    let id = try running(place.session())
+    if dies { #expect(try place.worker.send(SIGKILL)) }
+    #expect(try place.ferry.act("suspend", id) == "suspended")
+    _ = try place.worker.wait()
+    usleep(1_500_000)
+    let sent = origin.sent
+    usleep(500_000)
+    // A suspended connection takes what its buffers hold; a transfer that was not begun again takes nothing.
+    if dies { #expect(origin.sent == sent && origin.answers.count == 1) }
+    #expect(try place.ferry.task(id)["state"]?.string == "suspended")
+    if dies { #expect(try place.worker.send(SIGKILL)) }
+    origin.setPace(600_000)
+    #expect(try place.ferry.act("resume", id) == "running")
+    #expect(try place.ferry.end(of: id)["error"] == .null)
+    #expect(try place.ferry.body(of: id) == origin.body)
+    #expect(origin.answers.count == (dies ? 2 : 1))
+  }
+
+  @Test(arguments: [false, true]) func tasksAreCancelled(_ dies: Bool) throws {
+    let id = try running(place.session())
+    if dies { #expect(try place.worker.send(SIGKILL)) }
+    _ = try place.ferry.act("cancel", id)
+    let story = try place.ferry.story(of: id)
+    #expect(story.count { $0.type == "task.didComplete" } == 1)
+    // The next worker does not begin it first.
+    #expect(try place.ferry.task(id).errorCode == -999 && origin.answers.count == 1)
+  }
+
+  @Test(arguments: [false, true]) func whatIsCancelledWithResumeDataGoesOn(_ dies: Bool) throws {
+    let session = try place.session()
+    let id = try running(session)
+    if dies { #expect(try place.worker.send(SIGKILL)) }
+    let data = try #require(try place.ferry.cancelProducingResumeData(id).string)
+    origin.setPace(600_000)
+    let reply = try place.ferry.call(
+      "POST", "/v1/sessions/\(session)/tasks",
+      #"{"kind":"download","resume":true,"resumeData":"\#(data)"}"#, [("Prefer", "wait=25")])
+    #expect(reply.json["error"] == .null, "\(reply.text)")
+    #expect(try place.ferry.body(of: reply.json.id) == origin.body)
+    #expect(origin.answers.last?.first ?? 0 >= 100_000)
+  }
+
+  @Test func aPriorityIsChangedUnderWay() throws {
+    let id = try running(place.session())
+    let reply = try place.ferry.call("PATCH", "/v1/tasks/\(id)", #"{"priority":0.9}"#)
+    #expect(reply.status == 200 && reply.json["priority"]?.double == 0.9)
+    #expect(try place.worker.send(SIGKILL))
+    origin.setPace(600_000)
+    let task = try place.ferry.end(of: id)
+    #expect(task["priority"]?.double == 0.9 && task["error"] == .null)
+  }
+
+  // MARK: The date
+
+  private func delayed(_ seconds: Double, _ session: String) throws -> String {
+    origin.setPace(600_000)
+    return try place.ferry.call(
+      "POST", "/v1/sessions/\(session)/tasks",
+      #"{"kind":"data","resume":true,"earliestBeginDate":"\#(date(in: seconds))","request":{"url":"\#(origin.url)/"}}"#
+    ).json.id
+  }
+
+  @Test func aTaskBeginsWhileTheServiceIsDown() throws {
+    let id = try delayed(2.5, place.session())
+    _ = try place.worker.wait()
+    usleep(500_000)
+    place.stop(SIGKILL)
+    #expect(origin.answers.isEmpty)
+    for _ in 0..<500 where origin.answers.isEmpty { usleep(10_000) }
+    #expect(origin.answers.count == 1)
+    try place.start()
+    let story = try place.ferry.story(of: id)
+    #expect(story.count { $0.type == "task.willBeginDelayedRequest" } == 1)
+    #expect(try place.ferry.task(id)["error"] == .null && origin.answers.count == 1)
+  }
+
+  @Test func anEarlierDateIsHeard() throws {
+    let id = try delayed(3600, place.session())
+    _ = try place.worker.wait()
+    #expect(try place.ferry.task(id)["phase"]?.string == "queued" && origin.answers.isEmpty)
+    let body = #"{"earliestBeginDate":"\#(date(in: 0.2))"}"#
+    #expect(try place.ferry.call("PATCH", "/v1/tasks/\(id)", body).status == 200)
+    #expect(try place.ferry.end(of: id)["error"] == .null)
+  }
+
+  // MARK: Discretion
+
+  @Test func discretionaryTasksYield() throws {
+    let id = try running(place.session("idle", #"{"isDiscretionary":true}"#))
+    let other = SlowOrigin(pace: 8_000)
+    let urgent = try place.ferry.create(other.url + "/", kind: "download", session: place.session("urgent"))
+    _ = try place.task(urgent, received: 50_000)
+    let received = try place.ferry.task(id).received
+    _ = try place.task(urgent, received: 200_000)
+    #expect(try place.ferry.task(id).received == received, "it goes on beside another")
+    for slow in [other, origin] { slow.setPace(600_000) }
+    #expect(try place.ferry.end(of: urgent)["error"] == .null)
+    #expect(try place.ferry.end(of: id)["error"] == .null)
+    #expect(origin.answers.count == 1)
+  }
+
+  @Test func outsideOfItsWindowADiscretionaryTaskWaits() throws {
+    let hour = Calendar(identifier: .gregorian).dateComponents(in: .gmt, from: Date()).hour ?? 0
+    let window = ["00", "30"].map { String(format: "%02d:", (hour + 12) % 24) + $0 }.joined(separator: "-")
+    let place = try BackgroundPlace(options: ["--discretionary-window", window])
+    let id = try place.ferry.create(
+      origin.url + "/", session: place.session("a", #"{"isDiscretionary":true}"#))
+    let session = try place.session("b")
+    origin.setPace(600_000)
+    #expect(try place.ferry.run(origin.url + "/other", session: session)["error"] == .null)
+    let task = try place.ferry.task(id)
+    #expect(task["state"]?.string == "running" && task["phase"]?.string == "queued")
+    #expect(origin.answers.map(\.path) == ["/other"])
+  }
+}

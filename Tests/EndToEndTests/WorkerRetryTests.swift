@@ -1,0 +1,187 @@
+import Foundation
+import JSON
+import Synchronization
+import TestSupport
+import Testing
+
+/// What follows an attempt of a background task that came to nothing.
+@Suite(.serialized, .blocking) struct WorkerRetryTests {
+  private static let response = "dataTask.didReceiveResponse"
+  /// Half a second to a second before the second attempt.
+  private static let configuration = #"{"retry":{"backoff":1}}"#
+
+  /// What passes: after it, the origin answers 200. The shortest time in which it may be asked again, in seconds.
+  @Test(arguments: [
+    ("503 Service Unavailable", "1", 1.0), ("503 Service Unavailable", nil, 0.5),
+    ("429 Too Many Requests", nil, 0.5), ("", nil, 0.5),
+  ])
+  func whatPassesIsTriedAgain(_ failure: String, _ retryAfter: String?, _ shortest: Double) throws {
+    let place = try BackgroundPlace()
+    let origin = FailingOrigin(failure, retryAfter, times: 2)
+    let id = try place.ferry.create(
+      origin.url + "/", session: place.session("a", Self.configuration))
+    let waiting = try place.ferry.poll("/v1/tasks/\(id)") { $0["phase"]?.string == "waitingToRetry" }
+    #expect(waiting["phase"]?.string == "waitingToRetry" && waiting["state"]?.string == "running")
+    let story = try place.ferry.story(of: id)
+    #expect(
+      story.filter { $0.type == Self.response }.map { $0.data["response"]?["status"]?.integer } == [200])
+    #expect(story.contains { $0.data["phase"]?.string == "waitingToRetry" })
+    let task = try place.ferry.task(id)
+    #expect(task["retryCount"]?.integer == 2 && task["error"] == .null)
+    #expect(task["response"]?["status"]?.integer == 200)
+    #expect(origin.pauses.count == 2 && origin.pauses.allSatisfy { $0 >= shortest }, "\(origin.pauses)")
+  }
+
+  @Test func anOriginThatRefusesConnectionsIsAskedUntilItDoesNot() throws {
+    let place = try BackgroundPlace()
+    let closed = ClosedPort()
+    let id = try place.ferry.create(
+      "http://127.0.0.1:\(closed.port)/", session: place.session("a", Self.configuration))
+    let waiting = try place.ferry.poll("/v1/tasks/\(id)") { $0["retryCount"]?.integer == 1 }
+    #expect(waiting["retryCount"]?.integer == 1 && waiting["phase"]?.string == "waitingToRetry")
+    closed.open()
+    let task = try place.ferry.end(of: id)
+    #expect(task["error"] == .null && task["response"]?["status"]?.integer == 200)
+  }
+
+  @Test func attemptsAreLimited() throws {
+    let place = try BackgroundPlace()
+    let origin = FailingOrigin("", nil, times: .max)
+    let limited = try place.session("a", #"{"retry":{"maximumAttempts":2,"backoff":0.1}}"#)
+    let task = try place.ferry.end(of: place.ferry.create(origin.url + "/", session: limited))
+    #expect(task["error"]?["name"]?.string == "badServerResponse", "an answer without a head")
+    #expect(origin.count == 2 && task["retryCount"]?.integer == 1)
+  }
+
+  /// An answer that will be the same, and a wait that would end too late.
+  @Test(arguments: [("404 Not Found", "1"), ("500 Internal Server Error", nil), ("503 Busy", "60")])
+  func theAnswerIsTheResult(_ answer: String, _ retryAfter: String?) throws {
+    let place = try BackgroundPlace()
+    let origin = FailingOrigin(answer, retryAfter, times: .max)
+    let session = try place.session("a", #"{"timeoutIntervalForResource":30}"#)
+    let id = try place.ferry.create(origin.url + "/", session: session)
+    let story = try place.ferry.story(of: id)
+    let status = Int64(answer.prefix(3))
+    #expect(
+      story.filter { $0.type == Self.response }.map { $0.data["response"]?["status"]?.integer } == [status])
+    let task = try place.ferry.task(id)
+    #expect(task["response"]?["status"]?.integer == status && task["error"] == .null)
+    #expect(origin.count == 1 && task["retryCount"]?.integer == 0)
+  }
+
+  @Test func nothingIsTriedBeyondTheTimeOfTheResource() throws {
+    let place = try BackgroundPlace()
+    let session = try place.session("a", #"{"timeoutIntervalForResource":2,"retry":{"backoff":0.2}}"#)
+    let start = Date()
+    let task = try place.ferry.end(
+      of: place.ferry.create("http://127.0.0.1:\(ClosedPort().port)/", session: session))
+    #expect(task["error"]?["name"]?.string == "timedOut" && task["retryCount"]?.integer ?? 0 > 0)
+    #expect(Date().timeIntervalSince(start) < 6)
+  }
+
+  /// The one under which every worker crashes is given up, and the others are not.
+  @Test func aTaskThatIsDeadlyEnds() throws {
+    let place = try BackgroundPlace()
+    let worker = place.worker
+    let origin = TestOrigin { request, socket in
+      if request.path == "/poison" {
+        // In place of a fault of its own: the signal of an instruction that cannot be carried out.
+        if let pid = worker.pid { kill(pid, SIGILL) }
+        return false
+      }
+      usleep(100_000)
+      try socket.write(TestOrigin.reply("200 OK", Array("well".utf8)))
+      return true
+    }
+    let session = try place.session("a", #"{"retry":{"backoff":0.1}}"#)
+    let poisoned = try place.ferry.create(origin.url + "/poison", session: session)
+    let others = try (0..<5).map { try place.ferry.create(origin.url + "/\($0)", session: session) }
+    _ = try place.ferry.poll("/v1/sessions/\(session)/tasks?state=completed") {
+      $0["items"]?.elements?.count ?? 0 >= 5
+    }
+    for id in others { #expect(try place.ferry.end(of: id)["error"] == .null) }
+    for _ in 0..<5 {
+      let end = try place.ferry.poll("/v1/tasks/\(poisoned)") { $0["state"]?.string == "completed" }
+      if end["state"]?.string == "completed" { break }
+    }
+    let error = try place.ferry.task(poisoned)["error"] ?? .null
+    #expect(error["domain"]?.string == "FerryErrorDomain" && error["name"]?.string == "attemptLimitReached")
+    #expect(try place.worker.wait() > 0)
+  }
+}
+
+/// An origin that fails a number of times, and then does not.
+private final class FailingOrigin: Sendable {
+  private final class Times: Sendable {
+    let all = Mutex<[Date]>([])
+  }
+  private let times = Times()
+  private let origin: TestOrigin
+
+  /// - Parameter failure: a status, or nothing: then the connection ends.
+  init(_ failure: String, _ retryAfter: String?, times limit: Int) {
+    let times = times
+    origin = TestOrigin { _, socket in
+      let count = times.all.withLock { all in
+        all.append(Date())
+        return all.count
+      }
+      guard count <= limit else {
+        try socket.write(TestOrigin.reply("200 OK", Array("at last".utf8)))
+        return true
+      }
+      guard !failure.isEmpty else { return false }
+      try socket.write(
+        TestOrigin.reply(failure, Array("no".utf8), retryAfter.map { [("Retry-After", $0)] } ?? []))
+      return true
+    }
+  }
+
+  var url: String { origin.url }
+  var count: Int { times.all.withLock { $0.count } }
+  /// Seconds from each request to the next.
+  var pauses: [Double] {
+    let all = times.all.withLock { $0 }
+    return zip(all.dropFirst(), all).map { $0.timeIntervalSince($1) }
+  }
+}
+
+/// A port that nobody else gets, and that refuses connections until it is opened.
+private final class ClosedPort {
+  let port: Int
+  private let descriptor: Int32
+
+  init() {
+    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let descriptor = descriptor
+    withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        _ = bind(descriptor, address, size)
+        getsockname(descriptor, address, &size)
+      }
+    }
+    port = Int(UInt16(bigEndian: address.sin_port))
+  }
+
+  deinit {
+    shutdown(descriptor, Int32(SHUT_RDWR))
+    close(descriptor)
+  }
+
+  /// From now on every request is answered.
+  func open() {
+    listen(descriptor, 8)
+    let descriptor = descriptor
+    Foundation.Thread.detachNewThread {
+      while case let connection = accept(descriptor, nil, nil), connection >= 0 {
+        let socket = Socket(descriptor: connection)
+        while let line = try? socket.readLine(), !line.isEmpty {}
+        try? socket.write(TestOrigin.reply("200 OK", [], [("Connection", "close")]))
+      }
+    }
+  }
+}

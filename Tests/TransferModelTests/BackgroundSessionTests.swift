@@ -1,0 +1,50 @@
+import Testing
+import TransferModel
+
+@Suite struct BackgroundSessionTests {
+  private func session(
+    _ type: SessionType, configuration: SessionConfiguration = .init(), delegate: SessionDelegate? = nil,
+    description: String? = nil
+  ) -> TransferSession {
+    TransferSession(
+      id: .shared, type: type, createdAt: Timestamp(microseconds: 0), description: description,
+      configuration: configuration, delegate: delegate, identifier: type == .background ? "a" : nil)
+  }
+
+  @Test func onlyBackgroundSessionsAskNobodyAndWait() {
+    var delegate = SessionDelegate()
+    (delegate.asksForRedirects, delegate.asksForResponses, delegate.asksForCaching) = (true, true, true)
+    delegate.asksForDelayedRequests = true
+    delegate.taskChallenges = .ask
+    #expect(session(.default, delegate: delegate).delegate == delegate)
+    let background = session(.background, delegate: delegate)
+    var expected = delegate
+    (expected.asksForRedirects, expected.asksForResponses, expected.asksForCaching) = (false, false, false)
+    #expect(background.delegate == expected)
+    #expect(background.configuration.waitsForConnectivity && background.configuration.urlCache == .none)
+    #expect(!session(.default).configuration.waitsForConnectivity)
+    #expect(session(.background).delegate == nil)
+  }
+
+  @Test func namesWhatDiffers() {
+    var configuration = SessionConfiguration()
+    #expect(session(.background).differences(to: session(.background)) == [])
+    configuration.waitsForConnectivity = true  // as it is anyway
+    #expect(session(.background).differences(to: session(.background, configuration: configuration)) == [])
+    configuration.maximumBytesPerSecond = 1
+    let other = session(
+      .background, configuration: configuration, delegate: SessionDelegate(), description: "d")
+    #expect(
+      session(.background).differences(to: other) == ["configuration", "delegate", "description"])
+  }
+
+  @Test(arguments: [
+    ("a", true), ("com.example.photos", true), ("é", true), (" ", true), ("", false), ("a\u{0}", false),
+    ("a\tb", false), ("\u{7F}", false), ("\u{9B}", false), (String(repeating: "x", count: 255), true),
+    (String(repeating: "x", count: 256), false), (String(repeating: "é", count: 127), true),
+    (String(repeating: "é", count: 128), false),
+  ])
+  func identifiers(_ text: String, _ isOne: Bool) {
+    #expect((BackgroundName.fault(ofIdentifier: text) == nil) == isOne)
+  }
+}

@@ -1,0 +1,333 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+import TransferEngine
+import TransferModel
+
+@testable import TransferService
+@testable import TransferStore
+
+/// The worker between a real store and a real engine, told what to do by rows.
+@Suite(.blocking, .timeLimit(.minutes(1))) struct BackgroundWorkerTests {
+  private static let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+
+  /// Answers each request with the next of these, and with the last from there on.
+  private static func origin(_ replies: [UInt8]?...) -> TestOrigin {
+    let number = Mutex(0)
+    return TestOrigin { _, socket in
+      let index = number.withLock { number in
+        defer { number += 1 }
+        return number
+      }
+      // Nothing: the connection breaks off.
+      guard let reply = replies[min(index, replies.count - 1)] else { return false }
+      try socket.write(reply)
+      return true
+    }
+  }
+
+  @Test func aTaskIsCarriedOutAndLeavesNothing() async throws {
+    let origin = Self.origin(TestOrigin.reply("200 OK", Self.bytes))
+    let bench = try WorkerBench()
+    let process = try await bench.started()
+    let session = try await bench.session()
+    let (large, small) = (
+      try await bench.task(origin.url + "/large", in: session),
+      try await bench.task(origin.url + "/small", in: session, kind: .data)
+    )
+    try await bench.send([.submit(large.id), .submit(small.id)], of: session, to: process)
+    let outcomes = try await bench.outcomes(large, small)
+    #expect(outcomes.allSatisfy { $0.error == nil && $0.size == Int64(Self.bytes.count) })
+    let file = try Data(contentsOf: URL(fileURLWithPath: bench.bodies.path(large.id)))
+    #expect(file == Data(Self.bytes))
+    // A download's answer comes with its end.
+    #expect(try await bench.news().names(of: large.id) == ["began", "ended"])
+    #expect(try await bench.news().names(of: small.id) == ["began", "response", "ended"])
+    #expect(try await bench.work().isEmpty)
+    #expect(try await bench.store.commands(after: 0, limit: 9).isEmpty)
+    #expect(process.worker.isIdle)
+    await process.stop()
+  }
+
+  @Test func aTaskThatIsSubmittedTwiceIsCarriedOutOnce() async throws {
+    let origin = Self.origin(TestOrigin.reply("200 OK"))
+    let bench = try WorkerBench()
+    let process = try await bench.started()
+    let session = try await bench.session()
+    let task = try await bench.task(origin.url, in: session, beginning: bench.now.adding(seconds: 60))
+    try await bench.send([.submit(task.id)], of: session, to: process)
+    try await bench.send([.submit(task.id)], of: session, to: process)
+    bench.advance(60)
+    process.worker.deadlines.wake()
+    _ = try await bench.outcomes(task)
+    #expect(origin.requests.count == 1)
+    await process.stop()
+  }
+
+  // MARK: Another attempt
+
+  @Test func whatFailsIsTriedAgain() async throws {
+    let origin = Self.origin(nil, nil, TestOrigin.reply("200 OK", [1]))
+    let bench = try WorkerBench()
+    let process = try await bench.started()
+    let session = try await bench.session()
+    let task = try await bench.task(origin.url, in: session)
+    try await bench.send([.submit(task.id)], of: session, to: process)
+    let outcome = try await bench.outcomes(task)[0]
+    #expect(outcome.error == nil && outcome.response?.status == 200)
+    let news = try await bench.news()
+    #expect(
+      news.names(of: task.id) == ["began", "retries", "began", "retries", "began", "ended"])
+    let counts = news.compactMap { if case .retries(_, let count, _) = $0 { count } else { nil } }
+    #expect(counts == [1, 2])
+    await process.stop()
+  }
+
+  /// What another attempt follows is no answer; what none follows is.
+  @Test(arguments: [(nil, 200), (2, 200), (1, 503)] as [(Int?, Int)])
+  func aBusyOriginsAnswerIsShownWhereItIsTheLast(_ attempts: Int?, _ status: Int) async throws {
+    let origin = Self.origin(
+      TestOrigin.reply("503 Service Unavailable", [1, 2, 3]), TestOrigin.reply("200 OK"))
+    let bench = try WorkerBench()
+    let process = try await bench.started()
+    let session = try await bench.session { $0.retry?.maximumAttempts = attempts }
+    let task = try await bench.task(origin.url, in: session, kind: .data)
+    try await bench.send([.submit(task.id)], of: session, to: process)
+    #expect(try await bench.outcomes(task)[0].response?.status == status)
+    let shown = try await bench.news().compactMap {
+      if case .response(_, let response, _) = $0 { response.status } else { nil }
+    }
+    #expect(shown == [status])
+    await process.stop()
+  }
+
+  @Test func afterTheDeadlineThereIsNoOtherAttempt() async throws {
+    let bench = try WorkerBench()
+    let origin = TestOrigin { _, _ in
+      bench.advance(3600)
+      return false
+    }
+    let process = try await bench.started()
+    let session = try await bench.session { $0.timeoutIntervalForResource = 3600 }
+    let task = try await bench.task(origin.url, in: session)
+    try await bench.send([.submit(task.id)], of: session, to: process)
+    let error = try await bench.outcomes(task)[0].error
+    #expect(error?.reason == .url(.timedOut))
+    #expect(origin.requests.count == 1)
+    await process.stop()
+  }
+
+  @Test func whatStaysWrongIsNotTriedAgain() async throws {
+    let bench = try WorkerBench()
+    let process = try await bench.started()
+    let session = try await bench.session()
+    let task = try await bench.task("http://10.0.0.1/", in: session)
+    try await bench.send([.submit(task.id)], of: session, to: process)
+    #expect(try await bench.outcomes(task)[0].error?.reason == .ferry(.destinationNotPermitted))
+    #expect(!(try await bench.news().names(of: task.id).contains("retries")))
+    await process.stop()
+  }
+
+  /// The time of the next attempt is kept: another process waits for what is left of it.
+  @Test func aWaitIsInTheRow() async throws {
+    let origin = Self.origin(nil)
+    let bench = try WorkerBench()
+    let process = try await bench.started()
+    let session = try await bench.session { $0.retry?.backoff = 1000 }
+    let task = try await bench.task(origin.url, in: session)
+    try await bench.send([.submit(task.id)], of: session, to: process)
+    _ = try await bench.news { $0.names(of: task.id).contains("retries") }
+    let state = try #require(try await bench.work()[task.id])
+    #expect(state.retries == 1 && state.attempts == 1 && !state.isActive && state.phase == .waitingToRetry)
+    let delay = try #require(state.retryDelay)
+    #expect((500...1000).contains(delay))
+    #expect(state.retryAt == bench.now.adding(seconds: delay))
+    await process.stop()
+    // The time has come meanwhile.
+    bench.advance(1000)
+    let next = try await bench.started()
+    _ = try await bench.news { news in
+      news.contains { if case .retries(task.id, 2, _) = $0 { true } else { false } }
+    }
+    await next.stop()
+  }
+
+  // MARK: Commands
+
+  @Test func aBeginDateIsWaitedFor() async throws {
+    let origin = Self.origin(TestOrigin.reply("200 OK"))
+    let bench = try WorkerBench()
+    let process = try await bench.started()
+    let session = try await bench.session()
+    let task = try await bench.task(origin.url, in: session, beginning: bench.now.adding(seconds: 3600))
+    try await bench.send([.submit(task.id)], of: session, to: process)
+    process.worker.deadlines.wake()
+    #expect(try await bench.work()[task.id]?.attempts == 0)
+    #expect(!process.worker.isIdle)
+    bench.advance(3600)
+    process.worker.deadlines.wake()
+    _ = try await bench.outcomes(task)
+    #expect(try await bench.news().names(of: task.id) == ["beganDelayed", "began", "ended"])
+    await process.stop()
+  }
+
+  @Test func aBeginDateThatIsTakenAwayIsNotWaitedFor() async throws {
+    let origin = Self.origin(TestOrigin.reply("200 OK"))
+    let bench = try WorkerBench()
+    let process = try await bench.started()
+    let session = try await bench.session()
+    let task = try await bench.task(origin.url, in: session, beginning: bench.now.adding(seconds: 3600))
+    try await bench.send([.submit(task.id), .setBeginDate(task.id, nil)], of: session, to: process)
+    #expect(try await bench.outcomes(task)[0].error == nil)
+    await process.stop()
+  }
+
+  @Test func aSuspendedTaskDoesNotBegin() async throws {
+    let origin = Self.origin(TestOrigin.reply("200 OK"))
+    let bench = try WorkerBench()
+    let process = try await bench.started()
+    let session = try await bench.session()
+    let task = try await bench.task(origin.url, in: session, beginning: bench.now.adding(seconds: 60))
+    try await bench.send([.submit(task.id), .suspend(task.id)], of: session, to: process)
+    bench.advance(60)
+    process.worker.deadlines.wake()
+    let state = try #require(try await bench.work()[task.id])
+    #expect(state.isSuspended && state.attempts == 0)
+    try await bench.send([.resume(task.id)], of: session, to: process)
+    #expect(try await bench.outcomes(task)[0].error == nil)
+    await process.stop()
+  }
+
+  @Test func aTaskThatRunsIsSuspendedAndGoesOn() async throws {
+    let (asked, gate) = (Gate(), Gate())
+    let origin = TestOrigin { _, socket in
+      asked.open()
+      guard gate.wait() else { return false }
+      try socket.write(TestOrigin.reply("200 OK", Self.bytes))
+      return true
+    }
+    let bench = try WorkerBench()
+    let process = try await bench.started()
+    let session = try await bench.session()
+    let task = try await bench.task(origin.url, in: session)
+    try await bench.send([.submit(task.id)], of: session, to: process)
+    #expect(asked.wait())
+    try await bench.send([.suspend(task.id)], of: session, to: process)
+    let state = try #require(try await bench.work()[task.id])
+    #expect(state.isSuspended && state.isActive)
+    gate.open()
+    try await bench.send([.resume(task.id)], of: session, to: process)
+    #expect(try await bench.outcomes(task)[0].size == Int64(Self.bytes.count))
+    #expect(origin.requests.count == 1)
+    await process.stop()
+  }
+
+  @Test(arguments: [true, false]) func aTaskThatWaitsIsCancelled(_ keepsPartial: Bool) async throws {
+    let bench = try WorkerBench()
+    let session = try await bench.session()
+    let task = try await bench.task("http://127.0.0.1:1/", in: session)
+    let point = ResumePoint(partial: PartialBody(offset: 3, total: 9, validator: "\"v\""), source: task.id)
+    try Data("abc".utf8).write(to: URL(fileURLWithPath: bench.bodies.partialPath(task.id)))
+    try await bench.leave(task) { state in
+      (state.partial, state.retries) = (point, 1)
+      (state.retryAt, state.retryDelay) = (bench.now.adding(seconds: 1000), 1000)
+    }
+    let process = try await bench.started()
+    try await bench.send([.cancel(task.id, keepsPartial: keepsPartial)], of: session, to: process)
+    let outcome = try await bench.outcomes(task)[0]
+    #expect(outcome.error?.reason == .url(.cancelled))
+    #expect(outcome.partial == (keepsPartial ? point : nil))
+    #expect(outcome.error?.resumeDataAvailable == keepsPartial)
+    #expect(bench.bodies.partials() == (keepsPartial ? [task.id] : []))
+    #expect(try await bench.work().isEmpty)
+    await process.stop()
+  }
+
+  @Test func aTaskThatRunsIsCancelled() async throws {
+    let (asked, gate) = (Gate(), Gate())
+    let origin = TestOrigin { _, _ in
+      asked.open()
+      gate.wait()
+      return false
+    }
+    let bench = try WorkerBench()
+    let process = try await bench.started()
+    let session = try await bench.session()
+    let task = try await bench.task(origin.url, in: session)
+    try await bench.send([.submit(task.id)], of: session, to: process)
+    #expect(asked.wait())
+    try await bench.send([.cancel(task.id, keepsPartial: false)], of: session, to: process)
+    // It is not tried again, whatever the engine says of it.
+    #expect(try await bench.outcomes(task)[0].error?.reason == .url(.cancelled))
+    #expect(process.worker.isIdle)
+    gate.open()
+    await process.stop()
+  }
+
+  /// What another version wrote, or what is of a task that is gone, keeps nobody else from being served.
+  @Test func commandsThatMeanNothingAreTakenAndPassedOver() async throws {
+    let origin = Self.origin(TestOrigin.reply("200 OK"))
+    let bench = try WorkerBench()
+    let process = try await bench.started()
+    let session = try await bench.session()
+    let task = try await bench.task(origin.url, in: session)
+    try await bench.write { change in
+      change.commands = ["", #"{"explode":{}}"#].map { StoredCommand(session: session.id, document: $0) }
+    }
+    let gone = TaskID(high: 9, low: 9)
+    try await bench.put([.submit(gone), .resume(gone), .cancel(gone, keepsPartial: true)], of: session)
+    try await bench.send([.submit(task.id)], of: session, to: process)
+    #expect(try await bench.outcomes(task)[0].error == nil)
+    #expect(try await bench.store.commands(after: 0, limit: 9).isEmpty)
+    #expect(process.worker.isIdle)
+    await process.stop()
+  }
+
+  // MARK: Discretionary tasks
+
+  @Test func discretionaryTasksWaitForTheirWindow() async throws {
+    let origin = Self.origin(TestOrigin.reply("200 OK"))
+    // 2027-01-15T08:00:00Z is when the clock starts.
+    let bench = try WorkerBench(discretion: DiscretionaryPolicy(windows: [try DailyWindow("22:00-06:00")]))
+    let process = try await bench.started()
+    let session = try await bench.session { $0.isDiscretionary = true }
+    let task = try await bench.task(origin.url, in: session)
+    try await bench.send([.submit(task.id)], of: session, to: process)
+    process.worker.reviewDiscretionary()
+    #expect(try await bench.work()[task.id]?.attempts == 0)
+    bench.advance(14 * 3600)
+    process.worker.reviewDiscretionary()
+    #expect(try await bench.outcomes(task)[0].error == nil)
+    await process.stop()
+  }
+
+  @Test func discretionaryTasksGiveWayToOthers() async throws {
+    let (asked, gate) = (Gate(), Gate())
+    let origin = TestOrigin { request, socket in
+      if request.path == "/slow" {
+        asked.open()
+        gate.wait()
+      }
+      try socket.write(TestOrigin.reply("200 OK"))
+      return true
+    }
+    let bench = try WorkerBench()
+    let process = try await bench.started()
+    let (session, patient) = (
+      try await bench.session(), try await bench.session { $0.isDiscretionary = true }
+    )
+    let (slow, task) = (
+      try await bench.task(origin.url + "/slow", in: session), try await bench.task(origin.url, in: patient)
+    )
+    try await bench.send([.submit(slow.id)], of: session, to: process)
+    #expect(asked.wait())
+    try await bench.send([.submit(task.id)], of: patient, to: process)
+    process.worker.reviewDiscretionary()
+    #expect(try await bench.work()[task.id]?.attempts == 0)
+    gate.open()
+    _ = try await bench.outcomes(slow, task)
+    #expect(origin.requests.map(\.path) == ["/slow", "/"])
+    await process.stop()
+  }
+}

@@ -1,0 +1,167 @@
+import Foundation
+import HTTPCookies
+import Testing
+import TransferEngine
+import TransferModel
+import TransferStore
+
+@testable import TransferService
+
+/// What the two processes write for each other comes out as it went in.
+@Suite struct WorkerDocumentTests {
+  private typealias Samples = WorkerSamples
+
+  /// Compared by what they print: cases hold values that need not be comparable, and print all that they hold, but for credentials.
+  private func again<Value: Codable>(_ value: Value) throws -> Value {
+    try #require(WorkerDocument.decode(Value.self, WorkerDocument.encode(value)))
+  }
+
+  @Test(arguments: Samples.commands.indices) func commandsComeBack(_ index: Int) throws {
+    let command = Samples.commands[index]
+    let back = try again(command)
+    #expect("\(back)" == "\(command)")
+    #expect(Samples.secrets(of: back) == Samples.secrets(of: command))
+    let stored = command.stored(for: Samples.session)
+    #expect(stored.session == Samples.session)
+    let taken = try #require(WorkerDocument.decode(WorkerCommand.self, stored.document))
+    #expect("\(taken)" == "\(command)")
+  }
+
+  @Test(arguments: Samples.news.indices) func newsComeBack(_ index: Int) throws {
+    let news = Samples.news[index]
+    let back = try again(news)
+    #expect("\(back)" == "\(news)")
+    #expect(Samples.secrets(of: back) == Samples.secrets(of: news))
+  }
+
+  /// A case that the tables lack would go untested.
+  @Test func theTablesHaveEveryCase() {
+    func name(_ value: Any) -> String { String("\(value)".prefix { $0 != "(" }) }
+    #expect(Set(Samples.commands.map { Samples.name($0) }) == Set(Samples.commands.map { name($0) }))
+    #expect(Set(Samples.news.map { Samples.name($0) }) == Set(Samples.news.map { name($0) }))
+    #expect(Set(Samples.commands.map { name($0) }).count == 15)
+    #expect(Set(Samples.news.map { name($0) }).count == 14)
+  }
+
+  @Test(arguments: Samples.facts.indices) func factsBecomeNewsAndFactsAgain(_ index: Int) throws {
+    let fact = Samples.facts[index]
+    let news = try again(try #require(WorkerNews(fact)))
+    #expect("\(try #require(news.fact))" == "\(fact)")
+  }
+
+  @Test func whatNobodyOutsideHasToKnow() {
+    let silent: [TransferFact] = [
+      .keeps(Samples.task, Samples.point),
+      .willCache(Samples.task, Samples.response, size: 1, at: Samples.time),
+      .asked(Samples.task, .redirect(Samples.response, proposed: Samples.request), at: Samples.time),
+      .asked(Samples.task, .bodyStream, at: Samples.time),
+    ]
+    for fact in silent { #expect(WorkerNews(fact) == nil) }
+    let own: [WorkerNews] = [
+      .retries(Samples.task, count: 1, at: Samples.time), .beganDelayed(Samples.task, at: Samples.time),
+      .wasTakenOver(Samples.task, at: Samples.time), .changedCookies(Samples.session, []),
+    ]
+    for news in own { #expect(news.fact == nil) }
+  }
+
+  // MARK: Parts
+
+  @Test(arguments: [[], [0], [255, 0, 10, 13], Array("(file)".utf8), (0...255).map { UInt8($0) }])
+  func bodiesInMemoryComeBackByteForByte(_ bytes: [UInt8]) throws {
+    guard case .memory(let back) = try again(TransferOutcome.Body.memory(bytes)) else {
+      Issue.record("it is no body in memory")
+      return
+    }
+    #expect(back == bytes)
+  }
+
+  @Test func aBodyInAFileIsOne() throws {
+    guard case .file = try again(TransferOutcome.Body.file) else {
+      Issue.record("it is no file")
+      return
+    }
+  }
+
+  @Test(
+    arguments: [
+      nil, .data([]), .data([0, 255, 13, 10]), .file(FileID(high: 1, low: 2), size: 1 << 40), .stream,
+    ] as [RequestContent?])
+  func requestsComeBackWithTheirBodies(_ body: RequestContent?) throws {
+    var request = Samples.request
+    request.body = body
+    let back = try again(request)
+    #expect(back == request)
+    #expect(back.credential?.kind == request.credential?.kind)
+    #expect(back.headers.fields == request.headers.fields)
+  }
+
+  @Test(arguments: Samples.errors) func errorsComeBack(_ error: TransferError) throws {
+    #expect(try again(error) == error)
+  }
+
+  @Test(arguments: [nil, .serverCertificateHasUnknownRoot] as [URLErrorCode?])
+  func challengesComeBackWithTheChain(_ error: URLErrorCode?) throws {
+    let challenge = Samples.challenge(error)
+    let back = try again(challenge)
+    #expect(back == challenge)
+    #expect(back.serverTrust?.certificates.map(\.pem) == ["-----BEGIN\nä", "second"])
+  }
+
+  @Test func outcomesComeBackWhole() throws {
+    let outcome = Samples.outcome
+    let back = try again(outcome)
+    #expect(back.error == outcome.error && back.currentRequest == outcome.currentRequest)
+    #expect(back.response == outcome.response && back.progress == outcome.progress)
+    #expect(back.partial == outcome.partial && back.size == outcome.size && back.sha256 == outcome.sha256)
+    #expect(back.transactions == outcome.transactions && back.endedAt == outcome.endedAt)
+  }
+
+  @Test func workComesBack() throws {
+    #expect(try again(WorkState()) == WorkState())
+    var state = WorkState()
+    (state.attempts, state.retries, state.failures, state.deaths, state.crashes) = (3, 2, 5, 1, 7)
+    state.hasAttempted = true
+    (state.isSuspended, state.hasBegun, state.isActive) = (true, true, true)
+    (state.startedAt, state.retryAt) = (Samples.time, Timestamp(microseconds: .max))
+    (state.retryDelay, state.partial) = (0.1, Samples.point)
+    #expect(try again(state) == state)
+  }
+
+  @Test(
+    arguments: [
+      (false, nil, .queued), (false, 1, .waitingToRetry), (true, nil, .transferring),
+      (true, 1, .transferring),
+    ] as [(Bool, Int64?, TaskPhase)])
+  func howWorkLooksFromOutside(_ isActive: Bool, _ retryAt: Int64?, _ phase: TaskPhase) {
+    var state = WorkState()
+    (state.isActive, state.retryAt) = (isActive, retryAt.map { Timestamp(seconds: $0) })
+    #expect(state.phase == phase)
+  }
+
+  // MARK: What is not understood
+
+  @Test(arguments: [
+    "", " ", "null", "[]", "{}", "1", "\"submit\"", "{", #"{"submit":{}}"#, #"{"explode":{"_0":1}}"#,
+    #"{"submit":{"_0":"no id"}}"#, #"{"submit":{"_0":{"high":1}}}"#, #"{"reset":{},"flush":{}}"#,
+    #"{"ended":{"_0":{"high":1,"low":1}}}"#,
+  ])
+  func anotherVersionsWordsAreNone(_ document: String) {
+    #expect(WorkerDocument.decode(WorkerCommand.self, document) == nil)
+    #expect(WorkerDocument.decode(WorkerNews.self, document) == nil)
+  }
+
+  /// Whatever is cut off leaves no document, and above all no other one.
+  @Test func aPieceOfADocumentIsNone() {
+    let documents = Samples.commands.map { WorkerDocument.encode($0) }
+    for document in documents {
+      for length in 0..<document.utf8.count {
+        let piece = String(decoding: document.utf8.prefix(length), as: UTF8.self)
+        #expect(WorkerDocument.decode(WorkerCommand.self, piece) == nil)
+      }
+    }
+    let body = WorkerDocument.encode(TransferOutcome.Body.memory([1, 2, 3]))
+    #expect(
+      WorkerDocument.decode(TransferOutcome.Body.self, body.replacingOccurrences(of: "A", with: "?")) == nil)
+    #expect(WorkerDocument.decode(RequestContent.self, #"{"data":"?"}"#) == nil)
+  }
+}

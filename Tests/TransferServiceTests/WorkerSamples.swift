@@ -1,0 +1,189 @@
+import HTTPCookies
+import TransferEngine
+import TransferModel
+
+@testable import TransferService
+
+/// One of everything that the two processes tell each other.
+enum WorkerSamples {
+  static let time = Timestamp(microseconds: 1_800_000_000_123_457)
+  static let task = TaskID(at: time, random: (3, .max))
+  static let session = SessionID(at: time, random: (5, 7))
+
+  static let space = ProtectionSpace(
+    host: "a.test", port: 443, protocolName: "https", realm: "räum \"1\"", authenticationMethod: .httpDigest,
+    isProxy: true)
+  static let password = Credential(user: "älice", password: "p\"w\\ \u{1F600}", persistence: .permanent)
+  static let certificate = Credential(
+    .certificate("-----BEGIN", privateKey: "key\nof it"), persistence: .forSession)
+  static let point = ResumePoint(
+    partial: PartialBody(offset: 1 << 40, total: -1, validator: "\"etag\""), source: task)
+
+  static let request: TransferRequest = {
+    var headers = HTTPHeaders()
+    headers.append("Accept", "a/b")
+    headers.append("Authorization", "Bearer secret")
+    headers.append("accept", "c/d")
+    var request = TransferRequest(
+      url: "http://a.test/ä?q=1", method: "PATCH", headers: headers, timeoutInterval: 0.1)
+    request.cachePolicy = .reloadIgnoringLocalCacheData
+    request.httpShouldHandleCookies = false
+    request.mainDocumentURL = "http://main.test/"
+    request.networkAccess.allowsExpensiveNetworkAccess = false
+    request.credential = password
+    return request
+  }()
+
+  static let response: TransferResponse = {
+    var headers = HTTPHeaders()
+    headers.append("Set-Cookie", "a=1")
+    headers.append("Set-Cookie", "b=2")
+    var response = TransferResponse(
+      url: "http://a.test/", status: 503, headers: headers, expectedContentLength: -1, httpVersion: "HTTP/2")
+    response.fromCache = true
+    return response
+  }()
+
+  static let progress: TaskProgress = {
+    var progress = TaskProgress()
+    (progress.countOfBytesSent, progress.countOfBytesExpectedToSend) = (1, 2)
+    (progress.countOfBytesReceived, progress.countOfBytesExpectedToReceive) = (.max, -1)
+    return progress
+  }()
+
+  static func challenge(_ error: URLErrorCode?) -> AuthenticationChallenge {
+    var challenge = AuthenticationChallenge(space)
+    challenge.proposedCredential = password
+    challenge.previousFailureCount = 2
+    challenge.failureResponse = response
+    challenge.distinguishedNames = ["CN=ä", ""]
+    challenge.serverTrust = ServerTrust(
+      certificates: ["-----BEGIN\nä", "second"].map { pem in
+        ServerTrust.Certificate(
+          pem: pem, subject: "CN=a", issuer: "CN=b", notBefore: Timestamp(seconds: -1), notAfter: time,
+          sha256: "aa", publicKeySHA256: "bb")
+      }, error: error, message: "nobody knows it")
+    return challenge
+  }
+
+  static let errors: [TransferError] = {
+    var full = TransferError(
+      .cannotConnectToHost, "no \"way\"", failingURL: "http://a/",
+      underlying: .init(library: "libcurl", code: 7))
+    full.resumeDataAvailable = true
+    full.networkUnavailableReason = "cellular"
+    return [
+      full, TransferError(.cancelled, ""),
+      TransferError(.destinationNotPermitted, "no", failingURL: "http://a", rule: "loopback"),
+    ] + URLErrorCode.allCases.map { TransferError($0, "\($0)") }
+      + FerryErrorCode.allCases.map { TransferError($0, "\($0)") }
+  }()
+
+  static let outcome: TransferOutcome = {
+    var metrics = TransactionMetrics()
+    (metrics.url, metrics.method, metrics.status) = ("http://a/", "GET", 200)
+    (metrics.fetchStart, metrics.domainLookupStart, metrics.responseEnd) = (time, time, time)
+    (metrics.networkProtocolName, metrics.isReusedConnection) = ("h2", true)
+    (metrics.localAddress, metrics.localPort) = ("::1", 65_535)
+    metrics.countOfResponseBodyBytesAfterDecoding = .max
+    var outcome = TransferOutcome(
+      error: errors[0], currentRequest: request, response: response, progress: progress,
+      transactions: [metrics, TransactionMetrics()], endedAt: time)
+    (outcome.partial, outcome.size, outcome.sha256) = (point, 1 << 40, "ab")
+    outcome.body = .memory([0, 255])
+    return outcome
+  }()
+
+  static let cookies: [CookieJar.Change] = {
+    let cookie = Cookie(
+      name: "n", value: "v;\"", domain: "a.test", isHostOnly: true, path: "/p", expiresDate: time,
+      isSecure: true, isHTTPOnly: true, sameSite: .unrestricted, created: time, lastAccess: time)
+    return [.stored(cookie), .removed(cookie.key)]
+  }()
+
+  static let commands: [WorkerCommand] = [
+    .submit(task), .suspend(task), .resume(task), .cancel(task, keepsPartial: true),
+    .cancel(task, keepsPartial: false), .answer(task, .useCredential(password)),
+    .answer(task, .useCredential(certificate)), .answer(task, .useNoCredential), .answer(task, .trust),
+    .answer(task, .performDefaultHandling), .answer(task, .rejectProtectionSpace), .answerByDefault(task),
+    .setPriority(task, 0.1), .setLimit(task, 1 << 40), .setLimit(task, nil), .setBeginDate(task, time),
+    .setBeginDate(task, nil), .keepCredential(password, space), .keepCredential(certificate, space),
+    .forgetCredentials([space, space]), .forgetCredentials([]), .changeCookies(cookies), .reset, .flush,
+    .forget,
+  ]
+
+  /// What the engine tells of background tasks.
+  static let facts: [TransferFact] = [
+    .began(task, at: time), .redirected(task, response, to: request, at: time),
+    .informational(task, status: 103, headers: response.headers, at: time),
+    .response(task, response, nil, at: time), .waitsForConnectivity(task, at: time),
+    .asked(task, .challenge(challenge(nil), .taskDidReceiveChallenge), at: time),
+    .asked(task, .challenge(challenge(.serverCertificateUntrusted), .sessionDidReceiveChallenge), at: time),
+    .resumed(task, offset: 0, expectedTotal: -1, at: time), .authenticated(task, space, password),
+    .authenticated(task, space, certificate), .progress(task, progress, at: time), .ended(task, outcome),
+  ]
+
+  static let news: [WorkerNews] =
+    facts.compactMap { WorkerNews($0) } + [
+      .retries(task, count: 3, at: time), .beganDelayed(task, at: time), .wasTakenOver(task, at: time),
+      .changedCookies(session, cookies),
+    ]
+
+  /// Credentials do not print what they hold.
+  static func secrets(of command: WorkerCommand) -> Credential? {
+    switch command {
+    case .answer(_, .useCredential(let credential)), .keepCredential(let credential, _): credential
+    default: nil
+    }
+  }
+
+  static func secrets(of news: WorkerNews) -> Credential? {
+    switch news {
+    case .authenticated(_, _, let credential): credential
+    case .challenged(_, let challenge, _, _): challenge.proposedCredential
+    case .redirected(_, _, let request, _): request.credential
+    case .ended(_, let outcome): outcome.currentRequest.credential
+    default: nil
+    }
+  }
+
+  /// A new case must be named here before this compiles, and then stand in the table.
+  static func name(_ command: WorkerCommand) -> String {
+    switch command {
+    case .submit: "submit"
+    case .suspend: "suspend"
+    case .resume: "resume"
+    case .cancel: "cancel"
+    case .answer: "answer"
+    case .answerByDefault: "answerByDefault"
+    case .setPriority: "setPriority"
+    case .setLimit: "setLimit"
+    case .setBeginDate: "setBeginDate"
+    case .keepCredential: "keepCredential"
+    case .forgetCredentials: "forgetCredentials"
+    case .changeCookies: "changeCookies"
+    case .reset: "reset"
+    case .flush: "flush"
+    case .forget: "forget"
+    }
+  }
+
+  static func name(_ news: WorkerNews) -> String {
+    switch news {
+    case .began: "began"
+    case .redirected: "redirected"
+    case .informational: "informational"
+    case .response: "response"
+    case .waitsForConnectivity: "waitsForConnectivity"
+    case .challenged: "challenged"
+    case .resumed: "resumed"
+    case .authenticated: "authenticated"
+    case .progress: "progress"
+    case .ended: "ended"
+    case .retries: "retries"
+    case .beganDelayed: "beganDelayed"
+    case .wasTakenOver: "wasTakenOver"
+    case .changedCookies: "changedCookies"
+    }
+  }
+}

@@ -1,0 +1,236 @@
+import Foundation
+import TestSupport
+import Testing
+import TransferEngine
+import TransferModel
+
+@testable import TransferService
+@testable import TransferStore
+
+/// What one worker leaves, the next one goes on with.
+@Suite(.blocking, .timeLimit(.minutes(1))) struct WorkerTakeOverTests {
+  private static let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+  private static let half = 150_000
+  private static let head =
+    "HTTP/1.1 200 OK\r\nContent-Length: \(bytes.count)\r\nETag: \"v\"\r\nAccept-Ranges: bytes\r\n\r\n"
+
+  /// Gives half of its bytes and then waits; whoever comes for a range gets it.
+  private static func origin(_ gate: Gate) -> TestOrigin {
+    TestOrigin { request, socket in
+      if let range = request["Range"], let first = Int(range.dropFirst(6).dropLast()) {
+        let fields = [
+          ("ETag", "\"v\""), ("Content-Range", "bytes \(first)-\(bytes.count - 1)/\(bytes.count)"),
+        ]
+        try socket.write(TestOrigin.reply("206 Partial Content", Array(bytes[first...]), fields))
+        return true
+      }
+      try socket.write(Array(head.utf8) + bytes[..<half])
+      gate.wait()
+      return false
+    }
+  }
+
+  private func received(_ news: [WorkerNews]) -> Int64 {
+    news.compactMap {
+      if case .progress(_, let progress, _) = $0 { progress.countOfBytesReceived } else { nil }
+    }
+    .max() ?? 0
+  }
+
+  @Test func whoDrainsKeepsWhatIsThereAndTheNextGoesOn() async throws {
+    let gate = Gate()
+    let origin = Self.origin(gate)
+    let bench = try WorkerBench()
+    let first = try await bench.started()
+    let session = try await bench.session()
+    let task = try await bench.task(origin.url, in: session)
+    try await bench.send([.submit(task.id)], of: session, to: first)
+    _ = try await bench.news { received($0) >= Self.half }
+    await first.worker.drain()
+    let state = try #require(try await bench.work()[task.id])
+    #expect(!state.isActive && state.partial?.partial.offset == Int64(Self.half))
+    #expect(try await bench.news().names(of: task.id) == ["began"])
+    // What comes now is the next one's.
+    try await bench.send([.setPriority(task.id, 1)], of: session, to: first)
+    await first.stop()
+    gate.open()
+    let second = try await bench.started()
+    let outcome = try await bench.outcomes(task)[0]
+    #expect(outcome.error == nil && outcome.size == Int64(Self.bytes.count))
+    #expect(try Data(contentsOf: URL(fileURLWithPath: bench.bodies.path(task.id))) == Data(Self.bytes))
+    #expect(origin.requests.map { $0["Range"] } == [nil, "bytes=\(Self.half)-"])
+    #expect(try await bench.news().names(of: task.id).contains("resumed"))
+    // It was handed over: nobody has to be told that somebody else has it.
+    #expect(!(try await bench.news().names(of: task.id).contains("wasTakenOver")))
+    await second.stop()
+  }
+
+  @Test func drainingWithNothingToDoReturns() async throws {
+    let bench = try WorkerBench()
+    let process = try await bench.started()
+    await process.worker.drain()
+    let session = try await bench.session()
+    let task = try await bench.task("http://127.0.0.1:1/", in: session)
+    try await bench.send([.submit(task.id)], of: session, to: process)
+    // It is the next one's.
+    #expect(try await bench.work()[task.id]?.attempts == 0)
+    await process.stop()
+  }
+
+  @Test(arguments: [(false, true, 3), (true, true, 4), (true, false, 3)] as [(Bool, Bool, Int)])
+  func deathsCountWhereItWasACrashAndTheTaskRan(_ hasCrashed: Bool, _ wasActive: Bool, _ deaths: Int)
+    async throws
+  {
+    let bench = try WorkerBench()
+    let session = try await bench.session()
+    // Suspended, so that nothing becomes of it.
+    let task = try await bench.task("http://127.0.0.1:1/", in: session)
+    try await bench.leave(task) { state in
+      (state.isActive, state.isSuspended, state.deaths, state.crashes) = (wasActive, true, 3, 5)
+    }
+    let process = try await bench.started(afterCrash: hasCrashed)
+    let state = try #require(try await bench.work()[task.id])
+    #expect(state.deaths == deaths && state.crashes == deaths + 2 && !state.isActive)
+    #expect(try await bench.news().names(of: task.id) == (wasActive ? ["wasTakenOver"] : []))
+    await process.stop()
+  }
+
+  @Test(arguments: [(CrashGuard.limit - 1, 0), (0, 50)]) func whatIsDeadlyTooOftenFails(
+    _ deaths: Int, _ crashes: Int
+  ) async throws {
+    let bench = try WorkerBench()
+    let session = try await bench.session()
+    let task = try await bench.task("http://127.0.0.1:1/", in: session)
+    try Data("abc".utf8).write(to: URL(fileURLWithPath: bench.bodies.temporaryPath(task.id)))
+    try await bench.leave(task) { state in
+      (state.isActive, state.deaths, state.crashes) = (true, deaths, crashes)
+      state.partial = ResumePoint(
+        partial: PartialBody(offset: 0, total: 9, validator: "\"v\""), source: task.id)
+    }
+    let process = try await bench.started(afterCrash: true)
+    let outcome = try await bench.outcomes(task)[0]
+    #expect(outcome.error?.reason == .ferry(.attemptLimitReached))
+    #expect(outcome.error?.resumeDataAvailable == true)
+    #expect(outcome.partial?.partial.offset == 3)
+    #expect(try await bench.work().isEmpty && process.worker.isIdle)
+    await process.stop()
+  }
+
+  @Test func whatIsOnTheDiskIsGoneOnFrom() async throws {
+    let gate = Gate()
+    let origin = Self.origin(gate)
+    let bench = try WorkerBench()
+    let session = try await bench.session()
+    let task = try await bench.task(origin.url, in: session)
+    // A crash: the bytes are under the name of what is being received, and the row tells of fewer.
+    try Data(Self.bytes[..<Self.half]).write(to: URL(fileURLWithPath: bench.bodies.temporaryPath(task.id)))
+    try await bench.leave(task) { state in
+      state.isActive = true
+      state.partial = ResumePoint(
+        partial: PartialBody(offset: 0, total: Int64(Self.bytes.count), validator: "\"v\""), source: task.id)
+    }
+    let process = try await bench.started(afterCrash: true)
+    #expect(try await bench.outcomes(task)[0].error == nil)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: bench.bodies.path(task.id))) == Data(Self.bytes))
+    #expect(origin.requests.map { $0["Range"] } == ["bytes=\(Self.half)-"])
+    await process.stop()
+  }
+
+  /// Two workers in a row died over each of them: whichever the next death meets is the one.
+  @Test func suspectsAreTriedOneAtATime() async throws {
+    let (asked, gate) = (Gate(), Gate())
+    let origin = TestOrigin { _, socket in
+      asked.open()
+      gate.wait()
+      try socket.write(TestOrigin.reply("200 OK"))
+      return true
+    }
+    let bench = try WorkerBench()
+    let session = try await bench.session()
+    var tasks: [TransferTask] = []
+    for _ in 0..<3 {
+      let task = try await bench.task(origin.url, in: session)
+      try await bench.leave(task) { ($0.isActive, $0.deaths) = (true, 1) }
+      tasks.append(task)
+    }
+    let process = try await bench.started(afterCrash: true)
+    for round in 0..<3 {
+      #expect(asked.wait())
+      let active = try await bench.work().filter { $0.value.isActive }.map(\.key)
+      #expect(active == [tasks[round].id])
+      gate.open()
+      _ = try await bench.outcomes(tasks[round])
+    }
+    await process.stop()
+  }
+
+  /// A suspect that cannot be tried now lets the others go first.
+  @Test(arguments: [true, false]) func aSuspectThatWaitsHoldsNobodyUp(_ isSuspended: Bool) async throws {
+    let origin = TestOrigin { _, socket in
+      try socket.write(TestOrigin.reply("200 OK"))
+      return true
+    }
+    let bench = try WorkerBench()
+    let session = try await bench.session()
+    let (waiting, other) = (
+      try await bench.task(origin.url, in: session), try await bench.task(origin.url, in: session)
+    )
+    try await bench.leave(waiting) { state in
+      (state.deaths, state.isSuspended) = (CrashGuard.suspicion, isSuspended)
+      if !isSuspended { (state.retryAt, state.retryDelay) = (bench.now.adding(seconds: 1000), 1000) }
+    }
+    try await bench.leave(other) { $0.deaths = CrashGuard.suspicion }
+    let process = try await bench.started()
+    #expect(try await bench.outcomes(other)[0].error == nil)
+    #expect(try await bench.work()[waiting.id]?.isActive == false)
+    if isSuspended {
+      try await bench.send([.resume(waiting.id)], of: session, to: process)
+      #expect(try await bench.outcomes(waiting)[0].error == nil)
+    }
+    await process.stop()
+  }
+
+  /// A row that another version wrote is none, but its task is still to be carried out; without a task there is nothing to do.
+  @Test func rowsThatMeanNothing() async throws {
+    let origin = TestOrigin { _, socket in
+      try socket.write(TestOrigin.reply("200 OK"))
+      return true
+    }
+    let bench = try WorkerBench()
+    let session = try await bench.session()
+    let task = try await bench.task(origin.url, in: session)
+    let gone = TaskID(high: 9, low: 9)
+    let whole = WorkerDocument.encode(WorkState())
+    try await bench.write { change in
+      change.work = [
+        StoredWork(task: task.id, session: session.id, document: "{"),
+        StoredWork(task: gone, session: session.id, document: whole),
+      ]
+    }
+    let process = try await bench.started()
+    #expect(try await bench.outcomes(task)[0].error == nil)
+    #expect(try await bench.work().isEmpty && process.worker.isIdle)
+    await process.stop()
+  }
+
+  /// Commands that wait are about what an earlier process left: whoever rings early must not have them read before that is known.
+  @Test func commandsWaitForTheStart() async throws {
+    let origin = TestOrigin { _, socket in
+      try socket.write(TestOrigin.reply("200 OK"))
+      return true
+    }
+    let bench = try WorkerBench()
+    let session = try await bench.session()
+    let task = try await bench.task(origin.url, in: session)
+    try await bench.leave(task) { $0.isSuspended = true }
+    try await bench.put([.resume(task.id)], of: session)
+    let process = try bench.worker()
+    process.worker.lookForCommands()
+    // Time enough for whoever would read them now.
+    for _ in 0..<50 { await bench.written() }
+    #expect(try await bench.store.commands(after: 0, limit: 9).count == 1)
+    try await process.worker.start(afterCrash: false)
+    #expect(try await bench.outcomes(task)[0].error == nil)
+    await process.stop()
+  }
+}

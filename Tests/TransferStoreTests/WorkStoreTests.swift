@@ -1,0 +1,247 @@
+import Crypto
+import Foundation
+import GRDB
+import TestSupport
+import Testing
+import TransferModel
+
+@testable import TransferStore
+
+/// Commands, work and news: the rows through which the two processes talk.
+@Suite struct WorkStoreTests {
+  private let path = TemporaryDirectory.make("ferry-work") + "/test.db"
+  private static let time = Timestamp(seconds: 1_800_000_000)
+  private static let marker = "a-marker-that-nobody-may-read"
+
+  private static func box(_ keys: UInt8...) -> SecretBox {
+    SecretBox(secrets: keys.map { SymmetricKey(data: [UInt8](repeating: $0, count: 32)) })
+  }
+  private static func task(_ number: UInt64) -> TaskID { TaskID(at: time, random: (number, number)) }
+  private static func session(_ number: UInt64) -> SessionID { SessionID(at: time, random: (number, number)) }
+
+  private func open(_ box: SecretBox = Self.box(1)) throws -> SQLiteStore {
+    try SQLiteStore(path: path, box: box) { _ in }
+  }
+
+  private static func command(_ text: String, _ number: UInt64 = 1) -> StoredCommand {
+    StoredCommand(session: session(number), document: text)
+  }
+  private static func work(_ number: UInt64, _ text: String, in session: UInt64 = 1) -> StoredWork {
+    StoredWork(task: task(number), session: Self.session(session), document: text)
+  }
+
+  private func write(_ store: SQLiteStore, _ body: (inout StoreChange) -> Void) async throws {
+    var change = StoreChange()
+    body(&change)
+    try await store.write(change)
+  }
+
+  @Test func commandsComeInOrderAndGoWhenTheyAreTaken() async throws {
+    let store = try open()
+    try await write(store) { $0.commands = [Self.command("a"), Self.command("b", 2)] }
+    try await write(store) { $0.commands = [Self.command("c")] }
+    let all = try await store.commands(after: 0, limit: 10)
+    #expect(all.map(\.number) == [1, 2, 3])
+    #expect(all.map(\.content) == [Self.command("a"), Self.command("b", 2), Self.command("c")])
+    #expect(try await store.commands(after: 1, limit: 1).map(\.number) == [2])
+    #expect(try await store.commands(after: 3, limit: 1).isEmpty)
+    try await write(store) { $0.takenCommands = 2 }
+    #expect(try await store.commands(after: 0, limit: 10).map(\.content.document) == ["c"])
+    await store.close()
+  }
+
+  @Test func newsComeInOrderAndGoWhenTheyAreTaken() async throws {
+    let store = try open()
+    try await write(store) { $0.news = ["a", "b"] }
+    try await write(store) { $0.news = ["c"] }
+    #expect(try await store.news(after: 0, limit: 2).map(\.content) == ["a", "b"])
+    #expect(try await store.news(after: 2, limit: 2).map(\.content) == ["c"])
+    try await write(store) { change in
+      change.takenNews = 2
+      change.news = ["d"]
+    }
+    #expect(try await store.news(after: 0, limit: 10).map(\.content) == ["c", "d"])
+    await store.close()
+  }
+
+  /// Who has read up to a number must not miss what comes later, not even where all was taken and the process is another.
+  @Test func aNumberIsGivenOutOnce() async throws {
+    for round in 0..<3 {
+      let store = try open()
+      try await write(store) { change in
+        change.commands = [Self.command("a")]
+        change.news = ["a"]
+      }
+      let commands = try await store.commands(after: 0, limit: 10).map(\.number)
+      let news = try await store.news(after: 0, limit: 10).map(\.number)
+      #expect(commands == [Int64(round + 1)] && news == commands)
+      try await write(store) { change in
+        change.takenCommands = commands.last
+        change.takenNews = news.last
+      }
+      #expect(try await store.commands(after: 0, limit: 10).isEmpty)
+      #expect(try await store.news(after: 0, limit: 10).isEmpty)
+      await store.close()
+    }
+  }
+
+  @Test func workIsKeptByTaskAndGoesWhenItIsFinished() async throws {
+    let store = try open()
+    try await write(store) { $0.work = [Self.work(2, "a"), Self.work(1, "b", in: 2)] }
+    try await write(store) { $0.work = [Self.work(2, "c")] }
+    #expect(try await store.work() == [Self.work(1, "b", in: 2), Self.work(2, "c")])
+    try await write(store) { change in
+      // Kept and finished in one change: it is finished.
+      change.work = [Self.work(3, "d")]
+      change.finishedWork = [Self.task(3), Self.task(2)]
+    }
+    #expect(try await store.work() == [Self.work(1, "b", in: 2)])
+    await store.close()
+  }
+
+  @Test func ofSomeTasksThoseThatAreThere() async throws {
+    let store = try open()
+    let tasks = (1...3).map { number in
+      TransferTask(
+        id: Self.task(number), sessionID: .shared, taskIdentifier: Int(number), createdAt: Self.time,
+        specification: TaskSpecification(kind: .data, request: TransferRequest(url: "http://a/\(number)")))
+    }
+    try await write(store) { $0.createdTasks = tasks }
+    #expect(try await store.tasks([Self.task(3), Self.task(9), Self.task(1)]) == [tasks[2], tasks[0]])
+    #expect(try await store.tasks([]).isEmpty)
+    await store.close()
+  }
+
+  private func fill(_ store: SQLiteStore) async throws {
+    try await write(store) { change in
+      change.commands = [Self.command(Self.marker)]
+      change.work = [Self.work(1, Self.marker)]
+      change.news = [Self.marker]
+    }
+  }
+
+  private func expectAll(_ store: SQLiteStore) async throws {
+    #expect(try await store.commands(after: 0, limit: 9).map(\.content) == [Self.command(Self.marker)])
+    #expect(try await store.work() == [Self.work(1, Self.marker)])
+    #expect(try await store.news(after: 0, limit: 9).map(\.content) == [Self.marker])
+  }
+
+  @Test func nothingOfThemCanBeReadInTheFile() async throws {
+    let store = try open()
+    try await fill(store)
+    func bytes() throws -> Data {
+      let files = [path, path + "-wal"].filter { FileManager.default.fileExists(atPath: $0) }
+      return try files.reduce(Data()) { try $0 + Data(contentsOf: URL(fileURLWithPath: $1)) }
+    }
+    let box = Self.box(1)
+    let sealed = try await DatabaseQueue(path: path).read { database in
+      try ["command", "work", "news"].map {
+        try String.fetchOne(database, sql: "SELECT sealed FROM \($0)") ?? ""
+      }
+    }
+    #expect(sealed.map { box.open($0) } == [Self.marker, Self.marker, Self.marker])
+    for text in sealed {
+      #expect(text.hasPrefix("sealed:"))
+      // It is these bytes that are looked at.
+      #expect(try bytes().range(of: Data(text.utf8)) != nil)
+    }
+    #expect(try bytes().range(of: Data(Self.marker.utf8)) == nil)
+    await store.close()
+    #expect(try bytes().range(of: Data(Self.marker.utf8)) == nil)
+  }
+
+  /// A document that another key has sealed is none.
+  @Test func underAnotherKeyTheyAreEmpty() async throws {
+    let store = try open()
+    try await fill(store)
+    await store.close()
+    let other = try open(Self.box(2))
+    #expect(try await other.commands(after: 0, limit: 9).map(\.content.document) == [""])
+    #expect(try await other.work().map(\.document) == [""])
+    #expect(try await other.news(after: 0, limit: 9).map(\.content) == [""])
+    await other.close()
+  }
+
+  @Test func rotationSealsThemAnew() async throws {
+    let store = try open()
+    try await fill(store)
+    await store.close()
+    #expect(try SecretRotation.run(database: path, from: Self.box(1), to: Self.box(2, 1)) {} == 3)
+    let new = try open(Self.box(2))
+    try await expectAll(new)
+    await new.close()
+    #expect(throws: SecretRotation.UnknownKey.self) {
+      try SecretRotation.run(database: path, from: Self.box(1), to: Self.box(3)) {}
+    }
+  }
+
+  @Test func aDeletedSessionTakesItsCommandsAndWorkAlong() async throws {
+    let store = try open()
+    try await write(store) { change in
+      change.commands = [Self.command("a", 1), Self.command("b", 2)]
+      change.work = [Self.work(1, "a", in: 1), Self.work(2, "b", in: 2)]
+      change.news = ["a"]
+    }
+    try await write(store) { $0.deletedSession = Self.session(1) }
+    #expect(try await store.commands(after: 0, limit: 9).map(\.content) == [Self.command("b", 2)])
+    #expect(try await store.work() == [Self.work(2, "b", in: 2)])
+    // They say themselves whose they are, and are taken as ever.
+    #expect(try await store.news(after: 0, limit: 9).map(\.content) == ["a"])
+    await store.close()
+  }
+
+  // MARK: Beside ephemeral sessions
+
+  private static func ephemeral(_ number: UInt64) -> TransferSession {
+    TransferSession(
+      id: session(number), type: .ephemeral, createdAt: time, description: nil,
+      configuration: SessionConfiguration(), delegate: nil)
+  }
+
+  @Test func whatIsOfNoSessionGoesToTheDiskAlone() throws {
+    let sessions = EphemeralSessions()
+    sessions.insert(Self.session(9))
+    var change = StoreChange()
+    change.commands = [Self.command("a", 1), Self.command("b", 9)]
+    change.work = [Self.work(1, "a", in: 1), Self.work(2, "b", in: 9)]
+    change.finishedWork = [Self.task(3)]
+    change.news = ["a"]
+    (change.takenCommands, change.takenNews) = (4, 5)
+    let division = change.divided(by: sessions)
+    #expect(division.disk.commands == [Self.command("a", 1)])
+    #expect(division.disk.work == [Self.work(1, "a", in: 1)])
+    #expect(division.disk.finishedWork == [Self.task(3)] && division.disk.news == ["a"])
+    #expect(division.disk.takenCommands == 4 && division.disk.takenNews == 5)
+    let memory = try #require(division.memory)
+    #expect(memory.commands == [Self.command("b", 9)])
+    #expect(memory.work == [Self.work(2, "b", in: 9)])
+    #expect(memory.finishedWork.isEmpty && memory.news.isEmpty)
+    #expect(memory.takenCommands == nil && memory.takenNews == nil)
+  }
+
+  /// Each part alone makes a change that is to be written.
+  @Test func noneOfThemIsNothing() {
+    let changes: [(inout StoreChange) -> Void] = [
+      { $0.commands = [Self.command("a")] }, { $0.takenCommands = 1 }, { $0.work = [Self.work(1, "a")] },
+      { $0.finishedWork = [Self.task(1)] }, { $0.news = ["a"] }, { $0.takenNews = 1 },
+    ]
+    #expect(StoreChange().isEmpty)
+    for body in changes {
+      var change = StoreChange()
+      body(&change)
+      #expect(!change.isEmpty)
+    }
+  }
+
+  @Test func nothingOfAnEphemeralSessionReachesTheFile() async throws {
+    let store = try open()
+    try await write(store) { $0.sessions = [Self.ephemeral(9)] }
+    try await write(store) { change in
+      change.commands = [Self.command("a", 9), Self.command("b", 1)]
+      change.work = [Self.work(1, "a", in: 9), Self.work(2, "b", in: 1)]
+    }
+    #expect(try await store.commands(after: 0, limit: 9).map(\.content) == [Self.command("b", 1)])
+    #expect(try await store.work() == [Self.work(2, "b", in: 1)])
+    await store.close()
+  }
+}
