@@ -167,7 +167,8 @@ extension SQLiteStore {
       try Row.fetchAll(
         database,
         sql: """
-          SELECT * FROM delivery WHERE state = 'pending' AND next_attempt <= ? ORDER BY next_attempt LIMIT ?
+          SELECT * FROM delivery WHERE state = 'pending' AND (next_attempt <= ? OR attempts = 0)
+          ORDER BY next_attempt LIMIT ?
           """, arguments: [time.microseconds, limit]
       ).map { WebhookDelivery(row: $0, openedBy: box) }
     }

@@ -170,7 +170,7 @@ import TransferStore
         id: Self.id(UInt64(number)), sessionID: .shared, taskID: nil, type: .taskDidComplete,
         webhook: Webhook(url: "http://a", secret: "s"), payload: [123, 125], createdAt: Self.time)
     }
-    deliveries[1].nextAttemptAt = Self.time.adding(seconds: 60)
+    (deliveries[1].attempts, deliveries[1].nextAttemptAt) = (1, Self.time.adding(seconds: 60))
     var change = StoreChange()
     change.newDeliveries = deliveries
     try await store.write(change)
