@@ -13,7 +13,8 @@ from harness import *
 FAULTS = ["kill serve", "kill worker", "kill both", "kill origin", "full disk", "clock jump", "upgrade"]
 # How often each is chosen.
 WEIGHTS = [5, 5, 4, 4, 1, 2, 1]
-PACE, PATIENCE, DISK = 4000, 240, 900
+# Of a task that failed often the next attempt is up to five minutes away.
+PACE, PATIENCE, DISK = 4000, 400, 900
 
 
 class Receiver(ThreadingHTTPServer):

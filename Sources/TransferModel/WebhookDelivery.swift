@@ -17,6 +17,8 @@ package struct WebhookDelivery: Sendable, Equatable {
   package var state = State.pending
   /// Attempts made so far.
   package var attempts = 0
+  /// When the last one ended; before the first, when the message was made.
+  package var lastAttemptAt: Timestamp
   package var nextAttemptAt: Timestamp
   /// The last answer's status; nil where there was none.
   package var lastStatus: Int?
@@ -36,6 +38,7 @@ package struct WebhookDelivery: Sendable, Equatable {
     self.payload = payload
     self.createdAt = createdAt
     self.decisionID = decisionID
+    lastAttemptAt = createdAt
     nextAttemptAt = createdAt
   }
 }

@@ -1,5 +1,5 @@
-internal import Logging
 internal import HTTPCookies
+internal import Logging
 internal import Synchronization
 internal import TransferEngine
 internal import TransferModel

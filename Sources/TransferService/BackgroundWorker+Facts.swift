@@ -31,6 +31,9 @@ extension BackgroundWorker {
     case .response(let id, let response, _, _) where RetryPolicy.isPassing(status: response.status):
       state.work[id]?.heldResponse = WorkerNews(fact)
     case .ended(let id, let outcome): attemptEnded(id, outcome, &state, &change)
+    case .began(let id, _):
+      if let work = state.work[id], work.state.deaths > 0 { watch(work) }
+      fallthrough
     default: if let news = WorkerNews(fact) { change.tell(news) }
     }
   }

@@ -9,6 +9,7 @@ extension BackgroundWorker {
   /// Takes up what an earlier process left, and then what waits. Called once.
   /// - Parameter afterCrash: the earlier process died by its own fault, and perhaps by one of its tasks.
   package func start(afterCrash hasCrashed: Bool) async throws(StoreError) {
+    state.withLock { $0.isCareful = hasCrashed }
     try await loadSessions()
     for stored in try await store.credentials() where isMine(stored.session) {
       engine.credentials.set(stored.credential, for: stored.space, in: stored.session)

@@ -31,6 +31,9 @@ package final class BackgroundWorker: Sendable {
     var yielding: Set<TaskID> = []
     /// What an earlier process left is known.
     var hasStarted = false
+    /// An earlier process died by its own fault: that a task is under way is on the disk before it is, or a death by it would not
+    /// be counted.
+    var isCareful = false
     var isDraining = false
     var whenIdle: [@Sendable () -> Void] = []
 
@@ -101,9 +104,13 @@ package final class BackgroundWorker: Sendable {
   package func isHeard() -> Bool { bell.ring() }
 
   /// Writes what has happened, and rings once it is on the disk. Within the lock.
-  func record(_ change: StoreChange) {
+  /// - Parameter written: called once it is there.
+  func record(_ change: StoreChange, written: (@Sendable () -> Void)? = nil) {
     guard !change.isEmpty else { return }
-    store.record(change) { [bell] in if !change.news.isEmpty { _ = bell.ring() } }
+    store.record(change) { [bell] in
+      if !change.news.isEmpty { _ = bell.ring() }
+      written?()
+    }
   }
 
   // MARK: Beginning
@@ -141,8 +148,7 @@ package final class BackgroundWorker: Sendable {
     }
     state.yielding.remove(id)
     if !work.session.configuration.isDiscretionary { holdDiscretionary(&state, &change) }
-    begin(&work, &change)
-    state.work[id] = work
+    begin(&work, &state, &change)
   }
 
   /// For its begin date, or for the time of the next attempt.
@@ -162,33 +168,61 @@ package final class BackgroundWorker: Sendable {
     return false
   }
 
-  private func begin(_ work: inout Work, _ change: inout StoreChange) {
-    let time = now()
-    let started = work.state.startedAt ?? time
-    let left = work.session.configuration.timeoutIntervalForResource - time.since(started)
-    var job = TransferJob(work.task, in: work.session)
-    job.configuration.timeoutIntervalForResource = max(0.001, left)
-    // URLSession's background sessions always wait.
-    job.configuration.waitsForConnectivity = true
-    if work.state.hasAttempted { job.resumePoint = work.state.partial }
-    (work.state.startedAt, work.state.retryAt, work.state.retryDelay) = (started, nil, nil)
+  private func begin(_ work: inout Work, _ state: inout State, _ change: inout StoreChange) {
+    work.state.startedAt = work.state.startedAt ?? now()
+    (work.state.retryAt, work.state.retryDelay) = (nil, nil)
+    let isFirst = !work.state.hasAttempted
     work.state.attempts += 1
     (work.state.hasAttempted, work.state.isActive) = (true, true)
     (work.isActive, work.notBefore) = (true, nil)
     change.keep(work)
-    engine.submit([job])
-    if work.state.deaths > 0 { watch(work) }
+    state.work[work.task.id] = work
+    guard state.isCareful else { return submit(work, isFirst: isFirst) }
+    let (id, attempt) = (work.task.id, work.state.attempts)
+    record(change) { [weak self] in self?.submitWritten(id, attempt, isFirst: isFirst) }
+    change = StoreChange()
   }
 
-  /// What lives for a while is not what the others died of.
-  private func watch(_ work: Work) {
-    let (id, attempt) = (work.task.id, work.state.attempts)
-    loop.perform { [weak self, loop] in
-      loop.schedule(at: .now + Self.proof) { self?.survived(id, attempt) }
+  private func submit(_ work: Work, isFirst: Bool) {
+    let time = now()
+    let left =
+      work.session.configuration.timeoutIntervalForResource - time.since(work.state.startedAt ?? time)
+    var job = TransferJob(work.task, in: work.session)
+    job.configuration.timeoutIntervalForResource = max(0.001, left)
+    // URLSession's background sessions always wait.
+    job.configuration.waitsForConnectivity = true
+    if !isFirst { job.resumePoint = work.state.partial }
+    engine.submit([job])
+    // One that does not come to begin leaves its turn to the next suspect too.
+    if work.state.deaths > 0 { watch(work, for: Self.longestProof) }
+  }
+
+  /// What it was told while it was being written down is told to the engine now.
+  private func submitWritten(_ id: TaskID, _ attempt: Int, isFirst: Bool) {
+    state.withLock { state in
+      guard let work = state.work[id], work.isActive, work.state.attempts == attempt else { return }
+      submit(work, isFirst: isFirst)
+      if let cancellation = work.state.cancellation {
+        engine.cancel(id, in: work.session.id, keepsPartial: cancellation == .keepingPartial)
+      } else if state.isDraining {
+        engine.cancel(id, in: work.session.id, keepsPartial: true)
+      } else if work.state.isSuspended || state.yielding.contains(id) {
+        engine.suspend(id, in: work.session.id)
+      }
     }
   }
 
-  private static let proof = Duration.seconds(2)
+  /// What lives for a while is not what the others died of.
+  func watch(_ work: Work, for time: Duration = BackgroundWorker.proof) {
+    let (id, attempt) = (work.task.id, work.state.attempts)
+    loop.perform { [weak self, loop] in
+      loop.schedule(at: .now + time) { self?.survived(id, attempt) }
+    }
+  }
+
+  /// From its begin on, and from its way to the engine on.
+  static let proof = Duration.seconds(2)
+  private static let longestProof = Duration.seconds(10)
 
   private func survived(_ id: TaskID, _ attempt: Int) {
     state.withLock { state in

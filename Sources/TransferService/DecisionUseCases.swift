@@ -175,7 +175,13 @@ extension TransferService {
     change.newDecisions.append(decision)
     note(events + [event], of: task, in: session, into: &change)
     if case .challenge = question { wake(session, at: time, into: &change) }
-    deadlines.add(.decision(decision.id), at: expiresAt)
+    expireLater(decision)
+  }
+
+  /// It waits no longer than it was to, however the clock is set.
+  func expireLater(_ decision: Decision) {
+    let whole = decision.expiresAt.since(decision.createdAt)
+    deadlines.add(.decision(decision.id), after: min(whole, decision.expiresAt.since(now)))
   }
 
   private static func defaultAnswer(to type: EventType) -> String {

@@ -19,34 +19,39 @@ extension TransferService {
     var found = BackgroundWork()
     guard background?.isNeeded == true else { return found }
     // In the order in which a task passes through them: none slips by between two of the readings.
-    var number: Int64 = 0
-    while let rows = Optional(try await store.commands(after: number, limit: 500)), let last = rows.last {
-      for row in rows {
-        if case .submit(let task) = WorkerDocument.decode(WorkerCommand.self, row.content.document) {
-          found.known.insert(task)
-        }
+    try await forEachRow(store.commands) { row in
+      if case .submit(let task) = WorkerDocument.decode(WorkerCommand.self, row.document) {
+        found.known.insert(task)
       }
-      number = last.number
     }
     for work in try await store.work() {
       found.states[work.task] = WorkerDocument.decode(WorkState.self, work.document) ?? WorkState()
     }
-    number = 0
-    while let rows = Optional(try await store.news(after: number, limit: 500)), let last = rows.last {
-      for row in rows {
-        if case .ended(let task, _) = WorkerDocument.decode(WorkerNews.self, row.content) {
-          found.known.insert(task)
-        }
-      }
-      number = last.number
+    try await forEachRow(store.news) { row in
+      if case .ended(let task, _) = WorkerDocument.decode(WorkerNews.self, row) { found.known.insert(task) }
     }
     return found
   }
 
-  /// Whether another process carries an unfinished task out: its files are that process's.
-  func isElsewhere(_ id: TaskID) -> Bool {
-    guard let session = registry.withLock({ $0.tasks[id]?.task.sessionID }) else { return false }
-    return background?.has(session) == true
+  private func forEachRow<Content>(
+    _ page: (_ after: Int64, _ limit: Int) async throws(StoreError) -> [Queued<Content>],
+    _ body: (Content) -> Void
+  ) async throws(StoreError) {
+    var number: Int64 = 0
+    while true {
+      let rows = try await page(number, 500)
+      guard let last = rows.last else { return }
+      for row in rows { body(row.content) }
+      number = last.number
+    }
+  }
+
+  /// Those but for the unfinished tasks that another process carries out: their files are that process's.
+  func notElsewhere(_ tasks: [TaskID]) -> [TaskID] {
+    guard let background else { return tasks }
+    return registry.withLock { registry in
+      tasks.filter { registry.tasks[$0].map { !background.has($0.task.sessionID) } ?? true }
+    }
   }
 
   /// A background task that has not ended, as far as this process knows.
@@ -63,7 +68,7 @@ extension TransferService {
 
   /// Once everything else is in its place: questions that still wait, what was told meanwhile, and tasks that were created but
   /// not handed over.
-  func goOn(_ elsewhere: BackgroundWork) async throws(StoreError) {
+  func goOnElsewhere() async throws(StoreError) {
     guard background?.isNeeded == true else { return }
     try await recoverQuestions()
     try await news.readAll()
@@ -114,6 +119,6 @@ extension TransferService {
     registry.tasks[decision.taskID]?.task.phase = .waitingForDecision
     if case .delayedRequest = kind { registry.tasks[decision.taskID]?.hasBegun = true }
     registry.decisions[decision.id] = decision.taskID
-    deadlines.add(.decision(decision.id), at: decision.expiresAt)
+    expireLater(decision)
   }
 }

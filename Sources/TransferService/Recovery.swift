@@ -13,13 +13,13 @@ extension TransferService {
       try await recoverCookies()
       let elsewhere = try await recoverWork()
       let interrupted = try await recoverTasks(elsewhere)
-      bodies.removeTemporaries { !isElsewhere($0) }
+      bodies.removeTemporaries { !notElsewhere([$0]).isEmpty }
       try await withdrawDecisions()
       try await removeOrphanedBodies()
       try await removeOrphanedPartials()
       try await removeOrphanedFiles()
       removeOrphanedCaches()
-      try await goOn(elsewhere)
+      try await goOnElsewhere()
       return interrupted
     } catch {
       throw .store(error)
@@ -132,9 +132,9 @@ extension TransferService {
 
   /// Bodies that reached their name but whose task's end did not reach the store.
   private func removeOrphanedBodies() async throws(StoreError) {
-    for task in bodies.tasks() where try await !store.hasBodyFile(task) {
-      // What another process has received may be known here soon.
-      if !isElsewhere(task) { bodies.remove(task) }
+    // What another process has received may be known here soon.
+    for task in notElsewhere(bodies.tasks()) {
+      if try await !store.hasBodyFile(task) { bodies.remove(task) }
     }
   }
 }

@@ -32,10 +32,9 @@ extension TransferService {
 
   /// Drops what downloads left to go on from where their tasks are gone.
   func removeOrphanedPartials() async throws(StoreError) {
-    for id in bodies.partials() {
-      // What is being received elsewhere has its place in no row yet.
-      guard !isElsewhere(id), try await store.task(id)?.partial == nil else { continue }
-      bodies.removePartial(id)
+    // What is being received elsewhere has its place in no row yet.
+    for id in notElsewhere(bodies.partials()) {
+      if try await store.task(id)?.partial == nil { bodies.removePartial(id) }
     }
   }
 }

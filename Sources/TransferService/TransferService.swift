@@ -65,11 +65,11 @@ package final class TransferService: Sendable {
     identifiers = IdentifierSource(now: now)
     notifier = DelegateNotifier(identifiers: identifiers)
     idempotency = IdempotencyKeys(store: store, now: now)
-    let relayed = NewsRelay()
+    let relayed = Relay<[Queued<String>]>()
     news = QueueReader { (number: Int64) async throws(StoreError) in
       try await store.news(after: number, limit: 500)
     } take: {
-      relayed.take($0)
+      relayed.deliver($0)
     }
     relay.connect { [weak self] in self?.absorb($0) }
     relayed.connect { [weak self] in self?.absorb($0) }
@@ -128,21 +128,4 @@ package final class TransferService: Sendable {
       change.newDeliveries += notifier.deliveries(for: event, task: task, session: session)
     }
   }
-}
-
-/// The same for news: they are read by what is made before the service is whole.
-private final class NewsRelay: Sendable {
-  private let receiver = Mutex<(@Sendable ([Queued<String>]) -> Void)?>(nil)
-  func connect(_ receive: @escaping @Sendable ([Queued<String>]) -> Void) {
-    receiver.withLock { $0 = receive }
-  }
-  func take(_ rows: [Queued<String>]) { receiver.withLock { $0 }?(rows) }
-}
-
-/// Carries facts from the engine to the service, which is built after it.
-package final class FactRelay: Sendable {
-  private let receiver = Mutex<(@Sendable ([TransferFact]) -> Void)?>(nil)
-  package init() {}
-  func connect(_ receive: @escaping @Sendable ([TransferFact]) -> Void) { receiver.withLock { $0 = receive } }
-  package func deliver(_ facts: [TransferFact]) { receiver.withLock { $0 }?(facts) }
 }

@@ -191,14 +191,15 @@ struct ChangeWriter {
       .string(delivery.type.rawValue), .string(delivery.webhook.url),
       delivery.webhook.secret.map { .string(box.seal($0)) } ?? .null, .blob(delivery.payload),
       .integer(delivery.createdAt.microseconds), .string(delivery.state.rawValue),
-      .integer(Int64(delivery.attempts)), .integer(delivery.nextAttemptAt.microseconds),
-      delivery.decisionID.map { .id($0) } ?? .null)
+      .integer(Int64(delivery.attempts)), .integer(delivery.lastAttemptAt.microseconds),
+      .integer(delivery.nextAttemptAt.microseconds), delivery.decisionID.map { .id($0) } ?? .null)
   }
 
   private func update(_ delivery: WebhookDelivery) throws {
     try statements.updateDelivery.run(
       .string(delivery.state.rawValue), .integer(Int64(delivery.attempts)),
-      .integer(delivery.nextAttemptAt.microseconds), delivery.lastStatus.map { .integer(Int64($0)) } ?? .null,
+      .integer(delivery.lastAttemptAt.microseconds), .integer(delivery.nextAttemptAt.microseconds),
+      delivery.lastStatus.map { .integer(Int64($0)) } ?? .null,
       delivery.lastError.map { .string($0) } ?? .null,
       delivery.finishedAt.map { .integer($0.microseconds) } ?? .null, .id(delivery.id))
   }
@@ -310,12 +311,13 @@ private struct Statements {
     insertDelivery = try prepare(
       """
       INSERT INTO delivery
-        (id, session, task, type, url, secret, payload, created, state, attempts, next_attempt, decision)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        (id, session, task, type, url, secret, payload, created, state, attempts, last_attempt, next_attempt, decision)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """)
     updateDelivery = try prepare(
       """
-      UPDATE delivery SET state = ?, attempts = ?, next_attempt = ?, last_status = ?, last_error = ?, finished = ?
+      UPDATE delivery SET
+        state = ?, attempts = ?, last_attempt = ?, next_attempt = ?, last_status = ?, last_error = ?, finished = ?
       WHERE id = ?
       """)
     insertReply = try prepare(

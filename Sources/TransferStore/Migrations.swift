@@ -26,6 +26,9 @@ enum Migrations {
     migrator.registerMigration("7 work of the background worker") { database in
       try database.execute(sql: seventh)
     }
+    migrator.registerMigration("8 a message's last attempt") { database in
+      try database.execute(sql: eighth)
+    }
     return migrator
   }
 
@@ -54,6 +57,13 @@ enum Migrations {
       through INTEGER NOT NULL,
       time INTEGER NOT NULL
     );
+    """
+
+  // Of a message that was tried before, it is not known when: it is tried once more than it need be where the clock is set back.
+  private static let eighth = """
+    ALTER TABLE delivery ADD COLUMN last_attempt INTEGER NOT NULL DEFAULT 0;
+    UPDATE delivery SET last_attempt = min(created, next_attempt);
+    CREATE INDEX delivery_tried ON delivery (last_attempt) WHERE state = 'pending';
     """
 
   // AUTOINCREMENT: a number that was taken must not come again.

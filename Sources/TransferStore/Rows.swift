@@ -226,6 +226,7 @@ extension WebhookDelivery {
       decisionID: row.optionalBytes("decision").flatMap { DecisionID(bytes: $0) })
     state = State(rawValue: row["state"]) ?? .failed
     attempts = row["attempts"]
+    lastAttemptAt = Timestamp(microseconds: row["last_attempt"])
     nextAttemptAt = Timestamp(microseconds: row["next_attempt"])
     lastStatus = row["last_status"]
     lastError = row["last_error"]

@@ -164,13 +164,13 @@ extension SQLiteStore {
 
   package func dueDeliveries(at time: Timestamp, limit: Int) async throws(StoreError) -> [WebhookDelivery] {
     let find: @Sendable (Database) throws -> [WebhookDelivery] = { [box] database in
-      try Row.fetchAll(
-        database,
-        sql: """
-          SELECT * FROM delivery WHERE state = 'pending' AND (next_attempt <= ? OR attempts = 0)
-          ORDER BY next_attempt LIMIT ?
-          """, arguments: [time.microseconds, limit]
-      ).map { WebhookDelivery(row: $0, openedBy: box) }
+      let due = try ["next_attempt <= ? ORDER BY next_attempt", "last_attempt > ? ORDER BY last_attempt"]
+        .flatMap {
+          try Row.fetchAll(
+            database, sql: "SELECT * FROM delivery WHERE state = 'pending' AND \($0) LIMIT ?",
+            arguments: [time.microseconds, limit])
+        }
+      return due.prefix(limit).map { WebhookDelivery(row: $0, openedBy: box) }
     }
     let durable = try await readDisk(find)
     guard hasEphemeralSessions else { return durable }

@@ -60,6 +60,8 @@ package protocol TransferStore: Sendable {
   /// What is of no use to anyone any more, at most `limit` of each kind.
   func staleRecords(_ ages: StaleRecords.Ages, limit: Int) async throws(StoreError) -> StaleRecords
 
+  /// Messages whose time has come, the longest due first; and behind them those that were tried later than now: the clock was
+  /// set back, and nobody waits for it to get there again.
   func dueDeliveries(at time: Timestamp, limit: Int) async throws(StoreError) -> [WebhookDelivery]
   /// The messages of background sessions that were not handed over yet.
   func pendingBackgroundDeliveries() async throws(StoreError) -> [PendingDelivery]

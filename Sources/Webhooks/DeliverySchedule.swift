@@ -28,6 +28,7 @@ package enum DeliverySchedule {
   ) -> WebhookDelivery {
     var delivery = delivery
     delivery.attempts += 1
+    delivery.lastAttemptAt = time
     delivery.lastStatus = answer.status
     delivery.lastError = answer.error
     switch answer.status {

@@ -37,23 +37,30 @@ struct EngineOptions: ParsableArguments {
   @Option(help: "JSON file with options.")
   var config: String?
 
+  /// What was given, by the options' names.
   var values: [String: String] {
-    var texts: [String: String?] = [
-      "data-directory": dataDirectory, "secret-key-file": secretKeyFile, "ca-file": caFile,
-      "log-level": logLevel,
-    ]
-    let numbers: [String: Int?] = [
-      "small-body-limit": smallBodyLimit, "maximum-body-size": maximumBodySize,
-      "maximum-transfers": maximumTransfers,
+    let all: [String: any OptionValue] = [
+      "data-directory": dataDirectory, "allow-network": allowNetwork, "interface-class": interfaceClass,
+      "secret-key-file": secretKeyFile, "small-body-limit": smallBodyLimit,
+      "maximum-body-size": maximumBodySize, "maximum-transfers": maximumTransfers,
       "maximum-authentication-attempts": maximumAuthenticationAttempts,
-    ]
-    for (name, number) in numbers { texts[name] = number.map { String($0) } }
-    texts["discretionary-maximum-load"] = discretionaryMaximumLoad.map { String($0) }
-    let lists = [
-      "allow-network": allowNetwork, "interface-class": interfaceClass,
       "discretionary-window": discretionaryWindow,
+      "discretionary-maximum-load": discretionaryMaximumLoad, "ca-file": caFile, "log-level": logLevel,
     ]
-    for (name, list) in lists where !list.isEmpty { texts[name] = list.joined(separator: " ") }
-    return texts.compactMapValues { $0 }
+    return all.compactMapValues { $0.text }
   }
+}
+
+/// An option as the environment and the file would give it.
+protocol OptionValue {
+  /// nil where it was not given.
+  var text: String? { get }
+}
+
+extension Optional: OptionValue where Wrapped: LosslessStringConvertible {
+  var text: String? { map { String($0) } }
+}
+
+extension [String]: OptionValue {
+  var text: String? { isEmpty ? nil : joined(separator: " ") }
 }

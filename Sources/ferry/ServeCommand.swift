@@ -51,17 +51,13 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   private var options: [String: String] {
-    var texts: [String: String?] = [
+    let own: [String: any OptionValue] = [
       "listen": listen, "token-file": tokenFile, "webhook-secret-file": webhookSecretFile,
-    ]
-    let numbers: [String: Int?] = [
       "maximum-ephemeral-bytes": maximumEphemeralBytes, "workers": workers,
-      "maximum-connections": maximumConnections,
-      "task-retention": taskRetention, "event-retention": eventRetention,
-      "delivery-retention": deliveryRetention, "maximum-body-bytes": maximumBodyBytes,
-      "retention-interval": retentionInterval,
+      "maximum-connections": maximumConnections, "task-retention": taskRetention,
+      "event-retention": eventRetention, "delivery-retention": deliveryRetention,
+      "maximum-body-bytes": maximumBodyBytes, "retention-interval": retentionInterval,
     ]
-    for (name, number) in numbers { texts[name] = number.map { String($0) } }
-    return engine.values.merging(texts.compactMapValues { $0 }) { $1 }
+    return engine.values.merging(own.compactMapValues { $0.text }) { $1 }
   }
 }

@@ -69,7 +69,7 @@ struct Service {
           .init(service: StoreService(store: store)),
           .init(service: EngineService(engine: engine)),
           .init(service: DispatcherService(dispatcher: dispatcher)),
-          .init(service: HeartbeatService(hub: hub)),
+          .init(service: HeartbeatService(hub: hub, service: service)),
           .init(service: SupervisorService(supervisor: supervisor, background: background)),
           .init(
             service: RetentionService(
@@ -151,14 +151,16 @@ private struct SupervisorService: ServiceLifecycle.Service {
   }
 }
 
-/// Every open stream says that it lives (an SSE comment each 15 s).
+/// Every open stream says that it lives (an SSE comment each 15 s). News that could not be read when somebody rang are read now.
 private struct HeartbeatService: ServiceLifecycle.Service {
   let hub: EventHub
+  let service: TransferService
   func run() async throws {
     await cancelWhenGracefulShutdown {
       while !Task.isCancelled {
         try? await Task.sleep(for: .seconds(15))
         hub.heartbeat()
+        service.lookForNews()
       }
     }
   }

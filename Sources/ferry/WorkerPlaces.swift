@@ -1,4 +1,5 @@
 import EventLoop
+import FoundationEssentials
 
 /// Where the two processes find each other, in the data directory.
 struct WorkerPlaces: Sendable {
@@ -18,6 +19,8 @@ struct WorkerPlaces: Sendable {
     serviceBell = settings.dataDirectory + "/service.bell"
     crash = settings.dataDirectory + "/worker.crash"
   }
+
+  var isMarkedByCrash: Bool { FileManager.default.fileExists(atPath: crash) }
 
   static func bell(_ path: String) throws -> Doorbell {
     do throws(Doorbell.Failure) {

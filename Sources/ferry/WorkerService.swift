@@ -44,7 +44,7 @@ struct WorkerService {
     loop.start()
     if engine.networks.hasClasses { await engine.networks.wait() }
     // Who ends it from outside tells nothing of its tasks; who makes it crash may do so again.
-    let hasCrashed = FileManager.default.fileExists(atPath: places.crash)
+    let hasCrashed = places.isMarkedByCrash
     try await worker.start(afterCrash: hasCrashed)
     try? FileManager.default.removeItem(atPath: places.crash)
     ProcessLimits.markCrashes(at: places.crash)
@@ -89,6 +89,8 @@ private struct WorkerLife: ServiceLifecycle.Service {
       guard lock.isStillThere else { return }
       lonely = worker.isIdle && !worker.isHeard() ? lonely + 1 : 0
       if lonely > Self.patience { return }
+      // What could not be read when somebody rang.
+      worker.lookForCommands()
       worker.reviewDiscretionary()
       try? await Task.sleep(for: Self.beat)
     }

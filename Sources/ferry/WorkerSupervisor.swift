@@ -10,6 +10,8 @@ actor WorkerSupervisor {
   /// A worker that has not said for so long that it lives is stuck.
   private static let patience = Duration.seconds(60)
   private static let longestPause = Duration.seconds(30)
+  /// After a crash over its tasks: the next one finds out which of them it was, and others wait for that.
+  private static let longestPauseOfCrashes = Duration.seconds(1)
 
   private let places: WorkerPlaces
   private let executable = DetachedProcess.thisExecutable()
@@ -92,7 +94,8 @@ actor WorkerSupervisor {
     guard let (pid, since) = child, pid > 0, let status = DetachedProcess.reap(pid) else { return }
     logger.warning("a worker has ended", metadata: ["pid": "\(pid)", "status": "\(status)"])
     let wasShort = .now - since < .seconds(2)
-    pause = wasShort ? min(Self.longestPause, max(.milliseconds(250), pause * 2)) : .zero
+    let longest = places.isMarkedByCrash ? Self.longestPauseOfCrashes : Self.longestPause
+    pause = wasShort ? min(longest, max(.milliseconds(250), pause * 2)) : .zero
     child = pause == .zero ? nil : (0, .now - .seconds(10))
   }
 }

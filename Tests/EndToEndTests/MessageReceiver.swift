@@ -31,9 +31,9 @@ final class MessageReceiver: Sendable {
   /// The types of the attempts.
   var types: [String] { messages.map { $0.json["type"]?.string ?? "" } }
 
-  /// The attempts to deliver messages of a type, once there are as many; waits at most 20 s for them.
+  /// The attempts to deliver messages of a type, once there are as many; waits at most a minute for them.
   func wait(for type: String, _ count: Int = 1) -> [(id: String, json: JSONValue)] {
-    for _ in 0..<2000 {
+    for _ in 0..<6000 {
       let found = messages.filter { $0.json["type"]?.string == type }
       if found.count >= count { return found }
       usleep(10_000)

@@ -27,9 +27,9 @@ package struct FerryWorker: Sendable {
     return words.contains("worker") && words.contains(directory)
   }
 
-  /// The pid of one that runs and is not `former`; waits for it, at most 20 s.
+  /// The pid of one that runs and is not `former`; waits for it, at most a minute.
   package func wait(after former: Int32? = nil) throws -> Int32 {
-    let end = Date().addingTimeInterval(20)
+    let end = Date().addingTimeInterval(60)
     while Date() < end {
       if let pid, pid != former { return pid }
       usleep(10_000)

@@ -129,9 +129,9 @@ package final class FerryProcess {
     return try call("POST", "/v1/sessions/\(session)/tasks\(query)", body, [("Prefer", "wait=25")]).json
   }
 
-  /// Asks again until `isDone` says so, at most 20 s.
+  /// Asks again until `isDone` says so, at most a minute.
   package func poll(_ target: String, until isDone: (JSONValue) -> Bool) throws -> JSONValue {
-    let end = Date().addingTimeInterval(20)
+    let end = Date().addingTimeInterval(60)
     while true {
       let value = try call("GET", target).json
       if isDone(value) || Date() > end { return value }

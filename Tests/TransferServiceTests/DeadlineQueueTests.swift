@@ -11,8 +11,18 @@ import TransferModel
     var now: @Sendable () -> Timestamp {
       { Timestamp(microseconds: self.time.load(ordering: .relaxed)) }
     }
+    let start = ContinuousClock.now
+    /// Moved by seconds.
+    let uptime = Atomic<Int>(0)
+    var elapsed: @Sendable () -> ContinuousClock.Instant {
+      { self.start + .seconds(self.uptime.load(ordering: .relaxed)) }
+    }
   }
   private let clock = Clock()
+
+  private static func begin(_ number: UInt64) -> DeadlineQueue.Purpose {
+    .begin(TaskID(high: 0, low: number))
+  }
 
   private static func decision(_ number: UInt64) -> DeadlineQueue.Purpose {
     .decision(DecisionID(high: 0, low: number))
@@ -23,27 +33,48 @@ import TransferModel
     let fired = Box()
     queue.onFire { fired.add($0) }
     for number in [3, 1, 2, 9] as [UInt64] {
-      queue.add(Self.decision(number), at: clock.now().adding(seconds: 100 * Double(number)))
+      queue.add(Self.begin(number), at: clock.now().adding(seconds: 100 * Double(number)))
     }
     queue.wake()
     #expect(fired.all.isEmpty)
     clock.time.add(200_000_000, ordering: .relaxed)
     queue.wake()
-    #expect(fired.all == [Self.decision(1), Self.decision(2)])
+    #expect(fired.all == [Self.begin(1), Self.begin(2)])
     clock.time.add(100_000_000, ordering: .relaxed)
     queue.wake()
     queue.wake()
-    #expect(fired.all == [Self.decision(1), Self.decision(2), Self.decision(3)])
+    #expect(fired.all == [Self.begin(1), Self.begin(2), Self.begin(3)])
+  }
+
+  /// Whatever becomes of the clock on the wall.
+  @Test(arguments: [-1_000_000_000, 0, 1_000_000_000] as [Int64])
+  func aWaitIsAsLongAsItIs(_ jump: Int64) {
+    let queue = DeadlineQueue(now: clock.now, uptime: clock.elapsed)
+    let fired = Box()
+    queue.onFire { fired.add($0) }
+    for number in [3, 1] as [UInt64] { queue.add(Self.decision(number), after: 100 * Double(number)) }
+    clock.time.add(jump, ordering: .relaxed)
+    clock.uptime.store(99, ordering: .relaxed)
+    queue.wake()
+    #expect(fired.all.isEmpty)
+    clock.uptime.store(100, ordering: .relaxed)
+    queue.wake()
+    #expect(fired.all == [Self.decision(1)])
+    clock.uptime.store(1000, ordering: .relaxed)
+    queue.wake()
+    #expect(fired.all == [Self.decision(1), Self.decision(3)])
   }
 
   @Test func itWakesByItself() async {
     let queue = DeadlineQueue(now: clock.now)
     let (stream, continuation) = AsyncStream.makeStream(of: DeadlineQueue.Purpose.self)
     queue.onFire { continuation.yield($0) }
-    queue.add(Self.decision(2), at: clock.now().adding(seconds: 3000))
-    queue.add(Self.decision(1), at: clock.now().adding(seconds: -1))
+    queue.add(Self.begin(2), at: clock.now().adding(seconds: 3000))
+    queue.add(Self.begin(1), at: clock.now().adding(seconds: -1))
     var iterator = stream.makeAsyncIterator()
-    #expect(await iterator.next() == Self.decision(1))
+    #expect(await iterator.next() == Self.begin(1))
+    queue.add(Self.decision(3), after: 0.01)
+    #expect(await iterator.next() == Self.decision(3))
   }
 
   private final class Box: Sendable {

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 import TransferEngine
@@ -136,6 +137,35 @@ import TransferModel
     await process.stop()
   }
 
+  /// Otherwise a task that is deadly at once is not known as one to whoever comes next.
+  @Test func afterACrashAnAttemptIsOnTheDiskBeforeItBegins() async throws {
+    let bench = try WorkerBench()
+    let process = try await bench.started(afterCrash: true)
+    let session = try await bench.session()
+    let store = bench.store
+    let seen = Seen()
+    let origin = TestOrigin { request, socket in
+      let read = DispatchSemaphore(value: 0)
+      Task.detached {
+        let rows = try await store.work()
+        let states = rows.compactMap { WorkerDocument.decode(WorkState.self, $0.document) }
+        seen.all.withLock { $0.append(states.map(\.isActive) == [true]) }
+        read.signal()
+      }
+      read.wait()
+      try socket.write(TestOrigin.reply("200 OK"))
+      return true
+    }
+    for _ in 0..<20 {
+      let task = try await bench.task(origin.url, in: session)
+      try await bench.put([.submit(task.id)], of: session)
+      try await process.worker.readCommands()
+      _ = try await bench.outcomes(task)
+    }
+    #expect(seen.all.withLock { $0 } == Array(repeating: true, count: 20))
+    await process.stop()
+  }
+
   /// Two workers in a row died over each of them: whichever the next death meets is the one.
   @Test func suspectsAreTriedOneAtATime() async throws {
     let (asked, gate) = (Gate(), Gate())
@@ -233,4 +263,8 @@ import TransferModel
     #expect(try await bench.outcomes(task)[0].error == nil)
     await process.stop()
   }
+}
+
+private final class Seen: Sendable {
+  let all = Mutex<[Bool]>([])
 }

@@ -35,6 +35,7 @@ import TransferModel
     #expect(result.state == .pending)
     #expect(result.lastStatus == status)
     #expect(result.nextAttemptAt == Self.now.adding(seconds: 5))
+    #expect(result.lastAttemptAt == Self.now)
   }
 
   @Test(arguments: [0, 4, 9])
