@@ -19,6 +19,19 @@ package enum DetachedProcess {
     return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
   }
 
+  /// Tells this program's file, as it was when it was started, from those that take its place.
+  package static func executableStamp() -> String {
+    var information = stat()
+    guard stat("/proc/self/exe", &information) == 0 else { return "" }
+    let time = information.st_mtim
+    return "\(information.st_size) \(time.tv_sec) \(time.tv_nsec)"
+  }
+
+  /// Whether a program that ended with that status (waitpid(2)) did so by a fault of its own.
+  package static func isFault(_ status: Int32) -> Bool {
+    [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT].contains(status & 0x7F)
+  }
+
   /// Starts a program.
   /// - Parameters:
   ///   - arguments: its own name first.

@@ -33,9 +33,9 @@ extension Cookie {
   /// Step 3: strict ones never, lax ones only where somebody goes there, and asks for nothing but to look.
   fileprivate func isSentCrossSite(by context: CookieContext) -> Bool {
     switch sameSite {
-    case .unrestricted: true
+    case .unrestricted, nil: true
     case .strict: false
-    case .lax, nil: context.isTopLevelNavigation && context.isSafeMethod
+    case .lax: context.isTopLevelNavigation && context.isSafeMethod
     }
   }
 

@@ -106,7 +106,12 @@ extension Cookie {
       path: received.path ?? defaultPath, expiresDate: received.expiresDate, isSecure: received.isSecure,
       isHTTPOnly: received.isHTTPOnly, sameSite: received.sameSite, created: now, lastAccess: now)
     if isSecure, !context.isSecure { return nil }
-    if sameSite == .unrestricted ? !isSecure : !isSameSite { return nil }
+    switch sameSite {
+    case .unrestricted: if !isSecure { return nil }
+    case .strict, .lax: if !isSameSite { return nil }
+    // No browser's default: what may come from elsewhere is the accept policy's to say, as in URLSession.
+    case nil: break
+    }
     if CookiePrefix.fault(self, hasPath: received.path != nil) != nil { return nil }
   }
 

@@ -189,6 +189,7 @@ final class Exchange: @unchecked Sendable {
     for field in response.head.headerFields {
       MHD_add_response_header(message, field.name.canonicalName, field.value)
     }
+    if daemon.isDraining { MHD_add_response_header(message, "Connection", "close") }
     return MHD_queue_response(connection, UInt32(response.head.status.code), message)
   }
 
@@ -202,7 +203,7 @@ final class Exchange: @unchecked Sendable {
     case .end: return cmhd_end_of_stream
     case .failed: return cmhd_end_with_error
     case .wait:
-      if daemon.isDraining { return cmhd_end_of_stream }
+      if daemon.isDraining, source.isEndless { return cmhd_end_of_stream }
       watchForDeparture()
       suspend()
       return 0

@@ -54,11 +54,17 @@ package enum ResponseChunk: Sendable, Equatable {
 
 /// A body that the server pulls. `read` is called on the server's loop and must not block.
 package protocol ResponseSource: AnyObject, Sendable {
+  /// Whether the reply may end wherever it waits, once the server drains.
+  var isEndless: Bool { get }
   /// Called once, before the first read.
   func attach(_ waker: ResponseWaker)
   func read(maximum: Int) -> ResponseChunk
   /// Called once: the reply was sent whole, or the client left.
   func close()
+}
+
+extension ResponseSource {
+  package var isEndless: Bool { false }
 }
 
 /// Tells the server that a source has more. May be called from any thread, and once too often.

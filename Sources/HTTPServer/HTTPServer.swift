@@ -53,7 +53,7 @@ package final class HTTPServer: Sendable {
     try await OnLoop(loop).run { [daemon, listener] in try daemon.start(listener: listener) }
   }
 
-  /// Takes no new connections and returns when all replies are sent, or after `grace`.
+  /// Returns when all replies are sent, or after `grace`. Endless ones end; new requests are answered meanwhile.
   package func drain(grace: Duration) async {
     let daemon = daemon
     let loop = loop

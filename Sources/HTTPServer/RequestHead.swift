@@ -15,7 +15,8 @@ struct RequestHead {
     let fields = Fields()
     MHD_get_connection_values_n(
       connection, .HEADER_KIND, onField, Unmanaged.passUnretained(fields).toOpaque())
-    let split = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    let origin = originForm(target)
+    let split = origin.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     var head = HTTPRequest(
       method: HTTPRequest.Method(rawValue: method) ?? .get, scheme: "http",
       authority: fields.values[.host], path: target)
@@ -26,6 +27,16 @@ struct RequestHead {
     parsed.checkFraming()
     if HTTPRequest.Method(rawValue: method) == nil { parsed.fault = "malformed method" }
     return parsed
+  }
+
+  /// The target of a request that names the whole URI, as one to a proxy does (RFC 9112 §3.2.2).
+  private static func originForm(_ target: String) -> Substring {
+    guard let scheme = ["http://", "https://"].first(where: { target.lowercased().hasPrefix($0) }) else {
+      return target[...]
+    }
+    let rest = target.dropFirst(scheme.count)
+    guard let end = rest.firstIndex(where: { $0 == "/" || $0 == "?" }) else { return "/" }
+    return rest[end] == "?" ? "/" + rest[end...] : rest[end...]
   }
 
   private mutating func checkFraming() {

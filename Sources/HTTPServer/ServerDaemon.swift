@@ -91,7 +91,7 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     mustRun = false
     MHD_run(daemon)
     rearm(daemon)
-    if exchanges.isEmpty, let whenIdle { whenIdle() }
+    if exchanges.isEmpty { becameIdle() }
   }
 
   /// Each flush walks every suspended connection, so the more there are, the rarer it is: at most every tenth of
@@ -156,16 +156,23 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     }
   }
 
-  /// Takes no new connections, ends streams, and calls `whenIdle` once all replies are sent.
+  /// Ends endless streams, and calls `whenIdle` once all replies are sent. New requests are answered until then, so that others can
+  /// hear that this process is about to stop; from then on there are no new connections.
   func drain(_ whenIdle: @escaping () -> Void) {
-    guard let daemon, !isDraining else { return whenIdle() }
+    guard daemon != nil, !isDraining else { return whenIdle() }
     isDraining = true
-    let listener = MHD_quiesce_daemon(daemon)
-    if listener >= 0 { close(listener) }
     self.whenIdle = whenIdle
     for exchange in exchanges.values where exchange.isStreaming { exchange.resume() }
     mustRun = true
-    if exchanges.isEmpty { whenIdle() }
+    if exchanges.isEmpty { becameIdle() }
+  }
+
+  private func becameIdle() {
+    guard let daemon, let whenIdle else { return }
+    self.whenIdle = nil
+    let listener = MHD_quiesce_daemon(daemon)
+    if listener >= 0 { close(listener) }
+    whenIdle()
   }
 
   /// Ends the daemon, whatever is under way.

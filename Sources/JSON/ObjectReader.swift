@@ -3,9 +3,19 @@ package struct FieldViolation: Error, Sendable, Equatable {
   /// An RFC 6901 pointer, `/request/url`; empty for the whole document.
   package let pointer: String
   package let detail: String
+  /// It is a parameter of the query.
+  package let isQuery: Bool
+
   package init(pointer: String, detail: String) {
     self.pointer = pointer
     self.detail = detail
+    isQuery = false
+  }
+
+  package init(parameter: String, detail: String) {
+    pointer = "/" + parameter
+    self.detail = detail
+    isQuery = true
   }
 }
 

@@ -84,7 +84,7 @@ extension TransferAPI {
 
 extension RequestContext {
   fileprivate func name() throws(Problem) -> String {
-    guard let name = parameters["name"].map({ PercentEncoding.decode($0) }) else {
+    guard let name = parameters["name"] else {
       throw Problem(.notFound, "no configuration has this name")
     }
     return name

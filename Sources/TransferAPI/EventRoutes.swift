@@ -31,8 +31,10 @@ extension TransferAPI {
 
   /// Last-Event-ID is stronger than `after`: a client that reconnects knows better than its first URL.
   private static func cursor(_ context: RequestContext) throws(Problem) -> Int64? {
-    guard let text = context.field(.lastEventID) ?? context.value("after") else { return nil }
+    let field = context.field(.lastEventID).flatMap { $0.isEmpty ? nil : $0 }
+    guard let text = field ?? context.value("after") else { return nil }
     guard let sequence = Int64(text), sequence >= 0 else {
+      guard field == nil else { throw Problem(.invalidRequest, "Last-Event-ID must be the id of an event") }
       throw RequestContext.invalid("after", "must be the id of an event")
     }
     return sequence
@@ -56,6 +58,7 @@ final class EventStreamSource: ResponseSource {
   private let subscription: EventSubscription
   init(_ subscription: EventSubscription) { self.subscription = subscription }
 
+  var isEndless: Bool { true }
   func attach(_ waker: ResponseWaker) { subscription.start { waker.wake() } }
   func read(maximum: Int) -> ResponseChunk { subscription.read(maximum: maximum).map { .bytes($0) } ?? .wait }
   func close() { subscription.close() }

@@ -8,6 +8,7 @@ extension TransferAPI {
     [
       Route("GET", "/livez", isPublic: true) { _, _ in Reply.text("ok\n") },
       Route("GET", "/readyz", isPublic: true) { api, _ in
+        guard !api.service.isDraining else { throw Problem(.draining).with("Retry-After", "1") }
         guard api.service.isReady else {
           throw Problem(.storeUnavailable, "not ready").with("Retry-After", "1")
         }

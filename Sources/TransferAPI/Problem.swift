@@ -131,6 +131,7 @@ extension Problem: JSONEncodable {
       writer.arrayField("errors", violations) { writer, violation in
         writer.object { writer in
           writer.field("pointer", violation.pointer)
+          if violation.isQuery { writer.field("in", "query") }
           writer.field("detail", violation.detail)
         }
       }

@@ -34,7 +34,8 @@ enum Reply {
     fields[.eTag] = tag
     if status == 200, context.isRead, EntityTag.matches(context.field(.ifNoneMatch), tag) {
       fields[.cacheControl] = "no-store"
-      return ServerResponse(status: .notModified, fields: fields)
+      // Its length is that of the 200 (RFC 9110 §8.6); the bytes are not sent.
+      return ServerResponse(status: .notModified, fields: fields, body: .bytes(bytes))
     }
     return json(bytes, status: status, fields: fields)
   }

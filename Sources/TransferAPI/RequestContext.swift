@@ -77,7 +77,7 @@ struct RequestContext: Sendable {
   /// Refuses parameters that the route does not know.
   func allowQuery(_ names: String...) throws(Problem) {
     let violations = query.filter { !names.contains($0.name) }
-      .map { FieldViolation(pointer: "?" + $0.name, detail: "unknown query parameter") }
+      .map { FieldViolation(parameter: $0.name, detail: "unknown query parameter") }
     guard violations.isEmpty else { throw Problem(.invalidRequest, violations: violations) }
   }
 
@@ -111,7 +111,7 @@ struct RequestContext: Sendable {
   }
 
   static func invalid(_ name: String, _ detail: String) -> Problem {
-    Problem(.invalidRequest, violations: [FieldViolation(pointer: "?" + name, detail: detail)])
+    Problem(.invalidRequest, violations: [FieldViolation(parameter: name, detail: detail)])
   }
 
   // MARK: Preferences (RFC 7240)
@@ -120,8 +120,11 @@ struct RequestContext: Sendable {
   var preferredWait: Double? {
     for preference in (field(.prefer) ?? "").split(whereSeparator: { $0 == "," || $0 == ";" }) {
       let parts = preference.split(separator: "=", maxSplits: 1).map { $0.trimmingBlanks }
-      guard parts.count == 2, parts[0].lowercased() == "wait", let seconds = Double(parts[1]), seconds >= 0
-      else {
+      guard parts.count == 2, parts[0].lowercased() == "wait" else { continue }
+      // RFC 7240: a value may be quoted.
+      let isQuoted = parts[1].count > 1 && parts[1].hasPrefix("\"") && parts[1].hasSuffix("\"")
+      let value = isQuoted ? String(parts[1].dropFirst().dropLast()) : parts[1]
+      guard value.utf8.allSatisfy({ $0 &- 48 < 10 || $0 == 0x2E }), let seconds = Double(value) else {
         continue
       }
       return min(seconds, APILimits.maximumWait)
@@ -135,6 +138,9 @@ struct RequestContext: Sendable {
 
   /// The type of the body that was sent.
   func bodyType(_ allowed: BodyType...) throws(Problem) -> BodyType {
+    if let coding = field(.contentEncoding), coding.lowercased() != "identity" {
+      throw Problem(.unsupportedMediaType, "send the body without Content-Encoding")
+    }
     let type = field(.contentType)?.split(separator: ";").first.map { $0.trimmingBlanks.lowercased() }
     if type == "application/json", allowed.contains(.json) { return .json }
     if type == "application/merge-patch+json", allowed.contains(.mergePatch) { return .mergePatch }
@@ -166,6 +172,13 @@ struct RequestContext: Sendable {
     }
     let bytes = try await jsonBytes()
     return bytes.isEmpty ? .object([]) : try JSONParser.parse(bytes)
+  }
+
+  /// Refuses a body that says anything, where there is nothing to say.
+  func expectNoMembers() async throws {
+    let violations = Violations()
+    ObjectReader(try await optionalJSON(), at: "", violations).finish()
+    guard violations.all.isEmpty else { throw Problem(.invalidRequest, violations: violations.all) }
   }
 }
 

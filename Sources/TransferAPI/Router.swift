@@ -1,5 +1,6 @@
 internal import HTTPServer
 internal import HTTPTypes
+internal import TransferModel
 
 /// One operation of the contract.
 package struct Route: Sendable {
@@ -64,7 +65,7 @@ struct Router: Sendable {
       if let next = node.fixed[String(segment)] {
         node = next
       } else if let (name, next) = node.variable {
-        parameters[name] = String(segment)
+        parameters[name] = PercentEncoding.decode(String(segment))
         node = next
       } else {
         return .none

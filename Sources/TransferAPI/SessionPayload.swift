@@ -26,6 +26,9 @@ struct SessionPayload {
       delegate = SessionDelegate(validating: &calls)
       WebhookPayload.check(delegate?.webhook, at: "/delegate/webhook/url", violations)
     }
+    if type == .background, reader.value("delegate")?.isNull ?? true {
+      reader.reject("delegate", "is required for a background session")
+    }
     reader.finish()
     guard violations.all.isEmpty else { throw Problem(.invalidRequest, violations: violations.all) }
   }

@@ -16,11 +16,15 @@ extension TransferAPI {
       Route("POST", "/v1/sessions/{session}/invalidate") { try await $0.invalidateSession($1) },
       Route("POST", "/v1/sessions/{session}/reset") { api, context in
         try context.allowQuery()
-        return Reply.resource(try await api.service.reset(context.sessionID()).json, for: context)
+        let id = try context.sessionID()
+        try await context.expectNoMembers()
+        return Reply.resource(try await api.service.reset(id).json, for: context)
       },
       Route("POST", "/v1/sessions/{session}/flush") { api, context in
         try context.allowQuery()
-        return Reply.resource(try await api.service.flush(context.sessionID()).json, for: context)
+        let id = try context.sessionID()
+        try await context.expectNoMembers()
+        return Reply.resource(try await api.service.flush(id).json, for: context)
       },
       Route("DELETE", "/v1/sessions/{session}") { api, context in
         try context.allowQuery()

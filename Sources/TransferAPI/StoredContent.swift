@@ -28,7 +28,7 @@ struct StoredContent {
     fields[.acceptRanges] = "bytes"
     fields[.reprDigest] = "sha-256=:\(Base64.encode(Self.bytes(ofHexadecimal: sha256))):"
     if EntityTag.matches(context.field(.ifNoneMatch), tag) {
-      return ServerResponse(status: .notModified, fields: fields)
+      return ServerResponse(status: .notModified, fields: fields, body: body(0..<size))
     }
     let ifRange = context.field(.ifRange)
     guard ifRange == nil || ifRange == tag, let asked = context.field(.range) else {

@@ -50,7 +50,10 @@ struct TaskBatch {
           group.removeAll(keepingCapacity: true)
         }
       }
-      for line in splitter.finish() { group.append(await parse(line)) }
+      for line in splitter.finish() {
+        guard count < APILimits.batchLines else { throw Self.tooManyLines }
+        group.append(await parse(line))
+      }
       reply += await create(group)
     } catch {
       guard !reply.isEmpty else { throw error }
@@ -84,6 +87,12 @@ struct TaskBatch {
     do throws(ServiceError) {
       return Self.render(group, try await service.createTasks(Self.specifications(group), in: session))
     } catch {
+      // What is too much for a limit may be one of them.
+      if error.isLimit, group.count > 1 {
+        var reply: [UInt8] = []
+        for line in group { reply += await create([line]) }
+        return reply
+      }
       let problem = Problem(error)
       return Self.render(group.map { $0.failing(with: problem) }, [])
     }

@@ -10,7 +10,7 @@ extension TaskPatch {
     var reader = ObjectReader(value, at: "", violations)
     func isNull(_ name: String) -> Bool { value[name]?.isNull ?? false }
     priority = reader.number("priority", in: 0...1)
-    if isNull("priority") { reader.reject("priority", "must be a number") }
+    if isNull("priority") { priority = TaskSpecification.defaultPriority }
     if let text = reader.string("description") { description = .some(text) }
     if isNull("description") { description = .some(nil) }
     if let date = reader.timestamp("earliestBeginDate") { earliestBeginDate = .some(date) }

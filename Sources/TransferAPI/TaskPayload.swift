@@ -29,7 +29,7 @@ enum TaskPayload {
     let kind = readKind(&reader) ?? .data
     var specification = readSource(&reader, kind, resuming)
     specification.resume = reader.bool("resume") ?? false
-    specification.priority = reader.number("priority", in: 0...1) ?? 0.5
+    specification.priority = reader.number("priority", in: 0...1) ?? TaskSpecification.defaultPriority
     specification.description = reader.string("description")
     specification.earliestBeginDate = reader.timestamp("earliestBeginDate")
     specification.maximumBytesPerSecond = reader.integer("maximumBytesPerSecond", in: 1...1_000_000_000_000)
@@ -78,9 +78,6 @@ enum TaskPayload {
     let isResumed = reader.value("resumeData") != nil
     if let fault = specification.request.backgroundFault(of: specification.kind) {
       reader.violations.add(isResumed ? "/resumeData" : "/request/body", fault)
-    }
-    if session.delegate == nil, reader.value("completion") == nil {
-      reader.reject("completion", "is required in a background session without a delegate")
     }
   }
 

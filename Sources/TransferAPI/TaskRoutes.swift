@@ -54,7 +54,7 @@ extension TransferAPI {
       let task = created[0]
       let location: HTTPFields = [.location: "/v1/tasks/\(task.id)"]
       // A task that was not resumed would not end while the client waits.
-      guard let seconds = context.preferredWait, seconds > 0, specification.resume else {
+      guard let seconds = context.preferredWait, specification.resume else {
         return Reply.resource(task.json, for: context, status: 201, fields: location)
       }
       return try await reply(afterWaitingFor: task.id, seconds, includesBody, idempotent, location, context)
@@ -67,7 +67,7 @@ extension TransferAPI {
     afterWaitingFor id: TaskID, _ seconds: Double, _ includesBody: Bool, _ idempotent: IdempotentRequest?,
     _ location: HTTPFields, _ context: RequestContext
   ) async throws -> ServerResponse {
-    await service.waitForEnd(of: id, seconds: seconds)
+    await service.waitPatientlyForEnd(of: id, seconds: seconds)
     let task = try await service.task(id)
     let status = task.state == .completed ? 200 : 202
     let body = try await includesBody ? jsonWithBody(task) : task.json
@@ -130,9 +130,7 @@ extension TransferAPI {
   ) async throws -> ServerResponse {
     try context.allowQuery()
     let id = try context.taskID()
-    let violations = Violations()
-    ObjectReader(try await context.optionalJSON(), at: "", violations).finish()
-    guard violations.all.isEmpty else { throw Problem(.invalidRequest, violations: violations.all) }
+    try await context.expectNoMembers()
     return Reply.resource(try await call(id).json, for: context)
   }
 

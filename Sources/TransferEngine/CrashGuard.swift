@@ -32,6 +32,8 @@ package struct CrashGuard: Sendable {
   /// Those of the queue that are still to be tried.
   private var queued: Set<TaskID> = []
   private var actions: [Action] = []
+  /// Those whose start is among the actions, and means nothing any more.
+  private var forgotten: Set<TaskID> = []
   /// The suspect that is being tried.
   private var current: TaskID?
 
@@ -68,7 +70,10 @@ package struct CrashGuard: Sendable {
 
   /// A waiting task is to go on; `next()` starts it when it may.
   package mutating func isDue(_ task: TaskID) {
-    guard let count = deaths[task] else { return actions.append(.start(task)) }
+    guard let count = deaths[task] else {
+      forgotten.remove(task)
+      return actions.append(.start(task))
+    }
     if current != task { enqueue(task, count) }
   }
 
@@ -79,8 +84,11 @@ package struct CrashGuard: Sendable {
       current = suspect.task
       actions.append(.start(suspect.task))
     }
-    defer { actions.removeAll() }
-    return actions
+    defer { (actions, forgotten) = ([], []) }
+    return actions.filter { action in
+      guard case .start(let task) = action else { return true }
+      return !forgotten.contains(task)
+    }
   }
 
   private mutating func enqueue(_ task: TaskID, _ count: Int) {
@@ -91,6 +99,6 @@ package struct CrashGuard: Sendable {
   private mutating func forget(_ task: TaskID) {
     deaths[task] = nil
     waits(task)
-    actions.removeAll { $0 == .start(task) }
+    if !actions.isEmpty { forgotten.insert(task) }
   }
 }

@@ -45,6 +45,9 @@ package struct RetryPolicy: Sendable {
   /// Of what `Retry-After` says, so that those who were sent away together do not come back together.
   private static let spread = 0.1
 
+  /// Seconds that must be left for another attempt where the backoff is longer than what is left.
+  private static let shortestRest = 1.0
+
   private let backoff: Double
   private let maximumAttempts: Int
   private let timeout: Double
@@ -70,8 +73,11 @@ package struct RetryPolicy: Sendable {
     let remaining = timeout - max(0, now.since(firstStart))
     let asked = isBusy ? attempt.retryAfter.flatMap { Self.seconds($0, now: now) } : nil
     let (earliest, latest) = asked.map { ($0, $0 + $0 * Self.spread) } ?? backoff(after: attempt.failures)
-    // A response is shown as it is rather than put aside for an attempt that cannot be.
-    guard earliest < remaining else { return attempt.error == nil ? .end : .timeout }
+    guard earliest < remaining else {
+      if asked == nil, remaining >= Self.shortestRest { return .retry(after: remaining / 2) }
+      // A response is shown as it is rather than put aside for an attempt that cannot be.
+      return attempt.error == nil ? .end : .timeout
+    }
     let wait = earliest + (min(latest, remaining) - earliest) * jitter
     return .retry(after: min(wait, remaining.nextDown))
   }

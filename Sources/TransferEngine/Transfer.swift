@@ -222,6 +222,8 @@ final class Transfer {
 
   /// With what was there before, where a download goes on.
   private var expectedToReceive: Int64 {
+    // The length of a HEAD's response is what a GET's would be.
+    if request.method == "HEAD", response != nil { return 0 }
     guard let length = response?.expectedContentLength, length >= 0 else { return -1 }
     return length + (resumesAt ?? 0)
   }

@@ -8,6 +8,8 @@ package enum TransferFact: Sendable {
   case redirected(TaskID, TransferResponse, to: TransferRequest, at: Timestamp)
   case informational(TaskID, status: Int, headers: HTTPHeaders, at: Timestamp)
   case response(TaskID, TransferResponse, LiveBody?, at: Timestamp)
+  /// The head of a download's response is here; no delegate is told.
+  case accepted(TaskID, TransferResponse)
   /// What came is about to be stored.
   case willCache(TaskID, TransferResponse, size: Int64, at: Timestamp)
   /// No network leads to the origin; it goes on by itself once one does.

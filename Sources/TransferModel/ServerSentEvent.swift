@@ -7,7 +7,8 @@ package struct ServerSentEventWriter: Sendable {
   package init() {}
 
   /// One event: `id:` (where it has a sequence number), `event:`, `data:` with one JSON object.
-  package mutating func append(event: TransferEvent, sequence: Int64?) {
+  /// - Parameter isOfAll: it is about the stream of all sessions, and of none.
+  package mutating func append(event: TransferEvent, sequence: Int64?, isOfAll: Bool = false) {
     if let sequence {
       bytes.append(contentsOf: "id: ".utf8)
       bytes.append(contentsOf: String(sequence).utf8)
@@ -21,7 +22,7 @@ package struct ServerSentEventWriter: Sendable {
       if let sequence { writer.field("id", sequence) } else { writer.nullField("id") }
       writer.field("type", event.type.rawValue)
       writer.field("time", event.time.description)
-      writer.field("sessionId", event.sessionID.description)
+      writer.field("sessionId", isOfAll ? nil : event.sessionID.description)
       writer.field("taskId", event.taskID?.description)
       writer.key("data")
       event.encodeData(into: &writer)

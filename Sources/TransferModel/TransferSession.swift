@@ -63,11 +63,11 @@ package struct TransferSession: Sendable, Equatable {
     identifier.map { BackgroundName(tenant: tenant, identifier: $0) }
   }
 
-  /// In what a client's session is not this one; empty where it is.
+  /// In what a client's session is not this one; empty where it is, however it is written.
   package func differences(to other: TransferSession) -> [String] {
     var names: [String] = []
-    if configuration != other.configuration { names.append("configuration") }
-    if delegate != other.delegate { names.append("delegate") }
+    if configuration.canonical != other.configuration.canonical { names.append("configuration") }
+    if delegate?.canonical != other.delegate?.canonical { names.append("delegate") }
     if description != other.description { names.append("description") }
     return names
   }
@@ -77,6 +77,36 @@ package struct TransferSession: Sendable, Equatable {
     TransferSession(
       id: .shared, createdAt: Timestamp(microseconds: 0), description: nil,
       configuration: SessionConfiguration(), delegate: nil)
+  }
+}
+
+extension SessionConfiguration {
+  /// The one form of all that mean the same: defaults are spelled out, and what has no order is sorted.
+  fileprivate var canonical: SessionConfiguration {
+    var configuration = self
+    configuration.retry = retry ?? RetryConfiguration()
+    configuration.httpAdditionalHeaders = httpAdditionalHeaders.canonical
+    configuration.proxies.noProxy.sort { $0.text < $1.text }
+    return configuration
+  }
+}
+
+extension HTTPHeaders {
+  /// By name, without case; values of one name stay in their order.
+  fileprivate var canonical: HTTPHeaders {
+    let fields = fields.map { Field(name: $0.name.lowercased(), value: $0.value) }
+    let names = Set(fields.map(\.name)).sorted()
+    return HTTPHeaders(names.flatMap { name in fields.filter { $0.name == name } })
+  }
+}
+
+extension SessionDelegate {
+  fileprivate var canonical: SessionDelegate {
+    var delegate = self
+    delegate.taskChallenges = taskChallenges ?? .default
+    if delegate.taskChallenges == .default { delegate.sessionChallenges = sessionChallenges ?? .default }
+    delegate.events = Set(events).sorted { $0.rawValue < $1.rawValue }
+    return delegate
   }
 }
 

@@ -41,7 +41,8 @@ package struct TaskSpecification: Sendable {
   package var kind: TaskKind
   package var request: TransferRequest
   package var resume = false
-  package var priority = 0.5
+  package static let defaultPriority = 0.5
+  package var priority = TaskSpecification.defaultPriority
   package var description: String?
   package var completion: Webhook?
   package var earliestBeginDate: Timestamp?

@@ -11,6 +11,7 @@ package final class BackgroundCarrier: Sendable {
   private let pull: DoorbellPull
   private let sessions = Mutex<Set<SessionID>>([])
   private let store = Mutex<(any TransferStore)?>(nil)
+  private let gathered = Mutex<[StoredCommand]?>(nil)
   private let needed = Mutex<(@Sendable () -> Void)?>(nil)
 
   /// - Parameter doorbell: the other process's.
@@ -33,9 +34,25 @@ package final class BackgroundCarrier: Sendable {
   }
 
   func send(_ commands: [WorkerCommand], of session: SessionID) {
+    let rows = commands.map { $0.stored(for: session) }
+    let isGathered = gathered.withLock { gathered in
+      gathered?.append(contentsOf: rows)
+      return gathered != nil
+    }
+    guard !isGathered else { return }
     var change = StoreChange()
-    change.commands = commands.map { $0.stored(for: session) }
+    change.commands = rows
     store.withLock { $0 }?.record(change) { [self] in ring() }
+  }
+
+  /// What `body` sends, to be written with what it is about. Called within the registry's lock, and not from within `body`.
+  func gather(_ body: () -> Void) -> [StoredCommand] {
+    gathered.withLock { $0 = [] }
+    body()
+    return gathered.withLock { gathered in
+      defer { gathered = nil }
+      return gathered ?? []
+    }
   }
 }
 

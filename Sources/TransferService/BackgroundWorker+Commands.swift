@@ -52,15 +52,21 @@ extension BackgroundWorker {
       guard state.work[id] == nil, let task = tasks[id], task.state != .completed,
         let session = state.sessions[session]
       else { return }
-      let work = Work(task: task, session: session)
+      var work = Work(task: task, session: session)
+      work.state.request = task.currentRequest
+      work.state.partial = task.partial ?? task.resumePoint
       state.work[id] = work
       change.keep(work)
       admit(id, &state, &change)
     case .suspend(let id): suspend(id, &state, &change)
     case .resume(let id): resume(id, &state, &change)
     case .cancel(let id, let keepsPartial): cancel(id, keepsPartial, &state, &change)
-    case .answer(let id, let answer): engine.answer(id, in: session, .challenge(answer))
-    case .answerByDefault(let id): engine.answer(id, in: session, .byDefault)
+    case .answer(let id, let answer):
+      keep(answer, of: id, &state, &change)
+      engine.answer(id, in: session, .challenge(answer))
+    case .answerByDefault(let id):
+      keep(.performDefaultHandling, of: id, &state, &change)
+      engine.answer(id, in: session, .byDefault)
     case .setPriority(let id, let priority):
       state.work[id]?.task.priority = priority
       engine.setPriority(priority, of: id, in: session)
@@ -86,11 +92,25 @@ extension BackgroundWorker {
     }
   }
 
+  private func keep(
+    _ answer: ChallengeAnswer, of id: TaskID, _ state: inout State, _ change: inout StoreChange
+  ) {
+    guard var work = state.work[id], let question = work.state.question else { return }
+    work.state.question = nil
+    work.state.answers.append(AnsweredChallenge(challenge: question, answer: answer))
+    work.repeated.append(question)
+    state.work[id] = work
+    change.keep(work)
+  }
+
   private func suspend(_ id: TaskID, _ state: inout State, _ change: inout StoreChange) {
     guard let work = state.work[id], !work.state.isSuspended else { return }
     state.work[id]?.state.isSuspended = true
     if let work = state.work[id] { change.keep(work) }
-    if work.isActive { engine.suspend(id, in: work.session.id) }
+    guard work.isActive else { return }
+    engine.suspend(id, in: work.session.id)
+    // Nobody waits for one that does nothing.
+    if state.busy.remove(id) != nil { reviewDiscretionary(&state, &change) }
   }
 
   private func resume(_ id: TaskID, _ state: inout State, _ change: inout StoreChange) {
@@ -98,7 +118,12 @@ extension BackgroundWorker {
     state.work[id]?.state.isSuspended = false
     if let work = state.work[id] { change.keep(work) }
     guard work.isActive else { return admit(id, &state, &change) }
-    if !state.yielding.contains(id) { engine.resume(id, in: work.session.id) }
+    guard !state.yielding.contains(id) else { return }
+    if !work.session.configuration.isDiscretionary {
+      state.busy.insert(id)
+      holdDiscretionary(&state)
+    }
+    engine.resume(id, in: work.session.id)
   }
 
   private func cancel(_ id: TaskID, _ keepsPartial: Bool, _ state: inout State, _ change: inout StoreChange) {

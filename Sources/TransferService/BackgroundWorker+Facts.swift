@@ -30,12 +30,44 @@ extension BackgroundWorker {
       if let work = state.work[id] { change.keep(work) }
     case .response(let id, let response, _, _) where RetryPolicy.isPassing(status: response.status):
       state.work[id]?.heldResponse = WorkerNews(fact)
+    case .asked(let id, .challenge(let challenge, _), _):
+      if isAnswered(challenge, of: id, &state, &change) { return }
+      if let news = WorkerNews(fact) { change.tell(news) }
     case .ended(let id, let outcome): attemptEnded(id, outcome, &state, &change)
-    case .began(let id, _):
-      if let work = state.work[id], work.state.deaths > 0 { watch(work) }
+    case .began(let id, let time):
+      began(id, at: time, &state, &change)
       fallthrough
     default: if let news = WorkerNews(fact) { change.tell(news) }
     }
+  }
+
+  /// timeoutIntervalForResource counts from the first time that a task leaves the queue.
+  private func began(_ id: TaskID, at time: Timestamp, _ state: inout State, _ change: inout StoreChange) {
+    guard var work = state.work[id] else { return }
+    if work.state.deaths > 0 { watch(work) }
+    guard work.state.startedAt == nil else { return }
+    work.state.startedAt = time
+    state.work[id] = work
+    change.keep(work)
+  }
+
+  /// Whether an earlier attempt had the answer, and its process died, or its connection broke: this one gets the same, once.
+  private func isAnswered(
+    _ challenge: AuthenticationChallenge, of id: TaskID, _ state: inout State, _ change: inout StoreChange
+  ) -> Bool {
+    guard var work = state.work[id] else { return false }
+    defer { state.work[id] = work }
+    let asked = AskedChallenge(challenge)
+    if let known = work.state.answers.first(where: { $0.challenge == asked }), !work.repeated.contains(asked)
+    {
+      work.repeated.append(asked)
+      engine.answer(id, in: work.session.id, .challenge(known.answer))
+      return true
+    }
+    work.state.answers.removeAll { $0.challenge == asked }
+    work.state.question = asked
+    change.keep(work)
+    return false
   }
 
   private func attemptEnded(
@@ -46,23 +78,26 @@ extension BackgroundWorker {
     work.state.isActive = false
     // It came to an end, and nobody died of it.
     state.suspects.progressed(id)
-    state.yielding.remove(id)
+    state.end(id)
     defer { tellIdle(&state) }
     if state.isDraining, work.state.cancellation == nil, outcome.error != nil {
-      // Another goes on with it, from what is on the disk.
+      // Another goes on with it, from what is on the disk, and asks again.
       work.state.partial = outcome.partial
       work.state.attempts -= 1
+      if work.state.question != nil { change.tell(.wasTakenOver(id, at: now())) }
       state.work[id] = work
       return change.keep(work)
     }
     var outcome = outcome
-    let hasProgressed = (outcome.partial?.partial.offset ?? 0) > (work.state.partial?.partial.offset ?? 0)
-    work.state.failures = hasProgressed ? 1 : work.state.failures + 1
+    let offset = outcome.partial?.partial.offset ?? 0
+    work.state.failures = offset > work.state.furthest ? 1 : work.state.failures + 1
+    work.state.furthest = max(offset, work.state.furthest)
     switch verdict(on: outcome, of: work) {
     case .retry(let delay):
       work.state.retries += 1
       work.state.deaths = 0
-      work.state.partial = outcome.partial
+      // A busy origin's answer leaves what there is as it was.
+      if outcome.error != nil { work.state.partial = outcome.partial }
       (work.state.retryAt, work.state.retryDelay) = (now().adding(seconds: delay), delay)
       work.notBefore = .now + .seconds(delay)
       work.heldResponse = nil
@@ -100,14 +135,14 @@ extension BackgroundWorker {
   /// The task is over: this is the last that is heard of it.
   func end(_ id: TaskID, _ outcome: TransferOutcome, _ state: inout State, _ change: inout StoreChange) {
     state.work[id] = nil
-    state.yielding.remove(id)
+    state.end(id)
     state.suspects.ended(id)
     change.tell(.ended(id, outcome))
     change.finishedWork.append(id)
   }
 
   func tellIdle(_ state: inout State) {
-    guard !state.whenIdle.isEmpty, !state.isAnyActive else { return }
+    guard !state.whenIdle.isEmpty, state.active.isEmpty else { return }
     let waiting = state.whenIdle
     state.whenIdle = []
     for action in waiting { action() }

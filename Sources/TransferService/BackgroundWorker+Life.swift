@@ -29,8 +29,8 @@ extension BackgroundWorker {
     }
   }
 
-  /// Crashes in all that a task is carried through: one that lives for a while each time is found out as well.
-  private static let maximumCrashes = 50
+  /// The service does not wait for longer than that takes.
+  private static let rowsAtOnce = 500
 
   private func isMine(_ session: SessionID) -> Bool { state.withLock { $0.sessions[session] != nil } }
 
@@ -42,12 +42,13 @@ extension BackgroundWorker {
     var ready: [TaskID] = []
     state.withLock { state in
       for stored in found {
-        guard let task = tasks[stored.task], let session = state.sessions[stored.session] else {
+        guard var task = tasks[stored.task], let session = state.sessions[stored.session] else {
           change.finishedWork.append(stored.task)
           continue
         }
         // What another version wrote is not understood, but the task is still to be carried out: it begins anew.
         let kept = WorkerDocument.decode(WorkState.self, stored.document) ?? WorkState()
+        if let request = kept.request { task.currentRequest = request }
         let work = takenOver(Work(task: task, session: session, state: kept), hasCrashed)
         if kept.isActive { change.tell(.wasTakenOver(task.id, at: now())) }
         state.work[task.id] = work
@@ -55,13 +56,21 @@ extension BackgroundWorker {
           endCancelled(work, &state, &change)
           continue
         }
-        state.suspects.recovered(
-          task.id, deaths: work.state.crashes > Self.maximumCrashes ? CrashGuard.limit : work.state.deaths)
+        let least = work.state.crashesOften ? CrashGuard.suspicion : 0
+        state.suspects.recovered(task.id, deaths: max(least, work.state.deaths))
         change.keep(work)
         ready.append(task.id)
       }
     }
     // That somebody died over a task must be known to whoever comes after the next death.
+    var rows = change.work[...]
+    change.work = []
+    while !rows.isEmpty {
+      var part = StoreChange()
+      part.work = Array(rows.prefix(Self.rowsAtOnce))
+      rows = rows.dropFirst(Self.rowsAtOnce)
+      try await store.write(part)
+    }
     try await store.write(change)
     if !found.isEmpty { logger.notice("took over", metadata: ["tasks": "\(ready.count)"]) }
   }
@@ -107,7 +116,7 @@ extension BackgroundWorker {
       var outcome = TransferService.outcome(of: work.task, .unknown, "", at: now())
       outcome.error = TransferError(
         .attemptLimitReached,
-        "the worker crashed \(max(deaths, work.state.crashes)) times while it carried the task out",
+        "the worker crashed \(deaths) times while it carried the task out",
         failingURL: work.task.currentRequest.url)
       outcome.partial = work.state.partial
       outcome.error?.resumeDataAvailable = work.state.partial != nil

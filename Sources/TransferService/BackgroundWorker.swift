@@ -20,6 +20,8 @@ package final class BackgroundWorker: Sendable {
     var isActive = false
     /// An answer that is shown only where it is the last.
     var heldResponse: WorkerNews?
+    /// What this attempt was told again of what an earlier one had asked.
+    var repeated: [AskedChallenge] = []
     /// When the next attempt may begin; not moved by a clock that is set.
     var notBefore: ContinuousClock.Instant?
   }
@@ -27,8 +29,15 @@ package final class BackgroundWorker: Sendable {
     var work: [TaskID: Work] = [:]
     var sessions: [SessionID: TransferSession] = [:]
     var suspects = CrashGuard()
+    /// Those that the engine has.
+    var active: Set<TaskID> = []
+    /// Those of them that others yield to: they are not discretionary, and not suspended.
+    var busy: Set<TaskID> = []
+    /// Discretionary ones that the engine has and that are not held.
+    var discretionary: Set<TaskID> = []
     /// Discretionary tasks that are ready but for others.
     var yielding: Set<TaskID> = []
+    var load = LoadAverage.Sample()
     /// What an earlier process left is known.
     var hasStarted = false
     /// An earlier process died by its own fault: that a task is under way is on the disk before it is, or a death by it would not
@@ -37,9 +46,21 @@ package final class BackgroundWorker: Sendable {
     var isDraining = false
     var whenIdle: [@Sendable () -> Void] = []
 
-    var isAnyActive: Bool { work.values.contains { $0.isActive } }
-    /// Some session's tasks yield to others.
-    var hasDiscretion: Bool { sessions.values.contains { $0.configuration.isDiscretionary } }
+    mutating func begin(_ work: Work) {
+      active.insert(work.task.id)
+      if work.session.configuration.isDiscretionary {
+        discretionary.insert(work.task.id)
+      } else {
+        busy.insert(work.task.id)
+      }
+    }
+
+    mutating func end(_ id: TaskID) {
+      active.remove(id)
+      busy.remove(id)
+      discretionary.remove(id)
+      yielding.remove(id)
+    }
   }
 
   let store: any TransferStore
@@ -137,28 +158,28 @@ package final class BackgroundWorker: Sendable {
       return state.suspects.waits(id)
     }
     if work.session.configuration.isDiscretionary {
-      let othersAreActive = state.work.values.contains {
-        $0.isActive && !$0.session.configuration.isDiscretionary
-      }
-      guard discretion.mayRun(at: now(), load: LoadAverage.now(), othersAreActive: othersAreActive) else {
+      guard mayRunDiscretionary(&state) else {
         state.work[id] = work
         state.yielding.insert(id)
         return state.suspects.waits(id)
       }
     }
     state.yielding.remove(id)
-    if !work.session.configuration.isDiscretionary { holdDiscretionary(&state, &change) }
+    if !work.session.configuration.isDiscretionary { holdDiscretionary(&state) }
     begin(&work, &state, &change)
   }
 
   /// For its begin date, or for the time of the next attempt.
   private func mustWait(_ work: inout Work, _ change: inout StoreChange) -> Bool {
-    if let date = work.task.earliestBeginDate, !work.state.hasBegun {
+    // Where a delegate is asked, the service has waited for the date, and for the answer.
+    let asks = work.session.delegate?.asksForDelayedRequests == true
+    if !asks, let date = work.task.earliestBeginDate, !work.state.hasBegun {
       guard date <= now() else {
         deadlines.add(.begin(work.task.id), at: date)
         return true
       }
       work.state.hasBegun = true
+      change.keep(work)
       change.tell(.beganDelayed(work.task.id, at: now()))
     }
     if let notBefore = work.notBefore, notBefore > .now {
@@ -169,39 +190,40 @@ package final class BackgroundWorker: Sendable {
   }
 
   private func begin(_ work: inout Work, _ state: inout State, _ change: inout StoreChange) {
-    work.state.startedAt = work.state.startedAt ?? now()
     (work.state.retryAt, work.state.retryDelay) = (nil, nil)
-    let isFirst = !work.state.hasAttempted
     work.state.attempts += 1
-    (work.state.hasAttempted, work.state.isActive) = (true, true)
-    (work.isActive, work.notBefore) = (true, nil)
+    work.state.isActive = true
+    (work.isActive, work.notBefore, work.repeated) = (true, nil, [])
+    work.state.question = nil
     change.keep(work)
     state.work[work.task.id] = work
-    guard state.isCareful else { return submit(work, isFirst: isFirst) }
+    state.begin(work)
+    guard state.isCareful else { return submit(work) }
     let (id, attempt) = (work.task.id, work.state.attempts)
-    record(change) { [weak self] in self?.submitWritten(id, attempt, isFirst: isFirst) }
+    record(change) { [weak self] in self?.submitWritten(id, attempt) }
     change = StoreChange()
   }
 
-  private func submit(_ work: Work, isFirst: Bool) {
+  private func submit(_ work: Work) {
     let time = now()
-    let left =
-      work.session.configuration.timeoutIntervalForResource - time.since(work.state.startedAt ?? time)
+    let whole = work.session.configuration.timeoutIntervalForResource
+    // A clock that was set back gives nobody more time than the whole.
+    let left = min(whole, whole - time.since(work.state.startedAt ?? time))
     var job = TransferJob(work.task, in: work.session)
     job.configuration.timeoutIntervalForResource = max(0.001, left)
     // URLSession's background sessions always wait.
     job.configuration.waitsForConnectivity = true
-    if !isFirst { job.resumePoint = work.state.partial }
+    job.resumePoint = work.state.partial
     engine.submit([job])
     // One that does not come to begin leaves its turn to the next suspect too.
     if work.state.deaths > 0 { watch(work, for: Self.longestProof) }
   }
 
   /// What it was told while it was being written down is told to the engine now.
-  private func submitWritten(_ id: TaskID, _ attempt: Int, isFirst: Bool) {
+  private func submitWritten(_ id: TaskID, _ attempt: Int) {
     state.withLock { state in
       guard let work = state.work[id], work.isActive, work.state.attempts == attempt else { return }
-      submit(work, isFirst: isFirst)
+      submit(work)
       if let cancellation = work.state.cancellation {
         engine.cancel(id, in: work.session.id, keepsPartial: cancellation == .keepingPartial)
       } else if state.isDraining {
@@ -213,7 +235,8 @@ package final class BackgroundWorker: Sendable {
   }
 
   /// What lives for a while is not what the others died of.
-  func watch(_ work: Work, for time: Duration = BackgroundWorker.proof) {
+  func watch(_ work: Work, for shortest: Duration = BackgroundWorker.proof) {
+    let time = work.state.crashesOften ? Self.longestProof : shortest
     let (id, attempt) = (work.task.id, work.state.attempts)
     loop.perform { [weak self, loop] in
       loop.schedule(at: .now + time) { self?.survived(id, attempt) }
@@ -228,6 +251,7 @@ package final class BackgroundWorker: Sendable {
     state.withLock { state in
       guard var work = state.work[id], work.isActive, work.state.attempts == attempt else { return }
       work.state.deaths = 0
+      if work.state.crashesOften { work.state.crashes = 0 }
       state.work[id] = work
       var change = StoreChange()
       change.keep(work)
@@ -241,46 +265,6 @@ package final class BackgroundWorker: Sendable {
   func wake(_ id: TaskID, at time: ContinuousClock.Instant) {
     loop.perform { [weak self, loop] in
       loop.schedule(at: time) { self?.admit(id) }
-    }
-  }
-
-  // MARK: Discretionary tasks
-
-  /// Others have come: those that run are held.
-  private func holdDiscretionary(_ state: inout State, _ change: inout StoreChange) {
-    guard state.hasDiscretion else { return }
-    for (id, work) in state.work
-    where work.isActive && work.session.configuration.isDiscretionary && !state.yielding.contains(id) {
-      state.yielding.insert(id)
-      engine.suspend(id, in: work.session.id)
-    }
-  }
-
-  /// Looks again whether discretionary tasks may run: others have ended, or it is time.
-  package func reviewDiscretionary() {
-    state.withLock { state in
-      var change = StoreChange()
-      reviewDiscretionary(&state, &change)
-      record(change)
-    }
-  }
-
-  func reviewDiscretionary(_ state: inout State, _ change: inout StoreChange) {
-    guard state.hasDiscretion else { return }
-    let discretionary = state.work.filter { $0.value.session.configuration.isDiscretionary }
-    let othersAreActive = state.work.values.contains {
-      $0.isActive && !$0.session.configuration.isDiscretionary
-    }
-    guard discretion.mayRun(at: now(), load: LoadAverage.now(), othersAreActive: othersAreActive) else {
-      return holdDiscretionary(&state, &change)
-    }
-    for (id, work) in discretionary where state.yielding.contains(id) {
-      state.yielding.remove(id)
-      if work.isActive {
-        if !work.state.isSuspended { engine.resume(id, in: work.session.id) }
-      } else {
-        admit(id, &state, &change)
-      }
     }
   }
 }

@@ -51,10 +51,18 @@ extension TransferService {
     }
   }
 
+  /// Until it expires, and for whoever is yet to be told of it. An ephemeral session's ends with that, a moment before it is wiped.
+  func isKept(_ body: TaskBody, of task: TransferTask) async throws(ServiceError) -> Bool {
+    let session = registry.withLock { $0.sessions[task.sessionID]?.session }
+    if session?.type == .ephemeral, session?.state == .invalid { return false }
+    if body.expiresAt > now { return true }
+    do throws(StoreError) { return try await store.hasPendingDelivery(task.id) } catch { throw .store(error) }
+  }
+
   private func storedBody(of id: TaskID) async throws(ServiceError) -> BodyContent {
     let task = try await task(id)
     guard task.state == .completed else { throw .bodyNotReady }
-    guard let body = task.body, body.expiresAt > now else { throw .bodyNotFound }
+    guard let body = task.body, try await isKept(body, of: task) else { throw .bodyNotFound }
     do throws(StoreError) {
       if let bytes = try await store.smallBody(of: id) { return .small(bytes, task) }
       if try await store.hasBodyFile(id), let reader = bodies(of: task.sessionID).reader(id) {

@@ -49,8 +49,13 @@ extension TransferService {
         guard let task = registry.decisions[id] else { return continuation.resume(returning: nil) }
         var change = StoreChange()
         let decision = settle(task, .answered, answer: json, tag: tags.first, &registry, &change)
-        record(change)
-        act(on: answer, task, &registry)
+        if case .challenge(.answer) = answer {
+          gather(into: &change) { act(on: answer, task, &registry) }
+          record(change)
+        } else {
+          record(change)
+          act(on: answer, task, &registry)
+        }
         // The reply comes when what the answer causes is on the disk as well.
         record(StoreChange()) { continuation.resume(returning: decision) }
       }
@@ -127,18 +132,19 @@ extension TransferService {
   /// Nobody answered in time: what the default says.
   func expire(_ id: DecisionID) {
     registry.withLock { registry in
-      guard let task = registry.decisions[id], let entry = registry.tasks[task], let question = entry.question
-      else {
-        return
-      }
+      guard let task = registry.decisions[id], let entry = registry.tasks[task],
+        let question = entry.question, question.decision.id == id
+      else { return }
       var change = StoreChange()
       settle(task, .expired, answer: nil, &registry, &change)
-      record(change)
-      if case .delayedRequest = question.kind {
-        submit(task, &registry)
-      } else {
-        carrier(of: entry.task.sessionID).answer(task, in: entry.task.sessionID, .byDefault)
+      gather(into: &change) {
+        if case .delayedRequest = question.kind {
+          submit(task, &registry)
+        } else {
+          carrier(of: entry.task.sessionID).answer(task, in: entry.task.sessionID, .byDefault)
+        }
       }
+      record(change)
     }
   }
 
@@ -153,6 +159,8 @@ extension TransferService {
     else {
       return
     }
+    // A question that nobody can answer any more, as whoever asked is gone.
+    settle(id, .withdrawn, answer: nil, &registry, &change)
     var task = entry.task
     let expiresAt = time.adding(
       seconds: session.delegate?.decisionTimeout ?? SessionDelegate().decisionTimeout)

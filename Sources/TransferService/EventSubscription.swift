@@ -162,8 +162,9 @@ package final class EventSubscription: Sendable {
   private func appendReset(oldest: Int64, _ state: inout State) {
     var writer = ServerSentEventWriter()
     writer.append(
-      event: TransferEvent(.eventsDidReset, at: now(), session: .shared, .reset(oldest: oldest)),
-      sequence: nil)
+      event: TransferEvent(
+        .eventsDidReset, at: now(), session: sessionID ?? .shared, .reset(oldest: oldest)),
+      sequence: nil, isOfAll: sessionID == nil)
     state.ready += writer.bytes
     state.isLost = false
   }

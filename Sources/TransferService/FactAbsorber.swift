@@ -49,9 +49,12 @@ extension TransferService {
       absorb(question, of: id, at: time, &registry, &batch)
     case .response(let id, let response, let live, let time):
       note(response, live, of: id, &registry, &batch)
-      tell(id, &registry, &batch.change) { task in
-        [Self.event(.dataTaskDidReceiveResponse, of: task, at: time, .response(response))]
+      tell(id, &registry, &batch.change) { [self] task in
+        // URLSession does not call it for background uploads.
+        guard task.kind != .upload || background?.has(task.sessionID) != true else { return [] }
+        return [Self.event(.dataTaskDidReceiveResponse, of: task, at: time, .response(response))]
       }
+    case .accepted(let id, let response): note(response, nil, of: id, &registry, &batch)
     case .willCache(let id, let response, let size, let time):
       tell(id, &registry, &batch.change) { task in
         [Self.event(.dataTaskWillCacheResponse, of: task, at: time, .willCache(response, size: size))]

@@ -64,7 +64,7 @@ extension TransferService {
   ) async throws(ServiceError) -> StoredFile {
     var task = try await task(id)
     guard task.state == .completed else { throw .bodyNotReady }
-    guard let body = task.body, body.expiresAt > now else { throw .bodyNotFound }
+    guard let body = task.body, try await isKept(body, of: task) else { throw .bodyNotFound }
     let file = StoredFile(
       id: identifiers.make(), createdAt: now, size: body.size, sha256: body.sha256,
       contentType: task.response?.headers["Content-Type"], fromTask: id)

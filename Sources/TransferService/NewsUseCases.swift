@@ -34,6 +34,7 @@ extension TransferService {
   private func absorb(_ news: WorkerNews, _ registry: inout TransferRegistry, _ batch: inout Batch) {
     switch news {
     case .retries(let id, let count, let time):
+      settle(id, .withdrawn, answer: nil, &registry, &batch.change)
       tell(id, &registry, &batch) { task in
         task.retryCount = count
         guard task.state == .running else { return [] }

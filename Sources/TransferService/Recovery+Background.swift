@@ -63,6 +63,20 @@ extension TransferService {
     registry.sessions[task.sessionID]?.unfinished += 1
     if task.state == .canceling, !isThere {
       end(&registry, task, Self.outcome(of: task, .cancelled, "cancelled", at: now))
+    } else if isThere {
+      reconcile(task, elsewhere.states[task.id])
+    }
+  }
+
+  /// A command whose cause was written and itself was not, as the process died in between, is sent again: each changes nothing
+  /// where it is known.
+  private func reconcile(_ task: TransferTask, _ state: WorkState?) {
+    switch task.state {
+    case .canceling where state?.cancellation == nil:
+      background?.cancel(task.id, in: task.sessionID, keepsPartial: false)
+    case .suspended where state?.isSuspended == false: background?.suspend(task.id, in: task.sessionID)
+    case .running where state?.isSuspended == true: background?.resume(task.id, in: task.sessionID)
+    default: break
     }
   }
 
@@ -116,7 +130,9 @@ extension TransferService {
       return record(change)
     }
     registry.tasks[decision.taskID]?.question = .init(decision: decision, kind: kind)
-    registry.tasks[decision.taskID]?.task.phase = .waitingForDecision
+    if registry.tasks[decision.taskID]?.task.state == .running {
+      registry.tasks[decision.taskID]?.task.phase = .waitingForDecision
+    }
     if case .delayedRequest = kind { registry.tasks[decision.taskID]?.hasBegun = true }
     registry.decisions[decision.id] = decision.taskID
     expireLater(decision)

@@ -101,6 +101,10 @@ extension TransferService {
       registry.tasks[task.id] = .init(task: task)
       registry.sessions[task.sessionID]?.unfinished += 1
       switch task.state {
+      case .running where task.startedAt == nil && task.earliestBeginDate.map { $0 > now } == true:
+        // Nothing of it is lost: it waits for its date, as it did.
+        registry.tasks[task.id]?.task.phase = .queued
+        launch([task.id], &registry)
       case .running:
         interrupted += 1
         let message = "the service stopped while the task was running"

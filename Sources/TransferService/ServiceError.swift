@@ -48,6 +48,14 @@ package enum ServiceError: Error, Sendable {
 }
 
 extension ServiceError {
+  /// It is one limit or another, which less of the same may keep.
+  package var isLimit: Bool {
+    switch self {
+    case .tooManyTasks, .memoryFull: true
+    default: false
+    }
+  }
+
   static func disk(_ failure: BodyFile.Failure) -> ServiceError {
     failure.isFull ? .storeFull : .storeUnavailable(failure.message)
   }

@@ -112,17 +112,30 @@ extension TransferService {
     }
   }
 
-  /// Returns once the task's end is committed, or when `seconds` have passed.
-  package func waitForEnd(of task: TaskID, seconds: Double) async {
+  /// Returns once the task's end is committed, when `seconds` have passed, or when the service is about to stop.
+  package func waitPatientlyForEnd(of task: TaskID, seconds: Double) async {
+    await waitForEnd(of: task, seconds: seconds, isPatient: true)
+  }
+
+  func waitForEnd(of task: TaskID, seconds: Double, isPatient: Bool = false) async {
     let waiter = Waiter()
-    guard let number = registry.withLock({ $0.wait(for: task) { waiter.resume() } }) else { return }
+    let entered: UInt64? = registry.withLock { registry in
+      guard !isPatient || !registry.isDraining, let number = registry.wait(for: task, { waiter.resume() })
+      else { return nil }
+      if isPatient { registry.patientWaiters[number] = { waiter.resume() } }
+      return number
+    }
+    guard let number = entered else { return }
     let timer = Task {
       try? await Task.sleep(for: .seconds(seconds))
       waiter.resume()
     }
     await waiter.wait()
     timer.cancel()
-    registry.withLock { $0.tasks[task]?.waiters[number] = nil }
+    registry.withLock { registry in
+      registry.tasks[task]?.waiters[number] = nil
+      registry.patientWaiters[number] = nil
+    }
   }
 
   /// The metrics of a finished task as JSON; nil where there are none.
@@ -223,9 +236,10 @@ extension TransferService {
           let session = registry.sessions[entry.task.sessionID]?.session
         else { return continuation.resume(returning: nil) }
         var task = entry.task
-        let events = body(&registry, &task)
-        registry.tasks[id]?.task = task
         var change = StoreChange()
+        var events: [TransferEvent] = []
+        gather(into: &change) { events = body(&registry, &task) }
+        registry.tasks[id]?.task = task
         change.updatedTasks = [task]
         note(events, of: task, in: session, into: &change)
         let result = task

@@ -71,6 +71,8 @@ struct TransferRegistry {
   var decisions: [DecisionID: TaskID] = [:]
   var background = BackgroundSessions()
   var isDraining = false
+  /// Those who wait for an end for as long as they like, by their numbers in `waiters`.
+  var patientWaiters: [UInt64: @Sendable () -> Void] = [:]
   private var nextWaiter: UInt64 = 0
 
   /// Makes room for `count` tasks and gives the identifier of the first.

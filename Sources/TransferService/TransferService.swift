@@ -102,21 +102,39 @@ package final class TransferService: Sendable {
 
   /// Writes what has happened, and rings for the outbox once it is on the disk.
   func record(_ change: StoreChange, committed: @escaping @Sendable () -> Void = {}) {
-    guard !change.newDeliveries.isEmpty else { return store.record(change, committed: committed) }
+    let (hasMessages, hasCommands) = (!change.newDeliveries.isEmpty, !change.commands.isEmpty)
+    guard hasMessages || hasCommands else { return store.record(change, committed: committed) }
     noteQueued(change.newDeliveries)
     store.record(change) { [self] in
       committed()
-      ringForOutbox()
+      if hasMessages { ringForOutbox() }
+      if hasCommands { background?.ring() }
     }
+  }
+
+  /// The commands that `body` sends to another process go into the commit of what they are about. Within the registry's lock.
+  func gather(into change: inout StoreChange, _ body: () -> Void) {
+    guard let background else { return body() }
+    change.commands += background.gather(body)
   }
 
   func ringForOutbox() { outboxDoorbell.withLock { $0 }?() }
 
-  /// True while the store takes writes and the service is not about to stop.
-  package var isReady: Bool { store.isHealthy && !registry.withLock { $0.isDraining } }
+  /// True while the store takes writes.
+  package var isReady: Bool { store.isHealthy }
 
-  /// Refuses new tasks and sessions from now on.
-  package func beginDraining() { registry.withLock { $0.isDraining = true } }
+  /// Refuses new tasks and sessions from now on, and lets go of those who wait for a task's end for as long as they like.
+  package func beginDraining() {
+    let waiters = registry.withLock { registry in
+      registry.isDraining = true
+      defer { registry.patientWaiters = [:] }
+      return registry.patientWaiters.values
+    }
+    for waiter in waiters { waiter() }
+  }
+
+  /// True once the service is about to stop.
+  package var isDraining: Bool { registry.withLock { $0.isDraining } }
 
   /// Appends what `events` of a task cause: themselves, and the webhooks they are told to.
   func note(

@@ -1,7 +1,8 @@
+internal import TransferEngine
 internal import TransferModel
 
 /// How far a background task has come where it is carried out. A row of the store, sealed.
-struct WorkState: Codable, Sendable, Equatable {
+struct WorkState: Encodable, Sendable, Equatable {
   enum Cancellation: String, Codable, Sendable {
     case keepingPartial, droppingPartial
   }
@@ -11,26 +12,77 @@ struct WorkState: Codable, Sendable, Equatable {
   var retries = 0
   /// Attempts that failed since one got further than those before it.
   var failures = 0
-  /// From here on it goes on from `partial`, and not from what the client gave.
-  var hasAttempted = false
+  /// The farthest byte that an attempt got to.
+  var furthest: Int64 = 0
   var isSuspended = false
   /// It was cancelled, and is to end so; whether what it has got is kept for resume data.
   var cancellation: Cancellation?
   /// The begin date has come and was told.
   var hasBegun = false
+  /// As it was handed over: the task's own row tells where redirects have led.
+  var request: TransferRequest?
   /// When the first attempt began: timeoutIntervalForResource counts from here.
   var startedAt: Timestamp?
   /// The next attempt is not before then, and was so many seconds away.
   var retryAt: Timestamp?
   var retryDelay: Double?
-  /// What is on the disk to go on from.
+  /// What is on the disk to go on from; at first, what the client gave.
   var partial: ResumePoint?
   /// It was under way when this was written.
   var isActive = false
   /// Processes that crashed while they carried it out: in a row, without it having lived for long in between, and in all.
   var deaths = 0
   var crashes = 0
+  /// The challenge that waits for an answer, and those that were answered: who asks again after a death is told the same.
+  var question: AskedChallenge?
+  var answers: [AnsweredChallenge] = []
+
+  /// So many workers crashed while it was under way that it has to prove itself alone, though each lived for a while.
+  var crashesOften: Bool { crashes >= 20 }
 
   /// What it looks like from outside.
   var phase: TaskPhase { isActive ? .transferring : retryAt == nil ? .queued : .waitingToRetry }
+}
+
+/// A challenge, as far as another attempt can tell that it meets the same.
+struct AskedChallenge: Codable, Sendable, Equatable {
+  let protectionSpace: ProtectionSpace
+  let serverTrust: ServerTrust?
+
+  init(_ challenge: AuthenticationChallenge) {
+    protectionSpace = challenge.protectionSpace
+    serverTrust = challenge.serverTrust
+  }
+}
+
+struct AnsweredChallenge: Codable, Sendable, Equatable {
+  let challenge: AskedChallenge
+  let answer: ChallengeAnswer
+}
+
+extension WorkState: Decodable {
+  /// A member that an earlier version did not write is as in a new task's.
+  init(from decoder: any Decoder) throws {
+    let members = try decoder.container(keyedBy: CodingKeys.self)
+    func take<Value: Decodable>(_ key: CodingKeys, _ value: inout Value) throws {
+      if let found = try members.decodeIfPresent(Value.self, forKey: key) { value = found }
+    }
+    try take(.attempts, &attempts)
+    try take(.retries, &retries)
+    try take(.failures, &failures)
+    try take(.furthest, &furthest)
+    request = try members.decodeIfPresent(TransferRequest.self, forKey: .request)
+    try take(.isSuspended, &isSuspended)
+    cancellation = try members.decodeIfPresent(Cancellation.self, forKey: .cancellation)
+    try take(.hasBegun, &hasBegun)
+    startedAt = try members.decodeIfPresent(Timestamp.self, forKey: .startedAt)
+    retryAt = try members.decodeIfPresent(Timestamp.self, forKey: .retryAt)
+    retryDelay = try members.decodeIfPresent(Double.self, forKey: .retryDelay)
+    partial = try members.decodeIfPresent(ResumePoint.self, forKey: .partial)
+    try take(.isActive, &isActive)
+    try take(.deaths, &deaths)
+    try take(.crashes, &crashes)
+    question = try members.decodeIfPresent(AskedChallenge.self, forKey: .question)
+    try take(.answers, &answers)
+  }
 }

@@ -39,8 +39,8 @@ enum WorkerNews: Codable, Sendable {
     case .authenticated(let task, let space, let credential): self = .authenticated(task, space, credential)
     case .progress(let task, let progress, let time): self = .progress(task, progress, at: time)
     case .ended(let task, let outcome): self = .ended(task, outcome)
-    // Background tasks ask about nothing else, and store nothing in a cache.
-    case .asked, .willCache, .keeps: return nil
+    // Background tasks ask about nothing else, and store nothing in a cache. A download's response is told with its end.
+    case .asked, .willCache, .keeps, .accepted: return nil
     }
   }
 

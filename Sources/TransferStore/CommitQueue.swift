@@ -27,7 +27,7 @@ final class CommitQueue: @unchecked Sendable {
     var entries: [Entry] = []
     var isScheduled = false
     var isHealthy = true
-    var whenClosed: (@Sendable () -> Void)?
+    var isClosed = false
   }
 
   private static let changesPerCommit = 1024
@@ -64,17 +64,24 @@ final class CommitQueue: @unchecked Sendable {
   var isHealthy: Bool { state.withLock { $0.isHealthy } }
 
   func append(_ entry: Entry) {
-    let mustSchedule = state.withLock { state in
+    let mustSchedule = state.withLock { state -> Bool? in
+      guard !state.isClosed else { return nil }
       state.entries.append(entry)
       defer { state.isScheduled = true }
       return !state.isScheduled
     }
+    guard let mustSchedule else {
+      // What comes after the end is found by the next process where it was found by this one.
+      if case .request(_, let done) = entry { done(.unavailable("the store is closed")) }
+      return
+    }
     if mustSchedule { thread.submit { self.drain() } }
   }
 
-  /// Writes what waits, then calls `done`.
+  /// Writes what waits, then calls `done`. What comes later is not written.
   func close(_ done: @escaping @Sendable () -> Void) {
     thread.submit {
+      self.state.withLock { $0.isClosed = true }
       self.drain()
       self.diskWriter?.finalize()
       self.memoryWriter?.finalize()

@@ -162,14 +162,26 @@ extension SQLiteStore {
     } ?? false
   }
 
+  package func hasPendingDelivery(_ task: TaskID) async throws(StoreError) -> Bool {
+    try await find { database in
+      try Bool.fetchOne(
+        database, sql: "SELECT 1 FROM delivery WHERE task = ? AND state = 'pending'",
+        arguments: [Data(task.bytes)])
+    } ?? false
+  }
+
   package func dueDeliveries(at time: Timestamp, limit: Int) async throws(StoreError) -> [WebhookDelivery] {
+    let conditions = [
+      ("next_attempt <= ? ORDER BY next_attempt", time),
+      // That a clock was put right by a little is nothing to go by.
+      ("last_attempt > ? ORDER BY last_attempt", time.adding(seconds: 60)),
+    ]
     let find: @Sendable (Database) throws -> [WebhookDelivery] = { [box] database in
-      let due = try ["next_attempt <= ? ORDER BY next_attempt", "last_attempt > ? ORDER BY last_attempt"]
-        .flatMap {
-          try Row.fetchAll(
-            database, sql: "SELECT * FROM delivery WHERE state = 'pending' AND \($0) LIMIT ?",
-            arguments: [time.microseconds, limit])
-        }
+      let due = try conditions.flatMap { condition, time in
+        try Row.fetchAll(
+          database, sql: "SELECT * FROM delivery WHERE state = 'pending' AND \(condition) LIMIT ?",
+          arguments: [time.microseconds, limit])
+      }
       return due.prefix(limit).map { WebhookDelivery(row: $0, openedBy: box) }
     }
     let durable = try await readDisk(find)

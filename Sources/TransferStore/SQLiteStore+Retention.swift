@@ -11,7 +11,8 @@ extension SQLiteStore {
     let (condition, order, argument) = Self.plan(query)
     let sql = """
       SELECT id, session, completed, kept_until, kept_bytes FROM task
-      WHERE \(condition) AND \(Self.isNotHeld("task.id")) ORDER BY \(order) LIMIT ?
+      WHERE \(condition) AND \(Self.isNotHeld("task.id")) AND \(Self.isNobodyWoken)
+        ORDER BY \(order) LIMIT ?
       """
     let find: @Sendable (Database) throws -> [FinishedTask] = { database in
       try Row.fetchAll(database, sql: sql, arguments: [argument, limit]).map { FinishedTask(row: $0) }
@@ -36,6 +37,12 @@ extension SQLiteStore {
   private static func isNotHeld(_ task: String) -> String {
     "NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.task = \(task) AND delivery.state = 'pending')"
   }
+
+  /// The client of a task's session was told that there is something for it, or is yet to be told nothing.
+  private static let isNobodyWoken = """
+    NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.task IS NULL AND delivery.state = 'pending'
+      AND delivery.session = task.session AND delivery.type = 'session.handleEvents')
+    """
 
   package func keptBytes() async throws(StoreError) -> Int64 {
     try await readDisk { database in

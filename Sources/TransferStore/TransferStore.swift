@@ -41,6 +41,8 @@ package protocol TransferStore: Sendable {
   func files(after: FileID?, limit: Int) async throws(StoreError) -> [StoredFile]
   func bodyFiles(of session: SessionID) async throws(StoreError) -> [TaskID]
   func hasBodyFile(_ id: TaskID) async throws(StoreError) -> Bool
+  /// Whether a message of the task is yet to be delivered.
+  func hasPendingDelivery(_ task: TaskID) async throws(StoreError) -> Bool
 
   /// Fragments with events after `sequence`, about `maximumBytes` of them.
   func journal(
@@ -60,8 +62,8 @@ package protocol TransferStore: Sendable {
   /// What is of no use to anyone any more, at most `limit` of each kind.
   func staleRecords(_ ages: StaleRecords.Ages, limit: Int) async throws(StoreError) -> StaleRecords
 
-  /// Messages whose time has come, the longest due first; and behind them those that were tried later than now: the clock was
-  /// set back, and nobody waits for it to get there again.
+  /// Messages whose time has come, the longest due first; and behind them those that were tried more than a minute later than
+  /// now: the clock was set back, and nobody waits for it to get there again.
   func dueDeliveries(at time: Timestamp, limit: Int) async throws(StoreError) -> [WebhookDelivery]
   /// The messages of background sessions that were not handed over yet.
   func pendingBackgroundDeliveries() async throws(StoreError) -> [PendingDelivery]

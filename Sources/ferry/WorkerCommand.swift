@@ -10,6 +10,8 @@ struct WorkerCommand: AsyncParsableCommand {
       by hand. SIGTERM makes it write down how far it has come and end: the next one goes on from there.
       """)
 
+  @Option(help: .hidden)
+  var generation: String?
   @OptionGroup var engine: EngineOptions
 
   func run() async throws {
@@ -17,6 +19,6 @@ struct WorkerCommand: AsyncParsableCommand {
     LoggingSystem.bootstrap { label in
       JSONLogHandler(label: label, logLevel: settings.logLevel)
     }
-    try await WorkerService(settings: settings).run()
+    try await WorkerService(settings: settings, generation: generation ?? Ferry.version).run()
   }
 }

@@ -22,6 +22,8 @@ struct WorkerPlaces: Sendable {
 
   var isMarkedByCrash: Bool { FileManager.default.fileExists(atPath: crash) }
 
+  func markCrash() { _ = FileManager.default.createFile(atPath: crash, contents: nil) }
+
   static func bell(_ path: String) throws -> Doorbell {
     do throws(Doorbell.Failure) {
       return try Doorbell(path: path)

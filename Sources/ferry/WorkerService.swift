@@ -11,17 +11,24 @@ import UnixSignals
 
 /// The whole of `ferry worker`: the store, an engine, and what takes commands and tries again.
 struct WorkerService {
+  private static let beat = Duration.seconds(5)
+
   let settings: Settings
+  let generation: String
   private let logger = Logger(label: "ferry.worker")
   private let now: @Sendable () -> Timestamp = { Timestamp(microseconds: WallClock.microseconds()) }
 
-  init(settings: Settings) { self.settings = settings }
+  /// - Parameter generation: which program and which options the service wants.
+  init(settings: Settings, generation: String) {
+    self.settings = settings
+    self.generation = generation
+  }
 
   func run() async throws {
     _ = ProcessLimits.raiseDescriptorLimit()
     ProcessLimits.forbidCoreFiles()
     let places = WorkerPlaces(settings)
-    guard let lock = ProcessLock(path: places.lock, version: Ferry.version) else {
+    guard let lock = ProcessLock(path: places.lock, version: generation) else {
       throw SettingsError("data-directory", "\(settings.dataDirectory) has a worker, or is not there")
     }
     let keys = try SecretKeys(settings)
@@ -45,6 +52,13 @@ struct WorkerService {
     if engine.networks.hasClasses { await engine.networks.wait() }
     // Who ends it from outside tells nothing of its tasks; who makes it crash may do so again.
     let hasCrashed = places.isMarkedByCrash
+    let pulse = Task {
+      while !Task.isCancelled {
+        worker.ping { lock.beat() }
+        try? await Task.sleep(for: Self.beat)
+      }
+    }
+    defer { pulse.cancel() }
     try await worker.start(afterCrash: hasCrashed)
     try? FileManager.default.removeItem(atPath: places.crash)
     ProcessLimits.markCrashes(at: places.crash)
@@ -66,9 +80,9 @@ struct WorkerService {
   }
 }
 
-/// Says that it lives, and ends where there is no more to be done: its tasks are handed over.
+/// Ends where there is no more to be done: its tasks are handed over.
 private struct WorkerLife: ServiceLifecycle.Service {
-  private static let beat = Duration.seconds(5)
+  private static let interval = Duration.seconds(5)
   /// How long it waits for a service that has gone, where it has no task.
   private static let patience = 6
 
@@ -84,7 +98,6 @@ private struct WorkerLife: ServiceLifecycle.Service {
   private func live() async {
     var lonely = 0
     while !Task.isCancelled {
-      worker.ping { lock.beat() }
       // Whoever removed the directory wants no more of it.
       guard lock.isStillThere else { return }
       lonely = worker.isIdle && !worker.isHeard() ? lonely + 1 : 0
@@ -92,7 +105,7 @@ private struct WorkerLife: ServiceLifecycle.Service {
       // What could not be read when somebody rang.
       worker.lookForCommands()
       worker.reviewDiscretionary()
-      try? await Task.sleep(for: Self.beat)
+      try? await Task.sleep(for: Self.interval)
     }
   }
 }

@@ -16,19 +16,23 @@ actor WorkerSupervisor {
   private let places: WorkerPlaces
   private let executable = DetachedProcess.thisExecutable()
   private let arguments: [String]
+  /// What a worker is of: this program, and these options.
+  private let generation: String
   private let logger: Logger
   private let news: AsyncStream<Void>
   private let bell: AsyncStream<Void>.Continuation
   /// The one that was started here, and when.
   private var child: (pid: Int32, since: ContinuousClock.Instant)?
   private var pause = Duration.zero
-  private var lastBeat: (beat: Int64?, since: ContinuousClock.Instant)?
+  /// A machine that sleeps makes nobody stuck.
+  private var lastBeat: (beat: Int64?, since: SuspendingClock.Instant)?
   private var asked: Int32?
 
   init(places: WorkerPlaces, arguments: [String], logger: Logger) {
     self.places = places
     self.logger = logger
     self.arguments = arguments
+    generation = Generation.of(arguments: arguments)
     (news, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
   }
 
@@ -55,8 +59,10 @@ actor WorkerSupervisor {
   private func ensure() {
     reap()
     guard let owner = ProcessLock.owner(path: places.lock) else { return start() }
-    if owner.version != Ferry.version, asked != owner.pid {
-      logger.notice("asks a worker of another version to hand over", metadata: ["pid": "\(owner.pid)"])
+    if owner.version != generation, asked != owner.pid {
+      logger.notice(
+        "asks a worker of another version, or with other options, to hand over",
+        metadata: ["pid": "\(owner.pid)", "version": "\(owner.version)"])
       DetachedProcess.terminate(owner.pid)
       asked = owner.pid
     }
@@ -72,6 +78,8 @@ actor WorkerSupervisor {
     }
     guard .now - last.since > Self.patience else { return }
     logger.error("the worker is stuck, and is ended", metadata: ["pid": "\(owner.pid)"])
+    // It may be one of its tasks that it is stuck over.
+    places.markCrash()
     DetachedProcess.kill(owner.pid)
     lastBeat = nil
   }
@@ -80,7 +88,8 @@ actor WorkerSupervisor {
     // It may not have got as far as to the lock.
     if let child, .now - child.since < .seconds(10) + pause { return }
     do {
-      let pid = try DetachedProcess.start(executable, ["ferry", "worker"] + arguments, log: places.log)
+      let pid = try DetachedProcess.start(
+        executable, ["ferry", "worker", "--generation", generation] + arguments, log: places.log)
       child = (pid, .now)
       logger.info("started a worker", metadata: ["pid": "\(pid)"])
     } catch {
@@ -93,6 +102,8 @@ actor WorkerSupervisor {
   private func reap() {
     guard let (pid, since) = child, pid > 0, let status = DetachedProcess.reap(pid) else { return }
     logger.warning("a worker has ended", metadata: ["pid": "\(pid)", "status": "\(status)"])
+    // It could not say so itself: its stack was at its end.
+    if DetachedProcess.isFault(status) { places.markCrash() }
     let wasShort = .now - since < .seconds(2)
     let longest = places.isMarkedByCrash ? Self.longestPauseOfCrashes : Self.longestPause
     pause = wasShort ? min(longest, max(.milliseconds(250), pause * 2)) : .zero

@@ -27,7 +27,10 @@ final class BackgroundPlace {
 
   var worker: FerryWorker { FerryWorker(directory: directory) }
 
-  func start() throws { service = try FerryProcess(directory: directory, options: options) }
+  /// - Parameter others: options that this time it has as well.
+  func start(options others: [String] = []) throws {
+    service = try FerryProcess(directory: directory, options: options + others)
+  }
 
   /// SIGTERM or SIGKILL.
   func stop(_ signal: Int32) {

@@ -53,7 +53,8 @@ import Testing
       for other in [
         members.replacing("1.5", with: "2"), members.replacing("Bearer x", with: "Bearer y"),
         members.replacing(secret, with: "whsec_" + Data(repeating: 8, count: 32).base64EncodedString()),
-        members.replacing(#""ask""#, with: #""default""#), members.replacing(#""d""#, with: #""e""#), "",
+        members.replacing(#""ask""#, with: #""default""#), members.replacing(#""d""#, with: #""e""#),
+        #","delegate":{}"#,
       ] { #expect(isTaken(try ferry.background("a", other)), "\(other)") }
     }
     #expect(try ferry.background("b", members).json.id != first.json.id)

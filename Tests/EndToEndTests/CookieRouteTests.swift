@@ -168,10 +168,10 @@ import Testing
 
   @Test func whatIsNotThere() throws {
     for method in ["GET", "DELETE"] {
-      #expect(try Self.pointers(ferry.call(method, path + "?domian=a.test")) == ["?domian"])
+      #expect(try Self.pointers(ferry.call(method, path + "?domian=a.test")) == ["/domian"])
     }
     let query = try ferry.call("PUT", path + "?name=a", "{\(Self.good)}")
-    #expect(Self.pointers(query) == ["?name"])
+    #expect(Self.pointers(query) == ["/name"])
     for id in ["ses_00000000-0000-7000-8000-000000000000", "x"] {
       for (method, body) in [("GET", nil), ("PUT", "{\(Self.good)}"), ("DELETE", nil)] {
         #expect(try ferry.call(method, "/v1/sessions/\(id)/cookies", body).status == 404, "\(method) \(id)")

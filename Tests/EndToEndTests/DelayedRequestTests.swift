@@ -191,15 +191,35 @@ import Testing
     #expect(try patch(suspended, #"{"earliestBeginDate":null}"#).json["state"]?.string == "suspended")
   }
 
+  /// Nothing of it was under way when the service ended.
+  @Test(arguments: [true, false]) func aDateIsWaitedForByTheNextServiceToo(_ isKilled: Bool) throws {
+    let directory = TemporaryDirectory.make("ferry-delayed")
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let first = try FerryProcess(directory: directory)
+    let id = try first.call(
+      "POST", "/v1/tasks",
+      #"{"kind":"data","resume":true,"earliestBeginDate":"\#(Self.date(in: 3600))","#
+        + #""request":{"url":"\#(origin.url)/first"}}"#
+    ).json.id
+    if isKilled { first.kill() } else { #expect(first.terminate() == 0) }
+    let second = try FerryProcess(directory: directory)
+    let task = try second.task(id)
+    #expect(task["state"]?.string == "running" && task["phase"]?.string == "queued")
+    let body = #"{"earliestBeginDate":"\#(Self.date(in: 0))"}"#
+    #expect(try second.call("PATCH", "/v1/tasks/\(id)", body).status == 200)
+    #expect(try second.end(of: id)["error"] == .null)
+  }
+
   @Test func whatMayChangeChangesAndNothingElse() throws {
     let id = try create(in: 3600)
     let changed = try patch(id, #"{"priority":0.75,"description":"mine"}"#)
     #expect(changed.json["priority"]?.double == 0.75 && changed.json["description"]?.string == "mine")
     #expect(try patch(id, #"{"description":null}"#).json["description"] == .null)
     #expect(try ferry.task(id)["priority"]?.double == 0.75)
+    #expect(try patch(id, #"{"priority":null}"#).json["priority"]?.double == 0.5, "as if none had been given")
     for (body, pointer) in [
       (#"{"state":"completed"}"#, "/state"), (#"{"request":{"url":"http://h/"}}"#, "/request"),
-      (#"{"priority":1.5}"#, "/priority"), (#"{"priority":null}"#, "/priority"),
+      (#"{"priority":1.5}"#, "/priority"),
       (#"{"earliestBeginDate":"soon"}"#, "/earliestBeginDate"), (#"{"description":5}"#, "/description"),
       (#"{"colour":1}"#, "/colour"), ("[]", ""),
     ] {

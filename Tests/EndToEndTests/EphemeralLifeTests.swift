@@ -143,6 +143,20 @@ import Testing
     #expect(try ferry.run(origin.url + "/1000000", session: session(ferry, none))["error"] == .null)
   }
 
+  /// A line of a batch that is too much is refused alone.
+  @Test func theOtherLinesOfABatchAreTaken() throws {
+    let ferry = try FerryProcess(options: ["--maximum-ephemeral-bytes", "1000"])
+    let small = #"{"kind":"data","request":{"url":"\#(origin.url)"}}"#
+    let large =
+      #"{"kind":"upload","request":{"url":"\#(origin.url)","body":{"text":"\#(String(repeating: "x", count: 2000))"}}}"#
+    let reply = try ferry.call(
+      "POST", "/v1/sessions/\(session(ferry))/tasks", [small, large, small].joined(separator: "\n"),
+      [("Content-Type", "application/x-ndjson")])
+    let lines = try reply.text.split(separator: "\n").map { try JSONParser.parse(Array($0.utf8)) }
+    #expect(lines.map { $0["state"]?.string } == ["suspended", nil, "suspended"])
+    #expect(lines[1]["status"]?.integer == 429 && lines[1]["line"]?.integer == 2)
+  }
+
   @Test func oneStreamHasTheEventsOfBothKinds() throws {
     let ferry = try FerryProcess()
     let sessions = [try session(ferry), try ferry.session(#"{"urlCache":null}"#)]

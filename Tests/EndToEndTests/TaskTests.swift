@@ -16,6 +16,9 @@ import Testing
     case "/redirect": try socket.write(TestOrigin.reply("302 Found", [], [("Location", "/hello")]))
     case "/loop": try socket.write(TestOrigin.reply("302 Found", [], [("Location", "/loop")]))
     case "/large": try socket.write(TestOrigin.reply("200 OK", Self.large))
+    case "/half":
+      try socket.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\nX-A: b\r\n\r\nhalf")
+      return (try socket.readSome()) != nil
     case "/cut":
       try socket.write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
       return false
@@ -26,6 +29,24 @@ import Testing
   private static let large = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
 
   init() throws { ferry = try FerryProcess() }
+
+  /// URLSessionTask.response: from its head on, whatever the kind.
+  @Test(arguments: ["data", "download"]) func aRunningTaskShowsTheResponse(_ kind: String) throws {
+    let task = #"{"kind":"\#(kind)","resume":true,"request":{"url":"\#(origin.url)/half"}}"#
+    let id = try ferry.call("POST", "/v1/tasks", task).json.id
+    let running = try ferry.poll("/v1/tasks/\(id)") { $0["response"] != .null }
+    #expect(running["state"]?.string == "running" && running["response"]?["status"]?.integer == 200)
+    #expect(running["response"]?["headers"]?["X-A"]?.string == "b")
+    #expect(running["progress"]?["countOfBytesExpectedToReceive"]?.integer == 10)
+    _ = try ferry.act("cancel", id)
+  }
+
+  /// A HEAD's response tells the length of what it does not bring.
+  @Test func aHeadExpectsNothing() throws {
+    let task = try ferry.run(origin.url + "/hello", kind: "data", request: #","method":"HEAD""#)
+    #expect(task["response"]?["expectedContentLength"]?.integer == 5)
+    #expect(task["progress"]?["countOfBytesExpectedToReceive"]?.integer == 0)
+  }
 
   @Test func downloadFromCreationToBody() throws {
     let session = try ferry.session()

@@ -43,6 +43,28 @@ import Testing
     #expect(origin.connections == 1 && origin.answers.count == 1 && origin.sent == origin.body.count)
   }
 
+  /// A worker goes by the options that the service has now, and is left alone where they are the same.
+  @Test func otherOptionsWantAnotherWorker() throws {
+    let place = try BackgroundPlace()
+    _ = try place.session()
+    let first = try place.worker.wait()
+    place.stop(SIGTERM)
+    try place.start()
+    _ = try place.ferry.background("b", #","delegate":{}"#)
+    #expect(try place.worker.wait() == first)
+    place.stop(SIGTERM)
+    try place.start(options: ["--maximum-body-size", "7"])
+    let second = try place.worker.wait(after: first)
+    let origin = TestOrigin { _, socket in
+      try socket.write(TestOrigin.reply("200 OK", Array("too much".utf8)))
+      return true
+    }
+    let task = try place.ferry.end(
+      of: place.ferry.create(origin.url + "/", session: place.ferry.background("a").json.id))
+    #expect(task["error"]?["name"]?.string == "bodyTooLarge")
+    #expect(place.worker.pid == second)
+  }
+
   @Test(arguments: [SIGTERM, SIGKILL]) func aSessionIsFoundAgainWithItsTasks(_ signal: Int32) throws {
     let place = try BackgroundPlace()
     let origin = SlowOrigin(pace: 8_000)

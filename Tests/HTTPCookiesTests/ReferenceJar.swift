@@ -104,7 +104,7 @@ struct ReferenceJar {
       return
     }
     let sameSite = attributes.sameSite.flatMap { Cookie.SameSite(rawValue: $0.lowercased()) }
-    if sameSite != .unrestricted, !isSameSite(request) { return }
+    if let sameSite, sameSite != .unrestricted, !isSameSite(request) { return }
     if sameSite == .unrestricted, !attributes.isSecure { return }
     let (name, value) = (attributes.name.lowercased(), attributes.value.lowercased())
     if name.hasPrefix("__secure-"), !attributes.isSecure { return }
@@ -167,7 +167,7 @@ struct ReferenceJar {
       if !cookie.isHostOnly, Self.suffixes.contains(cookie.domain) { continue }
       if !pathMatches(request.path, cookie.path) { continue }
       if cookie.isSecure, !request.isSecure { continue }
-      if cookie.sameSite != .unrestricted, !isSameSite(request) { continue }
+      if let sameSite = cookie.sameSite, sameSite != .unrestricted, !isSameSite(request) { continue }
       list[index].cookie.lastAccess = now
       chosen.append(list[index])
     }

@@ -33,7 +33,8 @@ import TransferService
     let payload = try await read(
       #"""
       {"type":"background","identifier":"\#(identifier)",
-       "configuration":{"retry":{"maximumAttempts":3},"urlCache":null,"waitsForConnectivity":false}}
+       "configuration":{"retry":{"maximumAttempts":3},"urlCache":null,"waitsForConnectivity":false},
+       "delegate":{}}
       """#)
     #expect(payload.identifier == identifier && payload.configuration.retry?.maximumAttempts == 3)
     let specification = payload.specification(of: Tenant(name: "t"))
@@ -70,19 +71,26 @@ import TransferService
       #"{"type":"ephemeral","configuration":{"urlCache":{"diskCapacity":1}}}"#,
       ["/configuration/urlCache/diskCapacity"]
     ),
-    (#"{"type":"background"}"#, ["/identifier"]),
-    (#"{"type":"background","identifier":""}"#, ["/identifier"]),
-    (#"{"type":"background","identifier":null}"#, ["/identifier"]),
-    (#"{"type":"background","identifier":7}"#, ["/identifier"]),
-    (#"{"type":"background","identifier":"a\nb"}"#, ["/identifier"]),
-    (#"{"type":"background","identifier":"a\u007f"}"#, ["/identifier"]),
-    (#"{"type":"background","identifier":"a\u0085"}"#, ["/identifier"]),
-    (#"{"type":"background","identifier":"\#(String(repeating: "é", count: 128))"}"#, ["/identifier"]),
+    (#"{"type":"background","delegate":{}}"#, ["/identifier"]),
+    (#"{"type":"background"}"#, ["/identifier", "/delegate"]),
+    (#"{"type":"background","identifier":"a","delegate":null}"#, ["/delegate"]),
+    (#"{"type":"background","identifier":"","delegate":{}}"#, ["/identifier"]),
+    (#"{"type":"background","identifier":null,"delegate":{}}"#, ["/identifier"]),
+    (#"{"type":"background","identifier":7,"delegate":{}}"#, ["/identifier"]),
+    (#"{"type":"background","identifier":"a\nb","delegate":{}}"#, ["/identifier"]),
+    (#"{"type":"background","identifier":"a\u007f","delegate":{}}"#, ["/identifier"]),
+    (#"{"type":"background","identifier":"a\u0085","delegate":{}}"#, ["/identifier"]),
     (
-      #"{"type":"background","identifier":"b","configuration":{"urlCache":{}}}"#, ["/configuration/urlCache"]
+      #"{"type":"background","identifier":"\#(String(repeating: "é", count: 128))","delegate":{}}"#,
+      ["/identifier"]
     ),
     (
-      #"{"type":"background","identifier":"b","configuration":{"named":"slow"}}"#, ["/configuration/named"]
+      #"{"type":"background","identifier":"b","configuration":{"urlCache":{}},"delegate":{}}"#,
+      ["/configuration/urlCache"]
+    ),
+    (
+      #"{"type":"background","identifier":"b","configuration":{"named":"slow"},"delegate":{}}"#,
+      ["/configuration/named"]
     ),
     (#"{"type":"ephemeral","identifier":"b"}"#, ["/identifier"]),
     (#"{"type":"x"}"#, ["/type"]), (#"{"type":1}"#, ["/type"]), (#"{"identifier":"x"}"#, ["/identifier"]),

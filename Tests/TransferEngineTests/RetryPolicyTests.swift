@@ -193,6 +193,8 @@ import TransferModel
       guard case .retry(let wait) = life.ending else { return life }
       if let asked {
         try #require(wait >= Double(asked) && wait <= Double(asked) * 1.1)
+      } else if case let remaining = timeout - now.since(start), min(ceiling, 300) / 2 >= remaining {
+        try #require(wait == remaining / 2, "as long as there is time, there is another attempt")
       } else {
         try #require(wait >= min(ceiling, 300) / 2 && wait <= min(ceiling, 300))
       }

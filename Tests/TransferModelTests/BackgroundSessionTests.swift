@@ -38,6 +38,33 @@ import TransferModel
       session(.background).differences(to: other) == ["configuration", "delegate", "description"])
   }
 
+  /// The same, as another client, or another language's map, would write it.
+  @Test func whatMeansTheSameDiffersInNothing() {
+    var (one, other) = (SessionConfiguration(), SessionConfiguration())
+    for (name, value) in [("A", "1"), ("B", "2"), ("A", "3")] {
+      one.httpAdditionalHeaders.append(name, value)
+    }
+    for (name, value) in [("b", "2"), ("a", "1"), ("A", "3")] {
+      other.httpAdditionalHeaders.append(name, value)
+    }
+    one.retry = RetryConfiguration()
+    one.proxies.noProxy = ["a", "b"].compactMap { ProxyException($0) }
+    other.proxies.noProxy = ["b", "a"].compactMap { ProxyException($0) }
+    var (first, second) = (SessionDelegate(), SessionDelegate())
+    first.events = [.taskDidComplete, .taskDidCreate]
+    second.events = [.taskDidCreate, .taskDidComplete]
+    second.taskChallenges = .default
+    #expect(
+      session(.background, configuration: one, delegate: first)
+        .differences(to: session(.background, configuration: other, delegate: second)) == [])
+    second.sessionChallenges = .ask
+    other.httpAdditionalHeaders.append("b", "4")
+    #expect(
+      session(.background, configuration: one, delegate: first)
+        .differences(to: session(.background, configuration: other, delegate: second))
+        == ["configuration", "delegate"])
+  }
+
   @Test(arguments: [
     ("a", true), ("com.example.photos", true), ("é", true), (" ", true), ("", false), ("a\u{0}", false),
     ("a\tb", false), ("\u{7F}", false), ("\u{9B}", false), (String(repeating: "x", count: 255), true),

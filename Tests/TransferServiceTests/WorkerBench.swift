@@ -91,7 +91,9 @@ final class WorkerBench: Sendable {
   // MARK: What the service writes
 
   /// A background session, in the store.
-  func session(_ adjust: (inout SessionConfiguration) -> Void = { _ in }) async throws -> TransferSession {
+  func session(
+    delegate: SessionDelegate? = nil, _ adjust: (inout SessionConfiguration) -> Void = { _ in }
+  ) async throws -> TransferSession {
     var configuration = SessionConfiguration()
     var retry = RetryConfiguration()
     retry.backoff = 0.001
@@ -99,7 +101,7 @@ final class WorkerBench: Sendable {
     adjust(&configuration)
     let session = TransferSession(
       id: id(), type: .background, createdAt: now, description: nil, configuration: configuration,
-      delegate: nil, identifier: "a")
+      delegate: delegate, identifier: "a")
     try await write { $0.sessions = [session] }
     return session
   }
@@ -181,7 +183,7 @@ final class WorkerBench: Sendable {
   /// What an earlier process has left of a task.
   func leave(_ task: TransferTask, _ body: (inout WorkState) -> Void) async throws {
     var state = WorkState()
-    (state.attempts, state.hasAttempted, state.startedAt) = (1, true, now)
+    (state.attempts, state.startedAt) = (1, now)
     body(&state)
     let document = WorkerDocument.encode(state)
     try await write {

@@ -120,7 +120,7 @@ import TransferStore
     #expect(try again(WorkState()) == WorkState())
     var state = WorkState()
     (state.attempts, state.retries, state.failures, state.deaths, state.crashes) = (3, 2, 5, 1, 7)
-    state.hasAttempted = true
+    state.furthest = 3
     (state.isSuspended, state.hasBegun, state.isActive) = (true, true, true)
     (state.startedAt, state.retryAt) = (Samples.time, Timestamp(microseconds: .max))
     (state.retryDelay, state.partial) = (0.1, Samples.point)

@@ -96,15 +96,13 @@ import TransferModel
     await process.stop()
   }
 
-  @Test(arguments: [(CrashGuard.limit - 1, 0), (0, 50)]) func whatIsDeadlyTooOftenFails(
-    _ deaths: Int, _ crashes: Int
-  ) async throws {
+  @Test func whatIsDeadlyTooOftenFails() async throws {
     let bench = try WorkerBench()
     let session = try await bench.session()
     let task = try await bench.task("http://127.0.0.1:1/", in: session)
     try Data("abc".utf8).write(to: URL(fileURLWithPath: bench.bodies.temporaryPath(task.id)))
     try await bench.leave(task) { state in
-      (state.isActive, state.deaths, state.crashes) = (true, deaths, crashes)
+      (state.isActive, state.deaths) = (true, CrashGuard.limit - 1)
       state.partial = ResumePoint(
         partial: PartialBody(offset: 0, total: 9, validator: "\"v\""), source: task.id)
     }
@@ -166,8 +164,10 @@ import TransferModel
     await process.stop()
   }
 
-  /// Two workers in a row died over each of them: whichever the next death meets is the one.
-  @Test func suspectsAreTriedOneAtATime() async throws {
+  /// Two workers in a row died over each of them, or many each of which lived for a while: whichever the next death meets is the one.
+  @Test(arguments: [(1, 1), (0, 19)]) func suspectsAreTriedOneAtATime(_ deaths: Int, _ crashes: Int)
+    async throws
+  {
     let (asked, gate) = (Gate(), Gate())
     let origin = TestOrigin { _, socket in
       asked.open()
@@ -180,7 +180,7 @@ import TransferModel
     var tasks: [TransferTask] = []
     for _ in 0..<3 {
       let task = try await bench.task(origin.url, in: session)
-      try await bench.leave(task) { ($0.isActive, $0.deaths) = (true, 1) }
+      try await bench.leave(task) { ($0.isActive, $0.deaths, $0.crashes) = (true, deaths, crashes) }
       tasks.append(task)
     }
     let process = try await bench.started(afterCrash: true)

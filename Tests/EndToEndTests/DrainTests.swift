@@ -1,0 +1,82 @@
+import Foundation
+import JSON
+import Synchronization
+import TestSupport
+import Testing
+
+/// What clients see of a service that was told to stop.
+@Suite(.serialized, .blocking) struct DrainTests {
+  /// Gives a byte every tenth of a second, and never ends.
+  private let origin = TestOrigin { _, socket in
+    try socket.write(Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".utf8))
+    while true {
+      try socket.write(Array("1\r\na\r\n".utf8))
+      usleep(100_000)
+    }
+  }
+
+  private func task(_ kind: String) -> String {
+    #"{"kind":"\#(kind)","resume":true,"request":{"url":"\#(origin.url)/"}}"#
+  }
+
+  /// A body that is being read ends with the process, and does not look whole; meanwhile whoever asks is told that the service is about to
+  /// stop, and whoever waits for a task is told how far that is.
+  @Test func nobodyIsLeftWithoutAnAnswer() throws {
+    let ferry = try FerryProcess()
+    let (waited, body, port) = (Reply<HTTPReply>(), Reply<[UInt8]>(), ferry.port)
+    let created = task("data")
+    let id = try ferry.call("POST", "/v1/tasks", created).json.id
+    Foundation.Thread.detachNewThread {
+      let fields = [("Prefer", "wait=60"), ("Content-Type", "application/json")]
+      waited.set(try? HTTPClient(port: port).send("POST", "/v1/tasks", Array(created.utf8), fields))
+    }
+    Foundation.Thread.detachNewThread {
+      guard let socket = try? Socket(connectingTo: port) else { return body.set([]) }
+      let head = "GET /v1/tasks/\(id)/body HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n"
+      try? socket.write(Array(head.utf8))
+      var bytes: [UInt8] = []
+      while let some = try? socket.readSome(), !some.isEmpty { bytes += some }
+      body.set(bytes)
+    }
+    _ = try ferry.poll("/v1/sessions/ses_shared/tasks") { list in
+      let phases = (list["items"]?.elements ?? []).map { $0["phase"]?.string }
+      return phases == ["transferring", "transferring"]
+    }
+    kill(ferry.processIdentifier, SIGTERM)
+    let reply = try #require(waited.get())
+    #expect(reply.status == 202 && reply.json["state"]?.string == "running")
+    #expect(reply["Location"] == "/v1/tasks/" + reply.json.id)
+    for (method, target, text) in [("GET", "/readyz", nil), ("POST", "/v1/tasks", created)] {
+      let refused = try ferry.call(method, target, text)
+      #expect(refused.status == 503 && refused.json["type"]?.string == "/problems/draining", "\(target)")
+      #expect(refused["Connection"] == "close", "\(target)")
+    }
+    #expect(try ferry.call("GET", "/v1/tasks/" + id).status == 200)
+    let bytes = try #require(body.get())
+    #expect(String(decoding: bytes, as: UTF8.self).hasPrefix("HTTP/1.1 200"))
+    #expect(bytes.count > 100 && !bytes.ends(with: "0\r\n\r\n".utf8))
+    #expect(ferry.terminate() == 0)
+  }
+}
+
+/// What another thread has got.
+private final class Reply<Value: Sendable>: Sendable {
+  private let gate = Gate()
+  private let value = Mutex<Value?>(nil)
+
+  func set(_ value: Value?) {
+    self.value.withLock { $0 = value }
+    gate.open()
+  }
+
+  func get() -> Value? {
+    gate.wait()
+    return value.withLock { $0 }
+  }
+}
+
+extension [UInt8] {
+  fileprivate func ends(with suffix: String.UTF8View) -> Bool {
+    self.suffix(suffix.count).elementsEqual(suffix)
+  }
+}
