@@ -62,16 +62,16 @@ extension BackgroundWorker {
         ready.append(task.id)
       }
     }
-    // That somebody died over a task must be known to whoever comes after the next death.
+    // That somebody died over a task must be known to whoever comes after the next death. What is told goes first: it may be told twice.
     var rows = change.work[...]
     change.work = []
+    try await store.write(change)
     while !rows.isEmpty {
       var part = StoreChange()
       part.work = Array(rows.prefix(Self.rowsAtOnce))
       rows = rows.dropFirst(Self.rowsAtOnce)
       try await store.write(part)
     }
-    try await store.write(change)
     if !found.isEmpty { logger.notice("took over", metadata: ["tasks": "\(ready.count)"]) }
   }
 

@@ -143,7 +143,10 @@ extension TransferService {
   ) {
     guard let session = registry.tasks[id]?.task.sessionID else { return }
     registry.tasks[id]?.task.response = response
-    registry.tasks[id]?.task.progress.countOfBytesExpectedToReceive = response.expectedContentLength
+    // A part's length is not the whole's, and a HEAD's brings nothing: progress tells.
+    if response.status != 206, registry.tasks[id]?.task.currentRequest.method != "HEAD" {
+      registry.tasks[id]?.task.progress.countOfBytesExpectedToReceive = response.expectedContentLength
+    }
     if let live { hub.attach(live, of: id, in: session) }
     batch.headWaiters += registry.takeHeadWaiters(id)
   }

@@ -97,6 +97,24 @@ import TransferModel
     await store.close()
   }
 
+  /// The client of a background session finds what it is yet to be woken for.
+  @Test func tasksOfASessionThatIsToBeWokenAreHeld() async throws {
+    let store = try open()
+    let task = Self.finished(1, at: 0, bytes: 5)
+    try await add([task], to: store)
+    var wakeUp = WebhookDelivery(
+      id: DeliveryID(high: 7, low: 1), sessionID: task.sessionID, taskID: nil, type: .sessionHandleEvents,
+      webhook: Webhook(url: "http://a/", secret: nil), payload: [], createdAt: Self.time)
+    try await write(store) { [wakeUp] in $0.newDeliveries = [wakeUp] }
+    let late = Self.time.adding(seconds: 1000)
+    let queries: [FinishedTaskQuery] = [.ended(by: late), .expired(by: late), .keeping]
+    for query in queries { #expect(try await numbers(store, query) == []) }
+    (wakeUp.state, wakeUp.finishedAt) = (.failed, late)
+    try await write(store) { [wakeUp] in $0.updatedDeliveries = [wakeUp] }
+    for query in queries { #expect(try await numbers(store, query) == [task.id]) }
+    await store.close()
+  }
+
   @Test func aTaskWithAMessageUnderWayIsHeldUntilThatIsSettled() async throws {
     let store = try open()
     let task = Self.finished(1, at: 0, bytes: 5)
