@@ -95,7 +95,7 @@ extension Transfer: EasyHandleDelegate {
     self.response = response
     if sink == nil { sink = makeSink() }
     live?.beginPart(job.kind == .download ? nil : response, at: sink?.size ?? 0)
-    guard job.kind != .download else { return facts.append(.accepted(task, response)) }
+    guard job.kind != .download else { return }
     guard job.asksForResponses else {
       facts.append(.response(task, response, live, at: tools.now()))
       return

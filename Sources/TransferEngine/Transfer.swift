@@ -145,6 +145,7 @@ final class Transfer {
   var storagePolicy: CacheStoragePolicy?
   /// What has come of an answer that broke off is to be stored.
   var keepsForCache = false
+  private var hasToldResponse = false
   /// What is stored was of no use to this request.
   private(set) var ignoresCache = false
   private var resendsWithoutCache = false
@@ -226,6 +227,13 @@ final class Transfer {
     if request.method == "HEAD", response != nil { return 0 }
     guard let length = response?.expectedContentLength, length >= 0 else { return -1 }
     return length + (resumesAt ?? 0)
+  }
+
+  /// Tells of a download's head: not of each at once, as most have ended before somebody asks.
+  func noteResponse() {
+    guard job.kind == .download, !hasToldResponse, let response else { return }
+    hasToldResponse = true
+    facts.append(.accepted(task, response))
   }
 
   /// Notes the progress as a fact where bytes have moved since the last time.

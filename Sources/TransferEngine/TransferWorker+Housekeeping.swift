@@ -36,7 +36,10 @@ extension TransferWorker {
   }
 
   private func inspect(_ transfer: Transfer, at now: ContinuousClock.Instant, _ isProgressTick: Bool) {
-    if isProgressTick { transfer.noteProgress() }
+    if isProgressTick {
+      transfer.noteResponse()
+      transfer.noteProgress()
+    }
     if let source = transfer.source, let length = source.length, transfer.sent >= length { source.wasSent() }
     if let cutAt = transfer.cutAt, now >= cutAt { return cut(transfer) }
     if transfer.live != nil || isProgressTick { transfer.sink?.flushSlow(transfer.drained) }
