@@ -44,7 +44,7 @@ extension BackgroundWorker {
   /// timeoutIntervalForResource counts from the first time that a task leaves the queue.
   private func began(_ id: TaskID, at time: Timestamp, _ state: inout State, _ change: inout StoreChange) {
     guard var work = state.work[id] else { return }
-    if work.state.deaths > 0 { watch(work) }
+    if work.state.mustProveItself { watch(work) }
     guard work.state.startedAt == nil else { return }
     work.state.startedAt = time
     state.work[id] = work
@@ -74,7 +74,6 @@ extension BackgroundWorker {
     _ id: TaskID, _ outcome: TransferOutcome, _ state: inout State, _ change: inout StoreChange
   ) {
     guard var work = state.work[id] else { return }
-    work.isActive = false
     work.state.isActive = false
     // It came to an end, and nobody died of it.
     state.suspects.progressed(id)

@@ -129,8 +129,8 @@ extension BackgroundWorker {
     await withCheckedContinuation { continuation in
       state.withLock { state in
         state.isDraining = true
-        for (id, work) in state.work where work.isActive {
-          engine.cancel(id, in: work.session.id, keepsPartial: true)
+        for work in state.active.compactMap({ state.work[$0] }) {
+          engine.cancel(work.task.id, in: work.session.id, keepsPartial: true)
         }
         state.whenIdle.append { continuation.resume() }
         tellIdle(&state)

@@ -16,14 +16,15 @@ package final class BackgroundWorker: Sendable {
     var task: TransferTask
     let session: TransferSession
     var state = WorkState()
-    /// The engine has it.
-    var isActive = false
     /// An answer that is shown only where it is the last.
     var heldResponse: WorkerNews?
     /// What this attempt was told again of what an earlier one had asked.
     var repeated: [AskedChallenge] = []
     /// When the next attempt may begin; not moved by a clock that is set.
     var notBefore: ContinuousClock.Instant?
+
+    /// The engine has it.
+    var isActive: Bool { state.isActive }
   }
   struct State {
     var work: [TaskID: Work] = [:]
@@ -193,7 +194,7 @@ package final class BackgroundWorker: Sendable {
     (work.state.retryAt, work.state.retryDelay) = (nil, nil)
     work.state.attempts += 1
     work.state.isActive = true
-    (work.isActive, work.notBefore, work.repeated) = (true, nil, [])
+    (work.notBefore, work.repeated) = (nil, [])
     work.state.question = nil
     change.keep(work)
     state.work[work.task.id] = work
@@ -216,7 +217,7 @@ package final class BackgroundWorker: Sendable {
     job.resumePoint = work.state.partial
     engine.submit([job])
     // One that does not come to begin leaves its turn to the next suspect too.
-    if work.state.deaths > 0 { watch(work, for: Self.longestProof) }
+    if work.state.mustProveItself { watch(work, for: Self.longestProof) }
   }
 
   /// What it was told while it was being written down is told to the engine now.

@@ -40,6 +40,9 @@ struct WorkState: Encodable, Sendable, Equatable {
   /// So many workers crashed while it was under way that it has to prove itself alone, though each lived for a while.
   var crashesOften: Bool { crashes >= 20 }
 
+  /// It may be tried alone: others wait until it has lived for a while.
+  var mustProveItself: Bool { deaths > 0 || crashesOften }
+
   /// What it looks like from outside.
   var phase: TaskPhase { isActive ? .transferring : retryAt == nil ? .queued : .waitingToRetry }
 }
