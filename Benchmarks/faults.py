@@ -6,44 +6,15 @@ origin cuts connections at random places all the time. At the end everything is 
 complete, every byte right, every end told by a webhook under one id, and nothing left over on the disk.
 usage: faults.py [rounds] [--seed=N] [--tasks=N]; as root, for the data directory is a small file system of its own"""
 import hashlib, random, re
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import fault_origin
 from harness import *
+from receiver import Receiver
 
 FAULTS = ["kill serve", "kill worker", "kill both", "kill origin", "full disk", "clock jump", "upgrade"]
 # How often each is chosen.
 WEIGHTS = [5, 5, 4, 4, 1, 2, 1]
 # Of a task that failed often the next attempt is up to five minutes away.
 PACE, PATIENCE, DISK = 4000, 400, 900
-
-
-class Receiver(ThreadingHTTPServer):
-    """Takes webhooks; remembers which task ended under which ids."""
-    daemon_threads, request_queue_size = True, 512
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.lock, self.ids = threading.Lock(), {}
-        self.url = f"http://127.0.0.1:{self.server_address[1]}/hook"
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    def handle_error(self, *_):
-        pass  # a client that was killed
-
-
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self):
-        message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if message["type"] == "task.didComplete":
-            with self.server.lock:
-                self.server.ids.setdefault(message["data"]["taskId"], []).append(self.headers["webhook-id"])
-        self.send_response(204)
-        self.end_headers()
-
-    def log_message(self, *_):
-        pass
 
 
 class Place:

@@ -3,7 +3,6 @@ import contextlib, http.client, json, os, shutil, signal, socket, statistics, su
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FERRY = os.environ.get("FERRY_BINARY", os.path.join(ROOT, ".build/release/ferry"))
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def free_port():

@@ -3,46 +3,12 @@
 
 At the end: no accepted task lost, no webhook lost, duplicates only under the same webhook-id, the store intact.
 usage: kill.py [rounds] [--seed=N]"""
-import hashlib, hmac, base64, random, re
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import base64, random, re
 from harness import *
+from receiver import Receiver
 
 SECRET = base64.b64encode(b"a secret of thirty-two bytes ....").decode()
 JOBS = 5000
-
-
-class Receiver(ThreadingHTTPServer):
-    """Takes webhooks, checks their signatures, remembers which task came under which id."""
-    daemon_threads = True
-    request_queue_size = 256
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.lock, self.ids, self.bad = threading.Lock(), {}, 0
-        self.url = f"http://127.0.0.1:{self.server_address[1]}/hook"
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    def handle_error(self, *_):
-        pass  # a client that was killed
-
-
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        signed = f"{self.headers['webhook-id']}.{self.headers['webhook-timestamp']}.".encode() + body
-        mac = hmac.new(base64.b64decode(SECRET), signed, hashlib.sha256).digest()
-        good = self.headers["webhook-signature"] == "v1," + base64.b64encode(mac).decode()
-        task = json.loads(body)["data"]["taskId"]
-        with self.server.lock:
-            self.server.bad += not good
-            self.server.ids.setdefault(task, []).append(self.headers["webhook-id"])
-        self.send_response(204)
-        self.end_headers()
-
-    def log_message(self, *_):
-        pass
 
 
 def main():
@@ -51,7 +17,7 @@ def main():
     seed = next((int(a[7:]) for a in sys.argv if a.startswith("--seed=")), random.randrange(1 << 30))
     chance = random.Random(seed)
     print(f"{rounds} rounds, seed {seed}")
-    receiver, accepted = Receiver(), set()
+    receiver, accepted = Receiver(SECRET), set()
     with scratch() as directory:
         origin = Origin(f"{directory}/origin")
         place = f"{directory}/ferry"

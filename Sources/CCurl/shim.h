@@ -54,6 +54,12 @@ static inline CURLcode ccurl_easy_getinfo_off_t(CURL *_Nonnull h, CURLINFO i, cu
 static inline CURLcode ccurl_easy_getinfo_string(CURL *_Nonnull h, CURLINFO i, const char *_Nullable *_Nonnull v) {
   return curl_easy_getinfo(h, i, v);
 }
+// The connection's SSL *, while it has one and OpenSSL made it.
+static inline const void *_Nullable ccurl_easy_get_tls_session(CURL *_Nonnull h) {
+  struct curl_tlssessioninfo *info = NULL;
+  if (curl_easy_getinfo(h, CURLINFO_TLS_SSL_PTR, &info) != CURLE_OK || !info) return NULL;
+  return info->backend == CURLSSLBACKEND_OPENSSL ? info->internals : NULL;
+}
 static inline CURLMcode ccurl_multi_setopt_long(CURLM *_Nonnull m, CURLMoption o, long v) {
   return curl_multi_setopt(m, o, v);
 }

@@ -144,6 +144,12 @@ int chandshake_attach(void *easy, void *context, void *data) {
   return 0;
 }
 
+void chandshake_get_agreed(const void *session, const char **version, const char **cipher_suite) {
+  const SSL_CIPHER *cipher = SSL_get_current_cipher(session);
+  *version = cipher ? SSL_get_version(session) : NULL;
+  *cipher_suite = cipher ? SSL_CIPHER_standard_name(cipher) : NULL;
+}
+
 void chandshake_retain(chandshake *handshake) { handshake->references++; }
 
 void chandshake_release(chandshake *handshake) {

@@ -70,6 +70,8 @@ package final class EasyHandle {
   private var share: ShareHandle?
   /// When its first TLS handshake began, on a connection that it opened; libcurl tells no times of what fails there.
   package fileprivate(set) var handshakeStart: ContinuousClock.Instant?
+  /// Of the connection by which the last request went out; it may be gone by the transfer's end.
+  package fileprivate(set) var tlsParameters: TLSParameters?
   private let message = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
   package init() throws(CurlError) {
@@ -95,6 +97,7 @@ package final class EasyHandle {
     share = nil
     policy = nil
     handshakeStart = nil
+    tlsParameters = nil
     headers = HeaderList()
     proxyHeaders = HeaderList()
     delegate = nil
@@ -198,6 +201,7 @@ package final class EasyHandle {
   package func setCallbacks(_ delegate: any EasyHandleDelegate, in multi: MultiHandle) throws(CurlError) {
     self.delegate = delegate
     self.multi = multi
+    tlsParameters = nil
     share = multi.share
     try check(ccurl_easy_setopt_pointer(raw, CURLOPT_SHARE, share.map { UnsafeRawPointer($0.raw) }), "SHARE")
     let context = Unmanaged.passUnretained(self).toOpaque()
@@ -366,7 +370,9 @@ private func handle(_ context: UnsafeMutableRawPointer?) -> EasyHandle {
   _ localAddress: UnsafeMutablePointer<CChar>?, _ remotePort: Int32, _ localPort: Int32
 ) -> Int32 {
   let address = remoteAddress.map { String(cString: $0) } ?? ""
-  let isAllowed = handle(context).delegate?.maySendRequest(toAddress: address) ?? false
+  let easy = handle(context)
+  easy.tlsParameters = TLSParameters(of: easy.raw)
+  let isAllowed = easy.delegate?.maySendRequest(toAddress: address) ?? false
   return isAllowed ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }
 

@@ -65,6 +65,14 @@ package final class Networks: Sendable {
     return .choose(to: .address(address), in: snapshot, under: policy, allowing: allowed)
   }
 
+  /// The classes of the interface that has this address; nil where there is none, or no interface has a class.
+  func classes(ofLocal address: String) -> InterfaceClasses? {
+    guard hasClasses, let address = IPAddress(address)?.unmapped else { return nil }
+    let interfaces = state.withLock { $0.snapshot?.interfaces }
+    let interface = interfaces?.first { $0.addresses.contains { $0.unmapped == address } }
+    return interface.map { policy.classes(of: $0.name) }
+  }
+
   /// Connections of tasks that may use other classes are not for these.
   func lane(of allowed: InterfaceClasses) -> InterfaceClasses { allowed.intersection(policy.named) }
 

@@ -313,16 +313,6 @@ final class Transfer {
     isLeaving = false
   }
 
-  /// Closes the record of the request that just ended.
-  /// - Parameter isComplete: it ended with the end of its answer.
-  func recordTransaction(_ easy: EasyHandle, isComplete: Bool) {
-    var transaction = TransactionRecorder.record(
-      easy, request: request, status: head?.status, fetchStart: fetchStart, end: tools.now(),
-      decoded: sink?.size ?? 0, isComplete: isComplete)
-    transaction.isProxyConnection = proxy != nil
-    transactions.append(transaction)
-  }
-
   // MARK: Timeouts
 
   var idleTimeout: Duration {

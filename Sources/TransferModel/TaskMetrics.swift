@@ -26,8 +26,16 @@ package struct TransactionMetrics: Sendable, Equatable, Codable {
   package var localPort: Int?
   package var remoteAddress: String?
   package var remotePort: Int?
+  /// As the operator classed the interface by which the request went (isCellular, isExpensive, isConstrained).
+  package var networkClasses: InterfaceClasses?
+  /// `TLSv1.3`.
+  package var negotiatedTLSProtocolVersion: String?
+  /// Its name at IANA: `TLS_AES_256_GCM_SHA384`.
+  package var negotiatedTLSCipherSuite: String?
   package var countOfRequestHeaderBytesSent: Int64 = 0
   package var countOfRequestBodyBytesSent: Int64 = 0
+  /// Of the body itself, without the lines of a chunked one.
+  package var countOfRequestBodyBytesBeforeEncoding: Int64?
   package var countOfResponseHeaderBytesReceived: Int64 = 0
   package var countOfResponseBodyBytesReceived: Int64 = 0
   package var countOfResponseBodyBytesAfterDecoding: Int64 = 0
@@ -71,6 +79,16 @@ extension TransactionMetrics: JSONEncodable {
       if let localPort { writer.field("localPort", localPort) }
       if let remoteAddress { writer.field("remoteAddress", remoteAddress) }
       if let remotePort { writer.field("remotePort", remotePort) }
+      let classes = networkClasses ?? []
+      writer.field("isCellular", classes.contains(.cellular))
+      writer.field("isExpensive", classes.contains(.expensive))
+      writer.field("isConstrained", classes.contains(.constrained))
+      writer.field("isMultipath", false)
+      if let negotiatedTLSProtocolVersion {
+        writer.field("negotiatedTLSProtocolVersion", negotiatedTLSProtocolVersion)
+      }
+      if let negotiatedTLSCipherSuite { writer.field("negotiatedTLSCipherSuite", negotiatedTLSCipherSuite) }
+      writer.field("domainResolutionProtocol", "unknown")
       for (name, count) in counts { writer.field(name, count) }
     }
   }
@@ -89,6 +107,10 @@ extension TransactionMetrics: JSONEncodable {
     [
       ("countOfRequestHeaderBytesSent", countOfRequestHeaderBytesSent),
       ("countOfRequestBodyBytesSent", countOfRequestBodyBytesSent),
+      (
+        "countOfRequestBodyBytesBeforeEncoding",
+        countOfRequestBodyBytesBeforeEncoding ?? countOfRequestBodyBytesSent
+      ),
       ("countOfResponseHeaderBytesReceived", countOfResponseHeaderBytesReceived),
       ("countOfResponseBodyBytesReceived", countOfResponseBodyBytesReceived),
       ("countOfResponseBodyBytesAfterDecoding", countOfResponseBodyBytesAfterDecoding),

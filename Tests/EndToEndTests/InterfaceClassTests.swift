@@ -97,8 +97,11 @@ import Testing
     func run(_ access: String = "") throws -> (link: Link?, isReused: Bool?) {
       let task = try place.ferry.run(place.url, session: session, request: access)
       let transaction = try place.ferry.metrics(of: task.id)["transactionMetrics"]?.elements?.first
-      return (try place.link(of: task.id), transaction?["isReusedConnection"]?.bool)
+      let link = try place.link(of: task.id)
+      #expect(["isCellular", "isExpensive", "isConstrained"].map { transaction?[$0]?.bool } == classes(link))
+      return (link, transaction?["isReusedConnection"]?.bool)
     }
+    func classes(_ link: Link?) -> [Bool] { [link == .wwan0, link == .wwan0, link == .sat0] }
     #expect(try run() == (.wwan0, false))
     #expect(try run("," + Self.noCellular) == (.sat0, false))
     #expect(try run("," + Self.nothing) == (.eth0, false))

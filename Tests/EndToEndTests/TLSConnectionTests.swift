@@ -44,6 +44,12 @@ import Testing
     }
     let page = try ferry.call("GET", "/v1/tasks/\(id)/body").text
     #expect(page.contains("Protocol  : TLSv1.\(match.server)"))
+    let transaction = try ferry.metrics(of: id)["transactionMetrics"]?.elements?.first
+    #expect(transaction?["negotiatedTLSProtocolVersion"]?.string == "TLSv1.\(match.server)")
+    // OpenSSL has names of its own for those of TLS 1.2.
+    let suite = try #require(transaction?["negotiatedTLSCipherSuite"]?.string)
+    #expect(
+      match.server == 3 ? page.contains("Cipher    : \(suite)") : suite.hasPrefix("TLS_ECDHE_"))
   }
 
   @Test func theNewestIsChosen() throws {
@@ -70,6 +76,7 @@ import Testing
         ])
       let transaction = try fixture.ferry.metrics(of: task.id)["transactionMetrics"]?.elements?.first
       #expect(transaction?["networkProtocolName"]?.string == protocolName)
+      #expect(transaction?["negotiatedTLSProtocolVersion"]?.string.map(text.hasPrefix) == true)
     }
   }
 

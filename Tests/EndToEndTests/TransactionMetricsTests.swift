@@ -58,6 +58,7 @@ import Testing
     #expect(all.map { $0["response"]?["status"]?.integer } == [303, 302, 200])
     #expect(all.map { $0["isReusedConnection"]?.bool } == [false, true, true])
     #expect(all.map { $0["countOfRequestBodyBytesSent"]?.integer } == [5, 0, 0])
+    #expect(all.map { $0["countOfRequestBodyBytesBeforeEncoding"]?.integer } == [5, 0, 0])
     #expect(
       all.map { $0["countOfResponseBodyBytesReceived"]?.integer } == [0, 5, Int64(Self.gzip.count)])
     #expect(all.last?["countOfResponseBodyBytesAfterDecoding"]?.integer == 500)
@@ -68,7 +69,12 @@ import Testing
       #expect(dates(transaction) == Set(Self.dates).subtracting(missing), "\(index)")
       #expect(transaction["networkProtocolName"]?.string == "http/1.1")
       #expect(transaction["resourceFetchType"]?.string == "networkLoad")
-      #expect(transaction["isProxyConnection"]?.bool == false)
+      for name in ["isProxyConnection", "isCellular", "isExpensive", "isConstrained", "isMultipath"] {
+        #expect(transaction[name]?.bool == false, "\(name)")
+      }
+      #expect(
+        transaction["negotiatedTLSProtocolVersion"] == nil && transaction["negotiatedTLSCipherSuite"] == nil)
+      #expect(transaction["domainResolutionProtocol"]?.string == "unknown")
       #expect(transaction["remoteAddress"]?.string == "127.0.0.1")
       #expect(transaction["remotePort"]?.integer == Int64(origin.port))
       #expect(transaction["countOfRequestHeaderBytesSent"]?.integer ?? 0 > 30)

@@ -98,6 +98,10 @@ import Testing
     let progress = try ferry.task(id)["progress"]
     #expect(progress?["countOfBytesSent"]?.integer == Int64(size))
     #expect(progress?["countOfBytesExpectedToSend"]?.integer == (isChunked ? -1 : Int64(size)))
+    let metrics = try ferry.metrics(of: id)["transactionMetrics"]?.elements?.first
+    #expect(metrics?["countOfRequestBodyBytesBeforeEncoding"]?.integer == Int64(size))
+    let sent = metrics?["countOfRequestBodyBytesSent"]?.integer ?? 0
+    #expect(isChunked ? sent > size : sent == size)
   }
 
   /// Back-pressure: issue 3204's other direction.

@@ -85,6 +85,11 @@ enum WorkerSamples {
     (metrics.fetchStart, metrics.domainLookupStart, metrics.responseEnd) = (time, time, time)
     (metrics.networkProtocolName, metrics.isReusedConnection) = ("h2", true)
     (metrics.localAddress, metrics.localPort) = ("::1", 65_535)
+    metrics.networkClasses = [.cellular, .constrained]
+    (metrics.negotiatedTLSProtocolVersion, metrics.negotiatedTLSCipherSuite) = (
+      "TLSv1.3", "TLS_AES_128_GCM_SHA256"
+    )
+    metrics.countOfRequestBodyBytesBeforeEncoding = 3
     metrics.countOfResponseBodyBytesAfterDecoding = .max
     var outcome = TransferOutcome(
       error: errors[0], currentRequest: request, response: response, progress: progress,

@@ -68,6 +68,11 @@ void chandshake_policy_release(chandshake_policy *_Nonnull policy);
 /// A CURLOPT_SSL_CTX_FUNCTION whose data is a policy.
 int chandshake_attach(void *_Nullable easy, void *_Nonnull context, void *_Nonnull policy);
 
+/// What a connection has agreed on, `session` being what CURLINFO_TLS_SSL_PTR gives: the version as `TLSv1.3`, the cipher
+/// suite by its name at IANA. Both live for ever, or are NULL where there is no such thing.
+void chandshake_get_agreed(
+  const void *_Nonnull session, const char *_Nullable *_Nonnull version, const char *_Nullable *_Nonnull cipher_suite);
+
 /// The next handshake that waits; to be released.
 chandshake *_Nullable chandshake_take(chandshake_queue *_Nonnull queue);
 void chandshake_release(chandshake *_Nonnull handshake);

@@ -1,0 +1,20 @@
+internal import CCurl
+internal import CHandshake
+
+/// What the two ends of a TLS connection have agreed on.
+package struct TLSParameters: Sendable, Equatable {
+  /// As configurations name it: `TLSv1.2`, `TLSv1.3`.
+  package let version: String
+  /// By its name at IANA, such as `TLS_AES_256_GCM_SHA384`.
+  package let cipherSuite: String
+
+  /// Nil where the transfer has no connection, or none with TLS (CURLINFO_TLS_SSL_PTR).
+  init?(of easy: OpaquePointer) {
+    guard let session = ccurl_easy_get_tls_session(easy) else { return nil }
+    var (version, cipherSuite): (UnsafePointer<CChar>?, UnsafePointer<CChar>?)
+    chandshake_get_agreed(session, &version, &cipherSuite)
+    guard let version, let cipherSuite else { return nil }
+    self.version = String(cString: version)
+    self.cipherSuite = String(cString: cipherSuite)
+  }
+}
