@@ -93,7 +93,8 @@ private struct Lookup {
 
   /// The rest of what is here from its start, or to its end; what is missing on both sides is loaded with the middle.
   private func missing(_ stored: CachedResponse) -> CacheDecision {
-    guard mayLoad, request.method == "GET", !request.headers.contains("Range"), stored.hasRanges,
+    guard mayLoad, request.method == "GET", !request.control.noStore, !request.headers.contains("Range"),
+      stored.hasRanges,
       let part = stored.part, let validator = stored.strongValidator
     else { return load }
     let range: String

@@ -10,7 +10,12 @@ package enum HTTPDate {
   /// The instant; nil where the text is none of the three formats, or names another zone than GMT.
   /// - Parameter now: decides which century a year of two digits means.
   package static func parse(_ text: String, now: Timestamp) -> Timestamp? {
-    let words = text.trimmingBlanks.lowercased().split(separator: " ").map(String.init)
+    var words = text.trimmingBlanks.lowercased()
+      .split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+    // asctime() fills the day up to two places; elsewhere a second blank is none of the formats.
+    if words.count == 6, words[2].isEmpty, words[3].utf8.count == 1 {
+      words[2...3] = ["0" + words[3]]
+    }
     switch words.count {
     case 6 where words[5] == "gmt" && isDay(words[0], short: true, comma: true):
       return instant(year: words[3], month: words[2], day: words[1], time: words[4])
@@ -19,8 +24,7 @@ package enum HTTPDate {
       guard date.count == 3, let year = year(twoDigits: date[2], now: now) else { return nil }
       return instant(year: year, month: date[1], day: date[0], time: words[2])
     case 5 where isDay(words[0], short: true, comma: false):
-      let day = words[2].utf8.count == 1 ? "0" + words[2] : words[2]
-      return instant(year: words[4], month: words[1], day: day, time: words[3])
+      return instant(year: words[4], month: words[1], day: words[2], time: words[3])
     default: return nil
     }
   }

@@ -29,14 +29,13 @@ package enum Revalidation {
 
   /// Whether a 304 is about that response. One without a validator is about the one that was asked for.
   package static func selects(_ stored: CachedResponse, _ headers: HTTPHeaders) -> Bool {
-    if let new = Validators.entityTag(headers), let old = Validators.entityTag(stored.headers) {
+    let (tag, date) = (Validators.entityTag(headers), Validators.lastModified(headers))
+    if let tag, let old = Validators.entityTag(stored.headers) {
       // A strong tag tells strongly equal ones, but for origins that weaken what they code on the fly.
-      return Validators.areWeaklyEqual(new, old)
+      return Validators.areWeaklyEqual(tag, old)
     }
-    if let new = Validators.lastModified(headers), let old = Validators.lastModified(stored.headers) {
-      return new == old
-    }
-    return true
+    guard let date, let old = Validators.lastModified(stored.headers) else { return tag == nil }
+    return date == old
   }
 
   /// The stored response with the fields of an answer about it (§3.2).
@@ -71,12 +70,22 @@ package enum Revalidation {
     guard request.method == "HEAD", head.status == 200, Vary.matches(stored, request.headers) else {
       return .unaffected
     }
-    let isSame = ["ETag", "Last-Modified", "Content-Length"].allSatisfy { name in
-      guard let new = head.headers[name], let old = stored.headers[name] else { return true }
-      return new == old
+    guard !request.control.noStore else { return .unaffected }
+    let isSame = ["ETag", "Last-Modified"].allSatisfy { name in
+      head.headers[name].map { $0 == stored.headers[name] } ?? true
     }
-    guard isSame else { return .invalidated }
+    guard isSame, hasLength(of: head.headers, stored), Storability.permits(request, head) else {
+      return .invalidated
+    }
     return .freshened(updated(stored, by: head, request: request))
+  }
+
+  private static func hasLength(of headers: HTTPHeaders, _ stored: CachedResponse) -> Bool {
+    guard let new = headers["Content-Length"] else { return true }
+    if let old = stored.headers["Content-Length"] { return new == old }
+    guard CachedResponse.isPlain(headers), CachedResponse.isPlain(stored.headers) else { return true }
+    let whole = stored.part.map(\.total) ?? stored.size
+    return whole.map { new == String($0) } ?? true
   }
 
   /// Whether what is stored may answer since the origin does not (RFC 5861 §4).

@@ -7,8 +7,8 @@ package enum StoredFields {
     "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
     "proxy-authenticate", "proxy-authentication-info", "proxy-authorization", "set-cookie", "set-cookie2",
   ]
-  /// What the body that is stored depends on (§3.2).
-  private static let bound = ["content-length", "content-encoding", "content-range"]
+  /// What the body that is stored depends on (§3.2), and the tag of just that body: a weak one does not become strong.
+  private static let bound = ["content-length", "content-encoding", "content-range", "etag"]
   /// Without these, a cache does not know what it has.
   static let needed: Set<String> = [
     "age", "cache-control", "date", "etag", "expires", "last-modified", "vary", "content-encoding",

@@ -168,22 +168,24 @@ final class SessionCache {
 
   /// The same as `combine`; who looks for it meanwhile waits.
   func join(
-    _ more: PartialContent, _ stored: CachedResponse, _ received: Body,
+    _ more: PartialContent, _ stored: CachedResponse, _ received: Body, memoryOnly: Bool,
     done: @escaping @Sendable (Bool) -> Void
   ) {
     storing[stored.url, default: (0, [])].count += 1
     let loop = LoopBound(self)
-    combine(more, stored, received) { joined in
+    combine(more, stored, received, memoryOnly: memoryOnly) { joined in
       loop.value?.stored(stored.url)
       done(joined != nil)
     }
   }
 
-  /// Joins what is stored and what came, and stores that; `done` is called on the loop with nil where it cannot be.
+  /// Joins what is stored and what came, and stores that: in memory where one of the two may be there only. `done` is called
+  /// on the loop with nil where it cannot be.
   func combine(
-    _ whole: PartialContent, _ stored: CachedResponse, _ received: Body,
+    _ whole: PartialContent, _ stored: CachedResponse, _ received: Body, memoryOnly: Bool = false,
     done: @escaping @Sendable (CachedResponse?) -> Void
   ) {
+    let memoryOnly = memoryOnly || !cache.isOnDisk(stored)
     guard whole.response.size <= Self.combinedLimit, fits(whole.response.size) else { return done(nil) }
     let loop = LoopBound(self)
     read(stored, 0..<stored.size) { [pool, post] held in
@@ -203,7 +205,7 @@ final class SessionCache {
         var response = whole.response
         response.sha256 = Hexadecimal.text(SHA256.hash(data: body))
         let (joined, bytes) = (response, body)
-        post { loop.value?.store(joined, .bytes(bytes)) { done($0 ? joined : nil) } }
+        post { loop.value?.store(joined, .bytes(bytes), memoryOnly: memoryOnly) { done($0 ? joined : nil) } }
       }
     }
   }

@@ -86,8 +86,8 @@ extension Transfer {
     if use.completesCandidate {
       // The rest came: nobody is shown a part, the whole is made of both.
       switch head.status {
-      case 206: break
-      case 416:
+      case 206 where Storability.permits(use.request, seen): break
+      case 206, 416:
         store.remove(candidate)
         resendWithoutCache()
         cutAt = .now + Self.redirectGrace
@@ -101,7 +101,7 @@ extension Transfer {
     }
     switch Revalidation.outcome(of: seen, for: candidate, request: use.request) {
     case .confirmed(let updated):
-      store.update(updated)
+      if Storability.permits(use.request, seen) { store.update(updated) }
       cache?.answer = updated
       return true
     case .mismatched:

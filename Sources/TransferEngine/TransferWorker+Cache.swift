@@ -60,8 +60,10 @@ extension TransferWorker {
       return serve(transfer, stored, use)
     case .revalidate(let stored, let fields): (use.candidate, use.fields) = (stored, fields)
     case .loadMissing(let stored, let fields):
-      // Only what becomes whole here is worth it.
-      if transfer.job.kind == .data, transfer.session.cache?.mayComplete(stored) == true {
+      // Only what becomes whole here is worth it. A delegate that is asked is asked about the whole.
+      if transfer.job.kind == .data, !transfer.job.asksForCaching,
+        transfer.session.cache?.mayComplete(stored) == true
+      {
         (use.candidate, use.fields, use.completesCandidate) = (stored, fields, true)
       }
     case .fail:

@@ -136,7 +136,8 @@ extension TransferWorker {
       // What is there of the same version stays, and becomes more by a part that fits.
       if held.isComplete { return done(false) }
       if let more = transfer.joined(held, size: size) {
-        transfer.session.cache?.join(more, held, body, done: done)
+        transfer.session.cache?.join(
+          more, held, body, memoryOnly: policy == .allowedInMemoryOnly, done: done)
         return
       }
     }

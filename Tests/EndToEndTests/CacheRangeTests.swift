@@ -98,6 +98,43 @@ import Testing
     #expect(origin.count("/parts") == 2)
   }
 
+  @Test func aRestThatMayNotBeStoredCompletesNothing() throws {
+    serve("/secret")
+    _ = try load("/secret", range: "0-99999")
+    // The request says so.
+    let silent = try client.load("/secret", fields: ["Cache-Control": "no-store"])
+    #expect(try ferry.body(of: silent.id) == Self.body)
+    #expect(origin.requests("/secret").map { $0["Range"] } == ["bytes=0-99999", nil])
+    #expect(try client.cache["entries"]?.elements?.map { $0["isComplete"]?.bool } == [false])
+    // The answer does.
+    serve("/secret", [("Cache-Control", "no-store, max-age=600")])
+    let whole = try client.load("/secret")
+    #expect(try ferry.body(of: whole.id) == Self.body)
+    #expect(origin.requests("/secret").dropFirst(2).map { $0["Range"] } == ["bytes=100000-", nil])
+    #expect(try client.cache["countOfEntries"]?.integer == 0)
+  }
+
+  /// Of what a delegate allows in memory only nothing is on the disk, also where it is joined; and it is asked about the whole.
+  @Test func partsInMemoryStayThere() throws {
+    serve("/memory")
+    let session = try ferry.session(delegate: #"{"caching":"ask"}"#)
+    let client = try CacheClient(ferry, origin, session: session)
+    func load(range: String?, _ policy: String) throws {
+      let request = range.map { #","headers":{"Range":"bytes=\#($0)"}"# } ?? ""
+      let id = try ferry.create(origin.url + "/memory", session: session, request: request)
+      let decision = try ferry.question(of: id, "dataTask.willCacheResponse").decision
+      #expect(try ferry.answer(decision, #"{"storagePolicy":"\#(policy)"}"#).status == 200)
+      #expect(try ferry.end(of: id)["error"] == .null)
+    }
+    try load(range: "0-99999", "allowedInMemoryOnly")
+    try load(range: "100000-149999", "allowed")
+    let joined = try client.load("/memory", fields: ["Range": "bytes=50000-149999"])
+    #expect(joined.isFromCache)
+    #expect(try client.cache["entries"]?.elements?.map { $0["isOnDisk"]?.bool } == [false])
+    try load(range: nil, "notAllowed")
+    #expect(origin.requests("/memory").last?["Range"] == nil)
+  }
+
   @Test func theStartIsFetchedToo() throws {
     serve("/end")
     _ = try load("/end", range: "200000-299999")

@@ -70,6 +70,25 @@ import Testing
     #expect(origin.requests("/large").map { $0["If-None-Match"] } == [nil, "\"a\"", "\"a\""])
   }
 
+  /// Not even the fields of an answer are stored where it, or its request, says so (RFC 9111 §5.2.2.5, §5.2.1.5).
+  @Test func aConfirmationThatMayNotBeStoredIsNot() throws {
+    func serve(confirming fields: [(String, String)]) {
+      origin.serve("/quiet", "body", tag: "\"1\"", CacheOrigin.stale, confirming: fields)
+    }
+    func confirm(_ fields: [String: String] = [:], asks count: Int) throws {
+      let task = try client.load("/quiet", fields: fields)
+      #expect(task.isFromCache && task.bodyText == "body" && origin.count("/quiet") == count)
+    }
+    serve(confirming: [("Cache-Control", "no-store, max-age=600")])
+    _ = try client.load("/quiet")
+    try confirm(asks: 2)
+    try confirm(asks: 3)
+    serve(confirming: CacheOrigin.fresh)
+    try confirm(["Cache-Control": "no-store"], asks: 4)
+    try confirm(asks: 5)
+    try confirm(asks: 5)
+  }
+
   @Test func a200ReplacesWhatIsStored() throws {
     origin.serve("/r", "old", tag: "\"1\"", CacheOrigin.stale)
     _ = try client.load("/r")

@@ -20,7 +20,8 @@ import TransferModel
       ([tag], [tag], true), ([tag], [("ETag", "\"v2\"")], false), ([tag], [("ETag", "W/\"v1\"")], true),
       ([("ETag", "W/\"v1\"")], [tag], true), ([tag], [], true), ([], [], true),
       ([tag, date], [date], true), ([tag, date], [("Last-Modified", "another")], false),
-      ([tag, date], [tag, ("Last-Modified", "another")], true), ([date], [tag], true),
+      ([tag, date], [tag, ("Last-Modified", "another")], true), ([date], [tag], false),
+      ([date], [tag, date], true), ([date], [("ETag", "W/\"v1\"")], false),
     ] as [([(String, String)], [(String, String)], Bool)])
   func selection(_ stored: [(String, String)], _ new: [(String, String)], _ expected: Bool) {
     #expect(Revalidation.selects(Sample.stored(stored), Sample.headers(new)) == expected)
@@ -61,7 +62,7 @@ import TransferModel
       return
     }
     let expected = [
-      ("Content-Length", "100"), ("X-Old", "1"), ("Content-Encoding", "gzip"), ("Expires", "0"), Self.tag,
+      Self.tag, ("Content-Length", "100"), ("X-Old", "1"), ("Content-Encoding", "gzip"), ("Expires", "0"),
       ("Cache-Control", "max-age=60, no-cache=\"X-Once\""), ("Content-Type", "c/d"), ("LINK", "c"),
       ("X-New", "1"), ("Date", Sample.date(9)),
     ]
@@ -70,6 +71,20 @@ import TransferModel
     #expect(updated.id == stored.id && updated.size == stored.size)
     // The age of the answer counts, not the old one.
     #expect(Freshness.currentAge(of: updated, at: Sample.at(10)) == 1)
+  }
+
+  /// The body that is stored has the tag that it came with: weakly equal is not the same bytes (RFC 9110 §8.8.1).
+  @Test(
+    arguments: [
+      ([("ETag", "W/\"v1\"")], [tag], "W/\"v1\""), ([tag], [("ETag", "W/\"v1\"")], "\"v1\""),
+      ([date], [tag, date], nil),
+    ] as [([(String, String)], [(String, String)], String?)])
+  func theTagStays(_ stored: [(String, String)], _ new: [(String, String)], _ expected: String?) {
+    guard case .confirmed(let updated) = Self.outcome(Sample.stored(stored), 304, new) else {
+      Issue.record("not confirmed")
+      return
+    }
+    #expect(updated.headers["ETag"] == expected)
   }
 
   @Test func anotherVaryIsTakenFromTheRequest() throws {
@@ -98,6 +113,22 @@ import TransferModel
       }
     #expect(name == expected)
     #expect(Revalidation.outcome(ofHead: head, for: stored, request: Sample.request()) == .unaffected)
+  }
+
+  /// What HEAD brings has to be there, too (§4.3.5).
+  @Test(
+    arguments: [
+      ([date], [tag], false), ([tag], [date], false), ([tag], [("Content-Length", "100")], true),
+      ([tag], [("Content-Length", "99")], false),
+      ([tag, ("Content-Encoding", "gzip")], [("Content-Length", "60"), ("Content-Encoding", "gzip")], true),
+      ([tag], [("Cache-Control", "no-store")], false),
+    ] as [([(String, String)], [(String, String)], Bool)])
+  func whatHeadBrings(_ stored: [(String, String)], _ fields: [(String, String)], _ isFreshened: Bool) {
+    let (stored, head) = (Sample.stored(stored), Sample.head(200, fields, at: 9))
+    let outcome = { Revalidation.outcome(ofHead: head, for: stored, request: $0) }
+    #expect((outcome(Sample.request(method: "HEAD")) == .invalidated) == !isFreshened)
+    let silent = Sample.request([("Cache-Control", "no-store")], method: "HEAD")
+    #expect(outcome(silent) == .unaffected)
   }
 
   /// RFC 5861 §4.

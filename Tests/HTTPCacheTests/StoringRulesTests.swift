@@ -19,6 +19,8 @@ import TransferModel
       (200, [("Cache-Control", "max-age=60, No-Store"), tag], false),
       (200, [("Cache-Control", "max-age=60"), ("Cache-Control", "no-store")], false),
       (200, [("Cache-Control", "no-store, must-understand"), tag], true),
+      (299, [("Cache-Control", "no-store, must-understand"), tag], false),
+      (299, [("Cache-Control", "max-age=60, must-understand")], false), (226, [fresh], false),
       (200, [("Cache-Control", "no-cache"), tag], true), (200, [("Cache-Control", "private"), tag], true),
       (200, [fresh, ("Vary", "*")], false), (200, [fresh, ("Vary", "Accept, *")], false),
       (200, [fresh, ("Vary", "Accept")], true),
