@@ -9,11 +9,6 @@ static inline int cpsl_is_public_suffix(const char *_Nonnull name) {
   return psl_is_public_suffix2(psl_builtin(), name, PSL_TYPE_ANY);
 }
 
-// Whether a rule of the list's registries names it.
-static inline int cpsl_is_registry(const char *_Nonnull name) {
-  return psl_is_public_suffix2(psl_builtin(), name, PSL_TYPE_ICANN | PSL_TYPE_NO_STAR_RULE);
-}
-
 // Where the registrable domain begins in the name; negative where it has none.
 static inline long cpsl_registrable_offset(const char *_Nonnull name) {
   const char *domain = psl_registrable_domain(psl_builtin(), name);

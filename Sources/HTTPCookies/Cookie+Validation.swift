@@ -1,13 +1,15 @@
-internal import FoundationEssentials
 package import JSON
 package import TransferModel
 
 extension Cookie {
   /// Reads what a client puts into a jar, by the rules that hold for servers. What `encode` wrote is accepted.
-  package init(validating reader: inout ObjectReader, now: Timestamp) {
+  /// - Parameter place: the host and path of an http or https URL, as requests would have them; nil where it is none.
+  package init(
+    validating reader: inout ObjectReader, now: Timestamp, place: (String) -> (host: String, path: String)?
+  ) {
     self.init(name: "", value: "", domain: "", isHostOnly: true, created: now, lastAccess: now)
     readPair(&reader)
-    let origin = Self.origin(&reader)
+    let origin = Self.origin(&reader, place)
     readDomain(&reader, origin: origin)
     readPath(&reader, origin: origin)
     readExpiry(&reader, now: now)
@@ -60,15 +62,15 @@ extension Cookie {
   }
 
   /// Host and path of `url`.
-  private static func origin(_ reader: inout ObjectReader) -> (host: CookieHost, path: String)? {
+  private static func origin(
+    _ reader: inout ObjectReader, _ place: (String) -> (host: String, path: String)?
+  ) -> (host: CookieHost, path: String)? {
     guard let text = reader.string("url") else { return nil }
-    guard let url = URL(string: text), ["http", "https"].contains(url.scheme?.lowercased()),
-      let host = url.host(percentEncoded: true).flatMap({ CookieHost($0) })
-    else {
+    guard let found = place(text), let host = CookieHost(found.host) else {
       reader.reject("url", "must be an http or https URL with a host")
       return nil
     }
-    return (host, url.path(percentEncoded: true))
+    return (host, found.path)
   }
 
   private mutating func readDomain(_ reader: inout ObjectReader, origin: (host: CookieHost, path: String)?) {
@@ -79,13 +81,12 @@ extension Cookie {
     }
     guard let text = reader.string("domain") else { return }
     let hasDot = text.utf8.first == UInt8(ascii: ".")
-    guard let host = CookieHost(hasDot ? String(text.dropFirst()) : text) else {
+    guard let host = CookieHost(hasDot ? String(text.dropFirst()) : text), host.isReachable else {
       return reader.reject("domain", "must be a host's name in ASCII or an address, perhaps after a dot")
     }
     isHostOnly = !hasDot || host.isAddress
     domain = host.name
-    guard !host.isAddress else { return }
-    if hasDot ? PublicSuffixList.contains(domain) : PublicSuffixList.isRegistry(domain) {
+    if !isHostOnly, PublicSuffixList.contains(domain) {
       reader.reject("domain", "is a public suffix, under which others register their names")
     }
   }
@@ -95,9 +96,7 @@ extension Cookie {
     guard let text = reader.string("path") else { return }
     if text.utf8.first != UInt8(ascii: "/") {
       reader.reject("path", "must begin with '/'")
-    } else if text.utf8.count > CookieLimit.attribute {
-      reader.reject("path", "must have \(CookieLimit.attribute) octets at the most")
-    } else if let fault = Self.fault(of: text, forbidden: ";") {
+    } else if let fault = Self.fault(of: text, forbidden: "") {
       reader.reject("path", fault)
     } else {
       path = text

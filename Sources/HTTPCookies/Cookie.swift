@@ -2,8 +2,8 @@ package import TransferModel
 
 /// A cookie that is kept (HTTPCookie; RFC 6265bis §5.7).
 package struct Cookie: Sendable, Equatable, Codable {
-  /// To which requests of other sites it goes (HTTPCookieStringPolicy). nil, where one is kept: the server gave none that
-  /// is known, and it is treated as lax.
+  /// To which requests of other sites it goes (HTTPCookieStringPolicy). nil: the server gave none
+  /// that is known, and the accept policy alone decides, as for URLSession; browsers take it for lax.
   package enum SameSite: String, Sendable, CaseIterable, Codable {
     /// `SameSite=None`; not called so, since `.none` of an optional is something else.
     case unrestricted = "none"

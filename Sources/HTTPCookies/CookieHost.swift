@@ -26,6 +26,9 @@ package struct CookieHost: Sendable, Hashable {
     isAddress = Self.endsInNumber(lowercase)
   }
 
+  /// Requests go there: not what ends in a number and is no address (`127.1`), which they write in another way.
+  var isReachable: Bool { !isAddress || IPAddress(name) != nil }
+
   /// What registered it: two hosts of one site share this. A public suffix or an address is a site of its own.
   package var site: String { registrableDomain ?? name }
 

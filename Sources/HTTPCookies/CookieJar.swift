@@ -43,13 +43,10 @@ package struct CookieJar: Sendable {
 
   // MARK: What clients ask for
 
-  /// - Parameters:
-  ///   - domain: the cookie's own, or that and all below it where there is a leading dot.
-  ///   - path: the cookie's own.
-  package func list(domain: String? = nil, path: String? = nil, name: String? = nil) -> [Cookie] {
-    guard let filter = Filter(domain: domain, path: path, name: name) else { return [] }
+  package func list(_ filter: CookieFilter = CookieFilter()) -> [Cookie] {
+    let isMeant = filter.test
     let entries = filter.site.map { sites[$0] ?? [] } ?? Array(sites.values.joined())
-    return entries.filter { filter.matches($0.cookie) }.sorted { $0.serial < $1.serial }.map(\.cookie)
+    return entries.filter { isMeant($0.cookie) }.sorted { $0.serial < $1.serial }.map(\.cookie)
   }
 
   /// Stores what a client gives; one that has expired removes the cookie it would have replaced. Its `lastAccess` is
@@ -62,8 +59,8 @@ package struct CookieJar: Sendable {
 
   /// The cookies that were removed.
   @discardableResult
-  package mutating func remove(domain: String? = nil, path: String? = nil, name: String? = nil) -> [Cookie] {
-    let removed = list(domain: domain, path: path, name: name)
+  package mutating func remove(_ filter: CookieFilter = CookieFilter()) -> [Cookie] {
+    let removed = list(filter)
     for cookie in removed { take(cookie.key, site: Self.site(ofDomain: cookie.domain)) }
     return removed
   }
@@ -119,36 +116,5 @@ package struct CookieJar: Sendable {
     if sites[site]?.isEmpty ?? false { sites[site] = nil }
     count -= 1
     return true
-  }
-}
-
-/// Which cookies a client means.
-private struct Filter {
-  private let host: CookieHost?
-  private let includesSubdomains: Bool
-  private let path: String?
-  private let name: String?
-
-  /// nil where no cookie can have such a domain.
-  init?(domain: String?, path: String?, name: String?) {
-    let hasDot = domain?.utf8.first == UInt8(ascii: ".")
-    includesSubdomains = hasDot
-    host = domain.flatMap { CookieHost(hasDot ? String($0.dropFirst()) : $0) }
-    if domain != nil, host == nil { return nil }
-    self.path = path
-    self.name = name
-  }
-
-  /// The one that has them all; nil: any may have some.
-  var site: String? {
-    host.flatMap { includesSubdomains && $0.registrableDomain == nil && !$0.isAddress ? nil : $0.site }
-  }
-
-  func matches(_ cookie: Cookie) -> Bool {
-    if let path, !CookieText.equal(path, cookie.path) { return false }
-    if let name, !CookieText.equal(name, cookie.name) { return false }
-    guard let host else { return true }
-    return cookie.domain == host.name
-      || includesSubdomains && !host.isAddress && CookieHost.isSameOrBelow(cookie.domain, host.name)
   }
 }

@@ -7,9 +7,6 @@ package enum PublicSuffixList {
   /// - Parameter name: a canonical name of a host, no address.
   package static func contains(_ name: String) -> Bool { unsafe cpsl_is_public_suffix(name) != 0 }
 
-  /// Named by a rule for registries, as `com` is; not `github.io`, nor `localhost`.
-  package static func isRegistry(_ name: String) -> Bool { unsafe cpsl_is_registry(name) != 0 }
-
   /// The public suffix and the label before it; nil where the name is a public suffix itself.
   /// - Parameter name: a canonical name of a host, no address.
   package static func registrableDomain(of name: String) -> String? {

@@ -42,24 +42,27 @@ extension TransferAPI {
       cookies = [Self.cookie(value, at: "", violations, service.now)]
     }
     guard violations.all.isEmpty else { throw Problem(.invalidRequest, violations: violations.all) }
-    try await service.setCookies(cookies, of: id)
-    return isList ? Pages.whole(cookies, context) : Reply.resource(cookies[0].json, for: context)
+    let kept = try await service.setCookies(cookies, of: id)
+    // One that has expired took another away: there is nothing else to show.
+    return isList ? Pages.whole(kept, context) : Reply.resource((kept.first ?? cookies[0]).json, for: context)
   }
 
   private static func cookie(
     _ value: JSONValue, at pointer: String, _ violations: Violations, _ now: Timestamp
   ) -> Cookie {
     var reader = ObjectReader(value, at: pointer, violations)
-    return Cookie(validating: &reader, now: now)
+    return Cookie(validating: &reader, now: now, place: TransferService.place(ofURL:))
   }
 
   /// Which cookies the query names; without one, all.
   private static func cookieFilter(_ context: RequestContext) throws -> CookieFilter {
     try context.allowQuery("domain", "path", "name")
-    var filter = CookieFilter()
-    filter.domain = context.value("domain")
-    filter.path = context.value("path")
-    filter.name = context.value("name")
+    let (path, name) = (context.value("path"), context.value("name"))
+    guard let domain = context.value("domain") else { return CookieFilter(path: path, name: name) }
+    guard let filter = CookieFilter(domain: domain, path: path, name: name) else {
+      throw RequestContext.invalid(
+        "domain", "must be a host's name in ASCII or an address, perhaps after a dot")
+    }
     return filter
   }
 }

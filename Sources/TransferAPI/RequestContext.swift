@@ -74,10 +74,13 @@ struct RequestContext: Sendable {
 
   // MARK: Query
 
-  /// Refuses parameters that the route does not know.
+  /// Refuses parameters that the route does not know, or that say two things.
   func allowQuery(_ names: String...) throws(Problem) {
-    let violations = query.filter { !names.contains($0.name) }
+    var violations = query.filter { !names.contains($0.name) }
       .map { FieldViolation(parameter: $0.name, detail: "unknown query parameter") }
+    for name in names where query.count(where: { $0.name == name }) > 1 {
+      violations.append(FieldViolation(parameter: name, detail: "is there more than once"))
+    }
     guard violations.isEmpty else { throw Problem(.invalidRequest, violations: violations) }
   }
 

@@ -42,11 +42,11 @@ package final class CookieStorage: Sendable {
     _ fields: [String], from context: CookieContext, in session: SessionID, now: Timestamp
   ) { change(session) { $0.store(fields, from: context, now: now) } }
 
-  /// A session's cookies that have not expired; those of a domain, path or name, where there is one.
+  /// A session's cookies that have not expired.
   package func cookies(
-    of session: SessionID, domain: String? = nil, path: String? = nil, name: String? = nil, now: Timestamp
+    of session: SessionID, _ filter: CookieFilter = CookieFilter(), now: Timestamp
   ) -> [Cookie] {
-    state.withLock { $0.jars[session]?.list(domain: domain, path: path, name: name) ?? [] }
+    state.withLock { $0.jars[session]?.list(filter) ?? [] }
       .filter { !$0.isExpired(at: now) }
   }
 
@@ -56,10 +56,8 @@ package final class CookieStorage: Sendable {
   }
 
   /// Takes cookies away (HTTPCookieStorage.deleteCookie(_:)).
-  package func remove(
-    of session: SessionID, domain: String? = nil, path: String? = nil, name: String? = nil
-  ) {
-    change(session) { $0.remove(domain: domain, path: path, name: name).map { .removed($0.key) } }
+  package func remove(_ filter: CookieFilter, of session: SessionID) {
+    change(session) { $0.remove(filter).map { .removed($0.key) } }
   }
 
   /// What the store remembers of a session. What is of no use any more is removed there.

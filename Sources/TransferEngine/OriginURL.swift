@@ -38,6 +38,11 @@ extension CurlURL {
 }
 
 extension OriginURL {
+  /// The host and path that a request for the URL would go to; nil where there is none.
+  package static func place(_ url: String) -> (host: String, path: String)? {
+    (try? CurlURL(url)).map { ($0.tlsHost, $0.path) }
+  }
+
   /// Scheme, host and port are the same.
   package static func isSameOrigin(_ one: String, _ other: String) -> Bool {
     guard let one = try? CurlURL(one), let other = try? CurlURL(other) else { return false }

@@ -98,8 +98,10 @@ extension BackgroundCarrier: TransferCarrier {
     send([.forgetCredentials(spaces)], of: session)
   }
 
-  func changeCookies(_ changes: [CookieJar.Change], of session: SessionID) {
-    send([.changeCookies(changes)], of: session)
+  /// Which cookies a session has, its answers say as well: only the process that hears those keeps them, and tells.
+  func setCookies(_ cookies: [Cookie], of session: SessionID) { send([.setCookies(cookies)], of: session) }
+  func removeCookies(_ filter: CookieFilter, of session: SessionID) {
+    send([.removeCookies(filter)], of: session)
   }
 
   package func reset(_ session: SessionID, done: @escaping @Sendable () -> Void) {

@@ -80,7 +80,8 @@ extension BackgroundWorker {
     case .forgetCredentials(let spaces):
       engine.credentials.remove(in: session) { spaces.contains($0.space) }
       engine.forgetCredentials(of: session, for: spaces)
-    case .changeCookies(let changes): engine.cookies.apply(changes, to: session)
+    case .setCookies(let cookies): engine.cookies.set(cookies, in: session)
+    case .removeCookies(let filter): engine.cookies.remove(filter, of: session)
     case .reset:
       engine.credentials.remove(in: session) { _ in true }
       engine.reset(session) {}

@@ -3,35 +3,35 @@ internal import TransferEngine
 package import TransferModel
 internal import TransferStore
 
-/// Which of a session's cookies are meant; nil: whatever it is.
-package struct CookieFilter: Sendable {
-  /// The cookie's own; that and all below it where there is a leading dot.
-  package var domain: String?
-  package var path: String?
-  package var name: String?
-  package init() {}
-}
-
 extension TransferService {
   /// A session's cookies, the oldest first (HTTPCookieStorage.cookies).
   package func cookies(of id: SessionID, _ filter: CookieFilter) throws(ServiceError) -> [Cookie] {
     _ = try session(id)
-    return engine.cookies.cookies(
-      of: id, domain: filter.domain, path: filter.path, name: filter.name, now: now)
+    return engine.cookies.cookies(of: id, filter, now: now)
   }
 
   /// Puts cookies into a session's jar as they are, in place of those of the same domain, path and name
   /// (HTTPCookieStorage.setCookie(_:)).
-  package func setCookies(_ cookies: [Cookie], of id: SessionID) async throws(ServiceError) {
+  /// - Returns: those of them that the jar has now, as it has them.
+  package func setCookies(_ cookies: [Cookie], of id: SessionID) async throws(ServiceError) -> [Cookie] {
     guard try session(id).state != .invalid else { throw .sessionInvalid }
-    try await keepCookies { engine.cookies.set(cookies, in: id) }
+    try await keepCookies {
+      guard let background, background.has(id) else { return engine.cookies.set(cookies, in: id) }
+      // Shown at once; which of them stay, and which others go, is told by who keeps them.
+      engine.cookies.apply(
+        cookies.map { $0.isExpired(at: $0.lastAccess) ? .removed($0.key) : .stored($0) }, to: id)
+      background.setCookies(cookies, of: id)
+    }
+    let keys = Set(cookies.map(\.key))
+    return engine.cookies.cookies(of: id, now: now).filter { keys.contains($0.key) }
   }
 
   /// Takes cookies away (HTTPCookieStorage.deleteCookie(_:)).
   package func removeCookies(of id: SessionID, _ filter: CookieFilter) async throws(ServiceError) {
     _ = try session(id)
     try await keepCookies {
-      engine.cookies.remove(of: id, domain: filter.domain, path: filter.path, name: filter.name)
+      engine.cookies.remove(filter, of: id)
+      if let background, background.has(id) { background.removeCookies(filter, of: id) }
     }
   }
 

@@ -1,3 +1,4 @@
+internal import HTTPCookies
 internal import Synchronization
 internal import TransferEngine
 package import TransferModel

@@ -75,10 +75,10 @@ package final class TransferService: Sendable {
     relayed.connect { [weak self] in self?.absorb($0) }
     background?.connect(store)
     engine.cookies.onChange { session, changes in
+      guard background?.has(session) != true else { return }
       var change = StoreChange()
       change.cookies = changes.map { (session, $0) }
       store.record(change) {}
-      if let background, background.has(session) { background.changeCookies(changes, of: session) }
     }
     deadlines.onFire { [weak self] in self?.deadlinePassed($0) }
   }
@@ -93,6 +93,9 @@ package final class TransferService: Sendable {
 
   /// Why a task or a webhook cannot use this URL; nil where it can.
   package static func fault(ofURL url: String) -> TransferError? { OriginURL.fault(url) }
+
+  /// The host and path that a request for the URL would go to; nil where there is none.
+  package static func place(ofURL url: String) -> (host: String, path: String)? { OriginURL.place(url) }
 
   /// Why these cannot be a session's authorities; nil where they can.
   package static func fault(ofRoots pem: String) -> String? { SessionTrust.fault(ofRoots: pem) }

@@ -18,7 +18,8 @@ enum WorkerCommand: Codable, Sendable {
   case setBeginDate(TaskID, Timestamp?)
   case keepCredential(Credential, ProtectionSpace)
   case forgetCredentials([ProtectionSpace])
-  case changeCookies([CookieJar.Change])
+  case setCookies([Cookie])
+  case removeCookies(CookieFilter)
   case reset
   case flush
   case forget

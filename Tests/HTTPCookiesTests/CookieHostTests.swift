@@ -52,9 +52,7 @@ import Testing
   }
 
   @Test func suffixes() {
-    #expect(PublicSuffixList.contains("com") && PublicSuffixList.isRegistry("com"))
-    #expect(PublicSuffixList.contains("github.io") && !PublicSuffixList.isRegistry("github.io"))
-    #expect(PublicSuffixList.contains("localhost") && !PublicSuffixList.isRegistry("localhost"))
+    for name in ["com", "github.io", "localhost"] { #expect(PublicSuffixList.contains(name), "\(name)") }
     #expect(!PublicSuffixList.contains("example.com"))
   }
 

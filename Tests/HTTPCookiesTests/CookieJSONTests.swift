@@ -51,7 +51,9 @@ import TransferModel
     (#""url": "https://www.site.example/a/b", "domain": ".site.example""#, "site.example", false, "/a"),
     (#""domain": "127.0.0.1""#, "127.0.0.1", true, "/"), (#""domain": "[0::1]""#, "::1", true, "/"),
     (#""domain": ".127.0.0.1""#, "127.0.0.1", true, "/"), (#""domain": "localhost""#, "localhost", true, "/"),
-    (#""domain": "github.io""#, "github.io", true, "/"),
+    (#""domain": "github.io""#, "github.io", true, "/"), (#""domain": "co.uk""#, "co.uk", true, "/"),
+    // As a request to such a path leaves it.
+    (#""domain": "a.example", "path": "/a;b""#, "a.example", true, "/a;b"),
   ])
   func places(_ members: String, _ domain: String, _ isHostOnly: Bool, _ path: String) throws {
     let (cookie, violations) = try read(#"{"name": "a", "value": "b", \#(members)}"#)
@@ -80,8 +82,8 @@ import TransferModel
       (#""value": "\u007f""#, ["/value"]),
       (#""value": "\#(String(repeating: "v", count: 4096))""#, ["/value"]),
       (#""domain": null"#, ["/domain"]), (#""domain": true"#, ["/domain"]),
-      (#""domain": "com""#, ["/domain"]),
-      (#""domain": ".com""#, ["/domain"]), (#""domain": "co.uk""#, ["/domain"]),
+      (#""domain": ".com""#, ["/domain"]), (#""domain": ".co.uk""#, ["/domain"]),
+      (#""domain": "127.1""#, ["/domain"]),
       (#""domain": ".github.io""#, ["/domain"]),
       (#""domain": ".localhost""#, ["/domain"]), (#""domain": """#, ["/domain"]),
       (#""domain": "..a.example""#, ["/domain"]),
@@ -89,8 +91,7 @@ import TransferModel
       (#""domain": null, "url": "ftp://a.example/""#, ["/url"]),
       (#""domain": null, "url": "nothing""#, ["/url"]),
       (#""domain": null, "url": 3"#, ["/url"]), (#""path": """#, ["/path"]), (#""path": "p""#, ["/path"]),
-      (#""path": "/;""#, ["/path"]), (#""path": "/\n""#, ["/path"]),
-      (#""path": "/\#(String(repeating: "p", count: 1024))""#, ["/path"]),
+      (#""path": "/\n""#, ["/path"]),
       (#""expiresDate": "soon""#, ["/expiresDate"]),
       (#""maximumAge": -1"#, ["/maximumAge"]), (#""maximumAge": "60""#, ["/maximumAge"]),
       (#""isSecure": 1"#, ["/isSecure"]),
@@ -101,7 +102,7 @@ import TransferModel
       (#""name": "__Host-a", "isSecure": true, "domain": ".a.example""#, ["/name"]),
       (#""name": "", "value": "__Host-a""#, ["/name"]),
       (
-        #""name": null, "value": 3, "domain": "com", "path": "p", "huh": 1"#,
+        #""name": null, "value": 3, "domain": ".com", "path": "p", "huh": 1"#,
         ["/name", "/value", "/domain", "/path", "/huh"]
       ),
     ] as [(String, [String])])

@@ -49,7 +49,7 @@ import TransferModel
       let name = "n\(Int.random(in: 0..<6, using: &random))"
       let changes: [CookieJar.Change]
       switch Int.random(in: 0..<6, using: &random) {
-      case 0: changes = jar.remove(name: name).map { .removed($0.key) }
+      case 0: changes = jar.remove(CookieFilter(name: name)).map { .removed($0.key) }
       case 1: changes = jar.removeExpired(now: now).map { .removed($0.key) }
       case 2: changes = jar.set(Self.cookie(name, "\(random.next() % 3)", on: "a.test"))
       default:

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPCookies
 import JSON
 import Testing
@@ -46,6 +47,11 @@ extension CookieJar {
 func read(_ json: String) throws -> (cookie: Cookie, violations: [FieldViolation]) {
   let violations = Violations()
   var reader = ObjectReader(try JSONParser.parse(Array(json.utf8)), at: "", violations)
-  let cookie = Cookie(validating: &reader, now: start)
+  let cookie = Cookie(validating: &reader, now: start) { text in
+    guard let url = URL(string: text), ["http", "https"].contains(url.scheme?.lowercased()) else {
+      return nil
+    }
+    return url.host(percentEncoded: true).map { ($0, url.path(percentEncoded: true)) }
+  }
   return (cookie, violations.all)
 }

@@ -39,7 +39,7 @@ import TransferStore
     func name(_ value: Any) -> String { String("\(value)".prefix { $0 != "(" }) }
     #expect(Set(Samples.commands.map { Samples.name($0) }) == Set(Samples.commands.map { name($0) }))
     #expect(Set(Samples.news.map { Samples.name($0) }) == Set(Samples.news.map { name($0) }))
-    #expect(Set(Samples.commands.map { name($0) }).count == 15)
+    #expect(Set(Samples.commands.map { name($0) }).count == 16)
     #expect(Set(Samples.news.map { name($0) }).count == 14)
   }
 

@@ -99,12 +99,10 @@ enum WorkerSamples {
     return outcome
   }()
 
-  static let cookies: [CookieJar.Change] = {
-    let cookie = Cookie(
-      name: "n", value: "v;\"", domain: "a.test", isHostOnly: true, path: "/p", expiresDate: time,
-      isSecure: true, isHTTPOnly: true, sameSite: .unrestricted, created: time, lastAccess: time)
-    return [.stored(cookie), .removed(cookie.key)]
-  }()
+  static let cookie = Cookie(
+    name: "n", value: "v;\"", domain: "a.test", isHostOnly: true, path: "/p", expiresDate: time,
+    isSecure: true, isHTTPOnly: true, sameSite: .unrestricted, created: time, lastAccess: time)
+  static let cookies: [CookieJar.Change] = [.stored(cookie), .removed(cookie.key)]
 
   static let commands: [WorkerCommand] = [
     .submit(task), .suspend(task), .resume(task), .cancel(task, keepsPartial: true),
@@ -113,8 +111,8 @@ enum WorkerSamples {
     .answer(task, .performDefaultHandling), .answer(task, .rejectProtectionSpace), .answerByDefault(task),
     .setPriority(task, 0.1), .setLimit(task, 1 << 40), .setLimit(task, nil), .setBeginDate(task, time),
     .setBeginDate(task, nil), .keepCredential(password, space), .keepCredential(certificate, space),
-    .forgetCredentials([space, space]), .forgetCredentials([]), .changeCookies(cookies), .reset, .flush,
-    .forget,
+    .forgetCredentials([space, space]), .forgetCredentials([]), .setCookies([cookie]), .setCookies([]),
+    .removeCookies(CookieFilter(path: "/p", name: "n")), .reset, .flush, .forget,
   ]
 
   /// What the engine tells of background tasks.
@@ -166,7 +164,8 @@ enum WorkerSamples {
     case .setBeginDate: "setBeginDate"
     case .keepCredential: "keepCredential"
     case .forgetCredentials: "forgetCredentials"
-    case .changeCookies: "changeCookies"
+    case .setCookies: "setCookies"
+    case .removeCookies: "removeCookies"
     case .reset: "reset"
     case .flush: "flush"
     case .forget: "forget"
