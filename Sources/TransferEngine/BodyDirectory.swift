@@ -88,6 +88,12 @@ package struct BodyDirectory: Sendable {
     medium.rename(temporaryPath(task), to: partialPath(source))
   }
 
+  /// Gives back what an earlier process had claimed for the task and not gone on with, where all of it is still there.
+  package func returnClaim(of point: ResumePoint, from task: TaskID) {
+    guard let there = medium.size(temporaryPath(task)), there >= point.partial.offset else { return }
+    returnPartial(of: point.source, from: task)
+  }
+
   /// Drops what was claimed: it was of another version.
   func dropClaim(of task: TaskID) { medium.remove(temporaryPath(task)) }
 

@@ -111,7 +111,7 @@ extension Transfer {
     // What somebody else was shown there is not for whoever comes next.
     session.cache?.removeAll { CurlURL.isURL($0, in: space) }
     tools.credentials.set(credential, for: space, in: job.session)
-    if credential.persistence == .permanent { facts.append(.authenticated(task, space, credential)) }
+    facts.append(.authenticated(task, space, credential))
   }
 
   /// A 401 or 407: sends again, asks, or takes it for the result.

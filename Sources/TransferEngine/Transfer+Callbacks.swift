@@ -6,6 +6,7 @@ extension Transfer: EasyHandleDelegate {
 
   func didReceiveHeader(_ line: UnsafeRawBufferPointer) {
     touch()
+    isUnanswered = false
     guard let head = parser.add(line) else { return }
     guard isPastConnect else {
       connectHead = head
@@ -300,6 +301,10 @@ extension Transfer: EasyHandleDelegate {
 
   func maySendRequest(toAddress address: String) -> Bool {
     touch()
+    // libcurl sends again what a kept connection took and did not answer; the origin may have acted on it (RFC 9110 §9.2.2).
+    refusesRepeat = isUnanswered && !request.isIdempotent
+    guard !refusesRepeat else { return false }
+    isUnanswered = true
     isPastConnect = true
     if isTryingAgain {
       isTryingAgain = false

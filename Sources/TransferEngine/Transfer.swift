@@ -116,6 +116,10 @@ final class Transfer {
   var identity: (space: ProtectionSpace, credential: Credential)?
   /// The request is on its way: what comes is the origin's, no more the proxy's answer to CONNECT.
   var isPastConnect = false
+  /// The request has gone out, and nothing of an answer has come.
+  var isUnanswered = false
+  /// It was about to go out a second time, which is not for everybody to do.
+  var refusesRepeat = false
   /// What a proxy said to CONNECT.
   var connectHead: ResponseHead?
   /// A leg of what libcurl negotiates by itself; the result where no other answer follows.
@@ -345,6 +349,12 @@ final class Transfer {
         .destinationNotPermitted, "destination not permitted", failingURL: request.url, rule: rule)
     }
     if let error = networkFailure(result) { return error }
+    if refusesRepeat, result == .abortedByCallback {
+      return TransferError(
+        .networkConnectionLost,
+        "the connection was lost before an answer came; a \(request.method) is not sent twice",
+        failingURL: request.url)
+    }
     if sink?.isTooLarge == true {
       return TransferError(.bodyTooLarge, "the body is larger than allowed", failingURL: request.url)
     }

@@ -331,6 +331,7 @@ final class TransferWorker: @unchecked Sendable {
       transfer.stage = .onWire
       hasWire = true
       transfer.touch()
+      transfer.isUnanswered = false
       if !transfer.isTryingAgain { transfer.facts.append(.began(transfer.task, at: transfer.fetchStart)) }
       try transport.add(easy)
     } catch let error as TransferError {

@@ -30,6 +30,13 @@ package struct TransferRequest: Sendable, Equatable, Codable {
   }
 }
 
+extension TransferRequest {
+  /// Sent twice it means the same as once (RFC 9110 §9.2.2).
+  package var isIdempotent: Bool {
+    ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(method)
+  }
+}
+
 extension TransferRequest: JSONEncodable {
   /// The request as clients see it: the body's size in place of its bytes, and no secrets.
   package func encode(into writer: inout JSONWriter) {

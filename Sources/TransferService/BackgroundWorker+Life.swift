@@ -78,9 +78,13 @@ extension BackgroundWorker {
   /// What an earlier process left of a task.
   private func takenOver(_ work: Work, _ hasCrashed: Bool) -> Work {
     var work = work
-    if var point = work.state.partial, point.source == work.task.id {
-      point.partial.offset = bodies.salvage(work.task.id)
-      work.state.partial = point.partial.offset > 0 ? point : nil
+    if var point = work.state.partial {
+      if point.source == work.task.id {
+        point.partial.offset = bodies.salvage(work.task.id)
+        work.state.partial = point.partial.offset > 0 ? point : nil
+      } else {
+        bodies.returnClaim(of: point, from: work.task.id)
+      }
     }
     if work.state.isActive {
       if hasCrashed {

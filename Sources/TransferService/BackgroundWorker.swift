@@ -174,7 +174,7 @@ package final class BackgroundWorker: Sendable {
   private func mustWait(_ work: inout Work, _ change: inout StoreChange) -> Bool {
     // Where a delegate is asked, the service has waited for the date, and for the answer.
     let asks = work.session.delegate?.asksForDelayedRequests == true
-    if !asks, let date = work.task.earliestBeginDate, !work.state.hasBegun {
+    if !asks, let date = work.task.earliestBeginDate, !work.state.hasBegun, work.state.startedAt == nil {
       guard date <= now() else {
         deadlines.add(.begin(work.task.id), at: date)
         return true

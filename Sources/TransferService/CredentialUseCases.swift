@@ -18,7 +18,7 @@ extension TransferService {
     guard session.configuration.urlCredentialStorage else { throw .noCredentialStorage }
     guard session.state != .invalid else { throw .sessionInvalid }
     var change = StoreChange()
-    if credential.persistence == .permanent, session.type != .ephemeral {
+    if session.type.keeps(credential) {
       change.credentials = [.init(session: id, space: space, credential: credential)]
     } else {
       change.deletedCredentials = [(id, space)]
@@ -38,6 +38,17 @@ extension TransferService {
     try await write(change)
     engine.credentials.remove(in: id) { spaces.contains($0.space) }
     carrier(of: id).forgetCredentials(of: id, for: spaces)
+  }
+}
+
+extension SessionType {
+  /// Whether the store keeps a credential as well: a background session is the same one after a restart of its processes.
+  func keeps(_ credential: Credential) -> Bool {
+    switch self {
+    case .ephemeral: false
+    case .background: credential.persistence != .none
+    case .default: credential.persistence == .permanent
+    }
   }
 }
 

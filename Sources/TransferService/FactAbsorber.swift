@@ -43,7 +43,9 @@ extension TransferService {
       registry.tasks[id]?.task.partial = point
       if let task = registry.tasks[id]?.task { batch.change.updatedTasks.append(task) }
     case .authenticated(let id, let space, let credential):
-      guard let session = registry.tasks[id]?.task.sessionID else { return }
+      guard let session = registry.tasks[id]?.task.sessionID, credential.persistence == .permanent else {
+        return
+      }
       batch.change.credentials.append(.init(session: session, space: space, credential: credential))
     case .asked(let id, let question, let time):
       absorb(question, of: id, at: time, &registry, &batch)
@@ -65,6 +67,7 @@ extension TransferService {
         Self.waitEvents(of: &task, at: time, isTold: session?.type != .background)
       }
     case .began(let id, let time):
+      registry.tasks[id]?.waitsToRetry = false
       tell(id, &registry, &batch.change) { task in
         task.startedAt = task.startedAt ?? time
         guard task.state == .running, task.phase != .transferring else { return [] }

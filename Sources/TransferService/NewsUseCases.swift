@@ -35,6 +35,7 @@ extension TransferService {
     switch news {
     case .retries(let id, let count, let time):
       settle(id, .withdrawn, answer: nil, &registry, &batch.change)
+      registry.tasks[id]?.waitsToRetry = true
       tell(id, &registry, &batch) { task in
         task.retryCount = count
         guard task.state == .running else { return [] }

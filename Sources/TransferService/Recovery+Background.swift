@@ -58,13 +58,19 @@ extension TransferService {
   func takeUp(_ task: TransferTask, _ elsewhere: BackgroundWork, _ registry: inout TransferRegistry) {
     var task = task
     let isThere = elsewhere.has(task.id)
-    if task.state == .running { task.phase = elsewhere.states[task.id]?.phase ?? .queued }
+    let state = elsewhere.states[task.id]
+    if task.state == .running {
+      // Where it is under way its row says more.
+      let underWay: TaskPhase? = task.startedAt == nil ? .queued : task.phase
+      task.phase = state?.isActive == true ? underWay ?? .transferring : state?.phase ?? .queued
+    }
     registry.tasks[task.id] = .init(task: task, isSubmitted: isThere)
+    registry.tasks[task.id]?.waitsToRetry = state?.phase == .waitingToRetry
     registry.sessions[task.sessionID]?.unfinished += 1
     if task.state == .canceling, !isThere {
       end(&registry, task, Self.outcome(of: task, .cancelled, "cancelled", at: now))
     } else if isThere {
-      reconcile(task, elsewhere.states[task.id])
+      reconcile(task, state)
     }
   }
 
@@ -104,15 +110,7 @@ extension TransferService {
       registry.sessions.values.map(\.session.id).filter { background?.has($0) == true }
     }
     for session in sessions {
-      var last: DecisionID?
-      while true {
-        let page = try await store.decisions(of: session, state: .pending, after: last, limit: 500)
-        guard let final = page.last else { break }
-        last = final.id
-        registry.withLock { registry in
-          for decision in page { recover(decision, &registry) }
-        }
-      }
+      try await forEachDecision(of: session, .pending) { recover($0, &$1) }
     }
   }
 

@@ -14,6 +14,7 @@ extension TransferService {
       let elsewhere = try await recoverWork()
       let interrupted = try await recoverTasks(elsewhere)
       bodies.removeTemporaries { !notElsewhere([$0]).isEmpty }
+      try await recoverBeginnings()
       try await withdrawDecisions()
       try await removeOrphanedBodies()
       try await removeOrphanedPartials()
@@ -31,6 +32,38 @@ extension TransferService {
     var change = StoreChange()
     change.withdrawsDecisions = true
     try await store.write(change)
+  }
+
+  /// A delegate that was asked about a begin date is not asked again: suspended tasks begin when they are resumed.
+  private func recoverBeginnings() async throws(StoreError) {
+    let sessions = registry.withLock { registry in
+      Set(
+        registry.tasks.values.filter { $0.task.earliestBeginDate != nil && !$0.isSubmitted }.map(
+          \.task.sessionID)
+      ).filter { registry.sessions[$0]?.session.delegate?.asksForDelayedRequests == true }
+    }
+    for session in sessions {
+      for state in [Decision.State.answered, .expired] {
+        try await forEachDecision(of: session, state) { decision, registry in
+          guard decision.type == .taskWillBeginDelayedRequest else { return }
+          registry.tasks[decision.taskID]?.hasBegun = true
+        }
+      }
+    }
+  }
+
+  func forEachDecision(
+    of session: SessionID, _ state: Decision.State, _ body: (Decision, inout TransferRegistry) -> Void
+  ) async throws(StoreError) {
+    var last: DecisionID?
+    while true {
+      let page = try await store.decisions(of: session, state: state, after: last, limit: 500)
+      guard let final = page.last else { return }
+      last = final.id
+      registry.withLock { registry in
+        for decision in page { body(decision, &registry) }
+      }
+    }
   }
 
   private func recoverSessions() async throws(StoreError) {
@@ -121,7 +154,10 @@ extension TransferService {
 
   /// What a download had got: it can go on from there.
   private func salvage(_ task: TransferTask) -> ResumePoint? {
-    guard var point = task.partial, point.source == task.id else { return nil }
+    guard var point = task.partial, point.source == task.id else {
+      if let given = task.resumePoint { bodies.returnClaim(of: given, from: task.id) }
+      return nil
+    }
     point.partial.offset = bodies.salvage(task.id)
     return point.partial.offset > 0 ? point : nil
   }

@@ -58,7 +58,14 @@ extension TransferService {
   /// ephemeral one has.
   func retire(_ session: TransferSession) {
     let isEphemeral = session.type == .ephemeral
-    engine.credentials.remove(in: session.id) { isEphemeral || $0.credential.persistence != .permanent }
+    let gone = engine.credentials.remove(in: session.id) {
+      isEphemeral || $0.credential.persistence != .permanent
+    }
+    if session.type == .background, !gone.isEmpty {
+      var change = StoreChange()
+      change.deletedCredentials = gone.map { (session.id, $0) }
+      record(change)
+    }
     carrier(of: session.id).forget(session.id)
     engine.caches?.forget(session.id)
     guard isEphemeral else { return }

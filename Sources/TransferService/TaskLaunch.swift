@@ -14,10 +14,9 @@ extension TransferService {
     if let first = jobs.first { carrier(of: first.session).submit(jobs) }
   }
 
-  /// Hands one task to the engine; a suspended one begins when it is resumed.
+  /// Lets a task go on that its delegate was asked about; a suspended one begins when it is resumed.
   func submit(_ id: TaskID, _ registry: inout TransferRegistry) {
-    guard registry.tasks[id]?.task.state == .running, let job = takeJob(id, &registry) else { return }
-    carrier(of: job.session).submit([job])
+    if registry.tasks[id]?.task.state == .running { launch([id], &registry) }
   }
 
   private func takeJob(_ id: TaskID, _ registry: inout TransferRegistry) -> TransferJob? {
@@ -30,9 +29,8 @@ extension TransferService {
 
   /// False where the task has to wait: for its begin date, or for its delegate.
   private func mayBegin(_ id: TaskID, _ registry: inout TransferRegistry) -> Bool {
-    guard let entry = registry.tasks[id], let date = entry.task.earliestBeginDate, !entry.hasBegun else {
-      return registry.tasks[id]?.question == nil
-    }
+    guard let entry = registry.tasks[id], entry.question == nil else { return false }
+    guard let date = entry.task.earliestBeginDate else { return true }
     let asks = registry.sessions[entry.task.sessionID]?.session.delegate?.asksForDelayedRequests == true
     // Whoever carries it out waits, whether this process lives or not; a delegate is asked by this one.
     if !asks, let background, background.has(entry.task.sessionID) { return true }
@@ -40,7 +38,7 @@ extension TransferService {
       deadlines.add(.begin(id), at: date)
       return false
     }
-    return beginDelayed(id, &registry)
+    return entry.hasBegun || beginDelayed(id, &registry)
   }
 
   /// urlSession(_:task:willBeginDelayedRequest:completionHandler:)
@@ -67,12 +65,7 @@ extension TransferService {
     case .decision(let id): expire(id)
     case .begin(let id):
       registry.withLock { registry in
-        guard let entry = registry.tasks[id], entry.task.state == .running, !entry.isSubmitted,
-          !entry.hasBegun
-        else {
-          return
-        }
-        launch([id], &registry)
+        if registry.tasks[id]?.task.state == .running { launch([id], &registry) }
       }
     }
   }

@@ -58,8 +58,7 @@ extension TransferService {
     if let date = patch.earliestBeginDate, registry.tasks[task.id]?.isSubmitted == true {
       carrier(of: task.sessionID).setBeginDate(date, of: task.id, in: task.sessionID)
     }
-    let waits = registry.tasks[task.id].map { !$0.isSubmitted && !$0.hasBegun } ?? false
-    if patch.earliestBeginDate != nil, task.state == .running, waits { launch([task.id], &registry) }
+    if patch.earliestBeginDate != nil, task.state == .running { launch([task.id], &registry) }
   }
 }
 

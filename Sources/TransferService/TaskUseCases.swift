@@ -154,7 +154,8 @@ extension TransferService {
       let entry = registry.tasks[id]
       let isSubmitted = entry?.isSubmitted ?? false
       let goesOn: TaskPhase = task.startedAt == nil ? .queued : .transferring
-      task.phase = entry?.question == nil ? goesOn : .waitingForDecision
+      let waits = entry?.waitsToRetry == true
+      task.phase = entry?.question != nil ? .waitingForDecision : waits ? .waitingToRetry : goesOn
       if isSubmitted { self.carrier(of: task.sessionID).resume(id, in: task.sessionID) }
       return [Self.stateEvent(of: task, at: time)]
     } after: { registry, task in

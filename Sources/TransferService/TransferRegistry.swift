@@ -56,6 +56,8 @@ struct TransferRegistry {
     var isSubmitted = false
     /// Its begin date has come and was told.
     var hasBegun = false
+    /// An attempt has failed, and the next has not begun.
+    var waitsToRetry = false
     /// It has ended; the commit that says so is under way.
     var isEnding = false
     var question: Question?

@@ -136,4 +136,83 @@ import Testing
     #expect(task["state"]?.string == "running" && task["phase"]?.string == "queued")
     #expect(origin.answers.map(\.path) == ["/other"])
   }
+
+  // MARK: Phases
+
+  @Test func aTaskThatWaitsToRetrySaysSoAfterASuspension() throws {
+    let busy = FailingOrigin("503 Service Unavailable", "2", times: 1)
+    let id = try place.ferry.create(busy.url + "/", session: place.session())
+    _ = try place.ferry.poll("/v1/tasks/\(id)") { $0["phase"]?.string == "waitingToRetry" }
+    #expect(try place.ferry.act("suspend", id) == "suspended")
+    #expect(try place.ferry.act("resume", id) == "running")
+    #expect(try place.ferry.task(id)["phase"]?.string == "waitingToRetry")
+    let story = try place.ferry.story(of: id)
+    let phases = story.filter { $0.type == "task.didChangeState" }.compactMap { $0.data["phase"]?.string }
+    #expect(phases.suffix(2) == ["waitingToRetry", "transferring"], "\(phases)")
+  }
+
+  @Test func aTaskThatIsQueuedIsSoAfterARestart() throws {
+    let session = try place.session("a", #"{"httpMaximumConnectionsPerHost":1}"#)
+    _ = try running(session)
+    let id = try place.ferry.create(origin.url + "/", kind: "download", session: session)
+    for isLater in [false, true] {
+      #expect(try place.ferry.task(id)["phase"]?.string == "queued", "\(isLater)")
+      place.stop(SIGKILL)
+      try place.start()
+    }
+    #expect(try place.ferry.task(id)["phase"]?.string == "queued")
+  }
+
+  // MARK: Begin dates
+
+  private func asked(_ question: String = "task.willBeginDelayedRequest") throws -> (
+    id: String, decision: String
+  ) {
+    let session = try place.session(delegate: #"{"delayedRequests":"ask"}"#)
+    let id = try place.ferry.call(
+      "POST", "/v1/sessions/\(session)/tasks",
+      #"{"kind":"data","resume":true,"earliestBeginDate":"\#(date(in: 0))","request":{"url":"\#(origin.url)/"}}"#
+    ).json.id
+    return (id, try place.ferry.question(of: id, question).decision)
+  }
+
+  private func goOn(_ decision: String) throws {
+    #expect(try place.ferry.answer(decision, #"{"disposition":"continueLoading"}"#).status == 200)
+  }
+
+  @Test(arguments: [SIGTERM, SIGKILL]) func anAnswerToASuspendedTaskIsRemembered(_ signal: Int32) throws {
+    origin.setPace(600_000)
+    let (id, decision) = try asked()
+    #expect(try place.ferry.act("suspend", id) == "suspended")
+    try goOn(decision)
+    place.stop(signal)
+    try place.start()
+    #expect(try place.ferry.act("resume", id) == "running")
+    let story = try place.ferry.story(of: id)
+    #expect(story.count { $0.type == "task.willBeginDelayedRequest" } == 1)
+    #expect(try place.ferry.task(id)["error"] == .null)
+  }
+
+  @Test func aLaterDateIsHeardUntilTheTaskBegins() throws {
+    origin.setPace(600_000)
+    let (id, decision) = try asked()
+    let later = date(in: 2)
+    let patch = try place.ferry.call("PATCH", "/v1/tasks/\(id)", #"{"earliestBeginDate":"\#(later)"}"#)
+    #expect(patch.status == 200)
+    try goOn(decision)
+    let task = try place.ferry.end(of: id)
+    #expect(task["startedAt"]?.string ?? "" >= later)
+    #expect(try place.ferry.story(of: id).count { $0.type == "task.willBeginDelayedRequest" } == 1)
+  }
+
+  @Test func aDateIsNothingToATaskThatHasBegun() throws {
+    let busy = FailingOrigin("503 Service Unavailable", "1", times: 1)
+    let id = try place.ferry.create(busy.url + "/", session: place.session())
+    _ = try place.ferry.poll("/v1/tasks/\(id)") { $0["phase"]?.string == "waitingToRetry" }
+    let patch = try place.ferry.call(
+      "PATCH", "/v1/tasks/\(id)", #"{"earliestBeginDate":"\#(date(in: 900))"}"#)
+    #expect(patch.status == 200)
+    let story = try place.ferry.story(of: id)
+    #expect(story.allSatisfy { $0.type != "task.willBeginDelayedRequest" })
+  }
 }

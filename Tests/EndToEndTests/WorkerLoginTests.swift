@@ -93,4 +93,38 @@ import Testing
       #expect(task["response"]?["status"]?.integer == 200, "dies: \(dies)")
     }
   }
+
+  /// The session is the same one with its next worker, and with the next service.
+  @Test func whatIsForTheSessionStaysWithIt() throws {
+    let session = try place.session(delegate: #"{"taskChallenges":"ask"}"#)
+    let id = try place.ferry.create(origin.url + "/closed", session: session)
+    let answer =
+      #"{"disposition":"useCredential","credential":{"user":"alice","password":"secret","persistence":"forSession"}}"#
+    #expect(try place.ferry.answer(place.ferry.question(of: id, Self.asked).decision, answer).status == 200)
+    _ = try place.ferry.end(of: id)
+    func users() throws -> [String?] {
+      let items = try place.ferry.call("GET", "/v1/sessions/\(session)/credentials").json["items"]?.elements
+      return items?.map { $0["credential"]?["user"]?.string } ?? []
+    }
+    for restarts in [false, true] {
+      #expect(try users() == ["alice"])
+      kill(try #require(place.worker.pid), SIGKILL)
+      if restarts {
+        place.stop(SIGKILL)
+        try place.start()
+      }
+      let next = try place.ferry.create(origin.url + "/closed", session: session)
+      let question = try place.ferry.question(of: next, Self.asked)
+      #expect(question.data["proposedCredential"]?["user"]?.string == "alice")
+      let handling = #"{"disposition":"performDefaultHandling"}"#
+      #expect(try place.ferry.answer(question.decision, handling).status == 200)
+      _ = try place.ferry.end(of: next)
+      #expect(try place.ferry.task(next)["response"]?["status"]?.integer == 200)
+    }
+    _ = try place.ferry.call("POST", "/v1/sessions/\(session)/invalidate", #"{"mode":"cancelTasks"}"#)
+    _ = try place.ferry.poll("/v1/sessions/\(session)") { $0["state"]?.string == "invalid" }
+    place.stop(SIGKILL)
+    try place.start()
+    #expect(try users() == [])
+  }
 }
