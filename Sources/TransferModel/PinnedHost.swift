@@ -63,7 +63,10 @@ package struct PinnedHost: Sendable, Equatable {
 
   private static func key(of text: String) -> [UInt8]? {
     guard text.hasPrefix("sha256/") else { return nil }
-    return Base64.decode(String(text.dropFirst(7).drop { $0 == "/" })).flatMap { $0.count == 32 ? $0 : nil }
+    // libcurl writes another slash before the 44 letters, of which the first may be one, too.
+    let digits = text.utf8.dropFirst(7)
+    let key = digits.count == 45 && digits.first == UInt8(ascii: "/") ? digits.dropFirst() : digits
+    return Base64.decode(Substring(key)).flatMap { $0.count == 32 ? $0 : nil }
   }
 
   func encodeMember(into writer: inout JSONWriter) {

@@ -1,6 +1,7 @@
 import JSON
 import Testing
-import TransferModel
+
+@testable import TransferModel
 
 @Suite struct PinnedHostTests {
   @Test(arguments: [
@@ -14,6 +15,29 @@ import TransferModel
     ("::1", "localhost", false),
   ]) func aPatternCoversHosts(_ pattern: String, _ host: String, _ covers: Bool) {
     #expect(PinnedHost(pattern: pattern, keys: []).covers(host) == covers)
+  }
+
+  /// Whatever it begins with: one key in 64 has a slash there.
+  @Test(arguments: ["sha256/", "sha256//"]) func everyKeyCanBePinned(_ prefix: String) throws {
+    for first in UInt8.min...UInt8.max {
+      let key = [first] + [UInt8](repeating: 255, count: 31)
+      let pins = JSONValue.object([
+        .init(name: "a.test", value: .array([.string(prefix + Base64.encode(key))]))
+      ])
+      let violations = Violations()
+      #expect(PinnedHost.read(pins, at: "", violations).map(\.keys) == [[key]], "\(first)")
+      #expect(violations.all.isEmpty)
+    }
+  }
+
+  @Test(arguments: ["", "sha256/", "sha256", "sha1/", "sha256///"]) func noKeys(_ prefix: String) throws {
+    let pins = JSONValue.object([
+      .init(
+        name: "a.test", value: .array([.string(prefix + Base64.encode([UInt8](repeating: 0, count: 32)))]))
+    ])
+    let violations = Violations()
+    _ = PinnedHost.read(pins, at: "", violations)
+    #expect(violations.all.isEmpty == (prefix == "sha256/"))
   }
 
   /// The faults of a configuration that pins a key to it.
