@@ -1,5 +1,3 @@
-internal import TransferModel
-
 /// Which cookies a client means; nil: whatever it is.
 package struct CookieFilter: Sendable, Equatable, Codable {
   /// The cookie's own; that and all below it where there is a leading dot.

@@ -57,5 +57,5 @@ extension Transfer {
     metrics.negotiatedTLSCipherSuite = agreed?.cipherSuite
   }
 
-  private var isSecure: Bool { request.url.hasPrefix("https:") }
+  private var isSecure: Bool { url.scheme == "https" }
 }
