@@ -201,7 +201,6 @@ package final class EasyHandle {
   package func setCallbacks(_ delegate: any EasyHandleDelegate, in multi: MultiHandle) throws(CurlError) {
     self.delegate = delegate
     self.multi = multi
-    tlsParameters = nil
     share = multi.share
     try check(ccurl_easy_setopt_pointer(raw, CURLOPT_SHARE, share.map { UnsafeRawPointer($0.raw) }), "SHARE")
     let context = Unmanaged.passUnretained(self).toOpaque()

@@ -88,9 +88,7 @@ extension Transfer {
       switch head.status {
       case 206 where Storability.permits(use.request, seen): break
       case 206, 416:
-        store.remove(candidate)
-        resendWithoutCache()
-        cutAt = .now + Self.redirectGrace
+        drop(candidate, from: store)
         return true
       default:
         cache?.candidate = nil
@@ -105,9 +103,7 @@ extension Transfer {
       cache?.answer = updated
       return true
     case .mismatched:
-      store.remove(candidate)
-      resendWithoutCache()
-      cutAt = .now + Self.redirectGrace
+      drop(candidate, from: store)
       return true
     case .replaced:
       // What is not stored may be right still: what was stored is not.
@@ -115,6 +111,13 @@ extension Transfer {
       return false
     case .failed: return mayAnswerOnError(status: head.status)
     }
+  }
+
+  /// It is of no use: the request goes out once more as if there were nothing.
+  private func drop(_ candidate: CachedResponse, from store: SessionCache) {
+    store.remove(candidate)
+    resendWithoutCache()
+    cutAt = .now + Self.redirectGrace
   }
 
   private func freshen(_ store: SessionCache, _ head: CacheResponseHead, _ request: CacheRequest) {

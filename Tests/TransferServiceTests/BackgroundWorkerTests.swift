@@ -70,10 +70,7 @@ import TransferModel
   @Test func whatFailsIsTriedAgain() async throws {
     let origin = Self.origin(nil, nil, TestOrigin.reply("200 OK", [1]))
     let bench = try WorkerBench()
-    let process = try await bench.started()
-    let session = try await bench.session()
-    let task = try await bench.task(origin.url, in: session)
-    try await bench.send([.submit(task.id)], of: session, to: process)
+    let (process, _, task) = try await bench.submitted(origin.url)
     let outcome = try await bench.outcomes(task)[0]
     #expect(outcome.error == nil && outcome.response?.status == 200)
     let news = try await bench.news()
@@ -120,10 +117,7 @@ import TransferModel
 
   @Test func whatStaysWrongIsNotTriedAgain() async throws {
     let bench = try WorkerBench()
-    let process = try await bench.started()
-    let session = try await bench.session()
-    let task = try await bench.task("http://10.0.0.1/", in: session)
-    try await bench.send([.submit(task.id)], of: session, to: process)
+    let (process, _, task) = try await bench.submitted("http://10.0.0.1/")
     #expect(try await bench.outcomes(task)[0].error?.reason == .ferry(.destinationNotPermitted))
     #expect(!(try await bench.news().names(of: task.id).contains("retries")))
     await process.stop()
@@ -208,10 +202,7 @@ import TransferModel
       return true
     }
     let bench = try WorkerBench()
-    let process = try await bench.started()
-    let session = try await bench.session()
-    let task = try await bench.task(origin.url, in: session)
-    try await bench.send([.submit(task.id)], of: session, to: process)
+    let (process, session, task) = try await bench.submitted(origin.url)
     #expect(asked.wait())
     try await bench.send([.suspend(task.id)], of: session, to: process)
     let state = try #require(try await bench.work()[task.id])
@@ -252,10 +243,7 @@ import TransferModel
       return false
     }
     let bench = try WorkerBench()
-    let process = try await bench.started()
-    let session = try await bench.session()
-    let task = try await bench.task(origin.url, in: session)
-    try await bench.send([.submit(task.id)], of: session, to: process)
+    let (process, session, task) = try await bench.submitted(origin.url)
     #expect(asked.wait())
     try await bench.send([.cancel(task.id, keepsPartial: false)], of: session, to: process)
     // It is not tried again, whatever the engine says of it.

@@ -144,6 +144,17 @@ final class WorkerBench: Sendable {
     await written()
   }
 
+  /// A worker with a download of a session of its own.
+  func submitted(
+    _ url: String, delegate: SessionDelegate? = nil
+  ) async throws -> (process: Process, session: TransferSession, task: TransferTask) {
+    let process = try await started()
+    let session = try await session(delegate: delegate)
+    let task = try await task(url, in: session)
+    try await send([.submit(task.id)], of: session, to: process)
+    return (process, session, task)
+  }
+
   /// What was queued for the store is there.
   func written() async {
     await withCheckedContinuation { continuation in store.record(StoreChange()) { continuation.resume() } }

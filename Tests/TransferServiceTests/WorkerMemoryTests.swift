@@ -35,10 +35,7 @@ import TransferModel
       return true
     }
     let bench = try WorkerBench()
-    let process = try await bench.started()
-    let session = try await bench.session()
-    let task = try await bench.task(origin.url, in: session)
-    try await bench.send([.submit(task.id)], of: session, to: process)
+    let (process, _, task) = try await bench.submitted(origin.url)
     let outcome = try await bench.outcomes(task)[0]
     #expect(outcome.error == nil && outcome.size == Int64(bytes.count))
     #expect(try Data(contentsOf: URL(fileURLWithPath: bench.bodies.path(task.id))) == Data(bytes))
@@ -132,10 +129,7 @@ import TransferModel
     var delegate = SessionDelegate()
     delegate.taskChallenges = .ask
     let bench = try WorkerBench()
-    let process = try await bench.started()
-    let session = try await bench.session(delegate: delegate)
-    let task = try await bench.task(origin.url, in: session)
-    try await bench.send([.submit(task.id)], of: session, to: process)
+    let (process, session, task) = try await bench.submitted(origin.url, delegate: delegate)
     for round in 1...2 {
       _ = try await bench.news { $0.names(of: task.id).filter { $0 == "challenged" }.count == round }
       let answer = ChallengeAnswer.useCredential(Credential(user: "u", password: "\(round)"))
