@@ -1,7 +1,8 @@
 # Builds the service and runs it as a user without privileges.
 FROM swift:6.3-bookworm AS build
 RUN apt-get update && apt-get install -y --no-install-recommends \
-      libcurl4-openssl-dev libmicrohttpd-dev libsqlite3-dev libssl-dev libkrb5-dev libpsl-dev pkg-config \
+      libcurl4-openssl-dev libmicrohttpd-dev libsqlite3-dev libssl-dev libkrb5-dev libpsl-dev \
+      zlib1g-dev libbrotli-dev libzstd-dev pkg-config \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 COPY Package.swift openapi.yaml ./
@@ -13,7 +14,8 @@ RUN swift build -c release --product ferry \
 # Debian 12 with Swift's run-time libraries.
 FROM swift:6.3-bookworm-slim
 RUN apt-get update && apt-get install -y --no-install-recommends \
-      libcurl4 libmicrohttpd12 libsqlite3-0 libssl3 libgssapi-krb5-2 libpsl5 ca-certificates curl \
+      libcurl4 libmicrohttpd12 libsqlite3-0 libssl3 libgssapi-krb5-2 libpsl5 \
+      zlib1g libbrotli1 libzstd1 ca-certificates curl \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --home-dir /var/lib/ferry --create-home ferry
 COPY --from=build /out/ferry /usr/local/bin/ferry

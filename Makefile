@@ -2,22 +2,26 @@
 SHELL := /bin/bash
 SWIFT_FLAGS ?=
 
-.PHONY: demo test check build release packages test-packages format format-check race load kill idle faults cache clean
+.PHONY: demo test check build release packages demo-packages test-packages format format-check race load kill idle faults cache uptime fuzz clean
 
-demo: packages release
+demo: demo-packages release
 	@scripts/demo.py $(if $(URL),--url '$(URL)')
 
 test: test-packages
 	swift build --build-tests $(SWIFT_FLAGS)
-	swift test --skip-build $(SWIFT_FLAGS)
+	scripts/test.sh $(SWIFT_FLAGS)
 
 build: packages
 	swift build $(SWIFT_FLAGS)
 
+# What builds the binary, and nothing more.
 release: packages
 	swift build -c release --product ferry
 
 packages:
+	@scripts/install-packages.sh build
+
+demo-packages:
 	@scripts/install-packages.sh build demo
 
 test-packages:
@@ -32,24 +36,32 @@ format-check:
 check: format-check
 	scripts/check.sh
 
-race: release
+race: demo-packages release
 	Benchmarks/race.py
 
-load: release
+load: demo-packages release
 	Benchmarks/load.py
 
-kill: release
+kill: demo-packages release
 	Benchmarks/kill.py
 
 faults: release
 	@scripts/install-packages.sh faults
 	Benchmarks/faults.py
 
-idle: release
+idle: demo-packages release
 	Benchmarks/idle.py
 
-cache: release
+cache: demo-packages release
 	Benchmarks/cache.py
+
+uptime: demo-packages release
+	Benchmarks/uptime.py $(TASKS)
+
+# SECONDS and SEED may be given.
+fuzz: demo-packages
+	swift build --product ferry --sanitize=address --scratch-path .build/asan
+	Fuzz/fuzz.py $(or $(SECONDS),120) $(SEED)
 
 clean:
 	rm -rf .build

@@ -14,14 +14,14 @@ let package = Package(
   name: "ferry",
   products: [.executable(name: "ferry", targets: ["ferry"])],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
-    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
-    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-    .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
-    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+    .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+    .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
+    .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
   ],
   targets: [
     // 1: system modules
@@ -34,6 +34,9 @@ let package = Package(
     .systemLibrary(
       name: "CGSSAPI", providers: [.apt(["libkrb5-dev"])]),
     .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
+    .systemLibrary(
+      name: "CCompression", providers: [.apt(["zlib1g-dev", "libbrotli-dev", "libzstd-dev"])]),
+    .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .target(name: "CProcess", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
     .target(
       name: "CHandshake", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
@@ -46,11 +49,15 @@ let package = Package(
     // 2: one wrapper per outside thing
     .target(
       name: "EventLoop",
-      dependencies: ["CLinux", "CProcess", .product(name: "HeapModule", package: "swift-collections")],
+      dependencies: [
+        "CLinux", "CProcess", .product(name: "DequeModule", package: "swift-collections"),
+        .product(name: "HeapModule", package: "swift-collections"),
+      ],
       swiftSettings: common),
     .target(name: "Curl", dependencies: ["CCurl", "CHandshake", "EventLoop"], swiftSettings: common),
     .target(name: "HTTPCookies", dependencies: ["TransferModel", "JSON", "CPSL"], swiftSettings: safe),
     .target(name: "GSSAPI", dependencies: ["CGSSAPI"], swiftSettings: common),
+    .target(name: "ContentCoding", dependencies: ["CCompression"], swiftSettings: common),
     .target(
       name: "HTTPServer",
       dependencies: [
@@ -66,8 +73,9 @@ let package = Package(
     .target(
       name: "TransferStore",
       dependencies: [
-        "TransferModel", "HTTPCookies", "JSON", "EventLoop",
+        "TransferModel", "HTTPCookies", "JSON", "EventLoop", "COpenSSL",
         .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], swiftSettings: common),
@@ -77,7 +85,7 @@ let package = Package(
       name: "TransferEngine",
       dependencies: [
         "TransferModel", "HTTPCache", "HTTPCookies", "Netlink", "Curl", "EventLoop", "CLinux", "GSSAPI",
-        "JSON",
+        "ContentCoding", "JSON",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "HeapModule", package: "swift-collections"),
@@ -104,7 +112,7 @@ let package = Package(
     .target(
       name: "TransferAPI",
       dependencies: [
-        "TransferModel", "TransferService", "HTTPCache", "HTTPCookies", "HTTPServer", "JSON",
+        "TransferModel", "TransferService", "HTTPCache", "HTTPCookies", "ContentCoding", "HTTPServer", "JSON",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Logging", package: "swift-log"),
@@ -141,16 +149,17 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   ),
   ("Netlink", ["TransferModel", "EventLoop", "TestSupport"]),
   ("EventLoop", ["TestSupport"]),
+  ("ContentCoding", ["TestSupport"]),
   ("Curl", ["EventLoop", "TestSupport"]),
   ("HTTPServer", ["EventLoop", "TestSupport", .product(name: "HTTPTypes", package: "swift-http-types")]),
   (
     "TransferStore",
     [
-      "TransferModel", "JSON", "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
+      "TransferModel", "EventLoop", "JSON", "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
       .product(name: "Crypto", package: "swift-crypto"),
     ]
   ),
-  ("TransferEngine", ["TransferModel", "Curl", "EventLoop", "TestSupport"]),
+  ("TransferEngine", ["TransferModel", "HTTPCache", "Curl", "EventLoop", "TestSupport"]),
   (
     "TransferService",
     [
@@ -158,11 +167,11 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
       .product(name: "Crypto", package: "swift-crypto"), .product(name: "Logging", package: "swift-log"),
     ]
   ),
-  ("Webhooks", ["TransferModel", .product(name: "Crypto", package: "swift-crypto")]),
+  ("Webhooks", ["TransferModel", "Curl", "EventLoop", .product(name: "Crypto", package: "swift-crypto")]),
   (
     "TransferAPI",
     [
-      "TransferModel", "TransferService", "HTTPServer", "JSON", "TestSupport",
+      "TransferModel", "TransferService", "HTTPServer", "ContentCoding", "JSON", "TestSupport",
       .product(name: "HTTPTypes", package: "swift-http-types"),
     ]
   ),
@@ -181,5 +190,7 @@ package.targets += [
     swiftSettings: common),
 ]
 package.targets += tests.map { name, uses in
-  .testTarget(name: name + "Tests", dependencies: [.byName(name: name)] + uses, swiftSettings: common)
+  .testTarget(
+    name: name + "Tests", dependencies: [.byName(name: name)] + uses,
+    exclude: name == "TransferStore" ? ["Golden"] : [], swiftSettings: common)
 }

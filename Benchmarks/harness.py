@@ -82,7 +82,7 @@ class Meter:
 
 
 class Origin:
-    """nginx on loopback: /f/… 1 KiB, /slow/… 100 KiB at 10 KiB/s, /1g one GiB; /kept/1k and /kept/100k may be cached."""
+    """nginx on loopback: /f/… 1 KiB, /slow/… 100 KiB at 10 KiB/s, /brisk/… at 150, /moved redirects, /1g one GiB; /kept/1k and /kept/100k may be cached."""
 
     CONF = """
 user root; daemon off; worker_processes 2; pid {dir}/nginx.pid; error_log {dir}/error.log warn;
@@ -98,6 +98,8 @@ http {{
     listen 127.0.0.1:{port} reuseport backlog=8192; root {dir}/www;
     location ^~ /f/ {{ rewrite ^ /1k break; }}
     location ^~ /slow/ {{ rewrite ^ /100k break; limit_rate 10k; }}
+    location ^~ /brisk/ {{ rewrite ^ /100k break; limit_rate 150k; }}
+    location = /moved {{ return 302 /f/moved; }}
     location ^~ /kept/ {{ alias {dir}/www/; add_header Cache-Control max-age=86400; }}
   }}
 }}

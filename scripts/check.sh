@@ -6,4 +6,4 @@ cd "$(dirname "$0")/.."
 export ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0
 filter='JSONTests|TransferModelTests|EventLoopTests|CurlTests|HTTPServerTests|TransferStoreTests|TransferEngineTests|WebhooksTests|TransferAPITests'
 swift build --build-tests --sanitize=address --scratch-path .build/asan
-swift test --skip-build --sanitize=address --scratch-path .build/asan --filter "$filter"
+scripts/test.sh --sanitize=address --scratch-path .build/asan --filter "$filter"

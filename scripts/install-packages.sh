@@ -4,11 +4,12 @@
 set -euo pipefail
 
 declare -A groups=(
-  [build]="libcurl4-openssl-dev libmicrohttpd-dev libsqlite3-dev libssl-dev libkrb5-dev libpsl-dev pkg-config git"
+  [build]="libcurl4-openssl-dev libmicrohttpd-dev libsqlite3-dev libssl-dev libkrb5-dev libpsl-dev \
+    zlib1g-dev libbrotli-dev libzstd-dev pkg-config git"
   [demo]="nginx-light curl python3 ca-certificates"
   [test]="sqlite3 aria2 openssl procps apache2 libapache2-mod-auth-gssapi krb5-kdc krb5-admin-server krb5-user squid \
     microsocks python3-venv iproute2 strace"
-  [faults]="python3 mount"
+  [faults]="python3 mount nginx-light"
 )
 # What sets the clock for the fault test is C: Swift's own clang compiles it where it can be found.
 command -v clang >/dev/null || command -v cc >/dev/null || groups[faults]+=" gcc libc6-dev"

@@ -1,6 +1,5 @@
 #ifndef CCURL_SHIM_H
 #define CCURL_SHIM_H
-#define CURL_STRICTER 1
 #include <curl/curl.h>
 #include <netinet/in.h>
 #include <stdint.h>
@@ -79,6 +78,7 @@ static inline CURLSH *_Nullable ccurl_share_init(void) {
   if (share) curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
   return share;
 }
+static inline unsigned int ccurl_version_number(void) { return curl_version_info(CURLVERSION_NOW)->version_num; }
 static inline const char *_Nullable ccurl_ca_file(void) {
   curl_version_info_data *data = curl_version_info(CURLVERSION_NOW);
   return data->age >= CURLVERSION_SEVENTH ? data->cainfo : NULL;

@@ -44,6 +44,24 @@ static inline int clinux_is_byte_locked(int descriptor, off_t offset) {
   return lock.l_type != F_UNLCK;
 }
 
+/// fcntl(2) with F_OFD_SETLK: locks `count` bytes, all of them or none; -1 where another open file has one.
+static inline int clinux_lock_bytes(int descriptor, off_t offset, off_t count) {
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = offset, .l_len = count};
+  return fcntl(descriptor, 37 /* F_OFD_SETLK */, &lock);
+}
+
+/// fcntl(2) with F_OFD_SETLKW: waits until no other open file has the byte, and locks it.
+static inline int clinux_await_byte(int descriptor, off_t offset) {
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = offset, .l_len = 1};
+  return fcntl(descriptor, 38 /* F_OFD_SETLKW */, &lock);
+}
+
+/// fcntl(2) with F_OFD_SETLK: gives a byte back.
+static inline int clinux_unlock_byte(int descriptor, off_t offset) {
+  struct flock lock = {.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = offset, .l_len = 1};
+  return fcntl(descriptor, 37 /* F_OFD_SETLK */, &lock);
+}
+
 /// Names the calling thread, at most 15 bytes.
 static inline void clinux_set_thread_name(const char *_Nonnull name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 
@@ -56,6 +74,12 @@ static inline void clinux_start_writeback(int descriptor, off_t offset, off_t co
 static inline void clinux_forbid_core_files(void) {
   struct rlimit none = {0, 0};
   setrlimit(RLIMIT_CORE, &none);
+}
+
+/// The limit of open descriptors.
+static inline uint64_t clinux_descriptor_limit(void) {
+  struct rlimit limit;
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 1024;
 }
 
 /// Raises the limit of open descriptors to what is allowed; returns what it is now.

@@ -3,19 +3,22 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 #include <microhttpd.h>
 
 // What a server sets of a daemon. MHD_start_daemon is variadic: Swift cannot call it.
 struct cmhd_settings {
-  int listen_socket;
   unsigned int connection_limit;
   unsigned int connection_memory_limit;
   unsigned int connection_timeout;
@@ -39,17 +42,51 @@ static inline void cmhd_discard_log(void *context, const char *format, va_list a
   (void)arguments;
 }
 
-// Driven from outside: no thread of its own, its epoll descriptor in ours.
+// The parser of 0.9 forgives what that of 1.0 can be told to refuse.
+static inline int cmhd_is_lenient(void) { return strncmp(MHD_get_version(), "0.", 2) == 0; }
+
+// Takes the query away: libmicrohttpd would take it apart, and close the connection without a word where its memory does
+// not hold the parts. The target lies in its own memory, and it looks for the query only after this.
+static inline void cmhd_drop_query(const char *target) {
+  const char *query = strchr(target, '?');
+  if (query != NULL) ((char *)(uintptr_t)query)[1] = 0;
+}
+
+// Driven from outside: no thread of its own, its epoll descriptor in ours. With MHD_USE_TURBO it leaves a connection that it gives
+// up open for writing until it closes the socket, so that there is still time for a last word.
 static inline struct MHD_Daemon *_Nullable cmhd_start(const struct cmhd_settings *_Nonnull settings) {
   return MHD_start_daemon(
-      MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL, settings->on_request,
-      settings->context, MHD_OPTION_EXTERNAL_LOGGER, cmhd_discard_log, NULL, MHD_OPTION_LISTEN_SOCKET,
-      settings->listen_socket, MHD_OPTION_CONNECTION_LIMIT, settings->connection_limit,
+      MHD_USE_EPOLL | MHD_USE_TURBO | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, settings->on_request,
+      settings->context, MHD_OPTION_EXTERNAL_LOGGER, cmhd_discard_log, NULL, MHD_OPTION_CONNECTION_LIMIT, settings->connection_limit,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)settings->connection_memory_limit, MHD_OPTION_CONNECTION_TIMEOUT,
-      settings->connection_timeout, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED,
+      settings->connection_timeout, MHD_OPTION_STRICT_FOR_CLIENT, cmhd_is_lenient() ? 0 : 1, MHD_OPTION_NOTIFY_COMPLETED,
       settings->on_completed, settings->context, MHD_OPTION_NOTIFY_CONNECTION, settings->on_connection,
       settings->context, MHD_OPTION_URI_LOG_CALLBACK, settings->on_target, settings->context,
       MHD_OPTION_UNESCAPE_CALLBACK, cmhd_leave_escaped, NULL, MHD_OPTION_END);
+}
+
+// Takes one client from a listening socket: 1: taken, or gone again; 0: none waits; -1: none can be taken now.
+static inline int cmhd_accept(struct MHD_Daemon *_Nonnull daemon, int listener) {
+  struct sockaddr_storage address;
+  socklen_t length = sizeof address;
+  int client = (int)syscall(
+      SYS_accept4, listener, (struct sockaddr *)&address, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (client >= 0) {
+    // Where it does not want the client, it closes the socket itself.
+    MHD_add_connection(daemon, client, (struct sockaddr *)&address, length);
+    return 1;
+  }
+  switch (errno) {
+  case EAGAIN:
+    return 0;
+  case EMFILE:
+  case ENFILE:
+  case ENOBUFS:
+  case ENOMEM:
+    return -1;
+  default:  // of that one client
+    return 1;
+  }
 }
 
 static inline int cmhd_epoll_descriptor(struct MHD_Daemon *_Nonnull daemon) {
@@ -61,6 +98,57 @@ static inline int cmhd_descriptor(struct MHD_Connection *_Nonnull connection) {
 static inline void *_Nullable cmhd_socket_context(struct MHD_Connection *_Nonnull connection) {
   const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
   return info ? info->socket_context : NULL;
+}
+// Bytes of the request's head, from its method to its blank line; 0 where it is not whole.
+static inline size_t cmhd_head_size(struct MHD_Connection *_Nonnull connection) {
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+  return info ? info->header_size : 0;
+}
+// Bytes that have come and were not read.
+static inline int cmhd_unread(int descriptor) {
+  int count = 0;
+  return ioctl(descriptor, FIONREAD, &count) == 0 ? count : 0;
+}
+static inline void cmhd_set_timeout(struct MHD_Connection *_Nonnull connection, unsigned int seconds) {
+  MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, seconds);
+}
+// Whether the client has sent something since it was sent something.
+static inline int cmhd_is_owed_a_word(int descriptor) {
+  // What Linux tells beyond what the C library knows of.
+  struct {
+    struct tcp_info known;
+    uint64_t pacing_rate, max_pacing_rate, bytes_acked, bytes_received;
+    uint32_t segs_out, segs_in, notsent_bytes, min_rtt, data_segs_in, data_segs_out;
+  } info;
+  memset(&info, 0, sizeof info);
+  socklen_t length = sizeof info;
+  if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 || length < sizeof info) return 0;
+  if (info.data_segs_in == 0 || info.notsent_bytes > 0) return 0;
+  return info.data_segs_out == 0 || info.known.tcpi_last_data_recv < info.known.tcpi_last_data_sent;
+}
+// Whether libmicrohttpd waits for that connection's socket. Only one that it waits for is in its epoll set.
+static inline int cmhd_awaits(struct MHD_Daemon *_Nonnull daemon, int descriptor) {
+  struct epoll_event nothing;
+  memset(&nothing, 0, sizeof nothing);
+  int set = cmhd_epoll_descriptor(daemon);
+  if (epoll_ctl(set, EPOLL_CTL_ADD, descriptor, &nothing) != 0) return 1;
+  epoll_ctl(set, EPOLL_CTL_DEL, descriptor, &nothing);
+  return 0;
+}
+// Puts the socket of a connection there as libmicrohttpd 0.9 does it, so that it hears of the end.
+static inline void cmhd_await(
+    struct MHD_Daemon *_Nonnull daemon, struct MHD_Connection *_Nonnull connection, int descriptor) {
+  struct epoll_event event;
+  memset(&event, 0, sizeof event);
+  event.events = EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLET;
+  event.data.ptr = connection;
+  epoll_ctl(cmhd_epoll_descriptor(daemon), EPOLL_CTL_ADD, descriptor, &event);
+}
+// Takes it away again. To close the socket is not enough: a child that was just forked may still have it, and an event would
+// lead to a connection that is gone.
+static inline void cmhd_await_no_more(struct MHD_Daemon *_Nonnull daemon, int descriptor) {
+  epoll_ctl(cmhd_epoll_descriptor(daemon), EPOLL_CTL_DEL, descriptor, NULL);
 }
 static const uint64_t cmhd_size_unknown = MHD_SIZE_UNKNOWN;
 static const ssize_t cmhd_end_of_stream = MHD_CONTENT_READER_END_OF_STREAM;

@@ -26,3 +26,7 @@ void cprocess_mark_crashes(const char *path) {
 int cprocess_close_from(void *actions, int first) {
   return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }
+
+static _Thread_local int is_loop_thread;
+void cprocess_become_loop_thread(void) { is_loop_thread = 1; }
+int cprocess_is_loop_thread(void) { return is_loop_thread; }

@@ -18,6 +18,7 @@ package struct CurlResult: Sendable, Equatable {
   package static let abortedByCallback = CurlResult(code: 42)
   package static let tooManyRedirects = CurlResult(code: 47)
   package static let gotNothing = CurlResult(code: 52)
+  package static let badFunctionArgument = CurlResult(code: 43)
   package static let sendFailRewind = CurlResult(code: 65)
   package static let sendError = CurlResult(code: 55)
   package static let recvError = CurlResult(code: 56)
@@ -27,6 +28,7 @@ package struct CurlResult: Sendable, Equatable {
   package static let badContentEncoding = CurlResult(code: 61)
   package static let http2Stream = CurlResult(code: 92)
   package static let proxy = CurlResult(code: 97)
+  package static let tooLarge = CurlResult(code: 100)
 }
 
 /// What libcurl refused, and what it was asked to do.

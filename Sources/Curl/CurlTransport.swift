@@ -72,6 +72,28 @@ package final class CurlTransport: DescriptorHandler {
 
   /// Acts on what libcurl recorded: sockets to watch, the next deadline, transfers that ended.
   private func settle() {
+    watchSockets()
+    for (easy, handshake) in multi.takeHandshakes() {
+      if let onHandshake {
+        onHandshake(self, easy, handshake)
+      } else {
+        handshake.decide(.byDefault)
+        wake(easy, holding: [])
+      }
+    }
+    for easy in multi.takeRefused() { easy.wake() }
+    let completions = multi.takeCompletions()
+    // Taking them out may have closed sockets, whose numbers another transport may get next.
+    watchSockets()
+    for completion in completions { onCompletion?(completion) }
+    if closesWhenEmpty, multi.isEmpty {
+      closesWhenEmpty = false
+      return close()
+    }
+    rearm()
+  }
+
+  private func watchSockets() {
     for change in multi.takeSocketChanges() {
       switch change {
       case .watch(let descriptor, let readable, let writable):
@@ -82,21 +104,6 @@ package final class CurlTransport: DescriptorHandler {
       case .closed(let descriptor): loop.forgetClosed(descriptor)
       }
     }
-    for (easy, handshake) in multi.takeHandshakes() {
-      if let onHandshake {
-        onHandshake(self, easy, handshake)
-      } else {
-        handshake.decide(.byDefault)
-        wake(easy, holding: [])
-      }
-    }
-    for easy in multi.takeRefused() { easy.wake() }
-    for completion in multi.takeCompletions() { onCompletion?(completion) }
-    if closesWhenEmpty, multi.isEmpty {
-      closesWhenEmpty = false
-      return close()
-    }
-    rearm()
   }
 
   /// libcurl moves its deadline often and mostly later: a timer that is already due early enough may stay.

@@ -27,7 +27,8 @@ package struct CurlURL: Sendable, Equatable {
   package init(_ url: String) throws(Fault) {
     guard let handle = curl_url() else { throw .malformed("out of memory") }
     defer { curl_url_cleanup(handle) }
-    let flags = UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE)
+    // A blank is written as %20; libcurl 8 takes it only where it is told that it may come.
+    let flags = UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE | CURLU_ALLOW_SPACE)
     guard !url.utf8.contains(0) else { throw .malformed("contains a zero byte") }
     let status = curl_url_set(handle, CURLUPART_URL, Self.encodingBlanks(url), flags)
     guard status == CURLUE_OK else { throw Self.fault(status, url) }
@@ -103,7 +104,7 @@ package struct CurlURL: Sendable, Equatable {
     let reference = String(Substring(reference.utf8.prefix { $0 != UInt8(ascii: "#") }))
     guard !reference.isEmpty else { return self }
     curl_url_set(handle, CURLUPART_URL, text, 0)
-    let flags = UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE)
+    let flags = UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE | CURLU_ALLOW_SPACE)
     let status = curl_url_set(handle, CURLUPART_URL, Self.encodingBlanks(reference), flags)
     guard status == CURLUE_OK, let resolved = Self.part(handle, CURLUPART_URL) else {
       throw Self.fault(status, reference)

@@ -1,5 +1,6 @@
 internal import CCurl
 internal import CHandshake
+internal import EventLoop
 internal import Glibc
 
 /// What happens to bytes that libcurl hands over.
@@ -40,8 +41,8 @@ package enum SocketPermission: Sendable, Equatable {
 
 /// Hears what libcurl's callbacks say of one transfer. Runs inside libcurl: record, and act later.
 package protocol EasyHandleDelegate: AnyObject {
-  /// One header line with its line end; a blank line ends a head.
-  func didReceiveHeader(_ line: UnsafeRawBufferPointer)
+  /// One header line with its line end; a blank line ends a head. False ends the transfer, with a write error.
+  func didReceiveHeader(_ line: UnsafeRawBufferPointer) -> Bool
   func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyDisposition
   /// Asked for the next bytes of a body that was announced with `setUpload`.
   func readBody(into buffer: UnsafeMutableRawBufferPointer) -> UploadDisposition
@@ -60,7 +61,7 @@ extension EasyHandleDelegate {
 
 /// Owner of a `CURL *`. Belongs to the loop of the multi handle that it is added to.
 package final class EasyHandle {
-  let raw: OpaquePointer
+  let raw: UnsafeMutableRawPointer
   package weak var delegate: (any EasyHandleDelegate)?
   private weak var multi: MultiHandle?
   private var headers = HeaderList()
@@ -72,6 +73,8 @@ package final class EasyHandle {
   package fileprivate(set) var handshakeStart: ContinuousClock.Instant?
   /// Of the connection by which the last request went out; it may be gone by the transfer's end.
   package fileprivate(set) var tlsParameters: TLSParameters?
+  /// No descriptor was left for its socket.
+  package private(set) var lacksDescriptor = false
   private let message = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
   package init() throws(CurlError) {
@@ -87,10 +90,10 @@ package final class EasyHandle {
     message.deallocate()
   }
 
-  /// Back to a new handle's options (curl_easy_reset).
+  /// Back to a new handle's options (curl_easy_reset); `EasyHandlePool` knows where that is enough.
   /// - Returns: whether it can be used again. libcurl 7.88 leaves the buffer of a transfer whose connection others
   ///   were still using, and refuses to give it another size (43) from then on.
-  @discardableResult package func reset() -> Bool {
+  func reset() -> Bool {
     curl_easy_reset(raw)
     // Left alone by the reset; the next transfer may be another session's.
     _ = ccurl_easy_setopt_pointer(raw, CURLOPT_SHARE, nil)
@@ -98,6 +101,7 @@ package final class EasyHandle {
     policy = nil
     handshakeStart = nil
     tlsParameters = nil
+    lacksDescriptor = false
     headers = HeaderList()
     proxyHeaders = HeaderList()
     delegate = nil
@@ -195,6 +199,8 @@ package final class EasyHandle {
       Int(bitPattern: UInt((least[minimum] ?? CURL_SSLVERSION_TLSv1_3)))
       | Int(bitPattern: UInt((most[maximum] ?? CURL_SSLVERSION_MAX_TLSv1_3)))
     try set(.sslVersion, to: value)
+    // TLS 1.0 and 1.1 sign with SHA-1, which OpenSSL takes at its lowest security level alone.
+    if minimum < 12 { try set(.sslCipherList, to: "DEFAULT:@SECLEVEL=0") }
   }
 
   /// Sets the callbacks, and `delegate` as who hears them.
@@ -229,6 +235,14 @@ package final class EasyHandle {
   }
 
   func recordRefusal() { multi?.recordRefusal(of: raw) }
+  fileprivate func recordOpen() { multi?.recordOpen() }
+
+  /// A socket that cannot be had is as good as one that is refused: libcurl goes on with the next address.
+  fileprivate func noSocket(_ cause: Int32) -> curl_socket_t {
+    lacksDescriptor = cause == EMFILE || cause == ENFILE
+    recordRefusal()
+    return CURL_SOCKET_BAD
+  }
 
   /// After a decision on its handshake, or a refused socket: libcurl 7.88 looks at a connection that waits for no
   /// socket only when a pause ends.
@@ -288,7 +302,7 @@ private final class HeaderList {
 // MARK: - Callbacks
 
 @c private func onTLSContext(
-  _ easy: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _ policy: UnsafeMutableRawPointer?
+  _ easy: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?, _ policy: UnsafeMutableRawPointer?
 ) -> CURLcode {
   guard let context, let policy else { return CURLE_SSL_CERTPROBLEM }
   var owner: UnsafePointer<CChar>?
@@ -296,7 +310,7 @@ private final class HeaderList {
     let owner = handle(UnsafeMutableRawPointer(mutating: owner))
     owner.handshakeStart = owner.handshakeStart ?? .now
   }
-  return CURLcode(UInt32(chandshake_attach(easy.map { UnsafeMutableRawPointer($0) }, context, policy)))
+  return CURLcode(UInt32(chandshake_attach(easy, context, policy)))
 }
 
 private func handle(_ context: UnsafeMutableRawPointer?) -> EasyHandle {
@@ -306,8 +320,8 @@ private func handle(_ context: UnsafeMutableRawPointer?) -> EasyHandle {
 @c private func onHeader(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
-  handle(context).delegate?.didReceiveHeader(UnsafeRawBufferPointer(start: bytes, count: size * count))
-  return size * count
+  let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+  return handle(context).delegate?.didReceiveHeader(line) == false ? 0 : line.count
 }
 
 @c private func onBody(
@@ -354,13 +368,17 @@ private func handle(_ context: UnsafeMutableRawPointer?) -> EasyHandle {
     return CURL_SOCKET_BAD
   }
   let type = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
-  let opened = socket(address.pointee.family, type, address.pointee.protocol)
-  guard opened >= 0, case .grantedThrough(let interface) = permission else { return opened }
-  let length = socklen_t(interface.utf8.count)
-  guard setsockopt(opened, SOL_SOCKET, SO_BINDTODEVICE, interface, length) == 0 else {
-    close(opened)
-    return CURL_SOCKET_BAD
+  let opened = Descriptors.yielding(socket(address.pointee.family, type, address.pointee.protocol))
+  guard opened >= 0 else { return handle(context).noSocket(errno) }
+  if case .grantedThrough(let interface) = permission {
+    let length = socklen_t(interface.utf8.count)
+    guard setsockopt(opened, SOL_SOCKET, SO_BINDTODEVICE, interface, length) == 0 else {
+      let cause = errno
+      close(opened)
+      return handle(context).noSocket(cause)
+    }
   }
+  handle(context).recordOpen()
   return opened
 }
 

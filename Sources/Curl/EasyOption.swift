@@ -6,9 +6,9 @@ package struct EasyOption<Value>: Sendable {
 }
 
 extension EasyOption<String> {
+  package static var sslCipherList: Self { Self(raw: CURLOPT_SSL_CIPHER_LIST) }
   package static var url: Self { Self(raw: CURLOPT_URL) }
   package static var customRequest: Self { Self(raw: CURLOPT_CUSTOMREQUEST) }
-  package static var acceptEncoding: Self { Self(raw: CURLOPT_ACCEPT_ENCODING) }
   package static var userAgent: Self { Self(raw: CURLOPT_USERAGENT) }
   package static var proxy: Self { Self(raw: CURLOPT_PROXY) }
   package static var noProxy: Self { Self(raw: CURLOPT_NOPROXY) }

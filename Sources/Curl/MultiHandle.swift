@@ -1,5 +1,6 @@
 internal import CCurl
 internal import CHandshake
+internal import EventLoop
 
 /// Owner of a `CURLM *`: the connections of one session. Neither Sendable nor an actor: the actor that holds it
 /// isolates it.
@@ -17,14 +18,18 @@ package final class MultiHandle {
     package let result: CurlResult
   }
 
-  private var raw: OpaquePointer?
-  private var handles: [OpaquePointer: EasyHandle] = [:]
+  private var raw: UnsafeMutableRawPointer?
+  private var handles: [UnsafeMutableRawPointer: EasyHandle] = [:]
   private var changes: [SocketChange] = []
-  private var refused: [OpaquePointer] = []
+  private var refused: [UnsafeMutableRawPointer] = []
   /// TLS sessions are resumed within one multi handle only.
   let share: ShareHandle?
   /// The handshakes that wait for a decision; C appends to it.
   let handshakes: UnsafeMutablePointer<chandshake_queue>
+  /// Sockets of connections, in use or kept.
+  private var openSockets = 0
+  /// What it takes of the process's descriptors: libcurl's own pair, and sockets.
+  package var descriptors: Int { 2 + openSockets }
   /// When libcurl next wants `performTimeouts()`; nil: not at all.
   package private(set) var deadline: ContinuousClock.Instant?
 
@@ -35,6 +40,9 @@ package final class MultiHandle {
   ///   - maximumIdleConnections: connections kept for later requests.
   package init(multiplexing: Bool, maximumIdleConnections: Int) throws(CurlError) {
     _ = Self.initialized
+    guard Descriptors.areLeft else {
+      throw CurlError(result: .outOfMemory, operation: "multi_init: no descriptors are left")
+    }
     guard let raw = curl_multi_init() else {
       throw CurlError(result: .outOfMemory, operation: "multi_init")
     }
@@ -112,9 +120,7 @@ package final class MultiHandle {
       guard message.msg == CURLMSG_DONE, let pointer = message.easy_handle else { continue }
       let code = message.data.result  // before the removal: the message dies with it
       curl_multi_remove_handle(raw, pointer)
-      guard let easy = handles.removeValue(forKey: pointer) else {
-        preconditionFailure("unknown easy handle")
-      }
+      guard let easy = handles.removeValue(forKey: pointer) else { continue }
       completions.append(Completion(easy: easy, result: CurlResult(code: Int(code.rawValue))))
     }
     return completions
@@ -137,8 +143,12 @@ package final class MultiHandle {
     return refused.compactMap { handles[$0] }
   }
 
-  func recordRefusal(of easy: OpaquePointer) { refused.append(easy) }
-  func recordClose(_ descriptor: Int32) { changes.append(.closed(descriptor: descriptor)) }
+  func recordRefusal(of easy: UnsafeMutableRawPointer) { refused.append(easy) }
+  func recordOpen() { openSockets += 1 }
+  func recordClose(_ descriptor: Int32) {
+    openSockets -= 1
+    changes.append(.closed(descriptor: descriptor))
+  }
   fileprivate func record(_ change: SocketChange) { changes.append(change) }
   fileprivate func record(timeout milliseconds: Int) {
     deadline = milliseconds < 0 ? nil : .now + .milliseconds(milliseconds)
@@ -147,7 +157,7 @@ package final class MultiHandle {
 
 /// Owner of a `CURLSH *`. Lives as long as a transfer uses it.
 final class ShareHandle {
-  let raw: OpaquePointer
+  let raw: UnsafeMutableRawPointer
   init?() {
     guard let raw = ccurl_share_init() else { return nil }
     self.raw = raw
@@ -156,7 +166,7 @@ final class ShareHandle {
 }
 
 @c private func onSocket(
-  _: OpaquePointer?, _ socket: curl_socket_t, _ what: Int32, _ context: UnsafeMutableRawPointer?,
+  _: UnsafeMutableRawPointer?, _ socket: curl_socket_t, _ what: Int32, _ context: UnsafeMutableRawPointer?,
   _: UnsafeMutableRawPointer?
 ) -> Int32 {
   let reads = what == CURL_POLL_IN || what == CURL_POLL_INOUT
@@ -166,7 +176,8 @@ final class ShareHandle {
   return 0
 }
 
-@c private func onTimer(_: OpaquePointer?, _ milliseconds: Int, _ context: UnsafeMutableRawPointer?) -> Int32
+@c private func onTimer(_: UnsafeMutableRawPointer?, _ milliseconds: Int, _ context: UnsafeMutableRawPointer?)
+  -> Int32
 {
   Unmanaged<MultiHandle>.fromOpaque(context!).takeUnretainedValue().record(timeout: milliseconds)
   return 0

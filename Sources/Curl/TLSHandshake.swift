@@ -31,7 +31,7 @@ package final class TLSHandshake {
   init(_ raw: OpaquePointer) { self.raw = raw }
   deinit { chandshake_release(raw) }
 
-  var easy: OpaquePointer? { chandshake_easy(raw).map { OpaquePointer($0) } }
+  var easy: UnsafeMutableRawPointer? { chandshake_easy(raw) }
   package var question: Question {
     chandshake_get_question(raw) == chandshake_is_trust ? .trust : .certificate
   }

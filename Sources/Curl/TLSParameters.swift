@@ -9,12 +9,13 @@ package struct TLSParameters: Sendable, Equatable {
   package let cipherSuite: String
 
   /// Nil where the transfer has no connection, or none with TLS (CURLINFO_TLS_SSL_PTR).
-  init?(of easy: OpaquePointer) {
+  init?(of easy: UnsafeMutableRawPointer) {
     guard let session = ccurl_easy_get_tls_session(easy) else { return nil }
     var (version, cipherSuite): (UnsafePointer<CChar>?, UnsafePointer<CChar>?)
     chandshake_get_agreed(session, &version, &cipherSuite)
     guard let version, let cipherSuite else { return nil }
-    self.version = String(cString: version)
+    let name = String(cString: version)
+    self.version = name == "TLSv1" ? "TLSv1.0" : name
     self.cipherSuite = String(cString: cipherSuite)
   }
 }

@@ -1,4 +1,6 @@
 internal import CLinux
+internal import CProcess
+internal import DequeModule
 internal import Glibc
 internal import Synchronization
 
@@ -52,7 +54,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
   private var registrations: [Registration] = []
   private var timers = TimerQueue()
   private var tickHandlers: [() -> Void] = []
-  private var backlog: [UnownedJob] = []
+  private var backlog = Deque<UnownedJob>()
 
   /// The name of the thread, at most 15 bytes.
   package let name: String
@@ -143,9 +145,9 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     registrations[index].interest = mask
     guard mask != 0, registrations[index].registered != mask else { return }
     let operation = registrations[index].registered == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD
-    if !control(operation, descriptor, mask) {
-      _ = control(operation == EPOLL_CTL_ADD ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, descriptor, mask)
-    }
+    let other = operation == EPOLL_CTL_ADD ? EPOLL_CTL_MOD : EPOLL_CTL_ADD
+    // What the kernel has no room for is asked for again the next time; until then its owner's clock runs.
+    guard control(operation, descriptor, mask) || control(other, descriptor, mask) else { return }
     registrations[index].registered = mask
   }
 
@@ -176,6 +178,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
 
   private func run() {
     thread.store(UInt(pthread_self()), ordering: .relaxed)
+    cprocess_become_loop_thread()
     var events = [epoll_event](repeating: epoll_event(), count: Self.eventsPerTick)
     while true {
       let timeout = backlog.isEmpty ? timers.milliseconds(from: .now) : 0
@@ -211,16 +214,16 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
   /// Runs at most `jobsPerTick` jobs; the rest keep their order for the next tick.
   private func runJobs() -> Bool {
     let (isStopped, actions) = inbox.withLock { inbox in
-      if backlog.isEmpty { swap(&backlog, &inbox.jobs) } else { backlog += inbox.jobs }
+      backlog.append(contentsOf: inbox.jobs)
       inbox.jobs.removeAll(keepingCapacity: true)
       inbox.isSignalled = false
       defer { inbox.actions.removeAll(keepingCapacity: true) }
       return (inbox.isStopped, inbox.actions)
     }
     for action in actions { action() }
-    let batch = backlog.prefix(Self.jobsPerTick)
-    for job in batch { job.runSynchronously(on: asUnownedSerialExecutor()) }
-    backlog.removeFirst(batch.count)
+    for _ in 0..<min(Self.jobsPerTick, backlog.count) {
+      backlog.popFirst()?.runSynchronously(on: asUnownedSerialExecutor())
+    }
     // Jobs that the batch enqueued find no bell rung: the loop itself is awake and must look again.
     let hasMore = inbox.withLock { !$0.jobs.isEmpty || !$0.actions.isEmpty }
     if hasMore { ring() }

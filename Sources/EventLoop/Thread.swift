@@ -35,9 +35,6 @@ package enum Thread {
 
 /// What the process may use.
 package enum ProcessLimits {
-  /// Raises the limit of open descriptors as far as allowed; returns what it is now.
-  package static func raiseDescriptorLimit() -> Int { Int(clamping: clinux_raise_descriptor_limit()) }
-
   /// Where the process dies by its own fault (a trap, a bad access, an abort), it leaves an empty file at `path`.
   package static func markCrashes(at path: String) { cprocess_mark_crashes(path) }
 

@@ -5,7 +5,7 @@ package struct LoopTimer: Hashable, Sendable {
   let serial: UInt64
 }
 
-/// Deadlines and what to do at them; cancelled ones stay in the heap until they come to the top.
+/// Deadlines and what to do at them. Cancelled ones stay in the heap until they come to the top, or are the most.
 struct TimerQueue {
   private struct Entry: Comparable {
     let deadline: ContinuousClock.Instant
@@ -25,7 +25,16 @@ struct TimerQueue {
     return LoopTimer(serial: nextSerial)
   }
 
-  mutating func remove(_ timer: LoopTimer) { actions[timer.serial] = nil }
+  /// Entries of cancelled timers that may be there beside as many as there are timers.
+  static let spareEntries = 64
+
+  mutating func remove(_ timer: LoopTimer) {
+    actions[timer.serial] = nil
+    guard heap.count > 2 * actions.count + Self.spareEntries else { return }
+    heap = Heap(heap.unordered.filter { actions[$0.serial] != nil })
+  }
+
+  var countOfEntries: Int { heap.count }
 
   /// For `epoll_wait`: rounded up, -1 for no timer.
   mutating func milliseconds(from now: ContinuousClock.Instant) -> Int32 {

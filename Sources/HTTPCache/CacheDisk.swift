@@ -1,5 +1,5 @@
 internal import Crypto
-internal import Glibc
+internal import EventLoop
 internal import TransferModel
 
 /// The files of a cache: `<id>.body`, which never changes, and `<digest of the key>.meta`, which names it.
@@ -44,8 +44,8 @@ struct CacheDisk: Sendable {
     willChange?()
     let isWritten = CacheFile.write(meta, to: path + ".new", modified: used)
     willChange?()
-    guard isWritten, rename(path + ".new", path) == 0 else {
-      unlink(path + ".new")
+    guard isWritten, Disk.rename(path + ".new", path) == 0 else {
+      _ = Disk.unlink(path + ".new")
       return false
     }
     return true
@@ -57,19 +57,19 @@ struct CacheDisk: Sendable {
 
   func removeMeta(_ key: String) {
     willChange?()
-    unlink(metaPath(key))
+    _ = Disk.unlink(metaPath(key))
   }
 
   func removeBody(_ id: String) {
     willChange?()
-    unlink(bodyPath(id))
+    _ = Disk.unlink(bodyPath(id))
   }
 
-  func sync() { CacheFile.sync(directory) }
+  func sync() { Disk.sync(directory) }
 
   /// Removes everything for good, but for bodies that are being read.
   func removeAll(keeping bodies: Set<String>) {
-    let names = CacheFile.names(in: directory)
+    let names = Disk.names(in: directory)
     for name in names where name.hasSuffix(".meta") { remove(name) }
     sync()
     for name in names where isOurs(name) && !bodies.contains(String(name.dropLast(5))) { remove(name) }
@@ -77,7 +77,7 @@ struct CacheDisk: Sendable {
 
   private func remove(_ name: String) {
     willChange?()
-    unlink("\(directory)/\(name)")
+    _ = Disk.unlink("\(directory)/\(name)")
   }
 
   private func isOurs(_ name: String) -> Bool {
@@ -88,8 +88,8 @@ struct CacheDisk: Sendable {
 
   /// What is stored, the longest unused first. Everything that is not whole is removed.
   func open() -> [Found] {
-    mkdir(directory, 0o700)
-    let names = CacheFile.names(in: directory)
+    _ = Disk.mkdir(directory)
+    let names = Disk.names(in: directory)
     let bodies = Set(names.filter { $0.hasSuffix(".body") })
     var found = names.filter { $0.hasSuffix(".meta") }.compactMap { find($0, bodies) }
       .sorted { ($0.used, $0.response.id) < ($1.used, $1.response.id) }

@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import Glibc
 internal import TransferModel
 
@@ -5,12 +6,12 @@ internal import TransferModel
 enum CacheFile {
   /// Creates a file that only its owner may read, with these bytes, on the disk; false where that cannot be.
   static func write(_ bytes: [UInt8], to path: String, modified time: Timestamp? = nil) -> Bool {
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    let descriptor = Disk.open(path, O_WRONLY | O_CREAT | O_TRUNC)
     guard descriptor >= 0 else { return false }
-    defer { close(descriptor) }
+    defer { Disk.close(descriptor) }
     guard bytes.withUnsafeBytes({ writeAll(descriptor, $0) }) else { return false }
     if let time { setModified(time) { futimens(descriptor, $0) } }
-    return fdatasync(descriptor) == 0
+    return Disk.syncData(descriptor) == 0
   }
 
   private static func writeAll(_ descriptor: Int32, _ buffer: UnsafeRawBufferPointer) -> Bool {
@@ -27,24 +28,24 @@ enum CacheFile {
 
   /// A second name for a file of exactly that size; a copy of it where the two are on different file systems.
   static func link(_ source: String, to path: String, size: Int64) -> Bool {
-    if Glibc.link(source, path) != 0 {
+    if Disk.link(source, path) != 0 {
       guard [EXDEV, EPERM, EMLINK, ENOTSUP].contains(errno), copy(source, to: path) else { return false }
     }
     return status(path)?.size == size
   }
 
   static func copy(_ source: String, to path: String) -> Bool {
-    let input = open(source, O_RDONLY | O_CLOEXEC)
+    let input = Disk.open(source, O_RDONLY)
     guard input >= 0 else { return false }
-    defer { close(input) }
-    let output = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    defer { Disk.close(input) }
+    let output = Disk.open(path, O_WRONLY | O_CREAT | O_EXCL)
     guard output >= 0 else { return false }
-    defer { close(output) }
+    defer { Disk.close(output) }
     var chunk = [UInt8](repeating: 0, count: 256 * 1024)
     while true {
       let count = Glibc.read(input, &chunk, chunk.count)
       if count < 0, errno == EINTR { continue }
-      if count == 0 { return fdatasync(output) == 0 }
+      if count == 0 { return Disk.syncData(output) == 0 }
       guard count > 0, chunk.withUnsafeBytes({ writeAll(output, .init(rebasing: $0[..<count])) }) else {
         return false
       }
@@ -53,9 +54,9 @@ enum CacheFile {
 
   /// All of a file of exactly that size; nil where it is not there, or not so large.
   static func read(_ path: String, size: Int64) -> [UInt8]? {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    let descriptor = Disk.open(path, O_RDONLY)
     guard descriptor >= 0 else { return nil }
-    defer { close(descriptor) }
+    defer { Disk.close(descriptor) }
     var status = stat()
     guard fstat(descriptor, &status) == 0, Int64(status.st_size) == size else { return nil }
     let bytes = [UInt8](unsafeUninitializedCapacity: Int(size)) { buffer, initialized in
@@ -70,6 +71,7 @@ enum CacheFile {
   }
 
   static func status(_ path: String) -> (size: Int64, modified: Timestamp)? {
+    Disk.mayBlock()
     var status = stat()
     guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
     let time = status.st_mtim
@@ -78,6 +80,7 @@ enum CacheFile {
   }
 
   static func touch(_ path: String, _ time: Timestamp) {
+    Disk.mayBlock()
     setModified(time) { utimensat(AT_FDCWD, path, $0, AT_SYMLINK_NOFOLLOW) }
   }
 
@@ -85,27 +88,5 @@ enum CacheFile {
     let seconds = timespec(
       tv_sec: Int(time.seconds), tv_nsec: Int(time.microseconds % 1_000_000) * 1000)
     _ = [seconds, seconds].withUnsafeBufferPointer { times in times.baseAddress.map(set) }
-  }
-
-  /// The names in a directory; none where it cannot be read.
-  static func names(in directory: String) -> [String] {
-    guard let stream = opendir(directory) else { return [] }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name != ".", name != ".." { names.append(name) }
-    }
-    return names
-  }
-
-  /// What was renamed or removed in a directory reaches the disk.
-  static func sync(_ directory: String) {
-    let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { return }
-    fsync(descriptor)
-    close(descriptor)
   }
 }

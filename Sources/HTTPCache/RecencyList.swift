@@ -1,21 +1,23 @@
 /// Keys in the order of their last use, each with what it costs: every operation takes constant time.
-struct RecencyList<Key: Hashable & Sendable>: Sendable {
+package struct RecencyList<Key: Hashable & Sendable>: Sendable {
   private struct Node {
     var cost: Int64
     var older: Key?
     var newer: Key?
   }
   private var nodes: [Key: Node] = [:]
-  private(set) var newest: Key?
-  private(set) var oldest: Key?
+  package private(set) var newest: Key?
+  package private(set) var oldest: Key?
   /// Of all keys together.
-  private(set) var cost: Int64 = 0
+  package private(set) var cost: Int64 = 0
 
-  var count: Int { nodes.count }
-  func contains(_ key: Key) -> Bool { nodes[key] != nil }
+  package init() {}
+
+  package var count: Int { nodes.count }
+  package func contains(_ key: Key) -> Bool { nodes[key] != nil }
 
   /// Makes `key` the newest, with that cost.
-  mutating func insert(_ key: Key, cost: Int64) {
+  package mutating func insert(_ key: Key, cost: Int64) {
     remove(key)
     nodes[key] = Node(cost: cost, older: newest)
     if let newest { nodes[newest]?.newer = key }
@@ -25,12 +27,12 @@ struct RecencyList<Key: Hashable & Sendable>: Sendable {
   }
 
   /// Makes `key` the newest, where it is here.
-  mutating func touch(_ key: Key) {
+  package mutating func touch(_ key: Key) {
     guard newest != key, let node = nodes[key] else { return }
     insert(key, cost: node.cost)
   }
 
-  mutating func remove(_ key: Key) {
+  package mutating func remove(_ key: Key) {
     guard let node = nodes.removeValue(forKey: key) else { return }
     if let older = node.older { nodes[older]?.newer = node.newer } else { oldest = node.newer }
     if let newer = node.newer { nodes[newer]?.older = node.older } else { newest = node.older }
@@ -38,7 +40,7 @@ struct RecencyList<Key: Hashable & Sendable>: Sendable {
   }
 
   /// The newest first.
-  var keys: some Sequence<Key> {
+  package var keys: some Sequence<Key> {
     sequence(state: newest) { next in
       defer { next = next.flatMap { nodes[$0]?.older } }
       return next

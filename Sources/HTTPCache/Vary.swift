@@ -18,11 +18,14 @@ package enum Vary {
   /// These prove who somebody is: a digest is enough to compare them.
   private static let secret: Set<String> = ["authorization", "proxy-authorization", "cookie"]
 
+  /// Each is looked for in every request; an answer that depends on more is taken for one that depends on all.
+  private static let maximumNames = 64
+
   /// The names in order, each once; nil where nothing can match: `*`.
   package static func names(_ response: HTTPHeaders) -> [String]? {
     let names = Set(
       response.all("Vary").flatMap { FieldList.elements(of: $0).elements }.map { $0.lowercased() })
-    return names.contains("*") ? nil : names.sorted()
+    return names.contains("*") || names.count > maximumNames ? nil : names.sorted()
   }
 
   /// What the request said in the fields that the response names.

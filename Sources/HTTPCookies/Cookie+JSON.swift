@@ -9,12 +9,12 @@ extension Cookie: JSONEncodable {
       writer.field("value", value)
       writer.field("domain", isHostOnly ? domain : "." + domain)
       writer.field("path", path)
-      writer.field("expiresDate", expiresDate?.description)
+      writer.field("expiresDate", expiresDate)
       writer.field("isSessionOnly", isSessionOnly)
       writer.field("isSecure", isSecure)
       writer.field("isHTTPOnly", isHTTPOnly)
       writer.field("sameSitePolicy", sameSite?.rawValue)
-      writer.field("createdDate", created.description)
+      writer.field("createdDate", created)
     }
   }
 }

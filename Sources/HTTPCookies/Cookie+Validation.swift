@@ -8,6 +8,7 @@ extension Cookie {
     validating reader: inout ObjectReader, now: Timestamp, place: (String) -> (host: String, path: String)?
   ) {
     self.init(name: "", value: "", domain: "", isHostOnly: true, created: now, lastAccess: now)
+    reader.allowNull("url", "domain", "path", "expiresDate", "maximumAge", "sameSitePolicy")
     readPair(&reader)
     let origin = Self.origin(&reader, place)
     readDomain(&reader, origin: origin)
@@ -41,7 +42,7 @@ extension Cookie {
 
   /// A required string that comes back from a `Set-Cookie` field as it is.
   private static func text(_ member: String, forbidden: String, _ reader: inout ObjectReader) -> String? {
-    guard reader.value(member) != nil else {
+    guard !reader.isMissing(member) else {
       reader.reject(member, "is required")
       return nil
     }

@@ -1,5 +1,6 @@
 internal import CMicroHTTPD
 internal import EventLoop
+internal import Glibc
 internal import HTTPTypes
 internal import Synchronization
 
@@ -32,7 +33,10 @@ final class Exchange: @unchecked Sendable {
   static let inboundHighWater = 256 * 1024
   /// A small body that nobody wants is read all the same, so that the connection can be used again.
   static let discardableLength = 64 * 1024
+  /// What is sent on behind a short reply that is ready, before that is given and the connection cut.
   static let maximumDiscarded = 1024 * 1024
+  /// The same behind a long reply, which has to wait for the request's end.
+  static let maximumDiscardedForLongReply = 64 * 1024 * 1024
 
   private let daemon: ServerDaemon
   private let connection: OpaquePointer
@@ -44,8 +48,15 @@ final class Exchange: @unchecked Sendable {
   private var source: (any ResponseSource)?
   private var clientLeft = false
   private var isWatched = false
+  private var comesFirst = false
   private var discarded = 0
+  private var clock = BodyClock()
   private var startHandler: (() -> Void)?
+  /// The connection ends before the request: the client may still be sending.
+  private(set) var leavesBytes = false
+  /// libmicrohttpd's calls, and how many there had been when `isSilent` was asked last.
+  private var calls = 0
+  private var callsBefore: Int?
 
   init(daemon: ServerDaemon, connection: OpaquePointer, hasBody: Bool, length: Int?) {
     self.daemon = daemon
@@ -99,6 +110,8 @@ final class Exchange: @unchecked Sendable {
 
   /// libmicrohttpd's access handler, after the first call.
   func advance(_ upload: UnsafePointer<CChar>?, _ size: UnsafeMutablePointer<Int>) -> MHD_Result {
+    calls += 1
+    comeFirst(false)
     if clientLeft { return .NO }
     switch phase {
     case .head: return decide()
@@ -109,6 +122,7 @@ final class Exchange: @unchecked Sendable {
         if shared.inbound.isEmpty { Self.deliver(nil, &shared) }
       }
       phase = .answer
+      unwatch()  // Whoever has sent all may end.
       return answer()
     case .answer:
       guard let start = startHandler else { return answer() }
@@ -123,14 +137,17 @@ final class Exchange: @unchecked Sendable {
     let (isAnswered, wantsBody) = shared.withLock { ($0.response != nil, $0.wantsBody) }
     if wantsBody || (isAnswered && (length ?? .max) <= Self.discardableLength) {
       phase = .body
+      clock.start(seconds: daemon.limits.bodySeconds, .now)
       if (length ?? .max) > Self.discardableLength { watchForDeparture() }
       return .YES
     }
+    leavesBytes = isAnswered
     return answer()
   }
 
   private func receive(_ upload: UnsafePointer<CChar>?, _ size: UnsafeMutablePointer<Int>) -> MHD_Result {
     let bytes = UnsafeRawBufferPointer(start: upload, count: size.pointee)
+    defer { clock.credit(bytes.count - size.pointee, perSecond: daemon.limits.bodyBytesPerSecond) }
     enum Outcome { case taken, full, unwanted }
     let outcome: Outcome = shared.withLock { shared in
       if shared.response != nil { return .unwanted }
@@ -148,9 +165,26 @@ final class Exchange: @unchecked Sendable {
     case .unwanted:
       discarded += size.pointee
       size.pointee = 0
-      if discarded > Self.maximumDiscarded { return .NO }
+      return giveUpDiscarding() ? .NO : .YES
     }
     return .YES
+  }
+
+  /// A reply is ready and the request does not end: libmicrohttpd takes no reply before that, but closes the connection.
+  private func giveUpDiscarding() -> Bool {
+    guard discarded > Self.maximumDiscarded, let response = shared.withLock({ $0.response }) else {
+      return false
+    }
+    var reply = RawReply(response)
+    if reply == nil, discarded > Self.maximumDiscardedForLongReply {
+      reply = RawReply(daemon.limits.refusal(.bodyTooLong(limit: Self.maximumDiscardedForLongReply)))
+      if case .source(let source, _) = response.body { source.close() }
+    }
+    guard let reply else { return false }
+    reply.write(to: cmhd_descriptor(connection))
+    leavesBytes = true
+    phase = .replying
+    return true
   }
 
   private static func deliver(_ chunk: [UInt8]?, _ shared: inout Shared) {
@@ -164,7 +198,19 @@ final class Exchange: @unchecked Sendable {
       return .YES
     }
     phase = .replying
+    guard fits(response) else {
+      if case .source(let source, _) = response.body { source.close() }
+      return reply(with: daemon.limits.refusal(.replyTooLarge))
+    }
     return reply(with: response)
+  }
+
+  /// libmicrohttpd would close the connection without a word.
+  private func fits(_ response: ServerResponse) -> Bool {
+    let size = response.head.headerFields.reduce(0) {
+      $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 4
+    }
+    return size <= daemon.limits.replyHeaderBytes
   }
 
   private func reply(with response: ServerResponse) -> MHD_Result {
@@ -211,9 +257,13 @@ final class Exchange: @unchecked Sendable {
   }
 
   var isStreaming: Bool { source != nil }
+  /// The request is not whole.
+  var isReceiving: Bool { phase == .head || phase == .body }
+  private var awaitsReply: Bool { isReceiving || phase == .answer }
 
   private func suspend() {
     isSuspended = true
+    if phase == .body { clock.stop(.now) }
     MHD_suspend_connection(connection)
   }
 
@@ -221,7 +271,17 @@ final class Exchange: @unchecked Sendable {
   func resume() {
     guard isSuspended, phase != .over else { return }
     isSuspended = false
+    if phase == .body { clock.goOn(.now) }
+    if awaitsReply { comeFirst(true) }
     MHD_resume_connection(connection)
+  }
+
+  /// A connection that was resumed is read from before anything else, and libmicrohttpd takes the end of what a client sends for the end
+  /// of all, although there is a request to be gone on with. What has a timeout of its own it goes on with first.
+  private func comeFirst(_ isFirst: Bool) {
+    guard isFirst != comesFirst else { return }
+    comesFirst = isFirst
+    cmhd_set_timeout(connection, UInt32(daemon.limits.idleSeconds + (isFirst ? 1 : 0)))
   }
 
   /// A suspended connection's end is invisible to libmicrohttpd: its descriptor is watched beside it.
@@ -246,6 +306,48 @@ final class Exchange: @unchecked Sendable {
       resume()
     }
     daemon.soon { [weak self] in self?.lookAgain() }
+  }
+
+  // MARK: Where libmicrohttpd is stuck
+
+  private var isReadingChunks: Bool { phase == .body && length == nil && !isSuspended }
+
+  /// It waits for chunks and libmicrohttpd has given none since this was asked last.
+  func isSilent() -> Bool {
+    guard isReadingChunks else { return false }
+    defer { callsBefore = calls }
+    return callsBefore == calls
+  }
+
+  func tryOnceMore() {
+    suspend()
+    resume()
+  }
+
+  /// After `tryOnceMore` and a run: nothing came of it, and nothing is waited for.
+  func isStalled(in daemon: OpaquePointer) -> Bool {
+    isReadingChunks && callsBefore == calls && cmhd_awaits(daemon, cmhd_descriptor(connection)) == 0
+  }
+
+  /// Refuses the rest of the request, and has libmicrohttpd see the end of the connection.
+  func cut(with fault: RequestFault, in daemon: OpaquePointer) {
+    RawReply(self.daemon.limits.refusal(fault))?.write(to: cmhd_descriptor(connection))
+    phase = .replying
+    self.daemon.cut(connection, in: daemon)
+  }
+
+  /// Whether the client has taken more time for the body than it has.
+  func isLate(_ now: ContinuousClock.Instant) -> Bool { phase == .body && clock.isOver(now) }
+
+  /// Refuses a body that is too slow.
+  func giveUpWaiting() {
+    let descriptor = cmhd_descriptor(connection)
+    let fault = RequestFault.timedOut(seconds: daemon.limits.bodySeconds)
+    RawReply(daemon.limits.refusal(fault))?.write(to: descriptor)
+    leavesBytes = true
+    phase = .replying
+    clientLeft = true
+    shutdown(descriptor, Int32(SHUT_RDWR))
   }
 
   /// Ends the request, whatever is under way.

@@ -1,7 +1,7 @@
 internal import CMicroHTTPD
 package import EventLoop
 internal import Glibc
-internal import HTTPTypes
+package import HTTPTypes
 
 /// An HTTP/1.1 server: libmicrohttpd on an event loop of ours, swift-http-types at the surface.
 package final class HTTPServer: Sendable {
@@ -13,16 +13,28 @@ package final class HTTPServer: Sendable {
   /// What the server grants a client.
   package struct Limits: Sendable {
     package var connections = 10_000
-    /// Request line and fields together.
+    /// Bytes of a request's line and fields together.
     package var headerBytes = 16 * 1024
+    /// Fields of a request.
+    package var fields = 100
+    /// Bytes of a request's target.
+    package var targetBytes = 8 * 1024
+    /// Bytes of a reply's fields together.
+    package var replyHeaderBytes = 8 * 1024
     /// Seconds within which the head of a request must arrive.
     package var headSeconds = 10
+    /// Seconds that a request's body may take beside what its bytes earn it.
+    package var bodySeconds = 300
+    /// Bytes of a body that earn its client another second.
+    package var bodyBytesPerSecond = 100
     /// Seconds for which an idle connection is kept.
     package var idleSeconds = 75
-    /// The reply to a request that is refused for its framing.
-    package var malformedReply: @Sendable (String) -> ServerResponse = { _ in
-      ServerResponse(status: .badRequest)
+    /// The reply to a request that the server refuses by itself.
+    package var refusal: @Sendable (RequestFault) -> ServerResponse = { fault in
+      ServerResponse(status: fault.status)
     }
+    /// Bytes for each connection: a head, what libmicrohttpd notes of its fields, and a reply's head.
+    var connectionBytes: Int { 2 * headerBytes }
     package init() {}
   }
 
@@ -89,5 +101,18 @@ private final class Once {
   func resume() {
     continuation?.resume()
     continuation = nil
+  }
+}
+
+extension RequestFault {
+  package var status: HTTPResponse.Status {
+    switch self {
+    case .malformed: .badRequest
+    case .headTooLarge: .requestHeaderFieldsTooLarge
+    case .targetTooLong: .uriTooLong
+    case .bodyTooLong: .contentTooLarge
+    case .timedOut: .requestTimeout
+    case .replyTooLarge: .internalServerError
+    }
   }
 }

@@ -3,18 +3,28 @@ internal import HTTPTypes
 
 /// A request's head, and what libmicrohttpd's lenient parser should not have let through.
 struct RequestHead {
+  /// What libmicrohttpd says of a request, in its own memory.
+  struct Parts {
+    let connection: OpaquePointer
+    let method: UnsafePointer<CChar>
+    let url: UnsafePointer<CChar>
+    let version: UnsafePointer<CChar>
+    /// As it was sent.
+    let target: String
+  }
   var head: HTTPRequest
   var path: String
   var query: String
   var contentLength: Int?
   var hasBody = false
-  /// Why the request is refused unread (RFC 9112 §6.3, request smuggling).
-  var fault: String?
+  /// Why the request is refused unread.
+  var fault: RequestFault?
 
-  static func read(_ connection: OpaquePointer, method: String, target: String) -> RequestHead {
+  static func read(_ parts: Parts, _ limits: HTTPServer.Limits) -> RequestHead {
+    let (method, target) = (String(cString: parts.method), parts.target)
     let fields = Fields()
     MHD_get_connection_values_n(
-      connection, .HEADER_KIND, onField, Unmanaged.passUnretained(fields).toOpaque())
+      parts.connection, .HEADER_KIND, onField, Unmanaged.passUnretained(fields).toOpaque())
     let origin = originForm(target)
     let split = origin.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     var head = HTTPRequest(
@@ -23,9 +33,11 @@ struct RequestHead {
     head.headerFields = fields.values
     var parsed = RequestHead(
       head: head, path: split.first.map(String.init) ?? "/",
-      query: split.count > 1 ? String(split[1]) : "", fault: fields.fault)
-    parsed.checkFraming()
-    if HTTPRequest.Method(rawValue: method) == nil { parsed.fault = "malformed method" }
+      query: split.count > 1 ? String(split[1]) : "")
+    let framing = parsed.framingFault(isOld: String(cString: parts.version) == "HTTP/1.0")
+    let syntax = syntaxFault(parts, method, fields)
+    let excess = excess(parts, fields, limits)
+    parsed.fault = (fields.fault ?? syntax ?? framing).map(RequestFault.malformed) ?? excess
     return parsed
   }
 
@@ -39,13 +51,40 @@ struct RequestHead {
     return rest[end] == "?" ? "/" + rest[end...] : rest[end...]
   }
 
-  private mutating func checkFraming() {
+  /// What of the lines themselves is not HTTP/1.1 (RFC 9112 §2.2, §3, §5).
+  private static func syntaxFault(_ parts: Parts, _ method: String, _ fields: Fields) -> String? {
+    if HTTPRequest.Method(rawValue: method) == nil { return "malformed method" }
+    if parts.target.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F }) {
+      return "a blank or a control character in the target"
+    }
+    guard cmhd_is_lenient() != 0 else { return nil }
+    return RawHead(parts.connection, method: parts.method)
+      .fault(
+        methodCount: method.utf8.count, target: parts.url, version: parts.version, fields: fields.places)
+  }
+
+  private static func excess(_ parts: Parts, _ fields: Fields, _ limits: HTTPServer.Limits) -> RequestFault? {
+    if parts.target.utf8.count > limits.targetBytes { return .targetTooLong(limit: limits.targetBytes) }
+    if fields.places.count > limits.fields {
+      return .headTooLarge("a request has at most \(limits.fields) fields")
+    }
+    if cmhd_head_size(parts.connection) > limits.headerBytes {
+      return .headTooLarge("request line and fields have at most \(limits.headerBytes) bytes")
+    }
+    return nil
+  }
+
+  /// Reads how the body is framed (RFC 9112 §6.3).
+  private mutating func framingFault(isOld: Bool) -> String? {
     let lengths = head.headerFields[values: .contentLength]
     let encodings = head.headerFields[values: .transferEncoding]
+    var fault: String?
     if encodings.count > 1 || encodings.contains(where: { $0.lowercased() != "chunked" }) {
       fault = "unsupported Transfer-Encoding"
     } else if !encodings.isEmpty, !lengths.isEmpty {
       fault = "both Content-Length and Transfer-Encoding"
+    } else if !encodings.isEmpty, isOld {
+      fault = "Transfer-Encoding in HTTP/1.0"
     } else if lengths.count > 1 {
       fault = "more than one Content-Length"
     } else if let text = lengths.first {
@@ -54,13 +93,16 @@ struct RequestHead {
     }
     // Where the length is in doubt there may be a body: the reply must not wait for its end.
     hasBody = !encodings.isEmpty || (!lengths.isEmpty && contentLength != 0)
-    if head.headerFields[values: .init("Host")!].count > 1 { fault = "more than one Host" }
+    let hosts = head.headerFields[values: .host].count
+    if hosts > 1 { return "more than one Host" }
+    return fault ?? (hosts == 0 && !isOld ? "no Host" : nil)
   }
 }
 
 /// Gathers fields from libmicrohttpd's iterator.
 private final class Fields {
   var values = HTTPFields()
+  var places: [RawHead.Place] = []
   var fault: String?
 }
 
@@ -73,12 +115,21 @@ extension HTTPField.Name {
   _ value: UnsafePointer<CChar>?, _ valueCount: Int
 ) -> MHD_Result {
   let fields = Unmanaged<Fields>.fromOpaque(context!).takeUnretainedValue()
-  let nameText = String(decoding: UnsafeRawBufferPointer(start: name, count: nameCount), as: UTF8.self)
-  guard let name = HTTPField.Name(nameText) else {
+  let (nameBytes, valueBytes) = (
+    UnsafeRawBufferPointer(start: name, count: nameCount),
+    UnsafeRawBufferPointer(start: value, count: valueCount)
+  )
+  guard let nameStart = nameBytes.baseAddress, let valueStart = valueBytes.baseAddress,
+    let name = HTTPField.Name(String(decoding: nameBytes, as: UTF8.self))
+  else {
     fields.fault = "malformed field name"
     return .YES
   }
-  let text = String(decoding: UnsafeRawBufferPointer(start: value, count: valueCount), as: UTF8.self)
-  fields.values.append(HTTPField(name: name, value: text))
+  fields.places.append(
+    RawHead.Place(name: nameStart, nameCount: nameCount, value: valueStart, valueCount: valueCount))
+  if valueBytes.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) {
+    fields.fault = "a control character in a field"
+  }
+  fields.values.append(HTTPField(name: name, value: String(decoding: valueBytes, as: UTF8.self)))
   return .YES
 }

@@ -5,6 +5,14 @@ final class ServerConnection {
   var target = ""
   /// When the next request's head must be whole; nil while one is answered.
   var headDeadline: ContinuousClock.Instant?
+  /// What the client still sends is read before the socket is closed: a request was refused, or answered, before its end.
+  var lingers = true
+  /// There will be no reply any more: the last was given, past libmicrohttpd or before the request's end.
+  var isAnswered = false
+  /// Why the request that is under way ends without a reply from libmicrohttpd.
+  var fault: RequestFault?
+  /// Its socket is in libmicrohttpd's epoll set without its knowledge, and must not outlive it under another descriptor.
+  var isCut = false
 
   init(descriptor: Int32, headDeadline: ContinuousClock.Instant) {
     self.descriptor = descriptor

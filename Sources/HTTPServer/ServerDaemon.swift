@@ -21,15 +21,18 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
   /// Chunked replies are built in the connection's own memory: libmicrohttpd only wants a buffer to be there.
   let chunkedBlockSize = 256
   private let loop: EventLoop
-  private let limits: HTTPServer.Limits
+  let limits: HTTPServer.Limits
   private let port: Int
   private let handler: HTTPHandler
   private let wakes = Mutex(Wakes())
-  private var daemon: OpaquePointer?
+  private(set) var daemon: OpaquePointer?
   private var connections: [Int32: ServerConnection] = [:]
-  private var exchanges: [ObjectIdentifier: Exchange] = [:]
+  private(set) var exchanges: [ObjectIdentifier: Exchange] = [:]
   private var watched: [Int32: Exchange] = [:]
-  private var mustRun = true
+  private let lingering: LingeringSockets
+  var stalls = StallWatch()
+  var mustRun = true
+  private var listener: Listener?
   private var timeoutTimer: LoopTimer?
   private var streamTimer: LoopTimer?
   private var lastStreamFlush = ContinuousClock.now
@@ -41,6 +44,7 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     self.limits = limits
     self.port = port
     self.handler = handler
+    lingering = LingeringSockets(loop: loop)
   }
 
   // MARK: From any thread
@@ -60,14 +64,18 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
 
   func start(listener: Int32) throws(HTTPServer.Failure) {
     var settings = cmhd_settings(
-      listen_socket: listener, connection_limit: UInt32(limits.connections),
-      connection_memory_limit: UInt32(limits.headerBytes), connection_timeout: UInt32(limits.idleSeconds),
+      connection_limit: UInt32(limits.connections),
+      connection_memory_limit: UInt32(limits.connectionBytes), connection_timeout: UInt32(limits.idleSeconds),
       on_request: onRequest, on_completed: onCompleted, on_connection: onConnection, on_target: onTarget,
       context: Unmanaged.passUnretained(self).toOpaque())
     guard let daemon = cmhd_start(&settings) else {
       throw HTTPServer.Failure(message: "libmicrohttpd did not start")
     }
     self.daemon = daemon
+    self.listener = Listener(listener, daemon: daemon, loop: loop) { [unowned self] in
+      mustRun = true
+      return connections.count < limits.connections
+    }
     loop.watch(cmhd_epoll_descriptor(daemon), for: .readable, handler: self)
     loop.atEndOfTick { [weak self] in self?.drive() }
     sweep()
@@ -90,6 +98,7 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     guard let daemon, mustRun || !woken.isEmpty else { return }
     mustRun = false
     MHD_run(daemon)
+    cutStalled(daemon)
     rearm(daemon)
     if exchanges.isEmpty { becameIdle() }
   }
@@ -114,11 +123,15 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
 
   private func rearm(_ daemon: OpaquePointer) {
     var milliseconds: CUnsignedLongLong = 0
-    guard MHD_get_timeout(daemon, &milliseconds) == .YES else { return }
+    guard MHD_get_timeout(daemon, &milliseconds) == .YES else { return stalls.rest() }
     if milliseconds == 0 {
       mustRun = true
+      if stalls.mustLook() { lookForStalls() }
       loop.wake()
-    } else if timeoutTimer == nil {
+      return
+    }
+    stalls.rest()
+    if timeoutTimer == nil {
       timeoutTimer = loop.schedule(at: .now + .milliseconds(min(Int(milliseconds), 1000))) { [weak self] in
         self?.timeoutTimer = nil
         self?.mustRun = true
@@ -132,11 +145,27 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     let now = ContinuousClock.now
     for connection in connections.values {
       if let deadline = connection.headDeadline, deadline < now {
+        RawReply(limits.refusal(.timedOut(seconds: limits.headSeconds)))?.write(to: connection.descriptor)
         shutdown(connection.descriptor, Int32(SHUT_RDWR))
         connection.headDeadline = nil
+        connection.isAnswered = true
       }
     }
+    for exchange in exchanges.values where exchange.isLate(now) { exchange.giveUpWaiting() }
+    lingering.sweep(now)
     loop.schedule(at: now + .seconds(1)) { [weak self] in self?.sweep() }
+  }
+
+  /// Ends a connection that libmicrohttpd does not look at any more.
+  func cut(_ connection: OpaquePointer, in daemon: OpaquePointer) {
+    let descriptor = cmhd_descriptor(connection)
+    // Left unread, what has come would make the end a reset.
+    _ = lingering.drop(from: descriptor)
+    shutdown(descriptor, Int32(SHUT_RDWR))
+    connections[descriptor]?.isCut = true
+    connections[descriptor]?.isAnswered = true
+    cmhd_await(daemon, connection, descriptor)
+    mustRun = true
   }
 
   func watch(_ descriptor: Int32, _ exchange: Exchange) {
@@ -168,10 +197,9 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
   }
 
   private func becameIdle() {
-    guard let daemon, let whenIdle else { return }
+    guard daemon != nil, let whenIdle else { return }
     self.whenIdle = nil
-    let listener = MHD_quiesce_daemon(daemon)
-    if listener >= 0 { close(listener) }
+    listener?.close()
     whenIdle()
   }
 
@@ -179,12 +207,15 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
   func stop() {
     guard let daemon else { return }
     whenIdle = nil
+    listener?.close()
     loop.unwatch(cmhd_epoll_descriptor(daemon))
+    for connection in connections.values { connection.isAnswered = true }
     for exchange in exchanges.values { exchange.abandon() }
     MHD_run(daemon)
-    MHD_stop_daemon(daemon)
     self.daemon = nil
+    MHD_stop_daemon(daemon)
     exchanges.removeAll()
+    lingering.endAll()
   }
 
   // MARK: libmicrohttpd's calls
@@ -196,34 +227,67 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     return opened
   }
 
-  fileprivate func disconnected(_ connection: ServerConnection) { connections[connection.descriptor] = nil }
+  /// libmicrohttpd closes the socket next.
+  fileprivate func disconnected(_ connection: ServerConnection) {
+    connections[connection.descriptor] = nil
+    if connections.count == limits.connections - 1 { listener?.resume() }
+    guard let daemon else { return }
+    sayWhy(connection)
+    // Nothing follows, even where the socket is kept for a while.
+    shutdown(connection.descriptor, Int32(SHUT_WR))
+    guard !connection.isCut else { return cmhd_await_no_more(daemon, connection.descriptor) }
+    guard connection.lingers || cmhd_unread(connection.descriptor) > 0 else { return }
+    lingering.keep(connection.descriptor)
+  }
 
-  fileprivate func began(_ connection: OpaquePointer, method: String, target: String) -> Exchange? {
-    let parsed = RequestHead.read(connection, method: method, target: target)
-    if let context = cmhd_socket_context(connection) {
-      Unmanaged<ServerConnection>.fromOpaque(context).takeUnretainedValue().headDeadline = nil
+  /// libmicrohttpd gives some connections up without a reply.
+  private func sayWhy(_ connection: ServerConnection) {
+    guard !connection.isAnswered else { return }
+    if connection.fault == nil, cmhd_is_owed_a_word(connection.descriptor) != 0 {
+      connection.fault = .malformed("this is no request of HTTP/1.1")
+    }
+    guard let fault = connection.fault else { return }
+    RawReply(limits.refusal(fault))?.write(to: connection.descriptor)
+  }
+
+  /// - Returns: nil where the request was refused.
+  fileprivate func began(_ parts: RequestHead.Parts, on socket: ServerConnection) -> Exchange? {
+    let parsed = RequestHead.read(parts, limits)
+    socket.headDeadline = nil
+    if let fault = parsed.fault {
+      // Where such a request ends may be what is in doubt, and libmicrohttpd's memory may be full of it.
+      RawReply(limits.refusal(fault))?.write(to: socket.descriptor, toHead: parsed.head.method == .head)
+      socket.isAnswered = true
+      return nil
     }
     let exchange = Exchange(
-      daemon: self, connection: connection, hasBody: parsed.hasBody, length: parsed.contentLength)
+      daemon: self, connection: parts.connection, hasBody: parsed.hasBody, length: parsed.contentLength)
     exchanges[ObjectIdentifier(exchange)] = exchange
     let body = parsed.hasBody ? RequestBody(exchange, length: parsed.contentLength) : RequestBody([])
     let request = ServerRequest(
       head: parsed.head, path: parsed.path, query: parsed.query, body: body, localPort: port)
-    if let fault = parsed.fault {
-      exchange.start(request) { [limits] _ in limits.malformedReply(fault) }
-    } else {
-      exchange.start(request, handler)
-    }
+    exchange.start(request, handler)
     return exchange
   }
 
-  fileprivate func ended(_ exchange: Exchange, on connection: OpaquePointer) {
-    exchange.finish()
-    exchanges[ObjectIdentifier(exchange)] = nil
-    if let context = cmhd_socket_context(connection) {
-      let connection = Unmanaged<ServerConnection>.fromOpaque(context).takeUnretainedValue()
-      connection.headDeadline = .now + .seconds(limits.idleSeconds + limits.headSeconds)
+  /// - Parameter exchange: nil where libmicrohttpd has refused the request by itself.
+  fileprivate func ended(
+    _ exchange: Exchange?, on socket: ServerConnection?, _ reason: MHD_RequestTerminationCode
+  ) {
+    if exchange?.isReceiving ?? true {
+      switch reason {
+      case .REQUEST_TERMINATED_TIMEOUT_REACHED: socket?.fault = .timedOut(seconds: limits.idleSeconds)
+      case .REQUEST_TERMINATED_CLIENT_ABORT: socket?.fault = .malformed("the request ended early")
+      default: break
+      }
     }
+    if let exchange {
+      exchange.finish()
+      exchanges[ObjectIdentifier(exchange)] = nil
+    }
+    socket?.headDeadline = .now + .seconds(limits.idleSeconds + limits.headSeconds)
+    socket?.lingers = exchange?.leavesBytes ?? true
+    if exchange?.leavesBytes == true { socket?.isAnswered = true }
     mustRun = true
   }
 }
@@ -232,6 +296,10 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
 
 private func daemon(_ context: UnsafeMutableRawPointer?) -> ServerDaemon {
   Unmanaged<ServerDaemon>.fromOpaque(context!).takeUnretainedValue()
+}
+
+private func socket(of connection: OpaquePointer) -> ServerConnection? {
+  cmhd_socket_context(connection).map { Unmanaged<ServerConnection>.fromOpaque($0).takeUnretainedValue() }
 }
 
 @c private func onConnection(
@@ -251,9 +319,8 @@ private func daemon(_ context: UnsafeMutableRawPointer?) -> ServerDaemon {
 @c private func onTarget(
   _ context: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>, _ connection: OpaquePointer
 ) -> UnsafeMutableRawPointer? {
-  if let pointer = cmhd_socket_context(connection) {
-    Unmanaged<ServerConnection>.fromOpaque(pointer).takeUnretainedValue().target = String(cString: target)
-  }
+  socket(of: connection)?.target = String(cString: target)
+  cmhd_drop_query(target)
   return nil
 }
 
@@ -262,15 +329,14 @@ private func daemon(_ context: UnsafeMutableRawPointer?) -> ServerDaemon {
   _ method: UnsafePointer<CChar>?, _ version: UnsafePointer<CChar>?, _ upload: UnsafePointer<CChar>?,
   _ size: UnsafeMutablePointer<Int>?, _ requestContext: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) -> MHD_Result {
-  guard let connection, let requestContext, let size, let method else { return .NO }
+  guard let connection, let requestContext, let size, let method, let url, let version else { return .NO }
   if let pointer = requestContext.pointee {
     return Unmanaged<Exchange>.fromOpaque(pointer).takeUnretainedValue().advance(upload, size)
   }
-  guard let socketContext = cmhd_socket_context(connection) else { return .NO }
-  let target = Unmanaged<ServerConnection>.fromOpaque(socketContext).takeUnretainedValue().target
-  guard
-    let exchange = daemon(context).began(connection, method: String(cString: method), target: target)
-  else { return .NO }
+  guard let socket = socket(of: connection) else { return .NO }
+  let parts = RequestHead.Parts(
+    connection: connection, method: method, url: url, version: version, target: socket.target)
+  guard let exchange = daemon(context).began(parts, on: socket) else { return .NO }
   requestContext.pointee = Unmanaged.passRetained(exchange).toOpaque()
   return .YES
 }
@@ -279,8 +345,8 @@ private func daemon(_ context: UnsafeMutableRawPointer?) -> ServerDaemon {
   _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
   _ requestContext: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ reason: MHD_RequestTerminationCode
 ) {
-  guard let connection, let pointer = requestContext?.pointee else { return }
-  let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeRetainedValue()
+  guard let connection else { return }
+  let exchange = requestContext?.pointee.map { Unmanaged<Exchange>.fromOpaque($0).takeRetainedValue() }
   requestContext?.pointee = nil
-  daemon(context).ended(exchange, on: connection)
+  daemon(context).ended(exchange, on: socket(of: connection), reason)
 }

@@ -5,12 +5,21 @@ package struct JSONSyntaxError: Error, Sendable, Equatable {
   package let offset: Int
 }
 
-/// A strict parser of RFC 8259: valid UTF-8 only, no duplicate names, a bounded depth.
+/// A strict parser of RFC 8259: valid UTF-8 only, no duplicate names, a bounded depth and number of values.
 package struct JSONParser {
   package static let maximumDepth = 64
+  /// Members and elements of one text: each takes many times the memory that its bytes do.
+  package static let maximumValues = 500_000
   private let bytes: [UInt8]
   private let end: Int
   private var index: Int
+  private var values = 0
+
+  private init(bytes: [UInt8], end: Int, index: Int) {
+    self.bytes = bytes
+    self.end = end
+    self.index = index
+  }
 
   package static func parse(_ bytes: [UInt8]) throws(JSONSyntaxError) -> JSONValue {
     try parse(bytes, in: 0..<bytes.count)
@@ -27,6 +36,8 @@ package struct JSONParser {
 
   private mutating func value(depth: Int) throws(JSONSyntaxError) -> JSONValue {
     guard depth < Self.maximumDepth else { throw fault("nested too deeply") }
+    values += 1
+    guard values <= Self.maximumValues else { throw fault("more than \(Self.maximumValues) values") }
     skipWhitespace()
     guard index < end else { throw fault("unexpected end") }
     switch bytes[index] {
@@ -51,7 +62,7 @@ package struct JSONParser {
       skipWhitespace()
       guard index < end, bytes[index] == UInt8(ascii: "\"") else { throw fault("expected a member name") }
       let name = try string()
-      guard names.insert(name) else { throw fault("duplicate member '\(name)'") }
+      guard names.insert(name) else { throw fault("duplicate member '\(BoundedText.text(name))'") }
       skipWhitespace()
       guard take(UInt8(ascii: ":")) else { throw fault("expected ':'") }
       members.append(JSONValue.Member(name: name, value: try value(depth: depth + 1)))
@@ -206,15 +217,23 @@ package struct JSONParser {
 
 /// The names of one object, compared by bytes: names that only look alike are different (RFC 8259 §8.3).
 private struct NameSet {
+  private struct Name: Hashable {
+    let text: String
+    static func == (left: Name, right: Name) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
+    func hash(into hasher: inout Hasher) {
+      var text = text
+      text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+  }
   private static let fewNames = 12
   private var few: [String] = []
-  private var many: Set<[UInt8]> = []
+  private var many: Set<Name> = []
 
   /// False where the name was there already.
   mutating func insert(_ name: String) -> Bool {
     guard few.count < Self.fewNames else {
-      if many.isEmpty { many = Set(few.map { Array($0.utf8) }) }
-      return many.insert(Array(name.utf8)).inserted
+      if many.isEmpty { many = Set(few.map { Name(text: $0) }) }
+      return many.insert(Name(text: name)).inserted
     }
     guard !few.contains(where: { $0.utf8.elementsEqual(name.utf8) }) else { return false }
     few.append(name)

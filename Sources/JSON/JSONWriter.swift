@@ -9,6 +9,9 @@ package struct JSONWriter: Sendable {
 
   package init(capacity: Int = 512) { bytes.reserveCapacity(capacity) }
 
+  /// Goes on behind `text`.
+  package init(appendingTo text: consuming [UInt8]) { bytes = text }
+
   /// Appends bytes that are already JSON, as the next value.
   package mutating func raw(_ json: some Collection<UInt8>) {
     bytes.append(contentsOf: json)
@@ -35,6 +38,14 @@ package struct JSONWriter: Sendable {
 
   package mutating func value(_ text: String) {
     quote(text)
+    needsComma = true
+  }
+
+  /// A string that `body` appends: text without anything to be escaped.
+  package mutating func text(_ body: (inout [UInt8]) -> Void) {
+    bytes.append(UInt8(ascii: "\""))
+    body(&bytes)
+    bytes.append(UInt8(ascii: "\""))
     needsComma = true
   }
 

@@ -1,39 +1,10 @@
-/// What is wrong with a field of a JSON document, and which one it is.
-package struct FieldViolation: Error, Sendable, Equatable {
-  /// An RFC 6901 pointer, `/request/url`; empty for the whole document.
-  package let pointer: String
-  package let detail: String
-  /// It is a parameter of the query.
-  package let isQuery: Bool
-
-  package init(pointer: String, detail: String) {
-    self.pointer = pointer
-    self.detail = detail
-    isQuery = false
-  }
-
-  package init(parameter: String, detail: String) {
-    pointer = "/" + parameter
-    self.detail = detail
-    isQuery = true
-  }
-}
-
-/// Collects every violation of one document, so that a client sees them all at once.
-package final class Violations {
-  package private(set) var all: [FieldViolation] = []
-  package init() {}
-  package func add(_ pointer: String, _ detail: String) {
-    all.append(FieldViolation(pointer: pointer, detail: detail))
-  }
-}
-
 /// Reads the members of a JSON object by name and type. What nobody asked for is an unknown field.
 package struct ObjectReader {
   package let pointer: String
   package let violations: Violations
   private let members: [JSONValue.Member]
   private var seen: Set<String> = []
+  private var nullable: Set<String> = []
 
   /// Takes `value` as an object; where it is none, that is a violation and the reader is empty.
   package init(_ value: JSONValue, at pointer: String, _ violations: Violations) {
@@ -45,24 +16,39 @@ package struct ObjectReader {
 
   package func pointer(to name: String) -> String { JSONPointer.appending(name, to: pointer) }
 
-  package func reject(_ name: String, _ detail: String) { violations.add(pointer(to: name), detail) }
+  package func reject(_ name: String, _ detail: @autoclosure () -> String) {
+    violations.add(pointer(to: name), detail())
+  }
 
   /// Refuses one element of an array member.
-  package func reject(_ name: String, element index: Int, _ detail: String) {
-    violations.add("\(pointer(to: name))/\(index)", detail)
+  package func reject(_ name: String, element index: Int, _ detail: @autoclosure () -> String) {
+    violations.add("\(pointer(to: name))/\(index)", detail())
   }
 
-  /// The member's value; nil where it is absent or null.
+  /// The member's value; nil where it is absent, or null. Null is a violation but where it was allowed or asked for: who sends it
+  /// means something, and it is not to be guessed what.
   package mutating func value(_ name: String) -> JSONValue? {
-    seen.insert(name)
-    guard let value = members.first(where: { $0.name == name })?.value, !value.isNull else { return nil }
-    return value
+    let isFirst = seen.insert(name).inserted
+    guard let value = member(name) else { return nil }
+    guard value.isNull else { return value }
+    if isFirst, !nullable.contains(name) { reject(name, "must not be null; leave it out") }
+    return nil
   }
 
-  /// The member is there, and null.
-  package func isNull(_ name: String) -> Bool {
-    members.first { $0.name == name }?.value.isNull == true
+  /// From here on, null says the same as nothing for these members.
+  package mutating func allowNull(_ names: String...) { nullable.formUnion(names) }
+
+  /// The member is there, and null: for members of which that says something.
+  package mutating func isNull(_ name: String) -> Bool {
+    seen.insert(name)
+    nullable.insert(name)
+    return member(name)?.isNull == true
   }
+
+  /// The member is not there, not even as null.
+  package func isMissing(_ name: String) -> Bool { member(name) == nil }
+
+  private func member(_ name: String) -> JSONValue? { members.first { $0.name == name }?.value }
 
   package mutating func string(_ name: String) -> String? {
     guard let value = value(name) else { return nil }
@@ -135,17 +121,5 @@ package struct ObjectReader {
 
   private static func plain(_ number: Double) -> String {
     number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : String(number)
-  }
-}
-
-/// RFC 6901.
-package enum JSONPointer {
-  /// The pointer to the member `name` of what `pointer` points to.
-  package static func appending(_ name: String, to pointer: String) -> String {
-    guard name.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }) else {
-      return pointer + "/" + name
-    }
-    return pointer + "/"
-      + name.unicodeScalars.map { $0 == "~" ? "~0" : $0 == "/" ? "~1" : String($0) }.joined()
   }
 }

@@ -15,18 +15,23 @@ enum Acceptance {
   static func accepts(_ accept: String, _ type: String) -> Bool {
     let type = essence(type)
     let family = type.prefix { $0 != "/" } + "/*"
-    return accept.split(separator: ",").contains { range in
-      let wanted = essence(range)
-      return (wanted == "*/*" || wanted == family || wanted == type) && !isRefused(range)
-    }
+    // Which problems a client can read says nothing of the resource: generated clients name nothing else.
+    let ranges = accept.split(separator: ",").filter { essence($0) != "application/problem+json" }
+    return ranges.isEmpty
+      || ranges.contains { range in
+        let wanted = essence(range)
+        return (wanted == "*/*" || wanted == family || wanted == type) && !isRefused(range)
+      }
   }
 
-  private static func essence(_ type: some StringProtocol) -> String {
+  /// What a member of a list of preferences names, without its parameters.
+  static func essence(_ type: some StringProtocol) -> String {
     (type.split(separator: ";").first ?? "").trimmingBlanks.lowercased()
   }
 
-  private static func isRefused(_ range: Substring) -> Bool {
-    range.split(separator: ";").dropFirst().contains { parameter in
+  /// Whether its quality value is 0 (RFC 9110 §12.4.2).
+  static func isRefused(_ preference: Substring) -> Bool {
+    preference.split(separator: ";").dropFirst().contains { parameter in
       let text = parameter.trimmingBlanks.lowercased()
       return text.hasPrefix("q=") && Double(text.dropFirst(2)) == 0
     }

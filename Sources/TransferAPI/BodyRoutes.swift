@@ -39,12 +39,21 @@ extension TransferAPI {
     return try content.reply(to: context, body)
   }
 
+  /// `filename` for clients that know no other; `filename*` goes before it (RFC 6266 §4.3).
+  static func disposition(_ name: String) -> String {
+    let plain = name.unicodeScalars.map { scalar in
+      let isPlain = (0x20..<0x7F).contains(scalar.value) && scalar != "\"" && scalar != "\\" && scalar != "%"
+      return isPlain ? String(scalar) : "_"
+    }.joined()
+    return "attachment; filename=\"\(plain)\"; filename*=UTF-8''\(PercentEncoding.encode(name))"
+  }
+
   /// What the origin says of the content.
   private static func fields(of response: TransferResponse?) -> HTTPFields {
     var fields = StoredContent.safeFields(
-      type: response?.headers["Content-Type"] ?? "application/octet-stream")
-    if let name = response?.suggestedFilename {
-      fields[.contentDisposition] = "attachment; filename*=UTF-8''\(PercentEncoding.encode(name))"
+      type: response?.headers["Content-Type"] ?? StoredContent.unknownType)
+    if let name = response?.suggestedFilename, name.utf8.count <= StoredContent.maximumFilename {
+      fields[.contentDisposition] = Self.disposition(name)
     }
     return fields
   }

@@ -40,7 +40,7 @@ extension TransferAPI {
       writer.field("status", response.status)
       writer.field("size", response.size)
       writer.field("isComplete", response.isComplete)
-      writer.field("storedAt", response.responseTime.description)
+      writer.field("storedAt", response.responseTime)
       writer.field("isInMemory", entry.isInMemory)
       writer.field("isOnDisk", entry.isOnDisk)
     }

@@ -29,16 +29,16 @@ extension TransferAPI {
     var reader = ObjectReader(try JSONParser.parse(bytes), at: "", violations)
     let given = reader.string("name")
     let name = given ?? ""
-    if reader.value("name") == nil { reader.reject("name", "is required") }
+    if reader.isMissing("name") { reader.reject("name", "is required") }
     if given != nil, !NamedConfiguration.isValid(name: name) { reader.reject("name", Self.nameRule) }
     var configuration = SessionConfiguration()
     if var fields = reader.object("configuration") {
       configuration = try await ConfigurationPayload.read(&fields)
-    } else {
+    } else if reader.isMissing("configuration") {
       reader.reject("configuration", "is required")
     }
     reader.finish()
-    guard violations.all.isEmpty else { throw Problem(.invalidRequest, violations: violations.all) }
+    guard violations.isEmpty else { throw Problem(violations) }
     let idempotent = try IdempotentRequest(context, body: bytes, service: service)
     let read = configuration
     return try await idempotent.run {
@@ -70,7 +70,7 @@ extension TransferAPI {
     var reader = ObjectReader(try JSONParser.parse(try await context.jsonBytes()), at: "", violations)
     let configuration = try await ConfigurationPayload.read(
       &reader, shown: service.configurationIfAny(name)?.configuration)
-    guard violations.all.isEmpty else { throw Problem(.invalidRequest, violations: violations.all) }
+    guard violations.isEmpty else { throw Problem(violations) }
     let (ifMatch, ifNoneMatch) = (context.field(.ifMatch), context.field(.ifNoneMatch))
     let result = try await service.replaceConfiguration(name, configuration) { known in
       guard let known else { return ifMatch == nil }

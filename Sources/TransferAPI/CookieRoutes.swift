@@ -31,9 +31,11 @@ extension TransferAPI {
     if value["items"] != nil {
       isList = true
       var reader = ObjectReader(value, at: "", violations)
+      reader.allowNull("nextCursor")
       _ = reader.value("nextCursor")
-      let items = reader.value("items")?.elements
-      if items == nil { reader.reject("items", "must be an array of cookies") }
+      let list = reader.value("items")
+      let items = list?.elements
+      if list != nil, items == nil { reader.reject("items", "must be an array of cookies") }
       for (index, item) in (items ?? []).enumerated() {
         cookies.append(Self.cookie(item, at: "/items/\(index)", violations, service.now))
       }
@@ -41,7 +43,7 @@ extension TransferAPI {
     } else {
       cookies = [Self.cookie(value, at: "", violations, service.now)]
     }
-    guard violations.all.isEmpty else { throw Problem(.invalidRequest, violations: violations.all) }
+    guard violations.isEmpty else { throw Problem(violations) }
     let kept = try await service.setCookies(cookies, of: id)
     // One that has expired took another away: there is nothing else to show.
     return isList ? Pages.whole(kept, context) : Reply.resource((kept.first ?? cookies[0]).json, for: context)

@@ -43,7 +43,7 @@ extension TransferAPI {
     var space: ProtectionSpace?
     if var fields = reader.object("protectionSpace") { space = ProtectionSpace(validating: &fields) }
     reader.finish()
-    guard violations.all.isEmpty else { throw Problem(.invalidRequest, violations: violations.all) }
+    guard violations.isEmpty else { throw Problem(violations) }
     return space
   }
 

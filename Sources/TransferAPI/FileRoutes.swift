@@ -53,15 +53,15 @@ extension TransferAPI {
     let violations = Violations()
     let value = try JSONParser.parse(bytes)
     var reader = ObjectReader(value, at: "", violations)
-    guard value.members != nil else { throw Problem(.invalidRequest, violations: violations.all) }
+    guard value.members != nil else { throw Problem(violations) }
     let text = reader.string("fromTask")
-    if text == nil, reader.value("fromTask") == nil {
+    if reader.isMissing("fromTask") {
       reader.reject("fromTask", "is required; send a file that is JSON itself as application/octet-stream")
     }
     let id = text.flatMap { TaskID($0) }
     if text != nil, id == nil { reader.reject("fromTask", "is not the id of a task") }
     reader.finish()
-    guard violations.all.isEmpty, let id else { throw Problem(.invalidRequest, violations: violations.all) }
+    guard violations.isEmpty, let id else { throw Problem(violations) }
     let idempotent = try IdempotentRequest(context, body: bytes, service: service)
     return try await create(context, idempotent) { try await service.keepBody(of: id, reply: $0) }
   }

@@ -9,10 +9,14 @@ extension TransferAPI {
       Route("GET", "/livez", isPublic: true) { _, _ in Reply.text("ok\n") },
       Route("GET", "/readyz", isPublic: true) { api, _ in
         guard !api.service.isDraining else { throw Problem(.draining).with("Retry-After", "1") }
-        guard api.service.isReady else {
-          throw Problem(.storeUnavailable, "not ready").with("Retry-After", "1")
+        if let obstacle = await api.service.obstacle() {
+          throw Problem(.storeUnavailable, obstacle).with("Retry-After", "1")
         }
-        return Reply.text("ok\n")
+        let refused = api.service.refusedDocuments
+        return Reply.text(
+          refused == 0
+            ? "ok\n"
+            : "ok, but \(refused) documents of another version are kept, and their tasks wait: see the log\n")
       },
       Route("GET", "/version", isPublic: true) { api, _ in
         var writer = JSONWriter()

@@ -8,9 +8,12 @@ extension Problem {
   init(_ error: any Error) {
     switch error {
     case let problem as Problem: self = problem
-    case let error as InvalidFields: self = Problem(.invalidRequest, violations: error.violations)
+    case let error as InvalidFields:
+      self = Problem(.invalidRequest, violations: error.violations)
+      omittedViolations = error.omitted
     case let error as ServiceError: self = Self.problem(of: error)
     case let error as RequestBodyError: self = Self.problem(of: error)
+    case let error as RequestFault: self = Self.problem(of: error)
     case let error as JSONSyntaxError:
       self = Problem(.malformedJSON, "\(error.reason), at byte \(error.offset)")
     default: self = Problem(.internalError)
@@ -56,6 +59,7 @@ extension Problem {
     case .draining: Problem(.draining).with("Retry-After", "5")
     case .storeFull: Problem(.storeFull).with("Retry-After", "10")
     case .storeUnavailable: Problem(.storeUnavailable).with("Retry-After", "5")
+    case .storedDataUnreadable(let what): Problem(.storedDataUnreadable, what)
     }
   }
 
@@ -67,6 +71,20 @@ extension Problem {
     switch error {
     case .tooLarge(let limit): Problem(.payloadTooLarge, "at most \(limit) bytes are taken")
     case .disconnected: Problem(.malformedHTTP, "the body ended early")
+    }
+  }
+
+  private static func problem(of fault: RequestFault) -> Problem {
+    switch fault {
+    case .malformed(let detail): Problem(.malformedHTTP, detail)
+    case .headTooLarge(let detail): Problem(.headTooLarge, detail)
+    case .targetTooLong(let limit): Problem(.targetTooLong, "at most \(limit) bytes are taken")
+    case .bodyTooLong(let limit):
+      Problem(
+        .payloadTooLarge,
+        "\(limit) bytes came behind what was answered already; what they followed may have been done")
+    case .timedOut(let seconds): Problem(.requestTimeout, "it was not there within \(seconds) seconds")
+    case .replyTooLarge: Problem(.internalError, "the reply's fields are too large to be sent")
     }
   }
 }

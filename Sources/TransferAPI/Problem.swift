@@ -43,6 +43,13 @@ package struct ProblemKind: Sendable, Equatable {
   package static let notAcceptable = Self(
     "not-acceptable", 406, "The reply cannot have the wanted type",
     "The detail names the type that the resource has.")
+  package static let requestTimeout = Self(
+    "request-timeout", 408, "The request took too long", "Its parts must come in time; send it again.")
+  package static let targetTooLong = Self(
+    "target-too-long", 414, "The request's target is too long", "The detail names the limit.")
+  package static let headTooLarge = Self(
+    "head-too-large", 431, "The request's head is too large",
+    "The detail names the limit, of its bytes or of its fields.")
   package static let conflict = Self(
     "conflict", 409, "The resource's state does not allow it", "The detail says which state is in the way.")
   package static let bodyNotReady = Self(
@@ -79,6 +86,10 @@ package struct ProblemKind: Sendable, Equatable {
   )
   package static let internalError = Self(
     "internal-error", 500, "The service failed", "The Request-Id finds the cause in the service's log.")
+  package static let storedDataUnreadable = Self(
+    "stored-data-unreadable", 500, "What is stored cannot be read",
+    "The detail names what and where. It is left as it is; a newer version of the service, or another key, may have written it."
+  )
   package static let draining = Self(
     "draining", 503, "The service is about to stop", "Try again; another process will answer.")
   package static let storeUnavailable = Self(
@@ -91,7 +102,8 @@ package struct ProblemKind: Sendable, Equatable {
     bodyNotFound, methodNotAllowed, notAcceptable, conflict, bodyNotReady, idempotencyInProgress,
     identifierInUse,
     payloadTooLarge, decisionSettled, uploadInterrupted, preconditionFailed, unsupportedMediaType,
-    rangeNotSatisfiable, idempotencyMismatch, quotaExceeded, internalError, draining,
+    rangeNotSatisfiable, idempotencyMismatch, quotaExceeded, internalError, storedDataUnreadable, draining,
+    requestTimeout, targetTooLong, headTooLarge,
     storeUnavailable, storeFull,
   ]
 }
@@ -101,6 +113,8 @@ package struct Problem: Error, Sendable {
   package var kind: ProblemKind
   package var detail: String?
   package var violations: [FieldViolation] = []
+  /// Violations that are not among them.
+  package var omittedViolations = 0
   /// The line of an NDJSON batch, from 1.
   package var line: Int?
   /// Fields of the reply: Allow, Retry-After.
@@ -110,6 +124,21 @@ package struct Problem: Error, Sendable {
     self.kind = kind
     self.detail = detail
     self.violations = violations
+  }
+
+  /// Everything that is wrong with a request, as far as it was kept.
+  package init(_ violations: Violations) {
+    self.init(.invalidRequest, violations: violations.all)
+    omittedViolations = violations.omitted
+  }
+
+  /// The same, with so many violations at the most.
+  func telling(at count: Int) -> Problem {
+    guard violations.count > count else { return self }
+    var copy = self
+    copy.omittedViolations += violations.count - count
+    copy.violations.removeLast(violations.count - count)
+    return copy
   }
 
   func with(_ name: String, _ value: String) -> Problem {
@@ -125,7 +154,7 @@ extension Problem: JSONEncodable {
       writer.field("type", "/problems/" + kind.slug)
       writer.field("title", kind.title)
       writer.field("status", kind.status)
-      if let detail { writer.field("detail", detail) }
+      if let detail { writer.field("detail", BoundedText.text(detail)) }
       if let line { writer.field("line", line) }
       guard !violations.isEmpty else { return }
       writer.arrayField("errors", violations) { writer, violation in
@@ -135,6 +164,7 @@ extension Problem: JSONEncodable {
           writer.field("detail", violation.detail)
         }
       }
+      if omittedViolations > 0 { writer.field("omittedErrors", omittedViolations) }
     }
   }
 }

@@ -13,11 +13,11 @@ extension TransferAPI {
     let violations = Violations()
     var reader = ObjectReader(try JSONParser.parse(try await context.jsonBytes()), at: "", violations)
     let url = reader.string("url")
-    if reader.value("url") == nil { reader.reject("url", "is required") }
+    if reader.isMissing("url") { reader.reject("url", "is required") }
     if let fault = url.flatMap({ TransferService.fault(ofURL: $0) }) { reader.reject("url", fault.message) }
     let timeout = reader.number("timeoutInterval", in: 0.001...60) ?? 10
     reader.finish()
-    guard let url, violations.all.isEmpty else { throw Problem(.invalidRequest, violations: violations.all) }
+    guard let url, violations.isEmpty else { throw Problem(violations) }
     return Reply.json(try await service.reach(url, timeout: timeout).json)
   }
 }

@@ -37,7 +37,7 @@ enum Reply {
       // Its length is that of the 200 (RFC 9110 §8.6); the bytes are not sent.
       return ServerResponse(status: .notModified, fields: fields, body: .bytes(bytes))
     }
-    return json(bytes, status: status, fields: fields)
+    return Compression.apply(to: json(bytes, status: status, fields: fields), for: context)
   }
 
   static func problem(_ problem: Problem) -> ServerResponse {
@@ -72,16 +72,11 @@ enum EntityTag {
     return "\"" + String(hash, radix: 36) + "\""
   }
 
-  /// True where If-Match lets a change of what has this tag pass; strong comparison (RFC 9110 §13.1.1).
-  static func permits(_ ifMatch: String?, _ tag: String) -> Bool {
-    guard let ifMatch else { return true }
-    return ifMatch.split(separator: ",").contains { candidate in
-      let candidate = candidate.trimmingBlanks
-      return candidate == "*" || candidate == tag
-    }
-  }
+  /// True where If-Match lets a change of what has this tag pass. A weak tag is one of ours that a proxy has weakened since it
+  /// compressed the reply: it names the same version, so it counts, against RFC 9110 §13.1.1.
+  static func permits(_ ifMatch: String?, _ tag: String) -> Bool { ifMatch == nil || matches(ifMatch, tag) }
 
-  /// True where a field of If-None-Match's form names the tag; weak comparison.
+  /// True where a field of these forms names the tag; weak comparison.
   static func matches(_ field: String?, _ tag: String) -> Bool {
     guard let field else { return false }
     return field.split(separator: ",").contains { candidate in

@@ -76,12 +76,14 @@ struct RequestContext: Sendable {
 
   /// Refuses parameters that the route does not know, or that say two things.
   func allowQuery(_ names: String...) throws(Problem) {
-    var violations = query.filter { !names.contains($0.name) }
-      .map { FieldViolation(parameter: $0.name, detail: "unknown query parameter") }
-    for name in names where query.count(where: { $0.name == name }) > 1 {
-      violations.append(FieldViolation(parameter: name, detail: "is there more than once"))
+    let violations = Violations()
+    for item in query where !names.contains(item.name) {
+      violations.add(parameter: item.name, "unknown query parameter")
     }
-    guard violations.isEmpty else { throw Problem(.invalidRequest, violations: violations) }
+    for name in names where query.count(where: { $0.name == name }) > 1 {
+      violations.add(parameter: name, "is there more than once")
+    }
+    guard violations.isEmpty else { throw Problem(violations) }
   }
 
   func value(_ name: String) -> String? { query.first { $0.name == name }?.value }
@@ -181,7 +183,7 @@ struct RequestContext: Sendable {
   func expectNoMembers() async throws {
     let violations = Violations()
     ObjectReader(try await optionalJSON(), at: "", violations).finish()
-    guard violations.all.isEmpty else { throw Problem(.invalidRequest, violations: violations.all) }
+    guard violations.isEmpty else { throw Problem(violations) }
   }
 }
 
@@ -193,6 +195,8 @@ package enum APILimits {
   package static let batchBytes = 64 * 1024 * 1024
   package static let batchLineBytes = 1024 * 1024
   package static let batchLines = 20_000
+  /// Violations that are told of one line.
+  package static let batchLineErrors = 10
   /// Seconds of `Prefer: wait`.
   package static let maximumWait = 300.0
   /// Items of a page.

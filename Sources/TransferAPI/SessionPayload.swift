@@ -16,6 +16,7 @@ struct SessionPayload {
   ) async throws {
     let violations = Violations()
     var reader = ObjectReader(value, at: "", violations)
+    reader.allowNull("identifier", "description", "delegate")
     type = reader.choice("type") ?? .default
     identifier = Self.readIdentifier(&reader, of: type)
     description = reader.string("description")
@@ -26,11 +27,11 @@ struct SessionPayload {
       delegate = SessionDelegate(validating: &calls)
       WebhookPayload.check(delegate?.webhook, at: "/delegate/webhook/url", violations)
     }
-    if type == .background, reader.value("delegate")?.isNull ?? true {
+    if type == .background, reader.value("delegate") == nil {
       reader.reject("delegate", "is required for a background session")
     }
     reader.finish()
-    guard violations.all.isEmpty else { throw Problem(.invalidRequest, violations: violations.all) }
+    guard violations.isEmpty else { throw Problem(violations) }
   }
 
   private static func readIdentifier(_ reader: inout ObjectReader, of type: SessionType) -> String? {
@@ -81,10 +82,15 @@ enum ConfigurationPayload {
       }
     }
     var configuration = SessionConfiguration(validating: &reader, over: base)
-    let hidden = configuration.httpAdditionalHeaders.restoreSecrets(of: (shown ?? base).httpAdditionalHeaders)
-    for name in hidden {
+    // What was secret when it was shown is a mark, whether it is to be secret from here on or not.
+    let known = shown ?? base
+    let secrets = known.secretHeaderFields + configuration.secretHeaderFields
+    for name in configuration.httpAdditionalHeaders.restoreSecrets(
+      of: known.httpAdditionalHeaders, and: secrets)
+    {
       reader.violations.add(
-        reader.pointer(to: "httpAdditionalHeaders") + "/" + name, "stands for a value that is not known")
+        JSONPointer.appending(name, to: reader.pointer(to: "httpAdditionalHeaders")),
+        "stands for a value that is not known")
     }
     if let roots = configuration.tlsAdditionalRootCertificates,
       let fault = TransferService.fault(ofRoots: roots)
@@ -94,7 +100,7 @@ enum ConfigurationPayload {
     if type != .background, configuration.retry != nil {
       reader.reject("retry", "is for background sessions")
     }
-    if type == .background, let cache = reader.value("urlCache"), !cache.isNull {
+    if type == .background, reader.value("urlCache") != nil {
       reader.reject("urlCache", "must be null: a background session has no cache")
     }
     if type == .ephemeral, reader.value("urlCache")?["diskCapacity"]?.integer ?? 0 > 0 {

@@ -70,7 +70,7 @@ extension TransferAPI {
     var reader = ObjectReader(try await context.optionalJSON(), at: "", violations)
     let mode: InvalidationMode = reader.choice("mode") ?? .finishTasks
     reader.finish()
-    guard violations.all.isEmpty else { throw Problem(.invalidRequest, violations: violations.all) }
+    guard violations.isEmpty else { throw Problem(violations) }
     let session = try await service.invalidate(id, mode)
     return Reply.resource(session.json, for: context, status: 202, fields: [.location: "/v1/sessions/\(id)"])
   }

@@ -9,10 +9,15 @@ struct StoredContent {
   let sha256: String
   let fields: HTTPFields
 
+  static let unknownType = "application/octet-stream"
+  /// Bytes of what an origin or another client says of the content: more than this is not passed on in a reply's head.
+  static let maximumType = 1024
+  static let maximumFilename = 1024
+
   /// What keeps a browser from running an origin's content under this service's name.
   static func safeFields(type: String) -> HTTPFields {
     var fields = HTTPFields()
-    fields[.contentType] = type
+    fields[.contentType] = type.utf8.count <= maximumType ? type : unknownType
     fields[.cacheControl] = "no-store"
     fields[HTTPField.Name("X-Content-Type-Options")!] = "nosniff"
     fields[HTTPField.Name("Content-Security-Policy")!] = "sandbox"

@@ -36,6 +36,7 @@ struct TaskBatch {
     var splitter = LineSplitter(maximumLine: APILimits.batchLineBytes)
     var group: [Line] = []
     var reply: [UInt8] = []
+    if let length = body.length, length > APILimits.batchBytes { throw Self.tooManyBytes }
     do {
       var (count, size) = (0, 0)
       while let chunk = try await body.next() {
@@ -43,7 +44,7 @@ struct TaskBatch {
         guard size <= APILimits.batchBytes else { throw Self.tooManyBytes }
         for line in try splitter.add(chunk) {
           count += 1
-          guard count <= APILimits.batchLines else { throw Self.tooManyLines }
+          guard count <= APILimits.batchLines else { throw Self.tooManyLines(at: line.number) }
           group.append(await parse(line))
           guard group.count == Self.groupSize else { continue }
           reply += await create(group)
@@ -51,7 +52,7 @@ struct TaskBatch {
         }
       }
       for line in splitter.finish() {
-        guard count < APILimits.batchLines else { throw Self.tooManyLines }
+        guard count < APILimits.batchLines else { throw Self.tooManyLines(at: line.number) }
         group.append(await parse(line))
       }
       reply += await create(group)
@@ -67,7 +68,9 @@ struct TaskBatch {
   func create(from bytes: [UInt8], _ idempotent: IdempotentRequest) async throws -> ServerResponse {
     var splitter = LineSplitter(maximumLine: APILimits.batchLineBytes)
     let lines = try splitter.add(bytes) + splitter.finish()
-    guard lines.count <= APILimits.batchLines else { throw Self.tooManyLines }
+    guard lines.count <= APILimits.batchLines else {
+      throw Self.tooManyLines(at: lines[APILimits.batchLines].number)
+    }
     var all: [Line] = []
     for line in lines { all.append(await parse(line)) }
     let parsed = all
@@ -78,8 +81,13 @@ struct TaskBatch {
     return Reply.json(Self.render(parsed, tasks), type: "application/x-ndjson")
   }
 
-  private static let tooManyLines = Problem(
-    .payloadTooLarge, "a batch has at most \(APILimits.batchLines) lines; send the rest as another")
+  private static func tooManyLines(at line: Int) -> Problem {
+    var problem = Problem(
+      .payloadTooLarge,
+      "a batch has at most \(APILimits.batchLines) lines; send this one and the rest as another")
+    problem.line = line
+    return problem
+  }
   private static let tooManyBytes = Problem(
     .payloadTooLarge, "a batch has at most \(APILimits.batchBytes) bytes; send the rest as another")
 
@@ -108,7 +116,7 @@ struct TaskBatch {
         JSONParser.parse(line.bytes), in: session, service)
       return .specification(specification, line: line.number)
     } catch {
-      var problem = Problem(error)
+      var problem = Problem(error).telling(at: APILimits.batchLineErrors)
       problem.line = line.number
       return .problem(problem)
     }
@@ -138,6 +146,8 @@ struct LineSplitter {
   }
   private let maximumLine: Int
   private var rest: [UInt8] = []
+  /// Bytes of `rest` that were looked at: no line ends among them.
+  private var scanned = 0
   private var number = 0
 
   init(maximumLine: Int) { self.maximumLine = maximumLine }
@@ -147,12 +157,13 @@ struct LineSplitter {
     rest += chunk
     var lines: [Line] = []
     var start = 0
-    while let end = rest[start...].firstIndex(of: 0x0A) {
+    while let end = rest[max(start, scanned)...].firstIndex(of: 0x0A) {
       try check(end - start)
       append(rest[start..<end], to: &lines)
       start = end + 1
     }
     rest.removeFirst(start)
+    scanned = rest.count
     try check(rest.count)
     return lines
   }

@@ -8,19 +8,18 @@ extension TaskPatch {
     self.init()
     let violations = Violations()
     var reader = ObjectReader(value, at: "", violations)
-    func isNull(_ name: String) -> Bool { value[name]?.isNull ?? false }
-    priority = reader.number("priority", in: 0...1)
-    if isNull("priority") { priority = TaskSpecification.defaultPriority }
+    if reader.isNull("priority") { priority = TaskSpecification.defaultPriority }
+    priority = reader.number("priority", in: 0...1) ?? priority
+    if reader.isNull("description") { description = .some(nil) }
+    if reader.isNull("earliestBeginDate") { earliestBeginDate = .some(nil) }
+    if reader.isNull("maximumBytesPerSecond") { maximumBytesPerSecond = .some(nil) }
     if let text = reader.string("description") { description = .some(text) }
-    if isNull("description") { description = .some(nil) }
     if let date = reader.timestamp("earliestBeginDate") { earliestBeginDate = .some(date) }
-    if isNull("earliestBeginDate") { earliestBeginDate = .some(nil) }
     if let rate = reader.integer("maximumBytesPerSecond", in: 1...1_000_000_000_000) {
       maximumBytesPerSecond = .some(rate)
     }
-    if isNull("maximumBytesPerSecond") { maximumBytesPerSecond = .some(nil) }
     reader.finish()
-    guard violations.all.isEmpty else { throw Problem(.invalidRequest, violations: violations.all) }
+    guard violations.isEmpty else { throw Problem(violations) }
   }
 }
 

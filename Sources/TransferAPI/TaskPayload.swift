@@ -12,20 +12,21 @@ enum TaskPayload {
     var specification = try specification(
       value, background: background.type == .background ? background : nil,
       resuming: service.specification(resuming:))
-    try await service.complete(&specification.request)
+    try await service.complete(&specification.request, in: session)
     return specification
   }
 
   /// The specification, or everything that is wrong with it.
   /// - Parameters:
   ///   - background: the task's session, where that is one of those.
-  ///   - resuming: reads resume data.
+  ///   - resuming: reads resume data; nil where it is none.
   static func specification(
-    _ value: JSONValue, background: TransferSession? = nil, resuming: (String) -> TaskSpecification
+    _ value: JSONValue, background: TransferSession? = nil, resuming: (String) -> TaskSpecification?
   ) throws(Problem) -> TaskSpecification {
     let violations = Violations()
     var reader = ObjectReader(value, at: "", violations)
-    guard value.members != nil else { throw Problem(.invalidRequest, violations: violations.all) }
+    guard value.members != nil else { throw Problem(violations) }
+    reader.allowNull("resumeData", "description", "earliestBeginDate", "maximumBytesPerSecond", "completion")
     let kind = readKind(&reader) ?? .data
     var specification = readSource(&reader, kind, resuming)
     specification.resume = reader.bool("resume") ?? false
@@ -36,29 +37,34 @@ enum TaskPayload {
     specification.completion = readCompletion(&reader)
     if let background { check(specification, in: background, &reader) }
     reader.finish()
-    guard violations.all.isEmpty else { throw Problem(.invalidRequest, violations: violations.all) }
+    guard violations.isEmpty else { throw Problem(violations) }
     return specification
   }
 
   private static func readKind(_ reader: inout ObjectReader) -> TaskKind? {
     if let kind: TaskKind = reader.choice("kind") { return kind }
-    if reader.value("kind") == nil { reader.reject("kind", "is required") }
+    if reader.isMissing("kind") { reader.reject("kind", "is required") }
     return nil
   }
 
   /// What to ask for: a request, or where a download goes on.
   private static func readSource(
-    _ reader: inout ObjectReader, _ kind: TaskKind, _ resuming: (String) -> TaskSpecification
+    _ reader: inout ObjectReader, _ kind: TaskKind, _ resuming: (String) -> TaskSpecification?
   ) -> TaskSpecification {
     if let data = reader.string("resumeData") {
-      if kind != .download { reader.reject("resumeData", "is for download tasks") }
+      let read = resuming(data)
+      if kind != .download {
+        reader.reject("resumeData", "is for download tasks")
+      } else if read == nil {
+        reader.reject("resumeData", "is not this service's, or was changed")
+      }
       if reader.value("request") != nil {
         reader.reject("request", "goes without resumeData, or the other way round")
       }
-      return resuming(data)
+      return read ?? TaskSpecification(kind: kind, request: TransferRequest(url: ""))
     }
     guard var fields = reader.object("request") else {
-      if reader.value("request") == nil, reader.value("resumeData") == nil {
+      if reader.isMissing("request"), reader.value("resumeData") == nil {
         reader.reject("request", "is required")
       }
       return TaskSpecification(kind: kind, request: TransferRequest(url: ""))
@@ -85,7 +91,7 @@ enum TaskPayload {
     guard var completion = reader.object("completion") else { return nil }
     defer { completion.finish() }
     guard var fields = completion.object("webhook") else {
-      completion.reject("webhook", "is required")
+      if completion.isMissing("webhook") { completion.reject("webhook", "is required") }
       return nil
     }
     let webhook = Webhook(validating: &fields)

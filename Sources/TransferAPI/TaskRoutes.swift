@@ -141,7 +141,7 @@ extension TransferAPI {
     var reader = ObjectReader(try await context.optionalJSON(), at: "", violations)
     let wantsResumeData = reader.bool("producingResumeData") ?? false
     reader.finish()
-    guard violations.all.isEmpty else { throw Problem(.invalidRequest, violations: violations.all) }
+    guard violations.isEmpty else { throw Problem(violations) }
     guard wantsResumeData else { return Reply.resource(try await service.cancel(id).json, for: context) }
     let (task, resumeData) = try await service.cancelProducingResumeData(id)
     var writer = JSONWriter(capacity: 1024)

@@ -37,10 +37,8 @@ package struct TransferAPI: Sendable {
     return { request in await respond(to: request, router) }
   }
 
-  /// The reply to a request that is refused for its framing.
-  package static func malformedReply(_ fault: String) -> ServerResponse {
-    Reply.problem(Problem(.malformedHTTP, fault))
-  }
+  /// The reply to a request that the server refuses by itself.
+  package static func refusal(_ fault: RequestFault) -> ServerResponse { Reply.problem(Problem(fault)) }
 
   private func respond(to request: ServerRequest, _ router: Router) async -> ServerResponse {
     var generator = SystemRandomNumberGenerator()

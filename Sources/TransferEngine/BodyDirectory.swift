@@ -25,13 +25,16 @@ package struct BodyDirectory: Sendable {
   /// What a download that did not finish left for resume data.
   package func partialPath(_ task: TaskID) -> String { "\(path)/\(task).resume" }
 
-  package func prepare() throws { try DirectoryListing.make(path) }
+  package func prepare() throws(UsableDirectory.Fault) { try UsableDirectory.prepare(path) }
 
-  /// Drops what an earlier process left unfinished.
-  /// - Parameter isOrphan: whether nobody goes on with that task's.
-  package func removeTemporaries(where isOrphan: (TaskID) -> Bool = { _ in true }) {
-    DirectoryListing.removeTemporaries(path) { TaskID($0).map(isOrphan) ?? true }
-  }
+  /// Drops what a task has left unfinished.
+  package func removeTemporary(_ task: TaskID) { medium.remove(temporaryPath(task)) }
+
+  /// Whether there are files in it; false where there is no such directory.
+  package var hasFiles: Bool { DirectoryListing.hasFiles(path) }
+
+  /// All that tasks have here.
+  package func contents() -> [Leftover] { names().compactMap { Leftover(name: $0) } }
 
   /// A body that is on its way here.
   func receive(_ task: TaskID, on pool: WorkerPool) -> BodyFile {
@@ -54,8 +57,8 @@ package struct BodyDirectory: Sendable {
     _ other: String, for task: TaskID, size: Int64, sha256: String, on pool: WorkerPool
   ) -> BodyFile? {
     let temporary = temporaryPath(task)
-    if link(other, temporary) != 0 {
-      guard errno == EEXIST, unlink(temporary) == 0, link(other, temporary) == 0 else { return nil }
+    if Disk.link(other, temporary) != 0 {
+      guard errno == EEXIST, Disk.unlink(temporary) == 0, Disk.link(other, temporary) == 0 else { return nil }
     }
     return BodyFile(adopting: temporary, size: size, sha256: sha256, pool: pool)
   }
@@ -73,6 +76,7 @@ package struct BodyDirectory: Sendable {
     return medium.size(partialPath(task)) ?? 0
   }
 
+  package func remove(_ leftover: Leftover) { medium.remove("\(path)/\(leftover.name)") }
   package func remove(_ task: TaskID) { medium.remove(path(task)) }
   package func removePartial(_ task: TaskID) { medium.remove(partialPath(task)) }
 
@@ -101,9 +105,6 @@ package struct BodyDirectory: Sendable {
   package func partials() -> [TaskID] {
     names().filter { $0.hasSuffix(".resume") }.compactMap { TaskID(String($0.dropLast(7))) }
   }
-
-  /// The tasks that have a file here.
-  package func tasks() -> [TaskID] { names().compactMap { TaskID($0) } }
 
   private func names() -> [String] { medium.names(path) }
 }

@@ -88,7 +88,7 @@ package final class BodyFile: Sendable {
     let descriptor = medium.open(temporaryPath, O_RDONLY)
     guard descriptor >= 0 else { return nil }
     guard medium.size(temporaryPath) == size else {
-      close(descriptor)
+      Disk.close(descriptor)
       return nil
     }
     state.withLock { state in
@@ -98,7 +98,7 @@ package final class BodyFile: Sendable {
 
   deinit {
     let descriptor = state.withLock { $0.descriptor }
-    if descriptor >= 0 { close(descriptor) }
+    if descriptor >= 0 { Disk.close(descriptor) }
   }
 
   /// Bytes that readers may have by now, and whether those are all that were appended.
@@ -211,7 +211,7 @@ package final class BodyFile: Sendable {
       guard medium.mayGrow(temporaryPath, by: chunk.count), Self.writeAll(descriptor, chunk, at: position)
       else {
         let failure = Self.failure("write")
-        close(descriptor)
+        Disk.close(descriptor)
         state.withLock { $0.descriptor = -1 }
         return .failure(failure)
       }
@@ -230,8 +230,8 @@ package final class BodyFile: Sendable {
     guard start > 0 else { return medium.create(temporaryPath) }
     let descriptor = medium.open(temporaryPath, O_RDWR)
     guard descriptor >= 0 else { return -1 }
-    guard ftruncate(descriptor, off_t(start)) == 0 else {
-      close(descriptor)
+    guard Disk.truncate(descriptor, to: start) == 0 else {
+      Disk.close(descriptor)
       return -1
     }
     return descriptor
@@ -280,7 +280,7 @@ package final class BodyFile: Sendable {
     guard state.withLock({ !$0.hasDigestedStart }) else { return }
     var digest = SHA256()
     let descriptor = medium.open(temporaryPath, O_RDONLY)
-    defer { if descriptor >= 0 { close(descriptor) } }
+    defer { if descriptor >= 0 { Disk.close(descriptor) } }
     var chunk = [UInt8](repeating: 0, count: 256 * 1024)
     var offset: Int64 = 0
     while offset < start {

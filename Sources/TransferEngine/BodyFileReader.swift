@@ -18,12 +18,12 @@ package final class BodyFileReader: Sendable {
 
   /// Nil where there is no such file.
   package convenience init?(path: String) {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    let descriptor = Disk.open(path, O_RDONLY)
     guard descriptor >= 0 else { return nil }
     self.init(descriptor: descriptor)
   }
 
-  deinit { close(descriptor) }
+  deinit { Disk.close(descriptor) }
 
   /// At most `maximum` bytes from `offset` on, where they are in memory.
   package func read(at offset: Int64, maximum: Int) -> Outcome<[UInt8]> {

@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import Glibc
 package import TransferModel
 
@@ -12,8 +13,8 @@ package enum BodyMedium: Sendable {
     switch self {
     case .disk:
       // A new file, not the old one emptied: that may have other names, under which it is whole.
-      if unlink(path) != 0, errno != ENOENT { return -1 }
-      return Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+      if Disk.unlink(path) != 0, errno != ENOENT { return -1 }
+      return Descriptors.yielding(Disk.open(path, O_RDWR | O_CREAT | O_EXCL))
     case .memory(let files, let session): return files.create(path, of: session)
     }
   }
@@ -21,7 +22,7 @@ package enum BodyMedium: Sendable {
   /// A file that is there; -1 with errno where that cannot be.
   func open(_ path: String, _ flags: Int32) -> Int32 {
     switch self {
-    case .disk: Glibc.open(path, flags | O_CLOEXEC)
+    case .disk: Disk.open(path, flags)
     case .memory(let files, let session): files.open(path, of: session)
     }
   }
@@ -40,7 +41,7 @@ package enum BodyMedium: Sendable {
   func commit(_ descriptor: Int32, from path: String, to final: String) -> Bool {
     switch self {
     case .disk:
-      guard fdatasync(descriptor) == 0, Glibc.rename(path, final) == 0 else { return false }
+      guard Disk.syncData(descriptor) == 0, Disk.rename(path, final) == 0 else { return false }
       DirectorySync.sync(parentOf: final)
       return true
     case .memory: return rename(path, to: final)
@@ -50,14 +51,14 @@ package enum BodyMedium: Sendable {
   @discardableResult
   func rename(_ path: String, to new: String) -> Bool {
     switch self {
-    case .disk: Glibc.rename(path, new) == 0
+    case .disk: Disk.rename(path, new) == 0
     case .memory(let files, let session): files.rename(path, to: new, of: session)
     }
   }
 
   func remove(_ path: String) {
     switch self {
-    case .disk: unlink(path)
+    case .disk: _ = Disk.unlink(path)
     case .memory(let files, let session): files.remove(path, of: session)
     }
   }
@@ -65,16 +66,14 @@ package enum BodyMedium: Sendable {
   /// nil where there is no such file.
   func size(_ path: String) -> Int64? {
     switch self {
-    case .disk:
-      var information = stat()
-      return stat(path, &information) == 0 ? Int64(information.st_size) : nil
-    case .memory(let files, let session): return files.size(path, of: session)
+    case .disk: Disk.size(path)
+    case .memory(let files, let session): files.size(path, of: session)
     }
   }
 
   func names(_ directory: String) -> [String] {
     switch self {
-    case .disk: DirectoryListing.names(directory)
+    case .disk: Disk.names(in: directory)
     case .memory(let files, let session):
       files.names(of: session).map { String($0.dropFirst(directory.count + 1)) }
     }

@@ -1,5 +1,4 @@
 package import EventLoop
-internal import Glibc
 internal import HTTPCache
 internal import Synchronization
 package import TransferModel
@@ -50,8 +49,8 @@ package final class CacheStorage: Sendable {
   /// Drops what sessions left that are no more.
   package func removeOrphans(keeping sessions: Set<SessionID>) {
     guard let directory else { return }
-    mkdir(directory, 0o700)
-    for name in DirectoryListing.names(directory) {
+    _ = Disk.mkdir(directory)
+    for name in Disk.names(in: directory) {
       guard let session = SessionID(name), !sessions.contains(session) else { continue }
       remove(session)
     }
@@ -60,7 +59,7 @@ package final class CacheStorage: Sendable {
   private func remove(_ session: SessionID) {
     guard let directory else { return }
     let place = "\(directory)/\(session)"
-    for name in DirectoryListing.names(place) where name != "." && name != ".." { unlink("\(place)/\(name)") }
-    rmdir(place)
+    for name in Disk.names(in: place) { _ = Disk.unlink("\(place)/\(name)") }
+    _ = Disk.rmdir(place)
   }
 }

@@ -37,7 +37,7 @@ enum FailureMapping {
       (.zeroByteResource, "the server announced a body and closed the connection without one")
     case .partialFile, .recvError, .sendError, .http2, .http2Stream: lost(cause)
     case .operationTimedOut: (.timedOut, "timed out")
-    case .badContentEncoding: content(cause)
+    case .badContentEncoding: (.cannotDecodeRawData, "the content could not be decoded")
     case .abortedByCallback, .sendFailRewind:
       (.requestBodyStreamExhausted, "the request's body could not be read to its end")
     case .sslConnectError, .sslCipher: handshake(cause)
@@ -64,13 +64,6 @@ enum FailureMapping {
       .networkConnectionLost,
       cause.receivedHead ? "the connection was lost" : "the connection was lost before an answer"
     )
-  }
-
-  /// Apple tells a coding that is unknown from one whose data is broken.
-  private static func content(_ cause: Cause) -> (URLErrorCode, String) {
-    cause.message.contains("Unrecognized")
-      ? (.cannotDecodeContentData, "the content has an unknown coding")
-      : (.cannotDecodeRawData, "the content could not be decoded")
   }
 
   /// The server says in an alert that it does not like the client's certificate: in the handshake, or, in TLS 1.3, after it.

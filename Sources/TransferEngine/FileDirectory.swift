@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import Glibc
 package import TransferModel
 
@@ -10,20 +11,23 @@ package struct FileDirectory: Sendable {
   package func path(_ file: FileID) -> String { "\(path)/\(file)" }
   package func temporaryPath(_ file: FileID) -> String { "\(path)/\(file).part" }
 
-  /// Creates the directory and drops what an earlier process left unfinished.
-  package func prepare() throws {
-    try DirectoryListing.make(path)
-    DirectoryListing.removeTemporaries(path)
+  /// Creates the directory and drops what an earlier process had begun to receive: nobody was told of it.
+  package func prepare() throws(UsableDirectory.Fault) {
+    try UsableDirectory.prepare(path)
+    DirectoryListing.removeTemporaries(path) { FileID($0) != nil }
   }
 
-  package func remove(_ file: FileID) { unlink(path(file)) }
+  package func remove(_ file: FileID) { _ = Disk.unlink(path(file)) }
+
+  /// Whether there are files in it; false where there is no such directory.
+  package var hasFiles: Bool { DirectoryListing.hasFiles(path) }
 
   /// The files that are here.
-  package func files() -> [FileID] { DirectoryListing.names(path).compactMap { FileID($0) } }
+  package func files() -> [FileID] { Disk.names(in: path).compactMap { FileID($0) } }
 
   /// Gives a finished body a second name here; both must lie on the same file system.
   package func link(_ file: FileID, to path: String) throws(BodyFile.Failure) {
-    guard Glibc.link(path, self.path(file)) == 0 else {
+    guard Disk.link(path, self.path(file)) == 0 else {
       throw BodyFile.Failure(message: "link: \(String(cString: strerror(errno)))", errno: errno)
     }
     DirectorySync.sync(parentOf: self.path(file))
@@ -32,29 +36,20 @@ package struct FileDirectory: Sendable {
 
 /// What is in a directory.
 enum DirectoryListing {
-  static func make(_ path: String) throws(BodyFile.Failure) {
-    if mkdir(path, 0o700) != 0, errno != EEXIST {
-      throw BodyFile.Failure(message: "mkdir \(path)", errno: errno)
-    }
-  }
-
   /// Drops what was being written.
-  static func removeTemporaries(_ path: String, where isOrphan: (String) -> Bool = { _ in true }) {
-    for name in names(path) where name.hasSuffix(".part") && isOrphan(String(name.dropLast(5))) {
-      unlink("\(path)/\(name)")
+  static func removeTemporaries(_ path: String, where isOrphan: (String) -> Bool) {
+    for name in Disk.names(in: path) where name.hasSuffix(".part") && isOrphan(String(name.dropLast(5))) {
+      _ = Disk.unlink("\(path)/\(name)")
     }
   }
 
-  static func names(_ path: String) -> [String] {
-    guard let directory = opendir(path) else { return [] }
-    defer { closedir(directory) }
-    var names: [String] = []
-    while let entry = readdir(directory) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-        pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      names.append(name)
+  /// Whether anything is there but directories that are no business of ours.
+  static func hasFiles(_ path: String) -> Bool {
+    var found = false
+    Disk.forEachName(in: path) { name in
+      found = !["lost+found", SetAside.name].contains(name)
+      return !found
     }
-    return names
+    return found
   }
 }

@@ -26,7 +26,7 @@ package final class MemoryFiles: Sendable {
 
   deinit {
     for files in state.withLock({ $0.files }).values {
-      for file in files.values where file.descriptor >= 0 { close(file.descriptor) }
+      for file in files.values where file.descriptor >= 0 { Disk.close(file.descriptor) }
     }
   }
 
@@ -48,7 +48,7 @@ package final class MemoryFiles: Sendable {
 
   /// Makes an empty file of that name; -1 with errno where that cannot be. The caller closes what it gets.
   func create(_ name: String, of session: SessionID) -> Int32 {
-    let descriptor = clinux_memory_file("ferry-body")
+    let descriptor = Descriptors.yielding(clinux_memory_file("ferry-body"))
     guard descriptor >= 0 else { return -1 }
     state.withLock { state in
       Self.remove(name, session, &state)
@@ -108,12 +108,12 @@ package final class MemoryFiles: Sendable {
     }
     let descriptors = files.values.map(\.descriptor).filter { $0 >= 0 }
     guard !descriptors.isEmpty else { return }
-    pool.submit { for descriptor in descriptors { close(descriptor) } }
+    pool.submit { for descriptor in descriptors { Disk.close(descriptor) } }
   }
 
   private static func remove(_ name: String, _ session: SessionID, _ state: inout State) {
     guard let file = state.files[session]?.removeValue(forKey: name) else { return }
-    if file.descriptor >= 0 { close(file.descriptor) }
+    if file.descriptor >= 0 { Disk.close(file.descriptor) }
     state.used -= file.size
   }
 }

@@ -57,6 +57,8 @@ private final class ProbeAttempt: EasyHandleDelegate {
   private var gate: EgressGate
   /// libcurl asked for an address: it has found some.
   private var hasAddress = false
+  /// The last one that it was allowed.
+  private var address: IPAddress?
   private var timer: LoopTimer?
   private var done: ((ProbeResult) -> Void)?
 
@@ -122,7 +124,8 @@ private final class ProbeAttempt: EasyHandleDelegate {
         connect: connect,
         tls: isOK && hasTLS ? Double(easy.info(.appConnectTime)) / 1e6 : nil
       ), total: seconds(to: .now), hasTLS: hasTLS,
-      remoteAddress: easy.info(.remoteAddress), failure: failure)
+      remoteAddress: easy.info(.remoteAddress) ?? address?.description,
+      failure: failure)
   }
 
   private func seconds(to end: ContinuousClock.Instant) -> Double {
@@ -130,11 +133,13 @@ private final class ProbeAttempt: EasyHandleDelegate {
     return Double(seconds) + Double(attoseconds) / 1e18
   }
 
-  func didReceiveHeader(_ line: UnsafeRawBufferPointer) {}
+  func didReceiveHeader(_ line: UnsafeRawBufferPointer) -> Bool { true }
   func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyDisposition { .refused }
   func mayConnect(to address: PeerAddress) -> SocketPermission {
     hasAddress = true
-    return gate.mayConnect(to: address)
+    let permission = gate.mayConnect(to: address)
+    if permission != .refused { self.address = IPAddress(address) }
+    return permission
   }
   func maySendRequest(toAddress address: String) -> Bool { gate.maySendRequest(toAddress: address) }
 }

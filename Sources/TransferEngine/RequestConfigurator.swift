@@ -1,3 +1,4 @@
+internal import ContentCoding
 internal import Curl
 internal import TransferModel
 
@@ -21,9 +22,7 @@ struct RequestConfigurator {
     try easy.set(.httpVersion, to: Self.mayBeAnsweredEarly(transfer) ? 2 : 4)
     try easy.setHeaders(headerLines(transfer, headers) + setAuthentication(easy, transfer, headers))
     // What was asked for in whatever words is decoded (URLSession); a range is of the coded bytes.
-    if !headers.contains("Range"), transfer.resumesAt == nil {
-      try easy.set(.acceptEncoding, to: headers["Accept-Encoding"] ?? "")
-    }
+    transfer.content.isWanted = Self.isDecoded(transfer, headers)
     try easy.set(.pipeWait, to: configuration.httpShouldUsePipelining ? 1 : 0)
     try setTLS(easy, transfer, multi)
     try easy.set(.bufferSize, to: transfer.isRateLimited ? 16 * 1024 : Self.bufferSize)
@@ -44,7 +43,8 @@ struct RequestConfigurator {
     try easy.set(.noSignal, to: 1)
     try easy.set(.quickExit, to: 1)
     try easy.set(.followLocation, to: 0)
-    try easy.set(.http09Allowed, to: 1)
+    // Any protocol that speaks first would be an HTTP/0.9 answer.
+    try easy.set(.http09Allowed, to: 0)
     try easy.set(.protocols, to: "http,https")
     try easy.set(.tcpKeepAlive, to: 1)
     try easy.set(.userAgent, to: userAgent)
@@ -140,8 +140,12 @@ struct RequestConfigurator {
     try easy.setUpload(length: source.length)
   }
 
+  private static func isDecoded(_ transfer: Transfer, _ headers: HTTPHeaders) -> Bool {
+    !headers.contains("Range") && transfer.resumesAt == nil
+  }
+
   private func headerLines(_ transfer: Transfer, _ headers: HTTPHeaders) -> [String] {
-    let isDecoded = !headers.contains("Range") && transfer.resumesAt == nil
+    let isDecoded = Self.isDecoded(transfer, headers)
     let fields = headers.fields.filter { field in
       let isReplaced =
         HTTPHeaders.equal(field.name, "Authorization") && transfer.authenticator.attempt(.server) != nil
@@ -151,11 +155,16 @@ struct RequestConfigurator {
       return !isReplaced
     }
     var lines = fields.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
+    if isDecoded {
+      let asked = headers["Accept-Encoding"].flatMap { $0.isEmpty ? nil : $0 }
+      lines.append("Accept-Encoding: \(asked ?? ContentDecoder.accepted)")
+    }
     lines.append("Expect:")  // libcurl would wait a second for servers that ignore it
     let request = transfer.request
-    // As URLSession: a POST's body is a form unless it says otherwise, and no other body has a type of its own.
+    // As URLSession: the data of a POST are a form unless it says otherwise, and no other body has a type of its own.
     let length = transfer.source?.length ?? request.body?.length ?? 0
-    if !headers.contains("Content-Type"), request.method != "POST" || length == 0 {
+    if !headers.contains("Content-Type"), request.method != "POST" || length == 0 || request.body?.file != nil
+    {
       lines.append("Content-Type:")
     }
     // NTLM's first legs have no body: libcurl then says itself when there is one.

@@ -17,20 +17,50 @@ struct ResponseHead: Sendable, Equatable {
 /// after the other, and trailers behind a body.
 struct ResponseHeadParser {
   private var head: ResponseHead?
+  /// Bytes of the fields of the head under way.
+  private var size = 0
+  private var trailerSize = 0
+  private var informational = 0
+  /// What there is too much of: from then on nothing is taken.
+  private(set) var excess: String?
 
   /// Takes one line with its line end; returns the head that it ends.
   mutating func add(_ line: UnsafeRawBufferPointer) -> ResponseHead? {
+    guard excess == nil else { return nil }
     let text = Self.withoutLineEnd(line)
-    guard !text.isEmpty else {
-      defer { head = nil }
-      return head
-    }
+    guard !text.isEmpty else { return endHead() }
     if Self.isStatusLine(text) {
       head = Self.parseStatusLine(text)
-    } else {
+      size = 0
+    } else if head != nil {
+      size += text.count
       head?.headers.append(line: text)
+      let count = head?.headers.fields.count ?? 0
+      if size > HTTPHeaders.Limit.bytes || count > HTTPHeaders.Limit.fields {
+        exceed("the head of the answer is too large")
+      }
+    } else {
+      trailerSize += text.count
+      if trailerSize > HTTPHeaders.Limit.trailerBytes { exceed("the fields behind the body are too large") }
     }
     return nil
+  }
+
+  private mutating func endHead() -> ResponseHead? {
+    defer { head = nil }
+    if head?.isInformational == true {
+      informational += 1
+      if informational > HTTPHeaders.Limit.informationalResponses {
+        exceed("too many informational responses came before the answer")
+        return nil
+      }
+    }
+    return head
+  }
+
+  private mutating func exceed(_ what: String) {
+    excess = what
+    head = nil
   }
 
   private static func isStatusLine(_ text: UnsafeRawBufferPointer) -> Bool {
@@ -68,12 +98,7 @@ extension HTTPHeaders {
   /// - Parameter line: without its line end, not empty.
   mutating func append(line: UnsafeRawBufferPointer) {
     if line[0] == 0x20 || line[0] == 0x09 {  // obs-fold (RFC 9112 §5.2): part of the line before
-      var fields = fields
-      guard let last = fields.popLast() else { return }
-      let more = String(decoding: line, as: UTF8.self).trimmingBlanks
-      fields.append(Field(name: last.name, value: last.value.isEmpty ? more : last.value + " " + more))
-      self = HTTPHeaders(fields)
-      return
+      return continueLast(with: String(decoding: Self.trimmed(line), as: UTF8.self))
     }
     guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return }
     let name = String(decoding: UnsafeRawBufferPointer(rebasing: line[..<colon]), as: UTF8.self)

@@ -23,8 +23,13 @@ struct Scheduler {
     var limit: Int
     var active = 0
     var waiting = Heap<Waiting>()
+    /// How many tasks wait; the heap may hold more entries.
+    var countOfWaiting = 0
     var hasFreeSlot: Bool { active < limit }
+    var isCrowded: Bool { waiting.count > 2 * countOfWaiting + Scheduler.spareEntries }
   }
+  /// Entries that count for nobody and that a lane may hold beside as many as it has tasks that wait.
+  static let spareEntries = 64
 
   private let maximumActive: Int
   private(set) var active = 0
@@ -50,6 +55,7 @@ struct Scheduler {
     var state = lanes[lane] ?? LaneState(limit: limit)
     state.limit = limit
     state.waiting.insert(Waiting(priority: priority, serial: nextSerial, task: task))
+    state.countOfWaiting += 1
     lanes[lane] = state
     return fill(lane)
   }
@@ -59,6 +65,8 @@ struct Scheduler {
     guard let lane = laneOfTask.removeValue(forKey: task) else { return [] }
     serials[task] = nil
     guard activeTasks.remove(task) != nil else {
+      lanes[lane]?.countOfWaiting -= 1
+      tidy(lane)
       dropIfIdle(lane)
       return []
     }
@@ -90,6 +98,16 @@ struct Scheduler {
     nextSerial += 1
     serials[task] = nextSerial
     lanes[lane]?.waiting.insert(Waiting(priority: priority, serial: nextSerial, task: task))
+    tidy(lane)
+  }
+
+  /// How many entries the heaps hold, those that count for nobody included.
+  var countOfEntries: Int { lanes.values.reduce(0) { $0 + $1.waiting.count } }
+
+  /// Drops the entries that count for nobody where they are the most: a priority that is set again and again takes no memory.
+  private mutating func tidy(_ lane: Lane) {
+    guard lanes[lane]?.isCrowded == true, let entries = lanes[lane]?.waiting.unordered else { return }
+    lanes[lane]?.waiting = Heap(entries.filter { serials[$0.task] == $0.serial })
   }
 
   private mutating func fill(_ lane: Lane) -> [TaskID] {
@@ -125,6 +143,7 @@ struct Scheduler {
       activeTasks.insert(next.task)
       active += 1
       lanes[lane]?.active += 1
+      lanes[lane]?.countOfWaiting -= 1
       return next.task
     }
     return nil

@@ -22,9 +22,11 @@ final class SessionCache {
   private let limits: (memory: Int64, disk: Int64?)
   private let pool: WorkerPool
   private let post: ResponseCache.Post
+  /// It is known what is stored, and whoever waited for that has gone on.
   private(set) var isReady = false
+  private var waiting: [() -> Void] = []
   /// URLs of which something is on its way to the disk, and who waits for that.
-  private var storing: [String: (count: Int, waiting: [@Sendable () -> Void])] = [:]
+  private var storing: [String: (count: Int, waiting: [() -> Void])] = [:]
 
   init(
     _ cache: ResponseCache, _ capacities: CacheCapacities, isOnDisk: Bool, pool: WorkerPool,
@@ -34,15 +36,20 @@ final class SessionCache {
     limits = (Int64(capacities.memoryCapacity), isOnDisk ? Int64(capacities.diskCapacity) : nil)
     self.pool = pool
     self.post = post
+    let loop = LoopBound(self)
+    cache.whenReady { loop.value?.becomeReady() }
   }
 
-  /// Calls `action`, perhaps from another thread, once it is known what is stored.
-  func whenReady(_ action: @escaping @Sendable () -> Void) {
-    let loop = LoopBound(self)
-    cache.whenReady {
-      loop.value?.isReady = true
-      action()
-    }
+  /// Calls `action` once it is known what is stored.
+  func whenReady(_ action: @escaping () -> Void) {
+    if isReady { action() } else { waiting.append(action) }
+  }
+
+  /// In one turn of the loop: who comes now finds the cache ready, and must not get ahead of those who waited.
+  private func becomeReady() {
+    isReady = true
+    for action in waiting { action() }
+    waiting = []
   }
 
   // MARK: Looking
@@ -52,7 +59,7 @@ final class SessionCache {
   func isStoring(_ url: String) -> Bool { storing[url] != nil }
 
   /// Calls `action` when what is being stored for the URL can be found.
-  func whenStored(_ url: String, _ action: @escaping @Sendable () -> Void) {
+  func whenStored(_ url: String, _ action: @escaping () -> Void) {
     guard storing[url] != nil else { return action() }
     storing[url]?.waiting.append(action)
   }
@@ -97,9 +104,9 @@ final class SessionCache {
   }
 
   private static func read(_ path: String, _ range: Range<Int64>) -> [UInt8]? {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    let descriptor = Disk.open(path, O_RDONLY)
     guard descriptor >= 0 else { return nil }
-    defer { close(descriptor) }
+    defer { Disk.close(descriptor) }
     let bytes = [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
       count = max(0, pread(descriptor, buffer.baseAddress!, range.count, off_t(range.lowerBound)))
     }
@@ -137,7 +144,7 @@ final class SessionCache {
       cache.store(response, body: .file(bodies.path(task)), memoryOnly: memoryOnly, done: finish)
     case .file(let bodies, let task):
       let (cache, post) = (cache, post)
-      guard let reader = bodies.reader(task) else { return finish(false) }
+      guard let reader = bodies.reader(task) else { return post { finish(false) } }
       pool.submit {
         let bytes = Self.read(reader, response.size)
         post { cache.store(response, body: .bytes(bytes), memoryOnly: memoryOnly, done: finish) }

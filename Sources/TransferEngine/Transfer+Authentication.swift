@@ -158,8 +158,14 @@ extension Transfer {
   func tell(_ challenge: AuthenticationChallenge) {
     let method = challenge.protectionSpace.authenticationMethod
     let type = job.delegate?.challengeEvent(for: method) ?? .taskDidReceiveChallenge
-    facts.append(.asked(task, .challenge(challenge, type), at: tools.now()))
+    ask(.challenge(challenge, type))
     tools.isUrgent(self)
+  }
+
+  /// Notes a question under a number that no other of the task has: an answer to another is none.
+  func ask(_ question: TransferQuestion) {
+    job.questions += 1
+    facts.append(.asked(task, job.questions, question, at: tools.now()))
   }
 
   func needsToken(_ side: Authenticator.Side) -> Bool {

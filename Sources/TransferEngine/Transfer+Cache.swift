@@ -35,6 +35,9 @@ struct CachedDelivery {
 }
 
 extension Transfer {
+  /// What came is being put together with what was stored.
+  var isJoining: Bool { stage == .parked && combining != nil }
+
   // MARK: Asking
 
   var cachePolicy: CachePolicy { request.cachePolicy ?? job.configuration.requestCachePolicy }

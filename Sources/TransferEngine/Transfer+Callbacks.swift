@@ -1,29 +1,44 @@
+internal import ContentCoding
 internal import Curl
 internal import TransferModel
 
 extension Transfer: EasyHandleDelegate {
   // MARK: Head
 
-  func didReceiveHeader(_ line: UnsafeRawBufferPointer) {
+  func didReceiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
     touch()
     isUnanswered = false
-    guard let head = parser.add(line) else { return }
+    let ended = parser.add(line)
+    if let excess = parser.excess {
+      if wireEnd == nil {
+        let error = TransferError(.cannotParseResponse, excess, failingURL: request.url)
+        wireEnd = WireEnd(result: .ok, error: error)
+      }
+      return false
+    }
+    guard let head = ended else { return true }
     guard isPastConnect else {
       connectHead = head
-      return
+      return true
     }
     if head.isInformational {
       facts.append(.informational(task, status: head.status, headers: head.headers, at: tools.now()))
-      return
+      return true
     }
-    guard self.head == nil else { return }
+    guard self.head == nil else { return true }
+    if let fault = head.framingFault {
+      wireEnd = WireEnd(
+        result: .ok, error: TransferError(fault.code, fault.message, failingURL: request.url))
+      return false
+    }
     provisionalHead = nil
     guard !isLeg(head) else {
       takeCookies(head)
       provisionalHead = head
-      return
+      return true
     }
     takeUp(head)
+    return true
   }
 
   /// The head of an answer that libcurl does not answer by itself.
@@ -49,13 +64,6 @@ extension Transfer: EasyHandleDelegate {
     }
   }
 
-  /// An answer without a head is an HTTP/0.9 simple response to URLSession: a 200 whose body ends with the connection.
-  private func acceptSimpleResponse() {
-    let head = ResponseHead(httpVersion: "HTTP/0.9", status: 200, headers: HTTPHeaders())
-    self.head = head
-    accept(head)
-  }
-
   /// A redirect: followed, or asked about.
   private func consider(_ head: ResponseHead) {
     redirects += 1
@@ -71,7 +79,7 @@ extension Transfer: EasyHandleDelegate {
       // Its body may become the result, so it is kept.
       sink = makeSink()
       hold = .redirect(proposed: proposed)
-      facts.append(.asked(task, .redirect(response(of: head), proposed: proposed), at: tools.now()))
+      ask(.redirect(response(of: head), proposed: proposed))
       tools.isUrgent(self)
     } catch {
       response = response(of: head)
@@ -105,7 +113,7 @@ extension Transfer: EasyHandleDelegate {
     flow.receive.insert(.decision)
     // The question comes behind the bytes of the part before: those must not wait for it.
     sink?.flushSlow(drained)
-    facts.append(.asked(task, .response(response, live), at: tools.now()))
+    ask(.response(response, live))
     tools.isUrgent(self)
   }
 
@@ -115,7 +123,7 @@ extension Transfer: EasyHandleDelegate {
   }
 
   func response(of head: ResponseHead) -> TransferResponse {
-    let isEncoded = head.headers["Content-Encoding"].map { $0.lowercased() != "identity" } ?? false
+    let isEncoded = head.headers["Content-Encoding"].map(ContentDecoder.decodes) ?? false
     let length = isEncoded ? nil : head.headers["Content-Length"].flatMap { Int64($0) }
     return TransferResponse(
       url: url.text, status: head.status, headers: Redirect.hidingUser(in: head.headers, at: url),
@@ -168,27 +176,27 @@ extension Transfer: EasyHandleDelegate {
     guard flow.receive.isEmpty else { return .paused }
     touch()
     if head == nil {
-      if let head = provisionalHead { takeUp(head) } else { acceptSimpleResponse() }
+      guard let head = provisionalHead else { return .refused }
+      takeUp(head)
       guard flow.receive.isEmpty else { return .paused }
     }
     guard next == nil, wireEnd == nil, cache?.answer == nil, let sink = sink ?? sinkOfMultipart() else {
       return discard(bytes)
     }
-    if hold?.keepsBody == true, sink.size >= Self.redirectBodyLimit {
-      flow.receive.insert(.decision)
-      return .paused
-    }
-    if sink.isFull || live?.mayGrow() == false {
-      flow.receive.insert(.downstream)
-      return .paused
-    }
+    if mustWait(for: sink) { return .paused }
     if let delay = debt() {
       flow.receive.insert(.rate)
       tools.holdForRate(self, .receive, delay)
       return .paused
     }
-    charge(bytes.count)
-    return deliver(bytes, to: sink) ? .accepted : .refused
+    return take(bytes, into: sink)
+  }
+
+  /// Whether nobody can take more of the body now; notes why.
+  func mustWait(for sink: BodySink) -> Bool {
+    if hold?.keepsBody == true, sink.size >= Self.redirectBodyLimit { flow.receive.insert(.decision) }
+    if sink.isFull || live?.mayGrow() == false { flow.receive.insert(.downstream) }
+    return !flow.receive.isEmpty
   }
 
   private func sinkOfMultipart() -> BodySink? {
@@ -197,7 +205,7 @@ extension Transfer: EasyHandleDelegate {
     return sink
   }
 
-  private func deliver(_ bytes: UnsafeRawBufferPointer, to sink: BodySink) -> Bool {
+  func deliver(_ bytes: UnsafeRawBufferPointer, to sink: BodySink) -> Bool {
     guard multipart != nil else { return sink.append(bytes, drained: drained) }
     var pieces: [MultipartPiece] = []
     multipart?.add(bytes) { pieces.append(MultipartPiece($0)) }
@@ -286,7 +294,7 @@ extension Transfer: EasyHandleDelegate {
     return [own, shared].compactMap { $0 }.max()
   }
 
-  private func charge(_ count: Int) {
+  func charge(_ count: Int) {
     guard isRateLimited else { return }
     let now = ContinuousClock.now
     taskLimit?.take(count, at: now)

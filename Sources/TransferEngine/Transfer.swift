@@ -31,12 +31,14 @@ final class Transfer {
     case caching
     /// There is no network to the origin.
     case connectivity
+    /// What it needs of the disk is being opened.
+    case files
 
     /// The body of the answer that is held may yet be of use.
     var keepsBody: Bool {
       switch self {
       case .redirect, .challenge, .token: true
-      case .response, .bodyStream, .handshake, .cache, .caching, .connectivity: false
+      case .response, .bodyStream, .handshake, .cache, .caching, .connectivity, .files: false
       }
     }
   }
@@ -100,8 +102,11 @@ final class Transfer {
   private(set) var hasLeftOrigin = false
   /// Asks for the rest of a download.
   var resumesAt: Int64?
-  /// The earlier download's bytes lie under this task's name and are untouched.
+  /// The earlier download's bytes lie under this task's name and are untouched; whether they were asked for at all.
   var hasClaim = false
+  var hasTriedClaim = false
+  /// It is over, as soon as what is being opened for it is here.
+  var endsOnceOpened: (error: TransferError, keepsPartial: Bool)?
 
   // Who it is
   var authenticator = Authenticator()
@@ -127,6 +132,7 @@ final class Transfer {
 
   // The answer
   var parser = ResponseHeadParser()
+  var content = ContentDecoding()
   var multipart: MultipartParser?
   /// What a multipart answer has brought but the delegate has not let pass yet.
   var pendingParts: [MultipartPiece] = []
@@ -284,9 +290,13 @@ final class Transfer {
     (cache, delivery, combining, storagePolicy) = (nil, nil, nil, nil)
     sentBefore = 0
     bytesRead = 0
-    reported.sent = 0
     source?.detach()
     source = nil
+    if reported.sent > 0 {
+      // The next request's body is counted from its beginning.
+      reported = (0, 0)
+      facts.append(.progress(task, progress, at: tools.now()))
+    }
     // The body that the next request waits for is another one.
     flow.send.remove(.source)
     beginFetch()
@@ -307,6 +317,7 @@ final class Transfer {
     live = nil
     wireEnd = nil
     multipart = nil
+    content = ContentDecoding()
     pendingParts = []
     parser = ResponseHeadParser()
     isPastConnect = false
@@ -337,58 +348,6 @@ final class Transfer {
     return TransferError(
       .timedOut, "no byte moved for timeoutIntervalForRequest", failingURL: request.url,
       underlying: .init(library: "libcurl", code: CurlResult.operationTimedOut.code))
-  }
-
-  // MARK: Failure
-
-  /// libcurl's failure in URLSession's words, or Ferry's own where Ferry caused it.
-  /// - Parameter easy: nil where it never came to libcurl.
-  func failure(_ result: CurlResult, _ easy: EasyHandle?) -> TransferError {
-    if let rule = gate.refusedRule, result == .couldntConnect || result == .abortedByCallback {
-      return TransferError(
-        .destinationNotPermitted, "destination not permitted", failingURL: request.url, rule: rule)
-    }
-    if let error = networkFailure(result) { return error }
-    if refusesRepeat, result == .abortedByCallback {
-      return TransferError(
-        .networkConnectionLost,
-        "the connection was lost before an answer came; a \(request.method) is not sent twice",
-        failingURL: request.url)
-    }
-    if sink?.isTooLarge == true {
-      return TransferError(.bodyTooLarge, "the body is larger than allowed", failingURL: request.url)
-    }
-    if let error = proxyFailure(result, easy) { return error }
-    if head == nil, let error = headFailure(result, easy) { return error }
-    if multipart?.isMalformed == true {
-      return TransferError(.cannotParseResponse, "the multipart answer is malformed", failingURL: request.url)
-    }
-    return FailureMapping.error(
-      FailureMapping.Cause(
-        result: result, message: easy?.errorMessage ?? "", receivedHead: response != nil,
-        receivedBytes: sink?.size ?? 0, verifyResult: easy?.info(.sslVerifyResult) ?? 0,
-        errno: easy?.info(.osErrno) ?? 0),
-      url: request.url)
-  }
-}
-
-extension Transfer {
-  /// What libcurl tells of a head in other words, or not at all.
-  private func headFailure(_ result: CurlResult, _ easy: EasyHandle?) -> TransferError? {
-    let underlying = TransferError.Underlying(library: "libcurl", code: result.code)
-    // An end within a head is none to libcurl: closing is how HTTP/1.0 ends an answer.
-    if result == .ok {
-      return TransferError(
-        .networkConnectionLost, "the connection was lost within the head of the answer",
-        failingURL: request.url, underlying: underlying)
-    }
-    // It takes 100 KiB for a line and 300 KiB for a head.
-    guard result == .outOfMemory || result == .recvError && easy?.info(.headerSize) ?? 0 > 300 * 1024 else {
-      return nil
-    }
-    return TransferError(
-      .cannotParseResponse, "the head of the answer is too large", failingURL: request.url,
-      underlying: underlying)
   }
 }
 

@@ -21,6 +21,7 @@ package final class TransferEngine: Sendable {
     /// Transfers at once, of each worker.
     package var maximumActive = 4096
     package var maximumIdleHandles = 256
+    package var idleSessions = IdleSessions.Limits()
     package var userAgent = "Ferry"
     /// nil: the system's.
     package var certificateAuthorityFile: String?
@@ -86,6 +87,12 @@ package final class TransferEngine: Sendable {
     }
   }
 
+  /// The version of the libcurl that is loaded.
+  package static var libcurlVersion: String { CurlVersion.loaded.description }
+
+  /// Runs what waits for a disk, off every loop.
+  package func onPool(_ work: @escaping @Sendable () -> Void) { settings.pool.submit(work) }
+
   /// Tries whether an origin can be reached now.
   package func reach(_ url: String, timeout: Duration) async throws(TransferError) -> Reachability {
     let parsed: CurlURL
@@ -136,9 +143,9 @@ package final class TransferEngine: Sendable {
     worker(of: session).post(.cancel(task, keepsPartial: keepsPartial))
   }
 
-  /// Answers what the task asked last; an answer to another question does nothing.
-  package func answer(_ task: TaskID, in session: SessionID, _ answer: TransferAnswer) {
-    worker(of: session).post(.answer(task, answer))
+  /// Answers a question of the task; where it is not the one that the task waits for now, nothing happens.
+  package func answer(_ task: TaskID, in session: SessionID, to question: Int, _ answer: TransferAnswer) {
+    worker(of: session).post(.answer(task, question, answer))
   }
 
   package func setPriority(_ priority: Double, of task: TaskID, in session: SessionID) {

@@ -14,8 +14,8 @@ package enum TransferFact: Sendable {
   case willCache(TaskID, TransferResponse, size: Int64, at: Timestamp)
   /// No network leads to the origin; it goes on by itself once one does.
   case waitsForConnectivity(TaskID, at: Timestamp)
-  /// It waits for `TransferEngine.answer`.
-  case asked(TaskID, TransferQuestion, at: Timestamp)
+  /// It waits for `TransferEngine.answer` to the question of that number: each of a task's has a higher one.
+  case asked(TaskID, Int, TransferQuestion, at: Timestamp)
   /// A download goes on at that byte; 0: it had to start anew.
   case resumed(TaskID, offset: Int64, expectedTotal: Int64, at: Timestamp)
   /// The bytes of a download now go to the disk, where a later one could go on from them.
@@ -78,6 +78,8 @@ package struct TransferJob: Sendable {
   package var asksForCaching = false
   /// Where a download goes on.
   package var resumePoint: ResumePoint?
+  /// How many questions were asked about it so far: the next has the next number.
+  package var questions = 0
   /// What a job for nobody in particular is for: it is known to its worker only.
   package struct Revalidation: Sendable {
     /// Stored, and asked about.

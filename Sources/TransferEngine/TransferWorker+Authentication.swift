@@ -104,7 +104,7 @@ extension TransferWorker {
   }
 
   /// Nothing was sent yet: the token was wanted beforehand. Its place in the queue is still its own.
-  private func sendAtLast(_ transfer: Transfer) {
+  func sendAtLast(_ transfer: Transfer) {
     transfer.hold = nil
     if transfer.flow.isSuspended { leaveQueue(transfer.task) } else { send(transfer) }
   }

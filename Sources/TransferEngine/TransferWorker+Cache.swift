@@ -105,18 +105,18 @@ extension TransferWorker {
 
   /// Comes back when the cache is ready for it.
   private func waitForCache(
-    _ transfer: Transfer, _ wait: (@escaping @Sendable () -> Void) -> Void
+    _ transfer: Transfer, _ wait: (@escaping () -> Void) -> Void
   ) -> Bool {
     leaveQueue(transfer.task)
     transfer.stage = .parked
     transfer.hold = .cache
     let task = transfer.task
-    wait { [weak self] in self?.post(.cacheReady(task)) }
+    wait { [weak self] in self?.cacheReady(task) }
     return true
   }
 
-  func cacheReady(_ transfer: Transfer) {
-    guard case .cache = transfer.hold else { return }
+  private func cacheReady(_ task: TaskID) {
+    guard let transfer = transfer(task), case .cache = transfer.hold else { return }
     transfer.hold = nil
     proceed(transfer)
   }

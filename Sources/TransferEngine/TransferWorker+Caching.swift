@@ -61,32 +61,49 @@ extension TransferWorker {
 
   /// What came is at hand: it is joined to what was stored.
   func received(_ transfer: Transfer, _ stored: BodySink.Stored) {
-    guard transfer.stage == .parked, let whole = transfer.combining else { return }
+    guard transfer.isJoining, let whole = transfer.combining else { return }
     guard let use = transfer.cache, let candidate = use.candidate, let cache = transfer.session.cache,
       case .success(let received) = stored
     else { return restart(transfer) }
     let task = transfer.task
     let body = cacheBody(received.body, of: transfer)
     cache.combine(whole, candidate, body) { [weak self] response in
-      guard let self, let transfer = self.transfer(task), transfer.stage == .parked,
-        transfer.combining != nil
-      else { return }
-      transfer.session.bodies.remove(task)
-      transfer.combining = nil
-      transfer.hold = nil
-      guard let response, response.isComplete || use.failure != nil else { return restart(transfer) }
-      transfer.forgetAnswer()
-      // What came is kept for the next time.
-      guard response.isComplete else { return finish(transfer, with: use.failure) }
-      if !answer(transfer, from: response) { restart(transfer) }
+      guard let self, let transfer = self.transfer(task), transfer.isJoining else { return }
+      removeReceived(of: transfer) { worker, transfer in
+        guard let response, response.isComplete || use.failure != nil else {
+          return worker.resendWithoutCache(transfer)
+        }
+        transfer.forgetAnswer()
+        // What came is kept for the next time.
+        guard response.isComplete else { return worker.finish(transfer, with: use.failure) }
+        if !worker.answer(transfer, from: response) { worker.resendWithoutCache(transfer) }
+      }
     }
   }
 
   private func restart(_ transfer: Transfer) {
-    transfer.session.bodies.remove(transfer.task)
-    (transfer.combining, transfer.hold) = (nil, nil)
+    removeReceived(of: transfer) { worker, transfer in worker.resendWithoutCache(transfer) }
+  }
+
+  private func resendWithoutCache(_ transfer: Transfer) {
     transfer.resendWithoutCache()
     sendNext(transfer, transfer.request)
+  }
+
+  /// Removes what came in the place of a whole, and goes on where the transfer is still there: its name is needed again.
+  private func removeReceived(
+    of transfer: Transfer, then: @escaping @Sendable (TransferWorker, Transfer) -> Void
+  ) {
+    transfer.combining = nil
+    (transfer.stage, transfer.hold) = (.parked, .cache)
+    let task = transfer.task
+    remove(task, in: transfer.session.bodies) { [weak self] in
+      guard let self, let transfer = self.transfer(task), transfer.stage == .parked,
+        case .cache = transfer.hold
+      else { return }
+      transfer.hold = nil
+      then(self, transfer)
+    }
   }
 
   // MARK: Storing
@@ -108,8 +125,7 @@ extension TransferWorker {
     sink.flushSlow(transfer.drained)
     transfer.stage = .parked
     leaveQueue(transfer.task)
-    transfer.facts.append(
-      .asked(transfer.task, .caching(response, size: sink.size), at: settings.now()))
+    transfer.ask(.caching(response, size: sink.size))
     facts += transfer.takeFacts()
     loop.wake()
     return true

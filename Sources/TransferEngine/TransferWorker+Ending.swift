@@ -1,3 +1,4 @@
+internal import ContentCoding
 internal import Curl
 internal import EventLoop
 internal import TransferModel
@@ -12,6 +13,9 @@ extension TransferWorker {
     if meetProxy(transfer, completion.result, easy) { return }
     let isClean = completion.result == .ok && transfer.head != nil
     var error = transfer.wireEnd?.error
+    if isClean, error == nil, transfer.next == nil, transfer.content.isCut {
+      error = transfer.contentFailure(.malformed)
+    }
     if isClean, error == nil, transfer.next == nil, transfer.multipart != nil, !transfer.finishParts() {
       error = transfer.failure(.ok, easy)
     }
@@ -22,6 +26,7 @@ extension TransferWorker {
     transfer.noteProgress()
     transfer.recordTransaction(easy, isComplete: isClean)
     let easyErrno = easy.info(.osErrno)
+    if easy.lacksDescriptor { closeIdleSessions() }
     reclaim(transfer, isClean: isClean)
     if let next = transfer.next { return sendNext(transfer, next) }
     if transfer.waitsForConnectivity(error, completion.result, easyErrno) {
@@ -54,6 +59,10 @@ extension TransferWorker {
 
   func abort(_ transfer: Transfer, _ error: TransferError, keepsPartial: Bool = true) {
     guard transfer.stage != .finishing else { return }
+    if case .files = transfer.hold {
+      transfer.endsOnceOpened = transfer.endsOnceOpened ?? (error, keepsPartial)
+      return
+    }
     leaveWire(transfer)
     finish(transfer, with: error, keepsPartial: keepsPartial)
   }
@@ -123,8 +132,13 @@ extension TransferWorker {
     case .success(let part) where transfer.keepsForCache:
       keep(transfer, part.body, sha256: part.sha256, isComplete: false)
     case .success where outcome.error != nil:
-      if outcome.partial == nil { transfer.session.bodies.remove(transfer.task) }
       outcome.error?.resumeDataAvailable = outcome.partial != nil
+      if outcome.partial == nil {
+        outcome.endedAt = settings.now()
+        transfer.outcome = outcome
+        let task = transfer.task
+        return remove(task, in: transfer.session.bodies) { [weak self] in self?.post(.cleared(task)) }
+      }
     case .success(let stored):
       outcome.body = stored.body
       outcome.sha256 = stored.sha256
@@ -140,29 +154,16 @@ extension TransferWorker {
     conclude(transfer)
   }
 
-  private func conclude(_ transfer: Transfer) {
-    guard var outcome = transfer.outcome else { return }
+  /// Tells the end of a task that has nothing left to do on the disk.
+  func conclude(_ transfer: Transfer) {
+    guard transfer.outcome != nil, hasNoClaim(transfer), let outcome = transfer.outcome else { return }
     transfer.outcome = nil
-    releaseClaim(transfer, &outcome)
     transfer.live?.end(outcome.error == nil ? .finished : .failed)
     if transfer.job.kind != .download { setLiveBody(nil, of: transfer.task) }
     facts += transfer.takeFacts()
     facts.append(.ended(transfer.task, outcome))
     forget(transfer)
     loop.wake()
-  }
-
-  /// Bytes of an earlier download that were of no use this time go back: its resume data stays good.
-  private func releaseClaim(_ transfer: Transfer, _ outcome: inout TransferOutcome) {
-    guard transfer.hasClaim, let point = transfer.job.resumePoint else { return }
-    if let status = outcome.response?.status, (200..<300).contains(status) {
-      transfer.session.bodies.dropClaim(of: transfer.task)
-      return
-    }
-    transfer.session.bodies.returnPartial(of: point.source, from: transfer.task)
-    guard outcome.error != nil else { return }
-    outcome.partial = point
-    outcome.error?.resumeDataAvailable = true
   }
 
   /// Ends a task that never reached the wire.

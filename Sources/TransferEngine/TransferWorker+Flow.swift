@@ -91,7 +91,20 @@ extension TransferWorker {
 
   // MARK: Answers
 
-  func answer(_ transfer: Transfer, _ answer: TransferAnswer) {
+  /// What answers an earlier question must not reach whoever asks now.
+  func answer(_ task: TaskID, _ question: Int, _ answer: TransferAnswer) {
+    guard let transfer = transfer(task), question == transfer.job.questions else {
+      return drop(answer)
+    }
+    self.answer(transfer, answer)
+  }
+
+  private func drop(_ answer: TransferAnswer) {
+    // A client that still sends is told that nobody wants it.
+    if case .bodyStream(let stream) = answer { stream.detach() }
+  }
+
+  private func answer(_ transfer: Transfer, _ answer: TransferAnswer) {
     switch (transfer.hold, answer) {
     case (.redirect, .redirect(let request?)): follow(transfer, request)
     case (.redirect, .redirect(nil)):
@@ -128,9 +141,7 @@ extension TransferWorker {
       stream.onReady { [weak self] in self?.post(.uploadReady(task)) }
       transfer.source = stream
       proceed(transfer)
-    default:
-      // The question is gone: a client that still sends is told so.
-      if case .bodyStream(let stream) = answer { stream.detach() }
+    default: drop(answer)
     }
   }
 
@@ -218,35 +229,9 @@ extension TransferWorker {
   func askForBody(_ transfer: Transfer) {
     transfer.stage = .parked
     transfer.hold = .bodyStream
-    transfer.facts.append(.asked(transfer.task, .bodyStream, at: settings.now()))
+    transfer.ask(.bodyStream)
     facts += transfer.takeFacts()
     loop.wake()
-  }
-
-  /// Opens what the request's body is read from.
-  func prepareBody(_ transfer: Transfer) throws(TransferError) {
-    guard transfer.source == nil else { return }
-    switch transfer.request.body {
-    case nil, .stream: return
-    case .data(let bytes): transfer.source = DataUploadSource(bytes)
-    case .file(let id, let size):
-      let task = transfer.task
-      let path = settings.files.path(id)
-      transfer.source = FileUploadSource(path: path, size: size, pool: settings.pool) { [weak self] in
-        self?.post(.uploadReady(task))
-      }
-      if transfer.source == nil {
-        throw TransferError(.fileDoesNotExist, "the file \(id) is gone", failingURL: transfer.request.url)
-      }
-    }
-  }
-
-  /// Takes up the bytes that an earlier download left.
-  func prepareResumption(_ transfer: Transfer) {
-    guard let point = transfer.job.resumePoint, !transfer.hasClaim else { return }
-    transfer.hasClaim = transfer.session.bodies.claimPartial(
-      of: point.source, size: point.partial.offset, for: transfer.task)
-    transfer.resumesAt = transfer.hasClaim ? point.partial.offset : nil
   }
 
   func makeSink(_ transfer: Transfer, resuming offset: Int64?) -> BodySink {

@@ -18,16 +18,17 @@ final class TransferWorker: @unchecked Sendable {
     case suspend(TaskID)
     case resume(TaskID)
     case cancel(TaskID, keepsPartial: Bool)
-    case answer(TaskID, TransferAnswer)
+    case answer(TaskID, Int, TransferAnswer)
     case setPriority(TaskID, Double)
     case setLimit(TaskID, bytesPerSecond: Int?)
     /// There is room downstream, or more to send.
     case drained(TaskID)
     case uploadReady(TaskID)
     case stored(TaskID, BodySink.Stored)
+    case opened(TaskID, Files)
+    case cleared(TaskID)
     /// Belongs to the loop, and comes from elsewhere.
     case run(@Sendable () -> Void)
-    case cacheReady(TaskID)
     case linked(TaskID, BodyFile?)
     case received(TaskID, BodySink.Stored, BodyDirectory)
     case token(TaskID, Authenticator.Side, [UInt8]?)
@@ -43,7 +44,7 @@ final class TransferWorker: @unchecked Sendable {
   let loop: EventLoop
   let settings: TransferEngine.Settings
   private let deliver: @Sendable ([TransferFact]) -> Void
-  private let configurator: RequestConfigurator
+  let configurator: RequestConfigurator
   private let mailbox = Mutex<[Command]>([])
   private let liveBodies = Mutex<[TaskID: LiveBody]>([:])
 
@@ -51,14 +52,16 @@ final class TransferWorker: @unchecked Sendable {
   /// Tasks that have not been on the wire yet: in the scheduler, and suspended before their turn came.
   private var waiting: [TaskID: (job: TransferJob, url: CurlURL)] = [:]
   private var suspendedInQueue: [TaskID: TransferJob] = [:]
-  private(set) var transfers: [TaskID: Transfer] = [:]
+  var transfers: [TaskID: Transfer] = [:]
   /// Data tasks that became downloads: what is still on its way to the old name.
   private var renamed: [TaskID: TaskID] = [:]
-  private(set) var sessions: [SessionID: WorkerSession] = [:]
+  var sessions: [SessionID: WorkerSession] = [:]
   /// Sessions that are over, but for handshakes that are being refused.
-  private var closing: [WorkerSession] = []
+  var closing: [WorkerSession] = []
   private let roots: TLSRoots
-  private var idleHandles: [EasyHandle] = []
+  let handles: EasyHandlePool
+  var idleSessions: IdleSessions
+  var idleTimer: LoopTimer?
   var facts: [TransferFact] = []
   private var urgent: [Transfer] = []
   /// Some transfer is on the wire, or was at the last look.
@@ -78,6 +81,8 @@ final class TransferWorker: @unchecked Sendable {
     self.loop = loop
     self.settings = settings
     self.deliver = deliver
+    handles = EasyHandlePool(maximumIdle: settings.maximumIdleHandles)
+    idleSessions = IdleSessions(limits: settings.idleSessions)
     configurator = RequestConfigurator(userAgent: settings.userAgent)
     scheduler = Scheduler(maximumActive: settings.maximumActive)
   }
@@ -119,18 +124,19 @@ final class TransferWorker: @unchecked Sendable {
     case .suspend(let task): suspend(task)
     case .resume(let task): resume(task)
     case .cancel(let task, let keepsPartial): cancel(task, keepsPartial)
-    case .answer(let task, let answer): if let transfer = transfer(task) { self.answer(transfer, answer) }
+    case .answer(let task, let question, let answer): self.answer(task, question, answer)
     case .setPriority(let task, let priority): setPriority(priority, of: task)
     case .setLimit(let task, let rate): setLimit(rate, of: task)
     case .drained(let task): if let transfer = transfer(task) { roomDownstream(transfer) }
     case .uploadReady(let task): if let transfer = transfer(task) { release(transfer, send: .source) }
     case .stored(let task, let result): if let transfer = transfer(task) { stored(transfer, result) }
+    case .opened(let task, let files): if let transfer = transfer(task) { opened(transfer, files) }
+    case .cleared(let task): if let transfer = transfer(task) { conclude(transfer) }
     case .run(let action): action()
-    case .cacheReady(let task): if let transfer = transfer(task) { cacheReady(transfer) }
     case .linked(let task, let body):
       if let transfer = transfer(task) { linked(transfer, body) } else { body?.discard() }
     case .received(let task, let body, let bodies):
-      if let transfer = transfer(task) { received(transfer, body) } else { bodies.remove(task) }
+      if let transfer = transfer(task) { received(transfer, body) } else { remove(task, in: bodies) }
     case .token(let task, let side, let token):
       if let transfer = transfer(task) { tokenMade(transfer, side, token) }
     case .networkChanged(let hasLost):
@@ -313,60 +319,7 @@ final class TransferWorker: @unchecked Sendable {
     }
   }
 
-  // MARK: The wire
-
-  func send(_ transfer: Transfer) {
-    guard !isServedByCache(transfer) else { return }
-    do {
-      try prepareRoute(transfer)
-      if let side = transfer.sideThatNeedsToken { return waitForToken(transfer, side) }
-      try prepareBody(transfer)
-      prepareResumption(transfer)
-      let transport = try transport(of: transfer)
-      let easy = try idleHandles.popLast() ?? EasyHandle()
-      easy.reset()
-      transfer.easy = easy
-      transfer.transport = transport
-      try configurator.configure(easy, for: transfer, multi: transport.multi)
-      transfer.stage = .onWire
-      hasWire = true
-      transfer.touch()
-      transfer.isUnanswered = false
-      if !transfer.isTryingAgain { transfer.facts.append(.began(transfer.task, at: transfer.fetchStart)) }
-      try transport.add(easy)
-    } catch let error as TransferError {
-      finish(transfer, with: error)
-    } catch {
-      finish(transfer, with: TransferError(.unknown, "libcurl: \(error)", failingURL: transfer.request.url))
-    }
-  }
-
-  private func transport(of transfer: Transfer) throws -> CurlTransport {
-    let lane = settings.networks.lane(of: transfer.allowedClasses)
-    return try transfer.session.transport(on: loop, allowing: lane) { [unowned self] completion in
-      guard let transfer = completion.easy.delegate as? Transfer else { return }
-      completed(transfer, completion)
-    } held: { [unowned self] in
-      held($0, $1, $2)
-    }
-  }
-
-  private func forget(_ id: SessionID) {
-    guard let session = sessions.removeValue(forKey: id) else { return }
-    abandonRevalidations(of: session)
-    session.retireConnections()
-    closing.removeAll(where: \.isClosed)
-    if !session.isClosed { closing.append(session) }
-  }
-
-  /// Takes the handle from a transfer whose request is over.
-  func reclaim(_ transfer: Transfer, isClean: Bool) {
-    guard let easy = transfer.easy else { return }
-    transfer.keepCounts()
-    transfer.easy = nil
-    easy.delegate = nil
-    if isClean, idleHandles.count < settings.maximumIdleHandles, easy.reset() { idleHandles.append(easy) }
-  }
+  // MARK: Names
 
   /// A data task goes on as the download of that name.
   func rename(_ transfer: Transfer, to task: TaskID) {
@@ -383,15 +336,5 @@ final class TransferWorker: @unchecked Sendable {
     if let stored = transfer.job.revalidates?.stored { transfer.session.revalidating.remove(stored.key) }
     if !renamed.isEmpty { renamed = renamed.filter { $0.value != transfer.task } }
     leaveQueue(transfer.task)
-  }
-
-  private func stop(_ done: @escaping @Sendable () -> Void) {
-    for transfer in transfers.values { transfer.source?.detach() }
-    for session in sessions.values + closing { session.closeNow() }
-    sessions.removeAll()
-    closing.removeAll()
-    transfers.removeAll()
-    idleHandles.removeAll()
-    done()
   }
 }

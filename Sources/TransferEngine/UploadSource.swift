@@ -53,9 +53,7 @@ final class FileUploadSource: UploadSource {
   private let ready: @Sendable () -> Void
   private var offset: Int64 = 0
 
-  /// Nil where there is no such file.
-  init?(path: String, size: Int64, pool: WorkerPool, ready: @escaping @Sendable () -> Void) {
-    guard let reader = BodyFileReader(path: path) else { return nil }
+  init(_ reader: BodyFileReader, size: Int64, pool: WorkerPool, ready: @escaping @Sendable () -> Void) {
     self.reader = reader
     self.size = size
     self.pool = pool

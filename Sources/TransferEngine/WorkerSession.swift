@@ -34,6 +34,8 @@ final class WorkerSession {
   private var multiplexing: Set<String> = []
   /// Connections whose handshake waits for the delegate; others may wait for them.
   var heldHandshakes = 0
+  /// Transfers that have a handle in one of its multi handles.
+  var handlesInUse = 0
   private let delegate: SessionDelegate?
   private let roots: TLSRoots
   private var acceptedChains: Set<AcceptedChain> = []
@@ -54,7 +56,6 @@ final class WorkerSession {
       SessionCache(
         $0, capacities, isOnDisk: capacities.diskCapacity > 0, pool: settings.pool, post: post)
     }
-    cache?.whenReady {}
     id = job.session
     bodies = settings.bodies(of: job.session, job.sessionType)
     configuration = job.configuration
@@ -80,6 +81,9 @@ final class WorkerSession {
     openTransports[classes] = transport
     return transport
   }
+
+  /// What its connections take of the process's descriptors.
+  var descriptors: Int { openTransports.values.reduce(0) { $0 + $1.multi.descriptors } }
 
   /// The next request opens connections of its own, and resumes no TLS session of before.
   func retireConnections() {

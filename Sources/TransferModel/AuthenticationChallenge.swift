@@ -97,8 +97,8 @@ extension ServerTrust.Certificate: JSONEncodable {
     writer.object { writer in
       writer.field("subject", subject)
       writer.field("issuer", issuer)
-      writer.field("notBefore", notBefore.description)
-      writer.field("notAfter", notAfter.description)
+      writer.field("notBefore", notBefore)
+      writer.field("notAfter", notAfter)
       writer.field("sha256", sha256)
       writer.field("publicKeySHA256", publicKeySHA256)
       writer.field("pem", pem)

@@ -61,6 +61,7 @@ extension Credential: JSONEncodable {
   /// Reads a credential that is a secret; nil where it is wrong, with what is wrong among the violations.
   package init?(validating reader: inout ObjectReader) {
     defer { reader.finish() }
+    reader.allowNull("user")  // that of a certificate, as it is shown
     let persistence: Persistence = reader.choice("persistence") ?? .none
     let (user, password) = (reader.string("user"), reader.string("password"))
     let (certificate, key) = (reader.string("clientCertificate"), reader.string("privateKey"))

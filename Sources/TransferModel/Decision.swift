@@ -21,6 +21,8 @@ package struct Decision: Sendable, Equatable {
   package let defaultAnswer: String
   /// The event's arguments, a JSON object.
   package let arguments: [UInt8]
+  /// The number of the question among the task's; nil where nobody outside the service asked, or an earlier version did.
+  package let question: Int?
   package var state = State.pending
   /// The answer as it was given, JSON; without a secret that was in it.
   package var answer: [UInt8]?
@@ -29,7 +31,7 @@ package struct Decision: Sendable, Equatable {
 
   package init(
     id: DecisionID, type: EventType, sessionID: SessionID, taskID: TaskID, createdAt: Timestamp,
-    expiresAt: Timestamp, defaultAnswer: String, arguments: [UInt8]
+    expiresAt: Timestamp, defaultAnswer: String, arguments: [UInt8], question: Int? = nil
   ) {
     self.id = id
     self.type = type
@@ -39,19 +41,20 @@ package struct Decision: Sendable, Equatable {
     self.expiresAt = expiresAt
     self.defaultAnswer = defaultAnswer
     self.arguments = arguments
+    self.question = question
   }
 }
 
 extension Decision: JSONEncodable {
   package func encode(into writer: inout JSONWriter) {
     writer.object { writer in
-      writer.field("id", id.description)
+      writer.field("id", id)
       writer.field("type", type.rawValue)
       writer.field("state", state.rawValue)
-      writer.field("sessionId", sessionID.description)
-      writer.field("taskId", taskID.description)
-      writer.field("createdAt", createdAt.description)
-      writer.field("expiresAt", expiresAt.description)
+      writer.field("sessionId", sessionID)
+      writer.field("taskId", taskID)
+      writer.field("createdAt", createdAt)
+      writer.field("expiresAt", expiresAt)
       writer.field("default", defaultAnswer)
       writer.key("data")
       writer.raw(arguments)

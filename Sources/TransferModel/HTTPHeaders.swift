@@ -10,7 +10,7 @@ package struct HTTPHeaders: Sendable, Equatable, Codable {
       self.value = value
     }
   }
-  package private(set) var fields: [Field] = []
+  package internal(set) var fields: [Field] = []
 
   package init() {}
   package init(_ fields: [Field]) { self.fields = fields }
@@ -24,34 +24,6 @@ package struct HTTPHeaders: Sendable, Equatable, Codable {
     return rest.reduce(into: fields[first].value) { $0 += ", " + $1.value }
   }
   package func contains(_ name: String) -> Bool { fields.contains { Self.equal($0.name, name) } }
-  /// Fields whose values say who somebody is, and prove it.
-  package static let secretNames = ["Authorization", "Proxy-Authorization"]
-  package static func isSecret(name: String) -> Bool { secretNames.contains { equal($0, name) } }
-  /// What stands for such a value where it is shown.
-  package static let redaction = "(redacted)"
-
-  /// With those values replaced.
-  package func replacingSecrets(_ replace: (String) -> String) -> HTTPHeaders {
-    guard Self.secretNames.contains(where: contains) else { return self }
-    return HTTPHeaders(
-      fields.map { field in
-        Self.isSecret(name: field.name) ? Field(name: field.name, value: replace(field.value)) : field
-      })
-  }
-
-  /// Puts the values back that stand in `shown`, and were not shown.
-  /// - Returns: the names of those that do not.
-  package mutating func restoreSecrets(of shown: HTTPHeaders) -> [String] {
-    var unknown: [String] = []
-    for name in Self.secretNames where self[name] == Self.redaction {
-      remove(name)
-      if let value = shown[name] { append(name, value) } else { unknown.append(name) }
-    }
-    return unknown
-  }
-
-  /// As they are shown to clients.
-  package var redacted: HTTPHeaders { replacingSecrets { _ in Self.redaction } }
 
   /// The values of all fields of that name, in order.
   package func all(_ name: String) -> [String] {
@@ -60,18 +32,69 @@ package struct HTTPHeaders: Sendable, Equatable, Codable {
   package mutating func append(_ name: String, _ value: String) {
     fields.append(Field(name: name, value: value))
   }
+  /// Goes on with the last field's value, behind a blank (RFC 9112 §5.2).
+  package mutating func continueLast(with text: String) {
+    guard !fields.isEmpty else { return }
+    let last = fields.count - 1
+    if !fields[last].value.isEmpty { fields[last].value += " " }
+    fields[last].value += text
+  }
   package mutating func remove(_ name: String) { fields.removeAll { Self.equal($0.name, name) } }
 
   /// These fields, and those of `others` whose names are not among them.
   package func merging(defaults others: HTTPHeaders) -> HTTPHeaders {
-    HTTPHeaders(fields + others.fields.filter { !contains($0.name) })
+    if fields.count <= Self.few {
+      return HTTPHeaders(fields + others.fields.filter { !contains($0.name) })
+    }
+    let names = Set(fields.map { CaselessName(text: $0.name) })
+    return HTTPHeaders(fields + others.fields.filter { !names.contains(CaselessName(text: $0.name)) })
+  }
+
+  /// Fields of one name as one (RFC 9110 §5.2), where the first of them stands.
+  package var joined: HTTPHeaders {
+    var joined: [Field] = []
+    joined.reserveCapacity(fields.count)
+    guard fields.count > Self.few else {
+      for field in fields {
+        if let first = joined.firstIndex(where: { Self.equal($0.name, field.name) }) {
+          joined[first].value += ", " + field.value
+        } else {
+          joined.append(field)
+        }
+      }
+      return HTTPHeaders(joined)
+    }
+    var places: [CaselessName: Int] = [:]
+    places.reserveCapacity(fields.count)
+    for field in fields {
+      let name = CaselessName(text: field.name)
+      if let first = places[name] {
+        joined[first].value += ", "
+        joined[first].value += field.value
+      } else {
+        places[name] = joined.count
+        joined.append(field)
+      }
+    }
+    return HTTPHeaders(joined)
+  }
+
+  /// So many fields are sooner compared with each other than looked up.
+  private static let few = 16
+
+  private struct CaselessName: Hashable {
+    let text: String
+    static func == (left: Self, right: Self) -> Bool { HTTPHeaders.equal(left.text, right.text) }
+    func hash(into hasher: inout Hasher) {
+      for byte in text.utf8 { hasher.combine(HTTPHeaders.lowercase(byte)) }
+    }
   }
 
   package static func equal(_ left: String, _ right: String) -> Bool {
     let (left, right) = (left.utf8, right.utf8)
     return left.count == right.count && zip(left, right).allSatisfy { lowercase($0) == lowercase($1) }
   }
-  private static func lowercase(_ byte: UInt8) -> UInt8 {
+  fileprivate static func lowercase(_ byte: UInt8) -> UInt8 {
     byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
   }
 
@@ -93,14 +116,30 @@ package struct HTTPHeaders: Sendable, Equatable, Codable {
   }
 }
 
+extension HTTPHeaders {
+  /// What Ferry takes of header fields, of clients and of origins: far more than anybody needs, and little enough that nobody else
+  /// waits for it.
+  package enum Limit {
+    /// Fields of one message.
+    package static let fields = 1000
+    /// Bytes of one field of a request, its name and its value.
+    package static let fieldBytes = 64 * 1024
+    /// Bytes of all fields of one message.
+    package static let bytes = 256 * 1024
+    /// Bytes of the fields behind a body (trailers, RFC 9110 §6.5).
+    package static let trailerBytes = 64 * 1024
+    /// Informational responses (1xx) before one answer.
+    package static let informationalResponses = 1000
+  }
+}
+
 extension HTTPHeaders: JSONEncodable {
   /// An object; fields of one name are joined, as in `allHeaderFields`.
   package func encode(into writer: inout JSONWriter) {
     writer.object { writer in
-      for (index, field) in fields.enumerated() {
-        if fields[..<index].contains(where: { Self.equal($0.name, field.name) }) { continue }
+      for field in joined.fields {
         writer.key(field.name)
-        writer.value(self[field.name] ?? field.value)
+        writer.value(field.value)
       }
     }
   }

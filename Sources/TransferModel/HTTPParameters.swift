@@ -80,10 +80,10 @@ package enum PercentEncoding {
 extension StringProtocol {
   /// Without spaces and tabs at both ends.
   package var trimmingBlanks: String {
-    let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-    let start = drop(while: isBlank)
+    let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
+    let start = Substring(self).utf8.drop(while: isBlank)
     guard let last = start.lastIndex(where: { !isBlank($0) }) else { return "" }
-    return String(start[...last])
+    return String(Substring(start[...last]))
   }
 }
 

@@ -1,10 +1,12 @@
+package import JSON
+
 /// What an identifier identifies: gives the prefix of its text.
 package protocol IDKind: Sendable {
   static var prefix: String { get }
 }
 
 /// A typed identifier: a prefix and a UUIDv7 (RFC 9562 §5.7), `tsk_0192…`. Ids sort by the time of creation.
-package struct ID<Kind: IDKind>: Hashable, Sendable, Comparable, Codable {
+package struct ID<Kind: IDKind>: Hashable, Sendable, Comparable, Codable, JSONEncodable {
   package let high: UInt64
   package let low: UInt64
 
@@ -47,17 +49,26 @@ extension ID: LosslessStringConvertible, CustomStringConvertible {
   }
 
   package var description: String {
-    if high == 0, low == 0, Kind.self == SessionKind.self { return "ses_shared" }
-    var text = Array(Kind.prefix.utf8)
-    text.reserveCapacity(text.count + 36)
+    var text: [UInt8] = []
+    text.reserveCapacity(40)
+    append(to: &text)
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// Appends the text, which is ASCII.
+  func append(to text: inout [UInt8]) {
+    if high == 0, low == 0, Kind.self == SessionKind.self {
+      return text.append(contentsOf: "ses_shared".utf8)
+    }
+    text.append(contentsOf: Kind.prefix.utf8)
     for nibble in 0..<32 {
       if nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20 { text.append(UInt8(ascii: "-")) }
       let word = nibble < 16 ? high : low
-      let digit = UInt8(truncatingIfNeeded: word >> UInt64(60 - (nibble & 15) * 4)) & 15
-      text.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit)
+      text.append(hexDigit(UInt8(truncatingIfNeeded: word >> UInt64(60 - (nibble & 15) * 4)) & 15))
     }
-    return String(decoding: text, as: UTF8.self)
   }
+
+  package func encode(into writer: inout JSONWriter) { writer.text { append(to: &$0) } }
 
   private static func uuid(_ utf8: ArraySlice<UInt8>) -> (UInt64, UInt64)? {
     guard utf8.count == 36 else { return nil }

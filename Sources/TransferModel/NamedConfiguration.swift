@@ -34,8 +34,8 @@ extension NamedConfiguration: JSONEncodable {
     writer.object { writer in
       writer.field("name", name)
       writer.field("configuration", Optional(configuration))
-      writer.field("createdAt", createdAt.description)
-      writer.field("updatedAt", updatedAt.description)
+      writer.field("createdAt", createdAt)
+      writer.field("updatedAt", updatedAt)
     }
   }
 }

@@ -61,7 +61,8 @@ package struct PinnedHost: Sendable, Equatable {
     }
   }
 
-  private static func key(of text: String) -> [UInt8]? {
+  /// The digest that `sha256/` and base64 name; nil where they name none.
+  package static func key(of text: String) -> [UInt8]? {
     guard text.hasPrefix("sha256/") else { return nil }
     // libcurl writes another slash before the 44 letters, of which the first may be one, too.
     let digits = text.utf8.dropFirst(7)

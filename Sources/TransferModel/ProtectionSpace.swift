@@ -75,6 +75,7 @@ extension ProtectionSpace: JSONEncodable {
 
   /// Reads what a client stores a credential for. The port is the protocol's own where it is absent.
   package init(validating reader: inout ObjectReader) {
+    reader.allowNull("realm")
     let name = reader.string("protocol") ?? "https"
     if !["http", "https", "socks5"].contains(name) {
       reader.reject("protocol", "must be one of http, https, socks5")
@@ -84,7 +85,7 @@ extension ProtectionSpace: JSONEncodable {
       host = String(text.lowercased().drop { $0 == "[" }.prefix { $0 != "]" })
       let isHost = !host.isEmpty && host.utf8.allSatisfy { $0 > 0x20 && !"/?#@\\".utf8.contains($0) }
       if !isHost { reader.reject("host", "must be a host's name or address") }
-    } else if reader.value("host") == nil {
+    } else if reader.isMissing("host") {
       reader.reject("host", "is required")
     }
     let standard = ["http": 80, "https": 443, "socks5": 1080][name] ?? 0

@@ -91,6 +91,7 @@ package struct ProxyException: Sendable, Equatable {
 extension ProxyConfiguration {
   /// Reads the contract's `proxies`.
   package init(validating reader: inout ObjectReader) {
+    reader.allowNull("http", "https", "socks5")
     http = Self.entry("http", [.http], &reader)
     https = Self.entry("https", [.http], &reader)
     socks5 = Self.entry("socks5", [.socks5], &reader)
@@ -117,17 +118,13 @@ extension ProxyConfiguration {
     return entry
   }
 
-  /// - Parameter seal: makes of a URL with a user what the store may keep; nil: for clients, who see no users.
-  func encode(into writer: inout JSONWriter, sealing seal: ((String) -> String)?) {
+  /// - Parameter withSecrets: false for clients, who see no users.
+  func encode(into writer: inout JSONWriter, withSecrets: Bool) {
     writer.object { writer in
       for (name, entry) in [("http", http), ("https", https), ("socks5", socks5)] {
         guard let entry else { continue }
         writer.key(name)
-        if let seal, entry.credential != nil {
-          writer.value(seal(entry.urlWithUser))
-        } else {
-          writer.value(entry.server.url)
-        }
+        writer.value(withSecrets ? entry.urlWithUser : entry.server.url)
       }
       writer.arrayField("noProxy", noProxy) { $0.value($1.text) }
     }
@@ -136,7 +133,7 @@ extension ProxyConfiguration {
 
 extension ProxyConfiguration.Entry {
   /// Reads `[scheme://][user[:password]@]host[:port][/]`.
-  init?(_ text: String, _ kind: ProxyServer.Kind) {
+  package init?(_ text: String, _ kind: ProxyServer.Kind) {
     var kind = kind
     var rest = Substring(text)
     if let slashes = text.firstRange(of: "://") {

@@ -29,7 +29,7 @@ extension RequestContent: JSONEncodable {
       switch self {
       case .data(let bytes): writer.field("size", bytes.count)
       case .file(let id, let size):
-        writer.field("file", id.description)
+        writer.field("file", id)
         writer.field("size", size)
       case .stream: writer.field("stream", true)
       }

@@ -29,7 +29,7 @@ package struct ResumePoint: Sendable, Equatable, Codable {
 extension ResumePoint: JSONEncodable {
   package func encode(into writer: inout JSONWriter) {
     writer.object { writer in
-      writer.field("source", source.description)
+      writer.field("source", source)
       writer.field("offset", partial.offset)
       writer.field("total", partial.total)
       writer.field("validator", partial.validator)

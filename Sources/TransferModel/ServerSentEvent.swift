@@ -17,17 +17,18 @@ package struct ServerSentEventWriter: Sendable {
     bytes.append(contentsOf: "event: ".utf8)
     bytes.append(contentsOf: event.type.rawValue.utf8)
     bytes.append(contentsOf: "\ndata: ".utf8)
-    var writer = JSONWriter(capacity: 512)
+    var writer = JSONWriter(appendingTo: bytes)
+    bytes = []
     writer.object { writer in
       if let sequence { writer.field("id", sequence) } else { writer.nullField("id") }
       writer.field("type", event.type.rawValue)
-      writer.field("time", event.time.description)
-      writer.field("sessionId", isOfAll ? nil : event.sessionID.description)
-      writer.field("taskId", event.taskID?.description)
+      writer.field("time", event.time)
+      writer.field("sessionId", isOfAll ? nil : event.sessionID)
+      writer.field("taskId", event.taskID)
       writer.key("data")
       event.encodeData(into: &writer)
     }
-    bytes.append(contentsOf: writer.bytes)
+    bytes = writer.bytes
     bytes.append(contentsOf: "\n\n".utf8)
   }
 }

@@ -19,6 +19,7 @@ extension SessionConfiguration {
       httpAdditionalHeaders = HTTPHeaders(
         validating: value, at: reader.pointer(to: "httpAdditionalHeaders"), reader.violations)
     }
+    readSecretNames(&reader)
     readTrust(&reader)
     if reader.isNull("proxies") { proxies = ProxyConfiguration() }
     if var fields = reader.object("proxies") { proxies = ProxyConfiguration(validating: &fields) }
@@ -35,6 +36,23 @@ extension SessionConfiguration {
       reader.integer("maximumBytesPerSecond", in: 1...1_000_000_000_000) ?? maximumBytesPerSecond
     bodyRetention = reader.number("bodyRetention", in: 1...31_536_000) ?? bodyRetention
     reader.finish()
+  }
+
+  private mutating func readSecretNames(_ reader: inout ObjectReader) {
+    guard let names = reader.strings("secretHeaderFields") else { return }
+    secretHeaderFields = names
+    guard names.count <= HTTPHeaders.maximumSecretNames else {
+      return reader.reject("secretHeaderFields", "must be at most \(HTTPHeaders.maximumSecretNames) names")
+    }
+    for (index, name) in names.enumerated() {
+      if !HTTPHeaders.isValid(name: name) {
+        reader.reject("secretHeaderFields", element: index, "is not a header field name (RFC 9110)")
+      } else if name.utf8.count > HTTPHeaders.maximumSecretNameLength {
+        reader.reject(
+          "secretHeaderFields", element: index,
+          "must be at most \(HTTPHeaders.maximumSecretNameLength) bytes long")
+      }
+    }
   }
 
   private mutating func readTrust(_ reader: inout ObjectReader) {
@@ -69,6 +87,7 @@ extension SessionConfiguration {
 extension RetryConfiguration {
   init(validating reader: inout ObjectReader) {
     self.init()
+    reader.allowNull("maximumAttempts")
     maximumAttempts = reader.integer("maximumAttempts", in: 1...1_000_000)
     backoff = reader.number("backoff", in: 0.001...86_400) ?? backoff
     reader.finish()
@@ -103,8 +122,15 @@ extension HTTPHeaders {
       violations.add(pointer, "must be an object of strings, not \(value.kind)")
       return
     }
+    if members.count > Limit.fields { violations.add(pointer, "has more than \(Limit.fields) fields") }
+    var size = 0
     for member in members {
+      let fieldSize = member.name.utf8.count + (member.value.string?.utf8.count ?? 0)
+      size += fieldSize
       let place = JSONPointer.appending(member.name, to: pointer)
+      if fieldSize > Limit.fieldBytes {
+        violations.add(place, "has more than \(Limit.fieldBytes) bytes, name and value together")
+      }
       if !Self.isValid(name: member.name) {
         violations.add(place, "is not a header field name (RFC 9110)")
       } else if Self.reserved.contains(where: { Self.equal($0, member.name) }) {
@@ -115,5 +141,6 @@ extension HTTPHeaders {
         violations.add(place, "must be a string without control characters")
       }
     }
+    if size > Limit.bytes { violations.add(pointer, "has more than \(Limit.bytes) bytes of fields") }
   }
 }

@@ -23,6 +23,8 @@ package struct SessionConfiguration: Sendable, Equatable {
   package var httpShouldSetCookies = true
   package var httpCookieAcceptPolicy = CookieAcceptPolicy.onlyFromMainDocumentDomain
   package var httpAdditionalHeaders = HTTPHeaders()
+  /// Names of fields whose values are never shown, besides those that are known as secret.
+  package var secretHeaderFields: [String] = []
   package var tlsMinimumSupportedProtocolVersion = TLSVersion.v12
   package var tlsMaximumSupportedProtocolVersion = TLSVersion.v13
   /// Authorities that are trusted beside the service's own; PEM.
@@ -52,34 +54,36 @@ package struct SessionConfiguration: Sendable, Equatable {
 
 extension SessionConfiguration: JSONEncodable {
   /// The properties, without what only the store may see.
-  package func encode(into writer: inout JSONWriter) { encode(into: &writer, sealing: nil) }
+  package func encode(into writer: inout JSONWriter) {
+    writer.object { encodeMembers(into: &$0, withSecrets: false) }
+  }
 
-  /// - Parameter seal: makes of a secret what the store may keep; nil: for clients, who see none.
-  package func encode(into writer: inout JSONWriter, sealing seal: ((String) -> String)?) {
-    writer.object { writer in
-      writer.field("requestCachePolicy", requestCachePolicy.rawValue)
-      writer.field("timeoutIntervalForRequest", timeoutIntervalForRequest)
-      writer.field("timeoutIntervalForResource", timeoutIntervalForResource)
-      writer.field("httpMaximumConnectionsPerHost", httpMaximumConnectionsPerHost)
-      writer.field("httpShouldUsePipelining", httpShouldUsePipelining)
-      writer.field("httpShouldSetCookies", httpShouldSetCookies)
-      writer.field("httpCookieAcceptPolicy", httpCookieAcceptPolicy.rawValue)
-      let headers = httpAdditionalHeaders.replacingSecrets(seal ?? { _ in HTTPHeaders.redaction })
-      writer.field("httpAdditionalHeaders", Optional(headers))
-      encodeTrust(into: &writer)
-      writer.key("proxies")
-      proxies.encode(into: &writer, sealing: seal)
-      writer.field("urlCache", urlCache == .none ? nil : urlCache)
-      writer.field("urlCredentialStorage", urlCredentialStorage)
-      writer.field("waitsForConnectivity", waitsForConnectivity)
-      networkAccess.encodeMembers(into: &writer)
-      writer.field("isDiscretionary", isDiscretionary)
-      writer.field("sessionSendsLaunchEvents", sessionSendsLaunchEvents)
-      writer.field("retry", retry)
-      writer.key("maximumBytesPerSecond")
-      if let maximumBytesPerSecond { writer.value(maximumBytesPerSecond) } else { writer.null() }
-      writer.field("bodyRetention", bodyRetention)
-    }
+  /// - Parameter withSecrets: true for the store, which seals the whole; clients see none.
+  package func encodeMembers(into writer: inout JSONWriter, withSecrets: Bool) {
+    writer.field("requestCachePolicy", requestCachePolicy.rawValue)
+    writer.field("timeoutIntervalForRequest", timeoutIntervalForRequest)
+    writer.field("timeoutIntervalForResource", timeoutIntervalForResource)
+    writer.field("httpMaximumConnectionsPerHost", httpMaximumConnectionsPerHost)
+    writer.field("httpShouldUsePipelining", httpShouldUsePipelining)
+    writer.field("httpShouldSetCookies", httpShouldSetCookies)
+    writer.field("httpCookieAcceptPolicy", httpCookieAcceptPolicy.rawValue)
+    let headers =
+      withSecrets ? httpAdditionalHeaders : httpAdditionalHeaders.redacted(and: secretHeaderFields)
+    writer.field("httpAdditionalHeaders", Optional(headers))
+    writer.arrayField("secretHeaderFields", secretHeaderFields) { $0.value($1) }
+    encodeTrust(into: &writer)
+    writer.key("proxies")
+    proxies.encode(into: &writer, withSecrets: withSecrets)
+    writer.field("urlCache", urlCache == .none ? nil : urlCache)
+    writer.field("urlCredentialStorage", urlCredentialStorage)
+    writer.field("waitsForConnectivity", waitsForConnectivity)
+    networkAccess.encodeMembers(into: &writer)
+    writer.field("isDiscretionary", isDiscretionary)
+    writer.field("sessionSendsLaunchEvents", sessionSendsLaunchEvents)
+    writer.field("retry", retry)
+    writer.key("maximumBytesPerSecond")
+    if let maximumBytesPerSecond { writer.value(maximumBytesPerSecond) } else { writer.null() }
+    writer.field("bodyRetention", bodyRetention)
   }
 
   private func encodeTrust(into writer: inout JSONWriter) {

@@ -29,12 +29,11 @@ package struct SessionDelegate: Sendable, Equatable {
 
 extension SessionDelegate: JSONEncodable {
   package func encode(into writer: inout JSONWriter) {
-    writer.object { encode(into: &$0, sealing: nil) }
+    writer.object { encodeMembers(into: &$0, withSecrets: false) }
   }
 
-  /// The members.
-  /// - Parameter seal: makes of the webhook's secret what the store may keep; nil: for clients, who do not see it.
-  package func encode(into writer: inout JSONWriter, sealing seal: ((String) -> String)?) {
+  /// - Parameter withSecrets: false for clients, who do not see the webhook's secret.
+  package func encodeMembers(into writer: inout JSONWriter, withSecrets: Bool) {
     writer.field("sessionChallenges", sessionChallenges?.rawValue)
     writer.field("taskChallenges", taskChallenges?.rawValue)
     writer.field("redirects", asksForRedirects ? "ask" : "follow")
@@ -46,7 +45,7 @@ extension SessionDelegate: JSONEncodable {
     guard let webhook else { return writer.null() }
     writer.object { writer in
       writer.field("url", webhook.url)
-      if let seal { writer.field("secret", webhook.secret.map(seal)) }
+      if withSecrets { writer.field("secret", webhook.secret) }
       writer.arrayField("events", events) { $0.value($1.rawValue) }
       writer.field("answers", webhookAnswers)
     }
@@ -66,6 +65,7 @@ extension SessionDelegate {
   /// Reads the contract's delegate.
   package init(validating reader: inout ObjectReader) {
     self.init()
+    reader.allowNull("webhook", "sessionChallenges", "taskChallenges")
     sessionChallenges = reader.choice("sessionChallenges")
     taskChallenges = reader.choice("taskChallenges")
     asksForCaching = Self.asks("caching", orElse: "default", &reader)

@@ -26,12 +26,12 @@ package struct StoredFile: Sendable, Equatable {
 extension StoredFile: JSONEncodable {
   package func encode(into writer: inout JSONWriter) {
     writer.object { writer in
-      writer.field("id", id.description)
+      writer.field("id", id)
       writer.field("size", size)
       writer.field("sha256", sha256)
       writer.field("contentType", contentType)
-      writer.field("fromTask", fromTask?.description)
-      writer.field("createdAt", createdAt.description)
+      writer.field("fromTask", fromTask)
+      writer.field("createdAt", createdAt)
     }
   }
 }

@@ -70,7 +70,7 @@ extension TransactionMetrics: JSONEncodable {
       }
       writer.key("response")
       if let status { writer.object { $0.field("status", status) } } else { writer.null() }
-      for (name, time) in times { if let time { writer.field(name, time.description) } }
+      for (name, time) in times { if let time { writer.field(name, time) } }
       writer.field("networkProtocolName", networkProtocolName)
       writer.field("resourceFetchType", isFromCache ? "localCache" : "networkLoad")
       writer.field("isReusedConnection", isReusedConnection)
@@ -122,8 +122,8 @@ extension TaskMetrics: JSONEncodable {
   package func encode(into writer: inout JSONWriter) {
     writer.object { writer in
       writer.objectField("taskInterval") { writer in
-        writer.field("start", start.description)
-        writer.field("end", end.description)
+        writer.field("start", start)
+        writer.field("end", end)
         writer.field("duration", end.since(start))
       }
       writer.field("redirectCount", redirectCount)

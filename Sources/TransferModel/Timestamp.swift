@@ -1,3 +1,5 @@
+package import JSON
+
 /// An instant of the wall clock, in microseconds since 1970-01-01T00:00:00Z.
 package struct Timestamp: Hashable, Sendable, Comparable, Codable {
   package var microseconds: Int64
@@ -26,14 +28,20 @@ package struct Timestamp: Hashable, Sendable, Comparable, Codable {
   }
 }
 
-extension Timestamp: CustomStringConvertible {
+extension Timestamp: CustomStringConvertible, JSONEncodable {
   /// RFC 3339 in UTC with milliseconds: `2026-01-31T12:00:00.000Z`.
   package var description: String {
+    var text: [UInt8] = []
+    text.reserveCapacity(24)
+    append(to: &text)
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// Appends the text, which is ASCII.
+  func append(to text: inout [UInt8]) {
     let total = milliseconds >= 0 ? milliseconds : 0
     let (days, dayMilliseconds) = (total / 86_400_000, total % 86_400_000)
     let (year, month, day) = Self.civil(fromDays: days)
-    var text: [UInt8] = []
-    text.reserveCapacity(24)
     func append(_ value: Int64, width: Int, then separator: Unicode.Scalar) {
       var divisor: Int64 = width == 4 ? 1000 : width == 3 ? 100 : 10
       while divisor > 0 {
@@ -49,8 +57,9 @@ extension Timestamp: CustomStringConvertible {
     append(dayMilliseconds / 60_000 % 60, width: 2, then: ":")
     append(dayMilliseconds / 1000 % 60, width: 2, then: ".")
     append(dayMilliseconds % 1000, width: 3, then: "Z")
-    return String(decoding: text, as: UTF8.self)
   }
+
+  package func encode(into writer: inout JSONWriter) { writer.text { append(to: &$0) } }
 
   /// Days since the epoch to a date of the proleptic Gregorian calendar (H. Hinnant, "chrono-compatible
   /// low-level date algorithms").

@@ -113,8 +113,8 @@ extension TransferEvent {
   package func encodeDataMembers(into writer: inout JSONWriter) {
     encodeArguments(into: &writer)
     guard let decision else { return }
-    writer.field("decisionId", decision.id.description)
-    writer.field("expiresAt", decision.expiresAt.description)
+    writer.field("decisionId", decision.id)
+    writer.field("expiresAt", decision.expiresAt)
     writer.field("default", decision.defaultAnswer)
   }
 
@@ -141,7 +141,7 @@ extension TransferEvent {
     case .response(let response): writer.field("response", Optional(response))
     case .delayed(let request): writer.field("request", Optional(request))
     case .becameDownload(let task):
-      writer.field("downloadTaskId", task.id.description)
+      writer.field("downloadTaskId", task.id)
       writer.field("downloadTask", Optional(task))
     case .willCache(let response, let size):
       writer.field("response", Optional(response))

@@ -17,6 +17,8 @@ package struct TransferRequest: Sendable, Equatable, Codable {
   package var networkAccess = NetworkAccess()
   /// What its URL said of a user: moved out of it, and never shown.
   package var credential: Credential?
+  /// Names of fields that are secret besides those that always are, as its session has them; nil: none.
+  package var secretHeaderFields: [String]?
 
   package init(
     url: String, method: String = "GET", headers: HTTPHeaders = HTTPHeaders(), body: RequestContent? = nil,
@@ -43,7 +45,7 @@ extension TransferRequest: JSONEncodable {
     writer.object { writer in
       writer.field("url", url)
       writer.field("method", method)
-      writer.field("headers", Optional(headers.redacted))
+      writer.field("headers", Optional(headers.redacted(and: secretHeaderFields ?? [])))
       if let timeoutInterval { writer.field("timeoutInterval", timeoutInterval) }
       if let body { writer.field("body", Optional(body)) }
       encodeLoading(into: &writer)

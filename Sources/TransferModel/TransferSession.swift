@@ -86,6 +86,7 @@ extension SessionConfiguration {
     var configuration = self
     configuration.retry = retry ?? RetryConfiguration()
     configuration.httpAdditionalHeaders = httpAdditionalHeaders.canonical
+    configuration.secretHeaderFields = Set(secretHeaderFields.map { $0.lowercased() }).sorted()
     configuration.proxies.noProxy.sort { $0.text < $1.text }
     return configuration
   }
@@ -95,8 +96,8 @@ extension HTTPHeaders {
   /// By name, without case; values of one name stay in their order.
   fileprivate var canonical: HTTPHeaders {
     let fields = fields.map { Field(name: $0.name.lowercased(), value: $0.value) }
-    let names = Set(fields.map(\.name)).sorted()
-    return HTTPHeaders(names.flatMap { name in fields.filter { $0.name == name } })
+    let order = fields.indices.sorted { (fields[$0].name, $0) < (fields[$1].name, $1) }
+    return HTTPHeaders(order.map { fields[$0] })
   }
 }
 
@@ -113,12 +114,12 @@ extension SessionDelegate {
 extension TransferSession: JSONEncodable {
   package func encode(into writer: inout JSONWriter) {
     writer.object { writer in
-      writer.field("id", id.description)
+      writer.field("id", id)
       writer.field("type", type.rawValue)
       writer.field("identifier", identifier)
       writer.field("state", state.rawValue)
       writer.field("description", description)
-      writer.field("createdAt", createdAt.description)
+      writer.field("createdAt", createdAt)
       writer.field("configuration", Optional(configuration))
       writer.field("delegate", delegate)
     }

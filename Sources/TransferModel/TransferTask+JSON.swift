@@ -13,15 +13,15 @@ extension TransferTask: JSONEncodable {
 
   /// The members of the task's object, for one who adds others.
   package func encodeMembers(into writer: inout JSONWriter, inlineBody: [UInt8]? = nil) {
-    writer.field("id", id.description)
-    writer.field("sessionId", sessionID.description)
+    writer.field("id", id)
+    writer.field("sessionId", sessionID)
     writer.field("taskIdentifier", taskIdentifier)
     writer.field("kind", kind.rawValue)
     writer.field("state", state.rawValue)
     writer.field("phase", state == .running ? phase?.rawValue : nil)
     writer.field("description", description)
     writer.field("priority", priority)
-    writer.field("earliestBeginDate", earliestBeginDate?.description)
+    writer.field("earliestBeginDate", earliestBeginDate)
     writer.key("maximumBytesPerSecond")
     if let maximumBytesPerSecond { writer.value(maximumBytesPerSecond) } else { writer.null() }
     writer.field("originalRequest", Optional(originalRequest))
@@ -31,16 +31,16 @@ extension TransferTask: JSONEncodable {
     writer.field("error", error)
     encodeBody(into: &writer, inlineBody)
     writer.field("retryCount", retryCount)
-    if let downloadTask { writer.field("downloadTaskId", downloadTask.description) }
+    if let downloadTask { writer.field("downloadTaskId", downloadTask) }
     writer.key("completion")
     if let completion {
       writer.object { $0.objectField("webhook") { $0.field("url", completion.url) } }
     } else {
       writer.null()
     }
-    writer.field("createdAt", createdAt.description)
-    writer.field("startedAt", startedAt?.description)
-    writer.field("completedAt", completedAt?.description)
+    writer.field("createdAt", createdAt)
+    writer.field("startedAt", startedAt)
+    writer.field("completedAt", completedAt)
   }
 
   private func encodeBody(into writer: inout JSONWriter, _ inline: [UInt8]?) {
@@ -86,6 +86,6 @@ extension TaskBody: JSONEncodable {
   fileprivate func encodeMembers(into writer: inout JSONWriter) {
     writer.field("size", size)
     writer.field("sha256", sha256)
-    writer.field("expiresAt", expiresAt.description)
+    writer.field("expiresAt", expiresAt)
   }
 }

@@ -66,9 +66,9 @@ package struct TransferTask: Sendable, Equatable {
   package let taskIdentifier: Int
   package let kind: TaskKind
   package let createdAt: Timestamp
-  package let originalRequest: TransferRequest
-  package let completion: Webhook?
-  package let resumePoint: ResumePoint?
+  @Indirect package private(set) var originalRequest: TransferRequest
+  @IndirectIfAny package private(set) var completion: Webhook?
+  @IndirectIfAny package private(set) var resumePoint: ResumePoint?
   package let hasInvalidResumeData: Bool
   package var description: String?
   package var priority: Double
@@ -79,18 +79,18 @@ package struct TransferTask: Sendable, Equatable {
 
   package var lifecycle: TaskLifecycle
   package var phase: TaskPhase?
-  package var currentRequest: TransferRequest
-  package var response: TransferResponse?
+  @Indirect package var currentRequest: TransferRequest
+  @IndirectIfAny package var response: TransferResponse?
   package var progress = TaskProgress()
-  package var error: TransferError?
-  package var body: TaskBody?
+  @IndirectIfAny package var error: TransferError?
+  @IndirectIfAny package var body: TaskBody?
   /// What a failed or cancelled download left to go on from.
-  package var partial: ResumePoint?
+  @IndirectIfAny package var partial: ResumePoint?
   /// Until when that is kept.
   package var partialExpiresAt: Timestamp?
   /// The download that a data task became.
   package var downloadTask: TaskID?
-  package var metrics: TaskMetrics?
+  @IndirectIfAny package var metrics: TaskMetrics?
   /// Its delegate was told so.
   package var hasWaitedForConnectivity = false
   package var retryCount = 0
@@ -106,8 +106,8 @@ package struct TransferTask: Sendable, Equatable {
     self.taskIdentifier = taskIdentifier
     self.createdAt = createdAt
     kind = specification.kind
-    originalRequest = specification.request
-    currentRequest = specification.request
+    _originalRequest = Indirect(wrappedValue: specification.request)
+    _currentRequest = _originalRequest  // one value on the heap, until the request is another
     completion = specification.completion
     description = specification.description
     priority = specification.priority
@@ -120,6 +120,9 @@ package struct TransferTask: Sendable, Equatable {
   }
 
   package var state: TaskState { lifecycle.state }
+
+  /// The request that it was created with is the one that it is at.
+  package var isAtOriginalRequest: Bool { _currentRequest == _originalRequest }
 
   /// Until when a finished task's body, or what it can go on from, is kept; nil where there is neither.
   package var keptUntil: Timestamp? {

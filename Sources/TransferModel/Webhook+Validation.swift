@@ -4,9 +4,10 @@ extension Webhook {
   /// Reads `url` and `secret`; the caller checks the URL with the parser that will use it.
   package init?(validating reader: inout ObjectReader) {
     guard let url = reader.string("url") else {
-      if reader.value("url") == nil { reader.reject("url", "is required") }
+      if reader.isMissing("url") { reader.reject("url", "is required") }
       return nil
     }
+    reader.allowNull("secret")  // as it is kept where there is none
     let secret = reader.string("secret")
     if let secret, Self.key(of: secret) == nil {
       reader.reject("secret", "must be whsec_ and the base64 of 24 to 64 bytes")

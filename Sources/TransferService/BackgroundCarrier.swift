@@ -1,26 +1,22 @@
 package import EventLoop
 internal import HTTPCookies
 internal import Synchronization
-package import TransferEngine
-package import TransferModel
+internal import TransferEngine
+internal import TransferModel
 internal import TransferStore
 
-/// Hands the tasks of background sessions to the process that carries them out: commands are rows, committed in the order of the
-/// calls, and the doorbell says that there are some.
+/// Hands the tasks of background sessions to the process that carries them out: what it is told becomes commands in the caller's
+/// change, and the doorbell says that there are some.
 package final class BackgroundCarrier: Sendable {
   private let pull: DoorbellPull
   private let sessions = Mutex<Set<SessionID>>([])
-  private let store = Mutex<(any TransferStore)?>(nil)
-  private let gathered = Mutex<[StoredCommand]?>(nil)
-  private let needed = Mutex<(@Sendable () -> Void)?>(nil)
+  private let needed = Relay<Void>()
 
   /// - Parameter doorbell: the other process's.
   package init(doorbell: DoorbellPull) { pull = doorbell }
 
-  func connect(_ store: any TransferStore) { self.store.withLock { $0 = store } }
-
   /// Calls `action` when nobody answers the bell.
-  package func onNobody(_ action: @escaping @Sendable () -> Void) { needed.withLock { $0 = action } }
+  package func onNobody(_ action: @escaping @Sendable () -> Void) { needed.connect(action) }
 
   /// From here on the session's tasks are carried out there.
   func take(_ session: SessionID) { sessions.withLock { _ = $0.insert(session) } }
@@ -30,95 +26,100 @@ package final class BackgroundCarrier: Sendable {
 
   /// There is something to look at.
   package func ring() {
-    if !pull.ring() { needed.withLock { $0 }?() }
+    if !pull.ring() { needed.ring() }
   }
+}
 
-  func send(_ commands: [WorkerCommand], of session: SessionID) {
-    let rows = commands.map { $0.stored(for: session) }
-    let isGathered = gathered.withLock { gathered in
-      gathered?.append(contentsOf: rows)
-      return gathered != nil
-    }
-    guard !isGathered else { return }
-    var change = StoreChange()
-    change.commands = rows
-    store.withLock { $0 }?.record(change) { [self] in ring() }
-  }
-
-  /// What `body` sends, to be written with what it is about. Called within the registry's lock, and not from within `body`.
-  func gather(_ body: () -> Void) -> [StoredCommand] {
-    gathered.withLock { $0 = [] }
-    body()
-    return gathered.withLock { gathered in
-      defer { gathered = nil }
-      return gathered ?? []
-    }
+extension StoreChange {
+  /// Has the process that carries a session's tasks out do something.
+  fileprivate mutating func command(_ command: WorkerCommand, of session: SessionID) {
+    commands.append(command.stored(for: session))
   }
 }
 
 extension BackgroundCarrier: TransferCarrier {
-  package func submit(_ jobs: [TransferJob]) {
-    guard let first = jobs.first else { return }
-    send(jobs.map { .submit($0.task) }, of: first.session)
+  func submit(_ jobs: [TransferJob], into change: inout StoreChange) {
+    for job in jobs { change.command(.submit(job.task), of: job.session) }
   }
 
-  package func suspend(_ task: TaskID, in session: SessionID) { send([.suspend(task)], of: session) }
-  package func resume(_ task: TaskID, in session: SessionID) { send([.resume(task)], of: session) }
-
-  package func cancel(_ task: TaskID, in session: SessionID, keepsPartial: Bool) {
-    send([.cancel(task, keepsPartial: keepsPartial)], of: session)
+  func suspend(_ task: TaskID, in session: SessionID, into change: inout StoreChange) {
+    change.command(.suspend(task), of: session)
   }
 
-  package func answer(_ task: TaskID, in session: SessionID, _ answer: TransferAnswer) {
+  func resume(_ task: TaskID, in session: SessionID, into change: inout StoreChange) {
+    change.command(.resume(task), of: session)
+  }
+
+  func cancel(_ task: TaskID, in session: SessionID, keepsPartial: Bool, into change: inout StoreChange) {
+    change.command(.cancel(task, keepsPartial: keepsPartial), of: session)
+  }
+
+  func answer(
+    _ task: TaskID, in session: SessionID, to question: Int?, _ answer: TransferAnswer,
+    into change: inout StoreChange
+  ) {
     switch answer {
-    case .challenge(let answer): send([.answer(task, answer)], of: session)
-    case .byDefault: send([.answerByDefault(task)], of: session)
+    case .challenge(let answer): change.command(.answer(task, answer, question: question), of: session)
+    case .byDefault: change.command(.answerByDefault(task, question: question), of: session)
     // Background tasks ask about nothing else.
     case .redirect, .allow, .becomeDownload, .caching, .bodyStream: break
     }
   }
 
-  package func setPriority(_ priority: Double, of task: TaskID, in session: SessionID) {
-    send([.setPriority(task, priority)], of: session)
+  func setPriority(
+    _ priority: Double, of task: TaskID, in session: SessionID, into change: inout StoreChange
+  ) {
+    change.command(.setPriority(task, priority), of: session)
   }
 
-  package func setLimit(_ bytesPerSecond: Int?, of task: TaskID, in session: SessionID) {
-    send([.setLimit(task, bytesPerSecond)], of: session)
+  func setLimit(
+    _ bytesPerSecond: Int?, of task: TaskID, in session: SessionID, into change: inout StoreChange
+  ) {
+    change.command(.setLimit(task, bytesPerSecond), of: session)
   }
 
-  package func setBeginDate(_ date: Timestamp?, of task: TaskID, in session: SessionID) {
-    send([.setBeginDate(task, date)], of: session)
+  func setBeginDate(
+    _ date: Timestamp?, of task: TaskID, in session: SessionID, into change: inout StoreChange
+  ) {
+    change.command(.setBeginDate(task, date), of: session)
   }
 
-  package func keep(_ credential: Credential, for space: ProtectionSpace, in session: SessionID) {
-    send([.keepCredential(credential, space)], of: session)
+  /// A client keeps a credential in a session.
+  func keep(
+    _ credential: Credential, for space: ProtectionSpace, in session: SessionID,
+    into change: inout StoreChange
+  ) {
+    change.command(.keepCredential(credential, space), of: session)
   }
 
-  package func forgetCredentials(of session: SessionID, for spaces: [ProtectionSpace]) {
-    send([.forgetCredentials(spaces)], of: session)
+  /// Credentials of a session were taken away.
+  func forgetCredentials(
+    of session: SessionID, for spaces: [ProtectionSpace], into change: inout StoreChange
+  ) {
+    change.command(.forgetCredentials(spaces), of: session)
   }
 
   /// Which cookies a session has, its answers say as well: only the process that hears those keeps them, and tells.
-  func setCookies(_ cookies: [Cookie], of session: SessionID) { send([.setCookies(cookies)], of: session) }
-  func removeCookies(_ filter: CookieFilter, of session: SessionID) {
-    send([.removeCookies(filter)], of: session)
+  func setCookies(_ cookies: [Cookie], of session: SessionID, into change: inout StoreChange) {
+    change.command(.setCookies(cookies), of: session)
   }
 
-  package func reset(_ session: SessionID, done: @escaping @Sendable () -> Void) {
-    send([.reset], of: session)
+  func removeCookies(_ filter: CookieFilter, of session: SessionID, into change: inout StoreChange) {
+    change.command(.removeCookies(filter), of: session)
+  }
+
+  func reset(_ session: SessionID, into change: inout StoreChange, done: @escaping @Sendable () -> Void) {
+    change.command(.reset, of: session)
     done()
   }
 
-  package func flush(_ session: SessionID, done: @escaping @Sendable () -> Void) {
-    send([.flush], of: session)
+  func flush(_ session: SessionID, into change: inout StoreChange, done: @escaping @Sendable () -> Void) {
+    change.command(.flush, of: session)
     done()
   }
 
-  package func forget(_ session: SessionID) {
-    send([.forget], of: session)
+  func forget(_ session: SessionID, into change: inout StoreChange) {
+    change.command(.forget, of: session)
     release(session)
   }
-
-  /// A body that another process receives can be read when it is whole.
-  package func liveBody(of task: TaskID, in session: SessionID) -> LiveBody? { nil }
 }

@@ -8,30 +8,43 @@ internal import TransferStore
 /// What the service asks for.
 extension BackgroundWorker {
   func take(_ rows: [Queued<StoredCommand>]) async throws(StoreError) {
-    let commands = rows.map { row in
-      (row.content.session, WorkerDocument.decode(WorkerCommand.self, row.content.document))
+    let found = rows.map {
+      RefusedDocuments.Row(number: $0.number, document: $0.content.document, session: $0.content.session)
     }
-    let submitted = commands.compactMap { if case .submit(let task) = $0.1 { task } else { nil } }
     let tasks: [TaskID: TransferTask]
     do throws(StoreError) {
-      tasks = Dictionary(try await store.tasks(submitted).map { ($0.id, $0) }, uniquingKeysWith: { $1 })
-      if commands.contains(where: { !knows($0.0) }) { try await loadSessions() }
+      tasks = try await submitted(found)
+      if rows.contains(where: { !knows($0.content.session) }) { try await loadSessions() }
     } catch {
       logger.error("tasks cannot be read", metadata: ["error": "\(error)"])
       throw error
     }
+    // By now it is known which of them cannot be read: they may be mended, and handed over then.
+    let (commands, left) = refused.withLock {
+      ($0.read(WorkerCommand.self, found, where: store.unreadable.isDamaged), $0.count)
+    }
+    logger.note(commands, "commands")
     state.withLock { state in
       var change = StoreChange()
-      for (session, command) in commands {
-        guard let command else {
-          logger.error("a command that is not understood")
-          continue
-        }
+      for (row, command) in commands.values {
+        guard let session = row.session else { continue }
         carryOut(command, session, tasks, &state, &change)
       }
-      change.takenCommands = rows.last?.number
+      change.takenCommands = commands.taken
+      if commands.kept > 0 { change.tell(.refused(count: left)) }
       record(change)
     }
+  }
+
+  /// The tasks that are handed over.
+  private func submitted(_ found: [RefusedDocuments.Row]) async throws(StoreError) -> [TaskID: TransferTask] {
+    let ids = found.compactMap { row -> TaskID? in
+      guard case .submit(let task)? = try? WorkerDocument.decode(WorkerCommand.self, row.document) else {
+        return nil
+      }
+      return task
+    }
+    return Dictionary(try await store.tasks(ids).map { ($0.id, $0) }, uniquingKeysWith: { $1 })
   }
 
   private func knows(_ session: SessionID) -> Bool { state.withLock { $0.sessions[session] != nil } }
@@ -50,7 +63,7 @@ extension BackgroundWorker {
     switch command {
     case .submit(let id):
       guard state.work[id] == nil, let task = tasks[id], task.state != .completed,
-        let session = state.sessions[session]
+        let session = state.sessions[session], !isUnreadable(id, session.id)
       else { return }
       var work = Work(task: task, session: session)
       work.state.request = task.currentRequest
@@ -61,12 +74,10 @@ extension BackgroundWorker {
     case .suspend(let id): suspend(id, &state, &change)
     case .resume(let id): resume(id, &state, &change)
     case .cancel(let id, let keepsPartial): cancel(id, keepsPartial, &state, &change)
-    case .answer(let id, let answer):
-      keep(answer, of: id, &state, &change)
-      engine.answer(id, in: session, .challenge(answer))
-    case .answerByDefault(let id):
-      keep(.performDefaultHandling, of: id, &state, &change)
-      engine.answer(id, in: session, .byDefault)
+    case .answer(let id, let answer, let question):
+      take(.challenge(answer), to: question, of: id, keeping: answer, &state, &change)
+    case .answerByDefault(let id, let question):
+      take(.byDefault, to: question, of: id, keeping: .performDefaultHandling, &state, &change)
     case .setPriority(let id, let priority):
       state.work[id]?.task.priority = priority
       engine.setPriority(priority, of: id, in: session)
@@ -93,15 +104,23 @@ extension BackgroundWorker {
     }
   }
 
-  private func keep(
-    _ answer: ChallengeAnswer, of id: TaskID, _ state: inout State, _ change: inout StoreChange
+  /// Hands an answer to whoever asked, and keeps it for the next attempt. What crosses another question is for nobody.
+  private func take(
+    _ answer: TransferAnswer, to number: Int?, of id: TaskID, keeping kept: ChallengeAnswer,
+    _ state: inout State, _ change: inout StoreChange
   ) {
-    guard var work = state.work[id], let question = work.state.question else { return }
+    guard var work = state.work[id], let question = work.state.question, work.state.waits(for: number) else {
+      logger.notice(
+        "an answer is dropped: its question is not the one that waits",
+        metadata: ["task": "\(id)", "question": "\(number ?? 0)"])
+      return
+    }
     work.state.question = nil
-    work.state.answers.append(AnsweredChallenge(challenge: question, answer: answer))
+    work.state.answers.append(AnsweredChallenge(challenge: question, answer: kept))
     work.repeated.append(question)
     state.work[id] = work
     change.keep(work)
+    engine.answer(id, in: work.session.id, to: work.state.questions, answer)
   }
 
   private func suspend(_ id: TaskID, _ state: inout State, _ change: inout StoreChange) {
@@ -143,7 +162,7 @@ extension BackgroundWorker {
       outcome.partial = partial
       outcome.error?.resumeDataAvailable = true
     } else if work.state.partial?.source == work.task.id {
-      bodies.removePartial(work.task.id)
+      engine.onPool { [bodies] in bodies.removePartial(work.task.id) }
     }
     end(work.task.id, outcome, &state, &change)
   }

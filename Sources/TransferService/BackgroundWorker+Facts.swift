@@ -30,8 +30,8 @@ extension BackgroundWorker {
       if let work = state.work[id] { change.keep(work) }
     case .response(let id, let response, _, _) where RetryPolicy.isPassing(status: response.status):
       state.work[id]?.heldResponse = WorkerNews(fact)
-    case .asked(let id, .challenge(let challenge, _), _):
-      if isAnswered(challenge, of: id, &state, &change) { return }
+    case .asked(let id, let number, .challenge(let challenge, _), _):
+      if isAnswered(challenge, number, of: id, &state, &change) { return }
       if let news = WorkerNews(fact) { change.tell(news) }
     case .ended(let id, let outcome): attemptEnded(id, outcome, &state, &change)
     case .began(let id, let time):
@@ -53,15 +53,17 @@ extension BackgroundWorker {
 
   /// Whether an earlier attempt had the answer, and its process died, or its connection broke: this one gets the same, once.
   private func isAnswered(
-    _ challenge: AuthenticationChallenge, of id: TaskID, _ state: inout State, _ change: inout StoreChange
+    _ challenge: AuthenticationChallenge, _ number: Int, of id: TaskID, _ state: inout State,
+    _ change: inout StoreChange
   ) -> Bool {
     guard var work = state.work[id] else { return false }
     defer { state.work[id] = work }
+    (work.state.questions, work.state.question) = (number, nil)
     let asked = AskedChallenge(challenge)
     if let known = work.state.answers.first(where: { $0.challenge == asked }), !work.repeated.contains(asked)
     {
       work.repeated.append(asked)
-      engine.answer(id, in: work.session.id, .challenge(known.answer))
+      engine.answer(id, in: work.session.id, to: number, .challenge(known.answer))
       return true
     }
     work.state.answers.removeAll { $0.challenge == asked }
@@ -82,8 +84,12 @@ extension BackgroundWorker {
     if state.isDraining, work.state.cancellation == nil, outcome.error != nil {
       // Another goes on with it, from what is on the disk, and asks again.
       work.state.partial = outcome.partial
-      work.state.attempts -= 1
-      if work.state.question != nil { change.tell(.wasTakenOver(id, at: now())) }
+      if outcome.transactions.contains(where: { $0.requestStart != nil }), mustCount(work) {
+        guard countLost(&work, &state, &change) else { return }
+      } else {
+        work.state.attempts -= 1
+        if work.state.question != nil { change.tell(.wasTakenOver(id, at: now())) }
+      }
       state.work[id] = work
       return change.keep(work)
     }
@@ -100,7 +106,7 @@ extension BackgroundWorker {
       (work.state.retryAt, work.state.retryDelay) = (now().adding(seconds: delay), delay)
       work.notBefore = .now + .seconds(delay)
       work.heldResponse = nil
-      if case .file = outcome.body { bodies.remove(id) }
+      if case .file = outcome.body { engine.onPool { [bodies] in bodies.remove(id) } }
       state.work[id] = work
       change.keep(work)
       change.tell(.retries(id, count: work.state.retries, at: now()))
@@ -115,6 +121,28 @@ extension BackgroundWorker {
     }
     if let held = work.heldResponse { change.tell(held) }
     end(id, outcome, &state, &change)
+  }
+
+  /// Its origin may have acted on a request that is not to be sent twice unseen (RFC 9110 §9.2.2).
+  func mustCount(_ work: Work) -> Bool { !work.task.currentRequest.isIdempotent }
+
+  /// Counts an attempt that went with its process as one that has lost its connection. False where no other may follow, and the
+  /// task has ended.
+  func countLost(_ work: inout Work, _ state: inout State, _ change: inout StoreChange) -> Bool {
+    let (id, request) = (work.task.id, work.task.currentRequest)
+    var outcome = TransferService.outcome(
+      of: work.task, .networkConnectionLost,
+      "the worker ended while the request was under way; a \(request.method) is not sent again unseen",
+      at: now())
+    outcome.partial = work.state.partial
+    guard case .retry = verdict(on: outcome, of: work) else {
+      end(id, outcome, &state, &change)
+      return false
+    }
+    // At once: it was nobody's fault out there.
+    work.state.retries += 1
+    change.tell(.retries(id, count: work.state.retries, at: now()))
+    return true
   }
 
   private func verdict(on outcome: TransferOutcome, of work: Work) -> RetryPolicy.Next {
@@ -133,6 +161,7 @@ extension BackgroundWorker {
 
   /// The task is over: this is the last that is heard of it.
   func end(_ id: TaskID, _ outcome: TransferOutcome, _ state: inout State, _ change: inout StoreChange) {
+    if state.work[id]?.task.earliestBeginDate != nil { deadlines.remove(.begin(id)) }
     state.work[id] = nil
     state.end(id)
     state.suspects.ended(id)

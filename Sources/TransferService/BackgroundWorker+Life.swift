@@ -22,8 +22,10 @@ extension BackgroundWorker {
     state.withLock { $0.hasStarted = true }
     // Who was suspended or cancelled while there was no worker is not begun first.
     try await readCommands()
+    let left = refused.withLock { $0.count }
     state.withLock { state in
       var change = StoreChange()
+      change.tell(.refused(count: left))
       startSuspects(&state, &change)
       record(change)
     }
@@ -43,18 +45,25 @@ extension BackgroundWorker {
     state.withLock { state in
       for stored in found {
         guard var task = tasks[stored.task], let session = state.sessions[stored.session] else {
-          change.finishedWork.append(stored.task)
+          // What cannot be read may be mended, and gone on with.
+          if !isUnreadable(stored.task, stored.session) { change.finishedWork.append(stored.task) }
           continue
         }
-        // What another version wrote is not understood, but the task is still to be carried out: it begins anew.
-        let kept = WorkerDocument.decode(WorkState.self, stored.document) ?? WorkState()
+        guard let kept = read(stored) else { continue }
         if let request = kept.request { task.currentRequest = request }
-        let work = takenOver(Work(task: task, session: session, state: kept), hasCrashed)
-        if kept.isActive { change.tell(.wasTakenOver(task.id, at: now())) }
+        var work = takenOver(Work(task: task, session: session, state: kept), hasCrashed)
         state.work[task.id] = work
         guard kept.cancellation == nil else {
           endCancelled(work, &state, &change)
           continue
+        }
+        if kept.isActive, mustCount(work) {
+          guard countLost(&work, &state, &change) else { continue }
+          state.work[task.id] = work
+        } else if kept.isActive {
+          work.state.attempts -= 1
+          state.work[task.id] = work
+          change.tell(.wasTakenOver(task.id, at: now()))
         }
         let least = work.state.crashesOften ? CrashGuard.suspicion : 0
         state.suspects.recovered(task.id, deaths: max(least, work.state.deaths))
@@ -75,6 +84,25 @@ extension BackgroundWorker {
     if !found.isEmpty { logger.notice("took over", metadata: ["tasks": "\(ready.count)"]) }
   }
 
+  func isUnreadable(_ task: TaskID, _ session: SessionID) -> Bool {
+    store.unreadable.row("task", task) != nil || store.unreadable.row("session", session) != nil
+      || store.unreadable.row("work", task) != nil
+  }
+
+  /// nil where another version wrote it: the row stays, and the task waits for a process that can read it. To begin it anew might
+  /// send it twice.
+  private func read(_ stored: StoredWork) -> WorkState? {
+    do throws(WorkerDocument.Refusal) {
+      return try WorkerDocument.decode(WorkState.self, stored.document)
+    } catch {
+      refused.withLock { $0.refuse(DocumentSubject(stored.task)) }
+      logger.error(
+        "how far a task has come cannot be read: it is kept, and waits until a process starts that can",
+        metadata: ["task": "\(stored.task)", "reason": "\(error)"])
+      return nil
+    }
+  }
+
   /// What an earlier process left of a task.
   private func takenOver(_ work: Work, _ hasCrashed: Bool) -> Work {
     var work = work
@@ -92,7 +120,6 @@ extension BackgroundWorker {
         work.state.crashes += 1
       }
       work.state.isActive = false
-      work.state.attempts -= 1
     }
     if let date = work.state.retryAt {
       // The clock may have been set meanwhile.
@@ -140,6 +167,9 @@ extension BackgroundWorker {
         tellIdle(&state)
       }
     }
-    await withCheckedContinuation { continuation in store.record(StoreChange()) { continuation.resume() } }
+    await withCheckedContinuation { continuation in
+      // Whoever told the last end may still be within the lock, and is to write it first.
+      state.withLock { _ in store.record(StoreChange()) { continuation.resume() } }
+    }
   }
 }

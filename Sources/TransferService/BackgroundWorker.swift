@@ -73,6 +73,8 @@ package final class BackgroundWorker: Sendable {
   let now: @Sendable () -> Timestamp
   let loop: EventLoop
   let state = Mutex(State())
+  /// What it cannot read of what it finds. Locked inside of the lock around `state`, never around it.
+  let refused = Mutex(RefusedDocuments())
   private let bell: DoorbellPull
   private let reader = Mutex<QueueReader<StoredCommand>?>(nil)
 
@@ -199,7 +201,8 @@ package final class BackgroundWorker: Sendable {
     change.keep(work)
     state.work[work.task.id] = work
     state.begin(work)
-    guard state.isCareful else { return submit(work) }
+    // Who comes after a death must know that it may have been sent, where it must not be sent twice unseen (RFC 9110 §9.2.2).
+    guard state.isCareful || !work.task.currentRequest.isIdempotent else { return submit(work) }
     let (id, attempt) = (work.task.id, work.state.attempts)
     record(change) { [weak self] in self?.submitWritten(id, attempt) }
     change = StoreChange()
@@ -215,6 +218,7 @@ package final class BackgroundWorker: Sendable {
     // URLSession's background sessions always wait.
     job.configuration.waitsForConnectivity = true
     job.resumePoint = work.state.partial
+    job.questions = work.state.questions
     engine.submit([job])
     // One that does not come to begin leaves its turn to the next suspect too.
     if work.state.mustProveItself { watch(work, for: Self.longestProof) }

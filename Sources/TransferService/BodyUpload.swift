@@ -32,15 +32,12 @@ extension TransferService {
   /// Opens the way for the body of a task that streams it. One at a time, and again only when the task asks again.
   package func openUpload(of id: TaskID, length: Int64?) async throws(ServiceError) -> BodyUpload {
     let stream = UploadStream(length: length)
-    let result: Result<Void, ServiceError>? = registry.withLock { registry in
-      guard let entry = registry.tasks[id], !entry.isEnding else { return nil }
-      guard entry.task.currentRequest.body?.isStream == true else { return .failure(.noBodyStream) }
-      guard entry.task.state != .canceling else { return .failure(.bodyStreamNotWanted) }
-      guard entry.upload == .none else { return .failure(.bodyStreamNotWanted) }
-      registry.tasks[id]?.upload = .ready(stream)
-      registry.tasks[id]?.task.progress.countOfBytesExpectedToSend = length ?? -1
-      if case .bodyStream = entry.question?.kind { provideBody(id, &registry) }
-      return .success(())
+    let result: Result<Void, ServiceError>? = await withCheckedContinuation { continuation in
+      registry.withLock { registry in
+        registry.whenCreated(id) { [self] registry in
+          continuation.resume(returning: take(stream, length, for: id, &registry))
+        }
+      }
     }
     guard let result else {
       _ = try await task(id)
@@ -50,16 +47,33 @@ extension TransferService {
     return BodyUpload(task: id, stream: stream, service: self)
   }
 
+  /// nil where the task has ended, or there is none.
+  private func take(
+    _ stream: UploadStream, _ length: Int64?, for id: TaskID, _ registry: inout TransferRegistry
+  ) -> Result<Void, ServiceError>? {
+    guard let entry = registry.tasks[id], !entry.isEnding else { return nil }
+    guard entry.task.currentRequest.body?.isStream == true else { return .failure(.noBodyStream) }
+    guard entry.task.state != .canceling else { return .failure(.bodyStreamNotWanted) }
+    guard entry.upload == .none else { return .failure(.bodyStreamNotWanted) }
+    registry.tasks[id]?.upload = .ready(stream)
+    registry.tasks[id]?.task.progress.countOfBytesExpectedToSend = length ?? -1
+    if case .bodyStream = entry.question?.kind {
+      var change = StoreChange()
+      provideBody(id, &registry, &change)
+      recordAny(change)
+    }
+    return .success(())
+  }
+
   /// Hands the body that a client is sending to the transfer that asked for it.
-  func provideBody(_ id: TaskID, _ registry: inout TransferRegistry) {
+  func provideBody(_ id: TaskID, _ registry: inout TransferRegistry, _ change: inout StoreChange) {
     guard case .ready(let stream) = registry.tasks[id]?.upload, let task = registry.tasks[id]?.task else {
       return
     }
     registry.tasks[id]?.upload = .used(stream)
-    var change = StoreChange()
-    settle(id, .answered, answer: nil, &registry, &change)
-    record(change)
-    carrier(of: task.sessionID).answer(id, in: task.sessionID, .bodyStream(stream))
+    let decision = settle(id, .answered, answer: nil, &registry, &change)
+    carrier(of: task.sessionID).answer(
+      id, in: task.sessionID, to: decision?.question, .bodyStream(stream), into: &change)
   }
 
   func forgetUpload(_ upload: BodyUpload) {

@@ -15,12 +15,12 @@ extension TransferService {
   /// - Returns: those of them that the jar has now, as it has them.
   package func setCookies(_ cookies: [Cookie], of id: SessionID) async throws(ServiceError) -> [Cookie] {
     guard try session(id).state != .invalid else { throw .sessionInvalid }
-    try await keepCookies {
+    try await keepCookies { change in
       guard let background, background.has(id) else { return engine.cookies.set(cookies, in: id) }
       // Shown at once; which of them stay, and which others go, is told by who keeps them.
       engine.cookies.apply(
         cookies.map { $0.isExpired(at: $0.lastAccess) ? .removed($0.key) : .stored($0) }, to: id)
-      background.setCookies(cookies, of: id)
+      background.setCookies(cookies, of: id, into: &change)
     }
     let keys = Set(cookies.map(\.key))
     return engine.cookies.cookies(of: id, now: now).filter { keys.contains($0.key) }
@@ -29,16 +29,18 @@ extension TransferService {
   /// Takes cookies away (HTTPCookieStorage.deleteCookie(_:)).
   package func removeCookies(of id: SessionID, _ filter: CookieFilter) async throws(ServiceError) {
     _ = try session(id)
-    try await keepCookies {
+    try await keepCookies { change in
       engine.cookies.remove(filter, of: id)
-      if let background, background.has(id) { background.removeCookies(filter, of: id) }
+      if let background, background.has(id) { background.removeCookies(filter, of: id, into: &change) }
     }
   }
 
   /// Changes cookies, and returns when that is on the disk. Nothing is changed while the disk takes nothing.
-  private func keepCookies(_ change: () -> Void) async throws(ServiceError) {
+  private func keepCookies(_ body: (inout StoreChange) -> Void) async throws(ServiceError) {
     guard store.isHealthy else { throw .storeFull }
-    change()
+    var change = StoreChange()
+    body(&change)
+    recordAny(change)
     await settleFacts()
   }
 

@@ -23,9 +23,9 @@ extension TransferService {
     } else {
       change.deletedCredentials = [(id, space)]
     }
+    if let background, background.has(id) { background.keep(credential, for: space, in: id, into: &change) }
     try await write(change)
     engine.keep(credential, for: space, in: id)
-    if let background, background.has(id) { background.keep(credential, for: space, in: id) }
   }
 
   /// Forgets the credentials of the spaces that `matches` says.
@@ -35,9 +35,12 @@ extension TransferService {
     let spaces = try credentials(of: id).map(\.space).filter(matches)
     var change = StoreChange()
     change.deletedCredentials = spaces.map { (id, $0) }
+    if let background, background.has(id) {
+      background.forgetCredentials(of: id, for: spaces, into: &change)
+    }
     try await write(change)
     engine.credentials.remove(in: id) { spaces.contains($0.space) }
-    carrier(of: id).forgetCredentials(of: id, for: spaces)
+    engine.forgetCredentials(of: id, for: spaces)
   }
 }
 
@@ -60,7 +63,7 @@ extension CredentialEntry {
     var space: ProtectionSpace?
     if var fields = reader.object("protectionSpace") {
       space = ProtectionSpace(validating: &fields)
-    } else {
+    } else if reader.isMissing("protectionSpace") {
       reader.reject("protectionSpace", "is required")
     }
     var credential: Credential?
@@ -73,11 +76,11 @@ extension CredentialEntry {
         if persistence == .none { fields.reject("persistence", "must be forSession or permanent") }
         _ = read.fits(space?.authenticationMethod ?? .default, &fields)
       }
-    } else {
+    } else if reader.isMissing("credential") {
       reader.reject("credential", "is required")
     }
     reader.finish()
-    guard let space, let credential, violations.all.isEmpty else { throw InvalidFields(violations.all) }
+    guard let space, let credential, violations.isEmpty else { throw InvalidFields(violations) }
     self.init(space: space, credential: credential)
   }
 }

@@ -11,6 +11,7 @@ extension DecisionAnswer {
   /// Reads the answer to a challenge.
   init?(challenge reader: inout ObjectReader, _ method: AuthenticationMethod) {
     guard let disposition: AuthChallengeDisposition = Self.disposition(&reader) else { return nil }
+    reader.allowNull("credential")
     let credential = reader.object("credential")
     if disposition != .useCredential, credential != nil {
       reader.reject("credential", "is for useCredential only")

@@ -13,7 +13,9 @@ extension DecisionAnswer {
         writer.field("credential", Optional(credential))
       }
       return writer.bytes
-    case .redirect, .delayed: return value.replacing { $0 == "request" ? $1.redactedRequest : $1 }.json
+    case .redirect, .delayed:
+      let secrets = request?.secretHeaderFields ?? []
+      return value.replacing { $0 == "request" ? $1.redactedRequest(secrets) : $1 }.json
     case .challenge, .response, .caching: return value.json
     }
   }
@@ -21,7 +23,7 @@ extension DecisionAnswer {
 
 extension JSONValue {
   /// A request as a client wrote it, without who it says the client is.
-  fileprivate var redactedRequest: JSONValue {
+  fileprivate func redactedRequest(_ secrets: [String]) -> JSONValue {
     replacing { name, value in
       switch name {
       case "url":
@@ -32,7 +34,7 @@ extension JSONValue {
         return .string(parsed.url)
       case "headers":
         return value.replacing { name, value in
-          HTTPHeaders.isSecret(name: name) ? .string(HTTPHeaders.redaction) : value
+          HTTPHeaders.isSecret(name: name, and: secrets) ? .string(HTTPHeaders.redaction) : value
         }
       default: return value
       }

@@ -66,7 +66,7 @@ extension DecisionAnswer {
     var reader = ObjectReader(value, at: "", violations)
     defer { reader.finish() }
     switch type {
-    case .taskWillPerformHTTPRedirection: self.init(redirect: value, shown.request, &reader)
+    case .taskWillPerformHTTPRedirection: self.init(redirect: shown.request, &reader)
     case .taskDidReceiveChallenge, .sessionDidReceiveChallenge:
       self.init(challenge: &reader, shown.method ?? .default)
     case .dataTaskDidReceiveResponse:
@@ -80,13 +80,12 @@ extension DecisionAnswer {
     }
   }
 
-  private init?(redirect value: JSONValue, _ shown: TransferRequest?, _ reader: inout ObjectReader) {
-    guard let member = value["request"] else {
+  private init?(redirect shown: TransferRequest?, _ reader: inout ObjectReader) {
+    guard !reader.isMissing("request") else {
       reader.reject("request", "is required: a request, or null to take the redirect's own answer")
       return nil
     }
-    guard !member.isNull else {
-      _ = reader.value("request")
+    guard !reader.isNull("request") else {
       self = .redirect(nil)
       return
     }
@@ -97,6 +96,7 @@ extension DecisionAnswer {
   private init?(delayed reader: inout ObjectReader, _ shown: TransferRequest?) {
     guard let disposition: DelayedRequestDisposition = Self.disposition(&reader) else { return nil }
     var request: TransferRequest?
+    reader.allowNull("request")
     if var fields = reader.object("request") {
       request = TransferRequest(validating: &fields, defaultMethod: "GET", keeping: shown)
     }
@@ -115,7 +115,7 @@ extension DecisionAnswer {
     _ name: String, _ reader: inout ObjectReader
   ) -> Choice? where Choice.RawValue == String {
     if let choice: Choice = reader.choice(name) { return choice }
-    if reader.value(name) == nil { reader.reject(name, "is required") }
+    if reader.isMissing(name) { reader.reject(name, "is required") }
     return nil
   }
 }

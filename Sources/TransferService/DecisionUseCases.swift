@@ -35,13 +35,13 @@ extension TransferService {
     let known = try await decision(id)
     let violations = Violations()
     var read = DecisionAnswer(value, to: shown(by: known), violations)
-    guard violations.all.isEmpty else { throw InvalidFields(violations.all) }
+    guard violations.isEmpty else { throw InvalidFields(violations) }
     if var request = read?.request {
       try checkBackground(request, of: known.taskID)
-      try await complete(&request)
+      try await complete(&request, in: known.sessionID)
       read?.request = request
     }
-    guard let answer = read else { throw InvalidFields(violations.all) }
+    guard let answer = read else { throw InvalidFields(violations) }
     let json = answer.stored(value)
     let tags = json == value.json ? [] : answerTagger.tags(value.json)
     let settled: Decision? = await withCheckedContinuation { continuation in
@@ -49,13 +49,8 @@ extension TransferService {
         guard let task = registry.decisions[id] else { return continuation.resume(returning: nil) }
         var change = StoreChange()
         let decision = settle(task, .answered, answer: json, tag: tags.first, &registry, &change)
-        if case .challenge(.answer) = answer {
-          gather(into: &change) { act(on: answer, task, &registry) }
-          record(change)
-        } else {
-          record(change)
-          act(on: answer, task, &registry)
-        }
+        act(on: answer, to: decision?.question, task, &registry, &change)
+        recordAny(change)
         // The reply comes when what the answer causes is on the disk as well.
         record(StoreChange()) { continuation.resume(returning: decision) }
       }
@@ -100,33 +95,40 @@ extension TransferService {
     return shown
   }
 
-  private func act(on answer: DecisionAnswer, _ id: TaskID, _ registry: inout TransferRegistry) {
+  /// - Parameter question: its number.
+  private func act(
+    on answer: DecisionAnswer, to question: Int?, _ id: TaskID, _ registry: inout TransferRegistry,
+    _ change: inout StoreChange
+  ) {
     guard let session = registry.tasks[id]?.task.sessionID else { return }
     let carrier = carrier(of: session)
+    func tell(_ answer: TransferAnswer) {
+      carrier.answer(id, in: session, to: question, answer, into: &change)
+    }
     switch answer {
     case .redirect(let request):
       if let request { registry.tasks[id]?.task.currentRequest = request }
-      carrier.answer(id, in: session, .redirect(request))
-    case .challenge(.cancel): cancel(id, &registry)
-    case .challenge(.answer(let answer)): carrier.answer(id, in: session, .challenge(answer))
-    case .caching(let policy): carrier.answer(id, in: session, .caching(policy))
-    case .response(.allow): carrier.answer(id, in: session, .allow)
-    case .response(.becomeDownload): becomeDownload(id, &registry)
-    case .delayed(.continueLoading, _): submit(id, &registry)
+      tell(.redirect(request))
+    case .challenge(.answer(let answer)): tell(.challenge(answer))
+    case .caching(let policy): tell(.caching(policy))
+    case .response(.allow): tell(.allow)
+    case .response(.becomeDownload): becomeDownload(id, question, &registry, &change)
+    case .delayed(.continueLoading, _): submit(id, &registry, &change)
     case .delayed(.useNewRequest, let request):
-      if let request { use(request, for: id, &registry) }
-      submit(id, &registry)
-    case .response(.cancel), .delayed(.cancel, _): cancel(id, &registry)
+      if let request { use(request, for: id, &registry, &change) }
+      submit(id, &registry, &change)
+    case .challenge(.cancel), .response(.cancel), .delayed(.cancel, _): cancel(id, &registry, &change)
     }
   }
 
   /// A task begins with another request than the one it was created with. Another process finds it in the task's row.
-  private func use(_ request: TransferRequest, for id: TaskID, _ registry: inout TransferRegistry) {
+  private func use(
+    _ request: TransferRequest, for id: TaskID, _ registry: inout TransferRegistry,
+    _ change: inout StoreChange
+  ) {
     registry.tasks[id]?.task.currentRequest = request
     guard let task = registry.tasks[id]?.task, background?.has(task.sessionID) == true else { return }
-    var change = StoreChange()
-    change.updatedTasks = [task]
-    record(change)
+    change.updatedTasks.append(task)
   }
 
   /// Nobody answered in time: what the default says.
@@ -137,12 +139,11 @@ extension TransferService {
       else { return }
       var change = StoreChange()
       settle(task, .expired, answer: nil, &registry, &change)
-      gather(into: &change) {
-        if case .delayedRequest = question.kind {
-          submit(task, &registry)
-        } else {
-          carrier(of: entry.task.sessionID).answer(task, in: entry.task.sessionID, .byDefault)
-        }
+      if case .delayedRequest = question.kind {
+        submit(task, &registry, &change)
+      } else {
+        carrier(of: entry.task.sessionID).answer(
+          task, in: entry.task.sessionID, to: question.decision.question, .byDefault, into: &change)
       }
       record(change)
     }
@@ -150,10 +151,22 @@ extension TransferService {
 
   // MARK: Life
 
-  /// A transfer asks: the task waits, and its delegate is told.
+  /// Somebody has to say who the client is, or whom it trusts.
   func ask(
-    _ question: TransferRegistry.Question.Kind, _ type: EventType, _ payload: TransferEvent.Payload,
-    of id: TaskID, at time: Timestamp, _ registry: inout TransferRegistry, _ change: inout StoreChange
+    _ challenge: AuthenticationChallenge, number: Int?, _ type: EventType, of id: TaskID, at time: Timestamp,
+    _ registry: inout TransferRegistry, _ change: inout StoreChange
+  ) {
+    ask(
+      .challenge(challenge.protectionSpace.authenticationMethod), number: number, type,
+      .challenged(challenge), of: id, at: time, &registry, &change)
+  }
+
+  /// A transfer asks: the task waits, and its delegate is told.
+  /// - Parameter number: the question's among the task's, for whoever carries it out; nil: it has none.
+  func ask(
+    _ question: TransferRegistry.Question.Kind, number: Int?, _ type: EventType,
+    _ payload: TransferEvent.Payload, of id: TaskID, at time: Timestamp, _ registry: inout TransferRegistry,
+    _ change: inout StoreChange
   ) {
     guard let entry = registry.tasks[id], let session = registry.sessions[entry.task.sessionID]?.session
     else {
@@ -171,7 +184,7 @@ extension TransferService {
     writer.object { event.encodeArguments(into: &$0) }
     let decision = Decision(
       id: pending.id, type: type, sessionID: session.id, taskID: id, createdAt: time, expiresAt: expiresAt,
-      defaultAnswer: pending.defaultAnswer, arguments: writer.bytes)
+      defaultAnswer: pending.defaultAnswer, arguments: writer.bytes, question: number)
     var events: [TransferEvent] = []
     if task.state == .running {
       task.phase = .waitingForDecision
@@ -216,6 +229,7 @@ extension TransferService {
     decision.answerTag = tag
     registry.tasks[id]?.question = nil
     registry.decisions[decision.id] = nil
+    deadlines.remove(.decision(decision.id))
     change.updatedDecisions.append(decision)
     guard state != .withdrawn, entry.task.state == .running,
       let session = registry.sessions[entry.task.sessionID]?.session
@@ -230,7 +244,9 @@ extension TransferService {
   // MARK: Becoming a download
 
   /// The transfer goes on as a task of its own; the data task is silent from here on.
-  private func becomeDownload(_ id: TaskID, _ registry: inout TransferRegistry) {
+  private func becomeDownload(
+    _ id: TaskID, _ question: Int?, _ registry: inout TransferRegistry, _ change: inout StoreChange
+  ) {
     guard let entry = registry.tasks[id], let session = registry.sessions[entry.task.sessionID]?.session
     else {
       return
@@ -244,16 +260,15 @@ extension TransferService {
       id: identifiers.make(), sessionID: session.id, taskIdentifier: registry.admit(1, in: session.id),
       createdAt: time, specification: specification)
     download.continueAs(old)
-    registry.tasks[download.id] = .init(task: download, isSubmitted: true)
+    registry.insert(.init(task: download, isSubmitted: true))
     registry.tasks[id]?.isEnding = true
     var ended = old
     _ = ended.lifecycle.complete()
     ended.phase = nil
     ended.completedAt = time
     ended.downloadTask = download.id
-    var change = StoreChange()
-    change.createdTasks = [download]
-    change.updatedTasks = [ended]
+    change.createdTasks.append(download)
+    change.updatedTasks.append(ended)
     change.lastIdentifiers[session.id] = download.taskIdentifier
     let created = TransferEvent(
       .taskDidCreate, at: time, session: session.id, task: download.id, .created(download))
@@ -264,8 +279,10 @@ extension TransferService {
     if download.state == .running {
       note([Self.stateEvent(of: download, at: time)], of: download, in: session, into: &change)
     }
+    carrier(of: session.id).answer(
+      id, in: session.id, to: question, .becomeDownload(download.id), into: &change)
     record(change) { [self] in conclude([id]) }
-    carrier(of: session.id).answer(id, in: session.id, .becomeDownload(download.id))
+    change = StoreChange()
   }
 }
 
@@ -284,5 +301,9 @@ extension TransferTask {
 /// What is wrong with what a client sent, field by field.
 package struct InvalidFields: Error, Sendable {
   package let violations: [FieldViolation]
-  package init(_ violations: [FieldViolation]) { self.violations = violations }
+  /// Violations that are not among them.
+  package let omitted: Int
+
+  package init(_ violations: [FieldViolation]) { (self.violations, omitted) = (violations, 0) }
+  package init(_ violations: Violations) { (self.violations, omitted) = (violations.all, violations.omitted) }
 }

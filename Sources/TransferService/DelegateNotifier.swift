@@ -37,9 +37,9 @@ struct DelegateNotifier: Sendable {
     var writer = JSONWriter()
     writer.object { writer in
       writer.field("type", EventType.sessionHandleEvents.rawValue)
-      writer.field("timestamp", time.description)
+      writer.field("timestamp", time)
       writer.objectField("data") { writer in
-        writer.field("sessionId", session.id.description)
+        writer.field("sessionId", session.id)
         writer.nullField("taskId")
         writer.field("identifier", session.identifier)
       }
@@ -52,10 +52,10 @@ struct DelegateNotifier: Sendable {
     var writer = JSONWriter(capacity: 1024)
     writer.object { writer in
       writer.field("type", event.type.rawValue)
-      writer.field("timestamp", event.time.description)
+      writer.field("timestamp", event.time)
       writer.objectField("data") { writer in
-        writer.field("sessionId", event.sessionID.description)
-        writer.field("taskId", event.taskID?.description)
+        writer.field("sessionId", event.sessionID)
+        writer.field("taskId", event.taskID)
         event.encodeDataMembers(into: &writer)
         if event.type == .taskDidComplete, let task { writer.field("task", Optional(task)) }
       }

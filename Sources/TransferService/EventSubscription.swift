@@ -25,6 +25,8 @@ package final class EventSubscription: Sendable {
     var readyOffset = 0
     var progress: [TaskID: [UInt8]] = [:]
     var wantsHeartbeat = false
+    /// Whether the reader knows when to come again.
+    var hasSaidRetry = false
     var onNews: (@Sendable () -> Void)?
     var isClosed = false
     /// The reader's place is none: it is to be told.
@@ -36,6 +38,8 @@ package final class EventSubscription: Sendable {
   /// Bytes of news that wait for a reader before it has to go back to the journal.
   static let maximumQueuedBytes = 1 << 20
   private static let pageBytes = 256 * 1024
+  /// After so many milliseconds a reader that lost its stream asks again (HTML, server-sent events).
+  private static let retry = Array("retry: 2000\n".utf8)
   private static let maximumProgress = 10_000
 
   let scope: EventScope
@@ -135,9 +139,20 @@ package final class EventSubscription: Sendable {
       state.progress.removeAll()
     }
     let (now, types) = (now, types)
-    state.inline?.fill(&state.ready, at: now, wanted: types)
+    var inline: [UInt8] = []
+    state.inline?.fill(&inline, at: now, wanted: types)
+    hand(out: inline, &state)
     if state.wantsHeartbeat, state.ready.isEmpty { state.ready = Array(": heartbeat\n\n".utf8) }
     state.wantsHeartbeat = false
+  }
+
+  /// Whole events, the first of them with the field that says when to come again: parsers make an empty event of a block that has
+  /// nothing else.
+  private func hand(out events: [UInt8], _ state: inout State) {
+    guard !events.isEmpty else { return }
+    if !state.hasSaidRetry { state.ready += Self.retry }
+    state.hasSaidRetry = true
+    state.ready += events
   }
 
   private func append(_ fragment: JournalFragment, _ state: inout State) {
@@ -152,7 +167,7 @@ package final class EventSubscription: Sendable {
     let wanted = isWhole ? bytes : ServerSentEvents.filter(bytes, after: state.cursor, types: types)
     state.cursor = fragment.last
     if state.inline == nil {
-      state.ready += wanted
+      hand(out: wanted, &state)
     } else {
       state.inline?.add(wanted, of: fragment.taskID)
     }
@@ -165,13 +180,13 @@ package final class EventSubscription: Sendable {
       event: TransferEvent(
         .eventsDidReset, at: now(), session: sessionID ?? .shared, .reset(oldest: oldest)),
       sequence: nil, isOfAll: sessionID == nil)
-    state.ready += writer.bytes
+    hand(out: writer.bytes, &state)
     state.isLost = false
   }
 
   private func append(progress bytes: [UInt8], of task: TaskID, _ state: inout State) {
     if state.inline == nil {
-      state.ready += bytes
+      hand(out: bytes, &state)
     } else {
       state.inline?.add(bytes, of: task)
     }

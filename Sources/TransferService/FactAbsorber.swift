@@ -47,8 +47,8 @@ extension TransferService {
         return
       }
       batch.change.credentials.append(.init(session: session, space: space, credential: credential))
-    case .asked(let id, let question, let time):
-      absorb(question, of: id, at: time, &registry, &batch)
+    case .asked(let id, let number, let question, let time):
+      absorb(question, number, of: id, at: time, &registry, &batch)
     case .response(let id, let response, let live, let time):
       note(response, live, of: id, &registry, &batch)
       tell(id, &registry, &batch.change) { [self] task in
@@ -70,6 +70,8 @@ extension TransferService {
       registry.tasks[id]?.waitsToRetry = false
       tell(id, &registry, &batch.change) { task in
         task.startedAt = task.startedAt ?? time
+        // An attempt counts for itself: what an earlier one moved is moved again.
+        (task.progress.countOfBytesSent, task.progress.countOfBytesReceived) = (0, 0)
         guard task.state == .running, task.phase != .transferring else { return [] }
         task.phase = .transferring
         return [Self.stateEvent(of: task, at: time)]
@@ -88,6 +90,7 @@ extension TransferService {
       }
     case .resumed(let id, let offset, let total, let time):
       tell(id, &registry, &batch.change) { task in
+        task.progress.countOfBytesReceived = offset
         let payload = TransferEvent.Payload.resumed(offset: offset, expectedTotal: total)
         return [Self.event(.downloadTaskDidResumeAtOffset, of: task, at: time, payload)]
       }
@@ -96,47 +99,37 @@ extension TransferService {
   }
 
   private func absorb(
-    _ question: TransferQuestion, of id: TaskID, at time: Timestamp, _ registry: inout TransferRegistry,
-    _ batch: inout Batch
+    _ question: TransferQuestion, _ number: Int, of id: TaskID, at time: Timestamp,
+    _ registry: inout TransferRegistry, _ batch: inout Batch
   ) {
     switch question {
     case .redirect(let response, let proposed):
       registry.tasks[id]?.task.currentRequest = proposed
       ask(
-        .redirect(proposed: proposed), .taskWillPerformHTTPRedirection, .redirected(response, to: proposed),
-        of: id, at: time, &registry, &batch.change)
+        .redirect(proposed: proposed), number: number, .taskWillPerformHTTPRedirection,
+        .redirected(response, to: proposed), of: id, at: time, &registry, &batch.change)
     case .challenge(let challenge, let type):
-      ask(
-        .challenge(challenge.protectionSpace.authenticationMethod), type, .challenged(challenge), of: id,
-        at: time, &registry, &batch.change)
+      ask(challenge, number: number, type, of: id, at: time, &registry, &batch.change)
     case .response(let response, let live):
       note(response, live, of: id, &registry, &batch)
       ask(
-        .response, .dataTaskDidReceiveResponse, .response(response), of: id, at: time, &registry,
-        &batch.change)
+        .response, number: number, .dataTaskDidReceiveResponse, .response(response), of: id, at: time,
+        &registry, &batch.change)
     case .caching(let response, let size):
       ask(
-        .caching, .dataTaskWillCacheResponse, .willCache(response, size: size), of: id, at: time, &registry,
-        &batch.change)
+        .caching, number: number, .dataTaskWillCacheResponse, .willCache(response, size: size), of: id,
+        at: time, &registry, &batch.change)
     case .bodyStream:
       if case .used(let stream) = registry.tasks[id]?.upload {
         stream.detach()  // what is left of it is of no use: the whole is needed again
         registry.tasks[id]?.upload = .none
       }
-      ask(.bodyStream, .taskNeedNewBodyStream, .none, of: id, at: time, &registry, &batch.change)
-      batch.change =
-        registry.tasks[id]?.upload == TransferRegistry.Upload.none
-        ? batch.change : recordThenProvide(batch.change, id, &registry)
+      ask(
+        .bodyStream, number: number, .taskNeedNewBodyStream, .none, of: id, at: time, &registry,
+        &batch.change)
+      // The client may be sending already.
+      provideBody(id, &registry, &batch.change)
     }
-  }
-
-  /// The client is sending already: what was noted so far goes first, so that the question comes before its answer.
-  private func recordThenProvide(
-    _ change: StoreChange, _ id: TaskID, _ registry: inout TransferRegistry
-  ) -> StoreChange {
-    record(change)
-    provideBody(id, &registry)
-    return StoreChange()
   }
 
   /// The head of an answer is here: those who wait for it may read on.
@@ -194,7 +187,7 @@ extension TransferService {
 
   /// Adds a task's end to `change`. The registry keeps showing the task as it was until that is committed: nobody
   /// is told of an end that a crash could undo.
-  private func append(
+  func append(
     end outcome: TransferOutcome, of task: TransferTask, _ registry: inout TransferRegistry,
     _ change: inout StoreChange
   ) -> Bool {
@@ -203,6 +196,7 @@ extension TransferService {
     else { return false }
     registry.tasks[task.id]?.isEnding = true
     settle(task.id, .withdrawn, answer: nil, &registry, &change)
+    if task.earliestBeginDate != nil { deadlines.remove(.begin(task.id)) }
     entry.upload.stream?.detach()
     var task = task
     _ = task.lifecycle.complete()
@@ -286,7 +280,7 @@ extension TransferService {
     var waiters: [@Sendable () -> Void] = []
     registry.withLock { registry in
       for id in ids {
-        guard let entry = registry.tasks.removeValue(forKey: id) else { continue }
+        guard let entry = registry.removeTask(id) else { continue }
         waiters += entry.waiters.values + entry.headWaiters
         released(1, in: entry.task.sessionID, &registry)
       }

@@ -134,11 +134,18 @@ extension TransferService {
     throw .fileNotFound
   }
 
-  /// Fills in what only the store knows of a request's body: how large the file is that it names.
-  package func complete(_ request: inout TransferRequest) async throws {
+  /// Fills in what only the store knows of a request's body: how large the file is that it names, and of which type, where neither
+  /// the request nor its session says so.
+  package func complete(_ request: inout TransferRequest, in session: SessionID) async throws {
     guard case .file(let id, _) = request.body else { return }
     do throws(ServiceError) {
-      request.body = .file(id, size: try await file(id).size)
+      let file = try await file(id)
+      request.body = .file(id, size: file.size)
+      let defaults = try self.session(session).configuration.httpAdditionalHeaders
+      guard file.size > 0, let type = file.contentType, HTTPHeaders.isValid(value: type), !type.isEmpty,
+        !request.headers.contains("Content-Type"), !defaults.contains("Content-Type")
+      else { return }
+      request.headers.append("Content-Type", type)
     } catch .fileNotFound {
       throw InvalidFields([FieldViolation(pointer: "/request/body/file", detail: "no file has this id")])
     }
@@ -164,10 +171,5 @@ extension TransferService {
     change.deletedFiles = [id]
     try await write(change)
     files.remove(id)
-  }
-
-  /// Files that reached their name but not the store.
-  func removeOrphanedFiles() async throws(StoreError) {
-    for id in files.files() where try await store.file(id) == nil { files.remove(id) }
   }
 }

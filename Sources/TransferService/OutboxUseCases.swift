@@ -47,7 +47,7 @@ extension TransferService {
     if wantsData, after == nil { after = store.lastSequence }
     let subscription = EventSubscription(
       scope: scope, of: sessionID, after: after, types: types, wantsProgress: wantsProgress,
-      wantsData: wantsData, preamble: Array("retry: 2000\n: connected\n\n".utf8), isLost: isLost,
+      wantsData: wantsData, preamble: Array(": connected\n\n".utf8), isLost: isLost,
       store: store, hub: hub, pool: pool, now: identifiers.now)
     if wantsData, let after {
       do throws(StoreError) { try await attachBodies(to: subscription, from: after) } catch {

@@ -30,9 +30,10 @@ final class QueueReader<Content: Sendable>: Sendable {
   }
 
   /// Reads what there is now. Where somebody does so already, that one looks again, and this returns at once.
-  func readAll() async throws(StoreError) {
+  /// - Parameter number: rows behind that one are read where they are on its page, and else left to the next look.
+  func readAll(through number: Int64 = .max) async throws(StoreError) {
     guard claim() else { return }
-    try await read()
+    try await read(through: number)
   }
 
   /// Makes the caller the reader, or the reader look again.
@@ -47,11 +48,11 @@ final class QueueReader<Content: Sendable>: Sendable {
     }
   }
 
-  private func read() async throws(StoreError) {
+  private func read(through number: Int64 = .max) async throws(StoreError) {
     var fault: StoreError?
     repeat {
       fault = nil
-      do throws(StoreError) { try await readPages() } catch { fault = error }
+      do throws(StoreError) { try await readPages(through: number) } catch { fault = error }
     } while state.withLock { state in
       state.isReading = state.mustLookAgain
       state.mustLookAgain = false
@@ -60,12 +61,14 @@ final class QueueReader<Content: Sendable>: Sendable {
     if let fault { throw fault }
   }
 
-  private func readPages() async throws(StoreError) {
-    while true {
-      let rows = try await fetch(state.withLock { $0.last })
-      guard let last = rows.last?.number else { return }
+  private func readPages(through number: Int64) async throws(StoreError) {
+    var last = state.withLock { $0.last }
+    while last < number {
+      let rows = try await fetch(last)
+      guard let final = rows.last?.number else { return }
       try await take(rows)
-      state.withLock { $0.last = last }
+      state.withLock { $0.last = final }
+      last = final
     }
   }
 }

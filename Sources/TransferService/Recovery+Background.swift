@@ -4,108 +4,148 @@ internal import TransferEngine
 internal import TransferModel
 internal import TransferStore
 
-/// What the process that carries background tasks out has of them.
-struct BackgroundWork {
-  var states: [TaskID: WorkState] = [:]
-  /// Their commands wait, or their end is among the news.
-  var known: Set<TaskID> = []
-
-  func has(_ task: TaskID) -> Bool { states[task] != nil || known.contains(task) }
-}
-
 /// Background tasks go on while the service is away: it takes them up as they are now.
 extension TransferService {
-  func recoverWork() async throws(StoreError) -> BackgroundWork {
-    var found = BackgroundWork()
-    guard background?.isNeeded == true else { return found }
-    // In the order in which a task passes through them: none slips by between two of the readings.
-    try await forEachRow(store.commands) { row in
-      if case .submit(let task) = WorkerDocument.decode(WorkerCommand.self, row.document) {
-        found.known.insert(task)
-      }
-    }
-    for work in try await store.work() {
-      found.states[work.task] = WorkerDocument.decode(WorkState.self, work.document) ?? WorkState()
-    }
-    try await forEachRow(store.news) { row in
-      if case .ended(let task, _) = WorkerDocument.decode(WorkerNews.self, row) { found.known.insert(task) }
-    }
-    return found
+  /// Rows that are read at one time.
+  private static let page = 500
+
+  /// A background task that has not ended, as far as this process knows. Whether the other process has it is yet to be found out;
+  /// until then it is taken for one that has been handed over, since that must not happen twice.
+  func takeUp(_ task: TransferTask, _ registry: inout TransferRegistry) {
+    var task = task
+    if task.state == .running { task.phase = task.startedAt == nil ? .queued : task.phase ?? .transferring }
+    registry.insert(.init(task: task, isSubmitted: true, isUncertain: true))
+    registry.sessions[task.sessionID]?.unfinished += 1
   }
 
-  private func forEachRow<Content>(
-    _ page: (_ after: Int64, _ limit: Int) async throws(StoreError) -> [Queued<Content>],
-    _ body: (Content) -> Void
-  ) async throws(StoreError) {
+  /// Finds out how far the other process has come, beside serving: what it has, what it has told, and which tasks were created but
+  /// not handed over. What it tells later is heard from then on. Called once, after `recover`; again where it fails.
+  package func catchUp() async throws(ServiceError) {
+    do throws(StoreError) {
+      if background?.isNeeded == true {
+        // In the order in which a task passes through them: none slips by between two of the readings.
+        let commands = try await submittedTasks()
+        let work = try await recoverWork()
+        refused.withLock { $0.byWorker = commands.unread + work.unread }
+        if let last = try await store.lastNews() { try await news.readAll(through: last) }
+        // Whoever cannot read how far a task has come, or what was told of it, must not begin it anew.
+        let told = refused.withLock { $0.news.subjects.map(\.subject.task) }
+        goOnElsewhere(commands.known.union(work.known).union(told))
+      }
+    } catch {
+      throw .store(error)
+    }
+    hasCaughtUp.store(true, ordering: .releasing)
+    lookForNews()
+    background?.ring()
+  }
+
+  /// Tasks that the other process has, or that nobody can say of that it has not; and how many documents cannot be read.
+  private typealias Elsewhere = (known: Set<TaskID>, unread: Int)
+
+  /// Those whose commands wait.
+  private func submittedTasks() async throws(StoreError) -> Elsewhere {
+    var found: Elsewhere = ([], 0)
     var number: Int64 = 0
     while true {
-      let rows = try await page(number, 500)
-      guard let last = rows.last else { return }
-      for row in rows { body(row.content) }
+      let rows = try await store.commands(after: number, limit: Self.page)
+      guard let last = rows.last else { return found }
       number = last.number
+      for row in rows {
+        do throws(WorkerDocument.Refusal) {
+          if case .submit(let task) = try WorkerDocument.decode(WorkerCommand.self, row.content.document) {
+            found.known.insert(task)
+          }
+        } catch {
+          found.unread += 1
+          if let subject = DocumentSubject(ofDocument: row.content.document) {
+            found.known.insert(subject.task)
+          }
+        }
+      }
     }
   }
 
-  /// Those but for the unfinished tasks that another process carries out: their files are that process's.
-  func notElsewhere(_ tasks: [TaskID]) -> [TaskID] {
-    guard let background else { return tasks }
-    return registry.withLock { registry in
-      tasks.filter { registry.tasks[$0].map { !background.has($0.task.sessionID) } ?? true }
+  private func recoverWork() async throws(StoreError) -> Elsewhere {
+    let damaged = store.unreadable.rows(of: "work").compactMap { TaskID($0.id) }
+    var found: Elsewhere = (Set(damaged), 0)
+    var last: TaskID?
+    while true {
+      let page = try await store.work(after: last, limit: Self.page)
+      guard let final = page.last else { return found }
+      last = final.task
+      var states: [(TaskID, WorkState)] = []
+      for work in page {
+        do throws(WorkerDocument.Refusal) {
+          states.append((work.task, try WorkerDocument.decode(WorkState.self, work.document)))
+        } catch {
+          found.unread += 1
+          found.known.insert(work.task)
+        }
+      }
+      let read = states
+      registry.withLock { registry in
+        for (task, state) in read { isThere(task, state, &registry) }
+      }
     }
   }
 
-  /// A background task that has not ended, as far as this process knows.
-  func takeUp(_ task: TransferTask, _ elsewhere: BackgroundWork, _ registry: inout TransferRegistry) {
-    var task = task
-    let isThere = elsewhere.has(task.id)
-    let state = elsewhere.states[task.id]
-    if task.state == .running {
-      // Where it is under way its row says more.
-      let underWay: TaskPhase? = task.startedAt == nil ? .queued : task.phase
-      task.phase = state?.isActive == true ? underWay ?? .transferring : state?.phase ?? .queued
+  /// The other process has the task, and has come so far with it.
+  private func isThere(_ id: TaskID, _ state: WorkState, _ registry: inout TransferRegistry) {
+    guard let entry = registry.tasks[id], entry.isUncertain, !entry.isEnding else { return }
+    registry.tasks[id]?.isUncertain = false
+    registry.tasks[id]?.waitsToRetry = state.phase == .waitingToRetry
+    // Where it is under way its row says more.
+    if entry.task.state == .running, entry.question == nil, !state.isActive {
+      registry.tasks[id]?.task.phase = state.phase
     }
-    registry.tasks[task.id] = .init(task: task, isSubmitted: isThere)
-    registry.tasks[task.id]?.waitsToRetry = state?.phase == .waitingToRetry
-    registry.sessions[task.sessionID]?.unfinished += 1
-    if task.state == .canceling, !isThere {
-      end(&registry, task, Self.outcome(of: task, .cancelled, "cancelled", at: now))
-    } else if isThere {
-      reconcile(task, state)
-    }
+    reconcile(entry.task, state)
   }
 
   /// A command whose cause was written and itself was not, as the process died in between, is sent again: each changes nothing
   /// where it is known.
   private func reconcile(_ task: TransferTask, _ state: WorkState?) {
+    guard let background else { return }
+    var change = StoreChange()
     switch task.state {
     case .canceling where state?.cancellation == nil:
-      background?.cancel(task.id, in: task.sessionID, keepsPartial: false)
-    case .suspended where state?.isSuspended == false: background?.suspend(task.id, in: task.sessionID)
-    case .running where state?.isSuspended == true: background?.resume(task.id, in: task.sessionID)
+      background.cancel(task.id, in: task.sessionID, keepsPartial: false, into: &change)
+    case .suspended where state?.isSuspended == false:
+      background.suspend(task.id, in: task.sessionID, into: &change)
+    case .running where state?.isSuspended == true:
+      background.resume(task.id, in: task.sessionID, into: &change)
     default: break
     }
+    recordAny(change)
   }
 
-  /// Once everything else is in its place: questions that still wait, what was told meanwhile, and tasks that were created but
-  /// not handed over.
-  func goOnElsewhere() async throws(StoreError) {
-    guard background?.isNeeded == true else { return }
-    try await recoverQuestions()
-    try await news.readAll()
+  /// Tasks that are nowhere, and whose end was not told, were created but not handed over.
+  /// - Parameter waiting: those whose commands the other process is yet to read.
+  private func goOnElsewhere(_ waiting: Set<TaskID>) {
     registry.withLock { registry in
-      let waiting = registry.tasks.values.filter {
-        $0.task.state == .running && !$0.isSubmitted && !$0.isEnding
-          && background?.has($0.task.sessionID) == true
+      var ready: [TransferTask] = []
+      for entry in registry.tasks.values.filter(\.isUncertain) {
+        let id = entry.task.id
+        registry.tasks[id]?.isUncertain = false
+        guard !waiting.contains(id), !entry.isEnding else { continue }
+        registry.tasks[id]?.isSubmitted = false
+        switch entry.task.state {
+        case .running: ready.append(entry.task)
+        case .canceling:
+          end(&registry, entry.task, Self.outcome(of: entry.task, .cancelled, "cancelled", at: now))
+        case .suspended, .completed: break
+        }
       }
-      for (_, entries) in Dictionary(grouping: waiting, by: \.task.sessionID) {
-        launch(entries.map(\.task.id), &registry)
+      for (_, tasks) in Dictionary(grouping: ready, by: \.sessionID) {
+        var change = StoreChange()
+        launch(tasks.map(\.id).sorted(), &registry, &change)
+        recordAny(change)
       }
     }
-    background?.ring()
   }
 
   /// Decisions of tasks that are carried out elsewhere can still be answered.
-  private func recoverQuestions() async throws(StoreError) {
+  func recoverQuestions() async throws(StoreError) {
     let sessions = registry.withLock { registry in
       registry.sessions.values.map(\.session.id).filter { background?.has($0) == true }
     }

@@ -5,22 +5,20 @@ internal import TransferStore
 
 extension TransferService {
   /// Takes up what an earlier process left: sessions, suspended tasks, and the end of those that were running.
-  /// Returns how many tasks it ended. Called once, before anyone is served.
+  /// Returns how many tasks it ended. Called once, before anyone is served; what takes longer than that may is done by `catchUp`
+  /// and `sweep`, beside serving.
   package func recover() async throws(ServiceError) -> Int {
     do throws(StoreError) {
+      // Nobody waits for what is queued behind this.
+      try await withdrawDecisions()
       try await recoverSessions()
       try await recoverCredentials()
       try await recoverCookies()
-      let elsewhere = try await recoverWork()
-      let interrupted = try await recoverTasks(elsewhere)
-      bodies.removeTemporaries { !notElsewhere([$0]).isEmpty }
+      let interrupted = try await recoverTasks()
       try await recoverBeginnings()
-      try await withdrawDecisions()
-      try await removeOrphanedBodies()
-      try await removeOrphanedPartials()
-      try await removeOrphanedFiles()
+      try await recoverQuestions()
+      noteFoundFiles()
       removeOrphanedCaches()
-      try await goOnElsewhere()
       return interrupted
     } catch {
       throw .store(error)
@@ -38,7 +36,9 @@ extension TransferService {
   private func recoverBeginnings() async throws(StoreError) {
     let sessions = registry.withLock { registry in
       Set(
-        registry.tasks.values.filter { $0.task.earliestBeginDate != nil && !$0.isSubmitted }.map(
+        registry.tasks.values.filter {
+          $0.task.earliestBeginDate != nil && (!$0.isSubmitted || $0.isUncertain)
+        }.map(
           \.task.sessionID)
       ).filter { registry.sessions[$0]?.session.delegate?.asksForDelayedRequests == true }
     }
@@ -68,7 +68,8 @@ extension TransferService {
 
   private func recoverSessions() async throws(StoreError) {
     var stored = try await store.sessions()
-    if !stored.contains(where: { $0.session.id == .shared }) {
+    let isSharedUnreadable = store.unreadable.row("session", SessionID.shared) != nil
+    if !isSharedUnreadable, !stored.contains(where: { $0.session.id == .shared }) {
       var change = StoreChange()
       change.sessions = [.shared]
       try await store.write(change)
@@ -99,14 +100,14 @@ extension TransferService {
     }
   }
 
-  private func recoverTasks(_ elsewhere: BackgroundWork) async throws(StoreError) -> Int {
+  private func recoverTasks() async throws(StoreError) -> Int {
     var interrupted = 0
     var last: TaskID?
     while true {
       let page = try await store.unfinishedTasks(after: last, limit: 500)
       guard let final = page.last else { break }
       last = final.id
-      interrupted += registry.withLock { recover(page, elsewhere, &$0) }
+      interrupted += registry.withLock { recover(page, &$0) }
     }
     // A session that was being invalidated when the process died, with no task left to end it.
     registry.withLock { registry in
@@ -121,23 +122,27 @@ extension TransferService {
     return interrupted
   }
 
-  private func recover(
-    _ tasks: [TransferTask], _ elsewhere: BackgroundWork, _ registry: inout TransferRegistry
-  ) -> Int {
+  private func recover(_ tasks: [TransferTask], _ registry: inout TransferRegistry) -> Int {
     var interrupted = 0
     for var task in tasks {
+      // What belongs to a session that cannot be read waits with it.
+      guard store.unreadable.row("session", task.sessionID) == nil else { continue }
       if let background, background.has(task.sessionID) {
-        takeUp(task, elsewhere, &registry)
+        takeUp(task, &registry)
         continue
       }
       task.partial = salvage(task)
-      registry.tasks[task.id] = .init(task: task)
+      // Nobody goes on with what is still there.
+      bodies.removeTemporary(task.id)
+      registry.insert(.init(task: task))
       registry.sessions[task.sessionID]?.unfinished += 1
       switch task.state {
       case .running where task.startedAt == nil && task.earliestBeginDate.map { $0 > now } == true:
         // Nothing of it is lost: it waits for its date, as it did.
         registry.tasks[task.id]?.task.phase = .queued
-        launch([task.id], &registry)
+        var change = StoreChange()
+        launch([task.id], &registry, &change)
+        recordAny(change)
       case .running:
         interrupted += 1
         let message = "the service stopped while the task was running"
@@ -167,14 +172,7 @@ extension TransferService {
     let alive = registry.withLock { registry in
       registry.sessions.values.filter { $0.session.state != .invalid }.map(\.session.id)
     }
-    engine.caches?.removeOrphans(keeping: Set(alive))
-  }
-
-  /// Bodies that reached their name but whose task's end did not reach the store.
-  private func removeOrphanedBodies() async throws(StoreError) {
-    // What another process has received may be known here soon.
-    for task in notElsewhere(bodies.tasks()) {
-      if try await !store.hasBodyFile(task) { bodies.remove(task) }
-    }
+    let unreadable = store.unreadable.rows(of: "session").compactMap { SessionID($0.id) }
+    engine.caches?.removeOrphans(keeping: Set(alive + unreadable))
   }
 }

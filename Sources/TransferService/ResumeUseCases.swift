@@ -17,24 +17,25 @@ extension TransferService {
     return resumeSealer.seal(task.originalRequest, point)
   }
 
-  /// A download's specification from resume data. Data that is not this service's makes a task that ends as soon as it
-  /// runs, as URLSession's does.
-  package func specification(resuming data: String) -> TaskSpecification {
-    guard let (request, point) = resumeSealer.open(data) else {
-      var specification = TaskSpecification(kind: .download, request: TransferRequest(url: ""))
-      specification.hasInvalidResumeData = true
-      return specification
-    }
+  /// A download's specification from resume data; nil where the data is not this service's, was changed, or was sealed
+  /// under a key that the service has no more. Whether its bytes are still there is found when the download begins: where they
+  /// are gone, it begins anew.
+  package func specification(resuming data: String) -> TaskSpecification? {
+    guard let (request, point) = resumeSealer.open(data) else { return nil }
     var specification = TaskSpecification(kind: .download, request: request)
     specification.resumePoint = point
     return specification
   }
 
-  /// Drops what downloads left to go on from where their tasks are gone.
-  func removeOrphanedPartials() async throws(StoreError) {
-    // What is being received elsewhere has its place in no row yet.
-    for id in notElsewhere(bodies.partials()) {
-      if try await store.task(id)?.partial == nil { bodies.removePartial(id) }
+  /// The tasks of a session that left something to go on from.
+  func partials(of session: SessionID) async throws(StoreError) -> [TaskID] {
+    var found: [TaskID] = []
+    var rest = bodies.partials()[...]
+    while !rest.isEmpty {
+      let page = try await store.tasks(Array(rest.prefix(500)))
+      found += page.filter { $0.sessionID == session }.map(\.id)
+      rest = rest.dropFirst(500)
     }
+    return found
   }
 }

@@ -28,6 +28,7 @@ extension TransferService {
       if retention.maximumBodyBytes != nil { try await pruneTasks(.keeping, by: retention, &counts) }
       try await pruneRecords(by: retention, &counts)
       try await pruneEvents(by: retention, &counts)
+      await removeSetAside()
     } catch {
       throw .store(error)
     }

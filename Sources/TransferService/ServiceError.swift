@@ -45,6 +45,8 @@ package enum ServiceError: Error, Sendable {
   case storeFull
   /// The store cannot be written or read at the moment: nothing was changed.
   case storeUnavailable(String)
+  /// What was asked for is stored, and not as it was written: it says what and where.
+  case storedDataUnreadable(String)
 }
 
 extension ServiceError {
@@ -63,6 +65,7 @@ extension ServiceError {
     switch error {
     case .full: .storeFull
     case .unavailable(let reason): .storeUnavailable(reason)
+    case .unreadable(let row): .storedDataUnreadable(row.description)
     }
   }
 }

@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import HTTPCookies
 internal import Synchronization
 internal import TransferEngine
@@ -10,8 +11,13 @@ package enum InvalidationMode: String, Sendable, CaseIterable {
 
 extension TransferService {
   package func session(_ id: SessionID) throws(ServiceError) -> TransferSession {
-    guard let entry = registry.withLock({ $0.sessions[id] }) else { throw .sessionNotFound }
+    guard let entry = registry.withLock({ $0.sessions[id] }) else { throw missing(id) }
     return entry.session
+  }
+
+  /// Why there is no such session.
+  func missing(_ id: SessionID) -> ServiceError {
+    store.unreadable.row("session", id).map { .storedDataUnreadable($0.description) } ?? .sessionNotFound
   }
 
   /// A page of the sessions, oldest first.
@@ -31,7 +37,7 @@ extension TransferService {
     -> TransferSession
   {
     guard id != .shared else { throw .sharedSession }
-    guard registry.withLock({ $0.sessions[id] }) != nil else { throw .sessionNotFound }
+    guard registry.withLock({ $0.sessions[id] }) != nil else { throw missing(id) }
     await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
       registry.withLock { registry in
         guard var session = registry.sessions[id]?.session, session.state == .active else {
@@ -44,13 +50,7 @@ extension TransferService {
         if session.state == .invalid { retire(session) }
       }
     }
-    if mode == .cancelTasks {
-      // All at once: a task that takes the place of another must not get as far as to its end.
-      registry.withLock { registry in
-        let tasks = registry.tasks.values.filter { $0.task.sessionID == id && !$0.isEnding }.map(\.task.id)
-        for task in tasks { cancel(task, &registry) }
-      }
-    }
+    if mode == .cancelTasks { await cancelTasks(of: id) }
     return try session(id)
   }
 
@@ -61,12 +61,10 @@ extension TransferService {
     let gone = engine.credentials.remove(in: session.id) {
       isEphemeral || $0.credential.persistence != .permanent
     }
-    if session.type == .background, !gone.isEmpty {
-      var change = StoreChange()
-      change.deletedCredentials = gone.map { (session.id, $0) }
-      record(change)
-    }
-    carrier(of: session.id).forget(session.id)
+    var last = StoreChange()
+    if session.type == .background { last.deletedCredentials = gone.map { (session.id, $0) } }
+    carrier(of: session.id).forget(session.id, into: &last)
+    recordAny(last)
     engine.caches?.forget(session.id)
     guard isEphemeral else { return }
     engine.memoryFiles.wipe(session.id, on: pool)
@@ -89,16 +87,25 @@ extension TransferService {
     try await removeCookies(of: id, CookieFilter())
     try await removeCredentials(of: id) { _ in true }
     try await emptyCache(of: id)
-    await withCheckedContinuation { continuation in carrier(of: id).reset(id) { continuation.resume() } }
+    await tell { carrier(of: id).reset(id, into: &$0, done: $1) }
     return session
   }
 
   /// URLSession.flush(): what the session remembers is on the disk, and idle connections are closed.
   package func flush(_ id: SessionID) async throws(ServiceError) -> TransferSession {
     let session = try session(id)
-    await withCheckedContinuation { continuation in carrier(of: id).flush(id) { continuation.resume() } }
-    await settleFacts()
+    await tell { carrier(of: id).flush(id, into: &$0, done: $1) }
     return session
+  }
+
+  /// Returns when that is done here, and what another process is to do is on the disk.
+  private func tell(_ body: (inout StoreChange, @escaping @Sendable () -> Void) -> Void) async {
+    await withCheckedContinuation { continuation in
+      var change = StoreChange()
+      body(&change) { continuation.resume() }
+      recordAny(change)
+    }
+    await settleFacts()
   }
 
   /// The change that writes a session's new state, with its last event where that is the end.
@@ -117,11 +124,15 @@ extension TransferService {
     guard id != .shared else { throw .sharedSession }
     let session = try session(id)
     guard session.state == .invalid else { throw .sessionNotInvalid }
-    let files: [TaskID]
-    do throws(StoreError) { files = try await store.bodyFiles(of: id) } catch { throw .store(error) }
-    var change = StoreChange()
-    change.deletedSession = id
-    try await write(change)
+    let (files, partials): ([TaskID], [TaskID])
+    do throws(StoreError) {
+      (files, partials) = (try await store.bodyFiles(of: id), try await self.partials(of: id))
+    } catch {
+      throw .store(error)
+    }
+    let kept = try await refusedNews(of: id)
+    try await deleteRows(of: id, andNews: kept)
+    refused.withLock { $0.news.forget(kept) }
     registry.withLock { registry in
       registry.sessions[id] = nil
       registry.background.forget(session)
@@ -130,9 +141,25 @@ extension TransferService {
     engine.credentials.forget(id)
     engine.cookies.forget(id)
     let bodies = engine.bodies(of: id, session.type)
-    for task in files { bodies.remove(task) }
+    pool.submit { [shared = self.bodies] in
+      for task in files { bodies.remove(task) }
+      for task in partials { shared.removePartial(task) }
+    }
     engine.memoryFiles.wipe(id, on: pool)
-    do throws(StoreError) { try await removeOrphanedPartials() } catch { throw .store(error) }
+  }
+
+  /// The rows of news that nobody can read and that nobody will ask for, as their session goes.
+  private func refusedNews(of session: SessionID) async throws(ServiceError) -> [Int64] {
+    var rows: [Int64] = []
+    for (row, subject) in refused.withLock({ $0.news.subjects }) {
+      do throws(StoreError) {
+        let owner = try await store.task(subject.task)?.sessionID
+        if owner == session || subject == DocumentSubject(session) { rows.append(row) }
+      } catch {
+        throw .store(error)
+      }
+    }
+    return rows
   }
 
   func write(_ change: StoreChange) async throws(ServiceError) {
@@ -144,5 +171,6 @@ extension TransferService {
       throw .store(error)
     }
     if !change.newDeliveries.isEmpty { ringForOutbox() }
+    if !change.commands.isEmpty { background?.ring() }
   }
 }

@@ -6,17 +6,19 @@ internal import TransferStore
 /// How a task gets from running to the engine: at once, at its begin date, or when its delegate agrees.
 extension TransferService {
   /// Lets running tasks begin. Tasks of one session that may go at once go together.
-  func launch(_ ids: some Sequence<TaskID>, _ registry: inout TransferRegistry) {
+  func launch(
+    _ ids: some Sequence<TaskID>, _ registry: inout TransferRegistry, _ change: inout StoreChange
+  ) {
     var jobs: [TransferJob] = []
-    for id in ids where mayBegin(id, &registry) {
+    for id in ids where mayBegin(id, &registry, &change) {
       if let job = takeJob(id, &registry) { jobs.append(job) }
     }
-    if let first = jobs.first { carrier(of: first.session).submit(jobs) }
+    if let first = jobs.first { carrier(of: first.session).submit(jobs, into: &change) }
   }
 
   /// Lets a task go on that its delegate was asked about; a suspended one begins when it is resumed.
-  func submit(_ id: TaskID, _ registry: inout TransferRegistry) {
-    if registry.tasks[id]?.task.state == .running { launch([id], &registry) }
+  func submit(_ id: TaskID, _ registry: inout TransferRegistry, _ change: inout StoreChange) {
+    if registry.tasks[id]?.task.state == .running { launch([id], &registry, &change) }
   }
 
   private func takeJob(_ id: TaskID, _ registry: inout TransferRegistry) -> TransferJob? {
@@ -28,8 +30,10 @@ extension TransferService {
   }
 
   /// False where the task has to wait: for its begin date, or for its delegate.
-  private func mayBegin(_ id: TaskID, _ registry: inout TransferRegistry) -> Bool {
-    guard let entry = registry.tasks[id], entry.question == nil else { return false }
+  private func mayBegin(
+    _ id: TaskID, _ registry: inout TransferRegistry, _ change: inout StoreChange
+  ) -> Bool {
+    guard let entry = registry.tasks[id], entry.creation == nil, entry.question == nil else { return false }
     guard let date = entry.task.earliestBeginDate else { return true }
     let asks = registry.sessions[entry.task.sessionID]?.session.delegate?.asksForDelayedRequests == true
     // Whoever carries it out waits, whether this process lives or not; a delegate is asked by this one.
@@ -38,20 +42,22 @@ extension TransferService {
       deadlines.add(.begin(id), at: date)
       return false
     }
-    return entry.hasBegun || beginDelayed(id, &registry)
+    return entry.hasBegun || beginDelayed(id, &registry, &change)
   }
 
   /// urlSession(_:task:willBeginDelayedRequest:completionHandler:)
-  private func beginDelayed(_ id: TaskID, _ registry: inout TransferRegistry) -> Bool {
+  private func beginDelayed(
+    _ id: TaskID, _ registry: inout TransferRegistry, _ change: inout StoreChange
+  ) -> Bool {
     guard let task = registry.tasks[id]?.task, let session = registry.sessions[task.sessionID]?.session else {
       return false
     }
     registry.tasks[id]?.hasBegun = true
-    var change = StoreChange()
-    defer { record(change) }
     let payload = TransferEvent.Payload.delayed(task.currentRequest)
     guard session.delegate?.asksForDelayedRequests != true else {
-      ask(.delayedRequest, .taskWillBeginDelayedRequest, payload, of: id, at: now, &registry, &change)
+      ask(
+        .delayedRequest, number: nil, .taskWillBeginDelayedRequest, payload, of: id, at: now, &registry,
+        &change)
       return false
     }
     let event = TransferEvent(.taskWillBeginDelayedRequest, at: now, session: session.id, task: id, payload)
@@ -63,9 +69,12 @@ extension TransferService {
   func deadlinePassed(_ purpose: DeadlineQueue.Purpose) {
     switch purpose {
     case .decision(let id): expire(id)
+    case .wait(let number): registry.withLock { $0.endWaiters[number]?.waiter }?.resume()
     case .begin(let id):
       registry.withLock { registry in
-        if registry.tasks[id]?.task.state == .running { launch([id], &registry) }
+        var change = StoreChange()
+        submit(id, &registry, &change)
+        recordAny(change)
       }
     }
   }

@@ -20,16 +20,18 @@ extension TransferService {
     enum Result { case changed(TransferTask), mismatch, notLive }
     let result: Result = await withCheckedContinuation { continuation in
       registry.withLock { registry in
-        guard let entry = registry.tasks[id], !entry.isEnding else {
-          return continuation.resume(returning: .notLive)
+        registry.whenCreated(id) { [self] registry in
+          guard let entry = registry.tasks[id], !entry.isEnding else {
+            return continuation.resume(returning: .notLive)
+          }
+          guard isExpected(entry.task) else { return continuation.resume(returning: .mismatch) }
+          let task = patch.applied(to: entry.task)
+          registry.tasks[id]?.task = task
+          var change = StoreChange()
+          change.respecifiedTasks = [task]
+          take(patch, of: task, &registry, &change)
+          record(change) { continuation.resume(returning: .changed(task)) }
         }
-        guard isExpected(entry.task) else { return continuation.resume(returning: .mismatch) }
-        let task = patch.applied(to: entry.task)
-        registry.tasks[id]?.task = task
-        var change = StoreChange()
-        change.respecifiedTasks = [task]
-        record(change) { continuation.resume(returning: .changed(task)) }
-        take(patch, of: task, &registry)
       }
     }
     switch result {
@@ -48,17 +50,22 @@ extension TransferService {
   }
 
   /// What the change means for a task under way.
-  private func take(_ patch: TaskPatch, of task: TransferTask, _ registry: inout TransferRegistry) {
+  private func take(
+    _ patch: TaskPatch, of task: TransferTask, _ registry: inout TransferRegistry,
+    _ change: inout StoreChange
+  ) {
+    let (carrier, session) = (carrier(of: task.sessionID), task.sessionID)
     if let priority = patch.priority {
-      carrier(of: task.sessionID).setPriority(priority, of: task.id, in: task.sessionID)
+      carrier.setPriority(priority, of: task.id, in: session, into: &change)
     }
     if let limit = patch.maximumBytesPerSecond {
-      carrier(of: task.sessionID).setLimit(limit, of: task.id, in: task.sessionID)
+      carrier.setLimit(limit, of: task.id, in: session, into: &change)
     }
-    if let date = patch.earliestBeginDate, registry.tasks[task.id]?.isSubmitted == true {
-      carrier(of: task.sessionID).setBeginDate(date, of: task.id, in: task.sessionID)
+    guard let date = patch.earliestBeginDate else { return }
+    if registry.tasks[task.id]?.isSubmitted == true {
+      carrier.setBeginDate(date, of: task.id, in: session, into: &change)
     }
-    if patch.earliestBeginDate != nil, task.state == .running { launch([task.id], &registry) }
+    submit(task.id, &registry, &change)
   }
 }
 

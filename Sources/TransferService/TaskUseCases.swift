@@ -15,7 +15,10 @@ extension TransferService {
     let (first, session) = try reserve(count, in: sessionID, limit: limit)
     var change = StoreChange()
     let time = now
+    let secrets = session.configuration.secretHeaderFields
     for (offset, specification) in specifications.enumerated() {
+      var specification = specification
+      if !secrets.isEmpty { specification.request.secretHeaderFields = secrets }
       var task = TransferTask(
         id: identifiers.make(), sessionID: sessionID, taskIdentifier: first + offset, createdAt: time,
         specification: specification)
@@ -33,17 +36,23 @@ extension TransferService {
     change.lastIdentifiers[sessionID] = first + count - 1
     change.idempotentReply = reply(change.createdTasks)
     change.repliedSession = sessionID
+    let tasks = change.createdTasks
+    // Before they are on the disk: whoever reads of them there must find them here.
+    registry.withLock { registry in
+      for task in tasks { registry.insert(.init(task: task, creation: [])) }
+    }
     let room = "requests/\(identifiers.make(TaskID.self))"
     do throws(ServiceError) {
       try keepInMemory(specifications, of: session, as: room)
       try await write(change)
     } catch {
       engine.memoryFiles.release(room, of: sessionID)
+      registry.withLock { $0.endCreation(of: tasks.lazy.map(\.id), isWritten: false) }
       released(count, in: sessionID)
       throw error
     }
-    begin(change.createdTasks)
-    return change.createdTasks
+    begin(tasks, in: sessionID)
+    return tasks
   }
 
   /// What an ephemeral session's requests send counts among its bodies, until it is over.
@@ -70,14 +79,20 @@ extension TransferService {
         return .failure(error)
       }
     }
-    return try result.get()
+    do { return try result.get() } catch .sessionNotFound { throw missing(id) }
   }
 
   /// Committed tasks come alive.
-  private func begin(_ tasks: [TransferTask]) {
+  private func begin(_ tasks: [TransferTask], in session: SessionID) {
     registry.withLock { registry in
-      for task in tasks { registry.tasks[task.id] = .init(task: task) }
-      launch(tasks.lazy.filter { $0.state == .running }.map(\.id), &registry)
+      registry.endCreation(of: tasks.lazy.map(\.id), isWritten: true)
+      var change = StoreChange()
+      if registry.sessions[session]?.cancelsTasks == true {
+        for task in tasks { cancel(task.id, &registry, &change) }
+      }
+      launch(
+        tasks.compactMap { registry.tasks[$0.id]?.task.state == .running ? $0.id : nil }, &registry, &change)
+      recordAny(change)
     }
   }
 
@@ -91,14 +106,20 @@ extension TransferService {
 
   package func task(_ id: TaskID) async throws(ServiceError) -> TransferTask {
     let entry = registry.withLock { $0.tasks[id] }
-    if let entry, !entry.isEnding { return entry.task }
+    if let entry, !entry.isEnding, entry.creation == nil { return entry.task }
     // An end is on the disk, where streams may read of it, a moment before the registry lets go of the task.
     do throws(StoreError) {
-      if let task = try await store.task(id), entry == nil || task.state == .completed { return task }
+      let task = try await store.task(id)
+      if let task, entry?.isEnding != true || task.state == .completed {
+        if let row = store.unreadable.row("session", task.sessionID) {
+          throw StoreError.unreadable(row)
+        }
+        return task
+      }
     } catch {
-      guard entry != nil else { throw .store(error) }
+      guard entry?.isEnding == true else { throw .store(error) }
     }
-    guard let entry else { throw .taskNotFound }
+    guard let entry, entry.isEnding else { throw .taskNotFound }
     return entry.task
   }
 
@@ -122,19 +143,16 @@ extension TransferService {
     let entered: UInt64? = registry.withLock { registry in
       guard !isPatient || !registry.isDraining, let number = registry.wait(for: task, { waiter.resume() })
       else { return nil }
-      if isPatient { registry.patientWaiters[number] = { waiter.resume() } }
+      registry.endWaiters[number] = (waiter, isPatient)
       return number
     }
     guard let number = entered else { return }
-    let timer = Task {
-      try? await Task.sleep(for: .seconds(seconds))
-      waiter.resume()
-    }
+    deadlines.add(.wait(number), after: seconds)
     await waiter.wait()
-    timer.cancel()
+    deadlines.remove(.wait(number))
     registry.withLock { registry in
       registry.tasks[task]?.waiters[number] = nil
-      registry.patientWaiters[number] = nil
+      registry.endWaiters[number] = nil
     }
   }
 
@@ -148,7 +166,7 @@ extension TransferService {
 
   /// URLSessionTask.resume(). A no-op on a finished task.
   package func resume(_ id: TaskID) async throws(ServiceError) -> TransferTask {
-    try await change(id) { registry, task in
+    try await change(id) { registry, task, change in
       guard task.lifecycle.resume() == .run else { return [] }
       let time = self.now  // before the engine knows: its own events come later
       let entry = registry.tasks[id]
@@ -156,20 +174,20 @@ extension TransferService {
       let goesOn: TaskPhase = task.startedAt == nil ? .queued : .transferring
       let waits = entry?.waitsToRetry == true
       task.phase = entry?.question != nil ? .waitingForDecision : waits ? .waitingToRetry : goesOn
-      if isSubmitted { self.carrier(of: task.sessionID).resume(id, in: task.sessionID) }
+      if isSubmitted { self.carrier(of: task.sessionID).resume(id, in: task.sessionID, into: &change) }
       return [Self.stateEvent(of: task, at: time)]
-    } after: { registry, task in
-      if task.state == .running, registry.tasks[id]?.isSubmitted == false { self.launch([id], &registry) }
+    } after: { registry, task, change in
+      if registry.tasks[id]?.isSubmitted == false { self.submit(id, &registry, &change) }
     }
   }
 
   /// URLSessionTask.suspend(). Nests; a no-op on a finished task.
   package func suspend(_ id: TaskID) async throws(ServiceError) -> TransferTask {
-    try await change(id) { registry, task in
+    try await change(id) { registry, task, change in
       guard task.lifecycle.suspend() == .pause else { return [] }
       task.phase = nil
       if registry.tasks[id]?.isSubmitted == true {
-        self.carrier(of: task.sessionID).suspend(id, in: task.sessionID)
+        self.carrier(of: task.sessionID).suspend(id, in: task.sessionID, into: &change)
       }
       return [Self.stateEvent(of: task, at: self.now)]
     }
@@ -193,59 +211,76 @@ extension TransferService {
   }
 
   private func cancel(_ id: TaskID, keepsPartial: Bool) async throws(ServiceError) -> TransferTask {
-    try await change(id) { _, task in
+    try await change(id) { registry, task, change in
       guard task.lifecycle.cancel() == .cancel else { return [] }
       task.phase = nil
+      self.stop(task, keepsPartial: keepsPartial, registry, &change)
       return [Self.stateEvent(of: task, at: self.now)]
-    } after: { registry, task in
-      if task.state == .canceling { self.stop(task, keepsPartial: keepsPartial, &registry) }
+    } after: { registry, task, _ in
+      self.endUnlessSubmitted(task, &registry)
     }
   }
 
   /// Cancels a task from within the lock, as a delegate's answer does.
-  func cancel(_ id: TaskID, _ registry: inout TransferRegistry) {
+  func cancel(_ id: TaskID, _ registry: inout TransferRegistry, _ change: inout StoreChange) {
     guard var task = registry.tasks[id]?.task, let session = registry.sessions[task.sessionID]?.session,
       task.lifecycle.cancel() == .cancel
     else { return }
     task.phase = nil
     registry.tasks[id]?.task = task
-    var change = StoreChange()
-    change.updatedTasks = [task]
+    change.updatedTasks.append(task)
     note([Self.stateEvent(of: task, at: now)], of: task, in: session, into: &change)
-    record(change)
-    stop(task, keepsPartial: false, &registry)
+    stop(task, keepsPartial: false, registry, &change)
+    guard registry.tasks[id]?.isSubmitted != true else { return }
+    recordSoFar(&change)
+    endUnlessSubmitted(task, &registry)
   }
 
-  private func stop(_ task: TransferTask, keepsPartial: Bool, _ registry: inout TransferRegistry) {
-    if registry.tasks[task.id]?.isSubmitted == true {
-      carrier(of: task.sessionID).cancel(
-        task.id, in: task.sessionID, keepsPartial: keepsPartial)
-    } else {
-      end(&registry, task, Self.outcome(of: task, .cancelled, "cancelled", at: now))
-    }
+  /// Tells whoever carries it out.
+  private func stop(
+    _ task: TransferTask, keepsPartial: Bool, _ registry: TransferRegistry, _ change: inout StoreChange
+  ) {
+    guard registry.tasks[task.id]?.isSubmitted == true else { return }
+    carrier(of: task.sessionID).cancel(
+      task.id, in: task.sessionID, keepsPartial: keepsPartial, into: &change)
   }
 
-  /// Changes a live task under the lock, queues the write of what changed, and returns once that is committed.
-  /// - Parameter after: runs under the same lock when the write is queued.
+  /// Ends a cancelled task that nobody carries out.
+  private func endUnlessSubmitted(_ task: TransferTask, _ registry: inout TransferRegistry) {
+    guard task.state == .canceling, registry.tasks[task.id]?.isSubmitted != true else { return }
+    end(&registry, task, Self.outcome(of: task, .cancelled, "cancelled", at: now))
+  }
+
+  /// Changes a live task under the lock, queues the write of what changed, and returns once that is committed. A task that is
+  /// being created is changed when its row is written, and before it begins.
+  /// - Parameter after: runs under the same lock when the write is queued; what it adds is written behind it.
   private func change(
-    _ id: TaskID, _ body: @escaping (inout TransferRegistry, inout TransferTask) -> [TransferEvent],
-    after: @escaping (inout TransferRegistry, TransferTask) -> Void = { _, _ in }
+    _ id: TaskID,
+    _ body:
+      @escaping @Sendable (inout TransferRegistry, inout TransferTask, inout StoreChange) ->
+      [TransferEvent],
+    after: @escaping @Sendable (inout TransferRegistry, TransferTask, inout StoreChange) -> Void = {
+      _, _, _ in
+    }
   ) async throws(ServiceError) -> TransferTask {
     let changed: TransferTask? = await withCheckedContinuation { continuation in
       registry.withLock { registry in
-        guard let entry = registry.tasks[id], !entry.isEnding,
-          let session = registry.sessions[entry.task.sessionID]?.session
-        else { return continuation.resume(returning: nil) }
-        var task = entry.task
-        var change = StoreChange()
-        var events: [TransferEvent] = []
-        gather(into: &change) { events = body(&registry, &task) }
-        registry.tasks[id]?.task = task
-        change.updatedTasks = [task]
-        note(events, of: task, in: session, into: &change)
-        let result = task
-        record(change) { continuation.resume(returning: result) }
-        after(&registry, task)
+        registry.whenCreated(id) { [self] registry in
+          guard let entry = registry.tasks[id], !entry.isEnding,
+            let session = registry.sessions[entry.task.sessionID]?.session
+          else { return continuation.resume(returning: nil) }
+          var task = entry.task
+          var change = StoreChange()
+          let events = body(&registry, &task, &change)
+          registry.tasks[id]?.task = task
+          change.updatedTasks = [task]
+          note(events, of: task, in: session, into: &change)
+          let result = task
+          record(change) { continuation.resume(returning: result) }
+          var next = StoreChange()
+          after(&registry, task, &next)
+          recordAny(next)
+        }
       }
     }
     if let changed { return changed }

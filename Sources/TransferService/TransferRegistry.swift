@@ -8,6 +8,8 @@ struct TransferRegistry {
     var lastIdentifier: Int
     /// Tasks that have not ended, those being created included.
     var unfinished = 0
+    /// invalidateAndCancel() was called: what is still being created is cancelled, too.
+    var cancelsTasks = false
   }
   /// A decision that waits, with what only the process knows of it.
   struct Question {
@@ -29,6 +31,8 @@ struct TransferRegistry {
       return false
     }
   }
+  /// What somebody wants of a task. Called within the registry's lock.
+  typealias Verb = @Sendable (inout TransferRegistry) -> Void
   /// What a client sends for a task that streams its body.
   enum Upload: Equatable {
     case none
@@ -52,15 +56,19 @@ struct TransferRegistry {
   }
   struct TaskEntry {
     var task: TransferTask
+    /// Its row is being written: verbs that come meanwhile, in order, to be done before it begins. nil: it is written.
+    var creation: [Verb]?
     /// The engine knows it.
     var isSubmitted = false
+    /// An earlier process created it, and may have handed it over to the one that carries background tasks out.
+    var isUncertain = false
     /// Its begin date has come and was told.
     var hasBegun = false
     /// An attempt has failed, and the next has not begun.
     var waitsToRetry = false
     /// It has ended; the commit that says so is under way.
     var isEnding = false
-    var question: Question?
+    @IndirectIfAny var question: Question?
     var upload = Upload.none
     var waiters: [UInt64: @Sendable () -> Void] = [:]
     /// Those who wait for the head of the answer, or the end.
@@ -68,14 +76,41 @@ struct TransferRegistry {
   }
 
   var sessions: [SessionID: SessionEntry] = [:]
-  var tasks: [TaskID: TaskEntry] = [:]
+  var tasks = TaskTable()
+  /// Those of each session.
+  private var tasksOfSession: [SessionID: Set<TaskID>] = [:]
   /// The tasks whose decisions wait.
   var decisions: [DecisionID: TaskID] = [:]
   var background = BackgroundSessions()
   var isDraining = false
-  /// Those who wait for an end for as long as they like, by their numbers in `waiters`.
-  var patientWaiters: [UInt64: @Sendable () -> Void] = [:]
+  /// Those who wait for an end, by their numbers in `waiters`. The patient wait for as long as they like.
+  var endWaiters: [UInt64: (waiter: Waiter, isPatient: Bool)] = [:]
   private var nextWaiter: UInt64 = 0
+
+  mutating func insert(_ entry: TaskEntry) {
+    tasks[entry.task.id] = entry
+    tasksOfSession[entry.task.sessionID, default: []].insert(entry.task.id)
+  }
+
+  /// Forgets a task that has ended; nil where it is not known.
+  mutating func removeTask(_ id: TaskID) -> TaskEntry? {
+    guard let entry = tasks.removeValue(forKey: id) else { return nil }
+    let session = entry.task.sessionID
+    tasksOfSession[session]?.remove(id)
+    if tasksOfSession[session]?.isEmpty == true { tasksOfSession[session] = nil }
+    return entry
+  }
+
+  /// The unfinished tasks of a session: those that have not begun first, the newest of them before the others. So none
+  /// begins because another was cancelled.
+  func tasksToCancel(in session: SessionID) -> [TaskID] {
+    let found = (tasksOfSession[session] ?? []).compactMap { id in
+      tasks[id].map { (id: id, hasBegun: $0.task.startedAt != nil, number: $0.task.taskIdentifier) }
+    }
+    return found.sorted { left, right in
+      left.hasBegun == right.hasBegun ? left.number > right.number : right.hasBegun
+    }.map(\.id)
+  }
 
   /// Makes room for `count` tasks and gives the identifier of the first.
   mutating func reserve(_ count: Int, in id: SessionID, limit: Int) throws(ServiceError) -> Int {
@@ -105,6 +140,21 @@ struct TransferRegistry {
     sessions[id]?.session.state = .invalid
     sessions[id]?.session.owesFinishedEvents = false
     return sessions[id]?.session
+  }
+
+  /// Does something with a task: at once, or as soon as its row is written.
+  mutating func whenCreated(_ task: TaskID, _ verb: @escaping Verb) {
+    if tasks[task]?.creation != nil { tasks[task]?.creation?.append(verb) } else { verb(&self) }
+  }
+
+  /// Ends the creation of tasks and does what is waited for.
+  /// - Parameter isWritten: they have rows; else there are no such tasks.
+  mutating func endCreation(of ids: some Sequence<TaskID>, isWritten: Bool) {
+    for id in ids {
+      let verbs = tasks[id]?.creation ?? []
+      if isWritten { tasks[id]?.creation = nil } else { _ = removeTask(id) }
+      for verb in verbs { verb(&self) }
+    }
   }
 
   /// Calls `action` once the task's end is committed; nil where it has ended already.

@@ -10,13 +10,14 @@ extension TransferRequest {
     validating reader: inout ObjectReader, defaultMethod: String, keeping shown: TransferRequest? = nil
   ) {
     self.init(url: "", method: defaultMethod)
+    reader.allowNull("body", "mainDocumentURL")
     if let url = reader.string("url") {
       do throws(TransferError) {
         (self.url, credential) = try OriginURL.parse(url)
       } catch {
         reader.reject("url", "\(error.message) (\(error.domain) \(error.code) \(error.name))")
       }
-    } else if reader.value("url") == nil {
+    } else if reader.isMissing("url") {
       reader.reject("url", "is required")
     }
     if let method = reader.string("method") {
@@ -29,7 +30,7 @@ extension TransferRequest {
       self.headers = HTTPHeaders(validating: headers, at: reader.pointer(to: "headers"), reader.violations)
     }
     body = Self.readBody(&reader, shown?.body)
-    if let shown { restoreSecrets(of: shown) }
+    if let shown { restoreSecrets(of: shown) } else { refuseMarks(&reader) }
     timeoutInterval = reader.number("timeoutInterval", in: 0.001...31_536_000)
     readLoading(&reader)
     if let document = mainDocumentURL, let fault = OriginURL.fault(document) {
@@ -41,10 +42,18 @@ extension TransferRequest {
   private mutating func restoreSecrets(of shown: TransferRequest) {
     let isSameOrigin = OriginURL.isSameOrigin(url, shown.url)
     if isSameOrigin, credential == nil { credential = shown.credential }
-    for name in HTTPHeaders.secretNames where headers[name] == HTTPHeaders.redaction {
-      headers.remove(name)
-      // What is for one origin is not sent to another because a delegate gave the request back with another URL.
-      if isSameOrigin, let value = shown.headers[name] { headers.append(name, value) }
+    secretHeaderFields = shown.secretHeaderFields
+    // What is for one origin is not sent to another because a delegate gave the request back with another URL.
+    let known = isSameOrigin ? shown.headers : HTTPHeaders()
+    _ = headers.restoreSecrets(of: known, and: secretHeaderFields ?? [])
+  }
+
+  /// In a new request a mark stands for nothing: it is no value that an origin should get.
+  private mutating func refuseMarks(_ reader: inout ObjectReader) {
+    for name in headers.restoreSecrets(of: HTTPHeaders()) {
+      reader.violations.add(
+        JSONPointer.appending(name, to: reader.pointer(to: "headers")),
+        "stands for a value that is not known")
     }
   }
 

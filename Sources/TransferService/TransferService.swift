@@ -38,16 +38,26 @@ package final class TransferService: Sendable {
   let configurationsUnderWay = Mutex<Set<String>>([])
   let registry = Mutex(TransferRegistry())
   let news: QueueReader<String>
+  /// What the other process did while there was no service is known. Before that its rings need not be heard.
+  let hasCaughtUp = Atomic<Bool>(false)
+  /// The stored files that were there when this process began.
+  let foundFiles = Mutex<[FileID]>([])
+  /// Whether the data directory is where it was. It may wait for a disk.
+  private let isAtHome: @Sendable () -> Bool
+  /// What the worker told and this version cannot read, and how much the worker leaves likewise.
+  let refused = Mutex((news: RefusedDocuments(), byWorker: 0))
   /// Of the background sessions. Locked inside of the registry's lock, never around it.
   let handovers = Mutex<[SessionID: Handover]>([:])
-  private let outboxDoorbell = Mutex<(@Sendable () -> Void)?>(nil)
+  private let outboxDoorbell = Relay<Void>()
 
-  /// - Parameter relay: what the engine delivers its facts to; the service connects itself to it.
+  /// - Parameters:
+  ///   - relay: what the engine delivers its facts to; the service connects itself to it.
+  ///   - isAtHome: whether the data directory is where it was; called on the pool.
   package init(
     store: any TransferStore, engine: TransferEngine, background: BackgroundCarrier? = nil, relay: FactRelay,
     hub: EventHub, bodies: BodyDirectory,
     files: FileDirectory, resumeSealer: ResumeDataSealer, answerTagger: AnswerTagger, pool: WorkerPool,
-    limits: Limits = Limits(),
+    limits: Limits = Limits(), isAtHome: @escaping @Sendable () -> Bool = { true },
     now: @escaping @Sendable () -> Timestamp, logger: Logger
   ) {
     self.store = store
@@ -61,19 +71,24 @@ package final class TransferService: Sendable {
     deadlines = DeadlineQueue(now: now)
     self.pool = pool
     self.limits = limits
+    self.isAtHome = isAtHome
     self.logger = logger
     identifiers = IdentifierSource(now: now)
     notifier = DelegateNotifier(identifiers: identifiers)
     idempotency = IdempotencyKeys(store: store, now: now)
-    let relayed = Relay<[Queued<String>]>()
+    let relayed = Relay<NewsPage>()
     news = QueueReader { (number: Int64) async throws(StoreError) in
-      try await store.news(after: number, limit: 500)
-    } take: {
-      relayed.deliver($0)
+      try await store.news(after: number, limit: NewsPage.limit)
+    } take: { rows in
+      await withCheckedContinuation { continuation in
+        relayed.deliver(NewsPage(rows: rows) { continuation.resume() })
+      }
     }
     relay.connect { [weak self] in self?.absorb($0) }
-    relayed.connect { [weak self] in self?.absorb($0) }
-    background?.connect(store)
+    relayed.connect { [weak self] page in
+      guard let self else { return page.written() }
+      absorb(page)
+    }
     engine.cookies.onChange { session, changes in
       guard background?.has(session) != true else { return }
       var change = StoreChange()
@@ -101,7 +116,7 @@ package final class TransferService: Sendable {
   package static func fault(ofRoots pem: String) -> String? { SessionTrust.fault(ofRoots: pem) }
 
   /// Calls `ring` whenever messages were committed to the outbox.
-  package func onOutboxNews(_ ring: @escaping @Sendable () -> Void) { outboxDoorbell.withLock { $0 = ring } }
+  package func onOutboxNews(_ ring: @escaping @Sendable () -> Void) { outboxDoorbell.connect(ring) }
 
   /// Writes what has happened, and rings for the outbox once it is on the disk.
   func record(_ change: StoreChange, committed: @escaping @Sendable () -> Void = {}) {
@@ -115,25 +130,42 @@ package final class TransferService: Sendable {
     }
   }
 
-  /// The commands that `body` sends to another process go into the commit of what they are about. Within the registry's lock.
-  func gather(into change: inout StoreChange, _ body: () -> Void) {
-    guard let background else { return body() }
-    change.commands += background.gather(body)
+  /// Writes what has happened, if anything has.
+  func recordAny(_ change: StoreChange) {
+    if !change.isEmpty { record(change) }
   }
 
-  func ringForOutbox() { outboxDoorbell.withLock { $0 }?() }
+  /// Writes what has happened so far, so that what comes next is written behind it.
+  func recordSoFar(_ change: inout StoreChange) {
+    recordAny(change)
+    change = StoreChange()
+  }
+
+  func ringForOutbox() { outboxDoorbell.ring() }
 
   /// True while the store takes writes.
   package var isReady: Bool { store.isHealthy }
+
+  /// Why nothing can be done for clients at the moment; nil where it can.
+  package func obstacle() async -> String? {
+    guard isReady else { return "the store takes no writes" }
+    let isAtHome = await withCheckedContinuation { continuation in
+      pool.submit { [self] in continuation.resume(returning: self.isAtHome()) }
+    }
+    return isAtHome ? nil : "the data directory, or a part of it, was taken away"
+  }
+
+  /// How many documents of another version stay in the store because nobody can read them. Their tasks wait for a process that
+  /// can.
+  package var refusedDocuments: Int { refused.withLock { $0.news.count + $0.byWorker } }
 
   /// Refuses new tasks and sessions from now on, and lets go of those who wait for a task's end for as long as they like.
   package func beginDraining() {
     let waiters = registry.withLock { registry in
       registry.isDraining = true
-      defer { registry.patientWaiters = [:] }
-      return registry.patientWaiters.values
+      return registry.endWaiters.values.filter(\.isPatient)
     }
-    for waiter in waiters { waiter() }
+    for (waiter, _) in waiters { waiter.resume() }
   }
 
   /// True once the service is about to stop.

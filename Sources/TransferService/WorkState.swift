@@ -2,7 +2,7 @@ internal import TransferEngine
 internal import TransferModel
 
 /// How far a background task has come where it is carried out. A row of the store, sealed.
-struct WorkState: Encodable, Sendable, Equatable {
+struct WorkState: WorkerContent, Equatable {
   enum Cancellation: String, Codable, Sendable {
     case keepingPartial, droppingPartial
   }
@@ -33,6 +33,8 @@ struct WorkState: Encodable, Sendable, Equatable {
   /// Processes that crashed while they carried it out: in a row, without it having lived for long in between, and in all.
   var deaths = 0
   var crashes = 0
+  /// How many questions were asked, in all attempts: the number of the last one. 0: an earlier version asked, without numbers.
+  var questions = 0
   /// The challenge that waits for an answer, and those that were answered: who asks again after a death is told the same.
   var question: AskedChallenge?
   var answers: [AnsweredChallenge] = []
@@ -42,6 +44,10 @@ struct WorkState: Encodable, Sendable, Equatable {
 
   /// It may be tried alone: others wait until it has lived for a while.
   var mustProveItself: Bool { deaths > 0 || crashesOften }
+
+  /// Whether an answer to the question of that number is one to the question that waits. Where that has no number, an answer
+  /// that has none is.
+  func waits(for number: Int?) -> Bool { question != nil && (number ?? 0) == questions }
 
   /// What it looks like from outside.
   var phase: TaskPhase { isActive ? .transferring : retryAt == nil ? .queued : .waitingToRetry }
@@ -63,7 +69,7 @@ struct AnsweredChallenge: Codable, Sendable, Equatable {
   let answer: ChallengeAnswer
 }
 
-extension WorkState: Decodable {
+extension WorkState {
   /// A member that an earlier version did not write is as in a new task's.
   init(from decoder: any Decoder) throws {
     let members = try decoder.container(keyedBy: CodingKeys.self)
@@ -85,6 +91,7 @@ extension WorkState: Decodable {
     try take(.isActive, &isActive)
     try take(.deaths, &deaths)
     try take(.crashes, &crashes)
+    try take(.questions, &questions)
     question = try members.decodeIfPresent(AskedChallenge.self, forKey: .question)
     try take(.answers, &answers)
   }

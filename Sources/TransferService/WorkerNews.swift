@@ -3,13 +3,14 @@ internal import TransferEngine
 internal import TransferModel
 
 /// What that process has to tell of its tasks: the engine's facts, and what it has done by itself. A row of the store, sealed.
-enum WorkerNews: Codable, Sendable {
+enum WorkerNews: WorkerContent {
   case began(TaskID, at: Timestamp)
   case redirected(TaskID, TransferResponse, to: TransferRequest, at: Timestamp)
   case informational(TaskID, status: Int, headers: HTTPHeaders, at: Timestamp)
   case response(TaskID, TransferResponse, at: Timestamp)
   case waitsForConnectivity(TaskID, at: Timestamp)
-  case challenged(TaskID, AuthenticationChallenge, EventType, at: Timestamp)
+  /// - Parameter question: its number among the task's; nil: by a process that gave none.
+  case challenged(TaskID, AuthenticationChallenge, EventType, at: Timestamp, question: Int?)
   case resumed(TaskID, offset: Int64, expectedTotal: Int64, at: Timestamp)
   case authenticated(TaskID, ProtectionSpace, Credential)
   case progress(TaskID, TaskProgress, at: Timestamp)
@@ -21,6 +22,8 @@ enum WorkerNews: Codable, Sendable {
   /// Whoever carried it out is gone, and it goes on from what is on the disk.
   case wasTakenOver(TaskID, at: Timestamp)
   case changedCookies(SessionID, [CookieJar.Change])
+  /// So many documents of another version are left in the store, and their tasks with them.
+  case refused(count: Int)
 
   /// nil where nobody outside has to know.
   init?(_ fact: TransferFact) {
@@ -32,8 +35,8 @@ enum WorkerNews: Codable, Sendable {
       self = .informational(task, status: status, headers: headers, at: time)
     case .response(let task, let response, _, let time): self = .response(task, response, at: time)
     case .waitsForConnectivity(let task, let time): self = .waitsForConnectivity(task, at: time)
-    case .asked(let task, .challenge(let challenge, let type), let time):
-      self = .challenged(task, challenge, type, at: time)
+    case .asked(let task, let number, .challenge(let challenge, let type), let time):
+      self = .challenged(task, challenge, type, at: time, question: number)
     case .resumed(let task, let offset, let total, let time):
       self = .resumed(task, offset: offset, expectedTotal: total, at: time)
     case .authenticated(let task, let space, let credential): self = .authenticated(task, space, credential)
@@ -44,7 +47,7 @@ enum WorkerNews: Codable, Sendable {
     }
   }
 
-  /// The engine's own fact; nil for what the process has done by itself.
+  /// The engine's own fact; nil for what the process has done by itself, and for questions.
   var fact: TransferFact? {
     switch self {
     case .began(let task, let time): .began(task, at: time)
@@ -54,14 +57,17 @@ enum WorkerNews: Codable, Sendable {
       .informational(task, status: status, headers: headers, at: time)
     case .response(let task, let response, let time): .response(task, response, nil, at: time)
     case .waitsForConnectivity(let task, let time): .waitsForConnectivity(task, at: time)
-    case .challenged(let task, let challenge, let type, let time):
-      .asked(task, .challenge(challenge, type), at: time)
     case .resumed(let task, let offset, let total, let time):
       .resumed(task, offset: offset, expectedTotal: total, at: time)
     case .authenticated(let task, let space, let credential): .authenticated(task, space, credential)
     case .progress(let task, let progress, let time): .progress(task, progress, at: time)
     case .ended(let task, let outcome): .ended(task, outcome)
-    case .retries, .beganDelayed, .wasTakenOver, .changedCookies: nil
+    // Its question may have no number, and the engine's all have.
+    case .challenged: nil
+    case .retries, .beganDelayed, .wasTakenOver, .changedCookies, .refused: nil
     }
   }
+
+  /// The next says how far it is.
+  var isPassing: Bool { if case .progress = self { true } else { false } }
 }

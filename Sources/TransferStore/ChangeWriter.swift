@@ -7,16 +7,19 @@ internal import TransferModel
 struct ChangeWriter {
   private let statements: Statements
   private let pruning: PruningWriter
+  private let sessions: SessionDeletionWriter
   private let box: SecretBox
 
   init(_ connection: OpaquePointer, _ box: SecretBox) throws {
     statements = try Statements(connection)
     pruning = try PruningWriter(connection)
+    sessions = try SessionDeletionWriter(connection)
     self.box = box
   }
   func finalize() {
     statements.all.forEach { $0.finalize() }
     pruning.finalize()
+    sessions.finalize()
   }
 
   func begin() throws { try statements.begin.run() }
@@ -48,44 +51,50 @@ struct ChangeWriter {
     for file in change.deletedFiles { try statements.deleteFile.run(.id(file)) }
     for delivery in change.newDeliveries { try insert(delivery) }
     for delivery in change.updatedDeliveries { try update(delivery) }
-    if let reply = change.idempotentReply { try insert(reply) }
+    if let reply = change.idempotentReply { try insert(reply, of: change.repliedSession) }
     try writeWork(of: change)
     if let session = change.wipedSession {
       try statements.wipeSession.run(.id(session))
-      try statements.wipeReplies.run(.string("\"sessionId\":\"\(session)\""))
+      try statements.wipeReplies.run(.id(session))
     }
-    if let session = change.deletedSession { try delete(session) }
+    if let session = change.thinnedSession { try sessions.thin(session) }
+    if let session = change.deletedSession { try sessions.delete(session) }
     if let pruned = change.pruning { try pruning.write(pruned) }
   }
 
   private func write(_ session: TransferSession) throws {
     try statements.upsertSession.run(
       .id(session.id), .integer(session.createdAt.microseconds), .string(session.state.rawValue),
-      .text(session.document(sealedBy: box)))
+      sealed(session.document, .session), .string(session.type.rawValue))
+  }
+
+  private func sealed(_ document: [UInt8], _ kind: DocumentKind) -> WriteStatement.Value {
+    .blob(box.seal(document, as: kind))
   }
 
   private func create(_ task: TransferTask) throws {
     try statements.insertTask.run(
       .id(task.id), .id(task.sessionID), .integer(Int64(task.taskIdentifier)), .string(task.kind.rawValue),
       .string(task.state.rawValue), .integer(Int64(task.lifecycle.suspendCount)),
-      .integer(task.createdAt.microseconds), .text(task.specificationDocument(sealedBy: box)),
-      task.originalRequest.body?.data.map { .blob($0) } ?? .null)
+      .integer(task.createdAt.microseconds), sealed(task.specificationDocument, .specification),
+      task.originalRequest.body?.data.map { sealed($0, .requestBody) } ?? .null)
   }
 
   private func respecify(_ task: TransferTask) throws {
-    try statements.respecifyTask.run(.text(task.specificationDocument(sealedBy: box)), .id(task.id))
+    try statements.respecifyTask.run(sealed(task.specificationDocument, .specification), .id(task.id))
   }
 
   private func insert(_ decision: Decision) throws {
     try statements.insertDecision.run(
       .id(decision.id), .id(decision.sessionID), .id(decision.taskID), .string(decision.type.rawValue),
       .string(decision.state.rawValue), .integer(decision.createdAt.microseconds),
-      .integer(decision.expiresAt.microseconds), .string(decision.defaultAnswer), .text(decision.arguments))
+      .integer(decision.expiresAt.microseconds), .string(decision.defaultAnswer),
+      sealed(decision.arguments, .arguments), decision.question.map { .integer(Int64($0)) } ?? .null)
   }
 
   private func update(_ decision: Decision) throws {
     try statements.updateDecision.run(
-      .string(decision.state.rawValue), decision.answer.map { .text($0) } ?? .null,
+      .string(decision.state.rawValue), decision.answer.map { sealed($0, .answer) } ?? .null,
       decision.answerTag.map { .blob($0) } ?? .null, .id(decision.id))
   }
 
@@ -105,7 +114,7 @@ struct ChangeWriter {
 
   private func keep(_ named: NamedConfiguration) throws {
     try statements.upsertConfiguration.run(
-      .string(named.name), .text(named.document(sealedBy: box)), .integer(named.createdAt.microseconds),
+      .string(named.name), sealed(named.document, .configuration), .integer(named.createdAt.microseconds),
       .integer(named.updatedAt.microseconds))
   }
 
@@ -113,13 +122,17 @@ struct ChangeWriter {
     for command in change.commands {
       try statements.insertCommand.run(.id(command.session), .string(box.seal(command.document)))
     }
-    if let number = change.takenCommands { try statements.deleteCommands.run(.integer(number)) }
+    for taken in change.takenCommands {
+      try statements.deleteCommands.run(.integer(taken.lowerBound), .integer(taken.upperBound))
+    }
     for work in change.work {
       try statements.upsertWork.run(.id(work.task), .id(work.session), .string(box.seal(work.document)))
     }
     for task in change.finishedWork { try statements.deleteWork.run(.id(task)) }
     for news in change.news { try statements.insertNews.run(.string(box.seal(news))) }
-    if let number = change.takenNews { try statements.deleteNews.run(.integer(number)) }
+    for taken in change.takenNews {
+      try statements.deleteNews.run(.integer(taken.lowerBound), .integer(taken.upperBound))
+    }
   }
 
   /// Numbers up to `last` are taken, whoever saw them.
@@ -135,8 +148,8 @@ struct ChangeWriter {
     let hasFile = task.body != nil && smallBody == nil
     try statements.updateTask.run(
       .string(task.state.rawValue), .integer(Int64(task.lifecycle.suspendCount)),
-      .text(task.outcomeDocument(sealedBy: box)),
-      task.metrics.map { .text($0.json) } ?? .null, .integer(hasFile ? 1 : 0),
+      sealed(task.outcomeDocument, .outcome),
+      task.metrics.map { sealed($0.json, .metrics) } ?? .null, .integer(hasFile ? 1 : 0),
       smallBody.map { .blob($0) } ?? .null,
       task.state == .completed ? .integer((task.completedAt ?? task.createdAt).microseconds) : .null,
       task.keptUntil.map { .integer($0.microseconds) } ?? .null,
@@ -148,7 +161,8 @@ struct ChangeWriter {
     for fragment in fragments where !fragment.isProgressOnly {
       try statements.insertFragment.run(
         .integer(fragment.first), .integer(fragment.last), .id(fragment.sessionID),
-        fragment.taskID.map { .id($0) } ?? .null, .text(fragment.bytes))
+        fragment.taskID.map { .id($0) } ?? .null, .integer(fragment.time?.microseconds ?? 0),
+        sealed(fragment.bytes, .stream))
     }
   }
 
@@ -181,7 +195,8 @@ struct ChangeWriter {
     }
     let head = run[run.startIndex]
     return JournalFragment(
-      first: first, last: sequence, sessionID: head.sessionID, taskID: head.taskID, bytes: kept.bytes,
+      first: first, last: sequence, sessionID: head.sessionID, taskID: head.taskID, time: head.time,
+      bytes: kept.bytes,
       bytesWithProgress: all?.bytes)
   }
 
@@ -189,7 +204,7 @@ struct ChangeWriter {
     try statements.insertDelivery.run(
       .id(delivery.id), .id(delivery.sessionID), delivery.taskID.map { .id($0) } ?? .null,
       .string(delivery.type.rawValue), .string(delivery.webhook.url),
-      delivery.webhook.secret.map { .string(box.seal($0)) } ?? .null, .blob(delivery.payload),
+      delivery.webhook.secret.map { .string(box.seal($0)) } ?? .null, sealed(delivery.payload, .payload),
       .integer(delivery.createdAt.microseconds), .string(delivery.state.rawValue),
       .integer(Int64(delivery.attempts)), .integer(delivery.lastAttemptAt.microseconds),
       .integer(delivery.nextAttemptAt.microseconds), delivery.decisionID.map { .id($0) } ?? .null)
@@ -204,26 +219,14 @@ struct ChangeWriter {
       delivery.finishedAt.map { .integer($0.microseconds) } ?? .null, .id(delivery.id))
   }
 
-  private func insert(_ reply: IdempotentReply) throws {
+  private func insert(_ reply: IdempotentReply, of session: SessionID?) throws {
     let oldest = reply.createdAt.adding(seconds: -IdempotentReply.retention)
     try statements.expireReplies.run(.integer(oldest.microseconds))
     try statements.insertReply.run(
       .string(reply.key), .blob(reply.fingerprint), .integer(Int64(reply.status)), .string(reply.contentType),
-      reply.location.map { .string($0) } ?? .null, .blob(reply.body), .integer(reply.createdAt.microseconds))
-  }
-
-  private func delete(_ session: SessionID) throws {
-    // Numbers that were given out are not given out again, though nothing tells of them any more.
-    try statements.reserveJournal.run()
-    try statements.deleteJournal.run(.id(session))
-    try statements.deleteDecisions.run(.id(session))
-    try statements.deleteCredentials.run(.id(session))
-    try statements.deleteCookies.run(.id(session))
-    try statements.deleteDeliveries.run(.id(session))
-    try statements.deleteCommandsOfSession.run(.id(session))
-    try statements.deleteWorkOfSession.run(.id(session))
-    try statements.deleteTasks.run(.id(session))
-    try statements.deleteSession.run(.id(session))
+      reply.location.map { .string($0) } ?? .null, sealed(reply.body, .reply),
+      .integer(reply.createdAt.microseconds),
+      session.map { .id($0) } ?? .null)
   }
 }
 
@@ -237,12 +240,11 @@ private struct Statements {
     insertFragment: WriteStatement
   let respecifyTask, insertDecision, updateDecision, withdrawDecisions, insertFile, deleteFile: WriteStatement
   let insertDelivery, updateDelivery, insertReply, expireReplies: WriteStatement
-  let upsertCredential, deleteCredential, deleteCredentials: WriteStatement
-  let upsertCookie, deleteCookie, deleteCookies, deleteDeliveries: WriteStatement
+  let upsertCredential, deleteCredential: WriteStatement
+  let upsertCookie, deleteCookie: WriteStatement
   let upsertConfiguration, deleteConfiguration, reserve: WriteStatement
   let insertCommand, deleteCommands, upsertWork, deleteWork, insertNews, deleteNews: WriteStatement
-  let deleteCommandsOfSession, deleteWorkOfSession, reserveJournal: WriteStatement
-  let deleteJournal, deleteDecisions, deleteTasks, wipeSession, wipeReplies, deleteSession: WriteStatement
+  let wipeSession, wipeReplies: WriteStatement
   let all: [WriteStatement]
 
   init(_ connection: OpaquePointer) throws {
@@ -257,7 +259,7 @@ private struct Statements {
     rollback = try prepare("ROLLBACK")
     upsertSession = try prepare(
       """
-      INSERT INTO session (id, created, state, document) VALUES (?, ?, ?, ?)
+      INSERT INTO session (id, created, state, document, type) VALUES (?, ?, ?, ?, ?)
       ON CONFLICT (id) DO UPDATE SET state = excluded.state, document = excluded.document
       """)
     setLastIdentifier = try prepare(
@@ -276,26 +278,24 @@ private struct Statements {
     respecifyTask = try prepare("UPDATE task SET specification = ? WHERE id = ?")
     insertDecision = try prepare(
       """
-      INSERT INTO decision (id, session, task, type, state, created, expires, default_answer, arguments)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO decision
+        (id, session, task, type, state, created, expires, default_answer, arguments, question)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """)
     updateDecision = try prepare("UPDATE decision SET state = ?, answer = ?, answer_tag = ? WHERE id = ?")
     withdrawDecisions = try prepare(
       """
       UPDATE decision SET state = 'withdrawn' WHERE state = 'pending'
-        AND session NOT IN (SELECT id FROM session WHERE document ->> 'type' = 'background')
+        AND session NOT IN (SELECT id FROM session WHERE type = 'background')
       """)
     upsertCredential = try prepare(
       "INSERT OR REPLACE INTO credential (session, space, sealed) VALUES (?, ?, ?)")
     deleteCredential = try prepare("DELETE FROM credential WHERE session = ? AND space = ?")
-    deleteCredentials = try prepare("DELETE FROM credential WHERE session = ?")
     // In its place, as the jar has it: that is the order in which cookies are sent.
     upsertCookie = try prepare(
       "INSERT INTO cookie (session, key, sealed) VALUES (?, ?, ?)"
         + " ON CONFLICT (session, key) DO UPDATE SET sealed = excluded.sealed")
     deleteCookie = try prepare("DELETE FROM cookie WHERE session = ? AND key = ?")
-    deleteCookies = try prepare("DELETE FROM cookie WHERE session = ?")
-    deleteDeliveries = try prepare("DELETE FROM delivery WHERE session = ? AND state <> 'pending'")
     upsertConfiguration = try prepare(
       """
       INSERT INTO configuration (name, document, created, updated) VALUES (?, ?, ?, ?)
@@ -307,7 +307,7 @@ private struct Statements {
       "INSERT INTO file (id, created, size, sha256, content_type, task) VALUES (?, ?, ?, ?, ?, ?)")
     deleteFile = try prepare("DELETE FROM file WHERE id = ?")
     insertFragment = try prepare(
-      "INSERT INTO journal (first, last, session, task, stream) VALUES (?, ?, ?, ?, ?)")
+      "INSERT INTO journal (first, last, session, task, time, stream) VALUES (?, ?, ?, ?, ?, ?)")
     insertDelivery = try prepare(
       """
       INSERT INTO delivery
@@ -321,30 +321,18 @@ private struct Statements {
       WHERE id = ?
       """)
     insertReply = try prepare(
-      "INSERT OR REPLACE INTO idempotency (key, fingerprint, status, content_type, location, body, created)"
-        + " VALUES (?, ?, ?, ?, ?, ?, ?)")
+      "INSERT OR REPLACE INTO idempotency (key, fingerprint, status, content_type, location, body, created, session)"
+        + " VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
     expireReplies = try prepare("DELETE FROM idempotency WHERE created < ?")
     insertCommand = try prepare("INSERT INTO command (session, sealed) VALUES (?, ?)")
-    deleteCommands = try prepare("DELETE FROM command WHERE number <= ?")
+    deleteCommands = try prepare("DELETE FROM command WHERE number BETWEEN ? AND ?")
     upsertWork = try prepare("INSERT OR REPLACE INTO work (task, session, sealed) VALUES (?, ?, ?)")
     deleteWork = try prepare("DELETE FROM work WHERE task = ?")
     insertNews = try prepare("INSERT INTO news (sealed) VALUES (?)")
-    deleteNews = try prepare("DELETE FROM news WHERE number <= ?")
-    deleteCommandsOfSession = try prepare("DELETE FROM command WHERE session = ?")
-    deleteWorkOfSession = try prepare("DELETE FROM work WHERE session = ?")
-    reserveJournal = try prepare(
-      """
-      INSERT OR REPLACE INTO sequence_reservation (only, last)
-      SELECT 1, max(
-        coalesce((SELECT last FROM sequence_reservation), 0), coalesce((SELECT max(last) FROM journal), 0))
-      """)
-    deleteJournal = try prepare("DELETE FROM journal WHERE session = ?")
-    deleteDecisions = try prepare("DELETE FROM decision WHERE session = ?")
-    deleteTasks = try prepare("DELETE FROM task WHERE session = ?")
+    deleteNews = try prepare("DELETE FROM news WHERE number BETWEEN ? AND ?")
     wipeSession = try prepare(
       "UPDATE task SET small_body = NULL, has_body_file = 0, request_body = NULL WHERE session = ?")
-    wipeReplies = try prepare("DELETE FROM idempotency WHERE instr(CAST(body AS TEXT), ?)")
-    deleteSession = try prepare("DELETE FROM session WHERE id = ?")
+    wipeReplies = try prepare("DELETE FROM idempotency WHERE session = ?")
     self.all = all
   }
 }

@@ -1,3 +1,4 @@
+internal import DequeModule
 internal import EventLoop
 internal import GRDB
 internal import GRDBSQLite
@@ -24,7 +25,7 @@ final class CommitQueue: @unchecked Sendable {
     var isFact: Bool { if case .fact = self { true } else { false } }
   }
   private struct State {
-    var entries: [Entry] = []
+    var entries = Deque<Entry>()
     var isScheduled = false
     var isHealthy = true
     var isClosed = false
@@ -34,6 +35,8 @@ final class CommitQueue: @unchecked Sendable {
   private static let retryDelayMicroseconds: UInt32 = 200_000
 
   private let disk: DatabasePool
+  private let turns: Turnstile?
+  private let patience: Duration
   private let memory: DatabaseQueue
   private let ephemeral: EphemeralSessions
   private let box: SecretBox
@@ -47,11 +50,18 @@ final class CommitQueue: @unchecked Sendable {
   /// The disk has refused facts, and nothing was written since.
   private var hasRefused = false
 
+  /// - Parameters:
+  ///   - turns: who else writes to the disk's database takes turns at it.
+  ///   - patience: how long a turn is waited for.
   init(
-    disk: DatabasePool, memory: DatabaseQueue, ephemeral: EphemeralSessions, box: SecretBox,
-    reservation: SequenceReservation, published: @escaping @Sendable ([JournalFragment]) -> Void
+    disk: DatabasePool, turns: Turnstile?, patience: Duration = DatabaseFile.patience, memory: DatabaseQueue,
+    ephemeral: EphemeralSessions,
+    box: SecretBox, reservation: SequenceReservation,
+    published: @escaping @Sendable ([JournalFragment]) -> Void
   ) {
     self.disk = disk
+    self.turns = turns
+    self.patience = patience
     self.memory = memory
     self.ephemeral = ephemeral
     self.box = box
@@ -170,9 +180,11 @@ final class CommitQueue: @unchecked Sendable {
     let reserve = memory.isEmpty ? nil : reservation.next(after: sequence)
     // A full disk is nothing to what never goes there.
     if memory.isEmpty || reserve != nil || changes.contains(where: { !$0.disk.isEmpty }) {
-      try transact(on: self.disk, &diskWriter) { writer in
-        for part in disk { try writer.write(part.change, part.fragments) }
-        if let reserve { try writer.reserve(reserve) }
+      try inTurn {
+        try transact(on: self.disk, &diskWriter) { writer in
+          for part in disk { try writer.write(part.change, part.fragments) }
+          if let reserve { try writer.reserve(reserve) }
+        }
       }
     }
     if let reserve { reservation.hold(reserve) }
@@ -186,6 +198,13 @@ final class CommitQueue: @unchecked Sendable {
       preconditionFailure("the database in memory refuses a change: \(error)")
     }
     return fragments
+  }
+
+  private func inTurn(_ body: () throws -> Void) throws {
+    guard let turns else { return try body() }
+    guard turns.enter(patience: patience) else { throw SQLiteFault.kept }
+    defer { turns.leave() }
+    try body()
   }
 
   private func transact<T>(
@@ -210,29 +229,35 @@ final class CommitQueue: @unchecked Sendable {
   }
 
   private func commitOneByOne(_ batch: [Entry], _ fault: SQLiteFault) {
+    // None of them is at fault, and each alone would wait as long.
+    guard !fault.isBusy else { return wait(batch[...], fault) }
     for (index, entry) in batch.enumerated() {
       guard let fault = batch.count == 1 ? fault : commit([entry]) else { continue }
+      guard !fault.isBusy else { return wait(batch[index...], fault) }
       switch entry {
       case .request(_, let done): done(StoreError(fault))
       case .fact:
         guard fault.isPassing else { preconditionFailure("the database refuses a fact: \(fault.message)") }
-        keep(batch[index...])
-        usleep(Self.retryDelayMicroseconds)
-        return
+        return wait(batch[index...], fault)
       }
     }
     recover()
   }
 
+  private func wait(_ entries: ArraySlice<Entry>, _ fault: SQLiteFault) {
+    keep(entries, fault)
+    if hasRefused { usleep(Self.retryDelayMicroseconds) }
+  }
+
   /// Puts facts back at the head of the queue; requests among them fail now rather than wait for a disk. What is for memory
   /// alone does not wait either.
-  private func keep(_ entries: ArraySlice<Entry>) {
+  private func keep(_ entries: ArraySlice<Entry>, _ fault: SQLiteFault) {
     var waiting: [Entry] = []
     for entry in entries {
       let change = entry.change.divided(by: ephemeral)
       switch entry {
       case .request(_, let done):
-        if change.memory == nil || !change.disk.isEmpty || commit([entry]) != nil { done(.full) }
+        if change.memory == nil || !change.disk.isEmpty || commit([entry]) != nil { done(StoreError(fault)) }
       case .fact(_, let committed):
         guard let memory = change.memory else {
           waiting.append(entry)
@@ -247,10 +272,12 @@ final class CommitQueue: @unchecked Sendable {
         }
       }
     }
+    // Nobody but the one who tries again finds out that the others have come to their end.
+    if waiting.isEmpty, fault.isBusy, !state.withLock({ $0.isClosed }) { waiting = [.fact(StoreChange()) {}] }
     let kept = waiting
     hasRefused = !kept.isEmpty
     state.withLock { state in
-      state.entries.insert(contentsOf: kept, at: 0)
+      state.entries.prepend(contentsOf: kept)
       state.isHealthy = kept.isEmpty
     }
   }
@@ -261,7 +288,9 @@ extension StoreError {
     self = fault.isFull ? .full : .unavailable(fault.message)
   }
   init(_ error: any Error) {
-    if let error = error as? DatabaseError {
+    if let row = error as? UnreadableRow {
+      self = .unreadable(row)
+    } else if let error = error as? DatabaseError {
       self = error.resultCode == .SQLITE_FULL ? .full : .unavailable(error.message ?? "\(error.resultCode)")
     } else {
       self = .unavailable("\(error)")

@@ -29,8 +29,49 @@ enum Migrations {
     migrator.registerMigration("8 a message's last attempt") { database in
       try database.execute(sql: eighth)
     }
+    migrator.registerMigration("9 documents sealed") { database in
+      try database.execute(sql: ninth)
+      try JournalTimes.fill(database)
+      try SealedDocuments(database: database).sealAll(with: box)
+      try Overwritten.mark(database)
+    }
+    migrator.registerMigration("10 key check") { database in
+      try database.execute(sql: KeyCheck.table)
+      try KeyCheck.write(database, box)
+    }
+    migrator.registerMigration("11 a decision's question") { database in
+      try database.execute(sql: "ALTER TABLE decision ADD COLUMN question INTEGER")
+    }
+    migrator.registerMigration("12 messages by session") { database in
+      try database.execute(sql: twelfth)
+    }
     return migrator
   }
+
+  /// Throws where a newer version has written the database, or one with other keys; nothing is written.
+  /// - Returns: what has run on it.
+  static func verify(_ database: Database, _ box: SecretBox) throws -> Set<String> {
+    let migrator = migrator(box)
+    let applied = try migrator.appliedIdentifiers(database)
+    let unknown = applied.subtracting(migrator.migrations)
+    guard unknown.isEmpty else { throw OpeningError.newer(unknown.sorted()) }
+    try KeyCheck.verify(database, box)
+    return applied
+  }
+
+  // A session that is deleted goes in slices: each must find its messages without reading all others'.
+  private static let twelfth = """
+    CREATE INDEX delivery_by_session ON delivery (session);
+    """
+
+  // What SQL looks for cannot be in a document that is sealed.
+  private static let ninth = """
+    ALTER TABLE session ADD COLUMN type TEXT NOT NULL DEFAULT 'default';
+    UPDATE session SET type = coalesce(json_extract(document, '$.type'), 'default') WHERE json_valid(document);
+    ALTER TABLE task ADD COLUMN is_pruned INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE journal ADD COLUMN time INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE idempotency ADD COLUMN session BLOB;
+    """
 
   // What a download of an earlier version can go on from is kept for as long as a body is by default.
   private static let sixth = """

@@ -8,17 +8,22 @@ struct PlaintextSecrets {
   let database: Database
   let box: SecretBox
 
+  /// The fields that were known as secret when documents of version 1 were written.
+  static func isSecret(_ name: String) -> Bool {
+    HTTPHeaders.equal(name, "Authorization") || HTTPHeaders.equal(name, "Proxy-Authorization")
+  }
+
   func remove() throws {
     try rewrite("session", "document", where: Self.mayHoldSecrets) { document in
-      document.replacing(at: ["configuration", "httpAdditionalHeaders"], HTTPHeaders.isSecret, seal)
+      document.replacing(at: ["configuration", "httpAdditionalHeaders"], Self.isSecret, seal)
         .replacing(at: ["delegate", "webhook"], { $0 == "secret" }, seal)
     }
     try rewrite("task", "specification", where: Self.mayHoldSecrets) { document in
-      document.replacing(at: ["request", "headers"], HTTPHeaders.isSecret, seal)
+      document.replacing(at: ["request", "headers"], Self.isSecret, seal)
         .replacing(at: ["completion"], { $0 == "secret" }, seal)
     }
     try rewrite("task", "outcome", where: Self.mayHoldSecrets) { document in
-      document.replacing(at: ["currentRequest", "headers"], HTTPHeaders.isSecret, seal)
+      document.replacing(at: ["currentRequest", "headers"], Self.isSecret, seal)
     }
     try rewrite("delivery", "secret", where: "# IS NOT NULL") { text in
       let secret = String(decoding: text, as: UTF8.self)
@@ -48,7 +53,7 @@ struct PlaintextSecrets {
   /// With the values of such headers taken out, wherever they stand.
   private static func redact(_ text: [UInt8]) -> [UInt8]? {
     JSONStrings.replacing(in: text) { value, name in
-      let isSecret = HTTPHeaders.isSecret(name: String(decoding: name, as: UTF8.self))
+      let isSecret = isSecret(String(decoding: name, as: UTF8.self))
       return isSecret && !value.elementsEqual(HTTPHeaders.redaction.utf8) ? HTTPHeaders.redaction : nil
     }
   }

@@ -8,13 +8,10 @@ struct PruningWriter {
   init(_ connection: OpaquePointer) throws {
     func prepare(_ sql: String) throws -> WriteStatement { try WriteStatement(connection, sql) }
     task = try prepare("DELETE FROM task WHERE id = ? AND state = 'completed'")
-    // In the document itself: the task is not read for it, so nothing can come between.
+    // The document is neither read nor written, so nothing can come between.
     body = try prepare(
       """
-      UPDATE task SET small_body = NULL, has_body_file = 0, kept_until = NULL, kept_bytes = NULL,
-        outcome = json_replace(
-          json_remove(CAST(outcome AS TEXT), '$.body', '$.partial', '$.partialExpiresAt'),
-          '$.error.resumeDataAvailable', json('false'))
+      UPDATE task SET small_body = NULL, has_body_file = 0, kept_until = NULL, kept_bytes = NULL, is_pruned = 1
       WHERE id = ? AND state = 'completed'
       """)
     journal = try prepare("DELETE FROM journal WHERE first <= ?")

@@ -8,8 +8,9 @@ extension SQLiteStore {
   package func journal(
     _ scope: EventScope, after sequence: Int64, maximumBytes: Int
   ) async throws(StoreError) -> JournalPage {
+    let reader = reader(of: .journal)
     let read: @Sendable (Database) throws -> JournalPage = { database in
-      try Self.page(of: database, scope, after: sequence, maximumBytes: maximumBytes)
+      try Self.page(of: database, reader, scope, after: sequence, maximumBytes: maximumBytes)
     }
     guard hasEphemeralSessions else {
       var page = try await readDisk(read)
@@ -28,7 +29,8 @@ extension SQLiteStore {
   }
 
   private static func page(
-    of database: Database, _ scope: EventScope, after sequence: Int64, maximumBytes: Int
+    of database: Database, _ reader: StrictReader, _ scope: EventScope, after sequence: Int64,
+    maximumBytes: Int
   ) throws -> JournalPage {
     let (index, condition, argument) = plan(scope)
     let pruned = try prunedEvents(database)
@@ -44,22 +46,31 @@ extension SQLiteStore {
     let rows = try Row.fetchCursor(
       database,
       sql: """
-        SELECT first, last, session, task, stream FROM journal \(index)
+        SELECT first, last, session, task, time, stream FROM journal \(index)
         WHERE \(condition) AND first >= :start AND last > :after ORDER BY first
         """, arguments: ["start": before ?? sequence, "after": sequence, "scope": argument])
     var bytes = 0
+    var covered = sequence
     while bytes < maximumBytes {
       guard let row = try rows.next() else {
-        let newest = try Int64.fetchOne(database, sql: "SELECT max(last) FROM journal") ?? 0
+        let newest =
+          try Int64.fetchOne(database, sql: "SELECT last FROM journal ORDER BY first DESC LIMIT 1") ?? 0
         page.coveredSequence = max(newest, sequence, pruned.through)
         page.isLast = true
         return page
       }
-      let fragment = JournalFragment(row: row)
-      bytes += fragment.bytes.count
-      page.fragments.append(fragment)
+      let stored = StoredRow(row: row, table: .journal, box: reader.box)
+      do throws(UnreadableRow) {
+        let fragment = try JournalFragment(stored)
+        bytes += fragment.bytes.count
+        covered = fragment.last
+        page.fragments.append(fragment)
+      } catch {
+        reader.unreadable.add(error)
+        covered = max(covered, (try? stored.integer("last")) ?? covered)
+      }
     }
-    page.coveredSequence = page.fragments.last?.last ?? sequence
+    page.coveredSequence = covered
     return page
   }
 

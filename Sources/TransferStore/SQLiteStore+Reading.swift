@@ -5,27 +5,31 @@ package import TransferModel
 
 extension SQLiteStore {
   package func sessions() async throws(StoreError) -> [(session: TransferSession, lastIdentifier: Int)] {
-    try await readDisk { [box] database in
-      try Row.fetchAll(database, sql: "SELECT * FROM session ORDER BY id").map { row in
-        (try TransferSession(row: row, openedBy: box), row["last_identifier"])
+    let reader = reader(of: .session)
+    return try await readDisk { database in
+      try reader.all(database, "SELECT * FROM session ORDER BY id") { row throws(UnreadableRow) in
+        (try TransferSession(row), Int(try row.integer("last_identifier")))
       }
     }
   }
 
   package func task(_ id: TaskID) async throws(StoreError) -> TransferTask? {
-    try await find { [box] database in
-      try Row.fetchOne(database, sql: Self.taskColumns + " WHERE id = ?", arguments: [Data(id.bytes)])
-        .map { try TransferTask(row: $0, openedBy: box) }
+    let reader = reader(of: .task)
+    return try await find { database in
+      try reader.one(database, Self.taskColumns + " WHERE id = ?", [Data(id.bytes)]) {
+        row throws(UnreadableRow) in try TransferTask(row)
+      }
     }
   }
 
   static let taskColumns = """
-    SELECT id, session, identifier, kind, state, suspend_count, created, specification, request_body, outcome
-    FROM task
+    SELECT id, session, identifier, kind, state, suspend_count, created, specification, request_body, outcome,
+      is_pruned FROM task
     """
 
   package func tasks(_ query: TaskQuery) async throws(StoreError) -> [TransferTask] {
-    try await read(of: query.session) { [box] database in
+    let reader = reader(of: .task)
+    return try await read(of: query.session) { database in
       var sql = Self.taskColumns + " WHERE session = ?"
       var arguments: StatementArguments = [Data(query.session.bytes)]
       if let after = query.after {
@@ -40,18 +44,19 @@ extension SQLiteStore {
         sql += " AND state = ?"
         arguments += [state.rawValue]
       }
-      arguments += [query.limit]
-      return try Row.fetchAll(database, sql: sql + " ORDER BY id LIMIT ?", arguments: arguments)
-        .map { try TransferTask(row: $0, openedBy: box) }
+      return try reader.all(database, sql + " ORDER BY id", arguments, limit: query.limit) {
+        row throws(UnreadableRow) in try TransferTask(row)
+      }
     }
   }
 
   package func unfinishedTasks(after id: TaskID?, limit: Int) async throws(StoreError) -> [TransferTask] {
-    try await readDisk { [box] database in
-      try Row.fetchAll(
-        database, sql: Self.taskColumns + " WHERE state <> 'completed' AND id > ? ORDER BY id LIMIT ?",
-        arguments: [Data(id?.bytes ?? []), limit]
-      ).map { try TransferTask(row: $0, openedBy: box) }
+    let reader = reader(of: .task)
+    return try await readDisk { database in
+      try reader.all(
+        database, Self.taskColumns + " WHERE state <> 'completed' AND id > ? ORDER BY id",
+        [Data(id?.bytes ?? [])], limit: limit
+      ) { row throws(UnreadableRow) in try TransferTask(row) }
     }
   }
 
@@ -65,84 +70,90 @@ extension SQLiteStore {
   }
 
   package func metrics(of id: TaskID) async throws(StoreError) -> [UInt8]? {
-    try await find { database in
-      try String.fetchOne(database, sql: "SELECT metrics FROM task WHERE id = ?", arguments: [Data(id.bytes)])
-        .map { Array($0.utf8) }
+    let reader = reader(of: .task)
+    let metrics: [UInt8]?? = try await find { database in
+      try reader.one(database, "SELECT id, metrics FROM task WHERE id = ?", [Data(id.bytes)]) {
+        row throws(UnreadableRow) in try row.contentIfAny(.metrics)
+      }
     }
+    return metrics ?? nil
   }
 
   package func decision(_ id: DecisionID) async throws(StoreError) -> Decision? {
-    try await find { database in
-      try Row.fetchOne(database, sql: "SELECT * FROM decision WHERE id = ?", arguments: [Data(id.bytes)])
-        .map { Decision(row: $0) }
+    let reader = reader(of: .decision)
+    return try await find { database in
+      try reader.one(database, "SELECT * FROM decision WHERE id = ?", [Data(id.bytes)]) {
+        row throws(UnreadableRow) in try Decision(row)
+      }
     }
   }
 
   package func decisions(
     of session: SessionID, state: Decision.State?, after: DecisionID?, limit: Int
   ) async throws(StoreError) -> [Decision] {
-    try await read(of: session) { database in
-      try Row.fetchAll(
+    let reader = reader(of: .decision)
+    return try await read(of: session) { database in
+      try reader.all(
         database,
-        sql: """
-          SELECT * FROM decision WHERE session = ? AND id > ? AND (? IS NULL OR state = ?) ORDER BY id LIMIT ?
-          """,
-        arguments: [
-          Data(session.bytes), Data(after?.bytes ?? []), state?.rawValue, state?.rawValue, limit,
-        ]
-      ).map { Decision(row: $0) }
+        "SELECT * FROM decision WHERE session = ? AND id > ? AND (? IS NULL OR state = ?) ORDER BY id",
+        [Data(session.bytes), Data(after?.bytes ?? []), state?.rawValue, state?.rawValue], limit: limit
+      ) { row throws(UnreadableRow) in try Decision(row) }
     }
   }
 
   package func credentials() async throws(StoreError) -> [StoredCredential] {
-    try await readDisk { [box] database in
-      try String.fetchAll(database, sql: "SELECT sealed FROM credential ORDER BY session, space")
-        .compactMap { sealed in box.open(sealed).flatMap { StoredCredential(document: $0) } }
+    let reader = reader(of: .credential)
+    return try await readDisk { database in
+      try reader.all(database, "SELECT session, space, sealed FROM credential ORDER BY session, space") {
+        row throws(UnreadableRow) in try StoredCredential(row)
+      }
     }
   }
 
   package func file(_ id: FileID) async throws(StoreError) -> StoredFile? {
-    try await readDisk { database in
-      try Row.fetchOne(database, sql: "SELECT * FROM file WHERE id = ?", arguments: [Data(id.bytes)])
-        .map { StoredFile(row: $0) }
+    let reader = reader(of: .file)
+    return try await readDisk { database in
+      try reader.one(database, "SELECT * FROM file WHERE id = ?", [Data(id.bytes)]) {
+        row throws(UnreadableRow) in try StoredFile(row)
+      }
     }
   }
 
   package func cookies() async throws(StoreError) -> [(session: SessionID, cookie: Cookie)] {
-    try await readDisk { [box] database in
-      try Row.fetchAll(database, sql: "SELECT session, sealed FROM cookie ORDER BY rowid").compactMap { row in
-        guard let session = SessionID(bytes: row.bytes("session")), let document = box.open(row["sealed"]),
-          let cookie = Cookie(stored: document, of: session)
-        else { return nil }
-        return (session, cookie)
+    let reader = reader(of: .cookie)
+    return try await readDisk { database in
+      try reader.all(database, "SELECT session, key, sealed FROM cookie ORDER BY rowid") {
+        row throws(UnreadableRow) in (try row.id("session"), try Cookie(row))
       }
     }
   }
 
   package func configuration(_ name: String) async throws(StoreError) -> NamedConfiguration? {
-    try await readDisk { [box] database in
-      try Row.fetchOne(database, sql: "SELECT * FROM configuration WHERE name = ?", arguments: [name])
-        .map { try NamedConfiguration(row: $0, openedBy: box) }
+    let reader = reader(of: .configuration)
+    return try await readDisk { database in
+      try reader.one(database, "SELECT * FROM configuration WHERE name = ?", [name]) {
+        row throws(UnreadableRow) in try NamedConfiguration(row)
+      }
     }
   }
 
   package func configurations(
     after: String?, limit: Int
   ) async throws(StoreError) -> [NamedConfiguration] {
-    try await readDisk { [box] database in
-      try Row.fetchAll(
-        database, sql: "SELECT * FROM configuration WHERE name > ? ORDER BY name LIMIT ?",
-        arguments: [after ?? "", limit]
-      ).map { try NamedConfiguration(row: $0, openedBy: box) }
+    let reader = reader(of: .configuration)
+    return try await readDisk { database in
+      try reader.all(
+        database, "SELECT * FROM configuration WHERE name > ? ORDER BY name", [after ?? ""], limit: limit
+      ) { row throws(UnreadableRow) in try NamedConfiguration(row) }
     }
   }
 
   package func files(after: FileID?, limit: Int) async throws(StoreError) -> [StoredFile] {
-    try await readDisk { database in
-      try Row.fetchAll(
-        database, sql: "SELECT * FROM file WHERE id > ? ORDER BY id LIMIT ?",
-        arguments: [Data(after?.bytes ?? []), limit]
-      ).map { StoredFile(row: $0) }
+    let reader = reader(of: .file)
+    return try await readDisk { database in
+      try reader.all(
+        database, "SELECT * FROM file WHERE id > ? ORDER BY id", [Data(after?.bytes ?? [])], limit: limit
+      ) { row throws(UnreadableRow) in try StoredFile(row) }
     }
   }
 
@@ -155,11 +166,30 @@ extension SQLiteStore {
     }
   }
 
+  package func hasTasks(_ session: SessionID) async throws(StoreError) -> Bool {
+    try await read(of: session) { database in
+      try Bool.fetchOne(
+        database,
+        sql: """
+          SELECT EXISTS (SELECT 1 FROM task WHERE session = ?1) OR EXISTS (SELECT 1 FROM journal WHERE session = ?1)
+          """, arguments: [Data(session.bytes)]) ?? false
+    }
+  }
+
   package func hasBodyFile(_ id: TaskID) async throws(StoreError) -> Bool {
     try await find { database in
       try Bool.fetchOne(
         database, sql: "SELECT has_body_file FROM task WHERE id = ?", arguments: [Data(id.bytes)])
     } ?? false
+  }
+
+  package func bodyFiles(among ids: [TaskID]) async throws(StoreError) -> Set<TaskID> {
+    try await readDisk { database in
+      let sql = "SELECT has_body_file FROM task WHERE id = ?"
+      let statement = try database.cachedStatement(sql: sql)
+      let found = try ids.filter { try Bool.fetchOne(statement, arguments: [Data($0.bytes)]) ?? false }
+      return Set(found)
+    }
   }
 
   package func hasPendingDelivery(_ task: TaskID) async throws(StoreError) -> Bool {
@@ -170,59 +200,11 @@ extension SQLiteStore {
     } ?? false
   }
 
-  package func dueDeliveries(at time: Timestamp, limit: Int) async throws(StoreError) -> [WebhookDelivery] {
-    let conditions = [
-      ("next_attempt <= ? ORDER BY next_attempt", time),
-      // That a clock was put right by a little is nothing to go by.
-      ("last_attempt > ? ORDER BY last_attempt", time.adding(seconds: 60)),
-    ]
-    let find: @Sendable (Database) throws -> [WebhookDelivery] = { [box] database in
-      let due = try conditions.flatMap { condition, time in
-        try Row.fetchAll(
-          database, sql: "SELECT * FROM delivery WHERE state = 'pending' AND \(condition) LIMIT ?",
-          arguments: [time.microseconds, limit])
-      }
-      return due.prefix(limit).map { WebhookDelivery(row: $0, openedBy: box) }
-    }
-    let durable = try await readDisk(find)
-    guard hasEphemeralSessions else { return durable }
-    let all = durable + (try await readMemory(find))
-    return Array(all.sorted { $0.nextAttemptAt < $1.nextAttemptAt }.prefix(limit))
-  }
-
-  package func pendingBackgroundDeliveries() async throws(StoreError) -> [PendingDelivery] {
-    try await readDisk { database in
-      try Row.fetchAll(
-        database,
-        sql: """
-          SELECT delivery.id, delivery.session, delivery.type FROM delivery JOIN session ON session.id = delivery.session
-          WHERE delivery.state = 'pending' AND json_extract(session.document, '$.type') = 'background'
-          """
-      ).compactMap { row in
-        guard let id = DeliveryID(bytes: row.bytes("id")),
-          let session = SessionID(bytes: row.bytes("session")), let type = EventType(rawValue: row["type"])
-        else { return nil }
-        return PendingDelivery(id: id, sessionID: session, type: type)
-      }
-    }
-  }
-
-  package func nextDeliveryTime() async throws(StoreError) -> Timestamp? {
-    let find: @Sendable (Database) throws -> Int64? = { database in
-      try Int64.fetchOne(database, sql: "SELECT min(next_attempt) FROM delivery WHERE state = 'pending'")
-    }
-    let times = [try await readDisk(find), !hasEphemeralSessions ? nil : try await readMemory(find)]
-    return times.compactMap { $0 }.min().map { Timestamp(microseconds: $0) }
-  }
-
   package func idempotentReply(_ key: String) async throws(StoreError) -> IdempotentReply? {
-    try await find { database in
-      try Row.fetchOne(database, sql: "SELECT * FROM idempotency WHERE key = ?", arguments: [key]).map {
-        row in
-        IdempotentReply(
-          key: key, fingerprint: row.bytes("fingerprint"), status: row["status"],
-          contentType: row["content_type"], location: row["location"], body: row.bytes("body"),
-          createdAt: Timestamp(microseconds: row["created"]))
+    let reader = reader(of: .idempotency)
+    return try await find { database in
+      try reader.one(database, "SELECT * FROM idempotency WHERE key = ?", [key]) {
+        row throws(UnreadableRow) in try IdempotentReply(row)
       }
     }
   }

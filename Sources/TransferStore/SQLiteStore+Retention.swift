@@ -10,12 +10,17 @@ extension SQLiteStore {
   ) async throws(StoreError) -> [FinishedTask] {
     let (condition, order, argument) = Self.plan(query)
     let sql = """
-      SELECT id, session, completed, kept_until, kept_bytes FROM task
-      WHERE \(condition) AND \(Self.isNotHeld("task.id")) AND \(Self.isNobodyWoken)
-        ORDER BY \(order) LIMIT ?
+      SELECT id, session, identifier, kind, state, suspend_count, created, specification, request_body, outcome,
+        is_pruned, completed, kept_until, kept_bytes FROM task
+      WHERE \(condition) AND \(Self.isNotHeld("task.id")) AND \(Self.isNobodyWoken) ORDER BY \(order)
       """
+    let reader = reader(of: .task)
     let find: @Sendable (Database) throws -> [FinishedTask] = { database in
-      try Row.fetchAll(database, sql: sql, arguments: [argument, limit]).map { FinishedTask(row: $0) }
+      try reader.all(database, sql, [argument], limit: limit) { row throws(UnreadableRow) in
+        // What cannot be read stays for whoever mends it.
+        try TransferTask.checkIntact(row)
+        return try FinishedTask(row)
+      }
     }
     let durable = try await readDisk(find)
     // What is in memory has a limit of its own.
@@ -57,7 +62,7 @@ extension SQLiteStore {
       try Row.fetchAll(
         database,
         sql: """
-          SELECT last, substr(stream, 1, 400) AS head, NOT (\(Self.isNotHeld("journal.task"))) AS held
+          SELECT last, time, NOT (\(Self.isNotHeld("journal.task"))) AS held
           FROM journal ORDER BY first LIMIT ?
           """, arguments: [limit]
       ).map { AgedEvents(row: $0) }
@@ -111,21 +116,16 @@ extension SQLiteStore {
 }
 
 extension FinishedTask {
-  fileprivate init(row: Row) {
+  fileprivate init(_ row: StoredRow) throws(UnreadableRow) {
     self.init(
-      id: TaskID(bytes: row.bytes("id")) ?? TaskID(high: 0, low: 0),
-      sessionID: SessionID(bytes: row.bytes("session")) ?? .shared,
-      endedAt: Timestamp(microseconds: row["completed"]),
-      keptUntil: (row["kept_until"] as Int64?).map { Timestamp(microseconds: $0) },
-      keptBytes: row["kept_bytes"] ?? 0)
+      id: try row.id("id"), sessionID: try row.id("session"), endedAt: try row.time("completed"),
+      keptUntil: try row.integerIfAny("kept_until").map { Timestamp(microseconds: $0) },
+      keptBytes: try row.integerIfAny("kept_bytes") ?? 0)
   }
 }
 
 extension AgedEvents {
-  /// A row without a readable time is as old as can be.
   fileprivate init(row: Row) {
-    self.init(
-      last: row["last"], time: ServerSentEvents.time(of: row.bytes("head")) ?? Timestamp(microseconds: 0),
-      isHeld: row["held"])
+    self.init(last: row["last"], time: Timestamp(microseconds: row["time"]), isHeld: row["held"])
   }
 }

@@ -33,24 +33,41 @@ extension SQLiteStore {
     }
   }
 
+  /// The number of the last that was told and not taken yet; nil where there is none.
+  package func lastNews() async throws(StoreError) -> Int64? {
+    try await readDisk { try Int64.fetchOne($0, sql: "SELECT max(number) FROM news") }
+  }
+
+  /// Of the tasks that are being carried out there, those that come after `task`.
+  package func work(after task: TaskID?, limit: Int) async throws(StoreError) -> [StoredWork] {
+    let reader = reader(of: .work)
+    return try await readDisk { database in
+      try reader.all(
+        database, "SELECT task, session, sealed FROM work WHERE task > ? ORDER BY task",
+        [Data(task?.bytes ?? [])], limit: limit, Self.work)
+    }
+  }
+
+  private static func work(_ row: StoredRow) throws(UnreadableRow) -> StoredWork {
+    StoredWork(task: try row.id("task"), session: try row.id("session"), document: try row.secret("sealed"))
+  }
+
   /// The tasks that are being carried out there.
   package func work() async throws(StoreError) -> [StoredWork] {
-    try await readDisk { [box] database in
-      try Row.fetchAll(database, sql: "SELECT task, session, sealed FROM work ORDER BY task").map { row in
-        StoredWork(
-          task: TaskID(bytes: row.bytes("task")) ?? TaskID(high: 0, low: 0),
-          session: SessionID(bytes: row.bytes("session")) ?? .shared,
-          document: box.open(row["sealed"]) ?? "")
-      }
+    let reader = reader(of: .work)
+    return try await readDisk { database in
+      try reader.all(database, "SELECT task, session, sealed FROM work ORDER BY task", [], Self.work)
     }
   }
 
   /// These tasks, as far as they are there.
   package func tasks(_ ids: [TaskID]) async throws(StoreError) -> [TransferTask] {
-    try await readDisk { [box] database in
-      try ids.compactMap { id in
-        try Row.fetchOne(database, sql: Self.taskColumns + " WHERE id = ?", arguments: [Data(id.bytes)])
-          .map { try TransferTask(row: $0, openedBy: box) }
+    let reader = reader(of: .task)
+    return try await readDisk { database in
+      try ids.flatMap { id in
+        try reader.all(database, Self.taskColumns + " WHERE id = ?", [Data(id.bytes)]) {
+          row throws(UnreadableRow) in try TransferTask(row)
+        }
       }
     }
   }

@@ -7,59 +7,47 @@ internal import TransferModel
 /// Writes from everywhere gather in a queue; a thread of its own takes all that wait and commits them as one
 /// transaction, so that many requests share one fsync. Readers have connections of their own and never wait for it.
 package final class SQLiteStore: TransferStore {
+  private let file: DatabaseFile
   private let disk: DatabasePool
   /// What ephemeral sessions have: a database that has no file.
   private let memory: DatabaseQueue
   private let ephemeral = EphemeralSessions()
   private let queue: CommitQueue
   let box: SecretBox
+  package let unreadable: UnreadableRows
 
-  /// Opens or creates the database at `path`.
+  /// Opens the database at `path`, or makes it.
   /// - Parameters:
-  ///   - box: seals the secrets.
+  ///   - box: seals the documents and the secrets.
+  ///   - unreadable: hears of each row that cannot be read.
+  ///   - mayCreate: whether one may be made where there is none, or nothing in it.
+  ///   - willWrite: is called once nothing stands against the database, and before anything in it depends on the keys.
   ///   - published: hears the fragments of each commit, in order, once its writers have heard of it.
+  /// - Throws: `OpeningError`, and what `willWrite` throws.
   package init(
-    path: String, box: SecretBox, published: @escaping @Sendable ([JournalFragment]) -> Void
-  ) throws(StoreError) {
+    path: String, box: SecretBox, unreadable: UnreadableRows = UnreadableRows(), mayCreate: Bool = true,
+    willWrite: () throws -> Void = {}, published: @escaping @Sendable ([JournalFragment]) -> Void
+  ) throws {
     self.box = box
+    self.unreadable = unreadable
+    file = DatabaseFile(path: path)
+    disk = try file.open(box, mayCreate: mayCreate, willWrite: willWrite)
     do {
-      disk = try Self.openDisk(path)
       memory = try Self.openMemory()
-      for database in [disk, memory] as [any DatabaseWriter] {
-        try Migrations.migrator(box).migrate(database)
-      }
-      // Where there is no room for that now, there may be when the store is opened again.
-      try? disk.writeWithoutTransaction { try Overwritten.remove($0) }
+      try Migrations.migrator(box).migrate(memory)
       let reservation = try disk.read { database in
         SequenceReservation(
           last: max(
-            try Int64.fetchOne(database, sql: "SELECT max(last) FROM journal") ?? 0,
+            try Int64.fetchOne(database, sql: "SELECT last FROM journal ORDER BY first DESC LIMIT 1") ?? 0,
             try Self.prunedEvents(database).through),
           reserved: try Int64.fetchOne(database, sql: "SELECT last FROM sequence_reservation") ?? 0)
       }
       queue = CommitQueue(
-        disk: disk, memory: memory, ephemeral: ephemeral, box: box, reservation: reservation,
-        published: published)
-    } catch {
-      throw StoreError(error)
+        disk: disk, turns: file.turns, memory: memory, ephemeral: ephemeral, box: box,
+        reservation: reservation, published: published)
+    } catch let error as DatabaseError {
+      throw OpeningError(error)
     }
-  }
-
-  private static func openDisk(_ path: String) throws -> DatabasePool {
-    var configuration = Configuration()
-    configuration.label = "ferry-store"
-    configuration.maximumReaderCount = 4
-    configuration.busyMode = .timeout(5)
-    configuration.prepareDatabase { database in
-      try database.execute(
-        sql: """
-          PRAGMA synchronous = FULL;
-          PRAGMA wal_autocheckpoint = 4000;
-          PRAGMA journal_size_limit = 67108864;
-          PRAGMA temp_store = MEMORY;
-          """)
-    }
-    return try DatabasePool(path: path, configuration: configuration)
   }
 
   private static func openMemory() throws -> DatabaseQueue {
@@ -89,7 +77,7 @@ package final class SQLiteStore: TransferStore {
 
   package func close() async {
     await withCheckedContinuation { continuation in queue.close { continuation.resume() } }
-    try? disk.close()
+    file.close(disk)
     try? memory.close()
   }
 
@@ -101,6 +89,10 @@ package final class SQLiteStore: TransferStore {
     _ database: any DatabaseReader, _ body: @escaping @Sendable (Database) throws -> T
   ) async throws(StoreError) -> T {
     do { return try await database.read(body) } catch { throw StoreError(error) }
+  }
+
+  func reader(of table: StoredTable) -> StrictReader {
+    StrictReader(table: table, box: box, unreadable: unreadable)
   }
 
   func readDisk<T: Sendable>(

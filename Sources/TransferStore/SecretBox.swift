@@ -2,21 +2,28 @@ package import Crypto
 internal import JSON
 internal import TransferModel
 
-/// Encrypts the secrets that the store keeps: AES-GCM (NIST SP 800-38D) under keys derived from the service's own. What is
-/// sealed stands as text among what is not: `sealed:`, then base64url of the key's mark, nonce, ciphertext and tag.
+/// Encrypts what the store keeps of secrets: AES-GCM (NIST SP 800-38D) under keys derived from the service's own.
+///
+/// Whole documents are blobs: a byte of format, the key's mark, nonce, ciphertext and tag; of which kind a document is, is
+/// authenticated with it. Single secrets stand as text: `sealed:`, then base64url of mark, nonce, ciphertext and tag. Their nonces
+/// are random: a key is good for some 2^32 of them, and `ferry rotate-key` gives another.
 package struct SecretBox: Sendable {
   private struct Key: Sendable {
     let key: SymmetricKey
+    let cipher: DocumentCipher
     /// Tells the keys apart, and nothing else.
     let mark: [UInt8]
 
     init(_ secret: SymmetricKey) {
       key = secret.derived(for: "ferry stored secrets 1")
+      cipher = DocumentCipher(key)
       mark = secret.derived(for: "ferry key mark 1", size: 4).withUnsafeBytes { Array($0) }
     }
   }
   private static let prefix = "sealed:"
   private let keys: [Key]
+  /// A random nonce costs as much as the rest of sealing a small document.
+  private let nonces = NonceSequence()
   /// What was asked under an Idempotency-Key is kept as such: a body may hold passwords.
   let requests: KeyedDigest
 
@@ -44,16 +51,44 @@ package struct SecretBox: Sendable {
     return String(validating: opened, as: UTF8.self)
   }
 
-  /// A document with all that is sealed in it opened; left alone where that cannot be.
-  func open(_ value: JSONValue) -> JSONValue {
-    switch value {
-    case .string(let text): return .string(open(text) ?? text)
-    case .array(let elements): return .array(elements.map { open($0) })
-    case .object(let members):
-      return .object(members.map { JSONValue.Member(name: $0.name, value: open($0.value)) })
-    default: return value
+  // MARK: Whole documents
+
+  /// Why a document cannot be opened.
+  enum Fault: Error, CustomStringConvertible {
+    case unknownFormat, unknownKey, changed
+
+    var description: String {
+      switch self {
+      case .unknownFormat: "is not sealed in a format that this program knows"
+      case .unknownKey: "is sealed under a key that is not among the service's"
+      case .changed: "was changed since it was sealed"
+      }
     }
   }
+
+  private static let format: UInt8 = 1
+  private static let markSize = 4
+
+  func seal(_ document: [UInt8], as kind: DocumentKind) -> [UInt8] {
+    guard let key = keys.first else { preconditionFailure("a service has a key") }
+    return key.cipher.seal(
+      document, nonce: nonces.next(), authenticating: Self.purpose(kind), behind: [Self.format] + key.mark)
+  }
+
+  func open(_ sealed: [UInt8], as kind: DocumentKind) throws(Fault) -> [UInt8] {
+    let start = 1 + Self.markSize
+    guard sealed.count > start, sealed[0] == Self.format else { throw .unknownFormat }
+    guard let key = keys.first(where: { sealed[1..<start].elementsEqual($0.mark) }) else { throw .unknownKey }
+    guard let box = try? AES.GCM.SealedBox(combined: sealed[start...]),
+      let document = try? AES.GCM.open(box, using: key.key, authenticating: Self.purpose(kind))
+    else { throw .changed }
+    return Array(document)
+  }
+
+  /// A document of one kind cannot stand for one of another.
+  private static func purpose(_ kind: DocumentKind) -> [UInt8] { [format] + kind.rawValue.utf8 }
+
+  // MARK: Documents of version 1
 
   /// The document with every string in it that is sealed, and can be opened, sealed again with the first key. What only
   /// looks so is a text like others: anybody may write it.

@@ -9,18 +9,12 @@ package enum SecretRotation {
     package let table: String
   }
 
-  /// Where there is one secret, sealed as a whole, and the row's key.
-  private static let fields = [
+  /// Single secrets, as text, and the row's key.
+  static let fields = [
     ("credential", "sealed", ["session", "space"]), ("cookie", "sealed", ["session", "key"]),
     ("delivery", "secret", ["id"]), ("command", "sealed", ["number"]), ("work", "sealed", ["task"]),
     ("news", "sealed", ["number"]),
   ]
-  /// Where strings among others are sealed.
-  private static let documents = [
-    ("session", "document", "id"), ("task", "specification", "id"), ("task", "outcome", "id"),
-    ("configuration", "document", "name"),
-  ]
-
   /// All of it or nothing. The service must not be running.
   /// - Parameters:
   ///   - old: opens what is there.
@@ -28,21 +22,29 @@ package enum SecretRotation {
   ///   - willCommit: is called when all is encrypted anew and nothing is written yet: whatever goes wrong before leaves
   ///     no need for the new key, and from then on there may be one.
   /// - Returns: how many rows there were.
+  /// - Throws: `OpeningError`, among others.
   package static func run(
     database path: String, from old: SecretBox, to new: SecretBox, willCommit: () throws -> Void
   ) throws -> Int {
-    let queue = try DatabaseQueue(path: path)
-    defer { try? queue.close() }
-    try Migrations.migrator(old).migrate(queue)
+    let file = DatabaseFile(path: path)
+    let pool = try file.open(old, mayCreate: false) {}
+    defer { file.close(pool) }
+    return try file.write { try rotate(pool, new, willCommit) }
+  }
+
+  private static func rotate(
+    _ pool: DatabasePool, _ new: SecretBox, _ willCommit: () throws -> Void
+  ) throws -> Int {
     var count = 0
-    try queue.inTransaction(.immediate) { database in
+    try pool.writeInTransaction(.immediate) { database in
       for (table, column, key) in fields { count += try rotate(table, column, key, new, database) }
-      for (table, column, key) in documents { count += try rotate(table, column, key, new, database) }
+      count += try SealedDocuments(database: database).resealAll(with: new)
+      try KeyCheck.write(database, new)
       try Overwritten.mark(database)
       try willCommit()
       return .commit
     }
-    try? queue.writeWithoutTransaction { try Overwritten.remove($0) }
+    try? pool.writeWithoutTransaction { try Overwritten.remove($0) }
     return count
   }
 
@@ -61,25 +63,5 @@ package enum SecretRotation {
         arguments: StatementArguments([box.seal(secret)] + values))
     }
     return rows.count
-  }
-
-  private static func rotate(
-    _ table: String, _ column: String, _ key: String, _ box: SecretBox, _ database: Database
-  ) throws -> Int {
-    var count = 0
-    let ids = try DatabaseValue.fetchAll(
-      database, sql: "SELECT \(key) FROM \(table) WHERE \(column) LIKE '%sealed:%'")
-    for id in ids {
-      let row = try Row.fetchOne(
-        database, sql: "SELECT \(column) FROM \(table) WHERE \(key) = ?", arguments: [id])
-      guard let document = row?.optionalBytes(column), let sealed = box.reseal(document: document) else {
-        continue
-      }
-      try database.execute(
-        sql: "UPDATE \(table) SET \(column) = ? WHERE \(key) = ?",
-        arguments: [String(decoding: sealed, as: UTF8.self), id])
-      count += 1
-    }
-    return count
   }
 }

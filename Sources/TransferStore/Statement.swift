@@ -79,6 +79,15 @@ struct SQLiteFault: Error {
     message = String(cString: sqlite3_errmsg(connection))
   }
 
+  private init(code: Int32, message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  /// Another process is in the middle of a write, and does not come to its end.
+  static let kept = SQLiteFault(code: SQLITE_BUSY, message: "another process keeps the database")
+
+  var isBusy: Bool { code & 0xFF == SQLITE_BUSY }
   var isFull: Bool { code & 0xFF == SQLITE_FULL }
 
   /// The disk's or the moment's fault and not the statement's: the same may succeed later.

@@ -29,7 +29,7 @@ extension StoreChange {
     // What is a client's file, or names no session, was asked for by itself.
     (memory.newFiles, memory.deletedFiles, memory.withdrawsDecisions) = ([], [], false)
     (memory.configurations, memory.deletedConfigurations) = ([], [])
-    (memory.takenCommands, memory.takenNews, memory.finishedWork, memory.news) = (nil, nil, [], [])
+    (memory.takenCommands, memory.takenNews, memory.finishedWork, memory.news) = ([], [], [], [])
     let isOfMemory = !memory.sessions.isEmpty || repliedSession.map { ephemeral.contains($0) } ?? false
     if isOfMemory { disk.idempotentReply = nil } else { memory.idempotentReply = nil }
     return Division(disk: disk, memory: memory.isEmpty ? nil : memory)
@@ -55,6 +55,7 @@ extension StoreChange {
     commands.removeAll { !isWanted($0.session) }
     work.removeAll { !isWanted($0.session) }
     if let session = deletedSession, !isWanted(session) { deletedSession = nil }
+    if let session = thinnedSession, !isWanted(session) { thinnedSession = nil }
     if let session = wipedSession, !isWanted(session) { wipedSession = nil }
   }
 
@@ -70,8 +71,8 @@ extension StoreChange {
       && newDecisions.isEmpty && updatedDecisions.isEmpty && !withdrawsDecisions && credentials.isEmpty
       && deletedCredentials.isEmpty && cookies.isEmpty && configurations.isEmpty
       && deletedConfigurations.isEmpty && newFiles.isEmpty && deletedFiles.isEmpty && idempotentReply == nil
-      && deletedSession == nil && wipedSession == nil && pruning == nil && commands.isEmpty
-      && takenCommands == nil
-      && work.isEmpty && finishedWork.isEmpty && news.isEmpty && takenNews == nil
+      && deletedSession == nil && thinnedSession == nil && wipedSession == nil && pruning == nil
+      && commands.isEmpty && takenCommands.isEmpty
+      && work.isEmpty && finishedWork.isEmpty && news.isEmpty && takenNews.isEmpty
   }
 }

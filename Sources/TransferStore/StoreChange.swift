@@ -34,6 +34,8 @@ package struct StoreChange: Sendable {
   /// Whose tasks that reply tells of.
   package var repliedSession: SessionID?
   package var deletedSession: SessionID?
+  /// A session to be deleted, of which some rows go: the whole at once would keep everybody waiting.
+  package var thinnedSession: SessionID?
   /// An ephemeral session whose bodies are to go, those of requests as well, and the replies that repeats would get.
   package var wipedSession: SessionID?
   /// What has been kept for long enough.
@@ -41,15 +43,15 @@ package struct StoreChange: Sendable {
 
   /// For the process that carries background tasks out, in order; sealed where they stand.
   package var commands: [StoredCommand] = []
-  /// That process has taken the commands up to this one.
-  package var takenCommands: Int64?
+  /// That process has taken the commands of these numbers.
+  package var takenCommands: [ClosedRange<Int64>] = []
   /// How far it has come with its tasks, and those that it is done with.
   package var work: [StoredWork] = []
   package var finishedWork: [TaskID] = []
   /// What it has to tell, in order; sealed where it stands.
   package var news: [String] = []
-  /// What it has told up to here is known.
-  package var takenNews: Int64?
+  /// What it has told under these numbers is known.
+  package var takenNews: [ClosedRange<Int64>] = []
 
   package init() {}
 
@@ -67,19 +69,22 @@ package struct JournalFragment: Sendable, Equatable {
   package let last: Int64
   package let sessionID: SessionID
   package let taskID: TaskID?
+  /// When the first of them happened; nil where none of it is kept.
+  package let time: Timestamp?
   /// What is kept; empty where all of it is progress.
   package let bytes: [UInt8]
   /// With the progress that was told between.
   package let bytesWithProgress: [UInt8]
 
   package init(
-    first: Int64, last: Int64, sessionID: SessionID, taskID: TaskID?, bytes: [UInt8],
+    first: Int64, last: Int64, sessionID: SessionID, taskID: TaskID?, time: Timestamp? = nil, bytes: [UInt8],
     bytesWithProgress: [UInt8]? = nil
   ) {
     self.first = first
     self.last = last
     self.sessionID = sessionID
     self.taskID = taskID
+    self.time = time
     self.bytes = bytes
     self.bytesWithProgress = bytesWithProgress ?? bytes
   }
@@ -93,4 +98,6 @@ package enum StoreError: Error, Sendable {
   case full
   /// Cannot be written or read at the moment.
   case unavailable(String)
+  /// What was asked for is there, and is not as it was written.
+  case unreadable(UnreadableRow)
 }

@@ -13,7 +13,8 @@ extension Cookie {
   func document(of session: SessionID) -> String {
     var writer = JSONWriter()
     writer.object { writer in
-      writer.field("session", session.description)
+      writer.field(DocumentVersion.member, DocumentVersion.current)
+      writer.field("session", session)
       writer.field("name", name)
       writer.field("value", value)
       writer.field("domain", domain)
@@ -28,20 +29,20 @@ extension Cookie {
     return String(decoding: writer.bytes, as: UTF8.self)
   }
 
-  /// nil where the document is no cookie, or another session's.
-  init?(stored document: String, of session: SessionID) {
-    guard let json = try? JSONParser.parse(Array(document.utf8)),
-      json["session"]?.string == session.description, let name = json["name"]?.string,
-      let value = json["value"]?.string, let domain = json["domain"]?.string,
-      let path = json["path"]?.string
-    else { return nil }
-    let created = Timestamp(microseconds: json["created"]?.integer ?? 0)
-    let expires = json["expires"]?.integer ?? 0
-    self.init(
-      name: name, value: value, domain: domain, isHostOnly: json["isHostOnly"]?.bool ?? true, path: path,
-      expiresDate: expires > 0 ? Timestamp(microseconds: expires) : nil,
-      isSecure: json["isSecure"]?.bool ?? false, isHTTPOnly: json["isHTTPOnly"]?.bool ?? false,
-      sameSite: json["sameSite"]?.string.flatMap { SameSite(rawValue: $0) }, created: created,
-      lastAccess: created)
+  init(_ row: StoredRow) throws(UnreadableRow) {
+    let (session, text): (SessionID, String) = (try row.id("session"), try row.secret("sealed"))
+    self = try row.document(Array(text.utf8), in: "sealed") { stored throws(StoredObject.Fault) in
+      guard try stored.id("session") == session else {
+        throw stored.fault("session", "is not that of the row")
+      }
+      let created = Timestamp(microseconds: try stored.integerIfAny("created") ?? 0)
+      return Cookie(
+        name: try stored.string("name"), value: try stored.string("value"),
+        domain: try stored.string("domain"), isHostOnly: try stored.boolIfAny("isHostOnly") ?? true,
+        path: try stored.string("path"), expiresDate: try stored.timeIfAny("expires"),
+        isSecure: try stored.boolIfAny("isSecure") ?? false,
+        isHTTPOnly: try stored.boolIfAny("isHTTPOnly") ?? false,
+        sameSite: try stored.choiceIfAny("sameSite"), created: created, lastAccess: created)
+    }
   }
 }

@@ -17,7 +17,8 @@ package struct StoredCredential: Sendable, Equatable {
   var document: String {
     var writer = JSONWriter()
     writer.object { writer in
-      writer.field("session", session.description)
+      writer.field(DocumentVersion.member, DocumentVersion.current)
+      writer.field("session", session)
       writer.field("space", Optional(space))
       writer.objectField("credential") { writer in
         writer.field("persistence", credential.persistence.rawValue)
@@ -37,19 +38,41 @@ package struct StoredCredential: Sendable, Equatable {
   /// What tells the spaces of a session apart in the table.
   static func key(_ space: ProtectionSpace) -> String { String(decoding: space.json, as: UTF8.self) }
 
-  init?(document: String) {
-    guard let json = try? JSONParser.parse(Array(document.utf8)),
-      let session = json["session"]?.string.flatMap({ SessionID($0) }), let space = json["space"],
-      let stored = json["credential"]
-    else { return nil }
-    let violations = Violations()
-    var spaceReader = ObjectReader(space, at: "", violations)
-    var credentialReader = ObjectReader(stored, at: "", violations)
-    self.session = session
-    self.space = ProtectionSpace(validating: &spaceReader)
-    guard let credential = Credential(validating: &credentialReader), violations.all.isEmpty else {
-      return nil
+  init(_ row: StoredRow) throws(UnreadableRow) {
+    let session: SessionID = try row.id("session")
+    let text = try row.secret("sealed")
+    self = try row.document(Array(text.utf8), in: "sealed") { stored throws(StoredObject.Fault) in
+      var (space, credential) = (try stored.object("space"), try stored.object("credential"))
+      let read = StoredCredential(
+        session: try stored.id("session"), space: try ProtectionSpace(stored: &space),
+        credential: try Credential(stored: &credential))
+      guard read.session == session else { throw stored.fault("session", "is not that of the row") }
+      return read
     }
-    self.credential = credential
+  }
+}
+
+extension ProtectionSpace {
+  fileprivate init(stored: inout StoredObject) throws(StoredObject.Fault) {
+    self.init(
+      host: try stored.string("host"), port: Int(try stored.integer("port")),
+      protocolName: try stored.string("protocol"), realm: try stored.stringIfAny("realm"),
+      authenticationMethod: try stored.choice("authenticationMethod"),
+      isProxy: try stored.boolIfAny("isProxy") ?? false)
+    try stored.finish()
+  }
+}
+
+extension Credential {
+  fileprivate init(stored: inout StoredObject) throws(StoredObject.Fault) {
+    let persistence: Persistence = try stored.choice("persistence")
+    if let user = try stored.stringIfAny("user") {
+      self.init(user: user, password: try stored.string("password"), persistence: persistence)
+    } else {
+      self.init(
+        .certificate(try stored.string("clientCertificate"), privateKey: try stored.string("privateKey")),
+        persistence: persistence)
+    }
+    try stored.finish()
   }
 }

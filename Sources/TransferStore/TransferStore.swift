@@ -11,6 +11,10 @@ package protocol TransferStore: Sendable {
   /// the calls.
   func record(_ change: StoreChange, committed: @escaping @Sendable () -> Void)
 
+  /// The rows that could not be read since the start. They are left as they are, and out of all lists; who asks for one by its
+  /// name gets the error.
+  var unreadable: UnreadableRows { get }
+
   /// False while facts wait for a disk that refuses them.
   var isHealthy: Bool { get }
 
@@ -40,7 +44,11 @@ package protocol TransferStore: Sendable {
   /// A page of the stored files, oldest first.
   func files(after: FileID?, limit: Int) async throws(StoreError) -> [StoredFile]
   func bodyFiles(of session: SessionID) async throws(StoreError) -> [TaskID]
+  /// Whether a session has tasks or events.
+  func hasTasks(_ session: SessionID) async throws(StoreError) -> Bool
   func hasBodyFile(_ id: TaskID) async throws(StoreError) -> Bool
+  /// Those of the tasks whose bodies are files on the disk.
+  func bodyFiles(among ids: [TaskID]) async throws(StoreError) -> Set<TaskID>
   /// Whether a message of the task is yet to be delivered.
   func hasPendingDelivery(_ task: TaskID) async throws(StoreError) -> Bool
 
@@ -51,7 +59,10 @@ package protocol TransferStore: Sendable {
 
   func commands(after number: Int64, limit: Int) async throws(StoreError) -> [Queued<StoredCommand>]
   func news(after number: Int64, limit: Int) async throws(StoreError) -> [Queued<String>]
+  func lastNews() async throws(StoreError) -> Int64?
   func work() async throws(StoreError) -> [StoredWork]
+  /// A page of it.
+  func work(after task: TaskID?, limit: Int) async throws(StoreError) -> [StoredWork]
   func tasks(_ ids: [TaskID]) async throws(StoreError) -> [TransferTask]
   /// Finished tasks without a message that is yet to be delivered, in the query's order.
   func finishedTasks(_ query: FinishedTaskQuery, limit: Int) async throws(StoreError) -> [FinishedTask]

@@ -20,6 +20,7 @@ package actor WebhookDispatcher {
   private var settledMeanwhile: Set<DeliveryID> = []
   private let doorbell: AsyncStream<Void>
   private let bell: AsyncStream<Void>.Continuation
+  private let alarm: Alarm
 
   /// - Parameter defaultSecret: signs the messages of webhooks that have no secret of their own.
   package init(
@@ -31,7 +32,9 @@ package actor WebhookDispatcher {
     self.logger = logger
     sender = WebhookSender(egress: egress, roots: roots)
     defaultKey = SymmetricKey(data: defaultSecret)
-    (doorbell, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let (doorbell, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    (self.doorbell, self.bell) = (doorbell, bell)
+    alarm = Alarm { bell.yield() }
   }
 
   /// Delivers until cancelled.
@@ -68,14 +71,7 @@ package actor WebhookDispatcher {
     ring(after: .milliseconds(max(1, Int64(time.since(now()) * 1000) + 1)))
   }
 
-  private var alarm: Task<Void, Never>?
-  private func ring(after delay: Duration) {
-    alarm?.cancel()
-    alarm = Task { [bell] in
-      try? await Task.sleep(for: delay)
-      if !Task.isCancelled { bell.yield() }
-    }
-  }
+  private func ring(after delay: Duration) { alarm.set(after: delay) }
 
   private func attempt(_ delivery: WebhookDelivery) async {
     let key = delivery.webhook.secret.flatMap(Webhook.key(of:)).map { SymmetricKey(data: $0) } ?? defaultKey

@@ -24,18 +24,27 @@ final class WebhookSender: @unchecked Sendable {
     var whenClosed: (@Sendable () -> Void)?
   }
 
-  static let timeout = Duration.seconds(15)
+  private let timeout: Duration
   private let loop = EventLoop(name: "ferry-webhooks")
   private let egress: EgressPolicy
   private let roots: TLSRoots
   private let mailbox = Mutex(Mail())
-  private var transport: CurlTransport?
+  private let makeTransport: (EventLoop) throws -> any WebhookTransport
+  private var transport: (any WebhookTransport)?
   private var attempts: [ObjectIdentifier: WebhookAttempt] = [:]
-  private var idle: [EasyHandle] = []
+  private let handles = EasyHandlePool(maximumIdle: 64)
 
-  init(egress: EgressPolicy, roots: TLSRoots) {
+  /// - Parameter timeout: of each attempt.
+  init(
+    egress: EgressPolicy, roots: TLSRoots, timeout: Duration = .seconds(15),
+    transport: @escaping (EventLoop) throws -> any WebhookTransport = {
+      try CurlTransport(loop: $0, multiplexing: false, maximumIdleConnections: 64)
+    }
+  ) {
     self.egress = egress
     self.roots = roots
+    self.timeout = timeout
+    makeTransport = transport
     loop.atEndOfTick { [self] in takeMail() }  // kept alive by its loop, until that stops
     loop.start()
   }
@@ -82,15 +91,18 @@ final class WebhookSender: @unchecked Sendable {
 
   private func start(_ post: Post) throws {
     let transport = try openTransport()
-    let easy = try idle.popLast() ?? EasyHandle()
-    easy.reset()
+    let easy = try handles.take()
     let attempt = WebhookAttempt(
       easy: easy, egress: egress, wantsReply: post.message.wantsReply, done: post.done)
     try configure(easy, post.message, transport.multi)
     try easy.setCallbacks(attempt, in: transport.multi)
+    // From here on `finish` answers, and nobody else: an attempt that did not begin is none.
     attempts[ObjectIdentifier(easy)] = attempt
-    attempt.timer = loop.schedule(at: .now + Self.timeout) { [weak self] in self?.timedOut(easy) }
-    try transport.add(easy)
+    do { try transport.add(easy) } catch {
+      attempts[ObjectIdentifier(easy)] = nil
+      throw error
+    }
+    attempt.timer = loop.schedule(at: .now + timeout) { [weak self] in self?.timedOut(easy) }
   }
 
   private func configure(_ easy: EasyHandle, _ message: Message, _ multi: MultiHandle) throws {
@@ -109,9 +121,9 @@ final class WebhookSender: @unchecked Sendable {
     if url.scheme == "https" { try easy.setTLS(TLSPolicy(roots: roots, host: url.tlsHost, in: multi)) }
   }
 
-  private func openTransport() throws -> CurlTransport {
+  private func openTransport() throws -> any WebhookTransport {
     if let transport { return transport }
-    let opened = try CurlTransport(loop: loop, multiplexing: false, maximumIdleConnections: 64)
+    let opened = try makeTransport(loop)
     opened.onCompletion = { [unowned self] completion in
       finish(completion.easy) { $0.answer(completion.result) }
     }
@@ -121,14 +133,14 @@ final class WebhookSender: @unchecked Sendable {
 
   private func timedOut(_ easy: EasyHandle) {
     transport?.remove(easy)
-    finish(easy) { _ in .init(status: nil, error: "no answer within 15 s") }
+    finish(easy) { _ in .init(status: nil, error: "no answer within \(timeout)") }
   }
 
   private func finish(_ easy: EasyHandle, _ answer: (WebhookAttempt) -> DeliverySchedule.Answer) {
     guard let attempt = attempts.removeValue(forKey: ObjectIdentifier(easy)) else { return }
     if let timer = attempt.timer { loop.cancel(timer) }
     let result = answer(attempt)
-    if result.error == nil, idle.count < 64 { idle.append(easy) }
+    if result.error == nil { handles.give(easy) }
     attempt.done(result)
   }
 }
@@ -143,6 +155,8 @@ private final class WebhookAttempt: EasyHandleDelegate {
   private var retryAfter: Double?
   private var reply: [UInt8] = []
   private static let maximumReply = 1 << 20
+  private static let maximumHead = 64 * 1024
+  private var headSize = 0
 
   init(
     easy: EasyHandle, egress: EgressPolicy, wantsReply: Bool,
@@ -158,16 +172,22 @@ private final class WebhookAttempt: EasyHandleDelegate {
     if let refusedRule = gate.refusedRule {
       return .init(status: nil, error: "destination not permitted: \(refusedRule)")
     }
+    if refusesHead { return .init(status: nil, error: "the head of the reply is too large") }
     guard result == .ok else { return .init(status: nil, error: "libcurl error \(result.code)") }
     var answer = DeliverySchedule.Answer(status: easy.info(.responseCode), retryAfter: retryAfter)
     answer.body = reply
     return answer
   }
 
-  func didReceiveHeader(_ line: UnsafeRawBufferPointer) {
+  private var refusesHead: Bool { headSize > Self.maximumHead }
+
+  func didReceiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
+    headSize += line.count
+    guard !refusesHead else { return false }
     let text = String(decoding: line, as: UTF8.self)
-    guard text.lowercased().hasPrefix("retry-after:") else { return }
+    guard text.lowercased().hasPrefix("retry-after:") else { return true }
     retryAfter = Double(text.dropFirst(12).filter { !$0.isWhitespace })
+    return true
   }
 
   /// The reply's body is of use only where it is an answer, and an endless one never.

@@ -18,6 +18,7 @@ extension Settings {
     engine.maximumActive = maximumTransfers
     engine.certificateAuthorityFile = certificateAuthorityFile
     engine.maximumAuthenticationAttempts = maximumAuthenticationAttempts
+    engine.idleSessions = .init(descriptorLimit: Descriptors.limit, workers: workers)
     engine.userAgent = "Ferry/\(Ferry.version)"
     engine.networks = Networks(policy: interfacePolicy)
     engine.now = now

@@ -27,17 +27,13 @@ struct RotateKeyCommand: AsyncParsableCommand {
     options["data-directory"] = dataDirectory
     options["secret-key-file"] = secretKeyFile
     let settings = try Settings.checked(options, file: nil)
-    do {
-      try await rotate(settings)
-    } catch let error as SettingsError {
-      throw ValidationError(error.description)
-    }
+    try await rotate(settings)
   }
 
   private func rotate(_ settings: Settings) async throws {
-    guard let lock = DirectoryLock(settings.dataDirectory) else {
-      throw SettingsError("data-directory", "\(settings.dataDirectory) is in use; stop the service first")
-    }
+    PrivatePlaces.begin()
+    let directory = DataDirectory(settings)
+    let lock = try directory.lock()
     defer { withExtendedLifetime(lock) {} }
     guard let worker = ProcessLock(path: WorkerPlaces(settings).lock, version: Ferry.version) else {
       let pid = ProcessLock.owner(path: WorkerPlaces(settings).lock).map { " (\($0.pid))" } ?? ""
@@ -45,7 +41,7 @@ struct RotateKeyCommand: AsyncParsableCommand {
         "data-directory", "\(settings.dataDirectory) has a worker\(pid); end it with SIGTERM first")
     }
     defer { withExtendedLifetime(worker) {} }
-    var keys = try SecretKeys(settings)
+    var keys = try SecretKeys(settings, mayCreate: false)
     let old = SecretBox(secrets: keys.all)
     keys.addNew()
     let count: Int
@@ -54,6 +50,8 @@ struct RotateKeyCommand: AsyncParsableCommand {
       count = try SecretRotation.run(
         database: settings.dataDirectory + "/ferry.db", from: old, to: SecretBox(secrets: keys.all)
       ) { try keys.save() }
+    } catch let error as OpeningError {
+      throw directory.explain(error, keys)
     } catch {
       throw SettingsError("data-directory", "the secrets cannot be encrypted anew: \(error)")
     }

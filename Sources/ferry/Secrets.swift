@@ -27,18 +27,22 @@ struct SecretKeys {
   private static let size = 32
   let path: String
   private var keys: [[UInt8]]
+  /// They are in no file yet.
+  private let isNew: Bool
 
-  /// Reads the setting's file, or the data directory's own, which is made where there is none.
-  init(_ settings: Settings) throws {
+  /// Reads the setting's file, or the data directory's own.
+  /// - Parameter mayCreate: whether a new key is made where there is no such file; `saveNew` writes it.
+  init(_ settings: Settings, mayCreate: Bool) throws {
     path = settings.secretKeyFile ?? settings.dataDirectory + "/secret-key"
     guard let text = SecretFile.read(path) else {
-      guard settings.secretKeyFile == nil else {
+      guard settings.secretKeyFile == nil, mayCreate, !SecretFile.isThere(path) else {
         throw SettingsError("secret-key-file", "\(path) cannot be read")
       }
       keys = [SecretFile.random(Self.size)]
-      try save()
+      isNew = true
       return
     }
+    isNew = false
     let lines = text.split(whereSeparator: \.isNewline)
     keys = lines.compactMap { Base64.decode($0.trimmingBlanks) }.filter { $0.count == Self.size }
     guard !keys.isEmpty, keys.count == lines.count else {
@@ -57,6 +61,11 @@ struct SecretKeys {
     try save()
   }
 
+  /// Before anything depends on them.
+  func saveNew() throws {
+    if isNew { try save() }
+  }
+
   func save() throws {
     try SecretFile.write(keys.map { Base64.encode($0) + "\n" }.joined(), to: path)
   }
@@ -69,6 +78,8 @@ private enum SecretFile {
     guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
     return String(text.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
   }
+
+  static func isThere(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
   /// All of it or nothing: a key that is lost takes with it what it protects.
   static func write(_ text: String, to path: String) throws {

@@ -38,6 +38,8 @@ struct ServeCommand: AsyncParsableCommand {
     help: "Bytes that the bodies of finished tasks may take together; beyond, the oldest go first. [no limit]"
   )
   var maximumBodyBytes: Int?
+  @Flag(help: "Begin anew where the database is missing: bodies and files that are there are set aside.")
+  var newDatabase = false
   @Option(help: .hidden)
   var retentionInterval: Int?
   @OptionGroup var engine: EngineOptions
@@ -57,6 +59,7 @@ struct ServeCommand: AsyncParsableCommand {
       "maximum-connections": maximumConnections, "task-retention": taskRetention,
       "event-retention": eventRetention, "delivery-retention": deliveryRetention,
       "maximum-body-bytes": maximumBodyBytes, "retention-interval": retentionInterval,
+      "new-database": newDatabase ? true : nil as Bool?,
     ]
     return engine.values.merging(own.compactMapValues { $0.text }) { $1 }
   }

@@ -20,35 +20,29 @@ struct Service {
   init(settings: Settings) { self.settings = settings }
 
   func run() async throws {
-    let descriptors = ProcessLimits.raiseDescriptorLimit()
+    PrivatePlaces.begin()
+    let descriptors = Descriptors.raiseLimit()
     ProcessLimits.forbidCoreFiles()
-    try prepareDirectory()
-    guard let lock = DirectoryLock(settings.dataDirectory) else {
-      throw SettingsError("data-directory", "\(settings.dataDirectory) is in use by another process")
-    }
+    let directory = DataDirectory(settings)
+    let lock = try directory.take()
+    PrivatePlaces.mend(settings.dataDirectory)
     defer { withExtendedLifetime(lock) {} }
-    let keys = try SecretKeys(settings)
+    let places = WorkerPlaces(settings)
+    let supervisor = WorkerSupervisor(places: places, arguments: settings.workerArguments, logger: logger)
+    let keys = try SecretKeys(settings, mayCreate: true)
     let hub = EventHub()
-    let store: SQLiteStore
-    do {
-      store = try SQLiteStore(
-        path: settings.dataDirectory + "/ferry.db", box: SecretBox(secrets: keys.all)
-      ) { hub.publish($0) }
-    } catch {
-      throw SettingsError("data-directory", "the database cannot be opened: \(error)")
-    }
-    try settings.bodies.prepare()
-    try settings.files.prepare()
+    let store = try await open(directory, keys, supervisor) { hub.publish($0) }
+    try directory.prepare()
     let relay = FactRelay()
     let engine = try settings.makeEngine(engineSettings(), workers: settings.workers, relay)
-    let places = WorkerPlaces(settings)
     let bell = try WorkerPlaces.bell(places.serviceBell)
     let background = BackgroundCarrier(doorbell: DoorbellPull(path: places.workerBell))
     let service = TransferService(
       store: store, engine: engine, background: background, relay: relay, hub: hub, bodies: settings.bodies,
       files: settings.files,
       resumeSealer: ResumeDataSealer(secrets: keys.all), answerTagger: AnswerTagger(secrets: keys.all),
-      pool: WorkerPool(name: "ferry-read", threads: 2), now: now, logger: logger)
+      pool: WorkerPool(name: "ferry-read", threads: 2), isAtHome: directory.watch(), now: now,
+      logger: logger)
     if engine.networks.hasClasses { await engine.networks.wait() }
     let interrupted = try await service.recover()
     if interrupted > 0 {
@@ -61,7 +55,6 @@ struct Service {
     bell.listen(on: loop) { service.lookForNews() }
     loop.start()
     let http = try makeServer(service, loop)
-    let supervisor = WorkerSupervisor(places: places, arguments: settings.workerArguments, logger: logger)
     background.onNobody { supervisor.look() }
     let group = ServiceGroup(
       configuration: .init(
@@ -70,6 +63,7 @@ struct Service {
           .init(service: EngineService(engine: engine)),
           .init(service: DispatcherService(dispatcher: dispatcher)),
           .init(service: HeartbeatService(hub: hub, service: service)),
+          .init(service: CatchUpService(service: service, logger: logger)),
           .init(service: SupervisorService(supervisor: supervisor, background: background)),
           .init(
             service: RetentionService(
@@ -84,13 +78,21 @@ struct Service {
     bell.close()
   }
 
-  private func prepareDirectory() throws {
-    do {
-      try FileManager.default.createDirectory(
-        atPath: settings.dataDirectory, withIntermediateDirectories: true,
-        attributes: [.posixPermissions: 0o700])
-    } catch {
-      throw SettingsError("data-directory", "\(settings.dataDirectory) cannot be made: \(error)")
+  /// Opens the database. Where a worker is stuck in the middle of a write, it is ended as it would be while the service runs.
+  private func open(
+    _ directory: DataDirectory, _ keys: SecretKeys, _ supervisor: WorkerSupervisor,
+    published: @escaping @Sendable ([JournalFragment]) -> Void
+  ) async throws -> SQLiteStore {
+    if settings.acceptsNewDatabase { directory.setLogAside(at: now()) }
+    let mayCreate = settings.acceptsNewDatabase || !directory.hasContents
+    while true {
+      do {
+        return try directory.open(
+          keys, .told(to: logger), mayCreate: mayCreate, published: published)
+      } catch let error as OpeningError {
+        guard error == .kept, await supervisor.watchWorker() else { throw directory.explain(error, keys) }
+        logger.warning("waits for the worker, which keeps the database")
+      }
     }
   }
 
@@ -112,10 +114,24 @@ struct Service {
       service: service, gatekeeper: Gatekeeper(tokens: settings.tokens),
       version: .init(number: Ferry.version), logger: logger)
     var limits = HTTPServer.Limits()
-    limits.connections = settings.maximumConnections
-    limits.malformedReply = { TransferAPI.malformedReply($0) }
+    // The others are for what they ask for.
+    limits.connections = min(settings.maximumConnections, Descriptors.limit / 2)
+    limits.refusal = { TransferAPI.refusal($0) }
     return try HTTPServer(
       loop: loop, host: settings.host, port: settings.port, limits: limits, handler: api.handler())
+  }
+}
+
+extension UnreadableRows {
+  /// Each is an error in the log, once.
+  static func told(to logger: Logger) -> UnreadableRows {
+    UnreadableRows { row in
+      logger.error(
+        "a stored row cannot be read; it is left as it is",
+        metadata: [
+          "table": "\(row.table)", "id": "\(row.id)", "place": "\(row.place)", "reason": "\(row.reason)",
+        ])
+    }
   }
 }
 
@@ -139,6 +155,35 @@ private struct DispatcherService: ServiceLifecycle.Service {
   let dispatcher: WebhookDispatcher
   func run() async throws {
     await cancelWhenGracefulShutdown { await dispatcher.run() }
+  }
+}
+
+/// What takes longer than anybody is to wait for a service that starts.
+private struct CatchUpService: ServiceLifecycle.Service {
+  private static let pause = Duration.seconds(1)
+
+  let service: TransferService
+  let logger: Logger
+
+  func run() async throws {
+    await cancelWhenGracefulShutdown {
+      await untilDone("what the worker did meanwhile cannot be read") { () async throws(ServiceError) in
+        try await service.catchUp()
+      }
+      await untilDone("what nobody wants cannot be taken away") { () async throws(ServiceError) in
+        try await service.sweep()
+      }
+    }
+    try? await gracefulShutdown()
+  }
+
+  private func untilDone(_ fault: String, _ body: () async throws(ServiceError) -> Void) async {
+    while !Task.isCancelled {
+      do throws(ServiceError) { return try await body() } catch {
+        logger.error("\(fault)", metadata: ["error": "\(error)"])
+      }
+      try? await Task.sleep(for: Self.pause)
+    }
   }
 }
 
@@ -176,7 +221,11 @@ private struct HTTPService: ServiceLifecycle.Service {
     try await server.start()
     let host = server.host.contains(":") ? "[\(server.host)]" : server.host
     logger.info(
-      "listening", metadata: ["address": "\(host):\(server.port)", "descriptors": "\(descriptors)"])
+      "listening",
+      metadata: [
+        "address": "\(host):\(server.port)", "descriptors": "\(descriptors)",
+        "libcurl": "\(TransferEngine.libcurlVersion)",
+      ])
     try? await gracefulShutdown()
     logger.info("draining")
     service.beginDraining()

@@ -35,6 +35,8 @@ struct Settings {
   var retentionInterval = 60
   var logLevel = Logger.Level.info
   var discretion = DiscretionaryPolicy()
+  /// A new database is wanted where there is none, whatever lies beside it.
+  var acceptsNewDatabase = false
 
   private static let names = [
     "listen", "data-directory", "allow-network", "interface-class", "token-file", "webhook-secret-file",
@@ -44,6 +46,7 @@ struct Settings {
     "maximum-authentication-attempts", "task-retention", "event-retention", "delivery-retention",
     "maximum-body-bytes", "retention-interval", "ca-file", "log-level", "discretionary-window",
     "discretionary-maximum-load",
+    "new-database",
   ]
   /// What the worker's process has to know as well.
   private static let workerNames = [
@@ -97,6 +100,7 @@ struct Settings {
     } catch {
       throw SettingsError("interface-class", error.message)
     }
+    acceptsNewDatabase = try Self.flag("new-database", values)
     if let path = values["token-file"] { tokens = try Self.tokens(path) }
     webhookSecretFile = values["webhook-secret-file"]
     secretKeyFile = values["secret-key-file"]
@@ -182,6 +186,12 @@ struct Settings {
     return number
   }
 
+  private static func flag(_ name: String, _ values: [String: String]) throws -> Bool {
+    guard let text = values[name] else { return false }
+    guard let flag = Bool(text) else { throw SettingsError(name, "'\(text)' is not true or false") }
+    return flag
+  }
+
   private static func tokens(_ path: String) throws -> [BearerToken] {
     guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
       throw SettingsError("token-file", "\(path) cannot be read")
@@ -218,11 +228,13 @@ struct Settings {
       switch member.value {
       case .string(let text): values[name] = text
       case .integer(let number): values[name] = String(number)
+      case .bool(let flag): values[name] = String(flag)
       case .array(let items):
         let separator = name == "interface-class" ? " " : ","
         values[name] = items.compactMap(\.string).joined(separator: separator)
       default:
-        throw SettingsError("config", "'\(member.name)' must be a string, a number or an array of strings")
+        throw SettingsError(
+          "config", "'\(member.name)' must be a string, a number, true or false, or an array of strings")
       }
     }
     return values

@@ -25,20 +25,21 @@ struct WorkerService {
   }
 
   func run() async throws {
-    _ = ProcessLimits.raiseDescriptorLimit()
+    PrivatePlaces.begin()
+    _ = Descriptors.raiseLimit()
     ProcessLimits.forbidCoreFiles()
     let places = WorkerPlaces(settings)
     guard let lock = ProcessLock(path: places.lock, version: generation) else {
       throw SettingsError("data-directory", "\(settings.dataDirectory) has a worker, or is not there")
     }
-    let keys = try SecretKeys(settings)
+    let directory = DataDirectory(settings)
+    let keys = try SecretKeys(settings, mayCreate: false)
     let store: SQLiteStore
     do {
-      store = try SQLiteStore(
-        path: settings.dataDirectory + "/ferry.db", box: SecretBox(secrets: keys.all)
-      ) { _ in }
-    } catch {
-      throw SettingsError("data-directory", "the database cannot be opened: \(error)")
+      // There is one, or nobody would want a worker.
+      store = try directory.open(keys, .told(to: logger), mayCreate: false) { _ in }
+    } catch let error as OpeningError {
+      throw directory.explain(error, keys)
     }
     let bell = try WorkerPlaces.bell(places.workerBell)
     let relay = FactRelay()
@@ -54,7 +55,7 @@ struct WorkerService {
     let hasCrashed = places.isMarkedByCrash
     let pulse = Task {
       while !Task.isCancelled {
-        worker.ping { lock.beat() }
+        worker.ping { engine.onPool { lock.beat() } }
         try? await Task.sleep(for: Self.beat)
       }
     }
@@ -64,7 +65,7 @@ struct WorkerService {
     ProcessLimits.markCrashes(at: places.crash)
     // Not before: who rang meanwhile is heard now.
     loop.perform { bell.listen(on: loop) { worker.lookForCommands() } }
-    logger.info("carries background tasks out")
+    logger.info("carries background tasks out", metadata: ["libcurl": "\(TransferEngine.libcurlVersion)"])
     let life = WorkerLife(worker: worker, lock: lock, loop: loop)
     let group = ServiceGroup(
       configuration: .init(

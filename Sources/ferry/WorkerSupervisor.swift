@@ -56,6 +56,14 @@ actor WorkerSupervisor {
     }
   }
 
+  /// Looks once after a worker that keeps others from their work.
+  /// - Returns: false where there is none.
+  func watchWorker() -> Bool {
+    guard let owner = ProcessLock.owner(path: places.lock) else { return false }
+    watch(owner)
+    return true
+  }
+
   private func ensure() {
     reap()
     guard let owner = ProcessLock.owner(path: places.lock) else { return start() }

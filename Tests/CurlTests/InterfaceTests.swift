@@ -6,7 +6,7 @@ import Testing
 @Suite(.blocking) struct InterfaceTests {
   private final class Fetch: EasyHandleDelegate {
     var body: [UInt8] = []
-    func didReceiveHeader(_ line: UnsafeRawBufferPointer) {}
+    func didReceiveHeader(_ line: UnsafeRawBufferPointer) -> Bool { true }
     func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyDisposition {
       body += bytes
       return .accepted

@@ -13,10 +13,14 @@ import Testing
       var head = ""
       var body: [UInt8] = []
       var reused = false
+      var handle: ObjectIdentifier?
     }
     private let loop: EventLoop
     private var transport: CurlTransport?
     private var easy: EasyHandle?
+    private let handles = EasyHandlePool(maximumIdle: 4)
+    /// Kept, so that no other handle gets the address of one that is gone.
+    private var used: [EasyHandle] = []
     private var result = Result()
     private var done: ((Result) -> Void)?
     var permits = true
@@ -42,9 +46,8 @@ import Testing
           try transport ?? CurlTransport(loop: loop, multiplexing: false, maximumIdleConnections: 4)
         self.transport = transport
         transport.onCompletion = { [unowned self] in finish($0) }
-        let easy = try easy ?? EasyHandle()
+        let easy = try handles.take()
         self.easy = easy
-        easy.reset()
         try easy.set(.url, to: url)
         try easy.set(.noSignal, to: 1)
         if let body {
@@ -63,6 +66,10 @@ import Testing
       result.code = completion.result
       result.status = completion.easy.info(.responseCode)
       result.reused = completion.easy.info(.connectionsMade) == 0
+      result.handle = ObjectIdentifier(completion.easy)
+      used.append(completion.easy)
+      easy = nil
+      if result.code == .ok { handles.give(completion.easy) }
       done?(result)
     }
 
@@ -71,8 +78,9 @@ import Testing
       loop.stop()
     }
 
-    func didReceiveHeader(_ line: UnsafeRawBufferPointer) {
+    func didReceiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
       result.head += String(decoding: line, as: UTF8.self)
+      return true
     }
     func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyDisposition {
       if pausesOnce {
@@ -119,6 +127,15 @@ import Testing
     await driver.close()
   }
 
+  @Test func aHandleIsUsedAgainWhereTheLoadedLibcurlCleansIt() async {
+    let origin = origin()
+    let driver = Driver()
+    var handles = Set<ObjectIdentifier?>()
+    for _ in 0..<10 { handles.insert(await driver.get(origin.url + "/10").handle) }
+    #expect(handles.count == (CurlVersion.loaded.cleansHandles ? 1 : 10))
+    await driver.close()
+  }
+
   @Test func sendsABody() async {
     let origin = origin()
     let driver = Driver()
@@ -134,6 +151,40 @@ import Testing
     driver.pausesOnce = true
     #expect(await driver.get(origin.url + "/300000").body.count == 300_000)
     await driver.close()
+  }
+
+  /// An answer whose first field begins with a blank freed memory twice where a handle had had another answer before
+  /// (curl #11103).
+  @Test func aFoldedFirstFieldHarmsNothing() async {
+    await #expect(processExitsWith: .success) {
+      let origin = TestOrigin { request, socket in
+        let isFolded = request.path == "/folded"
+        try socket.write(
+          isFolded
+            ? Array("HTTP/1.1 200 OK\r\n f: f\r\nContent-Length: 2\r\n\r\nok".utf8)
+            : TestOrigin.reply("200 OK", Array("well".utf8), [("X-A", "b")]))
+        return true
+      }
+      let driver = Driver()
+      for _ in 0..<30 {
+        #expect(await driver.get(origin.url + "/").body == Array("well".utf8))
+        // Refused, or read as if the blank were not there: which, is the version's affair.
+        let folded = await driver.get(origin.url + "/folded")
+        #expect(folded.code == .badFunctionArgument || folded.body == Array("ok".utf8))
+      }
+      await driver.close()
+    }
+  }
+
+  /// What a handle of its own for each transfer costs: little beside the transfer.
+  @Test func aFreshHandleIsCheap() throws {
+    let (clock, count) = (ContinuousClock(), 50)
+    let batches = try (0..<40).map { _ in
+      try clock.measure { for _ in 0..<count { _ = try EasyHandle() } } / count
+    }
+    // Measured at 1 to 2 µs; a small download takes 100. Other tests run beside this one: the quickest batch counts.
+    let quickest = batches.min() ?? .zero
+    #expect(quickest < .microseconds(50), "\(quickest)")
   }
 
   @Test func refusedAddressIsNeverConnectedTo() async {

@@ -115,7 +115,7 @@ import Testing
 
     func close() { loop.stop() }
 
-    func didReceiveHeader(_ line: UnsafeRawBufferPointer) {}
+    func didReceiveHeader(_ line: UnsafeRawBufferPointer) -> Bool { true }
     func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyDisposition {
       seen.body += String(decoding: bytes, as: UTF8.self)
       return .accepted

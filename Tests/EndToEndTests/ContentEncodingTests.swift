@@ -113,6 +113,78 @@ import Testing
     withExtendedLifetime(origin) {}
   }
 
+  /// The connection, or the chunks, end well, and the coding in its middle.
+  @Test(arguments: codings, [false, true]) func aBodyWhoseCodingIsCutIsAnError(
+    _ coding: Coding, _ isChunked: Bool
+  ) throws {
+    let origin = origin(coding.name, Array(coding.bytes.dropLast(9)), isChunked: isChunked)
+    for kind in ["data", "download"] {
+      let task = try ferry.run(origin.url, kind: kind)
+      #expect(task.errorCode == -1015 && task["body"] == .null)
+      #expect(task["error"]?["underlying"]?["code"]?.integer == 61)
+    }
+    withExtendedLifetime(origin) {}
+  }
+
+  /// As URLSession and browsers have it.
+  @Test(arguments: ["rot13", "gzip, rot13"], ["data", "download"])
+  func contentInAnUnknownCodingIsHandedOverAsItCame(_ coding: String, _ kind: String) throws {
+    let origin = origin(coding, Array("uryyb".utf8))
+    let task = try ferry.run(origin.url, kind: kind)
+    #expect(task["error"] == .null && task["response"]?["expectedContentLength"]?.integer == 5)
+    #expect(try ferry.call("GET", "/v1/tasks/\(task.id)/body").text == "uryyb")
+    withExtendedLifetime(origin) {}
+  }
+
+  /// 256 MiB of zeros in 256 KiB: they pass, in little memory, and within the largest body that is allowed.
+  @Test func whatExpandsFarIsTakenAsTheDiskTakesIt() throws {
+    let bytes = try Self.bomb(mebibytes: 256)
+    let origin = origin("gzip", bytes)
+    _ = try ferry.run(origin.url + "/warm", kind: "download")
+    let gauge = ProcessGauge(ferry.processIdentifier)
+    let before = try gauge.residentMemory()
+    let task = try ferry.run(origin.url, kind: "download")
+    #expect(task["error"] == .null && task["body"]?["size"]?.integer == 256 << 20)
+    #expect(try gauge.residentMemory() - before < 64 * 1024)
+    let small = try FerryProcess(options: ["--maximum-body-size", "1048576"])
+    let refused = try small.run(origin.url, kind: "download")
+    #expect(refused["error"]?["name"]?.string == "bodyTooLarge" && refused["body"] == .null)
+  }
+
+  /// Suspended in its middle, it waits as it came.
+  @Test func anEncodedBodyIsSuspendedAndGoesOn() throws {
+    let bytes = try Self.bomb(mebibytes: 64)
+    let half = Gate()
+    let origin = TestOrigin { _, socket in
+      try socket.write(
+        "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(bytes.count)\r\n\r\n")
+      try socket.write(Array(bytes[..<(bytes.count / 2)]))
+      half.wait()
+      try socket.write(Array(bytes[(bytes.count / 2)...]))
+      return true
+    }
+    let id = try ferry.create(origin.url, kind: "download")
+    for _ in 0..<5 {
+      _ = try ferry.act("suspend", id)
+      _ = try ferry.act("resume", id)
+    }
+    _ = try ferry.act("suspend", id)
+    half.open()
+    _ = try ferry.act("resume", id)
+    let task = try ferry.end(of: id)
+    #expect(task["error"] == .null && task["body"]?["size"]?.integer == 64 << 20)
+    withExtendedLifetime(origin) {}
+  }
+
+  private static func bomb(mebibytes: Int) throws -> [UInt8] {
+    let (process, output) = (Process(), Pipe())
+    process.executableURL = URL(fileURLWithPath: "/bin/sh")
+    process.arguments = ["-c", "head -c \(mebibytes << 20) /dev/zero | gzip -9"]
+    process.standardOutput = output
+    try process.run()
+    return Array(output.fileHandleForReading.readDataToEndOfFile())
+  }
+
   @Test func whatHasNoBodyIsNotDecoded() throws {
     let origin = TestOrigin { request, socket in
       let status =

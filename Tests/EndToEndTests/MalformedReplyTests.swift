@@ -73,7 +73,8 @@ import Testing
       let task = try ferry.run(origin.url, kind: kind, session: session)
       #expect(task["state"]?.string == "completed" && task["body"] == .null)
       #expect(task.errorCode == reply.code)
-      #expect(task["error"]?["underlying"]?["code"]?.integer == reply.underlying)
+      // What libcurl 8 lets pass is refused by Ferry itself.
+      #expect([reply.underlying, nil].contains(task["error"]?["underlying"]?["code"]?.integer))
       #expect(task["error"]?["failingURL"]?.string == origin.url)
       #expect(try ferry.call("GET", "/v1/tasks/\(task.id)/body").status == 404)
       let next = try ferry.run(origin.url + "/well", kind: kind, session: session, query: "?include=body")
@@ -81,20 +82,38 @@ import Testing
     }
   }
 
-  /// http0_9SimpleResponses: an answer without a status line is a body that ends with the connection.
+  /// Whatever speaks first on its port would be an answer in HTTP/0.9: none is taken for one.
   @Test(arguments: [
     "<html>technically a simple-response</html>\r\n", "\0\0\u{18}\u{4}\0\0\0\0\0\0\u{1}\0\0\u{10}\0",
-    "HARGLE/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+    "HARGLE/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", "SSH-2.0-OpenSSH_9.2p1\r\n", "ok",
   ])
-  func anAnswerWithoutAHeadIsHTTP09(_ text: String) throws {
+  func anAnswerWithoutAHeadIsRefused(_ text: String) throws {
     let origin = origin(text)
     for kind in ["data", "download"] {
       let task = try ferry.run(origin.url, kind: kind, query: "?include=body")
-      #expect(task["error"] == .null && task["body"]?["text"]?.string == text)
-      #expect(task["response"]?["status"]?.integer == 200)
-      #expect(task["response"]?["httpVersion"]?.string == "HTTP/0.9")
-      #expect(task["response"]?["expectedContentLength"]?.integer == -1)
+      #expect(task.errorCode == -1017 && task["body"] == .null && task["response"] == .null)
     }
+  }
+
+  /// Where an answer ends must be known before it can be whole; each of these would be, up to the close.
+  @Test(arguments: [
+    ("a length beyond all numbers", "200 OK\r\nContent-Length: 99999999999999999999999", -1017),
+    ("an unasked upgrade", "101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade", -1011),
+    ("an unasked transfer coding", "200 OK\r\nTransfer-Encoding: gzip", -1017),
+    ("two lengths", "200 OK\r\nContent-Length: 5\r\nContent-Length: 6", -1017),
+  ]) func anAnswerThatEndsNowhereIsRefused(_: String, _ head: String, _ code: Int64) throws {
+    let gate = Gate()
+    let origin = TestOrigin { _, socket in
+      try socket.write("HTTP/1.1 \(head)\r\n\r\nhello")
+      gate.wait()  // it is the head that tells, not the end
+      return false
+    }
+    for kind in ["data", "download"] {
+      let task = try ferry.run(origin.url, kind: kind)
+      #expect(task.errorCode == code && task["body"] == .null)
+    }
+    gate.open()
+    withExtendedLifetime(origin) {}
   }
 
   /// What is wrong here leaves no doubt of what is meant.

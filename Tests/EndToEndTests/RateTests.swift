@@ -17,6 +17,10 @@ import Testing
     return true
   }
 
+  /// Seconds that a task may take on a machine that is busy with other tests. That it is as fast as it may be is for
+  /// `TokenBucketTests` to say, where time is not the machine's.
+  private static let patience = 45.0
+
   init() throws { ferry = try FerryProcess() }
 
   /// Creates a task; `members` follow a comma.
@@ -38,31 +42,31 @@ import Testing
 
   @Test(arguments: ["data", "download"]) func aTaskKeepsItsRate(_ kind: String) throws {
     let id = try create("/1000000", rate: 500_000, kind: kind)
-    #expect((1.5...5).contains(try duration(of: id)))
+    #expect((1.5...Self.patience).contains(try duration(of: id)))
     #expect(try ferry.body(of: id) == Self.megabyte)
   }
 
   @Test func anUploadKeepsItsRate() throws {
     let body = #","method":"PUT","body":{"text":"\#(String(repeating: "x", count: 1_000_000))"}"#
     let id = try create("/upload", rate: 500_000, kind: "upload", request: body)
-    #expect((1.5...5).contains(try duration(of: id)))
+    #expect((1.5...Self.patience).contains(try duration(of: id)))
     #expect(try ferry.body(of: id) == Array("1000000".utf8))
   }
 
   /// All together, not each.
   @Test func aSessionKeepsItsRate() throws {
-    let session = try ferry.session(#"{"maximumBytesPerSecond":500000}"#)
-    let ids = try (0..<4).map { _ in try create("/300000", rate: nil, session: session) }
+    let session = try ferry.session(#"{"maximumBytesPerSecond":10000}"#)
+    let ids = try (0..<4).map { _ in try create("/10000", rate: nil, session: session) }
     let longest = try ids.map(duration).max() ?? 0
-    #expect((1.8...6).contains(longest))
-    // Another session's tasks are not held.
-    #expect(try duration(of: create("/1000000", rate: nil)) < 1.5)
+    #expect((1.8...Self.patience).contains(longest))
+    // Another session's tasks are not held: it would take a hundred seconds.
+    #expect(try duration(of: create("/1000000", rate: nil)) < Self.patience)
   }
 
   @Test func theTighterLimitHolds() throws {
     let session = try ferry.session(#"{"maximumBytesPerSecond":10000000}"#)
     let id = try create("/1000000", rate: 500_000, session: session)
-    #expect((1.5...5).contains(try duration(of: id)))
+    #expect((1.5...Self.patience).contains(try duration(of: id)))
   }
 
   /// It would take minutes.
@@ -72,7 +76,7 @@ import Testing
     #expect(try ferry.task(id)["state"]?.string == "running")
     let reply = try ferry.call("PATCH", "/v1/tasks/\(id)", #"{"maximumBytesPerSecond":null}"#)
     #expect(reply.status == 200 && reply.json["maximumBytesPerSecond"]?.isNull ?? true)
-    #expect(try duration(of: id) < 10)
+    #expect(try duration(of: id) < Self.patience)
     #expect(try ferry.body(of: id) == Self.megabyte)
   }
 
@@ -80,7 +84,7 @@ import Testing
     let id = try create("/1000000", rate: 5000)
     _ = try ferry.poll("/v1/tasks/\(id)") { $0.received > 0 }
     _ = try ferry.call("PATCH", "/v1/tasks/\(id)", #"{"maximumBytesPerSecond":500000}"#)
-    #expect((1.4...8).contains(try duration(of: id)))
+    #expect((1.4...Self.patience).contains(try duration(of: id)))
   }
 
   /// timeoutInterval is for an idle origin: here nothing moves for longer, but the origin is not why.

@@ -100,6 +100,7 @@ import Testing
     let report = try reach("\(scheme)://127.0.0.1:1/")
     #expect(report.isReachable == false && report.steps == [true, false, nil])
     #expect(report.code == -1004 && report.name == "cannotConnectToHost")
+    #expect(report.json["remoteAddress"]?.string == "127.0.0.1")
     #expect(report.json["error"]?["failingURL"]?.string == "\(scheme)://127.0.0.1:1/")
   }
 

@@ -59,6 +59,18 @@ import Testing
     try expectRest(ferry.download(resuming: data), from: 300_000, ifRange: version.ifRange)
   }
 
+  /// didWriteData tells of what this download wrote, and of no byte that was there before.
+  @Test func whatWasThereIsNotCountedAsWritten() throws {
+    let data = try resumeData()
+    let body = #"{"kind":"download","resumeData":"\#(data)"}"#
+    let id = try ferry.call("POST", "/v1/tasks", body).json.id
+    let events = try ferry.events("/v1/tasks/\(id)/events?after=0")
+    #expect(try ferry.act("resume", id) == "running")
+    let written = try events.read(upTo: "task.didComplete").filter { $0.type == "downloadTask.didWriteData" }
+    #expect(written.reduce(0) { $0 + ($1.data["bytesWritten"]?.integer ?? 0) } == size - 300_000)
+    #expect(written.last?.data["totalBytesWritten"]?.integer == size)
+  }
+
   /// What never needed a file of its own gets one.
   @Test(arguments: [1, 10_000, 32_768, 32_769]) func aSmallPartIsKept(_ count: Int) throws {
     try expectRest(ferry.download(resuming: resumeData(at: count)), from: count)

@@ -115,8 +115,8 @@ import Testing
     return try #require(try ferry.cancelProducingResumeData(id).string)
   }
 
-  /// invalidResumeDataForDownloadTask: a task that fails as soon as it runs; the peer crashes (#3292).
-  @Test func whatIsNotTheServicesResumeDataFails() throws {
+  /// It is authenticated: what is not the service's is refused at once, and makes no task.
+  @Test func whatIsNotTheServicesResumeDataIsRefused() throws {
     let data = try resumeData()
     let flipped = [0, data.count / 2, data.count - 4].map { place in
       var characters = Array(data)
@@ -125,26 +125,38 @@ import Testing
     }
     let cut = [1, 4, data.count / 2, data.count - 1].map { String(data.dropLast($0)) }
     let other = ["", "garbage", "ä€😀", data + "AAAA", data + data, String(repeating: "A", count: 100_000)]
-    for forged in flipped + cut + other { try expectInvalid(ferry.download(resuming: forged), forged) }
+    let tasks = try ferry.call("GET", "/v1/sessions/ses_shared/tasks").json["items"]?.elements?.count
+    for forged in flipped + cut + other { try expectRefused(forged, by: ferry) }
+    #expect(origin.requests.count == 1)
+    #expect(try ferry.call("GET", "/v1/sessions/ses_shared/tasks").json["items"]?.elements?.count == tasks)
     // The true one is as good as before.
     let task = try ferry.download(resuming: data)
     #expect(try task["error"] == .null && ferry.body(of: task.id) == ResumableOrigin.body)
     #expect(origin.requests.last?["Authorization"] == "Bearer the-secret-of-the-origin")
   }
 
-  private func expectInvalid(_ task: JSONValue, _ forged: String) throws {
-    #expect(task["error"]?["domain"]?.string == "NSURLErrorDomain", "\(forged.prefix(300))")
-    #expect(task.errorCode == -1002 && task["error"]?["name"]?.string == "unsupportedURL")
-    #expect(task["error"]?["message"]?.string?.contains("resume data") == true)
-    #expect(task["state"]?.string == "completed" && task["response"] == .null && task["body"] == .null)
-    #expect(origin.requests.count == 1)
-    #expect(try ferry.call("GET", "/v1/tasks/\(task.id)/resume-data").status == 404)
+  private func expectRefused(_ forged: String, by ferry: FerryProcess) throws {
+    let body = #"{"kind":"download","resume":true,"resumeData":"\#(forged)"}"#
+    let reply = try ferry.call("POST", "/v1/tasks", body)
+    #expect(reply.status == 400, "\(forged.prefix(300))")
+    #expect(reply.json["errors"]?.elements?.compactMap { $0["pointer"]?.string } == ["/resumeData"])
   }
 
-  @Test func anotherServicesResumeDataFails() throws {
+  /// A line that is refused keeps none of the others.
+  @Test func aLineWithForgedResumeDataIsRefusedByItself() throws {
     let data = try resumeData()
-    let other = try FerryProcess()
-    #expect(try other.download(resuming: data).errorCode == -1002)
+    let lines = ["forged", data].map { #"{"kind":"download","resume":true,"resumeData":"\#($0)"}"# }
+    let reply = try ferry.call(
+      "POST", "/v1/tasks", lines.joined(separator: "\n"), [("Content-Type", "application/x-ndjson")])
+    let results = try reply.text.split(separator: "\n").map { try JSONParser.parse(Array($0.utf8)) }
+    #expect(results.count == 2 && results[0]["status"]?.integer == 400, "\(reply.text)")
+    #expect(results[0]["errors"]?.elements?.compactMap { $0["pointer"]?.string } == ["/resumeData"])
+    #expect(try ferry.end(of: results[1].id)["error"] == .null)
+  }
+
+  @Test func anotherServicesResumeDataIsRefused() throws {
+    let data = try resumeData()
+    try expectRefused(data, by: FerryProcess())
     #expect(origin.requests.count == 1)
   }
 

@@ -152,8 +152,8 @@ import Testing
     #expect(task["error"]?["resumeDataAvailable"]?.bool == false && task.errorCode == -1005)
   }
 
-  /// A process that dies between the commit and the files leaves files that no task has.
-  @Test func filesOfPrunedTasksAreRemovedAtTheNextStart() throws {
+  /// A process that dies between the commit and the files leaves files that no task has. They might be another database's.
+  @Test func filesOfPrunedTasksAreSetAsideAtTheNextStart() throws {
     let directory = TemporaryDirectory.make("ferry-crash")
     var ferry = try start(["--task-retention", "1"], directory: directory)
     let id = try ferry.run(origin.url + "/").id
@@ -164,7 +164,8 @@ import Testing
       #expect(FileManager.default.createFile(atPath: path, contents: Data([1, 2, 3])))
     }
     ferry = try start([], directory: directory)
-    #expect(try bodies(ferry) == [])
+    for name in [id, id + ".resume"] { #expect(try hasFile(ferry, name, until: false) == false) }
+    #expect(try bodies(ferry) == ["set-aside"])
   }
 
   /// Nothing of an ephemeral session is on the disk, and what is in memory goes as well.

@@ -9,6 +9,7 @@ import Testing
   /// Planted one by one, so that a failure says which road leaks.
   private enum Planted: String, CaseIterable {
     case answered, rejected, stored, url, location, proxy, bearer, sessionHeader
+    case cookie, key, named, sessionCookie, sessionKey, sessionNamed, setCookie, jar
     var text: String { "planted-\(rawValue)-8c41d7" }
     /// As clients and servers write it, too.
     var forms: [String] {
@@ -32,6 +33,11 @@ import Testing
         let challenge = ("WWW-Authenticate", "Basic realm=\"\(name)\"")
         try socket.write(TestOrigin.reply("401 Unauthorized", Array("who?".utf8), [challenge]))
       }
+    case "/elsewhere":
+      try socket.write(TestOrigin.reply("302 Found", [], [("Location", "/open")]))
+    case "/open":
+      let cookie = ("Set-Cookie", "s=\(Planted.setCookie.text)")
+      try socket.write(TestOrigin.reply("200 OK", Array("open".utf8), [cookie]))
     default: try socket.write(TestOrigin.reply("200 OK", Array("open".utf8)))
     }
     return true
@@ -61,16 +67,76 @@ import Testing
     }
   }
 
-  private func session(_ client: Client) throws -> String {
+  private func session(_ client: Client, _ more: String = "") throws -> String {
     try client.call(
       "POST", "/v1/sessions",
       """
       {"configuration":{"proxies":{"https":"http://alice:\(Planted.proxy.text)@127.0.0.1:9"},
-        "httpAdditionalHeaders":{"Proxy-Authorization":"Bearer \(Planted.sessionHeader.text)"}},
-       "delegate":{"taskChallenges":"ask","webhook":{"url":"\(origin.url)/hook","secret":"\(Self.webhookSecret)",
-        "events":["task.didComplete","task.didReceiveChallenge"]}}}
+        "secretHeaderFields":["x-named"],
+        "httpAdditionalHeaders":{"Proxy-Authorization":"Bearer \(Planted.sessionHeader.text)",
+         "Cookie":"a=\(Planted.sessionCookie.text)","X-Api-Key":"\(Planted.sessionKey.text)",
+         "X-Named":"\(Planted.sessionNamed.text)"}},
+       "delegate":{"taskChallenges":"ask","redirects":"ask",
+        "webhook":{"url":"\(origin.url)/hook","secret":"\(Self.webhookSecret)",
+        "events":["task.didComplete","task.didReceiveChallenge","task.willPerformHTTPRedirection"]}}\(more)}
       """
     ).id
+  }
+
+  private static let fields = """
+    "headers":{"Authorization":"Bearer \(Planted.bearer.text)","Cookie":"a=\(Planted.cookie.text)",
+     "X-API-KEY":"\(Planted.key.text)","X-Named":"\(Planted.named.text)"}
+    """
+
+  /// What the origin gets, at last, of a request with all of them.
+  private func expectFields(_ path: String) {
+    let request = origin.requests.last { $0.path == path }
+    #expect(request?["Authorization"] == "Bearer \(Planted.bearer.text)")
+    #expect(request?["Cookie"]?.contains("a=\(Planted.cookie.text)") == true)
+    #expect(request?["X-Api-Key"] == Planted.key.text)
+    #expect(request?["X-Named"] == Planted.named.text)
+  }
+
+  /// A redirect is shown with marks, which an answer gives back.
+  private func redirect(_ client: Client, in session: String) throws {
+    let task = try client.run("\(origin.url)/elsewhere", in: session, request: "," + Self.fields)
+    let question = try client.ferry.question(of: task, "task.willPerformHTTPRedirection")
+    _ = try client.call("GET", "/v1/decisions/\(question.decision)")
+    let shown = try #require(question.data["request"]?["headers"])
+    for name in ["Authorization", "Cookie", "X-API-KEY", "X-Named"] {
+      #expect(shown[name]?.string == "(redacted)", "\(name)")
+    }
+    let answer =
+      #"{"request":{"url":"\#(origin.url)/open","headers":\#(String(decoding: shown.json, as: UTF8.self))}}"#
+    _ = try client.call("POST", "/v1/decisions/\(question.decision)", answer)
+    #expect(try client.status(of: task) == 200)
+    expectFields("/open")
+  }
+
+  /// What another process carries out.
+  private func plantElsewhere(_ client: Client) throws {
+    let session = try session(client, #","type":"background","identifier":"secrets""#)
+    let task = try client.run("\(origin.url)/open", in: session, request: "," + Self.fields)
+    #expect(try client.status(of: task) == 200)
+    expectFields("/open")
+    let plain = try client.run("\(origin.url)/plain", in: session)
+    #expect(try client.status(of: plain) == 200)
+    let request = origin.requests.last { $0.path == "/plain" }
+    #expect(request?["X-Named"] == Planted.sessionNamed.text)
+    #expect(request?["X-Api-Key"] == Planted.sessionKey.text)
+    try lookAround(client, session)
+  }
+
+  /// A cookie that the service adds is in nothing that tells of the request.
+  private func plantInJar(_ client: Client) throws {
+    let session = try client.call("POST", "/v1/sessions", "{}").id
+    let cookie = #"{"name":"j","value":"\#(Planted.jar.text)","domain":"127.0.0.1"}"#
+    #expect(try client.ferry.call("PUT", "/v1/sessions/\(session)/cookies", cookie).status == 200)
+    let task = try client.run("\(origin.url)/jar", in: session)
+    #expect(try client.status(of: task) == 200)
+    let request = origin.requests.last { $0.path == "/jar" }
+    #expect(request?["Cookie"]?.contains("j=\(Planted.jar.text)") == true)
+    _ = try client.call("GET", "/v1/tasks/\(task)/metrics")
   }
 
   private func answer(_ task: String, _ client: Client, _ secret: Planted, _ persistence: String) throws {
@@ -97,13 +163,15 @@ import Testing
     _ = try client.call(
       "PUT", "/v1/sessions/\(session)/credentials", #"{"protectionSpace":\#(space),"credential":\#(stored)}"#)
     #expect(try client.status(of: client.run("\(origin.url)/moved", in: "ses_shared")) == 200)
-    let header = #","headers":{"Authorization":"Bearer \#(Planted.bearer.text)"}"#
-    #expect(try client.status(of: client.run("\(origin.url)/open", in: session, request: header)) == 200)
+    #expect(
+      try client.status(of: client.run("\(origin.url)/open", in: session, request: "," + Self.fields)) == 200)
+    try redirect(client, in: session)
     let url = "http://alice:\(Planted.url.text)@127.0.0.1:\(origin.port)/basic/url"
     let suspended = try client.call(
       "POST", "/v1/sessions/ses_shared/tasks",
       """
-      {"kind":"data","request":{"url":"\(url)","headers":{"Proxy-Authorization":"Bearer \(Planted.bearer.text)"}},
+      {"kind":"data","request":{"url":"\(url)","headers":{"Proxy-Authorization":"Bearer \(Planted.bearer.text)",
+        "X-Api-Key":"\(Planted.key.text)"}},
        "completion":{"webhook":{"url":"\(origin.url)/hook","secret":"\(Self.webhookSecret)"}}}
       """
     ).id
@@ -141,7 +209,13 @@ import Testing
     let client = Client(ferry)
     let (session, _) = try plant(client)
     try lookAround(client, session)
-    #expect(leaks(in: client.seen) == [], "in replies and events")
+    try plantInJar(client)
+    try plantElsewhere(client)
+    // What an origin sets is shown to whoever may read the task, and nowhere else to be read.
+    #expect(leaks(in: client.seen) == [Planted.setCookie.rawValue], "in replies and events")
+    for hook in origin.requests.filter({ $0.path == "/hook" }) {
+      #expect(leaks(in: hook.body).filter { $0 != Planted.setCookie.rawValue } == [], "in a message")
+    }
     ferry.kill()
     #expect(leaks(in: ferry.log) == [], "in the log")
     let files = files(under: ferry.directory)
@@ -173,8 +247,43 @@ import Testing
     #expect(
       origin.requests.last { $0.path == "/basic/url" }?["Proxy-Authorization"]
         == "Bearer \(Planted.bearer.text)")
+    #expect(origin.requests.last { $0.path == "/basic/url" }?["X-Api-Key"] == Planted.key.text)
     second.ferry.kill()
     for (name, bytes) in files(under: directory) { #expect(leaks(in: bytes) == [], "in \(name)") }
+  }
+
+  /// In a directory that anybody may look into, under an umask that takes nothing away, over files that were open to all.
+  @Test func filesAreForTheirOwnerAlone() throws {
+    let directory = TemporaryDirectory.make("ferry-modes")
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory)
+    let wrapper = ["sh", "-c", "umask 0; exec \"$@\"", "sh"]
+    for _ in 0..<2 {
+      let ferry = try FerryProcess(directory: directory, wrapper: wrapper)
+      let body = #"{"type":"background","identifier":"a","delegate":{}}"#
+      let session = try ferry.call("POST", "/v1/sessions", body).json.id
+      #expect(try ferry.run("\(origin.url)/open", session: session)["error"] == .null)
+      try expectPrivate(directory)
+      ferry.kill()
+      try expectPrivate(directory)
+      for name in try FileManager.default.contentsOfDirectory(atPath: directory)
+      where !name.hasSuffix(".bell") {
+        try FileManager.default.setAttributes(
+          [.posixPermissions: 0o777], ofItemAtPath: directory + "/" + name)
+      }
+    }
+  }
+
+  private func expectPrivate(_ directory: String) throws {
+    let names = FileManager.default.enumerator(atPath: directory)?.compactMap { $0 as? String } ?? []
+    #expect(names.contains("ferry.db-wal") && names.contains("bodies"))
+    for name in names {
+      guard let found = try? FileManager.default.attributesOfItem(atPath: directory + "/" + name) else {
+        continue
+      }
+      let mode = found[.posixPermissions] as? Int ?? 0
+      #expect(mode & 0o077 == 0, "\(name): \(String(mode, radix: 8))")
+    }
   }
 
   private func expectProposal(_ user: String, of task: String, _ client: Client) throws {

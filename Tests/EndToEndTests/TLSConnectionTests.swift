@@ -32,8 +32,15 @@ import Testing
     Match(server: 3, minimum: 3, maximum: 3, isPossible: true),
     Match(server: 3, minimum: 2, maximum: 2, isPossible: false),
     Match(server: 2, minimum: 3, maximum: 3, isPossible: false),
+    // Old versions are spoken where the session says so, and only there.
+    Match(server: 1, minimum: 1, maximum: 3, isPossible: true),
+    Match(server: 0, minimum: 0, maximum: 3, isPossible: true),
+    Match(server: 1, minimum: 2, maximum: 3, isPossible: false),
+    Match(server: 0, minimum: 1, maximum: 3, isPossible: false),
+    Match(server: 3, minimum: 0, maximum: 3, isPossible: true),
   ]) func theVersionsMeet(_ match: Match) throws {
-    let server = try OpenSSLServer("-tls1_\(match.server)")
+    let version = match.server == 0 ? "-tls1" : "-tls1_\(match.server)"
+    let server = try OpenSSLServer(match.server < 2 ? version + " -cipher DEFAULT:@SECLEVEL=0" : version)
     let session = try ferry.session(versions(match.minimum, match.maximum))
     let id = try ferry.create(server.url(), session: session)
     let end = try ferry.end(of: id)
@@ -43,7 +50,7 @@ import Testing
       return
     }
     let page = try ferry.call("GET", "/v1/tasks/\(id)/body").text
-    #expect(page.contains("Protocol  : TLSv1.\(match.server)"))
+    #expect(page.contains("Protocol  : TLSv1" + (match.server == 0 ? "\n" : ".\(match.server)")))
     let transaction = try ferry.metrics(of: id)["transactionMetrics"]?.elements?.first
     #expect(transaction?["negotiatedTLSProtocolVersion"]?.string == "TLSv1.\(match.server)")
     // OpenSSL has names of its own for those of TLS 1.2.

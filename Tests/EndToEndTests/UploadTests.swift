@@ -54,7 +54,8 @@ import Testing
         let at: Comment = "\(method) \(type ?? "-")"
         #expect(task["error"] == .null && task["response"]?["status"]?.integer == 201, at)
         #expect(request.method == method && request.body == Array(text.utf8), at)
-        #expect(request["Content-Type"] == type ?? (method == "POST" ? Self.form : nil), at)
+        let own = source == .file ? "application/octet-stream" : method == "POST" ? Self.form : nil
+        #expect(request["Content-Type"] == type ?? own, at)
         #expect(request["Content-Length"] == (source == .stream ? nil : "\(size)"), at)
         #expect(request["Transfer-Encoding"] == (source == .stream ? "chunked" : nil), at)
         #expect(request["Expect"] == nil, at)
@@ -67,6 +68,25 @@ import Testing
     #expect(origin.requests.count == 8)
   }
   private static let form = "application/x-www-form-urlencoded"
+
+  /// A stored file's type is its own, where neither the request nor the session has another.
+  @Test func aFileIsSentAsWhatItIs() throws {
+    let typed = try ferry.call("POST", "/v1/files", "a,b", [("Content-Type", "text/csv")]).json.id
+    let bare = try ferry.client().send("POST", "/v1/files", Array("a,b".utf8), []).json.id
+    let session = try ferry.session(#"{"httpAdditionalHeaders":{"content-type":"x/session"}}"#)
+    for method in ["POST", "PUT"] {
+      func sent(_ file: String, session: String = "ses_shared", fields: String = "") throws -> String? {
+        let body = #","method":"\#(method)","body":{"file":"\#(file)"},"headers":{\#(fields)}"#
+        let task = try ferry.run(origin.url + "/", kind: "upload", session: session, request: body)
+        #expect(task["error"] == .null)
+        return origin.requests.last?["Content-Type"]
+      }
+      #expect(try sent(typed) == "text/csv")
+      #expect(try sent(bare) == nil)
+      #expect(try sent(typed, fields: #""Content-Type":"x/own""#) == "x/own")
+      #expect(try sent(typed, session: session) == "x/session")
+    }
+  }
 
   /// requestWithEmptyBody, postWithEmptyBody: what is empty has no type.
   @Test(arguments: [Source.text, .base64, .file, .streamOfKnownLength, nil])
@@ -102,6 +122,24 @@ import Testing
     #expect(task["error"] == .null && task["kind"]?.string == kind)
     #expect(origin.requests.map(\.body) == [Array("query".utf8)])
     #expect(try ferry.call("GET", "/v1/tasks/\(task.id)/body").text == "stored")
+  }
+
+  /// A body that is sent again, after a redirect or in another attempt, is counted from its beginning.
+  @Test func aBodyThatIsSentAgainIsCountedAnew() throws {
+    let bytes = Pattern.bytes(2_000_000)
+    let body = #","method":"POST","body":{"base64":"\#(Data(bytes).base64EncodedString())"}"#
+    let id = try ferry.create(origin.url + "/307", kind: "upload", request: body, resume: false)
+    let events = try ferry.events("/v1/tasks/\(id)/events?after=0")
+    #expect(try ferry.act("resume", id) == "running")
+    let sent = try events.read(upTo: "task.didComplete").filter { $0.type == "task.didSendBodyData" }
+    var total: Int64 = 0
+    for event in sent {
+      let (delta, now) = (event.data["bytesSent"]?.integer ?? 0, event.data["totalBytesSent"]?.integer ?? 0)
+      #expect(now == total + delta || now == delta)
+      total = now
+    }
+    #expect(total == 2_000_000)
+    #expect(sent.reduce(0) { $0 + ($1.data["bytesSent"]?.integer ?? 0) } == 4_000_000)
   }
 
   /// simpleUploadWithDelegate: totalBytesSent; the data event's total is what was sent.

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.blocking, .timeLimit(.minutes(1))) struct DetachedProcessTests {
+@Suite(.blocking, .endsInTime) struct DetachedProcessTests {
   private let log = TemporaryDirectory.make("ferry-detached") + "/log"
 
   private func start(_ script: String) throws -> Int32 {

@@ -6,29 +6,8 @@ import TestSupport
 import Testing
 
 @Suite(.serialized, .blocking) struct HTTPServerTests {
-  private func withServer(
-    limits: HTTPServer.Limits = .init(), _ handler: @escaping HTTPHandler,
-    _ body: (Int) async throws -> Void
-  ) async throws {
-    let loop = EventLoop(name: "test-http")
-    loop.start()
-    let server = try HTTPServer(loop: loop, host: "127.0.0.1", port: 0, limits: limits, handler: handler)
-    try await server.start()
-    try await body(server.port)
-    await server.drain(grace: .seconds(2))
-    await server.stop()
-    loop.stop()
-  }
-
-  private static let echo: HTTPHandler = { request in
-    let body = (try? await request.body.collect(upTo: 10_000_000)) ?? []
-    let text = Array("\(request.head.method.rawValue) \(request.path) \(request.query) \(body.count) ".utf8)
-    return ServerResponse(
-      status: .ok, fields: [.contentType: "text/plain"], body: .bytes(text + body.prefix(5)))
-  }
-
   @Test func keepsTheConnectionForManyRequests() async throws {
-    try await withServer(Self.echo) { port in
+    try await ServerPlace.withServer(ServerPlace.echo) { port in
       let client = try HTTPClient(port: port)
       for number in 0..<50 {
         let reply = try client.send("GET", "/a%20b/\(number)?q=%41")
@@ -42,7 +21,7 @@ import Testing
 
   @Test(arguments: [0, 1, 100, 70_000, 3_000_000])
   func takesBodiesOfAnySize(_ size: Int) async throws {
-    try await withServer(Self.echo) { port in
+    try await ServerPlace.withServer(ServerPlace.echo) { port in
       let reply = try HTTPClient(port: port).send("POST", "/", [UInt8](repeating: 97, count: size))
       #expect(reply.text.hasPrefix("POST /  \(size) "))
     }
@@ -61,7 +40,7 @@ import Testing
       }
       return ServerResponse(status: .ok)
     }
-    try await withServer(handler) { port in
+    try await ServerPlace.withServer(handler) { port in
       for _ in 0..<5 {
         do {
           let client = try HTTPClient(port: port)
@@ -77,7 +56,7 @@ import Testing
   }
 
   @Test func aClientThatClosesItsSideIsAnswered() async throws {
-    try await withServer(Self.echo) { port in
+    try await ServerPlace.withServer(ServerPlace.echo) { port in
       let client = try HTTPClient(port: port)
       try client.socket.write("POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 300000\r\n\r\n")
       try client.socket.write([UInt8](repeating: 97, count: 300_000))
@@ -87,7 +66,7 @@ import Testing
   }
 
   @Test func takesChunkedBodies() async throws {
-    try await withServer(Self.echo) { port in
+    try await ServerPlace.withServer(ServerPlace.echo) { port in
       let client = try HTTPClient(port: port)
       try client.socket.write(
         "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n3\r\n yo\r\n0\r\n\r\n"
@@ -105,43 +84,22 @@ import Testing
         return ServerResponse(status: .contentTooLarge)
       }
     }
-    try await withServer(refuse) { port in
+    try await ServerPlace.withServer(refuse) { port in
       let client = try HTTPClient(port: port)
       try client.socket.write("POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000000\r\n\r\n")
       #expect(try client.readReply().status == 413)
     }
   }
 
-  @Test(arguments: [
-    "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    "Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
-    "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
-    "Content-Length: +5\r\n\r\nhello",
-  ])
-  func ambiguousFramingIsRefused(_ rest: String) async throws {
-    try await withServer(Self.echo) { port in
-      let client = try HTTPClient(port: port)
-      try client.socket.write("POST / HTTP/1.1\r\nHost: 127.0.0.1\r\n\(rest)")
-      #expect(try client.readReply().status == 400)
-    }
-  }
-
-  @Test func slowHeadIsCutOff() async throws {
+  @Test func slowHeadIsRefused() async throws {
     var limits = HTTPServer.Limits()
     limits.headSeconds = 1
-    try await withServer(limits: limits, Self.echo) { port in
+    try await ServerPlace.withServer(limits: limits, ServerPlace.echo) { port in
       let client = try HTTPClient(port: port)
       try client.socket.write("GET / HTTP/1.1\r\nHo")
       client.socket.setTimeout(seconds: 10)
+      #expect(try client.readReply().status == 408)
       #expect(try client.socket.readSome() == nil)
-    }
-  }
-
-  @Test func oversizedHeadIsRefused() async throws {
-    try await withServer(Self.echo) { port in
-      let reply = try HTTPClient(port: port)
-        .send("GET", "/", nil, [("X-Large", String(repeating: "x", count: 40_000))])
-      #expect(reply.status == 431)
     }
   }
 
@@ -187,7 +145,7 @@ import Testing
       let length: Int64? = request.path == "/known" ? 500 : nil
       return ServerResponse(status: .ok, body: .source(Dripping(100), length: length))
     }
-    try await withServer(handler) { port in
+    try await ServerPlace.withServer(handler) { port in
       let client = try HTTPClient(port: port)
       for path in ["/known", "/chunked", "/known"] {
         #expect(try client.send("GET", path).text == String(repeating: "chunk", count: 100))
@@ -201,7 +159,7 @@ import Testing
       ServerResponse(
         status: .ok, body: .source(Dripping(1, endless: true) { closed.continuation.yield() }, length: nil))
     }
-    try await withServer(handler) { port in
+    try await ServerPlace.withServer(handler) { port in
       var client: HTTPClient? = try HTTPClient(port: port)
       try client?.socket.write("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
       #expect(try client?.readHead().status == 200)
@@ -221,7 +179,7 @@ import Testing
       }
       return ServerResponse(status: .ok, body: .bytes(Array("ok".utf8)))
     }
-    try await withServer(handler) { port in
+    try await ServerPlace.withServer(handler) { port in
       let held = try HTTPClient(port: port)
       try held.socket.write("GET /held HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
       let client = try HTTPClient(port: port)
@@ -232,9 +190,10 @@ import Testing
   }
 
   @Test func takenPortIsAClearError() async throws {
-    try await withServer(Self.echo) { port in
+    try await ServerPlace.withServer(ServerPlace.echo) { port in
       #expect(throws: HTTPServer.Failure.self) {
-        _ = try HTTPServer(loop: EventLoop(name: "x"), host: "127.0.0.1", port: port, handler: Self.echo)
+        _ = try HTTPServer(
+          loop: EventLoop(name: "x"), host: "127.0.0.1", port: port, handler: ServerPlace.echo)
       }
     }
   }

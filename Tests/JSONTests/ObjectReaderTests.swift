@@ -29,9 +29,12 @@ import Testing
     #expect(violations.all.isEmpty)
   }
 
-  @Test(arguments: ["{}", #"{"s":null,"b":null,"n":null,"i":null,"c":null,"l":null,"o":null}"#])
-  func absentAndNullAreTheSame(_ text: String) throws {
+  private static let nulls = #"{"s":null,"b":null,"n":null,"i":null,"c":null,"l":null,"o":null}"#
+
+  @Test(arguments: [("{}", false), (nulls, true), (nulls, false)])
+  func nullIsAbsentWhereItIsAllowed(_ text: String, _ isAllowed: Bool) throws {
     var reader = try reader(text)
+    if isAllowed { reader.allowNull("s", "b", "n", "i", "c", "l", "o") }
     #expect(reader.string("s") == nil)
     #expect(reader.bool("b") == nil)
     #expect(reader.number("n", in: 0...1) == nil)
@@ -39,8 +42,37 @@ import Testing
     #expect(reader.choice("c", of: Colour.self) == nil)
     #expect(reader.strings("l") == nil)
     #expect(reader.object("o") == nil)
+    _ = reader.string("s")  // once more: it is told once
     reader.finish()
-    #expect(violations.all.isEmpty)
+    let refused = text == "{}" || isAllowed ? [] : ["/s", "/b", "/n", "/i", "/c", "/l", "/o"]
+    #expect(violations.all.map(\.pointer) == refused)
+    #expect(violations.all.allSatisfy { $0.detail == "must not be null; leave it out" })
+  }
+
+  @Test func whoAsksForNullTakesIt() throws {
+    var reader = try reader(#"{"a":null,"b":1}"#)
+    #expect(reader.isNull("a") && !reader.isNull("b") && !reader.isNull("c"))
+    #expect(!reader.isMissing("a") && !reader.isMissing("b") && reader.isMissing("c"))
+    #expect(reader.value("a") == nil)
+    reader.finish()
+    #expect(violations.isEmpty)
+  }
+
+  @Test func onlySoManyViolationsAreKept() throws {
+    let members = (0..<1000).map { #""m\#($0)":\#($0)"# }.joined(separator: ",")
+    try reader("{\(members)}").finish()
+    #expect(violations.all.count == Violations.maximum && violations.omitted == 900)
+    #expect(violations.all.map(\.pointer) == (0..<100).map { "/m\($0)" })
+  }
+
+  @Test func namesOfAnyLengthAreCut() throws {
+    let name = String(repeating: "é", count: 100_000)
+    try reader(#"{"\#(name)":1}"#).finish()
+    let pointer = try #require(violations.all.first?.pointer)
+    #expect(
+      pointer.utf8.count <= BoundedText.maximum + 6 && pointer.hasPrefix("/éé") && pointer.hasSuffix("…"))
+    let error = try #require(throws: JSONSyntaxError.self) { try reader(#"{"\#(name)":1,"\#(name)":2}"#) }
+    #expect(error.reason.utf8.count < 2 * BoundedText.maximum)
   }
 
   @Test func collectsEveryViolationInOrder() throws {

@@ -7,12 +7,16 @@ import Synchronization
 package final class FerryProcess {
   package let port: Int
   package let directory: String
+  /// The version of libcurl that it says it has loaded.
+  package let libcurl: String
   private let process = Process()
   private let output = Pipe()
   private let logged = SharedBytes()
   private let ownsDirectory: Bool
   /// Whether the worker goes on when this service's test has no more use for it.
   package var leavesWorker = false
+  /// The version of libcurl that is to be loaded; nil: whichever there is.
+  package static let wantedLibcurl = ProcessInfo.processInfo.environment["WANTED_LIBCURL"]
   /// The network that it is in; nil: this process's.
   package let namespace: NetworkNamespace?
 
@@ -36,7 +40,11 @@ package final class FerryProcess {
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     process.standardOutput = output
     try process.run()
-    port = try Self.readPort(output.fileHandleForReading)
+    (port, libcurl) = try Self.readAnnouncement(output.fileHandleForReading)
+    guard [libcurl, nil].contains(Self.wantedLibcurl) else {
+      kill()
+      throw Socket.Failure(operation: "ferry has loaded libcurl \(libcurl)", errno: 0)
+    }
     // A thread and not a readability handler: its dispatch source may outlive the descriptor, and brings all down.
     let handle = output.fileHandleForReading
     let logged = logged
@@ -60,7 +68,7 @@ package final class FerryProcess {
     return URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent("ferry").path
   }
 
-  private static func readPort(_ handle: FileHandle) throws -> Int {
+  private static func readAnnouncement(_ handle: FileHandle) throws -> (port: Int, libcurl: String) {
     var text = ""
     while true {
       let data = handle.availableData
@@ -71,7 +79,7 @@ package final class FerryProcess {
         guard entry?["message"]?.string == "listening", let address = entry?["address"]?.string else {
           continue
         }
-        return Int(address.split(separator: ":").last ?? "") ?? 0
+        return (Int(address.split(separator: ":").last ?? "") ?? 0, entry?["libcurl"]?.string ?? "none")
       }
     }
   }

@@ -10,5 +10,7 @@ package final class Gate: Sendable {
   package func open() { semaphore.signal() }
 
   /// Waits for one `open()`, at most 20 s; returns whether it came.
-  @discardableResult package func wait() -> Bool { semaphore.wait(timeout: .now() + 20) == .success }
+  @discardableResult package func wait(seconds: Double = 20) -> Bool {
+    semaphore.wait(timeout: .now() + seconds) == .success
+  }
 }

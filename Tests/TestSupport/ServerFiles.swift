@@ -7,6 +7,11 @@ package enum ServerFiles {
     checkout + "/Tests/Servers/" + name
   }
 
+  /// One of the programs in `Tests/Clients`.
+  package static func client(_ name: String) -> String { checkout + "/Tests/Clients/" + name }
+
+  package static var openAPI: String { checkout + "/openapi.yaml" }
+
   /// The Python of `scripts/test-venv.sh`.
   package static var python: String { checkout + "/.build/test-venv/bin/python" }
 

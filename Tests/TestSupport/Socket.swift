@@ -8,7 +8,7 @@ package final class Socket: @unchecked Sendable {
 
   package init(descriptor: Int32) {
     self.descriptor = descriptor
-    setTimeout(seconds: 30)
+    setTimeout(seconds: 90)
   }
 
   /// To loopback.
@@ -161,6 +161,12 @@ package final class Socket: @unchecked Sendable {
       done += count
     }
     return done
+  }
+
+  /// Whether something can be read, or the peer has closed, within that time.
+  package func hasBytes(within milliseconds: Int32) -> Bool {
+    var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&entry, 1, milliseconds) > 0
   }
 
   /// Closing it, soon, will be a reset (RST).

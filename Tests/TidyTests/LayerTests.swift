@@ -10,21 +10,22 @@ import Testing
     "EventLoop": ["CLinux", "CProcess"],
     "Curl": ["CCurl", "CHandshake", "EventLoop"],
     "GSSAPI": ["CGSSAPI"],
+    "ContentCoding": ["CCompression"],
     "HTTPServer": ["CMicroHTTPD", "CLinux", "EventLoop"],
     "HTTPCookies": ["TransferModel", "JSON", "CPSL"],
     "HTTPCache": ["TransferModel", "JSON", "EventLoop"],
     "Netlink": ["TransferModel", "EventLoop", "CNetlink"],
-    "TransferStore": ["TransferModel", "HTTPCookies", "JSON", "EventLoop"],
+    "TransferStore": ["TransferModel", "HTTPCookies", "JSON", "EventLoop", "COpenSSL"],
     "TransferEngine": [
       "TransferModel", "HTTPCache", "HTTPCookies", "Netlink", "Curl", "EventLoop", "CLinux", "GSSAPI",
-      "JSON",
+      "ContentCoding", "JSON",
     ],
     "TransferService": [
       "TransferModel", "HTTPCache", "HTTPCookies", "TransferStore", "TransferEngine", "EventLoop", "JSON",
     ],
     "Webhooks": ["TransferModel", "TransferService", "TransferEngine", "Curl", "EventLoop", "JSON"],
     "TransferAPI": [
-      "TransferModel", "HTTPCache", "HTTPCookies", "TransferService", "HTTPServer", "JSON",
+      "TransferModel", "HTTPCache", "HTTPCookies", "TransferService", "ContentCoding", "HTTPServer", "JSON",
     ],
     "ferry": [
       "EventLoop", "HTTPServer", "JSON", "TransferAPI", "TransferEngine", "TransferModel", "TransferService",
@@ -34,7 +35,8 @@ import Testing
   /// Packages and system modules that only these targets may import.
   private static let wrappers: [String: Set<String>] = [
     "CCurl": ["Curl"], "CHandshake": ["Curl"], "CGSSAPI": ["GSSAPI"], "CMicroHTTPD": ["HTTPServer"],
-    "CPSL": ["HTTPCookies"], "CNetlink": ["Netlink"],
+    "CPSL": ["HTTPCookies"], "CCompression": ["ContentCoding"], "CNetlink": ["Netlink"],
+    "COpenSSL": ["TransferStore"],
     "CLinux": ["EventLoop", "HTTPServer", "TransferEngine"], "CProcess": ["EventLoop"],
     "GRDB": ["TransferStore"], "GRDBSQLite": ["TransferStore"], "HTTPTypes": ["HTTPServer", "TransferAPI"],
     "ArgumentParser": ["ferry"], "ServiceLifecycle": ["ferry"], "UnixSignals": ["ferry"],

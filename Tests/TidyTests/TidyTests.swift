@@ -23,11 +23,77 @@ import Testing
     }
   }
 
+  /// What waits for a disk goes through `Disk`, which no loop may call. Locks of processes are taken before there is a loop.
+  @Test func diskCallsAreMadeInOnePlace() throws {
+    let raw = /(^|[^.\w])(unlink|ftruncate|mkdir|rmdir|opendir|fsync|fdatasync)\(/
+    let closes = /(^|[^.\w])close\((descriptor|input|output)\)/
+    let named = /Glibc\.(open|close|link|rename|unlink)\(/
+    for target in ["TransferEngine", "HTTPCache"] {
+      for file in try Tree.swiftFiles(under: "Sources")[target] ?? []
+      where !file.path.hasSuffix("Lock.swift") {
+        for line in file.lines where !line.contains("//") {
+          let opens = line.contains("O_RDONLY") || line.contains("O_WRONLY") || line.contains("O_RDWR")
+          let isRaw =
+            line.firstMatch(of: raw) != nil || line.firstMatch(of: named) != nil
+            || line.firstMatch(of: closes) != nil
+          let isOurs = line.contains("Disk.") || line.contains("medium.")
+          #expect(!isRaw && (!opens || isOurs), "\(file.path): \(line); use Disk")
+        }
+      }
+    }
+  }
+
   @Test func uncheckedSendableOnlyInTheWrappersAndWithAReason() throws {
     for (target, files) in try Tree.swiftFiles(under: "Sources") {
       for file in files where file.text.contains("@unchecked Sendable") {
         #expect(Self.uncheckedRooms.contains(target), "\(file.path)")
         #expect(file.text.contains("// Unchecked: "), "\(file.path) does not say why")
+      }
+    }
+  }
+
+  /// A closure that is a mutex's own value is wrapped in two more thunks at each access, and stays so: each call
+  /// gets slower for ever. As a field of a struct it is not.
+  @Test func noClosureIsAMutexsOwnValue() throws {
+    let files = try Tree.swiftFiles(under: "Sources").values.flatMap { $0 }
+    let aliases = files.flatMap { ClosureInMutex.aliases(in: $0.text) }
+    for file in files {
+      for value in ClosureInMutex.values(in: file.text, aliases: Set(aliases)) {
+        Issue.record("\(file.path): Mutex<\(value)>; put the closure into a struct, or use Relay")
+      }
+    }
+  }
+
+  @Test(arguments: [
+    ("Mutex<(@Sendable (Int) -> Void)?>(nil)", ["(@Sendable (Int) -> Void)?"]),
+    ("let a: Mutex<Done>", ["Done"]), ("let a: Mutex<Done?>", ["Done?"]),
+    ("Mutex<Optional<() async -> Int>>", ["Optional<() async -> Int>"]),
+    ("let a = Mutex<Set<Int>>([]); func b() -> Int", []), ("Mutex<[String: Doner]>", []),
+    ("Mutex(State())", []),
+  ])
+  func closuresInMutexesAreFound(_ text: String, _ expected: [String]) {
+    #expect(ClosureInMutex.values(in: text, aliases: ["Done"]) == expected)
+    #expect(ClosureInMutex.aliases(in: "  package typealias Done = @Sendable (Int) -> Void\n") == ["Done"])
+  }
+
+  /// A sleep that is cancelled stays until its time has come: only what repeats for good may sleep.
+  @Test func onlyWhatRepeatsSleeps() throws {
+    for (target, files) in try Tree.swiftFiles(under: "Sources") where target != "ferry" {
+      for file in files { #expect(!file.text.contains(".sleep("), "\(file.path): use an Alarm") }
+    }
+  }
+
+  /// What cannot be read is told of, and does not become something else.
+  @Test func storedRowsDoNotHeal() throws {
+    let healing = [
+      "?? .shared", "?? .completed", "?? .invalid", "?? .failed", "?? .withdrawn", "(high: 0, low: 0)",
+      "Violations()", "ObjectReader(", "row.bytes(\"id\")",
+    ]
+    for file in try Tree.swiftFiles(under: "Sources")["TransferStore"] ?? [] {
+      for word in healing where !file.path.hasSuffix("StoredRow.swift") {
+        // What is handed over from process to process has its own reader.
+        if file.path.hasSuffix("SQLiteStore+Work.swift") { continue }
+        #expect(!file.text.contains(word), "\(file.path): \(word); throw an UnreadableRow")
       }
     }
   }

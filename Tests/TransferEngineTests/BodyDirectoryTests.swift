@@ -20,34 +20,32 @@ import TransferModel
     }
   }
 
-  private var temporaries: Set<String> {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: bodies.path)) ?? []
-    return Set(names.filter { $0.hasSuffix(".part") })
-  }
-
-  private func expectTheRest() {
-    #expect(Set(bodies.tasks()) == Set(Self.tasks))
+  @Test func whatTasksHaveIsFoundAndNothingElse() throws {
+    try fill()
+    let all = Self.tasks.flatMap { task in Leftover.Kind.allCases.map { Leftover(task, $0) } }
+    #expect(Set(bodies.contents()) == Set(all) && bodies.contents().count == all.count)
     #expect(Set(bodies.partials()) == Set(Self.tasks))
-    #expect(FileManager.default.fileExists(atPath: bodies.path + "/note"))
   }
 
-  @Test(arguments: 0..<8) func whatSomebodyGoesOnWithStays(_ mask: Int) throws {
+  @Test(arguments: Leftover.Kind.allCases) func oneFileOfATaskIsRemoved(_ kind: Leftover.Kind) throws {
     try fill()
-    let kept = Self.tasks.enumerated().filter { mask >> $0.offset & 1 == 1 }.map(\.element)
-    bodies.removeTemporaries { !kept.contains($0) }
-    #expect(temporaries == Set(kept.map { "\($0).part" }))
-    expectTheRest()
+    let leftover = Leftover(Self.tasks[0], kind)
+    bodies.remove(leftover)
+    #expect(!bodies.contents().contains(leftover) && bodies.contents().count == 8)
   }
 
-  @Test func withoutAnyoneAllGo() throws {
-    try fill()
-    bodies.removeTemporaries()
-    #expect(temporaries == [])
-    expectTheRest()
-  }
-
-  @Test func aDirectoryThatIsNotThereHasNone() {
-    BodyDirectory(path: bodies.path + "/nowhere").removeTemporaries()
+  @Test func aDirectoryThatIsNotThereHasNothing() {
+    #expect(BodyDirectory(path: bodies.path + "/nowhere").contents().isEmpty)
     #expect(!FileManager.default.fileExists(atPath: bodies.path + "/nowhere"))
+  }
+
+  @Test func whatIsNoBusinessOfOursIsNoContent() throws {
+    for name in ["lost+found", SetAside.name] {
+      try FileManager.default.createDirectory(
+        atPath: bodies.path + "/" + name, withIntermediateDirectories: false)
+    }
+    #expect(!bodies.hasFiles && !BodyDirectory(path: bodies.path + "/nowhere").hasFiles)
+    try fill()
+    #expect(bodies.hasFiles)
   }
 }

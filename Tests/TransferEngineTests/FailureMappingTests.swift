@@ -63,7 +63,6 @@ import TransferModel
       (56, "sslv3 alert certificate unknown", .clientCertificateRejected),
       (56, "tlsv1 alert internal error", .networkConnectionLost),
       (56, "Illegal or missing hexadecimal sequence in chunked-encoding", .cannotParseResponse),
-      (61, "Unrecognized content encoding type", .cannotDecodeContentData),
       (56, "Connection reset by peer", .networkConnectionLost),
     ] as [(Int, String, URLErrorCode)])
   func libcurlsWordsTellMore(_ code: Int, _ message: String, _ expected: URLErrorCode) {

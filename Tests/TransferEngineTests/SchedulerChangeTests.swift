@@ -47,6 +47,20 @@ import TransferModel
     #expect(order(&scheduler) == [2, 1])
   }
 
+  /// A client may set priorities as often as it likes, and cancel what waits.
+  @Test func changesTakeNoMemory() {
+    var scheduler = scheduler([0.9, 0.5])
+    for number in 0..<10_000 { scheduler.setPriority(Double(number % 7), of: id(1)) }
+    #expect(scheduler.countOfEntries <= 2 * 2 + Scheduler.spareEntries)
+    for number in 10..<10_000 as Range<UInt64> {
+      #expect(scheduler.submit(id(number), in: Self.lane, limit: 1, priority: 0).isEmpty)
+      #expect(scheduler.remove(id(number)).isEmpty)
+    }
+    #expect(scheduler.countOfEntries <= 2 * 2 + Scheduler.spareEntries && scheduler.countOfWaiting == 2)
+    scheduler.setPriority(0, of: id(1))
+    #expect(order(&scheduler) == [2, 1])
+  }
+
   @Test func aTaskThatWasMovedCanBeTakenOut() {
     var scheduler = scheduler([0.9, 0.5])
     scheduler.setPriority(1, of: id(2))

@@ -22,6 +22,9 @@ import Testing
   ])
   func refuses(_ text: String) { #expect(Base64.decode(text) == nil) }
 
+  @Test(arguments: ["Z", "Zg==", "Zm8=", "Zm9v+", "Zm9v/", "Zm 9", "Zm9\n", "é", "Zm9vZ"])
+  func refusesForURL(_ text: String) { #expect(Base64.decodeForURL(text) == nil) }
+
   @Test func randomBytesRoundTrip() throws {
     var generator = SplitMix64(seed: 21)
     for count in 0..<400 {
@@ -31,6 +34,10 @@ import Testing
       try #require(Base64.decode(text) == bytes)
       try #require(Base64.encode(bytes[...]) == text)
       try #require(Base64.decode(text[...]) == bytes)
+      let forURL = Base64.encodeForURL(bytes)
+      try #require(
+        forURL == text.replacing("=", with: "").replacing("+", with: "-").replacing("/", with: "_"))
+      try #require(Base64.decodeForURL(forURL) == bytes)
     }
   }
 }

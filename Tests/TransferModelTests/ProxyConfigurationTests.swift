@@ -37,7 +37,7 @@ import TransferModel
     configuration.proxies = proxies
     #expect(!String(decoding: configuration.json, as: UTF8.self).contains("ice"))
     var writer = JSONWriter()
-    configuration.encode(into: &writer) { $0 }
+    writer.object { configuration.encodeMembers(into: &$0, withSecrets: true) }
     let violations = Violations()
     var reader = ObjectReader(try JSONParser.parse(writer.bytes), at: "", violations)
     #expect(SessionConfiguration(validating: &reader) == configuration && violations.all.isEmpty)

@@ -128,7 +128,15 @@ import Testing
     (#"{"allowsCellularAccess":1}"#, "/allowsCellularAccess"), (#"{"retry":1}"#, "/retry"),
     (#"{"retry":{"maximumAttempts":0}}"#, "/retry/maximumAttempts"),
     (#"{"retry":{"backoff":0}}"#, "/retry/backoff"),
-    (#"{"isDiscretionary":null,"sessionSendsLaunchEvents":1}"#, "/sessionSendsLaunchEvents"),
+    (#"{"sessionSendsLaunchEvents":1}"#, "/sessionSendsLaunchEvents"),
+    (#"{"isDiscretionary":null}"#, "/isDiscretionary"),
+    (#"{"waitsForConnectivity":null}"#, "/waitsForConnectivity"),
+    (#"{"httpAdditionalHeaders":null}"#, "/httpAdditionalHeaders"),
+    (#"{"tlsPinnedPublicKeys":null}"#, "/tlsPinnedPublicKeys"),
+    (#"{"requestCachePolicy":null}"#, "/requestCachePolicy"), (#"{"bodyRetention":null}"#, "/bodyRetention"),
+    (#"{"urlCache":{"diskCapacity":null}}"#, "/urlCache/diskCapacity"),
+    (#"{"retry":{"backoff":null}}"#, "/retry/backoff"),
+    (#"{"proxies":{"noProxy":null}}"#, "/proxies/noProxy"),
     (#"{"unknown":null}"#, "/unknown"),
   ])
   func namesTheFault(_ text: String, _ pointer: String) throws {
@@ -138,7 +146,9 @@ import Testing
   @Test(arguments: [
     #"{"requestCachePolicy":"useProtocolCachePolicy","httpShouldSetCookies":true}"#,
     #"{"waitsForConnectivity":false}"#,
-    #"{"proxies":null,"retry":null,"urlCache":null}"#,
+    #"{"proxies":null,"retry":null,"urlCache":null,"maximumBytesPerSecond":null}"#,
+    #"{"tlsAdditionalRootCertificates":null,"retry":{"maximumAttempts":null}}"#,
+    #"{"proxies":{"http":null,"https":null,"socks5":null}}"#,
     #"{"urlCredentialStorage":true,"isDiscretionary":false}"#,
   ])
   func theDefaultsOfWhatIsMissingAreTaken(_ text: String) throws { #expect(try read(text).1.isEmpty) }

@@ -87,7 +87,7 @@ import Testing
     #expect(delegate.decisionTimeout == 2.5)
     #expect(delegate.webhookAnswers)
     var stored = JSONWriter()
-    stored.object { delegate.encode(into: &$0, sealing: { $0 }) }
+    stored.object { delegate.encodeMembers(into: &$0, withSecrets: true) }
     #expect(try read(String(decoding: stored.bytes, as: UTF8.self)).0 == delegate)
   }
 }

@@ -65,6 +65,46 @@ import TransferModel
     #expect(fired.all == [Self.decision(1), Self.decision(3)])
   }
 
+  /// What is answered is not kept until its time would have come.
+  @Test func whatIsTakenAwayDoesNotFireAndLeavesNothing() {
+    let queue = DeadlineQueue(now: clock.now, uptime: clock.elapsed)
+    let fired = Box()
+    queue.onFire { fired.add($0) }
+    queue.add(Self.decision(0), after: 100)
+    queue.add(Self.begin(0), at: clock.now().adding(seconds: 100))
+    for number in 1...100_000 as ClosedRange<UInt64> {
+      queue.add(Self.decision(number), after: 3600)
+      queue.add(Self.begin(number), at: clock.now().adding(seconds: 3600))
+      queue.remove(Self.decision(number))
+      queue.remove(Self.begin(number))
+    }
+    #expect(queue.size < 200)
+    clock.uptime.store(4000, ordering: .relaxed)
+    clock.time.add(4_000_000_000, ordering: .relaxed)
+    queue.wake()
+    #expect(Set(fired.all) == [Self.begin(0), Self.decision(0)] && fired.all.count == 2)
+    #expect(queue.size == 0)
+  }
+
+  /// The last time that was set is the one that counts.
+  @Test func anotherTimeTakesThePlaceOfTheFirst() {
+    let queue = DeadlineQueue(now: clock.now)
+    let fired = Box()
+    queue.onFire { fired.add($0) }
+    let start = clock.now()
+    for seconds in [100, 300, 200] as [Double] {
+      queue.add(Self.begin(1), at: start.adding(seconds: seconds))
+    }
+    clock.time.add(150_000_000, ordering: .relaxed)
+    queue.wake()
+    #expect(fired.all.isEmpty)
+    clock.time.add(50_000_000, ordering: .relaxed)
+    queue.wake()
+    clock.time.add(200_000_000, ordering: .relaxed)
+    queue.wake()
+    #expect(fired.all == [Self.begin(1)])
+  }
+
   @Test func itWakesByItself() async {
     let queue = DeadlineQueue(now: clock.now)
     let (stream, continuation) = AsyncStream.makeStream(of: DeadlineQueue.Purpose.self)

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 import TransferModel
-import TransferService
+@testable import TransferService
 import TransferStore
 
 /// Streams lose nothing and repeat nothing, however slowly they are read.
@@ -114,10 +114,41 @@ import TransferStore
     var iterator = news.makeAsyncIterator()
     while true {
       while let bytes = subscription.read(maximum: 64 * 1024) { text += bytes }
+      if text.starts(with: Self.retry) { text.removeFirst(Self.retry.count) }
       let ids = ServerSentEvents.split(text).compactMap { ServerSentEvents.id(of: $0) }
       if let newest = ids.last, newest >= last { return (String(decoding: text, as: UTF8.self), ids) }
       _ = await iterator.next()
     }
+  }
+
+  private static let retry = Array("retry: 2000\n".utf8)
+
+  /// Parsers make an event of a block that has nothing but that field.
+  @Test func whenToComeAgainIsSaidOnceWithTheFirstEvent() async throws {
+    let (subscription, _) = subscribe(after: nil)
+    #expect(subscription.read(maximum: 1 << 16) == nil)
+    subscription.offerHeartbeat()
+    #expect(subscription.read(maximum: 1 << 16) == Array(": heartbeat\n\n".utf8))
+    for isFirst in [true, false] {
+      try await write(1)
+      let text = String(decoding: subscription.read(maximum: 1 << 16) ?? [], as: UTF8.self)
+      #expect(text.hasPrefix(isFirst ? "retry: 2000\nid: 1\nevent: " : "id: 3\nevent: "))
+      #expect(text.components(separatedBy: "retry:").count == (isFirst ? 2 : 1))
+    }
+  }
+
+  /// Pages of the journal go out by another way than what is live.
+  @Test(arguments: [0, 2] as [Int64]) func aReplaySaysSoToo(_ after: Int64) async throws {
+    try await write(3)
+    let (subscription, news) = subscribe(after: after)
+    var text = ""
+    var iterator = news.makeAsyncIterator()
+    while !text.contains("id: 6\n") {
+      while let bytes = subscription.read(maximum: 1 << 16) { text += String(decoding: bytes, as: UTF8.self) }
+      if !text.contains("id: 6\n") { _ = await iterator.next() }
+    }
+    #expect(text.hasPrefix("retry: 2000\nid: \(after + 1)\nevent: "))
+    #expect(text.components(separatedBy: "retry:").count == 2)
   }
 
   private func prune(through sequence: Int64) async throws {

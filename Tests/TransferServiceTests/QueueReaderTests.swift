@@ -1,11 +1,12 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import TransferService
 @testable import TransferStore
 
 /// One reader at a time, in order, nothing twice, whoever rings when.
-@Suite(.timeLimit(.minutes(1))) struct QueueReaderTests {
+@Suite(.endsInTime) struct QueueReaderTests {
   /// A queue in memory that is read while it grows; what is taken stays, as it does until the store has written so.
   private final class Queue: Sendable {
     private struct State {

@@ -52,15 +52,19 @@ final class WorkerBench: Sendable {
 
   // MARK: Processes
 
-  /// A worker that has an engine, and has not begun.
-  func worker() throws -> Process {
-    let relay = FactRelay()
+  func engine(_ deliver: @escaping @Sendable ([TransferFact]) -> Void) throws -> TransferEngine {
     var settings = TransferEngine.Settings(
       egress: EgressPolicy(allowedNetworks: [try #require(IPNetwork("127.0.0.0/8"))]), bodies: bodies,
       files: FileDirectory(path: directory + "/files"), pool: WorkerPool(name: "test-write", threads: 2))
     settings.smallBodyLimit = 1024
     settings.now = { [self] in now }
-    let engine = try TransferEngine(workers: 1, settings: settings) { relay.deliver($0) }
+    return try TransferEngine(workers: 1, settings: settings, deliver: deliver)
+  }
+
+  /// A worker that has an engine, and has not begun.
+  func worker() throws -> Process {
+    let relay = FactRelay()
+    let engine = try engine { relay.deliver($0) }
     let loop = EventLoop(name: "test-worker")
     loop.start()
     let worker = BackgroundWorker(
@@ -108,9 +112,10 @@ final class WorkerBench: Sendable {
 
   /// A task that runs, in the store.
   func task(
-    _ url: String, in session: TransferSession, kind: TaskKind = .download, beginning date: Timestamp? = nil
+    _ url: String, in session: TransferSession, kind: TaskKind = .download, method: String = "GET",
+    beginning date: Timestamp? = nil
   ) async throws -> TransferTask {
-    var specification = TaskSpecification(kind: kind, request: TransferRequest(url: url))
+    var specification = TaskSpecification(kind: kind, request: TransferRequest(url: url, method: method))
     specification.earliestBeginDate = date
     var task = TransferTask(
       id: id(), sessionID: session.id, taskIdentifier: 1, createdAt: now, specification: specification)
@@ -164,7 +169,7 @@ final class WorkerBench: Sendable {
 
   func news() async throws -> [WorkerNews] {
     try await store.news(after: 0, limit: 1000).map {
-      try #require(WorkerDocument.decode(WorkerNews.self, $0.content))
+      try WorkerDocument.decode(WorkerNews.self, $0.content)
     }
   }
 
@@ -187,7 +192,7 @@ final class WorkerBench: Sendable {
     await written()
     return Dictionary(
       uniqueKeysWithValues: try await store.work().map {
-        ($0.task, try #require(WorkerDocument.decode(WorkState.self, $0.document)))
+        ($0.task, try WorkerDocument.decode(WorkState.self, $0.document))
       })
   }
 

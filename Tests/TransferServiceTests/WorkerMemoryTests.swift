@@ -9,7 +9,7 @@ import TransferModel
 @testable import TransferStore
 
 /// What an attempt of a background task has got, and was told, is there for the next one.
-@Suite(.blocking, .timeLimit(.minutes(1))) struct WorkerMemoryTests {
+@Suite(.blocking, .endsInTime) struct WorkerMemoryTests {
   private static let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
   private static let half = 150_000
 
@@ -104,7 +104,7 @@ import TransferModel
     try await bench.send([.submit(task.id)], of: session, to: first)
     _ = try await bench.news { $0.names(of: task.id).contains("challenged") }
     let answer = ChallengeAnswer.useCredential(Credential(user: "u", password: "p"))
-    try await bench.send([.answer(task.id, answer)], of: session, to: first)
+    try await bench.send([.answer(task.id, answer, question: 1)], of: session, to: first)
     _ = try await bench.news { $0.names(of: task.id).contains("retries") }
     #expect(try await bench.work()[task.id]?.answers.map(\.answer) == [answer])
     await first.stop()
@@ -133,7 +133,7 @@ import TransferModel
     for round in 1...2 {
       _ = try await bench.news { $0.names(of: task.id).filter { $0 == "challenged" }.count == round }
       let answer = ChallengeAnswer.useCredential(Credential(user: "u", password: "\(round)"))
-      try await bench.send([.answer(task.id, answer)], of: session, to: process)
+      try await bench.send([.answer(task.id, answer, question: round)], of: session, to: process)
     }
     _ = try await bench.news { $0.names(of: task.id).filter { $0 == "challenged" }.count == 3 }
     #expect(try await bench.work()[task.id]?.answers == [])

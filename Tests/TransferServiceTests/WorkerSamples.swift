@@ -106,9 +106,10 @@ enum WorkerSamples {
 
   static let commands: [WorkerCommand] = [
     .submit(task), .suspend(task), .resume(task), .cancel(task, keepsPartial: true),
-    .cancel(task, keepsPartial: false), .answer(task, .useCredential(password)),
-    .answer(task, .useCredential(certificate)), .answer(task, .useNoCredential), .answer(task, .trust),
-    .answer(task, .performDefaultHandling), .answer(task, .rejectProtectionSpace), .answerByDefault(task),
+    .cancel(task, keepsPartial: false), .answer(task, .useCredential(password), question: 7),
+    .answer(task, .useCredential(certificate), question: nil), .answer(task, .useNoCredential, question: 1),
+    .answer(task, .trust, question: 1), .answer(task, .performDefaultHandling, question: 1),
+    .answer(task, .rejectProtectionSpace, question: 1), .answerByDefault(task, question: 2),
     .setPriority(task, 0.1), .setLimit(task, 1 << 40), .setLimit(task, nil), .setBeginDate(task, time),
     .setBeginDate(task, nil), .keepCredential(password, space), .keepCredential(certificate, space),
     .forgetCredentials([space, space]), .forgetCredentials([]), .setCookies([cookie]), .setCookies([]),
@@ -120,8 +121,9 @@ enum WorkerSamples {
     .began(task, at: time), .redirected(task, response, to: request, at: time),
     .informational(task, status: 103, headers: response.headers, at: time),
     .response(task, response, nil, at: time), .waitsForConnectivity(task, at: time),
-    .asked(task, .challenge(challenge(nil), .taskDidReceiveChallenge), at: time),
-    .asked(task, .challenge(challenge(.serverCertificateUntrusted), .sessionDidReceiveChallenge), at: time),
+    .asked(task, 1, .challenge(challenge(nil), .taskDidReceiveChallenge), at: time),
+    .asked(
+      task, 2, .challenge(challenge(.serverCertificateUntrusted), .sessionDidReceiveChallenge), at: time),
     .resumed(task, offset: 0, expectedTotal: -1, at: time), .authenticated(task, space, password),
     .authenticated(task, space, certificate), .progress(task, progress, at: time), .ended(task, outcome),
   ]
@@ -129,13 +131,29 @@ enum WorkerSamples {
   static let news: [WorkerNews] =
     facts.compactMap { WorkerNews($0) } + [
       .retries(task, count: 3, at: time), .beganDelayed(task, at: time), .wasTakenOver(task, at: time),
-      .changedCookies(session, cookies),
+      .changedCookies(session, cookies), .refused(count: 3),
     ]
+
+  /// As full as it can be.
+  static let state: WorkState = {
+    var state = WorkState()
+    (state.attempts, state.retries, state.failures, state.deaths, state.crashes) = (3, 2, 5, 1, 7)
+    (state.furthest, state.questions) = (3, 4)
+    (state.isSuspended, state.hasBegun, state.isActive) = (true, true, true)
+    (state.startedAt, state.retryAt) = (time, Timestamp(microseconds: .max))
+    (state.retryDelay, state.partial) = (0.1, point)
+    (state.request, state.cancellation) = (request, .keepingPartial)
+    state.question = AskedChallenge(challenge(.serverCertificateUntrusted))
+    state.answers = [
+      AnsweredChallenge(challenge: AskedChallenge(challenge(nil)), answer: .useCredential(password))
+    ]
+    return state
+  }()
 
   /// Credentials do not print what they hold.
   static func secrets(of command: WorkerCommand) -> Credential? {
     switch command {
-    case .answer(_, .useCredential(let credential)), .keepCredential(let credential, _): credential
+    case .answer(_, .useCredential(let credential), _), .keepCredential(let credential, _): credential
     default: nil
     }
   }
@@ -143,7 +161,7 @@ enum WorkerSamples {
   static func secrets(of news: WorkerNews) -> Credential? {
     switch news {
     case .authenticated(_, _, let credential): credential
-    case .challenged(_, let challenge, _, _): challenge.proposedCredential
+    case .challenged(_, let challenge, _, _, _): challenge.proposedCredential
     case .redirected(_, _, let request, _): request.credential
     case .ended(_, let outcome): outcome.currentRequest.credential
     default: nil
@@ -188,6 +206,7 @@ enum WorkerSamples {
     case .beganDelayed: "beganDelayed"
     case .wasTakenOver: "wasTakenOver"
     case .changedCookies: "changedCookies"
+    case .refused: "refused"
     }
   }
 }

@@ -9,7 +9,7 @@ import TransferModel
 @testable import TransferStore
 
 /// What one worker leaves, the next one goes on with.
-@Suite(.blocking, .timeLimit(.minutes(1))) struct WorkerTakeOverTests {
+@Suite(.blocking, .endsInTime) struct WorkerTakeOverTests {
   private static let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
   private static let half = 150_000
   private static let head =
@@ -135,10 +135,12 @@ import TransferModel
     await process.stop()
   }
 
-  /// Otherwise a task that is deadly at once is not known as one to whoever comes next.
-  @Test func afterACrashAnAttemptIsOnTheDiskBeforeItBegins() async throws {
+  /// Otherwise a task that is deadly at once is not known as one to whoever comes next; and a POST that was sent is not known to
+  /// have been.
+  @Test(arguments: [(true, "GET"), (false, "POST"), (false, "PATCH")])
+  func anAttemptIsOnTheDiskBeforeItBegins(_ hasCrashed: Bool, _ method: String) async throws {
     let bench = try WorkerBench()
-    let process = try await bench.started(afterCrash: true)
+    let process = try await bench.started(afterCrash: hasCrashed)
     let session = try await bench.session()
     let store = bench.store
     let seen = Seen()
@@ -146,7 +148,7 @@ import TransferModel
       let read = DispatchSemaphore(value: 0)
       Task.detached {
         let rows = try await store.work()
-        let states = rows.compactMap { WorkerDocument.decode(WorkState.self, $0.document) }
+        let states = rows.compactMap { try? WorkerDocument.decode(WorkState.self, $0.document) }
         seen.all.withLock { $0.append(states.map(\.isActive) == [true]) }
         read.signal()
       }
@@ -155,13 +157,81 @@ import TransferModel
       return true
     }
     for _ in 0..<20 {
-      let task = try await bench.task(origin.url, in: session)
+      let task = try await bench.task(origin.url, in: session, method: method)
       try await bench.put([.submit(task.id)], of: session)
       try await process.worker.readCommands()
       _ = try await bench.outcomes(task)
     }
     #expect(seen.all.withLock { $0 } == Array(repeating: true, count: 20))
     await process.stop()
+  }
+
+  /// Nobody knows whether the origin has acted on it: another attempt is one more, and is told; a GET may begin anew unseen.
+  @Test(arguments: [("POST", 1), ("GET", 0)]) func aDeathDuringARequestIsCounted(
+    _ method: String, _ retries: Int
+  ) async throws {
+    let origin = TestOrigin { _, socket in
+      try socket.write(TestOrigin.reply("200 OK"))
+      return true
+    }
+    let bench = try WorkerBench()
+    let session = try await bench.session()
+    let task = try await bench.task(origin.url, in: session, method: method)
+    try await bench.leave(task) { state in (state.isActive, state.request) = (true, task.currentRequest) }
+    let process = try await bench.started()
+    #expect(try await bench.outcomes(task)[0].error == nil)
+    let told = try await bench.news().names(of: task.id)
+    #expect(told == [retries == 1 ? "retries" : "wasTakenOver", "began", "ended"])
+    #expect(origin.requests.count == 1)
+    await process.stop()
+  }
+
+  /// Who allows one attempt gets one.
+  @Test func aPOSTThatMayBeTriedOnceIsNotSentAgain() async throws {
+    let origin = TestOrigin { _, socket in
+      try socket.write(TestOrigin.reply("200 OK"))
+      return true
+    }
+    let bench = try WorkerBench()
+    let session = try await bench.session { $0.retry?.maximumAttempts = 1 }
+    let task = try await bench.task(origin.url, in: session, method: "POST")
+    try await bench.leave(task) { $0.isActive = true }
+    let process = try await bench.started()
+    let outcome = try await bench.outcomes(task)[0]
+    #expect(outcome.error?.reason == .url(.networkConnectionLost))
+    #expect(try await bench.work().isEmpty && process.worker.isIdle && origin.requests.isEmpty)
+    await process.stop()
+  }
+
+  /// Another process sends it again: that is seen. What had not gone out is not one more.
+  @Test func aPOSTThatIsHandedOverIsCounted() async throws {
+    let (asked, gate) = (Gate(), Gate())
+    let origin = TestOrigin { _, socket in
+      asked.open()
+      _ = gate.wait() || gate.wait() || gate.wait()
+      try socket.write(TestOrigin.reply("200 OK"))
+      return true
+    }
+    let bench = try WorkerBench()
+    let first = try await bench.started()
+    let session = try await bench.session { $0.httpMaximumConnectionsPerHost = 1 }
+    let (sent, queued) = (
+      try await bench.task(origin.url, in: session, method: "POST"),
+      try await bench.task(origin.url, in: session, method: "POST")
+    )
+    try await bench.send([.submit(sent.id)], of: session, to: first)
+    #expect(asked.wait())
+    try await bench.send([.submit(queued.id)], of: session, to: first)
+    await first.worker.drain()
+    let work = try await bench.work()
+    #expect(work[sent.id]?.retries == 1 && work[sent.id]?.attempts == 1)
+    #expect(work[queued.id]?.retries == 0 && work[queued.id]?.attempts == 0)
+    #expect(try await bench.news().names(of: sent.id) == ["began", "retries"])
+    await first.stop()
+    for _ in 0..<3 { gate.open() }
+    let second = try await bench.started()
+    #expect(try await bench.outcomes(sent, queued).allSatisfy { $0.error == nil })
+    await second.stop()
   }
 
   /// Two workers in a row died over each of them, or many each of which lived for a while: whichever the next death meets is the one.
@@ -220,25 +290,15 @@ import TransferModel
     await process.stop()
   }
 
-  /// A row that another version wrote is none, but its task is still to be carried out; without a task there is nothing to do.
-  @Test func rowsThatMeanNothing() async throws {
-    let origin = TestOrigin { _, socket in
-      try socket.write(TestOrigin.reply("200 OK"))
-      return true
-    }
+  /// Without a task there is nothing to do.
+  @Test func aRowWithoutATaskGoes() async throws {
     let bench = try WorkerBench()
     let session = try await bench.session()
-    let task = try await bench.task(origin.url, in: session)
-    let gone = TaskID(high: 9, low: 9)
-    let whole = WorkerDocument.encode(WorkState())
+    let (gone, whole) = (TaskID(high: 9, low: 9), WorkerDocument.encode(WorkState()))
     try await bench.write { change in
-      change.work = [
-        StoredWork(task: task.id, session: session.id, document: "{"),
-        StoredWork(task: gone, session: session.id, document: whole),
-      ]
+      change.work = [StoredWork(task: gone, session: session.id, document: whole)]
     }
     let process = try await bench.started()
-    #expect(try await bench.outcomes(task)[0].error == nil)
     #expect(try await bench.work().isEmpty && process.worker.isIdle)
     await process.stop()
   }

@@ -8,7 +8,7 @@ import TransferModel
 @testable import TransferStore
 
 /// What becomes of facts and requests while the disk is full. It is made so by a limit to the database's pages.
-@Suite(.timeLimit(.minutes(1))) struct CommitQueueTests {
+@Suite(.endsInTime) struct CommitQueueTests {
   private let disk: DatabasePool
   private let memory: DatabaseQueue
   private let ephemeral = EphemeralSessions()
@@ -20,7 +20,7 @@ import TransferModel
     memory = try DatabaseQueue()
     for database in [disk, memory] as [any DatabaseWriter] { try Migrations.migrator(box).migrate(database) }
     queue = CommitQueue(
-      disk: disk, memory: memory, ephemeral: ephemeral, box: box,
+      disk: disk, turns: nil, memory: memory, ephemeral: ephemeral, box: box,
       reservation: SequenceReservation(last: 0, reserved: 0)
     ) { _ in }
   }

@@ -38,7 +38,7 @@ import TransferModel
     Decision(
       id: DecisionID(high: 1, low: number), type: .taskWillPerformHTTPRedirection, sessionID: session,
       taskID: TaskID(high: 1, low: number), createdAt: time, expiresAt: time.adding(seconds: 60),
-      defaultAnswer: "follow", arguments: Array(#"{"a":1}"#.utf8))
+      defaultAnswer: "follow", arguments: Array(#"{"a":1}"#.utf8), question: number == 1 ? nil : Int(number))
   }
 
   @Test func decisionsComeBackAsTheyWere() async throws {

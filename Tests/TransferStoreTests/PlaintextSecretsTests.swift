@@ -112,9 +112,16 @@ import TransferModel
     await store.close()
   }
 
-  @Test func whatOnlyTellsOfThemTellsOfThemNoMore() async throws {
+  /// Before documents were sealed as a whole.
+  private func migrate() throws {
+    let queue = try DatabaseQueue(path: path)
+    try Migrations.migrator(box).migrate(queue, upTo: "8 a message's last attempt")
+    try queue.close()
+  }
+
+  @Test func whatOnlyTellsOfThemTellsOfThemNoMore() throws {
     try makeOld()
-    await (try SQLiteStore(path: path, box: box) { _ in }).close()
+    try migrate()
     let stream = Self.rows[3].1.replacing(#"Bearer \"s3cret"#, with: "(redacted)")
       .replacing("s3cret", with: "(redacted)")
     #expect(try text("SELECT stream FROM journal") == stream)
@@ -127,7 +134,8 @@ import TransferModel
   @Test func itIsDoneOnce() async throws {
     try makeOld()
     await (try SQLiteStore(path: path, box: box) { _ in }).close()
-    let all = "SELECT (SELECT document FROM session) || (SELECT specification || outcome FROM task)"
+    let all =
+      "SELECT (SELECT hex(document) FROM session) || (SELECT hex(specification) || hex(outcome) FROM task)"
     let sealed = try text(all)
     await (try SQLiteStore(path: path, box: box) { _ in }).close()
     #expect(try text(all) == sealed && text("PRAGMA user_version") == "0")

@@ -287,7 +287,7 @@ import TransferModel
         try database.execute(
           sql: """
             INSERT INTO task (id, session, identifier, kind, state, suspend_count, created, specification, outcome)
-            VALUES (?, ?, 1, 'data', ?, 0, 1800000000000000, '{}', ?)
+            VALUES (?, ?, 1, 'data', ?, 0, 1800000000000000, '{"request":{"url":"http://a/","method":"GET"}}', ?)
             """, arguments: [Data(id.bytes), Data(count: 16), state, outcome])
       }
     }

@@ -43,11 +43,48 @@ import Testing
     let new = SecretBox(secrets: [Self.key(2)])
     #expect(
       resealed != text && resealed.contains(#","b":"plain","c":["#) && resealed.hasSuffix(#"],"d": 1.50}"#))
-    let opened = new.open(try JSONParser.parse(Array(resealed.utf8)))
-    #expect(opened["a"]?.string == "one" && opened["c"]?.elements == [.string("two")])
+    let json = try JSONParser.parse(Array(resealed.utf8))
+    #expect(json["a"]?.string.flatMap { new.open($0) } == "one")
+    #expect(json["c"]?.elements?.first?.string.flatMap { new.open($0) } == "two")
     #expect(
       new.reseal(document: Array(resealed.utf8)) != nil && box.reseal(document: Array(resealed.utf8)) == nil)
     #expect(new.reseal(document: Array(text.utf8)) == nil, "what has no key stays")
+  }
+
+  private func fault(_ sealed: [UInt8], _ box: SecretBox, _ kind: DocumentKind) -> SecretBox.Fault? {
+    do throws(SecretBox.Fault) { _ = try box.open(sealed, as: kind) } catch { return error }
+    return nil
+  }
+
+  @Test(arguments: [0, 1, 16, 5000]) func aDocumentIsSealedAsAWhole(_ size: Int) throws {
+    let document = [UInt8](repeating: 7, count: size)
+    let sealed = box.seal(document, as: .outcome)
+    #expect(sealed.count == size + 33 && sealed[0] == 1 && sealed != box.seal(document, as: .outcome))
+    #expect(try box.open(sealed, as: .outcome) == document)
+    // It does not stand for another, and no bit of it can be another.
+    #expect(fault(sealed, box, .specification) == .changed)
+    for index in [5, 20, sealed.count - 1] {
+      var changed = sealed
+      changed[index] ^= 1
+      #expect(fault(changed, box, .outcome) == .changed)
+    }
+    #expect(fault([2] + sealed.dropFirst(), box, .outcome) == .unknownFormat)
+    #expect(fault([], box, .outcome) == .unknownFormat)
+    #expect(fault(sealed, SecretBox(secrets: [Self.key(2)]), .outcome) == .unknownKey)
+    #expect(try SecretBox(secrets: [Self.key(2), Self.key(1)]).open(sealed, as: .outcome) == document)
+    for length in 0..<min(sealed.count, 40) { #expect(fault(Array(sealed[..<length]), box, .outcome) != nil) }
+  }
+
+  @Test func noNonceComesAgain() {
+    for first in [0, UInt32.max - 2] {
+      let nonces = NonceSequence(from: first)
+      let all = (0..<5).map { _ in nonces.next() }
+      #expect(Set(all).count == 5 && all.allSatisfy { $0.count == 12 })
+      let prefixes = Set(all.map { Array($0[..<8]) })
+      #expect(prefixes.count == (first == 0 ? 1 : 2))
+    }
+    let others = [NonceSequence(), NonceSequence()].map { $0.next() }
+    #expect(others[0] != others[1])
   }
 
   /// What users and origins write.

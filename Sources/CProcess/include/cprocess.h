@@ -8,4 +8,8 @@ void cprocess_mark_crashes(const char *_Nonnull path);
 /// The program that is started with these actions (a posix_spawn_file_actions_t) gets no descriptor from `first` on.
 int cprocess_close_from(void *_Nonnull actions, int first);
 
+/// The calling thread is an event loop's from here on; whether it is.
+void cprocess_become_loop_thread(void);
+int cprocess_is_loop_thread(void);
+
 #endif

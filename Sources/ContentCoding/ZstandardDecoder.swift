@@ -1,0 +1,35 @@
+internal import CCompression
+
+/// zstd (RFC 8878).
+final class ZstandardDecoder: Decoder {
+  /// The largest window of a content coding, as a power of two: 8 MiB (RFC 9659 §3).
+  private static let windowLog: Int32 = 23
+
+  private let context: OpaquePointer
+  private(set) var isComplete = true
+
+  init() throws(ContentDecoder.Fault) {
+    guard let context = ZSTD_createDCtx() else { throw .outOfMemory }
+    self.context = context
+    ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, Self.windowLog)
+  }
+  deinit { ZSTD_freeDCtx(context) }
+
+  func decode(
+    _ input: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
+  ) throws(ContentDecoder.Fault) -> Int {
+    while true {
+      // Between frames there is nothing that is yet to be written.
+      if isComplete, input.isEmpty { return 0 }
+      var source = ZSTD_inBuffer(src: input.baseAddress, size: input.count, pos: 0)
+      var target = ZSTD_outBuffer(dst: output.baseAddress, size: output.count, pos: 0)
+      let hint = ZSTD_decompressStream(context, &target, &source)
+      guard ZSTD_isError(hint) == 0 else { throw .malformed }
+      isComplete = hint == 0
+      let isStuck = source.pos == 0 && target.pos == 0
+      input = UnsafeRawBufferPointer(rebasing: input.dropFirst(source.pos))
+      if target.pos > 0 || input.isEmpty { return target.pos }
+      if isStuck { throw .malformed }
+    }
+  }
+}

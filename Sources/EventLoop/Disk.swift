@@ -1,0 +1,93 @@
+internal import CProcess
+internal import Glibc
+
+/// System calls that may wait for a disk. No loop makes them: in a debug build one that does traps. What belongs to a loop
+/// hands them to a `WorkerPool`.
+package enum Disk {
+  /// Traps, in a debug build, on the thread of an event loop.
+  package static func mayBlock(_ call: StaticString = #function) {
+    assert(!isOnLoop, "\(call) on an event loop")
+  }
+  private static var isOnLoop: Bool { cprocess_is_loop_thread() != 0 }
+
+  /// - Returns: a descriptor that programs started later do not have; -1 with errno.
+  package static func open(_ path: String, _ flags: Int32) -> Int32 {
+    mayBlock()
+    return Glibc.open(path, flags | O_CLOEXEC, 0o600)
+  }
+  package static func unlink(_ path: String) -> Int32 {
+    mayBlock()
+    return Glibc.unlink(path)
+  }
+  package static func rename(_ path: String, _ new: String) -> Int32 {
+    mayBlock()
+    return Glibc.rename(path, new)
+  }
+  package static func link(_ path: String, _ new: String) -> Int32 {
+    mayBlock()
+    return Glibc.link(path, new)
+  }
+  package static func mkdir(_ path: String) -> Int32 {
+    mayBlock()
+    return Glibc.mkdir(path, 0o700)
+  }
+  package static func rmdir(_ path: String) -> Int32 {
+    mayBlock()
+    return Glibc.rmdir(path)
+  }
+  package static func truncate(_ descriptor: Int32, to size: Int64) -> Int32 {
+    mayBlock()
+    return Glibc.ftruncate(descriptor, off_t(size))
+  }
+  /// fdatasync(2).
+  package static func syncData(_ descriptor: Int32) -> Int32 {
+    mayBlock()
+    return Glibc.fdatasync(descriptor)
+  }
+
+  /// The size of a file; nil where there is none.
+  package static func size(_ path: String) -> Int64? {
+    mayBlock()
+    var information = stat()
+    return stat(path, &information) == 0 ? Int64(information.st_size) : nil
+  }
+
+  /// The names in a directory but for its own and its parent's; none where it cannot be read.
+  package static func names(in directory: String) -> [String] {
+    var names: [String] = []
+    forEachName(in: directory) { name in
+      names.append(name)
+      return true
+    }
+    return names
+  }
+
+  /// The same, one after the other.
+  /// - Parameter body: false where it has seen enough.
+  package static func forEachName(in directory: String, _ body: (String) -> Bool) {
+    mayBlock()
+    guard let stream = opendir(directory) else { return }
+    defer { closedir(stream) }
+    while let entry = readdir(stream) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name != ".", name != "..", !body(name) { return }
+    }
+  }
+
+  /// What was made, renamed or removed in a directory reaches the disk.
+  package static func sync(_ directory: String) {
+    let descriptor = open(directory, O_RDONLY | O_DIRECTORY)
+    guard descriptor >= 0 else { return }
+    fsync(descriptor)
+    Glibc.close(descriptor)
+  }
+
+  /// Closes a file. The last descriptor of one that has lost its name frees its blocks, which takes a while for a
+  /// large one: a loop has that done elsewhere.
+  package static func close(_ descriptor: Int32) {
+    if isOnLoop { closer.submit { Glibc.close(descriptor) } } else { Glibc.close(descriptor) }
+  }
+  private static let closer = WorkerPool(name: "ferry-close", threads: 1)
+}

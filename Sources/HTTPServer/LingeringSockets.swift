@@ -1,0 +1,73 @@
+internal import EventLoop
+internal import Glibc
+
+/// Sockets that libmicrohttpd is done with while their clients still send. A socket that is closed over bytes that nobody has read
+/// resets its connection, and the client loses the reply: so they are read, and dropped, for a while (RFC 9112 §9.6).
+/// On the loop only.
+final class LingeringSockets: DescriptorHandler {
+  private struct Lingering {
+    let end: ContinuousClock.Instant
+    var lastByte: ContinuousClock.Instant
+  }
+  /// For how long a client may go on, and be silent.
+  private static let patience = Duration.seconds(30)
+  private static let silence = Duration.seconds(2)
+  /// More than these are closed at once.
+  private static let maximum = 256
+  private static let readsAtOnce = 16
+
+  private let loop: EventLoop
+  private var sockets: [Int32: Lingering] = [:]
+  private var scratch = [UInt8](repeating: 0, count: 64 * 1024)
+
+  init(loop: EventLoop) { self.loop = loop }
+
+  /// Keeps a socket that is about to be closed under another descriptor, until its client has no more to say.
+  func keep(_ descriptor: Int32) {
+    guard sockets.count < Self.maximum else { return }
+    let kept = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+    guard kept >= 0 else { return }
+    guard drop(from: kept) else {
+      close(kept)
+      return
+    }
+    sockets[kept] = Lingering(end: .now + Self.patience, lastByte: .now)
+    loop.watch(kept, for: .readable, handler: self)
+  }
+
+  func descriptorIsReady(_ descriptor: Int32, _ readiness: Readiness) {
+    guard sockets[descriptor] != nil else { return }
+    sockets[descriptor]?.lastByte = .now
+    if !drop(from: descriptor) { end(descriptor) }
+  }
+
+  /// Called every second or so.
+  func sweep(_ now: ContinuousClock.Instant) {
+    for (descriptor, lingering) in sockets
+    where now >= lingering.end || now >= lingering.lastByte + Self.silence {
+      end(descriptor)
+    }
+  }
+
+  func endAll() {
+    for descriptor in sockets.keys { end(descriptor) }
+  }
+
+  private func end(_ descriptor: Int32) {
+    sockets[descriptor] = nil
+    loop.unwatch(descriptor)
+    close(descriptor)
+  }
+
+  /// Reads what is there; false where nothing can follow.
+  func drop(from descriptor: Int32) -> Bool {
+    for _ in 0..<Self.readsAtOnce {
+      // On TCP, MSG_TRUNC drops the bytes without a copy.
+      let flags = Int32(MSG_DONTWAIT | MSG_TRUNC)
+      let count = recv(descriptor, &scratch, scratch.count, flags)
+      if count == 0 { return false }
+      if count < 0 { return errno == EAGAIN || errno == EINTR }
+    }
+    return true
+  }
+}

@@ -1,0 +1,109 @@
+internal import EventLoop
+internal import GRDB
+internal import GRDBSQLite
+internal import Glibc
+
+/// The file of a database: how it is opened, and who of several processes writes to it.
+///
+/// SQLite lets one process write at a time, and those who wait ask again and again: one that commits in a loop keeps all others
+/// out. So whoever writes takes a turn first, which is handed over in order.
+struct DatabaseFile {
+  /// How long a writer waits for the others. A write takes milliseconds: who keeps it for longer is stuck, or stopped.
+  static let patience = Duration.seconds(5)
+
+  let path: String
+  private let patience: Duration
+  /// Nil where its file cannot be had: SQLite's own lock still holds.
+  let turns: Turnstile?
+
+  init(path: String, patience: Duration = Self.patience) {
+    self.path = path
+    self.patience = patience
+    turns = Turnstile(path: path + "-turn")
+  }
+
+  /// Runs `body` in a turn.
+  func write<T>(_ body: () throws -> T) throws -> T {
+    guard turns?.enter(patience: patience) ?? true else { throw OpeningError.kept }
+    defer { turns?.leave() }
+    return try body()
+  }
+
+  /// Opens the database, once nothing stands against that, and brings it up to date.
+  /// - Parameters:
+  ///   - mayCreate: whether one may be made where there is none, or nothing in it.
+  ///   - willWrite: is called before the first write that depends on the keys.
+  /// - Throws: `OpeningError`, and what `willWrite` throws.
+  func open(_ box: SecretBox, mayCreate: Bool, willWrite: () throws -> Void) throws -> DatabasePool {
+    do {
+      return try write {
+        guard mayCreate || size > 0 else { throw OpeningError.missing }
+        try PrivateFiles.secure(database: path)
+        let pool = try makePool()
+        try prepare(pool, box, mayCreate: mayCreate, willWrite: willWrite)
+        return pool
+      }
+    } catch let error as DatabaseError {
+      throw OpeningError(error)
+    }
+  }
+
+  /// Bytes in it; 0 where there is no such file.
+  private var size: Int64 {
+    var information = stat()
+    return stat(path, &information) == 0 ? Int64(information.st_size) : 0
+  }
+
+  private func makePool() throws -> DatabasePool {
+    var configuration = Configuration()
+    configuration.label = "ferry-store"
+    configuration.maximumReaderCount = 4
+    configuration.busyMode = .timeout(5)
+    configuration.prepareDatabase { database in
+      try database.execute(
+        sql: """
+          PRAGMA wal_autocheckpoint = 4000;
+          PRAGMA journal_size_limit = 67108864;
+          PRAGMA temp_store = MEMORY;
+          """)
+    }
+    let pool = try DatabasePool(path: path, configuration: configuration)
+    // GRDB has put NORMAL there when it turned WAL on: not each commit would be on the disk.
+    try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+    return pool
+  }
+
+  private func prepare(
+    _ pool: DatabasePool, _ box: SecretBox, mayCreate: Bool, willWrite: () throws -> Void
+  ) throws {
+    try pool.writeWithoutTransaction { database in
+      guard let connection = database.sqliteConnection, sqlite3_db_readonly(connection, "main") == 0 else {
+        throw OpeningError.readOnly
+      }
+      let applied = try Migrations.verify(database, box)
+      guard mayCreate || !applied.isEmpty else { throw OpeningError.missing }
+      try willWrite()
+    }
+    try Migrations.migrator(box).migrate(pool)
+    // Where there is no room for that now, there may be when the store is opened again.
+    try? pool.writeWithoutTransaction { try Overwritten.remove($0) }
+  }
+
+  /// Moves all that was written into the database's own file, as far as nobody reads, and closes it.
+  func close(_ pool: DatabasePool) {
+    try? write {
+      _ = try? pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+      try? pool.close()
+    }
+  }
+}
+
+extension OpeningError {
+  init(_ error: DatabaseError) {
+    switch error.resultCode {
+    case .SQLITE_READONLY, .SQLITE_PERM: self = .readOnly
+    case .SQLITE_BUSY, .SQLITE_LOCKED: self = .kept
+    default: self = .failed(error.message ?? "\(error.resultCode)")
+    }
+  }
+}

@@ -1,0 +1,45 @@
+internal import COpenSSL
+internal import Crypto
+internal import Synchronization
+
+/// AES-256-GCM (NIST SP 800-38D) under one key, by OpenSSL. swift-crypto sets the key up for each message anew, which costs more
+/// than sealing a small document does; what is sealed here, it opens.
+final class DocumentCipher: Sendable {
+  private struct Context: ~Copyable {
+    let pointer: OpaquePointer
+    deinit { EVP_CIPHER_CTX_free(pointer) }
+  }
+  private static let tagSize = COPENSSL_GCM_TAG
+  private let context: Mutex<Context>
+
+  /// - Parameter key: of 256 bits.
+  init(_ key: SymmetricKey) {
+    precondition(key.bitCount == 256, "the cipher takes keys of 256 bits")
+    let pointer = key.withUnsafeBytes { copenssl_gcm_new($0.baseAddress!) }
+    guard let pointer else { preconditionFailure("no memory for a cipher") }
+    context = Mutex(Context(pointer: pointer))
+  }
+
+  /// - Parameters:
+  ///   - document: at most 2 GiB less one byte.
+  ///   - nonce: 12 bytes that were never used with this key.
+  ///   - purpose: authenticated, and not in the result.
+  ///   - head: what the result begins with, as it is.
+  /// - Returns: head, nonce, ciphertext and tag.
+  func seal(_ document: [UInt8], nonce: [UInt8], authenticating purpose: [UInt8], behind head: [UInt8])
+    -> [UInt8]
+  {
+    precondition(nonce.count == 12 && document.count <= Int32.max)
+    let size = head.count + nonce.count + document.count + Self.tagSize
+    return context.withLock { context in
+      [UInt8](unsafeUninitializedCapacity: size) { sealed, count in
+        _ = sealed.initialize(fromContentsOf: head + nonce)
+        let isSealed = copenssl_gcm_seal(
+          context.pointer, nonce, purpose, Int32(purpose.count), document, Int32(document.count),
+          sealed.baseAddress! + head.count + nonce.count)
+        precondition(isSealed == 1, "AES-GCM takes any document")
+        count = size
+      }
+    }
+  }
+}

@@ -1,0 +1,69 @@
+internal import GRDB
+internal import JSON
+internal import TransferModel
+
+extension TransferSession {
+  var document: [UInt8] {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.field(DocumentVersion.member, DocumentVersion.current)
+      writer.field("type", type.rawValue)
+      writer.field("description", description)
+      if let identifier { writer.field("identifier", identifier) }
+      if tenant != .default { writer.field("tenant", tenant.name) }
+      if owesFinishedEvents { writer.field("owesFinishedEvents", true) }
+      writer.objectField("configuration") { configuration.encodeMembers(into: &$0, withSecrets: true) }
+      writer.key("delegate")
+      guard let delegate else { return writer.null() }
+      writer.object { delegate.encodeMembers(into: &$0, withSecrets: true) }
+    }
+    return writer.bytes
+  }
+
+  init(_ row: StoredRow) throws(UnreadableRow) {
+    let (id, createdAt): (SessionID, Timestamp) = (try row.id("id"), try row.time("created"))
+    let state: SessionState = try row.choice("state")
+    self = try row.document(.session) { stored throws(StoredObject.Fault) in
+      try TransferSession(id: id, createdAt: createdAt, state: state, &stored)
+    }
+  }
+
+  private init(
+    id: SessionID, createdAt: Timestamp, state: SessionState, _ stored: inout StoredObject
+  ) throws(StoredObject.Fault) {
+    var delegate: SessionDelegate?
+    if var calls = try stored.objectIfAny("delegate") { delegate = try SessionDelegate(stored: &calls) }
+    var configuration = SessionConfiguration()
+    // Sessions of the first version had none of it.
+    if var properties = try stored.objectIfAny("configuration") {
+      configuration = try SessionConfiguration(stored: &properties)
+      try properties.finish()
+    }
+    self.init(
+      id: id, type: try stored.choiceIfAny("type") ?? .default, createdAt: createdAt,
+      description: try stored.stringIfAny("description"), configuration: configuration, delegate: delegate,
+      identifier: try stored.stringIfAny("identifier"),
+      tenant: try stored.stringIfAny("tenant").map { Tenant(name: $0) } ?? .default)
+    self.state = state
+    owesFinishedEvents = try stored.boolIfAny("owesFinishedEvents") ?? false
+  }
+}
+
+extension NamedConfiguration {
+  var document: [UInt8] {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.field(DocumentVersion.member, DocumentVersion.current)
+      configuration.encodeMembers(into: &writer, withSecrets: true)
+    }
+    return writer.bytes
+  }
+
+  init(_ row: StoredRow) throws(UnreadableRow) {
+    self.init(
+      name: try row.string("name"),
+      configuration: try row.document(.configuration) { stored throws(StoredObject.Fault) in
+        try SessionConfiguration(stored: &stored)
+      }, createdAt: try row.time("created"), updatedAt: try row.time("updated"))
+  }
+}

@@ -1,0 +1,178 @@
+internal import FoundationEssentials
+internal import GRDB
+internal import TransferModel
+
+/// The tables whose rows are read one by one.
+enum StoredTable: String {
+  case session, task, decision, delivery, file, configuration, journal, credential, cookie, work, idempotency
+
+  /// What names a row in a log.
+  func name(of row: Row) -> String {
+    switch self {
+    case .session: Self.name(SessionID.self, row.optionalBytes("id"))
+    case .task: Self.name(TaskID.self, row.optionalBytes("id"))
+    case .decision: Self.name(DecisionID.self, row.optionalBytes("id"))
+    case .delivery: Self.name(DeliveryID.self, row.optionalBytes("id"))
+    case .file: Self.name(FileID.self, row.optionalBytes("id"))
+    case .work: Self.name(TaskID.self, row.optionalBytes("task"))
+    case .configuration: Self.text(row, "name")
+    case .journal: (row["first"] as DatabaseValue?).map { "\($0)" } ?? "?"
+    case .idempotency: Self.text(row, "key")
+    case .credential: Self.name(SessionID.self, row.optionalBytes("session")) + " " + Self.text(row, "space")
+    // A key is domain, path and name; the name alone could be somebody's secret.
+    case .cookie:
+      Self.name(SessionID.self, row.optionalBytes("session")) + " "
+        + Self.text(row, "key").prefix { $0 != "\t" }
+    }
+  }
+
+  private static func text(_ row: Row, _ column: String) -> String {
+    String(decoding: row.bytes(column), as: UTF8.self)
+  }
+
+  private static func name<Kind>(_ type: ID<Kind>.Type, _ bytes: [UInt8]?) -> String {
+    let bytes = bytes ?? []
+    return ID<Kind>(bytes: bytes)?.description
+      ?? bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+  }
+}
+
+/// One row, read column by column. A value of another type, a document that is not as it was written: each is a fault that names
+/// the row and the place, and none becomes something else.
+struct StoredRow {
+  let row: Row
+  let table: StoredTable
+  let box: SecretBox
+
+  func fault(_ place: String, _ reason: String) -> UnreadableRow {
+    UnreadableRow(table: table.rawValue, id: table.name(of: row), place: place, reason: reason)
+  }
+
+  // MARK: Plain columns
+
+  private func storage(_ column: String) throws(UnreadableRow) -> DatabaseValue.Storage {
+    guard let value: DatabaseValue = row[column] else { throw fault(column, "is not a column") }
+    return value.storage
+  }
+
+  func integerIfAny(_ column: String) throws(UnreadableRow) -> Int64? {
+    switch try storage(column) {
+    case .null: return nil
+    case .int64(let number): return number
+    default: throw fault(column, "must be an integer")
+    }
+  }
+  func integer(_ column: String) throws(UnreadableRow) -> Int64 {
+    guard let number = try integerIfAny(column) else { throw fault(column, "is missing") }
+    return number
+  }
+  func time(_ column: String) throws(UnreadableRow) -> Timestamp {
+    Timestamp(microseconds: try integer(column))
+  }
+  func stringIfAny(_ column: String) throws(UnreadableRow) -> String? {
+    switch try storage(column) {
+    case .null: return nil
+    case .string(let text): return text
+    default: throw fault(column, "must be text")
+    }
+  }
+  func string(_ column: String) throws(UnreadableRow) -> String {
+    guard let text = try stringIfAny(column) else { throw fault(column, "is missing") }
+    return text
+  }
+  func blobIfAny(_ column: String) throws(UnreadableRow) -> [UInt8]? {
+    switch try storage(column) {
+    case .null: return nil
+    case .blob(let data): return Array(data)
+    default: throw fault(column, "must be a blob")
+    }
+  }
+  func idIfAny<Kind>(
+    _ column: String, of type: ID<Kind>.Type = ID<Kind>.self
+  ) throws(UnreadableRow) -> ID<Kind>? {
+    guard let bytes = try blobIfAny(column) else { return nil }
+    guard let id = ID<Kind>(bytes: bytes) else { throw fault(column, "is no id") }
+    return id
+  }
+  func id<Kind>(_ column: String, of type: ID<Kind>.Type = ID<Kind>.self) throws(UnreadableRow) -> ID<Kind> {
+    guard let id = try idIfAny(column, of: type) else { throw fault(column, "is missing") }
+    return id
+  }
+  func choice<Choice: RawRepresentable>(_ column: String) throws(UnreadableRow) -> Choice
+  where Choice.RawValue == String {
+    let text = try string(column)
+    guard let choice = Choice(rawValue: text) else { throw fault(column, "is '\(text)', which is not known") }
+    return choice
+  }
+
+  // MARK: Sealed columns
+
+  /// A secret that is sealed by itself, as text.
+  func secretIfAny(_ column: String) throws(UnreadableRow) -> String? {
+    guard let text = try stringIfAny(column) else { return nil }
+    guard let opened = box.open(text) else {
+      throw fault(column, "is sealed under another key, or was changed")
+    }
+    return opened
+  }
+  func secret(_ column: String) throws(UnreadableRow) -> String {
+    guard let text = try secretIfAny(column) else { throw fault(column, "is missing") }
+    return text
+  }
+
+  /// What a column holds sealed. Text is as it was before documents were sealed.
+  func contentIfAny(_ kind: DocumentKind) throws(UnreadableRow) -> [UInt8]? {
+    switch try storage(kind.column) {
+    case .null: return nil
+    case .string(let text): return Array(text.utf8)
+    case .blob(let data):
+      do throws(SecretBox.Fault) { return try box.open(Array(data), as: kind) } catch {
+        throw fault(kind.column, error.description)
+      }
+    default: throw fault(kind.column, "must be a blob")
+    }
+  }
+  func content(_ kind: DocumentKind) throws(UnreadableRow) -> [UInt8] {
+    guard let bytes = try contentIfAny(kind) else { throw fault(kind.column, "is missing") }
+    return bytes
+  }
+
+  /// Reads a document to its end.
+  func document<T>(
+    _ kind: DocumentKind, _ read: (inout StoredObject) throws(StoredObject.Fault) -> T
+  ) throws(UnreadableRow) -> T {
+    guard let read = try documentIfAny(kind, read) else { throw fault(kind.column, "is missing") }
+    return read
+  }
+
+  func documentIfAny<T>(
+    _ kind: DocumentKind, _ read: (inout StoredObject) throws(StoredObject.Fault) -> T
+  ) throws(UnreadableRow) -> T? {
+    guard let bytes = try contentIfAny(kind) else { return nil }
+    return try document(bytes, in: kind.column, read)
+  }
+
+  /// Reads a document that was sealed by itself.
+  func document<T>(
+    _ bytes: [UInt8], in column: String, _ read: (inout StoredObject) throws(StoredObject.Fault) -> T
+  ) throws(UnreadableRow) -> T {
+    do throws(StoredObject.Fault) {
+      var object = try StoredObject(document: bytes, box)
+      let value = try read(&object)
+      try object.finish()
+      return value
+    } catch {
+      throw fault(column + error.pointer, error.reason)
+    }
+  }
+}
+
+extension Row {
+  /// A text or blob column's bytes; empty where it is NULL.
+  func bytes(_ column: String) -> [UInt8] { optionalBytes(column) ?? [] }
+
+  /// A text or blob column's bytes; nil where it is NULL.
+  func optionalBytes(_ column: String) -> [UInt8]? {
+    (try? withUnsafeData(named: column) { data in data.map { Array($0) } }) ?? nil
+  }
+}

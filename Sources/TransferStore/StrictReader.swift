@@ -1,0 +1,37 @@
+internal import GRDB
+internal import TransferModel
+
+/// Reads a table's rows strictly. One that cannot be read harms no other: it is told of, and left out of what was asked for.
+struct StrictReader: Sendable {
+  let table: StoredTable
+  let box: SecretBox
+  let unreadable: UnreadableRows
+
+  /// The row that was asked for by name; where it cannot be read, whoever asked has to know.
+  func one<Value>(
+    _ database: Database, _ sql: String, _ arguments: StatementArguments,
+    _ read: (StoredRow) throws(UnreadableRow) -> Value
+  ) throws -> Value? {
+    guard let row = try Row.fetchOne(database, sql: sql, arguments: arguments) else { return nil }
+    do throws(UnreadableRow) { return try read(StoredRow(row: row, table: table, box: box)) } catch {
+      unreadable.add(error)
+      throw error
+    }
+  }
+
+  /// The first `limit` rows that can be read.
+  func all<Value>(
+    _ database: Database, _ sql: String, _ arguments: StatementArguments = [], limit: Int = .max,
+    _ read: (StoredRow) throws(UnreadableRow) -> Value
+  ) throws -> [Value] {
+    let rows = try Row.fetchCursor(database, sql: sql, arguments: arguments)
+    var values: [Value] = []
+    while values.count < limit, let row = try rows.next() {
+      do throws(UnreadableRow) { values.append(try read(StoredRow(row: row, table: table, box: box))) } catch
+      {
+        unreadable.add(error)
+      }
+    }
+    return values
+  }
+}

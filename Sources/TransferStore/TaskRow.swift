@@ -1,0 +1,156 @@
+internal import GRDB
+internal import JSON
+internal import TransferModel
+
+extension TransferTask {
+  /// What never changes after creation.
+  var specificationDocument: [UInt8] {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.field(DocumentVersion.member, DocumentVersion.current)
+      writer.field("description", description)
+      writer.field("priority", priority)
+      writer.field("earliestBeginDate", earliestBeginDate?.microseconds ?? 0)
+      writer.field("maximumBytesPerSecond", maximumBytesPerSecond ?? 0)
+      if let resumePoint { writer.field("resumePoint", Optional(resumePoint)) }
+      if hasInvalidResumeData { writer.field("hasInvalidResumeData", true) }
+      originalRequest.encodeStored("request", into: &writer)
+      writer.key("completion")
+      guard let completion else { return writer.null() }
+      writer.object { writer in
+        writer.field("url", completion.url)
+        writer.field("secret", completion.secret)
+      }
+    }
+    return writer.bytes
+  }
+
+  /// How far it has come.
+  var outcomeDocument: [UInt8] {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.field(DocumentVersion.member, DocumentVersion.current)
+      if !isAtOriginalRequest {
+        // What a delegate gave in place of the first request may have a body of its own.
+        let own = currentRequest.body?.data.flatMap { $0 == originalRequest.body?.data ? nil : $0 }
+        currentRequest.encodeStored("currentRequest", into: &writer)
+        if let own { writer.field("currentBody", Base64.encode(own)) }
+      }
+      writer.field("response", response)
+      writer.field("error", error)
+      writer.field("sent", progress.countOfBytesSent)
+      writer.field("expectedToSend", progress.countOfBytesExpectedToSend)
+      writer.field("received", progress.countOfBytesReceived)
+      writer.field("expected", progress.countOfBytesExpectedToReceive)
+      writer.field("startedAt", startedAt?.microseconds ?? 0)
+      writer.field("completedAt", completedAt?.microseconds ?? 0)
+      if retryCount > 0 { writer.field("retryCount", retryCount) }
+      if let partial { writer.field("partial", Optional(partial)) }
+      if let partialExpiresAt { writer.field("partialExpiresAt", partialExpiresAt.microseconds) }
+      if let downloadTask { writer.field("downloadTask", downloadTask) }
+      if let body {
+        writer.objectField("body") { writer in
+          writer.field("size", body.size)
+          writer.field("sha256", body.sha256)
+          writer.field("expiresAt", body.expiresAt.microseconds)
+        }
+      }
+    }
+    return writer.bytes
+  }
+
+  init(_ row: StoredRow) throws(UnreadableRow) {
+    let kind: TaskKind = try row.choice("kind")
+    let data = try row.contentIfAny(.requestBody)
+    let specification = try row.document(.specification) { stored throws(StoredObject.Fault) in
+      try TaskSpecification(kind: kind, body: data, &stored)
+    }
+    self.init(
+      id: try row.id("id"), sessionID: try row.id("session"),
+      taskIdentifier: Int(try row.integer("identifier")), createdAt: try row.time("created"),
+      specification: specification)
+    lifecycle = TaskLifecycle(
+      state: try row.choice("state"), suspendCount: Int(try row.integer("suspend_count")))
+    // The document is not written for that: nothing can come between.
+    let isPruned = try row.integer("is_pruned") != 0
+    let first = self
+    if let restored = try row.documentIfAny(
+      .outcome,
+      { stored throws(StoredObject.Fault) in
+        var task = first
+        try task.restore(&stored)
+        return task
+      })
+    {
+      self = restored
+    }
+    if isPruned { forgetBody() }
+  }
+
+  private mutating func forgetBody() {
+    body = nil
+    partial = nil
+    partialExpiresAt = nil
+    error?.resumeDataAvailable = false
+  }
+
+  private mutating func restore(_ stored: inout StoredObject) throws(StoredObject.Fault) {
+    let own = try stored.stringIfAny("currentBody")
+    let ownBytes = own.flatMap { Base64.decode($0) }
+    if own != nil, ownBytes == nil { throw stored.fault("currentBody", "is not base64") }
+    if var current = try stored.objectIfAny("currentRequest") {
+      currentRequest = try TransferRequest(stored: &current, body: ownBytes ?? originalRequest.body?.data)
+    }
+    if var fields = try stored.objectIfAny("response") { response = try TransferResponse(stored: &fields) }
+    if var fields = try stored.objectIfAny("error") { error = try TransferError(stored: &fields) }
+    progress.countOfBytesSent = try stored.integerIfAny("sent") ?? 0
+    progress.countOfBytesExpectedToSend =
+      try stored.integerIfAny("expectedToSend") ?? progress.countOfBytesExpectedToSend
+    progress.countOfBytesReceived = try stored.integerIfAny("received") ?? 0
+    progress.countOfBytesExpectedToReceive = try stored.integerIfAny("expected") ?? -1
+    retryCount = try stored.countIfAny("retryCount") ?? 0
+    partial = try stored.resumePointIfAny("partial")
+    partialExpiresAt = try stored.timeIfAny("partialExpiresAt")
+    downloadTask = try stored.idIfAny("downloadTask")
+    startedAt = try stored.timeIfAny("startedAt")
+    completedAt = try stored.timeIfAny("completedAt")
+    guard var fields = try stored.objectIfAny("body") else { return }
+    guard let expiresAt = try fields.timeIfAny("expiresAt") else {
+      throw fields.fault("expiresAt", "is missing")
+    }
+    body = TaskBody(
+      size: try fields.integer("size"), sha256: try fields.string("sha256"), expiresAt: expiresAt)
+    try fields.finish()
+  }
+
+  /// Sees to it that a row's columns and the seals and versions of its documents are good, at a tenth of what it costs to read
+  /// them: what has a good seal was written by this program, or one like it.
+  static func checkIntact(_ row: StoredRow) throws(UnreadableRow) {
+    let (_, _): (TaskKind, TaskState) = (try row.choice("kind"), try row.choice("state"))
+    for column in ["identifier", "suspend_count", "created", "is_pruned"] { _ = try row.integer(column) }
+    let start = Array("{\"\(DocumentVersion.member)\":\(DocumentVersion.current),".utf8)
+    for kind in [DocumentKind.specification, .outcome] {
+      guard let document = try row.contentIfAny(kind), !document.starts(with: start) else { continue }
+      _ = try TransferTask(row)
+      return
+    }
+  }
+}
+
+extension TaskSpecification {
+  fileprivate init(
+    kind: TaskKind, body: [UInt8]?, _ stored: inout StoredObject
+  ) throws(StoredObject.Fault) {
+    var request = try stored.object("request")
+    self.init(kind: kind, request: try TransferRequest(stored: &request, body: body))
+    description = try stored.stringIfAny("description")
+    priority = try stored.numberIfAny("priority") ?? Self.defaultPriority
+    earliestBeginDate = try stored.timeIfAny("earliestBeginDate")
+    maximumBytesPerSecond = try stored.countIfAny("maximumBytesPerSecond").flatMap { $0 > 0 ? $0 : nil }
+    resumePoint = try stored.resumePointIfAny("resumePoint")
+    hasInvalidResumeData = try stored.boolIfAny("hasInvalidResumeData") ?? false
+    guard var fields = try stored.objectIfAny("completion") else { return }
+    completion = Webhook(url: try fields.string("url"), secret: try fields.secretIfAny("secret"))
+    try fields.finish()
+  }
+}

@@ -1,0 +1,52 @@
+internal import Synchronization
+
+/// A row that is not as this program, or one before it, wrote it. It is left as it is.
+package struct UnreadableRow: Error, Sendable, Hashable {
+  package let table: String
+  /// Which of the table's rows, as clients and logs name it.
+  package let id: String
+  /// The column, and behind it the JSON pointer to what is wrong in its document.
+  package let place: String
+  package let reason: String
+
+  package init(table: String, id: String, place: String, reason: String) {
+    self.table = table
+    self.id = id
+    self.place = place
+    self.reason = reason
+  }
+}
+
+extension UnreadableRow: CustomStringConvertible {
+  package var description: String { "\(table) \(id): \(place) \(reason)" }
+}
+
+/// The rows that could not be read since the start. Each is told of once.
+package final class UnreadableRows: Sendable {
+  private struct Name: Hashable {
+    let table: String
+    let id: String
+  }
+  private let rows = Mutex<[Name: UnreadableRow]>([:])
+  private let tell: @Sendable (UnreadableRow) -> Void
+
+  /// - Parameter tell: hears of each of them once.
+  package init(_ tell: @escaping @Sendable (UnreadableRow) -> Void = { _ in }) { self.tell = tell }
+
+  func add(_ row: UnreadableRow) {
+    let isNew = rows.withLock { rows in
+      rows.updateValue(row, forKey: Name(table: row.table, id: row.id)) == nil
+    }
+    if isNew { tell(row) }
+  }
+
+  /// Why that row cannot be read; nil where nobody has found that out.
+  package func row(_ table: String, _ id: some CustomStringConvertible) -> UnreadableRow? {
+    rows.withLock { $0[Name(table: table, id: id.description)] }
+  }
+
+  /// Those of a table.
+  package func rows(of table: String) -> [UnreadableRow] {
+    rows.withLock { rows in rows.values.filter { $0.table == table } }
+  }
+}

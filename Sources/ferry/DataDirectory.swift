@@ -1,0 +1,125 @@
+import FoundationEssentials
+import TransferEngine
+import TransferModel
+import TransferStore
+
+/// Everything that a service remembers, in one directory: the database, the bodies and the stored files belong together.
+struct DataDirectory {
+  let settings: Settings
+
+  private var path: String { settings.dataDirectory }
+  private var database: String { path + "/ferry.db" }
+
+  init(_ settings: Settings) { self.settings = settings }
+
+  /// Makes the directory where there is none, and keeps it for this process.
+  func take() throws -> DirectoryLock {
+    do throws(UsableDirectory.Fault) { try UsableDirectory.prepare(path) } catch {
+      throw SettingsError("data-directory", error.description)
+    }
+    return try lock()
+  }
+
+  /// Keeps the directory for this process.
+  func lock() throws -> DirectoryLock {
+    do throws(DirectoryLock.Failure) {
+      return try DirectoryLock(path)
+    } catch {
+      switch error {
+      case .inUse: throw SettingsError("data-directory", "\(path) is in use by another process")
+      case .failed(let code):
+        throw SettingsError("data-directory", "\(path)/lock cannot be had: \(SystemError(code))")
+      }
+    }
+  }
+
+  /// What lies beside the database is of no use without it, and would be taken for what nobody wants.
+  var hasContents: Bool {
+    settings.bodies.hasFiles || settings.files.hasFiles || hasLog
+  }
+
+  /// What was written and not yet moved into the database's file.
+  private var hasLog: Bool {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: database + "-wal")
+    return ((attributes?[.size] as? Int) ?? 0) > 0
+  }
+
+  private var isWithoutDatabase: Bool {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: database)
+    return ((attributes?[.size] as? Int) ?? 0) == 0
+  }
+
+  /// The operator wants a new database where there is none: what was written behind the old one is kept out of it.
+  func setLogAside(at time: Timestamp) {
+    guard isWithoutDatabase else { return }
+    for suffix in ["-wal", "-shm"] { _ = SetAside(in: path).put("ferry.db" + suffix, at: time) }
+  }
+
+  /// Opens the database.
+  /// - Throws: `OpeningError`, or that new keys cannot be saved.
+  func open(
+    _ keys: SecretKeys, _ unreadable: UnreadableRows, mayCreate: Bool,
+    published: @escaping @Sendable ([JournalFragment]) -> Void
+  ) throws -> SQLiteStore {
+    try SQLiteStore(
+      path: database, box: SecretBox(secrets: keys.all), unreadable: unreadable, mayCreate: mayCreate,
+      willWrite: keys.saveNew, published: published)
+  }
+
+  /// One line that says what is wrong and what can be done.
+  func explain(_ error: OpeningError, _ keys: SecretKeys) -> SettingsError {
+    switch error {
+    case .missing:
+      SettingsError(
+        "data-directory",
+        """
+        \(database) is missing or empty, but there is what belongs to it; put the database back, or start once \
+        with --new-database to begin anew and set bodies and files aside
+        """)
+    case .newer(let migrations):
+      SettingsError(
+        "data-directory",
+        """
+        \(database) was written by a newer version of Ferry (\(migrations.joined(separator: "; "))), and this is \
+        \(Ferry.version); run that version, or put a backup from before the upgrade back
+        """)
+    case .otherKey:
+      SettingsError(
+        "secret-key-file",
+        """
+        the secrets in \(database) are under a key that is not in \(keys.path); put the file back that the service \
+        ran with, or move ferry.db, bodies and files away to begin anew
+        """)
+    case .readOnly:
+      SettingsError(
+        "data-directory", "\(database) cannot be written; see its owner, its mode, and how it is mounted")
+    case .kept:
+      SettingsError(
+        "data-directory",
+        "\(database) is kept by another process\(owner), which is in the middle of a write")
+    case .failed(let message):
+      SettingsError("data-directory", "\(database) cannot be opened: \(message)")
+    }
+  }
+
+  private var owner: String {
+    ProcessLock.owner(path: WorkerPlaces(settings).lock).map { ", perhaps the worker (\($0.pid))" } ?? ""
+  }
+
+  /// Makes the directories beside the database.
+  func prepare() throws {
+    do throws(UsableDirectory.Fault) {
+      try settings.bodies.prepare()
+      try settings.files.prepare()
+    } catch {
+      throw SettingsError("data-directory", error.description)
+    }
+  }
+
+  /// Says whether all of it is where it is now.
+  func watch() -> @Sendable () -> Bool {
+    let paths = ["/lock", "/ferry.db", "/bodies", "/files"].map { path + $0 }
+    let identities = paths.map { FileIdentity($0) }
+    return { zip(paths, identities).allSatisfy { FileIdentity($0) == $1 } }
+  }
+}

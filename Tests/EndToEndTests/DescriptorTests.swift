@@ -1,0 +1,74 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// Few descriptors and many sessions: whoever is idle gives back what others need, and nothing ends the process.
+@Suite(.serialized, .blocking) struct DescriptorTests {
+  /// A service that may have so many.
+  private func ferry(_ limit: Int) throws -> FerryProcess {
+    try FerryProcess(wrapper: ["prlimit", "--nofile=\(limit):\(limit)"])
+  }
+
+  private func descriptors(of ferry: FerryProcess) throws -> Int {
+    try FileManager.default.contentsOfDirectory(atPath: "/proc/\(ferry.processIdentifier)/fd").count
+  }
+
+  private func origin() -> TestOrigin {
+    TestOrigin { _, socket in
+      try socket.write(TestOrigin.reply("200 OK", Array("well".utf8)))
+      return true
+    }
+  }
+
+  @Test func sessionsThatAreIdleGiveTheirsBack() throws {
+    let (ferry, origin) = (try ferry(256), origin())
+    let first = try ferry.session()
+    for _ in 0..<200 {
+      let task = try ferry.run(origin.url, kind: "download", session: ferry.session())
+      #expect(task["error"] == .null)
+    }
+    #expect(try descriptors(of: ferry) < 128)
+    #expect(try ferry.run(origin.url, session: first)["error"] == .null)
+    #expect(try ferry.call("GET", "/readyz").status == 200)
+  }
+
+  /// All sessions work at once, and there are more of them than descriptors: some tasks fail, with an error that says why.
+  @Test func sessionsThatWorkLeaveTheClientsTheirs() throws {
+    let gate = Gate()
+    let origin = TestOrigin { _, socket in
+      gate.wait()
+      try socket.write(TestOrigin.reply("200 OK", Array("well".utf8)))
+      return true
+    }
+    let ferry = try ferry(200)
+    let tasks = try (0..<120).map { _ in try ferry.create(origin.url, session: ferry.session()) }
+    // New clients are served while that is so.
+    for _ in 0..<20 { #expect(try ferry.call("GET", "/readyz").status == 200) }
+    #expect(try descriptors(of: ferry) <= 200)
+    gate.open()
+    var failed = 0
+    for id in tasks {
+      let task = try ferry.end(of: id)
+      guard task["error"] != .null else { continue }
+      failed += 1
+      #expect(task.errorCode == -1004 || task.errorCode == -1003)
+    }
+    #expect(failed > 0 && failed < 120)
+    #expect(try ferry.run(origin.url, session: ferry.session())["error"] == .null)
+  }
+
+  /// More clients than there are descriptors: the others wait, and are served as soon as some leave.
+  @Test func clientsThatCannotBeTakenWait() throws {
+    let ferry = try ferry(128)
+    do {
+      let clients = try (0..<200).map { _ in try ferry.client() }
+      #expect(try clients[0].send("GET", "/readyz").status == 200)
+      let gauge = ProcessGauge(ferry.processIdentifier)
+      let before = try gauge.processorTime()
+      usleep(500_000)
+      #expect(try gauge.processorTime() - before < 0.25)  // it does not spin
+    }
+    #expect(try ferry.call("GET", "/readyz").status == 200)
+  }
+}

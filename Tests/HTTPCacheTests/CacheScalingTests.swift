@@ -1,0 +1,61 @@
+import JSON
+import TestSupport
+import Testing
+import TransferModel
+
+@testable import HTTPCache
+
+@Suite(.serialized, .blocking) struct CacheScalingTests {
+  /// What an origin says with many fields, and with long ones.
+  static let heads: [@Sendable (Int) -> [(String, String)]] = [
+    { (0..<$0).map { ("X-\($0)", "v") } },
+    { (0..<$0).map { _ in ("Cache-Control", "max-age=9") } },
+    { [("Cache-Control", String(repeating: "max-age=9, no-cache=\"a\",", count: $0))] },
+    { count in [("Cache-Control", "no-cache=\"" + (0..<count).map { "x\($0)" }.joined(separator: ",") + "\"")]
+    },
+    { count in [("Connection", (0..<count).map { "x-\($0)" }.joined(separator: ",")), ("X-1", "v")] },
+    { count in [("Vary", (0..<count).map { "x-\($0)" }.joined(separator: ","))] },
+    { count in [("Vary", "a")] + (0..<count).map { ("X-\($0)", "\"\\") } },
+    {
+      [
+        ("Cache-Control", String(repeating: "\"", count: $0) + ","),
+        ("ETag", String(repeating: "\"", count: $0)),
+      ]
+    },
+    { [("Expires", String(repeating: "1 ", count: $0)), ("Age", String(repeating: "1", count: $0))] },
+    { [("Content-Range", "bytes " + String(repeating: "1-", count: $0))] },
+  ]
+
+  @Test(arguments: heads.indices) func decisions(_ index: Int) {
+    let make = Self.heads[index]
+    let ratio = Scaling.ratio(of: make) { fields in
+      let (request, head) = (Sample.request(fields), Sample.head(206, fields))
+      let stored = Sample.stored(fields, to: request)
+      _ = Storability.permits(request, head)
+      _ = Freshness(of: stored, at: Sample.at(5))
+      _ = Revalidation.outcome(of: Sample.head(304, fields), for: stored, request: request)
+      _ = Vary.matches(stored, request.headers)
+      _ = ServedResponse.isPossible(stored, for: request)
+      _ = stored.json
+    }
+    #expect(ratio < Scaling.limit)
+  }
+
+  @Test(arguments: ["1-2,", "-", "9", "bytes=", " "]) func ranges(_ piece: String) {
+    let ratio = Scaling.ratio(of: { "bytes=" + String(repeating: piece, count: $0) }) {
+      _ = RangeRequest($0)
+      _ = ByteRange(contentRange: $0)
+      _ = HTTPDate.parse($0, now: Sample.start)
+    }
+    #expect(ratio < Scaling.limit)
+  }
+
+  /// An answer that depends on more than anybody sends depends on everything: each name would be looked for in each request.
+  @Test func thereIsALimitToWhatAnAnswerDependsOn() {
+    let names = { (count: Int) in
+      Sample.headers([("Vary", (0..<count).map { "x-\($0)" }.joined(separator: ","))])
+    }
+    #expect(Vary.names(names(64))?.count == 64)
+    #expect(Vary.names(names(65)) == nil)
+  }
+}

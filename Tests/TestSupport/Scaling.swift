@@ -1,0 +1,48 @@
+import Glibc
+
+/// Whether work takes time in proportion to its size: what peers can make larger must not take its square.
+package enum Scaling {
+  /// Work of twice the size may take so many times as long.
+  package static let limit = 2.5
+  /// Nanoseconds; shorter runs say little.
+  private static let least: UInt64 = 1_000_000
+  private static let largest = 1 << 20
+
+  /// How many times as long `work` takes for input of twice the size, on the way to eight times: the least of several runs of
+  /// each, in this thread's own time. Over three doublings what memory costs weighs less. The size is the first of `size`, twice that, and so on, that takes long enough.
+  package static func ratio<Input>(
+    from size: Int = 256, of input: (Int) -> Input, _ work: (Input) throws -> Void
+  ) rethrows -> Double {
+    var size = size
+    var single = input(size)
+    while try time(single, work) < least, size < largest {
+      size *= 2
+      single = input(size)
+    }
+    let large = input(8 * size)
+    var (shorter, longer) = (UInt64.max, UInt64.max)
+    // A run that something else disturbed is as good as none: so there are more where the figure is bad.
+    for round in 0..<20 {
+      shorter = min(shorter, try time(single, work))
+      longer = min(longer, try time(large, work))
+      if round >= 2, growth(shorter, longer) < limit { break }
+    }
+    return growth(shorter, longer)
+  }
+
+  private static func growth(_ shorter: UInt64, _ longer: UInt64) -> Double {
+    cbrt(Double(longer) / Double(max(1, shorter)))
+  }
+
+  private static func time<Input>(_ input: Input, _ work: (Input) throws -> Void) rethrows -> UInt64 {
+    let start = clock()
+    try work(input)
+    return clock() - start
+  }
+
+  private static func clock() -> UInt64 {
+    var now = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now)
+    return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
+  }
+}

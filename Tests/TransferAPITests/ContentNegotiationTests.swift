@@ -1,0 +1,73 @@
+import ContentCoding
+import HTTPServer
+import HTTPTypes
+import JSON
+import Testing
+
+@testable import TransferAPI
+
+@Suite struct ContentNegotiationTests {
+  @Test(arguments: [
+    ("application/json", true), ("*/*", true), ("application/*;q=0.1", true), ("text/html", false),
+    ("", true),
+    ("application/json;q=0", false), ("text/html, APPLICATION/JSON", true),
+    // Which problems a client can read is not what it wants to read.
+    ("application/problem+json", true), ("application/problem+json, text/html", false),
+    ("application/problem+json, application/json", true),
+  ])
+  func accepts(_ field: String, _ expected: Bool) {
+    #expect(Acceptance.accepts(field, "application/json; charset=utf-8") == expected)
+  }
+
+  @Test(
+    arguments: [
+      (nil, false), ("", false), ("gzip", true), ("deflate, GZIP ; q=0.5", true), ("x-gzip", true),
+      ("gzip;q=0", false),
+      ("*", true), ("*;q=0", false), ("*, gzip;q=0", false), ("gzip;q=0.0, *", false), ("br", false),
+      ("identity", false), ("*;q=0, gzip", true),
+    ] as [(String?, Bool)])
+  func takesGzip(_ field: String?, _ expected: Bool) {
+    #expect(Compression.takesGzip(field) == expected)
+  }
+
+  private func reply(_ method: HTTPRequest.Method, _ size: Int, encoding: String?) -> ServerResponse {
+    var head = HTTPRequest(method: method, scheme: "http", authority: "a", path: "/v1/tasks")
+    head.headerFields[.acceptEncoding] = encoding
+    let context = RequestContext(
+      request: ServerRequest(
+        head: head, path: "/v1/tasks", query: "", body: RequestBody([]), localPort: 1),
+      parameters: [:], requestID: "r")
+    return Reply.resource([UInt8](repeating: 32, count: size), for: context)
+  }
+
+  @Test func longRepliesAreCompressedForWhoTakesThat() throws {
+    let plain = reply(.get, 20_000, encoding: nil)
+    let compressed = reply(.get, 20_000, encoding: "gzip, br")
+    guard case .bytes(let bytes) = compressed.body, case .bytes(let whole) = plain.body else {
+      Issue.record("no bytes")
+      return
+    }
+    #expect(Gzip.compress(whole) == bytes && bytes.count < 200)
+    let (tag, weak) = (plain.head.headerFields[.eTag] ?? "", compressed.head.headerFields[.eTag] ?? "")
+    #expect(weak == "W/" + tag && EntityTag.permits(weak, tag))
+    #expect(compressed.head.headerFields[.contentEncoding] == "gzip")
+    for reply in [plain, compressed] { #expect(reply.head.headerFields[.vary] == "Accept-Encoding") }
+  }
+
+  @Test func shortRepliesAndRepliesToWritesAreNot() {
+    for reply in [reply(.get, 1000, encoding: "gzip"), reply(.post, 20_000, encoding: "gzip")] {
+      #expect(reply.head.headerFields[.contentEncoding] == nil && reply.head.headerFields[.vary] == nil)
+    }
+  }
+
+  @Test(arguments: [
+    ("a.txt", #"attachment; filename="a.txt"; filename*=UTF-8''a.txt"#),
+    ("a b", #"attachment; filename="a b"; filename*=UTF-8''a%20b"#),
+    ("€.bin", #"attachment; filename="_.bin"; filename*=UTF-8''%E2%82%AC.bin"#),
+    (#"a"b\c%41"#, #"attachment; filename="a_b_c_41"; filename*=UTF-8''a%22b%5Cc%2541"#),
+    ("a\r\nb\u{7F}", #"attachment; filename="a__b_"; filename*=UTF-8''a%0D%0Ab%7F"#),
+  ])
+  func filenamesAreSaidTwice(_ name: String, _ expected: String) {
+    #expect(TransferAPI.disposition(name) == expected)
+  }
+}

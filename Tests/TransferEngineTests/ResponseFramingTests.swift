@@ -1,0 +1,46 @@
+import Testing
+import TransferModel
+
+@testable import TransferEngine
+
+@Suite struct ResponseFramingTests {
+  private func fault(_ status: Int, _ fields: [(String, String)]) -> URLErrorCode? {
+    let headers = HTTPHeaders(fields.map { .init(name: $0.0, value: $0.1) })
+    return ResponseHead(httpVersion: "HTTP/1.1", status: status, headers: headers).framingFault?.code
+  }
+
+  @Test(arguments: [
+    ["0"], ["5"], ["5", "5"], ["5, 5"], ["05", "5"], ["9223372036854775807"], [],
+  ]) func lengthsThatSayOneThing(_ lengths: [String]) {
+    #expect(fault(200, lengths.map { ("Content-Length", $0) }) == nil)
+  }
+
+  @Test(arguments: [
+    ["99999999999999999999999"], ["9223372036854775808"], ["-1"], ["+5"], ["5 5"], ["0x5"], ["5", "6"],
+    ["5, 6"], ["five"], ["5;"], ["٥"],
+  ]) func lengthsThatSayNothing(_ lengths: [String]) {
+    #expect(fault(200, lengths.map { ("content-length", $0) }) == .cannotParseResponse)
+  }
+
+  @Test(arguments: [
+    ("chunked", true), ("Chunked", true), ("identity", true), ("gzip, chunked", false), ("gzip", false),
+    ("chunked, chunked", false), ("chunked, gzip", false),
+  ]) func transferCodings(_ coding: String, _ isKnown: Bool) {
+    #expect((fault(200, [("Transfer-Encoding", coding)]) == nil) == isKnown)
+  }
+
+  /// RFC 9112 §6.3: the chunks count.
+  @Test func chunksStandAboveALength() {
+    #expect(fault(200, [("Transfer-Encoding", "chunked"), ("Content-Length", "many")]) == nil)
+  }
+
+  @Test func anUpgradeThatNobodyAskedForIsNoAnswer() {
+    #expect(fault(101, [("Upgrade", "h2c")]) == .badServerResponse)
+    #expect(fault(200, []) == nil && fault(304, []) == nil)
+  }
+
+  @Test(arguments: [(0, false), (99, false), (100, true), (999, true), (1000, false), (2000, false)])
+  func aStatusHasThreeDigits(_ status: Int, _ isOne: Bool) {
+    #expect((fault(status, []) == nil) == isOne)
+  }
+}

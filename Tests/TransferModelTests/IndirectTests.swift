@@ -1,0 +1,29 @@
+import Testing
+
+@testable import TransferModel
+
+@Suite struct IndirectTests {
+  private struct Whole: Equatable {
+    @Indirect var always = [1]
+    @IndirectIfAny var perhaps: String? = nil
+  }
+
+  @Test func copiesAreApart() {
+    let first = Whole()
+    var second = first
+    #expect(first == second)
+    second.always.append(2)
+    second.perhaps = "here"
+    #expect(first.always == [1] && first.perhaps == nil)
+    #expect(second.always == [1, 2] && second.perhaps == "here")
+    #expect(first != second)
+    second = Whole(always: [1], perhaps: nil)
+    #expect(first == second)
+  }
+
+  /// A suspended task is held in memory for as long as its client likes.
+  @Test func aTaskIsSmall() {
+    #expect(MemoryLayout<TransferTask>.size <= 336)
+    #expect(MemoryLayout<TransferEvent>.size <= 448)
+  }
+}

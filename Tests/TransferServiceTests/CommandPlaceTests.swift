@@ -1,0 +1,90 @@
+import HTTPCookies
+import Synchronization
+import TestSupport
+import Testing
+import TransferModel
+
+@testable import TransferService
+@testable import TransferStore
+
+/// What a client asks of a background session is on the disk before the client hears that it is done.
+@Suite(.blocking, .endsInTime) struct CommandPlaceTests {
+  private let isAsked = Gate()
+  private let isInVerb = Gate()
+  private let isDone = Gate()
+
+  /// Cookies are set by one thread while another, within the registry's lock, suspends a task.
+  @Test func cookiesDoNotLandInAnotherChange() async throws {
+    let (isAsked, isInVerb, isDone) = (isAsked, isInVerb, isDone)
+    let armed = Armed()
+    var moments = WatchedStore.Moments()
+    moments.asked = {
+      guard armed.cookies.exchange(false, ordering: .relaxed) else { return }
+      isAsked.open()
+      _ = isInVerb.wait() || isInVerb.wait()
+    }
+    let bench = try await LiveServiceBench(moments) {
+      if armed.verb.exchange(false, ordering: .relaxed) {
+        isInVerb.open()
+        _ = isDone.wait() || isDone.wait()
+      }
+      return WorkerSamples.time
+    }
+    let session = try await bench.session(.background)
+    let task = try await bench.task("http://127.0.0.1:1/", in: session, kind: .download)
+    await bench.service.settleFacts()
+    let before = try await commands(bench)
+    armed.cookies.store(true, ordering: .relaxed)
+    async let cookies = bench.service.setCookies([WorkerSamples.cookie], of: session)
+    #expect(isAsked.wait() || isAsked.wait())
+    armed.verb.store(true, ordering: .relaxed)
+    async let suspended = bench.service.suspend(task.id)
+    _ = try await cookies
+    // The suspension is not written yet.
+    #expect(try await commands(bench) == before + ["setCookies"])
+    isDone.open()
+    _ = try await suspended
+    #expect(try await commands(bench) == before + ["setCookies", "suspend"])
+    await bench.stop()
+  }
+
+  /// The same for credentials: taken away means taken away.
+  @Test func credentialsAreOnTheirWayWithTheirRows() async throws {
+    let bench = try await LiveServiceBench()
+    let session = try await bench.session(.background)
+    try await bench.service.setCredential(WorkerSamples.password, for: WorkerSamples.space, in: session)
+    #expect(try await commands(bench) == ["keepCredential"])
+    try await bench.service.removeCredentials(of: session) { _ in true }
+    #expect(try await commands(bench) == ["keepCredential", "forgetCredentials"])
+    _ = try await bench.service.reset(session)
+    #expect(try await commands(bench).last == "reset")
+    _ = try await bench.service.flush(session)
+    #expect(try await commands(bench).last == "flush")
+    await bench.stop()
+  }
+
+  /// A cancel is written with the state that it causes: no process can die in between.
+  @Test func verbsAreInTheCommitOfTheirCause() async throws {
+    let bench = try await LiveServiceBench()
+    let session = try await bench.session(.background)
+    let task = try await bench.task("http://127.0.0.1:1/", in: session, kind: .download)
+    for (verb, name) in [
+      (bench.service.suspend, "suspend"), (bench.service.resume, "resume"), (bench.service.cancel, "cancel"),
+    ] as [(@Sendable (TaskID) async throws -> TransferTask, String)] {
+      _ = try await verb(task.id)
+      #expect(try await commands(bench).last == name)
+    }
+    await bench.stop()
+  }
+
+  private func commands(_ bench: LiveServiceBench) async throws -> [String] {
+    try await bench.store.commands(after: 0, limit: 99).map {
+      WorkerSamples.name(try WorkerDocument.decode(WorkerCommand.self, $0.content.document))
+    }
+  }
+
+  private final class Armed: Sendable {
+    let cookies = Atomic(false)
+    let verb = Atomic(false)
+  }
+}

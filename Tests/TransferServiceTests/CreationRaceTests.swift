@@ -1,0 +1,120 @@
+import Synchronization
+import TestSupport
+import Testing
+import TransferEngine
+import TransferModel
+
+@testable import TransferService
+@testable import TransferStore
+
+/// Verbs that come while a task is being created: its row is on the disk, and nobody has begun it.
+@Suite(.blocking, .endsInTime) struct CreationRaceTests {
+  private let origin = TestOrigin { _, socket in
+    try socket.write(TestOrigin.reply("200 OK"))
+    return true
+  }
+  private let written = Gate()
+  private let goesOn = Gate()
+
+  /// Stops the creation of tasks behind its commit.
+  private func bench() async throws -> LiveServiceBench {
+    let (written, goesOn) = (written, goesOn)
+    var moments = WatchedStore.Moments()
+    moments.committed = { change in
+      guard !change.createdTasks.isEmpty else { return }
+      written.open()
+      _ = goesOn.wait() || goesOn.wait()
+    }
+    return try await LiveServiceBench(moments)
+  }
+
+  private func created(in session: SessionID, _ bench: LiveServiceBench) async throws -> TaskID {
+    #expect(written.wait() || written.wait())
+    let tasks = try await bench.store.tasks(TaskQuery(session: session, limit: 9))
+    return try #require(tasks.first).id
+  }
+
+  /// Until somebody waits for the creation's end.
+  private func waiting(for task: TaskID, _ bench: LiveServiceBench) async throws {
+    while bench.service.registry.withLock({ $0.tasks[task]?.creation?.isEmpty != false }) {
+      try await Task.sleep(for: .milliseconds(1))
+    }
+  }
+
+  @Test func aCancelIsNotLost() async throws {
+    let bench = try await bench()
+    let session = try await bench.session()
+    async let task = bench.task(origin.url, in: session)
+    let id = try await created(in: session, bench)
+    async let cancelled = bench.service.cancel(id)
+    try await waiting(for: id, bench)
+    goesOn.open()
+    _ = try await (task, cancelled)
+    #expect(try await bench.end(of: id).error?.reason == .url(.cancelled))
+    #expect(origin.requests.isEmpty)
+    await bench.stop()
+  }
+
+  @Test func aSuspensionIsNotLost() async throws {
+    let bench = try await bench()
+    let session = try await bench.session()
+    async let task = bench.task(origin.url, in: session)
+    let id = try await created(in: session, bench)
+    async let suspended = bench.service.suspend(id)
+    try await waiting(for: id, bench)
+    goesOn.open()
+    _ = try await task
+    #expect(try await suspended.state == .suspended)
+    #expect(try await bench.service.task(id).state == .suspended)
+    #expect(try await bench.service.resume(id).state == .running)
+    #expect(try await bench.end(of: id).error == nil)
+    #expect(origin.requests.count == 1)
+    await bench.stop()
+  }
+
+  @Test func whoInvalidatesAndCancelsMissesNone() async throws {
+    let bench = try await bench()
+    let session = try await bench.session()
+    async let task = bench.task(origin.url, in: session)
+    let id = try await created(in: session, bench)
+    #expect(try await bench.service.invalidate(session, .cancelTasks).state == .invalidating)
+    goesOn.open()
+    _ = try await task
+    #expect(try await bench.end(of: id).error?.reason == .url(.cancelled))
+    #expect(origin.requests.isEmpty)
+    #expect(try bench.service.session(session).state == .invalid)
+    await bench.stop()
+  }
+
+  /// finishTasksAndInvalidate lets it come to its end.
+  @Test func whoInvalidatesAndWaitsCancelsNone() async throws {
+    let bench = try await bench()
+    let session = try await bench.session()
+    async let task = bench.task(origin.url, in: session)
+    let id = try await created(in: session, bench)
+    #expect(try await bench.service.invalidate(session, .finishTasks).state == .invalidating)
+    goesOn.open()
+    _ = try await task
+    #expect(try await bench.end(of: id).error == nil)
+    await bench.stop()
+  }
+
+  /// A creation that fails leaves nothing, and whoever waited for it hears so.
+  @Test func aTaskThatIsNotCreatedIsNone() throws {
+    let task = TransferTask(
+      id: TaskID(high: 1, low: 1), sessionID: .shared, taskIdentifier: 1, createdAt: WorkerSamples.time,
+      specification: LiveServiceBench.specification("http://a.test/"))
+    let found = Mutex<[Bool]>([])
+    for isWritten in [true, false] {
+      var registry = TransferRegistry()
+      registry.insert(.init(task: task, creation: []))
+      registry.whenCreated(task.id) { registry in
+        let isThere = registry.tasks[task.id] != nil
+        found.withLock { $0.append(isThere) }
+      }
+      #expect(found.withLock { $0.count } == (isWritten ? 0 : 1))
+      registry.endCreation(of: [task.id], isWritten: isWritten)
+    }
+    #expect(found.withLock { $0 } == [true, false])
+  }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import HTTPCookies
+import Testing
+import TransferEngine
+import TransferModel
+import TransferStore
+
+@testable import TransferService
+
+/// What the two processes of every version have written for each other is still read: `Tests/Golden/worker` has one of everything,
+/// by the version of the format. Its files never change; a new version adds its own.
+@Suite struct GoldenDocumentTests {
+  private static let directory = URL(fileURLWithPath: #filePath)
+    .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Golden/worker")
+
+  private static func documents(_ kind: String, _ version: Int) throws -> [String] {
+    let file = directory.appendingPathComponent("\(kind)-\(version).ndjson")
+    return try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map(String.init)
+  }
+
+  private static let versions = Array(0...WorkerDocument.version)
+
+  @Test(arguments: versions) func everyKindIsThere(_ version: Int) throws {
+    // What a later version has added, the earlier ones lack.
+    let later: Set<String> = version == 0 ? ["refused"] : []
+    let commands = try Self.documents("commands", version).map {
+      WorkerSamples.name(try WorkerDocument.decode(WorkerCommand.self, $0))
+    }
+    #expect(Set(commands) == Set(WorkerSamples.commands.map { WorkerSamples.name($0) }))
+    let news = try Self.documents("news", version).map {
+      WorkerSamples.name(try WorkerDocument.decode(WorkerNews.self, $0))
+    }
+    #expect(Set(news) == Set(WorkerSamples.news.map { WorkerSamples.name($0) }).subtracting(later))
+  }
+
+  @Test func theHighestVersionSaysWhatIsSaidNow() throws {
+    let version = WorkerDocument.version
+    let commands = try Self.documents("commands", version).map {
+      "\(try WorkerDocument.decode(WorkerCommand.self, $0))"
+    }
+    #expect(commands == WorkerSamples.commands.map { "\($0)" })
+    let news = try Self.documents("news", version).map { "\(try WorkerDocument.decode(WorkerNews.self, $0))" }
+    #expect(news == WorkerSamples.news.map { "\($0)" })
+    let work = try Self.documents("work", version).map { try WorkerDocument.decode(WorkState.self, $0) }
+    #expect(work == [WorkerSamples.state, WorkState()])
+  }
+
+  /// Without numbers, and otherwise the same.
+  @Test func theFirstVersionSaysWhatItSaid() throws {
+    let commands = try Self.documents("commands", 0).map {
+      "\(try WorkerDocument.decode(WorkerCommand.self, $0))"
+    }
+    let unnumbered = WorkerSamples.commands.map { command -> WorkerCommand in
+      switch command {
+      case .answer(let task, let answer, _): .answer(task, answer, question: nil)
+      case .answerByDefault(let task, _): .answerByDefault(task, question: nil)
+      default: command
+      }
+    }
+    #expect(commands == unnumbered.map { "\($0)" })
+    let news = try Self.documents("news", 0).map { "\(try WorkerDocument.decode(WorkerNews.self, $0))" }
+    let told = WorkerSamples.news.compactMap { news -> WorkerNews? in
+      switch news {
+      case .challenged(let task, let challenge, let type, let time, _):
+        .challenged(task, challenge, type, at: time, question: nil)
+      case .refused: nil
+      default: news
+      }
+    }
+    #expect(news == told.map { "\($0)" })
+    var state = WorkerSamples.state
+    state.questions = 0
+    let work = try Self.documents("work", 0).map { try WorkerDocument.decode(WorkState.self, $0) }
+    #expect(work == [state, WorkState()])
+  }
+
+  /// A version that knows more members may write them anywhere: who does not know them passes over them.
+  @Test(arguments: versions) func newMembersArePassedOver(_ version: Int) throws {
+    func check<Value: WorkerContent>(_ kind: String, _ type: Value.Type) throws {
+      for document in try Self.documents(kind, version) {
+        let more = try Self.withMore(document)
+        #expect(more != document)
+        #expect("\(try WorkerDocument.decode(type, more))" == "\(try WorkerDocument.decode(type, document))")
+      }
+    }
+    try check("commands", WorkerCommand.self)
+    try check("news", WorkerNews.self)
+    try check("work", WorkState.self)
+  }
+
+  /// One more member in every object.
+  private static func withMore(_ document: String) throws -> String {
+    func more(_ value: Any) -> Any {
+      if let members = value as? [String: Any] {
+        return members.mapValues { more($0) }.merging(["ofAnotherVersion": ["a": 1]]) { first, _ in first }
+      }
+      if let elements = value as? [Any] { return elements.map { more($0) } }
+      return value
+    }
+    let value = try JSONSerialization.jsonObject(with: Data(document.utf8))
+    return String(decoding: try JSONSerialization.data(withJSONObject: more(value)), as: UTF8.self)
+  }
+
+  /// Whom each is about is seen without knowing its kind.
+  @Test(arguments: versions) func subjectsAreSeen(_ version: Int) throws {
+    for document in try Self.documents("news", version) {
+      let unknown = document.replacingOccurrences(of: #"{"ended":"#, with: #"{"endedOtherwise":"#)
+      let subject = DocumentSubject(ofDocument: unknown)
+      guard case .changedCookies = try WorkerDocument.decode(WorkerNews.self, document) else {
+        #expect(subject == DocumentSubject(WorkerSamples.task) || document.contains("refused"))
+        continue
+      }
+      #expect(subject == DocumentSubject(WorkerSamples.session))
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import Crypto
+import EventLoop
+import Logging
+import TestSupport
+import Testing
+import TransferEngine
+import TransferModel
+
+@testable import TransferService
+@testable import TransferStore
+
+/// The service between a real store and a real engine, without a door. Nobody carries its background tasks out: the test stands
+/// where the worker does.
+final class LiveServiceBench: Sendable {
+  let store: SQLiteStore
+  let service: TransferService
+  private let engine: TransferEngine
+
+  /// - Parameter now: the service's clock.
+  init(
+    _ moments: WatchedStore.Moments = .init(),
+    now: @escaping @Sendable () -> Timestamp = { Timestamp(microseconds: WallClock.microseconds()) }
+  ) async throws {
+    let directory = TemporaryDirectory.make("ferry-service")
+    let secrets = [SymmetricKey(data: [UInt8](repeating: 7, count: 32))]
+    let hub = EventHub()
+    store = try SQLiteStore(path: directory + "/test.db", box: SecretBox(secrets: secrets)) {
+      hub.publish($0)
+    }
+    let bodies = BodyDirectory(path: directory + "/bodies")
+    try bodies.prepare()
+    let files = FileDirectory(path: directory + "/files")
+    try files.prepare()
+    let relay = FactRelay()
+    let settings = TransferEngine.Settings(
+      egress: EgressPolicy(allowedNetworks: [try #require(IPNetwork("127.0.0.0/8"))]), bodies: bodies,
+      files: files, pool: WorkerPool(name: "test-write", threads: 2))
+    engine = try TransferEngine(workers: 1, settings: settings) { relay.deliver($0) }
+    service = TransferService(
+      store: WatchedStore(store, moments), engine: engine,
+      background: BackgroundCarrier(doorbell: DoorbellPull(path: directory + "/no-bell")), relay: relay,
+      hub: hub,
+      bodies: bodies, files: files, resumeSealer: ResumeDataSealer(secrets: secrets),
+      answerTagger: AnswerTagger(secrets: secrets), pool: WorkerPool(name: "test-read", threads: 1), now: now,
+      logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+    _ = try await service.recover()
+  }
+
+  func session(_ type: SessionType = .default, delegate: SessionDelegate? = nil) async throws -> SessionID {
+    var specification = SessionSpecification()
+    (specification.type, specification.delegate) = (type, delegate)
+    if type == .background { specification.identifier = "a" }
+    return try await service.createSession(specification).session.id
+  }
+
+  /// A task that is to run.
+  func task(
+    _ url: String, in session: SessionID, kind: TaskKind = .data, beginning date: Timestamp? = nil
+  ) async throws -> TransferTask {
+    try await service.createTasks([Self.specification(url, kind: kind, beginning: date)], in: session)[0]
+  }
+
+  static func specification(
+    _ url: String, kind: TaskKind = .data, beginning date: Timestamp? = nil
+  ) -> TaskSpecification {
+    var specification = TaskSpecification(kind: kind, request: TransferRequest(url: url))
+    (specification.resume, specification.earliestBeginDate) = (true, date)
+    return specification
+  }
+
+  /// The task when it has ended.
+  func end(of task: TaskID) async throws -> TransferTask {
+    await service.waitForEnd(of: task, seconds: 30)
+    return try await service.task(task)
+  }
+
+  /// The next decision of a session that waits.
+  func decision(of session: SessionID) async throws -> Decision {
+    while true {
+      let pending = try await service.decisions(of: session, state: .pending, after: nil, limit: 1)
+      if let first = pending.first { return first }
+      try await Task.sleep(for: .milliseconds(2))
+    }
+  }
+
+  /// What a worker tells.
+  func tell(_ documents: [String]) async throws {
+    var change = StoreChange()
+    change.news = documents
+    try await store.write(change)
+    try await service.news.readAll()
+    await service.settleFacts()
+  }
+
+  func stop() async {
+    await engine.stop()
+    await store.close()
+  }
+}

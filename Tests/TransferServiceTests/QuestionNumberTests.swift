@@ -1,0 +1,149 @@
+import Foundation
+import JSON
+import Synchronization
+import TestSupport
+import Testing
+import TransferEngine
+import TransferModel
+
+@testable import TransferService
+@testable import TransferStore
+
+/// An answer is for the question that it was given to, and for no other.
+@Suite(.blocking, .endsInTime) struct QuestionNumberTests {
+  private static let answer = ChallengeAnswer.useCredential(Credential(user: "u", password: "p"))
+
+  /// Asks for a login to a realm, until it gets one.
+  private static func origin(_ realm: @escaping @Sendable () -> String) -> TestOrigin {
+    TestOrigin { request, socket in
+      guard request["Authorization"] != nil else {
+        let field = ("WWW-Authenticate", "Basic realm=\"\(realm())\"")
+        try socket.write(TestOrigin.reply("401 No", [], [field]))
+        return true
+      }
+      try socket.write(TestOrigin.reply("200 OK"))
+      return true
+    }
+  }
+
+  private func asking() -> SessionDelegate {
+    var delegate = SessionDelegate()
+    delegate.taskChallenges = .ask
+    return delegate
+  }
+
+  private func numbers(_ news: [WorkerNews]) -> [Int?] {
+    news.compactMap { if case .challenged(_, _, _, _, let number) = $0 { .some(number) } else { nil } }
+  }
+
+  /// A worker asks and dies; the next one asks about something else, and then the client's answer to the first comes.
+  @Test func anAnswerThatCrossesADeathReachesNobodyElse() async throws {
+    let realm = Realm()
+    let origin = Self.origin { realm.name.withLock { $0 } }
+    let bench = try WorkerBench()
+    let first = try await bench.started()
+    let session = try await bench.session(delegate: asking())
+    let task = try await bench.task(origin.url, in: session)
+    try await bench.send([.submit(task.id)], of: session, to: first)
+    #expect(numbers(try await bench.news { !numbers($0).isEmpty }) == [1])
+    await bench.written()
+    await first.stop()
+    realm.name.withLock { $0 = "another" }
+    let second = try await bench.started()
+    #expect(numbers(try await bench.news { numbers($0).count == 2 }) == [1, 2])
+    try await bench.send([.answer(task.id, Self.answer, question: 1)], of: session, to: second)
+    try await bench.send([.answer(task.id, Self.answer, question: nil)], of: session, to: second)
+    let state = try #require(try await bench.work()[task.id])
+    #expect(state.answers.isEmpty && state.question?.protectionSpace.realm == "another")
+    #expect(origin.requests.allSatisfy { $0["Authorization"] == nil })
+    try await bench.send([.answer(task.id, Self.answer, question: 2)], of: session, to: second)
+    #expect(try await bench.outcomes(task)[0].response?.status == 200)
+    await second.stop()
+  }
+
+  /// What answers the question that a worker died over is kept for the next attempt, as nobody has asked anything else.
+  @Test func anAnswerToAWorkerThatDiedIsNotLost() async throws {
+    let origin = Self.origin { "r" }
+    let bench = try WorkerBench()
+    let first = try await bench.started()
+    let session = try await bench.session(delegate: asking())
+    let task = try await bench.task(origin.url, in: session)
+    try await bench.send([.submit(task.id)], of: session, to: first)
+    _ = try await bench.news { !numbers($0).isEmpty }
+    await bench.written()
+    await first.stop()
+    try await bench.put([.answer(task.id, Self.answer, question: 1)], of: session)
+    let second = try await bench.started()
+    #expect(try await bench.outcomes(task)[0].response?.status == 200)
+    #expect(numbers(try await bench.news()) == [1])
+    await second.stop()
+  }
+
+  /// The engine of the service itself: two redirects, each of which is asked about, and the first answer comes twice.
+  @Test func anAnswerThatComesTwiceAnswersOnce() async throws {
+    let origin = TestOrigin { request, socket in
+      let next = ["/": "/first", "/first": "/second"][request.path]
+      if let next {
+        try socket.write(TestOrigin.reply("302 Found", [], [("Location", next)]))
+      } else {
+        try socket.write(TestOrigin.reply("200 OK"))
+      }
+      return true
+    }
+    let (facts, told) = AsyncStream.makeStream(of: TransferFact.self)
+    let bench = try WorkerBench()
+    let engine = try bench.engine { for fact in $0 { told.yield(fact) } }
+    var delegate = SessionDelegate()
+    delegate.asksForRedirects = true
+    var job = TransferJob(
+      task: WorkerSamples.task, session: .shared, configuration: SessionConfiguration(), kind: .data,
+      request: TransferRequest(url: origin.url + "/"), priority: 0.5)
+    job.delegate = delegate
+    engine.submit([job])
+    var asked: [Int] = []
+    var status: Int?
+    for await fact in facts {
+      switch fact {
+      case .asked(let task, let number, .redirect(_, let proposed), _):
+        asked.append(number)
+        // The first is to be refused if it is taken for an answer to the second.
+        if number == 2 { engine.answer(task, in: .shared, to: 1, .redirect(nil)) }
+        engine.answer(task, in: .shared, to: number, .redirect(proposed))
+      case .ended(_, let outcome):
+        status = outcome.response?.status
+        told.finish()
+      default: break
+      }
+    }
+    #expect(asked == [1, 2] && status == 200)
+    #expect(origin.requests.map(\.path) == ["/", "/first", "/second"])
+    await engine.stop()
+  }
+
+  /// The number outlives the service: a decision that it finds again is answered under it.
+  @Test func aDecisionKeepsItsNumber() async throws {
+    let bench = try await LiveServiceBench()
+    let session = try await bench.session(.background, delegate: asking())
+    let task = try await bench.task("http://127.0.0.1:1/", in: session, kind: .download)
+    for number in [7, nil] {
+      let news = WorkerNews.challenged(
+        task.id, WorkerSamples.challenge(nil), .taskDidReceiveChallenge, at: WorkerSamples.time,
+        question: number)
+      try await bench.tell([WorkerDocument.encode(news)])
+      let decision = try await bench.decision(of: session)
+      #expect(decision.question == number)
+      _ = try await bench.service.answer(
+        decision.id, with: JSONParser.parse(Array(#"{"disposition":"performDefaultHandling"}"#.utf8)))
+      let commands = try await bench.store.commands(after: 0, limit: 9).map {
+        try WorkerDocument.decode(WorkerCommand.self, $0.content.document)
+      }
+      let last = WorkerCommand.answer(task.id, .performDefaultHandling, question: number)
+      #expect("\(try #require(commands.last))" == "\(last)")
+    }
+    await bench.stop()
+  }
+
+  private final class Realm: Sendable {
+    let name = Mutex("one")
+  }
+}

@@ -1,0 +1,101 @@
+import Crypto
+import EventLoop
+import Logging
+import Synchronization
+import TestSupport
+import TransferEngine
+import TransferModel
+
+@testable import TransferService
+@testable import TransferStore
+
+/// A service on a store of its own, that has not begun. The test stands where the worker does, and the service before this one.
+final class ServiceBench: Sendable {
+  static let start = Timestamp(seconds: 1_800_000_000)
+
+  let store: SQLiteStore
+  let service: TransferService
+  let bodies: BodyDirectory
+  let files: FileDirectory
+  private let engine: TransferEngine
+  private let clock = Clock()
+
+  private final class Clock: Sendable {
+    private let time = Mutex(ServiceBench.start)
+    var now: Timestamp { time.withLock { $0 } }
+    func advance(_ seconds: Double) { time.withLock { $0 = $0.adding(seconds: seconds) } }
+  }
+
+  init() throws {
+    let (directory, hub, relay) = (TemporaryDirectory.make("ferry-service"), EventHub(), FactRelay())
+    let keys = [SymmetricKey(data: [UInt8](repeating: 7, count: 32))]
+    store = try SQLiteStore(path: directory + "/test.db", box: SecretBox(secrets: keys)) { hub.publish($0) }
+    bodies = BodyDirectory(path: directory + "/bodies")
+    files = FileDirectory(path: directory + "/files")
+    try bodies.prepare()
+    try files.prepare()
+    let pool = WorkerPool(name: "test-pool", threads: 2)
+    engine = try TransferEngine(
+      workers: 1,
+      settings: .init(egress: EgressPolicy(allowedNetworks: []), bodies: bodies, files: files, pool: pool)
+    ) { relay.deliver($0) }
+    let now: @Sendable () -> Timestamp = { [clock] in clock.now }
+    service = TransferService(
+      store: store, engine: engine,
+      background: BackgroundCarrier(doorbell: DoorbellPull(path: directory + "/bell")), relay: relay,
+      hub: hub,
+      bodies: bodies, files: files, resumeSealer: ResumeDataSealer(secrets: keys),
+      answerTagger: AnswerTagger(secrets: keys), pool: pool, now: now,
+      logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+  }
+
+  func advance(_ seconds: Double) { clock.advance(seconds) }
+
+  func stop() async {
+    await engine.stop()
+    await store.close()
+  }
+
+  func write(_ body: (inout StoreChange) -> Void) async throws {
+    var change = StoreChange()
+    body(&change)
+    try await store.write(change)
+  }
+
+  /// What was queued for the store is there.
+  func written() async {
+    await withCheckedContinuation { continuation in store.record(StoreChange()) { continuation.resume() } }
+  }
+
+  static func id<Kind>(_ number: UInt64) -> ID<Kind> { ID(at: start, random: (number, number)) }
+
+  static let session = TransferSession(
+    id: id(1), type: .background, createdAt: start, description: nil, configuration: SessionConfiguration(),
+    delegate: nil, identifier: "a")
+
+  /// A task of the background session that an earlier service has created.
+  func task(_ number: UInt64, _ adjust: (inout TransferTask) -> Void = { _ in }) async throws -> TransferTask
+  {
+    let specification = TaskSpecification(kind: .data, request: TransferRequest(url: "http://192.0.2.1/"))
+    var task = TransferTask(
+      id: Self.id(number), sessionID: Self.session.id, taskIdentifier: Int(number), createdAt: Self.start,
+      specification: specification)
+    _ = task.lifecycle.resume()
+    adjust(&task)
+    let created = task
+    try await write {
+      $0.sessions = [Self.session]
+      $0.createdTasks = [created]
+    }
+    return task
+  }
+
+  /// The tasks that the worker is asked to carry out.
+  func submitted() async throws -> [TaskID] {
+    await written()
+    return try await store.commands(after: 0, limit: 1000).compactMap { row in
+      let command = try WorkerDocument.decode(WorkerCommand.self, row.content.document)
+      return if case .submit(let id) = command { id } else { nil }
+    }
+  }
+}

@@ -1,0 +1,153 @@
+import Crypto
+import EventLoop
+import Foundation
+import Logging
+import TestSupport
+import Testing
+import TransferEngine
+import TransferModel
+
+@testable import TransferService
+@testable import TransferStore
+
+/// A start over rows that cannot be read: what belongs to them waits untouched, and all else goes on.
+@Suite struct SetAsideTests {
+  private static let time = Timestamp(seconds: 1_800_000_000)
+  private let directory = TemporaryDirectory.make("ferry-aside")
+
+  private static func box(_ keys: UInt8...) -> SecretBox {
+    SecretBox(secrets: keys.map { SymmetricKey(data: [UInt8](repeating: $0, count: 32)) })
+  }
+
+  private static func id<Kind>(_ number: UInt64) -> ID<Kind> { ID(at: time, random: (number, number)) }
+
+  private static func session(_ number: UInt64) -> TransferSession {
+    TransferSession(
+      id: id(number), createdAt: time, description: "s\(number)", configuration: SessionConfiguration(),
+      delegate: nil)
+  }
+
+  private static func task(_ number: UInt64, in session: UInt64, ended: Bool = false) -> TransferTask {
+    var task = TransferTask(
+      id: id(number), sessionID: id(session), taskIdentifier: Int(number), createdAt: time,
+      specification: TaskSpecification(kind: .download, request: TransferRequest(url: "http://127.0.0.1:1/")))
+    _ = task.lifecycle.resume()
+    if ended {
+      _ = task.lifecycle.complete()
+      task.completedAt = time
+    }
+    return task
+  }
+
+  private func open(_ box: SecretBox) throws -> SQLiteStore {
+    try SQLiteStore(path: directory + "/test.db", box: box) { _ in }
+  }
+
+  private func write(_ box: SecretBox, _ fill: (inout StoreChange) -> Void) async throws {
+    let store = try open(box)
+    var change = StoreChange()
+    fill(&change)
+    try await store.write(change)
+    await store.close()
+  }
+
+  private func service(_ store: SQLiteStore) throws -> TransferService {
+    let relay = FactRelay()
+    let bodies = BodyDirectory(path: directory + "/bodies")
+    let files = FileDirectory(path: directory + "/files")
+    try bodies.prepare()
+    try files.prepare()
+    let pool = WorkerPool(name: "test-write", threads: 1)
+    var settings = TransferEngine.Settings(egress: EgressPolicy(), bodies: bodies, files: files, pool: pool)
+    settings.now = { Self.time }
+    let engine = try TransferEngine(workers: 1, settings: settings) { relay.deliver($0) }
+    let keys = [SymmetricKey(size: .bits256)]
+    return TransferService(
+      store: store, engine: engine, relay: relay, hub: EventHub(), bodies: bodies, files: files,
+      resumeSealer: ResumeDataSealer(secrets: keys), answerTagger: AnswerTagger(secrets: keys), pool: pool,
+      now: { Self.time.adding(seconds: 1e8) },
+      logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+  }
+
+  private func expectUnreadable(_ name: String, _ read: () async throws -> Void) async {
+    do {
+      try await read()
+      Issue.record("\(name) was read")
+    } catch ServiceError.storedDataUnreadable(let what) {
+      #expect(what.contains(name))
+    } catch {
+      Issue.record("\(error)")
+    }
+  }
+
+  @Test func whatCannotBeReadIsLeftAsItIs() async throws {
+    // Of sessions 1 and 2, and tasks 11 (sound), 12 (unreadable), 13 (unreadable, ended), 21 (in session 2): what the second key
+    // has sealed, the first cannot read.
+    try await write(Self.box(1)) { change in
+      change.sessions = [.shared, Self.session(1)]
+      change.createdTasks = [Self.task(11, in: 1), Self.task(21, in: 2)]
+      change.updatedTasks = change.createdTasks
+    }
+    try await write(Self.box(2, 1)) { change in
+      change.sessions = [Self.session(2)]
+      change.createdTasks = [Self.task(12, in: 1), Self.task(13, in: 1, ended: true)]
+      change.updatedTasks = change.createdTasks
+    }
+    let bodies = BodyDirectory(path: directory + "/bodies")
+    try bodies.prepare()
+    let kept = [12, 21].map { bodies.temporaryPath(Self.id(UInt64($0))) } + [bodies.partialPath(Self.id(12))]
+    for path in kept { #expect(FileManager.default.createFile(atPath: path, contents: Data([1]))) }
+    let store = try open(Self.box(1))
+    let service = try service(store)
+    #expect(try await service.recover() == 1, "the sound one was running")
+    try await service.catchUp()
+    try await service.sweep()
+    await service.settleFacts()
+    #expect(try await service.task(Self.id(11)).state == .completed)
+    #expect(try service.session(Self.id(1)).description == "s1")
+    for number in [12, 13] as [UInt64] {
+      let id: TaskID = Self.id(number)
+      await expectUnreadable("task \(id)") { _ = try await service.task(id) }
+      await expectUnreadable("task \(id)") { _ = try await service.cancel(id) }
+    }
+    let name = "session \(Self.id(2) as SessionID)"
+    await expectUnreadable(name) { _ = try service.session(Self.id(2)) }
+    await expectUnreadable(name) { _ = try await service.task(Self.id(21)) }
+    await expectUnreadable(name) { _ = try await service.invalidate(Self.id(2), .cancelTasks) }
+    await expectUnreadable(name) {
+      let specification = TaskSpecification(kind: .data, request: TransferRequest(url: "http://127.0.0.1:1/"))
+      _ = try await service.createTasks([specification], in: Self.id(2))
+    }
+    let listed = try await service.tasks(TaskQuery(session: Self.id(1), limit: 9))
+    #expect(listed.map(\.id) == [Self.id(11)])
+    _ = try await service.prune(by: Retention())
+    for path in kept { #expect(FileManager.default.fileExists(atPath: path), "\(path)") }
+    await service.engine.stop()
+    await store.close()
+    // Whoever has the key finds all of it as it was.
+    let whole = try open(Self.box(2, 1))
+    for task in [Self.task(12, in: 1), Self.task(13, in: 1, ended: true), Self.task(21, in: 2)] {
+      #expect(try await whole.task(task.id) == task)
+    }
+    #expect(try await whole.sessions().map(\.session).contains(Self.session(2)))
+    await whole.close()
+  }
+
+  /// The shared session is there always, and not made anew over what cannot be read.
+  @Test func theSharedSessionIsNotOverwritten() async throws {
+    var shared = TransferSession.shared
+    shared.owesFinishedEvents = true
+    try await write(Self.box(1)) { _ in }
+    try await write(Self.box(2, 1)) { [shared] in $0.sessions = [shared] }
+    let store = try open(Self.box(1))
+    let service = try service(store)
+    _ = try await service.recover()
+    try await service.catchUp()
+    await expectUnreadable("ses_shared") { _ = try service.session(.shared) }
+    await service.engine.stop()
+    await store.close()
+    let whole = try open(Self.box(2, 1))
+    #expect(try await whole.sessions().map(\.session) == [shared])
+    await whole.close()
+  }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+import TransferEngine
+import TransferModel
+
+@testable import TransferService
+@testable import TransferStore
+
+/// A worker between versions: what it cannot read is kept, and a later worker reads it again.
+@Suite(.blocking, .endsInTime) struct WorkerVersionTests {
+  private let origin = TestOrigin { _, socket in
+    try socket.write(TestOrigin.reply("200 OK"))
+    return true
+  }
+
+  private func unknown(_ task: TransferTask) -> StoredCommand {
+    let document = WorkerDocument.encode(WorkerCommand.suspend(task.id))
+      .replacingOccurrences(of: #""suspend""#, with: #""holdStill""#)
+    return StoredCommand(session: task.sessionID, document: document)
+  }
+
+  @Test func aCommandIsKeptWithWhatComesAfterIt() async throws {
+    let bench = try WorkerBench()
+    let process = try await bench.started()
+    let session = try await bench.session()
+    let (held, other) = (
+      try await bench.task(origin.url + "/held", in: session),
+      try await bench.task(origin.url + "/other", in: session)
+    )
+    let command = unknown(held)
+    try await bench.write { $0.commands = [command] }
+    try await bench.send([.submit(held.id), .submit(other.id)], of: session, to: process)
+    #expect(try await bench.outcomes(other)[0].error == nil)
+    #expect(try await bench.store.commands(after: 0, limit: 9).map(\.number) == [1, 2])
+    #expect(try await bench.news().contains { if case .refused(2) = $0 { true } else { false } })
+    #expect(origin.requests.map(\.path) == ["/other"])
+    await process.stop()
+    // Neither does the next one know it.
+    let second = try await bench.started()
+    #expect(try await bench.store.commands(after: 0, limit: 9).map(\.number) == [1, 2])
+    #expect(second.worker.isIdle)
+    await second.stop()
+    // One to whom it says something finds the rest behind it.
+    try await bench.write { $0.takenCommands = [1...1] }
+    let third = try await bench.started()
+    #expect(try await bench.outcomes(held)[0].error == nil)
+    #expect(try await bench.store.commands(after: 0, limit: 9).isEmpty)
+    await third.stop()
+  }
+
+  /// How far it has come is not known: to begin anew might send a POST twice.
+  @Test func aRowIsKeptAndItsTaskWaits() async throws {
+    let bench = try WorkerBench()
+    let session = try await bench.session()
+    let task = try await bench.task(origin.url, in: session, method: "POST")
+    let newer = WorkerDocument.encode(WorkState()).replacingOccurrences(
+      of: #""version":1"#, with: #""version":2"#)
+    let rows = [StoredWork(task: task.id, session: session.id, document: newer)]
+    try await bench.write { $0.work = rows }
+    let process = try await bench.started()
+    try await bench.send([.submit(task.id), .resume(task.id)], of: session, to: process)
+    #expect(try await bench.store.work() == rows)
+    #expect(try await bench.store.commands(after: 0, limit: 9).count == 2)
+    #expect(try await bench.news().contains { if case .refused(3) = $0 { true } else { false } })
+    #expect(origin.requests.isEmpty && process.worker.isIdle)
+    await process.stop()
+  }
+
+  /// A worker of an earlier version asked without numbers: what the client said to it is an answer still.
+  @Test func answersWithoutNumbersAreTaken() async throws {
+    let bench = try WorkerBench()
+    let session = try await bench.session()
+    let task = try await bench.task(origin.url, in: session)
+    let answer = ChallengeAnswer.useCredential(Credential(user: "u", password: "p"))
+    try await bench.leave(task) { state in
+      (state.isActive, state.isSuspended) = (true, true)
+      state.question = AskedChallenge(WorkerSamples.challenge(nil))
+    }
+    try await bench.put([.answer(task.id, answer, question: nil)], of: session)
+    let process = try await bench.started()
+    #expect(try await bench.work()[task.id]?.answers.map(\.answer) == [answer])
+    await process.stop()
+  }
+}

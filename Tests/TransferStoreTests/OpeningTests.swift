@@ -1,0 +1,141 @@
+import Crypto
+import Foundation
+import GRDB
+import TestSupport
+import Testing
+import TransferModel
+
+@testable import TransferStore
+
+/// What is opened, what is refused, and what is on the disk when.
+@Suite struct OpeningTests {
+  private let path = TemporaryDirectory.make("ferry-opening") + "/test.db"
+
+  private struct NoDisk: Error {}
+
+  private static func box(_ keys: UInt8...) -> SecretBox {
+    SecretBox(secrets: keys.map { SymmetricKey(data: [UInt8](repeating: $0, count: 32)) })
+  }
+
+  private func open(
+    _ box: SecretBox = box(1), mayCreate: Bool = true, willWrite: () throws -> Void = {}
+  ) throws -> SQLiteStore {
+    try SQLiteStore(path: path, box: box, mayCreate: mayCreate, willWrite: willWrite) { _ in }
+  }
+
+  private func expect(_ error: OpeningError, _ box: SecretBox = box(1), mayCreate: Bool = true) {
+    #expect(throws: error) {
+      try open(box, mayCreate: mayCreate) { Issue.record("nothing is to be written") }
+    }
+  }
+
+  private func execute(_ sql: String) throws {
+    let queue = try DatabaseQueue(path: path)
+    try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
+    try queue.close()
+  }
+
+  private static func change(_ text: String) -> StoreChange {
+    var change = StoreChange()
+    change.news = [text]
+    return change
+  }
+
+  @Test func aDatabaseOfANewerVersionIsRefused() async throws {
+    await (try open()).close()
+    try execute("INSERT INTO grdb_migrations (identifier) VALUES ('99 tomorrow'), ('100 the day after')")
+    expect(.newer(["100 the day after", "99 tomorrow"]))
+    expect(.newer(["100 the day after", "99 tomorrow"]), Self.box(2))
+    #expect(throws: OpeningError.newer(["100 the day after", "99 tomorrow"])) {
+      try SecretRotation.run(database: path, from: Self.box(1), to: Self.box(2, 1)) {}
+    }
+  }
+
+  @Test func otherKeysAreRefused() async throws {
+    await (try open()).close()
+    expect(.otherKey, Self.box(2))
+    await (try open(Self.box(2, 1))).close()
+    expect(.otherKey, Self.box(2))
+  }
+
+  @Test func aDatabaseFromBeforeTheCheckIsJudgedByWhatItHasSealed() async throws {
+    let store = try open()
+    try await store.write(Self.change("a"))
+    await store.close()
+    try execute("DROP TABLE key_check; DELETE FROM grdb_migrations WHERE identifier LIKE '10 %'")
+    expect(.otherKey, Self.box(2))
+    await (try open()).close()
+    expect(.otherKey, Self.box(2))
+    // What only looks sealed to somebody is nobody's.
+    try execute(
+      "DROP TABLE key_check; DELETE FROM grdb_migrations WHERE identifier LIKE '10 %'; DELETE FROM news")
+    await (try open(Self.box(2))).close()
+    expect(.otherKey)
+  }
+
+  @Test func theCheckGoesWithTheKeys() async throws {
+    await (try open()).close()
+    #expect(try SecretRotation.run(database: path, from: Self.box(1), to: Self.box(2, 1)) {} == 0)
+    await (try open(Self.box(2))).close()
+    expect(.otherKey)
+  }
+
+  @Test func whereNoneMayBeMadeNoneIs() async throws {
+    expect(.missing, mayCreate: false)
+    #expect(!FileManager.default.fileExists(atPath: path))
+    #expect(FileManager.default.createFile(atPath: path, contents: nil))
+    expect(.missing, mayCreate: false)
+    // A database, and nothing in it.
+    try execute("PRAGMA user_version = 0; CREATE TABLE t (a); DROP TABLE t")
+    expect(.missing, mayCreate: false)
+    await (try open()).close()
+    await (try open(mayCreate: false)).close()
+  }
+
+  @Test func nothingDependsOnKeysThatCouldNotBeKept() async throws {
+    #expect(throws: NoDisk.self) { try open { throw NoDisk() } }
+    await (try open(Self.box(2))).close()
+  }
+
+  @Test func whatIsNoDatabaseIsRefused() throws {
+    try Data("this is not a database, but it is long enough to look like one".utf8).write(
+      to: URL(fileURLWithPath: path))
+    #expect { try open() } throws: { if case OpeningError.failed = $0 { true } else { false } }
+  }
+
+  /// GRDB sets NORMAL by itself, with which a commit may be lost with the power.
+  @Test func everyCommitIsSynced() throws {
+    let pool = try DatabaseFile(path: path).open(Self.box(1), mayCreate: true) {}
+    let synchronous = try pool.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA synchronous") }
+    #expect(synchronous == 2)
+    try pool.close()
+  }
+
+  private var logSize: Int {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path + "-wal")
+    return (attributes?[.size] as? Int) ?? 0
+  }
+
+  @Test(arguments: [false, true]) func aCloseLeavesNothingInTheLog(_ isOpenElsewhere: Bool) async throws {
+    let store = try open()
+    let other = isOpenElsewhere ? try open() : nil
+    for number in 0..<20 { try await store.write(Self.change("\(number)")) }
+    #expect(logSize > 0)
+    await store.close()
+    #expect(logSize == 0)
+    try await other?.write(Self.change("x"))
+    await other?.close()
+    #expect(logSize == 0)
+    let again = try open()
+    #expect(try await again.news(after: 0, limit: 100).count == (isOpenElsewhere ? 21 : 20))
+    await again.close()
+  }
+
+  @Test func aDatabaseThatIsKeptIsNotWaitedForForEver() throws {
+    let (first, second) = (DatabaseFile(path: path), DatabaseFile(path: path, patience: .milliseconds(20)))
+    _ = try first.write {
+      #expect(throws: OpeningError.kept) { try second.open(Self.box(1), mayCreate: true) {} }
+    }
+    try second.open(Self.box(1), mayCreate: true) {}.close()
+  }
+}

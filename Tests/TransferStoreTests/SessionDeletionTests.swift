@@ -1,0 +1,60 @@
+import Crypto
+import TestSupport
+import Testing
+import TransferModel
+
+@testable import TransferStore
+
+/// A session goes in slices, whatever it holds.
+@Suite struct SessionDeletionTests {
+  private static let time = Timestamp(seconds: 1_800_000_000)
+  private static func id<Kind>(_ number: UInt64) -> ID<Kind> { ID(at: time, random: (number, number)) }
+
+  private static func task(_ number: UInt64, in session: SessionID) -> TransferTask {
+    TransferTask(
+      id: id(number), sessionID: session, taskIdentifier: Int(number), createdAt: time,
+      specification: TaskSpecification(kind: .data, request: TransferRequest(url: "http://a/\(number)")))
+  }
+
+  private static func fill(_ change: inout StoreChange, _ tasks: ClosedRange<UInt64>, in session: SessionID) {
+    change.createdTasks += tasks.map { task($0, in: session) }
+    change.events += tasks.map {
+      TransferEvent(
+        .taskDidChangeState, at: time, session: session, task: id($0), .stateChanged(.running, nil))
+    }
+  }
+
+  @Test func aSessionGoesInSlicesAndLeavesTheOthers() async throws {
+    let path = TemporaryDirectory.make("ferry-deletion") + "/test.db"
+    let box = SecretBox(secrets: [SymmetricKey(data: [UInt8](repeating: 7, count: 32))])
+    let store = try SQLiteStore(path: path, box: box) { _ in }
+    let count = UInt64(2 * SessionDeletionWriter.slice + 1)
+    let (large, small): (SessionID, SessionID) = (Self.id(1), Self.id(2))
+    var change = StoreChange()
+    Self.fill(&change, 10...10, in: small)
+    Self.fill(&change, 1000...1000 + count - 1, in: large)
+    try await store.write(change)
+    let last = store.lastSequence
+    var slices = 0
+    while try await store.hasTasks(large) {
+      var change = StoreChange()
+      change.thinnedSession = large
+      #expect(!change.isEmpty)
+      try await store.write(change)
+      slices += 1
+    }
+    #expect(slices == 3)
+    change = StoreChange()
+    change.deletedSession = large
+    try await store.write(change)
+    let tasks = try await store.tasks([Self.id(10), Self.id(1000)] as [TaskID])
+    #expect(tasks.map(\.id) == [Self.id(10)])
+    let page = try await store.journal(.all, after: 0, maximumBytes: 1 << 20)
+    #expect(page.fragments.map(\.taskID) == [Self.id(10)])
+    await store.close()
+    // Numbers that were given out do not come again.
+    let next = try SQLiteStore(path: path, box: box) { _ in }
+    #expect(next.lastSequence == last)
+    await next.close()
+  }
+}
