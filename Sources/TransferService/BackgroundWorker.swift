@@ -25,6 +25,11 @@ package final class BackgroundWorker: Sendable {
 
     /// The engine has it.
     var isActive: Bool { state.isActive }
+    /// Who comes after a death must know that an attempt has begun, where a request must not be sent twice unseen (RFC 9110
+    /// §9.2.2), and where the attempt takes the bytes of another download, which are to be given back.
+    var mustBeWrittenFirst: Bool {
+      !task.currentRequest.isIdempotent || state.partial.map { $0.source != task.id } == true
+    }
   }
   struct State {
     var work: [TaskID: Work] = [:]
@@ -201,8 +206,7 @@ package final class BackgroundWorker: Sendable {
     change.keep(work)
     state.work[work.task.id] = work
     state.begin(work)
-    // Who comes after a death must know that it may have been sent, where it must not be sent twice unseen (RFC 9110 §9.2.2).
-    guard state.isCareful || !work.task.currentRequest.isIdempotent else { return submit(work) }
+    guard state.isCareful || work.mustBeWrittenFirst else { return submit(work) }
     let (id, attempt) = (work.task.id, work.state.attempts)
     record(change) { [weak self] in self?.submitWritten(id, attempt) }
     change = StoreChange()

@@ -113,10 +113,11 @@ final class WorkerBench: Sendable {
   /// A task that runs, in the store.
   func task(
     _ url: String, in session: TransferSession, kind: TaskKind = .download, method: String = "GET",
-    beginning date: Timestamp? = nil
+    beginning date: Timestamp? = nil, resuming point: ResumePoint? = nil
   ) async throws -> TransferTask {
     var specification = TaskSpecification(kind: kind, request: TransferRequest(url: url, method: method))
     specification.earliestBeginDate = date
+    specification.resumePoint = point
     var task = TransferTask(
       id: id(), sessionID: session.id, taskIdentifier: 1, createdAt: now, specification: specification)
     _ = task.lifecycle.resume()

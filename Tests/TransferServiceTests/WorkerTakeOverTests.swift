@@ -135,10 +135,16 @@ import TransferModel
     await process.stop()
   }
 
-  /// Otherwise a task that is deadly at once is not known as one to whoever comes next; and a POST that was sent is not known to
-  /// have been.
-  @Test(arguments: [(true, "GET"), (false, "POST"), (false, "PATCH")])
-  func anAttemptIsOnTheDiskBeforeItBegins(_ hasCrashed: Bool, _ method: String) async throws {
+  /// Otherwise a task that is deadly at once is not known as one to whoever comes next; a POST that was sent is not known to have
+  /// been; and the bytes of another download that an attempt has taken are not given back.
+  @Test(arguments: [
+    (true, "GET", false), (false, "POST", false), (false, "PATCH", false), (false, "GET", true),
+  ])
+  func anAttemptIsOnTheDiskBeforeItBegins(
+    _ hasCrashed: Bool, _ method: String, _ goesOn: Bool
+  ) async throws {
+    let former = TaskID(high: 9, low: 9)
+    let point = ResumePoint(partial: PartialBody(offset: 4, total: 8, validator: "\"v\""), source: former)
     let bench = try WorkerBench()
     let process = try await bench.started(afterCrash: hasCrashed)
     let session = try await bench.session()
@@ -157,7 +163,10 @@ import TransferModel
       return true
     }
     for _ in 0..<20 {
-      let task = try await bench.task(origin.url, in: session, method: method)
+      let file = bench.bodies.partialPath(former)
+      if goesOn { #expect(FileManager.default.createFile(atPath: file, contents: Data(count: 4))) }
+      let task = try await bench.task(
+        origin.url, in: session, method: method, resuming: goesOn ? point : nil)
       try await bench.put([.submit(task.id)], of: session)
       try await process.worker.readCommands()
       _ = try await bench.outcomes(task)
