@@ -3,21 +3,28 @@ package struct FieldViolation: Error, Sendable, Equatable {
   /// An RFC 6901 pointer, `/request/url`; empty for the whole document.
   package let pointer: String
   package let detail: String
-  /// It is a parameter of the query.
-  package let isQuery: Bool
+  package let place: Place
+
+  /// Which part of a request the pointer is into.
+  package enum Place: String, Sendable { case body, query, header }
 
   package init(pointer: String, detail: String) {
-    self.init(pointer: pointer, detail: detail, isQuery: false)
+    self.init(pointer: pointer, detail: detail, in: .body)
   }
 
   package init(parameter: String, detail: String) {
-    self.init(pointer: "/" + parameter, detail: detail, isQuery: true)
+    self.init(pointer: "/" + parameter, detail: detail, in: .query)
   }
 
-  private init(pointer: String, detail: String, isQuery: Bool) {
+  /// - Parameter field: the name of a header field.
+  package init(field: String, detail: String) {
+    self.init(pointer: "/" + field, detail: detail, in: .header)
+  }
+
+  private init(pointer: String, detail: String, in place: Place) {
     self.pointer = BoundedText.text(pointer)
     self.detail = BoundedText.text(detail)
-    self.isQuery = isQuery
+    self.place = place
   }
 }
 

@@ -160,7 +160,7 @@ extension Problem: JSONEncodable {
       writer.arrayField("errors", violations) { writer, violation in
         writer.object { writer in
           writer.field("pointer", violation.pointer)
-          if violation.isQuery { writer.field("in", "query") }
+          if violation.place != .body { writer.field("in", violation.place.rawValue) }
           writer.field("detail", violation.detail)
         }
       }

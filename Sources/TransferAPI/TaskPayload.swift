@@ -85,6 +85,10 @@ enum TaskPayload {
     if let fault = specification.request.backgroundFault(of: specification.kind) {
       reader.violations.add(isResumed ? "/resumeData" : "/request/body", fault)
     }
+    if specification.completion != nil {
+      reader.reject(
+        "completion", "background sessions take no completion handlers: their delegate has a webhook")
+    }
   }
 
   private static func readCompletion(_ reader: inout ObjectReader) -> Webhook? {

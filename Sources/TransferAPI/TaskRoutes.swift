@@ -43,23 +43,34 @@ extension TransferAPI {
 
   private func createTask(_ context: RequestContext, in session: SessionID) async throws -> ServerResponse {
     let bytes = try await context.request.body.collect(upTo: APILimits.jsonBytes)
-    let specification = try await TaskPayload.specification(JSONParser.parse(bytes), in: session, service)
+    var specification = try await TaskPayload.specification(JSONParser.parse(bytes), in: session, service)
+    // A task that was not resumed would not end while the client waits.
+    let wait = specification.resume ? context.preferredWait : nil
+    if wait != nil { try giveHandler(to: &specification, in: session) }
     let idempotent = try IdempotentRequest(context, body: bytes, service: service)
     let includesBody = try Self.includesBody(context)
-    let create: @Sendable () async throws -> ServerResponse = {
+    let create: @Sendable () async throws -> ServerResponse = { [specification] in
       let created = try await service.createTasks([specification], in: session) { tasks in
         idempotent?.reply(
           status: 201, type: "application/json", location: "/v1/tasks/\(tasks[0].id)", body: tasks[0].json)
       }
       let task = created[0]
       let location: HTTPFields = [.location: "/v1/tasks/\(task.id)"]
-      // A task that was not resumed would not end while the client waits.
-      guard let seconds = context.preferredWait, specification.resume else {
+      guard let seconds = wait else {
         return Reply.resource(task.json, for: context, status: 201, fields: location)
       }
       return try await reply(afterWaitingFor: task.id, seconds, includesBody, idempotent, location, context)
     }
     return try await idempotent.run(create)
+  }
+
+  /// The reply is the task's completion handler.
+  private func giveHandler(to specification: inout TaskSpecification, in session: SessionID) throws {
+    guard try service.session(session).type != .background else {
+      let detail = "background sessions take no completion handlers: leave wait out, and listen to events"
+      throw Problem(.invalidRequest, violations: [FieldViolation(field: "Prefer", detail: detail)])
+    }
+    specification.isAwaited = true
   }
 
   /// `Prefer: wait`: the finished task, or the running one when the time is up (RFC 7240 §4.3).

@@ -68,11 +68,15 @@ enum Redirect {
     return String(scheme + location[location.index(after: at)...])
   }
 
-  /// https never falls to http unasked.
-  static func checkSecurity(of proposed: TransferRequest, after url: CurlURL) throws(TransferError) {
-    guard url.scheme == "https", !proposed.url.hasPrefix("https:") else { return }
+  /// https falls to http where the session says so, or its delegate.
+  static func checkSecurity(
+    of proposed: TransferRequest, after url: CurlURL, _ configuration: SessionConfiguration
+  ) throws(TransferError) {
+    guard !configuration.allowsInsecureRedirects, url.scheme == "https", !proposed.url.hasPrefix("https:")
+    else { return }
     throw TransferError(
-      .appTransportSecurityRequiresSecureConnection, "redirected from https to http",
+      .appTransportSecurityRequiresSecureConnection,
+      "redirected from https to http, which allowsInsecureRedirects would allow",
       failingURL: proposed.url)
   }
 }

@@ -70,7 +70,7 @@ extension Transfer: EasyHandleDelegate {
     do throws(TransferError) {
       let proposed = try Redirect.proposal(from: request, at: url, head: head, count: redirects)
       guard job.delegate?.asksForRedirects == true else {
-        try Redirect.checkSecurity(of: proposed, after: url)
+        try Redirect.checkSecurity(of: proposed, after: url, job.configuration)
         facts.append(.redirected(task, response(of: head), to: proposed, at: tools.now()))
         next = proposed
         cutAt = .now + Self.redirectGrace

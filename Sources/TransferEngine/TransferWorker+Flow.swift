@@ -122,7 +122,7 @@ extension TransferWorker {
     case (.response, .allow), (.response, .byDefault): allow(transfer)
     case (.redirect(let proposed), .byDefault):
       do throws(TransferError) {
-        try Redirect.checkSecurity(of: proposed, after: transfer.url)
+        try Redirect.checkSecurity(of: proposed, after: transfer.url, transfer.job.configuration)
         follow(transfer, proposed)
       } catch {
         abort(transfer, error)

@@ -27,6 +27,7 @@ extension SessionConfiguration {
     urlCredentialStorage = reader.bool("urlCredentialStorage") ?? urlCredentialStorage
     waitsForConnectivity = reader.bool("waitsForConnectivity") ?? waitsForConnectivity
     networkAccess = NetworkAccess(validating: &reader, over: networkAccess)
+    allowsInsecureRedirects = reader.bool("allowsInsecureRedirects") ?? allowsInsecureRedirects
     isDiscretionary = reader.bool("isDiscretionary") ?? isDiscretionary
     sessionSendsLaunchEvents = reader.bool("sessionSendsLaunchEvents") ?? sessionSendsLaunchEvents
     if reader.isNull("retry") { retry = nil }

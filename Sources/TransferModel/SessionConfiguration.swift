@@ -38,6 +38,9 @@ package struct SessionConfiguration: Sendable, Equatable {
   /// Whether a task waits for a network rather than fail without one.
   package var waitsForConnectivity = false
   package var networkAccess = NetworkAccess()
+  /// Whether a redirect may lead from https to http unasked (as NSAllowsArbitraryLoads of App Transport Security has it). Where it
+  /// may not, the task ends with appTransportSecurityRequiresSecureConnection.
+  package var allowsInsecureRedirects = false
   /// Background sessions: their tasks yield to others.
   package var isDiscretionary = false
   /// Background sessions: `session.handleEvents` is sent.
@@ -78,6 +81,7 @@ extension SessionConfiguration: JSONEncodable {
     writer.field("urlCredentialStorage", urlCredentialStorage)
     writer.field("waitsForConnectivity", waitsForConnectivity)
     networkAccess.encodeMembers(into: &writer)
+    writer.field("allowsInsecureRedirects", allowsInsecureRedirects)
     writer.field("isDiscretionary", isDiscretionary)
     writer.field("sessionSendsLaunchEvents", sessionSendsLaunchEvents)
     writer.field("retry", retry)

@@ -45,6 +45,8 @@ package struct TaskSpecification: Sendable {
   package var priority = TaskSpecification.defaultPriority
   package var description: String?
   package var completion: Webhook?
+  /// The client that creates it waits for its end: the reply is its completion handler.
+  package var isAwaited = false
   package var earliestBeginDate: Timestamp?
   package var maximumBytesPerSecond: Int?
   /// Where a download goes on.
@@ -68,6 +70,7 @@ package struct TransferTask: Sendable, Equatable {
   package let createdAt: Timestamp
   @Indirect package private(set) var originalRequest: TransferRequest
   @IndirectIfAny package private(set) var completion: Webhook?
+  package let isAwaited: Bool
   @IndirectIfAny package private(set) var resumePoint: ResumePoint?
   package let hasInvalidResumeData: Bool
   package var description: String?
@@ -109,6 +112,7 @@ package struct TransferTask: Sendable, Equatable {
     _originalRequest = Indirect(wrappedValue: specification.request)
     _currentRequest = _originalRequest  // one value on the heap, until the request is another
     completion = specification.completion
+    isAwaited = specification.isAwaited
     description = specification.description
     priority = specification.priority
     earliestBeginDate = specification.earliestBeginDate
@@ -120,6 +124,9 @@ package struct TransferTask: Sendable, Equatable {
   }
 
   package var state: TaskState { lifecycle.state }
+
+  /// URLSession's convenience tasks: a completion handler takes the calls about the response and the end over from the delegate.
+  package var hasCompletionHandler: Bool { isAwaited || completion != nil }
 
   /// The request that it was created with is the one that it is at.
   package var isAtOriginalRequest: Bool { _currentRequest == _originalRequest }

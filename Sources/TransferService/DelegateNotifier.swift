@@ -10,14 +10,14 @@ struct DelegateNotifier: Sendable {
     -> [WebhookDelivery]
   {
     var webhooks: [Webhook] = []
-    let completion = task?.completion
-    if let completion, event.type == .taskDidComplete { webhooks.append(completion) }
+    let isTaken = task?.hasCompletionHandler == true && event.type.isTakenByCompletion
+    if let completion = task?.completion, event.type == .taskDidComplete { webhooks.append(completion) }
     var answering: Webhook?
     if let delegate = session.delegate, let webhook = delegate.webhook {
       // A call that the webhook is to answer reaches it whatever events it asked for.
       if event.decision != nil, delegate.webhookAnswers {
         answering = webhook
-      } else if delegate.events.contains(event.type), completion == nil || !event.type.isTakenByCompletion {
+      } else if delegate.events.contains(event.type), !isTaken {
         webhooks.append(webhook)
       }
     }

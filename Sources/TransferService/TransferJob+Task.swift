@@ -12,8 +12,8 @@ extension TransferJob {
     originalURL = task.originalRequest.url
     delegate = session.delegate
     // The completion handler takes the calls about the response over.
-    asksForResponses = task.completion == nil && session.delegate?.asksForResponses == true
-    asksForCaching = task.completion == nil && session.delegate?.asksForCaching == true
+    asksForResponses = !task.hasCompletionHandler && session.delegate?.asksForResponses == true
+    asksForCaching = !task.hasCompletionHandler && session.delegate?.asksForCaching == true
     resumePoint = task.partial ?? task.resumePoint
     if task.hasInvalidResumeData {
       fault = TransferError(.unsupportedURL, "the resume data is not this service's, or was changed")

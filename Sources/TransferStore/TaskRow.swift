@@ -14,6 +14,7 @@ extension TransferTask {
       writer.field("maximumBytesPerSecond", maximumBytesPerSecond ?? 0)
       if let resumePoint { writer.field("resumePoint", Optional(resumePoint)) }
       if hasInvalidResumeData { writer.field("hasInvalidResumeData", true) }
+      if isAwaited { writer.field("isAwaited", true) }
       originalRequest.encodeStored("request", into: &writer)
       writer.key("completion")
       guard let completion else { return writer.null() }
@@ -149,6 +150,7 @@ extension TaskSpecification {
     maximumBytesPerSecond = try stored.countIfAny("maximumBytesPerSecond").flatMap { $0 > 0 ? $0 : nil }
     resumePoint = try stored.resumePointIfAny("resumePoint")
     hasInvalidResumeData = try stored.boolIfAny("hasInvalidResumeData") ?? false
+    isAwaited = try stored.boolIfAny("isAwaited") ?? false
     guard var fields = try stored.objectIfAny("completion") else { return }
     completion = Webhook(url: try fields.string("url"), secret: try fields.secretIfAny("secret"))
     try fields.finish()

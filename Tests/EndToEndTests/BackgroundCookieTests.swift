@@ -33,7 +33,7 @@ import Testing
 
   /// What requests send from now on.
   private func sent() throws -> String {
-    let id = try place.ferry.run(origin.url + "/echo", kind: "data", session: session).id
+    let id = try place.ferry.runInBackground(origin.url + "/echo", kind: "data", session: session).id
     return try place.ferry.call("GET", "/v1/tasks/\(id)/body").text
   }
 

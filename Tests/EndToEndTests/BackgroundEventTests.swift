@@ -30,7 +30,7 @@ import Testing
     let ferry = try FerryProcess()
     let hook = MessageReceiver()
     let session = try ferry.background("photos", hook: hook)
-    _ = try ferry.run(origin.url + "/", session: session)
+    _ = try ferry.runInBackground(origin.url + "/", session: session)
     let message = try #require(hook.wait(for: Self.wakes).first?.json)
     #expect(message["data"]?["sessionId"]?.string == session)
     #expect(message["data"]?["identifier"]?.string == "photos")
@@ -58,7 +58,7 @@ import Testing
     #expect(hook.wait(for: Self.finished).count == 1)
     #expect(hook.types == [Self.finished])
     // The stream of one session is none of another's.
-    _ = try ferry.run(origin.url + "/", session: other)
+    _ = try ferry.runInBackground(origin.url + "/", session: other)
     if scope != "all" { #expect(hook.wait(for: Self.wakes).count == 1) }
     #expect(try story(ferry, other, upTo: 2) == [Self.ends, Self.finished])
     #expect(hook.types.count == (scope == "all" ? 1 : 2))
@@ -69,7 +69,7 @@ import Testing
     let hook = MessageReceiver()
     let session = try ferry.background(
       "a", hook: hook, events: [Self.finished], configuration: #"{"sessionSendsLaunchEvents":false}"#)
-    _ = try ferry.run(origin.url + "/", session: session)
+    _ = try ferry.runInBackground(origin.url + "/", session: session)
     #expect(hook.wait(for: Self.finished).count == 1 && hook.types == [Self.finished])
   }
 
@@ -89,12 +89,12 @@ import Testing
     let ferry = try FerryProcess()
     let hook = MessageReceiver(["500 No"])
     let session = try ferry.background("a", hook: hook, events: [Self.finished])
-    for _ in 0..<3 { _ = try ferry.run(origin.url + "/", session: session) }
+    for _ in 0..<3 { _ = try ferry.runInBackground(origin.url + "/", session: session) }
     // All have ended before the second attempt, and are announced by it.
     #expect(hook.wait(for: Self.finished).count == 1)
     #expect(hook.types == [Self.wakes, Self.wakes, Self.finished])
     #expect(Set(hook.messages.prefix(2).map(\.id)).count == 1)
-    _ = try ferry.run(origin.url + "/", session: session)
+    _ = try ferry.runInBackground(origin.url + "/", session: session)
     #expect(hook.wait(for: Self.finished, 2).count == 2)
     #expect(Set(hook.messages.map(\.id)).count == 4)
     #expect(
@@ -106,7 +106,7 @@ import Testing
     let ferry = try FerryProcess()
     let session = try ferry.background("a").json.id
     let last = try ferry.create(origin.url + "/", session: session, resume: false)
-    for _ in 0..<2 { _ = try ferry.run(origin.url + "/", session: session) }
+    for _ in 0..<2 { _ = try ferry.runInBackground(origin.url + "/", session: session) }
     _ = try ferry.act("resume", last)
     #expect(try story(ferry, session, upTo: 4) == [Self.ends, Self.ends, Self.ends, Self.finished])
   }
@@ -118,7 +118,7 @@ import Testing
     let session = try ferry.background(
       "a", hook: hook, events: [Self.ends, Self.finished],
       configuration: #"{"sessionSendsLaunchEvents":false}"#)
-    _ = try ferry.run(origin.url + "/", session: session)
+    _ = try ferry.runInBackground(origin.url + "/", session: session)
     #expect(hook.wait(for: Self.finished).count == 1)
     let attempts = answer.hasPrefix("500") ? [Self.ends, Self.ends] : [Self.ends]
     #expect(hook.types == attempts + [Self.finished])
@@ -141,11 +141,11 @@ import Testing
     var ferry = try FerryProcess(directory: directory)
     let hook = MessageReceiver(["500 No"])
     let session = try ferry.background("a", hook: hook, events: [Self.finished])
-    _ = try ferry.run(origin.url + "/", session: session)
+    _ = try ferry.runInBackground(origin.url + "/", session: session)
     #expect(hook.wait(for: Self.wakes).count == 1)
     ferry.kill()
     ferry = try FerryProcess(directory: directory)
-    _ = try ferry.run(origin.url + "/", session: session)
+    _ = try ferry.runInBackground(origin.url + "/", session: session)
     let wakesBefore = hook.messages.filter { $0.json["type"]?.string == Self.wakes }.map(\.id)
     #expect(hook.wait(for: Self.finished).count == 1)
     let wakes = hook.messages.filter { $0.json["type"]?.string == Self.wakes }.map(\.id)

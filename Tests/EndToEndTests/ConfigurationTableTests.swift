@@ -100,7 +100,8 @@ import Testing
       ]),
     .flag("urlCredentialStorage", true), .flag("waitsForConnectivity", false),
     .flag("allowsCellularAccess", true), .flag("allowsExpensiveNetworkAccess", true),
-    .flag("allowsConstrainedNetworkAccess", true), .flag("isDiscretionary", false),
+    .flag("allowsConstrainedNetworkAccess", true), .flag("allowsInsecureRedirects", false),
+    .flag("isDiscretionary", false),
     .flag("sessionSendsLaunchEvents", true),
     Property(
       "retry", "null", [], refused: ["{}", #"{"maximumAttempts":3}"#, "true"],

@@ -181,6 +181,15 @@ import Testing
     withExtendedLifetime(hook) {}
   }
 
+  /// The reply is the completion handler.
+  @Test func aTaskWhoseClientWaitsIsNotAskedAbout() throws {
+    let task = try ferry.run(origin.url + "/hello", kind: "data", session: session)
+    #expect(task["error"] == .null && task["state"]?.string == "completed")
+    let story = try ferry.story(of: task.id)
+    #expect(story.allSatisfy { $0.data["decisionId"] == nil })
+    #expect(story.map(\.type).contains(Self.asked) && story.last?.type == "task.didComplete")
+  }
+
   @Test func aDownloadIsNotAskedAbout() throws {
     let story = try ferry.story(of: create("/large", kind: "download"))
     #expect(story.allSatisfy { $0.type != Self.asked && $0.data["decisionId"] == nil })

@@ -262,7 +262,7 @@ import Testing
       let ferry = try FerryProcess(directory: directory, wrapper: wrapper)
       let body = #"{"type":"background","identifier":"a","delegate":{}}"#
       let session = try ferry.call("POST", "/v1/sessions", body).json.id
-      #expect(try ferry.run("\(origin.url)/open", session: session)["error"] == .null)
+      #expect(try ferry.runInBackground("\(origin.url)/open", session: session)["error"] == .null)
       try expectPrivate(directory)
       ferry.kill()
       try expectPrivate(directory)

@@ -101,8 +101,32 @@ import Testing
     #expect(task["error"]?["name"]?.string == "appTransportSecurityRequiresSecureConnection")
     #expect(task["error"]?["failingURL"]?.string == nginx.url(.plain, "/hello.txt"))
     #expect(task["response"]?["status"]?.integer == 302 && task["body"] == .null)
+    #expect(task["error"]?["message"]?.string?.contains("allowsInsecureRedirects") == true)
     let upgraded = try ferry.run(nginx.url(.plain, "/upgrade"))
     #expect(upgraded["error"] == .null)
     #expect(upgraded["response"]?["url"]?.string == nginx.url(.good, "/hello.txt"))
+  }
+
+  /// Background sessions, too: nobody asks their delegate.
+  @Test(arguments: ["", #""type":"background","identifier":"a","delegate":{},"#])
+  func redirectFromHTTPSToHTTPIsFollowedWhereTheSessionAllowsIt(_ type: String) throws {
+    let body = #"{\#(type)"configuration":{"allowsInsecureRedirects":true}}"#
+    let session = try ferry.call("POST", "/v1/sessions", body).json.id
+    let task = try ferry.end(of: ferry.create(nginx.url(.good, "/downgrade"), session: session))
+    #expect(task["error"] == .null, "\(task.text)")
+    #expect(task["response"]?["url"]?.string == nginx.url(.plain, "/hello.txt"))
+  }
+
+  /// Who is asked decides; who does not answer gets what the session has.
+  @Test(arguments: [false, true]) func redirectFromHTTPSToHTTPIsAskedAbout(_ answers: Bool) throws {
+    let delegate = #"{"redirects":"ask","decisionTimeout":\#(answers ? 60 : 0.1)}"#
+    let session = try ferry.call("POST", "/v1/sessions", #"{"delegate":\#(delegate)}"#).json.id
+    let id = try ferry.create(nginx.url(.good, "/downgrade"), session: session)
+    if answers {
+      let event = try ferry.question(of: id)
+      let proposed = event.data["request"]?["url"]?.string ?? ""
+      #expect(try ferry.answer(event.decision, #"{"request":{"url":"\#(proposed)"}}"#).status == 200)
+    }
+    #expect(try ferry.end(of: id).errorCode == (answers ? nil : -1022))
   }
 }

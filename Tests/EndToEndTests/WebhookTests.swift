@@ -88,19 +88,28 @@ import Testing
     #expect(receiver.wait(for: 2, seconds: 7).count == 1)
   }
 
-  @Test func delegateHearsWhatItAskedForUnlessACompletionTakesIt() throws {
+  /// The completion handler is a webhook, or the reply that a client waits for.
+  @Test(arguments: [false, true]) func delegateHearsWhatItAskedForUnlessACompletionHandlerTakesIt(
+    _ waits: Bool
+  ) throws {
     let ferry = try FerryProcess()
     let (delegate, handler) = (Receiver(), Receiver())
-    let events = #"["task.didCreate","dataTask.didReceiveResponse","task.didComplete"]"#
+    let events =
+      #"["task.didCreate","dataTask.didReceiveResponse","downloadTask.didFinishDownloading","task.didComplete"]"#
     let session = try ferry.session(
       delegate: #"{"webhook":{"url":"\#(delegate.server.url)/d","events":\#(events)}}"#)
-    _ = try ferry.run(origin.url + "/", kind: "data", session: session)
+    _ = try ferry.create(origin.url + "/", session: session)
     let heard = delegate.wait(for: 3).compactMap { try? JSONParser.parse($0.body)["type"]?.string }
     #expect(heard.sorted() == ["dataTask.didReceiveResponse", "task.didComplete", "task.didCreate"])
-    let body = #"{"kind":"data","resume":true,"request":{"url":"\#(origin.url)/"}\#(completion(handler))}"#
-    _ = try ferry.call("POST", "/v1/sessions/\(session)/tasks", body)
-    #expect(handler.wait(for: 1).count == 1)
-    #expect(delegate.wait(for: 5, seconds: 1).count == 4)  // task.didCreate alone
+    let handled = waits ? "" : completion(handler)
+    for kind in ["data", "download"] {
+      let body = #"{"kind":"\#(kind)","resume":true,"request":{"url":"\#(origin.url)/"}\#(handled)}"#
+      let fields = waits ? [("Prefer", "wait=25")] : []
+      let reply = try ferry.call("POST", "/v1/sessions/\(session)/tasks", body, fields)
+      #expect(reply.status == (waits ? 200 : 201))
+    }
+    if !waits { #expect(handler.wait(for: 2).count == 2) }
+    #expect(delegate.wait(for: 6, seconds: 1).count == 5)  // task.didCreate alone
   }
 
   /// Nothing else happens that would make the dispatcher look.

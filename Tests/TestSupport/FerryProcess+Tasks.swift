@@ -11,6 +11,14 @@ extension FerryProcess {
     return try call("POST", "/v1/sessions/\(session)/tasks", body).json["id"]?.string ?? ""
   }
 
+  /// The task at its end, in a background session: those take no completion handlers.
+  package func runInBackground(
+    _ url: String, kind: String = "download", session: String, request: String = ""
+  ) throws -> JSONValue {
+    let id = try create(url, kind: kind, session: session, request: request)
+    return try poll("/v1/tasks/\(id)") { $0["state"]?.string == "completed" }
+  }
+
   package func task(_ id: String) throws -> JSONValue { try call("GET", "/v1/tasks/\(id)").json }
 
   /// Sends `resume`, `suspend` or `cancel`, and returns the state that the reply shows.

@@ -174,6 +174,10 @@ import TransferModel
       (#""kind":"upload","request":{"url":"http://a/","body":{"base64":"AA=="}}"#, ["/request/body"]),
       (#""kind":"upload","request":{"url":"http://a/","body":{"file":"\#(Self.file)"}}"#, []),
       (#""kind":"download","resumeData":"good""#, []),
+      (
+        #""kind":"data","request":{"url":"http://a/"},"completion":{"webhook":{"url":"http://b/"}}"#,
+        ["/completion"]
+      ),
     ] as [(String, [String])])
   func backgroundRules(_ members: String, _ expected: [String]) throws {
     let session = TransferSession(

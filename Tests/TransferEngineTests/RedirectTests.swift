@@ -29,7 +29,7 @@ import TransferModel
     let head = ResponseHead(httpVersion: "HTTP/1.1", status: status, headers: headers)
     let url = try CurlURL(request.url)
     let proposed = try Redirect.proposal(from: request, at: url, head: head, count: count)
-    try Redirect.checkSecurity(of: proposed, after: url)
+    try Redirect.checkSecurity(of: proposed, after: url, .init())
     return proposed
   }
 

@@ -43,6 +43,7 @@ import Testing
        "httpCookieAcceptPolicy":"always","urlCache":{"memoryCapacity":1,"diskCapacity":2},
        "waitsForConnectivity":true,"allowsCellularAccess":false,"allowsExpensiveNetworkAccess":false,
        "allowsConstrainedNetworkAccess":false,"isDiscretionary":true,"sessionSendsLaunchEvents":false,
+       "allowsInsecureRedirects":true,
        "retry":{"maximumAttempts":3,"backoff":0.5}}
       """#)
     var expected = SessionConfiguration()
@@ -64,6 +65,7 @@ import Testing
     expected.networkAccess.allowsExpensiveNetworkAccess = false
     expected.networkAccess.allowsConstrainedNetworkAccess = false
     expected.isDiscretionary = true
+    expected.allowsInsecureRedirects = true
     expected.sessionSendsLaunchEvents = false
     expected.retry = RetryConfiguration()
     expected.retry?.maximumAttempts = 3

@@ -53,6 +53,7 @@ struct GoldenSamples {
     sample.retry?.backoff = 2.5
     sample.maximumBytesPerSecond = 1000
     sample.bodyRetention = 60
+    if version > 1 { sample.allowsInsecureRedirects = true }
     return sample
   }
 
@@ -119,6 +120,7 @@ struct GoldenSamples {
     specification.maximumBytesPerSecond = 4096
     specification.resumePoint = point
     specification.hasInvalidResumeData = true
+    specification.isAwaited = version > 1
     var sample = TransferTask(
       id: Self.id(3), sessionID: Self.id(1), taskIdentifier: 5, createdAt: Self.time,
       specification: specification)
