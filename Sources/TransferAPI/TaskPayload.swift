@@ -12,6 +12,7 @@ enum TaskPayload {
     var specification = try specification(
       value, background: background.type == .background ? background : nil,
       resuming: service.specification(resuming:))
+    try await service.completeResumed(&specification)
     try await service.complete(&specification.request, in: session)
     return specification
   }
@@ -53,8 +54,10 @@ enum TaskPayload {
   ) -> TaskSpecification {
     if let data = reader.string("resumeData") {
       let read = resuming(data)
-      if kind != .download {
-        reader.reject("resumeData", "is for download tasks")
+      if kind == .data {
+        reader.reject("resumeData", "is for download and upload tasks")
+      } else if let read, read.kind != kind {
+        reader.reject("resumeData", "is of a task of kind \(read.kind.rawValue)")
       } else if read == nil {
         reader.reject("resumeData", "is not this service's, or was changed")
       }

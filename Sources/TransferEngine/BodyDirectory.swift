@@ -93,7 +93,7 @@ package struct BodyDirectory: Sendable {
   }
 
   /// Gives back what an earlier process had claimed for the task and not gone on with, where all of it is still there.
-  package func returnClaim(of point: ResumePoint, from task: TaskID) {
+  package func returnClaim(of point: DownloadPoint, from task: TaskID) {
     guard let there = medium.size(temporaryPath(task)), there >= point.partial.offset else { return }
     returnPartial(of: point.source, from: task)
   }

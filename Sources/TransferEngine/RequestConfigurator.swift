@@ -159,6 +159,7 @@ struct RequestConfigurator {
       let asked = headers["Accept-Encoding"].flatMap { $0.isEmpty ? nil : $0 }
       lines.append("Accept-Encoding: \(asked ?? ContentDecoder.accepted)")
     }
+    lines += (transfer.upload?.fields ?? []).map { "\($0.name): \($0.value)" }
     lines.append("Expect:")  // libcurl would wait a second for servers that ignore it
     let request = transfer.request
     // As URLSession: the data of a POST are a form unless it says otherwise, and no other body has a type of its own.
@@ -173,7 +174,7 @@ struct RequestConfigurator {
     {
       lines.append("Transfer-Encoding: chunked")
     }
-    if let offset = transfer.resumesAt, let point = transfer.job.resumePoint {
+    if let offset = transfer.resumesAt, let point = transfer.job.resumePoint?.download {
       lines += [
         "Range: bytes=\(offset)-", "If-Range: \(point.partial.validator)", "Accept-Encoding: identity",
       ]

@@ -23,6 +23,10 @@ extension Transfer: EasyHandleDelegate {
     }
     if head.isInformational {
       facts.append(.informational(task, status: head.status, headers: head.headers, at: tools.now()))
+      if upload?.take(informational: head, at: url) == true, let point = upload?.point {
+        facts.append(.keeps(task, .upload(point)))
+        tools.isUrgent(self)
+      }
       return true
     }
     guard self.head == nil else { return true }
@@ -60,7 +64,20 @@ extension Transfer: EasyHandleDelegate {
     } else if head.isRedirect {
       consider(head)
     } else {
-      accept(head)
+      heed(head)
+    }
+  }
+
+  /// The server of an upload may have kept what has come of it.
+  private func heed(_ head: ResponseHead) {
+    switch upload?.verdict(on: head) ?? .result {
+    case .result: accept(head)
+    case .send(let request):
+      next = request
+      cutAt = .now + Self.redirectGrace
+    case .failed(let error):
+      response = response(of: head)
+      wireEnd = WireEnd(result: .ok, error: error)
     }
   }
 
@@ -135,7 +152,7 @@ extension Transfer: EasyHandleDelegate {
   /// Where the rest of a download was asked for: takes it, or what came in its place. False where the answer is of no
   /// use and the whole has to be asked for.
   private func takeUpRange(_ head: ResponseHead) -> Bool {
-    guard let point = job.resumePoint else { return true }
+    guard let point = job.resumePoint?.download else { return true }
     guard let offset = resumesAt else {
       noteRestart(head)
       return true

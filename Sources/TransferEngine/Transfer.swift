@@ -108,6 +108,9 @@ final class Transfer {
   /// It is over, as soon as what is being opened for it is here.
   var endsOnceOpened: (error: TransferError, keepsPartial: Bool)?
 
+  /// Goes on where it stopped, should it stop.
+  var upload: ResumableUpload?
+
   // Who it is
   var authenticator = Authenticator()
   var proxy: ProxyConfiguration.Entry?
@@ -182,14 +185,15 @@ final class Transfer {
     drained: @escaping @Sendable () -> Void
   ) {
     self.job = job
-    self.url = url
     self.tools = tools
     self.session = session
     self.drained = drained
     gate = EgressGate(tools.egress)
-    request = job.request
-    if job.request.url != job.originalURL {
-      hasLeftOrigin = (try? CurlURL(job.originalURL))?.origin != url.origin
+    upload = ResumableUpload(job)
+    request = upload?.first ?? job.request
+    self.url = request.url == job.request.url ? url : (try? CurlURL(request.url)) ?? url
+    if request.url != job.originalURL {
+      hasLeftOrigin = (try? CurlURL(job.originalURL))?.origin != self.url.origin
     }
     // As many as a stored response or a small one needs.
     facts.reserveCapacity(4)
@@ -198,6 +202,8 @@ final class Transfer {
   }
 
   var task: TaskID { job.task }
+  /// As clients see it: requests that only an upload's server needs are none of theirs.
+  var currentRequest: TransferRequest { upload?.request ?? request }
   var isRateLimited: Bool { taskLimit != nil || sessionLimit != nil }
 
   func takeFacts() -> [TransferFact] {
@@ -223,9 +229,14 @@ final class Transfer {
 
   var progress: TaskProgress {
     var progress = TaskProgress()
-    progress.countOfBytesSent = sent
-    progress.countOfBytesExpectedToSend =
-      request.body == nil ? 0 : source?.length ?? request.body?.length ?? 0
+    if let upload {
+      progress.countOfBytesSent = upload.range.lowerBound + sent
+      progress.countOfBytesExpectedToSend = upload.length
+    } else {
+      progress.countOfBytesSent = sent
+      progress.countOfBytesExpectedToSend =
+        request.body == nil ? 0 : source?.length ?? request.body?.length ?? 0
+    }
     progress.countOfBytesReceived = response == nil ? 0 : sink?.size ?? 0
     progress.countOfBytesExpectedToReceive = expectedToReceive
     return progress
@@ -261,7 +272,7 @@ final class Transfer {
   /// What names the version of what is being downloaded; nil where nothing could go on from it.
   var validator: String? {
     guard job.kind == .download, let head, request.headers["Range"] == nil else { return nil }
-    let asked = resumesAt == nil ? nil : job.resumePoint?.partial.validator
+    let asked = resumesAt == nil ? nil : job.resumePoint?.download?.partial.validator
     return ResumeRules.validator(of: head, to: request, asked: asked)
   }
 
@@ -277,6 +288,8 @@ final class Transfer {
   /// Makes ready for another request of the same task.
   func prepare(_ next: TransferRequest, at url: CurlURL) {
     request = next
+    if next.body == nil, upload?.range.isEmpty == false { upload = nil }
+    upload?.willSend(next)
     if url.origin != self.url.origin {
       hasLeftOrigin = true
       authenticator.leaveOrigin()

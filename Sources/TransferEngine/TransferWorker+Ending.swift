@@ -94,9 +94,13 @@ extension TransferWorker {
     transfer.source?.detach()
     transfer.stage = .finishing
     let outcome = TransferOutcome(
-      error: error, currentRequest: transfer.request, response: transfer.response,
+      error: error, currentRequest: transfer.currentRequest, response: transfer.response,
       progress: transfer.progress, transactions: transfer.transactions, endedAt: settings.now())
     transfer.outcome = outcome
+    if error != nil, keepsPartial, let point = transfer.upload?.point {
+      transfer.outcome?.partial = .upload(UploadPoint(resource: point.resource, source: transfer.task))
+      transfer.outcome?.error?.resumeDataAvailable = true
+    }
     guard let sink = transfer.sink else { return conclude(transfer) }
     if error == nil {
       sink.finish(as: transfer.session.bodies.path(transfer.task), report(of: transfer))

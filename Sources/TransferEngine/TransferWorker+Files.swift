@@ -26,7 +26,7 @@ extension TransferWorker {
     case .file(let id, let size) where transfer.source == nil: file = (id, size)
     default: break
     }
-    let point = transfer.hasTriedClaim ? nil : transfer.job.resumePoint
+    let point = transfer.hasTriedClaim ? nil : transfer.job.resumePoint?.download
     guard file != nil || point != nil else { return true }
     transfer.stage = .parked
     transfer.hold = .files
@@ -49,7 +49,7 @@ extension TransferWorker {
   func opened(_ transfer: Transfer, _ files: Files) {
     guard case .files = transfer.hold else { return }
     transfer.hold = nil
-    if let point = transfer.job.resumePoint, !transfer.hasTriedClaim {
+    if let point = transfer.job.resumePoint?.download, !transfer.hasTriedClaim {
       transfer.hasTriedClaim = true
       transfer.hasClaim = files.hasClaim
       transfer.resumesAt = files.hasClaim ? point.partial.offset : nil
@@ -63,7 +63,8 @@ extension TransferWorker {
         return finish(transfer, with: Self.failure(to: id, files.failure, of: transfer))
       }
       let task = transfer.task
-      transfer.source = FileUploadSource(reader, size: size, pool: settings.pool) { [weak self] in
+      let range = transfer.upload?.range ?? 0..<size
+      transfer.source = FileUploadSource(reader, range: range, pool: settings.pool) { [weak self] in
         self?.post(.uploadReady(task))
       }
     }
@@ -92,12 +93,12 @@ extension TransferWorker {
   /// Bytes of an earlier download that were of no use this time go back: its resume data stays good. Whether there is nothing
   /// to be given back: else the transfer ends once that is done.
   func hasNoClaim(_ transfer: Transfer) -> Bool {
-    guard let point = transfer.job.resumePoint, transfer.hasClaim || !transfer.hasTriedClaim else {
+    guard let point = transfer.job.resumePoint?.download, transfer.hasClaim || !transfer.hasTriedClaim else {
       return true
     }
     let isOfNoUse = transfer.hasClaim && (200..<300).contains(transfer.outcome?.response?.status ?? 0)
     if !isOfNoUse, transfer.outcome?.error != nil {
-      transfer.outcome?.partial = point
+      transfer.outcome?.partial = .download(point)
       transfer.outcome?.error?.resumeDataAvailable = true
     }
     guard transfer.hasClaim else { return true }

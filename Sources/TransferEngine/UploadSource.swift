@@ -43,41 +43,46 @@ final class DataUploadSource: UploadSource {
   }
 }
 
-/// A stored file. What is not in memory is fetched by the pool while libcurl is paused.
+/// A stored file, or a part of it. What is not in memory is fetched by the pool while libcurl is paused.
 final class FileUploadSource: UploadSource {
   private static let readAhead = 1 << 20
   private let reader: BodyFileReader
-  private let size: Int64
+  private let range: Range<Int64>
   private let pool: WorkerPool
   /// Called from any thread when there is more to read.
   private let ready: @Sendable () -> Void
-  private var offset: Int64 = 0
+  private var offset: Int64
 
-  init(_ reader: BodyFileReader, size: Int64, pool: WorkerPool, ready: @escaping @Sendable () -> Void) {
+  init(
+    _ reader: BodyFileReader, range: Range<Int64>, pool: WorkerPool, ready: @escaping @Sendable () -> Void
+  ) {
     self.reader = reader
-    self.size = size
+    self.range = range
+    offset = range.lowerBound
     self.pool = pool
     self.ready = ready
   }
 
-  var length: Int64? { size }
+  var length: Int64? { Int64(range.count) }
 
   func read(into buffer: UnsafeMutableRawBufferPointer) -> UploadDisposition {
-    guard offset < size else { return .end }
-    let room = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(clamping: size - offset)))
+    guard offset < range.upperBound else { return .end }
+    let room = UnsafeMutableRawBufferPointer(
+      rebasing: buffer.prefix(Int(clamping: range.upperBound - offset)))
     switch reader.read(at: offset, into: room) {
     case .bytes(let count):
       offset += Int64(count)
       return .bytes(count)
     case .notCached:
-      reader.prefetch(at: offset, count: Int(min(size - offset, Int64(Self.readAhead))), on: pool, ready)
+      reader.prefetch(
+        at: offset, count: Int(min(range.upperBound - offset, Int64(Self.readAhead))), on: pool, ready)
       return .paused
     case .end, .failed: return .failed
     }
   }
 
   func rewind() -> Bool {
-    offset = 0
+    offset = range.lowerBound
     return true
   }
 }

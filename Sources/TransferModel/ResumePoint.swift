@@ -15,8 +15,8 @@ package struct PartialBody: Sendable, Equatable, Codable {
   }
 }
 
-/// Where a download goes on: the content of resume data.
-package struct ResumePoint: Sendable, Equatable, Codable {
+/// Where a download goes on.
+package struct DownloadPoint: Sendable, Equatable, Codable {
   package var partial: PartialBody
   /// The task whose bytes are on the disk.
   package var source: TaskID
@@ -26,22 +26,80 @@ package struct ResumePoint: Sendable, Equatable, Codable {
   }
 }
 
+/// Where an upload goes on: its server keeps what has come.
+package struct UploadPoint: Sendable, Equatable, Codable {
+  /// URL of the upload resource (draft-ietf-httpbis-resumable-upload, "Upload Resource").
+  package var resource: String
+  /// The task that has the body.
+  package var source: TaskID
+  package init(resource: String, source: TaskID) {
+    self.resource = resource
+    self.source = source
+  }
+}
+
+/// Where a task goes on: the content of resume data.
+package enum ResumePoint: Sendable, Equatable {
+  case download(DownloadPoint)
+  case upload(UploadPoint)
+
+  package init(partial: PartialBody, source: TaskID) {
+    self = .download(DownloadPoint(partial: partial, source: source))
+  }
+
+  package var download: DownloadPoint? { if case .download(let point) = self { point } else { nil } }
+  package var upload: UploadPoint? { if case .upload(let point) = self { point } else { nil } }
+}
+
+extension ResumePoint: Codable {
+  private enum Key: CodingKey { case upload }
+
+  /// A download's members stand alone, as they did when there was nothing else.
+  package init(from decoder: any Decoder) throws {
+    let members = try decoder.container(keyedBy: Key.self)
+    if let point = try members.decodeIfPresent(UploadPoint.self, forKey: .upload) {
+      self = .upload(point)
+    } else {
+      self = .download(try DownloadPoint(from: decoder))
+    }
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    switch self {
+    case .download(let point): try point.encode(to: encoder)
+    case .upload(let point):
+      var members = encoder.container(keyedBy: Key.self)
+      try members.encode(point, forKey: .upload)
+    }
+  }
+}
+
 extension ResumePoint: JSONEncodable {
   package func encode(into writer: inout JSONWriter) {
     writer.object { writer in
-      writer.field("source", source)
-      writer.field("offset", partial.offset)
-      writer.field("total", partial.total)
-      writer.field("validator", partial.validator)
+      switch self {
+      case .download(let point):
+        writer.field("source", point.source)
+        writer.field("offset", point.partial.offset)
+        writer.field("total", point.partial.total)
+        writer.field("validator", point.partial.validator)
+      case .upload(let point):
+        writer.field("source", point.source)
+        writer.field("upload", point.resource)
+      }
     }
   }
 
   package init?(json: JSONValue?) {
-    guard let source = json?["source"]?.string.flatMap({ TaskID($0) }), let offset = json?["offset"]?.integer,
-      let validator = json?["validator"]?.string
-    else { return nil }
-    self.init(
-      partial: PartialBody(offset: offset, total: json?["total"]?.integer ?? -1, validator: validator),
-      source: source)
+    guard let source = json?["source"]?.string.flatMap({ TaskID($0) }) else { return nil }
+    if let resource = json?["upload"]?.string {
+      self = .upload(UploadPoint(resource: resource, source: source))
+      return
+    }
+    guard let offset = json?["offset"]?.integer, let validator = json?["validator"]?.string else {
+      return nil
+    }
+    let partial = PartialBody(offset: offset, total: json?["total"]?.integer ?? -1, validator: validator)
+    self.init(partial: partial, source: source)
   }
 }

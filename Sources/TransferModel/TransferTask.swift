@@ -140,6 +140,7 @@ package struct TransferTask: Sendable, Equatable {
   /// Bytes of that.
   package var keptBytes: Int64 {
     if let body { return body.size }
-    return partial?.source == id ? partial?.partial.offset ?? 0 : 0
+    guard let point = partial?.download, point.source == id else { return 0 }
+    return point.partial.offset
   }
 }

@@ -161,7 +161,7 @@ extension BackgroundWorker {
     if work.state.cancellation == .keepingPartial, let partial = work.state.partial {
       outcome.partial = partial
       outcome.error?.resumeDataAvailable = true
-    } else if work.state.partial?.source == work.task.id {
+    } else if work.state.partial?.download?.source == work.task.id {
       engine.onPool { [bodies] in bodies.removePartial(work.task.id) }
     }
     end(work.task.id, outcome, &state, &change)

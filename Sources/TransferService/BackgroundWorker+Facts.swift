@@ -94,7 +94,8 @@ extension BackgroundWorker {
       return change.keep(work)
     }
     var outcome = outcome
-    let offset = outcome.partial?.partial.offset ?? 0
+    let kept = outcome.partial?.download?.partial.offset
+    let offset = kept ?? (outcome.partial == nil ? 0 : outcome.progress.countOfBytesSent)
     work.state.failures = offset > work.state.furthest ? 1 : work.state.failures + 1
     work.state.furthest = max(offset, work.state.furthest)
     switch verdict(on: outcome, of: work) {
@@ -123,8 +124,11 @@ extension BackgroundWorker {
     end(id, outcome, &state, &change)
   }
 
-  /// Its origin may have acted on a request that is not to be sent twice unseen (RFC 9110 §9.2.2).
-  func mustCount(_ work: Work) -> Bool { !work.task.currentRequest.isIdempotent }
+  /// Its origin may have acted on a request that is not to be sent twice unseen (RFC 9110 §9.2.2). Where the origin keeps what has
+  /// come of it, it is asked first.
+  func mustCount(_ work: Work) -> Bool {
+    !work.task.currentRequest.isIdempotent && work.state.partial?.upload == nil
+  }
 
   /// Counts an attempt that went with its process as one that has lost its connection. False where no other may follow, and the
   /// task has ended.

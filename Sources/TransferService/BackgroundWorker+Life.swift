@@ -106,10 +106,10 @@ extension BackgroundWorker {
   /// What an earlier process left of a task.
   private func takenOver(_ work: Work, _ hasCrashed: Bool) -> Work {
     var work = work
-    if var point = work.state.partial {
+    if var point = work.state.partial?.download {
       if point.source == work.task.id {
         point.partial.offset = bodies.salvage(work.task.id)
-        work.state.partial = point.partial.offset > 0 ? point : nil
+        work.state.partial = point.partial.offset > 0 ? .download(point) : nil
       } else {
         bodies.returnClaim(of: point, from: work.task.id)
       }

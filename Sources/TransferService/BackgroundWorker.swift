@@ -28,7 +28,7 @@ package final class BackgroundWorker: Sendable {
     /// Who comes after a death must know that an attempt has begun, where a request must not be sent twice unseen (RFC 9110
     /// §9.2.2), and where the attempt takes the bytes of another download, which are to be given back.
     var mustBeWrittenFirst: Bool {
-      !task.currentRequest.isIdempotent || state.partial.map { $0.source != task.id } == true
+      !task.currentRequest.isIdempotent || state.partial?.download.map { $0.source != task.id } == true
     }
   }
   struct State {

@@ -90,6 +90,11 @@ extension TransferService {
       }
     case .resumed(let id, let offset, let total, let time):
       tell(id, &registry, &batch.change) { task in
+        guard task.kind == .download else {
+          // URLSession has no such call for uploads.
+          task.progress.countOfBytesSent = offset
+          return []
+        }
         task.progress.countOfBytesReceived = offset
         let payload = TransferEvent.Payload.resumed(offset: offset, expectedTotal: total)
         return [Self.event(.downloadTaskDidResumeAtOffset, of: task, at: time, payload)]

@@ -159,12 +159,13 @@ extension TransferService {
 
   /// What a download had got: it can go on from there.
   private func salvage(_ task: TransferTask) -> ResumePoint? {
-    guard var point = task.partial, point.source == task.id else {
-      if let given = task.resumePoint { bodies.returnClaim(of: given, from: task.id) }
+    if task.partial?.upload != nil { return task.partial }
+    guard var point = task.partial?.download, point.source == task.id else {
+      if let given = task.resumePoint?.download { bodies.returnClaim(of: given, from: task.id) }
       return nil
     }
     point.partial.offset = bodies.salvage(task.id)
-    return point.partial.offset > 0 ? point : nil
+    return point.partial.offset > 0 ? .download(point) : nil
   }
 
   /// What sessions had stored that are over.

@@ -3,7 +3,7 @@ internal import JSON
 package import TransferModel
 internal import TransferStore
 
-/// Seals and opens resume data (NSURLSessionDownloadTaskResumeData): what to ask for and where the bytes lie,
+/// Seals and opens resume data (NSURLSessionDownloadTaskResumeData, NSURLSessionUploadTaskResumeData): what to ask for and where the bytes lie,
 /// encrypted and authenticated with the service's key (AES-GCM), so that a client can keep it anywhere and nobody can
 /// read or forge it.
 package struct ResumeDataSealer: Sendable {
@@ -34,6 +34,11 @@ package struct ResumeDataSealer: Sendable {
         writer.field("user", user)
         writer.field("password", password)
       }
+      if point.upload != nil { writer.field("method", request.method) }
+      if case .file(let file, let size) = request.body {
+        writer.field("file", file)
+        writer.field("size", size)
+      }
       writer.field("point", Optional(point))
     }
     guard let key = keys.first, let sealed = try? AES.GCM.seal(writer.bytes, using: key).combined else {
@@ -62,6 +67,10 @@ package struct ResumeDataSealer: Sendable {
     request.readLoading(&loading)
     if let user = json["user"]?.string, let password = json["password"]?.string {
       request.credential = Credential(user: user, password: password)
+    }
+    if point.upload != nil { request.method = json["method"]?.string ?? request.method }
+    if let file = json["file"]?.string.flatMap({ FileID($0) }), let size = json["size"]?.integer {
+      request.body = .file(file, size: size)
     }
     return (request, point)
   }

@@ -1,10 +1,11 @@
+internal import JSON
 internal import Synchronization
 internal import TransferEngine
 package import TransferModel
 internal import TransferStore
 
 extension TransferService {
-  /// Resume data of a failed or cancelled download; nil where it left nothing to go on from.
+  /// Resume data of a failed or cancelled download or upload; nil where it left nothing to go on from.
   package func resumeData(of id: TaskID) async throws(ServiceError) -> String? {
     let task = try await task(id)
     return resumeData(of: task)
@@ -17,14 +18,33 @@ extension TransferService {
     return resumeSealer.seal(task.originalRequest, point)
   }
 
-  /// A download's specification from resume data; nil where the data is not this service's, was changed, or was sealed
+  /// A task's specification from resume data; nil where the data is not this service's, was changed, or was sealed
   /// under a key that the service has no more. Whether its bytes are still there is found when the download begins: where they
   /// are gone, it begins anew.
   package func specification(resuming data: String) -> TaskSpecification? {
     guard let (request, point) = resumeSealer.open(data) else { return nil }
-    var specification = TaskSpecification(kind: .download, request: request)
+    var specification = TaskSpecification(kind: point.upload == nil ? .download : .upload, request: request)
     specification.resumePoint = point
     return specification
+  }
+
+  /// Completes what resume data leaves open: the bytes of an upload are with the task that sent them first.
+  package func completeResumed(_ specification: inout TaskSpecification) async throws {
+    guard let point = specification.resumePoint?.upload else { return }
+    do throws(ServiceError) {
+      if case .file(let id, _) = specification.request.body {
+        _ = try await file(id)
+      } else {
+        specification.request.body = try await task(point.source).originalRequest.body
+      }
+    } catch {
+      switch error {
+      case .fileNotFound, .taskNotFound:
+        throw InvalidFields([FieldViolation(pointer: "/resumeData", detail: "the body of the upload is gone")]
+        )
+      default: throw error
+      }
+    }
   }
 
   /// The tasks of a session that left something to go on from.

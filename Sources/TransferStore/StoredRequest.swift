@@ -109,6 +109,11 @@ extension TransferError {
 extension StoredObject {
   mutating func resumePointIfAny(_ name: String) throws(Fault) -> ResumePoint? {
     guard var fields = try objectIfAny(name) else { return nil }
+    if let resource = try fields.stringIfAny("upload") {
+      let point = UploadPoint(resource: resource, source: try fields.id("source"))
+      try fields.finish()
+      return .upload(point)
+    }
     let partial = PartialBody(
       offset: try fields.integer("offset"), total: try fields.integerIfAny("total") ?? -1,
       validator: try fields.string("validator"))

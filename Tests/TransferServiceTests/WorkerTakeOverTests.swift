@@ -49,7 +49,7 @@ import TransferModel
     _ = try await bench.news { received($0) >= Self.half }
     await first.worker.drain()
     let state = try #require(try await bench.work()[task.id])
-    #expect(!state.isActive && state.partial?.partial.offset == Int64(Self.half))
+    #expect(!state.isActive && state.partial?.download?.partial.offset == Int64(Self.half))
     #expect(try await bench.news().names(of: task.id) == ["began"])
     // What comes now is the next one's.
     try await bench.send([.setPriority(task.id, 1)], of: session, to: first)
@@ -110,7 +110,7 @@ import TransferModel
     let outcome = try await bench.outcomes(task)[0]
     #expect(outcome.error?.reason == .ferry(.attemptLimitReached))
     #expect(outcome.error?.resumeDataAvailable == true)
-    #expect(outcome.partial?.partial.offset == 3)
+    #expect(outcome.partial?.download?.partial.offset == 3)
     #expect(try await bench.work().isEmpty && process.worker.isIdle)
     await process.stop()
   }
