@@ -26,7 +26,8 @@ enum TaskPayload {
     let violations = Violations()
     var reader = ObjectReader(value, at: "", violations)
     guard value.members != nil else { throw Problem(violations) }
-    reader.allowNull("resumeData", "description", "earliestBeginDate", "maximumBytesPerSecond", "completion")
+    reader.allowNull(
+      "resumeData", "description", "earliestBeginDate", "maximumBytesPerSecond", "completion", "delegate")
     let kind = readKind(&reader) ?? .data
     var specification = readSource(&reader, kind, resuming)
     specification.resume = reader.bool("resume") ?? false
@@ -34,9 +35,14 @@ enum TaskPayload {
     specification.description = reader.string("description")
     specification.earliestBeginDate = reader.timestamp("earliestBeginDate")
     specification.maximumBytesPerSecond = reader.integer("maximumBytesPerSecond", in: 1...1_000_000_000_000)
+    specification.countOfBytesClientExpectsToSend = reader.guess("countOfBytesClientExpectsToSend") ?? -1
+    specification.countOfBytesClientExpectsToReceive =
+      reader.guess("countOfBytesClientExpectsToReceive") ?? -1
+    specification.prefersIncrementalDelivery = readDelivery(&reader, kind)
     specification.completion = readCompletion(&reader)
+    specification.delegate = readDelegate(&reader)
     if let background { check(specification, in: background, &reader) }
-    reader.finish()
+    reader.finish(explaining: UnsupportedNames.task)
     guard violations.isEmpty else { throw Problem(violations) }
     return specification
   }
@@ -85,6 +91,25 @@ enum TaskPayload {
     if let fault = specification.request.backgroundFault(of: specification.kind) {
       reader.violations.add(isResumed ? "/resumeData" : "/request/body", fault)
     }
+    if specification.delegate != nil {
+      reader.reject(
+        "delegate", "is not for tasks of background sessions: their session's delegate hears of them")
+    }
+  }
+
+  private static func readDelivery(_ reader: inout ObjectReader, _ kind: TaskKind) -> Bool {
+    let isPreferred = reader.bool("prefersIncrementalDelivery")
+    if kind == .download, isPreferred == true {
+      reader.reject("prefersIncrementalDelivery", "must be false: a download is delivered when it is whole")
+    }
+    return isPreferred ?? (kind != .download)
+  }
+
+  private static func readDelegate(_ reader: inout ObjectReader) -> TaskDelegate? {
+    guard var fields = reader.object("delegate") else { return nil }
+    let delegate = TaskDelegate(validating: &fields)
+    WebhookPayload.check(delegate.webhook, at: fields.pointer(to: "webhook") + "/url", reader.violations)
+    return delegate
   }
 
   private static func readCompletion(_ reader: inout ObjectReader) -> Webhook? {

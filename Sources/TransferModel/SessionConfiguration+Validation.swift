@@ -27,6 +27,8 @@ extension SessionConfiguration {
     urlCredentialStorage = reader.bool("urlCredentialStorage") ?? urlCredentialStorage
     waitsForConnectivity = reader.bool("waitsForConnectivity") ?? waitsForConnectivity
     networkAccess = NetworkAccess(validating: &reader, over: networkAccess)
+    networkServiceType = reader.choice("networkServiceType") ?? networkServiceType
+    reader.readDNSSEC()
     isDiscretionary = reader.bool("isDiscretionary") ?? isDiscretionary
     sessionSendsLaunchEvents = reader.bool("sessionSendsLaunchEvents") ?? sessionSendsLaunchEvents
     if reader.isNull("retry") { retry = nil }
@@ -35,7 +37,7 @@ extension SessionConfiguration {
     maximumBytesPerSecond =
       reader.integer("maximumBytesPerSecond", in: 1...1_000_000_000_000) ?? maximumBytesPerSecond
     bodyRetention = reader.number("bodyRetention", in: 1...31_536_000) ?? bodyRetention
-    reader.finish()
+    reader.finish(explaining: UnsupportedNames.configuration)
   }
 
   private mutating func readSecretNames(_ reader: inout ObjectReader) {
@@ -115,8 +117,18 @@ extension HTTPHeaders {
     "Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "TE", "Trailer",
   ]
 
-  /// Reads an object of names and values.
+  /// Reads an object of names and values: of a request, whose framing is the service's.
   package init(validating value: JSONValue, at pointer: String, _ violations: Violations) {
+    self.init(validating: value, at: pointer, violations) { name in
+      Self.reserved.contains { Self.equal($0, name) } ? "is set by the service" : nil
+    }
+  }
+
+  /// Reads an object of names and values.
+  /// - Parameter fault: what is wrong with a field of that name, whatever its value; nil: nothing.
+  package init(
+    validating value: JSONValue, at pointer: String, _ violations: Violations, fault: (String) -> String?
+  ) {
     self.init()
     guard let members = value.members else {
       violations.add(pointer, "must be an object of strings, not \(value.kind)")
@@ -133,8 +145,8 @@ extension HTTPHeaders {
       }
       if !Self.isValid(name: member.name) {
         violations.add(place, "is not a header field name (RFC 9110)")
-      } else if Self.reserved.contains(where: { Self.equal($0, member.name) }) {
-        violations.add(place, "is set by the service")
+      } else if let fault = fault(member.name) {
+        violations.add(place, fault)
       } else if let text = member.value.string, Self.isValid(value: text) {
         append(member.name, text)
       } else {

@@ -38,6 +38,8 @@ package struct SessionConfiguration: Sendable, Equatable {
   /// Whether a task waits for a network rather than fail without one.
   package var waitsForConnectivity = false
   package var networkAccess = NetworkAccess()
+  /// What its tasks' traffic is for, where their requests do not say.
+  package var networkServiceType = NetworkServiceType.default
   /// Background sessions: their tasks yield to others.
   package var isDiscretionary = false
   /// Background sessions: `session.handleEvents` is sent.
@@ -78,6 +80,11 @@ extension SessionConfiguration: JSONEncodable {
     writer.field("urlCredentialStorage", urlCredentialStorage)
     writer.field("waitsForConnectivity", waitsForConnectivity)
     networkAccess.encodeMembers(into: &writer)
+    // Stored where it says something only: documents without it are as they were.
+    if !withSecrets || networkServiceType != .default {
+      writer.field("networkServiceType", networkServiceType.rawValue)
+    }
+    if !withSecrets { writer.field("requiresDNSSECValidation", false) }
     writer.field("isDiscretionary", isDiscretionary)
     writer.field("sessionSendsLaunchEvents", sessionSendsLaunchEvents)
     writer.field("retry", retry)

@@ -47,6 +47,12 @@ package struct TaskSpecification: Sendable {
   package var completion: Webhook?
   package var earliestBeginDate: Timestamp?
   package var maximumBytesPerSecond: Int?
+  /// The client's guess of the bytes to send and to receive; -1: it has none.
+  package var countOfBytesClientExpectsToSend: Int64 = -1
+  package var countOfBytesClientExpectsToReceive: Int64 = -1
+  /// Whether data is delivered as it comes; else once, when it is whole. Not for downloads, which never do.
+  package var prefersIncrementalDelivery = true
+  package var delegate: TaskDelegate?
   /// Where a download goes on.
   package var resumePoint: ResumePoint?
   /// The resume data that came with it is not this service's: it ends as soon as it runs.
@@ -70,6 +76,12 @@ package struct TransferTask: Sendable, Equatable {
   @IndirectIfAny package private(set) var completion: Webhook?
   @IndirectIfAny package private(set) var resumePoint: ResumePoint?
   package let hasInvalidResumeData: Bool
+  @IndirectIfAny package private(set) var delegate: TaskDelegate?
+  /// Data is delivered as it comes; else once, when it is whole.
+  package let prefersIncrementalDelivery: Bool
+  /// The client's guess of the bytes to send and to receive; -1: it has none.
+  package var countOfBytesClientExpectsToSend: Int64
+  package var countOfBytesClientExpectsToReceive: Int64
   package var description: String?
   package var priority: Double
   /// Not sent before then.
@@ -115,6 +127,10 @@ package struct TransferTask: Sendable, Equatable {
     maximumBytesPerSecond = specification.maximumBytesPerSecond
     resumePoint = specification.resumePoint
     hasInvalidResumeData = specification.hasInvalidResumeData
+    prefersIncrementalDelivery = specification.kind != .download && specification.prefersIncrementalDelivery
+    countOfBytesClientExpectsToSend = specification.countOfBytesClientExpectsToSend
+    countOfBytesClientExpectsToReceive = specification.countOfBytesClientExpectsToReceive
+    delegate = specification.delegate
     lifecycle = TaskLifecycle()
     progress.countOfBytesExpectedToSend = specification.request.body?.length ?? 0
   }

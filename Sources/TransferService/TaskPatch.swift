@@ -9,6 +9,8 @@ package struct TaskPatch: Sendable {
   package var description: String??
   package var earliestBeginDate: Timestamp??
   package var maximumBytesPerSecond: Int??
+  package var countOfBytesClientExpectsToSend: Int64?
+  package var countOfBytesClientExpectsToReceive: Int64?
   package init() {}
 }
 
@@ -76,6 +78,10 @@ extension TaskPatch {
     if let description { task.description = description }
     if let earliestBeginDate { task.earliestBeginDate = earliestBeginDate }
     if let maximumBytesPerSecond { task.maximumBytesPerSecond = maximumBytesPerSecond }
+    task.countOfBytesClientExpectsToSend =
+      countOfBytesClientExpectsToSend ?? task.countOfBytesClientExpectsToSend
+    task.countOfBytesClientExpectsToReceive =
+      countOfBytesClientExpectsToReceive ?? task.countOfBytesClientExpectsToReceive
     return task
   }
 }

@@ -10,10 +10,14 @@ extension TransferJob {
     sessionType = session.type
     maximumBytesPerSecond = task.maximumBytesPerSecond
     originalURL = task.originalRequest.url
-    delegate = session.delegate
+    let delegate = session.delegate(of: task)
+    self.delegate = delegate
     // The completion handler takes the calls about the response over.
-    asksForResponses = task.completion == nil && session.delegate?.asksForResponses == true
-    asksForCaching = task.completion == nil && session.delegate?.asksForCaching == true
+    asksForResponses = task.completion == nil && delegate?.asksForResponses == true
+    asksForCaching = task.completion == nil && delegate?.asksForCaching == true
+    asksForTrust = delegate?.challengeEvent(for: .serverTrust) != nil
+    asksForCertificate = delegate?.challengeEvent(for: .clientCertificate) != nil
+    prefersIncrementalDelivery = task.prefersIncrementalDelivery
     resumePoint = task.partial ?? task.resumePoint
     if task.hasInvalidResumeData {
       fault = TransferError(.unsupportedURL, "the resume data is not this service's, or was changed")

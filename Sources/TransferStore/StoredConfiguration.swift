@@ -28,6 +28,7 @@ extension SessionConfiguration {
     urlCredentialStorage = try stored.boolIfAny("urlCredentialStorage") ?? urlCredentialStorage
     waitsForConnectivity = try stored.boolIfAny("waitsForConnectivity") ?? waitsForConnectivity
     networkAccess = try NetworkAccess(stored: &stored)
+    networkServiceType = try stored.choiceIfAny("networkServiceType") ?? networkServiceType
     isDiscretionary = try stored.boolIfAny("isDiscretionary") ?? isDiscretionary
     sessionSendsLaunchEvents = try stored.boolIfAny("sessionSendsLaunchEvents") ?? sessionSendsLaunchEvents
     if var fields = try stored.objectIfAny("retry") {

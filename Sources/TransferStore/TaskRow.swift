@@ -12,6 +12,7 @@ extension TransferTask {
       writer.field("priority", priority)
       writer.field("earliestBeginDate", earliestBeginDate?.microseconds ?? 0)
       writer.field("maximumBytesPerSecond", maximumBytesPerSecond ?? 0)
+      encodeLaterMembers(into: &writer)
       if let resumePoint { writer.field("resumePoint", Optional(resumePoint)) }
       if hasInvalidResumeData { writer.field("hasInvalidResumeData", true) }
       originalRequest.encodeStored("request", into: &writer)
@@ -23,6 +24,20 @@ extension TransferTask {
       }
     }
     return writer.bytes
+  }
+
+  /// What documents of this version got later: where it is not said, it is as it was for all.
+  private func encodeLaterMembers(into writer: inout JSONWriter) {
+    if countOfBytesClientExpectsToSend >= 0 {
+      writer.field("countOfBytesClientExpectsToSend", countOfBytesClientExpectsToSend)
+    }
+    if countOfBytesClientExpectsToReceive >= 0 {
+      writer.field("countOfBytesClientExpectsToReceive", countOfBytesClientExpectsToReceive)
+    }
+    if kind != .download, !prefersIncrementalDelivery { writer.field("prefersIncrementalDelivery", false) }
+    if let delegate {
+      writer.objectField("delegate") { delegate.encodeMembers(into: &$0, withSecrets: true) }
+    }
   }
 
   /// How far it has come.
@@ -149,6 +164,13 @@ extension TaskSpecification {
     maximumBytesPerSecond = try stored.countIfAny("maximumBytesPerSecond").flatMap { $0 > 0 ? $0 : nil }
     resumePoint = try stored.resumePointIfAny("resumePoint")
     hasInvalidResumeData = try stored.boolIfAny("hasInvalidResumeData") ?? false
+    countOfBytesClientExpectsToSend = try stored.integerIfAny("countOfBytesClientExpectsToSend") ?? -1
+    countOfBytesClientExpectsToReceive = try stored.integerIfAny("countOfBytesClientExpectsToReceive") ?? -1
+    prefersIncrementalDelivery = try stored.boolIfAny("prefersIncrementalDelivery") ?? true
+    if var fields = try stored.objectIfAny("delegate") {
+      let given = fields.names.compactMap { TaskDelegate.Member(rawValue: $0) }
+      delegate = TaskDelegate(try SessionDelegate(stored: &fields), given: Set(given))
+    }
     guard var fields = try stored.objectIfAny("completion") else { return }
     completion = Webhook(url: try fields.string("url"), secret: try fields.secretIfAny("secret"))
     try fields.finish()
