@@ -35,12 +35,8 @@ enum TaskPayload {
     specification.description = reader.string("description")
     specification.earliestBeginDate = reader.timestamp("earliestBeginDate")
     specification.maximumBytesPerSecond = reader.integer("maximumBytesPerSecond", in: 1...1_000_000_000_000)
-    specification.countOfBytesClientExpectsToSend = reader.guess("countOfBytesClientExpectsToSend") ?? -1
-    specification.countOfBytesClientExpectsToReceive =
-      reader.guess("countOfBytesClientExpectsToReceive") ?? -1
-    specification.prefersIncrementalDelivery = readDelivery(&reader, kind)
+    specification.preferences = readPreferences(&reader, kind)
     specification.completion = readCompletion(&reader)
-    specification.delegate = readDelegate(&reader)
     if let background { check(specification, in: background, &reader) }
     reader.finish(explaining: UnsupportedNames.task)
     guard violations.isEmpty else { throw Problem(violations) }
@@ -91,10 +87,19 @@ enum TaskPayload {
     if let fault = specification.request.backgroundFault(of: specification.kind) {
       reader.violations.add(isResumed ? "/resumeData" : "/request/body", fault)
     }
-    if specification.delegate != nil {
+    if specification.preferences.delegate != nil {
       reader.reject(
         "delegate", "is not for tasks of background sessions: their session's delegate hears of them")
     }
+  }
+
+  private static func readPreferences(_ reader: inout ObjectReader, _ kind: TaskKind) -> TaskPreferences {
+    var preferences = TaskPreferences(of: kind)
+    preferences.countOfBytesClientExpectsToSend = reader.guess("countOfBytesClientExpectsToSend") ?? -1
+    preferences.countOfBytesClientExpectsToReceive = reader.guess("countOfBytesClientExpectsToReceive") ?? -1
+    preferences.prefersIncrementalDelivery = readDelivery(&reader, kind)
+    preferences.delegate = readDelegate(&reader)
+    return preferences
   }
 
   private static func readDelivery(_ reader: inout ObjectReader, _ kind: TaskKind) -> Bool {

@@ -119,15 +119,16 @@ extension HTTPHeaders {
 
   /// Reads an object of names and values: of a request, whose framing is the service's.
   package init(validating value: JSONValue, at pointer: String, _ violations: Violations) {
-    self.init(validating: value, at: pointer, violations) { name in
+    self.init(validating: value, at: pointer, violations) { name, _ in
       Self.reserved.contains { Self.equal($0, name) } ? "is set by the service" : nil
     }
   }
 
   /// Reads an object of names and values.
-  /// - Parameter fault: what is wrong with a field of that name, whatever its value; nil: nothing.
+  /// - Parameter fault: what else is wrong with a field, by its name and value; nil: nothing.
   package init(
-    validating value: JSONValue, at pointer: String, _ violations: Violations, fault: (String) -> String?
+    validating value: JSONValue, at pointer: String, _ violations: Violations,
+    fault: (String, JSONValue) -> String?
   ) {
     self.init()
     guard let members = value.members else {
@@ -145,7 +146,7 @@ extension HTTPHeaders {
       }
       if !Self.isValid(name: member.name) {
         violations.add(place, "is not a header field name (RFC 9110)")
-      } else if let fault = fault(member.name) {
+      } else if let fault = fault(member.name, member.value) {
         violations.add(place, fault)
       } else if let text = member.value.string, Self.isValid(value: text) {
         append(member.name, text)

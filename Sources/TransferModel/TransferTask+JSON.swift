@@ -24,9 +24,10 @@ extension TransferTask: JSONEncodable {
     writer.field("earliestBeginDate", earliestBeginDate)
     writer.key("maximumBytesPerSecond")
     if let maximumBytesPerSecond { writer.value(maximumBytesPerSecond) } else { writer.null() }
-    writer.field("countOfBytesClientExpectsToSend", countOfBytesClientExpectsToSend)
-    writer.field("countOfBytesClientExpectsToReceive", countOfBytesClientExpectsToReceive)
-    writer.field("prefersIncrementalDelivery", prefersIncrementalDelivery)
+    let preferences = preferences
+    writer.field("countOfBytesClientExpectsToSend", preferences.countOfBytesClientExpectsToSend)
+    writer.field("countOfBytesClientExpectsToReceive", preferences.countOfBytesClientExpectsToReceive)
+    writer.field("prefersIncrementalDelivery", preferences.prefersIncrementalDelivery)
     writer.field("originalRequest", Optional(originalRequest))
     writer.field("currentRequest", Optional(currentRequest))
     writer.field("response", response)
@@ -41,7 +42,7 @@ extension TransferTask: JSONEncodable {
     } else {
       writer.null()
     }
-    writer.field("delegate", delegate)
+    writer.field("delegate", preferences.delegate)
     writer.field("createdAt", createdAt)
     writer.field("startedAt", startedAt)
     writer.field("completedAt", completedAt)
@@ -63,8 +64,10 @@ extension TransferTask: JSONEncodable {
 extension TransferTask {
   /// How much of it is done, with the client's guesses where totals are unknown; nil where there is nothing to go by.
   package var fractionCompleted: Double? {
-    let guess = (countOfBytesClientExpectsToSend, countOfBytesClientExpectsToReceive)
     if let known = progress.fractionCompleted() { return known }
+    let guess = (
+      preferences.countOfBytesClientExpectsToSend, preferences.countOfBytesClientExpectsToReceive
+    )
     // A guess was given so that there is a fraction: at the end it is not asked any more.
     if state == .completed, guess.0 >= 0 || guess.1 >= 0 { return error == nil ? 1 : nil }
     return progress.fractionCompleted(expecting: guess.0, guess.1)

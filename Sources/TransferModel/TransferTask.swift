@@ -36,6 +36,18 @@ package struct TaskBody: Sendable, Equatable {
   }
 }
 
+/// What a client may say of a task besides what it asks for, and most do not (URLSessionTask).
+package struct TaskPreferences: Sendable, Equatable {
+  /// The client's guess of the bytes to send and to receive; -1: it has none.
+  package var countOfBytesClientExpectsToSend: Int64 = -1
+  package var countOfBytesClientExpectsToReceive: Int64 = -1
+  /// Data is delivered as it comes; else once, when it is whole. A download's always is.
+  package var prefersIncrementalDelivery = true
+  package var delegate: TaskDelegate?
+
+  package init(of kind: TaskKind = .data) { prefersIncrementalDelivery = kind != .download }
+}
+
 /// What a client asks for when it creates a task.
 package struct TaskSpecification: Sendable {
   package var kind: TaskKind
@@ -47,12 +59,7 @@ package struct TaskSpecification: Sendable {
   package var completion: Webhook?
   package var earliestBeginDate: Timestamp?
   package var maximumBytesPerSecond: Int?
-  /// The client's guess of the bytes to send and to receive; -1: it has none.
-  package var countOfBytesClientExpectsToSend: Int64 = -1
-  package var countOfBytesClientExpectsToReceive: Int64 = -1
-  /// Whether data is delivered as it comes; else once, when it is whole. Not for downloads, which never do.
-  package var prefersIncrementalDelivery = true
-  package var delegate: TaskDelegate?
+  package var preferences = TaskPreferences()
   /// Where a download goes on.
   package var resumePoint: ResumePoint?
   /// The resume data that came with it is not this service's: it ends as soon as it runs.
@@ -75,13 +82,8 @@ package struct TransferTask: Sendable, Equatable {
   @Indirect package private(set) var originalRequest: TransferRequest
   @IndirectIfAny package private(set) var completion: Webhook?
   @IndirectIfAny package private(set) var resumePoint: ResumePoint?
-  package let hasInvalidResumeData: Bool
-  @IndirectIfAny package private(set) var delegate: TaskDelegate?
-  /// Data is delivered as it comes; else once, when it is whole.
-  package let prefersIncrementalDelivery: Bool
-  /// The client's guess of the bytes to send and to receive; -1: it has none.
-  package var countOfBytesClientExpectsToSend: Int64
-  package var countOfBytesClientExpectsToReceive: Int64
+  /// nil: as they are by default, which most have.
+  @IndirectIfAny private var ownPreferences: TaskPreferences?
   package var description: String?
   package var priority: Double
   /// Not sent before then.
@@ -103,6 +105,8 @@ package struct TransferTask: Sendable, Equatable {
   /// The download that a data task became.
   package var downloadTask: TaskID?
   @IndirectIfAny package var metrics: TaskMetrics?
+  // Beside another flag: by itself it would take a word.
+  package let hasInvalidResumeData: Bool
   /// Its delegate was told so.
   package var hasWaitedForConnectivity = false
   package var retryCount = 0
@@ -127,15 +131,21 @@ package struct TransferTask: Sendable, Equatable {
     maximumBytesPerSecond = specification.maximumBytesPerSecond
     resumePoint = specification.resumePoint
     hasInvalidResumeData = specification.hasInvalidResumeData
-    prefersIncrementalDelivery = specification.kind != .download && specification.prefersIncrementalDelivery
-    countOfBytesClientExpectsToSend = specification.countOfBytesClientExpectsToSend
-    countOfBytesClientExpectsToReceive = specification.countOfBytesClientExpectsToReceive
-    delegate = specification.delegate
     lifecycle = TaskLifecycle()
     progress.countOfBytesExpectedToSend = specification.request.body?.length ?? 0
+    preferences = specification.preferences
   }
 
   package var state: TaskState { lifecycle.state }
+
+  package var preferences: TaskPreferences {
+    get { ownPreferences ?? TaskPreferences(of: kind) }
+    set {
+      var preferences = newValue
+      if kind == .download { preferences.prefersIncrementalDelivery = false }
+      ownPreferences = preferences == TaskPreferences(of: kind) ? nil : preferences
+    }
+  }
 
   /// The request that it was created with is the one that it is at.
   package var isAtOriginalRequest: Bool { _currentRequest == _originalRequest }

@@ -17,7 +17,8 @@ extension TransferService {
   package func body(of id: TaskID) async throws(ServiceError) -> BodyContent {
     let entry = registry.withLock { $0.tasks[id] }
     if let entry {
-      guard entry.task.kind != .download, entry.task.prefersIncrementalDelivery, entry.task.state == .running
+      guard entry.task.kind != .download, entry.task.preferences.prefersIncrementalDelivery,
+        entry.task.state == .running
       else {
         if entry.isEnding {
           await waitForEnd(of: id, seconds: 30)

@@ -23,10 +23,15 @@ extension DecisionAnswer {
       if reader.isMissing("headers") { reader.reject("headers", "is required") }
       return nil
     }
-    return HTTPHeaders(validating: value, at: reader.pointer(to: "headers"), reader.violations) { name in
-      // As it was shown it may come back: so a delegate can take all fields and change one.
-      let given = value.members?.first { $0.name == name }?.value.string
-      guard StoredFields.isFixed(name), given == nil || given != shown[name] else { return nil }
+    // As it was shown it may come back: so a delegate can take all fields and change one.
+    var fixed: [String: String] = [:]
+    for field in shown.fields where StoredFields.isFixed(field.name) {
+      fixed[field.name.lowercased()] = field.value
+    }
+    return HTTPHeaders(validating: value, at: reader.pointer(to: "headers"), reader.violations) {
+      guard StoredFields.isFixed($0), $1.string == nil || $1.string != fixed[$0.lowercased()] else {
+        return nil
+      }
       return "cannot be changed: leave it out, or give it back as it was shown"
     }
   }

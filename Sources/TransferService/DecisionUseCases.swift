@@ -260,9 +260,7 @@ extension TransferService {
     specification.priority = old.priority
     specification.description = old.description
     specification.maximumBytesPerSecond = old.maximumBytesPerSecond
-    specification.countOfBytesClientExpectsToSend = old.countOfBytesClientExpectsToSend
-    specification.countOfBytesClientExpectsToReceive = old.countOfBytesClientExpectsToReceive
-    specification.delegate = old.delegate
+    specification.preferences = old.preferences
     var download = TransferTask(
       id: identifiers.make(), sessionID: session.id, taskIdentifier: registry.admit(1, in: session.id),
       createdAt: time, specification: specification)

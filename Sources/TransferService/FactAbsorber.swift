@@ -161,7 +161,7 @@ extension TransferService {
         Self.event(.taskDidSendBodyData, of: task, at: time, .progress(counts, delta: sent)))
     }
     // What is delivered whole is told when it is whole.
-    if received > 0, task.prefersIncrementalDelivery || task.kind == .download {
+    if received > 0, task.preferences.prefersIncrementalDelivery || task.kind == .download {
       let type: EventType = task.kind == .download ? .downloadTaskDidWriteData : .dataTaskDidReceiveData
       change.events.append(Self.event(type, of: task, at: time, .progress(counts, delta: received)))
     }
@@ -226,7 +226,7 @@ extension TransferService {
 
   /// urlSession(_:dataTask:didReceive:) of a task whose data is delivered whole; nil where nobody hears of it, or there is none.
   private func deliveryAtOnce(_ task: TransferTask) -> TransferEvent? {
-    guard task.kind != .download, !task.prefersIncrementalDelivery, task.error == nil,
+    guard task.kind != .download, !task.preferences.prefersIncrementalDelivery, task.error == nil,
       task.progress.countOfBytesReceived > 0,
       hub.wantsProgress(session: task.sessionID, task: task.id)
     else { return nil }

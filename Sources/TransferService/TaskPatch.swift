@@ -78,10 +78,12 @@ extension TaskPatch {
     if let description { task.description = description }
     if let earliestBeginDate { task.earliestBeginDate = earliestBeginDate }
     if let maximumBytesPerSecond { task.maximumBytesPerSecond = maximumBytesPerSecond }
-    task.countOfBytesClientExpectsToSend =
-      countOfBytesClientExpectsToSend ?? task.countOfBytesClientExpectsToSend
-    task.countOfBytesClientExpectsToReceive =
-      countOfBytesClientExpectsToReceive ?? task.countOfBytesClientExpectsToReceive
+    if let count = countOfBytesClientExpectsToSend {
+      task.preferences.countOfBytesClientExpectsToSend = count
+    }
+    if let count = countOfBytesClientExpectsToReceive {
+      task.preferences.countOfBytesClientExpectsToReceive = count
+    }
     return task
   }
 }

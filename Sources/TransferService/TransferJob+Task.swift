@@ -17,7 +17,7 @@ extension TransferJob {
     asksForCaching = task.completion == nil && delegate?.asksForCaching == true
     asksForTrust = delegate?.challengeEvent(for: .serverTrust) != nil
     asksForCertificate = delegate?.challengeEvent(for: .clientCertificate) != nil
-    prefersIncrementalDelivery = task.prefersIncrementalDelivery
+    prefersIncrementalDelivery = task.preferences.prefersIncrementalDelivery
     resumePoint = task.partial ?? task.resumePoint
     if task.hasInvalidResumeData {
       fault = TransferError(.unsupportedURL, "the resume data is not this service's, or was changed")

@@ -28,14 +28,17 @@ extension TransferTask {
 
   /// What documents of this version got later: where it is not said, it is as it was for all.
   private func encodeLaterMembers(into writer: inout JSONWriter) {
-    if countOfBytesClientExpectsToSend >= 0 {
-      writer.field("countOfBytesClientExpectsToSend", countOfBytesClientExpectsToSend)
+    let preferences = preferences
+    if preferences.countOfBytesClientExpectsToSend >= 0 {
+      writer.field("countOfBytesClientExpectsToSend", preferences.countOfBytesClientExpectsToSend)
     }
-    if countOfBytesClientExpectsToReceive >= 0 {
-      writer.field("countOfBytesClientExpectsToReceive", countOfBytesClientExpectsToReceive)
+    if preferences.countOfBytesClientExpectsToReceive >= 0 {
+      writer.field("countOfBytesClientExpectsToReceive", preferences.countOfBytesClientExpectsToReceive)
     }
-    if kind != .download, !prefersIncrementalDelivery { writer.field("prefersIncrementalDelivery", false) }
-    if let delegate {
+    if kind != .download, !preferences.prefersIncrementalDelivery {
+      writer.field("prefersIncrementalDelivery", false)
+    }
+    if let delegate = preferences.delegate {
       writer.objectField("delegate") { delegate.encodeMembers(into: &$0, withSecrets: true) }
     }
   }
@@ -164,12 +167,14 @@ extension TaskSpecification {
     maximumBytesPerSecond = try stored.countIfAny("maximumBytesPerSecond").flatMap { $0 > 0 ? $0 : nil }
     resumePoint = try stored.resumePointIfAny("resumePoint")
     hasInvalidResumeData = try stored.boolIfAny("hasInvalidResumeData") ?? false
-    countOfBytesClientExpectsToSend = try stored.integerIfAny("countOfBytesClientExpectsToSend") ?? -1
-    countOfBytesClientExpectsToReceive = try stored.integerIfAny("countOfBytesClientExpectsToReceive") ?? -1
-    prefersIncrementalDelivery = try stored.boolIfAny("prefersIncrementalDelivery") ?? true
+    preferences.countOfBytesClientExpectsToSend =
+      try stored.integerIfAny("countOfBytesClientExpectsToSend") ?? -1
+    preferences.countOfBytesClientExpectsToReceive =
+      try stored.integerIfAny("countOfBytesClientExpectsToReceive") ?? -1
+    preferences.prefersIncrementalDelivery = try stored.boolIfAny("prefersIncrementalDelivery") ?? true
     if var fields = try stored.objectIfAny("delegate") {
       let given = fields.names.compactMap { TaskDelegate.Member(rawValue: $0) }
-      delegate = TaskDelegate(try SessionDelegate(stored: &fields), given: Set(given))
+      preferences.delegate = TaskDelegate(try SessionDelegate(stored: &fields), given: Set(given))
     }
     guard var fields = try stored.objectIfAny("completion") else { return }
     completion = Webhook(url: try fields.string("url"), secret: try fields.secretIfAny("secret"))

@@ -43,19 +43,26 @@ import TransferService
   @Test func whatATaskMayHaveOfItsOwn() throws {
     let plain = try read(
       #"{"kind":"upload","delegate":null,"request":{"url":"http://a/","body":{"text":"x"}}}"#)
-    #expect(plain.countOfBytesClientExpectsToSend == -1 && plain.countOfBytesClientExpectsToReceive == -1)
-    #expect(plain.prefersIncrementalDelivery && plain.delegate == nil)
+    #expect(
+      plain.preferences.countOfBytesClientExpectsToSend == -1
+        && plain.preferences.countOfBytesClientExpectsToReceive == -1)
+    #expect(plain.preferences.prefersIncrementalDelivery && plain.preferences.delegate == nil)
     let task = try read(
       #"""
       {"kind":"data","request":{"url":"http://a/"},"countOfBytesClientExpectsToSend":0,
        "countOfBytesClientExpectsToReceive":9223372036854775807,"prefersIncrementalDelivery":false,
        "delegate":{"redirects":"ask"}}
       """#)
-    #expect(task.countOfBytesClientExpectsToSend == 0 && task.countOfBytesClientExpectsToReceive == .max)
-    #expect(!task.prefersIncrementalDelivery && task.delegate?.over(nil).asksForRedirects == true)
+    #expect(
+      task.preferences.countOfBytesClientExpectsToSend == 0
+        && task.preferences.countOfBytesClientExpectsToReceive == .max)
+    #expect(
+      !task.preferences.prefersIncrementalDelivery
+        && task.preferences.delegate?.over(nil).asksForRedirects == true)
     let download = #""kind":"download","request":{"url":"http://a/"}"#
-    #expect(try !read("{\(download)}").prefersIncrementalDelivery)
-    #expect(try !read(#"{\#(download),"prefersIncrementalDelivery":false}"#).prefersIncrementalDelivery)
+    #expect(try !read("{\(download)}").preferences.prefersIncrementalDelivery)
+    #expect(
+      try !read(#"{\#(download),"prefersIncrementalDelivery":false}"#).preferences.prefersIncrementalDelivery)
     for (member, place) in [
       (#""prefersIncrementalDelivery":true"#, "/prefersIncrementalDelivery"),
       (#""countOfBytesClientExpectsToSend":-2"#, "/countOfBytesClientExpectsToSend"),

@@ -51,8 +51,8 @@ import Testing
     _ sent: (Int64, Int64), _ received: (Int64, Int64), _ guess: (Int64, Int64), _ expected: Double?
   ) {
     var specification = TaskSpecification(kind: .data, request: TransferRequest(url: "http://a/"))
-    specification.countOfBytesClientExpectsToSend = guess.0
-    specification.countOfBytesClientExpectsToReceive = guess.1
+    specification.preferences.countOfBytesClientExpectsToSend = guess.0
+    specification.preferences.countOfBytesClientExpectsToReceive = guess.1
     var task = TransferTask(
       id: ID(high: 1, low: 1), sessionID: .shared, taskIdentifier: 1, createdAt: Timestamp(seconds: 1),
       specification: specification)

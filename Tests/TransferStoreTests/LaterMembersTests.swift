@@ -29,15 +29,15 @@ import TransferModel
     var request = samples.request
     request.networkServiceType = .responsiveData
     var specification = TaskSpecification(kind: .data, request: request)
-    specification.countOfBytesClientExpectsToSend = 0
-    specification.countOfBytesClientExpectsToReceive = 1 << 40
-    specification.prefersIncrementalDelivery = false
+    specification.preferences.countOfBytesClientExpectsToSend = 0
+    specification.preferences.countOfBytesClientExpectsToReceive = 1 << 40
+    specification.preferences.prefersIncrementalDelivery = false
     var delegate = SessionDelegate()
     (delegate.asksForRedirects, delegate.decisionTimeout) = (true, 7)
     delegate.webhook = Webhook(url: "http://a.test/task", secret: "whsec_x")
     delegate.events = [.taskDidCreate]
     // That it says nothing of responses is another thing than that it allows them.
-    specification.delegate = TaskDelegate(delegate, given: [.redirects, .webhook, .caching])
+    specification.preferences.delegate = TaskDelegate(delegate, given: [.redirects, .webhook, .caching])
     var task = TransferTask(
       id: samples.task.id, sessionID: session.id, taskIdentifier: 1, createdAt: GoldenSamples.time,
       specification: specification)
