@@ -186,7 +186,8 @@ package.targets += [
     swiftSettings: common),
   .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"], swiftSettings: common),
   .testTarget(
-    name: "TidyTests", dependencies: ["TransferAPI", .product(name: "Yams", package: "Yams")],
+    name: "TidyTests",
+    dependencies: ["TransferAPI", "TransferModel", .product(name: "Yams", package: "Yams")],
     swiftSettings: common),
 ]
 package.targets += tests.map { name, uses in

@@ -2,6 +2,7 @@
 #define CCURL_SHIM_H
 #include <curl/curl.h>
 #include <netinet/in.h>
+#include <netinet/ip.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>

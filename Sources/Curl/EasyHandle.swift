@@ -31,14 +31,6 @@ package struct FlowDirections: OptionSet, Sendable {
   package static let send = FlowDirections(rawValue: 2)
 }
 
-/// Whether a socket may be opened.
-package enum SocketPermission: Sendable, Equatable {
-  case refused
-  case granted
-  /// By the network interface of that name, and no other.
-  case grantedThrough(String)
-}
-
 /// Hears what libcurl's callbacks say of one transfer. Runs inside libcurl: record, and act later.
 package protocol EasyHandleDelegate: AnyObject {
   /// One header line with its line end; a blank line ends a head. False ends the transfer, with a write error.
@@ -73,6 +65,8 @@ package final class EasyHandle {
   package fileprivate(set) var handshakeStart: ContinuousClock.Instant?
   /// Of the connection by which the last request went out; it may be gone by the transfer's end.
   package fileprivate(set) var tlsParameters: TLSParameters?
+  /// How packets of the connections that it opens are marked, whoever uses them later (RFC 2474 §3): 0...63.
+  package var codePoint: UInt8 = 0
   /// No descriptor was left for its socket.
   package private(set) var lacksDescriptor = false
   private let message = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -102,6 +96,7 @@ package final class EasyHandle {
     handshakeStart = nil
     tlsParameters = nil
     lacksDescriptor = false
+    codePoint = 0
     headers = HeaderList()
     proxyHeaders = HeaderList()
     delegate = nil
@@ -377,6 +372,11 @@ private func handle(_ context: UnsafeMutableRawPointer?) -> EasyHandle {
       close(opened)
       return handle(context).noSocket(cause)
     }
+  }
+  guard mark(opened, address.pointee.family, handle(context).codePoint) else {
+    let cause = errno
+    close(opened)
+    return handle(context).noSocket(cause)
   }
   handle(context).recordOpen()
   return opened

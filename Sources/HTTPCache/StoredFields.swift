@@ -7,6 +7,16 @@ package enum StoredFields {
     "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
     "proxy-authenticate", "proxy-authentication-info", "proxy-authorization", "set-cookie", "set-cookie2",
   ]
+  /// What a delegate does not change of a response that it lets be stored (CachedURLResponse): what is of the connection and is not
+  /// stored at all, what says how the body is written and which version it is, whom it is for, and when it was made.
+  package static func isFixed(_ name: String) -> Bool { fixed.contains(name.lowercased()) }
+  private static let fixed = Set(left + bound + ["last-modified", "vary", "date", "age"])
+
+  /// The fields of a response with a delegate's in place of all that it may change.
+  package static func changed(_ headers: HTTPHeaders, to given: HTTPHeaders) -> HTTPHeaders {
+    HTTPHeaders(headers.fields.filter { isFixed($0.name) } + given.fields.filter { !isFixed($0.name) })
+  }
+
   /// What the body that is stored depends on (§3.2), and the tag of just that body: a weak one does not become strong.
   private static let bound = ["content-length", "content-encoding", "content-range", "etag"]
   /// Without these, a cache does not know what it has.

@@ -108,9 +108,10 @@ package struct ObjectReader {
   }
 
   /// Reports the members that nobody asked for.
-  package func finish() {
+  /// - Parameter reasons: why those of some names are not taken.
+  package func finish(explaining reasons: [String: String] = [:]) {
     for member in members where !seen.contains(member.name) {
-      reject(member.name, "unknown field")
+      reject(member.name, reasons[member.name] ?? "unknown field")
     }
   }
 

@@ -30,7 +30,7 @@ struct SessionPayload {
     if type == .background, reader.value("delegate") == nil {
       reader.reject("delegate", "is required for a background session")
     }
-    reader.finish()
+    reader.finish(explaining: UnsupportedNames.session)
     guard violations.isEmpty else { throw Problem(violations) }
   }
 

@@ -18,12 +18,21 @@ extension TaskPatch {
     if let rate = reader.integer("maximumBytesPerSecond", in: 1...1_000_000_000_000) {
       maximumBytesPerSecond = .some(rate)
     }
-    reader.finish()
+    if reader.isNull("countOfBytesClientExpectsToSend") { countOfBytesClientExpectsToSend = -1 }
+    if reader.isNull("countOfBytesClientExpectsToReceive") { countOfBytesClientExpectsToReceive = -1 }
+    countOfBytesClientExpectsToSend =
+      reader.guess("countOfBytesClientExpectsToSend") ?? countOfBytesClientExpectsToSend
+    countOfBytesClientExpectsToReceive =
+      reader.guess("countOfBytesClientExpectsToReceive") ?? countOfBytesClientExpectsToReceive
+    reader.finish(explaining: UnsupportedNames.change)
     guard violations.isEmpty else { throw Problem(violations) }
   }
 }
 
 extension ObjectReader {
+  /// The client's guess of a count of bytes; -1: it has none.
+  mutating func guess(_ name: String) -> Int64? { integer(name, in: -1...Int.max).map { Int64($0) } }
+
   /// An RFC 3339 date-time.
   mutating func timestamp(_ name: String) -> Timestamp? {
     guard let text = string(name) else { return nil }

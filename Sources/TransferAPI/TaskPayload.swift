@@ -27,7 +27,8 @@ enum TaskPayload {
     let violations = Violations()
     var reader = ObjectReader(value, at: "", violations)
     guard value.members != nil else { throw Problem(violations) }
-    reader.allowNull("resumeData", "description", "earliestBeginDate", "maximumBytesPerSecond", "completion")
+    reader.allowNull(
+      "resumeData", "description", "earliestBeginDate", "maximumBytesPerSecond", "completion", "delegate")
     let kind = readKind(&reader) ?? .data
     var specification = readSource(&reader, kind, resuming)
     specification.resume = reader.bool("resume") ?? false
@@ -35,9 +36,10 @@ enum TaskPayload {
     specification.description = reader.string("description")
     specification.earliestBeginDate = reader.timestamp("earliestBeginDate")
     specification.maximumBytesPerSecond = reader.integer("maximumBytesPerSecond", in: 1...1_000_000_000_000)
+    specification.preferences = readPreferences(&reader, kind)
     specification.completion = readCompletion(&reader)
     if let background { check(specification, in: background, &reader) }
-    reader.finish()
+    reader.finish(explaining: UnsupportedNames.task)
     guard violations.isEmpty else { throw Problem(violations) }
     return specification
   }
@@ -92,6 +94,34 @@ enum TaskPayload {
       reader.reject(
         "completion", "background sessions take no completion handlers: their delegate has a webhook")
     }
+    if specification.preferences.delegate != nil {
+      reader.reject(
+        "delegate", "is not for tasks of background sessions: their session's delegate hears of them")
+    }
+  }
+
+  private static func readPreferences(_ reader: inout ObjectReader, _ kind: TaskKind) -> TaskPreferences {
+    var preferences = TaskPreferences(of: kind)
+    preferences.countOfBytesClientExpectsToSend = reader.guess("countOfBytesClientExpectsToSend") ?? -1
+    preferences.countOfBytesClientExpectsToReceive = reader.guess("countOfBytesClientExpectsToReceive") ?? -1
+    preferences.prefersIncrementalDelivery = readDelivery(&reader, kind)
+    preferences.delegate = readDelegate(&reader)
+    return preferences
+  }
+
+  private static func readDelivery(_ reader: inout ObjectReader, _ kind: TaskKind) -> Bool {
+    let isPreferred = reader.bool("prefersIncrementalDelivery")
+    if kind == .download, isPreferred == true {
+      reader.reject("prefersIncrementalDelivery", "must be false: a download is delivered when it is whole")
+    }
+    return isPreferred ?? (kind != .download)
+  }
+
+  private static func readDelegate(_ reader: inout ObjectReader) -> TaskDelegate? {
+    guard var fields = reader.object("delegate") else { return nil }
+    let delegate = TaskDelegate(validating: &fields)
+    WebhookPayload.check(delegate.webhook, at: fields.pointer(to: "webhook") + "/url", reader.violations)
+    return delegate
   }
 
   private static func readCompletion(_ reader: inout ObjectReader) -> Webhook? {

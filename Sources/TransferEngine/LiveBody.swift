@@ -39,7 +39,13 @@ package final class LiveBody: Sendable {
   /// Called from any thread when readers have made room after `mayGrow` said no.
   private let hasRoom: @Sendable () -> Void
 
-  package init(hasRoom: @escaping @Sendable () -> Void = {}) { self.hasRoom = hasRoom }
+  /// Its bytes are shown as they come; else those of each part when it is whole.
+  private let isIncremental: Bool
+
+  package init(isIncremental: Bool = true, hasRoom: @escaping @Sendable () -> Void = {}) {
+    self.isIncremental = isIncremental
+    self.hasRoom = hasRoom
+  }
 
   /// Joins the readers; the origin waits for the slowest of them.
   package func join() -> UInt64 {
@@ -67,7 +73,8 @@ package final class LiveBody: Sendable {
   /// False where the readers are too far behind; `hasRoom` is called once they are not.
   func mayGrow() -> Bool {
     state.withLock { state in
-      state.isHeldBack = state.isTooFarAhead
+      // Nobody reads before all is here: who waited for readers would wait for ever.
+      state.isHeldBack = isIncremental && state.isTooFarAhead
       return !state.isHeldBack
     }
   }
@@ -90,6 +97,7 @@ package final class LiveBody: Sendable {
   package func extent(ofParts count: Int) -> (limit: Int64, isFinal: Bool) {
     state.withLock { state in
       if state.parts.count > count { return (state.parts[count], false) }
+      guard isIncremental || state.ending == .finished else { return (state.parts.last ?? 0, false) }
       return state.ending == nil ? (state.size, false) : (.max, true)
     }
   }

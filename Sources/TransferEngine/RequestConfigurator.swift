@@ -25,6 +25,7 @@ struct RequestConfigurator {
     transfer.content.isWanted = Self.isDecoded(transfer, headers)
     try easy.set(.pipeWait, to: configuration.httpShouldUsePipelining ? 1 : 0)
     try setTLS(easy, transfer, multi)
+    easy.codePoint = transfer.networkServiceType.codePoint
     try easy.set(.bufferSize, to: transfer.isRateLimited ? 16 * 1024 : Self.bufferSize)
     try easy.setCallbacks(transfer, in: multi)
   }
@@ -59,7 +60,8 @@ struct RequestConfigurator {
       minimum: configuration.tlsMinimumSupportedProtocolVersion.number,
       maximum: configuration.tlsMaximumSupportedProtocolVersion.number)
     try easy.setTLS(
-      transfer.session.policy(for: transfer.url, certificate: transfer.storedCertificate, in: multi))
+      transfer.session.policy(
+        for: transfer.url, certificate: transfer.storedCertificate, asked: transfer.job, in: multi))
   }
 
   private func setProxy(_ easy: EasyHandle, _ transfer: Transfer) throws(CurlError) {

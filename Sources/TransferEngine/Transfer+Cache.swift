@@ -188,7 +188,8 @@ extension Transfer {
     guard let store = session.cache, let use = cache, let head, multipart == nil, job.kind == .data,
       request.method == "GET"
     else { return nil }
-    let seen = cacheHead(head)
+    var seen = cacheHead(head)
+    if let storedHeaders { seen.headers = StoredFields.changed(seen.headers, to: storedHeaders) }
     guard store.fits(size), isOfWhoAsks,
       Storability.mayStore(use.request, seen, size: size, isComplete: isComplete),
       authenticator.isAnonymous || !(Vary.names(head.headers) ?? []).contains("authorization")

@@ -135,7 +135,9 @@ extension Transfer: EasyHandleDelegate {
   }
 
   func makeSink(resuming offset: Int64? = nil) -> BodySink {
-    if job.kind != .download, live == nil { live = LiveBody(hasRoom: drained) }
+    if job.kind != .download, live == nil {
+      live = LiveBody(isIncremental: job.prefersIncrementalDelivery, hasRoom: drained)
+    }
     return tools.makeSink(self, offset)
   }
 

@@ -12,6 +12,11 @@ extension Transfer {
       constrained: access.allowsConstrainedNetworkAccess)
   }
 
+  /// What its traffic is for: the request says so, unless it leaves that to the session.
+  var networkServiceType: NetworkServiceType {
+    request.networkServiceType ?? job.configuration.networkServiceType
+  }
+
   /// By which interface it may connect to that address.
   func choice(of address: PeerAddress) -> SocketPermission {
     guard let destination = IPAddress(address) else { return .refused }

@@ -156,6 +156,8 @@ final class Transfer {
   var combining: PartialContent?
   /// What the delegate, or nobody, said about storing the answer.
   var storagePolicy: CacheStoragePolicy?
+  /// The fields that it wants stored; nil: the answer's own.
+  var storedHeaders: HTTPHeaders?
   /// What has come of an answer that broke off is to be stored.
   var keepsForCache = false
   private var hasToldResponse = false
@@ -300,7 +302,7 @@ final class Transfer {
     (ignoresCache, resendsWithoutCache) = (resendsWithoutCache, false)
     forgetAnswer()
     (forbiddenNetwork, lacksNetwork, hasTriedAddress) = (nil, false, false)
-    (cache, delivery, combining, storagePolicy) = (nil, nil, nil, nil)
+    (cache, delivery, combining, storagePolicy, storedHeaders) = (nil, nil, nil, nil, nil)
     sentBefore = 0
     bytesRead = 0
     source?.detach()

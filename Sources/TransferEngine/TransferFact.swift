@@ -76,6 +76,11 @@ package struct TransferJob: Sendable {
   package var delegate: SessionDelegate?
   package var asksForResponses = false
   package var asksForCaching = false
+  /// Who is asked in the handshakes of its connections.
+  package var asksForTrust = false
+  package var asksForCertificate = false
+  /// Data is shown as it comes; else when it is whole.
+  package var prefersIncrementalDelivery = true
   /// Where a download goes on.
   package var resumePoint: ResumePoint?
   /// How many questions were asked about it so far: the next has the next number.

@@ -22,7 +22,8 @@ package enum TransferAnswer: Sendable {
   case allow
   /// Goes on as this download, with the bytes that are here already.
   case becomeDownload(TaskID)
-  case caching(CacheStoragePolicy)
+  /// - Parameter headers: the fields to store in place of those of the answer; nil: the answer's.
+  case caching(CacheStoragePolicy, headers: HTTPHeaders?)
   case bodyStream(UploadStream)
   /// Nobody answered: redirects are followed, responses allowed and stored, challenges handled by default; without a body the task
   /// ends.

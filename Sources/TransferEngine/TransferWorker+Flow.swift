@@ -127,8 +127,8 @@ extension TransferWorker {
       } catch {
         abort(transfer, error)
       }
-    case (.caching, .caching(let policy)): mayStore(transfer, policy)
-    case (.caching, .byDefault): mayStore(transfer, .allowed)
+    case (.caching, .caching(let policy, let headers)): mayStore(transfer, policy, headers)
+    case (.caching, .byDefault): mayStore(transfer, .allowed, nil)
     case (.bodyStream, .byDefault):
       abort(
         transfer,
@@ -168,9 +168,10 @@ extension TransferWorker {
     }
   }
 
-  private func mayStore(_ transfer: Transfer, _ policy: CacheStoragePolicy) {
+  private func mayStore(_ transfer: Transfer, _ policy: CacheStoragePolicy, _ headers: HTTPHeaders?) {
     transfer.hold = nil
     transfer.storagePolicy = policy
+    transfer.storedHeaders = headers
     goOn(transfer)
   }
 

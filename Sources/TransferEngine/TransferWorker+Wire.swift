@@ -50,8 +50,11 @@ extension TransferWorker {
   }
 
   private func openTransport(of transfer: Transfer) throws -> CurlTransport {
-    let lane = settings.networks.lane(of: transfer.allowedClasses)
-    return try transfer.session.transport(on: loop, allowing: lane) { [unowned self] completion in
+    let lane = WorkerSession.Lane(
+      classes: settings.networks.lane(of: transfer.allowedClasses),
+      codePoint: transfer.networkServiceType.codePoint, asksForTrust: transfer.job.asksForTrust,
+      asksForCertificate: transfer.job.asksForCertificate)
+    return try transfer.session.transport(on: loop, in: lane) { [unowned self] completion in
       guard let transfer = completion.easy.delegate as? Transfer else { return }
       completed(transfer, completion)
     } held: { [unowned self] in

@@ -20,6 +20,17 @@ final class WorkerSession {
     let multi: ObjectIdentifier
   }
 
+  /// What tells connections apart that go to the same place: each is used only by transfers of its own kind.
+  struct Lane: Hashable {
+    /// The classes of interfaces that it may lead through.
+    var classes: InterfaceClasses
+    /// How its packets are marked.
+    var codePoint: UInt8
+    /// Who is asked in its handshake: tasks may have delegates of their own.
+    var asksForTrust: Bool
+    var asksForCertificate: Bool
+  }
+
   let id: SessionID
   let configuration: SessionConfiguration
   let limit: SharedLimit?
@@ -36,12 +47,10 @@ final class WorkerSession {
   var heldHandshakes = 0
   /// Transfers that have a handle in one of its multi handles.
   var handlesInUse = 0
-  private let delegate: SessionDelegate?
   private let roots: TLSRoots
   private var acceptedChains: Set<AcceptedChain> = []
   private var policies: [Peer: TLSPolicy] = [:]
-  /// By the classes of interfaces that its transfers may use: a connection is not shared beyond them.
-  private var openTransports: [InterfaceClasses: CurlTransport] = [:]
+  private var openTransports: [Lane: CurlTransport] = [:]
   /// Those whose last transfers are still under way.
   private var retired: [CurlTransport] = []
 
@@ -59,7 +68,6 @@ final class WorkerSession {
     id = job.session
     bodies = settings.bodies(of: job.session, job.sessionType)
     configuration = job.configuration
-    delegate = job.delegate
     limit = job.configuration.maximumBytesPerSecond.map { SharedLimit(bytesPerSecond: $0) }
     self.roots =
       try configuration.tlsAdditionalRootCertificates.map {
@@ -68,17 +76,17 @@ final class WorkerSession {
   }
 
   func transport(
-    on loop: EventLoop, allowing classes: InterfaceClasses,
+    on loop: EventLoop, in lane: Lane,
     completed: @escaping (MultiHandle.Completion) -> Void,
     held: @escaping (CurlTransport, EasyHandle, TLSHandshake) -> Void
   ) throws -> CurlTransport {
-    if let open = openTransports[classes] { return open }
+    if let open = openTransports[lane] { return open }
     let transport = try CurlTransport(
       loop: loop, multiplexing: configuration.httpShouldUsePipelining,
       maximumIdleConnections: max(64, configuration.httpMaximumConnectionsPerHost * 4))
     transport.onCompletion = completed
     transport.onHandshake = held
-    openTransports[classes] = transport
+    openTransports[lane] = transport
     return transport
   }
 
@@ -136,9 +144,11 @@ final class WorkerSession {
   // MARK: TLS
 
   /// By what the peers of an https origin are judged.
-  /// - Parameter certificate: the client's, that is shown where nobody is asked.
+  /// - Parameters:
+  ///   - certificate: the client's, that is shown where nobody is asked.
+  ///   - job: says who is asked; the same for all that use `multi`.
   func policy(
-    for url: CurlURL, certificate: Credential?, in multi: MultiHandle
+    for url: CurlURL, certificate: Credential?, asked job: TransferJob, in multi: MultiHandle
   ) throws(TLSIdentity.Fault) -> TLSPolicy {
     var shown: (pem: String, key: String)?
     if case .certificate(let pem, let key) = certificate?.kind { shown = (pem, key) }
@@ -150,8 +160,7 @@ final class WorkerSession {
     let pins = configuration.tlsPinnedPublicKeys.filter { $0.covers(peer.host) }.flatMap(\.keys)
     let policy = TLSPolicy(
       roots: roots, host: peer.host, pins: pins,
-      asksForTrust: delegate?.challengeEvent(for: .serverTrust) != nil,
-      asksForCertificate: delegate?.challengeEvent(for: .clientCertificate) != nil, identity: identity,
+      asksForTrust: job.asksForTrust, asksForCertificate: job.asksForCertificate, identity: identity,
       in: multi)
     // A crawl over very many hosts must not keep them all.
     if policies.count >= 1024 { policies.removeAll() }

@@ -28,6 +28,8 @@ extension SessionConfiguration {
     waitsForConnectivity = reader.bool("waitsForConnectivity") ?? waitsForConnectivity
     networkAccess = NetworkAccess(validating: &reader, over: networkAccess)
     allowsInsecureRedirects = reader.bool("allowsInsecureRedirects") ?? allowsInsecureRedirects
+    networkServiceType = reader.choice("networkServiceType") ?? networkServiceType
+    reader.readDNSSEC()
     isDiscretionary = reader.bool("isDiscretionary") ?? isDiscretionary
     sessionSendsLaunchEvents = reader.bool("sessionSendsLaunchEvents") ?? sessionSendsLaunchEvents
     if reader.isNull("retry") { retry = nil }
@@ -36,7 +38,7 @@ extension SessionConfiguration {
     maximumBytesPerSecond =
       reader.integer("maximumBytesPerSecond", in: 1...1_000_000_000_000) ?? maximumBytesPerSecond
     bodyRetention = reader.number("bodyRetention", in: 1...31_536_000) ?? bodyRetention
-    reader.finish()
+    reader.finish(explaining: UnsupportedNames.configuration)
   }
 
   private mutating func readSecretNames(_ reader: inout ObjectReader) {
@@ -116,8 +118,19 @@ extension HTTPHeaders {
     "Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "TE", "Trailer",
   ]
 
-  /// Reads an object of names and values.
+  /// Reads an object of names and values: of a request, whose framing is the service's.
   package init(validating value: JSONValue, at pointer: String, _ violations: Violations) {
+    self.init(validating: value, at: pointer, violations) { name, _ in
+      Self.reserved.contains { Self.equal($0, name) } ? "is set by the service" : nil
+    }
+  }
+
+  /// Reads an object of names and values.
+  /// - Parameter fault: what else is wrong with a field, by its name and value; nil: nothing.
+  package init(
+    validating value: JSONValue, at pointer: String, _ violations: Violations,
+    fault: (String, JSONValue) -> String?
+  ) {
     self.init()
     guard let members = value.members else {
       violations.add(pointer, "must be an object of strings, not \(value.kind)")
@@ -134,8 +147,8 @@ extension HTTPHeaders {
       }
       if !Self.isValid(name: member.name) {
         violations.add(place, "is not a header field name (RFC 9110)")
-      } else if Self.reserved.contains(where: { Self.equal($0, member.name) }) {
-        violations.add(place, "is set by the service")
+      } else if let fault = fault(member.name, member.value) {
+        violations.add(place, fault)
       } else if let text = member.value.string, Self.isValid(value: text) {
         append(member.name, text)
       } else {

@@ -41,6 +41,8 @@ package struct SessionConfiguration: Sendable, Equatable {
   /// Whether a redirect may lead from https to http unasked (as NSAllowsArbitraryLoads of App Transport Security has it). Where it
   /// may not, the task ends with appTransportSecurityRequiresSecureConnection.
   package var allowsInsecureRedirects = false
+  /// What its tasks' traffic is for, where their requests do not say.
+  package var networkServiceType = NetworkServiceType.default
   /// Background sessions: their tasks yield to others.
   package var isDiscretionary = false
   /// Background sessions: `session.handleEvents` is sent.
@@ -82,6 +84,11 @@ extension SessionConfiguration: JSONEncodable {
     writer.field("waitsForConnectivity", waitsForConnectivity)
     networkAccess.encodeMembers(into: &writer)
     writer.field("allowsInsecureRedirects", allowsInsecureRedirects)
+    // Stored where it says something only: documents without it are as they were.
+    if !withSecrets || networkServiceType != .default {
+      writer.field("networkServiceType", networkServiceType.rawValue)
+    }
+    if !withSecrets { writer.field("requiresDNSSECValidation", false) }
     writer.field("isDiscretionary", isDiscretionary)
     writer.field("sessionSendsLaunchEvents", sessionSendsLaunchEvents)
     writer.field("retry", retry)

@@ -32,15 +32,20 @@ extension SessionDelegate: JSONEncodable {
     writer.object { encodeMembers(into: &$0, withSecrets: false) }
   }
 
-  /// - Parameter withSecrets: false for clients, who do not see the webhook's secret.
-  package func encodeMembers(into writer: inout JSONWriter, withSecrets: Bool) {
-    writer.field("sessionChallenges", sessionChallenges?.rawValue)
-    writer.field("taskChallenges", taskChallenges?.rawValue)
-    writer.field("redirects", asksForRedirects ? "ask" : "follow")
-    writer.field("responses", asksForResponses ? "ask" : "allow")
-    writer.field("caching", asksForCaching ? "ask" : "default")
-    writer.field("delayedRequests", asksForDelayedRequests ? "ask" : "continue")
-    writer.field("decisionTimeout", decisionTimeout)
+  /// - Parameters:
+  ///   - withSecrets: false for clients, who do not see the webhook's secret.
+  ///   - has: whether a member is written.
+  package func encodeMembers(
+    into writer: inout JSONWriter, withSecrets: Bool, where has: (TaskDelegate.Member) -> Bool = { _ in true }
+  ) {
+    if has(.sessionChallenges) { writer.field("sessionChallenges", sessionChallenges?.rawValue) }
+    if has(.taskChallenges) { writer.field("taskChallenges", taskChallenges?.rawValue) }
+    if has(.redirects) { writer.field("redirects", asksForRedirects ? "ask" : "follow") }
+    if has(.responses) { writer.field("responses", asksForResponses ? "ask" : "allow") }
+    if has(.caching) { writer.field("caching", asksForCaching ? "ask" : "default") }
+    if has(.delayedRequests) { writer.field("delayedRequests", asksForDelayedRequests ? "ask" : "continue") }
+    if has(.decisionTimeout) { writer.field("decisionTimeout", decisionTimeout) }
+    guard has(.webhook) else { return }
     writer.key("webhook")
     guard let webhook else { return writer.null() }
     writer.object { writer in

@@ -15,6 +15,8 @@ package struct TransferRequest: Sendable, Equatable, Codable {
   /// Of the document that the request is a part of; nil: it is the document itself.
   package var mainDocumentURL: String?
   package var networkAccess = NetworkAccess()
+  /// nil: the session's, which is what `default` means as well.
+  package var networkServiceType: NetworkServiceType?
   /// What its URL said of a user: moved out of it, and never shown.
   package var credential: Credential?
   /// Names of fields that are secret besides those that always are, as its session has them; nil: none.
@@ -58,6 +60,7 @@ extension TransferRequest: JSONEncodable {
     if !httpShouldHandleCookies { writer.field("httpShouldHandleCookies", false) }
     if let mainDocumentURL { writer.field("mainDocumentURL", mainDocumentURL) }
     if networkAccess != NetworkAccess() { networkAccess.encodeMembers(into: &writer) }
+    if let networkServiceType { writer.field("networkServiceType", networkServiceType.rawValue) }
   }
 
   /// Reads what `encodeLoading` wrote, or a client did.
@@ -66,5 +69,7 @@ extension TransferRequest: JSONEncodable {
     httpShouldHandleCookies = reader.bool("httpShouldHandleCookies") ?? true
     mainDocumentURL = reader.string("mainDocumentURL")
     networkAccess = NetworkAccess(validating: &reader)
+    networkServiceType = reader.choice("networkServiceType").flatMap { $0 == .default ? nil : $0 }
+    reader.readDNSSEC()
   }
 }

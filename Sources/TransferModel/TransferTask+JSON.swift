@@ -24,10 +24,14 @@ extension TransferTask: JSONEncodable {
     writer.field("earliestBeginDate", earliestBeginDate)
     writer.key("maximumBytesPerSecond")
     if let maximumBytesPerSecond { writer.value(maximumBytesPerSecond) } else { writer.null() }
+    let preferences = preferences
+    writer.field("countOfBytesClientExpectsToSend", preferences.countOfBytesClientExpectsToSend)
+    writer.field("countOfBytesClientExpectsToReceive", preferences.countOfBytesClientExpectsToReceive)
+    writer.field("prefersIncrementalDelivery", preferences.prefersIncrementalDelivery)
     writer.field("originalRequest", Optional(originalRequest))
     writer.field("currentRequest", Optional(currentRequest))
     writer.field("response", response)
-    writer.field("progress", Optional(progress))
+    writer.objectField("progress") { progress.encodeMembers(into: &$0, fractionCompleted: fractionCompleted) }
     writer.field("error", error)
     encodeBody(into: &writer, inlineBody)
     writer.field("retryCount", retryCount)
@@ -38,6 +42,7 @@ extension TransferTask: JSONEncodable {
     } else {
       writer.null()
     }
+    writer.field("delegate", preferences.delegate)
     writer.field("createdAt", createdAt)
     writer.field("startedAt", startedAt)
     writer.field("completedAt", completedAt)
@@ -56,23 +61,46 @@ extension TransferTask: JSONEncodable {
   }
 }
 
+extension TransferTask {
+  /// How much of it is done, with the client's guesses where totals are unknown; nil where there is nothing to go by.
+  package var fractionCompleted: Double? {
+    if let known = progress.fractionCompleted() { return known }
+    let guess = (
+      preferences.countOfBytesClientExpectsToSend, preferences.countOfBytesClientExpectsToReceive
+    )
+    // A guess was given so that there is a fraction: at the end it is not asked any more.
+    if state == .completed, guess.0 >= 0 || guess.1 >= 0 { return error == nil ? 1 : nil }
+    return progress.fractionCompleted(expecting: guess.0, guess.1)
+  }
+}
+
 extension TaskProgress: JSONEncodable {
   package func encode(into writer: inout JSONWriter) {
-    writer.object { writer in
-      writer.field("countOfBytesSent", countOfBytesSent)
-      writer.field("countOfBytesExpectedToSend", countOfBytesExpectedToSend)
-      writer.field("countOfBytesReceived", countOfBytesReceived)
-      writer.field("countOfBytesExpectedToReceive", countOfBytesExpectedToReceive)
-      writer.key("fractionCompleted")
-      if let fractionCompleted { writer.value(fractionCompleted) } else { writer.null() }
-    }
+    writer.object { encodeMembers(into: &$0, fractionCompleted: fractionCompleted()) }
+  }
+
+  fileprivate func encodeMembers(into writer: inout JSONWriter, fractionCompleted: Double?) {
+    writer.field("countOfBytesSent", countOfBytesSent)
+    writer.field("countOfBytesExpectedToSend", countOfBytesExpectedToSend)
+    writer.field("countOfBytesReceived", countOfBytesReceived)
+    writer.field("countOfBytesExpectedToReceive", countOfBytesExpectedToReceive)
+    writer.key("fractionCompleted")
+    if let fractionCompleted { writer.value(fractionCompleted) } else { writer.null() }
   }
 
   /// Of the bytes to send and to receive; nil while a total is unknown.
-  package var fractionCompleted: Double? {
-    guard countOfBytesExpectedToReceive >= 0, countOfBytesExpectedToSend >= 0 else { return nil }
+  /// - Parameters:
+  ///   - toSend: the client's guess, which stands in for a total that is unknown until it is seen to be wrong; -1: none.
+  ///   - toReceive: the same of the bytes to receive.
+  package func fractionCompleted(expecting toSend: Int64 = -1, _ toReceive: Int64 = -1) -> Double? {
+    let sending = countOfBytesExpectedToSend >= 0 ? countOfBytesExpectedToSend : toSend
+    let receiving = countOfBytesExpectedToReceive >= 0 ? countOfBytesExpectedToReceive : toReceive
+    let isGuess = (countOfBytesExpectedToSend < 0, countOfBytesExpectedToReceive < 0)
+    guard sending >= 0, receiving >= 0, !isGuess.0 || countOfBytesSent <= sending,
+      !isGuess.1 || countOfBytesReceived <= receiving
+    else { return nil }
     // An origin may announce any length: the sum must not overflow.
-    let total = Double(countOfBytesExpectedToReceive) + Double(countOfBytesExpectedToSend)
+    let total = Double(receiving) + Double(sending)
     guard total > 0 else { return 1 }
     return min(1, (Double(countOfBytesReceived) + Double(countOfBytesSent)) / total)
   }

@@ -36,6 +36,18 @@ package struct TaskBody: Sendable, Equatable {
   }
 }
 
+/// What a client may say of a task besides what it asks for, and most do not (URLSessionTask).
+package struct TaskPreferences: Sendable, Equatable {
+  /// The client's guess of the bytes to send and to receive; -1: it has none.
+  package var countOfBytesClientExpectsToSend: Int64 = -1
+  package var countOfBytesClientExpectsToReceive: Int64 = -1
+  /// Data is delivered as it comes; else once, when it is whole. A download's always is.
+  package var prefersIncrementalDelivery = true
+  package var delegate: TaskDelegate?
+
+  package init(of kind: TaskKind = .data) { prefersIncrementalDelivery = kind != .download }
+}
+
 /// What a client asks for when it creates a task.
 package struct TaskSpecification: Sendable {
   package var kind: TaskKind
@@ -49,6 +61,7 @@ package struct TaskSpecification: Sendable {
   package var isAwaited = false
   package var earliestBeginDate: Timestamp?
   package var maximumBytesPerSecond: Int?
+  package var preferences = TaskPreferences()
   /// Where a download goes on.
   package var resumePoint: ResumePoint?
   /// The resume data that came with it is not this service's: it ends as soon as it runs.
@@ -72,7 +85,8 @@ package struct TransferTask: Sendable, Equatable {
   @IndirectIfAny package private(set) var completion: Webhook?
   package let isAwaited: Bool
   @IndirectIfAny package private(set) var resumePoint: ResumePoint?
-  package let hasInvalidResumeData: Bool
+  /// nil: as they are by default, which most have.
+  @IndirectIfAny private var ownPreferences: TaskPreferences?
   package var description: String?
   package var priority: Double
   /// Not sent before then.
@@ -94,6 +108,8 @@ package struct TransferTask: Sendable, Equatable {
   /// The download that a data task became.
   package var downloadTask: TaskID?
   @IndirectIfAny package var metrics: TaskMetrics?
+  // Beside another flag: by itself it would take a word.
+  package let hasInvalidResumeData: Bool
   /// Its delegate was told so.
   package var hasWaitedForConnectivity = false
   package var retryCount = 0
@@ -121,12 +137,22 @@ package struct TransferTask: Sendable, Equatable {
     hasInvalidResumeData = specification.hasInvalidResumeData
     lifecycle = TaskLifecycle()
     progress.countOfBytesExpectedToSend = specification.request.body?.length ?? 0
+    preferences = specification.preferences
   }
 
   package var state: TaskState { lifecycle.state }
 
   /// URLSession's convenience tasks: a completion handler takes the calls about the response and the end over from the delegate.
   package var hasCompletionHandler: Bool { isAwaited || completion != nil }
+
+  package var preferences: TaskPreferences {
+    get { ownPreferences ?? TaskPreferences(of: kind) }
+    set {
+      var preferences = newValue
+      if kind == .download { preferences.prefersIncrementalDelivery = false }
+      ownPreferences = preferences == TaskPreferences(of: kind) ? nil : preferences
+    }
+  }
 
   /// The request that it was created with is the one that it is at.
   package var isAtOriginalRequest: Bool { _currentRequest == _originalRequest }

@@ -13,11 +13,13 @@ package enum BodyContent: Sendable {
 }
 
 extension TransferService {
-  /// The body of a task. A data task's can be read while it arrives: waits for the head of the answer.
+  /// The body of a task. A data task's can be read while it arrives, unless it is delivered whole: waits for the head of the answer.
   package func body(of id: TaskID) async throws(ServiceError) -> BodyContent {
     let entry = registry.withLock { $0.tasks[id] }
     if let entry {
-      guard entry.task.kind != .download, entry.task.state == .running else {
+      guard entry.task.kind != .download, entry.task.preferences.prefersIncrementalDelivery,
+        entry.task.state == .running
+      else {
         if entry.isEnding {
           await waitForEnd(of: id, seconds: 30)
           return try await storedBody(of: id)

@@ -8,7 +8,8 @@ package enum DecisionAnswer: Sendable {
   case redirect(TransferRequest?)
   case challenge(Challenge)
   case response(ResponseDisposition)
-  case caching(CacheStoragePolicy)
+  /// - Parameter headers: the fields to store; nil: those of the response.
+  case caching(CacheStoragePolicy, headers: HTTPHeaders?)
   case delayed(DelayedRequestDisposition, TransferRequest?)
 
   package enum Challenge: Sendable {
@@ -24,6 +25,8 @@ package enum DecisionAnswer: Sendable {
     package var method: AuthenticationMethod?
     /// An answer may keep what was not shown of it.
     package var request: TransferRequest?
+    /// The fields of the response that may be stored.
+    package var headers: HTTPHeaders?
     package init(type: EventType) { self.type = type }
   }
 }
@@ -73,8 +76,7 @@ extension DecisionAnswer {
       guard let disposition: ResponseDisposition = Self.disposition(&reader) else { return nil }
       self = .response(disposition)
     case .dataTaskWillCacheResponse:
-      guard let policy: CacheStoragePolicy = Self.choice("storagePolicy", &reader) else { return nil }
-      self = .caching(policy)
+      self.init(caching: &reader, shown.headers ?? HTTPHeaders())
     case .taskWillBeginDelayedRequest: self.init(delayed: &reader, shown.request)
     default: return nil
     }

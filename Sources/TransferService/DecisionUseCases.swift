@@ -84,6 +84,10 @@ extension TransferService {
         AuthenticationMethod(rawValue: $0)
       }
     }
+    if decision.type == .dataTaskWillCacheResponse {
+      let arguments = try? JSONParser.parse(decision.arguments)
+      shown.headers = HTTPHeaders(json: arguments?["response"]?["headers"])
+    }
     registry.withLock { registry in
       guard let task = registry.decisions[decision.id], let entry = registry.tasks[task] else { return }
       if case .redirect(let proposed) = entry.question?.kind {
@@ -110,7 +114,7 @@ extension TransferService {
       if let request { registry.tasks[id]?.task.currentRequest = request }
       tell(.redirect(request))
     case .challenge(.answer(let answer)): tell(.challenge(answer))
-    case .caching(let policy): tell(.caching(policy))
+    case .caching(let policy, let headers): tell(.caching(policy, headers: headers))
     case .response(.allow): tell(.allow)
     case .response(.becomeDownload): becomeDownload(id, question, &registry, &change)
     case .delayed(.continueLoading, _): submit(id, &registry, &change)
@@ -176,7 +180,7 @@ extension TransferService {
     settle(id, .withdrawn, answer: nil, &registry, &change)
     var task = entry.task
     let expiresAt = time.adding(
-      seconds: session.delegate?.decisionTimeout ?? SessionDelegate().decisionTimeout)
+      seconds: session.delegate(of: task)?.decisionTimeout ?? SessionDelegate().decisionTimeout)
     let pending = TransferEvent.PendingDecision(
       id: identifiers.make(), expiresAt: expiresAt, defaultAnswer: Self.defaultAnswer(to: type))
     let event = TransferEvent(type, at: time, session: session.id, task: id, payload, decision: pending)
@@ -256,6 +260,7 @@ extension TransferService {
     specification.priority = old.priority
     specification.description = old.description
     specification.maximumBytesPerSecond = old.maximumBytesPerSecond
+    specification.preferences = old.preferences
     var download = TransferTask(
       id: identifiers.make(), sessionID: session.id, taskIdentifier: registry.admit(1, in: session.id),
       createdAt: time, specification: specification)

@@ -13,7 +13,7 @@ struct DelegateNotifier: Sendable {
     let isTaken = task?.hasCompletionHandler == true && event.type.isTakenByCompletion
     if let completion = task?.completion, event.type == .taskDidComplete { webhooks.append(completion) }
     var answering: Webhook?
-    if let delegate = session.delegate, let webhook = delegate.webhook {
+    if let delegate = session.delegate(of: task), let webhook = delegate.webhook {
       // A call that the webhook is to answer reaches it whatever events it asked for.
       if event.decision != nil, delegate.webhookAnswers {
         answering = webhook

@@ -165,7 +165,8 @@ extension TransferService {
       change.events.append(
         Self.event(.taskDidSendBodyData, of: task, at: time, .progress(counts, delta: sent)))
     }
-    if received > 0 {
+    // What is delivered whole is told when it is whole.
+    if received > 0, task.preferences.prefersIncrementalDelivery || task.kind == .download {
       let type: EventType = task.kind == .download ? .downloadTaskDidWriteData : .dataTaskDidReceiveData
       change.events.append(Self.event(type, of: task, at: time, .progress(counts, delta: received)))
     }
@@ -221,10 +222,22 @@ extension TransferService {
       if case .memory(let bytes) = body { change.smallBodies[task.id] = bytes }
     }
     change.updatedTasks.append(task)
+    if let delivery = deliveryAtOnce(task) { change.events.append(delivery) }
     note(Self.endEvents(of: task, at: outcome.endedAt), of: task, in: session, into: &change)
     oweFinishedEvents(session.id, &registry, &change)
     wake(session, at: outcome.endedAt, into: &change)
     return true
+  }
+
+  /// urlSession(_:dataTask:didReceive:) of a task whose data is delivered whole; nil where nobody hears of it, or there is none.
+  private func deliveryAtOnce(_ task: TransferTask) -> TransferEvent? {
+    guard task.kind != .download, !task.preferences.prefersIncrementalDelivery, task.error == nil,
+      task.progress.countOfBytesReceived > 0,
+      hub.wantsProgress(session: task.sessionID, task: task.id)
+    else { return nil }
+    return Self.event(
+      .dataTaskDidReceiveData, of: task, at: task.completedAt ?? now,
+      .progress(task.progress, delta: task.progress.countOfBytesReceived))
   }
 
   /// urlSession(_:taskIsWaitingForConnectivity:): told once, however often the network goes; never in background

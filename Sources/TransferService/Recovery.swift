@@ -36,11 +36,13 @@ extension TransferService {
   private func recoverBeginnings() async throws(StoreError) {
     let sessions = registry.withLock { registry in
       Set(
-        registry.tasks.values.filter {
-          $0.task.earliestBeginDate != nil && (!$0.isSubmitted || $0.isUncertain)
-        }.map(
-          \.task.sessionID)
-      ).filter { registry.sessions[$0]?.session.delegate?.asksForDelayedRequests == true }
+        registry.tasks.values.filter { entry in
+          guard entry.task.earliestBeginDate != nil, !entry.isSubmitted || entry.isUncertain else {
+            return false
+          }
+          let session = registry.sessions[entry.task.sessionID]?.session
+          return session?.delegate(of: entry.task)?.asksForDelayedRequests == true
+        }.map(\.task.sessionID))
     }
     for session in sessions {
       for state in [Decision.State.answered, .expired] {

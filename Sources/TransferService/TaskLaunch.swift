@@ -35,7 +35,8 @@ extension TransferService {
   ) -> Bool {
     guard let entry = registry.tasks[id], entry.creation == nil, entry.question == nil else { return false }
     guard let date = entry.task.earliestBeginDate else { return true }
-    let asks = registry.sessions[entry.task.sessionID]?.session.delegate?.asksForDelayedRequests == true
+    let session = registry.sessions[entry.task.sessionID]?.session
+    let asks = session?.delegate(of: entry.task)?.asksForDelayedRequests == true
     // Whoever carries it out waits, whether this process lives or not; a delegate is asked by this one.
     if !asks, let background, background.has(entry.task.sessionID) { return true }
     guard date <= now else {
@@ -54,7 +55,7 @@ extension TransferService {
     }
     registry.tasks[id]?.hasBegun = true
     let payload = TransferEvent.Payload.delayed(task.currentRequest)
-    guard session.delegate?.asksForDelayedRequests != true else {
+    guard session.delegate(of: task)?.asksForDelayedRequests != true else {
       ask(
         .delayedRequest, number: nil, .taskWillBeginDelayedRequest, payload, of: id, at: now, &registry,
         &change)

@@ -9,6 +9,8 @@ package struct TaskPatch: Sendable {
   package var description: String??
   package var earliestBeginDate: Timestamp??
   package var maximumBytesPerSecond: Int??
+  package var countOfBytesClientExpectsToSend: Int64?
+  package var countOfBytesClientExpectsToReceive: Int64?
   package init() {}
 }
 
@@ -76,6 +78,12 @@ extension TaskPatch {
     if let description { task.description = description }
     if let earliestBeginDate { task.earliestBeginDate = earliestBeginDate }
     if let maximumBytesPerSecond { task.maximumBytesPerSecond = maximumBytesPerSecond }
+    if let count = countOfBytesClientExpectsToSend {
+      task.preferences.countOfBytesClientExpectsToSend = count
+    }
+    if let count = countOfBytesClientExpectsToReceive {
+      task.preferences.countOfBytesClientExpectsToReceive = count
+    }
     return task
   }
 }

@@ -10,10 +10,14 @@ extension TransferJob {
     sessionType = session.type
     maximumBytesPerSecond = task.maximumBytesPerSecond
     originalURL = task.originalRequest.url
-    delegate = session.delegate
+    let delegate = session.delegate(of: task)
+    self.delegate = delegate
     // The completion handler takes the calls about the response over.
-    asksForResponses = !task.hasCompletionHandler && session.delegate?.asksForResponses == true
-    asksForCaching = !task.hasCompletionHandler && session.delegate?.asksForCaching == true
+    asksForResponses = !task.hasCompletionHandler && delegate?.asksForResponses == true
+    asksForCaching = !task.hasCompletionHandler && delegate?.asksForCaching == true
+    asksForTrust = delegate?.challengeEvent(for: .serverTrust) != nil
+    asksForCertificate = delegate?.challengeEvent(for: .clientCertificate) != nil
+    prefersIncrementalDelivery = task.preferences.prefersIncrementalDelivery
     resumePoint = task.partial ?? task.resumePoint
     if task.hasInvalidResumeData {
       fault = TransferError(.unsupportedURL, "the resume data is not this service's, or was changed")

@@ -36,7 +36,7 @@ extension TransferRequest {
     if let document = mainDocumentURL, let fault = OriginURL.fault(document) {
       reader.reject("mainDocumentURL", fault.message)
     }
-    reader.finish()
+    reader.finish(explaining: UnsupportedNames.request)
   }
 
   private mutating func restoreSecrets(of shown: TransferRequest) {

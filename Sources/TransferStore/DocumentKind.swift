@@ -38,7 +38,8 @@ enum DocumentKind: String, CaseIterable, Sendable {
 /// Of which version a document is: its member `v`. Every kind of document has the same; one of another version is read as that
 /// version was written, for ever.
 ///
-/// 1: no member `v`; secrets in it are sealed one by one. 2: sealed as a whole, with its secrets as they are.
+/// 1: no member `v`; secrets in it are sealed one by one. 2: sealed as a whole, with its secrets as they are; what it got later is
+/// written only where it says something.
 enum DocumentVersion {
   static let current = 2
   static let member: StaticString = "v"

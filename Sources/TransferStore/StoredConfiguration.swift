@@ -29,6 +29,7 @@ extension SessionConfiguration {
     waitsForConnectivity = try stored.boolIfAny("waitsForConnectivity") ?? waitsForConnectivity
     networkAccess = try NetworkAccess(stored: &stored)
     allowsInsecureRedirects = try stored.boolIfAny("allowsInsecureRedirects") ?? false
+    networkServiceType = try stored.choiceIfAny("networkServiceType") ?? networkServiceType
     isDiscretionary = try stored.boolIfAny("isDiscretionary") ?? isDiscretionary
     sessionSendsLaunchEvents = try stored.boolIfAny("sessionSendsLaunchEvents") ?? sessionSendsLaunchEvents
     if var fields = try stored.objectIfAny("retry") {

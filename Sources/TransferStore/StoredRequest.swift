@@ -36,6 +36,7 @@ extension TransferRequest {
     httpShouldHandleCookies = try stored.boolIfAny("httpShouldHandleCookies") ?? true
     mainDocumentURL = try stored.stringIfAny("mainDocumentURL")
     networkAccess = try NetworkAccess(stored: &stored)
+    networkServiceType = try stored.choiceIfAny("networkServiceType")
     let (user, password) = (try stored.secretIfAny("user"), try stored.secretIfAny("password"))
     if let user, let password {
       credential = Credential(user: user, password: password)

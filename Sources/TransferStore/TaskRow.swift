@@ -12,6 +12,7 @@ extension TransferTask {
       writer.field("priority", priority)
       writer.field("earliestBeginDate", earliestBeginDate?.microseconds ?? 0)
       writer.field("maximumBytesPerSecond", maximumBytesPerSecond ?? 0)
+      encodeLaterMembers(into: &writer)
       if let resumePoint { writer.field("resumePoint", Optional(resumePoint)) }
       if hasInvalidResumeData { writer.field("hasInvalidResumeData", true) }
       if isAwaited { writer.field("isAwaited", true) }
@@ -24,6 +25,23 @@ extension TransferTask {
       }
     }
     return writer.bytes
+  }
+
+  /// What documents of this version got later: where it is not said, it is as it was for all.
+  private func encodeLaterMembers(into writer: inout JSONWriter) {
+    let preferences = preferences
+    if preferences.countOfBytesClientExpectsToSend >= 0 {
+      writer.field("countOfBytesClientExpectsToSend", preferences.countOfBytesClientExpectsToSend)
+    }
+    if preferences.countOfBytesClientExpectsToReceive >= 0 {
+      writer.field("countOfBytesClientExpectsToReceive", preferences.countOfBytesClientExpectsToReceive)
+    }
+    if kind != .download, !preferences.prefersIncrementalDelivery {
+      writer.field("prefersIncrementalDelivery", false)
+    }
+    if let delegate = preferences.delegate {
+      writer.objectField("delegate") { delegate.encodeMembers(into: &$0, withSecrets: true) }
+    }
   }
 
   /// How far it has come.
@@ -151,6 +169,15 @@ extension TaskSpecification {
     resumePoint = try stored.resumePointIfAny("resumePoint")
     hasInvalidResumeData = try stored.boolIfAny("hasInvalidResumeData") ?? false
     isAwaited = try stored.boolIfAny("isAwaited") ?? false
+    preferences.countOfBytesClientExpectsToSend =
+      try stored.integerIfAny("countOfBytesClientExpectsToSend") ?? -1
+    preferences.countOfBytesClientExpectsToReceive =
+      try stored.integerIfAny("countOfBytesClientExpectsToReceive") ?? -1
+    preferences.prefersIncrementalDelivery = try stored.boolIfAny("prefersIncrementalDelivery") ?? true
+    if var fields = try stored.objectIfAny("delegate") {
+      let given = fields.names.compactMap { TaskDelegate.Member(rawValue: $0) }
+      preferences.delegate = TaskDelegate(try SessionDelegate(stored: &fields), given: Set(given))
+    }
     guard var fields = try stored.objectIfAny("completion") else { return }
     completion = Webhook(url: try fields.string("url"), secret: try fields.secretIfAny("secret"))
     try fields.finish()

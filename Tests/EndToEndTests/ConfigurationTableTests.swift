@@ -103,6 +103,13 @@ import Testing
     .flag("allowsConstrainedNetworkAccess", true), .flag("allowsInsecureRedirects", false),
     .flag("isDiscretionary", false),
     .flag("sessionSendsLaunchEvents", true),
+    .choice(
+      "networkServiceType",
+      [
+        "default", "video", "background", "voice", "responsiveData", "avStreaming", "responsiveAV",
+        "callSignaling",
+      ], initial: "default"),
+    Property("requiresDNSSECValidation", "false", ["false"], refused: ["true", "1", #""no""#]),
     Property(
       "retry", "null", [], refused: ["{}", #"{"maximumAttempts":3}"#, "true"],
       below: [(#"{"maximumAttempts":0}"#, "/maximumAttempts"), (#"{"backoff":"1"}"#, "/backoff")]),

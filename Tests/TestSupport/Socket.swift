@@ -83,6 +83,28 @@ package final class Socket: @unchecked Sendable {
     return withUnsafeBytes(of: address.sin_addr.s_addr) { $0.map(String.init).joined(separator: ".") }
   }
 
+  /// How the packets of the other side were marked when it connected: its code point (RFC 2474) in the upper six of eight bits.
+  package var trafficClass: Int {
+    var address = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    withUnsafeMutableBytes(of: &address) { raw in
+      _ = getsockname(descriptor, raw.baseAddress!.assumingMemoryBound(to: sockaddr.self), &length)
+    }
+    let isV6 = address.ss_family == sa_family_t(AF_INET6)
+    let level = isV6 ? Int32(IPPROTO_IPV6) : Int32(IPPROTO_IP)
+    var on: Int32 = 1
+    setsockopt(
+      descriptor, level, isV6 ? IPV6_RECVTCLASS : IP_RECVTOS, &on, socklen_t(MemoryLayout<Int32>.size))
+    // A control message: its length, level and type, and then the byte.
+    var message = [UInt8](repeating: 0, count: 64)
+    length = socklen_t(message.count)
+    guard
+      getsockopt(descriptor, level, isV6 ? IPV6_2292PKTOPTIONS : IP_PKTOPTIONS, &message, &length) == 0,
+      length > 16
+    else { return -1 }
+    return Int(message[16])
+  }
+
   package func setTimeout(seconds: Int) {
     var time = timeval(tv_sec: seconds, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))

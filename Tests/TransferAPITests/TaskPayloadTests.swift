@@ -1,6 +1,7 @@
 import JSON
 import Testing
 import TransferModel
+import TransferService
 
 @testable import TransferAPI
 
@@ -37,6 +38,64 @@ import TransferModel
     #expect(task.priority == 0.5)
     #expect(task.description == nil)
     #expect(task.completion == nil)
+  }
+
+  @Test func whatATaskMayHaveOfItsOwn() throws {
+    let plain = try read(
+      #"{"kind":"upload","delegate":null,"request":{"url":"http://a/","body":{"text":"x"}}}"#)
+    #expect(
+      plain.preferences.countOfBytesClientExpectsToSend == -1
+        && plain.preferences.countOfBytesClientExpectsToReceive == -1)
+    #expect(plain.preferences.prefersIncrementalDelivery && plain.preferences.delegate == nil)
+    let task = try read(
+      #"""
+      {"kind":"data","request":{"url":"http://a/"},"countOfBytesClientExpectsToSend":0,
+       "countOfBytesClientExpectsToReceive":9223372036854775807,"prefersIncrementalDelivery":false,
+       "delegate":{"redirects":"ask"}}
+      """#)
+    #expect(
+      task.preferences.countOfBytesClientExpectsToSend == 0
+        && task.preferences.countOfBytesClientExpectsToReceive == .max)
+    #expect(
+      !task.preferences.prefersIncrementalDelivery
+        && task.preferences.delegate?.over(nil).asksForRedirects == true)
+    let download = #""kind":"download","request":{"url":"http://a/"}"#
+    #expect(try !read("{\(download)}").preferences.prefersIncrementalDelivery)
+    #expect(
+      try !read(#"{\#(download),"prefersIncrementalDelivery":false}"#).preferences.prefersIncrementalDelivery)
+    for (member, place) in [
+      (#""prefersIncrementalDelivery":true"#, "/prefersIncrementalDelivery"),
+      (#""countOfBytesClientExpectsToSend":-2"#, "/countOfBytesClientExpectsToSend"),
+      (#""countOfBytesClientExpectsToReceive":1.5"#, "/countOfBytesClientExpectsToReceive"),
+      (#""delegate":{"redirects":"follow","x":1}"#, "/delegate/x"),
+      (#""delegate":{"webhook":{"url":"ftp://a/"}}"#, "/delegate/webhook/url"),
+    ] { #expect(try pointers("{\(download),\(member)}") == [place]) }
+    let background = TransferSession(
+      id: .shared, type: .background, createdAt: Timestamp(microseconds: 0), description: nil,
+      configuration: SessionConfiguration(), delegate: SessionDelegate(), identifier: "b")
+    let problem = try #require(throws: Problem.self) {
+      try read(#"{\#(download),"delegate":{}}"#, in: background)
+    }
+    #expect(problem.violations.map(\.pointer) == ["/delegate"])
+  }
+
+  @Test func namesThatAreNotTakenSayWhy() throws {
+    for (name, reason) in UnsupportedNames.task {
+      let problem = try #require(throws: Problem.self) {
+        try read(#"{"kind":"data","request":{"url":"http://a/"},"\#(name)":1}"#)
+      }
+      #expect(problem.violations == [FieldViolation(pointer: "/\(name)", detail: reason)])
+      let patch = try #require(throws: Problem.self) {
+        try TaskPatch(.object([.init(name: name, value: .bool(true))]))
+      }
+      #expect(patch.violations == [FieldViolation(pointer: "/\(name)", detail: reason)])
+    }
+    for (name, reason) in UnsupportedNames.request {
+      let problem = try #require(throws: Problem.self) {
+        try read(#"{"kind":"data","request":{"url":"http://a/","\#(name)":1}}"#)
+      }
+      #expect(problem.violations == [FieldViolation(pointer: "/request/\(name)", detail: reason)])
+    }
   }
 
   @Test func everythingThatCanBeSent() throws {

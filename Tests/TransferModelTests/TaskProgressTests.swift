@@ -24,7 +24,7 @@ import Testing
     ] as [([Int64], Double?)])
   func isTheShareOfAllBytes(_ counts: [Int64], _ expected: Double?) throws {
     let progress = Self.progress(sent: counts[0], of: counts[1], received: counts[2], of: counts[3])
-    #expect(progress.fractionCompleted == expected)
+    #expect(progress.fractionCompleted() == expected)
     #expect(try JSONParser.parse(progress.json)["fractionCompleted"]?.double == expected)
   }
 
@@ -34,7 +34,36 @@ import Testing
       var progress = TaskProgress()
       progress.countOfBytesExpectedToSend = 10
       progress.countOfBytesExpectedToReceive = .max
-      guard let fraction = progress.fractionCompleted, (0...1).contains(fraction) else { fatalError() }
+      guard let fraction = progress.fractionCompleted(), (0...1).contains(fraction) else { fatalError() }
     }
+  }
+
+  /// A guess stands in for a total that is not known, until it is seen to be wrong.
+  @Test(
+    arguments: [
+      ((0, 0), (25, -1), (-1, 100), 0.25), ((0, 0), (100, -1), (-1, 100), 1),
+      ((0, 0), (101, -1), (-1, 100), nil),
+      ((0, 0), (25, 50), (-1, 100), 0.5), ((5, -1), (0, -1), (10, -1), nil),
+      ((5, -1), (0, -1), (10, 10), 0.25),
+      ((11, -1), (0, 10), (10, -1), nil), ((0, 0), (0, -1), (-1, 0), 1),
+    ] as [((Int64, Int64), (Int64, Int64), (Int64, Int64), Double?)])
+  func aGuessStandsInForATotal(
+    _ sent: (Int64, Int64), _ received: (Int64, Int64), _ guess: (Int64, Int64), _ expected: Double?
+  ) {
+    var specification = TaskSpecification(kind: .data, request: TransferRequest(url: "http://a/"))
+    specification.preferences.countOfBytesClientExpectsToSend = guess.0
+    specification.preferences.countOfBytesClientExpectsToReceive = guess.1
+    var task = TransferTask(
+      id: ID(high: 1, low: 1), sessionID: .shared, taskIdentifier: 1, createdAt: Timestamp(seconds: 1),
+      specification: specification)
+    (task.progress.countOfBytesSent, task.progress.countOfBytesExpectedToSend) = sent
+    (task.progress.countOfBytesReceived, task.progress.countOfBytesExpectedToReceive) = received
+    #expect(task.fractionCompleted == expected)
+    // What is done is done, whatever was guessed; of what failed nothing is known.
+    _ = task.lifecycle.complete()
+    let known = task.progress.fractionCompleted()
+    #expect(task.fractionCompleted == known ?? 1)
+    task.error = TransferError(.timedOut, "late")
+    #expect(task.fractionCompleted == known)
   }
 }

@@ -37,6 +37,61 @@ import TransferModel
         == #"{"disposition":"useNewRequest","request":\#(kept)}"#)
   }
 
+  private static let shown = HTTPHeaders([
+    .init(name: "Content-Type", value: "a/b"), .init(name: "ETag", value: "\"1\""),
+    .init(name: "Connection", value: "close"),
+  ])
+
+  private func caching(_ text: String) throws -> (DecisionAnswer?, [String]) {
+    let violations = Violations()
+    var shown = DecisionAnswer.Shown(type: .dataTaskWillCacheResponse)
+    shown.headers = Self.shown
+    let answer = DecisionAnswer(try JSONParser.parse(Array(text.utf8)), to: shown, violations)
+    return (answer, violations.all.map(\.pointer))
+  }
+
+  @Test func aResponseMayBeStoredWithOtherFields() throws {
+    guard
+      case (.caching(.allowed, headers: nil)?, []) = try caching(
+        #"{"storagePolicy":"allowed","response":null}"#)
+    else { return #expect(Bool(false)) }
+    // What cannot be changed may be given back as it was shown.
+    let text =
+      #"{"storagePolicy":"allowedInMemoryOnly","response":{"headers":{"X":"1","etag":"\"1\"","Connection":"close"}}}"#
+    guard case (.caching(.allowedInMemoryOnly, let headers?)?, []) = try caching(text) else {
+      return #expect(Bool(false))
+    }
+    #expect(headers["X"] == "1" && !headers.contains("Content-Type"))
+  }
+
+  @Test(arguments: [
+    (#""response":{"headers":{"ETag":"\"2\""}}"#, "/response/headers/ETag"),
+    (#""response":{"headers":{"Content-Length":"7"}}"#, "/response/headers/Content-Length"),
+    (#""response":{"headers":{"connection":"keep-alive"}}"#, "/response/headers/connection"),
+    (#""response":{"headers":{"Set-Cookie":"a=b"}}"#, "/response/headers/Set-Cookie"),
+    (#""response":{"headers":{"X":"1\r\nY: 2"}}"#, "/response/headers/X"),
+    (#""response":{"headers":{"X Y":"1"}}"#, "/response/headers/X Y"),
+    (#""response":{"headers":{"X":1}}"#, "/response/headers/X"),
+    (#""response":{"headers":[]}"#, "/response/headers"),
+    (#""response":{}"#, "/response/headers"), (#""response":"x""#, "/response"),
+    (#""response":{"headers":{},"status":404}"#, "/response/status"),
+    (#""response":{"headers":{},"userInfo":{}}"#, "/response/userInfo"), (#""userInfo":1"#, "/userInfo"),
+  ])
+  func fieldsThatCannotBeStoredAreRefused(_ member: String, _ place: String) throws {
+    #expect(try caching(#"{"storagePolicy":"allowed",\#(member)}"#).1.contains(place))
+  }
+
+  @Test func whatIsNotStoredHasNoFields() throws {
+    #expect(try caching(#"{"storagePolicy":"notAllowed","response":{"headers":{}}}"#).1 == ["/response"])
+    #expect(try caching(#"{"response":{"headers":{}}}"#).1 == ["/storagePolicy"])
+    let large = String(repeating: "x", count: HTTPHeaders.Limit.fieldBytes)
+    let many = (0...HTTPHeaders.Limit.fields).map { #""X\#($0)":"1""# }.joined(separator: ",")
+    for (headers, place) in [(#""X":"\#(large)""#, "/response/headers/X"), (many, "/response/headers")] {
+      let text = #"{"storagePolicy":"allowed","response":{"headers":{\#(headers)}}}"#
+      #expect(try caching(text).1 == [place])
+    }
+  }
+
   @Test func whatHoldsNoRequestIsKeptAsItIs() throws {
     #expect(try stored(#"{"request":null}"#, .taskWillPerformHTTPRedirection) == #"{"request":null}"#)
     let goesOn = #"{"disposition":"continueLoading"}"#

@@ -1,0 +1,43 @@
+internal import HTTPCache
+internal import JSON
+internal import TransferModel
+
+extension DecisionAnswer {
+  /// What may be stored, and as what (urlSession(_:dataTask:willCacheResponse:completionHandler:) takes a CachedURLResponse).
+  init?(caching reader: inout ObjectReader, _ shown: HTTPHeaders) {
+    let policy: CacheStoragePolicy? = reader.choice("storagePolicy")
+    if policy == nil, reader.isMissing("storagePolicy") { reader.reject("storagePolicy", "is required") }
+    reader.allowNull("response")
+    var headers: HTTPHeaders?
+    if var fields = reader.object("response") {
+      headers = Self.headers(&fields, shown)
+      fields.finish(explaining: Self.unchangeable)
+      if policy == .notAllowed { reader.reject("response", "is for a response that is stored") }
+    }
+    guard let policy else { return nil }
+    self = .caching(policy, headers: headers)
+  }
+
+  private static func headers(_ reader: inout ObjectReader, _ shown: HTTPHeaders) -> HTTPHeaders? {
+    guard let value = reader.value("headers") else {
+      if reader.isMissing("headers") { reader.reject("headers", "is required") }
+      return nil
+    }
+    // As it was shown it may come back: so a delegate can take all fields and change one.
+    var fixed: [String: String] = [:]
+    for field in shown.fields where StoredFields.isFixed(field.name) {
+      fixed[field.name.lowercased()] = field.value
+    }
+    return HTTPHeaders(validating: value, at: reader.pointer(to: "headers"), reader.violations) {
+      guard StoredFields.isFixed($0), $1.string == nil || $1.string != fixed[$0.lowercased()] else {
+        return nil
+      }
+      return "cannot be changed: leave it out, or give it back as it was shown"
+    }
+  }
+
+  private static let unchangeable = [
+    "url": "cannot be changed", "status": "cannot be changed", "body": "cannot be changed",
+    "data": "cannot be changed", "userInfo": "nothing but header fields is kept beside a body",
+  ]
+}

@@ -1,0 +1,137 @@
+import JSON
+import TestSupport
+import Testing
+
+/// URLSessionTask.delegate: a task's own delegate is asked and told in place of its session's, which has the rest.
+@Suite(.serialized, .blocking) struct TaskDelegateTests {
+  private static let redirect = "task.willPerformHTTPRedirection"
+  private let ferry: FerryProcess
+  private let origin = TestOrigin { request, socket in
+    if request.path == "/hop" {
+      try socket.write(TestOrigin.reply("302 Found", Array("redirect".utf8), [("Location", "/target")]))
+    } else {
+      try socket.write(TestOrigin.reply("200 OK", Array(request.path.utf8)))
+    }
+    return true
+  }
+
+  init() throws { ferry = try FerryProcess() }
+
+  /// A new task, with its own delegate.
+  private func create(
+    _ path: String, _ delegate: String, in session: String, _ members: String = ""
+  ) throws -> JSONValue {
+    let body =
+      #"{"kind":"data","resume":true,"request":{"url":"\#(origin.url + path)"},"delegate":\#(delegate)\#(members)}"#
+    return try ferry.call("POST", "/v1/sessions/\(session)/tasks", body).json
+  }
+
+  @Test func itIsAskedWhereItsSessionsIsNot() throws {
+    let session = try ferry.session(FerryProcess.uncached)
+    let asking = try create("/hop", #"{"redirects":"ask","decisionTimeout":50}"#, in: session)
+    #expect(asking["delegate"]?.text == #"{"redirects":"ask","decisionTimeout":50}"#)
+    let event = try ferry.question(of: asking.id)
+    // Another task of the session is followed by default meanwhile.
+    let other = try ferry.run(origin.url + "/hop", kind: "data", session: session)
+    #expect(other["currentRequest"]?["url"]?.string == origin.url + "/target" && other["delegate"] == .null)
+    let decision = try ferry.decision(event.decision)
+    #expect(decision["state"]?.string == "pending")
+    try ferry.answer(event.decision, #"{"request":null}"#)
+    #expect(try ferry.end(of: asking.id)["response"]?["status"]?.integer == 302)
+  }
+
+  @Test func itIsNotAskedWhereItsSessionsIs() throws {
+    let session = try ferry.session(
+      FerryProcess.uncached, delegate: #"{"redirects":"ask","responses":"ask"}"#)
+    let task = try create("/hop", #"{"redirects":"follow"}"#, in: session)
+    // What it does not say is as its session's delegate has it.
+    let event = try ferry.question(of: task.id, "dataTask.didReceiveResponse")
+    #expect(event.data["response"]?["url"]?.string == origin.url + "/target")
+    try ferry.answer(event.decision, #"{"disposition":"allow"}"#)
+    #expect(try ferry.end(of: task.id)["error"] == .null)
+    let other = try ferry.create(origin.url + "/hop", session: session)
+    #expect(try ferry.question(of: other).type == Self.redirect)
+  }
+
+  @Test func itsWebhookHearsInPlaceOfItsSessions() throws {
+    let (mine, sessions) = (MessageReceiver(), MessageReceiver())
+    func webhook(_ hook: MessageReceiver, _ events: String) -> String {
+      #""webhook":{"url":"\#(hook.url)","events":[\#(events)]}"#
+    }
+    let session = try ferry.session(
+      FerryProcess.uncached, delegate: "{\(webhook(sessions, #""task.didComplete""#))}")
+    let events = #""task.didCreate","\#(Self.redirect)","task.didComplete""#
+    let task = try create("/hop", "{\(webhook(mine, events))}", in: session)
+    #expect(mine.wait(for: "task.didComplete").first?.json["data"]?["taskId"]?.string == task.id)
+    #expect(Set(mine.types) == ["task.didCreate", Self.redirect, "task.didComplete"])
+    // The session's hears of those that have none, and of one that says nothing of webhooks.
+    let silent = try create("/x", #"{"redirects":"ask"}"#, in: session)
+    let plain = try ferry.create(origin.url + "/x", session: session)
+    let heard = sessions.wait(for: "task.didComplete", 2).compactMap { $0.json["data"]?["taskId"]?.string }
+    #expect(Set(heard) == [silent.id, plain])
+    #expect(sessions.messages.count == 2 && mine.messages.count == 3)
+  }
+
+  @Test func itsWebhookAnswersWhatItIsAsked() throws {
+    let (url, redirect) = (origin.url, Self.redirect)
+    let hook = TestOrigin { request, socket in
+      let asks = (try? JSONParser.parse(request.body))?["type"]?.string == redirect
+      let reply = Array(#"{"request":{"url":"\#(url)/other"}}"#.utf8)
+      try socket.write(asks ? TestOrigin.reply("200 OK", reply) : TestOrigin.reply("204 No Content"))
+      return true
+    }
+    let session = try ferry.session(FerryProcess.uncached)
+    let delegate = #"{"redirects":"ask","webhook":{"url":"\#(hook.url)","events":[],"answers":true}}"#
+    let task = try create("/hop", delegate, in: session)
+    #expect(try ferry.end(of: task.id)["currentRequest"]?["url"]?.string == url + "/other")
+  }
+
+  /// It holds for a task that is found after a restart, for the download that a task becomes, and for a begin date.
+  @Test func itStaysWithTheTask() throws {
+    let directory = TemporaryDirectory.make("ferry-task-delegate")
+    var id = ""
+    do {
+      let ferry = try FerryProcess(directory: directory)
+      let session = try ferry.session(FerryProcess.uncached)
+      let body =
+        #"{"kind":"data","request":{"url":"\#(origin.url)/hop"},"delegate":{"redirects":"ask","responses":"ask","#
+        + #""delayedRequests":"ask"},"earliestBeginDate":"2020-01-01T00:00:00Z"}"#
+      id = try ferry.call("POST", "/v1/sessions/\(session)/tasks", body).json.id
+      #expect(ferry.terminate() == 0)
+    }
+    let ferry = try FerryProcess(directory: directory)
+    #expect(
+      try ferry.task(id)["delegate"]?.text
+        == #"{"redirects":"ask","responses":"ask","delayedRequests":"ask"}"#)
+    #expect(try ferry.act("resume", id) == "running")
+    let delayed = try ferry.question(of: id, "task.willBeginDelayedRequest")
+    try ferry.answer(delayed.decision, #"{"disposition":"continueLoading"}"#)
+    let redirect = try ferry.question(of: id, Self.redirect)
+    try ferry.answer(redirect.decision, #"{"request":{"url":"\#(origin.url)/target"}}"#)
+    let response = try ferry.question(of: id, "dataTask.didReceiveResponse")
+    try ferry.answer(response.decision, #"{"disposition":"becomeDownload"}"#)
+    _ = try ferry.events("/v1/tasks/\(id)/events?after=0").read(upTo: "dataTask.didBecomeDownloadTask")
+    let download = try #require(try ferry.task(id)["downloadTaskId"]?.string)
+    let ended = try ferry.end(of: download)
+    #expect(ended["delegate"]?["redirects"]?.string == "ask" && ended["error"] == .null)
+  }
+
+  /// A connection that nobody was asked about is not used by a task whose delegate wants to be.
+  @Test func itIsAskedAboutChains() throws {
+    let fixture = try HandshakeFixture()
+    let session = try fixture.ferry.session(FerryProcess.uncached)
+    let url = "https://127.0.0.1:\(fixture.nginx.port(.good))/"
+    func run(_ delegate: String) throws -> String {
+      let body = #"{"kind":"data","resume":true,"request":{"url":"\#(url)"},"delegate":\#(delegate)}"#
+      return try fixture.ferry.call("POST", "/v1/sessions/\(session)/tasks", body).json.id
+    }
+    let unasked = try run("null")
+    #expect(try fixture.ferry.end(of: unasked)["error"] == .null)
+    let asking = try run(#"{"sessionChallenges":"ask"}"#)
+    let event = try fixture.ferry.question(of: asking, "session.didReceiveChallenge")
+    #expect(event.data["protectionSpace"]?["serverTrust"] != nil)
+    try fixture.ferry.answer(event.decision, #"{"disposition":"cancelAuthenticationChallenge"}"#)
+    #expect(try fixture.ferry.end(of: asking).errorCode == -999)
+    #expect(try fixture.ferry.end(of: run("null"))["error"] == .null)
+  }
+}

@@ -1,0 +1,71 @@
+import TransferModel
+import Testing
+import Yams
+
+@testable import TransferAPI
+
+/// `docs/urlsession.md` lists what there is, and nothing that there is not.
+@Suite struct URLSessionPageTests {
+  private static func page() throws -> String { try Tree.text("docs/urlsession.md") }
+
+  private static func properties(of schema: String) throws -> [String] {
+    let document = try #require(try Yams.load(yaml: Tree.text("openapi.yaml")) as? [String: Any])
+    let components = try #require(document["components"] as? [String: Any])
+    let schemas = try #require(components["schemas"] as? [String: Any])
+    let found = try #require(schemas[schema] as? [String: Any])
+    return Array(try #require(found["properties"] as? [String: Any]).keys)
+  }
+
+  /// In backticks, by itself.
+  private static func lists(_ page: String, _ name: String) -> Bool { page.contains("`\(name)`") }
+
+  @Test(arguments: [
+    ("SessionConfiguration", 25), ("RequestCreation", 10), ("TransactionMetrics", 30), ("Metrics", 3),
+    ("Progress", 4), ("Delegate", 6),
+  ])
+  func everyPropertyIsListed(_ schema: String, _ least: Int) throws {
+    let (page, names) = (try Self.page(), try Self.properties(of: schema))
+    #expect(names.count >= least)
+    // Where the endpoint is, and when the default is done, is no matter of URLSession's.
+    let others = schema == "Delegate" ? ["webhook", "decisionTimeout"] : []
+    for name in names where !others.contains(name) { #expect(Self.lists(page, name), "\(schema).\(name)") }
+  }
+
+  @Test func everyMemberOfATaskIsListed() throws {
+    let page = try Self.page()
+    // How it is found.
+    let others = ["id", "sessionId"]
+    for name in try Self.properties(of: "Task") where !others.contains(name) {
+      #expect(Self.lists(page, name), "\(name)")
+    }
+  }
+
+  @Test func everyEventIsListed() throws {
+    let page = try Self.page()
+    for type in EventType.allCases { #expect(Self.lists(page, type.rawValue), "\(type)") }
+    for name in page.matches(of: /`((?:session|task|dataTask|downloadTask|events)\.[A-Za-z]+)`/) {
+      #expect(EventType(rawValue: String(name.1)) != nil, "\(name.1) is no event")
+    }
+  }
+
+  @Test func everyRefusedNameIsListed() throws {
+    let page = try Self.page()
+    for table in [
+      UnsupportedNames.session, UnsupportedNames.configuration, UnsupportedNames.request,
+      UnsupportedNames.task,
+    ] {
+      for name in table.keys { #expect(Self.lists(page, name), "\(name)") }
+    }
+  }
+
+  @Test func everyPathIsServed() throws {
+    let routes = Set(TransferAPI.routes.map(\.pattern))
+    let named = try Self.page().matches(of: /`(?:[A-Z]+ )?(\/v1\/[a-z\/{}-]*)`/).map { String($0.1) }
+    #expect(named.count > 15)
+    for path in named { #expect(routes.contains(path), "\(path) is not served") }
+    for match in try Self.page().matches(of: /`([A-Z]+) (\/v1\/[a-z\/{}-]*)`/) {
+      let isServed = TransferAPI.routes.contains { $0.method == match.1 && $0.pattern == match.2 }
+      #expect(isServed, "\(match.0)")
+    }
+  }
+}
