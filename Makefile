@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 SWIFT_FLAGS ?=
 
-.PHONY: demo test check build release packages demo-packages test-packages format format-check race load kill idle faults cache uptime fuzz clean
+.PHONY: demo test check build release packages demo-packages test-packages format format-check race load kill idle faults cache uptime fuzz clients schemathesis clean
 
 demo: demo-packages release
 	@scripts/demo.py $(if $(URL),--url '$(URL)')
@@ -62,6 +62,13 @@ uptime: demo-packages release
 fuzz: demo-packages
 	swift build --product ferry --sanitize=address --scratch-path .build/asan
 	Fuzz/fuzz.py $(or $(SECONDS),120) $(SEED)
+
+clients: release
+	scripts/clients.sh
+
+# SEED and EXAMPLES (of each operation) may be given.
+schemathesis: release
+	scripts/schemathesis.sh $(or $(SEED),1) $(or $(EXAMPLES),10)
 
 clean:
 	rm -rf .build

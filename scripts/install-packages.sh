@@ -10,6 +10,7 @@ declare -A groups=(
   [test]="sqlite3 aria2 openssl procps apache2 libapache2-mod-auth-gssapi krb5-kdc krb5-admin-server krb5-user squid \
     microsocks python3-venv iproute2 strace"
   [faults]="python3 mount nginx-light"
+  [clients]="python3-venv nodejs node-typescript golang-go"
 )
 # What sets the clock for the fault test is C: Swift's own clang compiles it where it can be found.
 command -v clang >/dev/null || command -v cc >/dev/null || groups[faults]+=" gcc libc6-dev"

@@ -22,7 +22,7 @@ extension Cookie {
     }
     if let fault = CookiePrefix.fault(self, hasPath: true) { reader.reject("name", fault) }
     // What only the service says is read over.
-    _ = (reader.value("isSessionOnly"), reader.value("createdDate"))
+    _ = (reader.bool("isSessionOnly"), reader.string("createdDate"))
     reader.finish()
   }
 

@@ -25,6 +25,8 @@ package indirect enum JSONValue: Sendable, Equatable {
   package var string: String? { if case .string(let text) = self { text } else { nil } }
   package var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
   package var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
+  /// The integer that it is, however it is written: 1.0 and 1e3 are integers, too (JSON Schema 2020-12, 4.2.3).
+  package var wholeNumber: Int64? { integer ?? double.flatMap { Int64(exactly: $0) } }
   package var double: Double? {
     switch self {
     case .integer(let value): Double(value)

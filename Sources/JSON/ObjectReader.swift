@@ -74,7 +74,7 @@ package struct ObjectReader {
 
   package mutating func integer(_ name: String, in range: ClosedRange<Int>) -> Int? {
     guard let value = value(name) else { return nil }
-    guard let number = value.integer else { return mistyped(name, "an integer", value) }
+    guard let number = value.wholeNumber else { return mistyped(name, "an integer", value) }
     guard range.contains(Int(number)) else {
       reject(name, "must be between \(range.lowerBound) and \(range.upperBound)")
       return nil

@@ -32,7 +32,7 @@ extension TransferAPI {
       isList = true
       var reader = ObjectReader(value, at: "", violations)
       reader.allowNull("nextCursor")
-      _ = reader.value("nextCursor")
+      _ = reader.string("nextCursor")
       let list = reader.value("items")
       let items = list?.elements
       if list != nil, items == nil { reader.reject("items", "must be an array of cookies") }

@@ -31,14 +31,20 @@ extension TransferAPI {
 
   /// Last-Event-ID is stronger than `after`: a client that reconnects knows better than its first URL.
   private static func cursor(_ context: RequestContext) throws(Problem) -> Int64? {
-    let field = context.field(.lastEventID).flatMap { $0.isEmpty ? nil : $0 }
-    guard let text = field ?? context.value("after") else { return nil }
-    guard let sequence = Int64(text), sequence >= 0 else {
-      guard field == nil else { throw Problem(.invalidRequest, "Last-Event-ID must be the id of an event") }
-      throw RequestContext.invalid("after", "must be the id of an event")
+    let after = try context.value("after").map { text throws(Problem) in
+      guard let id = eventID(text) else {
+        throw RequestContext.invalid("after", "must be the id of an event")
+      }
+      return id
     }
-    return sequence
+    guard let text = context.field(.lastEventID), !text.isEmpty else { return after }
+    guard let id = eventID(text) else {
+      throw Problem(.invalidRequest, "Last-Event-ID must be the id of an event")
+    }
+    return id
   }
+
+  private static func eventID(_ text: String) -> Int64? { Int64(text).flatMap { $0 >= 0 ? $0 : nil } }
 
   private static func types(_ context: RequestContext) throws(Problem) -> Set<EventType>? {
     guard let text = context.value("types") else { return nil }

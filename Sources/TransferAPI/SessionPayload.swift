@@ -103,7 +103,7 @@ enum ConfigurationPayload {
     if type == .background, reader.value("urlCache") != nil {
       reader.reject("urlCache", "must be null: a background session has no cache")
     }
-    if type == .ephemeral, reader.value("urlCache")?["diskCapacity"]?.integer ?? 0 > 0 {
+    if type == .ephemeral, reader.value("urlCache")?["diskCapacity"]?.wholeNumber ?? 0 > 0 {
       reader.violations.add(
         reader.pointer(to: "urlCache") + "/diskCapacity",
         "must be 0: an ephemeral session writes nothing to disk")

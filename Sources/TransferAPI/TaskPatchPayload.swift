@@ -33,13 +33,13 @@ extension ObjectReader {
   /// The client's guess of a count of bytes; -1: it has none.
   mutating func guess(_ name: String) -> Int64? { integer(name, in: -1...Int.max).map { Int64($0) } }
 
-  /// An RFC 3339 date-time.
+  /// An RFC 3339 date-time. One before 1970 is as past as 1970 itself, which is what is kept of it: no time is below zero.
   mutating func timestamp(_ name: String) -> Timestamp? {
     guard let text = string(name) else { return nil }
     guard let time = Timestamp(text) else {
       reject(name, "must be an RFC 3339 date-time, like 2026-01-31T12:00:00Z")
       return nil
     }
-    return time
+    return max(time, Timestamp(microseconds: 1))
   }
 }

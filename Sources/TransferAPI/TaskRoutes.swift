@@ -24,6 +24,7 @@ extension TransferAPI {
 
   private func createTasks(_ context: RequestContext, in session: SessionID) async throws -> ServerResponse {
     try context.allowQuery("include")
+    _ = try Self.includesBody(context)
     _ = try service.session(session)
     switch try context.bodyType(.json, .ndjson) {
     case .json: return try await createTask(context, in: session)

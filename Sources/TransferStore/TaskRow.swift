@@ -164,7 +164,10 @@ extension TaskSpecification {
     self.init(kind: kind, request: try TransferRequest(stored: &request, body: body))
     description = try stored.stringIfAny("description")
     priority = try stored.numberIfAny("priority") ?? Self.defaultPriority
-    earliestBeginDate = try stored.timeIfAny("earliestBeginDate")
+    // Times before 1970 were taken once; they are past.
+    earliestBeginDate = try stored.integerIfAny("earliestBeginDate").flatMap {
+      $0 == 0 ? nil : Timestamp(microseconds: max($0, 1))
+    }
     maximumBytesPerSecond = try stored.countIfAny("maximumBytesPerSecond").flatMap { $0 > 0 ? $0 : nil }
     resumePoint = try stored.resumePointIfAny("resumePoint")
     hasInvalidResumeData = try stored.boolIfAny("hasInvalidResumeData") ?? false

@@ -33,7 +33,7 @@ def call(name, *arguments, **named):
 
 client = ferry_client.Client(base_url=service, timeout=30)
 session = call("create_session", body=m.SessionCreation(
-    description="generated", configuration=m.SessionCreationConfiguration.from_dict({"timeoutIntervalForRequest": 20}))).parsed
+    description="generated", configuration=m.SessionConfigurationCreation.from_dict({"timeoutIntervalForRequest": 20}))).parsed
 assert call("get_session", session.id).parsed.description == "generated"
 assert session.id in [each.id for each in call("list_sessions").parsed.items]
 

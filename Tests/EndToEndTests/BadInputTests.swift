@@ -72,6 +72,9 @@ import Testing
     Case(
       body: #"{"delegate":{"webhook":{"url":"http://a","events":["task.didWonder"]}}}"#,
       pointer: "/delegate/webhook/events/0"),
+    Case(
+      body: #"{"type":"ephemeral","configuration":{"urlCache":{"diskCapacity":5.0}}}"#,
+      pointer: "/configuration/urlCache/diskCapacity"),
     Case(body: #"[]"#, pointer: ""),
   ]) func sessionFieldIsNamed(_ wrong: Case) throws {
     let reply = try ferry.call("POST", "/v1/sessions", wrong.body)
@@ -100,6 +103,22 @@ import Testing
     #expect(try ferry.call("GET", "/v1/sessions/\(session)/tasks").json["items"]?.elements?.count == 2)
   }
 
+  private func cookie(_ member: String) -> String {
+    #"{"name":"a","value":"b","domain":"a.example",\#(member)}"#
+  }
+
+  @Test func aBeginDateBefore1970IsPast() throws {
+    let body =
+      #"{"kind":"data","earliestBeginDate":"1517-10-25T10:46:13Z","request":{"url":"http://127.0.0.1:1/"}}"#
+    let created = try ferry.call("POST", "/v1/tasks", body)
+    #expect(created.json["earliestBeginDate"]?.string == "1970-01-01T00:00:00.000Z")
+    let path = "/v1/tasks/" + (created.json["id"]?.string ?? "")
+    #expect(try ferry.call("GET", path).status == 200)
+    let patched = try ferry.call("PATCH", path, #"{"earliestBeginDate":"0001-01-01T00:00:00Z"}"#)
+    #expect(patched.status == 200)
+    #expect(try ferry.call("POST", path + "/cancel").status == 200)
+  }
+
   @Test func wrongRequestsGetTheRightStatus() throws {
     let unknown = "tsk_01940000-0000-7000-8000-000000000000"
     let statuses: [(String, String, String?, [(String, String)], Int)] = [
@@ -112,6 +131,11 @@ import Testing
       ("POST", "/v1/sessions", "a=b", [("Content-Type", "application/x-www-form-urlencoded")], 415),
       ("GET", "/v1/sessions?limit=0", nil, [], 400), ("GET", "/v1/sessions?page=2", nil, [], 400),
       ("GET", "/v1/sessions?cursor=!!", nil, [], 400),
+      ("GET", "/v1/events?after=x", nil, [("Last-Event-ID", "3")], 400),
+      ("POST", "/v1/tasks?include=all", "", [("Content-Type", "application/x-ndjson")], 400),
+      ("PUT", "/v1/sessions/ses_shared/cookies", #"{"items":[],"nextCursor":7}"#, [], 400),
+      ("PUT", "/v1/sessions/ses_shared/cookies", cookie(#""isSessionOnly":1"#), [], 400),
+      ("PUT", "/v1/sessions/ses_shared/cookies", cookie(#""createdDate":1"#), [], 400),
       ("GET", "/v1/sessions", nil, [("Accept", "text/html")], 406),
       ("POST", "/v1/sessions/ses_shared/invalidate", nil, [], 409),
       ("DELETE", "/v1/sessions/ses_shared", nil, [], 409),

@@ -29,6 +29,13 @@ import Testing
     #expect(violations.all.isEmpty)
   }
 
+  @Test(arguments: [("3.0", 3), ("1e2", 100), ("1.5", nil), ("1e99", nil)] as [(String, Int?)])
+  func aWholeNumberIsAnIntegerHoweverItIsWritten(_ text: String, _ expected: Int?) throws {
+    var reader = try reader(#"{"i":\#(text)}"#)
+    #expect(reader.integer("i", in: 0...1000) == expected)
+    #expect(violations.all.isEmpty == (expected != nil))
+  }
+
   private static let nulls = #"{"s":null,"b":null,"n":null,"i":null,"c":null,"l":null,"o":null}"#
 
   @Test(arguments: [("{}", false), (nulls, true), (nulls, false)])

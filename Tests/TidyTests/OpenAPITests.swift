@@ -42,6 +42,22 @@ import Yams
     }
   }
 
+  @Test func everyOperationSaysWhatItDoesUnderANameOfItsOwn() throws {
+    let document = try document()
+    let components = try #require(document["components"] as? [String: Any])
+    let callbacks = try #require(components["pathItems"] as? [String: [String: Any]])
+    let paths = try #require(document["paths"] as? [String: [String: Any]])
+    var names: Set<String> = []
+    for (path, item) in paths.merging(callbacks, uniquingKeysWith: { $1 }) {
+      for (method, value) in item where ["get", "post", "put", "patch", "delete"].contains(method) {
+        let operation = try #require(value as? [String: Any])
+        let name = try #require(operation["operationId"] as? String, "\(method) \(path)")
+        #expect(names.insert(name).inserted, "two operations are called \(name)")
+        #expect((operation["description"] as? String)?.isEmpty == false, "\(name) has no description")
+      }
+    }
+  }
+
   @Test func everyProblemIsNamed() throws {
     let text = try Tree.text("openapi.yaml")
     for kind in ProblemKind.all { #expect(text.contains(kind.slug), "\(kind.slug)") }
