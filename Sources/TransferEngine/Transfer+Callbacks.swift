@@ -48,7 +48,7 @@ extension Transfer: EasyHandleDelegate {
     if session.note(url.origin, multiplexes: head.httpVersion == "HTTP/2") { tools.limitChanged(self) }
     // An answer tells that the body was taken, as far as it will be.
     if request.body != nil { noteProgress() }
-    if head.status >= 300, flow.send.contains(.source) { tools.stopWaitingForBody(self) }
+    if head.status >= 300 { stopSending() }
     noteAuthentication(head)
     let side = challenger(head)
     if side != .proxy {
@@ -62,6 +62,13 @@ extension Transfer: EasyHandleDelegate {
     } else {
       accept(head)
     }
+  }
+
+  /// Nothing more of the body goes out behind such an answer. The client of a stream hears of it now: it may be the one that
+  /// is asked what comes next.
+  private func stopSending() {
+    if flow.send.contains(.source) { tools.stopWaitingForBody(self) }
+    if let length = source?.length, sent >= length { source?.wasSent() } else { source?.detach() }
   }
 
   /// A redirect: followed, or asked about.

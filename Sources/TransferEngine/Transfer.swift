@@ -342,12 +342,22 @@ final class Transfer {
       return TransferError(.timedOut, "timeoutIntervalForResource has passed", failingURL: request.url)
     }
     // What is left of a redirect's answer has a limit of its own, after which the next request goes out.
-    guard stage == .onWire, hold == nil, cutAt == nil, flow.directions.isEmpty,
+    guard stage == .onWire, hold == nil, cutAt == nil, isFlowing || waitsForClient,
       now - lastActivity >= idleTimeout, isPastConnect || session.heldHandshakes == 0
     else { return nil }
     return TransferError(
-      .timedOut, "no byte moved for timeoutIntervalForRequest", failingURL: request.url,
+      .timedOut,
+      isFlowing
+        ? "no byte moved for timeoutIntervalForRequest"
+        : "no byte of the body came for timeoutIntervalForRequest",
+      failingURL: request.url,
       underlying: .init(library: "libcurl", code: CurlResult.operationTimedOut.code))
+  }
+
+  private var isFlowing: Bool { flow.directions.isEmpty }
+  /// A stream's client has more to send, and does not.
+  private var waitsForClient: Bool {
+    flow.receive.isEmpty && flow.send == .source && source is UploadStream
   }
 }
 

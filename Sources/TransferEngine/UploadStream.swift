@@ -21,6 +21,8 @@ package final class UploadStream: UploadSource, Sendable {
     /// The reader found nothing and waits.
     var isStarved = false
     var outcome: Outcome?
+    /// Called when nobody wants the body any more.
+    var abandoned: (@Sendable () -> Void)?
     var ready: (@Sendable () -> Void)?
     var writer: CheckedContinuation<Bool, Never>?
     var waiter: CheckedContinuation<Outcome, Never>?
@@ -69,6 +71,15 @@ package final class UploadStream: UploadSource, Sendable {
     }
   }
 
+  /// Calls `action` once nobody wants the body any more, which may be now.
+  package func whenAbandoned(_ action: @escaping @Sendable () -> Void) {
+    let isAbandoned = state.withLock { state in
+      if state.outcome == nil { state.abandoned = action }
+      return state.outcome == .abandoned
+    }
+    if isAbandoned { action() }
+  }
+
   /// The client left before the end.
   package func fail() {
     let ready = state.withLock { state in
@@ -93,7 +104,7 @@ package final class UploadStream: UploadSource, Sendable {
     nonisolated(unsafe) let buffer = buffer
     let (disposition, writer): (UploadDisposition, CheckedContinuation<Bool, Never>?) = state.withLock {
       state in
-      if state.hasFailed { return (.failed, nil) }
+      if state.hasFailed || state.outcome == .abandoned { return (.failed, nil) }
       guard state.head < state.chunks.count else {
         if state.hasEnded { return (.end, nil) }
         state.isStarved = true
@@ -138,16 +149,19 @@ package final class UploadStream: UploadSource, Sendable {
   package func detach() { settle(.abandoned) }
 
   private func settle(_ outcome: Outcome) {
-    let (writer, waiter) = state.withLock { state in
+    let (writer, waiter, abandoned) = state.withLock { state in
+      let isAbandoned = state.outcome == nil && outcome == .abandoned
       if state.outcome == nil { state.outcome = outcome }
       state.chunks = []
       state.count = 0
       defer {
         state.writer = nil
         state.waiter = nil
+        state.abandoned = nil
       }
-      return (state.writer, state.waiter)
+      return (state.writer, state.waiter, isAbandoned ? state.abandoned : nil)
     }
+    abandoned?()
     writer?.resume(returning: false)
     waiter?.resume(returning: outcome)
   }

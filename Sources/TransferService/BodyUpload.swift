@@ -7,11 +7,14 @@ internal import TransferStore
 package struct BodyUpload: Sendable {
   let task: TaskID
   let stream: UploadStream
+  /// Seconds without a byte after which the task ends (timeoutIntervalForRequest).
+  package let timeout: Double
   private let service: TransferService
 
-  init(task: TaskID, stream: UploadStream, service: TransferService) {
+  init(task: TaskID, stream: UploadStream, timeout: Double, service: TransferService) {
     self.task = task
     self.stream = stream
+    self.timeout = timeout
     self.service = service
   }
 
@@ -20,6 +23,9 @@ package struct BodyUpload: Sendable {
 
   /// That was all of it; true once the origin has taken it, false where the task ended or went elsewhere before.
   package func finish() async -> Bool { await stream.finish() == .sent }
+
+  /// Calls `action` once nobody wants the bytes any more, which may be now.
+  package func whenAbandoned(_ action: @escaping @Sendable () -> Void) { stream.whenAbandoned(action) }
 
   /// The client left early.
   package func fail() {
@@ -32,7 +38,7 @@ extension TransferService {
   /// Opens the way for the body of a task that streams it. One at a time, and again only when the task asks again.
   package func openUpload(of id: TaskID, length: Int64?) async throws(ServiceError) -> BodyUpload {
     let stream = UploadStream(length: length)
-    let result: Result<Void, ServiceError>? = await withCheckedContinuation { continuation in
+    let result: Result<Double, ServiceError>? = await withCheckedContinuation { continuation in
       registry.withLock { registry in
         registry.whenCreated(id) { [self] registry in
           continuation.resume(returning: take(stream, length, for: id, &registry))
@@ -43,15 +49,16 @@ extension TransferService {
       _ = try await task(id)
       throw .bodyStreamNotWanted
     }
-    try result.get()
-    return BodyUpload(task: id, stream: stream, service: self)
+    return BodyUpload(task: id, stream: stream, timeout: try result.get(), service: self)
   }
 
-  /// nil where the task has ended, or there is none.
+  /// The task's timeoutIntervalForRequest; nil where the task has ended, or there is none.
   private func take(
     _ stream: UploadStream, _ length: Int64?, for id: TaskID, _ registry: inout TransferRegistry
-  ) -> Result<Void, ServiceError>? {
-    guard let entry = registry.tasks[id], !entry.isEnding else { return nil }
+  ) -> Result<Double, ServiceError>? {
+    guard let entry = registry.tasks[id], !entry.isEnding,
+      let configuration = registry.sessions[entry.task.sessionID]?.session.configuration
+    else { return nil }
     guard entry.task.currentRequest.body?.isStream == true else { return .failure(.noBodyStream) }
     guard entry.task.state != .canceling else { return .failure(.bodyStreamNotWanted) }
     guard entry.upload == .none else { return .failure(.bodyStreamNotWanted) }
@@ -62,7 +69,7 @@ extension TransferService {
       provideBody(id, &registry, &change)
       recordAny(change)
     }
-    return .success(())
+    return .success(entry.task.currentRequest.timeoutInterval ?? configuration.timeoutIntervalForRequest)
   }
 
   /// Hands the body that a client is sending to the transfer that asked for it.
