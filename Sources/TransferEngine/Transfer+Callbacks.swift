@@ -316,6 +316,8 @@ extension Transfer: EasyHandleDelegate {
 
   func maySendRequest(toAddress address: String) -> Bool {
     touch()
+    isConnected = true
+    guard !lacksBody else { return false }
     // libcurl sends again what a kept connection took and did not answer; the origin may have acted on it (RFC 9110 §9.2.2).
     refusesRepeat = isUnanswered && !request.isIdempotent
     guard !refusesRepeat else { return false }

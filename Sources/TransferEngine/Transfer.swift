@@ -19,7 +19,8 @@ final class Transfer {
   enum Hold {
     case redirect(proposed: TransferRequest)
     case response
-    case bodyStream
+    /// With the handshake behind which the request is to go out, where its connection came first.
+    case bodyStream(TLSHandshake?)
     /// A 401 or 407; its body may become the result.
     case challenge(Authenticator.Side)
     /// A token for Negotiate is being made.
@@ -33,6 +34,15 @@ final class Transfer {
     case connectivity
     /// What it needs of the disk is being opened.
     case files
+
+    /// The one that is held in the middle of its connection.
+    var handshake: TLSHandshake? {
+      switch self {
+      case .handshake(let handshake): handshake
+      case .bodyStream(let handshake): handshake
+      default: nil
+      }
+    }
 
     /// The body of the answer that is held may yet be of use.
     var keepsBody: Bool {
@@ -117,6 +127,12 @@ final class Transfer {
   var hasTriedAddress = false
   /// It waited for a network: that it began again is told when it has a connection.
   var isTryingAgain = false
+  /// The request's body is asked for when its connection's challenges are answered, and not before.
+  var connectsFirst = false
+  /// The request was about to go out.
+  var isConnected = false
+  /// When its connection was held for the body.
+  var heldSince = ContinuousClock.now
   /// Shown to a server in this request's handshake, and where it is to be remembered.
   var identity: (space: ProtectionSpace, credential: Credential)?
   /// The request is on its way: what comes is the origin's, no more the proxy's answer to CONNECT.
@@ -277,6 +293,7 @@ final class Transfer {
   /// Makes ready for another request of the same task.
   func prepare(_ next: TransferRequest, at url: CurlURL) {
     request = next
+    connectsFirst = url.origin != self.url.origin && mayBeChallenged(at: url, next)
     if url.origin != self.url.origin {
       hasLeftOrigin = true
       authenticator.leaveOrigin()
@@ -286,7 +303,7 @@ final class Transfer {
     cutAt = nil
     (ignoresCache, resendsWithoutCache) = (resendsWithoutCache, false)
     forgetAnswer()
-    (forbiddenNetwork, lacksNetwork, hasTriedAddress) = (nil, false, false)
+    (forbiddenNetwork, lacksNetwork, hasTriedAddress, isConnected) = (nil, false, false, false)
     (cache, delivery, combining, storagePolicy) = (nil, nil, nil, nil)
     sentBefore = 0
     bytesRead = 0
@@ -302,6 +319,20 @@ final class Transfer {
     beginFetch()
     touch()
   }
+
+  /// Whether the delegate may be asked about the connection of a request whose body it is to stream: URLSession asks for the body
+  /// only after that.
+  func mayBeChallenged(at url: CurlURL, _ request: TransferRequest) -> Bool {
+    guard request.body?.isStream == true, url.scheme == "https", let delegate = job.delegate else {
+      return false
+    }
+    return [AuthenticationMethod.serverTrust, .clientCertificate].contains {
+      delegate.challengeEvent(for: $0) != nil
+    }
+  }
+
+  /// It is about to go out, and its body was not asked for yet.
+  var lacksBody: Bool { request.body?.isStream == true && source == nil }
 
   /// What is stored cannot be read, confirmed or completed: the request goes out as if there were nothing.
   func resendWithoutCache() {

@@ -16,6 +16,7 @@ final class WorkerSession {
     let port: Int
     /// The certificate that it is shown.
     let certificate: String?
+    let waitsAtEnd: Bool
     /// Whose connections hear of it.
     let multi: ObjectIdentifier
   }
@@ -136,14 +137,17 @@ final class WorkerSession {
   // MARK: TLS
 
   /// By what the peers of an https origin are judged.
-  /// - Parameter certificate: the client's, that is shown where nobody is asked.
+  /// - Parameters:
+  ///   - certificate: the client's, that is shown where nobody is asked.
+  ///   - waitsAtEnd: handshakes are held when they are over.
   func policy(
-    for url: CurlURL, certificate: Credential?, in multi: MultiHandle
+    for url: CurlURL, certificate: Credential?, waitsAtEnd: Bool = false, in multi: MultiHandle
   ) throws(TLSIdentity.Fault) -> TLSPolicy {
     var shown: (pem: String, key: String)?
     if case .certificate(let pem, let key) = certificate?.kind { shown = (pem, key) }
     let peer = Peer(
-      host: url.tlsHost, port: url.port, certificate: shown?.pem, multi: ObjectIdentifier(multi))
+      host: url.tlsHost, port: url.port, certificate: shown?.pem, waitsAtEnd: waitsAtEnd,
+      multi: ObjectIdentifier(multi))
     if let known = policies[peer] { return known }
     var identity: TLSIdentity?
     if let shown { identity = try TLSIdentity(certificate: shown.pem, key: shown.key) }
@@ -151,8 +155,8 @@ final class WorkerSession {
     let policy = TLSPolicy(
       roots: roots, host: peer.host, pins: pins,
       asksForTrust: delegate?.challengeEvent(for: .serverTrust) != nil,
-      asksForCertificate: delegate?.challengeEvent(for: .clientCertificate) != nil, identity: identity,
-      in: multi)
+      asksForCertificate: delegate?.challengeEvent(for: .clientCertificate) != nil, waitsAtEnd: waitsAtEnd,
+      identity: identity, in: multi)
     // A crawl over very many hosts must not keep them all.
     if policies.count >= 1024 { policies.removeAll() }
     policies[peer] = policy
