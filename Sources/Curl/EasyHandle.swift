@@ -73,6 +73,10 @@ package final class EasyHandle {
   package fileprivate(set) var handshakeStart: ContinuousClock.Instant?
   /// Of the connection by which the last request went out; it may be gone by the transfer's end.
   package fileprivate(set) var tlsParameters: TLSParameters?
+  fileprivate var tlsConnection: TLSConnection?
+  /// The alert that the peer of that connection sent last (RFC 8446 §6); 0: none. libcurl tells of it only where it came to read it
+  /// before it failed to write, but reads it when it closes the connection.
+  package var tlsAlert: Int { tlsConnection?.alert ?? 0 }
   /// No descriptor was left for its socket.
   package private(set) var lacksDescriptor = false
   private let message = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -101,6 +105,7 @@ package final class EasyHandle {
     policy = nil
     handshakeStart = nil
     tlsParameters = nil
+    tlsConnection = nil
     lacksDescriptor = false
     headers = HeaderList()
     proxyHeaders = HeaderList()
@@ -389,6 +394,7 @@ private func handle(_ context: UnsafeMutableRawPointer?) -> EasyHandle {
   let address = remoteAddress.map { String(cString: $0) } ?? ""
   let easy = handle(context)
   easy.tlsParameters = TLSParameters(of: easy.raw)
+  easy.tlsConnection = TLSConnection(of: easy.raw)
   let isAllowed = easy.delegate?.maySendRequest(toAddress: address) ?? false
   return isAllowed ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }

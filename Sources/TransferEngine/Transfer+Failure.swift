@@ -36,6 +36,7 @@ extension Transfer {
       FailureMapping.Cause(
         result: result, message: easy?.errorMessage ?? "", receivedHead: response != nil,
         receivedBytes: sink?.size ?? 0, verifyResult: easy?.info(.sslVerifyResult) ?? 0,
+        alert: easy?.tlsAlert ?? 0,
         errno: easy?.info(.osErrno) ?? 0),
       url: request.url)
   }

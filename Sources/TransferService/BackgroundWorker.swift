@@ -23,6 +23,9 @@ package final class BackgroundWorker: Sendable {
     /// When the next attempt may begin; not moved by a clock that is set.
     var notBefore: ContinuousClock.Instant?
 
+    /// How the last attempt ended, where there is no time for another and some is left.
+    var lastOutcome: TransferOutcome?
+
     /// The engine has it.
     var isActive: Bool { state.isActive }
     /// Who comes after a death must know that an attempt has begun, where a request must not be sent twice unseen (RFC 9110
@@ -165,6 +168,7 @@ package final class BackgroundWorker: Sendable {
       state.work[id] = work
       return state.suspects.waits(id)
     }
+    guard !endsInTime(work, &state, &change) else { return }
     if work.session.configuration.isDiscretionary {
       guard mayRunDiscretionary(&state) else {
         state.work[id] = work
