@@ -18,15 +18,20 @@ extension TransferAPI {
     // A client that waits for the reply with its next bytes is not waited for.
     upload.whenAbandoned { body.stop() }
     do {
+      if upload.fault != nil { throw Self.refusal(of: upload) }
       while let chunk = try await body.next() {
-        guard await upload.write(chunk) else { throw Self.interrupted }
+        guard await upload.write(chunk) else { throw Self.refusal(of: upload) }
       }
     } catch {
       upload.fail()
       throw error
     }
-    guard await upload.finish() else { throw Self.interrupted }
+    guard await upload.finish() else { throw Self.refusal(of: upload) }
     return Reply.noContent()
+  }
+
+  private static func refusal(of upload: BodyUpload) -> Problem {
+    upload.fault.map { Problem(.invalidRequest, $0) } ?? interrupted
   }
 
   private static let graceSeconds = 15

@@ -145,7 +145,7 @@ struct RequestConfigurator {
 
   private func setBody(_ easy: EasyHandle, _ transfer: Transfer) throws(CurlError) {
     let data = transfer.request.body?.data ?? []
-    guard !transfer.lacksBody else { return try easy.setUpload(length: nil) }
+    guard !transfer.lacksBody else { return try easy.setUpload(length: transfer.request.declaredLength) }
     guard let source = transfer.source else { return try easy.setBody(data) }
     if data.count > 0, data.count <= Self.copiedBodyLimit, !transfer.isRateLimited {
       return try easy.setBody(data)
@@ -162,6 +162,8 @@ struct RequestConfigurator {
     let fields = headers.fields.filter { field in
       let isReplaced =
         HTTPHeaders.equal(field.name, "Authorization") && transfer.authenticator.attempt(.server) != nil
+        // A stream's own, which is told to libcurl.
+        || HTTPHeaders.equal(field.name, "Content-Length")
         // What is for a proxy is not for the origins behind its tunnels.
         || HTTPHeaders.equal(field.name, "Proxy-Authorization") && !transfer.sendsProxyFields
         || isDecoded && HTTPHeaders.equal(field.name, "Accept-Encoding")
@@ -183,7 +185,9 @@ struct RequestConfigurator {
     // NTLM's first legs have no body: libcurl then says itself when there is one.
     if let source = transfer.source, transfer.authenticator.attempt(.server)?.method != .ntlm {
       if let length = source.length {
-        if transfer.connectsFirst { lines += ["Content-Length: \(length)", "Transfer-Encoding:"] }
+        if transfer.connectsFirst, request.declaredLength == nil {
+          lines += ["Content-Length: \(length)", "Transfer-Encoding:"]
+        }
       } else {
         lines.append("Transfer-Encoding: chunked")
       }

@@ -12,6 +12,9 @@ extension Transfer {
         .destinationNotPermitted, "destination not permitted", failingURL: request.url, rule: rule)
     }
     if let error = networkFailure(result) { return error }
+    if result == .abortedByCallback, let fault = (source as? UploadStream)?.fault {
+      return TransferError(.requestBodyStreamExhausted, fault.description, failingURL: request.url)
+    }
     if result == .couldntConnect, easy?.lacksDescriptor == true {
       return TransferError(
         .cannotConnectToHost, "no descriptor is left for a connection", failingURL: request.url,

@@ -241,7 +241,7 @@ final class Transfer {
     var progress = TaskProgress()
     progress.countOfBytesSent = sent
     progress.countOfBytesExpectedToSend =
-      request.body == nil ? 0 : source?.length ?? request.body?.length ?? 0
+      request.body == nil ? 0 : source?.length ?? request.bodyLength
     progress.countOfBytesReceived = response == nil ? 0 : sink?.size ?? 0
     progress.countOfBytesExpectedToReceive = expectedToReceive
     return progress

@@ -209,6 +209,7 @@ extension TransferWorker {
         transfer, TransferError(.unknown, "libcurl: \(error)", failingURL: transfer.request.url))
     }
     transfer.touch()
+    transfer.facts.append(.began(transfer.task, at: transfer.fetchStart))
     handshake.decide(.byDefault)
     transport.wake(easy, holding: transfer.flow.directions)
   }

@@ -135,6 +135,9 @@ extension TransferWorker {
         TransferError(
           .requestBodyStreamExhausted, "no body was sent for the task in time",
           failingURL: transfer.request.url))
+    case (.bodyStream, .bodyStream(let stream)) where stream.fault != nil:
+      transfer.source = stream
+      abort(transfer, transfer.failure(.abortedByCallback, nil))
     case (.bodyStream(let handshake), .bodyStream(let stream)):
       let task = transfer.task
       stream.onReady { [weak self] in self?.post(.uploadReady(task)) }

@@ -115,8 +115,18 @@ extension HTTPHeaders {
     "Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "TE", "Trailer",
   ]
 
+  private static func streamLength(_ value: JSONValue) -> Int64? {
+    guard let text = value.string, !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }),
+      let length = Int64(text), length <= Limit.streamBytes
+    else { return nil }
+    return length
+  }
+
   /// Reads an object of names and values.
-  package init(validating value: JSONValue, at pointer: String, _ violations: Violations) {
+  /// - Parameter isOfStream: of a request whose body is streamed: `Content-Length` is the client's to set, once.
+  package init(
+    validating value: JSONValue, at pointer: String, _ violations: Violations, isOfStream: Bool = false
+  ) {
     self.init()
     guard let members = value.members else {
       violations.add(pointer, "must be an object of strings, not \(value.kind)")
@@ -133,6 +143,13 @@ extension HTTPHeaders {
       }
       if !Self.isValid(name: member.name) {
         violations.add(place, "is not a header field name (RFC 9110)")
+      } else if isOfStream, Self.equal("Content-Length", member.name) {
+        if let length = Self.streamLength(member.value), self["Content-Length"] == nil {
+          append(member.name, String(length))
+        } else {
+          violations.add(
+            place, "must be a number of bytes as digits, once, and at most \(Limit.streamBytes)")
+        }
       } else if Self.reserved.contains(where: { Self.equal($0, member.name) }) {
         violations.add(place, "is set by the service")
       } else if let text = member.value.string, Self.isValid(value: text) {

@@ -24,6 +24,7 @@ extension TransferTask: JSONEncodable {
     writer.field("earliestBeginDate", earliestBeginDate)
     writer.key("maximumBytesPerSecond")
     if let maximumBytesPerSecond { writer.value(maximumBytesPerSecond) } else { writer.null() }
+    if isDiscretionary { writer.field("isDiscretionary", true) }
     writer.field("originalRequest", Optional(originalRequest))
     writer.field("currentRequest", Optional(currentRequest))
     writer.field("response", response)

@@ -47,6 +47,8 @@ package struct TaskSpecification: Sendable {
   package var completion: Webhook?
   package var earliestBeginDate: Timestamp?
   package var maximumBytesPerSecond: Int?
+  /// It yields to others, whatever its session says.
+  package var isDiscretionary = false
   /// Where a download goes on.
   package var resumePoint: ResumePoint?
   /// The resume data that came with it is not this service's: it ends as soon as it runs.
@@ -70,6 +72,9 @@ package struct TransferTask: Sendable, Equatable {
   @IndirectIfAny package private(set) var completion: Webhook?
   @IndirectIfAny package private(set) var resumePoint: ResumePoint?
   package let hasInvalidResumeData: Bool
+  /// It was created in a background session to which no client listened, and is treated as discretionary (Apple,
+  /// URLSessionConfiguration.isDiscretionary).
+  package let isDiscretionary: Bool
   package var description: String?
   package var priority: Double
   /// Not sent before then.
@@ -115,8 +120,9 @@ package struct TransferTask: Sendable, Equatable {
     maximumBytesPerSecond = specification.maximumBytesPerSecond
     resumePoint = specification.resumePoint
     hasInvalidResumeData = specification.hasInvalidResumeData
+    isDiscretionary = specification.isDiscretionary
     lifecycle = TaskLifecycle()
-    progress.countOfBytesExpectedToSend = specification.request.body?.length ?? 0
+    progress.countOfBytesExpectedToSend = specification.request.bodyLength
   }
 
   package var state: TaskState { lifecycle.state }

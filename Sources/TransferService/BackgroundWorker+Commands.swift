@@ -140,7 +140,7 @@ extension BackgroundWorker {
     if let work = state.work[id] { change.keep(work) }
     guard work.isActive else { return admit(id, &state, &change) }
     guard !state.yielding.contains(id) else { return }
-    if !work.session.configuration.isDiscretionary {
+    if !work.isDiscretionary {
       state.busy.insert(id)
       holdDiscretionary(&state)
     }

@@ -26,6 +26,7 @@ package final class BackgroundWorker: Sendable {
     /// How the last attempt ended, where there is no time for another and some is left.
     var lastOutcome: TransferOutcome?
 
+    var isDiscretionary: Bool { session.configuration.isDiscretionary || task.isDiscretionary }
     /// The engine has it.
     var isActive: Bool { state.isActive }
     /// Who comes after a death must know that an attempt has begun, where a request must not be sent twice unseen (RFC 9110
@@ -57,7 +58,7 @@ package final class BackgroundWorker: Sendable {
 
     mutating func begin(_ work: Work) {
       active.insert(work.task.id)
-      if work.session.configuration.isDiscretionary {
+      if work.isDiscretionary {
         discretionary.insert(work.task.id)
       } else {
         busy.insert(work.task.id)
@@ -169,7 +170,7 @@ package final class BackgroundWorker: Sendable {
       return state.suspects.waits(id)
     }
     guard !endsInTime(work, &state, &change) else { return }
-    if work.session.configuration.isDiscretionary {
+    if work.isDiscretionary {
       guard mayRunDiscretionary(&state) else {
         state.work[id] = work
         state.yielding.insert(id)
@@ -177,7 +178,7 @@ package final class BackgroundWorker: Sendable {
       }
     }
     state.yielding.remove(id)
-    if !work.session.configuration.isDiscretionary { holdDiscretionary(&state) }
+    if !work.isDiscretionary { holdDiscretionary(&state) }
     begin(&work, &state, &change)
   }
 

@@ -27,6 +27,9 @@ package struct BodyUpload: Sendable {
   /// Calls `action` once nobody wants the bytes any more, which may be now.
   package func whenAbandoned(_ action: @escaping @Sendable () -> Void) { stream.whenAbandoned(action) }
 
+  /// Why it cannot be the request's body: it is not as long as that says.
+  package var fault: String? { stream.fault?.description }
+
   /// The client left early.
   package func fail() {
     stream.fail()
@@ -37,11 +40,11 @@ package struct BodyUpload: Sendable {
 extension TransferService {
   /// Opens the way for the body of a task that streams it. One at a time, and again only when the task asks again.
   package func openUpload(of id: TaskID, length: Int64?) async throws(ServiceError) -> BodyUpload {
-    let stream = UploadStream(length: length)
-    let result: Result<Double, ServiceError>? = await withCheckedContinuation { continuation in
+    let result: Result<(UploadStream, Double), ServiceError>? = await withCheckedContinuation {
+      continuation in
       registry.withLock { registry in
         registry.whenCreated(id) { [self] registry in
-          continuation.resume(returning: take(stream, length, for: id, &registry))
+          continuation.resume(returning: takeUpload(length, for: id, &registry))
         }
       }
     }
@@ -49,27 +52,30 @@ extension TransferService {
       _ = try await task(id)
       throw .bodyStreamNotWanted
     }
-    return BodyUpload(task: id, stream: stream, timeout: try result.get(), service: self)
+    let (stream, timeout) = try result.get()
+    return BodyUpload(task: id, stream: stream, timeout: timeout, service: self)
   }
 
-  /// The task's timeoutIntervalForRequest; nil where the task has ended, or there is none.
-  private func take(
-    _ stream: UploadStream, _ length: Int64?, for id: TaskID, _ registry: inout TransferRegistry
-  ) -> Result<Double, ServiceError>? {
+  /// The way to the task, and its timeoutIntervalForRequest; nil where the task has ended, or there is none.
+  private func takeUpload(
+    _ length: Int64?, for id: TaskID, _ registry: inout TransferRegistry
+  ) -> Result<(UploadStream, Double), ServiceError>? {
     guard let entry = registry.tasks[id], !entry.isEnding,
       let configuration = registry.sessions[entry.task.sessionID]?.session.configuration
     else { return nil }
     guard entry.task.currentRequest.body?.isStream == true else { return .failure(.noBodyStream) }
     guard entry.task.state != .canceling else { return .failure(.bodyStreamNotWanted) }
     guard entry.upload == .none else { return .failure(.bodyStreamNotWanted) }
+    let request = entry.task.currentRequest
+    let stream = UploadStream(length: length, expected: request.declaredLength)
     registry.tasks[id]?.upload = .ready(stream)
-    registry.tasks[id]?.task.progress.countOfBytesExpectedToSend = length ?? -1
+    registry.tasks[id]?.task.progress.countOfBytesExpectedToSend = stream.length ?? -1
     if case .bodyStream = entry.question?.kind {
       var change = StoreChange()
       provideBody(id, &registry, &change)
       recordAny(change)
     }
-    return .success(entry.task.currentRequest.timeoutInterval ?? configuration.timeoutIntervalForRequest)
+    return .success((stream, request.timeoutInterval ?? configuration.timeoutIntervalForRequest))
   }
 
   /// Hands the body that a client is sending to the transfer that asked for it.
@@ -90,7 +96,8 @@ extension TransferService {
       }
       registry.tasks[upload.task]?.upload = .none
       // What was announced goes with it.
-      registry.tasks[upload.task]?.task.progress.countOfBytesExpectedToSend = -1
+      let declared = registry.tasks[upload.task]?.task.currentRequest.declaredLength
+      registry.tasks[upload.task]?.task.progress.countOfBytesExpectedToSend = declared ?? -1
     }
   }
 }

@@ -13,6 +13,7 @@ extension TransferTask {
       writer.field("earliestBeginDate", earliestBeginDate?.microseconds ?? 0)
       writer.field("maximumBytesPerSecond", maximumBytesPerSecond ?? 0)
       if let resumePoint { writer.field("resumePoint", Optional(resumePoint)) }
+      if isDiscretionary { writer.field("isDiscretionary", true) }
       if hasInvalidResumeData { writer.field("hasInvalidResumeData", true) }
       originalRequest.encodeStored("request", into: &writer)
       writer.key("completion")
@@ -149,6 +150,7 @@ extension TaskSpecification {
     maximumBytesPerSecond = try stored.countIfAny("maximumBytesPerSecond").flatMap { $0 > 0 ? $0 : nil }
     resumePoint = try stored.resumePointIfAny("resumePoint")
     hasInvalidResumeData = try stored.boolIfAny("hasInvalidResumeData") ?? false
+    isDiscretionary = try stored.boolIfAny("isDiscretionary") ?? false
     guard var fields = try stored.objectIfAny("completion") else { return }
     completion = Webhook(url: try fields.string("url"), secret: try fields.secretIfAny("secret"))
     try fields.finish()

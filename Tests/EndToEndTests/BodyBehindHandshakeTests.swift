@@ -47,6 +47,8 @@ import Testing
       #expect(try ferry.put(bytes, to: task, isChunked: isChunked).status == 204)
       try expectUploaded(name, bytes, by: task)
       // The session trusts the chain from then on.
+      let phases = try ferry.story(of: task).compactMap { $0.data["phase"]?.string }
+      #expect(phases.last == "transferring")
       #expect(try questions(of: task) == (number == 0 ? [Fixture.event, Self.body] : [Self.body]))
       let progress = try ferry.task(task)["progress"]
       #expect(progress?["countOfBytesSent"]?.integer == Int64(size))
