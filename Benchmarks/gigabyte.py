@@ -79,9 +79,12 @@ def main():
         def upload(body):
             return {"kind": "upload", "request": {"url": sink.url, "method": "PUT", "body": body}}
 
+        # A stream is asked of a delegate.
+        session = ferry.call("POST", "/v1/sessions", {"delegate": {}})[1]["id"]
+
         def stream(suspensions=0):
             start = time.monotonic()
-            _, task = ferry.call("POST", "/v1/tasks", upload({"stream": True}) | {"resume": True})
+            _, task = ferry.call("POST", f"/v1/sessions/{session}/tasks", upload({"stream": True}) | {"resume": True})
             put = subprocess.Popen(["curl", "-sSf", "-T", source, f"http://127.0.0.1:{ferry.port}/v1/tasks/{task['id']}/body"])
             suspended_at_random(ferry, task["id"], suspensions)
             assert put.wait(120) == 0

@@ -24,7 +24,7 @@ struct chandshake_policy {
   char *host;
   uint8_t *pins;
   size_t pin_count;
-  bool asks_for_trust, asks_for_certificate;
+  bool asks_for_trust, asks_for_certificate, waits_at_end;
   chandshake_identity *identity;
   chandshake_queue *queue;
 };
@@ -34,6 +34,8 @@ struct chandshake {
   void *easy;
   chandshake_policy *policy;
   bool is_established;  // the connection's first handshake is over
+  bool has_waited;  // at its end
+  int alert;  // the last that the peer sent
   chandshake_question question;
   int decision;  // 0: none yet
   int verify_error;

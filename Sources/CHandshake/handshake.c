@@ -17,11 +17,6 @@ __attribute__((constructor)) static void make_slot(void) {
 
 static chandshake *of(const SSL *ssl) { return SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), slot); }
 
-static void note(const SSL *ssl, int where, int value) {
-  (void)value;
-  if (where & SSL_CB_HANDSHAKE_DONE) of(ssl)->is_established = true;
-}
-
 // Holds the handshake until the decision is there. False where it cannot be held: nobody will decide then.
 //
 // Only a connection's first one can: libcurl fails a transfer whose reads or writes are held, and the connection may be
@@ -40,6 +35,21 @@ static bool hold(chandshake *handshake, chandshake_question question) {
   while (!handshake->decision)
     if (!ASYNC_pause_job()) return false;
   return true;
+}
+
+// All that the peers say in it was said, and it is not over yet: a job that pauses later would be gone on with by a write.
+static bool is_at_end(const SSL *ssl) {
+  return SSL_get_state(ssl) == (SSL_version(ssl) >= TLS1_3_VERSION ? TLS_ST_CW_FINISHED : TLS_ST_CR_FINISHED);
+}
+
+static void note(const SSL *ssl, int where, int value) {
+  chandshake *handshake = of(ssl);
+  if ((where & SSL_CB_READ_ALERT) == SSL_CB_READ_ALERT) handshake->alert = value & 0xff;
+  if (where & SSL_CB_HANDSHAKE_DONE) handshake->is_established = true;
+  if (where != SSL_CB_CONNECT_LOOP || handshake->is_established || handshake->has_waited) return;
+  if (!handshake->policy->waits_at_end || !is_at_end(ssl)) return;
+  handshake->has_waited = true;
+  hold(handshake, chandshake_is_end);
 }
 
 static bool names_host(const char *host, X509 *leaf) {
@@ -140,7 +150,7 @@ int chandshake_attach(void *easy, void *context, void *data) {
   SSL_CTX_set_cert_verify_callback(context, verify, NULL);
   SSL_CTX_set_info_callback(context, note);
   if (policy->identity || policy->asks_for_certificate) SSL_CTX_set_client_cert_cb(context, choose_certificate);
-  if (policy->asks_for_trust || policy->asks_for_certificate) SSL_CTX_set_mode(context, SSL_MODE_ASYNC);
+  if (policy->asks_for_trust || policy->asks_for_certificate || policy->waits_at_end) SSL_CTX_set_mode(context, SSL_MODE_ASYNC);
   return 0;
 }
 
@@ -149,6 +159,14 @@ void chandshake_get_agreed(const void *session, const char **version, const char
   *version = cipher ? SSL_get_version(session) : NULL;
   *cipher_suite = cipher ? SSL_CIPHER_standard_name(cipher) : NULL;
 }
+
+chandshake *chandshake_of_session(const void *session) {
+  chandshake *handshake = of(session);
+  if (handshake) chandshake_retain(handshake);
+  return handshake;
+}
+
+int chandshake_alert(const chandshake *handshake) { return handshake->alert; }
 
 void chandshake_retain(chandshake *handshake) { handshake->references++; }
 

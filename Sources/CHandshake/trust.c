@@ -145,7 +145,7 @@ void chandshake_identity_free(chandshake_identity *identity) {
 
 chandshake_policy *chandshake_policy_create(
   chandshake_roots *roots, const char *host, const uint8_t *pins, size_t pin_count, bool asks_for_trust,
-  bool asks_for_certificate, chandshake_identity *identity, chandshake_queue *queue) {
+  bool asks_for_certificate, bool waits_at_end, chandshake_identity *identity, chandshake_queue *queue) {
   chandshake_policy *policy = calloc(1, sizeof *policy);
   policy->references = 1;
   X509_STORE_up_ref(roots->store);
@@ -158,6 +158,7 @@ chandshake_policy *chandshake_policy_create(
   }
   policy->asks_for_trust = asks_for_trust;
   policy->asks_for_certificate = asks_for_certificate;
+  policy->waits_at_end = waits_at_end;
   if (identity) identity->references++;
   policy->identity = identity;
   policy->queue = queue;

@@ -67,6 +67,10 @@ package final class EasyHandle {
   package fileprivate(set) var tlsParameters: TLSParameters?
   /// How packets of the connections that it opens are marked, whoever uses them later (RFC 2474 §3): 0...63.
   package var codePoint: UInt8 = 0
+  fileprivate var tlsConnection: TLSConnection?
+  /// The alert that the peer of that connection sent last (RFC 8446 §6); 0: none. libcurl tells of it only where it came to read it
+  /// before it failed to write, but reads it when it closes the connection.
+  package var tlsAlert: Int { tlsConnection?.alert ?? 0 }
   /// No descriptor was left for its socket.
   package private(set) var lacksDescriptor = false
   private let message = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -95,6 +99,7 @@ package final class EasyHandle {
     policy = nil
     handshakeStart = nil
     tlsParameters = nil
+    tlsConnection = nil
     lacksDescriptor = false
     codePoint = 0
     headers = HeaderList()
@@ -278,22 +283,6 @@ package final class EasyHandle {
   }
 }
 
-/// A list of header lines, for as long as libcurl may read it.
-private final class HeaderList {
-  private(set) var raw: UnsafeMutablePointer<curl_slist>?
-
-  init() {}
-  init(_ lines: [String]) throws(CurlError) {
-    for line in lines {
-      guard let list = curl_slist_append(raw, line) else {
-        throw CurlError(result: .outOfMemory, operation: "slist_append")
-      }
-      raw = list
-    }
-  }
-  deinit { curl_slist_free_all(raw) }
-}
-
 // MARK: - Callbacks
 
 @c private func onTLSContext(
@@ -389,6 +378,7 @@ private func handle(_ context: UnsafeMutableRawPointer?) -> EasyHandle {
   let address = remoteAddress.map { String(cString: $0) } ?? ""
   let easy = handle(context)
   easy.tlsParameters = TLSParameters(of: easy.raw)
+  easy.tlsConnection = TLSConnection(of: easy.raw)
   let isAllowed = easy.delegate?.maySendRequest(toAddress: address) ?? false
   return isAllowed ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }

@@ -27,6 +27,7 @@ extension EasyOption<Int> {
   static var proxyAuth: Self { Self(raw: CURLOPT_PROXYAUTH) }
   static var sslVerifyHost: Self { Self(raw: CURLOPT_SSL_VERIFYHOST) }
   static var sslSessionCache: Self { Self(raw: CURLOPT_SSL_SESSIONID_CACHE) }
+  package static var freshConnect: Self { Self(raw: CURLOPT_FRESH_CONNECT) }
   package static var forbidReuse: Self { Self(raw: CURLOPT_FORBID_REUSE) }
   package static var socks5Auth: Self { Self(raw: CURLOPT_SOCKS5_AUTH) }
   package static var noSignal: Self { Self(raw: CURLOPT_NOSIGNAL) }

@@ -3,7 +3,11 @@ internal import Glibc
 
 /// A handshake that is held until somebody decides. On its multi handle's thread only.
 package final class TLSHandshake {
-  package enum Question: Sendable { case trust, certificate }
+  package enum Question: Sendable {
+    case trust, certificate
+    /// It is over, and the request is about to go out; every decision but `refuse` lets it.
+    case end
+  }
   package enum Decision {
     /// What the evaluation found; the policy's own certificate or none.
     case byDefault
@@ -33,7 +37,11 @@ package final class TLSHandshake {
 
   var easy: UnsafeMutableRawPointer? { chandshake_easy(raw) }
   package var question: Question {
-    chandshake_get_question(raw) == chandshake_is_trust ? .trust : .certificate
+    switch chandshake_get_question(raw) {
+    case chandshake_is_trust: .trust
+    case chandshake_is_end: .end
+    default: .certificate
+    }
   }
   /// Nobody has decided yet.
   package var isOpen: Bool { chandshake_is_open(raw) }

@@ -1,6 +1,23 @@
 internal import CCurl
 internal import CHandshake
 
+/// A TLS connection by which a request went out. It may be closed since.
+final class TLSConnection {
+  private let raw: OpaquePointer
+
+  /// Nil where the transfer has no connection, or none with TLS.
+  init?(of easy: UnsafeMutableRawPointer) {
+    guard let session = ccurl_easy_get_tls_session(easy), let raw = chandshake_of_session(session) else {
+      return nil
+    }
+    self.raw = raw
+  }
+  deinit { chandshake_release(raw) }
+
+  /// The last alert that the peer sent; 0: none.
+  var alert: Int { Int(chandshake_alert(raw)) }
+}
+
 /// What the two ends of a TLS connection have agreed on.
 package struct TLSParameters: Sendable, Equatable {
   /// As configurations name it: `TLSv1.2`, `TLSv1.3`.

@@ -71,15 +71,17 @@ package final class TLSPolicy {
   /// - Parameters:
   ///   - host: whose certificate it must be.
   ///   - pins: SHA-256 digests of keys, one of which the chain must have; empty: any will do.
+  ///   - waitsAtEnd: each handshake is held once more when it is over, before anything of a request goes out.
   ///   - identity: shown where a server asks for a certificate and nobody else is asked.
   package init(
     roots: TLSRoots, host: String, pins: [[UInt8]] = [], asksForTrust: Bool = false,
-    asksForCertificate: Bool = false, identity: TLSIdentity? = nil, in multi: MultiHandle
+    asksForCertificate: Bool = false, waitsAtEnd: Bool = false, identity: TLSIdentity? = nil,
+    in multi: MultiHandle
   ) {
-    resumes = !asksForTrust && !asksForCertificate && identity == nil
+    resumes = !asksForTrust && !asksForCertificate && !waitsAtEnd && identity == nil
     raw = chandshake_policy_create(
-      roots.raw, host, pins.flatMap { $0 }, pins.count, asksForTrust, asksForCertificate, identity?.raw,
-      multi.handshakes)
+      roots.raw, host, pins.flatMap { $0 }, pins.count, asksForTrust, asksForCertificate, waitsAtEnd,
+      identity?.raw, multi.handshakes)
   }
   deinit { chandshake_policy_release(raw) }
 }

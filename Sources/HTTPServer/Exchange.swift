@@ -18,9 +18,13 @@ final class Exchange: @unchecked Sendable {
     var inbound: [UInt8] = []
     var hasEnded = false
     var hasFailed = false
+    /// Seconds for which the client may be silent, where the handler grants it more than others have.
+    var silence = 0
+    /// The handler reads no further.
+    var isStopped = false
     var reader: CheckedContinuation<[UInt8]?, Never>?
   }
-  private enum Phase {
+  enum Phase {
     /// Headers are here; the handler decides whether it wants the body.
     case head
     case body
@@ -33,30 +37,34 @@ final class Exchange: @unchecked Sendable {
   static let inboundHighWater = 256 * 1024
   /// A small body that nobody wants is read all the same, so that the connection can be used again.
   static let discardableLength = 64 * 1024
-  /// What is sent on behind a short reply that is ready, before that is given and the connection cut.
-  static let maximumDiscarded = 1024 * 1024
-  /// The same behind a long reply, which has to wait for the request's end.
+  /// What is sent on behind a long reply that is ready, and has to wait for the request's end.
   static let maximumDiscardedForLongReply = 64 * 1024 * 1024
+  /// For how long the rest of a small body is waited for when its reply is ready.
+  static let restPatience = Duration.seconds(1)
 
-  private let daemon: ServerDaemon
-  private let connection: OpaquePointer
+  let daemon: ServerDaemon
+  let connection: OpaquePointer
   private let hasBody: Bool
-  private let length: Int?
+  let length: Int?
+  /// Bytes of the body that have come.
+  private(set) var received = 0
+  /// When a reply was ready in the middle of the body.
+  var readySince: ContinuousClock.Instant?
   private let shared = Mutex(Shared())
-  private var phase = Phase.head
+  var phase = Phase.head
   private(set) var isSuspended = false
   private var source: (any ResponseSource)?
-  private var clientLeft = false
+  var clientLeft = false
   private var isWatched = false
   private var comesFirst = false
   private var discarded = 0
-  private var clock = BodyClock()
+  private(set) var clock = BodyClock()
   private var startHandler: (() -> Void)?
   /// The connection ends before the request: the client may still be sending.
-  private(set) var leavesBytes = false
+  var leavesBytes = false
   /// libmicrohttpd's calls, and how many there had been when `isSilent` was asked last.
-  private var calls = 0
-  private var callsBefore: Int?
+  private(set) var calls = 0
+  var callsBefore: Int?
 
   init(daemon: ServerDaemon, connection: OpaquePointer, hasBody: Bool, length: Int?) {
     self.daemon = daemon
@@ -93,7 +101,7 @@ final class Exchange: @unchecked Sendable {
           defer { shared.inbound = [] }
           return .some(shared.inbound)
         }
-        if shared.hasEnded || shared.hasFailed { return .some(nil) }
+        if shared.hasEnded || shared.hasFailed || shared.isStopped { return .some(nil) }
         shared.reader = continuation
         return nil
       }
@@ -102,6 +110,15 @@ final class Exchange: @unchecked Sendable {
     }
     if chunk == nil, shared.withLock({ $0.hasFailed }) { throw .disconnected }
     return chunk
+  }
+
+  func allowSilence(seconds: Int) { shared.withLock { $0.silence = seconds } }
+
+  func stopReading() {
+    shared.withLock { shared in
+      shared.isStopped = true
+      Self.deliver(nil, &shared)
+    }
   }
 
   func sourceHasMore() { daemon.resumeStreamSoon(self) }
@@ -137,7 +154,7 @@ final class Exchange: @unchecked Sendable {
     let (isAnswered, wantsBody) = shared.withLock { ($0.response != nil, $0.wantsBody) }
     if wantsBody || (isAnswered && (length ?? .max) <= Self.discardableLength) {
       phase = .body
-      clock.start(seconds: daemon.limits.bodySeconds, .now)
+      clock.start(seconds: max(daemon.limits.bodySeconds, silence), .now)
       if (length ?? .max) > Self.discardableLength { watchForDeparture() }
       return .YES
     }
@@ -147,7 +164,10 @@ final class Exchange: @unchecked Sendable {
 
   private func receive(_ upload: UnsafePointer<CChar>?, _ size: UnsafeMutablePointer<Int>) -> MHD_Result {
     let bytes = UnsafeRawBufferPointer(start: upload, count: size.pointee)
-    defer { clock.credit(bytes.count - size.pointee, perSecond: daemon.limits.bodyBytesPerSecond) }
+    defer {
+      received += bytes.count - size.pointee
+      clock.credit(bytes.count - size.pointee, perSecond: daemon.limits.bodyBytesPerSecond)
+    }
     enum Outcome { case taken, full, unwanted }
     let outcome: Outcome = shared.withLock { shared in
       if shared.response != nil { return .unwanted }
@@ -172,16 +192,12 @@ final class Exchange: @unchecked Sendable {
 
   /// A reply is ready and the request does not end: libmicrohttpd takes no reply before that, but closes the connection.
   private func giveUpDiscarding() -> Bool {
-    guard discarded > Self.maximumDiscarded, let response = shared.withLock({ $0.response }) else {
+    guard discarded > Self.maximumDiscardedForLongReply, let response = reply else {
       return false
     }
-    var reply = RawReply(response)
-    if reply == nil, discarded > Self.maximumDiscardedForLongReply {
-      reply = RawReply(daemon.limits.refusal(.bodyTooLong(limit: Self.maximumDiscardedForLongReply)))
-      if case .source(let source, _) = response.body { source.close() }
-    }
-    guard let reply else { return false }
-    reply.write(to: cmhd_descriptor(connection))
+    RawReply(daemon.limits.refusal(.bodyTooLong(limit: Self.maximumDiscardedForLongReply)))?
+      .write(to: cmhd_descriptor(connection))
+    if case .source(let source, _) = response.body { source.close() }
     leavesBytes = true
     phase = .replying
     return true
@@ -193,7 +209,7 @@ final class Exchange: @unchecked Sendable {
   }
 
   private func answer() -> MHD_Result {
-    guard let response = shared.withLock({ $0.response }) else {
+    guard let response = reply else {
       suspend()
       return .YES
     }
@@ -256,12 +272,15 @@ final class Exchange: @unchecked Sendable {
     }
   }
 
+  /// What the handler said, where it has.
+  var reply: ServerResponse? { shared.withLock { $0.response } }
+
   var isStreaming: Bool { source != nil }
   /// The request is not whole.
   var isReceiving: Bool { phase == .head || phase == .body }
   private var awaitsReply: Bool { isReceiving || phase == .answer }
 
-  private func suspend() {
+  func suspend() {
     isSuspended = true
     if phase == .body { clock.stop(.now) }
     MHD_suspend_connection(connection)
@@ -281,8 +300,11 @@ final class Exchange: @unchecked Sendable {
   private func comeFirst(_ isFirst: Bool) {
     guard isFirst != comesFirst else { return }
     comesFirst = isFirst
-    cmhd_set_timeout(connection, UInt32(daemon.limits.idleSeconds + (isFirst ? 1 : 0)))
+    let seconds = max(daemon.limits.idleSeconds, silence)
+    cmhd_set_timeout(connection, UInt32(seconds + (isFirst ? 1 : 0)))
   }
+
+  private var silence: Int { shared.withLock { $0.silence } }
 
   /// A suspended connection's end is invisible to libmicrohttpd: its descriptor is watched beside it.
   private func watchForDeparture() {
@@ -306,48 +328,6 @@ final class Exchange: @unchecked Sendable {
       resume()
     }
     daemon.soon { [weak self] in self?.lookAgain() }
-  }
-
-  // MARK: Where libmicrohttpd is stuck
-
-  private var isReadingChunks: Bool { phase == .body && length == nil && !isSuspended }
-
-  /// It waits for chunks and libmicrohttpd has given none since this was asked last.
-  func isSilent() -> Bool {
-    guard isReadingChunks else { return false }
-    defer { callsBefore = calls }
-    return callsBefore == calls
-  }
-
-  func tryOnceMore() {
-    suspend()
-    resume()
-  }
-
-  /// After `tryOnceMore` and a run: nothing came of it, and nothing is waited for.
-  func isStalled(in daemon: OpaquePointer) -> Bool {
-    isReadingChunks && callsBefore == calls && cmhd_awaits(daemon, cmhd_descriptor(connection)) == 0
-  }
-
-  /// Refuses the rest of the request, and has libmicrohttpd see the end of the connection.
-  func cut(with fault: RequestFault, in daemon: OpaquePointer) {
-    RawReply(self.daemon.limits.refusal(fault))?.write(to: cmhd_descriptor(connection))
-    phase = .replying
-    self.daemon.cut(connection, in: daemon)
-  }
-
-  /// Whether the client has taken more time for the body than it has.
-  func isLate(_ now: ContinuousClock.Instant) -> Bool { phase == .body && clock.isOver(now) }
-
-  /// Refuses a body that is too slow.
-  func giveUpWaiting() {
-    let descriptor = cmhd_descriptor(connection)
-    let fault = RequestFault.timedOut(seconds: daemon.limits.bodySeconds)
-    RawReply(daemon.limits.refusal(fault))?.write(to: descriptor)
-    leavesBytes = true
-    phase = .replying
-    clientLeft = true
-    shutdown(descriptor, Int32(SHUT_RDWR))
   }
 
   /// Ends the request, whatever is under way.

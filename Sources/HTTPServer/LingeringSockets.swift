@@ -6,12 +6,14 @@ internal import Glibc
 /// On the loop only.
 final class LingeringSockets: DescriptorHandler {
   private struct Lingering {
-    let end: ContinuousClock.Instant
+    var end: ContinuousClock.Instant
     var lastByte: ContinuousClock.Instant
   }
-  /// For how long a client may go on, and be silent.
+  /// For how long a client may go on, beside what its bytes earn it, and be silent.
   private static let patience = Duration.seconds(30)
-  private static let silence = Duration.seconds(2)
+  private static let silence = Duration.seconds(10)
+  /// Bytes that earn their client another second: who writes all of a large body before it reads comes to the reply.
+  private static let bytesPerSecond = 64 * 1024
   /// More than these are closed at once.
   private static let maximum = 256
   private static let readsAtOnce = 16
@@ -27,7 +29,7 @@ final class LingeringSockets: DescriptorHandler {
     guard sockets.count < Self.maximum else { return }
     let kept = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
     guard kept >= 0 else { return }
-    guard drop(from: kept) else {
+    guard drop(from: kept).isOpen else {
       close(kept)
       return
     }
@@ -38,7 +40,9 @@ final class LingeringSockets: DescriptorHandler {
   func descriptorIsReady(_ descriptor: Int32, _ readiness: Readiness) {
     guard sockets[descriptor] != nil else { return }
     sockets[descriptor]?.lastByte = .now
-    if !drop(from: descriptor) { end(descriptor) }
+    let (count, isOpen) = drop(from: descriptor)
+    sockets[descriptor]?.end += .nanoseconds(count * 1_000_000_000 / Self.bytesPerSecond)
+    if !isOpen { end(descriptor) }
   }
 
   /// Called every second or so.
@@ -59,15 +63,17 @@ final class LingeringSockets: DescriptorHandler {
     close(descriptor)
   }
 
-  /// Reads what is there; false where nothing can follow.
-  func drop(from descriptor: Int32) -> Bool {
+  /// Reads what is there: so many bytes; not open where nothing can follow.
+  func drop(from descriptor: Int32) -> (count: Int, isOpen: Bool) {
+    var total = 0
     for _ in 0..<Self.readsAtOnce {
       // On TCP, MSG_TRUNC drops the bytes without a copy.
       let flags = Int32(MSG_DONTWAIT | MSG_TRUNC)
       let count = recv(descriptor, &scratch, scratch.count, flags)
-      if count == 0 { return false }
-      if count < 0 { return errno == EAGAIN || errno == EINTR }
+      if count == 0 { return (total, false) }
+      if count < 0 { return (total, errno == EAGAIN || errno == EINTR) }
+      total += count
     }
-    return true
+    return (total, true)
   }
 }

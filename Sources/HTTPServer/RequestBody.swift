@@ -35,6 +35,16 @@ package struct RequestBody: Sendable {
     }
   }
 
+  /// Lets the client be silent for so long, and not only for as long as the server lets others. Before the first `next`.
+  package func allowSilence(seconds: Int) {
+    if case .exchange(let exchange) = storage { exchange.allowSilence(seconds: seconds) }
+  }
+
+  /// Reads no further: a `next` that waits, and each that follows, returns nil.
+  package func stop() {
+    if case .exchange(let exchange) = storage { exchange.stopReading() }
+  }
+
   /// The whole body, where it has at most `limit` bytes.
   package func collect(upTo limit: Int) async throws(RequestBodyError) -> [UInt8] {
     if let length, length > limit { throw .tooLarge(limit: limit) }

@@ -93,7 +93,10 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
       defer { wakes.exchanges.removeAll(keepingCapacity: true) }
       return wakes.exchanges
     }
-    for exchange in woken { exchange.resume() }
+    for exchange in woken {
+      exchange.resume()
+      exchange.answerEarly(.now)
+    }
     flushStreams()
     guard let daemon, mustRun || !woken.isEmpty else { return }
     mustRun = false
@@ -151,7 +154,10 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
         connection.isAnswered = true
       }
     }
-    for exchange in exchanges.values where exchange.isLate(now) { exchange.giveUpWaiting() }
+    for exchange in exchanges.values {
+      exchange.answerEarly(now)
+      if exchange.isLate(now) { exchange.giveUpWaiting() }
+    }
     lingering.sweep(now)
     loop.schedule(at: now + .seconds(1)) { [weak self] in self?.sweep() }
   }

@@ -8,9 +8,9 @@ enum TaskPayload {
   static func specification(
     _ value: JSONValue, in session: SessionID, _ service: TransferService
   ) async throws -> TaskSpecification {
-    let background = try service.session(session)
+    let found = try service.session(session)
     var specification = try specification(
-      value, background: background.type == .background ? background : nil,
+      value, background: found.type == .background ? found : nil, hasDelegate: found.delegate != nil,
       resuming: service.specification(resuming:))
     try await service.completeResumed(&specification)
     try await service.complete(&specification.request, in: session)
@@ -20,9 +20,11 @@ enum TaskPayload {
   /// The specification, or everything that is wrong with it.
   /// - Parameters:
   ///   - background: the task's session, where that is one of those.
+  ///   - hasDelegate: of the session.
   ///   - resuming: reads resume data; nil where it is none.
   static func specification(
-    _ value: JSONValue, background: TransferSession? = nil, resuming: (String) -> TaskSpecification?
+    _ value: JSONValue, background: TransferSession? = nil, hasDelegate: Bool = true,
+    resuming: (String) -> TaskSpecification?
   ) throws(Problem) -> TaskSpecification {
     let violations = Violations()
     var reader = ObjectReader(value, at: "", violations)
@@ -38,6 +40,11 @@ enum TaskPayload {
     specification.maximumBytesPerSecond = reader.integer("maximumBytesPerSecond", in: 1...1_000_000_000_000)
     specification.preferences = readPreferences(&reader, kind)
     specification.completion = readCompletion(&reader)
+    if !hasDelegate, specification.request.body?.isStream == true {
+      reader.violations.add(
+        "/request/body",
+        "must not be a stream in a session without a delegate, which is asked for it; an empty one will do")
+    }
     if let background { check(specification, in: background, &reader) }
     reader.finish(explaining: UnsupportedNames.task)
     guard violations.isEmpty else { throw Problem(violations) }

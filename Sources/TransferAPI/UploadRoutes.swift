@@ -13,18 +13,30 @@ extension TransferAPI {
     try context.allowQuery()
     let body = context.request.body
     let upload = try await service.openUpload(of: context.taskID(), length: body.length.map { Int64($0) })
+    // The task's own clock comes first.
+    body.allowSilence(seconds: Int(clamping: Int64(upload.timeout)) + Self.graceSeconds)
+    // A client that waits for the reply with its next bytes is not waited for.
+    upload.whenAbandoned { body.stop() }
     do {
+      if upload.fault != nil { throw Self.refusal(of: upload) }
       while let chunk = try await body.next() {
-        guard await upload.write(chunk) else { throw Self.interrupted }
+        guard await upload.write(chunk) else { throw Self.refusal(of: upload) }
       }
     } catch {
       upload.fail()
       throw error
     }
-    guard await upload.finish() else { throw Self.interrupted }
+    guard await upload.finish() else { throw Self.refusal(of: upload) }
     return Reply.noContent()
   }
 
+  private static func refusal(of upload: BodyUpload) -> Problem {
+    upload.fault.map { Problem(.invalidRequest, $0) } ?? interrupted
+  }
+
+  private static let graceSeconds = 15
+
   private static let interrupted = Problem(
-    .uploadInterrupted, "the task ended, or was redirected, before the origin had all of the body")
+    .uploadInterrupted,
+    "the task ended, or the origin answered for another request, before it had all of the body")
 }

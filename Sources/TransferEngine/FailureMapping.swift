@@ -13,6 +13,8 @@ enum FailureMapping {
     var receivedBytes: Int64 = 0
     /// OpenSSL's verification result (X509_V_ERR_…).
     var verifyResult = 0
+    /// The last alert of the server on the connection (RFC 8446 §6); 0: none.
+    var alert = 0
     /// Of the connection that could not be made.
     var errno = 0
   }
@@ -57,6 +59,8 @@ enum FailureMapping {
 
   private static func lost(_ cause: Cause) -> (URLErrorCode, String) {
     if let refusal = refusal(cause.message) { return refusal }
+    // Whoever was still writing may not have come to read it.
+    if !cause.receivedHead, let refusal = refusal(alert: cause.alert) { return refusal }
     if cause.message.contains("chunk") {
       return (.cannotParseResponse, "the chunked coding of the answer is broken")
     }
@@ -68,15 +72,26 @@ enum FailureMapping {
 
   /// The server says in an alert that it does not like the client's certificate: in the handshake, or, in TLS 1.3, after it.
   private static func refusal(_ message: String) -> (URLErrorCode, String)? {
-    if message.contains("alert certificate required") {
-      return (.clientCertificateRequired, "the server wants a client certificate")
-    }
+    if message.contains("alert certificate required") { return refusal(alert: certificateRequired) }
     let alerts = [
       "bad certificate", "unknown ca", "certificate expired", "certificate revoked", "certificate unknown",
       "unsupported certificate",
     ]
     guard alerts.contains(where: { message.contains("alert \($0)") }) else { return nil }
-    return (.clientCertificateRejected, "the server refuses the client certificate")
+    return refusal(alert: badCertificate)
+  }
+
+  private static let badCertificate = 42
+  private static let certificateRequired = 116
+
+  /// By their numbers (RFC 8446 §6): those from bad_certificate to certificate_unknown, unknown_ca, certificate_required.
+  private static func refusal(alert: Int) -> (URLErrorCode, String)? {
+    switch alert {
+    case badCertificate...46, 48:
+      (.clientCertificateRejected, "the server refuses the client certificate")
+    case certificateRequired: (.clientCertificateRequired, "the server wants a client certificate")
+    default: nil
+    }
   }
 
   private static func handshake(_ cause: Cause) -> (URLErrorCode, String) {

@@ -20,7 +20,8 @@ struct RequestConfigurator {
     try setProxy(easy, transfer)
     // CURL_HTTP_VERSION_2TLS, or 1.1: libcurl 7.88 loses an answer in HTTP/2 that comes before the end of the body.
     try easy.set(.httpVersion, to: Self.mayBeAnsweredEarly(transfer) ? 2 : 4)
-    try easy.setHeaders(headerLines(transfer, headers) + setAuthentication(easy, transfer, headers))
+    try setHeaders(easy, transfer, headers)
+    if transfer.connectsFirst { try easy.set(.freshConnect, to: 1) }
     // What was asked for in whatever words is decoded (URLSession); a range is of the coded bytes.
     transfer.content.isWanted = Self.isDecoded(transfer, headers)
     try easy.set(.pipeWait, to: configuration.httpShouldUsePipelining ? 1 : 0)
@@ -28,6 +29,15 @@ struct RequestConfigurator {
     easy.codePoint = transfer.networkServiceType.codePoint
     try easy.set(.bufferSize, to: transfer.isRateLimited ? 16 * 1024 : Self.bufferSize)
     try easy.setCallbacks(transfer, in: multi)
+  }
+
+  private func setHeaders(_ easy: EasyHandle, _ transfer: Transfer, _ headers: HTTPHeaders) throws {
+    try easy.setHeaders(headerLines(transfer, headers) + setAuthentication(easy, transfer, headers))
+  }
+
+  /// The body is known now, of a request that is about to go out: libcurl has taken its length already, and reads the fields only then.
+  func setBodyLength(_ easy: EasyHandle, _ transfer: Transfer) throws {
+    try setHeaders(easy, transfer, transfer.outgoingHeaders)
   }
 
   /// Bodies up to here are with the server before it can answer.
@@ -61,7 +71,8 @@ struct RequestConfigurator {
       maximum: configuration.tlsMaximumSupportedProtocolVersion.number)
     try easy.setTLS(
       transfer.session.policy(
-        for: transfer.url, certificate: transfer.storedCertificate, asked: transfer.job, in: multi))
+        for: transfer.url, certificate: transfer.storedCertificate, asked: transfer.job,
+        waitsAtEnd: transfer.connectsFirst, in: multi))
   }
 
   private func setProxy(_ easy: EasyHandle, _ transfer: Transfer) throws(CurlError) {
@@ -135,6 +146,7 @@ struct RequestConfigurator {
 
   private func setBody(_ easy: EasyHandle, _ transfer: Transfer) throws(CurlError) {
     let data = transfer.request.body?.data ?? []
+    guard !transfer.lacksBody else { return try easy.setUpload(length: transfer.request.declaredLength) }
     guard let source = transfer.source else { return try easy.setBody(data) }
     if data.count > 0, data.count <= Self.copiedBodyLimit, !transfer.isRateLimited {
       return try easy.setBody(data)
@@ -151,6 +163,8 @@ struct RequestConfigurator {
     let fields = headers.fields.filter { field in
       let isReplaced =
         HTTPHeaders.equal(field.name, "Authorization") && transfer.authenticator.attempt(.server) != nil
+        // A stream's own, which is told to libcurl.
+        || HTTPHeaders.equal(field.name, "Content-Length")
         // What is for a proxy is not for the origins behind its tunnels.
         || HTTPHeaders.equal(field.name, "Proxy-Authorization") && !transfer.sendsProxyFields
         || isDecoded && HTTPHeaders.equal(field.name, "Accept-Encoding")
@@ -171,10 +185,14 @@ struct RequestConfigurator {
       lines.append("Content-Type:")
     }
     // NTLM's first legs have no body: libcurl then says itself when there is one.
-    if let source = transfer.source, source.length == nil,
-      transfer.authenticator.attempt(.server)?.method != .ntlm
-    {
-      lines.append("Transfer-Encoding: chunked")
+    if let source = transfer.source, transfer.authenticator.attempt(.server)?.method != .ntlm {
+      if let length = source.length {
+        if transfer.connectsFirst, request.declaredLength == nil {
+          lines += ["Content-Length: \(length)", "Transfer-Encoding:"]
+        }
+      } else {
+        lines.append("Transfer-Encoding: chunked")
+      }
     }
     if let offset = transfer.resumesAt, let point = transfer.job.resumePoint?.download {
       lines += [

@@ -36,8 +36,8 @@ package struct RetryPolicy: Sendable {
     case end
     /// Another attempt, so many seconds from now.
     case retry(after: Double)
-    /// The task ends with `timedOut`: the next attempt would begin too late.
-    case timeout
+    /// The next attempt would begin too late: the task ends with `timedOut`, so many seconds from now.
+    case timeout(after: Double)
   }
 
   /// Seconds; no backoff grows beyond it. One that begins beyond it does not grow.
@@ -76,7 +76,7 @@ package struct RetryPolicy: Sendable {
     guard earliest < remaining else {
       if asked == nil, remaining >= Self.shortestRest { return .retry(after: remaining / 2) }
       // A response is shown as it is rather than put aside for an attempt that cannot be.
-      return attempt.error == nil ? .end : .timeout
+      return attempt.error == nil ? .end : .timeout(after: max(0, remaining))
     }
     let wait = earliest + (min(latest, remaining) - earliest) * jitter
     return .retry(after: min(wait, remaining.nextDown))

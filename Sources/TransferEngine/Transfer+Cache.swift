@@ -184,13 +184,15 @@ extension Transfer {
   }
 
   /// What would be stored of the answer, and so much of its body; nil where nothing may.
-  func cacheable(size: Int64, sha256: String, isComplete: Bool) -> CachedResponse? {
+  /// - Parameter isAsked: the delegate is asked about it. It is about an answer, too, that was given to credentials that nobody keeps;
+  ///   that one is not stored whatever it says, since it could answer only those who come without them.
+  func cacheable(size: Int64, sha256: String, isComplete: Bool, isAsked: Bool = false) -> CachedResponse? {
     guard let store = session.cache, let use = cache, let head, multipart == nil, job.kind == .data,
       request.method == "GET"
     else { return nil }
     var seen = cacheHead(head)
     if let storedHeaders { seen.headers = StoredFields.changed(seen.headers, to: storedHeaders) }
-    guard store.fits(size), isOfWhoAsks,
+    guard store.fits(size), isAsked || isOfWhoAsks,
       Storability.mayStore(use.request, seen, size: size, isComplete: isComplete),
       authenticator.isAnonymous || !(Vary.names(head.headers) ?? []).contains("authorization")
     else { return nil }

@@ -52,7 +52,7 @@ extension Transfer: EasyHandleDelegate {
     if session.note(url.origin, multiplexes: head.httpVersion == "HTTP/2") { tools.limitChanged(self) }
     // An answer tells that the body was taken, as far as it will be.
     if request.body != nil { noteProgress() }
-    if head.status >= 300, flow.send.contains(.source) { tools.stopWaitingForBody(self) }
+    if head.status >= 300 { stopSending() }
     noteAuthentication(head)
     let side = challenger(head)
     if side != .proxy {
@@ -79,6 +79,13 @@ extension Transfer: EasyHandleDelegate {
       response = response(of: head)
       wireEnd = WireEnd(result: .ok, error: error)
     }
+  }
+
+  /// Nothing more of the body goes out behind such an answer. The client of a stream hears of it now: it may be the one that
+  /// is asked what comes next.
+  private func stopSending() {
+    if flow.send.contains(.source) { tools.stopWaitingForBody(self) }
+    if let length = source?.length, sent >= length { source?.wasSent() } else { source?.detach() }
   }
 
   /// A redirect: followed, or asked about.
@@ -328,6 +335,8 @@ extension Transfer: EasyHandleDelegate {
 
   func maySendRequest(toAddress address: String) -> Bool {
     touch()
+    isConnected = true
+    guard !lacksBody else { return false }
     // libcurl sends again what a kept connection took and did not answer; the origin may have acted on it (RFC 9110 §9.2.2).
     refusesRepeat = isUnanswered && !request.isIdempotent
     guard !refusesRepeat else { return false }

@@ -12,6 +12,9 @@ extension Transfer {
         .destinationNotPermitted, "destination not permitted", failingURL: request.url, rule: rule)
     }
     if let error = networkFailure(result) { return error }
+    if result == .abortedByCallback, let fault = (source as? UploadStream)?.fault {
+      return TransferError(.requestBodyStreamExhausted, fault.description, failingURL: request.url)
+    }
     if result == .couldntConnect, easy?.lacksDescriptor == true {
       return TransferError(
         .cannotConnectToHost, "no descriptor is left for a connection", failingURL: request.url,
@@ -36,6 +39,7 @@ extension Transfer {
       FailureMapping.Cause(
         result: result, message: easy?.errorMessage ?? "", receivedHead: response != nil,
         receivedBytes: sink?.size ?? 0, verifyResult: easy?.info(.sslVerifyResult) ?? 0,
+        alert: easy?.tlsAlert ?? 0,
         errno: easy?.info(.osErrno) ?? 0),
       url: request.url)
   }

@@ -19,7 +19,8 @@ final class Transfer {
   enum Hold {
     case redirect(proposed: TransferRequest)
     case response
-    case bodyStream
+    /// With the handshake behind which the request is to go out, where its connection came first.
+    case bodyStream(TLSHandshake?)
     /// A 401 or 407; its body may become the result.
     case challenge(Authenticator.Side)
     /// A token for Negotiate is being made.
@@ -33,6 +34,15 @@ final class Transfer {
     case connectivity
     /// What it needs of the disk is being opened.
     case files
+
+    /// The one that is held in the middle of its connection.
+    var handshake: TLSHandshake? {
+      switch self {
+      case .handshake(let handshake): handshake
+      case .bodyStream(let handshake): handshake
+      default: nil
+      }
+    }
 
     /// The body of the answer that is held may yet be of use.
     var keepsBody: Bool {
@@ -120,6 +130,12 @@ final class Transfer {
   var hasTriedAddress = false
   /// It waited for a network: that it began again is told when it has a connection.
   var isTryingAgain = false
+  /// The request's body is asked for when its connection's challenges are answered, and not before.
+  var connectsFirst = false
+  /// The request was about to go out.
+  var isConnected = false
+  /// When its connection was held for the body.
+  var heldSince = ContinuousClock.now
   /// Shown to a server in this request's handshake, and where it is to be remembered.
   var identity: (space: ProtectionSpace, credential: Credential)?
   /// The request is on its way: what comes is the origin's, no more the proxy's answer to CONNECT.
@@ -237,7 +253,7 @@ final class Transfer {
     } else {
       progress.countOfBytesSent = sent
       progress.countOfBytesExpectedToSend =
-        request.body == nil ? 0 : source?.length ?? request.body?.length ?? 0
+        request.body == nil ? 0 : source?.length ?? request.bodyLength
     }
     progress.countOfBytesReceived = response == nil ? 0 : sink?.size ?? 0
     progress.countOfBytesExpectedToReceive = expectedToReceive
@@ -292,6 +308,7 @@ final class Transfer {
     request = next
     if next.body == nil, upload?.range.isEmpty == false { upload = nil }
     upload?.willSend(next)
+    connectsFirst = url.origin != self.url.origin && mayBeChallenged(at: url, next)
     if url.origin != self.url.origin {
       hasLeftOrigin = true
       authenticator.leaveOrigin()
@@ -301,7 +318,7 @@ final class Transfer {
     cutAt = nil
     (ignoresCache, resendsWithoutCache) = (resendsWithoutCache, false)
     forgetAnswer()
-    (forbiddenNetwork, lacksNetwork, hasTriedAddress) = (nil, false, false)
+    (forbiddenNetwork, lacksNetwork, hasTriedAddress, isConnected) = (nil, false, false, false)
     (cache, delivery, combining, storagePolicy, storedHeaders) = (nil, nil, nil, nil, nil)
     sentBefore = 0
     bytesRead = 0
@@ -317,6 +334,20 @@ final class Transfer {
     beginFetch()
     touch()
   }
+
+  /// Whether the delegate may be asked about the connection of a request whose body it is to stream: URLSession asks for the body
+  /// only after that.
+  func mayBeChallenged(at url: CurlURL, _ request: TransferRequest) -> Bool {
+    guard request.body?.isStream == true, url.scheme == "https", let delegate = job.delegate else {
+      return false
+    }
+    return [AuthenticationMethod.serverTrust, .clientCertificate].contains {
+      delegate.challengeEvent(for: $0) != nil
+    }
+  }
+
+  /// It is about to go out, and its body was not asked for yet.
+  var lacksBody: Bool { request.body?.isStream == true && source == nil }
 
   /// What is stored cannot be read, confirmed or completed: the request goes out as if there were nothing.
   func resendWithoutCache() {
@@ -357,12 +388,22 @@ final class Transfer {
       return TransferError(.timedOut, "timeoutIntervalForResource has passed", failingURL: request.url)
     }
     // What is left of a redirect's answer has a limit of its own, after which the next request goes out.
-    guard stage == .onWire, hold == nil, cutAt == nil, flow.directions.isEmpty,
+    guard stage == .onWire, hold == nil, cutAt == nil, isFlowing || waitsForClient,
       now - lastActivity >= idleTimeout, isPastConnect || session.heldHandshakes == 0
     else { return nil }
     return TransferError(
-      .timedOut, "no byte moved for timeoutIntervalForRequest", failingURL: request.url,
+      .timedOut,
+      isFlowing
+        ? "no byte moved for timeoutIntervalForRequest"
+        : "no byte of the body came for timeoutIntervalForRequest",
+      failingURL: request.url,
       underlying: .init(library: "libcurl", code: CurlResult.operationTimedOut.code))
+  }
+
+  private var isFlowing: Bool { flow.directions.isEmpty }
+  /// A stream's client has more to send, and does not.
+  private var waitsForClient: Bool {
+    flow.receive.isEmpty && flow.send == .source && source is UploadStream
   }
 }
 

@@ -123,6 +123,7 @@ extension TransferWorker {
       return transport.wake(easy, holding: transfer.flow.directions)
     }
     transfer.touch()
+    guard handshake.question != .end else { return askForBody(transfer, behind: handshake, transport) }
     if handshake.question == .trust, transfer.session.accepts(handshake, of: transfer.url) {
       handshake.decide(.trust)
       return transport.wake(easy, holding: transfer.flow.directions)
@@ -172,9 +173,50 @@ extension TransferWorker {
     transport.wake(easy, holding: transfer.flow.directions)
   }
 
+  /// The challenges of its connection are answered: now it is the body's turn.
+  private func askForBody(_ transfer: Transfer, behind handshake: TLSHandshake, _ transport: CurlTransport) {
+    guard transfer.lacksBody else {
+      handshake.decide(.byDefault)
+      if let easy = transfer.easy { transport.wake(easy, holding: transfer.flow.directions) }
+      return
+    }
+    transfer.hold = .bodyStream(handshake)
+    transfer.heldSince = .now
+    transfer.session.heldHandshakes += 1
+    transfer.ask(.bodyStream)
+    facts += transfer.takeFacts()
+    loop.wake()
+  }
+
+  /// Servers give up connections on which no request comes: after that long another is made.
+  private static let connectionPatience = Duration.seconds(10)
+
+  /// The body is here that was asked for behind a handshake.
+  func sendBehind(_ handshake: TLSHandshake, _ transfer: Transfer) {
+    guard transfer.heldSince.duration(to: .now) < Self.connectionPatience else {
+      leaveWire(transfer)
+      transfer.forgetAnswer()
+      transfer.connectsFirst = false
+      leaveQueue(transfer.task)
+      return enqueue(transfer)
+    }
+    endHandshake(transfer)
+    guard let easy = transfer.easy, let transport = transfer.transport else { return }
+    do {
+      try configurator.setBodyLength(easy, transfer)
+    } catch {
+      return abort(
+        transfer, TransferError(.unknown, "libcurl: \(error)", failingURL: transfer.request.url))
+    }
+    transfer.touch()
+    transfer.facts.append(.began(transfer.task, at: transfer.fetchStart))
+    handshake.decide(.byDefault)
+    transport.wake(easy, holding: transfer.flow.directions)
+  }
+
   /// Its handshake is decided, or has lost its meaning.
   func endHandshake(_ transfer: Transfer) {
-    guard case .handshake = transfer.hold else { return }
+    guard transfer.hold?.handshake != nil else { return }
     transfer.hold = nil
     transfer.session.heldHandshakes -= 1
     // Those that waited to share the connection have their time from here on.

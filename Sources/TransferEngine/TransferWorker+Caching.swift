@@ -112,7 +112,8 @@ extension TransferWorker {
   func asksAboutCaching(_ transfer: Transfer, _ end: Transfer.WireEnd) -> Bool {
     guard end.error == nil, transfer.delivery == nil, transfer.storagePolicy == nil,
       let sink = transfer.sink, let response = transfer.response,
-      transfer.cacheable(size: sink.size, sha256: "", isComplete: true) != nil
+      transfer.cacheable(
+        size: sink.size, sha256: "", isComplete: true, isAsked: transfer.job.asksForCaching) != nil
     else { return false }
     guard transfer.job.asksForCaching else {
       transfer.storagePolicy = .allowed

@@ -11,6 +11,11 @@ extension TransferWorker {
     endHandshake(transfer)
     if let head = transfer.provisionalHead, transfer.head == nil { transfer.takeUp(head) }
     if meetProxy(transfer, completion.result, easy) { return }
+    if transfer.connectsFirst, transfer.lacksBody, transfer.isConnected {
+      // Its handshake could not be held: the body is asked for all the same, before another try.
+      reclaim(transfer, isClean: false)
+      return sendNext(transfer, transfer.request)
+    }
     let isClean = completion.result == .ok && transfer.head != nil
     var error = transfer.wireEnd?.error
     if isClean, error == nil, transfer.next == nil, transfer.content.isCut {
@@ -74,7 +79,7 @@ extension TransferWorker {
     // libcurl 7.88 leaks what a paused HTTP/2 stream has buffered unless it is offered once more (curl #10971).
     if !transfer.flow.directions.isEmpty { easy.setPaused([]) }
     var isHeld = false
-    if case .handshake(let handshake) = transfer.hold {
+    if let handshake = transfer.hold?.handshake {
       isHeld = true
       endHandshake(transfer)
       handshake.decide(.refuse)

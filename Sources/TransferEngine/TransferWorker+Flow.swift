@@ -135,12 +135,18 @@ extension TransferWorker {
         TransferError(
           .requestBodyStreamExhausted, "no body was sent for the task in time",
           failingURL: transfer.request.url))
-    case (.bodyStream, .bodyStream(let stream)):
-      transfer.hold = nil
+    case (.bodyStream, .bodyStream(let stream)) where stream.fault != nil:
+      transfer.source = stream
+      abort(transfer, transfer.failure(.abortedByCallback, nil))
+    case (.bodyStream(let handshake), .bodyStream(let stream)):
       let task = transfer.task
       stream.onReady { [weak self] in self?.post(.uploadReady(task)) }
       transfer.source = stream
-      proceed(transfer)
+      guard let handshake else {
+        transfer.hold = nil
+        return proceed(transfer)
+      }
+      sendBehind(handshake, transfer)
     default: drop(answer)
     }
   }
@@ -223,13 +229,13 @@ extension TransferWorker {
     transfer.prepare(request, at: url)
     transfer.stage = .parked
     leaveQueue(transfer.task)
-    guard request.body?.isStream != true else { return askForBody(transfer) }
+    guard request.body?.isStream != true || transfer.connectsFirst else { return askForBody(transfer) }
     enqueue(transfer)
   }
 
   func askForBody(_ transfer: Transfer) {
     transfer.stage = .parked
-    transfer.hold = .bodyStream
+    transfer.hold = .bodyStream(nil)
     transfer.ask(.bodyStream)
     facts += transfer.takeFacts()
     loop.wake()

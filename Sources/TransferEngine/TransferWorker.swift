@@ -179,8 +179,9 @@ final class TransferWorker: @unchecked Sendable {
     }
     if job.request.body?.isStream == true {
       // Asked for before it queues: a slot is not held for a client that has yet to send.
-      if let transfer = open(job, url) { askForBody(transfer) }
-      return
+      guard let transfer = open(job, url) else { return }
+      transfer.connectsFirst = transfer.mayBeChallenged(at: url, job.request)
+      return transfer.connectsFirst ? enqueue(transfer) : askForBody(transfer)
     }
     if mayBeCached(job, url) {
       if let transfer = open(job, url), !isServedByCache(transfer) { enqueue(transfer) }

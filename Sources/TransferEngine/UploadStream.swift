@@ -21,6 +21,12 @@ package final class UploadStream: UploadSource, Sendable {
     /// The reader found nothing and waits.
     var isStarved = false
     var outcome: Outcome?
+    /// Bytes that the client gave, and that were read.
+    var written: Int64 = 0
+    var delivered: Int64 = 0
+    var fault: Fault?
+    /// Called when nobody wants the body any more.
+    var abandoned: (@Sendable () -> Void)?
     var ready: (@Sendable () -> Void)?
     var writer: CheckedContinuation<Bool, Never>?
     var waiter: CheckedContinuation<Outcome, Never>?
@@ -29,11 +35,34 @@ package final class UploadStream: UploadSource, Sendable {
   /// Bytes that may wait here.
   package static let capacity = 256 * 1024
 
-  /// Bytes that the client announced; nil where it did not.
+  /// It is not as long as its request says.
+  package struct Fault: Error, Sendable, Equatable, CustomStringConvertible {
+    package let description: String
+  }
+
+  /// Bytes that were announced; nil where they were not.
   package let length: Int64?
+  /// What the request says. The last of these bytes is given out only when it is clear that no other follows: an origin
+  /// gets no body that is cut.
+  private let expected: Int64?
   private let state = Mutex(State())
 
-  package init(length: Int64?) { self.length = length }
+  /// - Parameters:
+  ///   - length: as the client has it that sends the body.
+  ///   - expected: as the request has it.
+  package init(length: Int64?, expected: Int64? = nil) {
+    self.length = expected ?? length
+    self.expected = expected
+    if let expected, let length, length != expected {
+      state.withLock { $0.fault = Self.fault("\(length) bytes", expected) }
+    }
+  }
+
+  package var fault: Fault? { state.withLock { $0.fault } }
+
+  private static func fault(_ count: String, _ expected: Int64) -> Fault {
+    Fault(description: "the body has \(count), and the request's Content-Length is \(expected)")
+  }
 
   // MARK: The client's side
 
@@ -43,6 +72,10 @@ package final class UploadStream: UploadSource, Sendable {
     return await withCheckedContinuation { continuation in
       let (result, ready): (Bool?, (@Sendable () -> Void)?) = state.withLock { state in
         guard state.outcome == nil else { return (false, nil) }
+        state.written += Int64(bytes.count)
+        if let expected, state.written > expected {
+          return (false, Self.refuse(&state, Self.fault("more bytes", expected)))
+        }
         state.chunks.append(bytes)
         state.count += bytes.count
         let ready = Self.takeStarved(&state)
@@ -59,14 +92,27 @@ package final class UploadStream: UploadSource, Sendable {
   package func finish() async -> Outcome {
     await withCheckedContinuation { continuation in
       let (outcome, ready): (Outcome?, (@Sendable () -> Void)?) = state.withLock { state in
-        state.hasEnded = true
         guard state.outcome == nil else { return (state.outcome, nil) }
+        if let expected, state.written < expected {
+          let fault = Self.fault("\(state.written) bytes", expected)
+          return (.abandoned, Self.refuse(&state, fault))
+        }
+        state.hasEnded = true
         state.waiter = continuation
         return (nil, Self.takeStarved(&state))
       }
       ready?()
       if let outcome { continuation.resume(returning: outcome) }
     }
+  }
+
+  /// Calls `action` once nobody wants the body any more, which may be now.
+  package func whenAbandoned(_ action: @escaping @Sendable () -> Void) {
+    let isAbandoned = state.withLock { state in
+      if state.outcome == nil { state.abandoned = action }
+      return state.outcome == .abandoned
+    }
+    if isAbandoned { action() }
   }
 
   /// The client left before the end.
@@ -76,6 +122,13 @@ package final class UploadStream: UploadSource, Sendable {
       return Self.takeStarved(&state)
     }
     ready?()
+  }
+
+  /// Nothing of it is given out any more.
+  private static func refuse(_ state: inout State, _ fault: Fault) -> (@Sendable () -> Void)? {
+    (state.fault, state.outcome) = (fault, .abandoned)
+    state.chunks = []
+    return takeStarved(&state)
   }
 
   private static func takeStarved(_ state: inout State) -> (@Sendable () -> Void)? {
@@ -93,19 +146,26 @@ package final class UploadStream: UploadSource, Sendable {
     nonisolated(unsafe) let buffer = buffer
     let (disposition, writer): (UploadDisposition, CheckedContinuation<Bool, Never>?) = state.withLock {
       state in
-      if state.hasFailed { return (.failed, nil) }
-      guard state.head < state.chunks.count else {
+      if state.hasFailed || state.fault != nil || state.outcome == .abandoned { return (.failed, nil) }
+      let room = mayGive(state, buffer.count)
+      guard state.head < state.chunks.count, room > 0 else {
         if state.hasEnded { return (.end, nil) }
         state.isStarved = true
         return (.paused, nil)
       }
-      let count = Self.copy(from: &state, to: buffer)
+      let count = Self.copy(from: &state, to: UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(room)))
+      state.delivered += Int64(count)
       guard state.count <= Self.capacity / 2 else { return (.bytes(count), nil) }
       defer { state.writer = nil }
       return (.bytes(count), state.writer)
     }
     writer?.resume(returning: true)
     return disposition
+  }
+
+  private func mayGive(_ state: State, _ count: Int) -> Int {
+    guard let expected, !state.hasEnded else { return count }
+    return Int(max(0, min(Int64(count), expected - 1 - state.delivered)))
   }
 
   private static func copy(from state: inout State, to buffer: UnsafeMutableRawBufferPointer) -> Int {
@@ -138,16 +198,19 @@ package final class UploadStream: UploadSource, Sendable {
   package func detach() { settle(.abandoned) }
 
   private func settle(_ outcome: Outcome) {
-    let (writer, waiter) = state.withLock { state in
+    let (writer, waiter, abandoned) = state.withLock { state in
+      let isAbandoned = state.outcome == nil && outcome == .abandoned
       if state.outcome == nil { state.outcome = outcome }
       state.chunks = []
       state.count = 0
       defer {
         state.writer = nil
         state.waiter = nil
+        state.abandoned = nil
       }
-      return (state.writer, state.waiter)
+      return (state.writer, state.waiter, isAbandoned ? state.abandoned : nil)
     }
+    abandoned?()
     writer?.resume(returning: false)
     waiter?.resume(returning: outcome)
   }

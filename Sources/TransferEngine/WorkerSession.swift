@@ -16,6 +16,7 @@ final class WorkerSession {
     let port: Int
     /// The certificate that it is shown.
     let certificate: String?
+    let waitsAtEnd: Bool
     /// Whose connections hear of it.
     let multi: ObjectIdentifier
   }
@@ -147,21 +148,24 @@ final class WorkerSession {
   /// - Parameters:
   ///   - certificate: the client's, that is shown where nobody is asked.
   ///   - job: says who is asked; the same for all that use `multi`.
+  ///   - waitsAtEnd: handshakes are held when they are over.
   func policy(
-    for url: CurlURL, certificate: Credential?, asked job: TransferJob, in multi: MultiHandle
+    for url: CurlURL, certificate: Credential?, asked job: TransferJob, waitsAtEnd: Bool = false,
+    in multi: MultiHandle
   ) throws(TLSIdentity.Fault) -> TLSPolicy {
     var shown: (pem: String, key: String)?
     if case .certificate(let pem, let key) = certificate?.kind { shown = (pem, key) }
     let peer = Peer(
-      host: url.tlsHost, port: url.port, certificate: shown?.pem, multi: ObjectIdentifier(multi))
+      host: url.tlsHost, port: url.port, certificate: shown?.pem, waitsAtEnd: waitsAtEnd,
+      multi: ObjectIdentifier(multi))
     if let known = policies[peer] { return known }
     var identity: TLSIdentity?
     if let shown { identity = try TLSIdentity(certificate: shown.pem, key: shown.key) }
     let pins = configuration.tlsPinnedPublicKeys.filter { $0.covers(peer.host) }.flatMap(\.keys)
     let policy = TLSPolicy(
       roots: roots, host: peer.host, pins: pins,
-      asksForTrust: job.asksForTrust, asksForCertificate: job.asksForCertificate, identity: identity,
-      in: multi)
+      asksForTrust: job.asksForTrust, asksForCertificate: job.asksForCertificate, waitsAtEnd: waitsAtEnd,
+      identity: identity, in: multi)
     // A crawl over very many hosts must not keep them all.
     if policies.count >= 1024 { policies.removeAll() }
     policies[peer] = policy

@@ -118,11 +118,34 @@ extension HTTPHeaders {
     "Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "TE", "Trailer",
   ]
 
+  /// Bytes of a streamed body, as its client says them.
+  private static func streamLength(_ value: JSONValue) -> Int64? {
+    guard let text = value.string, !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }),
+      let length = Int64(text), length <= Limit.streamBytes
+    else { return nil }
+    return length
+  }
+
   /// Reads an object of names and values: of a request, whose framing is the service's.
-  package init(validating value: JSONValue, at pointer: String, _ violations: Violations) {
-    self.init(validating: value, at: pointer, violations) { name, _ in
-      Self.reserved.contains { Self.equal($0, name) } ? "is set by the service" : nil
+  /// - Parameter isOfStream: of a request whose body is streamed: `Content-Length` is the client's to set, once.
+  package init(
+    validating value: JSONValue, at pointer: String, _ violations: Violations, isOfStream: Bool = false
+  ) {
+    let length = "Content-Length"
+    let refused = "must be a number of bytes as digits, once, and at most \(Limit.streamBytes)"
+    self.init(validating: value, at: pointer, violations) { name, value in
+      guard isOfStream, Self.equal(length, name) else {
+        return Self.reserved.contains { Self.equal($0, name) } ? "is set by the service" : nil
+      }
+      return Self.streamLength(value) == nil ? refused : nil
     }
+    guard isOfStream, let text = self[length] else { return }
+    guard let bytes = Int64(text) else {
+      violations.add(JSONPointer.appending(length, to: pointer), refused)
+      return
+    }
+    remove(length)
+    append(length, String(bytes))
   }
 
   /// Reads an object of names and values.

@@ -35,6 +35,14 @@ package struct TransferRequest: Sendable, Equatable, Codable {
 }
 
 extension TransferRequest {
+  /// Bytes of a streamed body, where the client has said so beforehand (its `Content-Length`).
+  package var declaredLength: Int64? {
+    body?.isStream == true ? headers["Content-Length"].flatMap { Int64($0) } : nil
+  }
+
+  /// Bytes of its body: 0 without one, -1 where that is not known.
+  package var bodyLength: Int64 { declaredLength ?? body?.length ?? 0 }
+
   /// Sent twice it means the same as once (RFC 9110 §9.2.2).
   package var isIdempotent: Bool {
     ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(method)

@@ -28,6 +28,7 @@ extension TransferTask: JSONEncodable {
     writer.field("countOfBytesClientExpectsToSend", preferences.countOfBytesClientExpectsToSend)
     writer.field("countOfBytesClientExpectsToReceive", preferences.countOfBytesClientExpectsToReceive)
     writer.field("prefersIncrementalDelivery", preferences.prefersIncrementalDelivery)
+    if isDiscretionary { writer.field("isDiscretionary", true) }
     writer.field("originalRequest", Optional(originalRequest))
     writer.field("currentRequest", Optional(currentRequest))
     writer.field("response", response)

@@ -62,6 +62,8 @@ package struct TaskSpecification: Sendable {
   package var earliestBeginDate: Timestamp?
   package var maximumBytesPerSecond: Int?
   package var preferences = TaskPreferences()
+  /// It yields to others, whatever its session says.
+  package var isDiscretionary = false
   /// Where a download goes on.
   package var resumePoint: ResumePoint?
   /// The resume data that came with it is not this service's: it ends as soon as it runs.
@@ -83,7 +85,6 @@ package struct TransferTask: Sendable, Equatable {
   package let createdAt: Timestamp
   @Indirect package private(set) var originalRequest: TransferRequest
   @IndirectIfAny package private(set) var completion: Webhook?
-  package let isAwaited: Bool
   @IndirectIfAny package private(set) var resumePoint: ResumePoint?
   /// nil: as they are by default, which most have.
   @IndirectIfAny private var ownPreferences: TaskPreferences?
@@ -108,8 +109,12 @@ package struct TransferTask: Sendable, Equatable {
   /// The download that a data task became.
   package var downloadTask: TaskID?
   @IndirectIfAny package var metrics: TaskMetrics?
-  // Beside another flag: by itself it would take a word.
+  // Beside each other: by itself a flag would take a word.
   package let hasInvalidResumeData: Bool
+  package let isAwaited: Bool
+  /// It was created in a background session to which no client listened, and is treated as discretionary (Apple,
+  /// URLSessionConfiguration.isDiscretionary).
+  package let isDiscretionary: Bool
   /// Its delegate was told so.
   package var hasWaitedForConnectivity = false
   package var retryCount = 0
@@ -135,8 +140,9 @@ package struct TransferTask: Sendable, Equatable {
     maximumBytesPerSecond = specification.maximumBytesPerSecond
     resumePoint = specification.resumePoint
     hasInvalidResumeData = specification.hasInvalidResumeData
+    isDiscretionary = specification.isDiscretionary
     lifecycle = TaskLifecycle()
-    progress.countOfBytesExpectedToSend = specification.request.body?.length ?? 0
+    progress.countOfBytesExpectedToSend = specification.request.bodyLength
     preferences = specification.preferences
   }
 

@@ -126,6 +126,7 @@ extension BackgroundWorker {
   private func suspend(_ id: TaskID, _ state: inout State, _ change: inout StoreChange) {
     guard let work = state.work[id], !work.state.isSuspended else { return }
     state.work[id]?.state.isSuspended = true
+    state.work[id]?.state.suspendedAt = now()
     if let work = state.work[id] { change.keep(work) }
     guard work.isActive else { return }
     engine.suspend(id, in: work.session.id)
@@ -135,11 +136,11 @@ extension BackgroundWorker {
 
   private func resume(_ id: TaskID, _ state: inout State, _ change: inout StoreChange) {
     guard let work = state.work[id], work.state.isSuspended else { return }
-    state.work[id]?.state.isSuspended = false
+    state.work[id]?.state.resume(at: now())
     if let work = state.work[id] { change.keep(work) }
     guard work.isActive else { return admit(id, &state, &change) }
     guard !state.yielding.contains(id) else { return }
-    if !work.session.configuration.isDiscretionary {
+    if !work.isDiscretionary {
       state.busy.insert(id)
       holdDiscretionary(&state)
     }

@@ -112,16 +112,49 @@ extension BackgroundWorker {
       change.keep(work)
       change.tell(.retries(id, count: work.state.retries, at: now()))
       return admit(id, &state, &change)
-    case .timeout:
+    case .timeout(let rest):
       var error = TransferError(
         .timedOut, "timeoutIntervalForResource has passed", failingURL: outcome.currentRequest.url,
         underlying: outcome.error?.underlying)
       error.resumeDataAvailable = outcome.partial != nil
       (outcome.error, outcome.body) = (error, nil)
+      guard rest <= 0 else { return wait(rest, toEnd: &work, with: outcome, &state, &change) }
     case .end: break
     }
     if let held = work.heldResponse { change.tell(held) }
     end(id, outcome, &state, &change)
+  }
+
+  /// No other attempt may begin, and its time is not over.
+  private func wait(
+    _ rest: Double, toEnd work: inout Work, with outcome: TransferOutcome, _ state: inout State,
+    _ change: inout StoreChange
+  ) {
+    work.state.partial = outcome.partial
+    (work.state.retryAt, work.state.retryDelay) = (now().adding(seconds: rest), rest)
+    work.notBefore = .now + .seconds(rest)
+    work.lastOutcome = outcome
+    state.work[work.task.id] = work
+    change.keep(work)
+    admit(work.task.id, &state, &change)
+  }
+
+  /// Ends a task whose time is over before another attempt of it. False where there is some left.
+  func endsInTime(_ work: Work, _ state: inout State, _ change: inout StoreChange) -> Bool {
+    guard let start = work.state.startedAt else { return false }
+    let whole = work.session.configuration.timeoutIntervalForResource
+    guard work.lastOutcome != nil || now().since(start) >= whole else { return false }
+    var outcome =
+      work.lastOutcome
+      ?? TransferService.outcome(
+        of: work.task, .timedOut, "timeoutIntervalForResource has passed", at: now())
+    if work.lastOutcome == nil {
+      outcome.partial = work.state.partial
+      outcome.error?.resumeDataAvailable = outcome.partial != nil
+    }
+    outcome.endedAt = now()
+    end(work.task.id, outcome, &state, &change)
+    return true
   }
 
   /// Its origin may have acted on a request that is not to be sent twice unseen (RFC 9110 §9.2.2). Where the origin keeps what has

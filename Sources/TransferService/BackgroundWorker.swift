@@ -23,6 +23,10 @@ package final class BackgroundWorker: Sendable {
     /// When the next attempt may begin; not moved by a clock that is set.
     var notBefore: ContinuousClock.Instant?
 
+    /// How the last attempt ended, where there is no time for another and some is left.
+    var lastOutcome: TransferOutcome?
+
+    var isDiscretionary: Bool { session.configuration.isDiscretionary || task.isDiscretionary }
     /// The engine has it.
     var isActive: Bool { state.isActive }
     /// Who comes after a death must know that an attempt has begun, where a request must not be sent twice unseen (RFC 9110
@@ -54,7 +58,7 @@ package final class BackgroundWorker: Sendable {
 
     mutating func begin(_ work: Work) {
       active.insert(work.task.id)
-      if work.session.configuration.isDiscretionary {
+      if work.isDiscretionary {
         discretionary.insert(work.task.id)
       } else {
         busy.insert(work.task.id)
@@ -165,7 +169,8 @@ package final class BackgroundWorker: Sendable {
       state.work[id] = work
       return state.suspects.waits(id)
     }
-    if work.session.configuration.isDiscretionary {
+    guard !endsInTime(work, &state, &change) else { return }
+    if work.isDiscretionary {
       guard mayRunDiscretionary(&state) else {
         state.work[id] = work
         state.yielding.insert(id)
@@ -173,7 +178,7 @@ package final class BackgroundWorker: Sendable {
       }
     }
     state.yielding.remove(id)
-    if !work.session.configuration.isDiscretionary { holdDiscretionary(&state) }
+    if !work.isDiscretionary { holdDiscretionary(&state) }
     begin(&work, &state, &change)
   }
 

@@ -7,11 +7,14 @@ internal import TransferStore
 package struct BodyUpload: Sendable {
   let task: TaskID
   let stream: UploadStream
+  /// Seconds without a byte after which the task ends (timeoutIntervalForRequest).
+  package let timeout: Double
   private let service: TransferService
 
-  init(task: TaskID, stream: UploadStream, service: TransferService) {
+  init(task: TaskID, stream: UploadStream, timeout: Double, service: TransferService) {
     self.task = task
     self.stream = stream
+    self.timeout = timeout
     self.service = service
   }
 
@@ -20,6 +23,12 @@ package struct BodyUpload: Sendable {
 
   /// That was all of it; true once the origin has taken it, false where the task ended or went elsewhere before.
   package func finish() async -> Bool { await stream.finish() == .sent }
+
+  /// Calls `action` once nobody wants the bytes any more, which may be now.
+  package func whenAbandoned(_ action: @escaping @Sendable () -> Void) { stream.whenAbandoned(action) }
+
+  /// Why it cannot be the request's body: it is not as long as that says.
+  package var fault: String? { stream.fault?.description }
 
   /// The client left early.
   package func fail() {
@@ -31,11 +40,11 @@ package struct BodyUpload: Sendable {
 extension TransferService {
   /// Opens the way for the body of a task that streams it. One at a time, and again only when the task asks again.
   package func openUpload(of id: TaskID, length: Int64?) async throws(ServiceError) -> BodyUpload {
-    let stream = UploadStream(length: length)
-    let result: Result<Void, ServiceError>? = await withCheckedContinuation { continuation in
+    let result: Result<(UploadStream, Double), ServiceError>? = await withCheckedContinuation {
+      continuation in
       registry.withLock { registry in
         registry.whenCreated(id) { [self] registry in
-          continuation.resume(returning: take(stream, length, for: id, &registry))
+          continuation.resume(returning: takeUpload(length, for: id, &registry))
         }
       }
     }
@@ -43,26 +52,30 @@ extension TransferService {
       _ = try await task(id)
       throw .bodyStreamNotWanted
     }
-    try result.get()
-    return BodyUpload(task: id, stream: stream, service: self)
+    let (stream, timeout) = try result.get()
+    return BodyUpload(task: id, stream: stream, timeout: timeout, service: self)
   }
 
-  /// nil where the task has ended, or there is none.
-  private func take(
-    _ stream: UploadStream, _ length: Int64?, for id: TaskID, _ registry: inout TransferRegistry
-  ) -> Result<Void, ServiceError>? {
-    guard let entry = registry.tasks[id], !entry.isEnding else { return nil }
+  /// The way to the task, and its timeoutIntervalForRequest; nil where the task has ended, or there is none.
+  private func takeUpload(
+    _ length: Int64?, for id: TaskID, _ registry: inout TransferRegistry
+  ) -> Result<(UploadStream, Double), ServiceError>? {
+    guard let entry = registry.tasks[id], !entry.isEnding,
+      let configuration = registry.sessions[entry.task.sessionID]?.session.configuration
+    else { return nil }
     guard entry.task.currentRequest.body?.isStream == true else { return .failure(.noBodyStream) }
     guard entry.task.state != .canceling else { return .failure(.bodyStreamNotWanted) }
     guard entry.upload == .none else { return .failure(.bodyStreamNotWanted) }
+    let request = entry.task.currentRequest
+    let stream = UploadStream(length: length, expected: request.declaredLength)
     registry.tasks[id]?.upload = .ready(stream)
-    registry.tasks[id]?.task.progress.countOfBytesExpectedToSend = length ?? -1
+    registry.tasks[id]?.task.progress.countOfBytesExpectedToSend = stream.length ?? -1
     if case .bodyStream = entry.question?.kind {
       var change = StoreChange()
       provideBody(id, &registry, &change)
       recordAny(change)
     }
-    return .success(())
+    return .success((stream, request.timeoutInterval ?? configuration.timeoutIntervalForRequest))
   }
 
   /// Hands the body that a client is sending to the transfer that asked for it.
@@ -83,7 +96,8 @@ extension TransferService {
       }
       registry.tasks[upload.task]?.upload = .none
       // What was announced goes with it.
-      registry.tasks[upload.task]?.task.progress.countOfBytesExpectedToSend = -1
+      let declared = registry.tasks[upload.task]?.task.currentRequest.declaredLength
+      registry.tasks[upload.task]?.task.progress.countOfBytesExpectedToSend = declared ?? -1
     }
   }
 }

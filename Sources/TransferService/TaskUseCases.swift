@@ -16,8 +16,10 @@ extension TransferService {
     var change = StoreChange()
     let time = now
     let secrets = session.configuration.secretHeaderFields
+    let isUnheard = session.type == .background && !hub.hasListeners(of: sessionID)
     for (offset, specification) in specifications.enumerated() {
       var specification = specification
+      specification.isDiscretionary = isUnheard
       if !secrets.isEmpty { specification.request.secretHeaderFields = secrets }
       var task = TransferTask(
         id: identifiers.make(), sessionID: sessionID, taskIdentifier: first + offset, createdAt: time,

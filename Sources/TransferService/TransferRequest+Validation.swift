@@ -27,7 +27,9 @@ extension TransferRequest {
       }
     }
     if let headers = reader.value("headers") {
-      self.headers = HTTPHeaders(validating: headers, at: reader.pointer(to: "headers"), reader.violations)
+      self.headers = HTTPHeaders(
+        validating: headers, at: reader.pointer(to: "headers"), reader.violations,
+        isOfStream: reader.value("body")?["stream"]?.bool == true)
     }
     body = Self.readBody(&reader, shown?.body)
     if let shown { restoreSecrets(of: shown) } else { refuseMarks(&reader) }

@@ -23,6 +23,8 @@ struct WorkState: WorkerContent, Equatable {
   var request: TransferRequest?
   /// When the first attempt began: timeoutIntervalForResource counts from here.
   var startedAt: Timestamp?
+  /// Since when it is suspended.
+  var suspendedAt: Timestamp?
   /// The next attempt is not before then, and was so many seconds away.
   var retryAt: Timestamp?
   var retryDelay: Double?
@@ -38,6 +40,14 @@ struct WorkState: WorkerContent, Equatable {
   /// The challenge that waits for an answer, and those that were answered: who asks again after a death is told the same.
   var question: AskedChallenge?
   var answers: [AnsweredChallenge] = []
+
+  /// A suspended task has no timeouts: the time in which it was counts for nothing.
+  mutating func resume(at time: Timestamp) {
+    isSuspended = false
+    defer { suspendedAt = nil }
+    guard let start = startedAt, let suspendedAt else { return }
+    startedAt = start.adding(seconds: max(0, time.since(max(start, suspendedAt))))
+  }
 
   /// So many workers crashed while it was under way that it has to prove itself alone, though each lived for a while.
   var crashesOften: Bool { crashes >= 20 }
@@ -85,6 +95,7 @@ extension WorkState {
     cancellation = try members.decodeIfPresent(Cancellation.self, forKey: .cancellation)
     try take(.hasBegun, &hasBegun)
     startedAt = try members.decodeIfPresent(Timestamp.self, forKey: .startedAt)
+    suspendedAt = try members.decodeIfPresent(Timestamp.self, forKey: .suspendedAt)
     retryAt = try members.decodeIfPresent(Timestamp.self, forKey: .retryAt)
     retryDelay = try members.decodeIfPresent(Double.self, forKey: .retryDelay)
     partial = try members.decodeIfPresent(ResumePoint.self, forKey: .partial)

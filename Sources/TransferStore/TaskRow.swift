@@ -14,6 +14,7 @@ extension TransferTask {
       writer.field("maximumBytesPerSecond", maximumBytesPerSecond ?? 0)
       encodeLaterMembers(into: &writer)
       if let resumePoint { writer.field("resumePoint", Optional(resumePoint)) }
+      if isDiscretionary { writer.field("isDiscretionary", true) }
       if hasInvalidResumeData { writer.field("hasInvalidResumeData", true) }
       if isAwaited { writer.field("isAwaited", true) }
       originalRequest.encodeStored("request", into: &writer)
@@ -181,6 +182,7 @@ extension TaskSpecification {
       let given = fields.names.compactMap { TaskDelegate.Member(rawValue: $0) }
       preferences.delegate = TaskDelegate(try SessionDelegate(stored: &fields), given: Set(given))
     }
+    isDiscretionary = try stored.boolIfAny("isDiscretionary") ?? false
     guard var fields = try stored.objectIfAny("completion") else { return }
     completion = Webhook(url: try fields.string("url"), secret: try fields.secretIfAny("secret"))
     try fields.finish()

@@ -63,7 +63,7 @@ final class CablePlace {
 
   /// A session whose tasks wait for a network; more members of its configuration follow a comma.
   func patientSession(_ more: String = "") throws -> String {
-    try ferry.session(#"{"urlCache":null,"waitsForConnectivity":true\#(more)}"#)
+    try ferry.session(#"{"urlCache":null,"waitsForConnectivity":true\#(more)}"#, delegate: "{}")
   }
 
   /// Returns when the task has said that it waits.

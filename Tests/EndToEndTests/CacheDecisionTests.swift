@@ -36,6 +36,32 @@ import Testing
 
   // MARK: Asked
 
+  /// The delegate is asked about what it was let in to see with credentials that nobody keeps. Those who come without them get none of it.
+  @Test func itIsAskedBehindAChallenge() throws {
+    let origin = TestOrigin { request, socket in
+      guard request["Authorization"] != nil else {
+        try socket.write(
+          TestOrigin.reply("401 Unauthorized", [], [("WWW-Authenticate", "Basic realm=\"x\"")]))
+        return true
+      }
+      try socket.write(
+        TestOrigin.reply("200 OK", Array("private".utf8), [("Cache-Control", "private, max-age=60")]))
+      return true
+    }
+    let session = try ferry.session(delegate: #"{"caching":"ask","taskChallenges":"ask"}"#)
+    for _ in 0..<2 {
+      let id = try ferry.create(origin.url + "/", kind: "data", session: session)
+      let challenge = try ferry.question(of: id, "task.didReceiveChallenge")
+      let credential = #"{"user":"u","password":"p","persistence":"none"}"#
+      try ferry.answer(challenge.decision, #"{"disposition":"useCredential","credential":\#(credential)}"#)
+      let question = try ferry.question(of: id, Self.asked)
+      #expect(try decide("allowed", question.decision).status == 200)
+      let end = try ferry.end(of: id)
+      #expect(end["error"] == .null && end["response"]?["fromCache"]?.bool == false)
+    }
+    #expect(origin.requests.count == 4)
+  }
+
   @Test(arguments: ["/small", "/large"]) func theTaskWaitsForTheAnswer(_ path: String) throws {
     let client = try asking()
     let (id, event) = try ask(client, path)

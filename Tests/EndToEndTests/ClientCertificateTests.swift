@@ -134,6 +134,19 @@ import Testing
     }
   }
 
+  /// In TLS 1.3 the refusal comes behind the handshake, while the request goes out: who still writes has not read it.
+  @Test(arguments: [10, 1_000_000]) func theRefusalIsReadWhateverIsBeingWritten(_ size: Int) throws {
+    let server = try RefusingTLSOrigin()
+    let fixture = try HandshakeFixture()
+    let file = try fixture.ferry.store(Pattern.bytes(size))
+    for _ in 0..<50 {
+      let end = try fixture.ferry.run(
+        server.url(), kind: "upload", session: fixture.ferry.session(),
+        request: #","method":"POST","body":{"file":"\#(file)"}"#)
+      #expect(end.errorCode == -1206, "\(end["error"]?.text ?? "")")
+    }
+  }
+
   // MARK: What is no certificate
 
   @Test func aCertificateThatCannotBeShownNamesItsField() throws {

@@ -2,35 +2,171 @@ import JSON
 import TestSupport
 import Testing
 
-/// Answers that come while the client of a streamed upload is still sending, or has stopped to.
+/// An origin that answers before it has the body of a stream: the client that sends it may be the one that is asked what comes next.
 @Suite(.serialized, .blocking) struct EarlyAnswerTests {
-  /// nginx refuses who shows no certificate as soon as it has the head.
-  @Test(arguments: [false, true]) func theTaskEndsAlthoughTheBodyDoesNot(_ asks: Bool) throws {
-    let fixture = try HandshakeFixture(hasHTTP2: false)
-    let session = try fixture.ferry.session(delegate: asks ? HandshakeFixture.asking : "null")
-    let task = try fixture.start(.streamedUpload, .asksForCertificate, in: session)
-    if asks {
-      let trust = try fixture.challenge(task)
-      try fixture.answer(trust, HandshakeFixture.trust)
-      let certificate = try fixture.challenge(task, after: trust.id ?? 0)
-      try fixture.answer(certificate, HandshakeFixture.byDefault)
+  private static let asking = #"{"taskChallenges":"ask","redirects":"ask","responses":"ask"}"#
+  private static let challenge = "task.didReceiveChallenge"
+  private static let redirect = "task.willPerformHTTPRedirection"
+  private static let size = 20_000_000
+
+  private let ferry: FerryProcess
+  private let gate: Gate
+  private let origin: TestOrigin
+
+  init() throws {
+    ferry = try FerryProcess()
+    let gate = Gate()
+    self.gate = gate
+    origin = TestOrigin(readsBodies: false) { request, socket in
+      func reads() throws -> Int {
+        var count = 0
+        try TestOrigin.read(bodyOf: request, from: socket) { count += $0.count }
+        return count
+      }
+      switch request.path {
+      case "/401" where request["Authorization"] == nil:
+        try socket.write(
+          TestOrigin.reply("401 Unauthorized", [], [("WWW-Authenticate", "Basic realm=\"x\"")]))
+      case "/307": try socket.write(TestOrigin.reply("307 Again", [], [("Location", "/target")]))
+      case "/403": try socket.write(TestOrigin.reply("403 Forbidden", Array("no".utf8)))
+      case "/stalls":
+        gate.wait()
+        return false
+      default:
+        try socket.write(TestOrigin.reply("200 OK", Array("\(try reads())".utf8)))
+        return true
+      }
+      // It reads nothing of the body, and keeps the connection.
+      gate.wait()
+      return false
     }
-    let end = try fixture.ferry.end(of: task.id)
-    #expect(end["error"] == .null && end["response"]?["status"]?.integer == 400)
   }
 
-  @Test func aRefusalOfTheRestIsTheResult() throws {
-    let ferry = try FerryProcess()
-    let origin = TestOrigin(readsBodies: false) { _, socket in
-      try socket.write(TestOrigin.reply("413 Too much", Array("stop".utf8)))
-      return true
+  private func create(_ path: String, _ configuration: String = "{}") throws -> String {
+    let session = try ferry.session(configuration, delegate: Self.asking)
+    return try ferry.create(
+      origin.url + path, kind: "upload", session: session, request: #","method":"PUT","body":{"stream":true}"#
+    )
+  }
+
+  struct Sending: Sendable, CustomTestStringConvertible {
+    let isChunked: Bool
+    let isExpecting: Bool
+    var testDescription: String {
+      (isChunked ? "chunks" : "Content-Length") + (isExpecting ? " behind 100-continue" : "")
     }
-    let id = try ferry.create(
-      origin.url + "/", kind: "upload", request: #","method":"PUT","body":{"stream":true}"#)
-    let writer = try BodyWriter(ferry, id, length: nil)
+    static let all = [true, false].flatMap { isChunked in
+      [true, false].map { Self(isChunked: isChunked, isExpecting: $0) }
+    }
+  }
+
+  /// Writes all of a body before it looks for the reply, as most clients do.
+  private func put(_ size: Int, to task: String, _ sending: Sending) throws -> HTTPReply {
+    let client = try ferry.client()
+    client.socket.setTimeout(seconds: 30)
+    let framing = sending.isChunked ? "Transfer-Encoding: chunked" : "Content-Length: \(size)"
+    let expectation = sending.isExpecting ? "Expect: 100-continue\r\n" : ""
+    try client.socket.write(
+      "PUT /v1/tasks/\(task)/body HTTP/1.1\r\nHost: 127.0.0.1\r\n\(framing)\r\n\(expectation)\r\n")
+    if sending.isExpecting { #expect(try client.readHead().status == 100) }
+    let piece = [UInt8](repeating: 97, count: 100_000)
+    for _ in 0..<size / piece.count {
+      if sending.isChunked { try client.socket.write("186a0\r\n") }
+      try client.socket.write(piece)
+      if sending.isChunked { try client.socket.write("\r\n") }
+    }
+    if sending.isChunked { try client.socket.write("0\r\n\r\n") }
+    return try client.readReply()
+  }
+
+  private func expectInterrupted(_ reply: HTTPReply) {
+    #expect(reply.status == 409 && reply["Content-Type"] == "application/problem+json")
+    #expect(reply.json["type"]?.string == "/problems/upload-interrupted")
+  }
+
+  private func bodyQuestion(_ task: String, after sequence: Int64 = 0) throws -> EventReader.Event {
+    try ferry.question(of: task, "task.needNewBodyStream", after: sequence)
+  }
+
+  @Test(arguments: Sending.all) func aClientThatWritesBlindlyHearsOfTheChallenge(_ sending: Sending) throws {
+    let id = try create("/401")
+    _ = try bodyQuestion(id)
+    expectInterrupted(try put(Self.size, to: id, sending))
+    let question = try ferry.question(of: id, Self.challenge)
+    #expect(try ferry.task(id)["phase"]?.string == "waitingForDecision")
+    let credential = #"{"user":"u","password":"p","persistence":"none"}"#
+    try ferry.answer(question.decision, #"{"disposition":"useCredential","credential":\#(credential)}"#)
+    _ = try bodyQuestion(id, after: try #require(question.id))
+    #expect(try put(Self.size, to: id, sending).status == 204)
+    let response = try ferry.question(of: id, "dataTask.didReceiveResponse")
+    try ferry.answer(response.decision, #"{"disposition":"allow"}"#)
+    #expect(try ferry.end(of: id)["error"] == .null)
+    #expect(try ferry.call("GET", "/v1/tasks/\(id)/body").text == "\(Self.size)")
+  }
+
+  @Test(arguments: Sending.all) func aClientThatWritesBlindlyHearsOfTheRedirect(_ sending: Sending) throws {
+    let id = try create("/307")
+    _ = try bodyQuestion(id)
+    expectInterrupted(try put(Self.size, to: id, sending))
+    let question = try ferry.question(of: id, Self.redirect)
+    let request = try #require(question.data["request"]).text
+    try ferry.answer(question.decision, #"{"request":\#(request)}"#)
+    _ = try bodyQuestion(id, after: try #require(question.id))
+    #expect(try put(Self.size, to: id, sending).status == 204)
+    let response = try ferry.question(of: id, "dataTask.didReceiveResponse")
+    try ferry.answer(response.decision, #"{"disposition":"allow"}"#)
+    #expect(try ferry.end(of: id)["error"] == .null)
+    #expect(try ferry.call("GET", "/v1/tasks/\(id)/body").text == "\(Self.size)")
+  }
+
+  /// A refusal that the delegate has yet to see.
+  @Test func aClientThatWritesBlindlyHearsOfTheRefusal() throws {
+    let id = try create("/403")
+    _ = try bodyQuestion(id)
+    expectInterrupted(try put(Self.size, to: id, Sending(isChunked: false, isExpecting: false)))
+    let question = try ferry.question(of: id, "dataTask.didReceiveResponse")
+    try ferry.answer(question.decision, #"{"disposition":"allow"}"#)
+    let task = try ferry.end(of: id)
+    #expect(task["error"] == .null && task["response"]?["status"]?.integer == 403)
+  }
+
+  /// The client has sent some, and waits for the answer with the rest: it is told at once.
+  @Test(arguments: [nil, 1000, 1_000_000]) func aClientThatStopsHearsOfTheChallenge(_ length: Int?) throws {
+    let id = try create("/401")
+    let writer = try BodyWriter(ferry, id, length: length)
+    writer.client.socket.setTimeout(seconds: 15)
+    try writer.write(Pattern.bytes(100))
+    _ = try ferry.question(of: id, Self.challenge)
+    expectInterrupted(try writer.client.readReply())
+  }
+
+  // MARK: A client that stalls
+
+  /// timeoutIntervalForRequest holds for what the client sends, too.
+  @Test(arguments: [nil, 1000, 1_000_000], [0, 100])
+  func aClientThatStallsEndsTheTask(_ length: Int?, _ sent: Int) throws {
+    let id = try create("/stalls", #"{"timeoutIntervalForRequest":0.8}"#)
+    let writer = try BodyWriter(ferry, id, length: length)
+    writer.client.socket.setTimeout(seconds: 15)
+    try writer.write(Pattern.bytes(sent))
+    let task = try ferry.end(of: id)
+    #expect(task.errorCode == -1001 && task["error"]?["name"]?.string == "timedOut")
+    expectInterrupted(try writer.client.readReply())
+    gate.open()
+  }
+
+  /// One that sends now and then.
+  @Test func aSlowClientIsNoStall() throws {
+    let id = try create("/", #"{"timeoutIntervalForRequest":1.5}"#)
+    let writer = try BodyWriter(ferry, id, length: 40)
+    for _ in 0..<3 {
+      try writer.write(Pattern.bytes(10))
+      #expect(!writer.client.socket.hasBytes(within: 700))
+    }
     try writer.write(Pattern.bytes(10))
-    let end = try ferry.end(of: id)
-    #expect(end["error"] == .null && end["response"]?["status"]?.integer == 413)
-    #expect(try ferry.call("GET", "/v1/tasks/\(id)/body").text == "stop")
+    #expect(try writer.finish().status == 204)
+    let response = try ferry.question(of: id, "dataTask.didReceiveResponse")
+    try ferry.answer(response.decision, #"{"disposition":"allow"}"#)
+    #expect(try ferry.end(of: id)["error"] == .null)
   }
 }

@@ -31,11 +31,11 @@ import Testing
   }
 
   private func create(
-    _ path: String = "/", session: String = "ses_shared", resume: Bool = true
+    _ path: String = "/", session: String? = nil, headers: String = "{}", resume: Bool = true
   ) throws -> String {
     try ferry.create(
-      origin.url + path, kind: "upload", session: session,
-      request: #","method":"PUT","body":{"stream":true}"#,
+      origin.url + path, kind: "upload", session: try session ?? ferry.session(delegate: "{}"),
+      request: #","method":"PUT","headers":\#(headers),"body":{"stream":true}"#,
       resume: resume)
   }
 
@@ -102,6 +102,62 @@ import Testing
     #expect(metrics?["countOfRequestBodyBytesBeforeEncoding"]?.integer == Int64(size))
     let sent = metrics?["countOfRequestBodyBytesSent"]?.integer ?? 0
     #expect(isChunked ? sent > size : sent == size)
+  }
+
+  // MARK: A length that the request tells of
+
+  @Test(arguments: [0, 1, 65_536, 300_001], [true, false])
+  func aLengthOfItsOwnTakesTheChunksPlace(_ size: Int, _ isChunked: Bool) throws {
+    let id = try create(headers: #"{"content-length":"\#(size)"}"#)
+    #expect(try ferry.task(id)["progress"]?["countOfBytesExpectedToSend"]?.integer == Int64(size))
+    #expect(try ferry.put(Pattern.bytes(size), to: id, isChunked: isChunked).status == 204)
+    #expect(try reply(to: id) == "\(size) true")
+    let request = try #require(origin.requests.first)
+    #expect(request["Content-Length"] == "\(size)" && request["Transfer-Encoding"] == nil)
+    let task = try ferry.task(id)
+    #expect(task["progress"]?["countOfBytesExpectedToSend"]?.integer == Int64(size))
+    #expect(task["originalRequest"]?["headers"]?["content-length"]?.string == "\(size)")
+  }
+
+  /// A body of another length ends the task, and the origin never has a whole request.
+  @Test(arguments: [999, 1001, 5000], [true, false])
+  func aBodyOfAnotherLengthIsRefused(_ size: Int, _ isChunked: Bool) throws {
+    let id = try create(headers: #"{"Content-Length":"1000"}"#)
+    try waitForTheQuestion(id)
+    let reply = try ferry.put(Pattern.bytes(size), to: id, isChunked: isChunked)
+    #expect(reply.status == 400 && reply["Content-Type"] == "application/problem+json")
+    #expect(reply.json["detail"]?.string?.contains("Content-Length is 1000") == true)
+    let task = try ferry.end(of: id)
+    #expect(task.errorCode == -1021 && task["response"] == .null)
+    #expect(task["error"]?["message"]?.string?.contains("Content-Length is 1000") == true)
+  }
+
+  @Test(arguments: ["-1", "+1", "1.0", " 1", "", "x", "1125899906842625", "99999999999999999999"])
+  func aLengthThatIsNoneIsRefused(_ length: String) throws {
+    let session = try ferry.session(delegate: "{}")
+    for body in [#"{"stream":true}"#, #"{"text":"x"}"#] {
+      let headers = #"{"Content-Length":"\#(body.contains("text") ? "1" : length)"}"#
+      let task =
+        #"{"kind":"upload","request":{"url":"http://127.0.0.1/","headers":\#(headers),"body":\#(body)}}"#
+      let reply = try ferry.call("POST", "/v1/sessions/\(session)/tasks", task)
+      #expect(reply.status == 400)
+      let pointers = reply.json["errors"]?.elements?.map { $0["pointer"]?.string }
+      #expect(pointers == ["/request/headers/Content-Length"])
+    }
+  }
+
+  // MARK: Who is asked
+
+  /// URLSession asks its delegate for the stream: without one there is nobody to ask.
+  @Test func aSessionWithoutADelegateTakesNoStream() throws {
+    let task = #"{"kind":"upload","request":{"url":"http://127.0.0.1/","body":{"stream":true}}}"#
+    for path in ["/v1/tasks", "/v1/sessions/\(try ferry.session())/tasks"] {
+      let reply = try ferry.call("POST", path, task)
+      #expect(reply.status == 400)
+      #expect(reply.json["errors"]?.elements?.first?["pointer"]?.string == "/request/body")
+    }
+    let session = try ferry.session(delegate: "{}")
+    #expect(try ferry.call("POST", "/v1/sessions/\(session)/tasks", task).status == 201)
   }
 
   /// Back-pressure: issue 3204's other direction.

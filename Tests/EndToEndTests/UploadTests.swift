@@ -34,7 +34,8 @@ import Testing
       case .stream, .streamOfKnownLength: #"{"stream":true}"#
       }
     let request = #","method":"\#(method)","body":\#(body)\#(members)"#
-    let id = try ferry.create(url, kind: kind, request: request)
+    let session = body.contains("stream") ? try ferry.session(delegate: "{}") : "ses_shared"
+    let id = try ferry.create(url, kind: kind, session: session, request: request)
     if source == .stream || source == .streamOfKnownLength {
       #expect(try ferry.put(Array(text.utf8), to: id, isChunked: source == .stream).status == 204)
     }
@@ -153,7 +154,8 @@ import Testing
       case .stream, .streamOfKnownLength: #"{"stream":true}"#
       }
     let id = try ferry.create(
-      origin.url + "/", kind: "upload", request: #","method":"PUT","body":\#(body)"#, resume: false)
+      origin.url + "/", kind: "upload", session: try ferry.session(delegate: "{}"),
+      request: #","method":"PUT","body":\#(body)"#, resume: false)
     let events = try ferry.events("/v1/tasks/\(id)/events?after=0")
     #expect(try ferry.act("resume", id) == "running")
     if body.contains("stream") {

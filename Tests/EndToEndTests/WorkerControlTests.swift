@@ -110,6 +110,8 @@ import Testing
   // MARK: Discretion
 
   @Test func discretionaryTasksYield() throws {
+    let listener = try place.ferry.events("/v1/events")
+    defer { withExtendedLifetime(listener) {} }
     let id = try running(place.session("idle", #"{"isDiscretionary":true}"#))
     let other = SlowOrigin(pace: 8_000)
     let urgent = try place.ferry.create(other.url + "/", kind: "download", session: place.session("urgent"))
@@ -130,10 +132,16 @@ import Testing
     let id = try place.ferry.create(
       origin.url + "/", session: place.session("a", #"{"isDiscretionary":true}"#))
     let session = try place.session("b")
+    // Nor does one that was created while nobody listened, and one that somebody listened to does not wait.
+    let unheard = try place.ferry.create(origin.url + "/unheard", session: session)
+    #expect(try place.ferry.task(unheard)["isDiscretionary"]?.bool == true)
+    let listener = try place.ferry.events("/v1/sessions/\(session)/events")
+    defer { withExtendedLifetime(listener) {} }
     origin.setPace(600_000)
     #expect(try place.ferry.runInBackground(origin.url + "/other", session: session)["error"] == .null)
     let task = try place.ferry.task(id)
     #expect(task["state"]?.string == "running" && task["phase"]?.string == "queued")
+    #expect(try place.ferry.task(unheard)["phase"]?.string == "queued")
     #expect(origin.answers.map(\.path) == ["/other"])
   }
 

@@ -13,6 +13,21 @@ import TransferModel
     FailureMapping.error(cause, url: "http://a/")
   }
 
+  /// The alert was not read by who failed to write, but when the connection was closed.
+  @Test(
+    arguments: [
+      (116, .clientCertificateRequired), (42, .clientCertificateRejected), (48, .clientCertificateRejected),
+      (0, .networkConnectionLost), (40, .networkConnectionLost),
+    ] as [(Int, URLErrorCode)])
+  func alertsSpeakForConnectionsThatAreLost(_ alert: Int, _ code: URLErrorCode) {
+    for result in [CurlResult.sendError, .recvError] {
+      var cause = FailureMapping.Cause(result: result, message: "Broken pipe", alert: alert)
+      #expect(FailureMapping.error(cause, url: "https://a/").reason == .url(code))
+      cause.receivedHead = true
+      #expect(FailureMapping.error(cause, url: "https://a/").reason == .url(.networkConnectionLost))
+    }
+  }
+
   /// libcurl's numbers as curl.h has them.
   @Test(
     arguments: [

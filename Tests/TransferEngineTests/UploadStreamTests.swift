@@ -91,6 +91,39 @@ import Testing
     #expect(read(stream).0 == .failed)
   }
 
+  // MARK: A length that the request tells of
+
+  /// The last byte waits for the end: what is longer is never taken for the whole.
+  @Test func theLastByteWaitsForTheEnd() async {
+    let stream = UploadStream(length: nil, expected: 3)
+    #expect(stream.length == 3 && stream.fault == nil)
+    #expect(await stream.write([1, 2, 3]))
+    #expect(read(stream).1 == [1, 2])
+    #expect(read(stream).0 == .paused)
+    async let outcome = stream.finish()
+    var last: [UInt8] = []
+    while last.isEmpty {
+      last = read(stream).1
+      await Task.yield()
+    }
+    #expect(last == [3])
+    stream.wasSent()
+    #expect(await outcome == .sent)
+  }
+
+  @Test func whatIsLongerOrShorterIsRefused() async {
+    let longer = UploadStream(length: nil, expected: 3)
+    #expect(await longer.write([1, 2, 3]))
+    #expect(await longer.write([4]) == false)
+    let shorter = UploadStream(length: nil, expected: 3)
+    #expect(await shorter.write([1, 2]))
+    #expect(await shorter.finish() == .abandoned)
+    let announced = UploadStream(length: 4, expected: 3)
+    for stream in [longer, shorter, announced] {
+      #expect(stream.fault != nil && read(stream).0 == .failed)
+    }
+  }
+
   /// Whatever the sizes and the order of reads and writes: every byte, once, in order.
   @Test(arguments: 1...8) func randomWalk(_ seed: UInt64) async {
     var generator = SplitMix64(seed: seed)

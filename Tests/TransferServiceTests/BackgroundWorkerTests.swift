@@ -115,6 +115,58 @@ import TransferModel
     await process.stop()
   }
 
+  /// Where no other attempt fits, the task ends when its time is over, and not before.
+  @Test func theDeadlineIsWaitedFor() async throws {
+    let origin = Self.origin(nil)
+    let bench = try WorkerBench()
+    let process = try await bench.started()
+    let session = try await bench.session {
+      $0.timeoutIntervalForResource = 0.9
+      $0.retry?.backoff = 1000
+    }
+    let task = try await bench.task(origin.url, in: session)
+    let start = ContinuousClock.now
+    try await bench.send([.submit(task.id)], of: session, to: process)
+    let outcome = try await bench.outcomes(task)[0]
+    #expect(ContinuousClock.now - start >= .milliseconds(900))
+    #expect(outcome.error?.reason == .url(.timedOut) && !outcome.transactions.isEmpty)
+    #expect(origin.requests.count == 1)
+    await process.stop()
+  }
+
+  /// A worker that takes such a task over ends it, and sends nothing.
+  @Test func theDeadlineHoldsForWhoTakesOver() async throws {
+    let origin = Self.origin(nil)
+    let bench = try WorkerBench()
+    let process = try await bench.started()
+    let session = try await bench.session {
+      $0.timeoutIntervalForResource = 3600
+      $0.retry?.backoff = 1000
+    }
+    let task = try await bench.task(origin.url, in: session)
+    try await bench.send([.submit(task.id)], of: session, to: process)
+    _ = try await bench.news { $0.names(of: task.id).contains("retries") }
+    await process.stop()
+    bench.advance(3600)
+    let next = try await bench.started()
+    #expect(try await bench.outcomes(task)[0].error?.reason == .url(.timedOut))
+    #expect(origin.requests.count == 1)
+    await next.stop()
+  }
+
+  /// A suspended task has no timeouts.
+  @Test func suspensionCountsForNothing() {
+    var state = WorkState()
+    let start = WorkerBench.start
+    (state.startedAt, state.isSuspended, state.suspendedAt) = (start, true, start.adding(seconds: 10))
+    state.resume(at: start.adding(seconds: 110))
+    #expect(state.startedAt == start.adding(seconds: 100) && !state.isSuspended && state.suspendedAt == nil)
+    // A clock that was set back takes nothing away.
+    (state.isSuspended, state.suspendedAt) = (true, start.adding(seconds: 200))
+    state.resume(at: start)
+    #expect(state.startedAt == start.adding(seconds: 100))
+  }
+
   @Test func whatStaysWrongIsNotTriedAgain() async throws {
     let bench = try WorkerBench()
     let (process, _, task) = try await bench.submitted("http://10.0.0.1/")

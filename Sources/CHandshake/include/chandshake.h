@@ -24,7 +24,12 @@ typedef struct chandshake_queue {
   chandshake *_Nullable last;
 } chandshake_queue;
 
-typedef enum chandshake_question { chandshake_is_trust = 1, chandshake_is_certificate = 2 } chandshake_question;
+typedef enum chandshake_question {
+  chandshake_is_trust = 1,
+  chandshake_is_certificate = 2,
+  /// The handshake is over; whatever is decided lets the request go out.
+  chandshake_is_end = 3,
+} chandshake_question;
 
 typedef enum chandshake_decision {
   /// What the evaluation found; no certificate but the policy's own.
@@ -58,10 +63,11 @@ void chandshake_identity_free(chandshake_identity *_Nonnull identity);
 
 /// - pins: `pin_count` times 32 bytes; where there are any, one key of the chain has to be among them.
 /// - identity: shown where the server asks for a certificate; may be NULL.
+/// - waits_at_end: every handshake is held once more when it is over.
 /// - queue: outlives every connection made under the policy.
 chandshake_policy *_Nonnull chandshake_policy_create(
   chandshake_roots *_Nonnull roots, const char *_Nonnull host, const uint8_t *_Nullable pins, size_t pin_count,
-  bool asks_for_trust, bool asks_for_certificate, chandshake_identity *_Nullable identity,
+  bool asks_for_trust, bool asks_for_certificate, bool waits_at_end, chandshake_identity *_Nullable identity,
   chandshake_queue *_Nonnull queue);
 void chandshake_policy_release(chandshake_policy *_Nonnull policy);
 
@@ -72,6 +78,11 @@ int chandshake_attach(void *_Nullable easy, void *_Nonnull context, void *_Nonnu
 /// suite by its name at IANA. Both live for ever, or are NULL where there is no such thing.
 void chandshake_get_agreed(
   const void *_Nonnull session, const char *_Nullable *_Nonnull version, const char *_Nullable *_Nonnull cipher_suite);
+
+/// The connection's handshake, `session` being what CURLINFO_TLS_SSL_PTR gives; to be released. NULL where there is none.
+chandshake *_Nullable chandshake_of_session(const void *_Nonnull session);
+/// The last alert that the peer sent (RFC 8446 §6), at any time; 0: none, or that it closes.
+int chandshake_alert(const chandshake *_Nonnull handshake);
 
 /// The next handshake that waits; to be released.
 chandshake *_Nullable chandshake_take(chandshake_queue *_Nonnull queue);

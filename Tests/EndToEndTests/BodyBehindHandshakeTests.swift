@@ -1,0 +1,136 @@
+import JSON
+import TestSupport
+import Testing
+
+/// A streamed body is asked for when the connection's challenges are answered, and not before (step 2 of a task's life cycle).
+@Suite(.serialized, .blocking) struct BodyBehindHandshakeTests {
+  private typealias Fixture = HandshakeFixture
+  private static let body = "task.needNewBodyStream"
+
+  private let fixture: HandshakeFixture
+  private var ferry: FerryProcess { fixture.ferry }
+
+  init() throws { fixture = try HandshakeFixture() }
+
+  private func create(
+    _ name: String, _ face: NginxServer.Face = .selfSigned, session: String, path: String = "/put/"
+  ) throws -> String {
+    try ferry.create(
+      fixture.nginx.url(face, path + name), kind: "upload", session: session,
+      request: #","method":"PUT","body":{"stream":true}"#)
+  }
+
+  private func questions(of task: String) throws -> [String] {
+    try ferry.story(of: task).map(\.type).filter { $0 == Self.body || $0 == Fixture.event }
+  }
+
+  private func expectUploaded(_ name: String, _ bytes: [UInt8], by task: String) throws {
+    let end = try ferry.end(of: task)
+    #expect(end["error"] == .null && [201, 204].contains(end["response"]?["status"]?.integer))
+    #expect(fixture.nginx.uploaded(name) == bytes)
+  }
+
+  @Test(arguments: ["TLSv1.2", "TLSv1.3"], [true, false])
+  func theServersTrustComesFirst(_ version: String, _ isChunked: Bool) throws {
+    let session = try ferry.session(
+      #"{"tlsMaximumSupportedProtocolVersion":"\#(version)"}"#, delegate: Fixture.asking)
+    for (number, size) in [100_000, 0].enumerated() {
+      let name = "trust-\(number)"
+      let task = try create(name, session: session)
+      if number == 0 {
+        let challenge = try ferry.question(of: task, Fixture.event)
+        try fixture.answer(challenge, Fixture.trust)
+      }
+      _ = try ferry.question(of: task, Self.body)
+      #expect(try ferry.task(task)["phase"]?.string == "waitingForDecision")
+      let bytes = Pattern.bytes(size)
+      #expect(try ferry.put(bytes, to: task, isChunked: isChunked).status == 204)
+      try expectUploaded(name, bytes, by: task)
+      // The session trusts the chain from then on.
+      let phases = try ferry.story(of: task).compactMap { $0.data["phase"]?.string }
+      #expect(phases.last == "transferring")
+      #expect(try questions(of: task) == (number == 0 ? [Fixture.event, Self.body] : [Self.body]))
+      let progress = try ferry.task(task)["progress"]
+      #expect(progress?["countOfBytesSent"]?.integer == Int64(size))
+    }
+  }
+
+  @Test(arguments: ["TLSv1.2", "TLSv1.3"]) func theClientsCertificateComesFirst(_ version: String) throws {
+    let session = try ferry.session(
+      #"{"tlsMaximumSupportedProtocolVersion":"\#(version)"}"#, delegate: Fixture.asking)
+    let task = try create("certificate", .asksForCertificate, session: session)
+    let trust = try ferry.question(of: task, Fixture.event)
+    try fixture.answer(trust, Fixture.trust)
+    let certificate = try ferry.question(of: task, Fixture.event, after: try #require(trust.id))
+    try fixture.answer(certificate, try Fixture.certificate(.client))
+    _ = try ferry.question(of: task, Self.body)
+    #expect(try ferry.put(Pattern.bytes(70_000), to: task).status == 204)
+    try expectUploaded("certificate", Pattern.bytes(70_000), by: task)
+    #expect(try questions(of: task) == [Fixture.event, Fixture.event, Self.body])
+  }
+
+  /// Nobody needs a body for an origin that is not trusted.
+  @Test func whoIsNotTrustedIsSentNoBody() throws {
+    let session = try ferry.session(delegate: Fixture.asking)
+    let task = try create("refused", session: session)
+    try fixture.answer(ferry.question(of: task, Fixture.event), Fixture.reject)
+    #expect(try ferry.end(of: task).errorCode == -1203)
+    #expect(try questions(of: task) == [Fixture.event])
+  }
+
+  /// The client may be there before it is asked.
+  @Test func aBodyThatIsThereWaitsForTheHandshake() throws {
+    let session = try ferry.session(delegate: Fixture.asking)
+    let task = try create("early", session: session)
+    let writer = try BodyWriter(ferry, task, length: 1000)
+    try writer.write(Pattern.bytes(1000))
+    let challenge = try ferry.question(of: task, Fixture.event)
+    try fixture.answer(challenge, Fixture.trust)
+    #expect(try writer.finish().status == 204)
+    try expectUploaded("early", Pattern.bytes(1000), by: task)
+  }
+
+  // MARK: While the connection is held for the body
+
+  private func hold(_ name: String, _ delegate: String = Fixture.asking) throws -> String {
+    let session = try ferry.session(delegate: delegate)
+    let task = try create(name, session: session)
+    try fixture.answer(ferry.question(of: task, Fixture.event), Fixture.trust)
+    _ = try ferry.question(of: task, Self.body)
+    return task
+  }
+
+  @Test func aCancelledTaskIsGone() throws {
+    let task = try hold("cancelled")
+    #expect(try ferry.act("cancel", task) == "canceling")
+    #expect(try ferry.end(of: task).errorCode == -999)
+    #expect(fixture.nginx.log().isEmpty)
+    #expect(try ferry.put([1], to: task).status == 409)
+  }
+
+  @Test func aBodyThatNobodySendsFailsTheTask() throws {
+    let task = try hold("unsent", Fixture.impatient)
+    #expect(try ferry.end(of: task).errorCode == -1021)
+    #expect(fixture.nginx.log().isEmpty)
+  }
+
+  @Test func aSuspendedTaskGoesOn() throws {
+    let task = try hold("suspended")
+    #expect(try ferry.act("suspend", task) == "suspended")
+    let writer = try BodyWriter(ferry, task, length: 1000)
+    try writer.write(Pattern.bytes(1000))
+    #expect(!writer.client.socket.hasBytes(within: 300))
+    #expect(try ferry.act("resume", task) == "running")
+    #expect(try writer.finish().status == 204)
+    try expectUploaded("suspended", Pattern.bytes(1000), by: task)
+  }
+
+  /// A server gives up a connection on which nothing comes: another is made for a body that comes late.
+  @Test func aLateBodyGetsAnotherConnection() throws {
+    let task = try hold("late")
+    #expect(!(try ferry.client()).socket.hasBytes(within: 10_500))
+    #expect(try ferry.put(Pattern.bytes(1000), to: task).status == 204)
+    try expectUploaded("late", Pattern.bytes(1000), by: task)
+    #expect(try questions(of: task) == [Fixture.event, Self.body])
+  }
+}
