@@ -144,8 +144,9 @@ extension HTTPHeaders {
       violations.add(JSONPointer.appending(length, to: pointer), refused)
       return
     }
-    remove(length)
-    append(length, String(bytes))
+    for index in fields.indices where Self.equal(fields[index].name, length) {
+      fields[index].value = String(bytes)
+    }
   }
 
   /// Reads an object of names and values.

@@ -246,7 +246,7 @@ import Testing
     let session = try session(ferry, #","delegate":\#(hook)"#)
     var files: [(id: String, size: Int)] = []
     for size in [0, 100, 32_769, 3_000_000] {
-      let task = try ferry.run(origin.url + "/\(size)", session: session)
+      let task = try ferry.end(of: ferry.create(origin.url + "/\(size)", kind: "download", session: session))
       let file = try ferry.call("POST", "/v1/files", #"{"fromTask":"\#(task.id)"}"#)
       #expect(file.status == 201 && file.json["size"]?.integer == Int64(size))
       #expect(file.json["fromTask"]?.string == task.id)

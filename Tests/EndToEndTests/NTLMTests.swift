@@ -113,9 +113,9 @@ import Testing
     #expect(legs() == ["401 0", "401 1", "200 3", "401 1", "200 3"])
   }
 
-  /// One that is stored is tried first, by default handling and without a delegate.
+  /// One that is stored is tried first, by default handling: the delegate is there for the streams alone.
   @Test(arguments: [true, false]) func aStoredCredentialIsUsed(_ isRight: Bool) throws {
-    let session = try ferry.session()
+    let session = try ferry.session(delegate: "{}")
     let port = try gatekeeper.port
     let space = #"{"host":"127.0.0.1","port":\#(port),"protocol":"http"}"#
     var login = Self.login

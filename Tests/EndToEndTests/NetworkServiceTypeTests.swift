@@ -40,7 +40,7 @@ import Testing
   @discardableResult
   private func run(_ path: String, in session: String, _ type: String? = nil) throws -> JSONValue {
     let request = type.map { #","networkServiceType":"\#($0)""# } ?? ""
-    let task = try ferry.run(origin.url + path, session: session, request: request)
+    let task = try ferry.runInBackground(origin.url + path, session: session, request: request)
     #expect(task["error"] == .null, "\(path)")
     return task
   }

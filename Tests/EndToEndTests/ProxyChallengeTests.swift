@@ -23,7 +23,7 @@ import Testing
       #"{"sessionChallenges":"default","taskChallenges":"ask","decisionTimeout":\#(timeout)}"#
     return try ferry.session(
       #"{"proxies":\#(proxies),"tlsAdditionalRootCertificates":\#(authority)}"#,
-      delegate: asks ? delegate : "null")
+      delegate: asks ? delegate : "{}")
   }
 
   private func url(_ face: ApacheServer.Face, _ shape: ChallengedTask.Shape, in folder: String = "open")

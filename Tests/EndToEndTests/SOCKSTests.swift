@@ -20,7 +20,7 @@ import Testing
       #"{"sessionChallenges":"default","taskChallenges":"ask","decisionTimeout":\#(timeout)}"#
     return try ferry.session(
       #"{"proxies":{"socks5":"\#(proxy)"},"tlsAdditionalRootCertificates":\#(authority)}"#,
-      delegate: asks ? delegate : "null")
+      delegate: asks ? delegate : "{}")
   }
 
   private func url(_ face: ApacheServer.Face, _ shape: ChallengedTask.Shape) -> String {

@@ -8,10 +8,13 @@ extension FerryProcess {
     resume: Bool = true
   ) throws -> String {
     let body = #"{"kind":"\#(kind)","resume":\#(resume),"request":{"url":"\#(url)"\#(request)}}"#
-    return try call("POST", "/v1/sessions/\(session)/tasks", body).json["id"]?.string ?? ""
+    let reply = try call("POST", "/v1/sessions/\(session)/tasks", body)
+    // Who would wait for what becomes of it would wait long.
+    guard reply.status == 201 else { throw Socket.Failure(operation: "no task: \(reply.text)", errno: 0) }
+    return reply.json.id
   }
 
-  /// The task at its end, in a background session: those take no completion handlers.
+  /// The task at its end, in any session: those in the background take no completion handlers.
   package func runInBackground(
     _ url: String, kind: String = "download", session: String, request: String = ""
   ) throws -> JSONValue {
