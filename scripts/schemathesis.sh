@@ -7,7 +7,7 @@ ferry=${FERRY_BINARY:-.build/release/ferry}
 place=$PWD/.build/schemathesis
 wanted="schemathesis==4.32.5"
 
-scripts/install-packages.sh clients
+scripts/install-packages.sh venv
 if [ "$(cat "$place/venv/wanted" 2>/dev/null)" != "$wanted" ]; then
   rm -rf "$place/venv"
   /usr/bin/python3 -m venv "$place/venv"

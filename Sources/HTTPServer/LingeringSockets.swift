@@ -7,10 +7,13 @@ internal import Glibc
 final class LingeringSockets: DescriptorHandler {
   private struct Lingering {
     var end: ContinuousClock.Instant
+    let latestEnd: ContinuousClock.Instant
     var lastByte: ContinuousClock.Instant
   }
   /// For how long a client may go on, beside what its bytes earn it, and be silent.
   private static let patience = Duration.seconds(30)
+  /// For how long in all, whatever it sends.
+  private static let longest = Duration.seconds(600)
   private static let silence = Duration.seconds(10)
   /// Bytes that earn their client another second: who writes all of a large body before it reads comes to the reply.
   private static let bytesPerSecond = 64 * 1024
@@ -33,7 +36,7 @@ final class LingeringSockets: DescriptorHandler {
       close(kept)
       return
     }
-    sockets[kept] = Lingering(end: .now + Self.patience, lastByte: .now)
+    sockets[kept] = Lingering(end: .now + Self.patience, latestEnd: .now + Self.longest, lastByte: .now)
     loop.watch(kept, for: .readable, handler: self)
   }
 
@@ -41,7 +44,10 @@ final class LingeringSockets: DescriptorHandler {
     guard sockets[descriptor] != nil else { return }
     sockets[descriptor]?.lastByte = .now
     let (count, isOpen) = drop(from: descriptor)
-    sockets[descriptor]?.end += .nanoseconds(count * 1_000_000_000 / Self.bytesPerSecond)
+    let earned = Duration.nanoseconds(count * 1_000_000_000 / Self.bytesPerSecond)
+    if let socket = sockets[descriptor] {
+      sockets[descriptor]?.end = min(socket.end + earned, socket.latestEnd)
+    }
     if !isOpen { end(descriptor) }
   }
 

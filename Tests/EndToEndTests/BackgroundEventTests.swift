@@ -152,6 +152,10 @@ import Testing
     // The message that was pending still wakes; where it was pending at the second end, another one is not needed.
     #expect(wakes.filter { $0 == wakes.first }.count == 2)
     #expect(Set(wakes).count == 1 || wakesBefore.count > 1)
-    #expect(try story(ferry, session, upTo: 3) == [Self.ends, Self.ends, Self.finished])
+    // That message may arrive before the second task has ended: what was due by then is over then, too.
+    let isEarly = try story(ferry, session, upTo: 2) == [Self.ends, Self.finished]
+    let expected = isEarly ? [Self.ends, Self.finished] : [Self.ends]
+    let story = try story(ferry, session, upTo: expected.count + 2)
+    #expect(story == expected + [Self.ends, Self.finished])
   }
 }

@@ -21,7 +21,7 @@ import Testing
     try await ServerPlace.withServer(Self.impatient) { port in
       for expectation in ["", "Expect: 100-continue\r\n"] {
         let client = try HTTPClient(port: port)
-        client.socket.setTimeout(seconds: 15)
+        client.socket.setTimeout(seconds: 60)
         try client.socket.write("POST / HTTP/1.1\r\n\(Self.host)\(framing)\r\n\(expectation)\r\n")
         try client.socket.write(framing.hasPrefix("T") ? "5\r\nhello\r\n" : "hello")
         let reply = try client.readReply()
@@ -76,7 +76,7 @@ import Testing
     }
     try await ServerPlace.withServer(handler) { port in
       let client = try HTTPClient(port: port)
-      client.socket.setTimeout(seconds: 15)
+      client.socket.setTimeout(seconds: 60)
       try client.socket.write("POST / HTTP/1.1\r\n\(Self.host)Content-Length: 1000000\r\n\r\nhello")
       var body: RequestBody?
       while body == nil {
