@@ -12,11 +12,7 @@ extension TransferAPI {
         if let obstacle = await api.service.obstacle() {
           throw Problem(.storeUnavailable, obstacle).with("Retry-After", "1")
         }
-        let refused = api.service.refusedDocuments
-        return Reply.text(
-          refused == 0
-            ? "ok\n"
-            : "ok, but \(refused) documents of another version are kept, and their tasks wait: see the log\n")
+        return Reply.text(Self.readiness(refused: api.service.refusedDocuments))
       },
       Route("GET", "/version", isPublic: true) { api, _ in
         var writer = JSONWriter()
@@ -36,6 +32,14 @@ extension TransferAPI {
         return Reply.text(Self.page(of: kind), type: "text/html; charset=utf-8")
       },
     ]
+  }
+
+  /// What `/readyz` says of a service that is ready.
+  /// - Parameter refused: how many documents of another version wait in the store.
+  static func readiness(refused: Int) -> String {
+    refused == 0
+      ? "ok\n"
+      : "ok, but \(refused) documents of another version are kept, and their tasks wait: see the log\n"
   }
 
   private static func page(of kind: ProblemKind) -> String {

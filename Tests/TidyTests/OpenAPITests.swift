@@ -62,4 +62,13 @@ import Yams
     let text = try Tree.text("openapi.yaml")
     for kind in ProblemKind.all { #expect(text.contains(kind.slug), "\(kind.slug)") }
   }
+
+  @Test(arguments: [0, 1, 20]) func readinessIsAsItIsDescribed(_ refused: Int) throws {
+    let components = try #require(try document()["components"] as? [String: Any])
+    let responses = try #require(components["responses"] as? [String: [String: Any]])
+    let content = try #require(responses["Ready"]?["content"] as? [String: [String: Any]])
+    let schema = try #require(content["text/plain"]?["schema"] as? [String: Any])
+    let pattern = try Regex(try #require(schema["pattern"] as? String))
+    #expect(TransferAPI.readiness(refused: refused).wholeMatch(of: pattern) != nil)
+  }
 }
