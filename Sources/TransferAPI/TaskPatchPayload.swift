@@ -31,7 +31,9 @@ extension TaskPatch {
 
 extension ObjectReader {
   /// The client's guess of a count of bytes; -1: it has none.
-  mutating func guess(_ name: String) -> Int64? { integer(name, in: -1...Int.max).map { Int64($0) } }
+  mutating func guess(_ name: String) -> Int64? {
+    integer(name, in: -1...Int(HTTPHeaders.Limit.streamBytes)).map { Int64($0) }
+  }
 
   /// An RFC 3339 date-time. One before 1970 is as past as 1970 itself, which is what is kept of it: no time is below zero.
   mutating func timestamp(_ name: String) -> Timestamp? {

@@ -126,7 +126,7 @@ extension HTTPHeaders {
     package static let fieldBytes = 64 * 1024
     /// Bytes of all fields of one message.
     package static let bytes = 256 * 1024
-    /// What a client may announce of a streamed body by `Content-Length`, bytes: a pebibyte.
+    /// What a client may announce of a body, bytes: a pebibyte.
     package static let streamBytes: Int64 = 1 << 50
     /// Bytes of the fields behind a body (trailers, RFC 9110 §6.5).
     package static let trailerBytes = 64 * 1024

@@ -134,7 +134,7 @@ import Testing
   @Test(arguments: [nil, 1000, 1_000_000]) func aClientThatStopsHearsOfTheChallenge(_ length: Int?) throws {
     let id = try create("/401")
     let writer = try BodyWriter(ferry, id, length: length)
-    writer.client.socket.setTimeout(seconds: 15)
+    writer.client.socket.setTimeout(seconds: 60)
     try writer.write(Pattern.bytes(100))
     _ = try ferry.question(of: id, Self.challenge)
     expectInterrupted(try writer.client.readReply())
@@ -147,7 +147,7 @@ import Testing
   func aClientThatStallsEndsTheTask(_ length: Int?, _ sent: Int) throws {
     let id = try create("/stalls", #"{"timeoutIntervalForRequest":0.8}"#)
     let writer = try BodyWriter(ferry, id, length: length)
-    writer.client.socket.setTimeout(seconds: 15)
+    writer.client.socket.setTimeout(seconds: 60)
     try writer.write(Pattern.bytes(sent))
     let task = try ferry.end(of: id)
     #expect(task.errorCode == -1001 && task["error"]?["name"]?.string == "timedOut")
