@@ -40,10 +40,11 @@ enum TaskPayload {
     specification.maximumBytesPerSecond = reader.integer("maximumBytesPerSecond", in: 1...1_000_000_000_000)
     specification.preferences = readPreferences(&reader, kind)
     specification.completion = readCompletion(&reader)
-    if !hasDelegate, specification.request.body?.isStream == true {
+    if !hasDelegate, specification.preferences.delegate == nil, specification.request.body?.isStream == true {
       reader.violations.add(
         "/request/body",
-        "must not be a stream in a session without a delegate, which is asked for it; an empty one will do")
+        "must not be a stream without a delegate, which is asked for it: of the session or of the task, be it an empty one"
+      )
     }
     if let background { check(specification, in: background, &reader) }
     reader.finish(explaining: UnsupportedNames.task)

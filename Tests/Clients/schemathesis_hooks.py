@@ -14,8 +14,10 @@ BEYOND_A_SCHEMA = [re.compile(each) for each in (
     "stands for a value that is not known",
     "Idempotency-Key must have 1 to 255 bytes",  # Quotes do not count, and octets are not characters.
     "no file has this id",
+    "must not be a stream without a delegate, .*",
     # What members say together.
     "must not be above tlsMaximumSupportedProtocolVersion",
+    "must be false: a download is delivered when it is whole",
     "is required: NSURLAuthenticationMethod\\w+ takes a .*",
     "a name that begins with __.*",
     "must not be empty where the value is empty, too",

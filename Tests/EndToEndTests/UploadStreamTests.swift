@@ -158,6 +158,8 @@ import Testing
     }
     let session = try ferry.session(delegate: "{}")
     #expect(try ferry.call("POST", "/v1/sessions/\(session)/tasks", task).status == 201)
+    let asked = task.replacing(#"{"kind""#, with: #"{"delegate":{},"kind""#)
+    #expect(try ferry.call("POST", "/v1/tasks", asked).status == 201)
   }
 
   /// Back-pressure: issue 3204's other direction.
