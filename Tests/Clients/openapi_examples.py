@@ -146,7 +146,20 @@ def check(contract):
     for name in contract.document["components"]["examples"]:
         if f'"#/components/examples/{name}"' not in used:
             faults.append(f"nothing refers to the example {name}")
+    faults += [f"generated clients cannot send it: {schema}" for schema in narrow_booleans(contract.document)]
     return faults
+
+
+def narrow_booleans(node):
+    """Booleans of one value by `enum` or `const`: openapi-generator makes texts of those, which nothing equals. `not` is safe."""
+    if isinstance(node, dict):
+        if node.get("type") == "boolean" and ("enum" in node or "const" in node):
+            yield node
+        for member in node.values():
+            yield from narrow_booleans(member)
+    elif isinstance(node, list):
+        for member in node:
+            yield from narrow_booleans(member)
 
 
 def lax(contract, schema, document):
