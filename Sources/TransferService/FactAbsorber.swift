@@ -314,7 +314,6 @@ extension TransferService {
     registry.release(count, in: id)
     finishEvents(of: id, &registry)
     guard let session = registry.invalidateIfDone(id) else { return }
-    record(change(toInvalid: session))
     retire(session)
   }
 }

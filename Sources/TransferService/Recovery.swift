@@ -117,7 +117,7 @@ extension TransferService {
       {
         registry.sessions[id]?.session.state = .invalid
         registry.sessions[id]?.session.owesFinishedEvents = false
-        if let session = registry.sessions[id]?.session { record(change(toInvalid: session)) }
+        if let session = registry.sessions[id]?.session { retire(session) }
       }
     }
     finishEventsAfterRecovery()

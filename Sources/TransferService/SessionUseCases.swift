@@ -46,32 +46,38 @@ extension TransferService {
         session.state = registry.sessions[id]?.unfinished == 0 ? .invalid : .invalidating
         if session.state == .invalid { session.owesFinishedEvents = false }
         registry.sessions[id]?.session = session
-        record(change(toInvalid: session)) { continuation.resume() }
-        if session.state == .invalid { retire(session) }
+        if session.state == .invalid {
+          retire(session) { continuation.resume() }
+        } else {
+          var change = StoreChange()
+          change.sessions = [session]
+          record(change) { continuation.resume() }
+        }
       }
     }
     if mode == .cancelTasks { await cancelTasks(of: id) }
     return try session(id)
   }
 
-  /// Drops what is for a session's life only: its connections, and credentials that are not permanent; all that an
-  /// ephemeral one has.
-  func retire(_ session: TransferSession) {
+  /// A session became invalid: in one commit its state and last event are written, and what was for its life only is dropped. That is
+  /// its connections, and its credentials that are not permanent; an ephemeral session drops all that it has.
+  func retire(_ session: TransferSession, committed: @escaping @Sendable () -> Void = {}) {
     let isEphemeral = session.type == .ephemeral
     let gone = engine.credentials.remove(in: session.id) {
       isEphemeral || $0.credential.persistence != .permanent
     }
-    var last = StoreChange()
-    if session.type == .background { last.deletedCredentials = gone.map { (session.id, $0) } }
-    carrier(of: session.id).forget(session.id, into: &last)
-    recordAny(last)
+    var change = StoreChange()
+    change.sessions = [session]
+    let event = TransferEvent(.sessionDidBecomeInvalid, at: now, session: session.id, .invalidated)
+    note([event], of: nil, in: session, into: &change)
+    if session.type == .background { change.deletedCredentials = gone.map { (session.id, $0) } }
+    if isEphemeral { change.wipedSession = session.id }
+    carrier(of: session.id).forget(session.id, into: &change)
+    record(change, committed: committed)
     engine.caches?.forget(session.id)
     guard isEphemeral else { return }
     engine.memoryFiles.wipe(session.id, on: pool)
     engine.cookies.forget(session.id)
-    var change = StoreChange()
-    change.wipedSession = session.id
-    record(change)
   }
 
   /// Whether an origin can be reached now.
@@ -106,17 +112,6 @@ extension TransferService {
       recordAny(change)
     }
     await settleFacts()
-  }
-
-  /// The change that writes a session's new state, with its last event where that is the end.
-  func change(toInvalid session: TransferSession) -> StoreChange {
-    var change = StoreChange()
-    change.sessions = [session]
-    if session.state == .invalid {
-      let event = TransferEvent(.sessionDidBecomeInvalid, at: now, session: session.id, .invalidated)
-      note([event], of: nil, in: session, into: &change)
-    }
-    return change
   }
 
   /// Forgets an invalid session, its tasks, their bodies and events.

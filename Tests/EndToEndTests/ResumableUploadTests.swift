@@ -41,7 +41,7 @@ import Testing
     let first = try upload(ferry, isFile: isFile)
     let broken = try ferry.end(of: first)
     #expect(
-      broken.errorCode == -1005 && broken["error"]?["resumeDataAvailable"]?.bool == true, "\(broken.text)")
+      broken.errorCode == -1011 && broken["error"]?["resumeDataAvailable"]?.bool == true, "\(broken.text)")
     let data = try #require(
       try ferry.call("GET", "/v1/tasks/\(first)/resume-data").json["resumeData"]?.string)
     let reply = try goOn(ferry, data)
