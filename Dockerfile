@@ -1,29 +1,57 @@
-# Builds the service and runs it as a user without privileges.
-FROM swift:6.3-bookworm AS build
-RUN apt-get update && apt-get install -y --no-install-recommends \
-      libcurl4-openssl-dev libmicrohttpd-dev libsqlite3-dev libssl-dev libkrb5-dev libpsl-dev \
-      zlib1g-dev libbrotli-dev libzstd-dev pkg-config \
-    && rm -rf /var/lib/apt/lists/*
-WORKDIR /source
-COPY Package.swift openapi.yaml ./
-COPY Sources Sources
-COPY Tests Tests
-RUN swift build -c release --product ferry \
-    && install -D -m 0755 "$(swift build -c release --show-bin-path)/ferry" /out/ferry
+# Builds the service, and runs it as a user without privileges who writes to /var/lib/ferry and nowhere else.
+# scripts/image-test.sh carries out what is written here and tries the outcome; docs/deploy.md tells how to run it.
+#
+# The tags name one release each. Where a base is to be pinned to the byte, give its digest as well:
+#   docker build --build-arg SWIFT_TAG=6.3.1-bookworm@sha256:… --build-arg DEBIAN_TAG=13.7-slim@sha256:… .
+ARG SWIFT_TAG=6.3.1-bookworm
+ARG DEBIAN_TAG=13.7-slim
 
-# Debian 12 with Swift's run-time libraries.
-FROM swift:6.3-bookworm-slim
-RUN apt-get update && apt-get install -y --no-install-recommends \
-      libcurl4 libmicrohttpd12 libsqlite3-0 libssl3 libgssapi-krb5-2 libpsl5 \
-      zlib1g libbrotli1 libzstd1 ca-certificates curl \
-    && rm -rf /var/lib/apt/lists/* \
-    && useradd --system --uid 10001 --home-dir /var/lib/ferry --create-home ferry
+FROM swift:${SWIFT_TAG} AS build
+WORKDIR /source
+COPY scripts/install-packages.sh scripts/
+# Debian's mirrors keep one version of a package: a pinned one would fail on the day of a security update.
+# hadolint ignore=DL3008
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends make \
+    && scripts/install-packages.sh build \
+    && rm -rf /var/lib/apt/lists/*
+COPY . .
+RUN make release && install -D -m 0755 .build/release/ferry /out/ferry
+
+# Debian 13 has libcurl 8.14. What is built on Debian 12 runs on it.
+FROM debian:${DEBIAN_TAG}
+# The libraries that the binary names as its own, and the authorities. Swift's are in the binary.
+# Their versions are those of the release that the tag names, as above.
+# hadolint ignore=DL3008
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends \
+      ca-certificates libbrotli1 libcurl4t64 libgcc-s1 libgssapi-krb5-2 libmicrohttpd12t64 libpsl5t64 \
+      libsqlite3-0 libssl3t64 libstdc++6 libzstd1 zlib1g \
+    && groupadd --system --gid 990 ferry \
+    && useradd --system --uid 990 --gid 990 --no-create-home --home-dir /var/lib/ferry --shell /usr/sbin/nologin ferry \
+    && install -d -o 990 -g 990 -m 0700 /var/lib/ferry \
+    && rm -rf /var/lib/apt/lists/* /var/cache/ldconfig/aux-cache /var/log/apt /var/log/dpkg.log
 COPY --from=build /out/ferry /usr/local/bin/ferry
-USER ferry
+USER 990:990
+WORKDIR /var/lib/ferry
 VOLUME /var/lib/ferry
 EXPOSE 8080
-ENV FERRY_LISTEN=0.0.0.0:8080 FERRY_DATA_DIRECTORY=/var/lib/ferry
-# Beyond loopback the service wants a token: mount a file and name it in FERRY_TOKEN_FILE.
-HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD curl -fsS http://127.0.0.1:8080/livez || exit 1
+# Beyond loopback the service wants tokens: FERRY_TOKEN_FILE names a file that user 990 can read, FERRY_TOKENS has them itself.
+# SQLite's temporary files may become as large as the database, so they are where that is.
+ENV FERRY_LISTEN=0.0.0.0:8080 \
+    FERRY_DATA_DIRECTORY=/var/lib/ferry \
+    SQLITE_TMPDIR=/var/lib/ferry
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["ferry", "health"]
 ENTRYPOINT ["ferry"]
 CMD ["serve"]
+# Last, so that another revision makes no step anew.
+ARG VERSION=0.1.0
+ARG REVISION=
+ARG CREATED=
+LABEL org.opencontainers.image.title="Ferry" \
+      org.opencontainers.image.description="URLSession for every program, as a REST service" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.created="${CREATED}"

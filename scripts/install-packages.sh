@@ -1,6 +1,6 @@
 #!/bin/bash
 # Installs the Debian packages of the named groups, those that are missing only, and what the tests want of Python's.
-# usage: install-packages.sh build|demo|test|faults|venv|clients ...
+# usage: install-packages.sh build|demo|test|faults|venv|clients|deploy ...
 set -euo pipefail
 
 declare -A groups=(
@@ -12,6 +12,8 @@ declare -A groups=(
   [faults]="python3 mount nginx-light"
   [venv]="python3-venv"
   [clients]="python3-venv nodejs node-typescript golang-go"
+  [deploy]="python3 python3-venv python3-yaml mmdebstrap debian-archive-keyring distro-info-data mount util-linux git golang-go \
+    golang-github-masterminds-sprig-dev golang-gopkg-yaml.v3-dev shellcheck"
 )
 # What sets the clock for the fault test is C: Swift's own clang compiles it where it can be found.
 command -v clang >/dev/null || command -v cc >/dev/null || groups[faults]+=" gcc libc6-dev"

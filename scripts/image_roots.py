@@ -1,0 +1,158 @@
+"""Carries out the steps of a Dockerfile's stages in roots of their own, where there is no container engine."""
+import ctypes, glob, os, re, shutil, subprocess, sys
+
+import dockerfile
+
+# What Swift's image has beside the toolchain, as far as a build needs it.
+SWIFT_PACKAGES = ("binutils ca-certificates git libc6-dev libcurl4 libedit2 libgcc-12-dev libncurses6 libpython3-dev "
+                  "libsqlite3-0 libstdc++-12-dev libxml2 tzdata")
+# What the slim images of Debian have not.
+UNREAD = ("doc", "info", "locale", "man")
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+MOUNTS_OF_ITS_OWN = 0x20000
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+PATHS = {}
+
+
+def output(*command, **options):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, **options).stdout
+
+
+def leave_mounts():
+    """Mounts from here on are this process's own, and gone with it."""
+    if ctypes.CDLL(None, use_errno=True).unshare(MOUNTS_OF_ITS_OWN) != 0:
+        raise SystemExit("mounts and roots are for the superuser")
+    subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+
+
+def mirrors():
+    """The places that apt has packages of this machine's Debian from: of the release, and of its security updates."""
+    ours = re.search(r"^VERSION_CODENAME=(\w+)", open("/etc/os-release").read(), re.M)[1]
+    known = {release: site for site, release in
+             (line.split() for line in output("apt-get", "indextargets", "--format", "$(SITE) $(RELEASE)").splitlines())}
+    if ours not in known:
+        raise SystemExit(f"apt knows no mirror of {ours}")
+    return known[ours], known.get(f"{ours}-security")
+
+
+def codename(tag):
+    """The release of Debian that a tag names, be it by its number."""
+    number = re.match(r"(\d+)\.\d+-", tag)
+    if not number:
+        return re.match(r"[\d.]+-(\w+)", tag)[1]
+    for line in open("/usr/share/distro-info/debian.csv"):
+        if line.split(",")[0] == number[1]:
+            return line.split(",")[2]
+    raise SystemExit(f"{tag}: no release of Debian has this number")
+
+
+def make_base(place, image):
+    """A root like the image's base. It is packed, so that the next run need not make it."""
+    name, tag = image.split("@")[0].rsplit(":", 1)
+    release, (mirror, security) = codename(tag), mirrors()
+    extra = {"swift": SWIFT_PACKAGES, "debian": ""}[name]
+    packed = f"{place}/{name}-{release}.tar"
+    if not os.path.exists(packed):
+        slim = [f"--dpkgopt=path-exclude=/usr/share/{part}/*" for part in UNREAD] if tag.endswith("-slim") else []
+        lines = [f"deb [signed-by={KEYRING}] {mirror} {suite} main" for suite in (release, f"{release}-updates")]
+        lines += [f"deb [signed-by={KEYRING}] {security} {release}-security main"] if security else []
+        subprocess.run(["mmdebstrap", "--quiet", "--mode=root", "--format=tar", "--variant=minbase",
+                        *[f"--include={package}" for package in extra.split()], *slim, release, packed + ".new", "-"], input="\n".join(lines), text=True, check=True)
+        os.rename(packed + ".new", packed)
+    root = f"{place}/root-{name}"
+    shutil.rmtree(root, ignore_errors=True)
+    os.mkdir(root)
+    subprocess.run(["tar", "-xf", packed, "-C", root, "--exclude=./dev/*"], check=True)
+    at = open(f"{root}/etc/debian_version").read().strip()
+    if name == "debian" and not tag.startswith(at):
+        print(f"note: the mirror has Debian {at}, and the image is to be made from {tag}")
+    furnish(root)
+    if name == "swift":
+        add_swift(root, tag)
+    return root
+
+
+def furnish(root):
+    """What an engine mounts."""
+    mount("tmpfs", f"{root}/dev", "-t", "tmpfs", "-o", "mode=755")
+    for device in ("null", "zero", "full", "random", "urandom"):
+        open(f"{root}/dev/{device}", "w").close()
+        mount(f"/dev/{device}", f"{root}/dev/{device}", "--bind")
+    for link, target in (("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
+        os.symlink(target, f"{root}/dev/{link}")
+    mount("proc", f"{root}/proc", "-t", "proc")
+    if os.path.lexists(f"{root}/etc/resolv.conf"):
+        os.unlink(f"{root}/etc/resolv.conf")
+    shutil.copy("/etc/resolv.conf", f"{root}/etc/resolv.conf")
+
+
+def add_swift(root, tag):
+    """This machine's toolchain in place of the image's, and where this machine's git has repositories from."""
+    wanted = tag.split("-")[0]
+    if f"Swift version {wanted} " not in output("swift", "--version", stderr=subprocess.DEVNULL):
+        raise SystemExit(f"the image has Swift {wanted}, this machine another")
+    toolchain = os.path.dirname(os.path.dirname(os.path.realpath(shutil.which("swift"))))
+    lend(root, toolchain)
+    PATHS[root] = f"{PATH}:{toolchain}/bin"
+    said = subprocess.run(["git", "config", "--get-regexp", r"^url\..*\.insteadof$"], stdout=subprocess.PIPE, text=True).stdout
+    for key, value in (line.split(" ", 1) for line in said.splitlines()):
+        subprocess.run(["git", "config", "--file", f"{root}/etc/gitconfig", "--add", key, value], check=True)
+        repositories = key[len("url."):-len(".insteadof")].rstrip("/")
+        if os.path.isdir(repositories) and not os.path.ismount(root + repositories):
+            lend(root, repositories)
+
+
+def lend(root, directory):
+    os.makedirs(root + directory, exist_ok=True)
+    mount(directory, root + directory, "--bind")
+    mount(None, root + directory, "-o", "remount,bind,ro")
+
+
+def mount(source, target, *options):
+    subprocess.run(["mount", *options, *([source] if source else []), target], check=True)
+
+
+def carry_out(stage, root, source, built, log):
+    """The stage's steps, in their order. `built` are the roots of the stages before it, by their names."""
+    kept = sorted(dockerfile.context(source, open(f"{source}/.dockerignore").read()))
+    for name, value, directory, environment in stage.steps:
+        print(f"{name} {value}"[:110], flush=True)
+        if name == "WORKDIR":
+            os.makedirs(root + value, exist_ok=True)
+        elif name == "COPY":
+            copy(value.split(), root, directory, source, kept, built)
+        else:
+            run(value, root, directory, environment, log)
+
+
+def copy(words, root, directory, source, kept, built):
+    origin = built[words.pop(0).partition("=")[2]] if words[0].startswith("--from=") else None
+    *names, target = words
+    target = root + os.path.join(directory, target)
+    for name in names:
+        if origin:
+            found = [(path, os.path.basename(path)) for path in glob.glob(origin + name)]
+        elif name == ".":
+            found = [(f"{source}/{path}", path) for path in kept]
+        else:
+            found = [(f"{source}/{path}", os.path.relpath(path, name if os.path.isdir(f"{source}/{name}") else os.path.dirname(name)))
+                     for path in kept if path == name or path.startswith(name + "/")]
+        if not found:
+            raise SystemExit(f"COPY: there is no {name}")
+        is_one = len(found) == 1 and not target.endswith(("/", "/."))
+        for path, inside in found:
+            place = target if is_one else os.path.join(target, inside)
+            os.makedirs(os.path.dirname(place), exist_ok=True)
+            shutil.copy2(path, place, follow_symlinks=False)
+            os.chown(place, 0, 0, follow_symlinks=False)
+
+
+def run(command, root, directory, environment, log):
+    proxies = {key: value for key, value in os.environ.items() if key.lower() in ("http_proxy", "https_proxy", "no_proxy")}
+    variables = {"PATH": PATHS.get(root, PATH), "HOME": "/root", **proxies, **environment}
+    with open(log, "ab") as file:
+        made = subprocess.run(["chroot", root, "/bin/sh", "-c", f'cd "{directory}" && {command}'], env=variables,
+                              stdin=subprocess.DEVNULL, stdout=file, stderr=file)
+    if made.returncode != 0:
+        sys.stderr.write("".join(open(log, errors="replace").readlines()[-60:]))
+        raise SystemExit(f"RUN {command}: exit code {made.returncode}")
