@@ -58,6 +58,8 @@ class Container:
     def first(self):
         """PID 1, as this machine counts."""
         def ask():
+            if self.process.poll() is not None:
+                raise SystemExit(f"FAILED: the container has ended, with exit code {self.process.returncode}")
             children = open(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read().split()
             return int(children[0]) if children else None
         return until("there is a PID 1", ask)

@@ -76,7 +76,8 @@ def users(stateful, compose):
     user, group = re.search(r"^USER (\d+):(\d+)$", dockerfile, re.M).groups()
     pod = stateful["spec"]["template"]["spec"]
     ids = pod["securityContext"]
-    expect((ids["runAsUser"], ids["runAsGroup"], ids["fsGroup"]) == (int(user), int(group), int(group)), "the pod's user is not the image's")
+    numbers = [ids[name] for name in ("runAsUser", "runAsGroup", "fsGroup")]
+    expect(numbers == [int(user), int(group), int(group)], "the pod's user is not the image's")
     container = pod["containers"][0]
     port = re.search(r"FERRY_LISTEN=\S+:(\d+)", dockerfile)[1]
     expect(container["ports"][0]["containerPort"] == int(port), "the pod's port is not the image's")
