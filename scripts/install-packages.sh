@@ -8,7 +8,7 @@ declare -A groups=(
     zlib1g-dev libbrotli-dev libzstd-dev pkg-config git"
   [demo]="nginx-light curl python3 ca-certificates"
   [test]="sqlite3 aria2 openssl procps apache2 libapache2-mod-auth-gssapi krb5-kdc krb5-admin-server krb5-user squid \
-    microsocks python3-venv iproute2 strace"
+    microsocks python3-venv iproute2 strace systemd"
   [faults]="python3 mount nginx-light"
   [venv]="python3-venv"
   [clients]="python3-venv nodejs node-typescript golang-go"

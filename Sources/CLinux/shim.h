@@ -3,6 +3,9 @@
 // What Swift's Glibc module leaves out: the Linux calls, and those that want _GNU_SOURCE.
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdint.h>
@@ -13,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 /// preadv2(2) with RWF_NOWAIT: EAGAIN where the bytes are not in the page cache.
@@ -68,6 +72,33 @@ static inline void clinux_set_thread_name(const char *_Nonnull name) { prctl(PR_
 /// sync_file_range(2) with SYNC_FILE_RANGE_WRITE: starts writing the range back and does not wait.
 static inline void clinux_start_writeback(int descriptor, off_t offset, off_t count) {
   syscall(SYS_sync_file_range, descriptor, (long)offset, (long)count, 2 /* SYNC_FILE_RANGE_WRITE */);
+}
+
+/// pidfd_open(2): a descriptor of that very process, whose number may be given to another when it has ended.
+static inline int clinux_open_process(int pid) { return (int)syscall(434 /* SYS_pidfd_open */, pid, 0U); }
+
+/// pidfd_send_signal(2).
+static inline int clinux_signal_process(int descriptor, int signal) {
+  return (int)syscall(424 /* SYS_pidfd_send_signal */, descriptor, signal, (void *)0, 0U);
+}
+
+/// Sends one datagram to a UNIX socket, without waiting: a path, or a name in the abstract namespace behind `@` (unix(7)).
+/// 0, or errno.
+static inline int clinux_send_datagram(const char *_Nonnull name, const void *_Nonnull bytes, size_t count) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  size_t length = strlen(name);
+  if (length == 0 || length >= sizeof address.sun_path) return EINVAL;
+  memcpy(address.sun_path, name, length);
+  if (name[0] == '@') address.sun_path[0] = 0;
+  int descriptor = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (descriptor < 0) return errno;
+  socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
+  ssize_t sent;
+  do sent = sendto(descriptor, bytes, count, MSG_NOSIGNAL, (struct sockaddr *)&address, size);
+  while (sent < 0 && errno == EINTR);
+  int code = sent < 0 ? errno : 0;
+  close(descriptor);
+  return code;
 }
 
 /// No core file is written of this process.

@@ -2,9 +2,11 @@
 #define CMICROHTTPD_SHIM_H
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <sys/un.h>
 #include <unistd.h>
 #include <microhttpd.h>
 
@@ -154,22 +157,29 @@ static const uint64_t cmhd_size_unknown = MHD_SIZE_UNKNOWN;
 static const ssize_t cmhd_end_of_stream = MHD_CONTENT_READER_END_OF_STREAM;
 static const ssize_t cmhd_end_with_error = MHD_CONTENT_READER_END_WITH_ERROR;
 
-// A listening socket on a numeric address; -1 and errno where that fails.
-static inline int cmhd_listen(const char *_Nonnull host, uint16_t port, int backlog) {
-  struct sockaddr_storage storage;
-  socklen_t length;
-  memset(&storage, 0, sizeof storage);
-  struct sockaddr_in *v4 = (struct sockaddr_in *)&storage;
-  struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&storage;
+// The socket address of a numeric address and a port; its length, 0 where it is none.
+static inline socklen_t cmhd_address(const char *_Nonnull host, uint16_t port, struct sockaddr_storage *_Nonnull storage) {
+  memset(storage, 0, sizeof *storage);
+  struct sockaddr_in *v4 = (struct sockaddr_in *)storage;
+  struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)storage;
   if (inet_pton(AF_INET, host, &v4->sin_addr) == 1) {
     v4->sin_family = AF_INET;
     v4->sin_port = htons(port);
-    length = sizeof *v4;
-  } else if (inet_pton(AF_INET6, host, &v6->sin6_addr) == 1) {
+    return sizeof *v4;
+  }
+  if (inet_pton(AF_INET6, host, &v6->sin6_addr) == 1) {
     v6->sin6_family = AF_INET6;
     v6->sin6_port = htons(port);
-    length = sizeof *v6;
-  } else {
+    return sizeof *v6;
+  }
+  return 0;
+}
+
+// A listening socket on a numeric address; -1 and errno where that fails.
+static inline int cmhd_listen(const char *_Nonnull host, uint16_t port, int backlog) {
+  struct sockaddr_storage storage;
+  socklen_t length = cmhd_address(host, port, &storage);
+  if (length == 0) {
     errno = EINVAL;
     return -1;
   }
@@ -186,12 +196,64 @@ static inline int cmhd_listen(const char *_Nonnull host, uint16_t port, int back
   return descriptor;
 }
 
-static inline int cmhd_bound_port(int descriptor) {
+// Makes a socket that another process has opened as one's own would be; 0 where it is no stream socket that listens.
+static inline int cmhd_adopt(int descriptor) {
+  int type = 0, listens = 0;
+  socklen_t length = sizeof type;
+  if (getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) != 0 || type != SOCK_STREAM) return 0;
+  length = sizeof listens;
+  if (getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) != 0 || !listens) return 0;
+  return fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 &&
+    fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK) == 0;
+}
+
+// Where a socket listens: its port, -1 for a UNIX socket, -2 for any other. `text` gets the numeric address, or the path: empty
+// where it has none, with an `@` in the place of a zero byte (unix(7)).
+static inline int cmhd_bound_to(int descriptor, char *_Nonnull text, size_t size) {
   struct sockaddr_storage storage;
   socklen_t length = sizeof storage;
-  if (getsockname(descriptor, (struct sockaddr *)&storage, &length) != 0) return -1;
-  return ntohs(
-      storage.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&storage)->sin6_port
-                                    : ((struct sockaddr_in *)&storage)->sin_port);
+  memset(&storage, 0, sizeof storage);
+  memset(text, 0, size);
+  if (getsockname(descriptor, (struct sockaddr *)&storage, &length) != 0) return -2;
+  switch (storage.ss_family) {
+  case AF_INET:
+    inet_ntop(AF_INET, &((struct sockaddr_in *)&storage)->sin_addr, text, (socklen_t)size);
+    return ntohs(((struct sockaddr_in *)&storage)->sin_port);
+  case AF_INET6:
+    inet_ntop(AF_INET6, &((struct sockaddr_in6 *)&storage)->sin6_addr, text, (socklen_t)size);
+    return ntohs(((struct sockaddr_in6 *)&storage)->sin6_port);
+  case AF_UNIX: {
+    struct sockaddr_un *local = (struct sockaddr_un *)&storage;
+    size_t count = length - offsetof(struct sockaddr_un, sun_path);
+    if (count > sizeof local->sun_path) count = sizeof local->sun_path;
+    if (count >= size) count = size - 1;
+    memcpy(text, local->sun_path, count);
+    if (count > 0 && text[0] == 0) text[0] = '@';
+    return -1;
+  }
+  default: return -2;
+  }
+}
+
+// A connection to a numeric address whose every call takes so many milliseconds at most; -1 and errno where there is none.
+static inline int cmhd_connect(const char *_Nonnull host, uint16_t port, int milliseconds) {
+  struct sockaddr_storage storage;
+  socklen_t length = cmhd_address(host, port, &storage);
+  if (length == 0) {
+    errno = EINVAL;
+    return -1;
+  }
+  int descriptor = socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (descriptor < 0) return -1;
+  struct timeval time = {.tv_sec = milliseconds / 1000, .tv_usec = milliseconds % 1000 * 1000};
+  setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
+  setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
+  if (connect(descriptor, (struct sockaddr *)&storage, length) != 0) {
+    int saved = errno == EINPROGRESS ? ETIMEDOUT : errno;
+    close(descriptor);
+    errno = saved;
+    return -1;
+  }
+  return descriptor;
 }
 #endif

@@ -75,6 +75,15 @@ package enum DetachedProcess {
     return waitpid(pid, &status, WNOHANG) == pid ? status : nil
   }
 
+  /// The children that have ended, each with its status: those that were started here, and those that others left to this process,
+  /// which as the first of a container has them all.
+  package static func reapAll() -> [(pid: Int32, status: Int32)] {
+    var ended: [(Int32, Int32)] = []
+    var status: Int32 = 0
+    while case let pid = waitpid(-1, &status, WNOHANG), pid > 0 { ended.append((pid, status)) }
+    return ended
+  }
+
   package static func terminate(_ pid: Int32) { kill(pid, SIGTERM) }
   package static func kill(_ pid: Int32) { _ = Glibc.kill(pid, SIGKILL) }
   private static func kill(_ pid: Int32, _ signal: Int32) { _ = Glibc.kill(pid, signal) }

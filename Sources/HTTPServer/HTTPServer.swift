@@ -1,6 +1,5 @@
 internal import CMicroHTTPD
 package import EventLoop
-internal import Glibc
 package import HTTPTypes
 
 /// An HTTP/1.1 server: libmicrohttpd on an event loop of ours, swift-http-types at the surface.
@@ -38,31 +37,34 @@ package final class HTTPServer: Sendable {
     package init() {}
   }
 
-  /// The numeric address it listens on.
-  package let host: String
-  /// The port it listens on: the real one where 0 was asked for.
-  package let port: Int
+  /// Where it listens: with the real port where 0 was asked for.
+  package var address: ListeningSocket.Address { socket.address }
+  /// The port it listens on; 0 for a UNIX socket.
+  package var port: Int { socket.address.port ?? 0 }
+  private let socket: ListeningSocket
   private let loop: EventLoop
   private let daemon: ServerDaemon
 
   /// Listens at once; connections are served from `start()` on.
-  package init(
+  package convenience init(
     loop: EventLoop, host: String, port: Int, limits: Limits = Limits(), handler: @escaping HTTPHandler
   ) throws {
-    let listener = cmhd_listen(host, UInt16(clamping: port), 1024)
-    guard listener >= 0 else {
-      throw Failure(message: "cannot listen on \(host) port \(port): \(String(cString: strerror(errno)))")
-    }
-    self.loop = loop
-    self.host = host
-    self.port = Int(cmhd_bound_port(listener))
-    self.listener = listener
-    daemon = ServerDaemon(loop: loop, limits: limits, port: self.port, handler: handler)
+    let socket = try ListeningSocket(host: host, port: port)
+    self.init(loop: loop, socket: socket, limits: limits, handler: handler)
   }
-  private let listener: Int32
+
+  /// Connections are served from `start()` on.
+  /// - Parameter socket: the server's from now on.
+  package init(
+    loop: EventLoop, socket: ListeningSocket, limits: Limits = Limits(), handler: @escaping HTTPHandler
+  ) {
+    self.loop = loop
+    self.socket = socket
+    daemon = ServerDaemon(loop: loop, limits: limits, port: socket.address.port ?? 0, handler: handler)
+  }
 
   package func start() async throws {
-    try await OnLoop(loop).run { [daemon, listener] in try daemon.start(listener: listener) }
+    try await OnLoop(loop).run { [daemon, socket] in try daemon.start(listener: socket.descriptor) }
   }
 
   /// Returns when all replies are sent, or after `grace`. Endless ones end; new requests are answered meanwhile.

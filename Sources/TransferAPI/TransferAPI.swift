@@ -12,14 +12,14 @@ package struct TransferAPI: Sendable {
 
   let service: TransferService
   let version: Version
-  private let gatekeeper: Gatekeeper
+  private let gatehouse: Gatehouse
   private let logger: Logger
 
   package init(
-    service: TransferService, gatekeeper: Gatekeeper, version: Version, logger: Logger
+    service: TransferService, gatehouse: Gatehouse, version: Version, logger: Logger
   ) {
     self.service = service
-    self.gatekeeper = gatekeeper
+    self.gatehouse = gatehouse
     self.version = version
     self.logger = logger
   }
@@ -65,7 +65,7 @@ package struct TransferAPI: Sendable {
   ) async throws -> ServerResponse {
     let match = router.match(method: request.head.method.rawValue, path: request.path)
     let isPublic = if case .route(let route, _) = match { route.isPublic } else { false }
-    let tenant = try gatekeeper.check(request, isPublic: isPublic)
+    let tenant = try gatehouse.gatekeeper.check(request, isPublic: isPublic)
     switch match {
     case .route(let route, let parameters):
       return try await route.handle(

@@ -7,7 +7,7 @@ package import TransferModel
 package actor OriginProbe {
   private let loop: EventLoop
   private let egress: EgressPolicy
-  private let roots: TLSRoots
+  private let authorities: TLSAuthorities
   private var attempts: [ObjectIdentifier: ProbeAttempt] = [:]
   private var isClosed = false
 
@@ -15,18 +15,18 @@ package actor OriginProbe {
 
   /// - Parameters:
   ///   - loop: one that runs; it does nothing else of the probe's than to carry it.
-  ///   - roots: whom TLS trusts (`TransferEngine.roots`).
-  package init(loop: EventLoop, egress: EgressPolicy, roots: TLSRoots) {
+  ///   - authorities: whom TLS trusts (`TransferEngine.authorities`).
+  package init(loop: EventLoop, egress: EgressPolicy, authorities: TLSAuthorities) {
     self.loop = loop
     self.egress = egress
-    self.roots = roots
+    self.authorities = authorities
   }
 
   /// - Parameter timeout: for all steps together.
   package func probe(_ url: CurlURL, timeout: Duration) async -> ProbeResult {
     guard !isClosed else { return .untried(url, .abortedByCallback, Self.stopping) }
     do throws(CurlError) {
-      let attempt = try ProbeAttempt(url, on: loop, gate: EgressGate(egress), roots: roots)
+      let attempt = try ProbeAttempt(url, on: loop, gate: EgressGate(egress), roots: authorities.current)
       defer { attempt.close() }
       attempts[ObjectIdentifier(attempt)] = attempt
       defer { attempts[ObjectIdentifier(attempt)] = nil }

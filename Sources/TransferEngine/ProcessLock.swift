@@ -30,13 +30,10 @@ package final class ProcessLock: Sendable {
 
   /// Nil where another process, or another lock of this one, has it, or the file cannot be had.
   package init?(path: String, version: String) {
-    guard let startTime = ProcessStatus(of: "self")?.runningSince,
-      let descriptor = Self.take(path)
-    else { return nil }
+    guard let descriptor = Self.take(path) else { return nil }
     self.path = path
     self.descriptor = descriptor
-    let owner = Owner(pid: getpid(), startTime: startTime, version: version)
-    guard Self.tell(owner, in: descriptor), clinux_lock_byte(descriptor, Byte.told) == 0 else { return nil }
+    guard Self.tell(version: version, in: descriptor) else { return nil }
   }
 
   deinit { close(descriptor) }
@@ -77,9 +74,13 @@ package final class ProcessLock: Sendable {
     }
   }
 
-  private static func tell(_ owner: Owner, in descriptor: Int32) -> Bool {
-    let bytes = owner.bytes
+  /// Writes down that this process has the file, and says that it does.
+  @discardableResult
+  static func tell(version: String, in descriptor: Int32) -> Bool {
+    guard let startTime = ProcessStatus(of: "self")?.runningSince else { return false }
+    let bytes = Owner(pid: getpid(), startTime: startTime, version: version).bytes
     return pwrite(descriptor, bytes, bytes.count, 0) == bytes.count && ftruncate(descriptor, bytes.count) == 0
+      && clinux_lock_byte(descriptor, Byte.told) == 0
   }
 
   private static func isSame(_ descriptor: Int32, _ path: String) -> Bool {

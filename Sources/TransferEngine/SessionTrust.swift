@@ -34,4 +34,13 @@ package enum SessionTrust {
       return none
     }
   }
+
+  /// The same once more; what was there before is better than none.
+  static func rootsAgain(file: String?) throws(TransferError) -> TLSRoots {
+    do throws(TLSRoots.Fault) {
+      return try TLSRoots(file: file ?? TLSRoots.systemFile, pem: nil)
+    } catch {
+      throw TransferError(.cannotOpenFile, error.message)
+    }
+  }
 }

@@ -54,7 +54,7 @@ package final class TransferEngine: Sendable {
   package let credentials: CredentialStorage
   package let cookies: CookieStorage
   /// The service's own authorities; sessions may add theirs.
-  package let roots: TLSRoots
+  package let authorities: TLSAuthorities
   private let settings: Settings
   private let probe: OriginProbe
   private let workers: [TransferWorker]
@@ -68,10 +68,10 @@ package final class TransferEngine: Sendable {
     credentials = settings.credentials
     cookies = settings.cookies
     let roots = try SessionTrust.roots(file: settings.certificateAuthorityFile)
-    self.roots = roots
+    authorities = TLSAuthorities(roots)
     loops = (0..<count).map { EventLoop(name: "ferry-xfer-\($0)") }
     workers = loops.map { TransferWorker(loop: $0, settings: settings, roots: roots, deliver: deliver) }
-    probe = OriginProbe(loop: loops[0], egress: settings.egress, roots: roots)
+    probe = OriginProbe(loop: loops[0], egress: settings.egress, authorities: authorities)
     guard watchNetworks() || !settings.networks.hasClasses else {
       throw TransferError(.notConnectedToInternet, "the system does not say which networks there are")
     }
@@ -85,6 +85,15 @@ package final class TransferEngine: Sendable {
     settings.networks.watch(on: loops[0]) { [weak self] hasLost in
       for worker in self?.workers ?? [] { worker.post(.networkChanged(hasLost: hasLost)) }
     }
+  }
+
+  /// Reads the file of the service's authorities again: new connections are judged by what is in it now. Transfers that are under way
+  /// keep their connections; what they would leave behind for others is closed. Reads a disk.
+  /// - Throws: that the file cannot be used; nothing is changed then.
+  package func readAuthoritiesAgain() throws(TransferError) {
+    let roots = try SessionTrust.rootsAgain(file: settings.certificateAuthorityFile)
+    authorities.replace(by: roots)
+    for worker in workers { worker.post(.run { [weak worker] in worker?.replaceRoots(roots) }) }
   }
 
   /// The version of the libcurl that is loaded.
@@ -181,6 +190,13 @@ package final class TransferEngine: Sendable {
 
   /// Calls `done` from the first worker's loop, once that has come round.
   package func ping(_ done: @escaping @Sendable () -> Void) { workers[0].post(.run(done)) }
+
+  /// Each worker's loop, which answers once it has taken what was asked of it before.
+  package var pulses: [Pulse.Part] {
+    workers.map { worker in
+      Pulse.Part(worker.loop.name) { [weak worker] answer in worker?.post(.run(answer)) }
+    }
+  }
 
   /// Drops every transfer and ends the loops.
   package func stop() async {

@@ -58,7 +58,7 @@ final class TransferWorker: @unchecked Sendable {
   var sessions: [SessionID: WorkerSession] = [:]
   /// Sessions that are over, but for handshakes that are being refused.
   var closing: [WorkerSession] = []
-  private let roots: TLSRoots
+  private var roots: TLSRoots
   let handles: EasyHandlePool
   var idleSessions: IdleSessions
   var idleTimer: LoopTimer?
@@ -255,6 +255,12 @@ final class TransferWorker: @unchecked Sendable {
     }
     sessions[job.session] = session
     return session
+  }
+
+  /// The service's authorities are others now.
+  func replaceRoots(_ roots: TLSRoots) {
+    self.roots = roots
+    for session in sessions.values { session.replaceRoots(roots) }
   }
 
   /// Puts a transfer that is off the wire into the queue for its next request.

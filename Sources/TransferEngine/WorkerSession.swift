@@ -48,7 +48,7 @@ final class WorkerSession {
   var heldHandshakes = 0
   /// Transfers that have a handle in one of its multi handles.
   var handlesInUse = 0
-  private let roots: TLSRoots
+  private var roots: TLSRoots
   private var acceptedChains: Set<AcceptedChain> = []
   private var policies: [Peer: TLSPolicy] = [:]
   private var openTransports: [Lane: CurlTransport] = [:]
@@ -70,10 +70,22 @@ final class WorkerSession {
     bodies = settings.bodies(of: job.session, job.sessionType)
     configuration = job.configuration
     limit = job.configuration.maximumBytesPerSecond.map { SharedLimit(bytesPerSecond: $0) }
-    self.roots =
-      try configuration.tlsAdditionalRootCertificates.map {
-        try TLSRoots(base: roots, pem: $0)
-      } ?? roots
+    self.roots = try Self.roots(roots, configuration)
+  }
+
+  private static func roots(
+    _ base: TLSRoots, _ configuration: SessionConfiguration
+  ) throws(TLSRoots.Fault) -> TLSRoots {
+    guard let pem = configuration.tlsAdditionalRootCertificates else { return base }
+    return try TLSRoots(base: base, pem: pem)
+  }
+
+  /// Peers of new connections are judged by these from here on, and the session's own.
+  func replaceRoots(_ base: TLSRoots) {
+    // The session's own were good before.
+    roots = (try? Self.roots(base, configuration)) ?? base
+    policies.removeAll()
+    retireConnections()
   }
 
   func transport(

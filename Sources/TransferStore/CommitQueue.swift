@@ -26,6 +26,8 @@ final class CommitQueue: @unchecked Sendable {
   }
   private struct State {
     var entries = Deque<Entry>()
+    /// Who asks whether the thread answers.
+    var pings: [@Sendable () -> Void] = []
     var isScheduled = false
     var isHealthy = true
     var isClosed = false
@@ -88,6 +90,16 @@ final class CommitQueue: @unchecked Sendable {
     if mustSchedule { thread.submit { self.drain() } }
   }
 
+  /// Calls `answer` on the store's thread: also while there is always more to write, or the disk takes nothing.
+  func ping(_ answer: @escaping @Sendable () -> Void) {
+    let mustSchedule = state.withLock { state in
+      state.pings.append(answer)
+      defer { state.isScheduled = true }
+      return !state.isScheduled && !state.isClosed
+    }
+    if mustSchedule { thread.submit { self.drain() } }
+  }
+
   /// Writes what waits, then calls `done`. What comes later is not written.
   func close(_ done: @escaping @Sendable () -> Void) {
     thread.submit {
@@ -106,12 +118,14 @@ final class CommitQueue: @unchecked Sendable {
 
   private func drain() {
     while true {
-      let batch = state.withLock { state in
+      let (batch, pings) = state.withLock { state in
         let batch = Array(state.entries.prefix(Self.changesPerCommit))
         state.entries.removeFirst(batch.count)
         if batch.isEmpty { state.isScheduled = false }
-        return batch
+        defer { state.pings = [] }
+        return (batch, state.pings)
       }
+      for answer in pings { answer() }
       if batch.isEmpty { return }
       if let fault = commit(batch) { commitOneByOne(batch, fault) } else { recover() }
     }

@@ -75,6 +75,9 @@ package final class SQLiteStore: TransferStore {
   package var isHealthy: Bool { queue.isHealthy }
   package var lastSequence: Int64 { queue.lastSequenceWritten }
 
+  /// Calls `answer` from the thread that writes, between two commits.
+  package func ping(_ answer: @escaping @Sendable () -> Void) { queue.ping(answer) }
+
   package func close() async {
     await withCheckedContinuation { continuation in queue.close { continuation.resume() } }
     file.close(disk)

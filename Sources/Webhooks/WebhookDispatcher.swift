@@ -1,6 +1,6 @@
 internal import Crypto
 package import Curl
-internal import EventLoop
+package import EventLoop
 internal import JSON
 package import Logging
 package import TransferModel
@@ -24,18 +24,21 @@ package actor WebhookDispatcher {
 
   /// - Parameter defaultSecret: signs the messages of webhooks that have no secret of their own.
   package init(
-    service: TransferService, egress: EgressPolicy, roots: TLSRoots, defaultSecret: [UInt8],
+    service: TransferService, egress: EgressPolicy, authorities: TLSAuthorities, defaultSecret: [UInt8],
     now: @escaping @Sendable () -> Timestamp, logger: Logger
   ) {
     self.service = service
     self.now = now
     self.logger = logger
-    sender = WebhookSender(egress: egress, roots: roots)
+    sender = WebhookSender(egress: egress, authorities: authorities)
     defaultKey = SymmetricKey(data: defaultSecret)
     let (doorbell, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     (self.doorbell, self.bell) = (doorbell, bell)
     alarm = Alarm { bell.yield() }
   }
+
+  /// The sender's loop.
+  package nonisolated var pulse: Pulse.Part { sender.pulse }
 
   /// Delivers until cancelled.
   package func run() async {

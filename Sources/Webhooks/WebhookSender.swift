@@ -27,27 +27,33 @@ final class WebhookSender: @unchecked Sendable {
   private let timeout: Duration
   private let loop = EventLoop(name: "ferry-webhooks")
   private let egress: EgressPolicy
-  private let roots: TLSRoots
+  private let authorities: TLSAuthorities
   private let mailbox = Mutex(Mail())
   private let makeTransport: (EventLoop) throws -> any WebhookTransport
   private var transport: (any WebhookTransport)?
+  /// By what its connections were judged.
+  private var roots: TLSRoots?
+  /// Those whose last requests are still under way.
+  private var retired: [any WebhookTransport] = []
   private var attempts: [ObjectIdentifier: WebhookAttempt] = [:]
   private let handles = EasyHandlePool(maximumIdle: 64)
 
   /// - Parameter timeout: of each attempt.
   init(
-    egress: EgressPolicy, roots: TLSRoots, timeout: Duration = .seconds(15),
+    egress: EgressPolicy, authorities: TLSAuthorities, timeout: Duration = .seconds(15),
     transport: @escaping (EventLoop) throws -> any WebhookTransport = {
       try CurlTransport(loop: $0, multiplexing: false, maximumIdleConnections: 64)
     }
   ) {
     self.egress = egress
-    self.roots = roots
+    self.authorities = authorities
     self.timeout = timeout
     makeTransport = transport
     loop.atEndOfTick { [self] in takeMail() }  // kept alive by its loop, until that stops
     loop.start()
   }
+
+  var pulse: Pulse.Part { loop.pulse }
 
   /// What the endpoint answered; nil where the sender stopped before it did.
   func send(_ message: Message) async -> DeliverySchedule.Answer? {
@@ -81,6 +87,8 @@ final class WebhookSender: @unchecked Sendable {
   }
 
   private func close(_ posts: [Post]) {
+    for open in retired { open.close() }
+    retired.removeAll()
     transport?.close()
     transport = nil
     for attempt in attempts.values { attempt.done(nil) }
@@ -94,6 +102,7 @@ final class WebhookSender: @unchecked Sendable {
     let easy = try handles.take()
     let attempt = WebhookAttempt(
       easy: easy, egress: egress, wantsReply: post.message.wantsReply, done: post.done)
+    attempt.transport = transport
     try configure(easy, post.message, transport.multi)
     try easy.setCallbacks(attempt, in: transport.multi)
     // From here on `finish` answers, and nobody else: an attempt that did not begin is none.
@@ -118,11 +127,20 @@ final class WebhookSender: @unchecked Sendable {
     try easy.setHeaders(message.headers + ["Content-Type: application/json", "Expect:"])
     try easy.set(.noProxy, to: "")
     let url = try CurlURL(message.url)
-    if url.scheme == "https" { try easy.setTLS(TLSPolicy(roots: roots, host: url.tlsHost, in: multi)) }
+    guard url.scheme == "https", let roots else { return }
+    try easy.setTLS(TLSPolicy(roots: roots, host: url.tlsHost, in: multi))
   }
 
   private func openTransport() throws -> any WebhookTransport {
-    if let transport { return transport }
+    let current = authorities.current
+    if let transport, roots === current { return transport }
+    retired.removeAll(where: \.isClosed)
+    if let transport {
+      retired.append(transport)
+      transport.closeWhenEmpty()
+    }
+    roots = current
+    transport = nil
     let opened = try makeTransport(loop)
     opened.onCompletion = { [unowned self] completion in
       finish(completion.easy) { $0.answer(completion.result) }
@@ -132,7 +150,7 @@ final class WebhookSender: @unchecked Sendable {
   }
 
   private func timedOut(_ easy: EasyHandle) {
-    transport?.remove(easy)
+    attempts[ObjectIdentifier(easy)]?.transport?.remove(easy)
     finish(easy) { _ in .init(status: nil, error: "no answer within \(timeout)") }
   }
 
@@ -150,6 +168,7 @@ private final class WebhookAttempt: EasyHandleDelegate {
   let easy: EasyHandle
   let done: @Sendable (DeliverySchedule.Answer?) -> Void
   var timer: LoopTimer?
+  var transport: (any WebhookTransport)?
   private var gate: EgressGate
   private let wantsReply: Bool
   private var retryAfter: Double?

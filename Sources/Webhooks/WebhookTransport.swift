@@ -7,6 +7,9 @@ protocol WebhookTransport: AnyObject {
   func add(_ easy: EasyHandle) throws(CurlError)
   func remove(_ easy: EasyHandle)
   func close()
+  /// Closes once the requests under way have ended.
+  func closeWhenEmpty()
+  var isClosed: Bool { get }
 }
 
 extension CurlTransport: WebhookTransport {}

@@ -17,16 +17,19 @@ struct DataDirectory {
     do throws(UsableDirectory.Fault) { try UsableDirectory.prepare(path) } catch {
       throw SettingsError("data-directory", error.description)
     }
-    return try lock()
+    return try lock(as: Ferry.version)
   }
 
   /// Keeps the directory for this process.
-  func lock() throws -> DirectoryLock {
+  /// - Parameter version: of the service, which others may ask to stop; nil for who is to be left alone.
+  func lock(as version: String? = nil) throws -> DirectoryLock {
     do throws(DirectoryLock.Failure) {
-      return try DirectoryLock(path)
+      return try DirectoryLock(path, version: version)
     } catch {
       switch error {
-      case .inUse: throw SettingsError("data-directory", "\(path) is in use by another process")
+      case .inUse:
+        let pid = DirectoryLock.owner(of: path).map { " (\($0.pid))" } ?? ""
+        throw SettingsError("data-directory", "\(path) is in use by another process\(pid)")
       case .failed(let code):
         throw SettingsError("data-directory", "\(path)/lock cannot be had: \(SystemError(code))")
       }

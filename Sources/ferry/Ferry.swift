@@ -6,5 +6,7 @@ struct Ferry: AsyncParsableCommand {
   static let version = "0.1.0"
   static let configuration = CommandConfiguration(
     commandName: "ferry", abstract: "URLSession for every program, as a REST service.", version: version,
-    subcommands: [ServeCommand.self, WorkerCommand.self, RotateKeyCommand.self])
+    subcommands: [
+      ServeCommand.self, WorkerCommand.self, StopCommand.self, HealthCommand.self, RotateKeyCommand.self,
+    ])
 }

@@ -20,6 +20,11 @@ struct Service {
   init(settings: Settings) { self.settings = settings }
 
   func run() async throws {
+    // Before anything else, as a signal may come at any time.
+    let signals = await Signals.trap()
+    let environment = try ServiceEnvironment.take()
+    let manager = ServiceManager(socket: environment.notifySocket)
+    let inherited = try inheritedSocket(environment)
     PrivatePlaces.begin()
     let descriptors = Descriptors.raiseLimit()
     ProcessLimits.forbidCoreFiles()
@@ -30,6 +35,7 @@ struct Service {
     let places = WorkerPlaces(settings)
     let supervisor = WorkerSupervisor(places: places, arguments: settings.workerArguments, logger: logger)
     let keys = try SecretKeys(settings, mayCreate: true)
+    manager.tell(.status("Opening the database"))
     let hub = EventHub()
     let store = try await open(directory, keys, supervisor) { hub.publish($0) }
     try directory.prepare()
@@ -49,12 +55,19 @@ struct Service {
       logger.notice("ended tasks that an earlier process left running", metadata: ["tasks": "\(interrupted)"])
     }
     let dispatcher = WebhookDispatcher(
-      service: service, egress: settings.egress, roots: engine.roots,
+      service: service, egress: settings.egress, authorities: engine.authorities,
       defaultSecret: try webhookSecret(), now: now, logger: logger)
     let loop = EventLoop(name: "ferry-http")
     bell.listen(on: loop) { service.lookForNews() }
     loop.start()
-    let http = try makeServer(service, loop)
+    let gatehouse = Gatehouse(Gatekeeper(tokens: settings.tokens))
+    let http = try makeServer(service, gatehouse, loop, inherited)
+    let reload = Reload(
+      settings: settings, gatehouse: gatehouse, engine: engine, supervisor: supervisor, logger: logger)
+    let pulse = Pulse(
+      [loop.pulse, Pulse.Part("ferry-store") { store.ping($0) }, dispatcher.pulse] + engine.pulses
+    ) { manager.tell(.watchdog) }
+    let listening = "Listening on \(http.address)"
     background.onNobody { supervisor.look() }
     let group = ServiceGroup(
       configuration: .init(
@@ -62,6 +75,8 @@ struct Service {
           .init(service: StoreService(store: store)),
           .init(service: EngineService(engine: engine)),
           .init(service: DispatcherService(dispatcher: dispatcher)),
+          // It goes before what it asks.
+          .init(service: WatchdogService(pulse: pulse, patience: environment.watchdog, logger: logger)),
           .init(service: HeartbeatService(hub: hub, service: service)),
           .init(service: CatchUpService(service: service, logger: logger)),
           .init(service: SupervisorService(supervisor: supervisor, background: background)),
@@ -71,11 +86,42 @@ struct Service {
               interval: .seconds(settings.retentionInterval), logger: logger)),
           .init(
             service: HTTPService(
-              server: http, service: service, logger: logger, descriptors: descriptors)),
-        ], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+              server: http, service: service, logger: logger, descriptors: descriptors
+            ) { manager.tell(.ready(listening)) }),
+          .init(
+            service: ReloadService(requests: signals.reloads) {
+              manager.tellReloading("Reading tokens and authorities again")
+              let faults = await reload.run()
+              manager.tell(.ready(([listening] + faults).joined(separator: "; ")))
+            }),
+        ], logger: logger))
+    signals.onStop {
+      manager.tell(.stopping("Answering what is under way, and taking no new work"))
+      Task { await group.triggerGracefulShutdown() }
+      // Its end takes as long as the answers, at the same time.
+      if ProcessHandle.isFirst { Task { await supervisor.endWorker(patience: Self.workersPatience) } }
+    }
     try await group.run()
     await loop.stopAndJoin()
     bell.close()
+  }
+
+  /// What the worker gets of the ten seconds after which containers are killed.
+  static let workersPatience = Duration.seconds(8)
+
+  /// The socket that a service manager listens on for this service. Without a token it has to be one that this machine alone reaches.
+  private func inheritedSocket(_ environment: ServiceEnvironment) throws -> ListeningSocket? {
+    guard let descriptor = try environment.socket else { return nil }
+    let socket: ListeningSocket
+    do throws(HTTPServer.Failure) { socket = try ListeningSocket(inherited: descriptor) } catch {
+      throw SettingsError("LISTEN_FDS", error.message)
+    }
+    if settings.tokens.isEmpty, case .internet(let host, _) = socket.address, !Settings.isLoopback(host) {
+      throw SettingsError(
+        "LISTEN_FDS",
+        "without a token (--token-file) only a loopback address or a UNIX socket is allowed, not \(host)")
+    }
+    return socket
   }
 
   /// Opens the database. Where a worker is stuck in the middle of a write, it is ended as it would be while the service runs.
@@ -109,16 +155,18 @@ struct Service {
     return try WebhookSecret.load(path: path, mayCreate: settings.webhookSecretFile == nil)
   }
 
-  private func makeServer(_ service: TransferService, _ loop: EventLoop) throws -> HTTPServer {
+  private func makeServer(
+    _ service: TransferService, _ gatehouse: Gatehouse, _ loop: EventLoop, _ inherited: ListeningSocket?
+  ) throws -> HTTPServer {
     let api = TransferAPI(
-      service: service, gatekeeper: Gatekeeper(tokens: settings.tokens),
+      service: service, gatehouse: gatehouse,
       version: .init(number: Ferry.version), logger: logger)
     var limits = HTTPServer.Limits()
     // The others are for what they ask for.
     limits.connections = min(settings.maximumConnections, Descriptors.limit / 2)
     limits.refusal = { TransferAPI.refusal($0) }
-    return try HTTPServer(
-      loop: loop, host: settings.host, port: settings.port, limits: limits, handler: api.handler())
+    let socket = try inherited ?? ListeningSocket(host: settings.host, port: settings.port)
+    return HTTPServer(loop: loop, socket: socket, limits: limits, handler: api.handler())
   }
 }
 
@@ -187,12 +235,14 @@ private struct CatchUpService: ServiceLifecycle.Service {
   }
 }
 
-/// There is a worker while there are background sessions. It is left running at the end.
+/// There is a worker while there are background sessions. It is left running at the end, where it can outlive this process: not so if
+/// that is the first of a container.
 private struct SupervisorService: ServiceLifecycle.Service {
   let supervisor: WorkerSupervisor
   let background: BackgroundCarrier
   func run() async throws {
     await cancelWhenGracefulShutdown { await supervisor.run { background.isNeeded } }
+    if ProcessHandle.isFirst { await supervisor.endWorker(patience: Service.workersPatience) }
   }
 }
 
@@ -216,16 +266,17 @@ private struct HTTPService: ServiceLifecycle.Service {
   let service: TransferService
   let logger: Logger
   let descriptors: Int
+  let isListening: @Sendable () -> Void
 
   func run() async throws {
     try await server.start()
-    let host = server.host.contains(":") ? "[\(server.host)]" : server.host
     logger.info(
       "listening",
       metadata: [
-        "address": "\(host):\(server.port)", "descriptors": "\(descriptors)",
+        "address": "\(server.address)", "descriptors": "\(descriptors)",
         "libcurl": "\(TransferEngine.libcurlVersion)",
       ])
+    isListening()
     try? await gracefulShutdown()
     logger.info("draining")
     service.beginDraining()

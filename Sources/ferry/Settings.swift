@@ -20,6 +20,7 @@ struct Settings {
   var allowedNetworks: [IPNetwork] = []
   var interfacePolicy = InterfacePolicy()
   var tokens: [BearerToken] = []
+  var tokenFile: String?
   var webhookSecretFile: String?
   var secretKeyFile: String?
   var smallBodyLimit = 32 * 1024
@@ -84,6 +85,14 @@ struct Settings {
     workerArguments = Self.workerNames.flatMap { name in values[name].map { ["--\(name)", $0] } ?? [] }
   }
 
+  /// Where the service listens; the other settings are not looked at, and their files not read.
+  static func listenAddress(_ options: [String: String], file: String?) throws -> (host: String, port: Int) {
+    let environment = ProcessInfo.processInfo.environment
+    let values = try (file ?? environment["FERRY_CONFIG"]).map(Self.read(file:)) ?? [:]
+    let text = options["listen"] ?? environment["FERRY_LISTEN"] ?? values["listen"]
+    return try text.map(Self.address) ?? ("127.0.0.1", 8080)
+  }
+
   private mutating func apply(_ values: [String: String]) throws {
     if let value = values["listen"] { (host, port) = try Self.address(value) }
     if let value = values["data-directory"] { dataDirectory = value }
@@ -101,7 +110,8 @@ struct Settings {
       throw SettingsError("interface-class", error.message)
     }
     acceptsNewDatabase = try Self.flag("new-database", values)
-    if let path = values["token-file"] { tokens = try Self.tokens(path) }
+    tokenFile = values["token-file"]
+    if let tokenFile { tokens = try Self.tokens(tokenFile) }
     webhookSecretFile = values["webhook-secret-file"]
     secretKeyFile = values["secret-key-file"]
     smallBodyLimit = try Self.number("small-body-limit", values, 0...1_048_576) ?? smallBodyLimit
@@ -157,7 +167,7 @@ struct Settings {
     retentionInterval = try Self.number("retention-interval", values, 1...86_400) ?? retentionInterval
   }
 
-  private static func isLoopback(_ host: String) -> Bool {
+  static func isLoopback(_ host: String) -> Bool {
     switch IPAddress(host) {
     case .v4(let address): address >> 24 == 127
     case .v6(0, 1): true
@@ -192,7 +202,7 @@ struct Settings {
     return flag
   }
 
-  private static func tokens(_ path: String) throws -> [BearerToken] {
+  static func tokens(_ path: String) throws -> [BearerToken] {
     guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
       throw SettingsError("token-file", "\(path) cannot be read")
     }

@@ -25,6 +25,8 @@ struct WorkerService {
   }
 
   func run() async throws {
+    // Before the lock: from then on the service may send signals.
+    let signals = await Signals.trap()
     PrivatePlaces.begin()
     _ = Descriptors.raiseLimit()
     ProcessLimits.forbidCoreFiles()
@@ -72,12 +74,24 @@ struct WorkerService {
         services: [
           .init(service: StoreService(store: store)),
           .init(service: EngineService(engine: engine)),
+          .init(service: ReloadService(requests: signals.reloads) { readAgain(engine) }),
           .init(service: life, successTerminationBehavior: .gracefullyShutdownGroup),
-        ], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+        ], logger: logger))
+    signals.onStop { Task { await group.triggerGracefulShutdown() } }
     try await group.run()
     await loop.stopAndJoin()
     bell.close()
+    logger.info("has ended, and all that it has done is written down")
     withExtendedLifetime(lock) {}
+  }
+
+  private func readAgain(_ engine: TransferEngine) {
+    do throws(TransferError) {
+      try engine.readAuthoritiesAgain()
+      logger.info("read the authorities again")
+    } catch {
+      logger.error("ca-file: \(error.message); those of before stay")
+    }
   }
 }
 

@@ -27,6 +27,8 @@ actor WorkerSupervisor {
   /// A machine that sleeps makes nobody stuck.
   private var lastBeat: (beat: Int64?, since: SuspendingClock.Instant)?
   private var asked: Int32?
+  /// No other is started.
+  private var ending: Task<Void, Never>?
 
   init(places: WorkerPlaces, arguments: [String], logger: Logger) {
     self.places = places
@@ -49,7 +51,10 @@ actor WorkerSupervisor {
       bell.finish()
     }
     await withTaskCancellationHandler {
-      for await _ in news where isNeeded() { ensure() }
+      for await _ in news {
+        reap()
+        if isNeeded() { ensure() }
+      }
     } onCancel: {
       clock.cancel()
       bell.finish()
@@ -64,8 +69,33 @@ actor WorkerSupervisor {
     return true
   }
 
+  /// Has the worker read its files again. One of another generation is about to hand over, and may not know of this.
+  func passReloadOn() {
+    guard let owner = ProcessLock.owner(path: places.lock), owner.version == generation,
+      let process = owner.process
+    else { return }
+    _ = process.send(.hangUp)
+  }
+
+  /// Asks the worker to write down how far it has come and to end, and starts no other. Returns when it has gone, or after `patience`.
+  func endWorker(patience: Duration) async {
+    let ending = ending ?? Task { await end(.now + patience) }
+    self.ending = ending
+    await ending.value
+  }
+
+  private func end(_ deadline: ContinuousClock.Instant) async {
+    // One that was just started may not have got as far as to the lock.
+    let started = child.flatMap { child in child.pid > 0 ? ProcessHandle(pid: child.pid) { true } : nil }
+    guard let process = ProcessLock.owner(path: places.lock)?.process ?? started else { return }
+    logger.info("asks the worker to end", metadata: ["pid": "\(process.pid)"])
+    _ = process.send(.terminate)
+    if await process.end(before: deadline) { return reap() }
+    logger.warning("the worker has not ended in time", metadata: ["pid": "\(process.pid)"])
+  }
+
   private func ensure() {
-    reap()
+    guard ending == nil else { return }
     guard let owner = ProcessLock.owner(path: places.lock) else { return start() }
     if owner.version != generation, asked != owner.pid {
       logger.notice(
@@ -106,9 +136,14 @@ actor WorkerSupervisor {
     }
   }
 
-  /// Forgets a child that has ended. One that ends at once again and again is started less and less often.
+  /// Forgets children that have ended. One that ends at once again and again is started less and less often. The first process of a
+  /// container has children that it did not start, too.
   private func reap() {
-    guard let (pid, since) = child, pid > 0, let status = DetachedProcess.reap(pid) else { return }
+    for (pid, status) in DetachedProcess.reapAll() where pid == child?.pid { ended(pid, status) }
+  }
+
+  private func ended(_ pid: Int32, _ status: Int32) {
+    guard let since = child?.since else { return }
     logger.warning("a worker has ended", metadata: ["pid": "\(pid)", "status": "\(status)"])
     // It could not say so itself: its stack was at its end.
     if DetachedProcess.isFault(status) { places.markCrash() }

@@ -1,5 +1,5 @@
 import EventLoop
-import Foundation
+package import Foundation
 
 /// The real binary, run to its end.
 package enum FerryCommand {
@@ -16,11 +16,14 @@ package enum FerryCommand {
   ///   - wrapper: a command to run the binary with, such as `unshare`.
   ///   - patience: seconds after which it is killed: it runs instead of saying what is wrong.
   package static func run(
-    _ arguments: [String], wrapper: [String] = [], patience: Double = 30
+    _ arguments: [String], wrapper: [String] = [], environment: [String: String] = [:],
+    input: FileHandle? = nil, patience: Double = 30
   ) throws -> Result {
     let (process, output) = (Process(), Pipe())
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = wrapper + [FerryProcess.binary] + arguments
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    if let input { process.standardInput = input }
     process.standardOutput = output
     process.standardError = output
     try process.run()

@@ -1,5 +1,5 @@
 import EventLoop
-import Foundation
+package import Foundation
 package import JSON
 import Synchronization
 
@@ -23,9 +23,11 @@ package final class FerryProcess {
   /// - Parameters:
   ///   - networks: what `--allow-network` opens.
   ///   - wrapper: a command to run the binary with, such as `unshare`.
+  ///   - input: its standard input.
   package init(
     directory: String? = nil, networks: [String] = ["127.0.0.0/8"], options: [String] = [],
-    wrapper: [String] = [], environment: [String: String] = [:], in namespace: NetworkNamespace? = nil
+    wrapper: [String] = [], environment: [String: String] = [:], in namespace: NetworkNamespace? = nil,
+    input: FileHandle? = nil
   ) throws {
     self.namespace = namespace
     ownsDirectory = directory == nil
@@ -39,6 +41,7 @@ package final class FerryProcess {
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     process.standardOutput = output
+    if let input { process.standardInput = input }
     try process.run()
     (port, libcurl) = try Self.readAnnouncement(output.fileHandleForReading)
     guard [libcurl, nil].contains(Self.wantedLibcurl) else {
@@ -55,6 +58,15 @@ package final class FerryProcess {
 
   /// What it has logged since it listens.
   package var log: [UInt8] { logged.withLock { Array($0) } }
+
+  /// Waits, at most 20 s, until it has logged that so many times since it listens.
+  package func hasLogged(_ text: String, times count: Int = 1) -> Bool {
+    for _ in 0..<1000 {
+      if String(decoding: log, as: UTF8.self).components(separatedBy: text).count > count { return true }
+      usleep(20_000)
+    }
+    return false
+  }
 
   deinit {
     if process.isRunning { kill() }

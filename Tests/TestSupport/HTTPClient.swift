@@ -23,6 +23,12 @@ package final class HTTPClient {
   package let socket: Socket
   private let port: Int
 
+  /// To a UNIX socket.
+  package init(path: String) throws {
+    port = 80
+    socket = try Socket(connectingTo: path)
+  }
+
   package init(port: Int, in namespace: NetworkNamespace? = nil) throws {
     self.port = port
     socket = try Socket(connectingTo: port, in: namespace)

@@ -48,6 +48,22 @@ package final class Socket: @unchecked Sendable {
     return listen(try open(in: namespace), at: address)
   }
 
+  static func listenEverywhere() -> (descriptor: Int32, port: Int) {
+    var address = loopback(0)
+    address.sin_addr.s_addr = 0
+    return listen(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0), at: address)
+  }
+
+  /// To a UNIX socket.
+  package convenience init(connectingTo path: String) throws {
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    guard UnixAddress.with(path, { connect(descriptor, $0, $1) }) == 0 else {
+      defer { Glibc.close(descriptor) }
+      throw Failure(operation: "connect", errno: errno)
+    }
+    self.init(descriptor: descriptor)
+  }
+
   private static func listen(
     _ listener: Int32, at address: sockaddr_in
   ) -> (descriptor: Int32, port: Int) {

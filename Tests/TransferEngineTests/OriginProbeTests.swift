@@ -15,7 +15,8 @@ import TransferModel
     let loop = EventLoop(name: "test-probe")
     loop.start()
     let egress = EgressPolicy(allowedNetworks: [try #require(IPNetwork(network))])
-    let probe = OriginProbe(loop: loop, egress: egress, roots: try TLSRoots(file: nil, pem: authority))
+    let probe = OriginProbe(
+      loop: loop, egress: egress, authorities: TLSAuthorities(try TLSRoots(file: nil, pem: authority)))
     try await body(probe)
     await probe.close()
     await loop.stopAndJoin()

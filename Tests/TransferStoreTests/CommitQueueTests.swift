@@ -100,6 +100,23 @@ import TransferModel
     await close()
   }
 
+  /// A disk that takes nothing is not a thread that hangs.
+  @Test func itAnswersWhileFactsWait() async throws {
+    try setFull(true)
+    queue.append(.fact(Self.news("a")) {})
+    try await untilUnwell()
+    for _ in 0..<3 { await withCheckedContinuation { continuation in queue.ping { continuation.resume() } } }
+    #expect(!queue.isHealthy)
+    try setFull(false)
+    await close()
+    #expect(try told() == ["a"])
+  }
+
+  @Test func itAnswersWhereThereIsNothingToWrite() async throws {
+    for _ in 0..<3 { await withCheckedContinuation { continuation in queue.ping { continuation.resume() } } }
+    await close()
+  }
+
   /// The refused request is told before the facts are put back: this follows at once.
   private func untilUnwell() async throws {
     while queue.isHealthy { await Task.yield() }

@@ -23,13 +23,19 @@ import Testing
       }
     }
     func remove(_ easy: EasyHandle) {}
-    func close() { multi.close() }
+    func close() {
+      multi.close()
+      isClosed = true
+    }
+    func closeWhenEmpty() { close() }
+    private(set) var isClosed = false
   }
 
   /// The second message's end comes after the time at which the first would have timed out.
   @Test func aRequestThatCannotBeginIsAnsweredOnce() async throws {
     let sender = WebhookSender(
-      egress: EgressPolicy(), roots: try TLSRoots(file: nil, pem: nil), timeout: .milliseconds(20)
+      egress: EgressPolicy(), authorities: TLSAuthorities(try TLSRoots(file: nil, pem: nil)),
+      timeout: .milliseconds(20)
     ) { _ in try RefusingTransport() }
     let message = WebhookSender.Message(
       url: "http://192.0.2.1/", headers: [], body: [0x7B, 0x7D], wantsReply: false)

@@ -1,0 +1,50 @@
+import ArgumentParser
+import EventLoop
+import HTTPServer
+
+/// `ferry health`.
+struct HealthCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "health", abstract: "Ask the service on this machine whether it lives.",
+    discussion: """
+      For the health checks of containers, which need no other program then. The status is 0 where the service answers 200, \
+      and 1 where it does not; one line says which.
+      """)
+
+  @Option(
+    help:
+      "Address and port that the service listens on; 0.0.0.0 and [::] are asked on loopback. [127.0.0.1:8080]"
+  )
+  var listen: String?
+  @Flag(help: "Ask whether it can do its work (/readyz) and not only whether it lives (/livez).")
+  var ready = false
+  @Option(help: "Seconds to wait for the answer. [3]")
+  var timeout = 3
+  @Option(help: "JSON file with options.")
+  var config: String?
+
+  func validate() throws {
+    guard (1...300).contains(timeout) else {
+      throw ValidationError("timeout: '\(timeout)' is not a number between 1 and 300")
+    }
+  }
+
+  func run() throws {
+    var options: [String: String] = [:]
+    options["listen"] = listen
+    let address = try Settings.listenAddress(options, file: config)
+    let answer = try HealthProbe.ask(
+      host: Self.reachable(address.host), port: address.port, path: ready ? "/readyz" : "/livez",
+      timeout: .seconds(timeout))
+    StandardOutput.write(Array((answer + "\n").utf8))
+  }
+
+  /// Who listens on every address listens on loopback.
+  static func reachable(_ host: String) -> String {
+    switch host {
+    case "0.0.0.0": "127.0.0.1"
+    case "::", "0:0:0:0:0:0:0:0": "::1"
+    default: host
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import ArgumentParser
+import EventLoop
+import TransferEngine
+
+/// `ferry stop`.
+struct StopCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "stop", abstract: "Stop the service of a data directory, and wait until it has gone.",
+    discussion: """
+      The service answers what is under way and ends, as at SIGTERM. The worker of background sessions goes on without it, \
+      unless --worker ends that, too: it writes down how far it has come, and the next service's goes on from there. \
+      Where nothing runs there is nothing to do, and that is no error.
+      """)
+
+  @Option(help: "Directory for the database and the bodies. [ferry-data]")
+  var dataDirectory: String?
+  @Option(help: "Seconds to wait for the end of all of it. [30]")
+  var timeout = 30
+  @Flag(help: "The worker of background sessions as well.")
+  var worker = false
+  @Option(help: "JSON file with options.")
+  var config: String?
+
+  func validate() throws {
+    guard (1...86_400).contains(timeout) else {
+      throw ValidationError("timeout: '\(timeout)' is not a number between 1 and 86400")
+    }
+  }
+
+  func run() async throws {
+    var options: [String: String] = [:]
+    options["data-directory"] = dataDirectory
+    let settings = try Settings.checked(options, file: config, isWorker: true)
+    let directory = settings.dataDirectory
+    let deadline = ContinuousClock.now + .seconds(timeout)
+    try await stop("service", DirectoryLock.owner(of: directory), in: directory, before: deadline)
+    guard worker else { return }
+    // Not before: the service would start another.
+    let lock = WorkerPlaces(settings).lock
+    try await stop("worker", ProcessLock.owner(path: lock), in: directory, before: deadline)
+  }
+
+  private func stop(
+    _ name: String, _ owner: ProcessLock.Owner?, in directory: String,
+    before deadline: ContinuousClock.Instant
+  ) async throws {
+    guard let owner else { return say("no \(name) runs in \(directory)") }
+    guard let process = owner.process else {
+      throw StopFailure(
+        "the \(name) of \(directory) (\(owner.pid)) cannot be seen from here: it has just ended, or runs in another container"
+      )
+    }
+    let code = process.send(.terminate)
+    guard code == 0 || process.hasEnded else {
+      throw StopFailure(
+        "the \(name) of \(directory) (\(owner.pid)) cannot be asked to stop: \(ProcessHandle.text(ofError: code))"
+      )
+    }
+    guard await process.end(before: deadline) else {
+      throw StopFailure("the \(name) of \(directory) (\(owner.pid)) has not ended within \(timeout) seconds")
+    }
+    say("stopped the \(name) (\(owner.pid))")
+  }
+
+  private func say(_ text: String) { StandardOutput.write(Array((text + "\n").utf8)) }
+}
+
+private struct StopFailure: Error, CustomStringConvertible {
+  let description: String
+  init(_ description: String) { self.description = description }
+}
