@@ -16,7 +16,13 @@ RUN apt-get update \
     && scripts/install-packages.sh build \
     && rm -rf /var/lib/apt/lists/*
 COPY . .
-RUN make release && install -D -m 0755 .build/release/ferry /out/ferry
+# `ferry --version` tells the commit. There is no git to ask in the context.
+ARG REVISION=
+# What make dist has in its packages: the same bytes, of the same commit.
+RUN COMMIT="${REVISION}" make release \
+    && mkdir /out \
+    && strip --strip-all --remove-section=.comment -o /out/ferry .build/release/ferry \
+    && chmod 0755 /out/ferry
 
 # Debian 13 has libcurl 8.14. What is built on Debian 12 runs on it.
 FROM debian:${DEBIAN_TAG}

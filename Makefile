@@ -1,6 +1,8 @@
 # The two commands of the README are `make demo` and `make test`. Each installs the Debian packages that it needs.
 SHELL := /bin/bash
 SWIFT_FLAGS ?=
+# The released program: Swift's libraries are in it, and it looks for no library beside itself. No path of the place of its build is in it.
+RELEASE_FLAGS = -c release --product ferry --static-swift-stdlib --disable-local-rpath -Xcc -ffile-prefix-map=$(CURDIR)=.
 
 .PHONY: demo test check build release packages demo-packages test-packages format format-check race load kill idle faults cache uptime fuzz clients schemathesis clean
 
@@ -16,7 +18,9 @@ build: packages
 
 # What builds the binary, and nothing more.
 release: packages
-	swift build -c release --product ferry
+	@scripts/stamp.sh
+	@scripts/check-packages.sh
+	swift build $(RELEASE_FLAGS)
 
 packages:
 	@scripts/install-packages.sh build

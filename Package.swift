@@ -10,11 +10,25 @@ let common: [SwiftSetting] =
 /// Rooms that touch no raw memory: the compiler holds them to it.
 let safe = common + [.strictMemorySafety()]
 
+/// How the released program is linked: what it imports is bound and read-only before it runs, it exports nothing, and what nothing
+/// refers to is left out. The system's linker would write one library more than once among what is needed.
+let hardening =
+  ["-use-ld=lld"]
+  + [
+    "-z", "relro", "-z", "now", "-z", "noexecstack", "--as-needed", "--no-export-dynamic", "--gc-sections",
+    "--icf=safe",
+  ]
+  .flatMap { ["-Xlinker", $0] }
+
 let package = Package(
   name: "ferry",
   products: [.executable(name: "ferry", targets: ["ferry"])],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+    // It is not imported: swift-crypto wants it, and two builds are to take the same.
+    .package(url: "https://github.com/apple/swift-asn1", exact: "1.7.4"),
+    // Not imported either: swift-service-lifecycle wants it.
+    .package(url: "https://github.com/apple/swift-async-algorithms", exact: "1.1.4"),
     .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
     .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
     .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
@@ -41,6 +55,8 @@ let package = Package(
     .target(
       name: "CHandshake", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
       linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
+
+    .target(name: "CICUData", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
 
     // 0: values only
     .target(name: "JSON", swiftSettings: common),
@@ -124,14 +140,15 @@ let package = Package(
     .executableTarget(
       name: "ferry",
       dependencies: [
-        "EventLoop", "HTTPServer", "JSON", "TransferAPI", "TransferEngine", "TransferModel",
+        "CICUData", "EventLoop", "HTTPServer", "JSON", "TransferAPI", "TransferEngine", "TransferModel",
         "TransferService", "TransferStore", "Webhooks",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-      ], swiftSettings: safe),
+      ], swiftSettings: safe,
+      linkerSettings: [.unsafeFlags(hardening, .when(configuration: .release))]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -22,7 +22,7 @@ def check(condition, what):
     print(f"ok: {what}", flush=True)
 
 
-def check_contents(image, root, build_root):
+def check_contents(image, root, build_root, given):
     """What is in the image, and what is not."""
     binary = shutil.which("ferry", path=f"{root}/usr/local/bin")
     check(binary, "ferry is in the path")
@@ -46,8 +46,11 @@ def check_contents(image, root, build_root):
     for volume in image.volumes:
         status = os.stat(root + volume)
         check((status.st_uid, status.st_gid, status.st_mode & 0o777) == (int(user), int(group), 0o700), f"{volume} is the user's own")
-    version = image_roots.output("chroot", root, inside, "--version").strip()
+    told = image_roots.output("chroot", root, inside, "--version")
+    version, commit = (re.search(rf"^{name} (.*)", told, re.M)[1] for name in ("ferry", "commit"))
     check(image.labels["org.opencontainers.image.version"] == version, f"the label says version {version}")
+    check(given or image.labels["org.opencontainers.image.revision"] == commit, f"the label says commit {commit}")
+    print(", ".join(told.splitlines()))
     check(image.ports == [image.environment["FERRY_LISTEN"].rpartition(":")[2]], "the port exposed is the one listened on")
     size = sum(int(line.split()[0]) for line in image_roots.output("du", "-sxk", root).splitlines())
     print(f"the image is {size // 1024} MiB, its binary {os.path.getsize(binary) >> 20} MiB")
@@ -56,6 +59,13 @@ def check_contents(image, root, build_root):
 def owner(root, library):
     found = image_roots.output("chroot", root, "dpkg-query", "-S", f"*/{library}")
     return found.splitlines()[0].split(":")[0]
+
+
+def commit():
+    """As make release has it, so that both make the same bytes."""
+    words = ["git", "-C", SOURCE]
+    changed = subprocess.run([*words, "diff", "--quiet", "HEAD", "--"]).returncode != 0
+    return image_roots.output(*words, "rev-parse", "--short=12", "HEAD").strip() + ("+" if changed else "")
 
 
 def main():
@@ -69,7 +79,7 @@ def main():
     log = f"{PLACE}/log"
     open(log, "w").close()
 
-    build, image = dockerfile.stages(open(f"{SOURCE}/Dockerfile").read(), {})
+    build, image = dockerfile.stages(open(f"{SOURCE}/Dockerfile").read(), {"REVISION": commit()})
     build_root = image_roots.make_base(PLACE, build.image)
     if given.binary:
         os.makedirs(f"{build_root}/out")
@@ -82,7 +92,7 @@ def main():
 
     root = image_roots.make_base(PLACE, image.image)
     image_roots.carry_out(image, root, SOURCE, {build.name: build_root}, log)
-    check_contents(image, root, build_root)
+    check_contents(image, root, build_root, given.binary)
     image_container.try_out(image, root, f"{PLACE}/volume", check)
     print(f"the image is made and works, after {time.monotonic() - began:.0f} s")
 

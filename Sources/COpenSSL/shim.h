@@ -1,6 +1,7 @@
 #ifndef COPENSSL_SHIM_H
 #define COPENSSL_SHIM_H
 // AES-256-GCM (NIST SP 800-38D) under a key that is set up once, for many messages.
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <stdint.h>
 

@@ -12,4 +12,10 @@ int cprocess_close_from(void *_Nonnull actions, int first);
 void cprocess_become_loop_thread(void);
 int cprocess_is_loop_thread(void);
 
+/// The commit that the program was built of, in hexadecimal digits, with a plus sign where files had changed; "unknown" where the build
+/// did not say it (scripts/stamp.sh does).
+extern const char *_Nonnull const cprocess_commit;
+/// The version of Swift that built the program, or "unknown".
+extern const char *_Nonnull const cprocess_swift;
+
 #endif

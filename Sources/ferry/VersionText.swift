@@ -1,0 +1,16 @@
+import EventLoop
+import HTTPServer
+import TransferEngine
+import TransferStore
+
+/// What `ferry --version` prints.
+enum VersionText {
+  /// One line each. The libraries are those that are loaded now.
+  static var text: String {
+    [
+      "ferry \(Ferry.version)", "commit \(Build.commit)", "Swift \(Build.swift)",
+      "libcurl \(TransferEngine.libcurlVersion)", "OpenSSL \(StoreLibraries.openSSL)",
+      "SQLite \(StoreLibraries.sqlite)", "libmicrohttpd \(MicroHTTPDVersion.loaded)",
+    ].joined(separator: "\n")
+  }
+}

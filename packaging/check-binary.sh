@@ -1,0 +1,19 @@
+#!/bin/bash
+# Checks that a program is what an installation may rely on: nothing of the place of its build is in it, all that it imports is bound
+# and read-only before it runs, and it needs no library but Debian's.
+# usage: check-binary.sh PROGRAM
+set -euo pipefail
+program=$1
+largest=$((48 << 20))
+fail() { echo "$program: $1" >&2; exit 1; }
+
+dynamic=$(readelf -dW "$program")
+grep -q '(FLAGS_1).*NOW.*PIE' <<<"$dynamic" || fail "it is not bound at its start (BIND_NOW), or no PIE"
+readelf -lW "$program" | grep -q GNU_RELRO || fail "it has no RELRO"
+! readelf -lW "$program" | grep GNU_STACK | grep -q E || fail "its stack can be executed"
+! grep -qE 'RUNPATH|RPATH|TEXTREL' <<<"$dynamic" || fail "it has a path of libraries, or relocations in its text"
+! grep -a -q -F "$PWD" "$program" || fail "the place of its build is in it"
+[ "$(stat -c %s "$program")" -le $largest ] || fail "it is larger than $largest bytes"
+sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' <<<"$dynamic" | while read -r library; do
+  dpkg-query -S "*/$library" >/dev/null 2>&1 || fail "it needs $library, which no Debian package here has"
+done
