@@ -21,8 +21,7 @@ ARG REVISION=
 # What make dist has in its packages: the same bytes, of the same commit.
 RUN COMMIT="${REVISION}" make release \
     && mkdir /out \
-    && strip --strip-all --remove-section=.comment -o /out/ferry .build/release/ferry \
-    && chmod 0755 /out/ferry
+    && scripts/strip.sh .build/release/ferry /out/ferry
 
 # Debian 13 has libcurl 8.14. What is built on Debian 12 runs on it.
 FROM debian:${DEBIAN_TAG}

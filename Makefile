@@ -1,10 +1,12 @@
 # The two commands of the README are `make demo` and `make test`. Each installs the Debian packages that it needs.
 SHELL := /bin/bash
 SWIFT_FLAGS ?=
-# The released program: Swift's libraries are in it, and it looks for no library beside itself. No path of the place of its build is in it.
-RELEASE_FLAGS = -c release --product ferry --static-swift-stdlib --disable-local-rpath -Xcc -ffile-prefix-map=$(CURDIR)=.
+# The released program: Swift's libraries are in it, and it looks for no library beside itself. The linker drops every function that
+# nothing calls; what is left depends on no path of the place of its build.
+RELEASE_FLAGS = -c release --product ferry --static-swift-stdlib --disable-local-rpath -Xswiftc -Xfrontend -Xswiftc -function-sections \
+	-Xcc -ffunction-sections -Xcc -fdata-sections -Xcc -ffile-prefix-map=$(CURDIR)=.
 
-.PHONY: demo test check build release packages demo-packages test-packages format format-check race load kill idle faults cache uptime fuzz clients schemathesis clean
+.PHONY: demo test check build release dist packages demo-packages test-packages format format-check race load kill idle faults cache uptime fuzz clients schemathesis clean
 
 demo: demo-packages release
 	@scripts/demo.py $(if $(URL),--url '$(URL)')
@@ -21,6 +23,11 @@ release: packages
 	@scripts/stamp.sh
 	@scripts/check-packages.sh
 	swift build $(RELEASE_FLAGS)
+
+# What is installed: a tarball, a Debian package, an SBOM, in .build/dist.
+dist: release
+	@scripts/install-packages.sh dist
+	scripts/dist.sh
 
 packages:
 	@scripts/install-packages.sh build

@@ -16,8 +16,7 @@ place=$out/ferry-$version
 rm -rf "$out"
 mkdir -p "$place"/{man,etc,completions/{bash,zsh,fish}} "$place/docs"
 
-strip --strip-all --remove-section=.comment -o "$place/ferry" .build/release/ferry
-chmod 0755 "$place/ferry"
+scripts/strip.sh .build/release/ferry "$place/ferry"
 packaging/check-binary.sh "$place/ferry"
 packaging/manual.py "$place/ferry" "$place/man"
 "$place/ferry" --generate-completion-script bash | sed 1d >"$place/completions/bash/ferry"

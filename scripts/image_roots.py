@@ -1,5 +1,5 @@
 """Carries out the steps of a Dockerfile's stages in roots of their own, where there is no container engine."""
-import ctypes, glob, os, re, shutil, subprocess, sys
+import ctypes, glob, os, re, shutil, subprocess, sys, time
 
 import dockerfile
 
@@ -47,28 +47,37 @@ def codename(tag):
 
 
 def make_base(place, image):
-    """A root like the image's base. It is packed, so that the next run need not make it."""
+    """A root like the image's base."""
     name, tag = image.split("@")[0].rsplit(":", 1)
-    release, (mirror, security) = codename(tag), mirrors()
     extra = {"swift": SWIFT_PACKAGES, "debian": ""}[name]
+    slim = [f"--dpkgopt=path-exclude=/usr/share/{part}/*" for part in UNREAD] if tag.endswith("-slim") else []
+    root = make_root(place, name, codename(tag), extra.split(), slim)
+    at = open(f"{root}/etc/debian_version").read().strip()
+    if name == "debian" and not tag.startswith(at):
+        print(f"note: the mirror has Debian {at}, and the image is to be made from {tag}")
+    if name == "swift":
+        add_swift(root, tag)
+    return root
+
+
+def make_root(place, name, release, packages, options=()):
+    """A release of Debian with these packages and what is essential, at `place`/root-`name`, with what an engine mounts. It is packed, so
+    that the next run need not make it."""
     packed = f"{place}/{name}-{release}.tar"
     if not os.path.exists(packed):
-        slim = [f"--dpkgopt=path-exclude=/usr/share/{part}/*" for part in UNREAD] if tag.endswith("-slim") else []
+        mirror, security = mirrors()
         lines = [f"deb [signed-by={KEYRING}] {mirror} {suite} main" for suite in (release, f"{release}-updates")]
         lines += [f"deb [signed-by={KEYRING}] {security} {release}-security main"] if security else []
+        os.makedirs(place, exist_ok=True)
         subprocess.run(["mmdebstrap", "--quiet", "--mode=root", "--format=tar", "--variant=minbase",
-                        *[f"--include={package}" for package in extra.split()], *slim, release, packed + ".new", "-"], input="\n".join(lines), text=True, check=True)
+                        *[f"--include={package}" for package in packages], *options, release, packed + ".new", "-"],
+                       input="\n".join(lines), text=True, check=True)
         os.rename(packed + ".new", packed)
     root = f"{place}/root-{name}"
     shutil.rmtree(root, ignore_errors=True)
     os.mkdir(root)
     subprocess.run(["tar", "-xf", packed, "-C", root, "--exclude=./dev/*"], check=True)
-    at = open(f"{root}/etc/debian_version").read().strip()
-    if name == "debian" and not tag.startswith(at):
-        print(f"note: the mirror has Debian {at}, and the image is to be made from {tag}")
     furnish(root)
-    if name == "swift":
-        add_swift(root, tag)
     return root
 
 
@@ -86,14 +95,59 @@ def furnish(root):
     shutil.copy("/etc/resolv.conf", f"{root}/etc/resolv.conf")
 
 
+def install(root, *words, verb="install"):
+    """Packages, from Debian's mirror, and nothing that is only recommended."""
+    proxies = {key: value for key, value in os.environ.items() if key.lower() in ("http_proxy", "https_proxy", "no_proxy")}
+    for command in (["update"], [verb, "-y", "--no-install-recommends", *words]):
+        made = subprocess.run(["chroot", root, "apt-get", "-qq", *command], env={"PATH": PATH, "DEBIAN_FRONTEND": "noninteractive", **proxies},
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if made.returncode != 0:
+            raise SystemExit(f"apt-get {' '.join(command)}: exit code {made.returncode}\n{made.stdout}")
+
+
+def try_tarball(root):
+    """Unpacks what make dist has made where anybody may, starts it there, asks after its health, and stops it."""
+    archive, = glob.glob(".build/dist/ferry-*.tar.gz")
+    place = f"{root}/opt/ferry"
+    os.makedirs(place)
+    subprocess.run(["tar", "-xzf", archive, "-C", place, "--strip-components=1"], check=True)
+    chrooted = lambda *words: ["chroot", "--userspec=65534:65534", root, "/opt/ferry/ferry", *words]
+    print(", ".join(output(*chrooted("--version")).splitlines()), flush=True)
+    data = f"{root}/opt/data"
+    os.mkdir(data)
+    os.chown(data, 65534, 65534)
+    words = ["--data-directory", "/opt/data"]
+    with open(f"{root}/opt/log", "w+") as log:
+        service = subprocess.Popen(chrooted("serve", "--listen", "127.0.0.1:0", *words), stdin=subprocess.DEVNULL, stdout=log)
+        address, end = None, time.monotonic() + 30
+        while not address and time.monotonic() < end and service.poll() is None:
+            address = re.search(r'"address":"([^"]+)"', open(log.name).read())
+            time.sleep(0.05)
+        if not address:
+            raise SystemExit("the tarball's program does not start: " + open(log.name).read())
+    subprocess.run(chrooted("health", "--listen", address[1]), check=True)
+    subprocess.run(chrooted("stop", *words), check=True)
+    if service.wait(30) != 0:
+        raise SystemExit(f"the tarball's program has ended with exit code {service.returncode}")
+    shutil.rmtree(f"{root}/opt")
+    os.mkdir(f"{root}/opt")
+
+
+def toolchain():
+    return os.path.dirname(os.path.dirname(os.path.realpath(shutil.which("swift"))))
+
+
+def lend_toolchain(root):
+    lend(root, toolchain())
+
+
 def add_swift(root, tag):
     """This machine's toolchain in place of the image's, and where this machine's git has repositories from."""
     wanted = tag.split("-")[0]
     if f"Swift version {wanted} " not in output("swift", "--version", stderr=subprocess.DEVNULL):
         raise SystemExit(f"the image has Swift {wanted}, this machine another")
-    toolchain = os.path.dirname(os.path.dirname(os.path.realpath(shutil.which("swift"))))
-    lend(root, toolchain)
-    PATHS[root] = f"{PATH}:{toolchain}/bin"
+    lend_toolchain(root)
+    PATHS[root] = f"{PATH}:{toolchain()}/bin"
     said = subprocess.run(["git", "config", "--get-regexp", r"^url\..*\.insteadof$"], stdout=subprocess.PIPE, text=True).stdout
     for key, value in (line.split(" ", 1) for line in said.splitlines()):
         subprocess.run(["git", "config", "--file", f"{root}/etc/gitconfig", "--add", key, value], check=True)

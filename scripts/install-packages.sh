@@ -12,6 +12,7 @@ declare -A groups=(
   [faults]="python3 mount nginx-light"
   [venv]="python3-venv"
   [clients]="python3-venv nodejs node-typescript golang-go"
+  [dist]="debhelper dpkg-dev binutils python3 lintian mandoc"
   [deploy]="python3 python3-venv python3-yaml mmdebstrap debian-archive-keyring distro-info-data mount util-linux git golang-go \
     golang-github-masterminds-sprig-dev golang-gopkg-yaml.v3-dev shellcheck"
 )

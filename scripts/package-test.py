@@ -8,10 +8,11 @@ The root is packed under .build, so that the next run need not make it. For the 
 """
 import ctypes, glob, http.client, http.server, json, os, re, shutil, signal, subprocess, sys, threading, time
 
-import image_roots as roots
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import image_roots as roots  # noqa: E402
 
 PLACE = os.path.abspath(".build/package-test")
-ROOT = PLACE + "/root"
+ROOT = PLACE + "/root-debian"
 SYSTEM = "systemd systemd-sysv dbus"
 NETWORK = 0x40000000
 SIZE = 3_000_000
@@ -52,33 +53,14 @@ def fail(text):
     raise SystemExit("package test: " + text)
 
 
-def chroot(*command, **options):
-    environment = {"PATH": roots.PATH, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8", "HOME": "/root"}
-    environment |= {key: value for key, value in os.environ.items() if key.lower() in ("http_proxy", "https_proxy", "no_proxy")}
-    return subprocess.run(["chroot", ROOT, *command], check=True, env=environment, stdin=subprocess.DEVNULL, **options)
-
-
 def make_root(package):
     """Debian with systemd, and all that the package depends on; not the package."""
-    os.makedirs(PLACE, exist_ok=True)
-    packed = PLACE + "/debian.tar"
-    if not os.path.exists(packed):
-        mirror, security = roots.mirrors()
-        lines = [f"deb [signed-by={roots.KEYRING}] {mirror} {suite} main" for suite in ("bookworm", "bookworm-updates")]
-        lines += [f"deb [signed-by={roots.KEYRING}] {security} bookworm-security main"] if security else []
-        subprocess.run(["mmdebstrap", "--quiet", "--mode=root", "--format=tar", "--variant=minbase",
-                        *[f"--include={name}" for name in SYSTEM.split()], "bookworm", packed + ".new", "-"],
-                       input="\n".join(lines), text=True, check=True)
-        os.rename(packed + ".new", packed)
-    shutil.rmtree(ROOT, ignore_errors=True)
-    os.mkdir(ROOT)
-    subprocess.run(["tar", "-xf", packed, "-C", ROOT, "--exclude=./dev/*"], check=True)
-    roots.furnish(ROOT)
-    depends = roots.output("dpkg-deb", "-f", package, "Depends")
-    chroot("apt-get", "-qq", "update", stdout=subprocess.DEVNULL)
-    chroot("apt-get", "-qq", "satisfy", "--no-install-recommends", "-y", depends, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    root = roots.make_root(PLACE, "debian", "bookworm", SYSTEM.split())
+    roots.install(root, roots.output("dpkg-deb", "-f", package, "Depends"), verb="satisfy")
+    roots.try_tarball(root)
     for mounted in ("proc", "dev"):
-        subprocess.run(["umount", "-R", f"{ROOT}/{mounted}"], check=True)
+        subprocess.run(["umount", "-R", f"{root}/{mounted}"], check=True)
+    os.unlink(root + "/etc/resolv.conf")
 
 
 def later(package):
@@ -224,6 +206,7 @@ def main():
     packages = glob.glob(".build/dist/ferry_*.deb")
     if len(packages) != 1:
         fail("make dist makes the package")
+    subprocess.run(["scripts/install-packages.sh", "deploy"], check=True)
     roots.leave_mounts()
     make_root(packages[0])
     before = everything()

@@ -1,0 +1,53 @@
+#!/usr/bin/python3
+"""Runs what is built for Debian 12 on Debian 13, whose libcurl, libmicrohttpd, OpenSSL and SQLite are newer: the tarball's program, and
+the tests of every wrapper. `make dist` and `swift build --build-tests` have made both. For the superuser.
+
+usage: debian13-test.py
+"""
+import os, re, subprocess, sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import image_roots as roots  # noqa: E402
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# The image's root, which its test has packed.
+PLACE = f"{SOURCE}/.build/image-test"
+LIBRARIES = ("ca-certificates libbrotli1 libcurl4t64 libgcc-s1 libgssapi-krb5-2 libmicrohttpd12t64 libpsl5t64 libsqlite3-0 libssl3t64 "
+             "libstdc++6 libzstd1 zlib1g")
+# What the tests start.
+TOOLS = "iproute2 nginx-light openssl procps sqlite3 strace tzdata"
+WRAPPERS = ["ContentCodingTests", "CurlTests", "EventLoopTests", "HTTPCacheTests", "HTTPCookiesTests", "HTTPServerTests", "NetlinkTests",
+            "TransferEngineTests", "TransferStoreTests", "WebhooksTests"]
+
+
+def main():
+    os.chdir(SOURCE)
+    subprocess.run(["scripts/install-packages.sh", "deploy"], check=True)
+    roots.leave_mounts()
+    tag = re.search(r"^ARG DEBIAN_TAG=(.+)$", open("Dockerfile").read(), re.M)[1]
+    os.makedirs(PLACE, exist_ok=True)
+    root = roots.make_base(PLACE, f"debian:{tag}")
+    roots.install(root, *LIBRARIES.split(), *TOOLS.split())
+    roots.try_tarball(root)
+
+    roots.lend_toolchain(root)
+    os.makedirs(root + SOURCE, exist_ok=True)
+    roots.mount(SOURCE, root + SOURCE, "--bind")
+    roots.mount("tmpfs", f"{root}/tmp", "-t", "tmpfs", "-o", "mode=1777")
+    filters = [word for wrapper in WRAPPERS for word in ("--filter", wrapper)]
+    bundle = f"{SOURCE}/.build/debug/ferryPackageTests.xctest"
+    log = f"{PLACE}/debian13.log"
+    with open(log, "w") as file:
+        made = subprocess.run(["chroot", root, "sh", "-c", f'cd "{SOURCE}" && exec "$0" "$@"', bundle,
+                               "--testing-library", "swift-testing", *filters],
+                              env={"PATH": roots.PATH, "HOME": "/root"}, stdin=subprocess.DEVNULL, stdout=file, stderr=file)
+    lines = open(log, errors="replace").read().splitlines()
+    failed = [line for line in lines if line.startswith("✘") or "Fatal" in line]
+    run = [line for line in lines if re.match(r"✔ Test run with \d+ tests", line)]
+    if made.returncode != 0 or failed or not run:
+        raise SystemExit("\n".join(failed[-40:] or lines[-40:]) + f"\nthe tests' exit code on Debian 13: {made.returncode}")
+    print(f"on Debian 13: {run[0]}")
+
+
+if __name__ == "__main__":
+    main()

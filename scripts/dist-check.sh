@@ -1,0 +1,41 @@
+#!/bin/bash
+# Checks what `make dist` has made: Debian's rules for packages, the manual pages, the SBOM's schema; and that two places make the same
+# bytes of one commit: the program that the image's test has built in a root of its own is this one, and what a clone elsewhere makes
+# around it is this, too.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+here=$PWD
+dist=$here/.build/dist
+wanted="cyclonedx-python-lib[json-validation]==11.7.0"
+
+lintian --allow-root --fail-on error,warning "$dist"/*.deb
+
+other=$(mktemp -d)
+trap 'rm -rf "$other"' EXIT
+tar -xzf "$dist"/*.tar.gz -C "$other" --strip-components=1
+# There is no manual of other systems here to refer to.
+mandoc -T lint -W warning "$other"/man/*.1
+
+venv=.build/dist-venv
+if [ "$(cat "$venv/wanted" 2>/dev/null)" != "$wanted" ]; then
+  rm -rf "$venv"
+  /usr/bin/python3 -m venv "$venv"
+  "$venv/bin/pip" install --quiet --disable-pip-version-check "$wanted"
+  echo "$wanted" >"$venv/wanted"
+fi
+"$venv/bin/python" - "$dist"/*.sbom.cdx.json <<'END'
+import sys
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+if fault := JsonStrictValidator(SchemaVersion.V1_5).validate_str(open(sys.argv[1]).read()): sys.exit(f"{sys.argv[1]}: {fault}")
+END
+
+git clone --quiet . "$other/ferry"
+mkdir -p "$other/ferry/.build/release"
+cp .build/image-test/ferry "$other/ferry/.build/release/"
+cp -r .build/checkouts "$other/ferry/.build/"
+(cd "$other/ferry" && scripts/dist.sh >/dev/null)
+for file in "$dist"/*; do
+  cmp "$file" "$other/ferry/.build/dist/$(basename "$file")"
+done
+echo "two places make the same bytes"
