@@ -29,7 +29,7 @@ def mirrors():
     """The places that apt has packages of this machine's Debian from: of the release, and of its security updates."""
     ours = re.search(r"^VERSION_CODENAME=(\w+)", open("/etc/os-release").read(), re.M)[1]
     targets = output("apt-get", "indextargets", "--format", "$(RELEASE) $(SITE)")
-    known = dict(line.split() for line in targets.splitlines())
+    known = dict(line.split() for line in reversed(targets.splitlines()))
     if ours not in known:
         raise SystemExit(f"apt knows no mirror of {ours}")
     return known[ours], known.get(f"{ours}-security")

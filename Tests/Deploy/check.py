@@ -1,6 +1,6 @@
 """What the files for deployment have to agree upon, among themselves and with the service.
 usage: check.py RENDERED    what the chart is with its own values"""
-import ipaddress, re, sys
+import ipaddress, os, re, sys
 
 import yaml
 
@@ -93,7 +93,8 @@ def users(stateful, compose):
 
 def options(stateful, compose, values):
     """Every variable is an option of the service's."""
-    known = set(re.findall(r"`(FERRY_[A-Z_]+)`", read("README.md")))
+    described = [path for path in ("README.md", "docs/settings.md") if os.path.exists(path)]
+    known = {name for path in described for name in re.findall(r"\| `(FERRY_[A-Z_]+)` \|", read(path))}
     container = stateful["spec"]["template"]["spec"]["containers"][0]
     named = {variable["name"] for variable in container["env"]} | {*compose["environment"], *values["environment"]}
     named |= set(re.findall(r"(FERRY_[A-Z_]+)=", read("Dockerfile")))
