@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 here=$PWD
 dist=$here/.build/dist
-wanted="cyclonedx-python-lib[json-validation]==11.7.0"
+wanted="cyclonedx-python-lib[json-validation]==11.12.0"
 
 lintian --allow-root --fail-on error,warning "$dist"/*.deb
 
