@@ -192,8 +192,8 @@ def call(method, path, body=None, port=8080, **fields):
 
 
 def download(port, path, session="ses_shared"):
-    url = f"http://127.0.0.1:{port}{path}"
-    return json.loads(call("POST", "/v1/tasks", {"sessionId": session, "kind": "download", "url": url}))["id"]
+    request = {"url": f"http://127.0.0.1:{port}{path}"}
+    return json.loads(call("POST", f"/v1/sessions/{session}/tasks", {"kind": "download", "resume": True, "request": request}))["id"]
 
 
 def finished(task):
@@ -246,7 +246,7 @@ def carry_out(system, before):
     system.run("systemctl", "reload", "ferry", check=True)
 
     say("upgrade, with a background task under way")
-    session = json.loads(call("POST", "/v1/sessions", {"type": "background", "identifier": "upgraded"}))["id"]
+    session = json.loads(call("POST", "/v1/sessions", {"type": "background", "identifier": "upgraded", "delegate": {}}))["id"]
     task = download(port, "/held", session)
     if not Origin.halfway.wait(PATIENCE):
         fail("the background task does not begin")
