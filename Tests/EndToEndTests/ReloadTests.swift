@@ -42,11 +42,12 @@ import Testing
     }
     #expect(ferry.hasLogged(#""level":"error","message":"token-file: "#, times: 2))
     // What was let in before goes on.
+    let task = #"{"kind":"data","request":{"url":"http://127.0.0.1:1/"}}"#
     let created = try client.send(
-      "POST", "/v1/sessions", Array("{}".utf8),
+      "POST", "/v1/tasks", Array(task.utf8),
       [("Authorization", "Bearer new"), ("Content-Type", "application/json")])
     #expect(created.status == 201)
-    while let event = try stream.next(), event.json["sessionId"]?.string != created.json.id {}
+    #expect(try stream.read(upTo: "task.didCreate").last?.task == created.json.id)
   }
 
   /// An authority that nobody wants comes first: a file without any would be refused.
