@@ -8,9 +8,10 @@ largest=$((48 << 20))
 fail() { echo "$program: $1" >&2; exit 1; }
 
 dynamic=$(readelf -dW "$program")
+segments=$(readelf -lW "$program")
 grep -q '(FLAGS_1).*NOW.*PIE' <<<"$dynamic" || fail "it is not bound at its start (BIND_NOW), or no PIE"
-readelf -lW "$program" | grep -q GNU_RELRO || fail "it has no RELRO"
-! readelf -lW "$program" | grep GNU_STACK | grep -q E || fail "its stack can be executed"
+grep -q GNU_RELRO <<<"$segments" || fail "it has no RELRO"
+! grep -q 'GNU_STACK .* RWE ' <<<"$segments" || fail "its stack can be executed"
 ! grep -qE 'RUNPATH|RPATH|TEXTREL' <<<"$dynamic" || fail "it has a path of libraries, or relocations in its text"
 ! grep -a -q -F "$PWD" "$program" || fail "the place of its build is in it"
 [ "$(stat -c %s "$program")" -le $largest ] || fail "it is larger than $largest bytes"

@@ -74,6 +74,11 @@ static inline void clinux_start_writeback(int descriptor, off_t offset, off_t co
   syscall(SYS_sync_file_range, descriptor, (long)offset, (long)count, 2 /* SYNC_FILE_RANGE_WRITE */);
 }
 
+/// Flags of send(2) by names of their own: several of this program's modules include their header, and Swift finds the system's names in
+/// whichever of them it has read first.
+static const int clinux_no_signal = MSG_NOSIGNAL;
+static const int clinux_no_wait = MSG_DONTWAIT;
+
 /// pidfd_open(2): a descriptor of that very process, whose number may be given to another when it has ended.
 static inline int clinux_open_process(int pid) { return (int)syscall(434 /* SYS_pidfd_open */, pid, 0U); }
 

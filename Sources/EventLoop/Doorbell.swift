@@ -157,7 +157,7 @@ private final class SocketAddress: Sendable {
   func send(from descriptor: Int32) -> Int32 {
     var byte: UInt8 = 1
     while true {
-      let count = withAddress { sendto(descriptor, &byte, 1, Int32(MSG_NOSIGNAL), $0, $1) }
+      let count = withAddress { sendto(descriptor, &byte, 1, clinux_no_signal, $0, $1) }
       if count >= 0 { return 0 }
       if errno != EINTR { return errno }
     }

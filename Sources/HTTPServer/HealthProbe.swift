@@ -1,3 +1,4 @@
+internal import CLinux
 internal import CMicroHTTPD
 internal import Glibc
 
@@ -24,7 +25,7 @@ package enum HealthProbe {
     }
     defer { close(descriptor) }
     let request = Array("GET \(path) HTTP/1.1\r\nHost: \(authority)\r\nConnection: close\r\n\r\n".utf8)
-    guard send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
+    guard send(descriptor, request, request.count, clinux_no_signal) == request.count else {
       throw Failure(description: "\(authority) takes no request: \(String(cString: strerror(errno)))")
     }
     let reply = try read(descriptor, until: end, from: authority)

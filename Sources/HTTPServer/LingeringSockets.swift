@@ -1,3 +1,4 @@
+internal import CLinux
 internal import EventLoop
 internal import Glibc
 
@@ -74,7 +75,7 @@ final class LingeringSockets: DescriptorHandler {
     var total = 0
     for _ in 0..<Self.readsAtOnce {
       // On TCP, MSG_TRUNC drops the bytes without a copy.
-      let flags = Int32(MSG_DONTWAIT | MSG_TRUNC)
+      let flags = clinux_no_wait | Int32(MSG_TRUNC)
       let count = recv(descriptor, &scratch, scratch.count, flags)
       if count == 0 { return (total, false) }
       if count < 0 { return (total, errno == EAGAIN || errno == EINTR) }

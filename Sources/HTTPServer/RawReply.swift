@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 internal import HTTPTypes
 
@@ -30,7 +31,7 @@ struct RawReply {
   func write(to descriptor: Int32, toHead: Bool = false) {
     let bytes = toHead ? head : head + body
     _ = bytes.withUnsafeBytes {
-      send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+      send(descriptor, $0.baseAddress, $0.count, clinux_no_signal | clinux_no_wait)
     }
   }
 }

@@ -6,7 +6,7 @@ import Testing
     ("try!", "handle the error"), ("Task.detached", "a structured task"),
     ("DispatchQueue", "EventLoop, WorkerPool"),
     ("print(", "the logger"), ("FIXME", "an issue"), ("TODO", "an issue"), ("fatalError(", "a thrown error"),
-    ("XCTest", "Swift Testing"),
+    ("XCTest", "Swift Testing"), ("MSG_NOSIGNAL", "clinux_no_signal"), ("MSG_DONTWAIT", "clinux_no_wait"),
   ]
   /// The wrappers own raw memory and threads; elsewhere such promises are not needed.
   private static let uncheckedRooms = [
