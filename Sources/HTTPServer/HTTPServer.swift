@@ -7,6 +7,8 @@ package import HTTPTypes
 package final class HTTPServer: Sendable {
   package struct Failure: Error, CustomStringConvertible {
     package let message: String
+    /// Of errno; 0 where there is none.
+    package var code: Int32 = 0
     package var description: String { message }
   }
 
@@ -51,7 +53,9 @@ package final class HTTPServer: Sendable {
   ) throws {
     let listener = cmhd_listen(host, UInt16(clamping: port), 1024)
     guard listener >= 0 else {
-      throw Failure(message: "cannot listen on \(host) port \(port): \(String(cString: strerror(errno)))")
+      let code = errno
+      throw Failure(
+        message: "cannot listen on \(host) port \(port): \(String(cString: strerror(code)))", code: code)
     }
     self.loop = loop
     self.host = host

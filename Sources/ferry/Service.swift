@@ -1,4 +1,5 @@
 import EventLoop
+import FerrySettings
 import FoundationEssentials
 import HTTPServer
 import Logging
@@ -22,6 +23,7 @@ struct Service {
   func run() async throws {
     PrivatePlaces.begin()
     let descriptors = Descriptors.raiseLimit()
+    try StartError.check(descriptors: descriptors)
     ProcessLimits.forbidCoreFiles()
     let directory = DataDirectory(settings)
     let lock = try directory.take()
@@ -44,7 +46,7 @@ struct Service {
       pool: WorkerPool(name: "ferry-read", threads: 2), isAtHome: directory.watch(), now: now,
       logger: logger)
     if engine.networks.hasClasses { await engine.networks.wait() }
-    let interrupted = try await service.recover()
+    let interrupted = try await StartError.ofStore { try await service.recover() }
     if interrupted > 0 {
       logger.notice("ended tasks that an earlier process left running", metadata: ["tasks": "\(interrupted)"])
     }
@@ -117,8 +119,12 @@ struct Service {
     // The others are for what they ask for.
     limits.connections = min(settings.maximumConnections, Descriptors.limit / 2)
     limits.refusal = { TransferAPI.refusal($0) }
-    return try HTTPServer(
-      loop: loop, host: settings.host, port: settings.port, limits: limits, handler: api.handler())
+    do {
+      return try HTTPServer(
+        loop: loop, host: settings.host, port: settings.port, limits: limits, handler: api.handler())
+    } catch let failure as HTTPServer.Failure {
+      throw StartError(failure)
+    }
   }
 }
 

@@ -14,13 +14,15 @@ package enum FerryCommand {
 
   /// - Parameters:
   ///   - wrapper: a command to run the binary with, such as `unshare`.
+  ///   - environment: variables beside this process's.
   ///   - patience: seconds after which it is killed: it runs instead of saying what is wrong.
   package static func run(
-    _ arguments: [String], wrapper: [String] = [], patience: Double = 30
+    _ arguments: [String], wrapper: [String] = [], environment: [String: String] = [:], patience: Double = 30
   ) throws -> Result {
     let (process, output) = (Process(), Pipe())
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = wrapper + [FerryProcess.binary] + arguments
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     process.standardOutput = output
     process.standardError = output
     try process.run()
