@@ -20,8 +20,8 @@ enum SettingVariables {
     let name = name.dropFirst(prefix.count - 1)
     if name.hasSuffix("_SERVICE_HOST") || name.hasSuffix("_SERVICE_PORT") { return true }
     if name.contains("_SERVICE_PORT_") { return true }
+    if name.firstMatch(of: /_PORT_[0-9]+_(TCP|UDP|SCTP)(_PROTO|_PORT|_ADDR)?$/) != nil { return true }
     // A port alone would be somebody's wish to listen there.
-    if name.hasSuffix("_PORT") { return value.contains("://") }
-    return name.firstMatch(of: /_PORT_[0-9]+_(TCP|UDP|SCTP)(_PROTO|_PORT|_ADDR)?$/) != nil
+    return name.hasSuffix("_PORT") && value.contains("://")
   }
 }

@@ -29,7 +29,7 @@ import Testing
       guard let argument else { continue }
       #expect(argument["abstract"]?.string?.hasPrefix(setting.help) == true, "\(setting.name)")
       #expect(
-        argument["valueName"]?.string == (setting.form == .flag ? setting.name : setting.form.valueName))
+        argument["valueName"]?.string == setting.form.valueName)
       #expect(argument["shouldDisplay"]?.bool == !setting.traits.contains(.hidden))
       if let text = setting.defaultText, setting.form != .flag {
         #expect(argument["abstract"]?.string?.contains("[\(text)") == true, "\(setting.name)")
