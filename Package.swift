@@ -16,6 +16,7 @@ let hardening =
   ["-use-ld=lld"]
   + [
     "-z", "relro", "-z", "now", "-z", "noexecstack", "--as-needed", "--no-export-dynamic", "--gc-sections",
+    "--build-id=none",
     "--icf=safe",
   ]
   .flatMap { ["-Xlinker", $0] }
