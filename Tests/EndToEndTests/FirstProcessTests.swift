@@ -56,7 +56,7 @@ import Testing
     let (ferry, pid) = try start("(sleep 1000 &)")
     #expect(waitForChildren(pid) { $0.count == 1 })
     let orphan = try #require(Self.children(of: pid).first?.pid)
-    kill(orphan, SIGTERM)
+    kill(orphan, SIGKILL)
     #expect(waitForChildren(pid) { $0.isEmpty })
     #expect(try ferry.call("GET", "/livez").status == 200)
   }

@@ -118,7 +118,9 @@ import Testing
     let (names, lines) = try Self.calls(in: file)
     let allowed = try allowed()
     #expect(names.contains("memfd_create") && names.contains("epoll_wait") && names.contains("accept4"))
-    #expect(names.subtracting(allowed).isEmpty)
+    // SQLite gives its files to the owner of the database where root runs it (`robustFchown`), which the unit does not.
+    let ofRoot: Set<String> = geteuid() == 0 ? ["fchown"] : []
+    #expect(names.subtracting(allowed).subtracting(ofRoot).isEmpty)
     // MemoryDenyWriteExecute.
     let executable = lines.filter {
       $0.contains("PROT_EXEC") && ($0.contains("PROT_WRITE") || $0.contains("mprotect("))
