@@ -41,7 +41,11 @@ mount -t tmpfs -o mode=1777 tmp "$0/tmp"
 mount -t tmpfs -o mode=755 cgroup "$0/sys/fs/cgroup"
 mount -t cgroup2 cgroup "$0/sys/fs/cgroup"
 ip link set lo up
-exec chroot "$0" env -i container=test PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd --system --show-status=false
+# Not chroot: whoever is in one may not have a user namespace (PrivateUsers=).
+cd "$0"
+pivot_root . .
+umount -l .
+exec env -i container=test PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd --system --show-status=false
 """
 
 
@@ -134,10 +138,13 @@ class System:
             os.kill(self.pid, signal.SIGKILL)
         self.process.kill()
         self.process.wait()
-        wait("its processes do not end", lambda: not open(self.cgroup + "/cgroup.procs").read())
-        subprocess.run(["find", self.cgroup, "-depth", "-type", "d", "-delete"], stderr=subprocess.DEVNULL)
-        for directory, names, _ in os.walk(self.cgroup, topdown=False):
+        wait("its processes do not end", self.is_gone)
+
+    def is_gone(self):
+        """A group can be removed once its processes have ended."""
+        for directory, _, _ in os.walk(self.cgroup, topdown=False):
             os.rmdir(directory)
+        return True
 
 
 class Origin(http.server.BaseHTTPRequestHandler):
