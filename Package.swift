@@ -16,6 +16,7 @@ let hardening =
   ["-use-ld=lld"]
   + [
     "-z", "relro", "-z", "now", "-z", "noexecstack", "--as-needed", "--no-export-dynamic", "--gc-sections",
+    "--build-id=none",
     "--icf=safe",
   ]
   .flatMap { ["-Xlinker", $0] }
@@ -30,9 +31,12 @@ let package = Package(
     // Not imported either: swift-service-lifecycle wants it.
     .package(url: "https://github.com/apple/swift-async-algorithms", exact: "1.1.4"),
     .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
+    // No trait: its JSON wants all of Foundation, and knows neither lines nor names that are given twice.
+    .package(url: "https://github.com/apple/swift-configuration", exact: "1.4.0", traits: []),
     .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
     .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-system", exact: "1.8.1"),
     .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
     .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
@@ -61,6 +65,13 @@ let package = Package(
     // 0: values only
     .target(name: "JSON", swiftSettings: common),
     .target(name: "TransferModel", dependencies: ["JSON"], swiftSettings: safe),
+    .target(
+      name: "FerrySettings",
+      dependencies: [
+        "TransferModel", "JSON", .product(name: "Configuration", package: "swift-configuration"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "SystemPackage", package: "swift-system"),
+      ], swiftSettings: common),
 
     // 2: one wrapper per outside thing
     .target(
@@ -140,7 +151,8 @@ let package = Package(
     .executableTarget(
       name: "ferry",
       dependencies: [
-        "CICUData", "EventLoop", "HTTPServer", "JSON", "TransferAPI", "TransferEngine", "TransferModel",
+        "CICUData", "EventLoop", "FerrySettings", "HTTPServer", "JSON", "TransferAPI", "TransferEngine",
+        "TransferModel",
         "TransferService", "TransferStore", "Webhooks",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Crypto", package: "swift-crypto"),
@@ -157,6 +169,10 @@ let package = Package(
 let tests: [(name: String, uses: [Target.Dependency])] = [
   ("JSON", ["TestSupport"]),
   ("TransferModel", ["JSON", "TestSupport"]),
+  (
+    "FerrySettings",
+    ["TransferModel", "JSON", "TestSupport", .product(name: "Logging", package: "swift-log")]
+  ),
   ("HTTPCookies", ["TransferModel", "JSON", "TestSupport"]),
   (
     "HTTPCache",
@@ -199,12 +215,14 @@ package.targets += [
   ),
   .testTarget(
     name: "EndToEndTests",
-    dependencies: ["ferry", "TestSupport", "JSON", .product(name: "Crypto", package: "swift-crypto")],
+    dependencies: [
+      "ferry", "FerrySettings", "TestSupport", "JSON", .product(name: "Crypto", package: "swift-crypto"),
+    ],
     swiftSettings: common),
   .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"], swiftSettings: common),
   .testTarget(
     name: "TidyTests",
-    dependencies: ["TransferAPI", "TransferModel", .product(name: "Yams", package: "Yams")],
+    dependencies: ["FerrySettings", "TransferAPI", "TransferModel", .product(name: "Yams", package: "Yams")],
     swiftSettings: common),
 ]
 package.targets += tests.map { name, uses in

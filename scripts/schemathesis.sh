@@ -3,7 +3,7 @@
 # usage: schemathesis.sh [SEED] [EXAMPLES of each operation]    The report is .build/schemathesis/report.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-ferry=${FERRY_BINARY:-.build/release/ferry}
+ferry=${BINARY:-.build/release/ferry}
 place=$PWD/.build/schemathesis
 wanted="schemathesis==4.32.5"
 

@@ -1,7 +1,11 @@
 #!/bin/bash
-# Copies the released program without what only its makers use: symbols, and hashes of what the compiler was given, which differ from
-# place to place.
+# Copies the released program without what only its makers use: its symbols, and the hashes of what the compiler was given, which
+# differ from place to place. Their section stays, as zeros: to remove it would move the segments that are made read-only.
 # usage: strip.sh PROGRAM COPY
 set -euo pipefail
-strip --strip-all --remove-section=.comment --remove-section=.swift_modhash --remove-section=.note.gnu.build-id -o "$2" "$1"
+zeros=$(mktemp)
+trap 'rm -f "$zeros"' EXIT
+size=$(readelf -SW "$1" | sed -n 's/.* \.swift_modhash *PROGBITS *[0-9a-f]* [0-9a-f]* \([0-9a-f]*\) .*/\1/p')
+head -c $((16#$size)) /dev/zero >"$zeros"
+objcopy --strip-all --remove-section=.comment --update-section ".swift_modhash=$zeros" "$1" "$2"
 chmod 0755 "$2"

@@ -35,10 +35,12 @@ package enum DetachedProcess {
   /// Starts a program.
   /// - Parameters:
   ///   - arguments: its own name first.
+  ///   - environment: its variables; nil: this process's.
   ///   - log: gets what it writes to standard output and error, behind what is there; above ten mebibytes that is put aside as `.1`.
   /// - Returns: its pid.
-  package static func start(_ executable: String, _ arguments: [String], log: String) throws(Failure) -> Int32
-  {
+  package static func start(
+    _ executable: String, _ arguments: [String], environment: [String: String]? = nil, log: String
+  ) throws(Failure) -> Int32 {
     var information = stat()
     if stat(log, &information) == 0, information.st_size > 10 << 20 { rename(log, log + ".1") }
     var actions = posix_spawn_file_actions_t()
@@ -63,8 +65,15 @@ package enum DetachedProcess {
     var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
     words.append(nil)
     defer { for word in words { free(word) } }
+    var variables = environment?.map { strdup("\($0)=\($1)") } ?? []
+    variables.append(nil)
+    defer { for variable in variables { free(variable) } }
     var pid: pid_t = 0
-    let status = posix_spawn(&pid, executable, &actions, &attributes, words, environ)
+    let status = variables.withUnsafeMutableBufferPointer { variables in
+      posix_spawn(
+        &pid, executable, &actions, &attributes, words,
+        environment == nil ? environ : variables.baseAddress)
+    }
     guard status == 0 else { throw Failure(description: String(cString: strerror(status))) }
     return pid
   }

@@ -6,6 +6,8 @@ package import HTTPTypes
 package final class HTTPServer: Sendable {
   package struct Failure: Error, CustomStringConvertible {
     package let message: String
+    /// Of errno; 0 where there is none.
+    package var code: Int32 = 0
     package var description: String { message }
   }
 

@@ -33,8 +33,9 @@ package struct ListeningSocket: Sendable {
   package init(host: String, port: Int) throws(HTTPServer.Failure) {
     descriptor = cmhd_listen(host, UInt16(clamping: port), Self.backlog)
     guard descriptor >= 0 else {
+      let code = errno
       throw HTTPServer.Failure(
-        message: "cannot listen on \(host) port \(port): \(String(cString: strerror(errno)))")
+        message: "cannot listen on \(host) port \(port): \(String(cString: strerror(code)))", code: code)
     }
     address = try Self.address(of: descriptor)
   }

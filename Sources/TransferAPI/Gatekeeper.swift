@@ -1,7 +1,7 @@
 internal import Crypto
 internal import HTTPServer
 internal import HTTPTypes
-internal import TransferModel
+package import TransferModel
 
 /// Who may call: bearers of a token, or, where there is none, programs on this machine only.
 package struct Gatekeeper: Sendable {

@@ -1,3 +1,4 @@
+import FerrySettings
 import FoundationEssentials
 import TransferEngine
 import TransferModel
@@ -15,7 +16,7 @@ struct DataDirectory {
   /// Makes the directory where there is none, and keeps it for this process.
   func take() throws -> DirectoryLock {
     do throws(UsableDirectory.Fault) { try UsableDirectory.prepare(path) } catch {
-      throw SettingsError("data-directory", error.description)
+      throw StartError("data-directory", error.description)
     }
     return try lock(as: Ferry.version)
   }
@@ -29,9 +30,13 @@ struct DataDirectory {
       switch error {
       case .inUse:
         let pid = DirectoryLock.owner(of: path).map { " (\($0.pid))" } ?? ""
-        throw SettingsError("data-directory", "\(path) is in use by another process\(pid)")
+        throw StartError(
+          "data-directory",
+          "\(path) is in use by another process\(pid); end that (`ferry stop`), or name another directory")
       case .failed(let code):
-        throw SettingsError("data-directory", "\(path)/lock cannot be had: \(SystemError(code))")
+        throw StartError(
+          "data-directory",
+          "\(path)/lock cannot be had: \(SystemError(code)); is it the directory of a service?")
       }
     }
   }
@@ -70,38 +75,38 @@ struct DataDirectory {
   }
 
   /// One line that says what is wrong and what can be done.
-  func explain(_ error: OpeningError, _ keys: SecretKeys) -> SettingsError {
+  func explain(_ error: OpeningError, _ keys: SecretKeys) -> StartError {
     switch error {
     case .missing:
-      SettingsError(
+      StartError(
         "data-directory",
         """
         \(database) is missing or empty, but there is what belongs to it; put the database back, or start once \
         with --new-database to begin anew and set bodies and files aside
         """)
     case .newer(let migrations):
-      SettingsError(
+      StartError(
         "data-directory",
         """
         \(database) was written by a newer version of Ferry (\(migrations.joined(separator: "; "))), and this is \
         \(Ferry.version); run that version, or put a backup from before the upgrade back
         """)
     case .otherKey:
-      SettingsError(
+      StartError(
         "secret-key-file",
         """
         the secrets in \(database) are under a key that is not in \(keys.path); put the file back that the service \
         ran with, or move ferry.db, bodies and files away to begin anew
         """)
     case .readOnly:
-      SettingsError(
+      StartError(
         "data-directory", "\(database) cannot be written; see its owner, its mode, and how it is mounted")
     case .kept:
-      SettingsError(
+      StartError(
         "data-directory",
         "\(database) is kept by another process\(owner), which is in the middle of a write")
     case .failed(let message):
-      SettingsError("data-directory", "\(database) cannot be opened: \(message)")
+      StartError("data-directory", "\(database) cannot be opened: \(message)")
     }
   }
 
@@ -115,7 +120,7 @@ struct DataDirectory {
       try settings.bodies.prepare()
       try settings.files.prepare()
     } catch {
-      throw SettingsError("data-directory", error.description)
+      throw StartError("data-directory", error.description)
     }
   }
 

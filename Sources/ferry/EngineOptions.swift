@@ -1,66 +1,43 @@
 import ArgumentParser
+import FerrySettings
 
 /// What `ferry serve` and `ferry worker` both have to know.
-struct EngineOptions: ParsableArguments {
-  @Option(help: "Directory for the database and the bodies. [ferry-data]")
-  var dataDirectory: String?
-  @Option(help: "A network that transfers and webhooks may reach although it is not public; may be repeated.")
-  var allowNetwork: [String] = []
-  @Option(
-    help:
-      "What kind of network an interface is, as wwan*=cellular or eth1=expensive,constrained; may be repeated."
-  )
-  var interfaceClass: [String] = []
-  @Option(
-    help:
-      "File with the base64 of 32 bytes that protect stored secrets and resume data. [made in the data directory]"
-  )
-  var secretKeyFile: String?
-  @Option(help: "Largest body, in bytes, that is kept in the database instead of a file. [32768]")
-  var smallBodyLimit: Int?
-  @Option(help: "Largest body of a response, in bytes. [1099511627776]")
-  var maximumBodySize: Int?
-  @Option(help: "Transfers at once, of each worker. [4096]")
-  var maximumTransfers: Int?
-  @Option(help: "Credentials of a task that may be refused before it ends with attemptLimitReached. [10]")
-  var maximumAuthenticationAttempts: Int?
-  @Option(
-    help:
-      "When discretionary tasks may run, as 22:00-06:00 (UTC); may be repeated. [always]")
-  var discretionaryWindow: [String] = []
-  @Option(help: "Load average of a minute above which discretionary tasks do not run. [none]")
-  var discretionaryMaximumLoad: Double?
-  @Option(help: "PEM file of the certificate authorities that origins are checked against. [the system's]")
-  var caFile: String?
-  @Option(help: "trace, debug, info, notice, warning, error or critical. [info]")
-  var logLevel: String?
-  @Option(help: "JSON file with options.")
-  var config: String?
-
-  /// What was given, by the options' names.
-  var values: [String: String] {
-    let all: [String: any OptionValue] = [
-      "data-directory": dataDirectory, "allow-network": allowNetwork, "interface-class": interfaceClass,
-      "secret-key-file": secretKeyFile, "small-body-limit": smallBodyLimit,
-      "maximum-body-size": maximumBodySize, "maximum-transfers": maximumTransfers,
-      "maximum-authentication-attempts": maximumAuthenticationAttempts,
-      "discretionary-window": discretionaryWindow,
-      "discretionary-maximum-load": discretionaryMaximumLoad, "ca-file": caFile, "log-level": logLevel,
-    ]
-    return all.compactMapValues { $0.text }
-  }
+struct EngineOptions: SettingOptions {
+  @Option(\.dataDirectory) var dataDirectory: String?
+  @Option(\.allowNetwork) var allowNetwork: [String]
+  @Option(\.interfaceClass) var interfaceClass: [String]
+  @Option(\.secretKeyFile) var secretKeyFile: String?
+  @Option(\.smallBodyLimit) var smallBodyLimit: String?
+  @Option(\.maximumBodySize) var maximumBodySize: String?
+  @Option(\.maximumTransfers) var maximumTransfers: String?
+  @Option(\.maximumAuthenticationAttempts) var maximumAuthenticationAttempts: String?
+  @Option(\.discretionaryWindow) var discretionaryWindow: [String]
+  @Option(\.discretionaryMaximumLoad) var discretionaryMaximumLoad: String?
+  @Option(\.caFile) var caFile: String?
+  @Option(\.logLevel) var logLevel: String?
+  @Option(\.config) var config: String?
 }
 
-/// An option as the environment and the file would give it.
-protocol OptionValue {
-  /// nil where it was not given.
-  var text: String? { get }
+/// What only the service has to know.
+struct ServeOptions: SettingOptions {
+  @Option(\.listen) var listen: String?
+  @Option(\.tokenFile) var tokenFile: String?
+  @Option(\.webhookSecretFile) var webhookSecretFile: String?
+  @Option(\.maximumEphemeralBytes) var maximumEphemeralBytes: String?
+  @Option(\.workers) var workers: String?
+  @Option(\.maximumConnections) var maximumConnections: String?
+  @Option(\.taskRetention) var taskRetention: String?
+  @Option(\.eventRetention) var eventRetention: String?
+  @Option(\.deliveryRetention) var deliveryRetention: String?
+  @Option(\.maximumBodyBytes) var maximumBodyBytes: String?
+  @Flag(\.newDatabase) var newDatabase: Bool
+  @Option(\.retentionInterval) var retentionInterval: String?
 }
 
-extension Optional: OptionValue where Wrapped: LosslessStringConvertible {
-  var text: String? { map { String($0) } }
-}
+/// All of a service's settings.
+struct ServiceOptions: ParsableArguments {
+  @OptionGroup var serve: ServeOptions
+  @OptionGroup var engine: EngineOptions
 
-extension [String]: OptionValue {
-  var text: String? { isEmpty ? nil : joined(separator: " ") }
+  var values: [String: String] { serve.values.merging(engine.values) { $1 } }
 }

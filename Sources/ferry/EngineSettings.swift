@@ -1,24 +1,25 @@
 import EventLoop
+import FerrySettings
 import TransferEngine
 import TransferModel
 import TransferService
 
 /// The engine of a process, by its settings.
 extension Settings {
-  var bodies: BodyDirectory { BodyDirectory(path: dataDirectory + "/bodies") }
-  var files: FileDirectory { FileDirectory(path: dataDirectory + "/files") }
+  var bodies: BodyDirectory { BodyDirectory(path: self.dataDirectory + "/bodies") }
+  var files: FileDirectory { FileDirectory(path: self.dataDirectory + "/files") }
   var egress: EgressPolicy { EgressPolicy(allowedNetworks: allowedNetworks) }
 
   /// What every engine has of them.
   func engineSettings(now: @escaping @Sendable () -> Timestamp) -> TransferEngine.Settings {
     var engine = TransferEngine.Settings(
       egress: egress, bodies: bodies, files: files, pool: WorkerPool(name: "ferry-write", threads: 4))
-    engine.smallBodyLimit = smallBodyLimit
-    engine.maximumBodySize = Int64(maximumBodySize)
-    engine.maximumActive = maximumTransfers
+    engine.smallBodyLimit = self.smallBodyLimit
+    engine.maximumBodySize = Int64(self.maximumBodySize)
+    engine.maximumActive = self.maximumTransfers
     engine.certificateAuthorityFile = certificateAuthorityFile
-    engine.maximumAuthenticationAttempts = maximumAuthenticationAttempts
-    engine.idleSessions = .init(descriptorLimit: Descriptors.limit, workers: workers)
+    engine.maximumAuthenticationAttempts = self.maximumAuthenticationAttempts
+    engine.idleSessions = .init(descriptorLimit: Descriptors.limit, workers: self.workers)
     engine.userAgent = "Ferry/\(Ferry.version)"
     engine.networks = Networks(policy: interfacePolicy)
     engine.now = now
@@ -32,7 +33,9 @@ extension Settings {
       return try TransferEngine(workers: workers, settings: engine) { relay.deliver($0) }
     } catch {
       let isOfNetworks = error.reason == .url(.notConnectedToInternet)
-      throw SettingsError(isOfNetworks ? "interface-class" : "ca-file", error.message)
+      guard !isOfNetworks else { throw SettingsError("interface-class", error.message) }
+      let fault = self.caFile.flatMap { path in NamedFile.fault(path).map { "\(path) \($0)" } }
+      throw SettingsError("ca-file", fault ?? "\(error.message); it must hold certificates as PEM")
     }
   }
 }

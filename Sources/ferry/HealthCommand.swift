@@ -1,27 +1,27 @@
 import ArgumentParser
 import EventLoop
+import FerrySettings
 import HTTPServer
 
 /// `ferry health`.
-struct HealthCommand: ParsableCommand {
+struct HealthCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "health", abstract: "Ask the service on this machine whether it lives.",
     discussion: """
-      For the health checks of containers, which need no other program then. The status is 0 where the service answers 200, \
+      For the health checks of containers, which need no other program then. 0.0.0.0 and [::] are asked on loopback. The status is 0 where the service answers 200, \
       and 1 where it does not; one line says which.
       """)
 
-  @Option(
-    help:
-      "Address and port that the service listens on; 0.0.0.0 and [::] are asked on loopback. [127.0.0.1:8080]"
-  )
-  var listen: String?
+  struct Place: SettingOptions {
+    @Option(\.listen) var listen: String?
+    @Option(\.config) var config: String?
+  }
+
+  @OptionGroup var place: Place
   @Flag(help: "Ask whether it can do its work (/readyz) and not only whether it lives (/livez).")
   var ready = false
   @Option(help: "Seconds to wait for the answer. [3]")
   var timeout = 3
-  @Option(help: "JSON file with options.")
-  var config: String?
 
   func validate() throws {
     guard (1...300).contains(timeout) else {
@@ -29,10 +29,8 @@ struct HealthCommand: ParsableCommand {
     }
   }
 
-  func run() throws {
-    var options: [String: String] = [:]
-    options["listen"] = listen
-    let address = try Settings.listenAddress(options, file: config)
+  func run() async throws {
+    let address = try await Settings.listenAddress(place.values)
     let answer = try HealthProbe.ask(
       host: Self.reachable(address.host), port: address.port, path: ready ? "/readyz" : "/livez",
       timeout: .seconds(timeout))

@@ -1,3 +1,4 @@
+import FerrySettings
 import Logging
 import ServiceLifecycle
 import TransferAPI
@@ -29,8 +30,9 @@ struct Reload: Sendable {
   func run() async -> [String] {
     var faults: [String] = []
     do {
-      if let file = settings.tokenFile {
-        gatehouse.relieve(by: Gatekeeper(tokens: try Settings.tokens(file)))
+      // Those of the environment are as they were at the start.
+      if settings.tokenFile != nil {
+        gatehouse.relieve(by: Gatekeeper(tokens: try settings.readTokens()))
       }
     } catch {
       faults.append("\(error)")

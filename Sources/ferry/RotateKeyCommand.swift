@@ -1,6 +1,7 @@
 import ArgumentParser
 import Crypto
 import EventLoop
+import FerrySettings
 import TransferEngine
 import TransferStore
 
@@ -15,19 +16,18 @@ struct RotateKeyCommand: AsyncParsableCommand {
       --drop-old is given. It can be run again after it was interrupted.
       """)
 
-  @Option(help: "Directory for the database and the bodies. [ferry-data]")
-  var dataDirectory: String?
-  @Option(help: "File with the secret keys. [the data directory's own]")
-  var secretKeyFile: String?
+  struct Places: SettingOptions {
+    @Option(\.dataDirectory) var dataDirectory: String?
+    @Option(\.secretKeyFile) var secretKeyFile: String?
+    @Option(\.config) var config: String?
+  }
+
+  @OptionGroup var places: Places
   @Flag(help: "Forget the old keys: resume data made under them is of no use any more.")
   var dropOld = false
 
   func run() async throws {
-    var options: [String: String] = [:]
-    options["data-directory"] = dataDirectory
-    options["secret-key-file"] = secretKeyFile
-    let settings = try Settings.checked(options, file: nil)
-    try await rotate(settings)
+    try await rotate(try await Settings.load(places.values, for: .maintenance))
   }
 
   private func rotate(_ settings: Settings) async throws {
@@ -37,7 +37,7 @@ struct RotateKeyCommand: AsyncParsableCommand {
     defer { withExtendedLifetime(lock) {} }
     guard let worker = ProcessLock(path: WorkerPlaces(settings).lock, version: Ferry.version) else {
       let pid = ProcessLock.owner(path: WorkerPlaces(settings).lock).map { " (\($0.pid))" } ?? ""
-      throw SettingsError(
+      throw StartError(
         "data-directory", "\(settings.dataDirectory) has a worker\(pid); end it with SIGTERM first")
     }
     defer { withExtendedLifetime(worker) {} }
@@ -53,7 +53,7 @@ struct RotateKeyCommand: AsyncParsableCommand {
     } catch let error as OpeningError {
       throw directory.explain(error, keys)
     } catch {
-      throw SettingsError("data-directory", "the secrets cannot be encrypted anew: \(error)")
+      throw StartError("data-directory", "the secrets cannot be encrypted anew: \(error)")
     }
     if dropOld { try keys.dropOld() }
     StandardOutput.write(Array("\(count) rows encrypted anew\n".utf8))

@@ -1,4 +1,5 @@
 import Crypto
+import FerrySettings
 import FoundationEssentials
 import TransferEngine
 import TransferModel
@@ -14,7 +15,9 @@ enum WebhookSecret {
       }
       return key
     }
-    guard mayCreate else { throw SettingsError("webhook-secret-file", "\(path) cannot be read") }
+    guard mayCreate else {
+      throw SettingsError("webhook-secret-file", "\(path) \(NamedFile.fault(path) ?? "cannot be read")")
+    }
     let key = SecretFile.random(32)
     try SecretFile.write("whsec_\(Base64.encode(key))\n", to: path)
     return key
@@ -36,7 +39,7 @@ struct SecretKeys {
     path = settings.secretKeyFile ?? settings.dataDirectory + "/secret-key"
     guard let text = SecretFile.read(path) else {
       guard settings.secretKeyFile == nil, mayCreate, !SecretFile.isThere(path) else {
-        throw SettingsError("secret-key-file", "\(path) cannot be read")
+        throw SettingsError("secret-key-file", "\(path) \(NamedFile.fault(path) ?? "cannot be read")")
       }
       keys = [SecretFile.random(Self.size)]
       isNew = true
@@ -84,7 +87,8 @@ private enum SecretFile {
   /// All of it or nothing: a key that is lost takes with it what it protects.
   static func write(_ text: String, to path: String) throws {
     guard DurableFile.write(Array(text.utf8), to: path) else {
-      throw SettingsError("data-directory", "\(path) cannot be written")
+      throw StartError(
+        "data-directory", "\(path) cannot be written; see its owner, its mode, and whether the disk is full")
     }
   }
 

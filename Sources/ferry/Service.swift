@@ -1,4 +1,5 @@
 import EventLoop
+import FerrySettings
 import FoundationEssentials
 import HTTPServer
 import Logging
@@ -27,6 +28,7 @@ struct Service {
     let inherited = try inheritedSocket(environment)
     PrivatePlaces.begin()
     let descriptors = Descriptors.raiseLimit()
+    try StartError.check(descriptors: descriptors)
     ProcessLimits.forbidCoreFiles()
     let directory = DataDirectory(settings)
     let lock = try directory.take()
@@ -50,7 +52,7 @@ struct Service {
       pool: WorkerPool(name: "ferry-read", threads: 2), isAtHome: directory.watch(), now: now,
       logger: logger)
     if engine.networks.hasClasses { await engine.networks.wait() }
-    let interrupted = try await service.recover()
+    let interrupted = try await StartError.ofStore { try await service.recover() }
     if interrupted > 0 {
       logger.notice("ended tasks that an earlier process left running", metadata: ["tasks": "\(interrupted)"])
     }
@@ -116,7 +118,7 @@ struct Service {
     do throws(HTTPServer.Failure) { socket = try ListeningSocket(inherited: descriptor) } catch {
       throw SettingsError("LISTEN_FDS", error.message)
     }
-    if settings.tokens.isEmpty, case .internet(let host, _) = socket.address, !Settings.isLoopback(host) {
+    if settings.tokens.isEmpty, case .internet(let host, _) = socket.address, IPAddress(host)?.isLoopback != true {
       throw SettingsError(
         "LISTEN_FDS",
         "without a token (--token-file) only a loopback address or a UNIX socket is allowed, not \(host)")
@@ -165,8 +167,16 @@ struct Service {
     // The others are for what they ask for.
     limits.connections = min(settings.maximumConnections, Descriptors.limit / 2)
     limits.refusal = { TransferAPI.refusal($0) }
-    let socket = try inherited ?? ListeningSocket(host: settings.host, port: settings.port)
-    return HTTPServer(loop: loop, socket: socket, limits: limits, handler: api.handler())
+    return HTTPServer(
+      loop: loop, socket: try inherited ?? listeningSocket(), limits: limits, handler: api.handler())
+  }
+
+  private func listeningSocket() throws -> ListeningSocket {
+    do throws(HTTPServer.Failure) {
+      return try ListeningSocket(host: settings.host, port: settings.port)
+    } catch {
+      throw StartError(error)
+    }
   }
 }
 

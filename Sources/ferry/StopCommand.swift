@@ -1,5 +1,6 @@
 import ArgumentParser
 import EventLoop
+import FerrySettings
 import TransferEngine
 
 /// `ferry stop`.
@@ -12,14 +13,16 @@ struct StopCommand: AsyncParsableCommand {
       Where nothing runs there is nothing to do, and that is no error.
       """)
 
-  @Option(help: "Directory for the database and the bodies. [ferry-data]")
-  var dataDirectory: String?
+  struct Place: SettingOptions {
+    @Option(\.dataDirectory) var dataDirectory: String?
+    @Option(\.config) var config: String?
+  }
+
+  @OptionGroup var place: Place
   @Option(help: "Seconds to wait for the end of all of it. [30]")
   var timeout = 30
   @Flag(help: "The worker of background sessions as well.")
   var worker = false
-  @Option(help: "JSON file with options.")
-  var config: String?
 
   func validate() throws {
     guard (1...86_400).contains(timeout) else {
@@ -28,9 +31,7 @@ struct StopCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    var options: [String: String] = [:]
-    options["data-directory"] = dataDirectory
-    let settings = try Settings.checked(options, file: config, isWorker: true)
+    let settings = try await Settings.load(place.values, for: .maintenance)
     let directory = settings.dataDirectory
     let deadline = ContinuousClock.now + .seconds(timeout)
     try await stop("service", DirectoryLock.owner(of: directory), in: directory, before: deadline)

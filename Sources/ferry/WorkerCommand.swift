@@ -1,4 +1,5 @@
 import ArgumentParser
+import FerrySettings
 import Logging
 
 /// `ferry worker`.
@@ -15,7 +16,7 @@ struct WorkerCommand: AsyncParsableCommand {
   @OptionGroup var engine: EngineOptions
 
   func run() async throws {
-    let settings = try Settings.checked(engine.values, file: engine.config, isWorker: true)
+    let settings = try await Settings.load(engine.values, for: .worker)
     LoggingSystem.bootstrap { label in
       JSONLogHandler(label: label, logLevel: settings.logLevel)
     }

@@ -1,4 +1,5 @@
 import EventLoop
+import FerrySettings
 import FoundationEssentials
 
 /// Where the two processes find each other, in the data directory.
@@ -28,7 +29,7 @@ struct WorkerPlaces: Sendable {
     do throws(Doorbell.Failure) {
       return try Doorbell(path: path)
     } catch {
-      throw SettingsError("data-directory", "\(path): \(error)")
+      throw StartError("data-directory", "\(path): \(error)")
     }
   }
 }

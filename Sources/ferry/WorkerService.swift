@@ -1,4 +1,5 @@
 import EventLoop
+import FerrySettings
 import FoundationEssentials
 import Logging
 import ServiceLifecycle
@@ -28,11 +29,11 @@ struct WorkerService {
     // Before the lock: from then on the service may send signals.
     let signals = await Signals.trap()
     PrivatePlaces.begin()
-    _ = Descriptors.raiseLimit()
+    try StartError.check(descriptors: Descriptors.raiseLimit())
     ProcessLimits.forbidCoreFiles()
     let places = WorkerPlaces(settings)
     guard let lock = ProcessLock(path: places.lock, version: generation) else {
-      throw SettingsError("data-directory", "\(settings.dataDirectory) has a worker, or is not there")
+      throw StartError("data-directory", "\(settings.dataDirectory) has a worker, or is not there")
     }
     let directory = DataDirectory(settings)
     let keys = try SecretKeys(settings, mayCreate: false)
@@ -62,7 +63,7 @@ struct WorkerService {
       }
     }
     defer { pulse.cancel() }
-    try await worker.start(afterCrash: hasCrashed)
+    try await StartError.ofStore { try await worker.start(afterCrash: hasCrashed) }
     try? FileManager.default.removeItem(atPath: places.crash)
     ProcessLimits.markCrashes(at: places.crash)
     // Not before: who rang meanwhile is heard now.

@@ -1,4 +1,5 @@
 import EventLoop
+import FerrySettings
 import Logging
 import Synchronization
 import TransferEngine
@@ -127,7 +128,8 @@ actor WorkerSupervisor {
     if let child, .now - child.since < .seconds(10) + pause { return }
     do {
       let pid = try DetachedProcess.start(
-        executable, ["ferry", "worker", "--generation", generation] + arguments, log: places.log)
+        executable, ["ferry", "worker", "--generation", generation] + arguments,
+        environment: Settings.workerEnvironment(), log: places.log)
       child = (pid, .now)
       logger.info("started a worker", metadata: ["pid": "\(pid)"])
     } catch {

@@ -14,6 +14,7 @@ package enum FerryCommand {
 
   /// - Parameters:
   ///   - wrapper: a command to run the binary with, such as `unshare`.
+  ///   - environment: variables beside this process's.
   ///   - patience: seconds after which it is killed: it runs instead of saying what is wrong.
   package static func run(
     _ arguments: [String], wrapper: [String] = [], environment: [String: String] = [:],

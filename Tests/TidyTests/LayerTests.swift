@@ -7,6 +7,7 @@ import Testing
   private static let layers: [String: Set<String>] = [
     "JSON": [],
     "TransferModel": ["JSON"],
+    "FerrySettings": ["TransferModel", "JSON"],
     "EventLoop": ["CLinux", "CProcess"],
     "Curl": ["CCurl", "CHandshake", "EventLoop"],
     "GSSAPI": ["CGSSAPI"],
@@ -28,8 +29,8 @@ import Testing
       "TransferModel", "HTTPCache", "HTTPCookies", "TransferService", "ContentCoding", "HTTPServer", "JSON",
     ],
     "ferry": [
-      "EventLoop", "HTTPServer", "JSON", "TransferAPI", "TransferEngine", "TransferModel", "TransferService",
-      "TransferStore", "Webhooks",
+      "EventLoop", "FerrySettings", "HTTPServer", "JSON", "TransferAPI", "TransferEngine", "TransferModel",
+      "TransferService", "TransferStore", "Webhooks",
     ],
   ]
   /// Packages and system modules that only these targets may import.
@@ -39,6 +40,7 @@ import Testing
     "COpenSSL": ["TransferStore"],
     "CLinux": ["EventLoop", "HTTPServer", "TransferEngine"], "CProcess": ["EventLoop"],
     "GRDB": ["TransferStore"], "GRDBSQLite": ["TransferStore"], "HTTPTypes": ["HTTPServer", "TransferAPI"],
+    "Configuration": ["FerrySettings"], "SystemPackage": ["FerrySettings"],
     "ArgumentParser": ["ferry"], "ServiceLifecycle": ["ferry"], "UnixSignals": ["ferry"],
   ]
 
@@ -47,7 +49,9 @@ import Testing
       let allowed = try #require(Self.layers[target], "target \(target) is not in the table")
       for file in files {
         for module in file.imports
-        where Self.layers[module] != nil || module.hasPrefix("C") && module != "Crypto" {
+        where Self.layers[module] != nil
+          || module.hasPrefix("C") && !["Crypto", "Configuration"].contains(module)
+        {
           #expect(allowed.contains(module), "\(file.path) must not import \(module)")
         }
       }

@@ -1,6 +1,7 @@
 import HTTPServer
 import HTTPTypes
 import Testing
+import TransferModel
 
 @testable import TransferAPI
 

@@ -1,5 +1,3 @@
-package import TransferModel
-
 /// What opens the service, and on whose behalf.
 package struct BearerToken: Sendable, Equatable {
   package let tenant: Tenant

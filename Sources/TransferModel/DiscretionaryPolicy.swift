@@ -1,5 +1,3 @@
-package import TransferModel
-
 /// A part of each day, in UTC: `22:00-06:00`. Its start is in it, its end is not.
 package struct DailyWindow: Sendable, Equatable {
   package struct Fault: Error, Sendable, Equatable, CustomStringConvertible {

@@ -1,9 +1,8 @@
 import Foundation
 import TestSupport
 import Testing
-import TransferModel
 
-@testable import TransferEngine
+@testable import TransferModel
 
 @Suite struct DiscretionaryPolicyTests {
   @Test(
@@ -109,17 +108,5 @@ import TransferModel
         .first { isOpen($0) != isOpen(time) }
       #expect(policy.nextChange(after: time) == expected)
     }
-  }
-
-  @Test func theMachinesLoadIsTheKernels() throws {
-    let before = try Self.kernelsLoad()
-    let load = LoadAverage.now()
-    let after = try Self.kernelsLoad()
-    // /proc/loadavg is rounded to hundredths.
-    #expect(load >= min(before, after) - 0.01 && load <= max(before, after) + 0.01)
-  }
-  private static func kernelsLoad() throws -> Double {
-    let text = try String(contentsOfFile: "/proc/loadavg", encoding: .utf8)
-    return try #require(text.split(separator: " ").first.flatMap { Double($0) })
   }
 }

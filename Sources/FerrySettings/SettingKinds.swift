@@ -1,0 +1,131 @@
+internal import TransferModel
+
+extension Setting where Value == String {
+  static func text(
+    _ name: String, _ form: SettingForm, initial: String, _ traits: SettingTraits = [], help: String
+  ) -> Self {
+    Self(name, form, initial: initial, defaultText: initial, traits, help: help) {
+      text throws(SettingFault) in
+      guard !text.isEmpty else { throw SettingFault("it is empty; give it a value, or leave it out") }
+      return text
+    }
+  }
+}
+
+extension Setting where Value == String? {
+  static func path(
+    _ name: String, withoutValue: String = "none", places: SettingPlaces = .all, _ traits: SettingTraits = [],
+    help: String
+  ) -> Self {
+    Self(
+      name, .file, initial: nil, withoutValue: withoutValue, places: places, traits, help: help
+    ) { text throws(SettingFault) in
+      guard !text.isEmpty else { throw SettingFault("it is empty; name a file, or leave it out") }
+      return text
+    }
+  }
+}
+
+extension Setting where Value == Int {
+  static func integer(
+    _ name: String, _ range: ClosedRange<Int>, _ unit: SettingForm.Unit? = nil, initial: Int,
+    _ traits: SettingTraits = [], help: String
+  ) -> Self {
+    Self(
+      name, .integer(range, unit), initial: initial, defaultText: String(initial), traits, help: help
+    ) { text throws(SettingFault) in try SettingNumber.read(text, range) }
+  }
+}
+
+extension Setting where Value == Int? {
+  static func optionalInteger(
+    _ name: String, _ range: ClosedRange<Int>, _ unit: SettingForm.Unit? = nil, withoutValue: String,
+    help: String
+  ) -> Self {
+    Self(
+      name, .integer(range, unit), initial: nil, withoutValue: withoutValue, help: help
+    ) { text throws(SettingFault) in try SettingNumber.read(text, range) }
+  }
+}
+
+private enum SettingNumber {
+  static func read(_ text: String, _ range: ClosedRange<Int>) throws(SettingFault) -> Int {
+    guard let number = Int(text), range.contains(number) else {
+      throw SettingFault("'\(text)' is not a number between \(range.lowerBound) and \(range.upperBound)")
+    }
+    return number
+  }
+}
+
+extension Setting {
+  /// Several values, which may be given one by one.
+  static func list(
+    _ name: String, item: String, separators: String, initial: Value, withoutValue: String = "none",
+    _ traits: SettingTraits = [], help: String,
+    parse: @escaping @Sendable ([String]) throws(SettingFault) -> Value
+  ) -> Self {
+    let form = SettingForm.list(item: item, separators: separators, joint: " ")
+    return Self(
+      name, form, initial: initial, withoutValue: withoutValue, traits, help: help
+    ) { text throws(SettingFault) in try parse(form.parts(text)) }
+  }
+
+  static func list<Item>(
+    _ name: String, item: String, separators: String, withoutValue: String = "none",
+    _ traits: SettingTraits = [], help: String,
+    parse: @escaping @Sendable ([String]) throws(SettingFault) -> [Item]
+  ) -> Self where Value == [Item] {
+    list(
+      name, item: item, separators: separators, initial: [], withoutValue: withoutValue, traits, help: help,
+      parse: parse)
+  }
+}
+
+extension IPNetwork {
+  static func all(_ texts: [String]) throws(SettingFault) -> [IPNetwork] {
+    var networks: [IPNetwork] = []
+    for text in texts {
+      guard let network = IPNetwork(text) else {
+        throw SettingFault("'\(text)' is not a network in CIDR notation, like 10.0.0.0/8")
+      }
+      networks.append(network)
+    }
+    return networks
+  }
+}
+
+extension DailyWindow {
+  static func all(_ texts: [String]) throws(SettingFault) -> [DailyWindow] {
+    var windows: [DailyWindow] = []
+    for text in texts {
+      do throws(DailyWindow.Fault) { windows.append(try DailyWindow(text)) } catch {
+        throw SettingFault(error.message)
+      }
+    }
+    return windows
+  }
+}
+
+extension BearerToken {
+  /// Never says what the text is.
+  /// - Parameters:
+  ///   - separators: what is between two tokens; what is empty does not count.
+  ///   - item: what a part of the text is called.
+  static func all(
+    _ text: String, separators: String, item: String
+  ) throws(SettingFault) -> [BearerToken] {
+    var tokens: [BearerToken] = []
+    let parts = text.split(omittingEmptySubsequences: false) { $0.isNewline || separators.contains($0) }
+    for (index, part) in parts.enumerated() where !part.allSatisfy(\.isWhitespace) {
+      guard let token = BearerToken(line: part) else {
+        throw SettingFault("\(item) \(index + 1) is not a token, or a tenant and a token")
+      }
+      guard tokens.allSatisfy({ $0.text != token.text || $0.tenant == token.tenant }) else {
+        throw SettingFault("\(item) \(index + 1) gives a token to another tenant")
+      }
+      tokens.append(token)
+    }
+    guard !tokens.isEmpty else { throw SettingFault("there is no token in it") }
+    return tokens
+  }
+}

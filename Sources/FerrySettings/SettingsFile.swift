@@ -1,0 +1,97 @@
+internal import Configuration
+internal import JSON
+
+/// A JSON object of settings, by their names as on the command line or in camelCase. It is read strictly: what is in it and is
+/// no setting, or of another type, is an error.
+struct SettingsFile: FileConfigSnapshot {
+  struct ParsingOptions: FileParsingOptions {
+    /// What messages call the file.
+    var path = ""
+    static let `default` = Self()
+  }
+
+  let providerName: String
+  private let texts: [String: String]
+
+  init(data: RawSpan, providerName: String, parsingOptions: ParsingOptions) throws {
+    let bytes = data.withUnsafeBytes { [UInt8]($0) }
+    self.providerName = providerName
+    texts = try Self.read(bytes, path: parsingOptions.path)
+  }
+
+  func value(forKey key: AbsoluteConfigKey, type: ConfigType) throws -> LookupResult {
+    let name = key.components.last ?? ""
+    let isSecret = SettingsCatalogue.named(name)?.traits.contains(.secret) ?? true
+    let value = texts[name].map { ConfigValue(.string($0), isSecret: isSecret) }
+    return LookupResult(encodedKey: name, value: value)
+  }
+
+  var description: String { "\(providerName)[\(texts.count) values]" }
+  /// Without values: some are secret.
+  var debugDescription: String { "\(providerName)\(texts.keys.sorted())" }
+
+  /// The texts as the environment would give them, by the settings' names.
+  static func read(_ bytes: [UInt8], path: String) throws(SettingsError) -> [String: String] {
+    let value: JSONValue
+    do throws(JSONSyntaxError) { value = try JSONParser.parse(bytes) } catch {
+      let place = Self.place(of: error.offset, in: bytes)
+      throw SettingsError(
+        "config", "\(path), line \(place.line), column \(place.column): \(error.reason)")
+    }
+    guard let members = value.members else {
+      throw SettingsError("config", "\(path) has \(value.kind) in it, and not an object of settings")
+    }
+    var texts: [String: String] = [:]
+    for member in members {
+      let name = member.name.map { $0.isUppercase ? "-" + $0.lowercased() : String($0) }.joined()
+      guard let setting = SettingsCatalogue.named(name), setting.places.contains(.file) else {
+        let known = SettingsCatalogue.all.filter { $0.places.contains(.file) }
+        let hint = NearestName.hint(member.name, among: known.flatMap { [$0.member, $0.name] })
+        throw SettingsError("config", "unknown option '\(member.name)' in \(path)\(hint)")
+      }
+      guard texts[name] == nil else {
+        throw SettingsError("config", "\(path) gives '\(member.name)' twice, once with another spelling")
+      }
+      guard let text = setting.form.text(of: member.value) else {
+        throw SettingsError(
+          "config", "'\(member.name)' in \(path) must be \(setting.form.jsonKind), not \(member.value.kind)")
+      }
+      texts[name] = text
+    }
+    return texts
+  }
+
+  /// Both from 1 on; columns count characters of Unicode.
+  static func place(of offset: Int, in bytes: [UInt8]) -> (line: Int, column: Int) {
+    let before = bytes.prefix(offset)
+    let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+    let line = before.count { $0 == UInt8(ascii: "\n") } + 1
+    // Bytes 10xxxxxx go on with a character.
+    return (line, before[start...].count { $0 & 0xC0 != 0x80 } + 1)
+  }
+}
+
+extension SettingForm {
+  /// A value of the file as the environment would give it; nil where it is of another type.
+  fileprivate func text(of value: JSONValue) -> String? {
+    switch (self, value) {
+    case (.list(_, _, let joint), .array(let items)):
+      let texts = items.compactMap(\.string)
+      return texts.count == items.count ? texts.joined(separator: String(joint)) : nil
+    case (_, .string(let text)): return text
+    case (.integer, .integer(let number)), (.decimal, .integer(let number)): return String(number)
+    case (.integer, .number(let number)), (.decimal, .number(let number)): return String(number)
+    case (.flag, .bool(let flag)): return String(flag)
+    default: return nil
+    }
+  }
+
+  fileprivate var jsonKind: String {
+    switch self {
+    case .integer, .decimal: "a number"
+    case .flag: "true or false"
+    case .list: "an array of strings, or a string"
+    case .address, .directory, .file, .choice: "a string"
+    }
+  }
+}

@@ -1,0 +1,99 @@
+package import JSON
+
+/// Every setting that holds, and where it comes from. What is secret is not in it.
+package struct SettingsReport: Sendable, JSONEncodable {
+  static let redacted = "<redacted>"
+
+  private struct Row: Sendable {
+    let setting: any AnySetting
+    let given: GivenValue?
+
+    /// As it is given; nil where nothing is, and nothing holds.
+    var text: String? {
+      guard let text = given?.text else { return setting.defaultText }
+      return setting.traits.contains(.secret) ? redacted : text
+    }
+  }
+
+  private let rows: [Row]
+
+  package init(_ settings: Settings) {
+    let shown = SettingsCatalogue.all.filter {
+      !$0.traits.contains(.hidden) || settings.given[$0.name] != nil
+    }
+    rows = shown.map { Row(setting: $0, given: settings.given[$0.name]) }
+  }
+
+  /// One line for each, in three columns.
+  package var table: String {
+    let cells = rows.map { row in
+      let value = row.text.map { Self.printable($0) } ?? "(\(row.setting.withoutValue))"
+      return [row.setting.name, value, Self.source(row.given?.origin)]
+    }
+    // One that is much longer than the others does not push all of the third column aside.
+    let widths = [0, 1].map { column in min(60, cells.map { $0[column].count }.max() ?? 0) }
+    return cells.map { cells in
+      let padded = zip(cells, widths).map { cell, width in
+        cell + String(repeating: " ", count: max(0, width - cell.count))
+      }
+      return (padded + [cells[2]]).joined(separator: "  ") + "\n"
+    }.joined()
+  }
+
+  private static func source(_ origin: SettingOrigin?) -> String {
+    switch origin {
+    case .commandLine(let name)?, .environment(let name)?: name
+    case .file(let path, _)?: printable(path)
+    case nil: "default"
+    }
+  }
+
+  /// In one line.
+  private static func printable(_ text: String) -> String {
+    text.isEmpty ? "''" : text.map { $0.isNewline ? "\\n" : String($0) }.joined()
+  }
+
+  package func encode(into writer: inout JSONWriter) {
+    writer.object { writer in
+      writer.arrayField("settings", rows) { writer, row in
+        writer.object { writer in
+          writer.field("name", row.setting.member)
+          Self.encode(row, into: &writer)
+          switch row.given?.origin {
+          case .commandLine(let name)?: Self.encode("commandLine", from: name, into: &writer)
+          case .environment(let name)?: Self.encode("environment", from: name, into: &writer)
+          case .file(let path, _)?: Self.encode("file", from: path, into: &writer)
+          case nil: Self.encode("default", from: nil, into: &writer)
+          }
+        }
+      }
+    }
+  }
+
+  private static func encode(_ source: String, from: String?, into writer: inout JSONWriter) {
+    writer.field("source", source)
+    writer.field("from", from)
+  }
+
+  /// With the type that it has in a file.
+  private static func encode(_ row: Row, into writer: inout JSONWriter) {
+    writer.key("value")
+    let isSecret = row.setting.traits.contains(.secret) && row.given != nil
+    switch (row.setting.form, row.text) {
+    case (_, _) where isSecret: writer.value(redacted)
+    case (.list, let text):
+      let parts = row.setting.form.parts(text ?? "")
+      writer.array { writer in
+        for part in parts {
+          writer.element()
+          writer.value(part)
+        }
+      }
+    case (_, nil): writer.null()
+    case (.integer, let text?): writer.value(Int(text) ?? 0)
+    case (.decimal, let text?): writer.value(Double(text) ?? 0)
+    case (.flag, let text?): writer.value(text == "true")
+    case (_, let text?): writer.value(text)
+    }
+  }
+}

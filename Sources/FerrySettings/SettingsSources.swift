@@ -1,0 +1,92 @@
+internal import Configuration
+internal import Synchronization
+internal import SystemPackage
+
+/// Where a value came from.
+package enum SettingOrigin: Sendable, Equatable {
+  /// An option of the command line: its name.
+  case commandLine(String)
+  /// The variable's name.
+  case environment(String)
+  /// The file's path, and the member's name in camelCase.
+  case file(String, member: String)
+
+  /// What messages call it.
+  var place: String {
+    switch self {
+    case .commandLine(let name), .environment(let name): name
+    case .file(let path, let member): "'\(member)' in \(path)"
+    }
+  }
+}
+
+/// A value as it was given.
+package struct GivenValue: Sendable, Equatable {
+  package let text: String
+  package let origin: SettingOrigin
+}
+
+/// Options before the environment before the file: the first that has a value gives it.
+struct SettingsSources {
+  private static let commandLine = "options"
+
+  private let reader: ConfigReader
+  private let winner = Winner()
+  private let file: String?
+
+  /// - Parameter options: what was given on the command line, by the settings' names.
+  /// - Throws: that the file cannot be read.
+  init(options: [String: String], environment: [String: String]) async throws(SettingsError) {
+    let values = options.map { (AbsoluteConfigKey(Self.key($0)), ConfigValue(.string($1), isSecret: false)) }
+    let secrets = SettingsCatalogue.all.filter { $0.traits.contains(.secret) }.map(\.variable)
+    var providers: [any ConfigProvider] = [
+      InMemoryProvider(name: Self.commandLine, values: Dictionary(uniqueKeysWithValues: values)),
+      EnvironmentVariablesProvider(
+        environmentVariables: environment.filter { $0.key.hasPrefix(SettingVariables.prefix) },
+        secretsSpecifier: .specific(Set(secrets))),
+    ]
+    let config = SettingsCatalogue.shared.config.name
+    file = ConfigReader(providers: providers).string(forKey: Self.key(config))
+    if let file, !file.isEmpty { providers.append(try await Self.provider(of: file)) }
+    reader = ConfigReader(providers: providers, accessReporter: winner)
+  }
+
+  private static func provider(of path: String) async throws(SettingsError) -> any ConfigProvider {
+    do {
+      return try await FileProvider<SettingsFile>(
+        parsingOptions: .init(path: path), filePath: FilePath(path))
+    } catch let error as SettingsError {
+      throw error
+    } catch {
+      throw SettingsError("config", "\(path) \(NamedFile.fault(path) ?? "cannot be read")")
+    }
+  }
+
+  /// `FERRY_DATA_DIRECTORY` is how the environment has it.
+  private static func key(_ name: String) -> ConfigKey { ConfigKey(["ferry", name]) }
+
+  /// What somebody gave for it; nil: the default holds.
+  func value(of setting: any AnySetting) -> GivenValue? {
+    guard let text = reader.string(forKey: Self.key(setting.name)) else { return nil }
+    let provider = winner.name.withLock { $0 }
+    let origin: SettingOrigin =
+      if provider.hasPrefix("InMemoryProvider") {
+        .commandLine(setting.option)
+      } else if provider.hasPrefix("EnvironmentVariablesProvider") {
+        .environment(setting.variable)
+      } else {
+        .file(file ?? "", member: setting.member)
+      }
+    return GivenValue(text: text, origin: origin)
+  }
+
+  /// Hears which provider answered last.
+  private final class Winner: AccessReporter {
+    let name = Mutex("")
+
+    func report(_ event: AccessEvent) {
+      let answered = event.providerResults.first { (try? $0.result.get().value) ?? nil != nil }
+      name.withLock { $0 = answered?.providerName ?? "" }
+    }
+  }
+}

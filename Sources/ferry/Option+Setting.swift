@@ -1,0 +1,72 @@
+import ArgumentParser
+import FerrySettings
+
+/// Options of the command line are made from the settings: names, help and completions are said there.
+extension Option where Value == String? {
+  init<Wanted>(_ path: KeyPath<SettingsCatalogue, Setting<Wanted>>) {
+    let setting = SettingsCatalogue.shared[keyPath: path]
+    self.init(name: .customLong(setting.name), help: setting.argumentHelp, completion: setting.completion)
+  }
+}
+
+/// What may be repeated.
+extension Option where Value == [String] {
+  init<Wanted>(_ path: KeyPath<SettingsCatalogue, Setting<Wanted>>) {
+    let setting = SettingsCatalogue.shared[keyPath: path]
+    self.init(wrappedValue: [], name: .customLong(setting.name), help: setting.argumentHelp)
+  }
+}
+
+extension Flag where Value == Bool {
+  init(_ path: KeyPath<SettingsCatalogue, Setting<Bool>>) {
+    let setting = SettingsCatalogue.shared[keyPath: path]
+    self.init(wrappedValue: false, name: .customLong(setting.name), help: setting.argumentHelp)
+  }
+}
+
+extension AnySetting {
+  fileprivate var argumentHelp: ArgumentHelp {
+    let hasDefault = form != .flag && shownDefault != "none"
+    return ArgumentHelp(
+      "\(help)\(hasDefault ? " [\(shownDefault)]" : "")", valueName: form.valueName,
+      visibility: traits.contains(.hidden) ? .hidden : .default)
+  }
+
+  fileprivate var completion: CompletionKind? {
+    switch form {
+    case .directory: .directory
+    case .file: .file()
+    case .choice(let words): .list(words)
+    default: nil
+    }
+  }
+}
+
+/// Options each of which is a setting; its property has the setting's name in camelCase.
+protocol SettingOptions: ParsableArguments {}
+
+extension SettingOptions {
+  /// What was given, by the settings' names, as the environment would give it.
+  var values: [String: String] {
+    var values: [String: String] = [:]
+    for property in Mirror(reflecting: self).children {
+      let setting = SettingsCatalogue.all.first { "_" + $0.member == property.label }
+      guard let setting else { continue }
+      values[setting.name] = setting.text(of: property.value)
+    }
+    return values
+  }
+}
+
+extension AnySetting {
+  /// nil where the option was not given.
+  fileprivate func text(of option: Any) -> String? {
+    switch option {
+    case let option as Option<String?>: option.wrappedValue
+    case let option as Option<[String]>:
+      option.wrappedValue.isEmpty ? nil : option.wrappedValue.joined(separator: " ")
+    case let flag as Flag<Bool>: flag.wrappedValue ? "true" : nil
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Whatever keeps the service from starting is one line, which names it and says what to do, and the exit status says of what
+/// kind it is.
+@Suite(.serialized, .blocking) struct StartErrorTests {
+  private static let usage: Int32 = 64
+  private static let badSetting: Int32 = 78
+  private static let other: Int32 = 1
+
+  private let directory = TemporaryDirectory.make("ferry-start-error")
+
+  private func path(_ name: String) -> String { directory + "/" + name }
+
+  private func file(_ name: String, _ text: String) throws -> String {
+    try text.write(toFile: path(name), atomically: false, encoding: .utf8)
+    return path(name)
+  }
+
+  private func expect(
+    _ status: Int32, _ parts: String..., of arguments: [String], _ environment: [String: String] = [:],
+    wrapper: [String] = [], _ location: SourceLocation = #_sourceLocation
+  ) throws {
+    let result = try FerryCommand.run(arguments, wrapper: wrapper, environment: environment)
+    #expect(result.status == status, "\(result)", sourceLocation: location)
+    #expect(result.output.hasPrefix("ferry: "), "\(result)", sourceLocation: location)
+    #expect(result.output.split(separator: "\n").count == 1, "\(result)", sourceLocation: location)
+    for part in parts {
+      #expect(result.output.contains(part), "\(part): \(result)", sourceLocation: location)
+    }
+  }
+
+  /// With a data directory of its own, on a free port unless the options say otherwise.
+  private func serve(_ options: String...) -> [String] {
+    let listen = options.contains("--listen") ? [] : ["--listen", "127.0.0.1:0"]
+    return ["serve", "--data-directory", path("data")] + listen + options
+  }
+
+  // MARK: The command line
+
+  @Test(arguments: [
+    (["serve", "--nonsense"], "Unknown option '--nonsense'"), (["serve", "extra"], "Unexpected argument"),
+    (["serve", "--workers"], "Missing value"), (["nonsense"], "Unexpected argument"),
+    (["serve", "--listen", "a", "--tokens", "one"], "Unknown option '--tokens'"),
+  ])
+  func aCommandLineThatMeansNothing(_ arguments: [String], _ word: String) throws {
+    let help = arguments[0] == "serve" ? "(see 'ferry serve --help')" : "(see 'ferry --help')"
+    try expect(Self.usage, word, help, of: arguments)
+  }
+
+  // MARK: Where it listens
+
+  @Test func onAPortInUse() throws {
+    let origin = TestOrigin { _, _ in false }
+    let port = try #require(origin.url.split(separator: ":").last)
+    try expect(
+      Self.other, "listen: ", "port \(port)", "Address already in use", "take another port",
+      of: serve("--listen", "127.0.0.1:\(port)"))
+    withExtendedLifetime(origin) {}
+  }
+
+  @Test func onAnAddressOfAnotherMachine() throws {
+    try expect(
+      Self.other, "listen: ", "192.0.2.1", "Cannot assign requested address", "no interface",
+      of: serve("--listen", "192.0.2.1:0"), ["FERRY_TOKENS": "one"])
+  }
+
+  /// In a network of its own, where no setting of the machine gives low ports to everybody.
+  @Test func onAPortThatIsForRoot() throws {
+    FerryCommand.giveToNobody(directory)
+    try expect(
+      Self.other, "listen: ", "port 80", "Permission denied", "below 1024",
+      of: serve("--listen", "0.0.0.0:80"), ["FERRY_TOKENS": "one"],
+      wrapper: ["unshare", "-n"] + FerryCommand.asNobody)
+  }
+
+  // MARK: What it has
+
+  @Test func withADataDirectoryThatIsNone() throws {
+    let file = try file("file", "")
+    let listen = ["--listen", "127.0.0.1:0"]
+    try expect(
+      Self.other, "data-directory: \(file) is not a directory", "name",
+      of: ["serve", "--data-directory", file] + listen)
+    try expect(
+      Self.other, "data-directory: \(file)/x cannot be made", "Not a directory", "name another",
+      of: ["serve", "--data-directory", file + "/x"] + listen)
+    try expect(
+      Self.other, "data-directory: ", "is it the directory of a service?",
+      of: ["rotate-key", "--data-directory", path("none")])
+    try expect(
+      Self.badSetting, "data-directory: it is empty", of: ["serve", "--data-directory", ""] + listen)
+  }
+
+  @Test func withADatabaseThatIsNone() throws {
+    try FileManager.default.createDirectory(atPath: path("data"), withIntermediateDirectories: true)
+    _ = try file("data/ferry.db", String(repeating: "no database ", count: 10_000))
+    try expect(Self.other, "data-directory: ", "ferry.db cannot be opened", "not a database", of: serve())
+  }
+
+  @Test func withTooFewDescriptors() throws {
+    try expect(
+      Self.other, "descriptors: ", "63", "64 or more", "LimitNOFILE", of: serve(),
+      wrapper: ["prlimit", "--nofile=63:63"])
+  }
+
+  @Test func withTheFewestDescriptorsItRuns() throws {
+    let ferry = try FerryProcess(wrapper: ["prlimit", "--nofile=64:64"])
+    #expect(try ferry.call("GET", "/readyz").status == 200)
+  }
+
+  // MARK: Files that settings name
+
+  @Test func withFilesThatAreNotThere() throws {
+    for name in ["ca-file", "token-file", "webhook-secret-file", "secret-key-file", "config"] {
+      try expect(Self.badSetting, "ferry: \(name): /no/such", "not there", of: serve("--" + name, "/no/such"))
+      try expect(Self.badSetting, "ferry: \(name): \(directory) is a dir", of: serve("--" + name, directory))
+    }
+  }
+
+  @Test func withFilesThatMayNotBeRead() throws {
+    FerryCommand.giveToNobody(directory)
+    for name in ["ca-file", "token-file", "webhook-secret-file", "secret-key-file", "config"] {
+      let path = try file(name, "")
+      chmod(path, 0)
+      try expect(
+        Self.badSetting, "ferry: \(name): \(path) may not be read by this user", of: serve("--" + name, path),
+        wrapper: FerryCommand.asNobody)
+    }
+  }
+
+  @Test(arguments: [
+    ("ca-file", "nothing", "PEM"), ("token-file", "a b c", "line 1"), ("token-file", "\n", "no token"),
+    ("webhook-secret-file", "x", "whsec_"), ("secret-key-file", "x", "base64 of 32 bytes"),
+    ("config", "{\n \"a\" 1}", "line 2, column 6: expected ':'"), ("config", "[]", "an array"),
+    ("config", #"{"worker":1}"#, "did you mean workers?"), ("config", #"{"workers":"x"}"#, "'workers' in "),
+    ("config", #"{"workers":{}}"#, "must be a number"), ("config", #"{"workers":65}"#, "between 1 and 64"),
+  ])
+  func withFilesOfSomethingElse(_ name: String, _ text: String, _ word: String) throws {
+    try expect(Self.badSetting, word, of: serve("--" + name, try file("it", text)))
+  }
+
+  // MARK: Values
+
+  @Test(arguments: [
+    ("workers", "0"), ("maximum-transfers", "many"), ("maximum-body-size", "-1"), ("log-level", "loud"),
+    ("task-retention", "3153600001"), ("discretionary-window", "22"), ("discretionary-maximum-load", "x"),
+    ("maximum-body-size", "99999999999999999999"), ("interface-class", "x"),
+  ])
+  func withAValueThatIsNone(_ name: String, _ value: String) throws {
+    let variable = "FERRY_" + name.uppercased().replacing("-", with: "_")
+    try expect(
+      Self.badSetting, "ferry: \(name): ", of: ["serve", "--listen", "127.0.0.1:0", "--\(name)=\(value)"])
+    try expect(
+      Self.badSetting, "ferry: \(name): ", "(\(variable))", of: ["serve", "--listen", "127.0.0.1:0"],
+      [variable: value])
+  }
+
+  @Test func aLineIsOneLineWhateverIsInIt() throws {
+    try expect(Self.badSetting, "'a b'", of: serve("--workers", "a\nb"))
+  }
+}
