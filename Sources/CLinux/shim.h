@@ -3,7 +3,6 @@
 // What Swift's Glibc module leaves out: the Linux calls, and those that want _GNU_SOURCE.
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <netinet/in.h>

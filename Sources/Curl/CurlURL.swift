@@ -1,4 +1,5 @@
 internal import CCurl
+internal import CHandshake
 internal import Glibc
 
 /// A URL as libcurl reads it (RFC 3986 plus): the one parser both for checks and for use.

@@ -1,4 +1,5 @@
 internal import CCurl
+internal import CHandshake
 internal import Glibc
 
 /// The address a socket is about to be connected to.

@@ -1,3 +1,5 @@
+internal import CCurl
+internal import CHandshake
 internal import Glibc
 
 /// Whether a socket may be opened.

@@ -1,4 +1,5 @@
 internal import CHandshake
+internal import CCurl
 internal import Glibc
 
 /// A handshake that is held until somebody decides. On its multi handle's thread only.

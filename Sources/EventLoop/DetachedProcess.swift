@@ -1,4 +1,5 @@
 internal import CProcess
+internal import CLinux
 internal import Glibc
 
 /// Programs that nothing ties to this process: they have a session of their own, none of its descriptors and signals, and outlive it.

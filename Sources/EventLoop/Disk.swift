@@ -1,4 +1,5 @@
 internal import CProcess
+internal import CLinux
 internal import Glibc
 
 /// System calls that may wait for a disk. No loop makes them: in a debug build one that does traps. What belongs to a loop

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// What a manager of services hands to a process in its environment: whom to notify, how often to say that it lives, and the

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// The process's standard output, for the log.

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// The wall clock, to be injected where a test wants another.

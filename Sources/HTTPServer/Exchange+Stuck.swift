@@ -1,4 +1,5 @@
 internal import CMicroHTTPD
+internal import CLinux
 internal import Glibc
 
 /// Where libmicrohttpd takes no reply, or cannot go on. On the loop.

@@ -1,5 +1,6 @@
 internal import CMicroHTTPD
 internal import EventLoop
+internal import CLinux
 internal import Glibc
 internal import HTTPTypes
 internal import Synchronization

@@ -1,5 +1,6 @@
 internal import CLinux
 internal import EventLoop
+internal import CMicroHTTPD
 internal import Glibc
 
 /// Sockets that libmicrohttpd is done with while their clients still send. A socket that is closed over bytes that nobody has read

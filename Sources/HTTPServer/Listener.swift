@@ -1,5 +1,6 @@
 internal import CMicroHTTPD
 internal import EventLoop
+internal import CLinux
 internal import Glibc
 
 /// Takes clients from a listening socket into a daemon. libmicrohttpd's own accept stops, where descriptors are lacking, until

@@ -1,4 +1,5 @@
 internal import CMicroHTTPD
+internal import CLinux
 internal import Glibc
 
 /// A socket that clients connect to.

@@ -1,4 +1,5 @@
 internal import CLinux
+internal import CMicroHTTPD
 internal import Glibc
 internal import HTTPTypes
 

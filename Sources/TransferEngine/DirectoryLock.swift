@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// Keeps a directory for one process, and tells the others which one that is.

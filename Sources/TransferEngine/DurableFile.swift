@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import CLinux
 internal import Glibc
 
 /// Small files that must be whole or as they were before.

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// How much the machine has to do.

@@ -1,5 +1,6 @@
 internal import ContentCoding
 internal import Curl
+internal import CLinux
 internal import Glibc
 internal import TransferModel
 

@@ -1,5 +1,6 @@
 internal import Curl
 internal import EventLoop
+internal import CLinux
 internal import Glibc
 internal import HTTPCache
 internal import TransferModel

@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import CLinux
 internal import Glibc
 internal import TransferModel
 

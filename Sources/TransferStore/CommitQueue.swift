@@ -2,6 +2,7 @@ internal import DequeModule
 internal import EventLoop
 internal import GRDB
 internal import GRDBSQLite
+internal import COpenSSL
 internal import Glibc
 internal import Synchronization
 internal import TransferModel

@@ -1,6 +1,7 @@
 internal import EventLoop
 internal import GRDB
 internal import GRDBSQLite
+internal import COpenSSL
 internal import Glibc
 
 /// The file of a database: how it is opened, and who of several processes writes to it.

@@ -1,3 +1,4 @@
+internal import COpenSSL
 internal import Glibc
 
 /// The database's files are for their owner alone, whatever the umask is and wherever they lie.

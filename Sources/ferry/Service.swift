@@ -118,7 +118,9 @@ struct Service {
     do throws(HTTPServer.Failure) { socket = try ListeningSocket(inherited: descriptor) } catch {
       throw SettingsError("LISTEN_FDS", error.message)
     }
-    if settings.tokens.isEmpty, case .internet(let host, _) = socket.address, IPAddress(host)?.isLoopback != true {
+    if settings.tokens.isEmpty, case .internet(let host, _) = socket.address,
+      IPAddress(host)?.isLoopback != true
+    {
       throw SettingsError(
         "LISTEN_FDS",
         "without a token (--token-file) only a loopback address or a UNIX socket is allowed, not \(host)")

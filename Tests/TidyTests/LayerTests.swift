@@ -71,6 +71,22 @@ import Testing
     }
   }
 
+  /// Wrappers of C include the system's headers, and Swift takes what these declare for the module that it has read first: in which
+  /// order files are compiled decides. Whoever uses the C library finds its names in all of them.
+  @Test func whoImportsTheLibraryOfCImportsTheWrappersThatIncludeIt() throws {
+    for (target, files) in try Tree.swiftFiles(under: "Sources") {
+      // CProcess includes none.
+      let wrappers = Self.wrappers.filter {
+        $0.value.contains(target) && $0.key.hasPrefix("C") && $0.key != "CProcess"
+      }
+      for file in files where file.imports.contains("Glibc") {
+        for wrapper in wrappers.keys {
+          #expect(file.imports.contains(wrapper), "\(file.path) must import \(wrapper) beside Glibc")
+        }
+      }
+    }
+  }
+
   @Test func theTableHasNoTargetThatIsGone() throws {
     #expect(Set(try Tree.swiftFiles(under: "Sources").keys) == Set(Self.layers.keys))
   }
