@@ -116,12 +116,12 @@ struct Service {
     guard let descriptor = try environment.socket else { return nil }
     let socket: ListeningSocket
     do throws(HTTPServer.Failure) { socket = try ListeningSocket(inherited: descriptor) } catch {
-      throw SettingsError("LISTEN_FDS", error.message)
+      throw StartError("LISTEN_FDS", error.message)
     }
     if settings.tokens.isEmpty, case .internet(let host, _) = socket.address,
       IPAddress(host)?.isLoopback != true
     {
-      throw SettingsError(
+      throw StartError(
         "LISTEN_FDS",
         "without a token (--token-file) only a loopback address or a UNIX socket is allowed, not \(host)")
     }

@@ -92,6 +92,6 @@ import Testing
       ["serve", "--listen", "127.0.0.1:0", "--data-directory", directory],
       environment: ["WATCHDOG_USEC": "often"])
     #expect(result.status == 1)
-    #expect(result.output == "Error: WATCHDOG_USEC: 'often' is not a number of microseconds\n")
+    #expect(result.output == "ferry: WATCHDOG_USEC: 'often' is not a number of microseconds\n")
   }
 }

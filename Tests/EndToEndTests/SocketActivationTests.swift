@@ -49,7 +49,7 @@ import Testing
       ["serve", "--data-directory", directory], wrapper: HandedOver.wrapper(count: count), input: given.handle
     )
     #expect(result.status == 1)
-    #expect(result.output == "Error: LISTEN_FDS: \(reason)\n")
+    #expect(result.output == "ferry: LISTEN_FDS: \(reason)\n")
   }
 
   @Test func whatCannotBeServedIsRefused() throws {

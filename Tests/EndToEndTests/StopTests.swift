@@ -53,7 +53,7 @@ import Testing
     #expect(result.status == 1)
     #expect(
       result.output
-        == "Error: the service of \(directory) (\(ferry.processIdentifier)) has not ended within 1 seconds\n")
+        == "ferry: the service of \(directory) (\(ferry.processIdentifier)) has not ended within 1 seconds\n")
     kill(ferry.processIdentifier, SIGCONT)
     #expect(ferry.terminate() == 0)
   }
@@ -87,10 +87,10 @@ import Testing
     #expect(lives.status == 0)
     let unready = try FerryCommand.run(["health", "--ready"], environment: variable)
     #expect(unready.status == 1)
-    #expect(unready.output == "Error: http://127.0.0.1:\(ferry.port)/readyz answers 503\n")
+    #expect(unready.output == "ferry: http://127.0.0.1:\(ferry.port)/readyz answers 503\n")
     ferry.kill()
     let dead = try FerryCommand.run(["health"], environment: variable)
     #expect(dead.status == 1)
-    #expect(dead.output == "Error: 127.0.0.1:\(ferry.port) cannot be reached: Connection refused\n")
+    #expect(dead.output == "ferry: 127.0.0.1:\(ferry.port) cannot be reached: Connection refused\n")
   }
 }
