@@ -33,13 +33,8 @@ extension Exchange {
     leavesBytes = true
     phase = .replying
     clientLeft = true  // The next bytes, or a second without any, end the connection.
+    cmhd_set_timeout(connection, 1)
     resume()
-    daemon.mustRun = true
-    // Not now: what is being resumed is still suspended for libmicrohttpd 1.0.1, which takes no timeout then.
-    daemon.soon { [weak self] in
-      guard let self, phase != .over else { return }
-      cmhd_set_timeout(connection, 1)
-    }
   }
 
   // MARK: Chunks that do not fit

@@ -52,20 +52,6 @@ import Testing
     }
   }
 
-  /// It neither sends nor leaves. That must not hold its place for as long as a client may be silent.
-  @Test func aClientThatWasAnsweredEarlyGivesItsPlaceBack() async throws {
-    var limits = HTTPServer.Limits()
-    limits.connections = 1
-    try await ServerPlace.withServer(limits: limits, Self.impatient) { port in
-      let first = try HTTPClient(port: port)
-      try first.socket.write("POST / HTTP/1.1\r\n\(Self.host)Content-Length: 10000000\r\n\r\nhello")
-      #expect(try first.readReply().status == 409)
-      let second = try HTTPClient(port: port)
-      second.socket.setTimeout(seconds: 20)
-      #expect(try second.send("GET", "/").status == 409)
-    }
-  }
-
   /// What is left of a small body is waited for: its connection can be used again.
   @Test func aSmallRestCostsNoConnection() async throws {
     try await ServerPlace.withServer(Self.impatient) { port in

@@ -42,7 +42,8 @@ import Testing
     ("POST /read HTTP/1.1\r\n\(host)Content-Length: 5\r\n\r\nhello", true),
     ("POST /read HTTP/1.1\r\n\(host)Transfer-Encoding: chunked\r\n\r\n5;a", false),
     (
-      "POST /begin HTTP/1.1\r\n\(host)Content-Length: 1000000\r\n\r\n" + String(repeating: "x", count: 600_000),
+      "POST /begin HTTP/1.1\r\n\(host)Content-Length: 1000000\r\n\r\n"
+        + String(repeating: "x", count: 600_000),
       false
     ),
   ]
