@@ -1,6 +1,8 @@
 /// One TCP connection of a daemon, from accept to close. On the loop only.
 final class ServerConnection {
   let descriptor: Int32
+  /// The request that is under way.
+  var exchange: Exchange?
   /// The target of the request whose headers are being read.
   var target = ""
   /// When the next request's head must be whole; nil while one is answered.

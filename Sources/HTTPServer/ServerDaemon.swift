@@ -217,8 +217,8 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     listener?.close()
     loop.unwatch(cmhd_epoll_descriptor(daemon))
     for connection in connections.values { connection.isAnswered = true }
+    // Not run any more: it would begin what has just come, and nothing may be suspended when it is stopped.
     for exchange in exchanges.values { exchange.abandon() }
-    MHD_run(daemon)
     self.daemon = nil
     MHD_stop_daemon(daemon)
     exchanges.removeAll()
@@ -237,6 +237,9 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
   /// libmicrohttpd closes the socket next.
   fileprivate func disconnected(_ connection: ServerConnection) {
     connections[connection.descriptor] = nil
+    // libmicrohttpd 1.0.1 forgets to tell of the end of a request where its refusal of a chunk's line fails. Nothing may use the connection
+    // from here on.
+    if let exchange = connection.exchange { ended(exchange, on: connection, .REQUEST_TERMINATED_WITH_ERROR) }
     if connections.count == limits.connections - 1 { listener?.resume() }
     guard let daemon else { return }
     sayWhy(connection)
@@ -270,6 +273,7 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     let exchange = Exchange(
       daemon: self, connection: parts.connection, hasBody: parsed.hasBody, length: parsed.contentLength)
     exchanges[ObjectIdentifier(exchange)] = exchange
+    socket.exchange = exchange
     let body = parsed.hasBody ? RequestBody(exchange, length: parsed.contentLength) : RequestBody([])
     let request = ServerRequest(
       head: parsed.head, path: parsed.path, query: parsed.query, body: body, localPort: port)
@@ -281,7 +285,8 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
   fileprivate func ended(
     _ exchange: Exchange?, on socket: ServerConnection?, _ reason: MHD_RequestTerminationCode
   ) {
-    if exchange?.isReceiving ?? true {
+    let isReceiving = exchange?.isReceiving ?? true
+    if isReceiving {
       switch reason {
       case .REQUEST_TERMINATED_TIMEOUT_REACHED: socket?.fault = .timedOut(seconds: limits.idleSeconds)
       case .REQUEST_TERMINATED_CLIENT_ABORT: socket?.fault = .malformed("the request ended early")
@@ -292,8 +297,9 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
       exchange.finish()
       exchanges[ObjectIdentifier(exchange)] = nil
     }
+    socket?.exchange = nil
     socket?.headDeadline = .now + .seconds(limits.idleSeconds + limits.headSeconds)
-    socket?.lingers = exchange?.leavesBytes ?? true
+    socket?.lingers = isReceiving || exchange?.leavesBytes == true
     if exchange?.leavesBytes == true { socket?.isAnswered = true }
     mustRun = true
   }
@@ -344,7 +350,7 @@ private func socket(of connection: OpaquePointer) -> ServerConnection? {
   let parts = RequestHead.Parts(
     connection: connection, method: method, url: url, version: version, target: socket.target)
   guard let exchange = daemon(context).began(parts, on: socket) else { return .NO }
-  requestContext.pointee = Unmanaged.passRetained(exchange).toOpaque()
+  requestContext.pointee = Unmanaged.passUnretained(exchange).toOpaque()
   return .YES
 }
 
@@ -353,7 +359,7 @@ private func socket(of connection: OpaquePointer) -> ServerConnection? {
   _ requestContext: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ reason: MHD_RequestTerminationCode
 ) {
   guard let connection else { return }
-  let exchange = requestContext?.pointee.map { Unmanaged<Exchange>.fromOpaque($0).takeRetainedValue() }
+  let exchange = requestContext?.pointee.map { Unmanaged<Exchange>.fromOpaque($0).takeUnretainedValue() }
   requestContext?.pointee = nil
   daemon(context).ended(exchange, on: socket(of: connection), reason)
 }

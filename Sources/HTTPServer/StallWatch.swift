@@ -3,7 +3,7 @@ internal import CMicroHTTPD
 /// When to look for a connection that libmicrohttpd cannot go on with.
 ///
 /// The parser of libmicrohttpd 0.9 keeps a chunk's line until its end. Where that is longer than the connection's memory, it can
-/// neither read nor give anything, and asks to be run again at once, for ever.
+/// neither read nor give anything, and asks to be run again at once, for ever. That of 1.0.1 refuses such a line by itself.
 struct StallWatch {
   /// Rounds without a rest between two looks. Connections that have nothing to do with it may be why, so they are many.
   static let patience = 64

@@ -1,3 +1,4 @@
+import HTTPServer
 import TestSupport
 import Testing
 
@@ -65,7 +66,7 @@ import Testing
   @Test(arguments: [
     start + "\r\n", "POST /first HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
     start + "X-A: \t a \t b\r\nX-B:b\r\nX-C: \u{e4}\u{fc}\r\nX-D:\r\n\r\n",
-    start + "Transfer-Encoding: chunked\r\n\r\n5;a=\"b\"\r\nhello\r\n0\r\nX-T: 1\r\n\r\n",
+    start + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX-T: 1\r\n\r\n",
     start + "Transfer-Encoding: Chunked\r\n\r\n0\r\n\r\n",
     "\r\n" + start + "Content-Length: 5\r\n\r\nhello",
     "POST http://127.0.0.1/first HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
@@ -77,6 +78,28 @@ import Testing
       try client.socket.write(request + Self.second)
       #expect(try client.readReply().text.hasPrefix("POST /first "))
       #expect(try client.readReply().text.hasPrefix("GET /second "))
+    }
+  }
+
+  /// libmicrohttpd 1.0.1 takes the LF behind a chunk's extension for the chunk's first byte, and what follows for malformed. Whatever
+  /// version it is, no body may be taken for another one.
+  @Test(arguments: [
+    "5;a=\"b\"\r\nhello\r\n0\r\n\r\n", "5;a\r\nhello\r\n0\r\nX-T: 1\r\n\r\n", "5\r\nhello\r\n0;a\r\n\r\n",
+    "1;a\r\nh\r\n4;b=c\r\nello\r\n0\r\n\r\n", "5;a\r\nhell\r\r\n0\r\n\r\n", "5;a\r\nhell\n\r\n0\r\n\r\n",
+    "6;a\r\nhell\r\n\r\n0\r\n\r\n",
+  ])
+  func aChunkWithAnExtensionIsTakenAsItIsOrRefused(_ body: String) async throws {
+    try await ServerPlace.withServer(ServerPlace.echo) { port in
+      let client = try HTTPClient(port: port)
+      try client.socket.write(Self.start + "Transfer-Encoding: chunked\r\n\r\n" + body + Self.second)
+      let reply = try client.readReply()
+      if reply.status == 200 || MicroHTTPDVersion.loaded.hasPrefix("0.") {
+        #expect(reply.text.hasPrefix(body.contains("6;") ? "POST /first  6 hell" : "POST /first  5 hell"))
+        #expect(try client.readReply().text.hasPrefix("GET /second "))
+      } else {
+        #expect(reply.status == 400)
+        #expect(try ServerPlace.everything(client.socket).isEmpty)
+      }
     }
   }
 

@@ -3,7 +3,8 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// libmicrohttpd 0.9 cannot go on with a chunk's line that is longer than its memory, and does not say so.
+/// libmicrohttpd 0.9.75 cannot go on with a chunk's line that is longer than its memory, and does not say so. 1.0.1 refuses one, but fails
+/// at that behind a `;`, and does not tell of the request's end.
 @Suite(.serialized, .blocking) struct StalledChunkTests {
   private static let head = "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
 
@@ -17,8 +18,8 @@ import Testing
         try socket.write(Self.head + beginning)
         try? socket.write(String(repeating: filling, count: count))
         let reply = try ServerPlace.everything(socket)
-        let isTrailer = beginning.hasSuffix(": ")
-        #expect(reply.hasPrefix(isTrailer ? "HTTP/1.1 431 " : "HTTP/1.1 400 "), "\(count)")
+        let statuses = beginning.hasSuffix(": ") ? ["431"] : ["400", "413"]
+        #expect(statuses.contains { reply.hasPrefix("HTTP/1.1 \($0) ") }, "\(count)")
       }
       #expect(try HTTPClient(port: port).send("GET", "/").status == 200)
     }
