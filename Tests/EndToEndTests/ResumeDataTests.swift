@@ -134,7 +134,7 @@ import Testing
     origin.change { $0.stop = nil }
 
     let second = try FerryProcess(directory: first.directory)
-    var task = try second.task(id)
+    var task = try state == "running" ? second.end(of: id) : second.task(id)
     if state == "running" {
       #expect(task.errorCode == -1005 && task["error"]?["resumeDataAvailable"]?.bool == true)
       task = try second.download(resuming: #require(try second.resumeData(of: id)))
