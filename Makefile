@@ -6,7 +6,7 @@ SWIFT_FLAGS ?=
 RELEASE_FLAGS = -c release --product ferry --static-swift-stdlib --disable-local-rpath -Xswiftc -Xfrontend -Xswiftc -function-sections \
 	-Xcc -ffunction-sections -Xcc -fdata-sections -Xcc -ffile-prefix-map=$(CURDIR)=.
 
-.PHONY: demo test check build release dist packages demo-packages test-packages format format-check race load kill idle faults cache uptime fuzz clients schemathesis clean
+.PHONY: demo test check build release dist image-test package-test debian13-test packages demo-packages test-packages format format-check race load kill idle faults cache uptime fuzz clients schemathesis clean
 
 demo: demo-packages release
 	@scripts/demo.py $(if $(URL),--url '$(URL)')
@@ -28,6 +28,17 @@ release: packages
 dist: release
 	@scripts/install-packages.sh dist
 	scripts/dist.sh
+
+# Tries what is installed: what they make, they make in roots of their own. For the superuser.
+image-test:
+	scripts/image-test.py
+
+package-test: dist
+	scripts/package-test.py
+
+# `make test` has built the tests.
+debian13-test: dist
+	scripts/debian13-test.py
 
 packages:
 	@scripts/install-packages.sh build

@@ -22,7 +22,7 @@ PATIENCE = 60
 UNCOUNTED = ("/dev", "/proc", "/run", "/sys", "/tmp", "/var/cache", "/var/lib/apt", "/var/lib/dpkg", "/var/lib/systemd", "/var/log",
              "/root", "/etc/ld.so.cache", "/etc/machine-id", "/etc/passwd-", "/etc/group-", "/etc/shadow-", "/etc/gshadow-",
              "/etc/systemd/system/multi-user.target.wants", "/etc/.pwd.lock", "/etc/.updated", "/var/.updated", "/var/tmp", "/etc/resolv.conf",
-             "/etc/udev/hwdb.bin", "/etc/mtab", "/etc/hostname")
+             "/etc/udev/hwdb.bin", "/var/lib/dbus/machine-id", "/etc/mtab", "/etc/hostname")
 BOOT = """
 set -e
 mount --make-rprivate /
