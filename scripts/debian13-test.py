@@ -7,27 +7,31 @@ usage: debian13-test.py
 import os, re, subprocess, sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import image_roots as roots  # noqa: E402
+import dockerfile, image_roots as roots  # noqa: E402
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # The image's root, which its test has packed.
 PLACE = f"{SOURCE}/.build/image-test"
-LIBRARIES = ("ca-certificates libbrotli1 libcurl4t64 libgcc-s1 libgssapi-krb5-2 libmicrohttpd12t64 libpsl5t64 libsqlite3-0 libssl3t64 "
-             "libstdc++6 libzstd1 zlib1g")
 # What the tests start.
-TOOLS = "iproute2 nginx-light openssl procps sqlite3 strace tzdata"
+TOOLS = "iproute2 nginx-light openssl procps python3 sqlite3 strace tzdata"
 WRAPPERS = ["ContentCodingTests", "CurlTests", "EventLoopTests", "HTTPCacheTests", "HTTPCookiesTests", "HTTPServerTests", "NetlinkTests",
             "TransferEngineTests", "TransferStoreTests", "WebhooksTests"]
+
+
+def libraries(image):
+    """The packages that the image has for the program."""
+    command = next(value for name, value, _, _ in image.steps if name == "RUN" and "apt-get install" in value)
+    return [word for word in re.search(r"apt-get install ([^&]+)", command)[1].split() if not word.startswith("-")]
 
 
 def main():
     os.chdir(SOURCE)
     subprocess.run(["scripts/install-packages.sh", "deploy"], check=True)
     roots.leave_mounts()
-    tag = re.search(r"^ARG DEBIAN_TAG=(.+)$", open("Dockerfile").read(), re.M)[1]
     os.makedirs(PLACE, exist_ok=True)
-    root = roots.make_base(PLACE, f"debian:{tag}")
-    roots.install(root, *LIBRARIES.split(), *TOOLS.split())
+    _, image = dockerfile.stages(open("Dockerfile").read(), {})
+    root = roots.make_base(PLACE, image.image)
+    roots.install(root, *libraries(image), *TOOLS.split())
     roots.try_tarball(root)
 
     roots.lend_toolchain(root)

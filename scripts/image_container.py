@@ -189,11 +189,11 @@ def go_through(image, root, log, place, check):
         "kind": "download", "resume": True, "request": {"url": f"{place}/slow"}}))
     until("the worker has the bytes' first half", Origin.begun.is_set)
     worker, = container.workers()
+    Origin.begun.clear()
     os.kill(worker, signal.SIGKILL)
     until("another worker is there", lambda: container.workers() and container.workers() != [worker])
     until("the dead worker is reaped", lambda: worker not in [pid for pid, _, _ in container.processes()])
     check(not [one for one in container.processes() if one[1] == "Z"], "a worker that died is reaped, and another is there")
-    Origin.begun.clear()
     until("the new worker has asked for the rest", Origin.begun.is_set)
 
     everything = [pid for pid, _, _ in container.processes()]

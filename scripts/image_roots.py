@@ -99,7 +99,8 @@ def install(root, *words, verb="install"):
     """Packages, from Debian's mirror, and nothing that is only recommended."""
     proxies = {key: value for key, value in os.environ.items() if key.lower() in ("http_proxy", "https_proxy", "no_proxy")}
     for command in (["update"], [verb, "-y", "--no-install-recommends", *words]):
-        made = subprocess.run(["chroot", root, "apt-get", "-qq", *command], env={"PATH": PATH, "DEBIAN_FRONTEND": "noninteractive", **proxies},
+        made = subprocess.run(["chroot", root, "apt-get", "-qq", *command],
+                              env={"PATH": PATH, "DEBIAN_FRONTEND": "noninteractive", **proxies},
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if made.returncode != 0:
             raise SystemExit(f"apt-get {' '.join(command)}: exit code {made.returncode}\n{made.stdout}")
