@@ -12,9 +12,10 @@ lintian --allow-root --fail-on error,warning "$dist"/*.deb
 
 other=$(mktemp -d)
 trap 'rm -rf "$other"' EXIT
-tar -xzf "$dist"/*.tar.gz -C "$other" --strip-components=1
+mkdir "$other/unpacked"
+tar -xzf "$dist"/*.tar.gz -C "$other/unpacked" --strip-components=1
 # There is no manual of other systems here to refer to.
-mandoc -T lint -W warning "$other"/man/*.1
+mandoc -T lint -W warning "$other"/unpacked/man/*.1
 
 venv=.build/dist-venv
 if [ "$(cat "$venv/wanted" 2>/dev/null)" != "$wanted" ]; then
