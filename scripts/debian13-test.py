@@ -18,12 +18,6 @@ WRAPPERS = ["ContentCodingTests", "CurlTests", "EventLoopTests", "HTTPCacheTests
             "TransferEngineTests", "TransferStoreTests", "WebhooksTests"]
 
 
-def libraries(image):
-    """The packages that the image has for the program."""
-    command = next(value for name, value, _, _ in image.steps if name == "RUN" and "apt-get install" in value)
-    return [word for word in re.search(r"apt-get install ([^&]+)", command)[1].split() if not word.startswith("-")]
-
-
 def main():
     os.chdir(SOURCE)
     subprocess.run(["scripts/install-packages.sh", "deploy"], check=True)
@@ -31,10 +25,10 @@ def main():
     os.makedirs(PLACE, exist_ok=True)
     _, image = dockerfile.stages(open("Dockerfile").read(), {})
     root = roots.make_base(PLACE, image.image)
-    roots.install(root, *libraries(image), *TOOLS.split())
+    roots.install(root, *image.packages, *TOOLS.split())
     roots.try_tarball(root)
 
-    roots.lend_toolchain(root)
+    roots.lend(root, roots.toolchain())
     os.makedirs(root + SOURCE, exist_ok=True)
     roots.mount(SOURCE, root + SOURCE, "--bind")
     roots.mount("tmpfs", f"{root}/tmp", "-t", "tmpfs", "-o", "mode=1777")

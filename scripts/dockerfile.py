@@ -44,6 +44,12 @@ class Stage:
         self.user, self.directory, self.stop_signal = "0:0", "/", "SIGTERM"
         self.entrypoint, self.command, self.health, self.volumes, self.ports = [], [], [], [], []
 
+    @property
+    def packages(self):
+        """What its first `apt-get install` names."""
+        command = next(value for name, value, _, _ in self.steps if name == "RUN" and "apt-get install" in value)
+        return [word for word in re.search(r"apt-get install ([^&]+)", command)[1].split() if not word.startswith("-")]
+
     def add(self, name, value, given):
         known = {**self.variables, **self.environment}
         if name == "ARG":

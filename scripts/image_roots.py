@@ -95,12 +95,16 @@ def furnish(root):
     shutil.copy("/etc/resolv.conf", f"{root}/etc/resolv.conf")
 
 
+def proxies():
+    """By which this machine reaches Debian's mirror, where it needs any."""
+    return {key: value for key, value in os.environ.items() if key.lower() in ("http_proxy", "https_proxy", "no_proxy")}
+
+
 def install(root, *words, verb="install"):
     """Packages, from Debian's mirror, and nothing that is only recommended."""
-    proxies = {key: value for key, value in os.environ.items() if key.lower() in ("http_proxy", "https_proxy", "no_proxy")}
     for command in (["update"], [verb, "-y", "--no-install-recommends", *words]):
         made = subprocess.run(["chroot", root, "apt-get", "-qq", *command],
-                              env={"PATH": PATH, "DEBIAN_FRONTEND": "noninteractive", **proxies},
+                              env={"PATH": PATH, "DEBIAN_FRONTEND": "noninteractive", **proxies()},
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if made.returncode != 0:
             raise SystemExit(f"apt-get {' '.join(command)}: exit code {made.returncode}\n{made.stdout}")
@@ -138,16 +142,12 @@ def toolchain():
     return os.path.dirname(os.path.dirname(os.path.realpath(shutil.which("swift"))))
 
 
-def lend_toolchain(root):
-    lend(root, toolchain())
-
-
 def add_swift(root, tag):
     """This machine's toolchain in place of the image's, and where this machine's git has repositories from."""
     wanted = tag.split("-")[0]
     if f"Swift version {wanted} " not in output("swift", "--version", stderr=subprocess.DEVNULL):
         raise SystemExit(f"the image has Swift {wanted}, this machine another")
-    lend_toolchain(root)
+    lend(root, toolchain())
     PATHS[root] = f"{PATH}:{toolchain()}/bin"
     said = subprocess.run(["git", "config", "--get-regexp", r"^url\..*\.insteadof$"], stdout=subprocess.PIPE, text=True).stdout
     for key, value in (line.split(" ", 1) for line in said.splitlines()):
@@ -203,8 +203,7 @@ def copy(words, root, directory, source, kept, built):
 
 
 def run(command, root, directory, environment, log):
-    proxies = {key: value for key, value in os.environ.items() if key.lower() in ("http_proxy", "https_proxy", "no_proxy")}
-    variables = {"PATH": PATHS.get(root, PATH), "HOME": "/root", **proxies, **environment}
+    variables = {"PATH": PATHS.get(root, PATH), "HOME": "/root", **proxies(), **environment}
     with open(log, "ab") as file:
         made = subprocess.run(["chroot", root, "/bin/sh", "-c", f'cd "{directory}" && {command}'], env=variables,
                               stdin=subprocess.DEVNULL, stdout=file, stderr=file)
