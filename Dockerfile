@@ -7,9 +7,7 @@ ARG SWIFT_TAG=6.3.1-bookworm
 ARG DEBIAN_TAG=13.7-slim
 
 FROM swift:${SWIFT_TAG} AS build
-# Swift writes the lengths of paths into code: to get the bytes of another place's build, give a path that is as long as that one's.
-ARG SOURCE=/source
-WORKDIR ${SOURCE}
+WORKDIR /source
 COPY scripts/install-packages.sh scripts/
 # Debian's mirrors keep one version of a package: a pinned one would fail on the day of a security update.
 # hadolint ignore=DL3008

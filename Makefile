@@ -3,8 +3,10 @@ SHELL := /bin/bash
 SWIFT_FLAGS ?=
 # The released program: Swift's libraries are in it, and it looks for no library beside itself. The linker drops every function that
 # nothing calls; what is left depends on no path of the place of its build.
-RELEASE_FLAGS = -c release --product ferry --static-swift-stdlib --disable-local-rpath -Xswiftc -Xfrontend -Xswiftc -function-sections \
-	-Xcc -ffunction-sections -Xcc -fdata-sections -Xcc -ffile-prefix-map=$(CURDIR)=.
+RELEASE_PLACE = $(shell scripts/release-place.sh)
+RELEASE_FLAGS = -c release --product ferry --scratch-path $(RELEASE_PLACE) --static-swift-stdlib --disable-local-rpath -Xswiftc -Xfrontend -Xswiftc -function-sections \
+	-Xcc -ffunction-sections -Xcc -fdata-sections \
+	-Xcc -ffile-prefix-map=$(CURDIR)=. -Xcc -ffile-prefix-map=$(RELEASE_PLACE)=.build
 
 .PHONY: demo test check build release dist image-test package-test debian13-test packages demo-packages test-packages format format-check race load kill idle faults cache uptime fuzz clients schemathesis clean
 
@@ -23,6 +25,7 @@ release: packages
 	@scripts/stamp.sh
 	@scripts/check-packages.sh
 	swift build $(RELEASE_FLAGS)
+	ln -sfn $(notdir $(RELEASE_PLACE))/release .build/release
 
 # What is installed: a tarball, a Debian package, an SBOM, in .build/dist.
 dist: release

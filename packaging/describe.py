@@ -36,7 +36,7 @@ def packages(root):
 
 
 def licence_files(root, url):
-    place = root / ".build/checkouts" / url.rsplit("/", 1)[1]
+    place = (root / ".build/release").resolve().parents[1] / "checkouts" / url.rsplit("/", 1)[1]
     names = ["LICENSE", "LICENSE.txt", "NOTICE.txt"]
     found = [place / name for name in names if (place / name).exists()]
     if not any("LICENSE" in file.name for file in found):

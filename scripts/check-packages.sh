@@ -7,15 +7,16 @@ cd "$(dirname "$0")/.."
 
 lock=packages.lock
 # Package.resolved names versions; the checkouts have what is compiled.
-swift package --quiet resolve
+place=$(scripts/release-place.sh)
+swift package --quiet --scratch-path "$place" resolve
 resolved=$(
   sed -n 's/^ *"\(identity\|location\|version\)" : "\(.*\)",\?$/\2/p' Package.resolved | paste - - - | sort |
     while read -r identity location version; do
       url=${location%.git}
-      place=.build/checkouts/${url##*/}
-      tree=$(git -C "$place" rev-parse 'HEAD^{tree}')
+      checkout=$place/checkouts/${url##*/}
+      tree=$(git -C "$checkout" rev-parse 'HEAD^{tree}')
       # What somebody changed there is compiled, too.
-      [ -z "$(git -C "$place" status --porcelain)" ] || tree=changed
+      [ -z "$(git -C "$checkout" status --porcelain)" ] || tree=changed
       echo "$identity $version $tree $url"
     done
 )

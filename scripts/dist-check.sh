@@ -32,9 +32,10 @@ if fault := JsonStrictValidator(SchemaVersion.V1_5).validate_str(open(sys.argv[1
 END
 
 git clone --quiet . "$other/ferry"
-mkdir -p "$other/ferry/.build/release"
-cp .build/image-test/ferry "$other/ferry/.build/release/"
-cp -r .build/checkouts "$other/ferry/.build/"
+mkdir -p "$other/ferry/.build/image/release"
+cp .build/image-test/ferry "$other/ferry/.build/image/release/"
+cp -r "$(scripts/release-place.sh)/checkouts" "$other/ferry/.build/"
+ln -s image/release "$other/ferry/.build/release"
 (cd "$other/ferry" && scripts/dist.sh >/dev/null)
 for file in "$dist"/*; do
   cmp "$file" "$other/ferry/.build/dist/$(basename "$file")"

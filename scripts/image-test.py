@@ -59,11 +59,6 @@ def owner(root, library):
     return found.splitlines()[0].split(":")[0]
 
 
-def as_long_as(path):
-    """Another path. Swift writes the lengths of paths into code (`withoutActuallyEscaping` in GRDB), and nothing else of them."""
-    return "/" + "s" * (len(path) - 1)
-
-
 def commit():
     """As make release has it, so that both make the same bytes."""
     words = ["git", "-C", SOURCE]
@@ -82,7 +77,7 @@ def main():
     log = f"{PLACE}/log"
     open(log, "w").close()
 
-    build, image = dockerfile.stages(open(f"{SOURCE}/Dockerfile").read(), {"REVISION": commit(), "SOURCE": as_long_as(SOURCE)})
+    build, image = dockerfile.stages(open(f"{SOURCE}/Dockerfile").read(), {"REVISION": commit()})
     build_root = image_roots.make_base(PLACE, build.image)
     if given.binary:
         os.makedirs(f"{build_root}/out")
