@@ -118,11 +118,16 @@ let package = Package(
         .product(name: "HeapModule", package: "swift-collections"),
       ], swiftSettings: common),
 
-    // 4: use cases
+    // 4: what is decided, and use cases
+    .target(
+      name: "TransferCore",
+      dependencies: ["TransferModel", .product(name: "HeapModule", package: "swift-collections")],
+      swiftSettings: safe),
     .target(
       name: "TransferService",
       dependencies: [
-        "TransferModel", "HTTPCache", "HTTPCookies", "TransferStore", "TransferEngine", "EventLoop", "JSON",
+        "TransferModel", "TransferCore", "HTTPCache", "HTTPCookies", "TransferStore", "TransferEngine",
+        "EventLoop", "JSON",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HeapModule", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
@@ -139,7 +144,8 @@ let package = Package(
     .target(
       name: "TransferAPI",
       dependencies: [
-        "TransferModel", "TransferService", "HTTPCache", "HTTPCookies", "ContentCoding", "HTTPServer", "JSON",
+        "TransferModel", "TransferCore", "TransferService", "HTTPCache", "HTTPCookies", "ContentCoding",
+        "HTTPServer", "JSON",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Logging", package: "swift-log"),
@@ -192,11 +198,13 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
       .product(name: "Crypto", package: "swift-crypto"),
     ]
   ),
+  ("TransferCore", ["TransferModel", "TestSupport"]),
   ("TransferEngine", ["TransferModel", "HTTPCache", "Curl", "EventLoop", "TestSupport"]),
   (
     "TransferService",
     [
-      "TransferModel", "TransferStore", "TransferEngine", "HTTPCookies", "EventLoop", "TestSupport",
+      "TransferModel", "TransferCore", "TransferStore", "TransferEngine", "HTTPCookies", "EventLoop",
+      "TestSupport",
       .product(name: "Crypto", package: "swift-crypto"), .product(name: "Logging", package: "swift-log"),
     ]
   ),
@@ -204,7 +212,8 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   (
     "TransferAPI",
     [
-      "TransferModel", "TransferService", "HTTPServer", "ContentCoding", "JSON", "TestSupport",
+      "TransferModel", "TransferCore", "TransferService", "HTTPServer", "ContentCoding", "JSON",
+      "TestSupport",
       .product(name: "HTTPTypes", package: "swift-http-types"),
     ]
   ),

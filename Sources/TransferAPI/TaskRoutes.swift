@@ -1,6 +1,7 @@
 internal import HTTPServer
 internal import HTTPTypes
 internal import JSON
+internal import TransferCore
 internal import TransferModel
 internal import TransferService
 

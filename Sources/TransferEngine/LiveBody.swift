@@ -2,7 +2,7 @@ internal import Synchronization
 package import TransferModel
 
 /// The body of a data task while it arrives, for those who read along. Shared between threads.
-package final class LiveBody: Sendable {
+package final class LiveBody: BodyToken {
   package enum Source: Sendable {
     case memory([UInt8])
     case file(BodyFile)

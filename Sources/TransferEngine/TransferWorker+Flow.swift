@@ -101,7 +101,7 @@ extension TransferWorker {
 
   private func drop(_ answer: TransferAnswer) {
     // A client that still sends is told that nobody wants it.
-    if case .bodyStream(let stream) = answer { stream.detach() }
+    if case .bodyStream(let stream as UploadStream) = answer { stream.detach() }
   }
 
   private func answer(_ transfer: Transfer, _ answer: TransferAnswer) {
@@ -135,10 +135,10 @@ extension TransferWorker {
         TransferError(
           .requestBodyStreamExhausted, "no body was sent for the task in time",
           failingURL: transfer.request.url))
-    case (.bodyStream, .bodyStream(let stream)) where stream.fault != nil:
+    case (.bodyStream, .bodyStream(let stream as UploadStream)) where stream.fault != nil:
       transfer.source = stream
       abort(transfer, transfer.failure(.abortedByCallback, nil))
-    case (.bodyStream(let handshake), .bodyStream(let stream)):
+    case (.bodyStream(let handshake), .bodyStream(let stream as UploadStream)):
       let task = transfer.task
       stream.onReady { [weak self] in self?.post(.uploadReady(task)) }
       transfer.source = stream

@@ -1,9 +1,10 @@
 internal import Curl
 internal import Synchronization
+package import TransferModel
 
 /// A request's body on its way from a client to the origin. Little of it is here at any time: a slow origin slows the
 /// client. Shared between the client's handler, which writes, and the loop, which reads.
-package final class UploadStream: UploadSource, Sendable {
+package final class UploadStream: UploadSource, BodyToken {
   package enum Outcome: Sendable, Equatable {
     /// The origin has taken all of it.
     case sent

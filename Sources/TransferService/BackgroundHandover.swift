@@ -1,5 +1,6 @@
 internal import JSON
 internal import Synchronization
+internal import TransferCore
 internal import TransferEngine
 package import TransferModel
 internal import TransferStore

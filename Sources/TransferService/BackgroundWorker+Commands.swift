@@ -1,11 +1,12 @@
 internal import HTTPCookies
 internal import Logging
 internal import Synchronization
+internal import TransferCore
 internal import TransferEngine
 internal import TransferModel
 internal import TransferStore
 
-/// What the service asks for.
+/// What the service asks for, and what the engine is asked for.
 extension BackgroundWorker {
   func take(_ rows: [Queued<StoredCommand>]) async throws(StoreError) {
     let found = rows.map {
@@ -14,7 +15,7 @@ extension BackgroundWorker {
     let tasks: [TaskID: TransferTask]
     do throws(StoreError) {
       tasks = try await submitted(found)
-      if rows.contains(where: { !knows($0.content.session) }) { try await loadSessions() }
+      if rows.contains(where: { session($0.content.session) == nil }) { try await loadSessions() }
     } catch {
       logger.error("tasks cannot be read", metadata: ["error": "\(error)"])
       throw error
@@ -24,16 +25,21 @@ extension BackgroundWorker {
       ($0.read(WorkerCommand.self, found, where: store.unreadable.isDamaged), $0.count)
     }
     logger.note(commands, "commands")
-    state.withLock { state in
-      var change = StoreChange()
-      for (row, command) in commands.values {
-        guard let session = row.session else { continue }
-        carryOut(command, session, tasks, &state, &change)
+    // In their order: what concerns a session must be done before a task of it is begun that comes later.
+    var inputs: [WorkerInput] = []
+    for (row, command) in commands.values {
+      guard let session = row.session else { continue }
+      if let input = command.input(tasks), !isUnreadable(command, session) {
+        inputs.append(input)
+      } else if !command.isOfTask {
+        give(inputs)
+        inputs = []
+        carryOut(.command(command, session))
+        if case .forget = command { inputs.append(.forget(session)) }
       }
-      change.takenCommands = commands.taken
-      if commands.kept > 0 { change.tell(.refused(count: left)) }
-      record(change)
     }
+    give(inputs)
+    carryOut(.taken(commands.taken, refused: commands.kept > 0 ? left : nil))
   }
 
   /// The tasks that are handed over.
@@ -47,46 +53,21 @@ extension BackgroundWorker {
     return Dictionary(try await store.tasks(ids).map { ($0.id, $0) }, uniquingKeysWith: { $1 })
   }
 
-  private func knows(_ session: SessionID) -> Bool { state.withLock { $0.sessions[session] != nil } }
+  private func isUnreadable(_ command: WorkerCommand, _ session: SessionID) -> Bool {
+    guard case .submit(let task) = command else { return false }
+    return isUnreadable(task, session)
+  }
 
   func loadSessions() async throws(StoreError) {
     let all = try await store.sessions()
-    state.withLock { state in
-      for (session, _) in all where session.type == .background { state.sessions[session.id] = session }
-    }
+    give(all.map(\.session).filter { $0.type == .background }.map { .session($0) })
   }
 
-  private func carryOut(
-    _ command: WorkerCommand, _ session: SessionID, _ tasks: [TaskID: TransferTask], _ state: inout State,
-    _ change: inout StoreChange
-  ) {
+  // MARK: Carrying out
+
+  /// What concerns a session and none of its tasks.
+  func perform(_ command: WorkerCommand, _ session: SessionID) {
     switch command {
-    case .submit(let id):
-      guard state.work[id] == nil, let task = tasks[id], task.state != .completed,
-        let session = state.sessions[session], !isUnreadable(id, session.id)
-      else { return }
-      var work = Work(task: task, session: session)
-      work.state.request = task.currentRequest
-      work.state.partial = task.partial ?? task.resumePoint
-      state.work[id] = work
-      change.keep(work)
-      admit(id, &state, &change)
-    case .suspend(let id): suspend(id, &state, &change)
-    case .resume(let id): resume(id, &state, &change)
-    case .cancel(let id, let keepsPartial): cancel(id, keepsPartial, &state, &change)
-    case .answer(let id, let answer, let question):
-      take(.challenge(answer), to: question, of: id, keeping: answer, &state, &change)
-    case .answerByDefault(let id, let question):
-      take(.byDefault, to: question, of: id, keeping: .performDefaultHandling, &state, &change)
-    case .setPriority(let id, let priority):
-      state.work[id]?.task.priority = priority
-      engine.setPriority(priority, of: id, in: session)
-    case .setLimit(let id, let limit):
-      state.work[id]?.task.maximumBytesPerSecond = limit
-      engine.setLimit(limit, of: id, in: session)
-    case .setBeginDate(let id, let date):
-      state.work[id]?.task.earliestBeginDate = date
-      admit(id, &state, &change)
     case .keepCredential(let credential, let space): engine.keep(credential, for: space, in: session)
     case .forgetCredentials(let spaces):
       engine.credentials.remove(in: session) { spaces.contains($0.space) }
@@ -100,79 +81,72 @@ extension BackgroundWorker {
     case .forget:
       engine.credentials.remove(in: session) { _ in true }
       engine.forget(session)
-      state.sessions[session] = nil
+    case .submit, .suspend, .resume, .cancel, .answer, .answerByDefault, .setPriority, .setLimit,
+      .setBeginDate:
+      assertionFailure("the machine decides about tasks")
     }
   }
 
-  /// Hands an answer to whoever asked, and keeps it for the next attempt. What crosses another question is for nobody.
-  private func take(
-    _ answer: TransferAnswer, to number: Int?, of id: TaskID, keeping kept: ChallengeAnswer,
-    _ state: inout State, _ change: inout StoreChange
-  ) {
-    guard var work = state.work[id], let question = work.state.question, work.state.waits(for: number) else {
-      logger.notice(
-        "an answer is dropped: its question is not the one that waits",
-        metadata: ["task": "\(id)", "question": "\(number ?? 0)"])
-      return
+  func perform(_ order: WorkerTurn.Order) {
+    switch order {
+    case .submit(let submission): engine.submit([TransferJob(submission)])
+    case .suspend(let task, let session): engine.suspend(task, in: session)
+    case .resume(let task, let session): engine.resume(task, in: session)
+    case .cancel(let task, let session, let keeps): engine.cancel(task, in: session, keepsPartial: keeps)
+    case .answer(let task, let session, let question, let answer):
+      engine.answer(task, in: session, to: question, answer)
+    case .setPriority(let task, let session, let priority):
+      engine.setPriority(priority, of: task, in: session)
+    case .setLimit(let task, let session, let limit): engine.setLimit(limit, of: task, in: session)
+    case .removeBody(let task): engine.onPool { [bodies] in bodies.remove(task) }
+    case .removePartial(let task): engine.onPool { [bodies] in bodies.removePartial(task) }
     }
-    work.state.question = nil
-    work.state.answers.append(AnsweredChallenge(challenge: question, answer: kept))
-    work.repeated.append(question)
-    state.work[id] = work
-    change.keep(work)
-    engine.answer(id, in: work.session.id, to: work.state.questions, answer)
-  }
-
-  private func suspend(_ id: TaskID, _ state: inout State, _ change: inout StoreChange) {
-    guard let work = state.work[id], !work.state.isSuspended else { return }
-    state.work[id]?.state.isSuspended = true
-    state.work[id]?.state.suspendedAt = now()
-    if let work = state.work[id] { change.keep(work) }
-    guard work.isActive else { return }
-    engine.suspend(id, in: work.session.id)
-    // Nobody waits for one that does nothing.
-    if state.busy.remove(id) != nil { reviewDiscretionary(&state, &change) }
-  }
-
-  private func resume(_ id: TaskID, _ state: inout State, _ change: inout StoreChange) {
-    guard let work = state.work[id], work.state.isSuspended else { return }
-    state.work[id]?.state.resume(at: now())
-    if let work = state.work[id] { change.keep(work) }
-    guard work.isActive else { return admit(id, &state, &change) }
-    guard !state.yielding.contains(id) else { return }
-    if !work.isDiscretionary {
-      state.busy.insert(id)
-      holdDiscretionary(&state)
-    }
-    engine.resume(id, in: work.session.id)
-  }
-
-  private func cancel(_ id: TaskID, _ keepsPartial: Bool, _ state: inout State, _ change: inout StoreChange) {
-    guard state.work[id]?.state.cancellation == nil else { return }
-    state.work[id]?.state.cancellation = keepsPartial ? .keepingPartial : .droppingPartial
-    guard let work = state.work[id] else { return }
-    guard work.isActive else { return endCancelled(work, &state, &change) }
-    change.keep(work)
-    engine.cancel(id, in: work.session.id, keepsPartial: keepsPartial)
-  }
-
-  /// The end of a task that was cancelled while nobody carried it out.
-  func endCancelled(_ work: Work, _ state: inout State, _ change: inout StoreChange) {
-    var outcome = TransferService.outcome(of: work.task, .cancelled, "cancelled", at: now())
-    if work.state.cancellation == .keepingPartial, let partial = work.state.partial {
-      outcome.partial = partial
-      outcome.error?.resumeDataAvailable = true
-    } else if work.state.partial?.download?.source == work.task.id {
-      engine.onPool { [bodies] in bodies.removePartial(work.task.id) }
-    }
-    end(work.task.id, outcome, &state, &change)
   }
 
   /// The cookies of a session are others now: for the next of these processes, and for the service.
   func cookiesChanged(_ session: SessionID, _ changes: [CookieJar.Change]) {
     var change = StoreChange()
     change.cookies = changes.map { (session, $0) }
-    change.tell(.changedCookies(session, changes))
-    record(change)
+    change.news = [WorkerDocument.encode(WorkerNews.changedCookies(session, changes))]
+    carryOut(.cookies(change))
+  }
+}
+
+extension TransferJob {
+  fileprivate init(_ submission: Submission) {
+    self.init(submission.task, in: submission.session)
+    configuration.timeoutIntervalForResource = submission.timeLeft
+    // URLSession's background sessions always wait.
+    configuration.waitsForConnectivity = true
+    resumePoint = submission.resumePoint
+    questions = submission.questions
+  }
+}
+
+extension WorkerCommand {
+  /// What it asks of the machine; nil where it is not about a task, or that is not there.
+  /// - Parameter tasks: as their rows are.
+  fileprivate func input(_ tasks: [TaskID: TransferTask]) -> WorkerInput? {
+    switch self {
+    case .submit(let id): tasks[id].map { .submit($0) }
+    case .suspend(let id): .suspend(id)
+    case .resume(let id): .resume(id)
+    case .cancel(let id, let keepsPartial): .cancel(id, keepsPartial: keepsPartial)
+    case .answer(let id, let answer, let question): .answer(id, answer, question: question)
+    case .answerByDefault(let id, let question): .answerByDefault(id, question: question)
+    case .setPriority(let id, let priority): .setPriority(id, priority)
+    case .setLimit(let id, let limit): .setLimit(id, bytesPerSecond: limit)
+    case .setBeginDate(let id, let date): .setBeginDate(id, date)
+    case .keepCredential, .forgetCredentials, .setCookies, .removeCookies, .reset, .flush, .forget: nil
+    }
+  }
+
+  fileprivate var isOfTask: Bool {
+    switch self {
+    case .submit, .suspend, .resume, .cancel, .answer, .answerByDefault, .setPriority, .setLimit,
+      .setBeginDate:
+      true
+    case .keepCredential, .forgetCredentials, .setCookies, .removeCookies, .reset, .flush, .forget: false
+    }
   }
 }

@@ -1,6 +1,6 @@
-package import EventLoop
 package import Logging
 internal import Synchronization
+internal import TransferCore
 package import TransferEngine
 package import TransferModel
 package import TransferStore
@@ -8,109 +8,67 @@ package import TransferStore
 /// Carries the tasks of background sessions out, in a process of its own: takes commands from the store, tries again what failed, and
 /// tells what happened by rows that the service takes whenever it is there.
 ///
-/// All it knows is behind one lock, held for microseconds; whatever changes is queued for the store inside it, so that the rows are in
-/// the order in which things happened.
+/// What it decides, `WorkerMachine` decides. This gives it inputs under a lock, and carries its turns out in their order: one thread at
+/// a time, outside of that lock.
 package final class BackgroundWorker: Sendable {
-  struct Work {
-    /// As it was when it was handed over, but for what commands have changed.
-    var task: TransferTask
-    let session: TransferSession
-    var state = WorkState()
-    /// An answer that is shown only where it is the last.
-    var heldResponse: WorkerNews?
-    /// What this attempt was told again of what an earlier one had asked.
-    var repeated: [AskedChallenge] = []
-    /// When the next attempt may begin; not moved by a clock that is set.
-    var notBefore: ContinuousClock.Instant?
-
-    /// How the last attempt ended, where there is no time for another and some is left.
-    var lastOutcome: TransferOutcome?
-
-    var isDiscretionary: Bool { session.configuration.isDiscretionary || task.isDiscretionary }
-    /// The engine has it.
-    var isActive: Bool { state.isActive }
-    /// Who comes after a death must know that an attempt has begun, where a request must not be sent twice unseen (RFC 9110
-    /// §9.2.2), and where the attempt takes the bytes of another download, which are to be given back.
-    var mustBeWrittenFirst: Bool {
-      !task.currentRequest.isIdempotent || state.partial?.download.map { $0.source != task.id } == true
-    }
+  /// Something to be carried out, in its turn.
+  enum Step {
+    case turn(WorkerTurn, written: (@Sendable () -> Void)?)
+    /// The service asks for something that concerns no task.
+    case command(WorkerCommand, SessionID)
+    /// Commands that were read, and how many documents cannot be, where that is to be told.
+    case taken([ClosedRange<Int64>], refused: Int?)
+    case cookies(StoreChange)
   }
-  struct State {
-    var work: [TaskID: Work] = [:]
-    var sessions: [SessionID: TransferSession] = [:]
-    var suspects = CrashGuard()
-    /// Those that the engine has.
-    var active: Set<TaskID> = []
-    /// Those of them that others yield to: they are not discretionary, and not suspended.
-    var busy: Set<TaskID> = []
-    /// Discretionary ones that the engine has and that are not held.
-    var discretionary: Set<TaskID> = []
-    /// Discretionary tasks that are ready but for others.
-    var yielding: Set<TaskID> = []
-    var load = LoadAverage.Sample()
+  private struct State {
+    var machine: WorkerMachine
+    var steps: [Step] = []
+    var isCarryingOut = false
+    var random = RandomSource(seed: .random(in: 0 ... .max))
     /// What an earlier process left is known.
     var hasStarted = false
-    /// An earlier process died by its own fault: that a task is under way is on the disk before it is, or a death by it would not
-    /// be counted.
-    var isCareful = false
-    var isDraining = false
     var whenIdle: [@Sendable () -> Void] = []
-
-    mutating func begin(_ work: Work) {
-      active.insert(work.task.id)
-      if work.isDiscretionary {
-        discretionary.insert(work.task.id)
-      } else {
-        busy.insert(work.task.id)
-      }
-    }
-
-    mutating func end(_ id: TaskID) {
-      active.remove(id)
-      busy.remove(id)
-      discretionary.remove(id)
-      yielding.remove(id)
-    }
   }
 
   let store: any TransferStore
-  let engine: TransferEngine
+  let engine: any LocalCarrier
   let bodies: BodyDirectory
-  let deadlines: DeadlineQueue
-  let discretion: DiscretionaryPolicy
   let logger: Logger
   let now: @Sendable () -> Timestamp
-  let loop: EventLoop
-  let state = Mutex(State())
-  /// What it cannot read of what it finds. Locked inside of the lock around `state`, never around it.
+  /// What it cannot read of what it finds.
   let refused = Mutex(RefusedDocuments())
-  private let bell: DoorbellPull
+  private let state: Mutex<State>
+  private let deadlines: DeadlineQueue
+  private let alarms: Alarms
+  private let load = Mutex(LoadAverage.Sample())
+  private let bell: any Bell
   private let reader = Mutex<QueueReader<StoredCommand>?>(nil)
 
   /// - Parameters:
   ///   - relay: what the engine delivers its facts to.
   ///   - bell: the service's; it may not be there.
-  ///   - loop: keeps the time of the next attempts.
+  ///   - alarms: keep the time of the next attempts.
+  ///   - spawn: how it does something beside everything else.
   package init(
-    store: any TransferStore, engine: TransferEngine, relay: FactRelay, bodies: BodyDirectory,
-    bell: DoorbellPull,
-    loop: EventLoop, discretion: DiscretionaryPolicy, now: @escaping @Sendable () -> Timestamp, logger: Logger
+    store: any TransferStore, engine: any LocalCarrier, relay: FactRelay, bodies: BodyDirectory,
+    bell: any Bell, alarms: Alarms, discretion: DiscretionaryPolicy, now: @escaping @Sendable () -> Timestamp,
+    spawn: Spawn = Spawn(), logger: Logger
   ) {
     self.store = store
     self.engine = engine
     self.bodies = bodies
     self.bell = bell
-    self.loop = loop
-    self.discretion = discretion
+    self.alarms = alarms
     self.now = now
     self.logger = logger
-    deadlines = DeadlineQueue(now: now)
+    state = Mutex(State(machine: WorkerMachine(discretion: discretion)))
+    deadlines = DeadlineQueue(now: now, uptime: alarms.now)
     relay.connect { [weak self] in self?.absorb($0) }
     engine.cookies.onChange { [weak self] in self?.cookiesChanged($0, $1) }
     deadlines.onFire { [weak self] purpose in
-      if case .begin(let task) = purpose { self?.admit(task) }
+      if case .begin(let task) = purpose { self?.give([.due(task)]) }
     }
-    let commands = QueueReader { (number: Int64) async throws(StoreError) in
+    let commands = QueueReader(spawn) { (number: Int64) async throws(StoreError) in
       try await store.commands(after: number, limit: 500)
     } take: { [weak self] rows async throws(StoreError) in
       try await self?.take(rows)
@@ -125,10 +83,13 @@ package final class BackgroundWorker: Sendable {
   }
 
   /// Reads the commands that are there now.
-  func readCommands() async throws(StoreError) { try await reader.withLock { $0 }?.readAll() }
+  func readCommands() async throws(StoreError) {
+    state.withLock { $0.hasStarted = true }
+    try await reader.withLock { $0 }?.readAll()
+  }
 
   /// True where there is nothing to be done, now or later.
-  package var isIdle: Bool { state.withLock { $0.work.isEmpty } }
+  package var isIdle: Bool { state.withLock { $0.machine.attempts.isEmpty } }
 
   /// Calls `done` once what carries the transfers out has come round: it is not stuck.
   package func ping(_ done: @escaping @Sendable () -> Void) { engine.ping(done) }
@@ -136,159 +97,139 @@ package final class BackgroundWorker: Sendable {
   /// True where the service hears the bell.
   package func isHeard() -> Bool { bell.ring() }
 
-  /// Writes what has happened, and rings once it is on the disk. Within the lock.
+  /// Looks again whether discretionary tasks may run: others have ended, or it is time.
+  package func reviewDiscretionary() { give([.review]) }
+
+  func session(_ id: SessionID) -> TransferSession? { state.withLock { $0.machine.sessions[id] } }
+
+  // MARK: The machine
+
+  private func absorb(_ facts: [TransferFact]) {
+    let isProgress = facts.contains { if case .progress = $0 { true } else { false } }
+    give(facts.map { .fact($0) }, isServiceThere: isProgress && isHeard())
+  }
+
+  /// Gives the machine what has happened, as one turn.
+  /// - Parameter written: called once that turn is on the disk.
+  func give(
+    _ inputs: [WorkerInput], isServiceThere: Bool = false, written: (@Sendable () -> Void)? = nil
+  ) {
+    var now = Now(wall: now(), uptime: alarms.now())
+    now.isServiceThere = isServiceThere
+    now.load = load.withLock { $0.value(at: now.uptime) }
+    let moment = now
+    carryOut { state in
+      var turn = WorkerTurn(random: state.random)
+      for input in inputs { state.machine.handle(input, at: moment, into: &turn) }
+      state.random = turn.random
+      return turn.isEmpty && written == nil ? [] : [.turn(turn, written: written)]
+    }
+  }
+
+  /// Carries out what is to be done behind all that was decided before.
+  func carryOut(_ step: Step) { carryOut { _ in [step] } }
+
+  /// Adds steps under the lock, and carries out what there is unless somebody does.
+  private func carryOut(_ decide: (inout State) -> [Step]) {
+    var steps: [Step] = state.withLock { state in
+      state.steps += decide(&state)
+      guard !state.isCarryingOut else { return [] }
+      state.isCarryingOut = true
+      return Self.takeSteps(&state)
+    }
+    while !steps.isEmpty {
+      for step in steps { perform(step) }
+      steps = state.withLock { Self.takeSteps(&$0) }
+    }
+  }
+
+  /// Where there are none, nobody carries out any more, and those who wait for an idle engine go on.
+  private static func takeSteps(_ state: inout State) -> [Step] {
+    guard state.steps.isEmpty else {
+      defer { state.steps = [] }
+      return state.steps
+    }
+    state.isCarryingOut = false
+    if state.machine.isIdle {
+      let waiting = state.whenIdle
+      state.whenIdle = []
+      for action in waiting { action() }
+    }
+    return []
+  }
+
+  // MARK: Turns
+
+  private func perform(_ step: Step) {
+    switch step {
+    case .turn(let turn, let written): perform(turn, written)
+    case .command(let command, let session): perform(command, session)
+    case .taken(let rows, let count):
+      var change = StoreChange()
+      change.takenCommands = rows
+      if let count { change.news = [WorkerDocument.encode(WorkerNews.refused(count: count))] }
+      record(change)
+    case .cookies(let change): record(change)
+    }
+  }
+
+  private func perform(_ turn: WorkerTurn, _ written: (@Sendable () -> Void)?) {
+    let begun = turn.written
+    if begun.isEmpty, written == nil {
+      record(StoreChange(turn))
+    } else {
+      record(StoreChange(turn)) { [weak self] in
+        if !begun.isEmpty { self?.give(begun.map { .written($0.task, attempt: $0.attempt) }) }
+        written?()
+      }
+    }
+    for order in turn.orders { perform(order) }
+    for alarm in turn.alarms { set(alarm) }
+  }
+
+  /// Writes what has happened, and rings once it is on the disk.
   /// - Parameter written: called once it is there.
-  func record(_ change: StoreChange, written: (@Sendable () -> Void)? = nil) {
-    guard !change.isEmpty else { return }
+  private func record(_ change: StoreChange, written: (@Sendable () -> Void)? = nil) {
+    guard !change.isEmpty || written != nil else { return }
     store.record(change) { [bell] in
-      if !change.news.isEmpty { _ = bell.ring() }
+      if !change.news.isEmpty { bell.ring() }
       written?()
     }
   }
 
-  // MARK: Beginning
-
-  /// Begins an attempt of a task that is ready for one.
-  func admit(_ id: TaskID) {
-    state.withLock { state in
-      var change = StoreChange()
-      admit(id, &state, &change)
-      record(change)
+  private func set(_ alarm: WorkerTurn.Alarm) {
+    switch alarm {
+    case .begin(let task, let date): deadlines.add(.begin(task), at: date)
+    case .cancelBegin(let task): deadlines.remove(.begin(task))
+    case .retry(let task, let time): alarms.call(time) { [weak self] in self?.give([.due(task)]) }
+    case .proof(let task, let attempt, let time):
+      alarms.call(time) { [weak self] in self?.give([.survived(task, attempt: attempt)]) }
     }
   }
 
-  /// - Parameter isTried: it may have been what others died of, and its turn has come.
-  func admit(_ id: TaskID, isTried: Bool = false, _ state: inout State, _ change: inout StoreChange) {
-    guard !state.isDraining, var work = state.work[id], !work.isActive else { return }
-    guard !work.state.isSuspended else { return state.suspects.waits(id) }
-    guard isTried || !state.suspects.isSuspect(id) else {
-      state.suspects.isDue(id)
-      return startSuspects(&state, &change)
-    }
-    guard !mustWait(&work, &change) else {
-      state.work[id] = work
-      return state.suspects.waits(id)
-    }
-    guard !endsInTime(work, &state, &change) else { return }
-    if work.isDiscretionary {
-      guard mayRunDiscretionary(&state) else {
-        state.work[id] = work
-        state.yielding.insert(id)
-        return state.suspects.waits(id)
-      }
-    }
-    state.yielding.remove(id)
-    if !work.isDiscretionary { holdDiscretionary(&state) }
-    begin(&work, &state, &change)
-  }
+  // MARK: Its end
 
-  /// For its begin date, or for the time of the next attempt.
-  private func mustWait(_ work: inout Work, _ change: inout StoreChange) -> Bool {
-    // Where a delegate is asked, the service has waited for the date, and for the answer.
-    let asks = work.session.delegate?.asksForDelayedRequests == true
-    if !asks, let date = work.task.earliestBeginDate, !work.state.hasBegun, work.state.startedAt == nil {
-      guard date <= now() else {
-        deadlines.add(.begin(work.task.id), at: date)
-        return true
-      }
-      work.state.hasBegun = true
-      change.keep(work)
-      change.tell(.beganDelayed(work.task.id, at: now()))
+  /// Stops every transfer, each with what it has got on the disk and in its row, so that another process goes on from there.
+  package func drain() async {
+    await withCheckedContinuation { continuation in
+      state.withLock { $0.whenIdle.append { continuation.resume() } }
+      give([.drain])
+      carryOut { _ in [] }
     }
-    if let notBefore = work.notBefore, notBefore > .now {
-      wake(work.task.id, at: notBefore)
-      return true
-    }
-    return false
-  }
-
-  private func begin(_ work: inout Work, _ state: inout State, _ change: inout StoreChange) {
-    (work.state.retryAt, work.state.retryDelay) = (nil, nil)
-    work.state.attempts += 1
-    work.state.isActive = true
-    (work.notBefore, work.repeated) = (nil, [])
-    work.state.question = nil
-    change.keep(work)
-    state.work[work.task.id] = work
-    state.begin(work)
-    guard state.isCareful || work.mustBeWrittenFirst else { return submit(work) }
-    let (id, attempt) = (work.task.id, work.state.attempts)
-    record(change) { [weak self] in self?.submitWritten(id, attempt) }
-    change = StoreChange()
-  }
-
-  private func submit(_ work: Work) {
-    let time = now()
-    let whole = work.session.configuration.timeoutIntervalForResource
-    // A clock that was set back gives nobody more time than the whole.
-    let left = min(whole, whole - time.since(work.state.startedAt ?? time))
-    var job = TransferJob(work.task, in: work.session)
-    job.configuration.timeoutIntervalForResource = max(0.001, left)
-    // URLSession's background sessions always wait.
-    job.configuration.waitsForConnectivity = true
-    job.resumePoint = work.state.partial
-    job.questions = work.state.questions
-    engine.submit([job])
-    // One that does not come to begin leaves its turn to the next suspect too.
-    if work.state.mustProveItself { watch(work, for: Self.longestProof) }
-  }
-
-  /// What it was told while it was being written down is told to the engine now.
-  private func submitWritten(_ id: TaskID, _ attempt: Int) {
-    state.withLock { state in
-      guard let work = state.work[id], work.isActive, work.state.attempts == attempt else { return }
-      submit(work)
-      if let cancellation = work.state.cancellation {
-        engine.cancel(id, in: work.session.id, keepsPartial: cancellation == .keepingPartial)
-      } else if state.isDraining {
-        engine.cancel(id, in: work.session.id, keepsPartial: true)
-      } else if work.state.isSuspended || state.yielding.contains(id) {
-        engine.suspend(id, in: work.session.id)
-      }
-    }
-  }
-
-  /// What lives for a while is not what the others died of.
-  func watch(_ work: Work, for shortest: Duration = BackgroundWorker.proof) {
-    let time = work.state.crashesOften ? Self.longestProof : shortest
-    let (id, attempt) = (work.task.id, work.state.attempts)
-    loop.perform { [weak self, loop] in
-      loop.schedule(at: .now + time) { self?.survived(id, attempt) }
-    }
-  }
-
-  /// From its begin on, and from its way to the engine on.
-  static let proof = Duration.seconds(2)
-  private static let longestProof = Duration.seconds(10)
-
-  private func survived(_ id: TaskID, _ attempt: Int) {
-    state.withLock { state in
-      guard var work = state.work[id], work.isActive, work.state.attempts == attempt else { return }
-      work.state.deaths = 0
-      if work.state.crashesOften { work.state.crashes = 0 }
-      state.work[id] = work
-      var change = StoreChange()
-      change.keep(work)
-      state.suspects.progressed(id)
-      startSuspects(&state, &change)
-      record(change)
-    }
-  }
-
-  /// Calls `admit` then.
-  func wake(_ id: TaskID, at time: ContinuousClock.Instant) {
-    loop.perform { [weak self, loop] in
-      loop.schedule(at: time) { self?.admit(id) }
+    await withCheckedContinuation { continuation in
+      give([], written: { continuation.resume() })
     }
   }
 }
 
 extension StoreChange {
-  mutating func tell(_ news: WorkerNews) { self.news.append(WorkerDocument.encode(news)) }
-
-  mutating func keep(_ work: BackgroundWorker.Work) {
-    self.work.append(
-      StoredWork(
-        task: work.task.id, session: work.session.id, document: WorkerDocument.encode(work.state)))
+  /// What a turn writes.
+  fileprivate init(_ turn: WorkerTurn) {
+    self.init()
+    work = turn.work.map {
+      StoredWork(task: $0.task, session: $0.session, document: WorkerDocument.encode($0.state))
+    }
+    finishedWork = turn.finished
+    news = turn.news.compactMap { WorkerNews($0) }.map { WorkerDocument.encode($0) }
   }
 }

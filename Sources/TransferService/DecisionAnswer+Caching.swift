@@ -1,5 +1,6 @@
 internal import HTTPCache
 internal import JSON
+internal import TransferCore
 internal import TransferModel
 
 extension DecisionAnswer {

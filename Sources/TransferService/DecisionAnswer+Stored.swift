@@ -1,4 +1,5 @@
 internal import JSON
+internal import TransferCore
 internal import TransferEngine
 internal import TransferModel
 

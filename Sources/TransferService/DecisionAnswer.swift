@@ -1,23 +1,8 @@
 package import JSON
-package import TransferEngine
+package import TransferCore
 package import TransferModel
 
-/// What a delegate answered.
-package enum DecisionAnswer: Sendable {
-  /// nil: the redirect's own answer is the result.
-  case redirect(TransferRequest?)
-  case challenge(Challenge)
-  case response(ResponseDisposition)
-  /// - Parameter headers: the fields to store; nil: those of the response.
-  case caching(CacheStoragePolicy, headers: HTTPHeaders?)
-  case delayed(DelayedRequestDisposition, TransferRequest?)
-
-  package enum Challenge: Sendable {
-    case answer(ChallengeAnswer)
-    /// cancelAuthenticationChallenge
-    case cancel
-  }
-
+extension DecisionAnswer {
   /// What the delegate was shown, as far as an answer depends on it.
   package struct Shown: Sendable {
     package var type: EventType
@@ -29,16 +14,6 @@ package enum DecisionAnswer: Sendable {
     package var headers: HTTPHeaders?
     package init(type: EventType) { self.type = type }
   }
-}
-
-/// URLSession.ResponseDisposition.
-package enum ResponseDisposition: String, Sendable, CaseIterable {
-  case allow, cancel, becomeDownload
-}
-
-/// URLSession.DelayedRequestDisposition.
-package enum DelayedRequestDisposition: String, Sendable, CaseIterable {
-  case continueLoading, useNewRequest, cancel
 }
 
 extension DecisionAnswer {

@@ -1,5 +1,6 @@
 package import JSON
 internal import Synchronization
+package import TransferCore
 internal import TransferEngine
 package import TransferModel
 internal import TransferStore
@@ -78,7 +79,7 @@ extension TransferService {
   /// What the decision was about.
   private func shown(by decision: Decision) -> DecisionAnswer.Shown {
     var shown = DecisionAnswer.Shown(type: decision.type)
-    if decision.defaultAnswer == Self.defaultAnswer(to: .taskDidReceiveChallenge) {
+    if decision.defaultAnswer == Question.defaultAnswer(to: .taskDidReceiveChallenge) {
       let arguments = try? JSONParser.parse(decision.arguments)
       shown.method = arguments?["protectionSpace"]?["authenticationMethod"]?.string.flatMap {
         AuthenticationMethod(rawValue: $0)
@@ -182,7 +183,7 @@ extension TransferService {
     let expiresAt = time.adding(
       seconds: session.delegate(of: task)?.decisionTimeout ?? SessionDelegate().decisionTimeout)
     let pending = TransferEvent.PendingDecision(
-      id: identifiers.make(), expiresAt: expiresAt, defaultAnswer: Self.defaultAnswer(to: type))
+      id: identifiers.make(), expiresAt: expiresAt, defaultAnswer: Question.defaultAnswer(to: type))
     let event = TransferEvent(type, at: time, session: session.id, task: id, payload, decision: pending)
     var writer = JSONWriter()
     writer.object { event.encodeArguments(into: &$0) }
@@ -207,17 +208,6 @@ extension TransferService {
   func expireLater(_ decision: Decision) {
     let whole = decision.expiresAt.since(decision.createdAt)
     deadlines.add(.decision(decision.id), after: min(whole, decision.expiresAt.since(now)))
-  }
-
-  private static func defaultAnswer(to type: EventType) -> String {
-    switch type {
-    case .taskWillPerformHTTPRedirection: "follow"
-    case .taskDidReceiveChallenge, .sessionDidReceiveChallenge: "performDefaultHandling"
-    case .dataTaskDidReceiveResponse: "allow"
-    case .dataTaskWillCacheResponse: CacheStoragePolicy.allowed.rawValue
-    case .taskWillBeginDelayedRequest: "continue"
-    default: "fail"
-    }
   }
 
   /// A question is answered, or has lost its meaning.

@@ -139,7 +139,7 @@ extension TransferService {
 
   /// The head of an answer is here: those who wait for it may read on.
   private func note(
-    _ response: TransferResponse, _ live: LiveBody?, of id: TaskID, _ registry: inout TransferRegistry,
+    _ response: TransferResponse, _ live: (any BodyToken)?, of id: TaskID, _ registry: inout TransferRegistry,
     _ batch: inout Batch
   ) {
     guard let session = registry.tasks[id]?.task.sessionID else { return }
@@ -148,7 +148,7 @@ extension TransferService {
     if response.status != 206, registry.tasks[id]?.task.currentRequest.method != "HEAD" {
       registry.tasks[id]?.task.progress.countOfBytesExpectedToReceive = response.expectedContentLength
     }
-    if let live { hub.attach(live, of: id, in: session) }
+    if let live = live as? LiveBody { hub.attach(live, of: id, in: session) }
     batch.headWaiters += registry.takeHeadWaiters(id)
   }
 
@@ -277,19 +277,6 @@ extension TransferService {
     _ type: EventType, of task: TransferTask, at time: Timestamp, _ payload: TransferEvent.Payload
   ) -> TransferEvent {
     TransferEvent(type, at: time, session: task.sessionID, task: task.id, payload)
-  }
-
-  /// The outcome of a task that ends without the engine. What it was to go on from is still there.
-  static func outcome(
-    of task: TransferTask, _ code: URLErrorCode, _ message: String, at time: Timestamp
-  ) -> TransferOutcome {
-    var error = TransferError(code, message, failingURL: task.currentRequest.url)
-    error.resumeDataAvailable = task.resumePoint != nil
-    var outcome = TransferOutcome(
-      error: error, currentRequest: task.currentRequest, response: task.response, progress: task.progress,
-      transactions: [], endedAt: time)
-    outcome.partial = task.resumePoint
-    return outcome
   }
 
   /// The ends are on the disk: forget the tasks, tell who waits, and perhaps end their sessions. On the store's

@@ -1,5 +1,6 @@
 internal import JSON
 internal import Synchronization
+internal import TransferCore
 internal import TransferEngine
 internal import TransferModel
 internal import TransferStore
@@ -132,7 +133,7 @@ extension TransferService {
         switch entry.task.state {
         case .running: ready.append(entry.task)
         case .canceling:
-          end(&registry, entry.task, Self.outcome(of: entry.task, .cancelled, "cancelled", at: now))
+          end(&registry, entry.task, entry.task.outcome(.cancelled, "cancelled", at: now))
         case .suspended, .completed: break
         }
       }

@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import TransferCore
 internal import TransferEngine
 internal import TransferModel
 internal import TransferStore
@@ -148,11 +149,11 @@ extension TransferService {
       case .running:
         interrupted += 1
         let message = "the service stopped while the task was running"
-        var outcome = Self.outcome(of: task, .networkConnectionLost, message, at: now)
+        var outcome = task.outcome(.networkConnectionLost, message, at: now)
         outcome.partial = task.partial ?? outcome.partial
         outcome.error?.resumeDataAvailable = outcome.partial != nil
         end(&registry, task, outcome)
-      case .canceling: end(&registry, task, Self.outcome(of: task, .cancelled, "cancelled", at: now))
+      case .canceling: end(&registry, task, task.outcome(.cancelled, "cancelled", at: now))
       case .suspended, .completed: break
       }
     }

@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import TransferCore
 internal import TransferEngine
 internal import TransferModel
 internal import TransferStore
@@ -43,7 +44,7 @@ extension TransferService {
         batch.change.updatedTasks.append(task)
         stopped.append(task)
       } else {
-        let outcome = Self.outcome(of: task, .cancelled, "cancelled", at: now)
+        let outcome = task.outcome(.cancelled, "cancelled", at: now)
         if append(end: outcome, of: task, &registry, &batch.change) { batch.ended.append(id) }
       }
     }

@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import TransferCore
 internal import TransferEngine
 package import TransferModel
 internal import TransferStore
@@ -250,7 +251,7 @@ extension TransferService {
   /// Ends a cancelled task that nobody carries out.
   private func endUnlessSubmitted(_ task: TransferTask, _ registry: inout TransferRegistry) {
     guard task.state == .canceling, registry.tasks[task.id]?.isSubmitted != true else { return }
-    end(&registry, task, Self.outcome(of: task, .cancelled, "cancelled", at: now))
+    end(&registry, task, task.outcome(.cancelled, "cancelled", at: now))
   }
 
   /// Changes a live task under the lock, queues the write of what changed, and returns once that is committed. A task that is

@@ -1,6 +1,7 @@
 package import EventLoop
 package import Logging
 internal import Synchronization
+internal import TransferCore
 package import TransferEngine
 package import TransferModel
 package import TransferStore

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import TransferCore
 internal import TransferModel
 internal import TransferStore
 
@@ -11,6 +12,8 @@ protocol WorkerContent: Codable, Sendable {
 extension WorkerContent {
   var isPassing: Bool { false }
 }
+
+extension WorkState: WorkerContent {}
 
 /// The two processes' documents: JSON of values that encode themselves, and the version of the format beside them.
 ///

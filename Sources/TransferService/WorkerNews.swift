@@ -1,5 +1,5 @@
 internal import HTTPCookies
-internal import TransferEngine
+internal import TransferCore
 internal import TransferModel
 
 /// What that process has to tell of its tasks: the engine's facts, and what it has done by itself. A row of the store, sealed.
@@ -44,6 +44,18 @@ enum WorkerNews: WorkerContent {
     case .ended(let task, let outcome): self = .ended(task, outcome)
     // Background tasks ask about nothing else, and store nothing in a cache. A download's response is told with its end.
     case .asked, .willCache, .keeps, .accepted: return nil
+    }
+  }
+
+  /// nil where nobody outside has to know.
+  init?(_ news: News) {
+    switch news {
+    case .fact(let fact): self.init(fact)
+    case .challenged(let task, let challenge, let type, let time):
+      self = .challenged(task, challenge, type, at: time, question: nil)
+    case .retries(let task, let count, let time): self = .retries(task, count: count, at: time)
+    case .beganDelayed(let task, let time): self = .beganDelayed(task, at: time)
+    case .wasTakenOver(let task, let time): self = .wasTakenOver(task, at: time)
     }
   }
 

@@ -21,12 +21,14 @@ import Testing
       "TransferModel", "HTTPCache", "HTTPCookies", "Netlink", "Curl", "EventLoop", "CLinux", "GSSAPI",
       "ContentCoding", "JSON",
     ],
+    "TransferCore": ["TransferModel"],
     "TransferService": [
-      "TransferModel", "HTTPCache", "HTTPCookies", "TransferStore", "TransferEngine", "EventLoop", "JSON",
+      "TransferModel", "TransferCore", "HTTPCache", "HTTPCookies", "TransferStore", "TransferEngine", "EventLoop", "JSON",
     ],
     "Webhooks": ["TransferModel", "TransferService", "TransferEngine", "Curl", "EventLoop", "JSON"],
     "TransferAPI": [
-      "TransferModel", "HTTPCache", "HTTPCookies", "TransferService", "ContentCoding", "HTTPServer", "JSON",
+      "TransferModel", "TransferCore", "HTTPCache", "HTTPCookies", "TransferService", "ContentCoding",
+      "HTTPServer", "JSON",
     ],
     "ferry": [
       "EventLoop", "FerrySettings", "HTTPServer", "JSON", "TransferAPI", "TransferEngine", "TransferModel",

@@ -1,5 +1,6 @@
 import JSON
 import Testing
+import TransferCore
 import TransferModel
 import TransferService
 

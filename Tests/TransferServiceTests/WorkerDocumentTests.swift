@@ -1,6 +1,7 @@
 import Foundation
 import HTTPCookies
 import Testing
+import TransferCore
 import TransferEngine
 import TransferModel
 import TransferStore

@@ -1,4 +1,5 @@
 import HTTPCookies
+import TransferCore
 import TransferEngine
 import TransferModel
 

@@ -1,5 +1,3 @@
-package import TransferModel
-
 /// What is done about a challenge (URLSession.AuthChallengeDisposition). To cancel is to cancel the task.
 package enum ChallengeAnswer: Sendable, Equatable, Codable {
   case useCredential(Credential)

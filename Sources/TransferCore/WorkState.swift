@@ -1,48 +1,49 @@
-internal import TransferEngine
-internal import TransferModel
+package import TransferModel
 
 /// How far a background task has come where it is carried out. A row of the store, sealed.
-struct WorkState: WorkerContent, Equatable {
-  enum Cancellation: String, Codable, Sendable {
+package struct WorkState: Codable, Sendable, Equatable {
+  package enum Cancellation: String, Codable, Sendable {
     case keepingPartial, droppingPartial
   }
 
+  package init() {}
+
   /// Attempts that were begun, but for those that ended with their process; and those that were followed by another.
-  var attempts = 0
-  var retries = 0
+  package var attempts = 0
+  package var retries = 0
   /// Attempts that failed since one got further than those before it.
-  var failures = 0
+  package var failures = 0
   /// The farthest byte that an attempt got to.
-  var furthest: Int64 = 0
-  var isSuspended = false
+  package var furthest: Int64 = 0
+  package var isSuspended = false
   /// It was cancelled, and is to end so; whether what it has got is kept for resume data.
-  var cancellation: Cancellation?
+  package var cancellation: Cancellation?
   /// The begin date has come and was told.
-  var hasBegun = false
+  package var hasBegun = false
   /// As it was handed over: the task's own row tells where redirects have led.
-  var request: TransferRequest?
+  package var request: TransferRequest?
   /// When the first attempt began: timeoutIntervalForResource counts from here.
-  var startedAt: Timestamp?
+  package var startedAt: Timestamp?
   /// Since when it is suspended.
-  var suspendedAt: Timestamp?
+  package var suspendedAt: Timestamp?
   /// The next attempt is not before then, and was so many seconds away.
-  var retryAt: Timestamp?
-  var retryDelay: Double?
+  package var retryAt: Timestamp?
+  package var retryDelay: Double?
   /// What is on the disk to go on from; at first, what the client gave.
-  var partial: ResumePoint?
+  package var partial: ResumePoint?
   /// It was under way when this was written.
-  var isActive = false
+  package var isActive = false
   /// Processes that crashed while they carried it out: in a row, without it having lived for long in between, and in all.
-  var deaths = 0
-  var crashes = 0
+  package var deaths = 0
+  package var crashes = 0
   /// How many questions were asked, in all attempts: the number of the last one. 0: an earlier version asked, without numbers.
-  var questions = 0
+  package var questions = 0
   /// The challenge that waits for an answer, and those that were answered: who asks again after a death is told the same.
-  var question: AskedChallenge?
-  var answers: [AnsweredChallenge] = []
+  package var question: AskedChallenge?
+  package var answers: [AnsweredChallenge] = []
 
   /// A suspended task has no timeouts: the time in which it was counts for nothing.
-  mutating func resume(at time: Timestamp) {
+  package mutating func resume(at time: Timestamp) {
     isSuspended = false
     defer { suspendedAt = nil }
     guard let start = startedAt, let suspendedAt else { return }
@@ -50,23 +51,23 @@ struct WorkState: WorkerContent, Equatable {
   }
 
   /// So many workers crashed while it was under way that it has to prove itself alone, though each lived for a while.
-  var crashesOften: Bool { crashes >= 20 }
+  package var crashesOften: Bool { crashes >= 20 }
 
   /// It may be tried alone: others wait until it has lived for a while.
-  var mustProveItself: Bool { deaths > 0 || crashesOften }
+  package var mustProveItself: Bool { deaths > 0 || crashesOften }
 
   /// Whether an answer to the question of that number is one to the question that waits. Where that has no number, an answer
   /// that has none is.
-  func waits(for number: Int?) -> Bool { question != nil && (number ?? 0) == questions }
+  package func waits(for number: Int?) -> Bool { question != nil && (number ?? 0) == questions }
 
   /// What it looks like from outside.
-  var phase: TaskPhase { isActive ? .transferring : retryAt == nil ? .queued : .waitingToRetry }
+  package var phase: TaskPhase { isActive ? .transferring : retryAt == nil ? .queued : .waitingToRetry }
 }
 
 /// A challenge, as far as another attempt can tell that it meets the same.
-struct AskedChallenge: Codable, Sendable, Equatable {
-  let protectionSpace: ProtectionSpace
-  let serverTrust: ServerTrust?
+package struct AskedChallenge: Codable, Sendable, Equatable {
+  package let protectionSpace: ProtectionSpace
+  package let serverTrust: ServerTrust?
 
   init(_ challenge: AuthenticationChallenge) {
     protectionSpace = challenge.protectionSpace
@@ -74,14 +75,19 @@ struct AskedChallenge: Codable, Sendable, Equatable {
   }
 }
 
-struct AnsweredChallenge: Codable, Sendable, Equatable {
-  let challenge: AskedChallenge
-  let answer: ChallengeAnswer
+package struct AnsweredChallenge: Codable, Sendable, Equatable {
+  package let challenge: AskedChallenge
+  package let answer: ChallengeAnswer
+
+  package init(challenge: AskedChallenge, answer: ChallengeAnswer) {
+    self.challenge = challenge
+    self.answer = answer
+  }
 }
 
 extension WorkState {
   /// A member that an earlier version did not write is as in a new task's.
-  init(from decoder: any Decoder) throws {
+  package init(from decoder: any Decoder) throws {
     let members = try decoder.container(keyedBy: CodingKeys.self)
     func take<Value: Decodable>(_ key: CodingKeys, _ value: inout Value) throws {
       if let found = try members.decodeIfPresent(Value.self, forKey: key) { value = found }

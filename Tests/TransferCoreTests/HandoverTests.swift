@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-@testable import TransferService
+@testable import TransferCore
 
 @Suite struct HandoverTests {
   private static func id(_ number: UInt64) -> DeliveryID { DeliveryID(high: 1, low: number) }

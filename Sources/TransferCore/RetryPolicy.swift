@@ -1,4 +1,3 @@
-internal import HTTPCache
 package import TransferModel
 
 /// What follows an attempt of a background session's task: its end, or another attempt.

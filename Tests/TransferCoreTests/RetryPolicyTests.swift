@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-@testable import TransferEngine
+@testable import TransferCore
 
 @Suite struct RetryPolicyTests {
   private static let start = Timestamp("2026-11-21T07:00:00Z") ?? Timestamp(seconds: 0)

@@ -1,4 +1,3 @@
-package import TransferModel
 
 /// Dates as fields carry them (RFC 9110 §5.6.7). Names compare without case (RFC 9111 §4.2).
 package enum HTTPDate {
@@ -57,7 +56,7 @@ package enum HTTPDate {
 
   /// More than 50 years ahead is the most recent year in the past with the same digits.
   private static func year(twoDigits text: String, now: Timestamp) -> String? {
-    guard text.utf8.count == 2, let digits = FieldList.seconds(text),
+    guard text.utf8.count == 2, text.utf8.allSatisfy({ 48...57 ~= $0 }), let digits = Int64(text),
       let this = Int64(now.description.prefix(4))
     else { return nil }
     let year = this / 100 * 100 + digits

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-@testable import TransferEngine
+@testable import TransferCore
 
 @Suite struct CrashGuardTests {
   private let tasks = (1...4).map { TaskID(high: 1, low: UInt64($0)) }

@@ -1,18 +1,8 @@
 internal import Synchronization
+package import TransferCore
 internal import TransferEngine
 package import TransferModel
 internal import TransferStore
-
-/// What a client changes of a task; nil leaves a member as it is, and an inner nil takes it away.
-package struct TaskPatch: Sendable {
-  package var priority: Double?
-  package var description: String??
-  package var earliestBeginDate: Timestamp??
-  package var maximumBytesPerSecond: Int??
-  package var countOfBytesClientExpectsToSend: Int64?
-  package var countOfBytesClientExpectsToReceive: Int64?
-  package init() {}
-}
 
 extension TransferService {
   /// Changes a task, where `isExpected` finds it as the client knows it.
@@ -68,22 +58,5 @@ extension TransferService {
       carrier.setBeginDate(date, of: task.id, in: session, into: &change)
     }
     submit(task.id, &registry, &change)
-  }
-}
-
-extension TaskPatch {
-  fileprivate func applied(to task: TransferTask) -> TransferTask {
-    var task = task
-    if let priority { task.priority = priority }
-    if let description { task.description = description }
-    if let earliestBeginDate { task.earliestBeginDate = earliestBeginDate }
-    if let maximumBytesPerSecond { task.maximumBytesPerSecond = maximumBytesPerSecond }
-    if let count = countOfBytesClientExpectsToSend {
-      task.preferences.countOfBytesClientExpectsToSend = count
-    }
-    if let count = countOfBytesClientExpectsToReceive {
-      task.preferences.countOfBytesClientExpectsToReceive = count
-    }
-    return task
   }
 }

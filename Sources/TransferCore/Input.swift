@@ -1,0 +1,112 @@
+package import TransferModel
+
+/// What a session's machine is told: by clients, by whoever carries its tasks out, by clocks, and by the commits of its own turns.
+package enum Input: Sendable {
+  // MARK: Clients
+
+  /// Tasks are about to be created: they get identifiers, and count as unfinished from here on.
+  case admit(count: Int)
+  /// The tasks that were admitted, before their rows are committed: whoever reads of them in the store finds them here.
+  case create([TransferTask])
+  /// That commit holds, or was refused; then there are no such tasks.
+  case created([TaskID])
+  case refused(count: Int, [TaskID])
+  case resume(TaskID)
+  case suspend(TaskID)
+  case cancel(TaskID, keepsPartial: Bool)
+  case change(TaskID, TaskPatch)
+  /// - Parameters:
+  ///   - shown: the answer as it is shown, JSON without secrets.
+  ///   - tag: what tells the same answer from another, where it has secrets.
+  case answer(TaskID, DecisionID, DecisionAnswer, shown: [UInt8], tag: [UInt8]?)
+  /// A client is ready to send a streamed body, or has left before anything of it was wanted.
+  case offer(TaskID, any BodyToken, length: Int64?)
+  case withdraw(TaskID, any BodyToken)
+  /// finishTasksAndInvalidate, and the first step of invalidateAndCancel.
+  case invalidate
+  /// Some of the tasks of a session that takes no more, or all tasks that are created from here on.
+  case cancelTasks([TaskID])
+
+  // MARK: Those who carry tasks out
+
+  case news(News)
+
+  // MARK: Clocks
+
+  /// Nobody has answered the decision of the task in time.
+  case expired(TaskID, DecisionID)
+  /// The begin date may have come.
+  case begin(TaskID)
+
+  // MARK: Commits and messages
+
+  /// The commit in which these tasks ended holds.
+  case endHolds([TaskID])
+  /// These messages were taken by their endpoints, or given up.
+  case settled([DeliveryID])
+  /// A message is about to be sent.
+  case attempts(DeliveryID)
+
+  // MARK: An earlier process
+
+  /// A task that has not ended, with what was salvaged of it.
+  case recovered(TransferTask)
+  /// Its delegate agreed to its begin already.
+  case hadBegun(TaskID)
+  /// A decision that waits still, of a task that another process carries out; nil: a kind that nobody can answer any more.
+  case waits(TaskID, DecisionID, number: Int?, Question.Kind?, seconds: Double)
+  /// The other process has the task, and has come so far with it.
+  case isElsewhere(TaskID, Elsewhere)
+  /// What the other process has is known now; tasks that it has not were created, and not handed over.
+  /// - Parameter except: those of which nobody can say.
+  case allElsewhereKnown(except: Set<TaskID>)
+  /// All that an earlier process left was told.
+  case recoveredAll
+}
+
+/// How far the process that carries background tasks out has come with one.
+package struct Elsewhere: Sendable, Equatable {
+  package var isActive: Bool
+  package var isSuspended: Bool
+  package var isCancelled: Bool
+  package var phase: TaskPhase
+
+  package init(isActive: Bool, isSuspended: Bool, isCancelled: Bool, phase: TaskPhase) {
+    self.isActive = isActive
+    self.isSuspended = isSuspended
+    self.isCancelled = isCancelled
+    self.phase = phase
+  }
+
+  /// As the row says that the process writes.
+  package init(_ state: WorkState) {
+    self.init(
+      isActive: state.isActive, isSuspended: state.isSuspended, isCancelled: state.cancellation != nil,
+      phase: state.phase)
+  }
+}
+
+/// What whoever gave an input learns at once. What a client is told, it is told when the turn holds.
+package enum Reply: Sendable {
+  case done
+  /// The task as it is after the input.
+  case task(TransferTask)
+  case session(TransferSession)
+  /// The first identifier of those that were asked for, and the session that the tasks are created in.
+  case admitted(first: Int, TransferSession)
+  /// The task's row is being written: the input is for later.
+  case creating
+  /// The task has ended, its end is on its way, or there is none.
+  case over
+  case refused(Refusal)
+}
+
+/// Why an input changes nothing.
+package enum Refusal: Error, Sendable, Equatable {
+  /// The session takes no more tasks.
+  case sessionInvalid
+  case tooManyTasks(limit: Int)
+  case upload(TaskMachine.UploadRefusal)
+  /// The decision is not the one that waits.
+  case decisionSettled
+}

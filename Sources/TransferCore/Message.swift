@@ -1,0 +1,38 @@
+package import TransferModel
+
+/// A message of a webhook, before it is written as bytes.
+package struct Message: Sendable {
+  package enum Content: Sendable {
+    /// The event; the end of a task brings the task along.
+    case event(TransferEvent, TransferTask?)
+    /// It tells a client to come and see (`session.handleEvents`).
+    case wakeUp(identifier: String?)
+  }
+
+  package let id: DeliveryID
+  package let webhook: Webhook
+  package let createdAt: Timestamp
+  package let content: Content
+  /// The decision that the reply to the message answers.
+  package var decision: DecisionID?
+}
+
+/// Which webhooks hear of an event.
+enum Addressee {
+  /// The completion webhook hears of the end, and its task's delegate of what it wants to hear and of what it is to answer.
+  static func list(
+    of event: TransferEvent, task: TransferTask?, session: borrowing TransferSession
+  ) -> [(webhook: Webhook, answers: Bool)] {
+    var found: [(Webhook, Bool)] = []
+    if let completion = task?.completion, event.type == .taskDidComplete { found.append((completion, false)) }
+    guard let delegate = session.delegate(of: task), let webhook = delegate.webhook else { return found }
+    let isTaken = task?.hasCompletionHandler == true && event.type.isTakenByCompletion
+    // A call that the webhook is to answer reaches it whatever events it asked for.
+    if event.decision != nil, delegate.webhookAnswers {
+      found.append((webhook, true))
+    } else if delegate.events.contains(event.type), !isTaken {
+      found.append((webhook, false))
+    }
+    return found
+  }
+}

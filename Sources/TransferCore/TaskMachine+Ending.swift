@@ -1,0 +1,119 @@
+internal import TransferModel
+
+/// How a task ends.
+extension TaskMachine {
+  /// Adds the end to the turn. The machine keeps showing the task as it was until that commit holds: nobody is told of an end that
+  /// a crash could undo.
+  mutating func end(
+    _ outcome: TransferOutcome, _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
+  ) {
+    guard !isEnding else { return assertionFailure("a task ends twice") }
+    settle(.withdrawn, session, at: outcome.endedAt, into: &turn)
+    if task.earliestBeginDate != nil { turn.alarms.append(.cancelBegin(id)) }
+    if let body = upload.token { turn.droppedUploads.append(body) }
+    turn.heads.append(id)
+    place = .ending
+    let ended = task.ended(with: outcome, keptFor: session.configuration.bodyRetention)
+    if case .memory(let bytes) = outcome.body { turn.smallBodies.append((id, bytes)) }
+    turn.update(ended)
+    turn.ended.append(id)
+    if now.isWatched, let delivery = ended.deliveryAtOnce { turn.events.append(delivery) }
+    for event in ended.endEvents(at: outcome.endedAt) { turn.tell(event, of: ended, in: session) }
+  }
+
+  /// A data task goes on as a download: it is silent from here on, and the download is in its place.
+  /// - Parameters:
+  ///   - number: of the question that was answered so.
+  ///   - taskIdentifier: the download's.
+  mutating func becomeDownload(
+    _ number: Int?, taskIdentifier: Int, _ session: borrowing TransferSession, at now: Now,
+    into turn: inout Turn
+  ) -> TaskMachine {
+    var specification = TaskSpecification(kind: .download, request: task.originalRequest)
+    specification.priority = task.priority
+    specification.description = task.description
+    specification.maximumBytesPerSecond = task.maximumBytesPerSecond
+    specification.preferences = task.preferences
+    var download = TransferTask(
+      id: turn.identifiers.make(at: now.wall), sessionID: task.sessionID, taskIdentifier: taskIdentifier,
+      createdAt: now.wall, specification: specification)
+    download.continueAs(task)
+    place = .ending
+    var ended = task
+    _ = ended.lifecycle.complete()
+    ended.phase = nil
+    ended.completedAt = now.wall
+    ended.downloadTask = download.id
+    let machine = TaskMachine(download, at: .carried(nil))
+    turn.created.append(download)
+    turn.update(ended)
+    turn.ended.append(id)
+    machine.tell(.taskDidCreate, at: now.wall, .created(download), session, into: &turn)
+    turn.tell(
+      event(.dataTaskDidBecomeDownloadTask, at: now.wall, .becameDownload(download)), of: ended, in: session)
+    if download.state == .running {
+      turn.tell(machine.stateEvent(at: now.wall), of: download, in: session)
+    }
+    turn.order(.answer(id, to: number, .becomeDownload(download.id)))
+    return machine
+  }
+}
+
+extension TransferTask {
+  /// - Parameter retention: seconds for which its body is kept.
+  fileprivate func ended(with outcome: TransferOutcome, keptFor retention: Double) -> TransferTask {
+    var task = self
+    _ = task.lifecycle.complete()
+    task.phase = nil
+    task.currentRequest = outcome.currentRequest
+    task.response = outcome.response
+    task.progress = outcome.progress
+    task.error = outcome.error
+    task.partial = outcome.partial
+    task.completedAt = outcome.endedAt
+    task.metrics = TaskMetrics(
+      start: task.createdAt, end: outcome.endedAt, transactions: outcome.transactions)
+    let expiresAt = outcome.endedAt.adding(seconds: retention)
+    task.partialExpiresAt = outcome.partial == nil ? nil : expiresAt
+    if outcome.body != nil {
+      task.body = TaskBody(size: outcome.size, sha256: outcome.sha256, expiresAt: expiresAt)
+    }
+    return task
+  }
+
+  /// urlSession(_:dataTask:didReceive:) of a task whose data is delivered whole; nil where there is none.
+  fileprivate var deliveryAtOnce: TransferEvent? {
+    guard kind != .download, !preferences.prefersIncrementalDelivery, error == nil,
+      progress.countOfBytesReceived > 0, let completedAt
+    else { return nil }
+    return TransferEvent(
+      .dataTaskDidReceiveData, at: completedAt, session: sessionID, task: id,
+      .progress(progress, delta: progress.countOfBytesReceived))
+  }
+
+  fileprivate func endEvents(at time: Timestamp) -> [TransferEvent] {
+    func event(_ type: EventType, _ payload: TransferEvent.Payload) -> TransferEvent {
+      TransferEvent(type, at: time, session: sessionID, task: id, payload)
+    }
+    var events: [TransferEvent] = []
+    if kind == .download, let body {
+      events.append(
+        event(
+          .downloadTaskDidFinishDownloading,
+          .finishedDownloading(body, suggestedFilename: response?.suggestedFilename)))
+    }
+    if let metrics { events.append(event(.taskDidFinishCollectingMetrics, .metrics(metrics))) }
+    events.append(event(.taskDidComplete, .completed(self)))
+    return events
+  }
+
+  /// Takes over what a data task has come to.
+  fileprivate mutating func continueAs(_ task: TransferTask) {
+    lifecycle = task.lifecycle
+    phase = task.state == .running ? .transferring : nil
+    currentRequest = task.currentRequest
+    response = task.response
+    progress = task.progress
+    startedAt = task.startedAt
+  }
+}

@@ -1,0 +1,48 @@
+internal import TransferModel
+
+/// What is told of the task by whoever carries it out, and what the process that carries background tasks out does by itself.
+extension TaskMachine {
+  mutating func take(
+    _ news: News, _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
+  ) {
+    switch news {
+    case .fact(let fact): take(fact, session, at: now, into: &turn)
+    case .challenged(_, let challenge, let type, let time):
+      challenged(challenge, number: nil, type, at: time, session, into: &turn)
+      turn.update(task)
+    case .retries(_, let count, let time): retries(count, at: time, session, into: &turn)
+    case .beganDelayed(_, let time): beganDelayed(at: time, session, into: &turn)
+    case .wasTakenOver(_, let time): wasTakenOver(at: time, session, into: &turn)
+    }
+  }
+
+  /// An attempt failed; there will be another.
+  private mutating func retries(
+    _ count: Int, at time: Timestamp, _ session: borrowing TransferSession, into turn: inout Turn
+  ) {
+    settle(.withdrawn, session, at: time, into: &turn)
+    place = .waitsToRetry
+    task.retryCount = count
+    if task.state == .running {
+      task.phase = .waitingToRetry
+      turn.tell(stateEvent(at: time), of: task, in: session)
+    }
+    turn.update(task)
+  }
+
+  private mutating func beganDelayed(
+    at time: Timestamp, _ session: borrowing TransferSession, into turn: inout Turn
+  ) {
+    tell(.taskWillBeginDelayedRequest, at: time, .delayed(task.currentRequest), session, into: &turn)
+    turn.update(task)
+  }
+
+  /// Whoever asked is gone, and will ask again.
+  private mutating func wasTakenOver(
+    at time: Timestamp, _ session: borrowing TransferSession, into turn: inout Turn
+  ) {
+    settle(.withdrawn, session, at: time, into: &turn)
+    enter(.queued, at: time, session, into: &turn)
+    turn.update(task)
+  }
+}

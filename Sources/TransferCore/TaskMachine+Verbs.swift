@@ -1,0 +1,113 @@
+package import TransferModel
+
+/// What clients do with a task.
+extension TaskMachine {
+  /// The commit that creates it holds: it comes alive.
+  mutating func created(_ session: borrowing TransferSession, at now: Now, into turn: inout Turn) {
+    assert(isCreating)
+    place = .idle(hasBegun: false)
+    launch(session, at: now, into: &turn)
+  }
+
+  /// URLSessionTask.resume(). A no-op on a task that is being cancelled.
+  mutating func resume(_ session: borrowing TransferSession, at now: Now, into turn: inout Turn) {
+    let before = task.lifecycle
+    let action = task.lifecycle.resume()
+    guard task.lifecycle != before else { return }
+    if action == .run {
+      task.phase = phase
+      turn.tell(stateEvent(at: now.wall), of: task, in: session)
+      if isSubmitted { turn.order(.resume(id)) }
+    }
+    turn.update(task)
+    launch(session, at: now, into: &turn)
+  }
+
+  /// URLSessionTask.suspend(). Nests; a no-op on a task that is being cancelled.
+  mutating func suspend(_ session: borrowing TransferSession, at now: Now, into turn: inout Turn) {
+    let before = task.lifecycle
+    let action = task.lifecycle.suspend()
+    guard task.lifecycle != before else { return }
+    if action == .pause {
+      task.phase = nil
+      turn.tell(stateEvent(at: now.wall), of: task, in: session)
+      if isSubmitted { turn.order(.suspend(id)) }
+    }
+    turn.update(task)
+  }
+
+  /// URLSessionTask.cancel(). The end comes later, as NSURLErrorCancelled; with the same turn where nobody carries it out.
+  mutating func cancel(
+    keepsPartial: Bool, _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
+  ) {
+    guard task.lifecycle.cancel() == .cancel else { return }
+    task.phase = nil
+    turn.tell(stateEvent(at: now.wall), of: task, in: session)
+    if isSubmitted {
+      turn.order(.cancel(id, keepsPartial: keepsPartial))
+      turn.update(task)
+    } else {
+      end(task.outcome(.cancelled, "cancelled", at: now.wall), session, at: now, into: &turn)
+    }
+  }
+
+  /// A client changes what may be changed of it.
+  mutating func change(
+    _ patch: TaskPatch, _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
+  ) {
+    task = patch.applied(to: task)
+    turn.respecified.append(task)
+    if let priority = patch.priority, isSubmitted { turn.order(.setPriority(id, priority)) }
+    if let limit = patch.maximumBytesPerSecond, isSubmitted {
+      turn.order(.setLimit(id, bytesPerSecond: limit))
+    }
+    guard let date = patch.earliestBeginDate else { return }
+    if isSubmitted { turn.order(.setBeginDate(id, date)) }
+    launch(session, at: now, into: &turn)
+  }
+
+  // MARK: Beginning
+
+  /// Hands a running task over that nobody carries out: at once, at its begin date, or when its delegate agrees.
+  mutating func launch(_ session: borrowing TransferSession, at now: Now, into turn: inout Turn) {
+    guard task.state == .running, case .idle(let hasBegun) = place else { return }
+    if let date = task.earliestBeginDate {
+      let asks = session.delegate(of: task)?.asksForDelayedRequests == true
+      // Whoever carries it out elsewhere waits, whether this process lives or not; a delegate is asked by this one.
+      if asks || !turn.isCarriedElsewhere {
+        guard date <= now.wall else { return turn.alarms.append(.begin(id, at: date)) }
+        if !hasBegun, !beginDelayed(asks: asks, session, at: now, into: &turn) { return }
+      }
+    }
+    place = .carried(nil)
+    turn.order(.submit(task))
+  }
+
+  /// urlSession(_:task:willBeginDelayedRequest:completionHandler:). False where the delegate is asked first.
+  private mutating func beginDelayed(
+    asks: Bool, _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
+  ) -> Bool {
+    let payload = TransferEvent.Payload.delayed(task.currentRequest)
+    guard !asks else {
+      ask(
+        .delayedRequest, number: nil, .taskWillBeginDelayedRequest, payload, at: now.wall, session,
+        into: &turn)
+      return false
+    }
+    tell(.taskWillBeginDelayedRequest, at: now.wall, payload, session, into: &turn)
+    return true
+  }
+}
+
+extension TransferTask {
+  /// The outcome of a task that ends without an engine. What it was to go on from is still there.
+  package func outcome(_ code: URLErrorCode, _ message: String, at time: Timestamp) -> TransferOutcome {
+    var error = TransferError(code, message, failingURL: currentRequest.url)
+    error.resumeDataAvailable = resumePoint != nil
+    var outcome = TransferOutcome(
+      error: error, currentRequest: currentRequest, response: response, progress: progress,
+      transactions: [], endedAt: time)
+    outcome.partial = resumePoint
+    return outcome
+  }
+}

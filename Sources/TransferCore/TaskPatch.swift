@@ -1,0 +1,28 @@
+package import TransferModel
+
+/// What a client changes of a task; nil leaves a member as it is, and an inner nil takes it away.
+package struct TaskPatch: Sendable {
+  package var priority: Double?
+  package var description: String??
+  package var earliestBeginDate: Timestamp??
+  /// Bytes per second.
+  package var maximumBytesPerSecond: Int??
+  package var countOfBytesClientExpectsToSend: Int64?
+  package var countOfBytesClientExpectsToReceive: Int64?
+  package init() {}
+
+  package func applied(to task: TransferTask) -> TransferTask {
+    var task = task
+    if let priority { task.priority = priority }
+    if let description { task.description = description }
+    if let earliestBeginDate { task.earliestBeginDate = earliestBeginDate }
+    if let maximumBytesPerSecond { task.maximumBytesPerSecond = maximumBytesPerSecond }
+    if let count = countOfBytesClientExpectsToSend {
+      task.preferences.countOfBytesClientExpectsToSend = count
+    }
+    if let count = countOfBytesClientExpectsToReceive {
+      task.preferences.countOfBytesClientExpectsToReceive = count
+    }
+    return task
+  }
+}

@@ -1,0 +1,121 @@
+package import TransferModel
+
+/// What one input to a session's machine comes to, as values. Turns of a session are carried out in order, and each part has its
+/// moment: *in* the commit, *behind it* in order without waiting for it, or *once it holds*.
+package struct Turn: Sendable {
+  /// A decision that is settled.
+  package struct Settlement: Sendable, Equatable {
+    package let id: DecisionID
+    package let task: TaskID
+    package let state: Decision.State
+    /// The answer as it is shown, JSON without secrets, and what tells it from others; nil where nobody gave one.
+    package var answer: [UInt8]?
+    package var tag: [UInt8]?
+  }
+  /// A question to a delegate. Its event has the decision.
+  package struct Inquiry: Sendable {
+    package let event: TransferEvent
+    /// Among the task's, for whoever carries it out; nil: it has none.
+    package let number: Int?
+  }
+  package enum Alarm: Sendable, Equatable {
+    /// Nobody has answered the decision by then; the wait is not changed by a clock that is set.
+    case decision(DecisionID, of: TaskID, afterSeconds: Double)
+    /// The begin date of a task.
+    case begin(TaskID, at: Timestamp)
+    case cancelDecision(DecisionID)
+    case cancelBegin(TaskID)
+  }
+  /// A session that became invalid: what was for its life only is dropped.
+  package enum Retirement: Sendable, Equatable {
+    /// Its connections, and its credentials that are not permanent.
+    case keepsStored
+    /// The same, and those that are permanent are no longer stored, as another process had them.
+    case background
+    /// All that it has.
+    case ephemeral
+  }
+
+  package let session: SessionID
+  /// Another process carries the session's tasks out: orders are written, in the commit.
+  package let isCarriedElsewhere: Bool
+  package var identifiers: IdentifierGenerator
+
+  // MARK: In the commit
+
+  package var sessionRow: TransferSession?
+  /// The highest taskIdentifier that was given out, where that has changed.
+  package var lastIdentifier: Int?
+  package var created: [TransferTask] = []
+  package var updated: [TransferTask] = []
+  /// Tasks whose description, priority, begin date or limit has changed.
+  package var respecified: [TransferTask] = []
+  package var smallBodies: [(task: TaskID, bytes: [UInt8])] = []
+  /// In order. Progress is among them in its place, and is not kept.
+  package var events: [TransferEvent] = []
+  package var messages: [Message] = []
+  package var inquiries: [Inquiry] = []
+  package var settlements: [Settlement] = []
+  package var credentials: [(space: ProtectionSpace, credential: Credential)] = []
+  /// For another process.
+  package var commands: [Order] = []
+  package var retirement: Retirement?
+
+  // MARK: Behind it, in order
+
+  /// For this process's engine.
+  package var orders: [Order] = []
+  /// Bodies that begin, before their events are told.
+  package var openedBodies: [(task: TaskID, body: any BodyToken)] = []
+  /// Bodies that clients send and nobody wants any more.
+  package var droppedUploads: [any BodyToken] = []
+  package var alarms: [Alarm] = []
+  /// Tasks whose response has begun, or never will: those who wait for it go on.
+  package var heads: [TaskID] = []
+
+  // MARK: Once it holds
+
+  /// Tasks that have ended: the machine is told by `Input.endHolds`.
+  package var ended: [TaskID] = []
+
+  package init(session: SessionID, isCarriedElsewhere: Bool, identifiers: IdentifierGenerator) {
+    self.session = session
+    self.isCarriedElsewhere = isCarriedElsewhere
+    self.identifiers = identifiers
+  }
+
+  /// Nothing but progress is told.
+  package var isProgressOnly: Bool {
+    sessionRow == nil && lastIdentifier == nil && created.isEmpty && updated.isEmpty && respecified.isEmpty
+      && smallBodies.isEmpty && messages.isEmpty && inquiries.isEmpty && settlements.isEmpty
+      && credentials.isEmpty && commands.isEmpty && retirement == nil && ended.isEmpty
+      && events.allSatisfy(\.type.isProgress)
+  }
+
+  /// Gives an order to whoever carries the session's tasks out.
+  mutating func order(_ order: Order) {
+    if isCarriedElsewhere { commands.append(order) } else { orders.append(order) }
+  }
+
+  /// Tells what has happened to those who listen, and to the webhooks that want to hear of it.
+  mutating func tell(
+    _ event: TransferEvent, of task: TransferTask?, in session: borrowing TransferSession
+  ) {
+    events.append(event)
+    for (webhook, answers) in Addressee.list(of: event, task: task, session: session) {
+      messages.append(
+        Message(
+          id: identifiers.make(at: event.time), webhook: webhook, createdAt: event.time,
+          content: .event(event, task), decision: answers ? event.decision?.id : nil))
+    }
+  }
+
+  /// The row of a task, as it is at the end of the turn.
+  mutating func update(_ task: TransferTask) {
+    if let last = updated.indices.last, updated[last].id == task.id {
+      updated[last] = task
+    } else {
+      updated.append(task)
+    }
+  }
+}

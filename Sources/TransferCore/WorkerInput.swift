@@ -1,0 +1,47 @@
+package import TransferModel
+
+/// What the machine of the process that carries background tasks out is told.
+package enum WorkerInput: Sendable {
+  // MARK: The service
+
+  /// A task is handed over, as its row is now.
+  case submit(TransferTask)
+  case suspend(TaskID)
+  case resume(TaskID)
+  case cancel(TaskID, keepsPartial: Bool)
+  /// An answer to the question of that number; nil: of a process that gave none.
+  case answer(TaskID, ChallengeAnswer, question: Int?)
+  /// Nobody answered in time.
+  case answerByDefault(TaskID, question: Int?)
+  case setPriority(TaskID, Double)
+  case setLimit(TaskID, bytesPerSecond: Int?)
+  case setBeginDate(TaskID, Timestamp?)
+  case forget(SessionID)
+
+  // MARK: The engine, clocks, commits
+
+  case fact(TransferFact)
+  /// A begin date, or the time of the next attempt, may have come.
+  case due(TaskID)
+  /// An attempt has lived for a while.
+  case survived(TaskID, attempt: Int)
+  /// That an attempt has begun is on the disk.
+  case written(TaskID, attempt: Int)
+  /// The machine has less to do, or a window of the operator's has opened or closed.
+  case review
+
+  // MARK: Life
+
+  /// The earlier process died by its own fault.
+  case wasCrash
+  case session(TransferSession)
+  /// A task that an earlier process left. What is on the disk of it was looked at.
+  /// - Parameter hasCrashed: the earlier process died by its own fault, and perhaps by this task.
+  case recovered(TransferTask, WorkState, hasCrashed: Bool)
+  /// A row of a task that is gone.
+  case orphaned(TaskID)
+  /// All of those were told, and what was asked for meanwhile.
+  case started
+  /// Stops every transfer, each with what it has got on the disk and in its row, so that another process goes on from there.
+  case drain
+}

@@ -1,0 +1,163 @@
+internal import TransferModel
+
+/// When attempts begin.
+extension WorkerMachine {
+  /// Begins an attempt of a task that is ready for one.
+  /// - Parameter isTried: it may have been what others died of, and its turn has come.
+  mutating func admit(_ id: TaskID, isTried: Bool = false, at now: Now, into turn: inout WorkerTurn) {
+    guard !isDraining, var attempt = attempts[id], !attempt.isActive else { return }
+    guard !attempt.state.isSuspended else { return suspects.waits(id) }
+    guard isTried || !suspects.isSuspect(id) else {
+      suspects.isDue(id)
+      return startSuspects(at: now, into: &turn)
+    }
+    guard !mustWait(&attempt, at: now, into: &turn) else {
+      insert(attempt)
+      return suspects.waits(id)
+    }
+    if let outcome = attempt.outcomeInTime(at: now.wall) { return end(id, outcome, into: &turn) }
+    if attempt.isDiscretionary {
+      guard discretion.mayRun(at: now) else {
+        insert(attempt)
+        discretion.yield(id)
+        return suspects.waits(id)
+      }
+    } else {
+      hold(into: &turn)
+    }
+    begin(attempt, at: now, into: &turn)
+  }
+
+  /// For its begin date, or for the time of the next attempt.
+  private func mustWait(_ attempt: inout AttemptMachine, at now: Now, into turn: inout WorkerTurn) -> Bool {
+    // Where a delegate is asked, the service has waited for the date, and for the answer.
+    let asks = attempt.session.delegate(of: attempt.task)?.asksForDelayedRequests == true
+    if !asks, let date = attempt.task.earliestBeginDate, !attempt.state.hasBegun,
+      attempt.state.startedAt == nil
+    {
+      guard date <= now.wall else {
+        turn.alarms.append(.begin(attempt.id, at: date))
+        return true
+      }
+      attempt.state.hasBegun = true
+      turn.keep(attempt)
+      turn.news.append(.beganDelayed(attempt.id, at: now.wall))
+    }
+    guard let notBefore = attempt.notBefore, notBefore > now.uptime else { return false }
+    turn.alarms.append(.retry(attempt.id, at: notBefore))
+    return true
+  }
+
+  private mutating func begin(_ ready: AttemptMachine, at now: Now, into turn: inout WorkerTurn) {
+    var attempt = ready
+    attempt.begin()
+    insert(attempt)
+    discretion.begin(attempt.id, isDiscretionary: attempt.isDiscretionary)
+    turn.keep(attempt)
+    if isCareful || attempt.mustBeWrittenFirst {
+      turn.written.append((attempt.id, attempt.state.attempts))
+    } else {
+      submit(attempt, at: now, into: &turn)
+    }
+  }
+
+  private func submit(_ attempt: AttemptMachine, at now: Now, into turn: inout WorkerTurn) {
+    turn.orders.append(.submit(attempt.submission(at: now.wall)))
+    // One that does not come to begin leaves its turn to the next suspect too.
+    if attempt.state.mustProveItself { watch(attempt, for: Self.longestProof, at: now, into: &turn) }
+  }
+
+  /// That the attempt has begun is on the disk. What it was told meanwhile is told to the engine now.
+  mutating func written(_ id: TaskID, _ number: Int, at now: Now, into turn: inout WorkerTurn) {
+    guard let attempt = attempts[id], attempt.isActive, attempt.state.attempts == number else { return }
+    submit(attempt, at: now, into: &turn)
+    let session = attempt.session.id
+    if let cancellation = attempt.state.cancellation {
+      turn.orders.append(.cancel(id, session, keepsPartial: cancellation == .keepingPartial))
+    } else if isDraining {
+      turn.orders.append(.cancel(id, session, keepsPartial: true))
+    } else if attempt.state.isSuspended || discretion.yields(id) {
+      turn.orders.append(.suspend(id, session))
+    }
+  }
+
+  // MARK: Suspects
+
+  /// What lives for a while is not what the others died of.
+  func watch(_ attempt: AttemptMachine, for time: Duration, at now: Now, into turn: inout WorkerTurn) {
+    let time = attempt.state.crashesOften ? Self.longestProof : time
+    turn.alarms.append(
+      .proof(attempt.id, attempt: attempt.state.attempts, at: now.uptime.advanced(by: time)))
+  }
+
+  mutating func survived(_ id: TaskID, _ number: Int, at now: Now, into turn: inout WorkerTurn) {
+    guard var attempt = attempts[id], attempt.isActive, attempt.state.attempts == number else { return }
+    attempt.state.deaths = 0
+    if attempt.state.crashesOften { attempt.state.crashes = 0 }
+    insert(attempt)
+    turn.keep(attempt)
+    suspects.progressed(id)
+    startSuspects(at: now, into: &turn)
+  }
+
+  /// Starts what may be started after a death, and ends what has been deadly too often.
+  mutating func startSuspects(at now: Now, into turn: inout WorkerTurn) {
+    guard hasStarted else { return }
+    var actions = suspects.next()
+    while !actions.isEmpty {
+      for action in actions {
+        switch action {
+        case .start(let id): admit(id, isTried: true, at: now, into: &turn)
+        case .fail(let id, let deaths): fail(id, deaths: deaths, at: now, into: &turn)
+        }
+      }
+      // One that cannot begin now leaves its turn to the next.
+      actions = suspects.next()
+    }
+  }
+
+  private mutating func fail(_ id: TaskID, deaths: Int, at now: Now, into turn: inout WorkerTurn) {
+    guard let attempt = attempts[id] else { return }
+    var outcome = attempt.task.outcome(.unknown, "", at: now.wall)
+    outcome.error = TransferError(
+      .attemptLimitReached, "the worker crashed \(deaths) times while it carried the task out",
+      failingURL: attempt.task.currentRequest.url)
+    outcome.partial = attempt.state.partial
+    outcome.error?.resumeDataAvailable = attempt.state.partial != nil
+    end(id, outcome, into: &turn)
+  }
+
+  // MARK: Discretion
+
+  private mutating func hold(into turn: inout WorkerTurn) {
+    for id in discretion.hold() {
+      guard let attempt = attempts[id] else { continue }
+      turn.orders.append(.suspend(id, attempt.session.id))
+    }
+  }
+
+  /// Looks again whether discretionary tasks may run: others have ended, or it is time.
+  mutating func review(at now: Now, into turn: inout WorkerTurn) {
+    guard !discretion.isQuiet else { return }
+    guard discretion.mayRun(at: now) else { return hold(into: &turn) }
+    for id in discretion.release() {
+      guard let attempt = attempts[id] else { continue }
+      guard attempt.isActive else {
+        admit(id, at: now, into: &turn)
+        continue
+      }
+      discretion.run(id)
+      if !attempt.state.isSuspended { turn.orders.append(.resume(id, attempt.session.id)) }
+    }
+  }
+
+  /// One that is not discretionary goes on: the others are held.
+  mutating func goOn(_ attempt: AttemptMachine, into turn: inout WorkerTurn) {
+    guard !discretion.yields(attempt.id) else { return }
+    if !attempt.isDiscretionary {
+      discretion.resume(attempt.id)
+      hold(into: &turn)
+    }
+    turn.orders.append(.resume(attempt.id, attempt.session.id))
+  }
+}

@@ -1,0 +1,177 @@
+internal import TransferModel
+
+/// What the engine tells, and what follows an attempt.
+extension WorkerMachine {
+  mutating func take(_ fact: TransferFact, at now: Now, into turn: inout WorkerTurn) {
+    switch fact {
+    case .progress:
+      // Nobody is told later how far it was before.
+      if now.isServiceThere { turn.news.append(.fact(fact)) }
+    case .keeps(let id, let point):
+      change(id) {
+        $0.state.partial = point
+        turn.keep($0)
+      }
+    case .response(let id, let response, _, let time) where RetryPolicy.isPassing(status: response.status):
+      change(id) { $0.heldResponse = .response(id, response, nil, at: time) }
+    case .asked(let id, let number, .challenge(let challenge, _), _):
+      if !isAnswered(challenge, number, of: id, into: &turn) { turn.news.append(.fact(fact)) }
+    case .ended(let id, let outcome): attemptEnded(id, outcome, at: now, into: &turn)
+    case .began(let id, let time):
+      began(id, at: time, now, into: &turn)
+      turn.news.append(.fact(fact))
+    // Background tasks ask about nothing else, and store nothing in a cache. A download's response is told with its end.
+    case .asked, .willCache, .accepted: break
+    case .redirected, .informational, .response, .waitsForConnectivity, .resumed, .authenticated:
+      turn.news.append(.fact(fact))
+    }
+    startSuspects(at: now, into: &turn)
+    if case .ended = fact { review(at: now, into: &turn) }
+  }
+
+  /// timeoutIntervalForResource counts from the first time that a task leaves the queue.
+  private mutating func began(_ id: TaskID, at time: Timestamp, _ now: Now, into turn: inout WorkerTurn) {
+    guard var attempt = attempts[id] else { return }
+    if attempt.state.mustProveItself { watch(attempt, for: Self.proof, at: now, into: &turn) }
+    guard attempt.state.startedAt == nil else { return }
+    attempt.state.startedAt = time
+    insert(attempt)
+    turn.keep(attempt)
+  }
+
+  private mutating func isAnswered(
+    _ challenge: AuthenticationChallenge, _ number: Int, of id: TaskID, into turn: inout WorkerTurn
+  ) -> Bool {
+    guard var attempt = attempts[id] else { return false }
+    let known = attempt.knownAnswer(to: challenge, number: number)
+    insert(attempt)
+    if let known {
+      turn.orders.append(.answer(id, attempt.session.id, to: number, .challenge(known)))
+      return true
+    }
+    turn.keep(attempt)
+    return false
+  }
+
+  private mutating func attemptEnded(
+    _ id: TaskID, _ outcome: TransferOutcome, at now: Now, into turn: inout WorkerTurn
+  ) {
+    guard var attempt = attempts[id] else { return }
+    attempt.state.isActive = false
+    // It came to an end, and nobody died of it.
+    suspects.progressed(id)
+    discretion.end(id)
+    if isDraining, attempt.state.cancellation == nil, outcome.error != nil {
+      return leave(attempt, outcome, at: now, into: &turn)
+    }
+    attempt.noteProgress(of: outcome)
+    switch attempt.verdict(on: outcome, at: now.wall, jitter: turn.random.fraction()) {
+    case .retry(let delay): retry(attempt, outcome, after: delay, at: now, into: &turn)
+    case .timeout(let rest):
+      var outcome = outcome
+      var error = TransferError(
+        .timedOut, "timeoutIntervalForResource has passed", failingURL: outcome.currentRequest.url,
+        underlying: outcome.error?.underlying)
+      error.resumeDataAvailable = outcome.partial != nil
+      (outcome.error, outcome.body) = (error, nil)
+      guard rest > 0 else { return conclude(attempt, outcome, into: &turn) }
+      // No other attempt may begin, and its time is not over.
+      attempt.state.partial = outcome.partial
+      attempt.wait(rest, at: now)
+      attempt.lastOutcome = outcome
+      insert(attempt)
+      turn.keep(attempt)
+      admit(id, at: now, into: &turn)
+    case .end: conclude(attempt, outcome, into: &turn)
+    }
+  }
+
+  private mutating func conclude(
+    _ attempt: AttemptMachine, _ outcome: TransferOutcome, into turn: inout WorkerTurn
+  ) {
+    if let held = attempt.heldResponse { turn.news.append(.fact(held)) }
+    end(attempt.id, outcome, into: &turn)
+  }
+
+  private mutating func retry(
+    _ ended: AttemptMachine, _ outcome: TransferOutcome, after delay: Double, at now: Now,
+    into turn: inout WorkerTurn
+  ) {
+    var attempt = ended
+    attempt.state.retries += 1
+    attempt.state.deaths = 0
+    // A busy origin's answer leaves what there is as it was.
+    if outcome.error != nil { attempt.state.partial = outcome.partial }
+    attempt.wait(delay, at: now)
+    attempt.heldResponse = nil
+    if case .file = outcome.body { turn.orders.append(.removeBody(attempt.id)) }
+    insert(attempt)
+    turn.keep(attempt)
+    turn.news.append(.retries(attempt.id, count: attempt.state.retries, at: now.wall))
+    admit(attempt.id, at: now, into: &turn)
+  }
+
+  /// Another process goes on with it, from what is on the disk, and asks again.
+  private mutating func leave(
+    _ ended: AttemptMachine, _ outcome: TransferOutcome, at now: Now, into turn: inout WorkerTurn
+  ) {
+    var attempt = ended
+    attempt.state.partial = outcome.partial
+    if outcome.transactions.contains(where: { $0.requestStart != nil }), attempt.mustCount {
+      guard countLost(&attempt, at: now, into: &turn) else { return }
+    } else {
+      attempt.state.attempts -= 1
+      if attempt.state.question != nil { turn.news.append(.wasTakenOver(attempt.id, at: now.wall)) }
+    }
+    insert(attempt)
+    turn.keep(attempt)
+  }
+
+  /// Counts an attempt that went with its process as one that has lost its connection. False where no other may follow, and the
+  /// task has ended.
+  mutating func countLost(
+    _ attempt: inout AttemptMachine, at now: Now, into turn: inout WorkerTurn
+  ) -> Bool {
+    let outcome = attempt.lost(at: now.wall)
+    guard case .retry = attempt.verdict(on: outcome, at: now.wall, jitter: turn.random.fraction()) else {
+      end(attempt.id, outcome, into: &turn)
+      return false
+    }
+    // At once: it was nobody's fault out there.
+    attempt.state.retries += 1
+    turn.news.append(.retries(attempt.id, count: attempt.state.retries, at: now.wall))
+    return true
+  }
+
+  // MARK: An earlier process
+
+  mutating func recover(
+    _ task: TransferTask, _ state: WorkState, _ hasCrashed: Bool, at now: Now, into turn: inout WorkerTurn
+  ) {
+    guard let session = sessions[task.sessionID] else { return }
+    var attempt = AttemptMachine(task, session: session, state: state)
+    let wasActive = attempt.isActive
+    attempt.state.isActive = false
+    if wasActive, hasCrashed {
+      attempt.state.deaths += 1
+      attempt.state.crashes += 1
+    }
+    if let date = attempt.state.retryAt {
+      // The clock may have been set meanwhile.
+      let left = min(max(0, date.since(now.wall)), attempt.state.retryDelay ?? 0)
+      attempt.notBefore = now.uptime.advanced(by: .seconds(left))
+    }
+    insert(attempt)
+    guard attempt.state.cancellation == nil else { return endCancelled(attempt, at: now, into: &turn) }
+    if wasActive, attempt.mustCount {
+      guard countLost(&attempt, at: now, into: &turn) else { return }
+    } else if wasActive {
+      attempt.state.attempts -= 1
+      turn.news.append(.wasTakenOver(attempt.id, at: now.wall))
+    }
+    insert(attempt)
+    let least = attempt.state.crashesOften ? CrashGuard.suspicion : 0
+    suspects.recovered(attempt.id, deaths: max(least, attempt.state.deaths))
+    turn.keep(attempt)
+  }
+}

@@ -1,0 +1,94 @@
+package import TransferModel
+
+/// All that the process decides that carries background tasks out: when attempts begin, and what follows them. A plain value.
+package struct WorkerMachine: Sendable {
+  /// From its begin on, an attempt that lives so long is not what others died of.
+  package static let proof = Duration.seconds(2)
+  /// The same from its way to the engine on, and for a task under which many workers have crashed.
+  package static let longestProof = Duration.seconds(10)
+
+  package private(set) var attempts: [TaskID: AttemptMachine] = [:]
+  package private(set) var sessions: [SessionID: TransferSession] = [:]
+  var suspects = CrashGuard()
+  var discretion: DiscretionMachine
+  /// What an earlier process left is known, and what was asked for meanwhile.
+  private(set) var hasStarted = false
+  /// An earlier process died by its own fault: that a task is under way is on the disk before it is, or a death by it would not be
+  /// counted.
+  private(set) var isCareful = false
+  package private(set) var isDraining = false
+
+  package init(discretion: DiscretionaryPolicy) {
+    self.discretion = DiscretionMachine(policy: discretion)
+  }
+
+  /// True where the engine has nothing.
+  package var isIdle: Bool { discretion.active.isEmpty }
+
+  package mutating func handle(_ input: WorkerInput, at now: Now, into turn: inout WorkerTurn) {
+    switch input {
+    case .submit(let task): submit(task, at: now, into: &turn)
+    case .suspend(let id): suspend(id, at: now, into: &turn)
+    case .resume(let id): resume(id, at: now, into: &turn)
+    case .cancel(let id, let keepsPartial):
+      cancel(id, keepsPartial ? .keepingPartial : .droppingPartial, at: now, into: &turn)
+    case .answer(let id, let answer, let question):
+      take(.challenge(answer), keeping: answer, to: question, of: id, into: &turn)
+    case .answerByDefault(let id, let question):
+      take(.byDefault, keeping: .performDefaultHandling, to: question, of: id, into: &turn)
+    case .setPriority(let id, let priority):
+      change(id) {
+        $0.task.priority = priority
+        turn.orders.append(.setPriority(id, $0.session.id, priority))
+      }
+    case .setLimit(let id, let limit):
+      change(id) {
+        $0.task.maximumBytesPerSecond = limit
+        turn.orders.append(.setLimit(id, $0.session.id, bytesPerSecond: limit))
+      }
+    case .setBeginDate(let id, let date):
+      change(id) { $0.task.earliestBeginDate = date }
+      admit(id, at: now, into: &turn)
+    case .forget(let session): sessions[session] = nil
+    case .fact(let fact): take(fact, at: now, into: &turn)
+    case .due(let id): admit(id, at: now, into: &turn)
+    case .survived(let id, let attempt): survived(id, attempt, at: now, into: &turn)
+    case .written(let id, let attempt): written(id, attempt, at: now, into: &turn)
+    case .review: review(at: now, into: &turn)
+    case .wasCrash: isCareful = true
+    case .session(let session): sessions[session.id] = session
+    case .orphaned(let id): turn.finish(id)
+    case .recovered(let task, let state, let hasCrashed):
+      recover(task, state, hasCrashed, at: now, into: &turn)
+    case .started:
+      hasStarted = true
+      startSuspects(at: now, into: &turn)
+    case .drain: drain(into: &turn)
+    }
+  }
+
+  mutating func change(_ id: TaskID, _ body: (inout AttemptMachine) -> Void) {
+    guard let index = attempts.index(forKey: id) else { return }
+    body(&attempts.values[index])
+  }
+
+  mutating func insert(_ attempt: AttemptMachine) { attempts[attempt.id] = attempt }
+
+  /// The task is over: this is the last that is heard of it.
+  mutating func end(_ id: TaskID, _ outcome: TransferOutcome, into turn: inout WorkerTurn) {
+    if attempts[id]?.task.earliestBeginDate != nil { turn.alarms.append(.cancelBegin(id)) }
+    attempts[id] = nil
+    discretion.end(id)
+    suspects.ended(id)
+    turn.news.append(.fact(.ended(id, outcome)))
+    turn.finish(id)
+  }
+
+  private mutating func drain(into turn: inout WorkerTurn) {
+    isDraining = true
+    for id in discretion.active.sorted() {
+      guard let attempt = attempts[id] else { continue }
+      turn.orders.append(.cancel(id, attempt.session.id, keepsPartial: true))
+    }
+  }
+}

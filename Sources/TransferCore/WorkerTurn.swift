@@ -1,0 +1,70 @@
+package import TransferModel
+
+/// What an attempt of a background task begins with.
+package struct Submission: Sendable {
+  package let task: TransferTask
+  package let session: TransferSession
+  /// Seconds that are left of timeoutIntervalForResource.
+  package let timeLeft: Double
+  package let resumePoint: ResumePoint?
+  /// How many questions were asked about the task so far.
+  package let questions: Int
+}
+
+/// What one input to a worker's machine comes to, as values. Turns are carried out in order.
+package struct WorkerTurn: Sendable {
+  /// What the engine is to do.
+  package enum Order: Sendable {
+    case submit(Submission)
+    case suspend(TaskID, SessionID)
+    case resume(TaskID, SessionID)
+    case cancel(TaskID, SessionID, keepsPartial: Bool)
+    case answer(TaskID, SessionID, to: Int, TransferAnswer)
+    case setPriority(TaskID, SessionID, Double)
+    case setLimit(TaskID, SessionID, bytesPerSecond: Int?)
+    /// What an attempt left on the disk is of no use.
+    case removeBody(TaskID)
+    case removePartial(TaskID)
+  }
+  package enum Alarm: Sendable, Equatable {
+    /// The begin date of a task.
+    case begin(TaskID, at: Timestamp)
+    case cancelBegin(TaskID)
+    /// The time of the next attempt.
+    case retry(TaskID, at: ContinuousClock.Instant)
+    /// An attempt has lived for long enough then.
+    case proof(TaskID, attempt: Int, at: ContinuousClock.Instant)
+  }
+
+  package var random: RandomSource
+
+  // MARK: In the commit
+
+  /// How far tasks have come, each as it is at the end of the turn.
+  package private(set) var work: [(task: TaskID, session: SessionID, state: WorkState)] = []
+  package private(set) var finished: [TaskID] = []
+  package var news: [News] = []
+
+  // MARK: Behind it, in order
+
+  package var orders: [Order] = []
+  package var alarms: [Alarm] = []
+
+  // MARK: Once it holds
+
+  /// Attempts that wait for that: the machine is told by `WorkerInput.written`.
+  package var written: [(task: TaskID, attempt: Int)] = []
+
+  package init(random: RandomSource) { self.random = random }
+
+  package var isEmpty: Bool {
+    work.isEmpty && finished.isEmpty && news.isEmpty && orders.isEmpty && alarms.isEmpty && written.isEmpty
+  }
+
+  mutating func keep(_ attempt: AttemptMachine) {
+    let row = (attempt.task.id, attempt.session.id, attempt.state)
+    if let last = work.indices.last, work[last].task == row.0 { work[last] = row } else { work.append(row) }
+  }
+
+  mutating func finish(_ task: TaskID) { finished.append(task) }
+}

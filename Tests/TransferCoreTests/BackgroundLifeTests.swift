@@ -1,0 +1,237 @@
+import Testing
+import TransferModel
+
+@testable import TransferCore
+
+/// The lives of background tasks, with both of their machines: what clients are told, and what is being tried.
+@Suite struct BackgroundLifeTests {
+  /// A session's machine and a worker's, with a store between them that loses nothing.
+  private struct House {
+    var stage: Stage
+    var worker = WorkerMachine(discretion: DiscretionaryPolicy())
+    var state: [TaskID: WorkState] = [:]
+    var orders: [WorkerTurn.Order] = []
+    var alarms: [WorkerTurn.Alarm] = []
+    private var random = RandomSource(seed: 3)
+
+    init(delegate: SessionDelegate? = nil) {
+      stage = Stage(.background, delegate: delegate)
+      begin()
+    }
+
+    private mutating func begin() {
+      give(.session(stage.machine.session))
+      give(.started)
+    }
+
+    /// - Parameter holds: whether the commit is there.
+    mutating func give(_ input: WorkerInput, holds: Bool = true) {
+      var turn = WorkerTurn(random: random)
+      worker.handle(input, at: stage.now, into: &turn)
+      random = turn.random
+      for row in turn.work { state[row.task] = row.state }
+      for task in turn.finished { state[task] = nil }
+      orders += turn.orders
+      alarms += turn.alarms
+      for news in turn.news { stage.give(.news(news)) }
+      if holds { for (task, attempt) in turn.written { give(.written(task, attempt: attempt)) } }
+    }
+
+    /// Carries what the service has ordered to the worker.
+    mutating func deliver() {
+      for order in stage.takeOrders() {
+        switch order {
+        case .submit(let task): give(.submit(task))
+        case .suspend(let id): give(.suspend(id))
+        case .resume(let id): give(.resume(id))
+        case .cancel(let id, let keeps): give(.cancel(id, keepsPartial: keeps))
+        case .answer(let id, let number, .challenge(let answer)):
+          give(.answer(id, answer, question: number))
+        case .answer(let id, let number, _): give(.answerByDefault(id, question: number))
+        case .setPriority(let id, let priority): give(.setPriority(id, priority))
+        case .setLimit(let id, let limit): give(.setLimit(id, bytesPerSecond: limit))
+        case .setBeginDate(let id, let date): give(.setBeginDate(id, date))
+        case .forgetSession: give(.forget(stage.machine.session.id))
+        }
+      }
+    }
+
+    mutating func fact(_ fact: TransferFact) { give(.fact(fact)) }
+
+    mutating func takeOrders() -> [WorkerTurn.Order] {
+      defer { orders = [] }
+      return orders
+    }
+
+    /// The worker dies, and another takes over.
+    mutating func restartWorker(hasCrashed: Bool) {
+      worker = WorkerMachine(discretion: DiscretionaryPolicy())
+      orders = []
+      alarms = []
+      if hasCrashed { give(.wasCrash) }
+      give(.session(stage.machine.session))
+      for (id, state) in state.sorted(by: { $0.key < $1.key }) {
+        guard let task = stage.rows[id] ?? stage.machine.task(id)?.task else { continue }
+        give(.recovered(task, state, hasCrashed: hasCrashed))
+      }
+      give(.started)
+    }
+  }
+
+  private static let challenge = AuthenticationChallenge(
+    ProtectionSpace(
+      host: "origin.test", port: 80, protocolName: "http", realm: "r", authenticationMethod: .httpBasic))
+
+  @Test func aDownloadIsChallengedRetriedTakenOverAndEnds() throws {
+    var delegate = SessionDelegate()
+    delegate.taskChallenges = .ask
+    var house = House(delegate: delegate)
+    let id = house.stage.create(.download)
+    house.deliver()
+    #expect(house.takeOrders().submissions == [0: id])
+    house.fact(.began(id, at: house.stage.now.wall))
+    house.fact(.asked(id, 1, .challenge(Self.challenge, .taskDidReceiveChallenge), at: house.stage.now.wall))
+    let decision = try #require(house.stage.lastDecision)
+    house.stage.give(
+      .answer(
+        id, decision, .challenge(.answer(.useCredential(.init(user: "u", password: "p")))), shown: [],
+        tag: nil))
+    house.deliver()
+    #expect(house.takeOrders().answers == [1])
+    // The connection breaks: another attempt, later.
+    let task = try #require(house.stage.machine.task(id)).task
+    let point = ResumePoint(
+      partial: PartialBody(offset: 5, total: 9, validator: "\"v\""), source: id)
+    var broken = TransferOutcome.end(of: task, at: house.stage.now.wall, error: .networkConnectionLost)
+    broken.partial = point
+    house.fact(.ended(id, broken))
+    #expect(house.stage.machine.task(id)?.task.phase == .waitingToRetry)
+    guard case .retry(id, let time)? = house.alarms.last else { throw Missing("no other attempt") }
+    house.give(.due(id))
+    #expect(house.takeOrders().submissions.isEmpty)
+    house.stage.now.uptime = time
+    house.give(.due(id))
+    guard case .submit(let second)? = house.takeOrders().first else { throw Missing("no second attempt") }
+    #expect(second.resumePoint == point && second.questions == 1)
+    house.fact(.began(id, at: house.stage.now.wall))
+    // The same question is answered as before, and nobody is asked.
+    house.fact(.asked(id, 2, .challenge(Self.challenge, .taskDidReceiveChallenge), at: house.stage.now.wall))
+    #expect(house.takeOrders().answers == [2] && house.stage.inquiries.count == 1)
+    house.fact(.keeps(id, point))
+    // The worker dies; its successor goes on from there.
+    house.restartWorker(hasCrashed: true)
+    guard case .submit(let third)? = house.takeOrders().first else { throw Missing("nobody goes on") }
+    #expect(third.resumePoint == point && third.questions == 2)
+    #expect(house.stage.machine.task(id)?.task.phase == .queued)
+    house.fact(.began(id, at: house.stage.now.wall))
+    // An answer of the service's to a question of the dead one is for nobody.
+    house.give(.answer(id, .useNoCredential, question: 1))
+    #expect(house.takeOrders().isEmpty)
+    house.fact(.ended(id, .end(of: task, at: house.stage.now.wall)))
+    #expect(house.stage.ends == [id: 1] && house.state.isEmpty && house.worker.attempts.isEmpty)
+    #expect(house.stage.types(of: id).last == .taskDidComplete)
+    #expect(house.stage.events.last?.type == .sessionDidFinishEvents)
+  }
+
+  @Test func aPostIsWrittenBeforeItIsSentAndNotSentTwiceUnseen() throws {
+    var house = House()
+    let id = house.stage.create(.data, method: "POST")
+    guard case .submit(let task)? = house.stage.takeOrders().first else { throw Missing("no submission") }
+    house.give(.submit(task), holds: false)
+    #expect(house.takeOrders().isEmpty, "it is sent before the store knows")
+    #expect(house.state[id]?.isActive == true)
+    house.give(.written(id, attempt: 1))
+    #expect(house.takeOrders().submissions == [0: id])
+    // Its process dies: whether the origin has acted is not known, and the attempt counts as one that has failed.
+    house.restartWorker(hasCrashed: true)
+    #expect(house.stage.machine.task(id)?.task.retryCount == 1)
+    // No attempt is left: the task ends, and nothing is sent.
+    var state = try #require(house.state[id])
+    state.isActive = true
+    state.startedAt = Timestamp(seconds: 1)
+    house.state[id] = state
+    house.restartWorker(hasCrashed: true)
+    #expect(house.takeOrders().submissions.isEmpty)
+    #expect(house.stage.rows[id]?.error?.name == "networkConnectionLost" && house.stage.ends == [id: 1])
+  }
+
+  @Test func aTaskUnderWhichWorkersDieFails() throws {
+    var house = House()
+    let id = house.stage.create(.download)
+    house.deliver()
+    var deaths = 0
+    while house.stage.ends.isEmpty, deaths < 10 {
+      deaths += 1
+      house.restartWorker(hasCrashed: true)
+    }
+    #expect(deaths == CrashGuard.limit)
+    #expect(house.stage.rows[id]?.error?.name == "attemptLimitReached")
+  }
+
+  @Test func theServiceComesBackAndFindsWhatItsWorkerHas() throws {
+    var house = House()
+    let (elsewhere, lost) = (house.stage.create(.download), house.stage.create(.download))
+    let orders = house.stage.takeOrders()
+    // The second order was never written.
+    if case .submit(let task)? = orders.first { house.give(.submit(task)) }
+    let old = house.stage
+    house.stage = Stage(after: old)
+    for id in [elsewhere, lost] { house.stage.give(.recovered(try #require(old.machine.task(id)).task)) }
+    let state = try #require(house.state[elsewhere])
+    house.stage.give(.isElsewhere(elsewhere, Elsewhere(state)))
+    house.stage.give(.allElsewhereKnown(except: []))
+    house.stage.give(.recoveredAll)
+    guard case .submit(let task)? = house.stage.takeOrders().first else { throw Missing("it is forgotten") }
+    #expect(task.id == lost)
+    house.give(.submit(task))
+    #expect(house.worker.attempts.count == 2)
+  }
+
+  @Test func aClientThatDoesNotListenIsWokenOnceAndHearsThatAllIsTold() throws {
+    var delegate = SessionDelegate()
+    delegate.webhook = Webhook(url: "http://client.test", secret: nil)
+    delegate.events = []
+    var house = House(delegate: delegate)
+    let (first, second) = (house.stage.create(.download), house.stage.create(.download))
+    house.deliver()
+    for id in [first, second] {
+      let task = try #require(house.stage.machine.task(id)).task
+      house.fact(.ended(id, .end(of: task, at: house.stage.now.wall)))
+    }
+    #expect(house.stage.messages.count == 1)
+    let message = try #require(house.stage.messages.first)
+    #expect(!house.stage.events.contains { $0.type == .sessionDidFinishEvents })
+    house.stage.give(.attempts(message.id))
+    house.stage.give(.settled([message.id]))
+    #expect(house.stage.events.last?.type == .sessionDidFinishEvents)
+  }
+
+  @Test func discretionaryTasksYield() throws {
+    var house = House()
+    house.stage.now.isHeard = true
+    let shy = house.stage.create(.download) { $0.isDiscretionary = true }
+    house.deliver()
+    #expect(house.takeOrders().submissions == [0: shy])
+    let bold = house.stage.create(.download)
+    house.deliver()
+    let orders = house.takeOrders()
+    guard case .suspend(shy, _)? = orders.first else { throw Missing("it does not yield") }
+    #expect(orders.submissions == [0: bold])
+    let task = try #require(house.stage.machine.task(bold)).task
+    house.fact(.ended(bold, .end(of: task, at: house.stage.now.wall)))
+    guard case .resume(shy, _)? = house.takeOrders().last else { throw Missing("it does not go on") }
+  }
+}
+
+extension Array where Element == WorkerTurn.Order {
+  /// The tasks that are submitted, by the number of questions that were asked about them so far.
+  fileprivate var submissions: [Int: TaskID] {
+    var found: [Int: TaskID] = [:]
+    for case .submit(let submission) in self { found[submission.questions] = submission.task.id }
+    return found
+  }
+  /// The numbers of the questions that are answered.
+  fileprivate var answers: [Int] {
+    compactMap { if case .answer(_, _, let number, _) = $0 { number } else { nil } }
+  }
+}

@@ -1,0 +1,118 @@
+import Testing
+import TransferModel
+
+@testable import TransferCore
+
+/// A session's machine on a stage of its own: gives it inputs, and keeps what its turns come to.
+struct Stage {
+  var machine: SessionMachine
+  var now = Now(wall: Timestamp(seconds: 1_700_000_000), uptime: .now)
+  var isCarriedElsewhere: Bool
+  private(set) var events: [TransferEvent] = []
+  private(set) var rows: [TaskID: TransferTask] = [:]
+  private(set) var messages: [Message] = []
+  private(set) var inquiries: [Turn.Inquiry] = []
+  private(set) var settlements: [Turn.Settlement] = []
+  /// Orders to whoever carries tasks out, here or elsewhere, that were not taken yet.
+  private(set) var orders: [Order] = []
+  private(set) var alarms: [Turn.Alarm] = []
+  private(set) var retirement: Turn.Retirement?
+  private(set) var ends: [TaskID: Int] = [:]
+  private var identifiers = IdentifierGenerator(seed: 7)
+
+  init(_ type: SessionType = .default, delegate: SessionDelegate? = nil, limit: Int = 100) {
+    var generator = IdentifierGenerator(seed: 1)
+    let time = Timestamp(seconds: 1_700_000_000)
+    let session = TransferSession(
+      id: generator.make(at: time), type: type, createdAt: time, description: nil,
+      configuration: SessionConfiguration(), delegate: delegate,
+      identifier: type == .background ? "stage" : nil)
+    machine = SessionMachine(session, limit: limit)
+    isCarriedElsewhere = type == .background
+  }
+
+  /// Goes on from what is on the disk, as another process.
+  init(after old: Stage) {
+    self = old
+    machine = SessionMachine(
+      old.machine.session, lastIdentifier: old.machine.lastIdentifier, limit: 100)
+    orders = []
+    alarms = []
+  }
+
+  /// Gives an input, and carries its turn out.
+  /// - Parameter holds: whether the commit is there before the next input.
+  @discardableResult
+  mutating func give(_ input: Input, holds: Bool = true) -> Reply {
+    now.wall = now.wall.adding(seconds: 0.001)
+    var turn = Turn(
+      session: machine.session.id, isCarriedElsewhere: isCarriedElsewhere, identifiers: identifiers)
+    let reply = machine.handle(input, at: now, into: &turn)
+    identifiers = turn.identifiers
+    events += turn.events
+    for task in turn.created + turn.updated + turn.respecified { rows[task.id] = task }
+    messages += turn.messages
+    inquiries += turn.inquiries
+    settlements += turn.settlements
+    orders += isCarriedElsewhere ? turn.commands : turn.orders
+    alarms += turn.alarms
+    retirement = turn.retirement ?? retirement
+    for id in turn.ended { ends[id, default: 0] += 1 }
+    if holds, !turn.ended.isEmpty { give(.endHolds(turn.ended)) }
+    return reply
+  }
+
+  /// Creates a task that runs.
+  mutating func create(
+    _ kind: TaskKind = .data, method: String = "GET", isRunning: Bool = true,
+    _ change: (inout TaskSpecification) -> Void = { _ in }
+  ) -> TaskID {
+    guard case .admitted(let first, let session) = give(.admit(count: 1)) else {
+      Issue.record("the session takes no task")
+      return TaskID(high: 0, low: 1)
+    }
+    var specification = TaskSpecification(
+      kind: kind, request: TransferRequest(url: "http://origin.test/a", method: method))
+    change(&specification)
+    var task = TransferTask(
+      id: identifiers.make(at: now.wall), sessionID: session.id, taskIdentifier: first, createdAt: now.wall,
+      specification: specification)
+    if isRunning {
+      _ = task.lifecycle.resume()
+      task.phase = .queued
+    }
+    give(.create([task]))
+    give(.created([task.id]))
+    return task.id
+  }
+
+  mutating func fact(_ fact: TransferFact) { give(.news(.fact(fact))) }
+
+  /// What has been ordered since it was last asked.
+  mutating func takeOrders() -> [Order] {
+    defer { orders = [] }
+    return orders
+  }
+
+  func types(of task: TaskID) -> [EventType] { events.filter { $0.taskID == task }.map(\.type) }
+
+  var lastDecision: DecisionID? { inquiries.last?.event.decision?.id }
+}
+
+extension TransferOutcome {
+  static func end(of task: TransferTask, at time: Timestamp, error: URLErrorCode? = nil) -> TransferOutcome {
+    var outcome = TransferOutcome(
+      error: error.map { TransferError($0, "") }, currentRequest: task.currentRequest, response: task.response,
+      progress: task.progress, transactions: [], endedAt: time)
+    if error == nil {
+      outcome.body = .memory([1, 2, 3])
+      outcome.size = 3
+    }
+    return outcome
+  }
+}
+
+extension TransferResponse {
+  static let ok = TransferResponse(
+    url: "http://origin.test/a", status: 200, headers: HTTPHeaders(), expectedContentLength: 3, httpVersion: "HTTP/1.1")
+}

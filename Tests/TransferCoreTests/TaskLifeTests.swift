@@ -1,0 +1,203 @@
+import Testing
+import TransferModel
+
+@testable import TransferCore
+
+/// Whole lives of tasks, without a socket, a thread or a file.
+@Suite struct TaskLifeTests {
+  private static let space = ProtectionSpace(
+    host: "origin.test", port: 80, protocolName: "http", realm: "r", authenticationMethod: .httpBasic)
+
+  private static func delegate(_ change: (inout SessionDelegate) -> Void = { _ in }) -> SessionDelegate {
+    var delegate = SessionDelegate()
+    change(&delegate)
+    return delegate
+  }
+
+  @Test func aTaskIsAskedChallengedRedirectedAndEndsOnce() throws {
+    var stage = Stage(delegate: Self.delegate { $0.taskChallenges = .ask })
+    let id = stage.create()
+    guard case .submit(let submitted)? = stage.takeOrders().first else { throw Missing("no submission") }
+    #expect(submitted.id == id && submitted.state == .running)
+    let time = stage.now.wall
+    stage.fact(.began(id, at: time))
+    let challenge = AuthenticationChallenge(Self.space)
+    stage.fact(.asked(id, 1, .challenge(challenge, .taskDidReceiveChallenge), at: time))
+    #expect(stage.machine.task(id)?.task.phase == .waitingForDecision)
+    let decision = try #require(stage.lastDecision)
+    let answer = DecisionAnswer.challenge(.answer(.useCredential(.init(user: "u", password: "p"))))
+    #expect(stage.give(.answer(id, decision, answer, shown: [1], tag: [2])).isDone)
+    guard case .answer(id, to: 1, .challenge(.useCredential))? = stage.takeOrders().first else {
+      throw Missing("no answer")
+    }
+    // Another comes too late.
+    #expect(stage.give(.answer(id, decision, answer, shown: [1], tag: [2])).refusal == .decisionSettled)
+    let next = TransferRequest(url: "http://origin.test/b")
+    stage.fact(.redirected(id, .ok, to: next, at: time))
+    #expect(stage.machine.task(id)?.task.currentRequest.url == "http://origin.test/b")
+    stage.fact(.response(id, .ok, nil, at: time))
+    let known = try #require(stage.machine.task(id)).task
+    stage.fact(.ended(id, .end(of: known, at: time)))
+    #expect(
+      stage.types(of: id) == [
+        .taskDidChangeState, .taskDidReceiveChallenge, .taskDidChangeState,
+        .taskWillPerformHTTPRedirection, .dataTaskDidReceiveResponse, .taskDidFinishCollectingMetrics,
+        .taskDidComplete,
+      ].inserting(.taskDidChangeState, at: 0))
+    #expect(stage.ends == [id: 1] && stage.rows[id]?.state == .completed && stage.rows[id]?.body?.size == 3)
+    #expect(stage.settlements.map(\.state) == [.answered])
+    #expect(stage.machine.task(id) == nil && stage.machine.unfinished == 0)
+  }
+
+  @Test func aTaskThatIsEndingIsShownAsItWasUntilItsEndHolds() throws {
+    var stage = Stage()
+    let id = stage.create()
+    let known = try #require(stage.machine.task(id)).task
+    stage.give(.news(.fact(.ended(id, .end(of: known, at: stage.now.wall)))), holds: false)
+    #expect(stage.machine.task(id)?.isEnding == true && stage.machine.task(id)?.task.state == .running)
+    #expect(stage.give(.cancel(id, keepsPartial: false)).isOver)
+    // A second end changes nothing.
+    stage.fact(.ended(id, .end(of: known, at: stage.now.wall, error: .cancelled)))
+    #expect(stage.ends == [id: 1])
+    stage.give(.endHolds([id]))
+    #expect(stage.machine.task(id) == nil)
+  }
+
+  @Test func whatIsBeingCreatedWaits() {
+    var stage = Stage()
+    guard case .admitted(let first, let session) = stage.give(.admit(count: 1)) else { return }
+    let specification = TaskSpecification(kind: .data, request: TransferRequest(url: "http://a.test"))
+    let task = TransferTask(
+      id: TaskID(high: 1, low: 1), sessionID: session.id, taskIdentifier: first, createdAt: stage.now.wall,
+      specification: specification)
+    stage.give(.create([task]))
+    #expect(stage.give(.resume(task.id)).isCreating)
+    stage.give(.refused(count: 1, [task.id]))
+    #expect(stage.give(.resume(task.id)).isOver && stage.machine.unfinished == 0)
+  }
+
+  @Test func invalidateAndCancelReachesWhatIsBeingCreated() throws {
+    var stage = Stage()
+    let running = stage.create()
+    guard case .admitted(let first, let session) = stage.give(.admit(count: 1)) else { return }
+    var task = TransferTask(
+      id: TaskID(high: 1, low: 1), sessionID: session.id, taskIdentifier: first, createdAt: stage.now.wall,
+      specification: TaskSpecification(kind: .data, request: TransferRequest(url: "http://a.test")))
+    _ = task.lifecycle.resume()
+    stage.give(.create([task]))
+    stage.give(.invalidate)
+    #expect(stage.give(.admit(count: 1)).refusal == .sessionInvalid)
+    let ids = stage.machine.tasksToCancel()
+    #expect(Set(ids) == [running, task.id])
+    _ = stage.takeOrders()
+    stage.give(.cancelTasks(ids))
+    guard case .cancel(running, keepsPartial: false)? = stage.takeOrders().first else {
+      throw Missing("the running one is not cancelled")
+    }
+    stage.give(.created([task.id]))
+    // It was submitted and cancelled at once, or never: nobody is left with it.
+    for order in stage.takeOrders() {
+      if case .submit(let submitted) = order { #expect(submitted.id == task.id) }
+    }
+    for id in [running, task.id] {
+      guard let known = stage.machine.task(id)?.task else { continue }
+      #expect(known.state == .canceling)
+      stage.fact(.ended(id, .end(of: known, at: stage.now.wall, error: .cancelled)))
+    }
+    #expect(stage.retirement == .keepsStored && stage.machine.session.state == .invalid)
+    #expect(stage.events.last?.type == .sessionDidBecomeInvalid)
+    #expect(stage.events.count { $0.type == .sessionDidBecomeInvalid } == 1)
+  }
+
+  @Test func aDelayedTaskIsAskedAboutAtItsDateAndTakesAnotherRequest() throws {
+    var stage = Stage(delegate: Self.delegate { $0.asksForDelayedRequests = true })
+    let date = stage.now.wall.adding(seconds: 60)
+    let id = stage.create { $0.earliestBeginDate = date }
+    #expect(stage.takeOrders().isEmpty && stage.alarms == [.begin(id, at: date)])
+    stage.give(.begin(id))  // too early: it waits on
+    #expect(stage.inquiries.isEmpty)
+    stage.now.wall = date
+    stage.give(.begin(id))
+    #expect(stage.machine.task(id)?.task.phase == .waitingForDecision && stage.takeOrders().isEmpty)
+    // A suspended task is not begun by the answer.
+    stage.give(.suspend(id))
+    let decision = try #require(stage.lastDecision)
+    let other = TransferRequest(url: "http://origin.test/other")
+    stage.give(.answer(id, decision, .delayed(.useNewRequest, other), shown: [], tag: nil))
+    #expect(stage.takeOrders().isEmpty)
+    stage.give(.resume(id))
+    guard case .submit(let task)? = stage.takeOrders().first else { throw Missing("no submission") }
+    #expect(task.currentRequest.url == other.url && stage.inquiries.count == 1)
+  }
+
+  @Test func nobodyAnswersInTime() throws {
+    var stage = Stage(delegate: Self.delegate { $0.asksForRedirects = true })
+    let id = stage.create()
+    _ = stage.takeOrders()
+    let next = TransferRequest(url: "http://origin.test/b")
+    stage.fact(.began(id, at: stage.now.wall))
+    stage.fact(.asked(id, 4, .redirect(.ok, proposed: next), at: stage.now.wall))
+    let decision = try #require(stage.lastDecision)
+    stage.give(.expired(id, DecisionID(high: 9, low: 9)))  // another's
+    #expect(stage.settlements.isEmpty)
+    stage.give(.expired(id, decision))
+    guard case .answer(id, to: 4, .byDefault)? = stage.takeOrders().first else { throw Missing("no default") }
+    #expect(stage.settlements.map(\.state) == [.expired])
+  }
+
+  @Test func aDataTaskBecomesADownload() throws {
+    var stage = Stage(delegate: Self.delegate { $0.asksForResponses = true })
+    let id = stage.create()
+    _ = stage.takeOrders()
+    stage.fact(.began(id, at: stage.now.wall))
+    stage.fact(.asked(id, 1, .response(.ok, nil), at: stage.now.wall))
+    let decision = try #require(stage.lastDecision)
+    stage.give(.answer(id, decision, .response(.becomeDownload), shown: [], tag: nil))
+    guard case .answer(id, to: 1, .becomeDownload(let download))? = stage.takeOrders().first else {
+      throw Missing("nobody becomes a download")
+    }
+    #expect(stage.machine.task(id) == nil && stage.rows[id]?.downloadTask == download)
+    let known = try #require(stage.machine.task(download)).task
+    #expect(known.kind == .download && known.taskIdentifier == 2 && known.response == .ok)
+    #expect(stage.machine.unfinished == 1 && stage.types(of: id).last == .dataTaskDidBecomeDownloadTask)
+    stage.fact(.ended(download, .end(of: known, at: stage.now.wall)))
+    #expect(stage.types(of: download).last == .taskDidComplete && stage.machine.unfinished == 0)
+  }
+
+  @Test func whatAnEarlierProcessLeftEndsOrGoesOn() throws {
+    var old = Stage()
+    let date = old.now.wall.adding(seconds: 3600)
+    let (running, waiting) = (old.create(.download), old.create { $0.earliestBeginDate = date })
+    let suspended = old.create(isRunning: false)
+    var new = Stage(after: old)
+    for id in [running, waiting, suspended] {
+      new.give(.recovered(try #require(old.machine.task(id)).task))
+    }
+    new.give(.recoveredAll)
+    #expect(new.rows[running]?.error?.name == "networkConnectionLost" && new.ends == [running: 1])
+    #expect(new.alarms == [.begin(waiting, at: date)] && new.machine.unfinished == 2)
+    new.give(.resume(suspended))
+    guard case .submit(let task)? = new.takeOrders().first else { throw Missing("no submission") }
+    #expect(task.id == suspended)
+  }
+}
+
+struct Missing: Error {
+  let what: String
+  init(_ what: String) { self.what = what }
+}
+
+extension Reply {
+  var isDone: Bool { if case .done = self { true } else { false } }
+  var isOver: Bool { if case .over = self { true } else { false } }
+  var isCreating: Bool { if case .creating = self { true } else { false } }
+  var refusal: Refusal? { if case .refused(let refusal) = self { refusal } else { nil } }
+}
+
+extension Array {
+  fileprivate func inserting(_ element: Element, at index: Int) -> [Element] {
+    var copy = self
+    copy.insert(element, at: index)
+    return copy
+  }
+}
