@@ -118,7 +118,10 @@ extension TaskMachine {
     butPerhaps: Bool, _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
   ) {
     guard case .uncertain(let question, let hasBegun) = place else { return }
-    guard !butPerhaps else { return place = .carried(question) }
+    guard !butPerhaps else {
+      place = .carried(question)
+      return
+    }
     if let question, case .delayedRequest = question.kind {
       place = .asksToBegin(question)
     } else {

@@ -55,7 +55,8 @@ package struct SessionMachine: Sendable {
     case .change(let id, let patch): return verb(id) { $0.change(patch, $1, at: now, into: &turn) }
     case .answer(let id, let decision, let answer, let shown, let tag):
       return self.answer(id, decision, answer, shown, tag, at: now, into: &turn)
-    case .offer(let id, let body, let length): return offer(body, length: length, of: id, at: now, into: &turn)
+    case .offer(let id, let body, let length):
+      return offer(body, length: length, of: id, at: now, into: &turn)
     case .withdraw(let id, let body): tasks.change(id) { $0.withdraw(body) }
     case .invalidate: return invalidate(at: now, into: &turn)
     case .cancelTasks(let ids): cancel(ids, at: now, into: &turn)

@@ -69,7 +69,7 @@ package struct AskedChallenge: Codable, Sendable, Equatable {
   package let protectionSpace: ProtectionSpace
   package let serverTrust: ServerTrust?
 
-  init(_ challenge: AuthenticationChallenge) {
+  package init(_ challenge: AuthenticationChallenge) {
     protectionSpace = challenge.protectionSpace
     serverTrust = challenge.serverTrust
   }

@@ -1,6 +1,6 @@
 internal import Curl
 internal import Synchronization
-package import TransferModel
+internal import TransferModel
 
 /// A request's body on its way from a client to the origin. Little of it is here at any time: a slow origin slows the
 /// client. Shared between the client's handler, which writes, and the loop, which reads.

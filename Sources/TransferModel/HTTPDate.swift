@@ -1,4 +1,3 @@
-
 /// Dates as fields carry them (RFC 9110 §5.6.7). Names compare without case (RFC 9111 §4.2).
 package enum HTTPDate {
   private static let days = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]

@@ -107,7 +107,7 @@ extension BackgroundWorker {
   func cookiesChanged(_ session: SessionID, _ changes: [CookieJar.Change]) {
     var change = StoreChange()
     change.cookies = changes.map { (session, $0) }
-    change.news = [WorkerDocument.encode(WorkerNews.changedCookies(session, changes))]
+    change.tell(.changedCookies(session, changes))
     carryOut(.cookies(change))
   }
 }

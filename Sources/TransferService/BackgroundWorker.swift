@@ -38,7 +38,7 @@ package final class BackgroundWorker: Sendable {
   /// What it cannot read of what it finds.
   let refused = Mutex(RefusedDocuments())
   private let state: Mutex<State>
-  private let deadlines: DeadlineQueue
+  let deadlines: DeadlineQueue
   private let alarms: Alarms
   private let load = Mutex(LoadAverage.Sample())
   private let bell: any Bell
@@ -167,7 +167,7 @@ package final class BackgroundWorker: Sendable {
     case .taken(let rows, let count):
       var change = StoreChange()
       change.takenCommands = rows
-      if let count { change.news = [WorkerDocument.encode(WorkerNews.refused(count: count))] }
+      if let count { change.tell(.refused(count: count)) }
       record(change)
     case .cookies(let change): record(change)
     }
@@ -230,6 +230,6 @@ extension StoreChange {
       StoredWork(task: $0.task, session: $0.session, document: WorkerDocument.encode($0.state))
     }
     finishedWork = turn.finished
-    news = turn.news.compactMap { WorkerNews($0) }.map { WorkerDocument.encode($0) }
+    for news in turn.news.compactMap({ WorkerNews($0) }) { tell(news) }
   }
 }

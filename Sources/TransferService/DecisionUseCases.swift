@@ -1,6 +1,6 @@
 package import JSON
 internal import Synchronization
-package import TransferCore
+internal import TransferCore
 internal import TransferEngine
 package import TransferModel
 internal import TransferStore

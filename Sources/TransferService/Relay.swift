@@ -1,5 +1,5 @@
 internal import Synchronization
-package import TransferEngine
+package import TransferModel
 
 /// Hands on what comes from something that is made before whoever takes it.
 package final class Relay<Value: Sendable>: Sendable {

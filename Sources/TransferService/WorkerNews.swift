@@ -1,6 +1,7 @@
 internal import HTTPCookies
 internal import TransferCore
 internal import TransferModel
+internal import TransferStore
 
 /// What that process has to tell of its tasks: the engine's facts, and what it has done by itself. A row of the store, sealed.
 enum WorkerNews: WorkerContent {
@@ -82,4 +83,9 @@ enum WorkerNews: WorkerContent {
 
   /// The next says how far it is.
   var isPassing: Bool { if case .progress = self { true } else { false } }
+}
+
+extension StoreChange {
+  /// Tells the service, behind what was told before.
+  mutating func tell(_ news: WorkerNews) { self.news.append(WorkerDocument.encode(news)) }
 }

@@ -23,7 +23,8 @@ import Testing
     ],
     "TransferCore": ["TransferModel"],
     "TransferService": [
-      "TransferModel", "TransferCore", "HTTPCache", "HTTPCookies", "TransferStore", "TransferEngine", "EventLoop", "JSON",
+      "TransferModel", "TransferCore", "HTTPCache", "HTTPCookies", "TransferStore", "TransferEngine",
+      "EventLoop", "JSON",
     ],
     "Webhooks": ["TransferModel", "TransferService", "TransferEngine", "Curl", "EventLoop", "JSON"],
     "TransferAPI": [

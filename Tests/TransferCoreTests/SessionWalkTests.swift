@@ -36,7 +36,7 @@ import TransferModel
       let id = tasks.randomElement(using: &random) ?? TaskID(high: 1, low: 1)
       let time = stage.now.wall
       switch Int.random(in: 0..<16, using: &random) {
-      case 0, 1 where stage.machine.session.state == .active && tasks.count < 40:
+      case 0...1 where stage.machine.session.state == .active && tasks.count < 40:
         let isDelayed = Int.random(in: 0..<4, using: &random) == 0
         tasks.append(
           stage.create(
@@ -118,9 +118,10 @@ import TransferModel
       hold()
       give(.invalidate)
       give(.cancelTasks(stage.machine.tasksToCancel()))
+      let time = stage.now.wall
       for id in tasks {
         guard let machine = stage.machine.task(id), !machine.isEnding else { continue }
-        fact(id) { .ended($0.id, .end(of: $0, at: stage.now.wall, error: .cancelled)) }
+        fact(id) { .ended($0.id, .end(of: $0, at: time, error: .cancelled)) }
       }
       hold()
       check()

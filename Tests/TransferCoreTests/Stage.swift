@@ -102,7 +102,8 @@ struct Stage {
 extension TransferOutcome {
   static func end(of task: TransferTask, at time: Timestamp, error: URLErrorCode? = nil) -> TransferOutcome {
     var outcome = TransferOutcome(
-      error: error.map { TransferError($0, "") }, currentRequest: task.currentRequest, response: task.response,
+      error: error.map { TransferError($0, "") }, currentRequest: task.currentRequest,
+      response: task.response,
       progress: task.progress, transactions: [], endedAt: time)
     if error == nil {
       outcome.body = .memory([1, 2, 3])
@@ -114,5 +115,6 @@ extension TransferOutcome {
 
 extension TransferResponse {
   static let ok = TransferResponse(
-    url: "http://origin.test/a", status: 200, headers: HTTPHeaders(), expectedContentLength: 3, httpVersion: "HTTP/1.1")
+    url: "http://origin.test/a", status: 200, headers: HTTPHeaders(), expectedContentLength: 3,
+    httpVersion: "HTTP/1.1")
 }

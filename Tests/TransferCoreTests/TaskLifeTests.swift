@@ -39,11 +39,12 @@ import TransferModel
     let known = try #require(stage.machine.task(id)).task
     stage.fact(.ended(id, .end(of: known, at: time)))
     #expect(
-      stage.types(of: id) == [
-        .taskDidChangeState, .taskDidReceiveChallenge, .taskDidChangeState,
-        .taskWillPerformHTTPRedirection, .dataTaskDidReceiveResponse, .taskDidFinishCollectingMetrics,
-        .taskDidComplete,
-      ].inserting(.taskDidChangeState, at: 0))
+      stage.types(of: id)
+        == [
+          .taskDidChangeState, .taskDidReceiveChallenge, .taskDidChangeState,
+          .taskWillPerformHTTPRedirection, .dataTaskDidReceiveResponse, .taskDidFinishCollectingMetrics,
+          .taskDidComplete,
+        ].inserting(.taskDidChangeState, at: 0))
     #expect(stage.ends == [id: 1] && stage.rows[id]?.state == .completed && stage.rows[id]?.body?.size == 3)
     #expect(stage.settlements.map(\.state) == [.answered])
     #expect(stage.machine.task(id) == nil && stage.machine.unfinished == 0)

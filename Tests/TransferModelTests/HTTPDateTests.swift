@@ -1,4 +1,3 @@
-import HTTPCache
 import TestSupport
 import Testing
 import TransferModel

@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
+import TransferCore
 import TransferEngine
 import TransferModel
 
@@ -10,7 +11,7 @@ import TransferModel
 /// News of a worker of another version.
 @Suite(.blocking, .endsInTime) struct NewsVersionTests {
   private func ended(_ task: TransferTask) -> WorkerNews {
-    .ended(task.id, TransferService.outcome(of: task, .timedOut, "", at: WorkerSamples.time))
+    .ended(task.id, task.outcome(.timedOut, "", at: WorkerSamples.time))
   }
 
   /// The end of a task that is told in words that are not understood: it stays in the store, and the task is not handed over again.

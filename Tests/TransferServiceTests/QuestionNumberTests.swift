@@ -3,6 +3,7 @@ import JSON
 import Synchronization
 import TestSupport
 import Testing
+import TransferCore
 import TransferEngine
 import TransferModel
 
