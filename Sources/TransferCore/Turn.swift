@@ -60,6 +60,8 @@ package struct Turn: Sendable {
   /// For another process.
   package var commands: [Order] = []
   package var retirement: Retirement?
+  /// News of another process that the turn has taken: their rows go with it.
+  package var takenNews = 0
 
   // MARK: Behind it, in order
 

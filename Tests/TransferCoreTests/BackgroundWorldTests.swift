@@ -1,0 +1,143 @@
+import Testing
+import TransferModel
+
+@testable import TransferCore
+
+/// Deaths at any moment, late answers and slow commits: every task ends once, and everybody hears of it.
+@Suite struct BackgroundWorldTests {
+  @Test(arguments: 0..<200) func everythingThatWasAcceptedEndsOnce(_ seed: UInt64) {
+    var world = BackgroundWorld(seed: seed)
+    for _ in 0..<300 {
+      world.step()
+      world.check()
+    }
+    world.heal()
+    world.check()
+    for id in world.accepted {
+      let task = world.ledger.tasks[id]
+      #expect(task?.state == .completed, "\(id) has not ended: \(String(describing: task?.phase))")
+      let ends = world.ledger.events.count { $0.taskID == id && $0.type == .taskDidComplete }
+      #expect(ends == 1, "\(id) ended \(ends) times")
+      if task?.originalRequest.isIdempotent == false {
+        #expect(world.sends[id, default: 0] <= 1 + (task?.retryCount ?? 0), "\(id) was sent again unseen")
+      }
+    }
+    #expect(world.service.unfinished == 0 && world.service.tasks.count == 0)
+    #expect(world.worker.attempts.isEmpty && world.ledger.work.isEmpty && world.ledger.commands.isEmpty)
+    #expect(world.ledger.decisions.values.allSatisfy { $0.states.count == 1 })
+  }
+}
+
+extension BackgroundWorld {
+  mutating func step() {
+    now.wall = now.wall.adding(seconds: 0.05)
+    now.uptime += .milliseconds(50)
+    let id = accepted.sorted().randomElement(using: &random)
+    switch Int.random(in: 0..<24, using: &random) {
+    case 0: if accepted.count < 5 { create(Bool.random(using: &random) ? "GET" : "POST") }
+    case 1: if let id { give([.suspend(id)]) }
+    case 2: if let id { give([.resume(id)]) }
+    case 3:
+      if let id, Int.random(in: 0..<4, using: &random) == 0 { give([.cancel(id, keepsPartial: false)]) }
+    case 4: answer(id)
+    case 5: if Int.random(in: 0..<4, using: &random) == 0 { restartService() }
+    case 6: if Int.random(in: 0..<4, using: &random) == 0 { restartWorker(hasCrashed: false) }
+    case 7: if Int.random(in: 0..<8, using: &random) == 0 { restartWorker(hasCrashed: true) }
+    case 8...10: commitService()
+    case 11...13: commitWorker()
+    case 14...15: readNews()
+    case 16...17: readCommand()
+    case 18: ring()
+    default: transfer()
+    }
+  }
+
+  private mutating func answer(_ id: TaskID?) {
+    guard let id, let question = service.task(id)?.question else { return }
+    let answers: [DecisionAnswer] = [
+      .challenge(.answer(.useNoCredential)), .challenge(.answer(.performDefaultHandling)),
+      .challenge(.cancel),
+    ]
+    guard let answer = answers.randomElement(using: &random) else { return }
+    give([.answer(id, question.decision, answer, shown: [], tag: nil)])
+  }
+
+  /// A clock of the worker's.
+  private mutating func ring() {
+    guard !alarms.isEmpty else { return }
+    switch alarms.removeFirst() {
+    case .begin(let id, _): give(.due(id))
+    case .cancelBegin: break
+    case .retry(let id, let time):
+      now.uptime = max(now.uptime, time)
+      give(.due(id))
+    case .proof(let id, let attempt, let time):
+      now.uptime = max(now.uptime, time)
+      give(.survived(id, attempt: attempt))
+    }
+  }
+
+  /// Something happens to a transfer.
+  private mutating func transfer() {
+    guard let id = engine.keys.sorted().randomElement(using: &random), var transfer = engine[id] else { return }
+    defer { if engine[id] != nil { engine[id] = transfer } }
+    if transfer.isCancelled {
+      engine[id] = nil
+      return give(.fact(.ended(id, .end(of: transfer.task, at: now.wall, error: .cancelled))))
+    }
+    guard !transfer.isSuspended, !transfer.isAsked else { return }
+    guard transfer.hasBegun else {
+      transfer.hasBegun = true
+      sends[id, default: 0] += 1
+      return give(.fact(.began(id, at: now.wall)))
+    }
+    switch Int.random(in: 0..<6, using: &random) {
+    case 0 where service.session.delegate?.taskChallenges == .ask:
+      transfer.questions += 1
+      transfer.isAsked = true
+      engine[id] = transfer
+      let challenge = AuthenticationChallenge(
+        ProtectionSpace(
+          host: "origin.test", port: 80, protocolName: "http", realm: "r", authenticationMethod: .httpBasic))
+      let number = transfer.questions
+      give(.fact(.asked(id, number, .challenge(challenge, .taskDidReceiveChallenge), at: now.wall)))
+      if let changed = engine[id] { transfer = changed }
+    case 1: give(.fact(.accepted(id, .ok)))
+    case 2:
+      engine[id] = nil
+      give(.fact(.ended(id, .end(of: transfer.task, at: now.wall, error: .networkConnectionLost))))
+    case 3:
+      engine[id] = nil
+      give(.fact(.ended(id, .end(of: transfer.task, at: now.wall))))
+    default: break
+    }
+  }
+
+  /// What must hold at any time.
+  func check() {
+    for (id, decision) in ledger.decisions {
+      #expect(decision.states.count <= 1, "\(id) was settled as \(decision.states)")
+    }
+    for id in accepted { #expect(ledger.tasks[id] != nil, "\(id) is lost") }
+  }
+
+  /// Nobody dies any more, everybody answers, and all clocks run: what was accepted comes to its end.
+  mutating func heal() {
+    for _ in 0..<2000 {
+      now.wall = now.wall.adding(seconds: 0.05)
+      now.uptime += .milliseconds(50)
+      for id in accepted.sorted() {
+        if ledger.tasks[id]?.state == .suspended { give([.resume(id)]) }
+        if service.task(id)?.question != nil { answer(id) }
+      }
+      for _ in 0..<4 { transfer() }
+      ring()
+      while !serviceTurns.isEmpty { commitService() }
+      while !workerTurns.isEmpty { commitWorker() }
+      readCommand()
+      readNews()
+      let isDone = service.unfinished == 0 && worker.attempts.isEmpty && ledger.commands.isEmpty
+      if isDone, serviceTurns.isEmpty, workerTurns.isEmpty, ledger.news.isEmpty { return }
+    }
+  }
+}
