@@ -175,6 +175,7 @@ let package = Package(
 let tests: [(name: String, uses: [Target.Dependency])] = [
   ("JSON", ["TestSupport"]),
   ("TransferModel", ["JSON", "TestSupport"]),
+  ("LifeCycle", ["TransferModel", "JSON", "TestSupport"]),
   (
     "FerrySettings",
     ["TransferModel", "JSON", "TestSupport", .product(name: "Logging", package: "swift-log")]
@@ -219,9 +220,15 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   ),
 ]
 package.targets += [
+  // What every task and session may tell. No part of the program.
   .target(
-    name: "TestSupport", dependencies: ["EventLoop", "JSON"], path: "Tests/TestSupport", swiftSettings: common
-  ),
+    name: "LifeCycle", dependencies: ["TransferModel", "JSON"], path: "Tests/LifeCycle", swiftSettings: safe),
+  .target(
+    name: "TestSupport",
+    dependencies: [
+      "EventLoop", "JSON", "LifeCycle", "TransferModel", "TransferStore",
+      .product(name: "Crypto", package: "swift-crypto"), .product(name: "GRDB", package: "GRDB.swift"),
+    ], path: "Tests/TestSupport", swiftSettings: common),
   .testTarget(
     name: "EndToEndTests",
     dependencies: [

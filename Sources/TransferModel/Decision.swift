@@ -6,7 +6,7 @@ package struct Decision: Sendable, Equatable {
     case pending, answered
     /// Nobody answered in time: what the default says was done.
     case expired
-    /// The task ended first.
+    /// The task ended first, or was cancelled.
     case withdrawn
   }
 

@@ -255,7 +255,7 @@ extension TransferService {
       id: identifiers.make(), sessionID: session.id, taskIdentifier: registry.admit(1, in: session.id),
       createdAt: time, specification: specification)
     download.continueAs(old)
-    registry.insert(.init(task: download, isSubmitted: true))
+    registry.insert(.init(task: download, isSubmitted: true), goingOnFor: id)
     registry.tasks[id]?.isEnding = true
     var ended = old
     _ = ended.lifecycle.complete()

@@ -34,7 +34,9 @@ extension TransferService {
     switch fact {
     case .progress(let id, let counts, let time):
       return absorb(counts, of: id, at: time, &registry, &batch.change)
-    case .ended(let id, let outcome):
+    case .ended(let ended, let outcome):
+      // The engine had not heard yet that the task goes on as a download.
+      let id = registry.downloads[ended] ?? ended
       guard let task = registry.tasks[id]?.task else { return }
       batch.headWaiters += registry.takeHeadWaiters(id)
       if append(end: outcome, of: task, &registry, &batch.change) { batch.ended.append(id) }
@@ -77,8 +79,11 @@ extension TransferService {
         return [Self.stateEvent(of: task, at: time)]
       }
     case .redirected(let id, let response, let request, let time):
+      let session = registry.tasks[id].flatMap { registry.sessions[$0.task.sessionID]?.session }
       tell(id, &registry, &batch.change) { task in
         task.currentRequest = request
+        // URLSession does not call it in background sessions, where redirects are always followed.
+        guard session?.type != .background else { return [] }
         return [
           Self.event(.taskWillPerformHTTPRedirection, of: task, at: time, .redirected(response, to: request))
         ]

@@ -38,6 +38,7 @@ extension TransferService {
       var task = entry.task
       guard task.lifecycle.cancel() == .cancel else { continue }
       task.phase = nil
+      settle(id, .withdrawn, answer: nil, &registry, &batch.change)
       registry.tasks[id]?.task = task
       note([Self.stateEvent(of: task, at: now)], of: task, in: session, into: &batch.change)
       if entry.isSubmitted {

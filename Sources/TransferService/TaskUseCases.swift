@@ -217,6 +217,7 @@ extension TransferService {
     try await change(id) { registry, task, change in
       guard task.lifecycle.cancel() == .cancel else { return [] }
       task.phase = nil
+      self.settle(id, .withdrawn, answer: nil, &registry, &change)
       self.stop(task, keepsPartial: keepsPartial, registry, &change)
       return [Self.stateEvent(of: task, at: self.now)]
     } after: { registry, task, _ in
@@ -230,6 +231,7 @@ extension TransferService {
       task.lifecycle.cancel() == .cancel
     else { return }
     task.phase = nil
+    settle(id, .withdrawn, answer: nil, &registry, &change)
     registry.tasks[id]?.task = task
     change.updatedTasks.append(task)
     note([Self.stateEvent(of: task, at: now)], of: task, in: session, into: &change)

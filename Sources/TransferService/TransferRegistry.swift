@@ -81,6 +81,9 @@ struct TransferRegistry {
   private var tasksOfSession: [SessionID: Set<TaskID>] = [:]
   /// The tasks whose decisions wait.
   var decisions: [DecisionID: TaskID] = [:]
+  /// The downloads that data tasks became, as long as they are unfinished.
+  private(set) var downloads: [TaskID: TaskID] = [:]
+  private var dataTasks: [TaskID: TaskID] = [:]
   var background = BackgroundSessions()
   var isDraining = false
   /// Those who wait for an end, by their numbers in `waiters`. The patient wait for as long as they like.
@@ -92,9 +95,17 @@ struct TransferRegistry {
     tasksOfSession[entry.task.sessionID, default: []].insert(entry.task.id)
   }
 
+  /// A data task goes on as a download, which is inserted.
+  mutating func insert(_ download: TaskEntry, goingOnFor dataTask: TaskID) {
+    insert(download)
+    downloads[dataTask] = download.task.id
+    dataTasks[download.task.id] = dataTask
+  }
+
   /// Forgets a task that has ended; nil where it is not known.
   mutating func removeTask(_ id: TaskID) -> TaskEntry? {
     guard let entry = tasks.removeValue(forKey: id) else { return nil }
+    if let dataTask = dataTasks.removeValue(forKey: id) { downloads[dataTask] = nil }
     let session = entry.task.sessionID
     tasksOfSession[session]?.remove(id)
     if tasksOfSession[session]?.isEmpty == true { tasksOfSession[session] = nil }

@@ -85,16 +85,8 @@ import Testing
 
   @Test func withADatabaseOfANewerVersion() throws {
     try fill()
-    let statement = "INSERT INTO grdb_migrations (identifier) VALUES ('99 tomorrow')"
-    let sqlite = Process()
-    sqlite.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    sqlite.arguments = [
-      "python3", "-c", "import sqlite3,sys;c=sqlite3.connect(sys.argv[1]);c.execute(sys.argv[2]);c.commit()",
-      path("ferry.db"), statement,
-    ]
-    try sqlite.run()
-    sqlite.waitUntilExit()
-    try #require(sqlite.terminationStatus == 0)
+    try LeftDatabase.execute(
+      "INSERT INTO grdb_migrations (identifier) VALUES ('99 tomorrow')", in: directory)
     for command in ["serve", "worker", "rotate-key"] {
       try expectRefusal("newer version", "99 tomorrow", command: command)
     }

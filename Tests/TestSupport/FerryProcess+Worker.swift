@@ -61,6 +61,8 @@ extension FerryProcess {
 
   /// SIGKILL to the worker, where there is one: nothing of a test is to outlive it.
   func endWorker() {
-    if let pid = worker.pid { Foundation.kill(pid, SIGKILL) }
+    guard let pid = worker.pid else { return }
+    Foundation.kill(pid, SIGKILL)
+    for _ in 0..<1000 where worker.pid == pid { usleep(1000) }
   }
 }

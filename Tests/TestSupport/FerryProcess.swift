@@ -2,6 +2,7 @@ import EventLoop
 package import Foundation
 package import JSON
 import Synchronization
+import Testing
 
 /// The real binary, on a free port and a data directory of its own.
 package final class FerryProcess {
@@ -13,6 +14,8 @@ package final class FerryProcess {
   private let output = Pipe()
   private let logged = SharedBytes()
   private let ownsDirectory: Bool
+  /// How many of them use a directory.
+  private static let users = Mutex<[String: Int]>([:])
   /// Whether the worker goes on when this service's test has no more use for it.
   package var leavesWorker = false
   /// The version of libcurl that is to be loaded; nil: whichever there is.
@@ -49,6 +52,7 @@ package final class FerryProcess {
       throw Socket.Failure(operation: "ferry has loaded libcurl \(libcurl)", errno: 0)
     }
     // A thread and not a readability handler: its dispatch source may outlive the descriptor, and brings all down.
+    Self.users.withLock { $0[self.directory, default: 0] += 1 }
     let handle = output.fileHandleForReading
     let logged = logged
     Thread.spawn(name: "test-output") {
@@ -71,7 +75,20 @@ package final class FerryProcess {
   deinit {
     if process.isRunning { kill() }
     if !leavesWorker { endWorker() }
+    let isLast = Self.users.withLock { users in
+      users[directory, default: 1] -= 1
+      return users[directory] == 0
+    }
+    // Where another goes on, that one tells the end.
+    if isLast, worker.pid == nil { review() }
     if ownsDirectory { try? FileManager.default.removeItem(atPath: directory) }
+  }
+
+  /// Every test is one of what tasks and sessions may tell.
+  private func review() {
+    for fault in JournalReview(of: directory)?.faults ?? [] {
+      Issue.record("The journal in \(directory) tells what URLSession would not: \(fault)")
+    }
   }
 
   /// Where the build put the binary: beside the tests.

@@ -74,6 +74,17 @@ import Testing
     }
   }
 
+  /// What tests and a simulator hold the program to is no part of it, and knows no more of it than its values.
+  @Test func theLifeCycleIsBesideTheProgram() throws {
+    let files = try #require(try Tree.swiftFiles(under: "Tests")["LifeCycle"])
+    for file in files {
+      #expect(Set(file.imports).isSubset(of: ["TransferModel", "JSON"]), "\(file.path): \(file.imports)")
+    }
+    for file in try Tree.swiftFiles(under: "Sources").values.flatMap({ $0 }) {
+      #expect(!file.imports.contains("LifeCycle"), "\(file.path)")
+    }
+  }
+
   /// Wrappers of C include the system's headers, and Swift takes what these declare for the module that it has read first: in which
   /// order files are compiled decides. Whoever uses the C library finds its names in all of them.
   @Test func whoImportsTheLibraryOfCImportsTheWrappersThatIncludeIt() throws {

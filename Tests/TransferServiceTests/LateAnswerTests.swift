@@ -1,0 +1,64 @@
+import JSON
+import TestSupport
+import Testing
+import TransferEngine
+import TransferModel
+
+@testable import TransferService
+
+/// Answers that cross an end on their way to whoever carries the task out.
+@Suite(.blocking, .endsInTime) struct LateAnswerTests {
+  /// Who cancels has nothing more to decide: what is answered afterwards would begin something that nobody ends.
+  @Test(arguments: [false, true]) func aCancelledTaskAsksNothing(_ isBySession: Bool) async throws {
+    let bench = try await LiveServiceBench()
+    var delegate = SessionDelegate()
+    delegate.taskChallenges = .ask
+    let session = try await bench.session(.background, delegate: delegate)
+    let task = try await bench.task("http://127.0.0.1:1/", in: session, kind: .download)
+    let news = WorkerNews.challenged(
+      task.id, WorkerSamples.challenge(nil), .taskDidReceiveChallenge, at: WorkerSamples.time, question: 1)
+    try await bench.tell([WorkerDocument.encode(news)])
+    let decision = try await bench.decision(of: session)
+    // Nobody carries it out here: it stays canceling.
+    if isBySession {
+      _ = try await bench.service.invalidate(session, .cancelTasks)
+    } else {
+      _ = try await bench.service.cancel(task.id)
+    }
+    #expect(try await bench.service.task(task.id).state == .canceling)
+    #expect(try await bench.service.decision(decision.id).state == .withdrawn)
+    await #expect(throws: ServiceError.self) {
+      try await bench.service.answer(
+        decision.id, with: JSONParser.parse(Array(#"{"disposition":"performDefaultHandling"}"#.utf8)))
+    }
+    await bench.stop()
+  }
+
+  /// The transfer breaks off when its client has just made it a download: the engine tells the end of a data task that is over.
+  @Test func theEndOfADataTaskIsThatOfTheDownloadItBecame() async throws {
+    let gate = Gate()
+    defer { gate.open() }
+    let origin = TestOrigin { _, socket in
+      try socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
+      gate.wait()
+      return false
+    }
+    let bench = try await LiveServiceBench()
+    var delegate = SessionDelegate()
+    delegate.asksForResponses = true
+    let session = try await bench.session(delegate: delegate)
+    let task = try await bench.task(origin.url, in: session)
+    let decision = try await bench.decision(of: session)
+    _ = try await bench.service.answer(
+      decision.id, with: JSONParser.parse(Array(#"{"disposition":"becomeDownload"}"#.utf8)))
+    let download = try #require(try await bench.service.task(task.id).downloadTask)
+    bench.service.absorb([
+      .ended(
+        task.id, TransferService.outcome(of: task, .networkConnectionLost, "lost", at: bench.service.now))
+    ])
+    let ended = try await bench.end(of: download)
+    #expect(ended.state == .completed && ended.error?.reason == .url(.networkConnectionLost))
+    #expect(try await bench.service.task(task.id).error == nil)
+    await bench.stop()
+  }
+}
