@@ -22,7 +22,9 @@ final class SlowOrigin: Sendable {
   private final class Shared: Sendable {
     let state = Mutex(State())
     let pace: Mutex<Int>
-    init(_ pace: Int) { self.pace = Mutex(pace) }
+    /// Bytes at the end that are not sent.
+    let keptBack: Mutex<Int>
+    init(_ pace: Int, _ keptBack: Int) { (self.pace, self.keptBack) = (Mutex(pace), Mutex(keptBack)) }
   }
 
   static let tag = "\"one\""
@@ -30,9 +32,12 @@ final class SlowOrigin: Sendable {
   private let shared: Shared
   private let origin: TestOrigin
 
-  /// - Parameter pace: bytes in each twentieth of a second.
-  init(_ size: Int = 600_000, pace: Int) {
-    let (body, shared) = (NginxServer.contents(size), Shared(pace))
+  /// - Parameters:
+  ///   - pace: bytes in each twentieth of a second.
+  ///   - keepsBack: so many bytes at the end are not sent before the pace is set anew: until then nothing ends, however busy the
+  ///     machine is.
+  init(_ size: Int = 600_000, pace: Int, keepsBack: Int = 0) {
+    let (body, shared) = (NginxServer.contents(size), Shared(pace, keepsBack))
     (self.body, self.shared) = (body, shared)
     origin = TestOrigin { request, socket in
       try Self.answer(request, socket, body, shared)
@@ -46,7 +51,10 @@ final class SlowOrigin: Sendable {
   var connections: Int { shared.state.withLock { $0.connections.count } }
 
   /// From the next twentieth of a second on.
-  func setPace(_ pace: Int) { shared.pace.withLock { $0 = pace } }
+  func setPace(_ pace: Int) {
+    shared.pace.withLock { $0 = pace }
+    shared.keptBack.withLock { $0 = 0 }
+  }
 
   private static func answer(
     _ request: TestOrigin.Request, _ socket: Socket, _ body: [UInt8], _ shared: Shared
@@ -68,9 +76,11 @@ final class SlowOrigin: Sendable {
     if first > 0 { head += "Content-Range: bytes \(first)-\(body.count - 1)/\(body.count)\r\n" }
     try socket.write(head + "\r\n")
     var next = first
-    while next < body.count {
-      let piece = body[next..<min(body.count, next + shared.pace.withLock { $0 })]
-      try socket.write(Array(piece))
+    let deadline = ContinuousClock.now + .seconds(120)
+    while next < body.count, ContinuousClock.now < deadline {
+      let end = max(next, body.count - shared.keptBack.withLock { $0 })
+      let piece = body[next..<min(end, next + shared.pace.withLock { $0 })]
+      if !piece.isEmpty { try socket.write(Array(piece)) }
       next += piece.count
       shared.state.withLock { $0.answers[index].sent += piece.count }
       usleep(50_000)

@@ -10,7 +10,7 @@ import Testing
   @Test(arguments: [(SIGTERM, false), (SIGKILL, false), (SIGTERM, true), (SIGKILL, true)])
   func transfersGoOn(_ signal: Int32, _ endsMeanwhile: Bool) throws {
     let place = try BackgroundPlace()
-    let origin = SlowOrigin(pace: 8_000)
+    let origin = SlowOrigin(4_000_000, pace: 8_000, keepsBack: 200_000)
     let session = try place.session()
     let id = try place.ferry.create(origin.url + "/", kind: "download", session: session)
     #expect(try place.task(id, received: 50_000)["phase"]?.string == "transferring")
@@ -67,7 +67,7 @@ import Testing
 
   @Test(arguments: [SIGTERM, SIGKILL]) func aSessionIsFoundAgainWithItsTasks(_ signal: Int32) throws {
     let place = try BackgroundPlace()
-    let origin = SlowOrigin(pace: 8_000)
+    let origin = SlowOrigin(pace: 8_000, keepsBack: 200_000)
     let session = try place.session("photos")
     let ids = try (0..<3).map { _ in
       try place.ferry.create(origin.url + "/", kind: "download", session: session)

@@ -6,7 +6,7 @@ import Testing
 /// What clients do with background tasks reaches whoever carries them out, also where that is the next worker.
 @Suite(.serialized, .blocking) struct WorkerControlTests {
   private let place: BackgroundPlace
-  private let origin = SlowOrigin(pace: 8_000)
+  private let origin = SlowOrigin(pace: 8_000, keepsBack: 200_000)
 
   init() throws { place = try BackgroundPlace() }
 
@@ -113,7 +113,7 @@ import Testing
     let listener = try place.ferry.events("/v1/events")
     defer { withExtendedLifetime(listener) {} }
     let id = try running(place.session("idle", #"{"isDiscretionary":true}"#))
-    let other = SlowOrigin(pace: 8_000)
+    let other = SlowOrigin(pace: 8_000, keepsBack: 200_000)
     let urgent = try place.ferry.create(other.url + "/", kind: "download", session: place.session("urgent"))
     _ = try place.task(urgent, received: 50_000)
     let received = try place.ferry.task(id).received

@@ -10,7 +10,7 @@ import Testing
 
   @Test(arguments: [SIGKILL, SIGTERM]) func aDownloadGoesOnFromItsLastByte(_ signal: Int32) throws {
     let place = try BackgroundPlace()
-    let origin = SlowOrigin(pace: 8_000)
+    let origin = SlowOrigin(pace: 8_000, keepsBack: 200_000)
     let id = try place.ferry.create(origin.url + "/", kind: "download", session: place.session())
     _ = try place.task(id, received: 200_000)
     let former = try place.worker.wait()
@@ -59,7 +59,7 @@ import Testing
   /// Nobody of a service that is down starts another one: it does so when it is back.
   @Test func bothMayDie() throws {
     let place = try BackgroundPlace()
-    let origin = SlowOrigin(pace: 8_000)
+    let origin = SlowOrigin(pace: 8_000, keepsBack: 200_000)
     let id = try place.ferry.create(origin.url + "/", kind: "download", session: place.session())
     _ = try place.task(id, received: 200_000)
     place.stop(SIGKILL)
