@@ -199,7 +199,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
       .product(name: "Crypto", package: "swift-crypto"),
     ]
   ),
-  ("TransferCore", ["TransferModel", "TestSupport"]),
+  ("TransferCore", ["TransferModel", "LifeCycle", "TestSupport"]),
   ("TransferEngine", ["TransferModel", "HTTPCache", "Curl", "EventLoop", "TestSupport"]),
   (
     "TransferService",

@@ -40,6 +40,7 @@ extension SessionMachine {
 
   mutating func endHolds(_ ids: [TaskID], at now: Now, into turn: inout Turn) {
     let removed = ids.count { tasks.remove($0) != nil }
+    if !downloads.isEmpty { downloads = downloads.filter { !ids.contains($0.value) } }
     release(removed, at: now, into: &turn)
   }
 
@@ -82,7 +83,9 @@ extension SessionMachine {
       download = machine.becomeDownload(
         question?.number, taskIdentifier: identifier, session, at: now, into: &turn)
     }
-    if let download { tasks.insert(download) }
+    guard let download else { return }
+    tasks.insert(download)
+    downloads[id] = download.id
   }
 
   mutating func offer(

@@ -13,6 +13,8 @@ package struct SessionMachine: Sendable {
   var tasks = TaskTable()
   /// invalidateAndCancel() was called: what is still being created is cancelled, too.
   var cancelsTasks = false
+  /// The downloads that data tasks became, as long as they are unfinished.
+  var downloads: [TaskID: TaskID] = [:]
   /// Of a background session that is not invalid.
   var handover: Handover?
   let limit: Int
@@ -60,7 +62,7 @@ package struct SessionMachine: Sendable {
     case .withdraw(let id, let body): tasks.change(id) { $0.withdraw(body) }
     case .invalidate: return invalidate(at: now, into: &turn)
     case .cancelTasks(let ids): cancel(ids, at: now, into: &turn)
-    case .news(let news): change(news.task) { $0.take(news, $1, at: now, into: &turn) }
+    case .news(let news): change(subject(of: news)) { $0.take(news, $1, at: now, into: &turn) }
     case .expired(let id, let decision):
       change(id) { $0.expire(decision, $1, at: now, into: &turn) }
     case .begin(let id): change(id) { $0.launch($1, at: now, into: &turn) }
@@ -74,6 +76,12 @@ package struct SessionMachine: Sendable {
   }
 
   // MARK: One task
+
+  /// Whom news are about: an engine that ends a data task may not have heard yet that it goes on as a download.
+  private func subject(of news: News) -> TaskID {
+    guard case .fact(.ended(let task, _)) = news else { return news.task }
+    return downloads[task] ?? task
+  }
 
   /// Does something with an unfinished task, where there is one.
   mutating func change(_ id: TaskID, _ body: (inout TaskMachine, borrowing TransferSession) -> Void) {

@@ -32,8 +32,11 @@ extension TaskMachine {
     case .began(_, let time): began(at: time, session, into: &turn)
     case .redirected(_, let response, let request, let time):
       task.currentRequest = request
-      tell(
-        .taskWillPerformHTTPRedirection, at: time, .redirected(response, to: request), session, into: &turn)
+      // URLSession does not call it in background sessions, where redirects are always followed.
+      if session.type != .background {
+        tell(
+          .taskWillPerformHTTPRedirection, at: time, .redirected(response, to: request), session, into: &turn)
+      }
     case .informational(_, let status, let headers, let time):
       tell(
         .taskDidReceiveInformationalResponse, at: time, .informational(status: status, headers: headers),

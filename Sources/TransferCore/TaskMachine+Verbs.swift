@@ -41,6 +41,7 @@ extension TaskMachine {
     keepsPartial: Bool, _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
   ) {
     guard task.lifecycle.cancel() == .cancel else { return }
+    settle(.withdrawn, session, at: now.wall, into: &turn)
     task.phase = nil
     turn.tell(stateEvent(at: now.wall), of: task, in: session)
     if isSubmitted {

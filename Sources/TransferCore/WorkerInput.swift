@@ -17,6 +17,8 @@ package enum WorkerInput: Sendable {
   case setLimit(TaskID, bytesPerSecond: Int?)
   case setBeginDate(TaskID, Timestamp?)
   case forget(SessionID)
+  /// Something that concerns no task is to be done in its place among the orders, under the number that its giver knows it by.
+  case aside(Int)
 
   // MARK: The engine, clocks, commits
 

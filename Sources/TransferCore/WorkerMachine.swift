@@ -50,6 +50,7 @@ package struct WorkerMachine: Sendable {
       change(id) { $0.task.earliestBeginDate = date }
       admit(id, at: now, into: &turn)
     case .forget(let session): sessions[session] = nil
+    case .aside(let number): turn.orders.append(.aside(number))
     case .fact(let fact): take(fact, at: now, into: &turn)
     case .due(let id): admit(id, at: now, into: &turn)
     case .survived(let id, let attempt): survived(id, attempt, at: now, into: &turn)

@@ -25,6 +25,8 @@ package struct WorkerTurn: Sendable {
     /// What an attempt left on the disk is of no use.
     case removeBody(TaskID)
     case removePartial(TaskID)
+    /// What was given as an aside.
+    case aside(Int)
   }
   package enum Alarm: Sendable, Equatable {
     /// The begin date of a task.

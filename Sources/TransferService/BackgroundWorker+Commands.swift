@@ -25,21 +25,20 @@ extension BackgroundWorker {
       ($0.read(WorkerCommand.self, found, where: store.unreadable.isDamaged), $0.count)
     }
     logger.note(commands, "commands")
-    // In their order: what concerns a session must be done before a task of it is begun that comes later.
+    var page = Page(taken: commands.taken, refused: commands.kept > 0 ? left : nil)
     var inputs: [WorkerInput] = []
     for (row, command) in commands.values {
       guard let session = row.session else { continue }
-      if let input = command.input(tasks), !isUnreadable(command, session) {
-        inputs.append(input)
+      if let input = command.input(tasks) {
+        if !isUnreadable(command, session) { inputs.append(input) }
       } else if !command.isOfTask {
-        give(inputs)
-        inputs = []
-        carryOut(.command(command, session))
+        // In its place: what concerns a session is done before a task of it is begun that comes later.
+        inputs.append(.aside(page.asides.count))
+        page.asides.append((command, session))
         if case .forget = command { inputs.append(.forget(session)) }
       }
     }
-    give(inputs)
-    carryOut(.taken(commands.taken, refused: commands.kept > 0 ? left : nil))
+    give(inputs, of: page)
   }
 
   /// The tasks that are handed over.
@@ -66,7 +65,7 @@ extension BackgroundWorker {
   // MARK: Carrying out
 
   /// What concerns a session and none of its tasks.
-  func perform(_ command: WorkerCommand, _ session: SessionID) {
+  private func perform(_ command: WorkerCommand, _ session: SessionID) {
     switch command {
     case .keepCredential(let credential, let space): engine.keep(credential, for: space, in: session)
     case .forgetCredentials(let spaces):
@@ -87,8 +86,10 @@ extension BackgroundWorker {
     }
   }
 
-  func perform(_ order: WorkerTurn.Order) {
+  /// - Parameter asides: what asides stand for.
+  func perform(_ order: WorkerTurn.Order, _ asides: [(command: WorkerCommand, session: SessionID)]) {
     switch order {
+    case .aside(let number): perform(asides[number].command, asides[number].session)
     case .submit(let submission): engine.submit([TransferJob(submission)])
     case .suspend(let task, let session): engine.suspend(task, in: session)
     case .resume(let task, let session): engine.resume(task, in: session)

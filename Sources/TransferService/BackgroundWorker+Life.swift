@@ -26,8 +26,7 @@ extension BackgroundWorker {
     // Who was suspended or cancelled while there was no worker is not begun first.
     try await readCommands()
     let left = refused.withLock { $0.count }
-    carryOut(.taken([], refused: left))
-    give([.started])
+    give([.started], of: Page(refused: left))
   }
 
   /// That somebody died over a task must be known to whoever comes after the next death: it returns when it is on the disk.

@@ -13,12 +13,19 @@ package import TransferStore
 package final class BackgroundWorker: Sendable {
   /// Something to be carried out, in its turn.
   enum Step {
-    case turn(WorkerTurn, written: (@Sendable () -> Void)?)
-    /// The service asks for something that concerns no task.
-    case command(WorkerCommand, SessionID)
-    /// Commands that were read, and how many documents cannot be, where that is to be told.
-    case taken([ClosedRange<Int64>], refused: Int?)
+    /// - Parameter written: called once it is on the disk.
+    case turn(WorkerTurn, Page, written: (@Sendable () -> Void)?)
     case cookies(StoreChange)
+  }
+  /// Commands that were read together: what they cause is one commit, and their rows go with it.
+  struct Page {
+    var taken: [ClosedRange<Int64>] = []
+    /// How many documents cannot be read, where that is to be told.
+    var refused: Int?
+    /// Commands that concern no task, in the order of the turn's asides.
+    var asides: [(command: WorkerCommand, session: SessionID)] = []
+
+    var isEmpty: Bool { taken.isEmpty && refused == nil }
   }
   private struct State {
     var machine: WorkerMachine
@@ -112,7 +119,8 @@ package final class BackgroundWorker: Sendable {
   /// Gives the machine what has happened, as one turn.
   /// - Parameter written: called once that turn is on the disk.
   func give(
-    _ inputs: [WorkerInput], isServiceThere: Bool = false, written: (@Sendable () -> Void)? = nil
+    _ inputs: [WorkerInput], of page: Page = Page(), isServiceThere: Bool = false,
+    written: (@Sendable () -> Void)? = nil
   ) {
     var now = Now(wall: now(), uptime: alarms.now())
     now.isServiceThere = isServiceThere
@@ -122,7 +130,7 @@ package final class BackgroundWorker: Sendable {
       var turn = WorkerTurn(random: state.random)
       for input in inputs { state.machine.handle(input, at: moment, into: &turn) }
       state.random = turn.random
-      return turn.isEmpty && written == nil ? [] : [.turn(turn, written: written)]
+      return turn.isEmpty && page.isEmpty && written == nil ? [] : [.turn(turn, page, written: written)]
     }
   }
 
@@ -162,28 +170,25 @@ package final class BackgroundWorker: Sendable {
 
   private func perform(_ step: Step) {
     switch step {
-    case .turn(let turn, let written): perform(turn, written)
-    case .command(let command, let session): perform(command, session)
-    case .taken(let rows, let count):
-      var change = StoreChange()
-      change.takenCommands = rows
-      if let count { change.tell(.refused(count: count)) }
-      record(change)
+    case .turn(let turn, let page, let written): perform(turn, page, written)
     case .cookies(let change): record(change)
     }
   }
 
-  private func perform(_ turn: WorkerTurn, _ written: (@Sendable () -> Void)?) {
+  private func perform(_ turn: WorkerTurn, _ page: Page, _ written: (@Sendable () -> Void)?) {
+    var change = StoreChange(turn)
+    change.takenCommands = page.taken
+    if let count = page.refused { change.tell(.refused(count: count)) }
     let begun = turn.written
     if begun.isEmpty, written == nil {
-      record(StoreChange(turn))
+      record(change)
     } else {
-      record(StoreChange(turn)) { [weak self] in
+      record(change) { [weak self] in
         if !begun.isEmpty { self?.give(begun.map { .written($0.task, attempt: $0.attempt) }) }
         written?()
       }
     }
-    for order in turn.orders { perform(order) }
+    for order in turn.orders { perform(order, page.asides) }
     for alarm in turn.alarms { set(alarm) }
   }
 

@@ -224,7 +224,10 @@ extension TaskLife {
 
   private mutating func ask(_ call: TaskCall) throws(TaskRule) {
     lastQuestion = call
-    guard state == .running else { return question = .mayWait }
+    guard state == .running else {
+      question = .mayWait
+      return
+    }
     switch question {
     case .announced: question = .waits
     case .waits: throw .oneQuestionAtATime

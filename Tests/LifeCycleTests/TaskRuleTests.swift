@@ -132,8 +132,10 @@ import TransferModel
       [.created(.data), .queued, .offline, .waitsForConnectivity, .waitsForConnectivity]),
     Bad(
       .waitingIsToldOnce, .patient,
-      [.created(.data), .queued, .offline, .waitsForConnectivity, .transferring, .offline], [.waitsForConnectivity]),
-    Bad(.backgroundIsNotTold, .background(.data), [.created(.data), .queued, .offline, .waitsForConnectivity]),
+      [.created(.data), .queued, .offline, .waitsForConnectivity, .transferring, .offline],
+      [.waitsForConnectivity]),
+    Bad(
+      .backgroundIsNotTold, .background(.data), [.created(.data), .queued, .offline, .waitsForConnectivity]),
     Bad(.backgroundIsNotTold, .background(.upload), .begun(.upload), [.response]),
     Bad(.backgroundIsNotTold, .background(.data), .begun(), [.redirection]),
     Bad(.backgroundIsNotTold, .background(.data), .begun(), [.response, .caching]),

@@ -87,6 +87,12 @@ struct BackgroundWorld {
         kind: .download, request: TransferRequest(url: "http://origin.test/", method: method)))
     _ = task.lifecycle.resume()
     task.phase = .queued
+    ledger.events += [
+      TransferEvent(.taskDidCreate, at: now.wall, session: session.id, task: task.id, .created(task)),
+      TransferEvent(
+        .taskDidChangeState, at: now.wall, session: session.id, task: task.id,
+        .stateChanged(.running, .queued)),
+    ]
     give([.create([task])])
     // A client's commit is waited for.
     while !serviceTurns.isEmpty { commitService() }
@@ -173,7 +179,7 @@ struct BackgroundWorld {
     case .cancel(let id, _, _): engine[id]?.isCancelled = true
     case .answer(let id, _, let number, _):
       if engine[id]?.questions == number { engine[id]?.isAsked = false }
-    case .setPriority, .setLimit, .removeBody, .removePartial: break
+    case .setPriority, .setLimit, .removeBody, .removePartial, .aside: break
     }
   }
 

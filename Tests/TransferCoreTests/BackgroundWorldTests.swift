@@ -1,3 +1,4 @@
+import LifeCycle
 import Testing
 import TransferModel
 
@@ -13,6 +14,7 @@ import TransferModel
     }
     world.heal()
     world.check()
+    world.read()
     for id in world.accepted {
       let task = world.ledger.tasks[id]
       #expect(task?.state == .completed, "\(id) has not ended: \(String(describing: task?.phase))")
@@ -79,7 +81,9 @@ extension BackgroundWorld {
 
   /// Something happens to a transfer.
   private mutating func transfer() {
-    guard let id = engine.keys.sorted().randomElement(using: &random), var transfer = engine[id] else { return }
+    guard let id = engine.keys.sorted().randomElement(using: &random), var transfer = engine[id] else {
+      return
+    }
     defer { if engine[id] != nil { engine[id] = transfer } }
     if transfer.isCancelled {
       engine[id] = nil
@@ -121,6 +125,33 @@ extension BackgroundWorld {
     for id in accepted { #expect(ledger.tasks[id] != nil, "\(id) is lost") }
   }
 
+  /// The events are words of the life cycle's grammar.
+  func read() {
+    var tasks: [TaskID: TaskLife] = [:]
+    var whole = SessionLife(.background)
+    for event in ledger.events {
+      do {
+        if let id = event.taskID, let word = TaskWord(event) {
+          if tasks[id] == nil, let task = ledger.tasks[id] {
+            tasks[id] = TaskLife(TaskCircumstances(of: task, in: ledger.session))
+          }
+          try tasks[id]?.accept(word)
+          try whole.accept(SessionWord(word))
+        } else if let word = SessionWord(event.type) {
+          try whole.accept(word)
+        }
+      } catch {
+        let story = ledger.events.filter { $0.taskID == event.taskID }.map {
+          "\($0.type.rawValue) \($0.payload.phase)"
+        }
+        Issue.record("\(error): \(story.joined(separator: ", "))")
+        return
+      }
+    }
+    let open = tasks.values.count { !$0.isOver }
+    #expect(open == 0)
+  }
+
   /// Nobody dies any more, everybody answers, and all clocks run: what was accepted comes to its end.
   mutating func heal() {
     for _ in 0..<2000 {
@@ -139,5 +170,12 @@ extension BackgroundWorld {
       let isDone = service.unfinished == 0 && worker.attempts.isEmpty && ledger.commands.isEmpty
       if isDone, serviceTurns.isEmpty, workerTurns.isEmpty, ledger.news.isEmpty { return }
     }
+  }
+}
+
+extension TransferEvent.Payload {
+  /// Of a state event.
+  fileprivate var phase: String {
+    if case .stateChanged(let state, let phase) = self { "\(state) \(phase?.rawValue ?? "")" } else { "" }
   }
 }

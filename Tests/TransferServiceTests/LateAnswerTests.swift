@@ -1,6 +1,7 @@
 import JSON
 import TestSupport
 import Testing
+import TransferCore
 import TransferEngine
 import TransferModel
 
@@ -54,7 +55,7 @@ import TransferModel
     let download = try #require(try await bench.service.task(task.id).downloadTask)
     bench.service.absorb([
       .ended(
-        task.id, TransferService.outcome(of: task, .networkConnectionLost, "lost", at: bench.service.now))
+        task.id, task.outcome(.networkConnectionLost, "lost", at: bench.service.now))
     ])
     let ended = try await bench.end(of: download)
     #expect(ended.state == .completed && ended.error?.reason == .url(.networkConnectionLost))
