@@ -1,19 +1,18 @@
-package import EventLoop
 internal import HTTPCookies
 internal import Synchronization
-internal import TransferEngine
-internal import TransferModel
-internal import TransferStore
+package import TransferEngine
+package import TransferModel
+package import TransferStore
 
 /// Hands the tasks of background sessions to the process that carries them out: what it is told becomes commands in the caller's
 /// change, and the doorbell says that there are some.
 package final class BackgroundCarrier: Sendable {
-  private let pull: DoorbellPull
+  private let bell: any Bell
   private let sessions = Mutex<Set<SessionID>>([])
   private let needed = Relay<Void>()
 
   /// - Parameter doorbell: the other process's.
-  package init(doorbell: DoorbellPull) { pull = doorbell }
+  package init(doorbell: any Bell) { bell = doorbell }
 
   /// Calls `action` when nobody answers the bell.
   package func onNobody(_ action: @escaping @Sendable () -> Void) { needed.connect(action) }
@@ -26,7 +25,7 @@ package final class BackgroundCarrier: Sendable {
 
   /// There is something to look at.
   package func ring() {
-    if !pull.ring() { needed.ring() }
+    if !bell.ring() { needed.ring() }
   }
 }
 
@@ -38,23 +37,25 @@ extension StoreChange {
 }
 
 extension BackgroundCarrier: TransferCarrier {
-  func submit(_ jobs: [TransferJob], into change: inout StoreChange) {
+  package func submit(_ jobs: [TransferJob], into change: inout StoreChange) {
     for job in jobs { change.command(.submit(job.task), of: job.session) }
   }
 
-  func suspend(_ task: TaskID, in session: SessionID, into change: inout StoreChange) {
+  package func suspend(_ task: TaskID, in session: SessionID, into change: inout StoreChange) {
     change.command(.suspend(task), of: session)
   }
 
-  func resume(_ task: TaskID, in session: SessionID, into change: inout StoreChange) {
+  package func resume(_ task: TaskID, in session: SessionID, into change: inout StoreChange) {
     change.command(.resume(task), of: session)
   }
 
-  func cancel(_ task: TaskID, in session: SessionID, keepsPartial: Bool, into change: inout StoreChange) {
+  package func cancel(
+    _ task: TaskID, in session: SessionID, keepsPartial: Bool, into change: inout StoreChange
+  ) {
     change.command(.cancel(task, keepsPartial: keepsPartial), of: session)
   }
 
-  func answer(
+  package func answer(
     _ task: TaskID, in session: SessionID, to question: Int?, _ answer: TransferAnswer,
     into change: inout StoreChange
   ) {
@@ -66,19 +67,19 @@ extension BackgroundCarrier: TransferCarrier {
     }
   }
 
-  func setPriority(
+  package func setPriority(
     _ priority: Double, of task: TaskID, in session: SessionID, into change: inout StoreChange
   ) {
     change.command(.setPriority(task, priority), of: session)
   }
 
-  func setLimit(
+  package func setLimit(
     _ bytesPerSecond: Int?, of task: TaskID, in session: SessionID, into change: inout StoreChange
   ) {
     change.command(.setLimit(task, bytesPerSecond), of: session)
   }
 
-  func setBeginDate(
+  package func setBeginDate(
     _ date: Timestamp?, of task: TaskID, in session: SessionID, into change: inout StoreChange
   ) {
     change.command(.setBeginDate(task, date), of: session)
@@ -108,17 +109,21 @@ extension BackgroundCarrier: TransferCarrier {
     change.command(.removeCookies(filter), of: session)
   }
 
-  func reset(_ session: SessionID, into change: inout StoreChange, done: @escaping @Sendable () -> Void) {
+  package func reset(
+    _ session: SessionID, into change: inout StoreChange, done: @escaping @Sendable () -> Void
+  ) {
     change.command(.reset, of: session)
     done()
   }
 
-  func flush(_ session: SessionID, into change: inout StoreChange, done: @escaping @Sendable () -> Void) {
+  package func flush(
+    _ session: SessionID, into change: inout StoreChange, done: @escaping @Sendable () -> Void
+  ) {
     change.command(.flush, of: session)
     done()
   }
 
-  func forget(_ session: SessionID, into change: inout StoreChange) {
+  package func forget(_ session: SessionID, into change: inout StoreChange) {
     change.command(.forget, of: session)
     release(session)
   }

@@ -32,7 +32,7 @@ extension BackgroundWorker {
       }
       change.takenCommands = commands.taken
       if commands.kept > 0 { change.tell(.refused(count: left)) }
-      record(change)
+      record(change, &state)
     }
   }
 

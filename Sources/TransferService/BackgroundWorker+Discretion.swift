@@ -6,7 +6,8 @@ internal import TransferStore
 /// Discretionary tasks yield to the others of background sessions, and run when the operator lets them.
 extension BackgroundWorker {
   func mayRunDiscretionary(_ state: inout State) -> Bool {
-    discretion.mayRun(at: now(), load: state.load.value(at: .now), othersAreActive: !state.busy.isEmpty)
+    discretion.mayRun(
+      at: now(), load: state.load.value(at: alarms.now()), othersAreActive: !state.busy.isEmpty)
   }
 
   /// Others have come: those that run are held.
@@ -24,7 +25,7 @@ extension BackgroundWorker {
     state.withLock { state in
       var change = StoreChange()
       reviewDiscretionary(&state, &change)
-      record(change)
+      record(change, &state)
     }
   }
 

@@ -14,7 +14,7 @@ extension BackgroundWorker {
       if facts.contains(where: { if case .ended = $0 { true } else { false } }) {
         reviewDiscretionary(&state, &change)
       }
-      record(change)
+      record(change, &state)
     }
   }
 
@@ -105,7 +105,7 @@ extension BackgroundWorker {
       // A busy origin's answer leaves what there is as it was.
       if outcome.error != nil { work.state.partial = outcome.partial }
       (work.state.retryAt, work.state.retryDelay) = (now().adding(seconds: delay), delay)
-      work.notBefore = .now + .seconds(delay)
+      work.notBefore = alarms.now() + .seconds(delay)
       work.heldResponse = nil
       if case .file = outcome.body { engine.onPool { [bodies] in bodies.remove(id) } }
       state.work[id] = work
@@ -132,7 +132,7 @@ extension BackgroundWorker {
   ) {
     work.state.partial = outcome.partial
     (work.state.retryAt, work.state.retryDelay) = (now().adding(seconds: rest), rest)
-    work.notBefore = .now + .seconds(rest)
+    work.notBefore = alarms.now() + .seconds(rest)
     work.lastOutcome = outcome
     state.work[work.task.id] = work
     change.keep(work)

@@ -27,7 +27,7 @@ extension BackgroundWorker {
       var change = StoreChange()
       change.tell(.refused(count: left))
       startSuspects(&state, &change)
-      record(change)
+      record(change, &state)
     }
   }
 
@@ -124,7 +124,7 @@ extension BackgroundWorker {
     if let date = work.state.retryAt {
       // The clock may have been set meanwhile.
       let left = min(max(0, date.since(now())), work.state.retryDelay ?? 0)
-      work.notBefore = .now + .seconds(left)
+      work.notBefore = alarms.now() + .seconds(left)
     }
     return work
   }

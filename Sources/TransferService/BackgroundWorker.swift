@@ -1,4 +1,3 @@
-package import EventLoop
 package import Logging
 internal import Synchronization
 package import TransferEngine
@@ -54,6 +53,8 @@ package final class BackgroundWorker: Sendable {
     /// be counted.
     var isCareful = false
     var isDraining = false
+    /// Attempts that go to the engine once what says so is on the disk.
+    var beginning: [(task: TaskID, attempt: Int)] = []
     var whenIdle: [@Sendable () -> Void] = []
 
     mutating func begin(_ work: Work) {
@@ -74,43 +75,45 @@ package final class BackgroundWorker: Sendable {
   }
 
   let store: any TransferStore
-  let engine: TransferEngine
+  let engine: any LocalCarrier
   let bodies: BodyDirectory
   let deadlines: DeadlineQueue
   let discretion: DiscretionaryPolicy
   let logger: Logger
   let now: @Sendable () -> Timestamp
-  let loop: EventLoop
+  /// Calls when the time of a next attempt has come.
+  let alarms: Alarms
   let state = Mutex(State())
   /// What it cannot read of what it finds. Locked inside of the lock around `state`, never around it.
   let refused = Mutex(RefusedDocuments())
-  private let bell: DoorbellPull
+  private let bell: any Bell
   private let reader = Mutex<QueueReader<StoredCommand>?>(nil)
 
   /// - Parameters:
   ///   - relay: what the engine delivers its facts to.
   ///   - bell: the service's; it may not be there.
-  ///   - loop: keeps the time of the next attempts.
+  ///   - alarms: keep the time of the next attempts.
+  ///   - spawn: how it does something beside everything else.
   package init(
-    store: any TransferStore, engine: TransferEngine, relay: FactRelay, bodies: BodyDirectory,
-    bell: DoorbellPull,
-    loop: EventLoop, discretion: DiscretionaryPolicy, now: @escaping @Sendable () -> Timestamp, logger: Logger
+    store: any TransferStore, engine: any LocalCarrier, relay: FactRelay, bodies: BodyDirectory,
+    bell: any Bell, alarms: Alarms, discretion: DiscretionaryPolicy, now: @escaping @Sendable () -> Timestamp,
+    spawn: Spawn = Spawn(), logger: Logger
   ) {
     self.store = store
     self.engine = engine
     self.bodies = bodies
     self.bell = bell
-    self.loop = loop
+    self.alarms = alarms
     self.discretion = discretion
     self.now = now
     self.logger = logger
-    deadlines = DeadlineQueue(now: now)
+    deadlines = DeadlineQueue(now: now, uptime: alarms.now)
     relay.connect { [weak self] in self?.absorb($0) }
     engine.cookies.onChange { [weak self] in self?.cookiesChanged($0, $1) }
     deadlines.onFire { [weak self] purpose in
       if case .begin(let task) = purpose { self?.admit(task) }
     }
-    let commands = QueueReader { (number: Int64) async throws(StoreError) in
+    let commands = QueueReader(spawn) { (number: Int64) async throws(StoreError) in
       try await store.commands(after: number, limit: 500)
     } take: { [weak self] rows async throws(StoreError) in
       try await self?.take(rows)
@@ -136,6 +139,15 @@ package final class BackgroundWorker: Sendable {
   /// True where the service hears the bell.
   package func isHeard() -> Bool { bell.ring() }
 
+  /// Writes what has happened in one go, since the lock was taken: whoever reads it after a death finds all of it or nothing, the
+  /// attempts that begin with it and the commands that caused them. Within the lock.
+  func record(_ change: StoreChange, _ state: inout State) {
+    let beginning = state.beginning
+    guard !beginning.isEmpty else { return record(change) }
+    state.beginning = []
+    record(change) { [weak self] in self?.submitWritten(beginning) }
+  }
+
   /// Writes what has happened, and rings once it is on the disk. Within the lock.
   /// - Parameter written: called once it is there.
   func record(_ change: StoreChange, written: (@Sendable () -> Void)? = nil) {
@@ -153,7 +165,7 @@ package final class BackgroundWorker: Sendable {
     state.withLock { state in
       var change = StoreChange()
       admit(id, &state, &change)
-      record(change)
+      record(change, &state)
     }
   }
 
@@ -195,7 +207,7 @@ package final class BackgroundWorker: Sendable {
       change.keep(work)
       change.tell(.beganDelayed(work.task.id, at: now()))
     }
-    if let notBefore = work.notBefore, notBefore > .now {
+    if let notBefore = work.notBefore, notBefore > alarms.now() {
       wake(work.task.id, at: notBefore)
       return true
     }
@@ -212,9 +224,7 @@ package final class BackgroundWorker: Sendable {
     state.work[work.task.id] = work
     state.begin(work)
     guard state.isCareful || work.mustBeWrittenFirst else { return submit(work) }
-    let (id, attempt) = (work.task.id, work.state.attempts)
-    record(change) { [weak self] in self?.submitWritten(id, attempt) }
-    change = StoreChange()
+    state.beginning.append((work.task.id, work.state.attempts))
   }
 
   private func submit(_ work: Work) {
@@ -234,16 +244,18 @@ package final class BackgroundWorker: Sendable {
   }
 
   /// What it was told while it was being written down is told to the engine now.
-  private func submitWritten(_ id: TaskID, _ attempt: Int) {
+  private func submitWritten(_ attempts: [(task: TaskID, attempt: Int)]) {
     state.withLock { state in
-      guard let work = state.work[id], work.isActive, work.state.attempts == attempt else { return }
-      submit(work)
-      if let cancellation = work.state.cancellation {
-        engine.cancel(id, in: work.session.id, keepsPartial: cancellation == .keepingPartial)
-      } else if state.isDraining {
-        engine.cancel(id, in: work.session.id, keepsPartial: true)
-      } else if work.state.isSuspended || state.yielding.contains(id) {
-        engine.suspend(id, in: work.session.id)
+      for (id, attempt) in attempts {
+        guard let work = state.work[id], work.isActive, work.state.attempts == attempt else { continue }
+        submit(work)
+        if let cancellation = work.state.cancellation {
+          engine.cancel(id, in: work.session.id, keepsPartial: cancellation == .keepingPartial)
+        } else if state.isDraining {
+          engine.cancel(id, in: work.session.id, keepsPartial: true)
+        } else if work.state.isSuspended || state.yielding.contains(id) {
+          engine.suspend(id, in: work.session.id)
+        }
       }
     }
   }
@@ -252,9 +264,7 @@ package final class BackgroundWorker: Sendable {
   func watch(_ work: Work, for shortest: Duration = BackgroundWorker.proof) {
     let time = work.state.crashesOften ? Self.longestProof : shortest
     let (id, attempt) = (work.task.id, work.state.attempts)
-    loop.perform { [weak self, loop] in
-      loop.schedule(at: .now + time) { self?.survived(id, attempt) }
-    }
+    alarms.call(alarms.now() + time) { [weak self] in self?.survived(id, attempt) }
   }
 
   /// From its begin on, and from its way to the engine on.
@@ -271,15 +281,13 @@ package final class BackgroundWorker: Sendable {
       change.keep(work)
       state.suspects.progressed(id)
       startSuspects(&state, &change)
-      record(change)
+      record(change, &state)
     }
   }
 
   /// Calls `admit` then.
   func wake(_ id: TaskID, at time: ContinuousClock.Instant) {
-    loop.perform { [weak self, loop] in
-      loop.schedule(at: time) { self?.admit(id) }
-    }
+    alarms.call(time) { [weak self] in self?.admit(id) }
   }
 }
 

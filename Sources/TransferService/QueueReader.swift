@@ -12,12 +12,16 @@ final class QueueReader<Content: Sendable>: Sendable {
     var last: Int64 = 0
   }
   private let state = Mutex(State())
+  private let spawn: Spawn
   private let fetch: Fetch
   private let take: Take
 
-  /// - Parameter take: hears the rows of each page; it has to see to it that they go from the store. Rows that it could not take
-  ///   come again.
-  init(fetch: @escaping Fetch, take: @escaping Take) {
+  /// - Parameters:
+  ///   - spawn: how it reads beside whoever rings.
+  ///   - take: hears the rows of each page; it has to see to it that they go from the store. Rows that it could not take come
+  ///     again.
+  init(_ spawn: Spawn = Spawn(), fetch: @escaping Fetch, take: @escaping Take) {
+    self.spawn = spawn
     self.fetch = fetch
     self.take = take
   }
@@ -26,7 +30,7 @@ final class QueueReader<Content: Sendable>: Sendable {
   func look() {
     guard claim() else { return }
     // What cannot be read now is read at the next ring.
-    Task { try? await read() }
+    spawn { [self] in try? await read() }
   }
 
   /// Reads what there is now. Where somebody does so already, that one looks again, and this returns at once.

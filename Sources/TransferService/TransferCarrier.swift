@@ -1,12 +1,12 @@
-internal import TransferEngine
-internal import TransferModel
-internal import TransferStore
+package import TransferEngine
+package import TransferModel
+package import TransferStore
 
 /// Who carries the tasks of a session out: the engine of this process, or another process.
 ///
 /// The engine acts at once. What another process is to do becomes commands in `change`, which whoever calls writes: so a command is
 /// committed with what it is about, and never lands in somebody else's change.
-protocol TransferCarrier: Sendable {
+package protocol TransferCarrier: Sendable {
   func submit(_ jobs: [TransferJob], into change: inout StoreChange)
   func suspend(_ task: TaskID, in session: SessionID, into change: inout StoreChange)
   func resume(_ task: TaskID, in session: SessionID, into change: inout StoreChange)
@@ -29,52 +29,4 @@ protocol TransferCarrier: Sendable {
   func flush(_ session: SessionID, into change: inout StoreChange, done: @escaping @Sendable () -> Void)
   /// Closes the connections of a session that has no more tasks.
   func forget(_ session: SessionID, into change: inout StoreChange)
-}
-
-extension TransferEngine {
-  func keep(_ credential: Credential, for space: ProtectionSpace, in session: SessionID) {
-    credentials.set(credential, for: space, in: session)
-    forgetCredentials(of: session, for: [space])
-  }
-}
-
-extension TransferEngine: TransferCarrier {
-  func submit(_ jobs: [TransferJob], into change: inout StoreChange) { submit(jobs) }
-  func suspend(_ task: TaskID, in session: SessionID, into change: inout StoreChange) {
-    suspend(task, in: session)
-  }
-  func resume(_ task: TaskID, in session: SessionID, into change: inout StoreChange) {
-    resume(task, in: session)
-  }
-  func cancel(_ task: TaskID, in session: SessionID, keepsPartial: Bool, into change: inout StoreChange) {
-    cancel(task, in: session, keepsPartial: keepsPartial)
-  }
-  /// It numbers all that it asks.
-  func answer(
-    _ task: TaskID, in session: SessionID, to question: Int?, _ answer: TransferAnswer,
-    into change: inout StoreChange
-  ) {
-    if let question { self.answer(task, in: session, to: question, answer) }
-  }
-  func setPriority(
-    _ priority: Double, of task: TaskID, in session: SessionID, into change: inout StoreChange
-  ) {
-    setPriority(priority, of: task, in: session)
-  }
-  func setLimit(
-    _ bytesPerSecond: Int?, of task: TaskID, in session: SessionID, into change: inout StoreChange
-  ) {
-    setLimit(bytesPerSecond, of: task, in: session)
-  }
-  /// Tasks come here when their time has come.
-  func setBeginDate(
-    _ date: Timestamp?, of task: TaskID, in session: SessionID, into change: inout StoreChange
-  ) {}
-  func reset(_ session: SessionID, into change: inout StoreChange, done: @escaping @Sendable () -> Void) {
-    reset(session, done: done)
-  }
-  func flush(_ session: SessionID, into change: inout StoreChange, done: @escaping @Sendable () -> Void) {
-    flush(session, done: done)
-  }
-  func forget(_ session: SessionID, into change: inout StoreChange) { forget(session) }
 }

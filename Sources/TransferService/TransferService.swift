@@ -18,7 +18,7 @@ package final class TransferService: Sendable {
   }
 
   let store: any TransferStore
-  let engine: TransferEngine
+  let engine: any LocalCarrier
   /// Carries background tasks out; nil: this process does.
   let background: BackgroundCarrier?
   package let hub: EventHub
@@ -53,12 +53,17 @@ package final class TransferService: Sendable {
   /// - Parameters:
   ///   - relay: what the engine delivers its facts to; the service connects itself to it.
   ///   - isAtHome: whether the data directory is where it was; called on the pool.
+  ///   - uptime: a clock that nobody sets.
+  ///   - spawn: how it does something beside everything else.
   package init(
-    store: any TransferStore, engine: TransferEngine, background: BackgroundCarrier? = nil, relay: FactRelay,
+    store: any TransferStore, engine: any LocalCarrier, background: BackgroundCarrier? = nil,
+    relay: FactRelay,
     hub: EventHub, bodies: BodyDirectory,
     files: FileDirectory, resumeSealer: ResumeDataSealer, answerTagger: AnswerTagger, pool: WorkerPool,
     limits: Limits = Limits(), isAtHome: @escaping @Sendable () -> Bool = { true },
-    now: @escaping @Sendable () -> Timestamp, logger: Logger
+    now: @escaping @Sendable () -> Timestamp,
+    uptime: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, spawn: Spawn = Spawn(),
+    logger: Logger
   ) {
     self.store = store
     self.engine = engine
@@ -68,7 +73,7 @@ package final class TransferService: Sendable {
     self.files = files
     self.resumeSealer = resumeSealer
     self.answerTagger = answerTagger
-    deadlines = DeadlineQueue(now: now)
+    deadlines = DeadlineQueue(now: now, uptime: uptime)
     self.pool = pool
     self.limits = limits
     self.isAtHome = isAtHome
@@ -77,7 +82,7 @@ package final class TransferService: Sendable {
     notifier = DelegateNotifier(identifiers: identifiers)
     idempotency = IdempotencyKeys(store: store, now: now)
     let relayed = Relay<NewsPage>()
-    news = QueueReader { (number: Int64) async throws(StoreError) in
+    news = QueueReader(spawn) { (number: Int64) async throws(StoreError) in
       try await store.news(after: number, limit: NewsPage.limit)
     } take: { rows in
       await withCheckedContinuation { continuation in

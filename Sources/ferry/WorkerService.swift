@@ -50,7 +50,8 @@ struct WorkerService {
     let loop = EventLoop(name: "ferry-worker")
     let worker = BackgroundWorker(
       store: store, engine: engine, relay: relay, bodies: settings.bodies,
-      bell: DoorbellPull(path: places.serviceBell), loop: loop, discretion: settings.discretion, now: now,
+      bell: DoorbellPull(path: places.serviceBell), alarms: Alarms(on: loop), discretion: settings.discretion,
+      now: now,
       logger: logger)
     loop.start()
     if engine.networks.hasClasses { await engine.networks.wait() }

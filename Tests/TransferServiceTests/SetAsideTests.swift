@@ -51,7 +51,7 @@ import TransferModel
     await store.close()
   }
 
-  private func service(_ store: SQLiteStore) throws -> TransferService {
+  private func service(_ store: SQLiteStore) throws -> (TransferService, TransferEngine) {
     let relay = FactRelay()
     let bodies = BodyDirectory(path: directory + "/bodies")
     let files = FileDirectory(path: directory + "/files")
@@ -62,11 +62,12 @@ import TransferModel
     settings.now = { Self.time }
     let engine = try TransferEngine(workers: 1, settings: settings) { relay.deliver($0) }
     let keys = [SymmetricKey(size: .bits256)]
-    return TransferService(
+    let service = TransferService(
       store: store, engine: engine, relay: relay, hub: EventHub(), bodies: bodies, files: files,
       resumeSealer: ResumeDataSealer(secrets: keys), answerTagger: AnswerTagger(secrets: keys), pool: pool,
       now: { Self.time.adding(seconds: 1e8) },
       logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+    return (service, engine)
   }
 
   private func expectUnreadable(_ name: String, _ read: () async throws -> Void) async {
@@ -98,7 +99,7 @@ import TransferModel
     let kept = [12, 21].map { bodies.temporaryPath(Self.id(UInt64($0))) } + [bodies.partialPath(Self.id(12))]
     for path in kept { #expect(FileManager.default.createFile(atPath: path, contents: Data([1]))) }
     let store = try open(Self.box(1))
-    let service = try service(store)
+    let (service, engine) = try service(store)
     #expect(try await service.recover() == 1, "the sound one was running")
     try await service.catchUp()
     try await service.sweep()
@@ -122,7 +123,7 @@ import TransferModel
     #expect(listed.map(\.id) == [Self.id(11)])
     _ = try await service.prune(by: Retention())
     for path in kept { #expect(FileManager.default.fileExists(atPath: path), "\(path)") }
-    await service.engine.stop()
+    await engine.stop()
     await store.close()
     // Whoever has the key finds all of it as it was.
     let whole = try open(Self.box(2, 1))
@@ -140,11 +141,11 @@ import TransferModel
     try await write(Self.box(1)) { _ in }
     try await write(Self.box(2, 1)) { [shared] in $0.sessions = [shared] }
     let store = try open(Self.box(1))
-    let service = try service(store)
+    let (service, engine) = try service(store)
     _ = try await service.recover()
     try await service.catchUp()
     await expectUnreadable("ses_shared") { _ = try service.session(.shared) }
-    await service.engine.stop()
+    await engine.stop()
     await store.close()
     let whole = try open(Self.box(2, 1))
     #expect(try await whole.sessions().map(\.session) == [shared])

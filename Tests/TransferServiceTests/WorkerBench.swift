@@ -69,7 +69,7 @@ final class WorkerBench: Sendable {
     loop.start()
     let worker = BackgroundWorker(
       store: store, engine: engine, relay: relay, bodies: bodies,
-      bell: DoorbellPull(path: directory + "/bell"), loop: loop, discretion: discretion,
+      bell: DoorbellPull(path: directory + "/bell"), alarms: Alarms(on: loop), discretion: discretion,
       now: { [self] in now },
       logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
     return Process(worker: worker, engine: engine, loop: loop)
