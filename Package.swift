@@ -106,6 +106,14 @@ let package = Package(
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], swiftSettings: common),
+    // The shipped program does not link it.
+    .target(
+      name: "MemoryStore",
+      dependencies: [
+        "TransferModel", "HTTPCookies", "JSON", "TransferStore",
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "DequeModule", package: "swift-collections"),
+      ], swiftSettings: safe),
     .target(
       name: "Netlink", dependencies: ["TransferModel", "EventLoop", "CNetlink"], swiftSettings: common),
     .target(
@@ -195,7 +203,8 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   (
     "TransferStore",
     [
-      "TransferModel", "EventLoop", "JSON", "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
+      "TransferModel", "HTTPCookies", "MemoryStore", "EventLoop", "JSON", "TestSupport",
+      .product(name: "GRDB", package: "GRDB.swift"),
       .product(name: "Crypto", package: "swift-crypto"),
     ]
   ),
@@ -204,9 +213,10 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   (
     "TransferService",
     [
-      "TransferModel", "TransferCore", "TransferStore", "TransferEngine", "HTTPCookies", "EventLoop",
-      "TestSupport",
+      "TransferModel", "TransferCore", "TransferStore", "MemoryStore", "TransferEngine", "HTTPCache",
+      "HTTPCookies", "EventLoop", "JSON", "TestSupport",
       .product(name: "Crypto", package: "swift-crypto"), .product(name: "Logging", package: "swift-log"),
+      .product(name: "DequeModule", package: "swift-collections"),
     ]
   ),
   ("Webhooks", ["TransferModel", "Curl", "EventLoop", .product(name: "Crypto", package: "swift-crypto")]),

@@ -24,6 +24,8 @@ package struct WorkerMachine: Sendable {
 
   /// True where the engine has nothing.
   package var isIdle: Bool { discretion.active.isEmpty }
+  /// True where the engine has nothing, and nothing yields to others.
+  package var isQuiet: Bool { isIdle && discretion.isQuiet }
 
   package mutating func handle(_ input: WorkerInput, at now: Now, into turn: inout WorkerTurn) {
     switch input {

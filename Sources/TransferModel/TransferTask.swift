@@ -163,6 +163,12 @@ package struct TransferTask: Sendable, Equatable {
   /// The request that it was created with is the one that it is at.
   package var isAtOriginalRequest: Bool { _currentRequest == _originalRequest }
 
+  /// The bytes that its requests were to send go; that there were some is still known.
+  package mutating func forgetRequestBody() {
+    if originalRequest.body?.data != nil { originalRequest.body = .data([]) }
+    if currentRequest.body?.data != nil { currentRequest.body = .data([]) }
+  }
+
   /// Until when a finished task's body, or what it can go on from, is kept; nil where there is neither.
   package var keptUntil: Timestamp? {
     guard state == .completed else { return nil }

@@ -98,6 +98,9 @@ package final class BackgroundWorker: Sendable {
   /// True where there is nothing to be done, now or later.
   package var isIdle: Bool { state.withLock { $0.machine.attempts.isEmpty } }
 
+  /// True where nothing is under way, and nothing yields to others.
+  var isQuiet: Bool { state.withLock { $0.machine.isQuiet } }
+
   /// Calls `done` once what carries the transfers out has come round: it is not stuck.
   package func ping(_ done: @escaping @Sendable () -> Void) { engine.ping(done) }
 

@@ -166,40 +166,6 @@ struct ChangeWriter {
     }
   }
 
-  /// The events as text, each run of one task's as one fragment; all but progress is numbered.
-  static func fragments(of events: [TransferEvent], _ sequence: inout Int64) -> [JournalFragment] {
-    var fragments: [JournalFragment] = []
-    var rest = events[...]
-    while let head = rest.first {
-      let run = rest.prefix { $0.taskID == head.taskID && $0.sessionID == head.sessionID }
-      rest = rest.dropFirst(run.count)
-      fragments.append(fragment(of: run, &sequence))
-    }
-    return fragments
-  }
-
-  private static func fragment(of run: ArraySlice<TransferEvent>, _ sequence: inout Int64) -> JournalFragment
-  {
-    let first = sequence + 1
-    var kept = ServerSentEventWriter()
-    var all: ServerSentEventWriter?
-    for event in run {
-      if event.type.isProgress {
-        if all == nil { all = kept }
-        all?.append(event: event, sequence: nil)
-      } else {
-        sequence += 1
-        kept.append(event: event, sequence: sequence)
-        if all != nil { all?.append(event: event, sequence: sequence) }
-      }
-    }
-    let head = run[run.startIndex]
-    return JournalFragment(
-      first: first, last: sequence, sessionID: head.sessionID, taskID: head.taskID, time: head.time,
-      bytes: kept.bytes,
-      bytesWithProgress: all?.bytes)
-  }
-
   private func insert(_ delivery: WebhookDelivery) throws {
     try statements.insertDelivery.run(
       .id(delivery.id), .id(delivery.sessionID), delivery.taskID.map { .id($0) } ?? .null,

@@ -14,17 +14,7 @@ internal import TransferModel
 /// holds.
 final class CommitQueue: @unchecked Sendable {
   // Unchecked: writers, reservation and `hasRefused` are touched on the store's thread only.
-  enum Entry: Sendable {
-    case request(StoreChange, done: @Sendable (StoreError?) -> Void)
-    case fact(StoreChange, committed: @Sendable () -> Void)
-
-    var change: StoreChange {
-      switch self {
-      case .request(let change, _), .fact(let change, _): change
-      }
-    }
-    var isFact: Bool { if case .fact = self { true } else { false } }
-  }
+  typealias Entry = CommitEntry
   private struct State {
     var entries = Deque<Entry>()
     /// Who asks whether the thread answers.
@@ -147,7 +137,7 @@ final class CommitQueue: @unchecked Sendable {
     do {
       // Progress alone is told in its place among the commits, and not written.
       if batch.allSatisfy({ $0.change.isProgressOnly }) {
-        fragments = batch.flatMap { ChangeWriter.fragments(of: $0.change.events, &sequence) }
+        fragments = batch.flatMap { JournalFragment.render($0.change.events, &sequence) }
       } else {
         let changes = batch.map { $0.change.divided(by: ephemeral) }
         fragments = try transact(changes, &sequence)
@@ -176,7 +166,7 @@ final class CommitQueue: @unchecked Sendable {
 
     init(_ change: StoreChange, _ sequence: inout Int64) {
       self.change = change
-      fragments = ChangeWriter.fragments(of: change.events, &sequence)
+      fragments = JournalFragment.render(change.events, &sequence)
     }
   }
 

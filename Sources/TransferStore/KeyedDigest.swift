@@ -17,7 +17,7 @@ package struct KeyedDigest: Sendable {
   }
 
   /// For what was asked under an Idempotency-Key.
-  static func ofRequests(_ secrets: [SymmetricKey]) -> KeyedDigest {
+  package static func ofRequests(_ secrets: [SymmetricKey]) -> KeyedDigest {
     KeyedDigest(secrets: secrets, purpose: "ferry idempotency 1")
   }
 }

@@ -30,6 +30,10 @@ package struct StaleRecords: Sendable, Equatable {
   package struct Reply: Sendable, Equatable {
     package let key: String
     package let createdAt: Timestamp
+    package init(key: String, createdAt: Timestamp) {
+      self.key = key
+      self.createdAt = createdAt
+    }
   }
 
   /// Messages that were taken or given up.

@@ -17,15 +17,8 @@ extension SQLiteStore {
       page.oldest = min(page.oldest, page.coveredSequence + 1)
       return page
     }
-    // What is numbered up to here is in both; what comes meanwhile may be in one, and not yet in the other.
     let known = max(lastSequence, sequence)
-    let pages = [try await readDisk(read), try await readMemory(read)]
-    let covered = min(known, pages.filter { !$0.isLast }.map(\.coveredSequence).min() ?? known)
-    let fragments = pages.flatMap(\.fragments).filter { $0.last <= covered }
-    return JournalPage(
-      fragments: fragments.sorted { $0.first < $1.first }, coveredSequence: covered,
-      isLast: pages.allSatisfy(\.isLast), pruned: pages[0].pruned.merged(with: pages[1].pruned),
-      oldest: min(pages[0].oldest, pages[1].oldest, covered + 1))
+    return .joined(try await readDisk(read), try await readMemory(read), known: known)
   }
 
   private static func page(

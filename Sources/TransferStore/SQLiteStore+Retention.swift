@@ -69,9 +69,7 @@ extension SQLiteStore {
     }
     var pages = [try await readDisk(find)]
     if hasEphemeralSessions { pages.append(try await readMemory(find)) }
-    // Where one was cut off, the other may have more than what comes next.
-    let covered = min(known, pages.filter { $0.count == limit }.compactMap { $0.last?.last }.min() ?? known)
-    return pages.flatMap { $0 }.filter { $0.last <= covered }.sorted { $0.last < $1.last }
+    return .joined(pages, limit: limit, known: known)
   }
 
   package func staleRecords(

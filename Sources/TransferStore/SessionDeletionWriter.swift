@@ -2,9 +2,6 @@ internal import TransferModel
 
 /// Takes a session's rows away. On the store's thread, inside its transaction.
 struct SessionDeletionWriter {
-  /// Rows of each table that go at a time.
-  static let slice = 500
-
   private let reserveJournal: WriteStatement
   /// Some rows of the tables that grow with a session's tasks; in an order in which no row refers to one that is gone.
   private let thinning: [WriteStatement]
@@ -24,7 +21,7 @@ struct SessionDeletionWriter {
       try prepare(
         """
         DELETE FROM \(table) WHERE \(key) IN
-          (SELECT \(key) FROM \(table) WHERE session = ?\(condition) LIMIT \(Self.slice))
+          (SELECT \(key) FROM \(table) WHERE session = ?\(condition) LIMIT \(StoreChange.thinningSlice))
         """)
     }
     thinning = [

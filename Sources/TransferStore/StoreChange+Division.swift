@@ -1,25 +1,26 @@
 internal import Synchronization
-internal import TransferModel
+package import TransferModel
 
 /// The sessions of which nothing may reach the disk.
-final class EphemeralSessions: Sendable {
+package final class EphemeralSessions: Sendable {
   private let ids = Mutex<Set<SessionID>>([])
 
+  package init() {}
+
   package var isEmpty: Bool { ids.withLock { $0.isEmpty } }
-  func contains(_ id: SessionID) -> Bool { ids.withLock { $0.contains(id) } }
+  package func contains(_ id: SessionID) -> Bool { ids.withLock { $0.contains(id) } }
   func insert(_ id: SessionID) { ids.withLock { _ = $0.insert(id) } }
-  func remove(_ id: SessionID) { ids.withLock { _ = $0.remove(id) } }
 }
 
 extension StoreChange {
   /// A change in two parts: what is for the disk, and what is for memory alone.
-  struct Division {
-    var disk: StoreChange
-    var memory: StoreChange?
+  package struct Division {
+    package var disk: StoreChange
+    package var memory: StoreChange?
   }
 
   /// What of this change may be written to the disk, and what may not. The order of each session's events stays.
-  func divided(by ephemeral: EphemeralSessions) -> Division {
+  package func divided(by ephemeral: EphemeralSessions) -> Division {
     for session in sessions where session.type == .ephemeral { ephemeral.insert(session.id) }
     guard !ephemeral.isEmpty, !isProgressOnly else { return Division(disk: self, memory: nil) }
     var (disk, memory) = (self, self)

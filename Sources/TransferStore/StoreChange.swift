@@ -36,6 +36,8 @@ package struct StoreChange: Sendable {
   package var deletedSession: SessionID?
   /// A session to be deleted, of which some rows go: the whole at once would keep everybody waiting.
   package var thinnedSession: SessionID?
+  /// Rows of each table that go of it at a time.
+  package static let thinningSlice = 500
   /// An ephemeral session whose bodies are to go, those of requests as well, and the replies that repeats would get.
   package var wipedSession: SessionID?
   /// What has been kept for long enough.
@@ -60,36 +62,7 @@ package struct StoreChange: Sendable {
     self.events = events
     isProgressOnly = true
   }
-  private(set) var isProgressOnly = false
-}
-
-/// Consecutive events of one task or session, in the form in which streams carry them.
-package struct JournalFragment: Sendable, Equatable {
-  package let first: Int64
-  package let last: Int64
-  package let sessionID: SessionID
-  package let taskID: TaskID?
-  /// When the first of them happened; nil where none of it is kept.
-  package let time: Timestamp?
-  /// What is kept; empty where all of it is progress.
-  package let bytes: [UInt8]
-  /// With the progress that was told between.
-  package let bytesWithProgress: [UInt8]
-
-  package init(
-    first: Int64, last: Int64, sessionID: SessionID, taskID: TaskID?, time: Timestamp? = nil, bytes: [UInt8],
-    bytesWithProgress: [UInt8]? = nil
-  ) {
-    self.first = first
-    self.last = last
-    self.sessionID = sessionID
-    self.taskID = taskID
-    self.time = time
-    self.bytes = bytes
-    self.bytesWithProgress = bytesWithProgress ?? bytes
-  }
-
-  package var isProgressOnly: Bool { bytes.isEmpty }
+  package private(set) var isProgressOnly = false
 }
 
 /// Why the store did not do what it was asked.

@@ -36,7 +36,7 @@ package struct StoredCredential: Sendable, Equatable {
   }
 
   /// What tells the spaces of a session apart in the table.
-  static func key(_ space: ProtectionSpace) -> String { String(decoding: space.json, as: UTF8.self) }
+  package static func key(_ space: ProtectionSpace) -> String { String(decoding: space.json, as: UTF8.self) }
 
   init(_ row: StoredRow) throws(UnreadableRow) {
     let session: SessionID = try row.id("session")

@@ -3,7 +3,7 @@ internal import GRDB
 internal import TransferModel
 
 /// The tables whose rows are read one by one.
-enum StoredTable: String {
+package enum StoredTable: String, Sendable {
   case session, task, decision, delivery, file, configuration, journal, credential, cookie, work, idempotency
 
   /// What names a row in a log.

@@ -26,4 +26,8 @@ package struct StoredWork: Sendable, Equatable {
 package struct Queued<Content: Sendable>: Sendable {
   package let number: Int64
   package let content: Content
+  package init(number: Int64, content: Content) {
+    self.number = number
+    self.content = content
+  }
 }

@@ -33,7 +33,7 @@ package final class UnreadableRows: Sendable {
   /// - Parameter tell: hears of each of them once.
   package init(_ tell: @escaping @Sendable (UnreadableRow) -> Void = { _ in }) { self.tell = tell }
 
-  func add(_ row: UnreadableRow) {
+  package func add(_ row: UnreadableRow) {
     let isNew = rows.withLock { rows in
       rows.updateValue(row, forKey: Name(table: row.table, id: row.id)) == nil
     }

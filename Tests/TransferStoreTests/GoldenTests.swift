@@ -40,7 +40,7 @@ import TransferModel
     let version = DocumentVersion.current
     let samples = GoldenSamples(version: version)
     var sequence: Int64 = 0
-    let fragments = ChangeWriter.fragments(of: [samples.event], &sequence)
+    let fragments = JournalFragment.render([samples.event], &sequence)
     let written: [(String, [UInt8])] = [
       ("session.document", samples.session.document),
       ("session.document.background", samples.background.document),

@@ -36,82 +36,6 @@ import TransferModel
     try await store.write(change)
   }
 
-  @Test func commandsComeInOrderAndGoWhenTheyAreTaken() async throws {
-    let store = try open()
-    try await write(store) { $0.commands = [Self.command("a"), Self.command("b", 2)] }
-    try await write(store) { $0.commands = [Self.command("c")] }
-    let all = try await store.commands(after: 0, limit: 10)
-    #expect(all.map(\.number) == [1, 2, 3])
-    #expect(all.map(\.content) == [Self.command("a"), Self.command("b", 2), Self.command("c")])
-    #expect(try await store.commands(after: 1, limit: 1).map(\.number) == [2])
-    #expect(try await store.commands(after: 3, limit: 1).isEmpty)
-    try await write(store) { $0.takenCommands = [1...2] }
-    #expect(try await store.commands(after: 0, limit: 10).map(\.content.document) == ["c"])
-    await store.close()
-  }
-
-  @Test func newsComeInOrderAndGoWhenTheyAreTaken() async throws {
-    let store = try open()
-    try await write(store) { $0.news = ["a", "b"] }
-    try await write(store) { $0.news = ["c"] }
-    #expect(try await store.news(after: 0, limit: 2).map(\.content) == ["a", "b"])
-    #expect(try await store.news(after: 2, limit: 2).map(\.content) == ["c"])
-    try await write(store) { change in
-      change.takenNews = [1...2]
-      change.news = ["d"]
-    }
-    #expect(try await store.news(after: 0, limit: 10).map(\.content) == ["c", "d"])
-    await store.close()
-  }
-
-  /// Who has read up to a number must not miss what comes later, not even where all was taken and the process is another.
-  @Test func aNumberIsGivenOutOnce() async throws {
-    for round in 0..<3 {
-      let store = try open()
-      try await write(store) { change in
-        change.commands = [Self.command("a")]
-        change.news = ["a"]
-      }
-      let commands = try await store.commands(after: 0, limit: 10).map(\.number)
-      let news = try await store.news(after: 0, limit: 10).map(\.number)
-      #expect(commands == [Int64(round + 1)] && news == commands)
-      try await write(store) { change in
-        change.takenCommands = commands.map { $0...$0 }
-        change.takenNews = news.map { $0...$0 }
-      }
-      #expect(try await store.commands(after: 0, limit: 10).isEmpty)
-      #expect(try await store.news(after: 0, limit: 10).isEmpty)
-      await store.close()
-    }
-  }
-
-  @Test func workIsKeptByTaskAndGoesWhenItIsFinished() async throws {
-    let store = try open()
-    try await write(store) { $0.work = [Self.work(2, "a"), Self.work(1, "b", in: 2)] }
-    try await write(store) { $0.work = [Self.work(2, "c")] }
-    #expect(try await store.work() == [Self.work(1, "b", in: 2), Self.work(2, "c")])
-    try await write(store) { change in
-      // Kept and finished in one change: it is finished.
-      change.work = [Self.work(3, "d")]
-      change.finishedWork = [Self.task(3), Self.task(2)]
-    }
-    #expect(try await store.work() == [Self.work(1, "b", in: 2)])
-    await store.close()
-  }
-
-  @Test func ofSomeTasksThoseThatAreThere() async throws {
-    let store = try open()
-    let tasks = (1...3).map { number in
-      TransferTask(
-        id: Self.task(number), sessionID: .shared, taskIdentifier: Int(number), createdAt: Self.time,
-        specification: TaskSpecification(kind: .data, request: TransferRequest(url: "http://a/\(number)")))
-    }
-    try await write(store) { $0.createdTasks = tasks }
-    #expect(try await store.tasks([Self.task(3), Self.task(9), Self.task(1)]) == [tasks[2], tasks[0]])
-    #expect(try await store.tasks([]).isEmpty)
-    await store.close()
-  }
-
   private func fill(_ store: SQLiteStore) async throws {
     try await write(store) { change in
       change.commands = [Self.command(Self.marker)]
@@ -183,28 +107,7 @@ import TransferModel
     }
   }
 
-  @Test func aDeletedSessionTakesItsCommandsAndWorkAlong() async throws {
-    let store = try open()
-    try await write(store) { change in
-      change.commands = [Self.command("a", 1), Self.command("b", 2)]
-      change.work = [Self.work(1, "a", in: 1), Self.work(2, "b", in: 2)]
-      change.news = ["a"]
-    }
-    try await write(store) { $0.deletedSession = Self.session(1) }
-    #expect(try await store.commands(after: 0, limit: 9).map(\.content) == [Self.command("b", 2)])
-    #expect(try await store.work() == [Self.work(2, "b", in: 2)])
-    // They say themselves whose they are, and are taken as ever.
-    #expect(try await store.news(after: 0, limit: 9).map(\.content) == ["a"])
-    await store.close()
-  }
-
   // MARK: Beside ephemeral sessions
-
-  private static func ephemeral(_ number: UInt64) -> TransferSession {
-    TransferSession(
-      id: session(number), type: .ephemeral, createdAt: time, description: nil,
-      configuration: SessionConfiguration(), delegate: nil)
-  }
 
   @Test func whatIsOfNoSessionGoesToTheDiskAlone() throws {
     let sessions = EphemeralSessions()
@@ -242,15 +145,4 @@ import TransferModel
     }
   }
 
-  @Test func nothingOfAnEphemeralSessionReachesTheFile() async throws {
-    let store = try open()
-    try await write(store) { $0.sessions = [Self.ephemeral(9)] }
-    try await write(store) { change in
-      change.commands = [Self.command("a", 9), Self.command("b", 1)]
-      change.work = [Self.work(1, "a", in: 9), Self.work(2, "b", in: 1)]
-    }
-    #expect(try await store.commands(after: 0, limit: 9).map(\.content) == [Self.command("b", 1)])
-    #expect(try await store.work() == [Self.work(2, "b", in: 1)])
-    await store.close()
-  }
 }

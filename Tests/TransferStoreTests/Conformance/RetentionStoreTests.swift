@@ -1,7 +1,3 @@
-import Crypto
-import Foundation
-import GRDB
-import TestSupport
 import Testing
 import TransferModel
 
@@ -9,12 +5,7 @@ import TransferModel
 
 /// What the store finds to take away, and takes away.
 @Suite struct RetentionStoreTests {
-  private let path = TemporaryDirectory.make("ferry-retention") + "/test.db"
   private static let time = Timestamp(seconds: 1_800_000_000)
-  private static let box = SecretBox(secrets: [SymmetricKey(data: [UInt8](repeating: 7, count: 32))])
-
-  private func open() throws -> SQLiteStore { try SQLiteStore(path: path, box: Self.box) { _ in } }
-
   private static func id<Kind>(_ number: UInt64) -> ID<Kind> { ID(at: time, random: (number, number)) }
 
   private static func task(_ number: UInt64, in session: SessionID = .shared) -> TransferTask {
@@ -48,26 +39,26 @@ import TransferModel
       .stateChanged(.running, nil))
   }
 
-  private func write(_ store: SQLiteStore, _ fill: (inout StoreChange) -> Void) async throws {
+  private func write(_ store: any TransferStore, _ fill: (inout StoreChange) -> Void) async throws {
     var change = StoreChange()
     fill(&change)
     try await store.write(change)
   }
 
-  private func prune(_ store: SQLiteStore, _ fill: (inout Pruning) -> Void) async throws {
+  private func prune(_ store: any TransferStore, _ fill: (inout Pruning) -> Void) async throws {
     var pruning = Pruning()
     fill(&pruning)
     try await write(store) { $0.pruning = pruning }
   }
 
-  private func add(_ tasks: [TransferTask], to store: SQLiteStore) async throws {
+  private func add(_ tasks: [TransferTask], to store: any TransferStore) async throws {
     try await write(store) { change in
       change.createdTasks = tasks
       change.updatedTasks = tasks
     }
   }
 
-  private func numbers(_ store: SQLiteStore, _ query: FinishedTaskQuery, limit: Int = 10) async throws
+  private func numbers(_ store: any TransferStore, _ query: FinishedTaskQuery, limit: Int = 10) async throws
     -> [TaskID]
   {
     try await store.finishedTasks(query, limit: limit).map(\.id)
@@ -75,8 +66,10 @@ import TransferModel
 
   private static func ids(_ numbers: UInt64...) -> [TaskID] { numbers.map { id($0) } }
 
-  @Test func finishedTasksAreFoundInTheirOrderAndUnfinishedOnesNever() async throws {
-    let store = try open()
+  @Test(arguments: StoreKind.allCases) func finishedTasksAreFoundInTheirOrderAndUnfinishedOnesNever(
+    _ kind: StoreKind
+  ) async throws {
+    let store = try StoreBench(kind).open()
     try await add(
       [
         Self.finished(1, at: 30, bytes: 5), Self.finished(2, at: 10), Self.finished(3, at: 20, bytes: 7),
@@ -98,8 +91,10 @@ import TransferModel
   }
 
   /// The client of a background session finds what it is yet to be woken for.
-  @Test func tasksOfASessionThatIsToBeWokenAreHeld() async throws {
-    let store = try open()
+  @Test(arguments: StoreKind.allCases) func tasksOfASessionThatIsToBeWokenAreHeld(_ kind: StoreKind)
+    async throws
+  {
+    let store = try StoreBench(kind).open()
     let task = Self.finished(1, at: 0, bytes: 5)
     try await add([task], to: store)
     var wakeUp = WebhookDelivery(
@@ -115,8 +110,10 @@ import TransferModel
     await store.close()
   }
 
-  @Test func aTaskWithAMessageUnderWayIsHeldUntilThatIsSettled() async throws {
-    let store = try open()
+  @Test(arguments: StoreKind.allCases) func aTaskWithAMessageUnderWayIsHeldUntilThatIsSettled(
+    _ kind: StoreKind
+  ) async throws {
+    let store = try StoreBench(kind).open()
     let task = Self.finished(1, at: 0, bytes: 5)
     try await add([task], to: store)
     var delivery = Self.delivery(1, of: task)
@@ -151,8 +148,8 @@ import TransferModel
     await store.close()
   }
 
-  @Test func aPrunedBodyLeavesItsTask() async throws {
-    let store = try open()
+  @Test(arguments: StoreKind.allCases) func aPrunedBodyLeavesItsTask(_ kind: StoreKind) async throws {
+    let store = try StoreBench(kind).open()
     var task = Self.finished(1, at: 0, bytes: 2)
     task.response = TransferResponse(
       url: "http://a", status: 200, headers: HTTPHeaders(), expectedContentLength: 2, httpVersion: "HTTP/1.1")
@@ -171,8 +168,10 @@ import TransferModel
     await store.close()
   }
 
-  @Test func whatADownloadCouldGoOnFromGoesLikeABody() async throws {
-    let store = try open()
+  @Test(arguments: StoreKind.allCases) func whatADownloadCouldGoOnFromGoesLikeABody(_ kind: StoreKind)
+    async throws
+  {
+    let store = try StoreBench(kind).open()
     var task = Self.finished(1, at: 0)
     task.error = TransferError(.cancelled, "no", failingURL: "http://a")
     task.error?.resumeDataAvailable = true
@@ -191,10 +190,13 @@ import TransferModel
     await store.close()
   }
 
-  @Test func sequenceNumbersAreNotGivenOutAgainWhenTheWholeJournalIsGone() async throws {
+  @Test(arguments: StoreKind.allCases) func sequenceNumbersAreNotGivenOutAgainWhenTheWholeJournalIsGone(
+    _ kind: StoreKind
+  ) async throws {
+    let bench = StoreBench(kind)
     let mark = PrunedEvents(through: 3, time: Self.time)
     do {
-      let store = try open()
+      let store = try bench.open()
       try await write(store) { $0.events = (1...3).map { Self.event(Self.task($0), Double($0)) } }
       #expect(
         try await store.oldestEvents(limit: 2)
@@ -204,7 +206,7 @@ import TransferModel
       #expect(page.fragments == [] && page.pruned == mark && page.oldest == 4 && page.coveredSequence == 3)
       await store.close()
     }
-    let store = try open()
+    let store = try bench.open()
     #expect(store.lastSequence == 3)
     try await write(store) { $0.events = [Self.event(Self.task(4), 4)] }
     let page = try await store.journal(.all, after: 0, maximumBytes: 1 << 20)
@@ -212,8 +214,8 @@ import TransferModel
     await store.close()
   }
 
-  @Test func decisionsAndRepliesGoByTheirAge() async throws {
-    let store = try open()
+  @Test(arguments: StoreKind.allCases) func decisionsAndRepliesGoByTheirAge(_ kind: StoreKind) async throws {
+    let store = try StoreBench(kind).open()
     func decision(_ number: UInt64, _ second: Double, _ state: Decision.State) -> Decision {
       let created = Self.time.adding(seconds: second)
       var decision = Decision(
@@ -248,8 +250,8 @@ import TransferModel
     await store.close()
   }
 
-  @Test func whatIsInMemoryIsFoundAndGoes() async throws {
-    let store = try open()
+  @Test(arguments: StoreKind.allCases) func whatIsInMemoryIsFoundAndGoes(_ kind: StoreKind) async throws {
+    let store = try StoreBench(kind).open()
     let session = TransferSession(
       id: Self.id(5), type: .ephemeral, createdAt: Self.time, description: nil,
       configuration: SessionConfiguration(), delegate: nil)
@@ -272,33 +274,6 @@ import TransferModel
     for task in tasks { #expect(try await store.task(task.id) == nil) }
     let page = try await store.journal(.session(session.id), after: 0, maximumBytes: 1 << 20)
     #expect(page.fragments == [] && page.pruned.through == 2 && page.oldest == 3)
-    await store.close()
-  }
-
-  @Test func anEarlierVersionsTasksAreFound() async throws {
-    let pool = try DatabasePool(path: path)
-    let before = "5 cookies, named configurations, what memory has numbered"
-    try Migrations.migrator(Self.box).migrate(pool, upTo: before)
-    let document =
-      #"{"completedAt":1800000010000000,"body":{"size":9,"sha256":"a","expiresAt":1800000020000000}}"#
-    try await pool.write { database in
-      for (number, state, outcome) in [(1, "completed", document), (2, "running", "{}")] {
-        let id: TaskID = Self.id(UInt64(number))
-        try database.execute(
-          sql: """
-            INSERT INTO task (id, session, identifier, kind, state, suspend_count, created, specification, outcome)
-            VALUES (?, ?, 1, 'data', ?, 0, 1800000000000000, '{"request":{"url":"http://a/","method":"GET"}}', ?)
-            """, arguments: [Data(id.bytes), Data(count: 16), state, outcome])
-      }
-    }
-    try pool.close()
-    let store = try open()
-    #expect(
-      try await store.finishedTasks(.ended(by: Self.time.adding(seconds: 99)), limit: 9) == [
-        FinishedTask(
-          id: Self.id(1), sessionID: .shared, endedAt: Self.time.adding(seconds: 10),
-          keptUntil: Self.time.adding(seconds: 20), keptBytes: 9)
-      ])
     await store.close()
   }
 }

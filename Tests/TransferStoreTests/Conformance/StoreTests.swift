@@ -1,29 +1,10 @@
-import Crypto
-import Foundation
-import Synchronization
-import TestSupport
 import Testing
 import TransferModel
-import TransferStore
 
-@Suite struct SQLiteStoreTests {
-  private let directory = TemporaryDirectory.make("ferry-store")
-  private let fragments = Fragments()
+@testable import TransferStore
 
-  private final class Fragments: Sendable {
-    private let all = Mutex<[JournalFragment]>([])
-    func add(_ new: [JournalFragment]) { all.withLock { $0 += new } }
-    var value: [JournalFragment] { all.withLock { $0 } }
-  }
-
-  private func open() throws -> SQLiteStore {
-    let fragments = fragments
-    return try SQLiteStore(
-      path: directory + "/test.db",
-      box: SecretBox(secrets: [SymmetricKey(data: [UInt8](repeating: 7, count: 32))])
-    ) { fragments.add($0) }
-  }
-
+/// Sessions, tasks, events, messages and replies, in whatever keeps them.
+@Suite struct StoreTests {
   private static let time = Timestamp(seconds: 1_800_000_000)
 
   private static func id<Kind>(_ number: UInt64) -> ID<Kind> { ID(at: time, random: (number, number)) }
@@ -46,17 +27,18 @@ import TransferStore
     TransferEvent(type, at: time, session: task.sessionID, task: task.id, .stateChanged(.running, nil))
   }
 
-  private func create(_ store: SQLiteStore, _ tasks: [TransferTask]) async throws {
+  private func create(_ store: any TransferStore, _ tasks: [TransferTask]) async throws {
     var change = StoreChange()
     change.createdTasks = tasks
     change.events = tasks.map { Self.event(.taskDidCreate, $0) }
     try await store.write(change)
   }
 
-  @Test func taskComesBackAsItWas() async throws {
+  @Test(arguments: StoreKind.allCases) func taskComesBackAsItWas(_ kind: StoreKind) async throws {
+    let bench = StoreBench(kind)
     var task = Self.task(1)
     do {
-      let store = try open()
+      let store = try bench.open()
       try await create(store, [task])
       #expect(try await store.task(task.id) == task)
       _ = task.lifecycle.resume()
@@ -82,15 +64,15 @@ import TransferStore
       try await store.write(change)
       await store.close()
     }
-    let store = try open()
+    let store = try bench.open()
     #expect(try await store.task(task.id) == task)
     #expect(try await store.smallBody(of: task.id) == [0, 1, 2, 3, 4])
     #expect(try await store.hasBodyFile(task.id) == false)
     await store.close()
   }
 
-  @Test func emptyBodyIsABody() async throws {
-    let store = try open()
+  @Test(arguments: StoreKind.allCases) func emptyBodyIsABody(_ kind: StoreKind) async throws {
+    let store = try StoreBench(kind).open()
     var task = Self.task(2)
     try await create(store, [task])
     task.body = TaskBody(size: 0, sha256: "", expiresAt: Self.time)
@@ -102,32 +84,41 @@ import TransferStore
     await store.close()
   }
 
-  @Test func sequenceGrowsWithoutGapsAcrossReopening() async throws {
+  @Test(arguments: StoreKind.allCases) func sequenceGrowsWithoutGapsAcrossReopening(_ kind: StoreKind)
+    async throws
+  {
+    let bench = StoreBench(kind)
     for round in 0..<3 {
-      let store = try open()
+      let store = try bench.open()
       try await create(store, (0..<4).map { Self.task(UInt64(round * 10 + $0)) })
       await store.close()
     }
-    let numbers = fragments.value.flatMap { Array($0.first...$0.last) }
+    let numbers = bench.published.flatMap { Array($0.first...$0.last) }
     #expect(numbers == Array(1...12))
   }
 
-  @Test func concurrentWritesAreAllCommittedAndPublishedInOrder() async throws {
-    let store = try open()
+  @Test(arguments: StoreKind.allCases) func concurrentWritesAreAllCommittedAndPublishedInOrder(
+    _ kind: StoreKind
+  ) async throws {
+    let bench = StoreBench(kind)
+    let store = try bench.open()
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 1...500 {
         group.addTask { try await create(store, [Self.task(UInt64(number))]) }
       }
       try await group.waitForAll()
     }
-    let firsts = fragments.value.map(\.first)
+    let firsts = bench.published.map(\.first)
     #expect(firsts == Array(1...500))
     #expect(try await store.unfinishedTasks(after: nil, limit: 1000).count == 500)
     await store.close()
   }
 
-  @Test func failedRequestLeavesNothingAndHarmsNoOther() async throws {
-    let store = try open()
+  @Test(arguments: StoreKind.allCases) func failedRequestLeavesNothingAndHarmsNoOther(_ kind: StoreKind)
+    async throws
+  {
+    let bench = StoreBench(kind)
+    let store = try bench.open()
     try await create(store, [Self.task(1)])
     var outcomes: [Bool] = []
     await withTaskGroup(of: Bool.self) { group in
@@ -137,13 +128,13 @@ import TransferStore
       for await outcome in group { outcomes.append(outcome) }
     }
     #expect(outcomes.count { $0 } == 2)
-    let numbers = fragments.value.flatMap { Array($0.first...$0.last) }
+    let numbers = bench.published.flatMap { Array($0.first...$0.last) }
     #expect(numbers == [1, 2, 3])
     await store.close()
   }
 
-  @Test func journalIsReadByScopeAndCursor() async throws {
-    let store = try open()
+  @Test(arguments: StoreKind.allCases) func journalIsReadByScopeAndCursor(_ kind: StoreKind) async throws {
+    let store = try StoreBench(kind).open()
     let other: SessionID = Self.id(77)
     let tasks = (1...6).map { Self.task(UInt64($0), in: $0.isMultiple(of: 2) ? other : .shared) }
     try await create(store, tasks)
@@ -163,8 +154,10 @@ import TransferStore
     await store.close()
   }
 
-  @Test func deliveriesAreDueInOrderUntilSettled() async throws {
-    let store = try open()
+  @Test(arguments: StoreKind.allCases) func deliveriesAreDueInOrderUntilSettled(_ kind: StoreKind)
+    async throws
+  {
+    let store = try StoreBench(kind).open()
     var deliveries = (1...3).map { number in
       WebhookDelivery(
         id: Self.id(UInt64(number)), sessionID: .shared, taskID: nil, type: .taskDidComplete,
@@ -201,8 +194,10 @@ import TransferStore
     await store.close()
   }
 
-  @Test func sessionsAndIdempotentRepliesComeBack() async throws {
-    let store = try open()
+  @Test(arguments: StoreKind.allCases) func sessionsAndIdempotentRepliesComeBack(_ kind: StoreKind)
+    async throws
+  {
+    let store = try StoreBench(kind).open()
     var configuration = SessionConfiguration()
     configuration.timeoutIntervalForRequest = 1.5
     configuration.httpAdditionalHeaders.append("X", "y")
@@ -236,8 +231,10 @@ import TransferStore
     return session
   }
 
-  @Test func backgroundSessionsComeBackAsTheyWereLast() async throws {
-    let store = try open()
+  @Test(arguments: StoreKind.allCases) func backgroundSessionsComeBackAsTheyWereLast(_ kind: StoreKind)
+    async throws
+  {
+    let store = try StoreBench(kind).open()
     for owes in [false, true, false] {
       var change = StoreChange()
       change.sessions = [Self.background(9, owes: owes)]
@@ -247,8 +244,10 @@ import TransferStore
     await store.close()
   }
 
-  @Test func whatBackgroundSessionsHaveNotHandedOver() async throws {
-    let store = try open()
+  @Test(arguments: StoreKind.allCases) func whatBackgroundSessionsHaveNotHandedOver(_ kind: StoreKind)
+    async throws
+  {
+    let store = try StoreBench(kind).open()
     func delivery(_ number: UInt64, _ session: SessionID, _ state: WebhookDelivery.State) -> WebhookDelivery {
       var delivery = WebhookDelivery(
         id: Self.id(number), sessionID: session, taskID: nil, type: .sessionHandleEvents,
@@ -272,8 +271,10 @@ import TransferStore
     await store.close()
   }
 
-  @Test func deletedSessionTakesItsTasksAndEventsAlong() async throws {
-    let store = try open()
+  @Test(arguments: StoreKind.allCases) func deletedSessionTakesItsTasksAndEventsAlong(_ kind: StoreKind)
+    async throws
+  {
+    let store = try StoreBench(kind).open()
     let session: SessionID = Self.id(5)
     try await create(store, [Self.task(1, in: session), Self.task(2)])
     var change = StoreChange()

@@ -1,5 +1,3 @@
-import Crypto
-import TestSupport
 import Testing
 import TransferModel
 
@@ -24,11 +22,11 @@ import TransferModel
     }
   }
 
-  @Test func aSessionGoesInSlicesAndLeavesTheOthers() async throws {
-    let path = TemporaryDirectory.make("ferry-deletion") + "/test.db"
-    let box = SecretBox(secrets: [SymmetricKey(data: [UInt8](repeating: 7, count: 32))])
-    let store = try SQLiteStore(path: path, box: box) { _ in }
-    let count = UInt64(2 * SessionDeletionWriter.slice + 1)
+  @Test(arguments: StoreKind.allCases)
+  func aSessionGoesInSlicesAndLeavesTheOthers(_ kind: StoreKind) async throws {
+    let bench = StoreBench(kind)
+    let store = try bench.open()
+    let count = UInt64(2 * StoreChange.thinningSlice + 1)
     let (large, small): (SessionID, SessionID) = (Self.id(1), Self.id(2))
     var change = StoreChange()
     Self.fill(&change, 10...10, in: small)
@@ -53,7 +51,7 @@ import TransferModel
     #expect(page.fragments.map(\.taskID) == [Self.id(10)])
     await store.close()
     // Numbers that were given out do not come again.
-    let next = try SQLiteStore(path: path, box: box) { _ in }
+    let next = try bench.open()
     #expect(next.lastSequence == last)
     await next.close()
   }

@@ -1,33 +1,11 @@
-import Crypto
-import GRDB
-import JSON
-import Synchronization
-import TestSupport
 import Testing
 import TransferModel
 
 @testable import TransferStore
 
-/// What the second version of the database added.
+/// Decisions, files, bodies of requests, and progress, which is not kept.
 @Suite struct DecisionStoreTests {
   private static let time = Timestamp(seconds: 1_800_000_000)
-  private let directory = TemporaryDirectory.make("ferry-store")
-  private let published = Published()
-
-  private final class Published: Sendable {
-    private let all = Mutex<[JournalFragment]>([])
-    func add(_ fragments: [JournalFragment]) { all.withLock { $0 += fragments } }
-    var value: [JournalFragment] { all.withLock { $0 } }
-  }
-
-  private func open() throws -> SQLiteStore {
-    let published = published
-    return try SQLiteStore(
-      path: directory + "/test.db",
-      box: SecretBox(secrets: [SymmetricKey(data: [UInt8](repeating: 7, count: 32))])
-    ) { published.add($0) }
-  }
-
   private static func task(_ number: UInt64, _ specification: TaskSpecification) -> TransferTask {
     TransferTask(
       id: TaskID(high: 1, low: number), sessionID: .shared, taskIdentifier: Int(number), createdAt: time,
@@ -41,8 +19,8 @@ import TransferModel
       defaultAnswer: "follow", arguments: Array(#"{"a":1}"#.utf8), question: number == 1 ? nil : Int(number))
   }
 
-  @Test func decisionsComeBackAsTheyWere() async throws {
-    let store = try open()
+  @Test(arguments: StoreKind.allCases) func decisionsComeBackAsTheyWere(_ kind: StoreKind) async throws {
+    let store = try StoreBench(kind).open()
     let other = SessionID(high: 5, low: 5)
     var decisions = (1...3).map { Self.decision($0) }
     var change = StoreChange()
@@ -73,8 +51,8 @@ import TransferModel
     await store.close()
   }
 
-  @Test func filesComeAndGo() async throws {
-    let store = try open()
+  @Test(arguments: StoreKind.allCases) func filesComeAndGo(_ kind: StoreKind) async throws {
+    let store = try StoreBench(kind).open()
     let files = (1...3).map { number in
       StoredFile(
         id: FileID(high: 1, low: number), createdAt: Self.time, size: Int64(number), sha256: "ab",
@@ -94,9 +72,10 @@ import TransferModel
   }
 
   @Test(
-    arguments: [nil, .data([]), .data([0, 255]), .stream, .file(FileID(high: 3, low: 4), size: 7)]
+    arguments: StoreKind.allCases,
+    [nil, .data([]), .data([0, 255]), .stream, .file(FileID(high: 3, low: 4), size: 7)]
       as [RequestContent?])
-  func requestBodiesComeBack(_ body: RequestContent?) async throws {
+  func requestBodiesComeBack(_ kind: StoreKind, _ body: RequestContent?) async throws {
     var specification = TaskSpecification(
       kind: .upload, request: TransferRequest(url: "http://a/", body: body))
     specification.earliestBeginDate = Self.time
@@ -105,7 +84,7 @@ import TransferModel
     specification.resumePoint = ResumePoint(
       partial: PartialBody(offset: 1, total: -1, validator: "\"x\""), source: TaskID(high: 8, low: 8))
     var task = Self.task(1, specification)
-    let store = try open()
+    let store = try StoreBench(kind).open()
     var change = StoreChange()
     change.createdTasks = [task]
     try await store.write(change)
@@ -130,8 +109,9 @@ import TransferModel
   }
 
   /// Progress is told in its place, and forgotten.
-  @Test func progressIsPublishedAndNotKept() async throws {
-    let store = try open()
+  @Test(arguments: StoreKind.allCases) func progressIsPublishedAndNotKept(_ kind: StoreKind) async throws {
+    let bench = StoreBench(kind)
+    let store = try bench.open()
     let id = TaskID(high: 1, low: 1)
     func event(_ type: EventType) -> TransferEvent {
       TransferEvent(type, at: Self.time, session: .shared, task: id, .progress(TaskProgress(), delta: 1))
@@ -146,40 +126,15 @@ import TransferModel
       ServerSentEvents.split(bytes).compactMap { ServerSentEvents.type(of: $0) }
     }
     #expect(
-      published.value.map { types($0.bytesWithProgress) } == [
+      bench.published.map { types($0.bytesWithProgress) } == [
         [.taskDidCreate, .dataTaskDidReceiveData, .taskDidComplete], [.taskDidSendBodyData],
         [.dataTaskDidReceiveData, .taskDidChangeState],
       ])
-    #expect(published.value.map(\.isProgressOnly) == [false, true, false])
+    #expect(bench.published.map(\.isProgressOnly) == [false, true, false])
     let page = try await store.journal(.task(id), after: 0, maximumBytes: 1 << 20)
     #expect(
       page.fragments.map { types($0.bytes) } == [[.taskDidCreate, .taskDidComplete], [.taskDidChangeState]])
     #expect(store.lastSequence == 3)
-    await store.close()
-  }
-
-  /// A database of the first version is taken on as it is.
-  @Test func theFirstVersionIsMigrated() async throws {
-    let pool = try DatabasePool(path: directory + "/test.db")
-    try Migrations.migrator(SecretBox(secrets: [])).migrate(pool, upTo: "1 sessions, tasks, journal, outbox")
-    try await pool.write { database in
-      try database.execute(
-        sql: """
-          INSERT INTO delivery (id, session, type, url, payload, created, state, attempts, next_attempt)
-          VALUES (x'00000000000000010000000000000002', x'00000000000000000000000000000000', 'task.didComplete',
-            'http://a/', x'7b7d', 1, 'pending', 0, 1);
-          INSERT INTO task (id, session, identifier, kind, state, suspend_count, created, specification)
-          VALUES (x'00000000000000010000000000000003', x'00000000000000000000000000000000', 1, 'download',
-            'suspended', 1, 1, '{"description":null,"priority":0.5,"request":{"url":"http://a/","method":"GET","headers":{}}}');
-          """)
-    }
-    try pool.close()
-    let store = try open()
-    let due = try await store.dueDeliveries(at: Self.time, limit: 10)
-    #expect(due.count == 1 && due.first?.decisionID == nil)
-    let task = try await store.task(TaskID(high: 1, low: 3))
-    #expect(task?.originalRequest.url == "http://a/" && task?.state == .suspended)
-    #expect(task?.resumePoint == nil && task?.maximumBytesPerSecond == nil)
     await store.close()
   }
 }

@@ -1,0 +1,158 @@
+internal import HTTPCookies
+internal import JSON
+internal import TransferModel
+internal import TransferStore
+
+/// Rows, and who hears of those that cannot be read: they harm no other, and whoever asks for one by its name gets the error.
+struct RowReader {
+  let rows: MemoryRows
+  let unreadable: UnreadableRows
+
+  /// The row that was asked for by name.
+  func one<Row>(
+    _ row: Row?, _ table: StoredTable, _ id: @autoclosure () -> String
+  ) throws(StoreError) -> Row? {
+    guard let row else { return nil }
+    guard let fault = fault(table, id()) else { return row }
+    throw .unreadable(fault)
+  }
+
+  /// The first `limit` of these that can be read.
+  func all<Row>(
+    _ found: some Sequence<Row>, _ table: StoredTable, limit: Int = .max, _ id: (Row) -> String
+  ) -> [Row] {
+    guard !rows.damage.isEmpty else { return Array(found.prefix(max(0, limit))) }
+    var whole: [Row] = []
+    for row in found {
+      if whole.count >= limit { break }
+      if fault(table, id(row)) == nil { whole.append(row) }
+    }
+    return whole
+  }
+
+  private func fault(_ table: StoredTable, _ id: @autoclosure () -> String) -> UnreadableRow? {
+    guard !rows.damage.isEmpty, let fault = rows.damage[MemoryRows.RowName(table: table, id: id())] else {
+      return nil
+    }
+    unreadable.add(fault)
+    return fault
+  }
+
+  // MARK: Sessions and tasks
+
+  func sessions() -> [MemoryRows.SessionRow] {
+    all(rows.sessions.all().lazy.map(\.row), .session) { $0.session.id.description }
+  }
+
+  func task(_ id: TaskID) throws(StoreError) -> TransferTask? {
+    try one(rows.tasks[id]?.task, .task, id.description)
+  }
+
+  func tasks(_ query: TaskQuery) -> [TransferTask] {
+    let ids = rows.tasksOfSession[query.session]
+    let rest = query.after.map { ids[ids.firstIndex(above: $0)...] } ?? ids[...]
+    let found = rest.lazy.compactMap { rows.tasks[$0]?.task }.filter { task in
+      (query.kind == nil || task.kind == query.kind) && (query.state == nil || task.state == query.state)
+    }
+    return all(found, .task, limit: query.limit) { $0.id.description }
+  }
+
+  func tasks(_ ids: some Sequence<TaskID>, limit: Int = .max) -> [TransferTask] {
+    all(ids.lazy.compactMap { rows.tasks[$0]?.task }, .task, limit: limit) { $0.id.description }
+  }
+
+  func metrics(of id: TaskID) throws(StoreError) -> [UInt8]? {
+    try one(rows.tasks[id]?.metrics, .task, id.description)?.json
+  }
+
+  // MARK: Decisions
+
+  func decision(_ id: DecisionID) throws(StoreError) -> Decision? {
+    try one(rows.decisions[id], .decision, id.description)
+  }
+
+  func decisions(
+    of session: SessionID, _ state: Decision.State?, after: DecisionID?, limit: Int
+  ) -> [Decision] {
+    let ids = rows.decisionsOfSession[session]
+    let rest = after.map { ids[ids.firstIndex(above: $0)...] } ?? ids[...]
+    let found = rest.lazy.compactMap { rows.decisions[$0] }.filter { state == nil || $0.state == state }
+    return all(found, .decision, limit: limit) { $0.id.description }
+  }
+
+  // MARK: What sessions keep
+
+  func credentials() -> [StoredCredential] {
+    all(rows.credentials.all(), .credential) { "\($0.key.session) \($0.key.space)" }.map(\.row)
+  }
+
+  func cookies() -> [MemoryRows.CookieRow] {
+    let found = rows.cookies.all().lazy.map(\.row)
+    return all(found, .cookie) { "\($0.session) \($0.cookie.key.isHostOnly ? "" : ".")\($0.cookie.domain)" }
+  }
+
+  func configuration(_ name: String) throws(StoreError) -> NamedConfiguration? {
+    try one(rows.configurations[name], .configuration, name)
+  }
+
+  func configurations(after name: String?, limit: Int) -> [NamedConfiguration] {
+    let found = rows.configurations.all(after: name).lazy.map(\.row)
+    return all(found, .configuration, limit: limit) { $0.name }
+  }
+
+  func file(_ id: FileID) throws(StoreError) -> StoredFile? {
+    try one(rows.files[id], .file, id.description)
+  }
+
+  func files(after id: FileID?, limit: Int) -> [StoredFile] {
+    all(rows.files.all(after: id).lazy.map(\.row), .file, limit: limit) { $0.id.description }
+  }
+
+  func reply(_ key: String) throws(StoreError) -> IdempotentReply? {
+    try one(rows.replies[key]?.reply, .idempotency, key)
+  }
+
+  // MARK: Between the processes
+
+  /// A document that cannot be opened is empty: its row is one of another's, and is not told of here.
+  func commands(after number: Int64, limit: Int) -> [Queued<StoredCommand>] {
+    rows.commands.all(after: number).prefix(limit).map { Queued(number: $0.key, content: $0.row) }
+  }
+
+  func news(after number: Int64, limit: Int) -> [Queued<String>] {
+    rows.news.all(after: number).prefix(limit).map { Queued(number: $0.key, content: $0.row) }
+  }
+
+  func work(after task: TaskID? = nil, limit: Int = .max) -> [StoredWork] {
+    all(rows.work.all(after: task).lazy.map(\.row), .work, limit: limit) { $0.task.description }
+  }
+
+  // MARK: Messages
+
+  func dueDeliveries(at time: Timestamp, limit: Int) -> [WebhookDelivery] {
+    let pending = rows.pendingDeliveries.keys.compactMap { place in
+      rows.deliveries[place].map { (place: place, delivery: $0) }
+    }
+    // That a clock was put right by a little is nothing to go by.
+    let later = time.adding(seconds: 60)
+    let due = pending.filter { $0.delivery.nextAttemptAt <= time }
+      .sorted { ($0.delivery.nextAttemptAt, $0.place) < ($1.delivery.nextAttemptAt, $1.place) }
+    let tried = pending.filter { $0.delivery.lastAttemptAt > later }
+      .sorted { ($0.delivery.lastAttemptAt, $0.place) < ($1.delivery.lastAttemptAt, $1.place) }
+    return all((due + tried).lazy.map(\.delivery), .delivery, limit: limit) { $0.id.description }
+  }
+
+  func pendingBackgroundDeliveries() -> [PendingDelivery] {
+    let found = rows.pendingDeliveries.keys.lazy.compactMap { rows.deliveries[$0] }
+      .filter { rows.sessions[$0.sessionID]?.session.type == .background }
+    return all(found, .delivery) { $0.id.description }
+      .map { PendingDelivery(id: $0.id, sessionID: $0.sessionID, type: $0.type) }
+  }
+
+  /// Those that are known to be unreadable are never due.
+  func nextDeliveryTime() -> Timestamp? {
+    rows.pendingDeliveries.keys.lazy.compactMap { rows.deliveries[$0] }
+      .filter { rows.damage.isEmpty || unreadable.row(StoredTable.delivery.rawValue, $0.id) == nil }
+      .map(\.nextAttemptAt).min()
+  }
+}

@@ -1,0 +1,184 @@
+internal import HTTPCookies
+internal import TransferModel
+internal import TransferStore
+
+extension MemoryRows {
+  /// Why a change cannot be written: it adds what is there. Nil where it can.
+  func obstacle(to change: StoreChange) -> String? {
+    func clashes<ID: Hashable>(_ ids: [ID], _ isThere: (ID) -> Bool) -> Bool {
+      guard !ids.isEmpty else { return false }
+      return ids.contains(where: isThere) || ids.count > 1 && Set(ids).count < ids.count
+    }
+    if clashes(change.createdTasks.map(\.id), { tasks[$0] != nil }) { return "a task of that id is there" }
+    if clashes(change.newDecisions.map(\.id), { decisions[$0] != nil }) {
+      return "a decision of that id is there"
+    }
+    if clashes(change.newFiles.map(\.id), { files[$0] != nil }) { return "a file of that id is there" }
+    if clashes(change.newDeliveries.map(\.id), { deliveryPlaces[$0] != nil }) {
+      return "a message of that id is there"
+    }
+    return nil
+  }
+
+  /// Writes a change that nothing stands against.
+  /// - Parameter fragments: its events, numbered.
+  mutating func write(_ change: StoreChange, _ fragments: [JournalFragment]) {
+    for session in change.sessions { write(session) }
+    for task in change.createdTasks { create(task) }
+    for (session, identifier) in change.lastIdentifiers {
+      sessions.change(session) { $0.lastIdentifier = max($0.lastIdentifier, identifier) }
+    }
+    for task in change.updatedTasks { update(task, smallBody: change.smallBodies[task.id]) }
+    for fragment in fragments where !fragment.isProgressOnly { append(fragment) }
+    for task in change.respecifiedTasks { tasks.change(task.id) { $0.task.respecify(as: task) } }
+    for decision in change.newDecisions {
+      decisions.set(decision.asAsked, for: decision.id)
+      decisionsOfSession.insert(decision.id, in: decision.sessionID)
+    }
+    for decision in change.updatedDecisions {
+      decisions.change(decision.id) {
+        ($0.state, $0.answer, $0.answerTag) = (decision.state, decision.answer, decision.answerTag)
+      }
+    }
+    if change.withdrawsDecisions { withdrawDecisions() }
+    for stored in change.credentials {
+      credentials.set(
+        stored, for: CredentialName(session: stored.session, space: StoredCredential.key(stored.space)))
+    }
+    for (session, space) in change.deletedCredentials {
+      credentials.remove(CredentialName(session: session, space: StoredCredential.key(space)))
+    }
+    for (session, change) in change.cookies { write(change, of: session) }
+    for named in change.configurations { keep(named) }
+    for name in change.deletedConfigurations { configurations.remove(name) }
+    for file in change.newFiles { files.set(file, for: file.id) }
+    for id in change.deletedFiles { files.remove(id) }
+    for delivery in change.newDeliveries { insert(delivery) }
+    for delivery in change.updatedDeliveries { update(delivery) }
+    if let reply = change.idempotentReply { keep(reply, of: change.repliedSession) }
+    writeWork(of: change)
+    takeAway(change)
+  }
+
+  private mutating func write(_ session: TransferSession) {
+    let last = sessions[session.id]?.lastIdentifier ?? 0
+    sessions.set(SessionRow(session: session, lastIdentifier: last), for: session.id)
+  }
+
+  private mutating func create(_ task: TransferTask) {
+    tasks.set(TaskRow(task: task.asCreated), for: task.id)
+    tasksOfSession.insert(task.id, in: task.sessionID)
+    if task.state != .completed { unfinished.set((), for: task.id) }
+  }
+
+  private mutating func update(_ task: TransferTask, smallBody: [UInt8]?) {
+    tasks.change(task.id) { row in
+      row.task.goOn(as: task)
+      row.metrics = task.metrics ?? row.metrics
+      row.hasBodyFile = task.body != nil && smallBody == nil
+      row.smallBody = smallBody
+      row.completedAt = task.state == .completed ? task.completedAt ?? task.createdAt : nil
+      row.keptUntil = task.keptUntil
+      row.keptBytes = task.keptUntil == nil ? nil : task.keptBytes
+      if row.isPruned { row.task.forgetBody() }
+    }
+    guard tasks[task.id] != nil else { return }
+    if task.state == .completed { unfinished.remove(task.id) } else { unfinished.set((), for: task.id) }
+  }
+
+  private mutating func append(_ fragment: JournalFragment) {
+    let kept = JournalFragment(
+      first: fragment.first, last: fragment.last, sessionID: fragment.sessionID, taskID: fragment.taskID,
+      time: fragment.time ?? Timestamp(microseconds: 0), bytes: fragment.bytes)
+    journal.set(kept, for: kept.first)
+    journalOfSession.insert(kept.first, in: kept.sessionID)
+    if let task = kept.taskID { journalOfTask.insert(kept.first, in: task) }
+  }
+
+  /// What waited for an answer has lost its process; background tasks have another.
+  private mutating func withdrawDecisions() {
+    for (id, decision) in decisions.all()
+    where decision.state == .pending && sessions[decision.sessionID]?.session.type != .background {
+      decisions.change(id) { $0.state = .withdrawn }
+    }
+  }
+
+  private mutating func write(_ change: CookieJar.Change, of session: SessionID) {
+    switch change {
+    case .stored(let cookie):
+      // In its place, as the jar has it: that is the order in which cookies are sent.
+      let name = CookieName(session: session, key: cookie.key)
+      let place = cookiePlaces[name] ?? nextCookie
+      nextCookie = max(nextCookie, place + 1)
+      cookiePlaces[name] = place
+      cookies.set(CookieRow(session: session, cookie: cookie), for: place)
+    case .removed(let key):
+      guard let place = cookiePlaces.removeValue(forKey: CookieName(session: session, key: key)) else {
+        return
+      }
+      cookies.remove(place)
+    }
+  }
+
+  private mutating func keep(_ named: NamedConfiguration) {
+    let kept = NamedConfiguration(
+      name: named.name, configuration: named.configuration,
+      createdAt: configurations[named.name]?.createdAt ?? named.createdAt, updatedAt: named.updatedAt)
+    configurations.set(kept, for: named.name)
+  }
+
+  private mutating func insert(_ delivery: WebhookDelivery) {
+    let place = nextDelivery
+    nextDelivery += 1
+    deliveries.set(delivery.asQueued, for: place)
+    deliveryPlaces[delivery.id] = place
+    if delivery.state == .pending { hold(delivery, place, by: 1) }
+  }
+
+  private mutating func update(_ delivery: WebhookDelivery) {
+    guard let place = deliveryPlaces[delivery.id], let before = deliveries[place] else { return }
+    deliveries.change(place) { $0.goOn(as: delivery) }
+    if before.state == .pending { hold(before, place, by: -1) }
+    if delivery.state == .pending { hold(before, place, by: 1) }
+  }
+
+  /// Counts a message that is yet to be delivered, or is no more.
+  mutating func hold(_ delivery: WebhookDelivery, _ place: Int, by count: Int) {
+    if count > 0 { pendingDeliveries.set((), for: place) } else { pendingDeliveries.remove(place) }
+    if let task = delivery.taskID {
+      let left = (pendingOfTask[task] ?? 0) + count
+      pendingOfTask[task] = left == 0 ? nil : left
+    } else if delivery.type == .sessionHandleEvents {
+      let left = (pendingWakeUps[delivery.sessionID] ?? 0) + count
+      pendingWakeUps[delivery.sessionID] = left == 0 ? nil : left
+    }
+  }
+
+  private mutating func keep(_ reply: IdempotentReply, of session: SessionID?) {
+    let oldest = reply.createdAt.adding(seconds: -IdempotentReply.retention)
+    replies = replies.filter { $0.value.reply.createdAt >= oldest }
+    replies[reply.key] = ReplyRow(reply: reply, session: session)
+  }
+
+  private mutating func writeWork(of change: StoreChange) {
+    for command in change.commands {
+      lastCommand += 1
+      commands.set(command, for: lastCommand)
+    }
+    for taken in change.takenCommands { commands.remove(Set(commands.keys.inOrder(taken))) }
+    for kept in change.work { work.set(kept, for: kept.task) }
+    for task in change.finishedWork { work.remove(task) }
+    for document in change.news {
+      lastNews += 1
+      news.set(document, for: lastNews)
+    }
+    for taken in change.takenNews { news.remove(Set(news.keys.inOrder(taken))) }
+  }
+}
+
+extension [Int64] {
+  /// Those of the range. The array is in order.
+  fileprivate func inOrder(_ range: ClosedRange<Int64>) -> ArraySlice<Int64> {
+    self[firstIndex(notBelow: range.lowerBound)..<firstIndex(above: range.upperBound)]
+  }
+}

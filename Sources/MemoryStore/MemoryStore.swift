@@ -1,0 +1,278 @@
+package import Crypto
+internal import DequeModule
+internal import Synchronization
+internal import TransferModel
+package import TransferStore
+
+/// A store that keeps its rows in memory, for a world that is simulated, and for tests. It has no thread and no timer: what is
+/// queued is committed when its owner says so, change by change.
+///
+/// It is the store of one process. Its database outlives it, and may be shared with the stores of other processes. What was
+/// acknowledged (`write` has returned, `committed` was called) is in the database. Of what was not, `crash` decides. Rows of
+/// ephemeral sessions are the process's own, and go with it.
+package final class MemoryStore: TransferStore {
+  /// When changes are committed.
+  package enum Mode: Sendable {
+    /// As they come. Callbacks are called before `record` returns: whoever records must not hold a lock that they take.
+    case atOnce
+    /// When `commitNext` or `commitAll` is called.
+    case whenTold
+  }
+  /// What stands against writing.
+  package enum Fault: Sendable {
+    case full, unavailable
+
+    var error: StoreError { self == .full ? .full : .unavailable("kept out") }
+  }
+  private struct State {
+    var entries = Deque<CommitEntry>()
+    /// Facts that the database refused; they go first when it takes something again.
+    var refused = Deque<CommitEntry>()
+    /// So many of `entries`, the first, were refused before.
+    var retried = 0
+    var isHealthy = true
+    var isDraining = false
+    var fault: Fault?
+    var own = MemoryRows()
+    var lastSequence: Int64
+    var reservation: SequenceReservation
+    /// Why nothing is written or read any more.
+    var end: StoreError?
+    /// What waits for an answer that never comes.
+    var buried: [CommitEntry] = []
+  }
+
+  package let database: MemoryDatabase
+  package let unreadable: UnreadableRows
+  let ephemeral = EphemeralSessions()
+  private let mode: Mode
+  private let requests: KeyedDigest
+  private let state: Mutex<State>
+  private let published: @Sendable ([JournalFragment]) -> Void
+
+  /// - Parameters:
+  ///   - secrets: fingerprints of requests are made with the first; at least one.
+  ///   - unreadable: hears of each row that cannot be read.
+  ///   - published: hears the fragments of each commit, in order, once its writer has heard of it.
+  package init(
+    on database: MemoryDatabase = MemoryDatabase(), _ mode: Mode = .whenTold,
+    secrets: [SymmetricKey] = [SymmetricKey(data: [UInt8](repeating: 0, count: 32))],
+    unreadable: UnreadableRows = UnreadableRows(),
+    published: @escaping @Sendable ([JournalFragment]) -> Void = { _ in }
+  ) {
+    self.database = database
+    self.mode = mode
+    self.unreadable = unreadable
+    self.published = published
+    requests = .ofRequests(secrets)
+    let reservation = database.rows.withLock {
+      SequenceReservation(last: $0.lastSequence, reserved: $0.reservedSequence)
+    }
+    state = Mutex(State(lastSequence: reservation.first, reservation: reservation))
+  }
+
+  // MARK: Writing
+
+  package func write(_ change: StoreChange) async throws(StoreError) {
+    let result = await withCheckedContinuation { (continuation: CheckedContinuation<StoreError?, Never>) in
+      append(.request(change) { continuation.resume(returning: $0) })
+    }
+    if let result { throw result }
+  }
+
+  package func record(_ change: StoreChange, committed: @escaping @Sendable () -> Void) {
+    append(.fact(change, committed: committed))
+  }
+
+  private func append(_ entry: CommitEntry) {
+    let (end, mustDrain) = state.withLock { state -> (StoreError?, Bool) in
+      guard state.end == nil else {
+        if case .fact = entry { state.buried.append(entry) }
+        return (state.end, false)
+      }
+      state.entries.append(entry)
+      guard mode == .atOnce, !state.isDraining else { return (nil, false) }
+      state.isDraining = true
+      return (nil, true)
+    }
+    if let end, case .request(_, let done) = entry { done(end) }
+    if mustDrain { commitAll() }
+  }
+
+  /// Changes that wait to be committed.
+  package var waitingCount: Int { state.withLock { $0.refused.count + $0.entries.count } }
+
+  /// Commits all that waits, and what its callbacks add, as far as the database takes it.
+  package func commitAll() { while commitNext() {} }
+
+  /// Commits the oldest change that waits, and calls back. Where the database takes nothing, a request is refused, and a fact put
+  /// aside until it does.
+  /// - Returns: whether there was one.
+  @discardableResult
+  package func commitNext() -> Bool {
+    let next = state.withLock { state -> Step? in
+      guard state.end == nil, let entry = state.entries.popFirst() else {
+        state.isDraining = false
+        return nil
+      }
+      return step(entry, &state)
+    }
+    guard let next else { return false }
+    // The writer first: who hears of an end on a stream and then asks for the task must find it ended.
+    switch next.answer {
+    case .request(_, let done)?: done(next.error)
+    case .fact(_, let committed)?: committed()
+    case nil: break
+    }
+    if !next.fragments.isEmpty { published(next.fragments) }
+    return true
+  }
+
+  /// What follows a commit, outside of the lock.
+  private struct Step {
+    var answer: CommitEntry?
+    var error: StoreError?
+    var fragments: [JournalFragment] = []
+  }
+
+  private func step(_ entry: CommitEntry, _ state: inout State) -> Step {
+    guard let fault = state.fault else { return commit(entry, &state) }
+    if entry.change.isProgressOnly {
+      guard state.refused.isEmpty else { return putAside(entry, &state) }
+      return commit(entry, &state)
+    }
+    let change = entry.change.divided(by: ephemeral)
+    switch entry {
+    case .request:
+      // What is for memory alone does not wait for a disk.
+      if change.memory != nil, change.disk.isEmpty { return commit(entry, &state) }
+      if fault == .unavailable { state.isHealthy = false }
+      return Step(answer: entry, error: fault.error)
+    case .fact(_, let committed):
+      guard let memory = change.memory else { return putAside(entry, &state) }
+      guard !change.disk.isEmpty else { return commit(entry, &state) }
+      var step = commit(.fact(memory) {}, &state)
+      step.answer = nil
+      _ = putAside(.fact(change.disk, committed: committed), &state)
+      return step
+    }
+  }
+
+  private func putAside(_ entry: CommitEntry, _ state: inout State) -> Step {
+    state.refused.append(entry)
+    state.isHealthy = false
+    return Step()
+  }
+
+  private func commit(_ entry: CommitEntry, _ state: inout State) -> Step {
+    defer {
+      state.retried = max(0, state.retried - 1)
+      // What is written is written behind all facts that waited.
+      if state.fault == nil, state.retried == 0 { state.isHealthy = true }
+    }
+    var sequence = state.lastSequence
+    let fragments: [JournalFragment]
+    if entry.change.isProgressOnly {
+      fragments = JournalFragment.render(entry.change.events, &sequence)
+    } else {
+      let change = entry.change.divided(by: ephemeral)
+      let obstacle =
+        database.rows.withLock { $0.obstacle(to: change.disk) }
+        ?? change.memory.flatMap { state.own.obstacle(to: $0) }
+      if let obstacle {
+        guard case .request = entry else { preconditionFailure("the database refuses a fact: \(obstacle)") }
+        return Step(answer: entry, error: .unavailable(obstacle))
+      }
+      fragments = write(change, &sequence, &state)
+    }
+    state.lastSequence = sequence
+    return Step(answer: entry, fragments: fragments)
+  }
+
+  private func write(
+    _ change: StoreChange.Division, _ sequence: inout Int64, _ state: inout State
+  ) -> [JournalFragment] {
+    let durable = JournalFragment.render(change.disk.events, &sequence)
+    let own = change.memory.map { JournalFragment.render($0.events, &sequence) } ?? []
+    let reserve = change.memory == nil ? nil : state.reservation.next(after: sequence)
+    database.rows.withLock { rows in
+      rows.write(change.disk, durable)
+      if let reserve { rows.reservedSequence = reserve }
+    }
+    if let reserve { state.reservation.hold(reserve) }
+    if let memory = change.memory { state.own.write(memory, own) }
+    return durable + own
+  }
+
+  // MARK: Faults
+
+  /// From here on the database takes nothing, or everything again: then what was put aside waits to be committed, first of all.
+  package func set(_ fault: Fault?) {
+    state.withLock { state in
+      state.fault = fault
+      guard fault == nil else { return }
+      state.retried = state.refused.count
+      state.entries.prepend(contentsOf: state.refused)
+      state.refused = []
+    }
+    if fault == nil, mode == .atOnce { commitAll() }
+  }
+
+  /// The process ends, in the middle of whatever it does. Its store never calls back again: facts wait for ever, and requests and
+  /// reads fail.
+  /// - Parameter count: so many of the changes that wait have reached the database all the same, the oldest.
+  /// - Returns: the database, as the next process finds it.
+  @discardableResult
+  package func crash(keeping count: Int = 0) -> MemoryDatabase {
+    end(.unavailable("the process has ended")) { state in
+      // What it has refused it has not.
+      var left = state.fault == nil ? max(0, count) : 0
+      for entry in state.refused + state.entries where left > 0 {
+        _ = commit(entry, &state)
+        left -= 1
+      }
+    }
+    return database
+  }
+
+  package func close() async {
+    if state.withLock({ $0.end }) == nil { commitAll() }
+    end(.unavailable("the store is closed")) { _ in }
+  }
+
+  private func end(_ error: StoreError, _ last: (inout State) -> Void) {
+    let left = state.withLock { state -> [CommitEntry] in
+      guard state.end == nil else { return [] }
+      last(&state)
+      state.end = error
+      let left = Array(state.refused + state.entries)
+      state.buried += left
+      (state.refused, state.entries, state.own) = ([], [], MemoryRows())
+      return left
+    }
+    for case .request(_, let done) in left { done(error) }
+  }
+
+  // MARK: What it is
+
+  package var isHealthy: Bool { state.withLock { $0.isHealthy } }
+  package var lastSequence: Int64 { state.withLock { $0.lastSequence } }
+  package func fingerprints(of digest: [UInt8]) -> [[UInt8]] { requests.digests(of: digest) }
+
+  /// Reads what the database has.
+  func readDisk<T>(
+    _ body: (RowReader) throws(StoreError) -> T
+  ) throws(StoreError) -> T {
+    if let end = state.withLock({ $0.end }) { throw end }
+    return try body(RowReader(rows: database.rows.withLock { $0 }, unreadable: unreadable))
+  }
+
+  /// Reads what the process has for itself.
+  func readOwn<T>(
+    _ body: (RowReader) throws(StoreError) -> T
+  ) throws(StoreError) -> T {
+    let (end, rows) = state.withLock { ($0.end, $0.own) }
+    if let end { throw end }
+    return try body(RowReader(rows: rows, unreadable: unreadable))
+  }
+}

@@ -1,0 +1,337 @@
+import TransferEngine
+import TransferModel
+import TransferStore
+
+@testable import TransferService
+
+extension Life {
+  static let all =
+    ownLives + eitherLives(isBackground: false) + backgroundLives + eitherLives(isBackground: true)
+
+  private static let challenge = ScriptedCarrier.Beat.ask(
+    .challenge(
+      AuthenticationChallenge(
+        ProtectionSpace(
+          host: "origin.test", port: 80, protocolName: "http", realm: "r", authenticationMethod: .httpBasic)),
+      .taskDidReceiveChallenge), then: { _, _ in [ScriptedOrigin.head, ScriptedOrigin.end] })
+  private static let password = #"{"disposition":"useCredential","credential":{"user":"u","password":"p"}}"#
+
+  private static func asking(_ adjust: @escaping @Sendable (inout SessionDelegate) -> Void)
+    -> @Sendable (inout SessionSpecification) -> Void
+  {
+    { specification in
+      var delegate = SessionDelegate()
+      adjust(&delegate)
+      specification.delegate = delegate
+    }
+  }
+
+  // MARK: Carried out by the service
+
+  private static let ownLives: [Life] = [
+    Life(name: "a download") { world in
+      let session = try world.createSession()
+      try world.waitForEnd(of: world.createTask(in: session))
+    },
+    Life(name: "several tasks at once, one of which fails") { job, _ in
+      job.kind == .upload
+        ? [ScriptedOrigin.began, .end(.cannotConnectToHost, status: nil, body: nil)] : ScriptedOrigin.download
+    } live: { world in
+      let session = try world.createSession()
+      let tasks = [
+        try world.createTask(in: session), try world.createTask(in: session, .upload, method: "POST"),
+        try world.createTask(in: session),
+      ]
+      for task in tasks { try world.waitForEnd(of: task) }
+      try world.invalidate(session, .finishTasks)
+    },
+    Life(name: "a challenge that is answered") { _, _ in
+      [ScriptedOrigin.began, challenge]
+    } live: { world in
+      let session = try world.createSession(asking { $0.taskChallenges = .ask })
+      let task = try world.createTask(in: session, .data)
+      try world.answer(.taskDidReceiveChallenge, in: session, password)
+      try world.waitForEnd(of: task)
+    },
+    Life(name: "a challenge that its webhook answers") { _, _ in
+      [ScriptedOrigin.began, challenge]
+    } reply: { _ in
+      password
+    } live: { world in
+      let session = try world.createSession(
+        asking { delegate in
+          delegate.taskChallenges = .ask
+          delegate.webhook = Webhook(url: "http://hook.test/", secret: nil)
+          delegate.events = [.taskDidCreate, .taskDidComplete]
+          delegate.webhookAnswers = true
+        })
+      let task = try world.createTask(in: session, .data)
+      try world.waitForEnd(of: task)
+      try world.settle()
+    },
+    Life(name: "a redirect that is decided") { job, _ in
+      let proposed = TransferRequest(url: "http://other.test/")
+      let redirect = TransferQuestion.redirect(ScriptedOrigin.response(302, job.request), proposed: proposed)
+      return [
+        ScriptedOrigin.began,
+        .ask(redirect) { answer, _ in
+          if case .redirect(nil) = answer { return [ScriptedOrigin.head, ScriptedOrigin.end] }
+          return ScriptedOrigin.plain
+        },
+      ]
+    } live: { world in
+      let session = try world.createSession(asking { $0.asksForRedirects = true })
+      let task = try world.createTask(in: session, .data)
+      try world.answer(
+        .taskWillPerformHTTPRedirection, in: session, #"{"request":{"url":"http://third.test/"}}"#)
+      try world.waitForEnd(of: task)
+    },
+    Life(name: "a data task that becomes a download") { job, _ in
+      [
+        ScriptedOrigin.began,
+        .ask(.response(ScriptedOrigin.response(200, job.request), nil)) { _, _ in
+          [ScriptedOrigin.progress(3), ScriptedOrigin.end]
+        },
+      ]
+    } live: { world in
+      let session = try world.createSession(asking { $0.asksForResponses = true })
+      let task = try world.createTask(in: session, .data)
+      try world.answer(.dataTaskDidReceiveResponse, in: session, #"{"disposition":"becomeDownload"}"#)
+      try world.waitForEnd(of: task)
+      try world.settle()
+      try world.invalidate(session, .finishTasks)
+    },
+    Life(name: "an idempotency key") { world in
+      let session = try world.createSession()
+      let first = try world.createTask(in: session, under: "key")
+      try world.waitForEnd(of: first)
+      if try world.createTask(in: session, under: "key") != first {
+        world.faults.append("a repeated request got another reply")
+      }
+    } again: { world in
+      let session = try world.ownSessions().first ?? world.createSession()
+      _ = try world.createTask(in: session, under: "key")
+      let count = try world.call { try await $0.tasks(TaskQuery(session: session, limit: 10)).count }
+      if count != 1 { world.faults.append("a key made \(count) tasks") }
+    },
+    Life(name: "a session that is deleted") { world in
+      let session = try world.createSession()
+      for _ in 0..<2 { try world.waitForEnd(of: world.createTask(in: session)) }
+      _ = try world.createTask(in: session, .upload, method: "POST")
+      try world.invalidate(session, .cancelTasks)
+      try world.settle()
+      try world.delete(session)
+    } again: { world in
+      for session in try world.ownSessions() {
+        try world.invalidate(session, .cancelTasks)
+        try world.settle()
+        try world.delete(session)
+      }
+    },
+    Life(name: "an ephemeral session") { world in
+      let session = try world.call { service in
+        var specification = SessionSpecification()
+        specification.type = .ephemeral
+        return try await service.createSession(specification).session.id
+      }
+      let durable = try world.createSession()
+      let task = try world.call { service in
+        var specification = TaskSpecification(
+          kind: .data, request: TransferRequest(url: "http://origin.test/data"))
+        specification.resume = true
+        return try await service.createTasks([specification], in: session)[0].id
+      }
+      try world.waitForEnd(of: world.createTask(in: durable))
+      try world.waitForEnd(of: task)
+      _ = try world.call { try await $0.invalidate(session, .finishTasks) }
+    },
+  ]
+
+  // MARK: Carried out by either
+
+  private static func eitherLives(isBackground: Bool) -> [Life] {
+    let place = isBackground ? ", in the background" : ""
+    @Sendable func kind(_ specification: inout SessionSpecification) {
+      guard isBackground else { return }
+      (specification.type, specification.identifier) = (.background, "a")
+    }
+    return [
+      Life(name: "suspended and resumed" + place, hasWorker: isBackground) { world in
+        let session = try world.createSession(kind)
+        let task = try world.createTask(in: session)
+        try world.suspend(task)
+        try world.rest()
+        try world.resume(task)
+        try world.waitForEnd(of: task)
+      },
+      Life(name: "cancelled" + place, hasWorker: isBackground) { job, _ in
+        [ScriptedOrigin.began, ScriptedOrigin.head, challenge]
+      } live: { world in
+        let session = try world.createSession {
+          kind(&$0)
+          asking { $0.taskChallenges = .ask }(&$0)
+        }
+        let task = try world.createTask(in: session, .upload, method: "POST")
+        try world.cancel(task)
+        try world.waitForEnd(of: task)
+      },
+      Life(name: "cancelled for resume data" + place, hasWorker: isBackground) { _, _ in
+        [ScriptedOrigin.began, ScriptedOrigin.keeps, ScriptedOrigin.progress(9), challenge]
+      } live: { world in
+        let session = try world.createSession {
+          kind(&$0)
+          asking { $0.taskChallenges = .ask }(&$0)
+        }
+        let task = try world.createTask(in: session)
+        try world.rest()
+        try world.cancel(task, producingResumeData: true)
+      },
+      Life(name: "cancelled before it begins" + place, hasWorker: isBackground) { world in
+        let session = try world.createSession(kind)
+        let task = try world.createTask(in: session) { $0.resume = false }
+        try world.cancel(task)
+        try world.invalidate(session, .cancelTasks)
+      },
+      Life(name: "delayed" + place, hasWorker: isBackground) { world in
+        let session = try world.createSession(kind)
+        let task = try world.createTask(in: session, .upload, method: "POST") {
+          $0.earliestBeginDate = World.start.adding(seconds: 600)
+        }
+        try world.settle()
+        try world.waitForEnd(of: task)
+      },
+      Life(name: "delayed, and its delegate asked" + place, hasWorker: isBackground) { world in
+        let session = try world.createSession {
+          kind(&$0)
+          asking { $0.asksForDelayedRequests = true }(&$0)
+        }
+        let task = try world.createTask(in: session, .upload, method: "POST") {
+          $0.earliestBeginDate = World.start.adding(seconds: 600)
+        }
+        try world.settle()
+        try world.answer(
+          .taskWillBeginDelayedRequest, in: session,
+          #"{"disposition":"useNewRequest","request":{"url":"http://origin.test/new","method":"POST"}}"#)
+        try world.waitForEnd(of: task)
+      },
+    ]
+  }
+
+  // MARK: Carried out by the worker
+
+  @Sendable private static func background(_ specification: inout SessionSpecification) {
+    (specification.type, specification.identifier) = (.background, "a")
+    var delegate = SessionDelegate()
+    delegate.taskChallenges = .ask
+    delegate.webhook = Webhook(url: "http://hook.test/", secret: nil)
+    delegate.events = [.taskDidComplete]
+    specification.delegate = delegate
+  }
+
+  private static let backgroundLives: [Life] = [
+    Life(name: "a background session from its begin to its end", hasWorker: true) { world in
+      let session = try world.createSession(background)
+      let first = try world.createTask(in: session)
+      _ = try world.createTask(in: session, .upload, method: "POST")
+      try world.waitForEnd(of: first)
+      try world.settle()
+      _ = try world.createTask(in: session)
+      try world.invalidate(session, .finishTasks)
+    } again: { world in
+      for session in try world.ownSessions() { try world.invalidate(session, .finishTasks) }
+    },
+    Life(name: "a POST that is tried again", hasWorker: true) { _, number in
+      number == 0
+        ? [ScriptedOrigin.began, .end(.networkConnectionLost, status: nil, body: nil)] : ScriptedOrigin.plain
+    } live: { world in
+      let session = try world.createSession(background)
+      let task = try world.createTask(in: session, .upload, method: "POST")
+      try world.waitForEnd(of: task)
+    },
+    Life(name: "a POST that may be tried once", hasWorker: true) { _, _ in
+      ScriptedOrigin.plain
+    } live: { world in
+      let session = try world.createSession {
+        background(&$0)
+        var retry = RetryConfiguration()
+        retry.maximumAttempts = 1
+        $0.configuration.retry = retry
+      }
+      try world.waitForEnd(of: world.createTask(in: session, .upload, method: "POST"))
+    },
+    Life(name: "a busy origin", hasWorker: true) { _, number in
+      number == 0
+        ? [ScriptedOrigin.began, ScriptedOrigin.head, .end(nil, status: 503, body: [])] : ScriptedOrigin.plain
+    } live: { world in
+      let session = try world.createSession(background)
+      try world.waitForEnd(of: world.createTask(in: session, .upload))
+    },
+    Life(name: "a challenge in the background", hasWorker: true) { _, _ in
+      [ScriptedOrigin.began, challenge]
+    } live: { world in
+      let session = try world.createSession(background)
+      let task = try world.createTask(in: session)
+      try world.answer(.taskDidReceiveChallenge, in: session, password)
+      try world.waitForEnd(of: task)
+    },
+    Life(name: "a challenge of a POST in the background", hasWorker: true) { _, _ in
+      [ScriptedOrigin.began, challenge]
+    } live: { world in
+      let session = try world.createSession(background)
+      let task = try world.createTask(in: session, .upload, method: "POST")
+      try world.answer(.taskDidReceiveChallenge, in: session, password)
+      try world.waitForEnd(of: task)
+      try world.settle()
+    },
+    Life(name: "a background session that is deleted", hasWorker: true) { world in
+      let session = try world.createSession(background)
+      try world.waitForEnd(of: world.createTask(in: session))
+      _ = try world.createTask(in: session, .upload, method: "POST")
+      try world.invalidate(session, .cancelTasks)
+      try world.settle()
+      try world.delete(session)
+    } again: { world in
+      for session in try world.ownSessions() {
+        try world.invalidate(session, .cancelTasks)
+        try world.settle()
+        try world.delete(session)
+      }
+    },
+  ]
+}
+
+extension World {
+  /// The sessions that clients have made.
+  func ownSessions() throws -> [SessionID] {
+    try call { service in
+      service.sessions(type: nil, state: nil, after: nil, limit: 100).map(\.id).filter { $0 != .shared }
+    }
+  }
+
+  /// Creates a task under an Idempotency-Key, or gets the one that was created so.
+  func createTask(in session: SessionID, under key: String) throws -> TaskID {
+    let id = try call { service in
+      let prints = service.idempotency.fingerprints(of: [1])
+      guard case .fresh = try await service.idempotency.admit(key, fingerprints: prints) else {
+        let reply = try await service.store.idempotentReply(key)
+        return TaskID(String(decoding: reply?.body ?? [], as: UTF8.self))
+      }
+      defer { service.idempotency.release(key) }
+      var specification = TaskSpecification(
+        kind: .data, request: TransferRequest(url: "http://origin.test/key"))
+      specification.resume = true
+      let (time, print) = (service.now, prints[0])
+      return try await service.createTasks([specification], in: session) { tasks in
+        IdempotentReply(
+          key: key, fingerprint: print, status: 201, contentType: "application/json", location: nil,
+          body: Array("\(tasks[0].id)".utf8), createdAt: time)
+      }[0].id
+    }
+    guard let id else {
+      faults.append("a reply is lost")
+      throw Lost()
+    }
+    acknowledged.tasks.insert(id)
+    return id
+  }
+}

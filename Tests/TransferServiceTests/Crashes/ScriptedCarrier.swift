@@ -1,0 +1,227 @@
+import HTTPCache
+import Synchronization
+import TransferEngine
+import TransferModel
+
+@testable import TransferService
+
+/// Plays an engine: tells of each task what a script has for its URL, one fact at a time, when the world says so. It lives and
+/// dies with its process. For one thread.
+final class ScriptedCarrier: LocalCarrier, @unchecked Sendable {
+  /// Something that happens to a transfer.
+  enum Beat: Sendable {
+    case fact(@Sendable (TransferJob, Timestamp) -> TransferFact)
+    /// It waits for an answer, which says how it goes on.
+    case ask(TransferQuestion, then: @Sendable (TransferAnswer, TransferJob) -> [Beat])
+    case end(URLErrorCode?, status: Int?, body: [UInt8]?)
+  }
+  private struct Run: Sendable {
+    var job: TransferJob
+    var beats: [Beat]
+    var isSuspended = false
+    /// What it waits for an answer to.
+    var question: (number: Int, then: @Sendable (TransferAnswer, TransferJob) -> [Beat])?
+    var questions: Int
+    var hasBegun = false
+    var received: Int64 = 0
+  }
+
+  let credentials = CredentialStorage()
+  let cookies = CookieStorage()
+  let memoryFiles = MemoryFiles(capacity: 1 << 20)
+  let caches: CacheStorage? = nil
+  private let origin: ScriptedOrigin
+  private let relay: FactRelay
+  private let now: @Sendable () -> Timestamp
+  private var runs: [TaskID: Run] = [:]
+  private var order: [TaskID] = []
+  /// Its process is gone: nobody hears of it any more.
+  var isDead = false
+
+  init(_ origin: ScriptedOrigin, _ relay: FactRelay, now: @escaping @Sendable () -> Timestamp) {
+    self.origin = origin
+    self.relay = relay
+    self.now = now
+  }
+
+  /// Tells the next fact of some task. False where nothing happens any more.
+  func step() -> Bool {
+    guard !isDead,
+      let id = order.first(where: { id in
+        runs[id].map { !$0.isSuspended && $0.question == nil && !$0.beats.isEmpty } ?? false
+      }), var run = runs[id]
+    else { return false }
+    // Others have their turns in between.
+    order.removeAll { $0 == id }
+    order.append(id)
+    let fact = Self.play(run.beats.removeFirst(), &run, now())
+    if case .began(let task, _) = fact {
+      if !run.hasBegun { origin.noteBegin(of: task, run.job.request) }
+      run.hasBegun = true
+    }
+    if case .ended = fact {
+      runs[id] = nil
+      order.removeAll { $0 == id }
+    } else {
+      runs[id] = run
+    }
+    relay.deliver([fact])
+    return true
+  }
+
+  private static func play(_ beat: Beat, _ run: inout Run, _ time: Timestamp) -> TransferFact {
+    switch beat {
+    case .fact(let make):
+      let fact = make(run.job, time)
+      if case .progress(_, let progress, _) = fact { run.received = progress.countOfBytesReceived }
+      return fact
+    case .ask(let question, let then):
+      run.questions += 1
+      run.question = (run.questions, then)
+      return .asked(run.job.task, run.questions, question, at: time)
+    case .end(let error, let status, let body):
+      return .ended(run.job.task, outcome(of: run, error, status, body, time))
+    }
+  }
+
+  private static func outcome(
+    of run: Run, _ code: URLErrorCode?, _ status: Int?, _ body: [UInt8]?, _ time: Timestamp
+  ) -> TransferOutcome {
+    var transaction = TransactionMetrics()
+    if run.hasBegun { transaction.requestStart = time }
+    var progress = TaskProgress()
+    progress.countOfBytesReceived = Int64(body?.count ?? 0)
+    var outcome = TransferOutcome(
+      error: code.map { TransferError($0, "as the script has it", failingURL: run.job.request.url) },
+      currentRequest: run.job.request, response: status.map { ScriptedOrigin.response($0, run.job.request) },
+      progress: progress, transactions: [transaction], endedAt: time)
+    if let body {
+      outcome.body = .memory(body)
+      (outcome.size, outcome.sha256) = (Int64(body.count), "ab")
+    }
+    return outcome
+  }
+
+  // MARK: What is asked of it
+
+  func submit(_ jobs: [TransferJob]) {
+    guard !isDead else { return }
+    for job in jobs {
+      origin.noteSubmission(of: job, isKnown: runs[job.task] != nil)
+      order.append(job.task)
+      runs[job.task] = Run(job: job, beats: origin.beats(for: job), questions: job.questions)
+    }
+  }
+
+  func suspend(_ task: TaskID, in session: SessionID) { runs[task]?.isSuspended = true }
+  func resume(_ task: TaskID, in session: SessionID) { runs[task]?.isSuspended = false }
+
+  func cancel(_ task: TaskID, in session: SessionID, keepsPartial: Bool) {
+    guard let run = runs[task] else { return }
+    runs[task]?.question = nil
+    runs[task]?.isSuspended = false
+    let keeps = keepsPartial && run.job.kind == .download && run.received > 0
+    runs[task]?.beats = [
+      .fact { job, time in
+        var outcome = Self.outcome(of: run, .cancelled, nil, nil, time)
+        if keeps {
+          let partial = PartialBody(offset: run.received, total: 100, validator: "\"v\"")
+          outcome.partial = ResumePoint(partial: partial, source: task)
+          outcome.error?.resumeDataAvailable = true
+        }
+        return .ended(job.task, outcome)
+      }
+    ]
+  }
+
+  func answer(_ task: TaskID, in session: SessionID, to question: Int, _ answer: TransferAnswer) {
+    guard let run = runs[task], let asked = run.question, asked.number == question else { return }
+    runs[task]?.question = nil
+    guard case .becomeDownload(let download) = answer else {
+      runs[task]?.beats = asked.then(answer, run.job)
+      if case .redirect(let request?) = answer { runs[task]?.job.request = request }
+      return
+    }
+    var other = run
+    (other.job.task, other.job.kind, other.question) = (download, .download, nil)
+    other.beats = asked.then(answer, other.job)
+    runs[task] = nil
+    runs[download] = other
+    order = order.map { $0 == task ? download : $0 }
+  }
+
+  func setPriority(_ priority: Double, of task: TaskID, in session: SessionID) {}
+  func setLimit(_ bytesPerSecond: Int?, of task: TaskID, in session: SessionID) {}
+  func reset(_ session: SessionID, done: @escaping @Sendable () -> Void) { done() }
+  func flush(_ session: SessionID, done: @escaping @Sendable () -> Void) { done() }
+  func forget(_ session: SessionID) {}
+  func forgetCredentials(of session: SessionID, for spaces: [ProtectionSpace]) {}
+  func cache(of session: TransferSession) -> ResponseCache? { nil }
+  func bodies(of session: SessionID, _ type: SessionType) -> BodyDirectory {
+    BodyDirectory(memoryFiles, of: session)
+  }
+  func liveBody(of task: TaskID, in session: SessionID) -> LiveBody? { nil }
+  func reach(_ url: String, timeout: Duration) async throws(TransferError) -> Reachability {
+    throw TransferError(.cannotConnectToHost, "there is no network")
+  }
+  func onPool(_ work: @escaping @Sendable () -> Void) { work() }
+  func ping(_ done: @escaping @Sendable () -> Void) { done() }
+}
+
+/// What is out there: it outlives every process. For one thread.
+final class ScriptedOrigin: @unchecked Sendable {
+  typealias Beat = ScriptedCarrier.Beat
+
+  /// What happens to a request for a URL; the number says how many came before.
+  var script: @Sendable (TransferJob, Int) -> [Beat] = { _, _ in ScriptedOrigin.plain }
+  /// Jobs that an engine got, by task.
+  private(set) var submissions: [TaskID: Int] = [:]
+  /// Requests that went out, by task; only those that must not be sent twice unseen.
+  private(set) var unsafeRequests: [TaskID: Int] = [:]
+  private(set) var faults: [String] = []
+  private var countOfURL: [String: Int] = [:]
+
+  func noteSubmission(of job: TransferJob, isKnown: Bool) {
+    submissions[job.task, default: 0] += 1
+    if isKnown { faults.append("\(job.task) was submitted to an engine that has it") }
+  }
+
+  func noteBegin(of task: TaskID, _ request: TransferRequest) {
+    if !request.isIdempotent { unsafeRequests[task, default: 0] += 1 }
+  }
+
+  func beats(for job: TransferJob) -> [Beat] {
+    defer { countOfURL[job.originalURL, default: 0] += 1 }
+    return script(job, countOfURL[job.originalURL] ?? 0)
+  }
+
+  static func response(_ status: Int, _ request: TransferRequest) -> TransferResponse {
+    TransferResponse(
+      url: request.url, status: status, headers: HTTPHeaders(), expectedContentLength: 3,
+      httpVersion: "HTTP/1.1")
+  }
+
+  // MARK: Beats
+
+  static let began = Beat.fact { .began($0.task, at: $1) }
+  static let head = Beat.fact { job, time in
+    let answer = response(200, job.request)
+    return job.kind == .download
+      ? .accepted(job.task, answer) : .response(job.task, answer, nil, at: time)
+  }
+  static func progress(_ bytes: Int64) -> Beat {
+    .fact { job, time in
+      var progress = TaskProgress()
+      progress.countOfBytesReceived = bytes
+      return .progress(job.task, progress, at: time)
+    }
+  }
+  static let keeps = Beat.fact { job, _ in
+    .keeps(
+      job.task,
+      ResumePoint(partial: PartialBody(offset: 0, total: 100, validator: "\"v\""), source: job.task))
+  }
+  static let end = Beat.end(nil, status: 200, body: [1, 2, 3])
+  static let plain = [began, head, progress(3), end]
+  static let download = [began, keeps, head, progress(3), progress(50), end]
+}

@@ -1,0 +1,294 @@
+import HTTPCookies
+import Testing
+import TransferModel
+
+@testable import TransferStore
+
+/// What sessions keep, how sessions go, and what is found by a condition.
+@Suite struct KeptStoreTests {
+  private static let time = StoreBench.time
+  private static func id<Kind>(_ number: UInt64) -> ID<Kind> { StoreBench.id(number) }
+
+  private static func session(_ number: UInt64, _ type: SessionType = .default) -> TransferSession {
+    TransferSession(
+      id: id(number), type: type, createdAt: time, description: nil, configuration: SessionConfiguration(),
+      delegate: nil, identifier: type == .background ? "a" : nil)
+  }
+
+  private static func task(
+    _ number: UInt64, in session: SessionID = .shared, _ kind: TaskKind = .data,
+    body: RequestContent? = nil
+  ) -> TransferTask {
+    TransferTask(
+      id: id(number), sessionID: session, taskIdentifier: Int(number), createdAt: time,
+      specification: TaskSpecification(kind: kind, request: TransferRequest(url: "http://a/", body: body)))
+  }
+
+  private static func cookie(_ name: String, _ value: String = "v") -> Cookie {
+    Cookie(
+      name: name, value: value, domain: "a.test", isHostOnly: true, path: "/", expiresDate: time,
+      isSecure: true, isHTTPOnly: false, sameSite: nil, created: time, lastAccess: time)
+  }
+
+  private static func reply(_ key: String, _ second: Double = 0) -> IdempotentReply {
+    IdempotentReply(
+      key: key, fingerprint: [1], status: 201, contentType: "a/b", location: nil, body: [1],
+      createdAt: time.adding(seconds: second))
+  }
+
+  @Test(arguments: StoreKind.allCases) func cookiesKeepTheirPlaces(_ kind: StoreKind) async throws {
+    let store = try StoreBench(kind).open()
+    let session: SessionID = Self.id(1)
+    func names() async throws -> [String] {
+      try await store.cookies().map { $0.cookie.name + $0.cookie.value }
+    }
+    try await store.write { change in
+      change.cookies = ["a", "b", "c"].map { (session, .stored(Self.cookie($0))) }
+    }
+    try await store.write { $0.cookies = [(session, .stored(Self.cookie("a", "w")))] }
+    #expect(try await names() == ["aw", "bv", "cv"])
+    try await store.write { change in
+      change.cookies = [(session, .removed(Self.cookie("a").key)), (session, .stored(Self.cookie("a")))]
+    }
+    #expect(try await names() == ["bv", "cv", "av"])
+    #expect(try await store.cookies().map(\.session) == [session, session, session])
+    try await store.write { $0.deletedSession = session }
+    #expect(try await names() == [])
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.allCases) func aSpaceHasOneCredential(_ kind: StoreKind) async throws {
+    let store = try StoreBench(kind).open()
+    func credential(_ session: UInt64, _ realm: String, _ user: String) -> StoredCredential {
+      let space = ProtectionSpace(host: "a.test", port: 80, protocolName: "http", realm: realm)
+      return StoredCredential(
+        session: Self.id(session), space: space,
+        credential: Credential(user: user, password: "p", persistence: .permanent))
+    }
+    try await store.write { change in
+      change.credentials = [credential(2, "r", "a"), credential(1, "s", "b"), credential(1, "r", "c")]
+    }
+    try await store.write { $0.credentials = [credential(1, "s", "d")] }
+    #expect(
+      try await store.credentials() == [
+        credential(1, "r", "c"), credential(1, "s", "d"), credential(2, "r", "a"),
+      ])
+    try await store.write { change in
+      change.deletedCredentials = [(Self.id(1), credential(1, "r", "c").space)]
+      change.deletedSession = Self.id(2)
+    }
+    #expect(try await store.credentials() == [credential(1, "s", "d")])
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.allCases) func configurationsAreListedByName(_ kind: StoreKind) async throws {
+    let store = try StoreBench(kind).open()
+    func named(_ name: String, created: Double = 0, updated: Double = 0, _ seconds: Double)
+      -> NamedConfiguration
+    {
+      var configuration = SessionConfiguration()
+      configuration.timeoutIntervalForRequest = seconds
+      return NamedConfiguration(
+        name: name, configuration: configuration, createdAt: Self.time.adding(seconds: created),
+        updatedAt: Self.time.adding(seconds: updated))
+    }
+    try await store.write { $0.configurations = [named("b", 1), named("B", 2), named("a", 3)] }
+    try await store.write { $0.configurations = [named("a", created: 9, updated: 9, 4)] }
+    #expect(try await store.configuration("a") == named("a", updated: 9, 4))
+    #expect(try await store.configurations(after: nil, limit: 9).map(\.name) == ["B", "a", "b"])
+    #expect(try await store.configurations(after: "B", limit: 1).map(\.name) == ["a"])
+    try await store.write { $0.deletedConfigurations = ["a"] }
+    #expect(try await store.configuration("a") == nil)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.allCases) func repliesExpireWithTheNext(_ kind: StoreKind) async throws {
+    let store = try StoreBench(kind).open()
+    for reply in [Self.reply("a"), Self.reply("b", 10)] {
+      try await store.write { $0.idempotentReply = reply }
+    }
+    try await store.write { $0.idempotentReply = Self.reply("c", 5 + IdempotentReply.retention) }
+    #expect(try await store.idempotentReply("a") == nil)
+    #expect(try await store.idempotentReply("b") == Self.reply("b", 10))
+    try await store.write { $0.idempotentReply = Self.reply("b", 20) }
+    #expect(try await store.idempotentReply("b") == Self.reply("b", 20))
+    #expect(
+      store.fingerprints(of: [1]) == store.fingerprints(of: [1]) && store.fingerprints(of: [1]).count == 1)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.allCases) func anEphemeralSessionIsWiped(_ kind: StoreKind) async throws {
+    let bench = StoreBench(kind)
+    let store = try bench.open()
+    let session = Self.session(1, .ephemeral)
+    var task = Self.task(1, in: session.id, body: .data([1, 2]))
+    try await store.write { change in
+      change.sessions = [session]
+      change.createdTasks = [task]
+      change.idempotentReply = Self.reply("a")
+      change.repliedSession = session.id
+    }
+    _ = task.lifecycle.resume()
+    _ = task.lifecycle.complete()
+    (task.completedAt, task.body) = (Self.time, TaskBody(size: 1, sha256: "", expiresAt: Self.time))
+    try await store.write { change in
+      change.updatedTasks = [task]
+      change.smallBodies = [task.id: [7]]
+    }
+    #expect(try await store.task(task.id) == task)
+    #expect(try await store.sessions().isEmpty)
+    #expect(try await store.smallBody(of: task.id) == [7])
+    #expect(try await store.idempotentReply("a") == Self.reply("a"))
+    try await store.write { $0.wipedSession = session.id }
+    #expect(try await store.smallBody(of: task.id) == nil)
+    #expect(try await store.hasBodyFile(task.id) == false)
+    #expect(try await store.task(task.id)?.originalRequest.body == .data([]))
+    #expect(try await store.idempotentReply("a") == nil)
+    #expect(try await store.hasTasks(session.id))
+    await store.close()
+    let next = try bench.open()
+    #expect(try await next.task(task.id) == nil)
+    await next.close()
+  }
+
+  @Test(arguments: StoreKind.allCases) func numbersOfEphemeralEventsDoNotComeAgain(_ kind: StoreKind)
+    async throws
+  {
+    let bench = StoreBench(kind)
+    let store = try bench.open()
+    let session = Self.session(1, .ephemeral)
+    func event(_ session: SessionID) -> TransferEvent {
+      TransferEvent(.sessionDidBecomeInvalid, at: Self.time, session: session, .invalidated)
+    }
+    try await store.write { change in
+      change.sessions = [session]
+      change.events = [event(session.id), event(.shared), event(session.id)]
+    }
+    try await store.write { $0.events = [event(.shared)] }
+    let page = try await store.journal(.all, after: 0, maximumBytes: 1 << 20)
+    #expect(page.fragments.map(\.first) == [1, 2, 4])
+    #expect(page.coveredSequence == 4 && page.isLast)
+    let last = store.lastSequence
+    #expect(last == 4)
+    await store.close()
+    let next = try bench.open()
+    #expect(next.lastSequence >= last)
+    try await next.write { $0.events = [event(.shared)] }
+    #expect(bench.published.map(\.first) == bench.published.map(\.first).sorted())
+    await next.close()
+  }
+
+  @Test(arguments: StoreKind.allCases) func tasksAreFoundByWhatTheyAre(_ kind: StoreKind) async throws {
+    let store = try StoreBench(kind).open()
+    var tasks = (1...4).map { Self.task($0, $0 == 2 ? .upload : .data) }
+    let other = Self.task(9, in: Self.id(7))
+    try await store.write { $0.createdTasks = tasks + [other] }
+    _ = tasks[0].lifecycle.resume()
+    _ = tasks[3].lifecycle.complete()
+    tasks[3].body = TaskBody(size: 9, sha256: "", expiresAt: Self.time)
+    try await store.write { $0.updatedTasks = [tasks[0], tasks[3]] }
+    func ids(_ query: TaskQuery) async throws -> [TaskID] { try await store.tasks(query).map(\.id) }
+    #expect(try await ids(TaskQuery(session: .shared, limit: 9)) == tasks.map(\.id))
+    #expect(try await ids(TaskQuery(session: .shared, kind: .upload, limit: 9)) == [tasks[1].id])
+    #expect(try await ids(TaskQuery(session: .shared, state: .running, limit: 9)) == [tasks[0].id])
+    #expect(
+      try await ids(TaskQuery(session: .shared, after: tasks[0].id, limit: 2)) == [tasks[1].id, tasks[2].id])
+    #expect(
+      try await store.unfinishedTasks(after: tasks[0].id, limit: 9).map(\.id) == [
+        tasks[1].id, tasks[2].id, other.id,
+      ])
+    #expect(try await store.bodyFiles(of: .shared) == [tasks[3].id])
+    #expect(try await store.bodyFiles(among: tasks.map(\.id)) == [tasks[3].id])
+    #expect(try await store.hasBodyFile(tasks[3].id))
+    #expect(try await store.hasBodyFile(tasks[0].id) == false)
+    #expect(try await store.hasTasks(.shared))
+    #expect(try await store.hasTasks(Self.id(8)) == false)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.allCases) func identifiersOnlyGrow(_ kind: StoreKind) async throws {
+    let store = try StoreBench(kind).open()
+    let session = Self.session(1)
+    for (identifier, expected) in [(5, 5), (3, 5), (6, 6)] {
+      try await store.write { change in
+        change.sessions = [session]
+        change.lastIdentifiers = [session.id: identifier, Self.id(2): 9]
+      }
+      #expect(try await store.sessions().map(\.lastIdentifier) == [expected])
+    }
+    await store.close()
+  }
+
+  /// Another process carries their tasks out, and still asks.
+  @Test(arguments: StoreKind.allCases) func backgroundDecisionsAreNotWithdrawn(_ kind: StoreKind) async throws
+  {
+    let store = try StoreBench(kind).open()
+    let sessions = [Self.session(1), Self.session(2, .background)]
+    let decisions = sessions.map { session in
+      Decision(
+        id: DecisionID(high: 1, low: session.id.low), type: .taskDidReceiveChallenge, sessionID: session.id,
+        taskID: Self.id(3), createdAt: Self.time, expiresAt: Self.time, defaultAnswer: "x", arguments: [])
+    }
+    try await store.write { change in
+      change.sessions = sessions
+      change.newDecisions = decisions
+    }
+    try await store.write { $0.withdrawsDecisions = true }
+    #expect(try await store.decision(decisions[0].id)?.state == .withdrawn)
+    #expect(try await store.decision(decisions[1].id)?.state == .pending)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.allCases) func aCursorInsideAFragmentGetsItWhole(_ kind: StoreKind) async throws
+  {
+    let store = try StoreBench(kind).open()
+    func event(_ task: UInt64) -> TransferEvent {
+      TransferEvent(
+        .taskDidChangeState, at: Self.time, session: .shared, task: Self.id(task),
+        .stateChanged(.running, nil))
+    }
+    try await store.write { $0.events = [event(1), event(1), event(1), event(2), event(1)] }
+    func firsts(_ scope: EventScope, after: Int64, _ bytes: Int = 1 << 20) async throws -> [Int64] {
+      try await store.journal(scope, after: after, maximumBytes: bytes).fragments.map(\.first)
+    }
+    #expect(try await firsts(.all, after: 0) == [1, 4, 5])
+    #expect(try await firsts(.all, after: 2) == [1, 4, 5])
+    #expect(try await firsts(.all, after: 3) == [4, 5])
+    #expect(try await firsts(.task(Self.id(1)), after: 1) == [1, 5])
+    #expect(try await firsts(.all, after: 0, 1) == [1])
+    let page = try await store.journal(.task(Self.id(2)), after: 0, maximumBytes: 1 << 20)
+    #expect(page.coveredSequence == 5 && page.isLast && page.oldest == 1)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.allCases) func workIsReadInPagesAndNewsHaveALast(_ kind: StoreKind) async throws
+  {
+    let store = try StoreBench(kind).open()
+    let work = (1...3).map { StoredWork(task: Self.id($0), session: Self.id(1), document: "\($0)") }
+    #expect(try await store.lastNews() == nil)
+    try await store.write { change in
+      change.work = work
+      change.news = ["a", "b"]
+    }
+    #expect(try await store.work(after: work[0].task, limit: 1) == [work[1]])
+    #expect(try await store.work(after: nil, limit: 9) == work)
+    #expect(try await store.lastNews() == 2)
+    await store.close()
+  }
+
+  @Test(arguments: StoreKind.allCases) func aMessageIsPendingUntilItIsSettled(_ kind: StoreKind) async throws
+  {
+    let store = try StoreBench(kind).open()
+    var delivery = WebhookDelivery(
+      id: Self.id(1), sessionID: .shared, taskID: Self.id(2), type: .taskDidComplete,
+      webhook: Webhook(url: "http://a/", secret: nil), payload: [1], createdAt: Self.time)
+    try await store.write { [delivery] in $0.newDeliveries = [delivery] }
+    #expect(try await store.hasPendingDelivery(Self.id(2)))
+    #expect(try await store.nextDeliveryTime() == Self.time)
+    (delivery.state, delivery.finishedAt) = (.delivered, Self.time)
+    try await store.write { [delivery] in $0.updatedDeliveries = [delivery] }
+    #expect(try await store.hasPendingDelivery(Self.id(2)) == false)
+    #expect(try await store.nextDeliveryTime() == nil)
+    await store.close()
+  }
+}

@@ -1,0 +1,51 @@
+import Crypto
+import MemoryStore
+import Synchronization
+import TestSupport
+import Testing
+import TransferModel
+
+@testable import TransferStore
+
+/// What there is that promises to be a store. Each passes the same tests.
+enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
+  case sqlite, memory
+
+  var testDescription: String { rawValue }
+}
+
+/// A database, and the stores of processes that open it one after the other.
+final class StoreBench: Sendable {
+  static let time = Timestamp(seconds: 1_800_000_000)
+
+  private let kind: StoreKind
+  private let path = TemporaryDirectory.make("ferry-store") + "/test.db"
+  private let memory = MemoryDatabase()
+  private let all = Mutex<[JournalFragment]>([])
+
+  init(_ kind: StoreKind) { self.kind = kind }
+
+  /// What was published, in its order, by all stores.
+  var published: [JournalFragment] { all.withLock { $0 } }
+
+  func open() throws -> any TransferStore {
+    let secrets = [SymmetricKey(data: [UInt8](repeating: 7, count: 32))]
+    let publish: @Sendable ([JournalFragment]) -> Void = { [self] fragments in
+      all.withLock { $0 += fragments }
+    }
+    return switch kind {
+    case .sqlite: try SQLiteStore(path: path, box: SecretBox(secrets: secrets), published: publish)
+    case .memory: MemoryStore(on: memory, .atOnce, secrets: secrets, published: publish)
+    }
+  }
+
+  static func id<Kind>(_ number: UInt64) -> ID<Kind> { ID(at: time, random: (number, number)) }
+}
+
+extension TransferStore {
+  func write(_ fill: (inout StoreChange) -> Void) async throws {
+    var change = StoreChange()
+    fill(&change)
+    try await write(change)
+  }
+}
