@@ -1,5 +1,6 @@
 import MemoryStore
 import Synchronization
+import TransferCore
 import TransferModel
 import TransferStore
 
