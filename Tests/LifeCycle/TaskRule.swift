@@ -9,7 +9,8 @@ package enum TaskRule: String, Error, Sendable, CaseIterable {
   case metricsBehindTheFile = "right behind didFinishDownloading comes didFinishCollectingMetrics"
 
   // State
-  case stateFollows = "a state is one that TaskLifecycle goes to from the one before, and is told when it changes"
+  case stateFollows =
+    "a state is one that TaskLifecycle goes to from the one before, and is told when it changes"
   case endHasNoState = "didComplete tells that a task is completed, and no state event does"
   case phaseOfRunning = "a running task has a phase, and no other has one"
   case phaseFollows = "a phase follows from the one before"
@@ -32,17 +33,21 @@ package enum TaskRule: String, Error, Sendable, CaseIterable {
   case backgroundIsNotTold =
     "background sessions hear of no waiting for connectivity, no redirection, no caching and no upload's response"
   case resumedOnce = "didResumeAtOffset comes once for each attempt, before anything is written"
-  case cachingBehindTheResponse = "willCacheResponse comes once, behind the response, and no response behind it"
-  case becomesDownloadWhenAsked = "a data task becomes a download as the answer to the question about its response"
+  case cachingBehindTheResponse =
+    "willCacheResponse comes once, behind the response, and no response behind it"
+  case becomesDownloadWhenAsked =
+    "a data task becomes a download as the answer to the question about its response"
   case progressUnderWay = "bytes are counted between the first request and the end"
   case dataBehindTheResponse = "data of a body comes behind the response that it belongs to"
 
   // The end
-  case fileOfSuccess = "a download that succeeds tells didFinishDownloading, and no other end has that before it"
+  case fileOfSuccess =
+    "a download that succeeds tells didFinishDownloading, and no other end has that before it"
   case bodyOfSuccess = "the end tells of a body where the task succeeded, and nowhere else"
   case successHasAResponse = "a task that succeeds has told its response, unless nobody is told"
   case noSuccessWhileAsked = "no task succeeds while a question waits"
-  case cancelledIsCanceling = "the error of a task that was canceling is NSURLErrorCancelled, and no other task has that"
+  case cancelledIsCanceling =
+    "the error of a task that was canceling is NSURLErrorCancelled, and no other task has that"
 }
 
 extension TaskLife {

@@ -67,6 +67,7 @@ import TransferModel
     #expect(SessionWord(TaskWord.becameDownload) == .taskEnded && SessionWord(TaskWord.failure) == .taskEnded)
     #expect(SessionWord(TaskWord.metrics) == .taskTold)
     #expect(SessionWord(.sessionDidFinishEvents) == .finishedEvents)
-    #expect(SessionWord(.sessionDidBecomeInvalid) == .becameInvalid && SessionWord(.sessionHandleEvents) == nil)
+    #expect(
+      SessionWord(.sessionDidBecomeInvalid) == .becameInvalid && SessionWord(.sessionHandleEvents) == nil)
   }
 }

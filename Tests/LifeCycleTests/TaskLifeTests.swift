@@ -13,7 +13,9 @@ import TransferModel
     init(
       _ name: String, _ circumstances: TaskCircumstances, _ pieces: [TaskWord]..., isOver: Bool = true
     ) {
-      (self.name, self.circumstances, self.words, self.isOver) = (name, circumstances, pieces.flatMap { $0 }, isOver)
+      (self.name, self.circumstances, self.words, self.isOver) = (
+        name, circumstances, pieces.flatMap { $0 }, isOver
+      )
     }
     var testDescription: String { name }
   }
@@ -47,10 +49,14 @@ import TransferModel
     Good("nothing yet", .data, [], isOver: false),
     Good(
       "no network for a while", .patient,
-      [.created(.data), .queued, .offline, .waitsForConnectivity, .transferring, .response, .metrics, .success]),
+      [
+        .created(.data), .queued, .offline, .waitsForConnectivity, .transferring, .response, .metrics,
+        .success,
+      ]),
     Good(
       "no network twice", .patient,
-      [.created(.data), .queued, .offline, .waitsForConnectivity, .transferring, .redirection, .offline], [.transferring, .response, .metrics, .success]),
+      [.created(.data), .queued, .offline, .waitsForConnectivity, .transferring, .redirection, .offline],
+      [.transferring, .response, .metrics, .success]),
     Good("a begin date", .data, [.created(.data), .queued, .delayed, .transferring], isOver: false),
   ]
 
@@ -81,14 +87,17 @@ import TransferModel
       [.created(.download), .transferring, .finishedDownloading, .metrics, .success]),
     Good(
       "a body that is streamed", .upload,
-      [.created(.upload), .queued], .asked(.newBodyStream), [.queued, .transferring, .response, .metrics, .success]),
+      [.created(.upload), .queued], .asked(.newBodyStream),
+      [.queued, .transferring, .response, .metrics, .success]),
     Good(
       "a begin date", .asking(.delayedRequest),
       [.created(.data), .queued], .asked(.delayedRequest), [.queued, .transferring], isOver: false),
     Good(
       "a question that ends with its task", .asking(.response),
       .begun(), .asked(.response), [.canceling, .metrics, .cancelled]),
-    Good("nobody answered, and it failed", .upload, .begun(.upload), .asked(.newBodyStream), [.metrics, .failure]),
+    Good(
+      "nobody answered, and it failed", .upload, .begun(.upload), .asked(.newBodyStream),
+      [.metrics, .failure]),
     Good(
       "a completion handler takes the response over",
       TaskCircumstances(
@@ -99,7 +108,8 @@ import TransferModel
   static let interrupted: [Good] = [
     Good(
       "suspended and resumed", .data,
-      .begun(), [.response, .suspended, .progress(.receivedData), .transferring, .progress(.receivedData)], [.caching, .metrics, .success]),
+      .begun(), [.response, .suspended, .progress(.receivedData), .transferring, .progress(.receivedData)],
+      [.caching, .metrics, .success]),
     Good("suspended in the queue", .data, [.created(.data), .queued, .suspended, .queued], isOver: false),
     Good(
       "its service ended meanwhile", .data,
@@ -112,7 +122,8 @@ import TransferModel
       .begun(), [.suspended, .call(.response, asks: true), .deciding, .transferring], isOver: false),
     Good(
       "asked again about a begin date, as the question went with its service", .asking(.delayedRequest),
-      [.created(.data), .queued], .asked(.delayedRequest), [.suspended, .queued], .asked(.delayedRequest), isOver: false),
+      [.created(.data), .queued], .asked(.delayedRequest), [.suspended, .queued], .asked(.delayedRequest),
+      isOver: false),
     Good(
       "the service was killed over a question", .asking(.response),
       .begun(), .asked(.response), [.metrics, .failure]),
@@ -121,14 +132,16 @@ import TransferModel
   static let inBackground: [Good] = [
     Good(
       "a download that is tried again", .background(.download),
-      .begun(.download), [.resumedAtOffset, .retrying, .transferring, .resumedAtOffset], [.finishedDownloading, .metrics, .success]),
+      .begun(.download), [.resumedAtOffset, .retrying, .transferring, .resumedAtOffset],
+      [.finishedDownloading, .metrics, .success]),
     Good("an upload", .background(.upload), .begun(.upload), [.metrics, .success]),
     Good(
       "data that is tried again", .background(.data),
       .begun(), [.response, .retrying, .transferring, .informational, .response, .metrics, .success]),
     Good(
       "the worker died over a question", .asking(.taskChallenge, kind: .download, in: .background),
-      .begun(.download), .asked(.taskChallenge), [.queued, .transferring], .asked(.taskChallenge), [.queued, .transferring, .finishedDownloading, .metrics, .success]),
+      .begun(.download), .asked(.taskChallenge), [.queued, .transferring], .asked(.taskChallenge),
+      [.queued, .transferring, .finishedDownloading, .metrics, .success]),
     Good(
       "no network, which nobody is told", .background(.download),
       [.created(.download), .queued, .offline, .transferring, .finishedDownloading, .metrics, .success]),
