@@ -254,12 +254,15 @@ extension Transfer: EasyHandleDelegate {
     return true
   }
 
-  /// The end of a multipart answer that has no last delimiter.
+  /// The end of a multipart answer, which may lack its last delimiter. One without parts is an empty answer: a task that succeeds has
+  /// a response.
   func finishParts() -> Bool {
     var pieces: [MultipartPiece] = []
     multipart?.finish { pieces.append(MultipartPiece($0)) }
     pendingParts += pieces
-    return passParts()
+    guard passParts() else { return false }
+    if response == nil, hold == nil, let head { announce(response(of: head)) }
+    return true
   }
 
   /// A part's own fields stand above the answer's (URLSession shows one response for each part).

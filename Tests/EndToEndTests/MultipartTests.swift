@@ -118,9 +118,12 @@ import Testing
     #expect(parts.last?.bytes.starts(with: Self.bodies[2]) == true)
   }
 
-  @Test func anAnswerWithoutPartsEnds() throws {
-    let (parts, end, _) = try parts("/none")
-    #expect(parts.isEmpty && end != nil)
+  /// A task that succeeds has a response, which is told: the answer's own.
+  @Test func anAnswerWithoutPartsIsEmpty() throws {
+    let (parts, end, id) = try parts("/none")
+    #expect(parts.count == 1 && parts.first?.number == nil && parts.first?.bytes.isEmpty == true)
+    #expect(end?.data["error"] == .null && end?.data["status"]?.integer == 200)
+    #expect(try ferry.task(id)["response"]?["status"]?.integer == 200)
   }
 
   /// urlSession(_:dataTask:didReceive:completionHandler:), #3236: asked again for each part.

@@ -35,7 +35,7 @@ package struct TaskCircumstances: Sendable, Equatable {
     self.asked = asked
     if hasCompletionHandler { self.asked.subtract(Calls(.response, .caching)) }
     if sessionType == .background {
-      self.asked.subtract(Calls(.redirection, .response, .caching))
+      self.asked.subtract(Calls(.redirection, .response, .caching, .newBodyStream))
     } else {
       self.asked.formUnion(Calls(.newBodyStream))
     }

@@ -78,7 +78,7 @@ package struct TaskLife: Sendable, Equatable {
   private var hasBegun = false
   /// The delegate was asked: what was held meanwhile may be told though the task is queued.
   private var wasHeld = false
-  /// The task was suspended, and its service may have ended since: then it is asked for from the beginning.
+  /// It was suspended, and its service may have ended meanwhile: then it is asked for from the beginning.
   private var mayBeginAnew = false
   private var hasToldWaiting = false
   private var hasToldDelay = false
@@ -152,10 +152,6 @@ extension TaskLife {
     case (.running, .running): if let phase, let nextPhase { try move(from: phase, to: nextPhase) }
     case (.running, .suspended):
       if question == .waits { question = .mayWait }
-      if circumstances.outlivesTheService {
-        mayBeginAnew = true
-        if question == .mayWait, lastQuestion == .delayedRequest { hasToldDelay = false }
-      }
     case (.running, .canceling), (.suspended, .canceling):
       if question == .waits { question = .mayWait }
     default: throw .stateFollows
@@ -170,9 +166,12 @@ extension TaskLife {
       guard next == .queued else { throw .firstPhase }
       return
     }
+    mayBeginAnew = circumstances.outlivesTheService
     switch next {
     case .queued:
       guard !hasBegun else { throw .phaseFollows }
+      // Its question went with the service.
+      if mayBeginAnew, question == .mayWait, lastQuestion == .delayedRequest { hasToldDelay = false }
       question = .none
     case .waitingForDecision:
       guard question == .mayWait else { throw .phaseFollows }
@@ -205,7 +204,9 @@ extension TaskLife {
 extension TaskLife {
   private mutating func hear(_ call: TaskCall, asks: Bool) throws(TaskRule) {
     try checkOrder(of: call)
-    guard asks == circumstances.asked.contains(call) else { throw .asksWhoWantsToBeAsked }
+    guard asks == circumstances.asked.contains(call), asks || !call.alwaysAsks else {
+      throw .asksWhoWantsToBeAsked
+    }
     guard wasResumed else { throw .silentUntilResumed }
     if asks {
       try ask(call)
@@ -216,7 +217,7 @@ extension TaskLife {
     }
     switch call {
     case .delayedRequest: hasToldDelay = true
-    case .response: (step, hasToldResponse) = (.answered, true)
+    case .response: (step, hasToldResponse, mayBeginAnew) = (.answered, true, false)
     case .caching: step = .cached
     default: break
     }

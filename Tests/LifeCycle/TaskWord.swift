@@ -22,6 +22,14 @@ package enum TaskCall: UInt8, Sendable, CaseIterable {
   /// Of a challenge: `session.didReceiveChallenge`, `task.didReceiveChallenge`.
   case sessionChallenge, taskChallenge
   case redirection, newBodyStream, delayedRequest, response, caching
+
+  /// Nobody is told of it who is not asked.
+  var alwaysAsks: Bool {
+    switch self {
+    case .sessionChallenge, .taskChallenge, .newBodyStream: true
+    case .redirection, .delayedRequest, .response, .caching: false
+    }
+  }
 }
 
 /// Calls that count bytes. They are told and not kept.

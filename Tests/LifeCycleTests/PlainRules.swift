@@ -117,9 +117,15 @@ struct PlainRules {
 
   private var hasOrder: Bool {
     var isAnswered = circumstances.goesOnForDataTask
+    var state = circumstances.goesOnForDataTask ? TaskState.suspended : .running
     for word in words {
+      if case .state(let next, _) = word {
+        if state == .suspended, next == .running, circumstances.sessionType != .ephemeral {
+          isAnswered = false
+        }
+        state = next
+      }
       switch word {
-      case .state(.suspended, _) where circumstances.sessionType != .ephemeral: isAnswered = false
       case .state(.running, .waitingToRetry): isAnswered = false
       case .state(.running, .queued) where circumstances.sessionType == .background: isAnswered = false
       case .call(.response, _), .resumedAtOffset: isAnswered = true

@@ -87,6 +87,7 @@ import TransferModel
     Bad(.asksWhoWantsToBeAsked, .asking(.redirection), .begun(), [.redirection]),
     Bad(.asksWhoWantsToBeAsked, .asking(.taskChallenge), .begun(), [.call(.taskChallenge, asks: false)]),
     Bad(.asksWhoWantsToBeAsked, .asking(.taskChallenge), .begun(), .asked(.sessionChallenge)),
+    Bad(.asksWhoWantsToBeAsked, .data, .begun(), [.call(.taskChallenge, asks: false)]),
     Bad(.asksWhoWantsToBeAsked, .upload, .begun(.upload), [.call(.newBodyStream, asks: false)]),
     Bad(
       .asksWhoWantsToBeAsked, .background(.upload), .begun(.upload), .asked(.newBodyStream)),
@@ -124,7 +125,12 @@ import TransferModel
     Bad(
       .beforeTheResponse, TaskCircumstances(.data, in: .ephemeral),
       .begun(), [.response, .suspended, .transferring, .redirection]),
+    Bad(.beforeTheResponse, .data, .begun(), [.response, .suspended, .redirection]),
+    Bad(
+      .beforeTheResponse, .data,
+      .begun(), [.response, .suspended, .transferring, .redirection, .response, .informational]),
     Bad(.delayedOnce, .data, [.created(.data), .queued, .delayed, .delayed]),
+    Bad(.delayedOnce, .data, [.created(.data), .queued, .delayed, .suspended, .queued, .delayed]),
     Bad(.delayedOnce, .data, .begun(), [.delayed]),
     Bad(.waitingIsToldOnce, .patient, [.created(.data), .queued, .waitsForConnectivity]),
     Bad(

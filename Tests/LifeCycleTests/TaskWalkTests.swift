@@ -47,10 +47,10 @@ import TransferModel
     return next.take([.canceling]).violation?.rule == .phaseOfAQuestion
   }
 
-  @Test(arguments: 0..<UInt64(8)) func itsOwnWordsKeepThePlainRules(_ seed: UInt64) throws {
+  @Test(arguments: 0..<UInt64(4)) func itsOwnWordsKeepThePlainRules(_ seed: UInt64) throws {
     var generator = SplitMix64(seed: seed)
     var ended = 0
-    for _ in 0..<200 {
+    for _ in 0..<50 {
       let circumstances = Self.circumstances(&generator)
       let words = try Self.life(in: circumstances, &generator)
       let broken = PlainRules(circumstances: circumstances, words: words).broken
@@ -59,7 +59,7 @@ import TransferModel
       #expect(life.take(words).violation == nil)
       if life.isOver { ended += 1 }
     }
-    #expect(ended > 100)
+    #expect(ended > 25)
   }
 
   private enum Fault: CaseIterable { case lost, twice, early }
@@ -74,11 +74,11 @@ import TransferModel
     return words
   }
 
-  @Test(arguments: 0..<UInt64(8)) func whatBreaksAPlainRuleIsRefused(_ seed: UInt64) throws {
+  @Test(arguments: 0..<UInt64(4)) func whatBreaksAPlainRuleIsRefused(_ seed: UInt64) throws {
     var generator = SplitMix64(seed: 1000 + seed)
     var refused: Set<TaskRule> = []
     var (broken, total) = (0, 0)
-    for _ in 0..<100 {
+    for _ in 0..<50 {
       let circumstances = Self.circumstances(&generator)
       let words = try Self.life(in: circumstances, &generator)
       for fault in Fault.allCases {
@@ -100,7 +100,7 @@ import TransferModel
   /// What comes once, and has to: without it, and with it twice, nothing is a whole life.
   @Test func noLifeIsWholeWithoutItsFirstAndLastEvents() throws {
     var generator = SplitMix64(seed: 77)
-    for _ in 0..<100 {
+    for _ in 0..<50 {
       let circumstances = Self.circumstances(&generator)
       let words = try Self.life(in: circumstances, &generator)
       var whole = TaskLife(circumstances)
