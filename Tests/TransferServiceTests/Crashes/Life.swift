@@ -24,8 +24,9 @@ struct Life: Sendable, CustomTestStringConvertible {
   var testDescription: String { name }
 
   /// Lives it to its end, with a crash or without one.
-  func run(commitsFirst: Bool, _ crash: World.Crash? = nil) -> World {
-    let world = World(hasWorker: hasWorker, commitsFirst: commitsFirst, crash: crash)
+  /// - Parameter roomLeft: the disk is full after so many commits, for a while.
+  func run(commitsFirst: Bool, _ crash: World.Crash? = nil, roomLeft: Int? = nil) -> World {
+    let world = World(hasWorker: hasWorker, commitsFirst: commitsFirst, crash: crash, roomLeft: roomLeft)
     world.origin.script = script
     world.reply = reply
     func attempt(_ body: Script) -> Bool {
@@ -33,6 +34,9 @@ struct Life: Sendable, CustomTestStringConvertible {
         try body(world)
         return true
       } catch is World.Lost {
+        return false
+      } catch ServiceError.storeFull {
+        try? world.rest()
         return false
       } catch {
         world.faults.append("\(error)")

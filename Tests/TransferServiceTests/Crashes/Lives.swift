@@ -283,6 +283,60 @@ extension Life {
       try world.waitForEnd(of: task)
       try world.settle()
     },
+    Life(name: "cancelled while it waits for another attempt", hasWorker: true) { _, _ in
+      [ScriptedOrigin.began, .end(.networkConnectionLost, status: nil, body: nil)]
+    } live: { world in
+      let session = try world.createSession(background)
+      let task = try world.createTask(in: session, .upload, method: "POST")
+      try world.rest()
+      try world.cancel(task)
+      try world.waitForEnd(of: task)
+    } again: { world in
+      for session in try world.ownSessions() { try world.invalidate(session, .cancelTasks) }
+    },
+    Life(name: "all cancelled at once, in the background", hasWorker: true) { _, _ in
+      [ScriptedOrigin.began, ScriptedOrigin.keeps, challenge]
+    } live: { world in
+      let session = try world.createSession(background)
+      for number in 0..<4 {
+        _ = try world.createTask(
+          in: session, number == 2 ? .upload : .download, method: number == 2 ? "POST" : "GET")
+      }
+      try world.invalidate(session, .cancelTasks)
+    },
+    Life(name: "a name that is used again", hasWorker: true) { world in
+      let first = try world.createSession(background)
+      if try world.createSession(background) != first { world.faults.append("a name has two sessions") }
+      try world.waitForEnd(of: world.createTask(in: first))
+      try world.invalidate(first, .finishTasks)
+      try world.settle()
+      let second = try world.createSession(background)
+      if second == first { world.faults.append("a session came back") }
+      try world.waitForEnd(of: world.createTask(in: second))
+    },
+    Life(name: "a POST that is suspended and goes on", hasWorker: true) { world in
+      let session = try world.createSession(background)
+      let task = try world.createTask(in: session, .upload, method: "POST")
+      try world.suspend(task)
+      try world.settle()
+      try world.resume(task)
+      try world.suspend(task)
+      try world.resume(task)
+      try world.waitForEnd(of: task)
+    },
+    Life(name: "a webhook that answers, in the background", hasWorker: true) { _, _ in
+      [ScriptedOrigin.began, challenge]
+    } reply: { delivery in
+      delivery.decisionID == nil ? nil : password
+    } live: { world in
+      let session = try world.createSession {
+        background(&$0)
+        $0.delegate?.webhookAnswers = true
+      }
+      try world.waitForEnd(of: world.createTask(in: session, .upload, method: "POST"))
+      try world.settle()
+      try world.invalidate(session, .finishTasks)
+    },
     Life(name: "a background session that is deleted", hasWorker: true) { world in
       let session = try world.createSession(background)
       try world.waitForEnd(of: world.createTask(in: session))

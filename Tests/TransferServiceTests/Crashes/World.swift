@@ -29,6 +29,8 @@ final class World: @unchecked Sendable {
     var isWorkersFault = false
     /// So many commits later the same happens again; nil: it does not.
     var again: Int?
+    /// The database loses the last commit though it was acknowledged. No world stands that: its checks are tried so.
+    var forgets = false
   }
   /// Whoever was asked is gone.
   struct Lost: Error {}
@@ -69,14 +71,20 @@ final class World: @unchecked Sendable {
   private(set) var service: ServiceProcess
   private(set) var worker: WorkerProcess?
   private var crash: Crash?
+  /// The database as it was before the last commit, where that is to be lost.
+  private var earlier: MemoryDatabase?
+  /// So many changes are committed, and then the disk is full until nothing else can happen.
+  private var roomLeft: Int?
+  private var isFull = false
   private var steps = 0
   private var turn = 0
   private var isDispatching = false
 
-  init(hasWorker: Bool, commitsFirst: Bool, crash: Crash? = nil) {
+  init(hasWorker: Bool, commitsFirst: Bool, crash: Crash? = nil, roomLeft: Int? = nil) {
     self.hasWorker = hasWorker
     self.commitsFirst = commitsFirst
     self.crash = crash
+    self.roomLeft = roomLeft
     service = ServiceProcess(parts)
     if hasWorker { worker = WorkerProcess(parts) }
     connect()
@@ -101,6 +109,17 @@ final class World: @unchecked Sendable {
     if victims.hasWorker { worker?.start(afterCrash: crash.isWorkersFault) }
   }
 
+  /// Who cannot begin, as its disk is full, ends, and somebody starts another.
+  private func startAgain() {
+    let (hasNoService, hasNoWorker) = (service.hasFailed, worker?.hasFailed == true)
+    if hasNoService { service.kill(keeping: 0) }
+    if hasNoWorker { worker?.kill(keeping: 0) }
+    guard hasNoService || hasNoWorker else { return }
+    isDispatching = false
+    restart(
+      Crash(commit: 0, victims: hasNoService && hasNoWorker ? .both : hasNoService ? .service : .worker))
+  }
+
   private func carryOut(_ crash: Crash) throws {
     self.crash = crash.again.map { Crash(commit: commits + $0, victims: crash.victims) }
     hasCrashed = true
@@ -114,6 +133,7 @@ final class World: @unchecked Sendable {
       worker.kill(keeping: crash.keeping)
     }
     isDispatching = false
+    if let earlier { parts.database = earlier }
     checkTold()
     if victims.isForAWhile { try run { false } }
     restart(crash)
@@ -130,7 +150,12 @@ final class World: @unchecked Sendable {
     while true {
       executor.run()
       if isDone() { return true }
-      guard try step() else { return false }
+      guard try step() else {
+        guard isFull else { return false }
+        setFull(false)
+        startAgain()
+        continue
+      }
       steps += 1
       guard steps < Self.mostSteps else {
         faults.append("the world does not come to rest")
@@ -156,10 +181,20 @@ final class World: @unchecked Sendable {
       try carryOut(crash)
       return true
     }
+    if let roomLeft, commits >= roomLeft {
+      self.roomLeft = nil
+      setFull(true)
+    }
+    if let crash, crash.forgets { earlier = parts.database.copy() }
     turn += 1
     if turn.isMultiple(of: 2) { stores.reverse() }
     commits += 1
-    return stores[0].commitNext()
+    return stores.contains { $0.commitNext() }
+  }
+
+  private func setFull(_ isFull: Bool) {
+    self.isFull = isFull
+    for store in [service.store, worker?.store] { store?.set(isFull ? .full : nil) }
   }
 
   /// Sends the messages that are due.
@@ -230,8 +265,8 @@ final class World: @unchecked Sendable {
   func call<T: Sendable>(
     _ body: @escaping @Sendable (TransferService) async throws -> T
   ) throws -> T {
+    try run { self.service.isServing }
     let service = service
-    try run { service.isServing }
     let box = Reply<T>()
     executor.spawn {
       do { box.value = .success(try await body(service.service)) } catch { box.value = .failure(error) }

@@ -64,7 +64,7 @@ final class WorldBell: Bell, @unchecked Sendable {
 /// What all processes of a world share.
 final class WorldParts: @unchecked Sendable {
   let executor = ManualExecutor()
-  let database = MemoryDatabase()
+  var database = MemoryDatabase()
   let origin = ScriptedOrigin()
   let clock = WorldClock()
   let bodyFiles = MemoryFiles(capacity: 1 << 20)
@@ -86,6 +86,8 @@ final class ServiceProcess: @unchecked Sendable {
   /// With which it rings for the worker.
   let workerBell = WorldBell()
   var isServing = false
+  /// It could not begin.
+  var hasFailed = false
   var isDead = false
   var mustDispatch = true
   private let executor: ManualExecutor
@@ -110,7 +112,10 @@ final class ServiceProcess: @unchecked Sendable {
 
   func start() {
     executor.spawn { [self] in
-      guard (try? await service.recover()) != nil else { return }
+      guard (try? await service.recover()) != nil else {
+        hasFailed = !isDead
+        return
+      }
       isServing = !isDead
       bell.isHeard = true
       try? await service.catchUp()
@@ -139,6 +144,8 @@ final class WorkerProcess: @unchecked Sendable {
   let bell = WorldBell()
   /// With which it rings for the service.
   let serviceBell = WorldBell()
+  /// It could not begin.
+  var hasFailed = false
   var isDead = false
   private let executor: ManualExecutor
 
@@ -156,7 +163,10 @@ final class WorkerProcess: @unchecked Sendable {
 
   func start(afterCrash hasCrashed: Bool) {
     executor.spawn { [self] in
-      guard (try? await worker.start(afterCrash: hasCrashed)) != nil else { return }
+      guard (try? await worker.start(afterCrash: hasCrashed)) != nil else {
+        hasFailed = !isDead
+        return
+      }
       bell.isHeard = !isDead
       // Who rang meanwhile is heard now.
       bell.isRung = !isDead
