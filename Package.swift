@@ -204,8 +204,10 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   (
     "TransferAPI",
     [
-      "TransferModel", "TransferService", "HTTPServer", "ContentCoding", "JSON", "TestSupport",
+      "TransferModel", "TransferService", "TransferStore", "TransferEngine", "HTTPServer", "ContentCoding",
+      "EventLoop", "JSON", "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
+      .product(name: "Logging", package: "swift-log"), .product(name: "Yams", package: "Yams"),
     ]
   ),
 ]

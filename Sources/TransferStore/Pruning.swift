@@ -28,7 +28,7 @@ package struct StaleRecords: Sendable, Equatable {
   }
   /// A reply that repeats got. Another may have taken its key meanwhile.
   package struct Reply: Sendable, Equatable {
-    package let key: String
+    package let key: IdempotencyKey
     package let createdAt: Timestamp
   }
 

@@ -27,7 +27,7 @@ package struct StoreChange: Sendable {
   package var cookies: [(session: SessionID, change: CookieJar.Change)] = []
   /// Named configurations, each in place of what had the name.
   package var configurations: [NamedConfiguration] = []
-  package var deletedConfigurations: [String] = []
+  package var deletedConfigurations: [ConfigurationName] = []
   package var newFiles: [StoredFile] = []
   package var deletedFiles: [FileID] = []
   package var idempotentReply: IdempotentReply?
@@ -67,6 +67,8 @@ package struct StoreChange: Sendable {
 package struct JournalFragment: Sendable, Equatable {
   package let first: Int64
   package let last: Int64
+  /// Whose the session is; nil where the store has no such session: no tenant hears of it.
+  package let tenant: Tenant?
   package let sessionID: SessionID
   package let taskID: TaskID?
   /// When the first of them happened; nil where none of it is kept.
@@ -77,11 +79,12 @@ package struct JournalFragment: Sendable, Equatable {
   package let bytesWithProgress: [UInt8]
 
   package init(
-    first: Int64, last: Int64, sessionID: SessionID, taskID: TaskID?, time: Timestamp? = nil, bytes: [UInt8],
-    bytesWithProgress: [UInt8]? = nil
+    first: Int64, last: Int64, tenant: Tenant?, sessionID: SessionID, taskID: TaskID?, time: Timestamp? = nil,
+    bytes: [UInt8], bytesWithProgress: [UInt8]? = nil
   ) {
     self.first = first
     self.last = last
+    self.tenant = tenant
     self.sessionID = sessionID
     self.taskID = taskID
     self.time = time
