@@ -90,7 +90,10 @@ final class TenantPlace: Sendable {
       func replaced(_ text: String) -> String {
         names.reduce(text) { $0.replacing($1.value, with: "{\($1.key)}") }
       }
-      return Answer(status: status, fields: fields.mapValues(replaced), text: replaced(text))
+      var answer = Answer(status: status, fields: fields.mapValues(replaced), text: replaced(text))
+      // The tag is of the text as it was.
+      if answer.text != text { answer.fields["etag"] = nil }
+      return answer
     }
   }
 
