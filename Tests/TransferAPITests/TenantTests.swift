@@ -143,6 +143,8 @@ import TransferModel
       if operation.id != "createConfiguration" { #expect(second.json["id"] != first.json["id"]) }
       for (answer, tenant) in [(first, owner), (second, other)] {
         #expect(try await place.send(call, from: tenant).text == answer.text)
+        let made = Call(method: "GET", target: try #require(answer.fields["location"]))
+        #expect(try await place.send(made, from: tenant).status == 200, "\(answer)")
       }
       await place.stop()
     }
