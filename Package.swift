@@ -223,9 +223,11 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   (
     "TransferAPI",
     [
-      "TransferModel", "TransferCore", "TransferService", "HTTPServer", "ContentCoding", "JSON",
-      "TestSupport",
+      "TransferModel", "TransferCore", "TransferService", "TransferStore", "TransferEngine", "HTTPServer",
+      "ContentCoding", "EventLoop", "JSON", "TestSupport",
+      .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
+      .product(name: "Logging", package: "swift-log"), .product(name: "Yams", package: "Yams"),
     ]
   ),
 ]

@@ -55,11 +55,14 @@ extension MemoryRows {
 
   private mutating func removeEvents(_ gone: Set<Int64>) {
     var (owners, tasks): (Set<SessionID>, Set<TaskID>) = ([], [])
+    var tenants: Set<Tenant> = []
     for fragment in gone.compactMap({ journal[$0] }) {
       owners.insert(fragment.sessionID)
+      if let tenant = fragment.tenant { tenants.insert(tenant) }
       if let task = fragment.taskID { tasks.insert(task) }
     }
     journal.remove(gone)
+    for tenant in tenants { journalOfTenant.remove(from: tenant) { gone.contains($0) } }
     for owner in owners { journalOfSession.remove(from: owner) { gone.contains($0) } }
     for task in tasks { journalOfTask.remove(from: task) { gone.contains($0) } }
   }
@@ -83,7 +86,13 @@ extension MemoryRows {
       }
     }
     if let events = pruning.events {
-      removeEvents(Set(journal.keys.prefix { $0 <= events.through }))
+      let gone = journal.keys.prefix { $0 <= events.through }
+      for fragment in gone.compactMap({ journal[$0] }) {
+        if let tenant = fragment.tenant {
+          prunedOfTenant[tenant] = max(prunedOfTenant[tenant] ?? 0, fragment.last)
+        }
+      }
+      removeEvents(Set(gone))
       pruned = pruned.merged(with: events)
     }
     remove(

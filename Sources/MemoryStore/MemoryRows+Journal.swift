@@ -6,13 +6,16 @@ extension RowReader {
   func journal(_ scope: EventScope, after sequence: Int64, maximumBytes: Int) -> JournalPage {
     let firsts: [Int64] =
       switch scope {
-      case .all: rows.journal.keys
+      case .tenant(let tenant): rows.journalOfTenant[tenant]
       case .session(let id): rows.journalOfSession[id]
       case .task(let id): rows.journalOfTask[id]
       }
+    var (pruned, oldest) = (rows.pruned, rows.journal.keys.first)
+    if case .tenant(let tenant) = scope {
+      (pruned.through, oldest) = (rows.prunedOfTenant[tenant] ?? 0, firsts.first)
+    }
     var page = JournalPage(
-      fragments: [], coveredSequence: sequence, isLast: false, pruned: rows.pruned,
-      oldest: rows.journal.keys.first ?? .max)
+      fragments: [], coveredSequence: sequence, isLast: false, pruned: pruned, oldest: oldest ?? .max)
     // A fragment may begin before `sequence` and end after it: at most one, the last that begins before.
     let start = max(0, firsts.firstIndex(above: sequence) - 1)
     var bytes = 0
@@ -26,7 +29,7 @@ extension RowReader {
     }
     guard bytes < maximumBytes else { return page }
     let newest = rows.journal.keys.last.flatMap { rows.journal[$0]?.last } ?? 0
-    page.coveredSequence = max(newest, sequence, rows.pruned.through)
+    page.coveredSequence = max(newest, sequence, pruned.through)
     page.isLast = true
     return page
   }
@@ -69,7 +72,7 @@ extension RowReader {
       .filter { $0.row.state != .pending && rows.pendingOfTask[$0.row.taskID] == nil }
       .prefix(limit).map(\.key)
     let replies = rows.replies.values.map(\.reply).filter { $0.createdAt <= ages.replies }
-    stale.replies = replies.sorted { ($0.createdAt, $0.key) < ($1.createdAt, $1.key) }.prefix(limit)
+    stale.replies = replies.sorted { ($0.createdAt, $0.key.text) < ($1.createdAt, $1.key.text) }.prefix(limit)
       .map { StaleRecords.Reply(key: $0.key, createdAt: $0.createdAt) }
     return stale
   }

@@ -91,25 +91,26 @@ struct RowReader {
     return all(found, .cookie) { "\($0.session) \($0.cookie.key.isHostOnly ? "" : ".")\($0.cookie.domain)" }
   }
 
-  func configuration(_ name: String) throws(StoreError) -> NamedConfiguration? {
-    try one(rows.configurations[name], .configuration, name)
+  func configuration(_ name: ConfigurationName) throws(StoreError) -> NamedConfiguration? {
+    try one(rows.configurations[.init(name: name)], .configuration, name.text)
   }
 
-  func configurations(after name: String?, limit: Int) -> [NamedConfiguration] {
-    let found = rows.configurations.all(after: name).lazy.map(\.row)
-    return all(found, .configuration, limit: limit) { $0.name }
+  func configurations(of tenant: Tenant, after name: String?, limit: Int) -> [NamedConfiguration] {
+    let start = name.map { MemoryRows.ConfigurationPlace(name: .init(tenant: tenant, text: $0)) }
+    let found = rows.configurations.all(after: start).lazy.map(\.row).filter { $0.name.tenant == tenant }
+    return all(found, .configuration, limit: limit) { $0.name.text }
   }
 
   func file(_ id: FileID) throws(StoreError) -> StoredFile? {
     try one(rows.files[id], .file, id.description)
   }
 
-  func files(after id: FileID?, limit: Int) -> [StoredFile] {
-    all(rows.files.all(after: id).lazy.map(\.row), .file, limit: limit) { $0.id.description }
+  func files(of tenant: Tenant, after id: FileID?, limit: Int) -> [StoredFile] {
+    all(rows.files.all(after: id).lazy.map(\.row).filter { $0.tenant == tenant }, .file, limit: limit) { $0.id.description }
   }
 
-  func reply(_ key: String) throws(StoreError) -> IdempotentReply? {
-    try one(rows.replies[key]?.reply, .idempotency, key)
+  func reply(_ key: IdempotencyKey) throws(StoreError) -> IdempotentReply? {
+    try one(rows.replies[key]?.reply, .idempotency, key.text)
   }
 
   // MARK: Between the processes

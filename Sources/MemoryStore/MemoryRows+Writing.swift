@@ -50,7 +50,7 @@ extension MemoryRows {
     }
     for (session, change) in change.cookies { write(change, of: session) }
     for named in change.configurations { keep(named) }
-    for name in change.deletedConfigurations { configurations.remove(name) }
+    for name in change.deletedConfigurations { configurations.remove(ConfigurationPlace(name: name)) }
     for file in change.newFiles { files.set(file, for: file.id) }
     for id in change.deletedFiles { files.remove(id) }
     for delivery in change.newDeliveries { insert(delivery) }
@@ -88,9 +88,10 @@ extension MemoryRows {
 
   private mutating func append(_ fragment: JournalFragment) {
     let kept = JournalFragment(
-      first: fragment.first, last: fragment.last, sessionID: fragment.sessionID, taskID: fragment.taskID,
-      time: fragment.time ?? Timestamp(microseconds: 0), bytes: fragment.bytes)
+      first: fragment.first, last: fragment.last, tenant: fragment.tenant, sessionID: fragment.sessionID,
+      taskID: fragment.taskID, time: fragment.time ?? Timestamp(microseconds: 0), bytes: fragment.bytes)
     journal.set(kept, for: kept.first)
+    if let tenant = kept.tenant { journalOfTenant.insert(kept.first, in: tenant) }
     journalOfSession.insert(kept.first, in: kept.sessionID)
     if let task = kept.taskID { journalOfTask.insert(kept.first, in: task) }
   }
@@ -121,10 +122,11 @@ extension MemoryRows {
   }
 
   private mutating func keep(_ named: NamedConfiguration) {
+    let place = ConfigurationPlace(name: named.name)
     let kept = NamedConfiguration(
       name: named.name, configuration: named.configuration,
-      createdAt: configurations[named.name]?.createdAt ?? named.createdAt, updatedAt: named.updatedAt)
-    configurations.set(kept, for: named.name)
+      createdAt: configurations[place]?.createdAt ?? named.createdAt, updatedAt: named.updatedAt)
+    configurations.set(kept, for: place)
   }
 
   private mutating func insert(_ delivery: WebhookDelivery) {

@@ -41,6 +41,17 @@ struct MemoryRows: Sendable {
       return left.space.utf8.lexicographicallyPrecedes(right.space.utf8)
     }
   }
+  /// Those of a tenant are beside each other.
+  struct ConfigurationPlace: Sendable, Hashable, Comparable {
+    let name: ConfigurationName
+
+    static func < (left: Self, right: Self) -> Bool {
+      guard left.name.tenant == right.name.tenant else {
+        return left.name.tenant.name.utf8.lexicographicallyPrecedes(right.name.tenant.name.utf8)
+      }
+      return left.name.text.utf8.lexicographicallyPrecedes(right.name.text.utf8)
+    }
+  }
   /// What names a row that cannot be read.
   struct RowName: Sendable, Hashable {
     let table: StoredTable
@@ -54,9 +65,12 @@ struct MemoryRows: Sendable {
   var unfinished = SortedTable<TaskID, Void>()
   var journal = SortedTable<Int64, JournalFragment>()
   /// By the first of their numbers.
+  var journalOfTenant = SortedGroups<Tenant, Int64>()
   var journalOfSession = SortedGroups<SessionID, Int64>()
   var journalOfTask = SortedGroups<TaskID, Int64>()
   var pruned = PrunedEvents.none
+  /// Up to which number each tenant's are gone.
+  var prunedOfTenant: [Tenant: Int64] = [:]
   /// Numbers up to here are taken, whoever saw them.
   var reservedSequence: Int64 = 0
   /// In the order in which they were written.
@@ -74,15 +88,22 @@ struct MemoryRows: Sendable {
   var cookies = SortedTable<Int, CookieRow>()
   var cookiePlaces: [CookieName: Int] = [:]
   var nextCookie = 0
-  var configurations = SortedTable<String, NamedConfiguration>()
+  var configurations = SortedTable<ConfigurationPlace, NamedConfiguration>()
   var files = SortedTable<FileID, StoredFile>()
-  var replies: [String: ReplyRow] = [:]
+  var replies: [IdempotencyKey: ReplyRow] = [:]
   var commands = SortedTable<Int64, StoredCommand>()
   var lastCommand: Int64 = 0
   var work = SortedTable<TaskID, StoredWork>()
   var news = SortedTable<Int64, String>()
   var lastNews: Int64 = 0
   var damage: [RowName: UnreadableRow] = [:]
+
+  /// Whose the sessions are.
+  var tenants: [SessionID: Tenant] {
+    var tenants: [SessionID: Tenant] = [:]
+    for (id, row) in sessions.all() { tenants[id] = row.session.tenant }
+    return tenants
+  }
 
   /// The highest number that an event has, or had.
   var lastSequence: Int64 { max(journal.keys.last.flatMap { journal[$0]?.last } ?? 0, pruned.through) }

@@ -94,23 +94,27 @@ extension MemoryStore {
     try readDisk { $0.cookies() }.map { ($0.session, $0.cookie) }
   }
 
-  package func configuration(_ name: String) async throws(StoreError) -> NamedConfiguration? {
+  package func configuration(_ name: ConfigurationName) async throws(StoreError) -> NamedConfiguration? {
     try readDisk { reader throws(StoreError) in try reader.configuration(name) }
   }
 
-  package func configurations(after: String?, limit: Int) async throws(StoreError) -> [NamedConfiguration] {
-    try readDisk { $0.configurations(after: after, limit: limit) }
+  package func configurations(
+    of tenant: Tenant, after: String?, limit: Int
+  ) async throws(StoreError) -> [NamedConfiguration] {
+    try readDisk { $0.configurations(of: tenant, after: after, limit: limit) }
   }
 
   package func file(_ id: FileID) async throws(StoreError) -> StoredFile? {
     try readDisk { reader throws(StoreError) in try reader.file(id) }
   }
 
-  package func files(after: FileID?, limit: Int) async throws(StoreError) -> [StoredFile] {
-    try readDisk { $0.files(after: after, limit: limit) }
+  package func files(
+    of tenant: Tenant, after: FileID?, limit: Int
+  ) async throws(StoreError) -> [StoredFile] {
+    try readDisk { $0.files(of: tenant, after: after, limit: limit) }
   }
 
-  package func idempotentReply(_ key: String) async throws(StoreError) -> IdempotentReply? {
+  package func idempotentReply(_ key: IdempotencyKey) async throws(StoreError) -> IdempotentReply? {
     try find { reader throws(StoreError) in try reader.reply(key) }
   }
 

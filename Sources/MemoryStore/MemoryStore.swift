@@ -36,6 +36,8 @@ package final class MemoryStore: TransferStore {
     var own = MemoryRows()
     var lastSequence: Int64
     var reservation: SequenceReservation
+    /// Whose the sessions are.
+    var tenants: [SessionID: Tenant]
     /// Why nothing is written or read any more.
     var end: StoreError?
     /// What waits for an answer that never comes.
@@ -68,7 +70,10 @@ package final class MemoryStore: TransferStore {
     let reservation = database.rows.withLock {
       SequenceReservation(last: $0.lastSequence, reserved: $0.reservedSequence)
     }
-    state = Mutex(State(lastSequence: reservation.first, reservation: reservation))
+    state = Mutex(
+      State(
+        lastSequence: reservation.first, reservation: reservation,
+        tenants: database.rows.withLock { $0.tenants }))
   }
 
   // MARK: Writing
@@ -173,7 +178,7 @@ package final class MemoryStore: TransferStore {
     var sequence = state.lastSequence
     let fragments: [JournalFragment]
     if entry.change.isProgressOnly {
-      fragments = JournalFragment.render(entry.change.events, &sequence)
+      fragments = JournalFragment.render(entry.change.events, state.tenants, &sequence)
     } else {
       let change = entry.change.divided(by: ephemeral)
       let obstacle =
@@ -192,8 +197,11 @@ package final class MemoryStore: TransferStore {
   private func write(
     _ change: StoreChange.Division, _ sequence: inout Int64, _ state: inout State
   ) -> [JournalFragment] {
-    let durable = JournalFragment.render(change.disk.events, &sequence)
-    let own = change.memory.map { JournalFragment.render($0.events, &sequence) } ?? []
+    let durable = render(change.disk, &sequence, &state)
+    let own = change.memory.map { render($0, &sequence, &state) } ?? []
+    for session in [change.disk.deletedSession, change.memory?.deletedSession] {
+      if let session { state.tenants[session] = nil }
+    }
     let reserve = change.memory == nil ? nil : state.reservation.next(after: sequence)
     database.rows.withLock { rows in
       rows.write(change.disk, durable)
@@ -202,6 +210,13 @@ package final class MemoryStore: TransferStore {
     if let reserve { state.reservation.hold(reserve) }
     if let memory = change.memory { state.own.write(memory, own) }
     return durable + own
+  }
+
+  private func render(
+    _ change: StoreChange, _ sequence: inout Int64, _ state: inout State
+  ) -> [JournalFragment] {
+    for session in change.sessions { state.tenants[session.id] = session.tenant }
+    return JournalFragment.render(change.events, state.tenants, &sequence)
   }
 
   // MARK: Faults

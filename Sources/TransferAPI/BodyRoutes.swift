@@ -9,7 +9,7 @@ extension TransferAPI {
       Route("GET", "/v1/tasks/{task}/body") { try await $0.readBody($1) },
       Route("DELETE", "/v1/tasks/{task}/body") { api, context in
         try context.allowQuery()
-        try await api.service.deleteBody(of: context.taskID())
+        try await api.view(context).deleteBody(of: context.taskID())
         return Reply.noContent()
       },
     ]
@@ -17,7 +17,7 @@ extension TransferAPI {
 
   private func readBody(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery()
-    switch try await service.body(of: context.taskID()) {
+    switch try await view(context).body(of: context.taskID()) {
     case .small(let bytes, let task):
       return try stored(task, context) { .bytes(Array(bytes[Int($0.lowerBound)..<Int($0.upperBound)])) }
     case .file(let task, let stream):

@@ -10,7 +10,7 @@ extension TransferAPI {
       Route("GET", "/v1/sessions/{session}/cache") { try await $0.readCache($1) },
       Route("DELETE", "/v1/sessions/{session}/cache") { api, context in
         try context.allowQuery()
-        try await api.service.emptyCache(of: context.sessionID())
+        try await api.view(context).emptyCache(of: context.sessionID())
         return Reply.noContent()
       },
     ]
@@ -20,7 +20,7 @@ extension TransferAPI {
     try context.allowQuery("limit")
     let limit = try Pages.limit(context)
     let (usage, entries) =
-      try await service.cache(of: context.sessionID(), entries: limit) ?? (.none, [])
+      try await view(context).cache(of: context.sessionID(), entries: limit) ?? (.none, [])
     var writer = JSONWriter()
     writer.object { writer in
       writer.field("memoryCapacity", usage.memoryCapacity)

@@ -11,12 +11,12 @@ extension TransferAPI {
       Route("GET", "/v1/configurations") { try await $0.listConfigurations($1) },
       Route("GET", "/v1/configurations/{name}") { api, context in
         try context.allowQuery()
-        return Reply.resource(try await api.service.configuration(context.name()).json, for: context)
+        return Reply.resource(try await api.view(context).configuration(context.name()).json, for: context)
       },
       Route("PUT", "/v1/configurations/{name}") { try await $0.replaceConfiguration($1) },
       Route("DELETE", "/v1/configurations/{name}") { api, context in
         try context.allowQuery()
-        try await api.service.deleteConfiguration(context.name())
+        try await api.view(context).deleteConfiguration(context.name())
         return Reply.noContent()
       },
     ]
@@ -40,10 +40,10 @@ extension TransferAPI {
     reader.finish()
     guard violations.isEmpty else { throw Problem(violations) }
     let idempotent = try IdempotentRequest(context, body: bytes, service: service)
-    let read = configuration
+    let (read, view) = (configuration, try view(context))
     return try await idempotent.run {
       let location = "/v1/configurations/\(name)"
-      let named = try await service.createConfiguration(name, read) { named in
+      let named = try await view.createConfiguration(name, read) { named in
         idempotent?.reply(status: 201, type: "application/json", location: location, body: named.json)
       }
       return Reply.resource(named.json, for: context, status: 201, fields: [.location: location])
@@ -55,8 +55,8 @@ extension TransferAPI {
   private func listConfigurations(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery("limit", "cursor")
     let limit = try Pages.limit(context)
-    let items = try await service.configurations(after: Pages.textCursor(context), limit: limit + 1)
-    return Pages.reply(items, limit: limit, cursor: { Array($0.name.utf8) }, context)
+    let items = try await view(context).configurations(after: Pages.textCursor(context), limit: limit + 1)
+    return Pages.reply(items, limit: limit, cursor: { Array($0.name.text.utf8) }, context)
   }
 
   private func replaceConfiguration(_ context: RequestContext) async throws -> ServerResponse {
@@ -66,13 +66,14 @@ extension TransferAPI {
       throw Problem(
         .invalidRequest, violations: [FieldViolation(pointer: "/name", detail: Self.nameRule)])
     }
+    let view = try view(context)
     let violations = Violations()
     var reader = ObjectReader(try JSONParser.parse(try await context.jsonBytes()), at: "", violations)
     let configuration = try await ConfigurationPayload.read(
-      &reader, shown: service.configurationIfAny(name)?.configuration)
+      &reader, shown: view.configurationIfAny(name)?.configuration)
     guard violations.isEmpty else { throw Problem(violations) }
     let (ifMatch, ifNoneMatch) = (context.field(.ifMatch), context.field(.ifNoneMatch))
-    let result = try await service.replaceConfiguration(name, configuration) { known in
+    let result = try await view.replaceConfiguration(name, configuration) { known in
       guard let known else { return ifMatch == nil }
       let tag = EntityTag.of(known.json)
       return EntityTag.permits(ifMatch, tag) && !EntityTag.matches(ifNoneMatch, tag)

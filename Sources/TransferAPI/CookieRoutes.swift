@@ -9,12 +9,12 @@ extension TransferAPI {
     [
       Route("GET", "/v1/sessions/{session}/cookies") { api, context in
         let filter = try Self.cookieFilter(context)
-        return Pages.whole(try api.service.cookies(of: context.sessionID(), filter), context)
+        return Pages.whole(try api.view(context).cookies(of: context.sessionID(), filter), context)
       },
       Route("PUT", "/v1/sessions/{session}/cookies") { try await $0.setCookies($1) },
       Route("DELETE", "/v1/sessions/{session}/cookies") { api, context in
         let filter = try Self.cookieFilter(context)
-        try await api.service.removeCookies(of: context.sessionID(), filter)
+        try await api.view(context).removeCookies(of: context.sessionID(), filter)
         return Reply.noContent()
       },
     ]
@@ -44,7 +44,7 @@ extension TransferAPI {
       cookies = [Self.cookie(value, at: "", violations, service.now)]
     }
     guard violations.isEmpty else { throw Problem(violations) }
-    let kept = try await service.setCookies(cookies, of: id)
+    let kept = try await view(context).setCookies(cookies, of: id)
     // One that has expired took another away: there is nothing else to show.
     return isList ? Pages.whole(kept, context) : Reply.resource((kept.first ?? cookies[0]).json, for: context)
   }

@@ -16,21 +16,21 @@ extension TransferAPI {
   private func listCredentials(_ context: RequestContext) throws -> ServerResponse {
     let matches = try Self.filter(context)
     return Pages.whole(
-      try service.credentials(of: context.sessionID()).filter { matches($0.space) }, context)
+      try view(context).credentials(of: context.sessionID()).filter { matches($0.space) }, context)
   }
 
   private func setCredential(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery()
     let id = try context.sessionID()
     let setting = try CredentialEntry(JSONParser.parse(try await context.jsonBytes()))
-    try await service.setCredential(setting.credential, for: setting.space, in: id)
+    try await view(context).setCredential(setting.credential, for: setting.space, in: id)
     return Reply.resource(setting.json, for: context)
   }
 
   private func deleteCredentials(_ context: RequestContext) async throws -> ServerResponse {
     let matches = try Self.filter(context)
     let named = try await Self.space(context)
-    try await service.removeCredentials(of: context.sessionID()) { space in
+    try await view(context).removeCredentials(of: context.sessionID()) { space in
       matches(space) && named.map { $0 == space } ?? true
     }
     return Reply.noContent()

@@ -10,13 +10,13 @@ extension TransferAPI {
       Route("GET", "/v1/sessions/{session}/decisions") { try await $0.listDecisions($1) },
       Route("GET", "/v1/decisions/{decision}") { api, context in
         try context.allowQuery()
-        return Reply.resource(try await api.service.decision(context.decisionID()).json, for: context)
+        return Reply.resource(try await api.view(context).decision(context.decisionID()).json, for: context)
       },
       Route("POST", "/v1/decisions/{decision}") { api, context in
         try context.allowQuery()
         let id = try context.decisionID()
         let answer = try JSONParser.parse(try await context.jsonBytes())
-        return Reply.resource(try await api.service.answer(id, with: answer).json, for: context)
+        return Reply.resource(try await api.view(context).answer(id, with: answer).json, for: context)
       },
     ]
   }
@@ -24,7 +24,7 @@ extension TransferAPI {
   private func listDecisions(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery("limit", "cursor", "state")
     let limit = try Pages.limit(context)
-    let decisions = try await service.decisions(
+    let decisions = try await view(context).decisions(
       of: context.sessionID(), state: try context.choice("state"), after: try Pages.cursor(context),
       limit: limit + 1)
     return Pages.reply(decisions, limit: limit, id: \.id, context)

@@ -7,20 +7,31 @@ internal import TransferService
 extension TransferAPI {
   static var eventRoutes: [Route] {
     [
-      Route("GET", "/v1/events") { try await $0.stream(.all, $1) },
-      Route("GET", "/v1/sessions/{session}/events") { try await $0.stream(.session($1.sessionID()), $1) },
-      Route("GET", "/v1/tasks/{task}/events") { try await $0.stream(.task($1.taskID()), $1) },
+      Route("GET", "/v1/events") { api, context in
+        try await api.stream(context) { try await api.view(context).events($0) }
+      },
+      Route("GET", "/v1/sessions/{session}/events") { api, context in
+        let id = try context.sessionID()
+        return try await api.stream(context) { try await api.view(context).events(ofSession: id, $0) }
+      },
+      Route("GET", "/v1/tasks/{task}/events") { api, context in
+        let id = try context.taskID()
+        return try await api.stream(context) { try await api.view(context).events(ofTask: id, $0) }
+      },
     ]
   }
 
-  private func stream(_ scope: EventScope, _ context: RequestContext) async throws -> ServerResponse {
+  private func stream(
+    _ context: RequestContext, _ subscribe: (EventWish) async throws -> EventSubscription
+  ) async throws -> ServerResponse {
     try context.allowQuery("after", "types", "progress", "data")
     if let data = context.value("data"), data != "inline" {
       throw RequestContext.invalid("data", "must be inline")
     }
-    let subscription = try await service.subscribe(
-      scope, after: try Self.cursor(context), types: try Self.types(context),
-      wantsProgress: try context.flag("progress") ?? true, wantsData: context.value("data") != nil)
+    let subscription = try await subscribe(
+      EventWish(
+        after: try Self.cursor(context), types: try Self.types(context),
+        wantsProgress: try context.flag("progress") ?? true, wantsData: context.value("data") != nil))
     var fields = HTTPFields()
     fields[.contentType] = "text/event-stream"
     fields[.cacheControl] = "no-store"

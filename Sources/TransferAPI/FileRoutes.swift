@@ -12,7 +12,7 @@ extension TransferAPI {
       Route("GET", "/v1/files/{file}") { try await $0.readFile($1) },
       Route("DELETE", "/v1/files/{file}") { api, context in
         try context.allowQuery()
-        try await api.service.deleteFile(context.fileID())
+        try await api.view(context).deleteFile(context.fileID())
         return Reply.noContent()
       },
     ]
@@ -26,11 +26,12 @@ extension TransferAPI {
     let type = context.field(.contentType)
     let essence = (type?.split(separator: ";").first ?? "").trimmingBlanks.lowercased()
     guard essence != "application/json" else { return try await keepBody(context) }
-    let reception = try service.receiveFile()
+    let view = try view(context)
+    let reception = try view.receiveFile()
     let file: StoredFile
     do {
       while let chunk = try await context.request.body.next() { await reception.write(chunk) }
-      file = try await service.finish(reception, contentType: type)
+      file = try await view.finish(reception, contentType: type)
     } catch {
       reception.discard()
       throw error
@@ -38,12 +39,12 @@ extension TransferAPI {
     do {
       let idempotent = try IdempotentRequest(context, body: Array(file.sha256.utf8), service: service)
       return try await create(context, idempotent) { reply in
-        try await service.keep(file, reply: reply)
+        try await view.keep(file, reply: reply)
       } replayed: {
-        service.drop(file)
+        view.drop(file)
       }
     } catch {
-      service.drop(file)
+      view.drop(file)
       throw error
     }
   }
@@ -62,8 +63,9 @@ extension TransferAPI {
     if text != nil, id == nil { reader.reject("fromTask", "is not the id of a task") }
     reader.finish()
     guard violations.isEmpty, let id else { throw Problem(violations) }
+    let view = try view(context)
     let idempotent = try IdempotentRequest(context, body: bytes, service: service)
-    return try await create(context, idempotent) { try await service.keepBody(of: id, reply: $0) }
+    return try await create(context, idempotent) { try await view.keepBody(of: id, reply: $0) }
   }
 
   private func create(
@@ -91,14 +93,15 @@ extension TransferAPI {
   private func listFiles(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery("limit", "cursor")
     let limit = try Pages.limit(context)
-    let files = try await service.files(after: try Pages.cursor(context), limit: limit + 1)
+    let files = try await view(context).files(after: try Pages.cursor(context), limit: limit + 1)
     return Pages.reply(files, limit: limit, id: \.id, context)
   }
 
   /// The file's bytes; its description for a client that wants JSON.
   private func readFile(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery()
-    let file = try await service.file(context.fileID())
+    let view = try view(context)
+    let file = try await view.file(context.fileID())
     let type = file.contentType ?? "application/octet-stream"
     if let accept = context.field(.accept), !Acceptance.accepts(accept, type),
       Acceptance.accepts(accept, "application/json")
@@ -107,7 +110,7 @@ extension TransferAPI {
     }
     var fields = StoredContent.safeFields(type: type)
     fields[.contentDisposition] = "attachment"
-    let stream = try service.open(file)
+    let stream = try view.open(file)
     return try StoredContent(size: file.size, sha256: file.sha256, fields: fields).reply(to: context) {
       range in
       .source(BodyStreamSource(stream(range)), length: range.upperBound - range.lowerBound)

@@ -14,13 +14,13 @@ package struct Gatekeeper: Sendable {
 
   package var hasTokens: Bool { !tokens.isEmpty }
 
-  /// Throws where the caller may not come in; else says who it is.
-  func check(_ request: ServerRequest, isPublic: Bool) throws(Problem) -> Tenant {
+  /// Throws where the caller may not come in; else says for whom it calls; nil where that is nobody's business.
+  func check(_ request: ServerRequest, isPublic: Bool) throws(Problem) -> Tenant? {
     guard hasTokens else {
       try checkLocal(request)
       return .default
     }
-    guard !isPublic else { return .default }
+    guard !isPublic else { return nil }
     let parts = (request.head.headerFields[.authorization] ?? "").split(separator: " ", maxSplits: 1)
     guard parts.count == 2, parts[0].lowercased() == "bearer" else { throw Problem(.unauthorized) }
     let digest = SHA256.hash(data: Array(parts[1].utf8))

@@ -6,17 +6,17 @@ internal import TransferService
 
 /// Requests under an Idempotency-Key (IETF draft, httpapi): the first runs, repeats get its reply.
 struct IdempotentRequest: Sendable {
-  let key: String
+  private let key: IdempotencyKey
   private let fingerprints: [[UInt8]]
   private let service: TransferService
 
   /// Nil where the client sent no key.
   init?(_ context: RequestContext, body: [UInt8], service: TransferService) throws(Problem) {
-    guard let field = context.field(.idempotencyKey) else { return nil }
+    guard let field = context.field(.idempotencyKey), let tenant = context.tenant else { return nil }
     // A quoted string by the draft; bare keys are common and taken as well.
     let isQuoted = field.count >= 2 && field.hasPrefix("\"") && field.hasSuffix("\"")
-    key = isQuoted ? String(field.dropFirst().dropLast()) : field
-    guard (1...255).contains(key.utf8.count) else {
+    key = IdempotencyKey(tenant: tenant, text: isQuoted ? String(field.dropFirst().dropLast()) : field)
+    guard (1...255).contains(key.text.utf8.count) else {
       throw Problem(.invalidRequest, "Idempotency-Key must have 1 to 255 bytes")
     }
     var digest = SHA256()

@@ -59,7 +59,7 @@ extension Problem {
     case .draining: Problem(.draining).with("Retry-After", "5")
     case .storeFull: Problem(.storeFull).with("Retry-After", "10")
     case .storeUnavailable: Problem(.storeUnavailable).with("Retry-After", "5")
-    case .storedDataUnreadable(let what): Problem(.storedDataUnreadable, what)
+    case .storedDataUnreadable(let row): Problem(.storedDataUnreadable, "\(row)")
     }
   }
 

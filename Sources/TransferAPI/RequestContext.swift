@@ -10,8 +10,8 @@ struct RequestContext: Sendable {
   let parameters: [String: String]
   let query: [QueryItem]
   let requestID: String
-  /// Who calls.
-  let tenant: Tenant
+  /// For whom the call is; nil where nobody was asked.
+  let tenant: Tenant?
 
   struct QueryItem: Sendable, Equatable {
     let name: String
@@ -19,7 +19,7 @@ struct RequestContext: Sendable {
   }
 
   init(
-    request: ServerRequest, parameters: [String: String], requestID: String, tenant: Tenant = .default
+    request: ServerRequest, parameters: [String: String], requestID: String, tenant: Tenant?
   ) {
     self.tenant = tenant
     self.request = request

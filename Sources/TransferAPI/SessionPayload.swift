@@ -49,14 +49,13 @@ struct SessionPayload {
     return identifier
   }
 
-  func specification(of tenant: Tenant) -> SessionSpecification {
+  var specification: SessionSpecification {
     var specification = SessionSpecification()
     specification.type = type
     specification.identifier = identifier
     specification.description = description
     specification.configuration = configuration
     specification.delegate = delegate
-    specification.tenant = tenant
     return specification
   }
 }

@@ -11,24 +11,24 @@ extension TransferAPI {
       Route("GET", "/v1/sessions") { try $0.listSessions($1) },
       Route("GET", "/v1/sessions/{session}") { api, context in
         try context.allowQuery()
-        return Reply.resource(try api.service.session(context.sessionID()).json, for: context)
+        return Reply.resource(try api.view(context).session(context.sessionID()).json, for: context)
       },
       Route("POST", "/v1/sessions/{session}/invalidate") { try await $0.invalidateSession($1) },
       Route("POST", "/v1/sessions/{session}/reset") { api, context in
         try context.allowQuery()
         let id = try context.sessionID()
         try await context.expectNoMembers()
-        return Reply.resource(try await api.service.reset(id).json, for: context)
+        return Reply.resource(try await api.view(context).reset(id).json, for: context)
       },
       Route("POST", "/v1/sessions/{session}/flush") { api, context in
         try context.allowQuery()
         let id = try context.sessionID()
         try await context.expectNoMembers()
-        return Reply.resource(try await api.service.flush(id).json, for: context)
+        return Reply.resource(try await api.view(context).flush(id).json, for: context)
       },
       Route("DELETE", "/v1/sessions/{session}") { api, context in
         try context.allowQuery()
-        try await api.service.deleteSession(context.sessionID())
+        try await api.view(context).deleteSession(context.sessionID())
         return Reply.noContent()
       },
     ]
@@ -37,13 +37,13 @@ extension TransferAPI {
   private func createSession(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery()
     let bytes = try await context.jsonBytes()
+    let view = try view(context)
     let idempotent = try IdempotentRequest(context, body: bytes, service: service)
     let create: @Sendable () async throws -> ServerResponse = {
       let payload = try await SessionPayload(JSONParser.parse(bytes)) { name in
-        try await service.configurationIfAny(name)?.configuration
+        try await view.configurationIfAny(name)?.configuration
       }
-      let specification = payload.specification(of: context.tenant)
-      let (session, isNew) = try await service.createSession(specification) { session, isNew in
+      let (session, isNew) = try await view.createSession(payload.specification) { session, isNew in
         idempotent?.reply(
           status: isNew ? 201 : 200, type: "application/json", location: "/v1/sessions/\(session.id)",
           body: session.json)
@@ -57,7 +57,7 @@ extension TransferAPI {
   private func listSessions(_ context: RequestContext) throws -> ServerResponse {
     try context.allowQuery("limit", "cursor", "type", "state")
     let limit = try Pages.limit(context)
-    let sessions = service.sessions(
+    let sessions = try view(context).sessions(
       type: try context.choice("type"), state: try context.choice("state"), after: try Pages.cursor(context),
       limit: limit + 1)
     return Pages.reply(sessions, limit: limit, id: \.id, context)
@@ -71,7 +71,7 @@ extension TransferAPI {
     let mode: InvalidationMode = reader.choice("mode") ?? .finishTasks
     reader.finish()
     guard violations.isEmpty else { throw Problem(violations) }
-    let session = try await service.invalidate(id, mode)
+    let session = try await view(context).invalidate(id, mode)
     return Reply.resource(session.json, for: context, status: 202, fields: [.location: "/v1/sessions/\(id)"])
   }
 }

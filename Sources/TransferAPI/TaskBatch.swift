@@ -6,13 +6,14 @@ internal import TransferService
 /// Many tasks at once, one a line of NDJSON. A line that is wrong fails alone; each line gets one line of reply, in
 /// the same order.
 struct TaskBatch {
-  let service: TransferService
-  let session: SessionID
+  private let view: TenantView
+  private let session: TransferSession
   /// Tasks that share a commit: few enough that the first start while later lines are still being read.
   private static let groupSize = 256
 
-  init(service: TransferService, session: SessionID) {
-    self.service = service
+  /// - Parameter session: of the same tenant.
+  init(view: TenantView, session: TransferSession) {
+    self.view = view
     self.session = session
   }
 
@@ -74,7 +75,7 @@ struct TaskBatch {
     var all: [Line] = []
     for line in lines { all.append(await parse(line)) }
     let parsed = all
-    let tasks = try await service.createTasks(Self.specifications(parsed), in: session) { tasks in
+    let tasks = try await view.createTasks(Self.specifications(parsed), in: session.id) { tasks in
       idempotent.reply(
         status: 200, type: "application/x-ndjson", location: nil, body: Self.render(parsed, tasks))
     }
@@ -93,7 +94,8 @@ struct TaskBatch {
 
   private func create(_ group: [Line]) async -> [UInt8] {
     do throws(ServiceError) {
-      return Self.render(group, try await service.createTasks(Self.specifications(group), in: session))
+      return Self.render(
+        group, try await view.createTasks(Self.specifications(group), in: session.id))
     } catch {
       // What is too much for a limit may be one of them.
       if error.isLimit, group.count > 1 {
@@ -113,7 +115,7 @@ struct TaskBatch {
   private func parse(_ line: LineSplitter.Line) async -> Line {
     do {
       let specification = try await TaskPayload.specification(
-        JSONParser.parse(line.bytes), in: session, service)
+        JSONParser.parse(line.bytes), in: session, view)
       return .specification(specification, line: line.number)
     } catch {
       var problem = Problem(error).telling(at: APILimits.batchLineErrors)

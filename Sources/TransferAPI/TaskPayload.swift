@@ -6,14 +6,12 @@ internal import TransferService
 enum TaskPayload {
   /// The specification, with what only the service knows of it.
   static func specification(
-    _ value: JSONValue, in session: SessionID, _ service: TransferService
+    _ value: JSONValue, in session: TransferSession, _ view: TenantView
   ) async throws -> TaskSpecification {
-    let found = try service.session(session)
     var specification = try specification(
-      value, background: found.type == .background ? found : nil, hasDelegate: found.delegate != nil,
-      resuming: service.specification(resuming:))
-    try await service.completeResumed(&specification)
-    try await service.complete(&specification.request, in: session)
+      value, background: session.type == .background ? session : nil, hasDelegate: session.delegate != nil,
+      resuming: view.specification(resuming:))
+    try await view.complete(&specification, in: session)
     return specification
   }
 

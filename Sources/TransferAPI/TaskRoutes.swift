@@ -14,8 +14,8 @@ extension TransferAPI {
       Route("GET", "/v1/tasks/{task}") { try await $0.readTask($1) },
       Route("PATCH", "/v1/tasks/{task}") { try await $0.patchTask($1) },
       Route("GET", "/v1/tasks/{task}/resume-data") { try await $0.readResumeData($1) },
-      Route("POST", "/v1/tasks/{task}/resume") { try await $0.verb($1, $0.service.resume) },
-      Route("POST", "/v1/tasks/{task}/suspend") { try await $0.verb($1, $0.service.suspend) },
+      Route("POST", "/v1/tasks/{task}/resume") { try await $0.verb($1, $0.view($1).resume) },
+      Route("POST", "/v1/tasks/{task}/suspend") { try await $0.verb($1, $0.view($1).suspend) },
       Route("POST", "/v1/tasks/{task}/cancel") { try await $0.cancelTask($1) },
       Route("GET", "/v1/tasks/{task}/metrics") { try await $0.readMetrics($1) },
     ]
@@ -26,33 +26,37 @@ extension TransferAPI {
   private func createTasks(_ context: RequestContext, in session: SessionID) async throws -> ServerResponse {
     try context.allowQuery("include")
     _ = try Self.includesBody(context)
-    _ = try service.session(session)
+    let view = try view(context)
+    let session = try view.session(session)
     switch try context.bodyType(.json, .ndjson) {
     case .json: return try await createTask(context, in: session)
     case .ndjson, .mergePatch:
       guard context.field(.idempotencyKey) != nil else {
-        return try await TaskBatch(service: service, session: session).create(from: context.request.body)
+        return try await TaskBatch(view: view, session: session).create(from: context.request.body)
       }
       let bytes = try await context.request.body.collect(upTo: APILimits.batchBytes)
       guard let idempotent = try IdempotentRequest(context, body: bytes, service: service) else {
         throw Problem(.internalError)
       }
       return try await idempotent.run {
-        try await TaskBatch(service: service, session: session).create(from: bytes, idempotent)
+        try await TaskBatch(view: view, session: session).create(from: bytes, idempotent)
       }
     }
   }
 
-  private func createTask(_ context: RequestContext, in session: SessionID) async throws -> ServerResponse {
+  private func createTask(
+    _ context: RequestContext, in session: TransferSession
+  ) async throws -> ServerResponse {
+    let view = try view(context)
     let bytes = try await context.request.body.collect(upTo: APILimits.jsonBytes)
-    var specification = try await TaskPayload.specification(JSONParser.parse(bytes), in: session, service)
+    var specification = try await TaskPayload.specification(JSONParser.parse(bytes), in: session, view)
     // A task that was not resumed would not end while the client waits.
     let wait = specification.resume ? context.preferredWait : nil
     if wait != nil { try giveHandler(to: &specification, in: session) }
     let idempotent = try IdempotentRequest(context, body: bytes, service: service)
     let includesBody = try Self.includesBody(context)
     let create: @Sendable () async throws -> ServerResponse = { [specification] in
-      let created = try await service.createTasks([specification], in: session) { tasks in
+      let created = try await view.createTasks([specification], in: session.id) { tasks in
         idempotent?.reply(
           status: 201, type: "application/json", location: "/v1/tasks/\(tasks[0].id)", body: tasks[0].json)
       }
@@ -67,8 +71,8 @@ extension TransferAPI {
   }
 
   /// The reply is the task's completion handler.
-  private func giveHandler(to specification: inout TaskSpecification, in session: SessionID) throws {
-    guard try service.session(session).type != .background else {
+  private func giveHandler(to specification: inout TaskSpecification, in session: TransferSession) throws {
+    guard session.type != .background else {
       let detail = "background sessions take no completion handlers: leave wait out, and listen to events"
       throw Problem(.invalidRequest, violations: [FieldViolation(field: "Prefer", detail: detail)])
     }
@@ -80,10 +84,11 @@ extension TransferAPI {
     afterWaitingFor id: TaskID, _ seconds: Double, _ includesBody: Bool, _ idempotent: IdempotentRequest?,
     _ location: HTTPFields, _ context: RequestContext
   ) async throws -> ServerResponse {
-    await service.waitPatientlyForEnd(of: id, seconds: seconds)
-    let task = try await service.task(id)
+    let view = try view(context)
+    try await view.waitPatientlyForEnd(of: id, seconds: seconds)
+    let task = try await view.task(id)
     let status = task.state == .completed ? 200 : 202
-    let body = try await includesBody ? jsonWithBody(task) : task.json
+    let body = try await includesBody ? Self.jsonWithBody(task, view) : task.json
     if let idempotent {
       service.idempotency.replace(
         idempotent.reply(
@@ -104,19 +109,21 @@ extension TransferAPI {
     let query = TaskQuery(
       session: try context.sessionID(), kind: try context.choice("kind"), state: try context.choice("state"),
       after: try Pages.cursor(context), limit: limit + 1)
-    return Pages.reply(try await service.tasks(query), limit: limit, id: \.id, context)
+    return Pages.reply(try await view(context).tasks(query), limit: limit, id: \.id, context)
   }
 
   private func readTask(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery("include")
-    let task = try await service.task(context.taskID())
+    let view = try view(context)
+    let task = try await view.task(context.taskID())
     let includesBody = try Self.includesBody(context)
-    return Reply.resource(try await includesBody ? jsonWithBody(task) : task.json, for: context)
+    return Reply.resource(
+      try await includesBody ? Self.jsonWithBody(task, view) : task.json, for: context)
   }
 
   private func readMetrics(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery()
-    guard let metrics = try await service.metrics(of: context.taskID()) else {
+    guard let metrics = try await view(context).metrics(of: context.taskID()) else {
       throw Problem(.notFound, "the task has no metrics before its end")
     }
     return Reply.resource(metrics, for: context)
@@ -129,8 +136,8 @@ extension TransferAPI {
   }
 
   /// The task with a small body inline: `text` where it is UTF-8, else `base64`.
-  private func jsonWithBody(_ task: TransferTask) async throws -> [UInt8] {
-    guard task.body != nil, let bytes = try await service.smallBody(of: task.id) else { return task.json }
+  private static func jsonWithBody(_ task: TransferTask, _ view: TenantView) async throws -> [UInt8] {
+    guard task.body != nil, let bytes = try await view.smallBody(of: task.id) else { return task.json }
     var writer = JSONWriter(capacity: bytes.count + 1024)
     task.encode(into: &writer, inlineBody: bytes)
     return writer.bytes
@@ -155,8 +162,9 @@ extension TransferAPI {
     let wantsResumeData = reader.bool("producingResumeData") ?? false
     reader.finish()
     guard violations.isEmpty else { throw Problem(violations) }
-    guard wantsResumeData else { return Reply.resource(try await service.cancel(id).json, for: context) }
-    let (task, resumeData) = try await service.cancelProducingResumeData(id)
+    let view = try view(context)
+    guard wantsResumeData else { return Reply.resource(try await view.cancel(id).json, for: context) }
+    let (task, resumeData) = try await view.cancelProducingResumeData(id)
     var writer = JSONWriter(capacity: 1024)
     writer.object { writer in
       task.encodeMembers(into: &writer)
@@ -167,7 +175,7 @@ extension TransferAPI {
 
   private func readResumeData(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery()
-    guard let data = try await service.resumeData(of: context.taskID()) else {
+    guard let data = try await view(context).resumeData(of: context.taskID()) else {
       throw Problem(.notFound, "the task left nothing to go on from")
     }
     var writer = JSONWriter()
@@ -182,7 +190,7 @@ extension TransferAPI {
     let bytes = try await context.request.body.collect(upTo: APILimits.jsonBytes)
     let patch = try TaskPatch(JSONParser.parse(bytes))
     let ifMatch = context.field(.ifMatch)
-    let task = try await service.patch(id, patch) { task in
+    let task = try await view(context).patch(id, patch) { task in
       EntityTag.permits(ifMatch, EntityTag.of(task.json))
     }
     return Reply.resource(task.json, for: context)

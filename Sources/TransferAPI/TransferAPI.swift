@@ -40,6 +40,12 @@ package struct TransferAPI: Sendable {
   /// The reply to a request that the server refuses by itself.
   package static func refusal(_ fault: RequestFault) -> ServerResponse { Reply.problem(Problem(fault)) }
 
+  /// The service as the caller sees it: what is not that tenant's is not there.
+  func view(_ context: RequestContext) throws(Problem) -> TenantView {
+    guard let tenant = context.tenant else { throw Problem(.unauthorized) }
+    return service.view(of: tenant)
+  }
+
   private func respond(to request: ServerRequest, _ router: Router) async -> ServerResponse {
     var generator = SystemRandomNumberGenerator()
     let requestID = String(generator.next(), radix: 36)

@@ -12,7 +12,8 @@ extension TransferAPI {
   private func sendBody(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery()
     let body = context.request.body
-    let upload = try await service.openUpload(of: context.taskID(), length: body.length.map { Int64($0) })
+    let length = body.length.map { Int64($0) }
+    let upload = try await view(context).openUpload(of: context.taskID(), length: length)
     // The task's own clock comes first.
     body.allowSilence(seconds: Int(clamping: Int64(upload.timeout)) + Self.graceSeconds)
     // A client that waits for the reply with its next bytes is not waited for.

@@ -1,12 +1,14 @@
 /// Whose events are asked for.
 package enum EventScope: Sendable, Hashable {
-  case all
+  /// Those of all sessions of a tenant.
+  case tenant(Tenant)
   case session(SessionID)
   case task(TaskID)
 
-  package func contains(session: SessionID, task: TaskID) -> Bool {
+  /// - Parameter tenant: the session's.
+  package func contains(task: TaskID, session: SessionID, of tenant: Tenant?) -> Bool {
     switch self {
-    case .all: true
+    case .tenant(let wanted): wanted == tenant
     case .session(let id): id == session
     case .task(let id): id == task
     }

@@ -41,7 +41,7 @@ extension ID: LosslessStringConvertible, CustomStringConvertible {
     let prefix = Array(Kind.prefix.utf8)
     guard utf8.starts(with: prefix) else { return nil }
     guard let value = Self.uuid(utf8[prefix.count...]), value != (0, 0) else {
-      guard text == ID<SessionKind>.shared.description, Kind.self == SessionKind.self else { return nil }
+      guard text == SessionID.sharedName, Kind.self == SessionKind.self else { return nil }
       self.init(high: 0, low: 0)
       return
     }
@@ -58,7 +58,7 @@ extension ID: LosslessStringConvertible, CustomStringConvertible {
   /// Appends the text, which is ASCII.
   func append(to text: inout [UInt8]) {
     if high == 0, low == 0, Kind.self == SessionKind.self {
-      return text.append(contentsOf: "ses_shared".utf8)
+      return text.append(contentsOf: SessionID.sharedName.utf8)
     }
     text.append(contentsOf: Kind.prefix.utf8)
     for nibble in 0..<32 {
@@ -68,7 +68,11 @@ extension ID: LosslessStringConvertible, CustomStringConvertible {
     }
   }
 
-  package func encode(into writer: inout JSONWriter) { writer.text { append(to: &$0) } }
+  /// As clients know it: a tenant's shared session has the same name for all of them.
+  package func encode(into writer: inout JSONWriter) {
+    let isShared = Kind.self == SessionKind.self && SessionID(high: high, low: low).isShared
+    writer.text { isShared ? $0.append(contentsOf: SessionID.sharedName.utf8) : append(to: &$0) }
+  }
 
   private static func uuid(_ utf8: ArraySlice<UInt8>) -> (UInt64, UInt64)? {
     guard utf8.count == 36 else { return nil }
@@ -126,6 +130,18 @@ package typealias DecisionID = ID<DecisionKind>
 package typealias FileID = ID<FileKind>
 
 extension ID where Kind == SessionKind {
-  /// The session that always exists (URLSession.shared).
+  /// The session that always exists (URLSession.shared): in a client's hand that of its own tenant, in the store that of `default`.
   package static var shared: Self { Self(high: 0, low: 0) }
+
+  /// What clients call the shared session of their tenant.
+  package static var sharedName: String { "ses_shared" }
+
+  /// The shared session of another tenant: a UUIDv8 (RFC 9562 §5.8) of the beginning of time.
+  /// - Parameter digest: of the tenant's name.
+  package init(sharedBy digest: (UInt64, UInt64)) {
+    self.init(high: 0x8000 | digest.0 & 0x0FFF, low: 0x8000_0000_0000_0000 | digest.1 & 0x3FFF_FFFF_FFFF_FFFF)
+  }
+
+  /// It is some tenant's shared session.
+  package var isShared: Bool { self == .shared || high >> 12 == 8 }
 }

@@ -1,9 +1,20 @@
+/// What finds a reply again: the Idempotency-Key that a client sent, among those of its tenant.
+package struct IdempotencyKey: Sendable, Hashable {
+  package let tenant: Tenant
+  package let text: String
+
+  package init(tenant: Tenant, text: String) {
+    self.tenant = tenant
+    self.text = text
+  }
+}
+
 /// The reply to a request with an Idempotency-Key, kept for repeats.
 package struct IdempotentReply: Sendable, Equatable {
   /// Seconds for which a reply is kept for repeats.
   package static let retention = 86_400.0
 
-  package var key: String
+  package var key: IdempotencyKey
   /// A digest of what was asked, under a key of the service's: another payload under the same key is an error.
   package var fingerprint: [UInt8]
   package var status: Int
@@ -13,7 +24,8 @@ package struct IdempotentReply: Sendable, Equatable {
   package var createdAt: Timestamp
 
   package init(
-    key: String, fingerprint: [UInt8], status: Int, contentType: String, location: String?, body: [UInt8],
+    key: IdempotencyKey, fingerprint: [UInt8], status: Int, contentType: String, location: String?,
+    body: [UInt8],
     createdAt: Timestamp
   ) {
     self.key = key

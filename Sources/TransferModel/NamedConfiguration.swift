@@ -1,14 +1,26 @@
 package import JSON
 
+/// What finds a named configuration: its name, unique among a tenant's.
+package struct ConfigurationName: Sendable, Hashable {
+  package let tenant: Tenant
+  package let text: String
+
+  package init(tenant: Tenant, text: String) {
+    self.tenant = tenant
+    self.text = text
+  }
+}
+
 /// A configuration that sessions may start from. They take a copy: later changes never reach them.
 package struct NamedConfiguration: Sendable, Equatable {
-  package let name: String
+  package let name: ConfigurationName
   package var configuration: SessionConfiguration
   package let createdAt: Timestamp
   package var updatedAt: Timestamp
 
-  package init(name: String, configuration: SessionConfiguration, createdAt: Timestamp, updatedAt: Timestamp)
-  {
+  package init(
+    name: ConfigurationName, configuration: SessionConfiguration, createdAt: Timestamp, updatedAt: Timestamp
+  ) {
     self.name = name
     self.configuration = configuration
     self.createdAt = createdAt
@@ -32,7 +44,7 @@ package struct NamedConfiguration: Sendable, Equatable {
 extension NamedConfiguration: JSONEncodable {
   package func encode(into writer: inout JSONWriter) {
     writer.object { writer in
-      writer.field("name", name)
+      writer.field("name", name.text)
       writer.field("configuration", Optional(configuration))
       writer.field("createdAt", createdAt)
       writer.field("updatedAt", updatedAt)

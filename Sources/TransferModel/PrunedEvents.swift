@@ -46,7 +46,8 @@ package struct PrunedEvents: Sendable, Equatable {
     // Ids may run ahead of the clock, where many are made at once.
     let newest = time.milliseconds + 1000
     return switch scope {
-    case .all: true
+    // It is counted for each tenant.
+    case .tenant: true
     case .session(let id): id.milliseconds <= newest
     case .task(let id): id.milliseconds <= newest
     }

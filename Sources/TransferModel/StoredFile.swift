@@ -3,6 +3,8 @@ package import JSON
 /// A file that a client stored to upload from, or kept from a finished download.
 package struct StoredFile: Sendable, Equatable {
   package let id: FileID
+  /// Whose it is. Not shown.
+  package let tenant: Tenant
   package let createdAt: Timestamp
   package let size: Int64
   /// Lower-case hexadecimal.
@@ -12,9 +14,11 @@ package struct StoredFile: Sendable, Equatable {
   package let fromTask: TaskID?
 
   package init(
-    id: FileID, createdAt: Timestamp, size: Int64, sha256: String, contentType: String?, fromTask: TaskID?
+    id: FileID, tenant: Tenant, createdAt: Timestamp, size: Int64, sha256: String, contentType: String?,
+    fromTask: TaskID?
   ) {
     self.id = id
+    self.tenant = tenant
     self.createdAt = createdAt
     self.size = size
     self.sha256 = sha256

@@ -24,7 +24,7 @@ package struct TransferSession: Sendable, Equatable {
   package private(set) var delegate: SessionDelegate?
   /// By which a client finds a background session again; nil for others.
   package let identifier: String?
-  /// Who created it. Not shown.
+  /// Whose it is, with all that it has. Not shown.
   package let tenant: Tenant
   package var state = SessionState.active
   /// A background session's task has ended since `session.didFinishEvents` was last told. Not shown.
@@ -73,10 +73,11 @@ package struct TransferSession: Sendable, Equatable {
   }
 
   /// `URLSession.shared`: default configuration, no delegate, never invalid.
-  package static var shared: TransferSession {
+  /// - Parameter id: of that tenant.
+  package static func shared(_ id: SessionID, of tenant: Tenant) -> TransferSession {
     TransferSession(
-      id: .shared, createdAt: Timestamp(microseconds: 0), description: nil,
-      configuration: SessionConfiguration(), delegate: nil)
+      id: id, createdAt: Timestamp(microseconds: 0), description: nil,
+      configuration: SessionConfiguration(), delegate: nil, tenant: tenant)
   }
 }
 

@@ -102,7 +102,7 @@ extension TransferService {
     _ queue: (inout Handover, DeliveryID) -> Bool
   ) {
     guard session.type == .background, session.configuration.sessionSendsLaunchEvents,
-      let webhook = session.delegate?.webhook, !hub.hasListeners(of: session.id)
+      let webhook = session.delegate?.webhook, !hub.hasListeners(of: session)
     else { return }
     let id = identifiers.make(DeliveryID.self)
     let isQueued = handovers.withLock { handovers in

@@ -1,6 +1,6 @@
 internal import Synchronization
 internal import TransferEngine
-package import TransferModel
+internal import TransferModel
 internal import TransferStore
 
 /// A client's `PUT` of a request's body, on its way to the origin.
@@ -39,7 +39,7 @@ package struct BodyUpload: Sendable {
 
 extension TransferService {
   /// Opens the way for the body of a task that streams it. One at a time, and again only when the task asks again.
-  package func openUpload(of id: TaskID, length: Int64?) async throws(ServiceError) -> BodyUpload {
+  func openUpload(of id: TaskID, length: Int64?) async throws(ServiceError) -> BodyUpload {
     let result: Result<(UploadStream, Double), ServiceError>? = await withCheckedContinuation {
       continuation in
       registry.withLock { registry in

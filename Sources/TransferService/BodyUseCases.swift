@@ -14,15 +14,16 @@ package enum BodyContent: Sendable {
 
 extension TransferService {
   /// The body of a task. A data task's can be read while it arrives, unless it is delivered whole: waits for the head of the answer.
-  package func body(of id: TaskID) async throws(ServiceError) -> BodyContent {
-    let entry = registry.withLock { $0.tasks[id] }
+  func body(of task: TransferTask) async throws(ServiceError) -> BodyContent {
+    if task.state == .completed { return try await storedBody(of: task) }
+    let entry = registry.withLock { $0.tasks[task.id] }
     if let entry {
       guard entry.task.kind != .download, entry.task.preferences.prefersIncrementalDelivery,
         entry.task.state == .running
       else {
         if entry.isEnding {
-          await waitForEnd(of: id, seconds: 30)
-          return try await storedBody(of: id)
+          await waitForEnd(of: task.id, seconds: 30)
+          return try await storedBody(of: self.task(task.id))
         }
         throw .bodyNotReady
       }
@@ -30,7 +31,7 @@ extension TransferService {
         return .live(live.response, BodyStream(live, pool: pool))
       }
     }
-    return try await storedBody(of: id)
+    return try await storedBody(of: self.task(task.id))
   }
 
   /// The body under way, once its head is here; nil where the task ends first.
@@ -61,8 +62,8 @@ extension TransferService {
     do throws(StoreError) { return try await store.hasPendingDelivery(task.id) } catch { throw .store(error) }
   }
 
-  private func storedBody(of id: TaskID) async throws(ServiceError) -> BodyContent {
-    let task = try await task(id)
+  private func storedBody(of task: TransferTask) async throws(ServiceError) -> BodyContent {
+    let id = task.id
     guard task.state == .completed else { throw .bodyNotReady }
     guard let body = task.body, try await isKept(body, of: task) else { throw .bodyNotFound }
     do throws(StoreError) {
@@ -77,9 +78,9 @@ extension TransferService {
   }
 
   /// The bytes of a finished task's small body; nil where it has none, or none any more.
-  package func smallBody(of id: TaskID) async throws(ServiceError) -> [UInt8]? {
+  func smallBody(of task: TransferTask) async throws(ServiceError) -> [UInt8]? {
     do throws(ServiceError) {
-      guard case .small(let bytes, _) = try await storedBody(of: id) else { return nil }
+      guard case .small(let bytes, _) = try await storedBody(of: task) else { return nil }
       return bytes
     } catch {
       switch error {
@@ -90,8 +91,8 @@ extension TransferService {
   }
 
   /// Drops the temporary body now. Dropping it twice is no error.
-  package func deleteBody(of id: TaskID) async throws(ServiceError) {
-    var task = try await task(id)
+  func deleteBody(of task: TransferTask) async throws(ServiceError) {
+    var task = task
     guard task.state == .completed else { throw .bodyNotReady }
     task.body = nil
     task.partial = nil
@@ -101,8 +102,8 @@ extension TransferService {
     change.updatedTasks = [task]
     try await write(change)
     let bodies = bodies(of: task.sessionID)
-    bodies.remove(id)
-    bodies.removePartial(id)
+    bodies.remove(task.id)
+    bodies.removePartial(task.id)
   }
 
   /// Where the bodies of a session's tasks are.

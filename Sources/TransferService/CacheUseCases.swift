@@ -1,10 +1,10 @@
-package import HTTPCache
+internal import HTTPCache
 internal import TransferEngine
-package import TransferModel
+internal import TransferModel
 
 extension TransferService {
   /// What a session's cache holds against what it may (URLCache), and its entries, the last used first; nil: it has none.
-  package func cache(
+  func cache(
     of id: SessionID, entries limit: Int
   ) async throws(ServiceError) -> (usage: CacheUsage, entries: [CacheUsage.Entry])? {
     guard let cache = try await openCache(of: id) else { return nil }
@@ -12,7 +12,7 @@ extension TransferService {
   }
 
   /// URLCache.removeAllCachedResponses()
-  package func emptyCache(of id: SessionID) async throws(ServiceError) {
+  func emptyCache(of id: SessionID) async throws(ServiceError) {
     guard let cache = try await openCache(of: id) else { return }
     await withCheckedContinuation { continuation in cache.removeAll { continuation.resume() } }
   }

@@ -1,31 +1,33 @@
 internal import Synchronization
-package import TransferModel
+internal import TransferModel
 internal import TransferStore
 
 extension TransferService {
-  package func configuration(_ name: String) async throws(ServiceError) -> NamedConfiguration {
+  func configuration(_ name: ConfigurationName) async throws(ServiceError) -> NamedConfiguration {
     guard let named = try await configurationIfAny(name) else { throw .configurationNotFound }
     return named
   }
 
   /// nil where none has the name.
-  package func configurationIfAny(_ name: String) async throws(ServiceError) -> NamedConfiguration? {
+  func configurationIfAny(_ name: ConfigurationName) async throws(ServiceError) -> NamedConfiguration? {
     do throws(StoreError) { return try await store.configuration(name) } catch { throw .store(error) }
   }
 
-  /// A page of the named configurations, by name.
-  package func configurations(
-    after: String?, limit: Int
+  /// A page of a tenant's named configurations, by name.
+  func configurations(
+    of tenant: Tenant, after: String?, limit: Int
   ) async throws(ServiceError) -> [NamedConfiguration] {
-    do throws(StoreError) { return try await store.configurations(after: after, limit: limit) } catch {
+    do throws(StoreError) {
+      return try await store.configurations(of: tenant, after: after, limit: limit)
+    } catch {
       throw .store(error)
     }
   }
 
   /// Keeps a configuration under a name that none has.
   /// - Parameter reply: what repeats under an Idempotency-Key get.
-  package func createConfiguration(
-    _ name: String, _ configuration: SessionConfiguration,
+  func createConfiguration(
+    _ name: ConfigurationName, _ configuration: SessionConfiguration,
     reply: @Sendable (NamedConfiguration) -> IdempotentReply?
   ) async throws(ServiceError) -> NamedConfiguration {
     guard configurationsUnderWay.withLock({ $0.insert(name).inserted }) else { throw .configurationExists }
@@ -41,8 +43,8 @@ extension TransferService {
 
   /// Keeps a configuration in place of what had the name, where `isExpected` finds that as the client knows it.
   /// Sessions have copies: none of them changes.
-  package func replaceConfiguration(
-    _ name: String, _ configuration: SessionConfiguration,
+  func replaceConfiguration(
+    _ name: ConfigurationName, _ configuration: SessionConfiguration,
     if isExpected: @Sendable (NamedConfiguration?) -> Bool
   ) async throws(ServiceError) -> (named: NamedConfiguration, isNew: Bool) {
     guard configurationsUnderWay.withLock({ $0.insert(name).inserted }) else { throw .configurationChanging }
@@ -57,7 +59,7 @@ extension TransferService {
     return (named, known == nil)
   }
 
-  package func deleteConfiguration(_ name: String) async throws(ServiceError) {
+  func deleteConfiguration(_ name: ConfigurationName) async throws(ServiceError) {
     // One that cannot be read can be deleted: whoever asks for that knows what it loses.
     do throws(ServiceError) { _ = try await configuration(name) } catch .storedDataUnreadable {}
     var change = StoreChange()

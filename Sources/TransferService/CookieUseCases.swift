@@ -1,11 +1,11 @@
-package import HTTPCookies
+internal import HTTPCookies
 internal import TransferEngine
-package import TransferModel
+internal import TransferModel
 internal import TransferStore
 
 extension TransferService {
   /// A session's cookies, the oldest first (HTTPCookieStorage.cookies).
-  package func cookies(of id: SessionID, _ filter: CookieFilter) throws(ServiceError) -> [Cookie] {
+  func cookies(of id: SessionID, _ filter: CookieFilter) throws(ServiceError) -> [Cookie] {
     _ = try session(id)
     return engine.cookies.cookies(of: id, filter, now: now)
   }
@@ -13,7 +13,7 @@ extension TransferService {
   /// Puts cookies into a session's jar as they are, in place of those of the same domain, path and name
   /// (HTTPCookieStorage.setCookie(_:)).
   /// - Returns: those of them that the jar has now, as it has them.
-  package func setCookies(_ cookies: [Cookie], of id: SessionID) async throws(ServiceError) -> [Cookie] {
+  func setCookies(_ cookies: [Cookie], of id: SessionID) async throws(ServiceError) -> [Cookie] {
     guard try session(id).state != .invalid else { throw .sessionInvalid }
     try await keepCookies { change in
       guard let background, background.has(id) else { return engine.cookies.set(cookies, in: id) }
@@ -27,7 +27,7 @@ extension TransferService {
   }
 
   /// Takes cookies away (HTTPCookieStorage.deleteCookie(_:)).
-  package func removeCookies(of id: SessionID, _ filter: CookieFilter) async throws(ServiceError) {
+  func removeCookies(of id: SessionID, _ filter: CookieFilter) async throws(ServiceError) {
     _ = try session(id)
     try await keepCookies { change in
       engine.cookies.remove(filter, of: id)

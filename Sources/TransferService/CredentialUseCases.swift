@@ -5,13 +5,13 @@ internal import TransferStore
 
 extension TransferService {
   /// What a session remembers, oldest first (URLCredentialStorage.allCredentials).
-  package func credentials(of id: SessionID) throws(ServiceError) -> [CredentialEntry] {
+  func credentials(of id: SessionID) throws(ServiceError) -> [CredentialEntry] {
     _ = try session(id)
     return engine.credentials.entries(of: id)
   }
 
   /// Remembers a credential as the one that is used in its space (URLCredentialStorage.setDefaultCredential(_:for:)).
-  package func setCredential(
+  func setCredential(
     _ credential: Credential, for space: ProtectionSpace, in id: SessionID
   ) async throws(ServiceError) {
     let session = try session(id)
@@ -29,7 +29,7 @@ extension TransferService {
   }
 
   /// Forgets the credentials of the spaces that `matches` says.
-  package func removeCredentials(
+  func removeCredentials(
     of id: SessionID, where matches: @Sendable (ProtectionSpace) -> Bool
   ) async throws(ServiceError) {
     let spaces = try credentials(of: id).map(\.space).filter(matches)

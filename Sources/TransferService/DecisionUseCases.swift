@@ -8,7 +8,7 @@ internal import TransferStore
 extension TransferService {
   // MARK: Reading
 
-  package func decision(_ id: DecisionID) async throws(ServiceError) -> Decision {
+  func decision(_ id: DecisionID) async throws(ServiceError) -> Decision {
     do throws(StoreError) {
       if let decision = try await store.decision(id) { return decision }
     } catch {
@@ -18,7 +18,7 @@ extension TransferService {
   }
 
   /// A page of a session's decisions, oldest first.
-  package func decisions(
+  func decisions(
     of session: SessionID, state: Decision.State?, after: DecisionID?, limit: Int
   ) async throws(ServiceError) -> [Decision] {
     _ = try self.session(session)
@@ -31,15 +31,21 @@ extension TransferService {
 
   // MARK: Answering
 
+  /// As below, by the reply of a webhook to the message that asked.
+  package func answer(to message: WebhookDelivery, with value: JSONValue) async throws {
+    guard let id = message.decisionID else { return }
+    _ = try await answer(decision(id), with: value)
+  }
+
   /// Reads the answer to a decision and does what it says. The same answer again is no error, another one is.
-  package func answer(_ id: DecisionID, with value: JSONValue) async throws -> Decision {
-    let known = try await decision(id)
+  func answer(_ known: Decision, with value: JSONValue) async throws -> Decision {
+    let id = known.id
     let violations = Violations()
     var read = DecisionAnswer(value, to: shown(by: known), violations)
     guard violations.isEmpty else { throw InvalidFields(violations) }
     if var request = read?.request {
       try checkBackground(request, of: known.taskID)
-      try await complete(&request, in: known.sessionID)
+      try await complete(&request, in: session(known.sessionID))
       read?.request = request
     }
     guard let answer = read else { throw InvalidFields(violations) }

@@ -55,30 +55,37 @@ package final class EventHub: Sendable {
   package func publish(_ fragments: [JournalFragment]) {
     guard count > 0 else { return }
     for fragment in fragments {
-      for subscription in listeners(session: fragment.sessionID, task: fragment.taskID) {
+      let listeners = listeners(task: fragment.taskID, in: fragment.sessionID, tenant: fragment.tenant)
+      for subscription in listeners {
         subscription.offer(fragment)
       }
     }
   }
 
   /// True where a stream is open that tells of that session, or of a task of it.
-  func hasListeners(of session: SessionID) -> Bool {
-    state.withLock { $0.subscriptions[.all] != nil || $0.sessionCounts[session] != nil }
+  func hasListeners(of session: TransferSession) -> Bool {
+    state.withLock { state in
+      state.subscriptions[.tenant(session.tenant)] != nil || state.sessionCounts[session.id] != nil
+    }
   }
 
   /// True where progress of that task would be heard.
-  func wantsProgress(session: SessionID, task: TaskID?) -> Bool {
+  /// - Parameter tenant: the session's; it is asked for only where somebody listens.
+  func wantsProgress(of task: TaskID, in session: SessionID, tenant: @autoclosure () -> Tenant?) -> Bool {
     state.withLock { state in
       guard !state.progressCounts.isEmpty else { return false }
-      return state.progressCounts[.all] != nil || state.progressCounts[.session(session)] != nil
-        || task.map { state.progressCounts[.task($0)] != nil } ?? false
+      return state.progressCounts[.task(task)] != nil || state.progressCounts[.session(session)] != nil
+        || tenant().map { state.progressCounts[.tenant($0)] != nil } ?? false
     }
   }
 
   /// The body of a task's answer has begun: those who want its bytes get them from there.
-  func attach(_ live: LiveBody, of task: TaskID, in session: SessionID) {
+  /// - Parameter tenant: the session's; it is asked for only where somebody listens.
+  func attach(
+    _ live: LiveBody, of task: TaskID, in session: SessionID, tenant: @autoclosure () -> Tenant?
+  ) {
     guard count > 0 else { return }
-    for subscription in listeners(session: session, task: task) {
+    for subscription in listeners(task: task, in: session, tenant: tenant()) {
       subscription.attach(live, of: task, in: session)
     }
   }
@@ -89,10 +96,10 @@ package final class EventHub: Sendable {
     for subscription in all { subscription.offerHeartbeat() }
   }
 
-  private func listeners(session: SessionID, task: TaskID?) -> [EventSubscription] {
+  private func listeners(task: TaskID?, in session: SessionID, tenant: Tenant?) -> [EventSubscription] {
     state.withLock { state in
       var found: [EventSubscription] = []
-      if let all = state.subscriptions[.all] { found += all.values }
+      if let tenant, let all = state.subscriptions[.tenant(tenant)] { found += all.values }
       if let some = state.subscriptions[.session(session)] { found += some.values }
       if let task, let some = state.subscriptions[.task(task)] { found += some.values }
       return found

@@ -202,7 +202,8 @@ package final class EventSubscription: Sendable {
         // It was told before this; what is durable must not overtake it.
         state.queue.append(
           JournalFragment(
-            first: 0, last: 0, sessionID: fragment.sessionID, taskID: task, bytes: [],
+            first: 0, last: 0, tenant: fragment.tenant, sessionID: fragment.sessionID, taskID: task,
+            bytes: [],
             bytesWithProgress: waiting))
       }
       if state.queuedBytes + fragment.bytes.count > Self.maximumQueuedBytes {

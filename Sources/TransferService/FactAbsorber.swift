@@ -153,7 +153,9 @@ extension TransferService {
     if response.status != 206, registry.tasks[id]?.task.currentRequest.method != "HEAD" {
       registry.tasks[id]?.task.progress.countOfBytesExpectedToReceive = response.expectedContentLength
     }
-    if let live = live as? LiveBody { hub.attach(live, of: id, in: session) }
+    if let live = live as? LiveBody {
+      hub.attach(live, of: id, in: session, tenant: registry.tenant(of: session))
+    }
     batch.headWaiters += registry.takeHeadWaiters(id)
   }
 
@@ -165,7 +167,8 @@ extension TransferService {
     let sent = counts.countOfBytesSent - task.progress.countOfBytesSent
     let received = counts.countOfBytesReceived - task.progress.countOfBytesReceived
     registry.tasks[id]?.task.progress = counts
-    guard hub.wantsProgress(session: task.sessionID, task: id) else { return }
+    let session = task.sessionID
+    guard hub.wantsProgress(of: id, in: session, tenant: registry.tenant(of: session)) else { return }
     if sent > 0 {
       change.events.append(
         Self.event(.taskDidSendBodyData, of: task, at: time, .progress(counts, delta: sent)))
@@ -227,7 +230,7 @@ extension TransferService {
       if case .memory(let bytes) = body { change.smallBodies[task.id] = bytes }
     }
     change.updatedTasks.append(task)
-    if let delivery = deliveryAtOnce(task) { change.events.append(delivery) }
+    if let delivery = deliveryAtOnce(task, in: session) { change.events.append(delivery) }
     note(Self.endEvents(of: task, at: outcome.endedAt), of: task, in: session, into: &change)
     oweFinishedEvents(session.id, &registry, &change)
     wake(session, at: outcome.endedAt, into: &change)
@@ -235,10 +238,10 @@ extension TransferService {
   }
 
   /// urlSession(_:dataTask:didReceive:) of a task whose data is delivered whole; nil where nobody hears of it, or there is none.
-  private func deliveryAtOnce(_ task: TransferTask) -> TransferEvent? {
+  private func deliveryAtOnce(_ task: TransferTask, in session: TransferSession) -> TransferEvent? {
     guard task.kind != .download, !task.preferences.prefersIncrementalDelivery, task.error == nil,
       task.progress.countOfBytesReceived > 0,
-      hub.wantsProgress(session: task.sessionID, task: task.id)
+      hub.wantsProgress(of: task.id, in: session.id, tenant: session.tenant)
     else { return nil }
     return Self.event(
       .dataTaskDidReceiveData, of: task, at: task.completedAt ?? now,

@@ -1,6 +1,6 @@
 internal import TransferEngine
 internal import JSON
-package import TransferModel
+internal import TransferModel
 internal import TransferStore
 
 /// A file on its way in: bytes go to the disk as fast as it takes them, and a slow disk slows the client.
@@ -18,7 +18,7 @@ package struct FileReception: Sendable {
 }
 
 extension TransferService {
-  package func receiveFile() throws(ServiceError) -> FileReception {
+  func receiveFile() throws(ServiceError) -> FileReception {
     guard store.isHealthy else { throw .storeFull }
     guard isReady else { throw .draining }
     let id = identifiers.make(FileID.self)
@@ -26,12 +26,13 @@ extension TransferService {
   }
 
   /// Makes a received file durable; `keep` makes it known.
-  package func finish(_ reception: FileReception, contentType: String?) async throws(ServiceError)
-    -> StoredFile
-  {
+  func finish(
+    _ reception: FileReception, of tenant: Tenant, contentType: String?
+  ) async throws(ServiceError) -> StoredFile {
     let (size, sha256) = try await finish(reception.body, as: reception.id)
     return StoredFile(
-      id: reception.id, createdAt: now, size: size, sha256: sha256, contentType: contentType, fromTask: nil)
+      id: reception.id, tenant: tenant, createdAt: now, size: size, sha256: sha256, contentType: contentType,
+      fromTask: nil)
   }
 
   private func finish(_ body: BodyFile, as id: FileID) async throws(ServiceError) -> (
@@ -45,7 +46,7 @@ extension TransferService {
   }
 
   /// - Parameter reply: what repeats under an Idempotency-Key get.
-  package func keep(
+  func keep(
     _ file: StoredFile, reply: @Sendable (StoredFile) -> IdempotentReply? = { _ in nil }
   ) async throws(ServiceError) -> StoredFile {
     var change = StoreChange()
@@ -56,19 +57,19 @@ extension TransferService {
   }
 
   /// Forgets a file that was not kept.
-  package func drop(_ file: StoredFile) { files.remove(file.id) }
+  func drop(_ file: StoredFile) { files.remove(file.id) }
 
   /// Moves a finished download out of its temporary place.
-  package func keepBody(
-    of id: TaskID, reply: @Sendable (StoredFile) -> IdempotentReply? = { _ in nil }
+  func keepBody(
+    of task: TransferTask, for tenant: Tenant, reply: @Sendable (StoredFile) -> IdempotentReply?
   ) async throws(ServiceError) -> StoredFile {
-    var task = try await task(id)
+    var task = task
     guard task.state == .completed else { throw .bodyNotReady }
     guard let body = task.body, try await isKept(body, of: task) else { throw .bodyNotFound }
     let file = StoredFile(
-      id: identifiers.make(), createdAt: now, size: body.size, sha256: body.sha256,
-      contentType: task.response?.headers["Content-Type"], fromTask: id)
-    if let bytes = try await smallBody(of: id) {
+      id: identifiers.make(), tenant: tenant, createdAt: now, size: body.size, sha256: body.sha256,
+      contentType: task.response?.headers["Content-Type"], fromTask: task.id)
+    if let bytes = try await smallBody(of: task) {
       try await writeFile(bytes, file.id)
     } else {
       try await move(task, to: file.id)
@@ -84,7 +85,7 @@ extension TransferService {
       files.remove(file.id)
       throw error
     }
-    bodies(of: task.sessionID).remove(id)
+    bodies(of: task.sessionID).remove(task.id)
     return file
   }
 
@@ -125,23 +126,14 @@ extension TransferService {
 
   // MARK: Reading
 
-  package func file(_ id: FileID) async throws(ServiceError) -> StoredFile {
-    do throws(StoreError) {
-      if let file = try await store.file(id) { return file }
-    } catch {
-      throw .store(error)
-    }
-    throw .fileNotFound
-  }
-
   /// Fills in what only the store knows of a request's body: how large the file is that it names, and of which type, where neither
   /// the request nor its session says so.
-  package func complete(_ request: inout TransferRequest, in session: SessionID) async throws {
+  func complete(_ request: inout TransferRequest, in session: TransferSession) async throws {
     guard case .file(let id, _) = request.body else { return }
     do throws(ServiceError) {
-      let file = try await file(id)
+      let file = try await file(id, of: session.tenant)
       request.body = .file(id, size: file.size)
-      let defaults = try self.session(session).configuration.httpAdditionalHeaders
+      let defaults = session.configuration.httpAdditionalHeaders
       guard file.size > 0, let type = file.contentType, HTTPHeaders.isValid(value: type), !type.isEmpty,
         !request.headers.contains("Content-Type"), !defaults.contains("Content-Type")
       else { return }
@@ -151,25 +143,24 @@ extension TransferService {
     }
   }
 
-  /// A page of the stored files, oldest first.
-  package func files(after: FileID?, limit: Int) async throws(ServiceError) -> [StoredFile] {
-    do throws(StoreError) { return try await store.files(after: after, limit: limit) } catch {
+  /// A page of a tenant's stored files, oldest first.
+  func files(of tenant: Tenant, after: FileID?, limit: Int) async throws(ServiceError) -> [StoredFile] {
+    do throws(StoreError) { return try await store.files(of: tenant, after: after, limit: limit) } catch {
       throw .store(error)
     }
   }
 
   /// One range of a file's bytes.
-  package func open(_ file: StoredFile) throws(ServiceError) -> @Sendable (Range<Int64>) -> BodyStream {
+  func open(_ file: StoredFile) throws(ServiceError) -> @Sendable (Range<Int64>) -> BodyStream {
     guard let reader = BodyFileReader(path: files.path(file.id)) else { throw .fileNotFound }
     return { [pool] in BodyStream(reader, range: $0, pool: pool) }
   }
 
   /// Forgets a file. An upload that reads it already goes on to its end.
-  package func deleteFile(_ id: FileID) async throws(ServiceError) {
-    _ = try await file(id)
+  func delete(_ file: StoredFile) async throws(ServiceError) {
     var change = StoreChange()
-    change.deletedFiles = [id]
+    change.deletedFiles = [file.id]
     try await write(change)
-    files.remove(id)
+    files.remove(file.id)
   }
 }

@@ -10,7 +10,7 @@ package final class IdempotencyKeys: Sendable {
   }
   private let store: any TransferStore
   private let now: @Sendable () -> Timestamp
-  private let inProgress = Mutex<Set<String>>([])
+  private let inProgress = Mutex<Set<IdempotencyKey>>([])
 
   package init(store: any TransferStore, now: @escaping @Sendable () -> Timestamp) {
     self.store = store
@@ -21,7 +21,9 @@ package final class IdempotencyKeys: Sendable {
   package func fingerprints(of digest: [UInt8]) -> [[UInt8]] { store.fingerprints(of: digest) }
 
   /// Admits a request, or gives the reply of the one before it. After `.fresh` the caller owes a `release`.
-  package func admit(_ key: String, fingerprints: [[UInt8]]) async throws(ServiceError) -> Admission {
+  package func admit(
+    _ key: IdempotencyKey, fingerprints: [[UInt8]]
+  ) async throws(ServiceError) -> Admission {
     guard inProgress.withLock({ $0.insert(key).inserted }) else { throw .idempotencyInProgress }
     let known: IdempotentReply?
     do throws(StoreError) {
@@ -37,7 +39,7 @@ package final class IdempotencyKeys: Sendable {
     return .replay(known)
   }
 
-  package func release(_ key: String) { inProgress.withLock { _ = $0.remove(key) } }
+  package func release(_ key: IdempotencyKey) { inProgress.withLock { _ = $0.remove(key) } }
 
   /// Replaces the reply that repeats get, which tells of a task of that session.
   package func replace(_ reply: IdempotentReply, of session: SessionID) {

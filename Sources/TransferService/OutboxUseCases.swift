@@ -3,6 +3,24 @@ internal import TransferEngine
 package import TransferModel
 internal import TransferStore
 
+/// What a reader wants of a stream's events.
+package struct EventWish: Sendable {
+  /// Those that came after this one are told first; nil: only what comes from now on.
+  package var after: Int64?
+  /// nil: all.
+  package var types: Set<EventType>?
+  package var wantsProgress: Bool
+  /// The bytes of data tasks come along.
+  package var wantsData: Bool
+
+  package init(after: Int64?, types: Set<EventType>?, wantsProgress: Bool, wantsData: Bool) {
+    self.after = after
+    self.types = types
+    self.wantsProgress = wantsProgress
+    self.wantsData = wantsData
+  }
+}
+
 extension TransferService {
   /// Messages whose next attempt is due.
   package func dueDeliveries(limit: Int) async throws(ServiceError) -> [WebhookDelivery] {
@@ -30,26 +48,21 @@ extension TransferService {
   }
 
   /// A stream of the events of `scope`.
-  package func subscribe(
-    _ scope: EventScope, after: Int64?, types: Set<EventType>?, wantsProgress: Bool, wantsData: Bool = false
+  /// - Parameter sessionID: whose they are; nil where they are of many.
+  func subscribe(
+    _ scope: EventScope, of sessionID: SessionID?, _ wish: EventWish
   ) async throws(ServiceError) -> EventSubscription {
-    let sessionID: SessionID? =
-      switch scope {
-      case .all: nil
-      case .session(let id): try session(id).id
-      case .task(let id): try await task(id).sessionID
-      }
-    var after = after
+    var after = wish.after
     // The client knows events that this store never had: it is told, and starts anew.
     let isLost = after.map { $0 > store.lastSequence } ?? false
     if isLost { after = 0 }
     // Bodies need to know which responses the reader has seen: it starts at a place in the journal, never at "now".
-    if wantsData, after == nil { after = store.lastSequence }
+    if wish.wantsData, after == nil { after = store.lastSequence }
     let subscription = EventSubscription(
-      scope: scope, of: sessionID, after: after, types: types, wantsProgress: wantsProgress,
-      wantsData: wantsData, preamble: Array(": connected\n\n".utf8), isLost: isLost,
+      scope: scope, of: sessionID, after: after, types: wish.types, wantsProgress: wish.wantsProgress,
+      wantsData: wish.wantsData, preamble: Array(": connected\n\n".utf8), isLost: isLost,
       store: store, hub: hub, pool: pool, now: identifiers.now)
-    if wantsData, let after {
+    if wish.wantsData, let after {
       do throws(StoreError) { try await attachBodies(to: subscription, from: after) } catch {
         subscription.close()
         throw .store(error)
@@ -60,10 +73,14 @@ extension TransferService {
 
   /// Bodies that are under way already, from their first byte on.
   private func attachBodies(to subscription: EventSubscription, from cursor: Int64) async throws(StoreError) {
+    let scope = subscription.scope
     let tasks = registry.withLock { registry in
-      registry.tasks.values.map(\.task).filter { $0.kind != .download && $0.response != nil }
+      registry.tasks.values.map(\.task).filter { task in
+        task.kind != .download && task.response != nil
+          && scope.contains(task: task.id, session: task.sessionID, of: registry.tenant(of: task.sessionID))
+      }
     }
-    for task in tasks where subscription.scope.contains(session: task.sessionID, task: task.id) {
+    for task in tasks {
       guard let live = engine.liveBody(of: task.id, in: task.sessionID) else { continue }
       let shown = try await responses(of: task.id, upTo: cursor)
       subscription.attach(live, of: task.id, in: task.sessionID, shown: shown)

@@ -74,9 +74,9 @@ extension TransferService {
     let isSharedUnreadable = store.unreadable.row("session", SessionID.shared) != nil
     if !isSharedUnreadable, !stored.contains(where: { $0.session.id == .shared }) {
       var change = StoreChange()
-      change.sessions = [.shared]
+      change.sessions = [.shared(.shared, of: .default)]
       try await store.write(change)
-      stored.append((.shared, 0))
+      stored.append((change.sessions[0], 0))
     }
     let sessions = stored
     registry.withLock { registry in

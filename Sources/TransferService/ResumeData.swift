@@ -15,10 +15,11 @@ package struct ResumeDataSealer: Sendable {
   }
 
   /// base64url, without padding.
-  func seal(_ request: TransferRequest, _ point: ResumePoint) -> String? {
+  func seal(_ request: TransferRequest, _ point: ResumePoint, of tenant: Tenant) -> String? {
     var writer = JSONWriter()
     writer.object { writer in
       writer.field("version", 1)
+      writer.field("tenant", tenant.name)
       writer.field("url", request.url)
       writer.arrayField("headers", request.headers.fields) { writer, field in
         writer.array { writer in
@@ -47,12 +48,13 @@ package struct ResumeDataSealer: Sendable {
     return Base64.encodeForURL(Array(sealed))
   }
 
-  /// Nil where the text is not this service's resume data.
-  package func open(_ text: String) -> (request: TransferRequest, point: ResumePoint)? {
+  /// Nil where the text is not resume data of this service and that tenant. What says nothing of a tenant is `default`'s.
+  package func open(_ text: String, of tenant: Tenant) -> (request: TransferRequest, point: ResumePoint)? {
     guard let bytes = Base64.decodeForURL(text), let box = try? AES.GCM.SealedBox(combined: bytes),
       let opened = keys.lazy.compactMap({ try? AES.GCM.open(box, using: $0) }).first,
       let json = try? JSONParser.parse(Array(opened)),
-      json["version"]?.integer == 1, let url = json["url"]?.string,
+      json["version"]?.integer == 1, json["tenant"]?.string ?? Tenant.default.name == tenant.name,
+      let url = json["url"]?.string,
       let point = ResumePoint(json: json["point"])
     else { return nil }
     var headers = HTTPHeaders()

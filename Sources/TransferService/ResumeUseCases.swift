@@ -1,41 +1,36 @@
 internal import JSON
 internal import Synchronization
 internal import TransferEngine
-package import TransferModel
+internal import TransferModel
 internal import TransferStore
 
 extension TransferService {
   /// Resume data of a failed or cancelled download or upload; nil where it left nothing to go on from.
-  package func resumeData(of id: TaskID) async throws(ServiceError) -> String? {
-    let task = try await task(id)
-    return resumeData(of: task)
-  }
-
   func resumeData(of task: TransferTask) -> String? {
-    guard task.state == .completed, let point = task.partial, task.partialExpiresAt ?? now >= now else {
-      return nil
-    }
-    return resumeSealer.seal(task.originalRequest, point)
+    guard task.state == .completed, let point = task.partial, task.partialExpiresAt ?? now >= now,
+      let tenant = tenant(of: task.sessionID)
+    else { return nil }
+    return resumeSealer.seal(task.originalRequest, point, of: tenant)
   }
 
-  /// A task's specification from resume data; nil where the data is not this service's, was changed, or was sealed
-  /// under a key that the service has no more. Whether its bytes are still there is found when the download begins: where they
+  /// A task's specification from resume data; nil where the data is not this service's, was changed, is another tenant's, or was
+  /// sealed under a key that the service has no more. Whether its bytes are still there is found when the download begins: where they
   /// are gone, it begins anew.
-  package func specification(resuming data: String) -> TaskSpecification? {
-    guard let (request, point) = resumeSealer.open(data) else { return nil }
+  func specification(resuming data: String, of tenant: Tenant) -> TaskSpecification? {
+    guard let (request, point) = resumeSealer.open(data, of: tenant) else { return nil }
     var specification = TaskSpecification(kind: point.upload == nil ? .download : .upload, request: request)
     specification.resumePoint = point
     return specification
   }
 
   /// Completes what resume data leaves open: the bytes of an upload are with the task that sent them first.
-  package func completeResumed(_ specification: inout TaskSpecification) async throws {
+  func completeResumed(_ specification: inout TaskSpecification, of tenant: Tenant) async throws {
     guard let point = specification.resumePoint?.upload else { return }
     do throws(ServiceError) {
       if case .file(let id, _) = specification.request.body {
-        _ = try await file(id)
+        _ = try await file(id, of: tenant)
       } else {
-        specification.request.body = try await task(point.source).originalRequest.body
+        specification.request.body = try await task(point.source, of: tenant).originalRequest.body
       }
     } catch {
       switch error {

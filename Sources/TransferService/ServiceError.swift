@@ -1,6 +1,6 @@
 internal import TransferEngine
 package import TransferModel
-internal import TransferStore
+package import TransferStore
 
 /// Why a use case did not happen. The API turns each into one problem.
 package enum ServiceError: Error, Sendable {
@@ -46,7 +46,7 @@ package enum ServiceError: Error, Sendable {
   /// The store cannot be written or read at the moment: nothing was changed.
   case storeUnavailable(String)
   /// What was asked for is stored, and not as it was written: it says what and where.
-  case storedDataUnreadable(String)
+  case storedDataUnreadable(UnreadableRow)
 }
 
 extension ServiceError {
@@ -65,7 +65,7 @@ extension ServiceError {
     switch error {
     case .full: .storeFull
     case .unavailable(let reason): .storeUnavailable(reason)
-    case .unreadable(let row): .storedDataUnreadable(row.description)
+    case .unreadable(let row): .storedDataUnreadable(row)
     }
   }
 }

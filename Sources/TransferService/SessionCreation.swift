@@ -11,7 +11,6 @@ package struct SessionSpecification: Sendable {
   package var delegate: SessionDelegate?
   /// Of a background session, and of no other.
   package var identifier: String?
-  package var tenant = Tenant.default
 
   package init() {}
 }
@@ -20,15 +19,15 @@ extension TransferService {
   /// Creates a session (URLSession.init(configuration:delegate:delegateQueue:)), or finds the background session that
   /// has the identifier.
   /// - Parameter reply: what repeats under an Idempotency-Key get.
-  package func createSession(
-    _ specification: SessionSpecification,
+  func createSession(
+    _ specification: SessionSpecification, of tenant: Tenant,
     reply: @Sendable (TransferSession, _ isNew: Bool) -> IdempotentReply? = { _, _ in nil }
   ) async throws(ServiceError) -> (session: TransferSession, isNew: Bool) {
     guard !registry.withLock({ $0.isDraining }) else { throw .draining }
     let session = TransferSession(
       id: identifiers.make(), type: specification.type, createdAt: now,
       description: specification.description, configuration: specification.configuration,
-      delegate: specification.delegate, identifier: specification.identifier, tenant: specification.tenant)
+      delegate: specification.delegate, identifier: specification.identifier, tenant: tenant)
     guard let name = session.backgroundName else {
       try await keep(session, reply)
       return (session, true)

@@ -10,33 +10,34 @@ package enum InvalidationMode: String, Sendable, CaseIterable {
 }
 
 extension TransferService {
-  package func session(_ id: SessionID) throws(ServiceError) -> TransferSession {
+  func session(_ id: SessionID) throws(ServiceError) -> TransferSession {
     guard let entry = registry.withLock({ $0.sessions[id] }) else { throw missing(id) }
     return entry.session
   }
 
   /// Why there is no such session.
   func missing(_ id: SessionID) -> ServiceError {
-    store.unreadable.row("session", id).map { .storedDataUnreadable($0.description) } ?? .sessionNotFound
+    store.unreadable.row("session", id).map { .storedDataUnreadable($0) } ?? .sessionNotFound
   }
 
-  /// A page of the sessions, oldest first.
-  package func sessions(
-    type: SessionType?, state: SessionState?, after: SessionID?, limit: Int
+  /// A page of a tenant's sessions, oldest first.
+  func sessions(
+    of tenant: Tenant, type: SessionType?, state: SessionState?, after: SessionID?, limit: Int
   ) -> [TransferSession] {
     let all = registry.withLock { registry in registry.sessions.values.map(\.session) }
     let wanted = all.filter { session in
-      (type == nil || session.type == type) && (state == nil || session.state == state)
+      session.tenant == tenant && (type == nil || session.type == type)
+        && (state == nil || session.state == state)
         && after.map { session.id > $0 } ?? true
     }
     return Array(wanted.sorted { $0.id < $1.id }.prefix(limit))
   }
 
   /// finishTasksAndInvalidate, invalidateAndCancel. Asking again is no error.
-  package func invalidate(_ id: SessionID, _ mode: InvalidationMode) async throws(ServiceError)
+  func invalidate(_ id: SessionID, _ mode: InvalidationMode) async throws(ServiceError)
     -> TransferSession
   {
-    guard id != .shared else { throw .sharedSession }
+    guard !id.isShared else { throw .sharedSession }
     guard registry.withLock({ $0.sessions[id] }) != nil else { throw missing(id) }
     await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
       registry.withLock { registry in
@@ -88,7 +89,7 @@ extension TransferService {
 
   /// URLSession.reset(): no cookie, no cached response and no credential is left, and requests from here on open
   /// connections of their own.
-  package func reset(_ id: SessionID) async throws(ServiceError) -> TransferSession {
+  func reset(_ id: SessionID) async throws(ServiceError) -> TransferSession {
     let session = try session(id)
     try await removeCookies(of: id, CookieFilter())
     try await removeCredentials(of: id) { _ in true }
@@ -98,7 +99,7 @@ extension TransferService {
   }
 
   /// URLSession.flush(): what the session remembers is on the disk, and idle connections are closed.
-  package func flush(_ id: SessionID) async throws(ServiceError) -> TransferSession {
+  func flush(_ id: SessionID) async throws(ServiceError) -> TransferSession {
     let session = try session(id)
     await tell { carrier(of: id).flush(id, into: &$0, done: $1) }
     return session
@@ -115,8 +116,8 @@ extension TransferService {
   }
 
   /// Forgets an invalid session, its tasks, their bodies and events.
-  package func deleteSession(_ id: SessionID) async throws(ServiceError) {
-    guard id != .shared else { throw .sharedSession }
+  func deleteSession(_ id: SessionID) async throws(ServiceError) {
+    guard !id.isShared else { throw .sharedSession }
     let session = try session(id)
     guard session.state == .invalid else { throw .sessionNotInvalid }
     let (files, partials): ([TaskID], [TaskID])

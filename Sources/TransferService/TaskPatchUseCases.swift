@@ -6,7 +6,7 @@ internal import TransferStore
 
 extension TransferService {
   /// Changes a task, where `isExpected` finds it as the client knows it.
-  package func patch(
+  func patch(
     _ id: TaskID, _ patch: TaskPatch, if isExpected: @escaping @Sendable (TransferTask) -> Bool
   ) async throws(ServiceError) -> TransferTask {
     enum Result { case changed(TransferTask), mismatch, notLive }

@@ -1,13 +1,13 @@
 internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
-package import TransferModel
+internal import TransferModel
 internal import TransferStore
 
 extension TransferService {
   /// Creates tasks, all or none, with one commit; those that ask for it start to run.
   /// - Parameter reply: what repeats under an Idempotency-Key get.
-  package func createTasks(
+  func createTasks(
     _ specifications: [TaskSpecification], in sessionID: SessionID,
     reply: @Sendable ([TransferTask]) -> IdempotentReply? = { _ in nil }
   ) async throws(ServiceError) -> [TransferTask] {
@@ -17,7 +17,7 @@ extension TransferService {
     var change = StoreChange()
     let time = now
     let secrets = session.configuration.secretHeaderFields
-    let isUnheard = session.type == .background && !hub.hasListeners(of: sessionID)
+    let isUnheard = session.type == .background && !hub.hasListeners(of: session)
     for (offset, specification) in specifications.enumerated() {
       var specification = specification
       specification.isDiscretionary = isUnheard
@@ -107,7 +107,7 @@ extension TransferService {
 
   // MARK: Reading
 
-  package func task(_ id: TaskID) async throws(ServiceError) -> TransferTask {
+  func task(_ id: TaskID) async throws(ServiceError) -> TransferTask {
     let entry = registry.withLock { $0.tasks[id] }
     if let entry, !entry.isEnding, entry.creation == nil { return entry.task }
     // An end is on the disk, where streams may read of it, a moment before the registry lets go of the task.
@@ -127,7 +127,7 @@ extension TransferService {
   }
 
   /// A page of a session's tasks, oldest first, each as it is now.
-  package func tasks(_ query: TaskQuery) async throws(ServiceError) -> [TransferTask] {
+  func tasks(_ query: TaskQuery) async throws(ServiceError) -> [TransferTask] {
     _ = try session(query.session)
     let stored: [TransferTask]
     do throws(StoreError) { stored = try await store.tasks(query) } catch { throw .store(error) }
@@ -137,7 +137,7 @@ extension TransferService {
   }
 
   /// Returns once the task's end is committed, when `seconds` have passed, or when the service is about to stop.
-  package func waitPatientlyForEnd(of task: TaskID, seconds: Double) async {
+  func waitPatientlyForEnd(of task: TaskID, seconds: Double) async {
     await waitForEnd(of: task, seconds: seconds, isPatient: true)
   }
 
@@ -160,15 +160,14 @@ extension TransferService {
   }
 
   /// The metrics of a finished task as JSON; nil where there are none.
-  package func metrics(of id: TaskID) async throws(ServiceError) -> [UInt8]? {
-    _ = try await task(id)
+  func metrics(of id: TaskID) async throws(ServiceError) -> [UInt8]? {
     do throws(StoreError) { return try await store.metrics(of: id) } catch { throw .store(error) }
   }
 
   // MARK: Verbs
 
   /// URLSessionTask.resume(). A no-op on a finished task.
-  package func resume(_ id: TaskID) async throws(ServiceError) -> TransferTask {
+  func resume(_ id: TaskID) async throws(ServiceError) -> TransferTask {
     try await change(id) { registry, task, change in
       guard task.lifecycle.resume() == .run else { return [] }
       let time = self.now  // before the engine knows: its own events come later
@@ -185,7 +184,7 @@ extension TransferService {
   }
 
   /// URLSessionTask.suspend(). Nests; a no-op on a finished task.
-  package func suspend(_ id: TaskID) async throws(ServiceError) -> TransferTask {
+  func suspend(_ id: TaskID) async throws(ServiceError) -> TransferTask {
     try await change(id) { registry, task, change in
       guard task.lifecycle.suspend() == .pause else { return [] }
       task.phase = nil
@@ -197,13 +196,13 @@ extension TransferService {
   }
 
   /// URLSessionTask.cancel(). The end comes later, as NSURLErrorCancelled; a no-op on a finished task.
-  package func cancel(_ id: TaskID) async throws(ServiceError) -> TransferTask {
+  func cancel(_ id: TaskID) async throws(ServiceError) -> TransferTask {
     try await cancel(id, keepsPartial: false)
   }
 
   /// URLSessionDownloadTask.cancel(byProducingResumeData:): the task as it ended, and what it can go on from; nil
   /// where it cannot.
-  package func cancelProducingResumeData(
+  func cancelProducingResumeData(
     _ id: TaskID
   ) async throws(ServiceError) -> (task: TransferTask, resumeData: String?) {
     let task = try await cancel(id, keepsPartial: true)

@@ -112,6 +112,9 @@ struct TransferRegistry {
     return entry
   }
 
+  /// Whose a session is; nil where there is none.
+  func tenant(of session: SessionID) -> Tenant? { sessions[session]?.session.tenant }
+
   /// The unfinished tasks of a session: those that have not begun first, the newest of them before the others. So none
   /// begins because another was cancelled.
   func tasksToCancel(in session: SessionID) -> [TaskID] {

@@ -22,9 +22,9 @@ package final class TransferService: Sendable {
   let engine: any LocalCarrier
   /// Carries background tasks out; nil: this process does.
   let background: BackgroundCarrier?
-  package let hub: EventHub
+  let hub: EventHub
   package let idempotency: IdempotencyKeys
-  package let bodies: BodyDirectory
+  let bodies: BodyDirectory
   let files: FileDirectory
   let resumeSealer: ResumeDataSealer
   let answerTagger: AnswerTagger
@@ -36,7 +36,7 @@ package final class TransferService: Sendable {
   let notifier: DelegateNotifier
   let logger: Logger
   /// Names of configurations that are being kept.
-  let configurationsUnderWay = Mutex<Set<String>>([])
+  let configurationsUnderWay = Mutex<Set<ConfigurationName>>([])
   let registry = Mutex(TransferRegistry())
   let news: QueueReader<String>
   /// What the other process did while there was no service is known. Before that its rings need not be heard.

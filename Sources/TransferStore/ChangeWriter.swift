@@ -46,7 +46,9 @@ struct ChangeWriter {
     }
     for (session, cookie) in change.cookies { try write(cookie, of: session) }
     for configuration in change.configurations { try keep(configuration) }
-    for name in change.deletedConfigurations { try statements.deleteConfiguration.run(.string(name)) }
+    for name in change.deletedConfigurations {
+      try statements.deleteConfiguration.run(.string(name.tenant.name), .string(name.text))
+    }
     for file in change.newFiles { try insert(file) }
     for file in change.deletedFiles { try statements.deleteFile.run(.id(file)) }
     for delivery in change.newDeliveries { try insert(delivery) }
@@ -65,7 +67,7 @@ struct ChangeWriter {
   private func write(_ session: TransferSession) throws {
     try statements.upsertSession.run(
       .id(session.id), .integer(session.createdAt.microseconds), .string(session.state.rawValue),
-      sealed(session.document, .session), .string(session.type.rawValue))
+      sealed(session.document, .session), .string(session.type.rawValue), .string(session.tenant.name))
   }
 
   private func sealed(_ document: [UInt8], _ kind: DocumentKind) -> WriteStatement.Value {
@@ -114,7 +116,8 @@ struct ChangeWriter {
 
   private func keep(_ named: NamedConfiguration) throws {
     try statements.upsertConfiguration.run(
-      .string(named.name), sealed(named.document, .configuration), .integer(named.createdAt.microseconds),
+      .string(named.name.tenant.name), .string(named.name.text), sealed(named.document, .configuration),
+      .integer(named.createdAt.microseconds),
       .integer(named.updatedAt.microseconds))
   }
 
@@ -140,7 +143,8 @@ struct ChangeWriter {
 
   private func insert(_ file: StoredFile) throws {
     try statements.insertFile.run(
-      .id(file.id), .integer(file.createdAt.microseconds), .integer(file.size), .string(file.sha256),
+      .id(file.id), .string(file.tenant.name), .integer(file.createdAt.microseconds), .integer(file.size),
+      .string(file.sha256),
       file.contentType.map { .string($0) } ?? .null, file.fromTask.map { .id($0) } ?? .null)
   }
 
@@ -160,7 +164,8 @@ struct ChangeWriter {
   private func write(_ fragments: [JournalFragment]) throws {
     for fragment in fragments where !fragment.isProgressOnly {
       try statements.insertFragment.run(
-        .integer(fragment.first), .integer(fragment.last), .id(fragment.sessionID),
+        .integer(fragment.first), .integer(fragment.last),
+        fragment.tenant.map { .string($0.name) } ?? .null, .id(fragment.sessionID),
         fragment.taskID.map { .id($0) } ?? .null, .integer(fragment.time?.microseconds ?? 0),
         sealed(fragment.bytes, .stream))
     }
@@ -189,7 +194,8 @@ struct ChangeWriter {
     let oldest = reply.createdAt.adding(seconds: -IdempotentReply.retention)
     try statements.expireReplies.run(.integer(oldest.microseconds))
     try statements.insertReply.run(
-      .string(reply.key), .blob(reply.fingerprint), .integer(Int64(reply.status)), .string(reply.contentType),
+      .string(reply.key.tenant.name), .string(reply.key.text), .blob(reply.fingerprint),
+      .integer(Int64(reply.status)), .string(reply.contentType),
       reply.location.map { .string($0) } ?? .null, sealed(reply.body, .reply),
       .integer(reply.createdAt.microseconds),
       session.map { .id($0) } ?? .null)
@@ -225,7 +231,7 @@ private struct Statements {
     rollback = try prepare("ROLLBACK")
     upsertSession = try prepare(
       """
-      INSERT INTO session (id, created, state, document, type) VALUES (?, ?, ?, ?, ?)
+      INSERT INTO session (id, created, state, document, type, tenant) VALUES (?, ?, ?, ?, ?, ?)
       ON CONFLICT (id) DO UPDATE SET state = excluded.state, document = excluded.document
       """)
     setLastIdentifier = try prepare(
@@ -264,16 +270,16 @@ private struct Statements {
     deleteCookie = try prepare("DELETE FROM cookie WHERE session = ? AND key = ?")
     upsertConfiguration = try prepare(
       """
-      INSERT INTO configuration (name, document, created, updated) VALUES (?, ?, ?, ?)
-      ON CONFLICT (name) DO UPDATE SET document = excluded.document, updated = excluded.updated
+      INSERT INTO configuration (tenant, name, document, created, updated) VALUES (?, ?, ?, ?, ?)
+      ON CONFLICT (tenant, name) DO UPDATE SET document = excluded.document, updated = excluded.updated
       """)
-    deleteConfiguration = try prepare("DELETE FROM configuration WHERE name = ?")
+    deleteConfiguration = try prepare("DELETE FROM configuration WHERE tenant = ? AND name = ?")
     reserve = try prepare("INSERT OR REPLACE INTO sequence_reservation (only, last) VALUES (1, ?)")
     insertFile = try prepare(
-      "INSERT INTO file (id, created, size, sha256, content_type, task) VALUES (?, ?, ?, ?, ?, ?)")
+      "INSERT INTO file (id, tenant, created, size, sha256, content_type, task) VALUES (?, ?, ?, ?, ?, ?, ?)")
     deleteFile = try prepare("DELETE FROM file WHERE id = ?")
     insertFragment = try prepare(
-      "INSERT INTO journal (first, last, session, task, time, stream) VALUES (?, ?, ?, ?, ?, ?)")
+      "INSERT INTO journal (first, last, tenant, session, task, time, stream) VALUES (?, ?, ?, ?, ?, ?, ?)")
     insertDelivery = try prepare(
       """
       INSERT INTO delivery
@@ -287,8 +293,11 @@ private struct Statements {
       WHERE id = ?
       """)
     insertReply = try prepare(
-      "INSERT OR REPLACE INTO idempotency (key, fingerprint, status, content_type, location, body, created, session)"
-        + " VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+      """
+      INSERT OR REPLACE INTO idempotency
+        (tenant, key, fingerprint, status, content_type, location, body, created, session)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """)
     expireReplies = try prepare("DELETE FROM idempotency WHERE created < ?")
     insertCommand = try prepare("INSERT INTO command (session, sealed) VALUES (?, ?)")
     deleteCommands = try prepare("DELETE FROM command WHERE number BETWEEN ? AND ?")

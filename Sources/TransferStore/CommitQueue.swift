@@ -13,7 +13,7 @@ internal import TransferModel
 /// happened already, is kept and tried until the disk takes it, and the facts behind it wait, so that their order
 /// holds.
 final class CommitQueue: @unchecked Sendable {
-  // Unchecked: writers, reservation and `hasRefused` are touched on the store's thread only.
+  // Unchecked: writers, reservation, `tenants` and `hasRefused` are touched on the store's thread only.
   typealias Entry = CommitEntry
   private struct State {
     var entries = Deque<Entry>()
@@ -40,6 +40,8 @@ final class CommitQueue: @unchecked Sendable {
   private var memoryWriter: ChangeWriter?
   private let lastSequence: Atomic<Int64>
   private var reservation: SequenceReservation
+  /// Whose the sessions are: their events are read by tenant.
+  private var tenants: [SessionID: Tenant]
   /// The disk has refused facts, and nothing was written since.
   private var hasRefused = false
 
@@ -49,7 +51,7 @@ final class CommitQueue: @unchecked Sendable {
   init(
     disk: DatabasePool, turns: Turnstile?, patience: Duration = DatabaseFile.patience, memory: DatabaseQueue,
     ephemeral: EphemeralSessions,
-    box: SecretBox, reservation: SequenceReservation,
+    box: SecretBox, reservation: SequenceReservation, tenants: [SessionID: Tenant],
     published: @escaping @Sendable ([JournalFragment]) -> Void
   ) {
     self.disk = disk
@@ -59,6 +61,7 @@ final class CommitQueue: @unchecked Sendable {
     self.ephemeral = ephemeral
     self.box = box
     self.reservation = reservation
+    self.tenants = tenants
     self.published = published
     lastSequence = Atomic(reservation.first)
   }
@@ -137,7 +140,7 @@ final class CommitQueue: @unchecked Sendable {
     do {
       // Progress alone is told in its place among the commits, and not written.
       if batch.allSatisfy({ $0.change.isProgressOnly }) {
-        fragments = batch.flatMap { JournalFragment.render($0.change.events, &sequence) }
+        fragments = batch.flatMap { JournalFragment.render($0.change.events, tenants, &sequence) }
       } else {
         let changes = batch.map { $0.change.divided(by: ephemeral) }
         fragments = try transact(changes, &sequence)
@@ -164,9 +167,10 @@ final class CommitQueue: @unchecked Sendable {
     let change: StoreChange
     let fragments: [JournalFragment]
 
-    init(_ change: StoreChange, _ sequence: inout Int64) {
+    init(_ change: StoreChange, _ tenants: inout [SessionID: Tenant], _ sequence: inout Int64) {
       self.change = change
-      fragments = JournalFragment.render(change.events, &sequence)
+      for session in change.sessions { tenants[session.id] = session.tenant }
+      fragments = JournalFragment.render(change.events, tenants, &sequence)
     }
   }
 
@@ -176,10 +180,10 @@ final class CommitQueue: @unchecked Sendable {
   ) throws -> [JournalFragment] {
     var (disk, memory, fragments): ([Part], [Part], [JournalFragment]) = ([], [], [])
     for change in changes {
-      disk.append(Part(change.disk, &sequence))
+      disk.append(Part(change.disk, &tenants, &sequence))
       fragments += disk[disk.count - 1].fragments
       guard let kept = change.memory else { continue }
-      memory.append(Part(kept, &sequence))
+      memory.append(Part(kept, &tenants, &sequence))
       fragments += memory[memory.count - 1].fragments
     }
     let reserve = memory.isEmpty ? nil : reservation.next(after: sequence)
@@ -193,6 +197,13 @@ final class CommitQueue: @unchecked Sendable {
       }
     }
     if let reserve { reservation.hold(reserve) }
+    defer {
+      for parts in [disk, memory] {
+        for index in parts.indices {
+          if let session = parts[index].change.deletedSession { tenants[session] = nil }
+        }
+      }
+    }
     guard !memory.isEmpty else { return fragments }
     do {
       try transact(on: self.memory, &memoryWriter) { writer in

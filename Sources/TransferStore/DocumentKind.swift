@@ -15,13 +15,13 @@ enum DocumentKind: String, CaseIterable, Sendable {
 
   var table: String { String(rawValue.prefix { $0 != "." }) }
   var column: String { String(rawValue.drop { $0 != "." }.dropFirst()) }
-  /// The column that names the row.
-  var key: String {
+  /// The columns that name the row.
+  var key: [String] {
     switch self {
-    case .configuration: "name"
-    case .stream: "first"
-    case .reply: "key"
-    default: "id"
+    case .configuration: ["tenant", "name"]
+    case .stream: ["first"]
+    case .reply: ["tenant", "key"]
+    default: ["id"]
     }
   }
 

@@ -4,6 +4,8 @@ package import TransferModel
 package struct JournalFragment: Sendable, Equatable {
   package let first: Int64
   package let last: Int64
+  /// Whose the session is; nil where the store has no such session: no tenant hears of it.
+  package let tenant: Tenant?
   package let sessionID: SessionID
   package let taskID: TaskID?
   /// When the first of them happened; nil where none of it is kept.
@@ -14,11 +16,12 @@ package struct JournalFragment: Sendable, Equatable {
   package let bytesWithProgress: [UInt8]
 
   package init(
-    first: Int64, last: Int64, sessionID: SessionID, taskID: TaskID?, time: Timestamp? = nil, bytes: [UInt8],
-    bytesWithProgress: [UInt8]? = nil
+    first: Int64, last: Int64, tenant: Tenant?, sessionID: SessionID, taskID: TaskID?, time: Timestamp? = nil,
+    bytes: [UInt8], bytesWithProgress: [UInt8]? = nil
   ) {
     self.first = first
     self.last = last
+    self.tenant = tenant
     self.sessionID = sessionID
     self.taskID = taskID
     self.time = time
@@ -31,19 +34,25 @@ package struct JournalFragment: Sendable, Equatable {
 
 extension JournalFragment {
   /// The events as text, each run of one task's as one fragment; all but progress is numbered.
-  /// - Parameter sequence: the last number that was given out.
-  package static func render(_ events: [TransferEvent], _ sequence: inout Int64) -> [JournalFragment] {
+  /// - Parameters:
+  ///   - tenants: of the sessions.
+  ///   - sequence: the last number that was given out.
+  package static func render(
+    _ events: [TransferEvent], _ tenants: [SessionID: Tenant], _ sequence: inout Int64
+  ) -> [JournalFragment] {
     var fragments: [JournalFragment] = []
     var rest = events[...]
     while let head = rest.first {
       let run = rest.prefix { $0.taskID == head.taskID && $0.sessionID == head.sessionID }
       rest = rest.dropFirst(run.count)
-      fragments.append(render(run, &sequence))
+      fragments.append(render(run, tenants[head.sessionID], &sequence))
     }
     return fragments
   }
 
-  private static func render(_ run: ArraySlice<TransferEvent>, _ sequence: inout Int64) -> JournalFragment {
+  private static func render(
+    _ run: ArraySlice<TransferEvent>, _ tenant: Tenant?, _ sequence: inout Int64
+  ) -> JournalFragment {
     let first = sequence + 1
     var kept = ServerSentEventWriter()
     var all: ServerSentEventWriter?
@@ -59,8 +68,7 @@ extension JournalFragment {
     }
     let head = run[run.startIndex]
     return JournalFragment(
-      first: first, last: sequence, sessionID: head.sessionID, taskID: head.taskID, time: head.time,
-      bytes: kept.bytes,
-      bytesWithProgress: all?.bytes)
+      first: first, last: sequence, tenant: tenant, sessionID: head.sessionID, taskID: head.taskID,
+      time: head.time, bytes: kept.bytes, bytesWithProgress: all?.bytes)
   }
 }

@@ -45,6 +45,10 @@ enum Migrations {
     migrator.registerMigration("12 messages by session") { database in
       try database.execute(sql: twelfth)
     }
+    migrator.registerMigration("13 tenants") { database in
+      try database.execute(sql: thirteenth)
+      try SessionTenants.fill(database, box)
+    }
     return migrator
   }
 
@@ -58,6 +62,46 @@ enum Migrations {
     try KeyCheck.verify(database, box)
     return applied
   }
+
+  // A session says in its document whose it is; everything else was everybody's, and is `default`'s.
+  private static let thirteenth = """
+    ALTER TABLE session ADD COLUMN tenant TEXT NOT NULL DEFAULT 'default';
+    ALTER TABLE journal ADD COLUMN tenant TEXT DEFAULT 'default';
+    ALTER TABLE file ADD COLUMN tenant TEXT NOT NULL DEFAULT 'default';
+    CREATE INDEX file_by_tenant ON file (tenant, id);
+    CREATE TABLE configuration_by_tenant (
+      tenant TEXT NOT NULL,
+      name TEXT NOT NULL,
+      document TEXT NOT NULL,
+      created INTEGER NOT NULL,
+      updated INTEGER NOT NULL,
+      PRIMARY KEY (tenant, name)
+    ) WITHOUT ROWID;
+    INSERT INTO configuration_by_tenant SELECT 'default', name, document, created, updated FROM configuration;
+    DROP TABLE configuration;
+    ALTER TABLE configuration_by_tenant RENAME TO configuration;
+    CREATE TABLE idempotency_by_tenant (
+      tenant TEXT NOT NULL,
+      key TEXT NOT NULL,
+      fingerprint BLOB NOT NULL,
+      status INTEGER NOT NULL,
+      content_type TEXT NOT NULL,
+      location TEXT,
+      body BLOB NOT NULL,
+      created INTEGER NOT NULL,
+      session BLOB,
+      PRIMARY KEY (tenant, key)
+    );
+    INSERT INTO idempotency_by_tenant
+      SELECT 'default', key, fingerprint, status, content_type, location, body, created, session FROM idempotency;
+    DROP TABLE idempotency;
+    ALTER TABLE idempotency_by_tenant RENAME TO idempotency;
+    CREATE INDEX idempotency_by_age ON idempotency (created);
+    CREATE TABLE journal_pruning_by_tenant (
+      tenant TEXT PRIMARY KEY NOT NULL,
+      through INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    """
 
   // A session that is deleted goes in slices: each must find its messages without reading all others'.
   private static let twelfth = """

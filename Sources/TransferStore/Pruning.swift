@@ -28,9 +28,9 @@ package struct StaleRecords: Sendable, Equatable {
   }
   /// A reply that repeats got. Another may have taken its key meanwhile.
   package struct Reply: Sendable, Equatable {
-    package let key: String
+    package let key: IdempotencyKey
     package let createdAt: Timestamp
-    package init(key: String, createdAt: Timestamp) {
+    package init(key: IdempotencyKey, createdAt: Timestamp) {
       self.key = key
       self.createdAt = createdAt
     }

@@ -36,16 +36,17 @@ extension Decision {
 extension StoredFile {
   init(_ row: StoredRow) throws(UnreadableRow) {
     self.init(
-      id: try row.id("id"), createdAt: try row.time("created"), size: try row.integer("size"),
-      sha256: try row.string("sha256"), contentType: try row.stringIfAny("content_type"),
-      fromTask: try row.idIfAny("task"))
+      id: try row.id("id"), tenant: try row.tenant(), createdAt: try row.time("created"),
+      size: try row.integer("size"), sha256: try row.string("sha256"),
+      contentType: try row.stringIfAny("content_type"), fromTask: try row.idIfAny("task"))
   }
 }
 
 extension JournalFragment {
   init(_ row: StoredRow) throws(UnreadableRow) {
     self.init(
-      first: try row.integer("first"), last: try row.integer("last"), sessionID: try row.id("session"),
+      first: try row.integer("first"), last: try row.integer("last"), tenant: try row.tenantIfAny(),
+      sessionID: try row.id("session"),
       taskID: try row.idIfAny("task"), time: try row.time("time"), bytes: try row.content(.stream))
   }
 }
@@ -56,7 +57,8 @@ extension IdempotentReply {
       throw row.fault("fingerprint", "is missing")
     }
     self.init(
-      key: try row.string("key"), fingerprint: fingerprint, status: Int(try row.integer("status")),
+      key: IdempotencyKey(tenant: try row.tenant(), text: try row.string("key")), fingerprint: fingerprint,
+      status: Int(try row.integer("status")),
       contentType: try row.string("content_type"), location: try row.stringIfAny("location"),
       body: try row.content(.reply), createdAt: try row.time("created"))
   }

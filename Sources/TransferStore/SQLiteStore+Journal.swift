@@ -26,8 +26,8 @@ extension SQLiteStore {
     maximumBytes: Int
   ) throws -> JournalPage {
     let (index, condition, argument) = plan(scope)
-    let pruned = try prunedEvents(database)
-    let known = try Int64.fetchOne(database, sql: "SELECT min(first) FROM journal")
+    let pruned = try prunedEvents(database, of: scope)
+    let known = try Self.oldest(database, scope)
     var page = JournalPage(
       fragments: [], coveredSequence: sequence, isLast: false, pruned: pruned, oldest: known ?? .max)
     // A fragment may begin before `sequence` and end after it: at most one, the last that begins before.
@@ -39,7 +39,7 @@ extension SQLiteStore {
     let rows = try Row.fetchCursor(
       database,
       sql: """
-        SELECT first, last, session, task, time, stream FROM journal \(index)
+        SELECT first, last, tenant, session, task, time, stream FROM journal \(index)
         WHERE \(condition) AND first >= :start AND last > :after ORDER BY first
         """, arguments: ["start": before ?? sequence, "after": sequence, "scope": argument])
     var bytes = 0
@@ -68,11 +68,25 @@ extension SQLiteStore {
   }
 
   /// The index that finds a scope's fragments, and how; SQLite's own choice would scan the journal at times.
-  private static func plan(_ scope: EventScope) -> (index: String, condition: String, argument: Data) {
+  private static func plan(
+    _ scope: EventScope
+  ) -> (index: String, condition: String, argument: DatabaseValue) {
     switch scope {
-    case .all: ("NOT INDEXED", "(:scope IS NOT NULL)", Data())
-    case .session(let id): ("INDEXED BY journal_by_session", "session = :scope", Data(id.bytes))
-    case .task(let id): ("INDEXED BY journal_by_task", "task = :scope", Data(id.bytes))
+    case .tenant(let tenant):
+      ("INDEXED BY journal_by_tenant", "tenant = :scope", tenant.name.databaseValue)
+    case .session(let id):
+      ("INDEXED BY journal_by_session", "session = :scope", Data(id.bytes).databaseValue)
+    case .task(let id): ("INDEXED BY journal_by_task", "task = :scope", Data(id.bytes).databaseValue)
     }
+  }
+
+  /// The first sequence number of a tenant's events where those are asked for, else of all; nil where there is none.
+  private static func oldest(_ database: Database, _ scope: EventScope) throws -> Int64? {
+    guard case .tenant(let tenant) = scope else {
+      return try Int64.fetchOne(database, sql: "SELECT min(first) FROM journal")
+    }
+    return try Int64.fetchOne(
+      database, sql: "SELECT min(first) FROM journal INDEXED BY journal_by_tenant WHERE tenant = ?",
+      arguments: [tenant.name])
   }
 }

@@ -128,31 +128,35 @@ extension SQLiteStore {
     }
   }
 
-  package func configuration(_ name: String) async throws(StoreError) -> NamedConfiguration? {
+  package func configuration(_ name: ConfigurationName) async throws(StoreError) -> NamedConfiguration? {
     let reader = reader(of: .configuration)
     return try await readDisk { database in
-      try reader.one(database, "SELECT * FROM configuration WHERE name = ?", [name]) {
-        row throws(UnreadableRow) in try NamedConfiguration(row)
-      }
-    }
-  }
-
-  package func configurations(
-    after: String?, limit: Int
-  ) async throws(StoreError) -> [NamedConfiguration] {
-    let reader = reader(of: .configuration)
-    return try await readDisk { database in
-      try reader.all(
-        database, "SELECT * FROM configuration WHERE name > ? ORDER BY name", [after ?? ""], limit: limit
+      try reader.one(
+        database, "SELECT * FROM configuration WHERE tenant = ? AND name = ?", [name.tenant.name, name.text]
       ) { row throws(UnreadableRow) in try NamedConfiguration(row) }
     }
   }
 
-  package func files(after: FileID?, limit: Int) async throws(StoreError) -> [StoredFile] {
+  package func configurations(
+    of tenant: Tenant, after: String?, limit: Int
+  ) async throws(StoreError) -> [NamedConfiguration] {
+    let reader = reader(of: .configuration)
+    return try await readDisk { database in
+      try reader.all(
+        database, "SELECT * FROM configuration WHERE tenant = ? AND name > ? ORDER BY name",
+        [tenant.name, after ?? ""], limit: limit
+      ) { row throws(UnreadableRow) in try NamedConfiguration(row) }
+    }
+  }
+
+  package func files(
+    of tenant: Tenant, after: FileID?, limit: Int
+  ) async throws(StoreError) -> [StoredFile] {
     let reader = reader(of: .file)
     return try await readDisk { database in
       try reader.all(
-        database, "SELECT * FROM file WHERE id > ? ORDER BY id", [Data(after?.bytes ?? [])], limit: limit
+        database, "SELECT * FROM file WHERE tenant = ? AND id > ? ORDER BY id",
+        [tenant.name, Data(after?.bytes ?? [])], limit: limit
       ) { row throws(UnreadableRow) in try StoredFile(row) }
     }
   }
@@ -200,12 +204,12 @@ extension SQLiteStore {
     } ?? false
   }
 
-  package func idempotentReply(_ key: String) async throws(StoreError) -> IdempotentReply? {
+  package func idempotentReply(_ key: IdempotencyKey) async throws(StoreError) -> IdempotentReply? {
     let reader = reader(of: .idempotency)
     return try await find { database in
-      try reader.one(database, "SELECT * FROM idempotency WHERE key = ?", [key]) {
-        row throws(UnreadableRow) in try IdempotentReply(row)
-      }
+      try reader.one(
+        database, "SELECT * FROM idempotency WHERE tenant = ? AND key = ?", [key.tenant.name, key.text]
+      ) { row throws(UnreadableRow) in try IdempotentReply(row) }
     }
   }
 

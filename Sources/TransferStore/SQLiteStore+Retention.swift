@@ -90,9 +90,14 @@ extension SQLiteStore {
           """, arguments: [Data(DecisionID(at: ages.decisions, random: (0, 0)).bytes), limit]
       ).compactMap { DecisionID(bytes: Array($0)) }
       stale.replies = try Row.fetchAll(
-        database, sql: "SELECT key, created FROM idempotency WHERE created <= ? ORDER BY created LIMIT ?",
+        database,
+        sql: "SELECT tenant, key, created FROM idempotency WHERE created <= ? ORDER BY created LIMIT ?",
         arguments: [ages.replies.microseconds, limit]
-      ).map { StaleRecords.Reply(key: $0["key"], createdAt: Timestamp(microseconds: $0["created"])) }
+      ).map { row in
+        StaleRecords.Reply(
+          key: IdempotencyKey(tenant: Tenant(name: row["tenant"]), text: row["key"]),
+          createdAt: Timestamp(microseconds: row["created"]))
+      }
       return stale
     }
     var stale = try await readDisk(find)
@@ -102,6 +107,18 @@ extension SQLiteStore {
     stale.decisions += more.decisions
     stale.replies += more.replies
     return stale
+  }
+
+  /// How much is gone of the journal's beginning, and what of that was the tenant's where its events are asked for.
+  static func prunedEvents(_ database: Database, of scope: EventScope) throws -> PrunedEvents {
+    var pruned = try prunedEvents(database)
+    if case .tenant(let tenant) = scope {
+      pruned.through =
+        try Int64.fetchOne(
+          database, sql: "SELECT through FROM journal_pruning_by_tenant WHERE tenant = ?",
+          arguments: [tenant.name]) ?? 0
+    }
+    return pruned
   }
 
   /// How much of the journal's beginning is gone.

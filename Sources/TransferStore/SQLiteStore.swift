@@ -44,7 +44,7 @@ package final class SQLiteStore: TransferStore {
       }
       queue = CommitQueue(
         disk: disk, turns: file.turns, memory: memory, ephemeral: ephemeral, box: box,
-        reservation: reservation, published: published)
+        reservation: reservation, tenants: try disk.read { try SessionTenants.all($0) }, published: published)
     } catch let error as DatabaseError {
       throw OpeningError(error)
     }

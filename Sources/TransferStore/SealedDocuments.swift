@@ -12,7 +12,8 @@ struct SealedDocuments {
   /// What is no document is left as it is, and found when it is read.
   func sealAll(with box: SecretBox) throws {
     for kind in DocumentKind.allCases {
-      _ = try rewrite(kind) { value in
+      // Rows had no tenant then.
+      _ = try rewrite(kind, by: kind.key.filter { $0 != "tenant" }) { value in
         switch value.storage {
         case .string(let text):
           let bytes = Array(text.utf8)
@@ -31,7 +32,7 @@ struct SealedDocuments {
   func resealAll(with box: SecretBox) throws -> Int {
     try DocumentKind.allCases.reduce(0) { count, kind in
       try count
-        + rewrite(kind) { value in
+        + rewrite(kind, by: kind.key) { value in
           guard case .blob(let data) = value.storage else { return nil }
           do throws(SecretBox.Fault) {
             let document = try box.open(Array(data), as: kind)
@@ -54,24 +55,31 @@ struct SealedDocuments {
     return box.reseal(document: document)
   }
 
-  /// - Parameter change: returns what is to stand there instead, or nil.
-  private func rewrite(_ kind: DocumentKind, _ change: (DatabaseValue) throws -> [UInt8]?) throws -> Int {
-    let (table, column, key) = (kind.table, kind.column, kind.key)
-    let update = try database.makeStatement(sql: "UPDATE \(table) SET \(column) = ? WHERE \(key) = ?")
-    var (count, last) = (0, DatabaseValue?.none)
+  /// - Parameters:
+  ///   - key: the columns that name a row.
+  ///   - change: returns what is to stand there instead, or nil.
+  private func rewrite(
+    _ kind: DocumentKind, by key: [String], _ change: (DatabaseValue) throws -> [UInt8]?
+  ) throws -> Int {
+    let (table, column) = (kind.table, kind.column)
+    let (names, marks) = (key.joined(separator: ", "), key.map { _ in "?" }.joined(separator: ", "))
+    let update = try database.makeStatement(
+      sql: "UPDATE \(table) SET \(column) = ? WHERE (\(names)) = (\(marks))")
+    var (count, last) = (0, [DatabaseValue]?.none)
     while true {
       let rows = try Row.fetchAll(
         database,
         sql: """
-          SELECT \(key) AS row_key, \(column) AS document FROM \(table)
-          WHERE \(column) IS NOT NULL\(last == nil ? "" : " AND \(key) > ?") ORDER BY \(key) LIMIT \(Self.rowsAtOnce)
-          """, arguments: last.map { [$0] } ?? [])
+          SELECT \(column), \(names) FROM \(table)
+          WHERE \(column) IS NOT NULL\(last == nil ? "" : " AND (\(names)) > (\(marks))")
+          ORDER BY \(names) LIMIT \(Self.rowsAtOnce)
+          """, arguments: StatementArguments(last ?? []))
       guard let final = rows.last else { return count }
-      last = final["row_key"]
+      last = Array(final.databaseValues.dropFirst())
       for row in rows {
-        let (name, value): (DatabaseValue, DatabaseValue) = (row["row_key"], row["document"])
-        guard let sealed = try change(value) else { continue }
-        try update.execute(arguments: [Data(sealed), name])
+        let values = Array(row.databaseValues)
+        guard let sealed = try change(values[0]) else { continue }
+        try update.execute(arguments: StatementArguments([Data(sealed).databaseValue] + values.dropFirst()))
         count += 1
       }
     }

@@ -27,7 +27,7 @@ package struct StoreChange: Sendable {
   package var cookies: [(session: SessionID, change: CookieJar.Change)] = []
   /// Named configurations, each in place of what had the name.
   package var configurations: [NamedConfiguration] = []
-  package var deletedConfigurations: [String] = []
+  package var deletedConfigurations: [ConfigurationName] = []
   package var newFiles: [StoredFile] = []
   package var deletedFiles: [FileID] = []
   package var idempotentReply: IdempotentReply?

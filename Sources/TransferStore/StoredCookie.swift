@@ -14,7 +14,7 @@ extension Cookie {
     var writer = JSONWriter()
     writer.object { writer in
       writer.field(DocumentVersion.member, DocumentVersion.current)
-      writer.field("session", session)
+      writer.field("session", session.description)
       writer.field("name", name)
       writer.field("value", value)
       writer.field("domain", domain)

@@ -18,7 +18,7 @@ package struct StoredCredential: Sendable, Equatable {
     var writer = JSONWriter()
     writer.object { writer in
       writer.field(DocumentVersion.member, DocumentVersion.current)
-      writer.field("session", session)
+      writer.field("session", session.description)
       writer.field("space", Optional(space))
       writer.objectField("credential") { writer in
         writer.field("persistence", credential.persistence.rawValue)

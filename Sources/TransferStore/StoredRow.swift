@@ -15,9 +15,9 @@ package enum StoredTable: String, Sendable {
     case .delivery: Self.name(DeliveryID.self, row.optionalBytes("id"))
     case .file: Self.name(FileID.self, row.optionalBytes("id"))
     case .work: Self.name(TaskID.self, row.optionalBytes("task"))
-    case .configuration: Self.text(row, "name")
+    case .configuration: Self.text(row, "tenant") + " " + Self.text(row, "name")
     case .journal: (row["first"] as DatabaseValue?).map { "\($0)" } ?? "?"
-    case .idempotency: Self.text(row, "key")
+    case .idempotency: Self.text(row, "tenant") + " " + Self.text(row, "key")
     case .credential: Self.name(SessionID.self, row.optionalBytes("session")) + " " + Self.text(row, "space")
     // A key is domain, path and name; the name alone could be somebody's secret.
     case .cookie:
@@ -45,7 +45,8 @@ struct StoredRow {
   let box: SecretBox
 
   func fault(_ place: String, _ reason: String) -> UnreadableRow {
-    UnreadableRow(table: table.rawValue, id: table.name(of: row), place: place, reason: reason)
+    UnreadableRow(
+      table: table.rawValue, id: table.name(of: row), place: place, reason: reason, owner: owner)
   }
 
   // MARK: Plain columns
@@ -103,6 +104,19 @@ struct StoredRow {
     let text = try string(column)
     guard let choice = Choice(rawValue: text) else { throw fault(column, "is '\(text)', which is not known") }
     return choice
+  }
+
+  func tenantIfAny() throws(UnreadableRow) -> Tenant? {
+    try stringIfAny("tenant").map { Tenant(name: $0) }
+  }
+  func tenant() throws(UnreadableRow) -> Tenant { Tenant(name: try string("tenant")) }
+
+  /// Whose the row is, as far as it says so.
+  private var owner: UnreadableRow.Owner? {
+    if let name = row.optionalBytes("tenant") {
+      return .tenant(Tenant(name: String(decoding: name, as: UTF8.self)))
+    }
+    return row.optionalBytes("session").flatMap { SessionID(bytes: $0) }.map { .session($0) }
   }
 
   // MARK: Sealed columns

@@ -37,12 +37,14 @@ package protocol TransferStore: Sendable {
   func credentials() async throws(StoreError) -> [StoredCredential]
   /// The cookies of all sessions, oldest first.
   func cookies() async throws(StoreError) -> [(session: SessionID, cookie: Cookie)]
-  func configuration(_ name: String) async throws(StoreError) -> NamedConfiguration?
-  /// A page of the named configurations, by name.
-  func configurations(after: String?, limit: Int) async throws(StoreError) -> [NamedConfiguration]
+  func configuration(_ name: ConfigurationName) async throws(StoreError) -> NamedConfiguration?
+  /// A page of a tenant's named configurations, by name.
+  func configurations(
+    of tenant: Tenant, after: String?, limit: Int
+  ) async throws(StoreError) -> [NamedConfiguration]
   func file(_ id: FileID) async throws(StoreError) -> StoredFile?
-  /// A page of the stored files, oldest first.
-  func files(after: FileID?, limit: Int) async throws(StoreError) -> [StoredFile]
+  /// A page of a tenant's stored files, oldest first.
+  func files(of tenant: Tenant, after: FileID?, limit: Int) async throws(StoreError) -> [StoredFile]
   func bodyFiles(of session: SessionID) async throws(StoreError) -> [TaskID]
   /// Whether a session has tasks or events.
   func hasTasks(_ session: SessionID) async throws(StoreError) -> Bool
@@ -79,7 +81,7 @@ package protocol TransferStore: Sendable {
   /// The messages of background sessions that were not handed over yet.
   func pendingBackgroundDeliveries() async throws(StoreError) -> [PendingDelivery]
   func nextDeliveryTime() async throws(StoreError) -> Timestamp?
-  func idempotentReply(_ key: String) async throws(StoreError) -> IdempotentReply?
+  func idempotentReply(_ key: IdempotencyKey) async throws(StoreError) -> IdempotentReply?
   /// What may stand in a reply for a request with that digest, one for each of the service's keys; the first is the one
   /// to keep.
   func fingerprints(of digest: [UInt8]) -> [[UInt8]]
@@ -107,9 +109,9 @@ package struct JournalPage: Sendable {
   package var coveredSequence: Int64
   /// False where the page was cut off.
   package var isLast: Bool
-  /// What the journal has no more.
+  /// What the journal has no more: of a tenant's events where those were asked for, else of all.
   package var pruned: PrunedEvents
-  /// The first sequence number that it has, or will have.
+  /// The first sequence number that it has, or will have; of the same.
   package var oldest: Int64
 
   package init(

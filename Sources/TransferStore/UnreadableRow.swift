@@ -1,19 +1,30 @@
 internal import Synchronization
+package import TransferModel
 
 /// A row that is not as this program, or one before it, wrote it. It is left as it is.
 package struct UnreadableRow: Error, Sendable, Hashable {
+  /// Who may hear of it.
+  package enum Owner: Sendable, Hashable {
+    case tenant(Tenant)
+    /// The tenant of that session.
+    case session(SessionID)
+  }
+
   package let table: String
   /// Which of the table's rows, as clients and logs name it.
   package let id: String
   /// The column, and behind it the JSON pointer to what is wrong in its document.
   package let place: String
   package let reason: String
+  /// nil where the row does not say whose it is.
+  package let owner: Owner?
 
-  package init(table: String, id: String, place: String, reason: String) {
+  package init(table: String, id: String, place: String, reason: String, owner: Owner?) {
     self.table = table
     self.id = id
     self.place = place
     self.reason = reason
+    self.owner = owner
   }
 }
 

@@ -90,7 +90,7 @@ package actor WebhookDispatcher {
     let after = DeliverySchedule.after(answer, of: delivery, at: now(), jitter: .random(in: 0...1))
     if after.state != .delivered { logFailure(after) }
     if after.state == .delivered, let decision = delivery.decisionID, !answer.body.isEmpty {
-      await take(answer.body, for: decision)
+      await take(answer.body, to: delivery, for: decision)
     }
     await withCheckedContinuation { continuation in
       service.recordAttempts([after]) { continuation.resume() }
@@ -101,9 +101,9 @@ package actor WebhookDispatcher {
   }
 
   /// The endpoint's reply is the delegate's answer. One that is none leaves the decision open to others.
-  private func take(_ reply: [UInt8], for decision: DecisionID) async {
+  private func take(_ reply: [UInt8], to delivery: WebhookDelivery, for decision: DecisionID) async {
     do {
-      _ = try await service.answer(decision, with: JSONParser.parse(reply))
+      try await service.answer(to: delivery, with: JSONParser.parse(reply))
     } catch {
       logger.warning(
         "webhook's reply is no answer", metadata: ["decision": "\(decision)", "error": "\(error)"])

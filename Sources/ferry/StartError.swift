@@ -52,9 +52,8 @@ extension StartError {
   private static func reason(_ error: any Error) -> String {
     switch error {
     case ServiceError.storeFull, StoreError.full: "the disk is full"
-    case ServiceError.storeUnavailable(let reason), ServiceError.storedDataUnreadable(let reason): reason
-    case StoreError.unavailable(let reason): reason
-    case StoreError.unreadable(let row): row.description
+    case ServiceError.storeUnavailable(let reason), StoreError.unavailable(let reason): reason
+    case ServiceError.storedDataUnreadable(let row), StoreError.unreadable(let row): row.description
     default: "\(error)"
     }
   }

@@ -27,7 +27,7 @@ import TransferModel
       let head = HTTPRequest(method: .get, scheme: "http", authority: "localhost", path: "/")
       let context = RequestContext(
         request: ServerRequest(head: head, path: "/", query: query, body: RequestBody([]), localPort: 1),
-        parameters: [:], requestID: "r")
+        parameters: [:], requestID: "r", tenant: nil)
       try? context.allowQuery("b", "c")
     }
     #expect(ratio < Scaling.limit)

@@ -36,7 +36,7 @@ import Testing
     let context = RequestContext(
       request: ServerRequest(
         head: head, path: "/v1/tasks", query: "", body: RequestBody([]), localPort: 1),
-      parameters: [:], requestID: "r")
+      parameters: [:], requestID: "r", tenant: nil)
     return Reply.resource([UInt8](repeating: 32, count: size), for: context)
   }
 

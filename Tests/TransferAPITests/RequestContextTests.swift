@@ -18,7 +18,7 @@ import TransferModel
     if let type { head.headerFields[.contentType] = type }
     return RequestContext(
       request: ServerRequest(head: head, path: "/", query: query, body: RequestBody([]), localPort: 1),
-      parameters: parameters, requestID: "r")
+      parameters: parameters, requestID: "r", tenant: nil)
   }
 
   private func pointers(_ body: () throws -> Void) -> [String]? {

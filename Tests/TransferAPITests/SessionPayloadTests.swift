@@ -36,9 +36,9 @@ import TransferService
        "delegate":{}}
       """#)
     #expect(payload.identifier == identifier && payload.configuration.retry?.maximumAttempts == 3)
-    let specification = payload.specification(of: Tenant(name: "t"))
+    let specification = payload.specification
     #expect(specification.type == .background && specification.identifier == identifier)
-    #expect(specification.tenant.name == "t" && specification.configuration == payload.configuration)
+    #expect(specification.configuration == payload.configuration)
   }
 
   @Test(arguments: [

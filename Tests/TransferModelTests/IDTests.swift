@@ -1,3 +1,4 @@
+import JSON
 import TestSupport
 import Testing
 
@@ -72,6 +73,21 @@ import Testing
   ])
   func refusesOtherTexts(_ text: String) { #expect(TaskID(text) == nil) }
 
+  /// Clients see one name; the store, files and logs tell them apart.
+  @Test func eachTenantsSharedSessionHasTheSameNameForClients() throws {
+    let first = SessionID(sharedBy: (0x1234_5678_9ABC_DEF0, .max))
+    let second = SessionID(sharedBy: (0x1234_5678_9ABC_DEF0, 0))
+    #expect(first.description == "ses_00000000-0000-8ef0-bfff-ffffffffffff")
+    #expect(Set([first, second, .shared]).count == 3)
+    for id in [first, second, .shared] {
+      var writer = JSONWriter()
+      id.encode(into: &writer)
+      #expect(String(decoding: writer.bytes, as: UTF8.self) == #""ses_shared""#)
+      #expect(id.isShared && id.milliseconds == 0 && SessionID(id.description) == id)
+      #expect(SessionID(bytes: id.bytes) == id)
+    }
+  }
+
   @Test func theSharedSessionHasAName() {
     #expect(SessionID.shared.description == "ses_shared")
     #expect(SessionID("ses_shared") == .shared)
@@ -79,6 +95,7 @@ import Testing
     #expect(SessionID("ses_sharedx") == nil)
     #expect(DeliveryID("whd_shared") == nil)
     #expect(SessionID(bytes: SessionID.shared.bytes) == .shared)
+    #expect(SessionID.shared.isShared && !SessionID(at: Timestamp(seconds: 1), random: (0, 0)).isShared)
     #expect(TaskID(high: 0, low: 0).description == "tsk_00000000-0000-0000-0000-000000000000")
   }
 }

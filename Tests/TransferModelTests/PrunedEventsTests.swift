@@ -30,9 +30,11 @@ import TransferModel
 
   @Test func whoMissedSomethingIsTold() {
     let pruned = PrunedEvents(through: 10, time: Timestamp(seconds: 1000))
-    #expect(pruned.mayHaveTaken(from: .all, after: 0) && pruned.mayHaveTaken(from: .all, after: 9))
-    #expect(!pruned.mayHaveTaken(from: .all, after: 10))
-    #expect(!PrunedEvents.none.mayHaveTaken(from: .all, after: 0))
+    #expect(
+      pruned.mayHaveTaken(from: .tenant(.default), after: 0)
+        && pruned.mayHaveTaken(from: .tenant(.default), after: 9))
+    #expect(!pruned.mayHaveTaken(from: .tenant(.default), after: 10))
+    #expect(!PrunedEvents.none.mayHaveTaken(from: .tenant(.default), after: 0))
     for (second, isTold) in [(999, true), (1001, true), (1002, false)] as [(Int64, Bool)] {
       let time = Timestamp(seconds: second)
       #expect(

@@ -42,11 +42,11 @@ import TransferStore
     }
   }
 
-  private func subscribe(after: Int64?, types: Set<EventType>? = nil) -> (
-    EventSubscription, AsyncStream<Void>
-  ) {
+  private func subscribe(
+    to scope: EventScope = .session(.shared), after: Int64?, types: Set<EventType>? = nil
+  ) -> (EventSubscription, AsyncStream<Void>) {
     let subscription = EventSubscription(
-      scope: .session(.shared), after: after, types: types, wantsProgress: true, preamble: [], store: store,
+      scope: scope, after: after, types: types, wantsProgress: true, preamble: [], store: store,
       hub: hub, pool: pool, now: { Self.time })
     let (news, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     subscription.start { bell.yield() }
@@ -80,6 +80,33 @@ import TransferStore
     #expect(await ids(subscription, news, upTo: 22) == [7, 8, 9, 10, 21, 22])
     subscription.close()
     #expect(hub.count == 0)
+  }
+
+  /// What a stream of all sessions tells, and whom it wakes nobody for, is its tenant's alone.
+  @Test func aTenantsStreamIsOfItsOwnSessions() async throws {
+    let tenant = Tenant(name: "t")
+    let other = TransferSession(
+      id: SessionID(high: 1, low: 1), createdAt: Self.time, description: nil, configuration: .init(),
+      delegate: nil, tenant: tenant)
+    let own = TransferSession.shared(.shared, of: .default)
+    var change = StoreChange()
+    change.sessions = [own, other]
+    try await store.write(change)
+    let (subscription, news) = subscribe(to: .tenant(.default), after: nil)
+    #expect(hub.hasListeners(of: own) && !hub.hasListeners(of: other))
+    let task = TaskID(high: 1, low: 1)
+    #expect(hub.wantsProgress(of: task, in: own.id, tenant: own.tenant))
+    #expect(!hub.wantsProgress(of: task, in: other.id, tenant: tenant))
+    #expect(!hub.wantsProgress(of: task, in: SessionID(high: 1, low: 2), tenant: nil))
+    try await write(2, session: other.id)
+    try await write(1)
+    try await write(1, session: SessionID(high: 1, low: 2))
+    try await write(1)
+    #expect(await ids(subscription, news, upTo: 10) == [5, 6, 9, 10])
+    let (replay, more) = subscribe(to: .tenant(tenant), after: 0)
+    try await write(1, session: other.id)
+    #expect(await ids(replay, more, upTo: 12) == [1, 2, 3, 4, 11, 12])
+    for stream in [subscription, replay] { stream.close() }
   }
 
   @Test func replayAndNewsMeetWithoutAGapOrARepeat() async throws {

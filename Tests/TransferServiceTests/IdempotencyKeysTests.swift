@@ -16,9 +16,13 @@ import TransferStore
     return try SQLiteStore(path: path, box: SecretBox(secrets: secrets)) { _ in }
   }
 
-  private func admit(_ digest: [UInt8], _ store: SQLiteStore) async throws -> IdempotentReply? {
+  private func admit(
+    _ digest: [UInt8], _ store: SQLiteStore, of tenant: Tenant = .default
+  ) async throws -> IdempotentReply? {
     let keys = IdempotencyKeys(store: store) { Self.time }
-    switch try await keys.admit("k", fingerprints: keys.fingerprints(of: digest)) {
+    switch try await keys.admit(
+      IdempotencyKey(tenant: tenant, text: "k"), fingerprints: keys.fingerprints(of: digest))
+    {
     case .fresh: return nil
     case .replay(let reply): return reply
     }
@@ -28,7 +32,8 @@ import TransferStore
     let first = try open(1)
     #expect(try await admit(digest, first) == nil)
     let reply = IdempotentReply(
-      key: "k", fingerprint: first.fingerprints(of: digest)[0], status: 201, contentType: "a/b",
+      key: IdempotencyKey(tenant: .default, text: "k"), fingerprint: first.fingerprints(of: digest)[0],
+      status: 201, contentType: "a/b",
       location: nil,
       body: [1], createdAt: Self.time)
     #expect(reply.fingerprint != digest && reply.fingerprint.count == 32)
@@ -36,6 +41,8 @@ import TransferStore
     change.idempotentReply = reply
     try await first.write(change)
     #expect(try await admit(digest, first) == reply)
+    // Another tenant's key of the same text is another key.
+    #expect(try await admit(digest, first, of: Tenant(name: "t")) == nil)
     await first.close()
     let second = try open(2, 1)
     #expect(second.fingerprints(of: digest)[0] != reply.fingerprint)

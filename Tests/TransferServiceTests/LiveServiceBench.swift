@@ -50,7 +50,7 @@ final class LiveServiceBench: Sendable {
     var specification = SessionSpecification()
     (specification.type, specification.delegate) = (type, delegate)
     if type == .background { specification.identifier = "a" }
-    return try await service.createSession(specification).session.id
+    return try await service.createSession(specification, of: .default).session.id
   }
 
   /// A task that is to run.

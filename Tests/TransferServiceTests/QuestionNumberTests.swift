@@ -134,7 +134,7 @@ import TransferModel
       let decision = try await bench.decision(of: session)
       #expect(decision.question == number)
       _ = try await bench.service.answer(
-        decision.id, with: JSONParser.parse(Array(#"{"disposition":"performDefaultHandling"}"#.utf8)))
+        decision, with: JSONParser.parse(Array(#"{"disposition":"performDefaultHandling"}"#.utf8)))
       let commands = try await bench.store.commands(after: 0, limit: 9).map {
         try WorkerDocument.decode(WorkerCommand.self, $0.content.document)
       }

@@ -1,11 +1,14 @@
 import Crypto
+import JSON
 import Testing
 import TransferModel
+import TransferStore
 
 @testable import TransferService
 
 @Suite struct ResumeDataSealerTests {
   private let sealer = ResumeDataSealer(secrets: [SymmetricKey(data: [UInt8](repeating: 1, count: 32))])
+  private let tenant = Tenant(name: "t")
   private let request = TransferRequest(
     url: "https://a.test/x?y=1", headers: HTTPHeaders([.init(name: "Authorization", value: "Bearer secret")]),
     timeoutInterval: 2.5)
@@ -13,8 +16,8 @@ import TransferModel
     partial: PartialBody(offset: 5, total: 10, validator: "\"é\""), source: TaskID(high: 1, low: 2))
 
   @Test func whatWasSealedIsOpened() throws {
-    let text = try #require(sealer.seal(request, point))
-    let opened = try #require(sealer.open(text))
+    let text = try #require(sealer.seal(request, point, of: tenant))
+    let opened = try #require(sealer.open(text, of: tenant))
     #expect(opened.request == request && opened.point == point)
     #expect(
       text.utf8.allSatisfy {
@@ -23,23 +26,43 @@ import TransferModel
   }
 
   @Test func noByteCanBeChanged() throws {
-    let text = try #require(sealer.seal(request, point))
+    let text = try #require(sealer.seal(request, point, of: tenant))
     let bytes = try #require(Base64.decodeForURL(text))
     #expect(!String(decoding: bytes, as: UTF8.self).contains("secret"))
     for index in bytes.indices {
       var forged = bytes
       forged[index] ^= 1
-      #expect(sealer.open(Base64.encodeForURL(forged)) == nil)
+      #expect(sealer.open(Base64.encodeForURL(forged), of: tenant) == nil)
     }
-    for count in 0..<bytes.count { #expect(sealer.open(Base64.encodeForURL(bytes[..<count])) == nil) }
+    for count in 0..<bytes.count {
+      #expect(sealer.open(Base64.encodeForURL(bytes[..<count]), of: tenant) == nil)
+    }
   }
 
   @Test func anotherServicesDataIsRefused() throws {
     let other = ResumeDataSealer(secrets: [SymmetricKey(data: [UInt8](repeating: 2, count: 32))])
-    let text = try #require(other.seal(request, point))
-    #expect(sealer.open(text) == nil)
+    let text = try #require(other.seal(request, point, of: tenant))
+    #expect(sealer.open(text, of: tenant) == nil)
+  }
+
+  @Test func anotherTenantsDataIsRefused() throws {
+    let text = try #require(sealer.seal(request, point, of: tenant))
+    #expect(sealer.open(text, of: .default) == nil && sealer.open(text, of: Tenant(name: "T")) == nil)
+    let common = try #require(sealer.seal(request, point, of: .default))
+    #expect(sealer.open(common, of: tenant) == nil && sealer.open(common, of: .default) != nil)
+  }
+
+  /// As it was sealed before it said whose it is, under the same key.
+  @Test func dataOfNoTenantIsTheDefaultOnes() throws {
+    let json = #"{"version":1,"url":"http://a/","headers":[],"timeoutInterval":0,"point":POINT}"#
+      .replacing("POINT", with: String(decoding: point.json, as: UTF8.self))
+    let key = SymmetricKey(data: [UInt8](repeating: 1, count: 32)).derived(for: "ferry resume data 1")
+    let sealed = try #require(try AES.GCM.seal(Array(json.utf8), using: key).combined)
+    let text = Base64.encodeForURL(Array(sealed))
+    #expect(sealer.open(text, of: .default)?.request.url == "http://a/")
+    #expect(sealer.open(text, of: tenant) == nil)
   }
 
   @Test(arguments: ["", "x", "é", "AAAA", "====", "a b"])
-  func garbageIsRefused(_ text: String) { #expect(sealer.open(text) == nil) }
+  func garbageIsRefused(_ text: String) { #expect(sealer.open(text, of: tenant) == nil) }
 }

@@ -74,8 +74,18 @@ import TransferModel
     do {
       try await read()
       Issue.record("\(name) was read")
-    } catch ServiceError.storedDataUnreadable(let what) {
-      #expect(what.contains(name))
+    } catch ServiceError.storedDataUnreadable(let row) {
+      #expect("\(row)".contains(name))
+    } catch {
+      Issue.record("\(error)")
+    }
+  }
+
+  private func expectNothing(_ read: () async throws -> Void) async {
+    do {
+      try await read()
+      Issue.record("it was there")
+    } catch ServiceError.taskNotFound, ServiceError.sessionNotFound {
     } catch {
       Issue.record("\(error)")
     }
@@ -85,7 +95,7 @@ import TransferModel
     // Of sessions 1 and 2, and tasks 11 (sound), 12 (unreadable), 13 (unreadable, ended), 21 (in session 2): what the second key
     // has sealed, the first cannot read.
     try await write(Self.box(1)) { change in
-      change.sessions = [.shared, Self.session(1)]
+      change.sessions = [.shared(.shared, of: .default), Self.session(1)]
       change.createdTasks = [Self.task(11, in: 1), Self.task(21, in: 2)]
       change.updatedTasks = change.createdTasks
     }
@@ -119,6 +129,19 @@ import TransferModel
       let specification = TaskSpecification(kind: .data, request: TransferRequest(url: "http://127.0.0.1:1/"))
       _ = try await service.createTasks([specification], in: Self.id(2))
     }
+    // That there is something that cannot be read is for its tenant alone.
+    let (owner, stranger) = (service.view(of: .default), service.view(of: Tenant(name: "t")))
+    for number in [11, 12, 13, 21] as [UInt64] {
+      let id: TaskID = Self.id(number)
+      if number != 11 {
+        await expectUnreadable(number == 21 ? name : "task \(id)") { _ = try await owner.task(id) }
+      }
+      await expectNothing { _ = try await stranger.task(id) }
+      await expectNothing { _ = try await stranger.cancel(id) }
+    }
+    await expectUnreadable(name) { _ = try owner.session(Self.id(2)) }
+    await expectNothing { _ = try stranger.session(Self.id(1)) }
+    await expectNothing { _ = try stranger.session(Self.id(2)) }
     let listed = try await service.tasks(TaskQuery(session: Self.id(1), limit: 9))
     #expect(listed.map(\.id) == [Self.id(11)])
     _ = try await service.prune(by: Retention())
@@ -136,7 +159,7 @@ import TransferModel
 
   /// The shared session is there always, and not made anew over what cannot be read.
   @Test func theSharedSessionIsNotOverwritten() async throws {
-    var shared = TransferSession.shared
+    var shared = TransferSession.shared(.shared, of: .default)
     shared.owesFinishedEvents = true
     try await write(Self.box(1)) { _ in }
     try await write(Self.box(2, 1)) { [shared] in $0.sessions = [shared] }

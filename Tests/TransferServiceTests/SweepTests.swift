@@ -58,8 +58,8 @@ import TransferModel
     let whole = over
     try await bench.write { $0.updatedTasks = [whole] }
     let file = StoredFile(
-      id: ServiceBench.id(3), createdAt: ServiceBench.start, size: 1, sha256: "", contentType: nil,
-      fromTask: nil)
+      id: ServiceBench.id(3), tenant: Tenant(name: "t"), createdAt: ServiceBench.start, size: 1, sha256: "",
+      contentType: nil, fromTask: nil)
     try await bench.write { $0.newFiles = [file] }
     let kept = try [
       bench.bodies.path(running.id), bench.bodies.temporaryPath(running.id),

@@ -52,15 +52,17 @@ final class WatchedStore: TransferStore {
   func cookies() async throws(StoreError) -> [(session: SessionID, cookie: Cookie)] {
     try await store.cookies()
   }
-  func configuration(_ name: String) async throws(StoreError) -> NamedConfiguration? {
+  func configuration(_ name: ConfigurationName) async throws(StoreError) -> NamedConfiguration? {
     try await store.configuration(name)
   }
-  func configurations(after: String?, limit: Int) async throws(StoreError) -> [NamedConfiguration] {
-    try await store.configurations(after: after, limit: limit)
+  func configurations(
+    of tenant: Tenant, after: String?, limit: Int
+  ) async throws(StoreError) -> [NamedConfiguration] {
+    try await store.configurations(of: tenant, after: after, limit: limit)
   }
   func file(_ id: FileID) async throws(StoreError) -> StoredFile? { try await store.file(id) }
-  func files(after: FileID?, limit: Int) async throws(StoreError) -> [StoredFile] {
-    try await store.files(after: after, limit: limit)
+  func files(of tenant: Tenant, after: FileID?, limit: Int) async throws(StoreError) -> [StoredFile] {
+    try await store.files(of: tenant, after: after, limit: limit)
   }
   func bodyFiles(of session: SessionID) async throws(StoreError) -> [TaskID] {
     try await store.bodyFiles(of: session)
@@ -107,7 +109,7 @@ final class WatchedStore: TransferStore {
     try await store.pendingBackgroundDeliveries()
   }
   func nextDeliveryTime() async throws(StoreError) -> Timestamp? { try await store.nextDeliveryTime() }
-  func idempotentReply(_ key: String) async throws(StoreError) -> IdempotentReply? {
+  func idempotentReply(_ key: IdempotencyKey) async throws(StoreError) -> IdempotentReply? {
     try await store.idempotentReply(key)
   }
   func fingerprints(of digest: [UInt8]) -> [[UInt8]] { store.fingerprints(of: digest) }

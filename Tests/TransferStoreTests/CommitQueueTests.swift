@@ -21,7 +21,7 @@ import TransferModel
     for database in [disk, memory] as [any DatabaseWriter] { try Migrations.migrator(box).migrate(database) }
     queue = CommitQueue(
       disk: disk, turns: nil, memory: memory, ephemeral: ephemeral, box: box,
-      reservation: SequenceReservation(last: 0, reserved: 0)
+      reservation: SequenceReservation(last: 0, reserved: 0), tenants: [:]
     ) { _ in }
   }
 

@@ -92,7 +92,8 @@ struct GoldenSamples {
 
   var named: NamedConfiguration {
     NamedConfiguration(
-      name: "golden", configuration: configuration, createdAt: Self.time,
+      name: ConfigurationName(tenant: .default, text: "golden"), configuration: configuration,
+      createdAt: Self.time,
       updatedAt: Self.time.adding(seconds: 1))
   }
 
@@ -218,7 +219,8 @@ struct GoldenSamples {
 
   var reply: IdempotentReply {
     IdempotentReply(
-      key: "k", fingerprint: [1, 2], status: 201, contentType: "application/json", location: "/v1/x",
+      key: IdempotencyKey(tenant: .default, text: "k"), fingerprint: [1, 2], status: 201,
+      contentType: "application/json", location: "/v1/x",
       body: Array(#"{"headers":{"X-Custom":"golden"}}"#.utf8), createdAt: Self.time)
   }
 
@@ -233,7 +235,8 @@ struct GoldenSamples {
 
   var file: StoredFile {
     StoredFile(
-      id: Self.id(8), createdAt: Self.time, size: 3, sha256: "ab", contentType: "a/b", fromTask: Self.id(3))
+      id: Self.id(8), tenant: .default, createdAt: Self.time, size: 3, sha256: "ab", contentType: "a/b",
+      fromTask: Self.id(3))
   }
 
   /// All of it, as changes that a store is given.

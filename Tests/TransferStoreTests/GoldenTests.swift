@@ -40,7 +40,7 @@ import TransferModel
     let version = DocumentVersion.current
     let samples = GoldenSamples(version: version)
     var sequence: Int64 = 0
-    let fragments = JournalFragment.render([samples.event], &sequence)
+    let fragments = JournalFragment.render([samples.event], [:], &sequence)
     let written: [(String, [UInt8])] = [
       ("session.document", samples.session.document),
       ("session.document.background", samples.background.document),
@@ -69,7 +69,7 @@ import TransferModel
     let unreadable = UnreadableRows { Issue.record("\($0)") }
     let store = try SQLiteStore(path: path, box: box, unreadable: unreadable) { _ in }
     #expect(try await store.sessions().map(\.session) == [samples.session, samples.background])
-    #expect(try await store.configuration("golden") == samples.named)
+    #expect(try await store.configuration(samples.named.name) == samples.named)
     #expect(try await store.task(samples.task.id) == samples.task)
     let metrics = try #require(try await store.metrics(of: samples.task.id))
     #expect(String(decoding: metrics, as: UTF8.self) == String(decoding: samples.metrics.json, as: UTF8.self))
@@ -81,9 +81,11 @@ import TransferModel
     #expect(try await store.decision(samples.decision.id) == samples.decision)
     #expect(try await store.dueDeliveries(at: GoldenSamples.time, limit: 9) == [samples.delivery])
     #expect(try await store.pendingBackgroundDeliveries() == [])
-    #expect(try await store.idempotentReply("k") == samples.reply)
+    #expect(try await store.idempotentReply(samples.reply.key) == samples.reply)
     #expect(try await store.file(samples.file.id) == samples.file)
-    let page = try await store.journal(.all, after: 0, maximumBytes: 1 << 20)
+    let page = try await store.journal(.tenant(samples.session.tenant), after: 0, maximumBytes: 1 << 20)
+    let others = try await store.journal(.tenant(.default), after: 0, maximumBytes: 1 << 20)
+    #expect(others.fragments == [])
     #expect(page.fragments.map(\.bytes) == [try Self.golden(version, "journal.stream")])
     // The stream says it to the millisecond.
     #expect(page.fragments.map { $0.time?.milliseconds } == [GoldenSamples.time.milliseconds])

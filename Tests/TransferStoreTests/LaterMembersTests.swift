@@ -24,7 +24,8 @@ import TransferModel
       id: samples.session.id, createdAt: GoldenSamples.time, description: nil, configuration: configuration,
       delegate: nil)
     let named = NamedConfiguration(
-      name: "later", configuration: configuration, createdAt: GoldenSamples.time,
+      name: ConfigurationName(tenant: .default, text: "later"), configuration: configuration,
+      createdAt: GoldenSamples.time,
       updatedAt: GoldenSamples.time)
     var request = samples.request
     request.networkServiceType = .responsiveData
@@ -48,7 +49,7 @@ import TransferModel
     second.updatedTasks = [task]
     let store = try await storeAndRead([change, second])
     #expect(try await store.sessions().map(\.session) == [session])
-    #expect(try await store.configuration("later") == named)
+    #expect(try await store.configuration(named.name) == named)
     #expect(try await store.task(task.id) == task)
     await store.close()
   }

@@ -106,7 +106,7 @@ import TransferModel
     let deliveries = try await store.dueDeliveries(at: Timestamp(seconds: 9), limit: 9)
     #expect(deliveries.map(\.webhook.secret) == ["whsec_s3cret"])
     #expect(deliveries.map(\.payload) == [Array(#"{"headers":{"Authorization":"(redacted)"}}"#.utf8)])
-    let reply = try await store.idempotentReply("k")
+    let reply = try await store.idempotentReply(IdempotencyKey(tenant: .default, text: "k"))
     #expect(reply?.fingerprint == store.fingerprints(of: Array(id)).first)
     #expect(reply?.body == Array(#"{"originalRequest":{"headers":{"Authorization":"(redacted)"}}}"#.utf8))
     await store.close()

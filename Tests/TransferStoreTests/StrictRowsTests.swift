@@ -146,7 +146,9 @@ import TransferModel
     let told = Told()
     let store = try SQLiteStore(path: path, box: Self.box, unreadable: UnreadableRows { told.add($0) }) { _ in
     }
-    let row = UnreadableRow(table: "task", id: id.description, place: change.place, reason: change.reason)
+    let row = UnreadableRow(
+      table: "task", id: id.description, place: change.place, reason: change.reason,
+      owner: .session(samples.session.id))
     await expectError(row) { try await store.task(id) }
     await expectError(row) { try await store.task(id) }
     // Before and behind it the others are found, as many as were asked for.
@@ -226,15 +228,15 @@ import TransferModel
     let (session, late) = (samples.session.id, GoldenSamples.time.adding(seconds: 99))
     for _ in 0..<2 {
       _ = try await store.sessions()
-      _ = try? await store.configuration("golden")
-      _ = try await store.configurations(after: nil, limit: 9)
+      _ = try? await store.configuration(samples.named.name)
+      _ = try await store.configurations(of: .default, after: nil, limit: 9)
       _ = try? await store.decision(samples.decision.id)
       _ = try await store.decisions(of: session, state: nil, after: nil, limit: 9)
       _ = try await store.dueDeliveries(at: late, limit: 9)
-      _ = try await store.files(after: nil, limit: 9)
+      _ = try await store.files(of: .default, after: nil, limit: 9)
       _ = try? await store.file(samples.file.id)
-      _ = try await store.journal(.all, after: 0, maximumBytes: 1 << 20)
-      _ = try? await store.idempotentReply("k")
+      _ = try await store.journal(.session(session), after: 0, maximumBytes: 1 << 20)
+      _ = try? await store.idempotentReply(samples.reply.key)
       _ = try await store.credentials()
       _ = try await store.cookies()
     }
@@ -262,7 +264,7 @@ import TransferModel
         sql: "UPDATE configuration SET document = ?", value: Self.seal(json, .configuration), place: "",
         reason: ""))
     let store = try SQLiteStore(path: path, box: Self.box) { _ in }
-    let found = try #require(try await store.configuration("golden")).configuration
+    let found = try #require(try await store.configuration(samples.named.name)).configuration
     #expect(found.httpMaximumConnectionsPerHost == 100_000 && found.bodyRetention == 0.5)
     #expect(found.httpAdditionalHeaders["Host"] == "x")
     #expect(

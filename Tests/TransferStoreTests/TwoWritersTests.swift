@@ -80,7 +80,8 @@ import TransferModel
     try Migrations.migrator(box).migrate(memory)
     let queue = CommitQueue(
       disk: disk, turns: file.turns, patience: .milliseconds(20), memory: memory,
-      ephemeral: EphemeralSessions(), box: box, reservation: SequenceReservation(last: 0, reserved: 0)
+      ephemeral: EphemeralSessions(), box: box, reservation: SequenceReservation(last: 0, reserved: 0),
+      tenants: [:]
     ) { _ in }
     func write() async -> StoreError? {
       await withCheckedContinuation { continuation in

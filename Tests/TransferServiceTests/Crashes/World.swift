@@ -298,7 +298,7 @@ final class World: @unchecked Sendable {
   private func checkTold() {
     let told = parts.told
     guard let sessions = read({ store in Set(try await store.sessions().map(\.session.id)) }),
-      let page = read({ try await $0.journal(.all, after: 0, maximumBytes: 1 << 30) })
+      let page = read({ try await $0.journal(.tenant(.default), after: 0, maximumBytes: 1 << 30) })
     else { return }
     let kept = Dictionary(uniqueKeysWithValues: page.fragments.map { ($0.first, $0.bytes) })
     for (earlier, later) in zip(told, told.dropFirst()) where later.first <= earlier.last {

@@ -38,7 +38,7 @@ extension World {
       remains.tasks += try await store.tasks(TaskQuery(session: session.id, limit: 1000))
       remains.decisions += try await store.decisions(of: session.id, state: nil, after: nil, limit: 1000)
     }
-    for fragment in try await store.journal(.all, after: 0, maximumBytes: 1 << 30).fragments {
+    for fragment in try await store.journal(.tenant(.default), after: 0, maximumBytes: 1 << 30).fragments {
       for event in ServerSentEvents.split(fragment.bytes) {
         guard let type = ServerSentEvents.type(of: event) else { continue }
         remains.events.append((fragment.sessionID, fragment.taskID, type))

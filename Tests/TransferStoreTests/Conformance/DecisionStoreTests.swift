@@ -55,14 +55,16 @@ import TransferModel
     let store = try StoreBench(kind).open()
     let files = (1...3).map { number in
       StoredFile(
-        id: FileID(high: 1, low: number), createdAt: Self.time, size: Int64(number), sha256: "ab",
-        contentType: number == 2 ? nil : "a/b", fromTask: number == 3 ? TaskID(high: 2, low: 2) : nil)
+        id: FileID(high: 1, low: number), tenant: .default, createdAt: Self.time, size: Int64(number),
+        sha256: "ab", contentType: number == 2 ? nil : "a/b",
+        fromTask: number == 3 ? TaskID(high: 2, low: 2) : nil)
     }
     var change = StoreChange()
     change.newFiles = files
     try await store.write(change)
-    #expect(try await store.files(after: nil, limit: 10) == files)
-    #expect(try await store.files(after: files[0].id, limit: 1) == [files[1]])
+    #expect(try await store.files(of: .default, after: nil, limit: 10) == files)
+    #expect(try await store.files(of: .default, after: files[0].id, limit: 1) == [files[1]])
+    #expect(try await store.files(of: Tenant(name: "t"), after: nil, limit: 10) == [])
     change = StoreChange()
     change.deletedFiles = [files[0].id]
     try await store.write(change)

@@ -165,7 +165,7 @@ import TransferModel
       change.events = [event(session.id), event(.shared), event(session.id)]
     }
     try await store.write { $0.events = [event(.shared)] }
-    let page = try await store.journal(.all, after: 0, maximumBytes: 1 << 20)
+    let page = try await store.journal(.tenant(.default), after: 0, maximumBytes: 1 << 20)
     #expect(page.fragments.map(\.first) == [1, 2, 4])
     #expect(page.coveredSequence == 4 && page.isLast)
     let last = store.lastSequence
@@ -251,11 +251,11 @@ import TransferModel
     func firsts(_ scope: EventScope, after: Int64, _ bytes: Int = 1 << 20) async throws -> [Int64] {
       try await store.journal(scope, after: after, maximumBytes: bytes).fragments.map(\.first)
     }
-    #expect(try await firsts(.all, after: 0) == [1, 4, 5])
-    #expect(try await firsts(.all, after: 2) == [1, 4, 5])
-    #expect(try await firsts(.all, after: 3) == [4, 5])
+    #expect(try await firsts(.tenant(.default), after: 0) == [1, 4, 5])
+    #expect(try await firsts(.tenant(.default), after: 2) == [1, 4, 5])
+    #expect(try await firsts(.tenant(.default), after: 3) == [4, 5])
     #expect(try await firsts(.task(Self.id(1)), after: 1) == [1, 5])
-    #expect(try await firsts(.all, after: 0, 1) == [1])
+    #expect(try await firsts(.tenant(.default), after: 0, 1) == [1])
     let page = try await store.journal(.task(Self.id(2)), after: 0, maximumBytes: 1 << 20)
     #expect(page.coveredSequence == 5 && page.isLast && page.oldest == 1)
     await store.close()

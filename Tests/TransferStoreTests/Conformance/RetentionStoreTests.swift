@@ -202,17 +202,50 @@ import TransferModel
         try await store.oldestEvents(limit: 2)
           == (1...2).map { .init(last: $0, time: Self.time.adding(seconds: Double($0)), isHeld: false) })
       try await prune(store) { $0.events = mark }
-      let page = try await store.journal(.all, after: 0, maximumBytes: 1 << 20)
+      let page = try await store.journal(.session(.shared), after: 0, maximumBytes: 1 << 20)
       #expect(page.fragments == [] && page.pruned == mark && page.oldest == 4 && page.coveredSequence == 3)
       await store.close()
     }
     let store = try bench.open()
     #expect(store.lastSequence == 3)
     try await write(store) { $0.events = [Self.event(Self.task(4), 4)] }
-    let page = try await store.journal(.all, after: 0, maximumBytes: 1 << 20)
+    let page = try await store.journal(.session(.shared), after: 0, maximumBytes: 1 << 20)
     #expect(page.fragments.map(\.first) == [4] && page.oldest == 4 && page.pruned == mark)
     await store.close()
   }
+
+  /// A reader is told of a gap only where something of its own tenant's is gone.
+  @Test(arguments: StoreKind.allCases) func eachTenantHasItsOwnGap(_ kind: StoreKind) async throws {
+    let store = try StoreBench(kind).open()
+    let (other, tenant): (SessionID, Tenant) = (Self.id(5), Tenant(name: "t"))
+    let task = Self.task(9, in: other)
+    try await write(store) { change in
+      change.sessions = [
+        .shared(.shared, of: .default),
+        TransferSession(
+          id: other, createdAt: Self.time, description: nil, configuration: .init(), delegate: nil,
+          tenant: tenant),
+      ]
+    }
+    // 1 and 2 are the default tenant's, 3 the other's, 4 the default tenant's.
+    try await write(store) { $0.events = [Self.event(Self.task(1), 1), Self.event(Self.task(2), 2)] }
+    try await write(store) { $0.events = [Self.event(task, 3)] }
+    try await write(store) { $0.events = [Self.event(Self.task(4), 4)] }
+    func gap(_ tenant: Tenant) async throws -> [Int64] {
+      let page = try await store.journal(.tenant(tenant), after: 0, maximumBytes: 1 << 20)
+      return [page.pruned.through, page.oldest]
+    }
+    #expect(try await gap(.default) == [0, 1])
+    try await prune(store) { $0.events = PrunedEvents(through: 2, time: Self.time) }
+    #expect(try await gap(.default) == [2, 4])
+    #expect(try await gap(tenant) == [0, 3])
+    try await prune(store) { $0.events = PrunedEvents(through: 3, time: Self.time) }
+    #expect(try await gap(.default) == [2, 4])
+    #expect(try await gap(tenant) == [3, 5])
+    await store.close()
+  }
+
+  private static let key = IdempotencyKey(tenant: Tenant(name: "t"), text: "k")
 
   @Test(arguments: StoreKind.allCases) func decisionsAndRepliesGoByTheirAge(_ kind: StoreKind) async throws {
     let store = try StoreBench(kind).open()
@@ -228,7 +261,7 @@ import TransferModel
     let decisions = [decision(1, 0, .answered), decision(2, 0, .pending), decision(3, 10, .answered)]
     func reply(_ second: Double) -> IdempotentReply {
       IdempotentReply(
-        key: "k", fingerprint: [1], status: 201, contentType: "a/b", location: nil, body: [],
+        key: Self.key, fingerprint: [1], status: 201, contentType: "a/b", location: nil, body: [],
         createdAt: Self.time.adding(seconds: second))
     }
     try await write(store) { change in
@@ -239,11 +272,11 @@ import TransferModel
     let ages = StaleRecords.Ages(
       deliveries: Self.time, decisions: Self.time.adding(seconds: 5), replies: Self.time)
     let stale = try await store.staleRecords(ages, limit: 9)
-    #expect(stale.decisions == [decisions[0].id] && stale.replies.map(\.key) == ["k"])
+    #expect(stale.decisions == [decisions[0].id] && stale.replies.map(\.key) == [Self.key])
     // Another request takes the key before the old reply is gone.
     try await write(store) { $0.idempotentReply = reply(1) }
     try await prune(store) { $0.records = stale }
-    #expect(try await store.idempotentReply("k") == reply(1))
+    #expect(try await store.idempotentReply(Self.key) == reply(1))
     #expect(try await store.decision(decisions[0].id) == nil)
     #expect(try await store.decision(decisions[2].id) == decisions[2])
     #expect(try await store.staleRecords(ages, limit: 9).count == 0)

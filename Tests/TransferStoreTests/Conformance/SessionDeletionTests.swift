@@ -47,8 +47,10 @@ import TransferModel
     try await store.write(change)
     let tasks = try await store.tasks([Self.id(10), Self.id(1000)] as [TaskID])
     #expect(tasks.map(\.id) == [Self.id(10)])
-    let page = try await store.journal(.all, after: 0, maximumBytes: 1 << 20)
-    #expect(page.fragments.map(\.taskID) == [Self.id(10)])
+    for (session, tasks) in [(large, []), (small, [Self.id(10)])] as [(SessionID, [TaskID])] {
+      let page = try await store.journal(.session(session), after: 0, maximumBytes: 1 << 20)
+      #expect(page.fragments.compactMap(\.taskID) == tasks)
+    }
     await store.close()
     // Numbers that were given out do not come again.
     let next = try bench.open()

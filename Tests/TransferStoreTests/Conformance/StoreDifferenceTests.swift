@@ -227,8 +227,8 @@ import TransferModel
       add("decisions", try await store.decisions(of: session, state: nil, after: nil, limit: 99))
       add("journal", try await store.journal(.session(session), after: 0, maximumBytes: 500))
     }
-    add("journal", try await store.journal(.all, after: 0, maximumBytes: 1 << 20))
-    add("page", try await store.journal(.all, after: 3, maximumBytes: 400))
+    add("journal", try await store.journal(.tenant(.default), after: 0, maximumBytes: 1 << 20))
+    add("page", try await store.journal(.tenant(.default), after: 3, maximumBytes: 400))
     add("commands", try await store.commands(after: 0, limit: 99))
     add("news", try await store.news(after: 0, limit: 99))
     add("last news", try await store.lastNews() as Any)

@@ -137,19 +137,30 @@ import TransferModel
     let store = try StoreBench(kind).open()
     let other: SessionID = Self.id(77)
     let tasks = (1...6).map { Self.task(UInt64($0), in: $0.isMultiple(of: 2) ? other : .shared) }
-    try await create(store, tasks)
+    let (tenant, nobody) = (Tenant(name: "t"), Tenant(name: "u"))
     var change = StoreChange()
+    change.sessions = [
+      .shared(.shared, of: .default),
+      TransferSession(
+        id: other, createdAt: Self.time, description: nil, configuration: .init(), delegate: nil,
+        tenant: tenant),
+    ]
+    try await store.write(change)
+    try await create(store, tasks)
+    change = StoreChange()
     change.events = [Self.event(.taskDidChangeState, tasks[1]), Self.event(.taskDidComplete, tasks[1])]
     try await store.write(change)
     func sequences(_ scope: EventScope, after: Int64) async throws -> [Int64] {
       try await store.journal(scope, after: after, maximumBytes: 1 << 20).fragments.map(\.last)
     }
-    #expect(try await sequences(.all, after: 0) == [1, 2, 3, 4, 5, 6, 8])
-    #expect(try await sequences(.all, after: 7) == [8])
+    #expect(try await sequences(.tenant(.default), after: 0) == [1, 3, 5])
+    #expect(try await sequences(.tenant(tenant), after: 0) == [2, 4, 6, 8])
+    #expect(try await sequences(.tenant(tenant), after: 7) == [8])
+    #expect(try await sequences(.tenant(nobody), after: 0) == [])
     #expect(try await sequences(.session(other), after: 0) == [2, 4, 6, 8])
     #expect(try await sequences(.task(tasks[1].id), after: 2) == [8])
     #expect(try await sequences(.task(tasks[1].id), after: 8) == [])
-    let page = try await store.journal(.all, after: 0, maximumBytes: 1)
+    let page = try await store.journal(.tenant(.default), after: 0, maximumBytes: 1)
     #expect(page.fragments.count == 1 && !page.isLast && page.coveredSequence == 1)
     await store.close()
   }
@@ -209,8 +220,8 @@ import TransferModel
       id: Self.id(9), createdAt: Self.time, description: "d", configuration: configuration, delegate: delegate
     )
     let reply = IdempotentReply(
-      key: "k", fingerprint: [1], status: 201, contentType: "a/b", location: "/x", body: [0, 1],
-      createdAt: Self.time)
+      key: IdempotencyKey(tenant: .default, text: "k"), fingerprint: [1], status: 201, contentType: "a/b",
+      location: "/x", body: [0, 1], createdAt: Self.time)
     var change = StoreChange()
     change.sessions = [session]
     change.lastIdentifiers = [session.id: 41]
@@ -218,8 +229,12 @@ import TransferModel
     try await store.write(change)
     let stored = try await store.sessions()
     #expect(stored.map(\.session) == [session] && stored.first?.lastIdentifier == 41)
-    #expect(try await store.idempotentReply("k") == reply)
-    #expect(try await store.idempotentReply("other") == nil)
+    #expect(try await store.idempotentReply(reply.key) == reply)
+    for key in [
+      IdempotencyKey(tenant: .default, text: "other"), IdempotencyKey(tenant: Tenant(name: "t"), text: "k"),
+    ] {
+      #expect(try await store.idempotentReply(key) == nil)
+    }
     await store.close()
   }
 
@@ -282,7 +297,9 @@ import TransferModel
     try await store.write(change)
     #expect(try await store.task(Self.id(1)) == nil)
     #expect(try await store.task(Self.id(2)) != nil)
-    #expect(try await store.journal(.all, after: 0, maximumBytes: 1 << 20).fragments.count == 1)
+    #expect(try await store.journal(.session(session), after: 0, maximumBytes: 1 << 20).fragments == [])
+    let kept = try await store.journal(.session(.shared), after: 0, maximumBytes: 1 << 20)
+    #expect(kept.fragments.count == 1)
     await store.close()
   }
 }

@@ -1,0 +1,104 @@
+internal import Crypto
+internal import Synchronization
+internal import TransferModel
+internal import TransferStore
+
+/// Whose things are: the one place where that is asked. A session says whose it is; a task and a decision are its tenant's. What is
+/// another tenant's is not found, like what nobody has, and nobody waits for it.
+extension TransferService {
+  /// nil where there is no such session.
+  func tenant(of session: SessionID) -> Tenant? { registry.withLock { $0.tenant(of: session) } }
+
+  func session(_ id: SessionID, of tenant: Tenant) throws(ServiceError) -> TransferSession {
+    do throws(ServiceError) {
+      let session = try session(id)
+      guard session.tenant == tenant else { throw .sessionNotFound }
+      return session
+    } catch {
+      throw hiding(error, from: tenant, behind: .sessionNotFound)
+    }
+  }
+
+  func task(_ id: TaskID, of tenant: Tenant) async throws(ServiceError) -> TransferTask {
+    do throws(ServiceError) {
+      let task = try await task(id)
+      guard self.tenant(of: task.sessionID) == tenant else { throw .taskNotFound }
+      return task
+    } catch {
+      throw hiding(error, from: tenant, behind: .taskNotFound)
+    }
+  }
+
+  /// Throws where the tenant has no such task. One that is being created is there before its row is.
+  func check(_ id: TaskID, of tenant: Tenant) async throws(ServiceError) {
+    let live = registry.withLock { registry in
+      registry.tasks[id].map { registry.tenant(of: $0.task.sessionID) }
+    }
+    guard let live else {
+      _ = try await task(id, of: tenant)
+      return
+    }
+    guard live == tenant else { throw .taskNotFound }
+  }
+
+  func decision(_ id: DecisionID, of tenant: Tenant) async throws(ServiceError) -> Decision {
+    do throws(ServiceError) {
+      let decision = try await decision(id)
+      guard self.tenant(of: decision.sessionID) == tenant else { throw .decisionNotFound }
+      return decision
+    } catch {
+      throw hiding(error, from: tenant, behind: .decisionNotFound)
+    }
+  }
+
+  func file(_ id: FileID, of tenant: Tenant) async throws(ServiceError) -> StoredFile {
+    do throws(StoreError) {
+      if let file = try await store.file(id), file.tenant == tenant { return file }
+    } catch {
+      throw hiding(.store(error), from: tenant, behind: .fileNotFound)
+    }
+    throw .fileNotFound
+  }
+
+  /// That a row cannot be read is for its owner: to others it is not there.
+  private func hiding(
+    _ error: ServiceError, from tenant: Tenant, behind notFound: ServiceError
+  ) -> ServiceError {
+    guard case .storedDataUnreadable(let row) = error, owner(of: row) != tenant else { return error }
+    return notFound
+  }
+
+  private func owner(of row: UnreadableRow) -> Tenant? {
+    switch row.owner {
+    case .tenant(let tenant): return tenant
+    case .session(let session):
+      return tenant(of: session) ?? store.unreadable.row("session", session).flatMap { owner(of: $0) }
+    case nil: return nil
+    }
+  }
+
+  // MARK: The shared session
+
+  /// The tenant's own shared session, which is there from the first time that anybody asks for it.
+  func sharedSession(of tenant: Tenant) -> SessionID {
+    let id = SessionID.shared(of: tenant)
+    registry.withLock { registry in
+      guard registry.sessions[id] == nil, store.unreadable.row("session", id) == nil else { return }
+      let session = TransferSession.shared(id, of: tenant)
+      registry.sessions[id] = .init(session: session, lastIdentifier: 0)
+      var change = StoreChange()
+      change.sessions = [session]
+      record(change)
+    }
+    return id
+  }
+}
+
+extension SessionID {
+  static func shared(of tenant: Tenant) -> Self {
+    guard tenant != .default else { return .shared }
+    let digest = Array(SHA256.hash(data: Array("ferry shared session of \(tenant.name)".utf8)))
+    func word(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+    return SessionID(sharedBy: (word(digest[0..<8]), word(digest[8..<16])))
+  }
+}

@@ -1,0 +1,124 @@
+import Testing
+import Yams
+
+@testable import TransferAPI
+
+/// An operation of `openapi.yaml`.
+struct Operation: Sendable, CustomTestStringConvertible {
+  let id: String
+  let method: String
+  let path: String
+  /// It takes an Idempotency-Key.
+  let takesKey: Bool
+
+  var testDescription: String { id }
+
+  /// What stands in its path, apart from the names of problems.
+  var names: [String] {
+    path.split(separator: "/").filter { $0.hasPrefix("{") && $0 != "{problem}" }.map {
+      String($0.dropFirst().dropLast())
+    }
+  }
+
+  var isList: Bool { if case .list = TenantTrial.all[id] { true } else { false } }
+  var isStream: Bool { if case .stream = TenantTrial.all[id] { true } else { false } }
+
+  func target(_ ids: [String: String]) -> String {
+    ids.reduce(path) { $0.replacing("{\($1.key)}", with: $1.value) }
+  }
+
+  static let all: [Operation] = {
+    let text = String(decoding: PackageResources.openapi_yaml, as: UTF8.self)
+    let document = (try? Yams.load(yaml: text)) as? [String: Any]
+    let paths = document?["paths"] as? [String: [String: Any]] ?? [:]
+    return paths.flatMap { path, item in
+      ["get", "post", "put", "patch", "delete"].compactMap { method in
+        guard let operation = item[method] as? [String: Any] else { return nil }
+        let parameters = operation["parameters"] as? [[String: Any]] ?? []
+        return Operation(
+          id: operation["operationId"] as? String ?? "\(method) \(path)", method: method.uppercased(),
+          path: path,
+          takesKey: parameters.contains { ($0["$ref"] as? String)?.hasSuffix("/IdempotencyKey") == true })
+      }
+    }.sorted { $0.id < $1.id }
+  }()
+}
+
+/// How an operation is tried between two tenants.
+enum TenantTrial: Sendable {
+  /// It tells of nothing that is anybody's.
+  case nobodys
+  /// Its path names something: for others that is not there.
+  /// - Parameters:
+  ///   - body: with which its owner gets what it asks for.
+  ///   - others: the status for others: of those who make one of their own.
+  case named(TenantPlace.Thing, body: String = "", type: String? = nil, others: Int = 404)
+  /// It lists what one has.
+  case list
+  /// It tells what happens to what one has.
+  case stream
+  /// It makes something.
+  case creation(body: String, type: String = "application/json")
+
+  /// Each operation has one: a new one comes here.
+  static let all: [String: TenantTrial] = [
+    "createSession": .creation(body: #"{"description":"MARK"}"#),
+    "listSessions": .list,
+    "getSession": .named(.session),
+    "deleteSession": .named(.invalidSession),
+    "invalidateSession": .named(.session, body: #"{"mode":"cancelTasks"}"#, type: json),
+    "resetSession": .named(.session),
+    "flushSession": .named(.session),
+    "listCookies": .named(.session),
+    "setCookies": .named(
+      .session, body: #"{"name":"n","value":"v","domain":"a.test","path":"/"}"#, type: json),
+    "deleteCookies": .named(.session),
+    "getCache": .named(.session),
+    "emptyCache": .named(.session),
+    "listCredentials": .named(.session),
+    "setCredential": .named(
+      .session,
+      body: #"""
+        {"protectionSpace":{"host":"a.test","port":80,"protocol":"http"},"credential":{"user":"u","password":"p"}}
+        """#, type: json),
+    "deleteCredentials": .named(.session),
+    "createConfiguration": .creation(body: #"{"name":"same","configuration":{}}"#),
+    "listConfigurations": .list,
+    "getConfiguration": .named(.configuration),
+    "replaceConfiguration": .named(
+      .configuration, body: #"{"timeoutIntervalForRequest":9}"#, type: json, others: 201),
+    "deleteConfiguration": .named(.configuration),
+    "probeOrigin": .nobodys,
+    "createTask": .named(.session, body: task, type: json),
+    "listTasks": .named(.session),
+    "createSharedTask": .creation(body: task),
+    "getTask": .named(.suspendedTask),
+    "updateTask": .named(.suspendedTask, body: #"{"priority":0.9}"#, type: "application/merge-patch+json"),
+    "resumeTask": .named(.suspendedTask),
+    "suspendTask": .named(.suspendedTask),
+    "cancelTask": .named(.suspendedTask, body: #"{"producingResumeData":true}"#, type: json),
+    "getResumeData": .named(.partialDownload),
+    "getMetrics": .named(.finishedTask),
+    "getBody": .named(.finishedTask),
+    "sendBody": .named(.streamingTask, type: "application/octet-stream"),
+    "deleteBody": .named(.finishedTask),
+    "listDecisions": .named(.decision),
+    "getDecision": .named(.decision),
+    "answerDecision": .named(.decision, body: #"{"request":null}"#, type: json),
+    "createFile": .creation(body: "", type: "text/plain"),
+    "listFiles": .list,
+    "getFile": .named(.file),
+    "deleteFile": .named(.file),
+    "streamEvents": .stream,
+    "streamSessionEvents": .named(.session),
+    "streamTaskEvents": .named(.suspendedTask),
+    "getLiveness": .nobodys,
+    "getReadiness": .nobodys,
+    "getVersion": .nobodys,
+    "getContract": .nobodys,
+    "getProblemPage": .nobodys,
+  ]
+
+  private static let json = "application/json"
+  private static let task = #"{"kind":"data","request":{"url":"http://127.0.0.1:9/"}}"#
+}
