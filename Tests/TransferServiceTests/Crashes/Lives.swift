@@ -1,3 +1,4 @@
+import JSON
 import TransferEngine
 import TransferModel
 import TransferStore
@@ -8,12 +9,14 @@ extension Life {
   static let all =
     ownLives + eitherLives(isBackground: false) + backgroundLives + eitherLives(isBackground: true)
 
+  private static func challenge(of realm: String) -> AuthenticationChallenge {
+    AuthenticationChallenge(
+      ProtectionSpace(
+        host: "origin.test", port: 80, protocolName: "http", realm: realm, authenticationMethod: .httpBasic))
+  }
   private static let challenge = ScriptedCarrier.Beat.ask(
-    .challenge(
-      AuthenticationChallenge(
-        ProtectionSpace(
-          host: "origin.test", port: 80, protocolName: "http", realm: "r", authenticationMethod: .httpBasic)),
-      .taskDidReceiveChallenge), then: { _, _ in [ScriptedOrigin.head, ScriptedOrigin.end] })
+    .challenge(challenge(of: "r"), .taskDidReceiveChallenge),
+    then: { _, _ in [ScriptedOrigin.head, ScriptedOrigin.end] })
   private static let password = #"{"disposition":"useCredential","credential":{"user":"u","password":"p"}}"#
 
   private static func asking(_ adjust: @escaping @Sendable (inout SessionDelegate) -> Void)
@@ -336,6 +339,29 @@ extension Life {
       try world.waitForEnd(of: world.createTask(in: session, .upload, method: "POST"))
       try world.settle()
       try world.invalidate(session, .finishTasks)
+    },
+    // Each attempt asks for another realm, and the client has a password for each.
+    Life(name: "an answer that crosses a take-over", hasWorker: true) { _, number in
+      [
+        ScriptedOrigin.began,
+        .ask(.challenge(challenge(of: "realm-\(number)"), .taskDidReceiveChallenge)) { answer, _ in
+          guard case .challenge(.useCredential(let credential)) = answer,
+            case .password(let user, _) = credential.kind, user != "realm-\(number)"
+          else { return [ScriptedOrigin.head, ScriptedOrigin.end] }
+          return [.end(nil, status: World.wrongAnswer, body: [])]
+        },
+      ]
+    } live: { world in
+      let session = try world.createSession(background)
+      let task = try world.createTask(in: session)
+      for _ in 0..<3 {
+        for decision in try world.questions(of: session) {
+          let realm = try JSONParser.parse(decision.arguments)["protectionSpace"]?["realm"]?.string ?? ""
+          let password = #"{"disposition":"useCredential","credential":{"user":"\#(realm)","password":"p"}}"#
+          try world.answer(decision, password)
+        }
+      }
+      try world.waitForEnd(of: task)
     },
     Life(name: "a background session that is deleted", hasWorker: true) { world in
       let session = try world.createSession(background)

@@ -8,6 +8,9 @@ import TransferStore
 
 /// What must hold when all is done, whatever crashed on the way.
 extension World {
+  /// The status that a script gives where an answer is to another question than it asked.
+  static let wrongAnswer = 599
+
   private struct Remains: Sendable {
     var sessions: [TransferSession] = []
     var tasks: [TransferTask] = []
@@ -82,6 +85,7 @@ extension World {
       if let last = types.last, last != .taskDidComplete, last != .dataTaskDidBecomeDownloadTask {
         faults.append("\(task.id) tells \(last.rawValue) behind its end")
       }
+      if task.response?.status == Self.wrongAnswer { faults.append("an answer reached another question") }
       checkMessages(of: task, remains.sessions.first { $0.id == task.sessionID })
       let requests = origin.unsafeRequests[task.id] ?? 0
       if requests > 1 + task.retryCount {
