@@ -1,7 +1,7 @@
 internal import Synchronization
-package import TransferCore
+internal import TransferCore
 internal import TransferEngine
-package import TransferModel
+internal import TransferModel
 internal import TransferStore
 
 extension TransferService {

@@ -1,3 +1,4 @@
+package import TransferCore
 package import TransferModel
 
 // MARK: Tasks

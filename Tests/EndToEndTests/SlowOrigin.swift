@@ -24,7 +24,10 @@ final class SlowOrigin: Sendable {
     let pace: Mutex<Int>
     /// Bytes at the end that are not sent.
     let keptBack: Mutex<Int>
-    init(_ pace: Int, _ keptBack: Int) { (self.pace, self.keptBack) = (Mutex(pace), Mutex(keptBack)) }
+    init(_ pace: Int, _ keptBack: Int) {
+      self.pace = Mutex(pace)
+      self.keptBack = Mutex(keptBack)
+    }
   }
 
   static let tag = "\"one\""

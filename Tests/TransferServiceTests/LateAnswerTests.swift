@@ -29,7 +29,7 @@ import TransferModel
     #expect(try await bench.service.task(task.id).state == .canceling)
     #expect(try await bench.service.decision(decision.id).state == .withdrawn)
     await #expect(throws: ServiceError.self) {
-      try await bench.service.answer(
+      try await bench.service.view(of: .default).answer(
         decision.id, with: JSONParser.parse(Array(#"{"disposition":"performDefaultHandling"}"#.utf8)))
     }
     await bench.stop()
@@ -50,7 +50,7 @@ import TransferModel
     let session = try await bench.session(delegate: delegate)
     let task = try await bench.task(origin.url, in: session)
     let decision = try await bench.decision(of: session)
-    _ = try await bench.service.answer(
+    _ = try await bench.service.view(of: .default).answer(
       decision.id, with: JSONParser.parse(Array(#"{"disposition":"becomeDownload"}"#.utf8)))
     let download = try #require(try await bench.service.task(task.id).downloadTask)
     bench.service.absorb([

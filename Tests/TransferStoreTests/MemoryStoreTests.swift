@@ -141,12 +141,12 @@ import TransferModel
     let store = MemoryStore(.atOnce, unreadable: UnreadableRows { told.hear("\($0.table) \($0.id)") })
     let files = (1...3).map {
       StoredFile(
-        id: StoreBench.id($0), createdAt: StoreBench.time, size: 1, sha256: "", contentType: nil,
+        id: StoreBench.id($0), tenant: .default, createdAt: StoreBench.time, size: 1, sha256: "", contentType: nil,
         fromTask: nil)
     }
     try await store.write { $0.newFiles = files }
     store.database.damage(.file, files[1].id)
-    #expect(try await store.files(after: nil, limit: 2) == [files[0], files[2]])
+    #expect(try await store.files(of: .default, after: nil, limit: 2) == [files[0], files[2]])
     await #expect(throws: StoreError.self) { try await store.file(files[1].id) }
     #expect(store.unreadable.row("file", files[1].id) != nil && told.texts == ["file \(files[1].id)"])
     store.database.mend(.file, files[1].id)

@@ -61,7 +61,7 @@ extension World {
     let session = try call { service in
       var specification = SessionSpecification()
       adjust(&specification)
-      return try await service.createSession(specification).session.id
+      return try await service.createSession(specification, of: .default).session.id
     }
     acknowledged.sessions.insert(session)
     return session
@@ -135,7 +135,7 @@ extension World {
   func answer(_ decision: Decision, _ text: String) throws {
     let value = try JSONParser.parse(Array(text.utf8))
     do {
-      _ = try call { try await $0.answer(decision.id, with: value) }
+      _ = try call { try await $0.view(of: .default).answer(decision.id, with: value) }
     } catch ServiceError.decisionSettled {
       return
     }

@@ -135,7 +135,7 @@ extension Life {
       let session = try world.call { service in
         var specification = SessionSpecification()
         specification.type = .ephemeral
-        return try await service.createSession(specification).session.id
+        return try await service.createSession(specification, of: .default).session.id
       }
       let durable = try world.createSession()
       let task = try world.call { service in
@@ -384,12 +384,13 @@ extension World {
   /// The sessions that clients have made.
   func ownSessions() throws -> [SessionID] {
     try call { service in
-      service.sessions(type: nil, state: nil, after: nil, limit: 100).map(\.id).filter { $0 != .shared }
+      service.sessions(of: .default, type: nil, state: nil, after: nil, limit: 100).map(\.id).filter { $0 != .shared }
     }
   }
 
   /// Creates a task under an Idempotency-Key, or gets the one that was created so.
-  func createTask(in session: SessionID, under key: String) throws -> TaskID {
+  func createTask(in session: SessionID, under text: String) throws -> TaskID {
+    let key = IdempotencyKey(tenant: .default, text: text)
     let id = try call { service in
       let prints = service.idempotency.fingerprints(of: [1])
       guard case .fresh = try await service.idempotency.admit(key, fingerprints: prints) else {

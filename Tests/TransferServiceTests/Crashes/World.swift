@@ -228,7 +228,7 @@ final class World: @unchecked Sendable {
     guard let decision = delivery.decisionID, let value = try? JSONParser.parse(Array(text.utf8)) else {
       return
     }
-    if (try? await service.service.answer(decision, with: value)) != nil {
+    if (try? await service.service.answer(to: delivery, with: value)) != nil {
       acknowledged.answered.insert(decision)
     }
   }

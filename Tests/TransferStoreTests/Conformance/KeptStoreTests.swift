@@ -32,7 +32,7 @@ import TransferModel
 
   private static func reply(_ key: String, _ second: Double = 0) -> IdempotentReply {
     IdempotentReply(
-      key: key, fingerprint: [1], status: 201, contentType: "a/b", location: nil, body: [1],
+      key: StoreBench.key(key), fingerprint: [1], status: 201, contentType: "a/b", location: nil, body: [1],
       createdAt: time.adding(seconds: second))
   }
 
@@ -89,16 +89,20 @@ import TransferModel
       var configuration = SessionConfiguration()
       configuration.timeoutIntervalForRequest = seconds
       return NamedConfiguration(
-        name: name, configuration: configuration, createdAt: Self.time.adding(seconds: created),
+        name: StoreBench.name(name), configuration: configuration, createdAt: Self.time.adding(seconds: created),
         updatedAt: Self.time.adding(seconds: updated))
     }
     try await store.write { $0.configurations = [named("b", 1), named("B", 2), named("a", 3)] }
     try await store.write { $0.configurations = [named("a", created: 9, updated: 9, 4)] }
-    #expect(try await store.configuration("a") == named("a", updated: 9, 4))
-    #expect(try await store.configurations(after: nil, limit: 9).map(\.name) == ["B", "a", "b"])
-    #expect(try await store.configurations(after: "B", limit: 1).map(\.name) == ["a"])
-    try await store.write { $0.deletedConfigurations = ["a"] }
-    #expect(try await store.configuration("a") == nil)
+    #expect(try await store.configuration(StoreBench.name("a")) == named("a", updated: 9, 4))
+    #expect(try await store.configurations(of: .default, after: nil, limit: 9).map(\.name.text) == ["B", "a", "b"])
+    #expect(try await store.configurations(of: .default, after: "B", limit: 1).map(\.name.text) == ["a"])
+    try await store.write { $0.deletedConfigurations = [StoreBench.name("a")] }
+    #expect(try await store.configuration(StoreBench.name("a")) == nil)
+    // Another tenant's have the same names, and are others.
+    let other = ConfigurationName(tenant: Tenant(name: "t"), text: "b")
+    #expect(try await store.configuration(other) == nil)
+    #expect(try await store.configurations(of: other.tenant, after: nil, limit: 9).isEmpty)
     await store.close()
   }
 
@@ -108,10 +112,10 @@ import TransferModel
       try await store.write { $0.idempotentReply = reply }
     }
     try await store.write { $0.idempotentReply = Self.reply("c", 5 + IdempotentReply.retention) }
-    #expect(try await store.idempotentReply("a") == nil)
-    #expect(try await store.idempotentReply("b") == Self.reply("b", 10))
+    #expect(try await store.idempotentReply(StoreBench.key("a")) == nil)
+    #expect(try await store.idempotentReply(StoreBench.key("b")) == Self.reply("b", 10))
     try await store.write { $0.idempotentReply = Self.reply("b", 20) }
-    #expect(try await store.idempotentReply("b") == Self.reply("b", 20))
+    #expect(try await store.idempotentReply(StoreBench.key("b")) == Self.reply("b", 20))
     #expect(
       store.fingerprints(of: [1]) == store.fingerprints(of: [1]) && store.fingerprints(of: [1]).count == 1)
     await store.close()
@@ -138,12 +142,12 @@ import TransferModel
     #expect(try await store.task(task.id) == task)
     #expect(try await store.sessions().isEmpty)
     #expect(try await store.smallBody(of: task.id) == [7])
-    #expect(try await store.idempotentReply("a") == Self.reply("a"))
+    #expect(try await store.idempotentReply(StoreBench.key("a")) == Self.reply("a"))
     try await store.write { $0.wipedSession = session.id }
     #expect(try await store.smallBody(of: task.id) == nil)
     #expect(try await store.hasBodyFile(task.id) == false)
     #expect(try await store.task(task.id)?.originalRequest.body == .data([]))
-    #expect(try await store.idempotentReply("a") == nil)
+    #expect(try await store.idempotentReply(StoreBench.key("a")) == nil)
     #expect(try await store.hasTasks(session.id))
     await store.close()
     let next = try bench.open()

@@ -40,6 +40,10 @@ final class StoreBench: Sendable {
   }
 
   static func id<Kind>(_ number: UInt64) -> ID<Kind> { ID(at: time, random: (number, number)) }
+  static func key(_ text: String) -> IdempotencyKey { IdempotencyKey(tenant: .default, text: text) }
+  static func name(_ text: String) -> ConfigurationName {
+    ConfigurationName(tenant: .default, text: text)
+  }
 }
 
 extension TransferStore {

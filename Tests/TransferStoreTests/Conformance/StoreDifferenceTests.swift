@@ -138,19 +138,21 @@ import TransferModel
       if isTrue() { change.finishedWork = [id()] }
     }
 
+    private mutating func tenant() -> Tenant { isTrue() ? .default : Tenant(name: "t") }
+
     private mutating func addKept(to change: inout StoreChange) {
       let name = "\(number())"
       change.idempotentReply = IdempotentReply(
-        key: name, fingerprint: [1], status: 201, contentType: "a", location: nil, body: [],
+        key: IdempotencyKey(tenant: tenant(), text: name), fingerprint: [1], status: 201, contentType: "a", location: nil, body: [],
         createdAt: moment())
       change.repliedSession = session()
       change.configurations = [
         NamedConfiguration(
-          name: name, configuration: SessionConfiguration(), createdAt: moment(), updatedAt: moment())
+          name: ConfigurationName(tenant: tenant(), text: name), configuration: SessionConfiguration(), createdAt: moment(), updatedAt: moment())
       ]
-      if isTrue() { change.deletedConfigurations = ["\(number())"] }
+      if isTrue() { change.deletedConfigurations = [ConfigurationName(tenant: tenant(), text: "\(number())")] }
       let file = StoredFile(
-        id: id(), createdAt: time, size: 1, sha256: "", contentType: nil, fromTask: nil)
+        id: id(), tenant: tenant(), createdAt: time, size: 1, sha256: "", contentType: nil, fromTask: nil)
       if isTrue() { change.newFiles = [file] } else { change.deletedFiles = [file.id] }
       let cookie = Cookie(
         name: name, value: "\(number())", domain: "a.test", isHostOnly: true, path: "/", expiresDate: nil,
@@ -245,9 +247,15 @@ import TransferModel
     add("due", try await store.dueDeliveries(at: late, limit: 99).map { "\($0)" }.sorted())
     add("background", try await store.pendingBackgroundDeliveries().map { "\($0)" }.sorted())
     add("next", try await store.nextDeliveryTime() as Any)
-    for number in 1...few { add("reply", try await store.idempotentReply("\(number)") as Any) }
-    add("configurations", try await store.configurations(after: nil, limit: 99))
-    add("files", try await store.files(after: nil, limit: 99))
+    for tenant in [Tenant.default, Tenant(name: "t")] {
+      for number in 1...few {
+        let key = IdempotencyKey(tenant: tenant, text: "\(number)")
+        add("reply", try await store.idempotentReply(key) as Any)
+      }
+      add("configurations", try await store.configurations(of: tenant, after: nil, limit: 99))
+      add("files", try await store.files(of: tenant, after: nil, limit: 99))
+      add("journal", try await store.journal(.tenant(tenant), after: 0, maximumBytes: 1 << 20))
+    }
     add("cookies", try await store.cookies())
     add("credentials", try await store.credentials())
     return lines
