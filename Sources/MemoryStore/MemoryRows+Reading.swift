@@ -106,7 +106,9 @@ struct RowReader {
   }
 
   func files(of tenant: Tenant, after id: FileID?, limit: Int) -> [StoredFile] {
-    all(rows.files.all(after: id).lazy.map(\.row).filter { $0.tenant == tenant }, .file, limit: limit) { $0.id.description }
+    all(rows.files.all(after: id).lazy.map(\.row).filter { $0.tenant == tenant }, .file, limit: limit) {
+      $0.id.description
+    }
   }
 
   func reply(_ key: IdempotencyKey) throws(StoreError) -> IdempotentReply? {

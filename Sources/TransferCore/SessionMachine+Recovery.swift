@@ -21,7 +21,7 @@ extension SessionMachine {
       let question = Question(decision: decision, number: number, kind: kind)
       change(id) { machine, _ in machine.recover(question, seconds: seconds, into: &turn) }
     case .isElsewhere(let id, let elsewhere):
-      change(id) { machine, _ in machine.isThere(elsewhere, into: &turn) }
+      change(id) { machine, session in machine.isThere(elsewhere, session, at: now, into: &turn) }
     case .allElsewhereKnown(let except):
       for id in tasks.ids {
         change(id) { machine, session in
@@ -56,7 +56,8 @@ extension TaskMachine {
   /// twice.
   fileprivate mutating func takeUp() {
     guard task.state == .running else { return }
-    task.phase = task.startedAt == nil ? .queued : task.phase ?? .transferring
+    // As it was told last.
+    task.phase = task.phase ?? (task.startedAt == nil ? .queued : .transferring)
   }
 
   /// Nobody has the task any more.
@@ -99,11 +100,16 @@ extension TaskMachine {
 
   /// The other process has the task. An order whose cause was written and itself was not, as the process died in between, is given
   /// again: each changes nothing where it is known.
-  fileprivate mutating func isThere(_ elsewhere: Elsewhere, into turn: inout Turn) {
+  fileprivate mutating func isThere(
+    _ elsewhere: Elsewhere, _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
+  ) {
     guard case .uncertain(let question, _) = place else { return }
     place = question == nil && elsewhere.phase == .waitingToRetry ? .waitsToRetry : .carried(question)
     // Where it is under way its row says more.
-    if task.state == .running, question == nil, !elsewhere.isActive { task.phase = elsewhere.phase }
+    if question == nil, !elsewhere.isActive {
+      enter(elsewhere.phase, at: now.wall, session, into: &turn)
+      turn.update(task)
+    }
     switch task.state {
     case .canceling where !elsewhere.isCancelled: turn.order(.cancel(id, keepsPartial: false))
     case .suspended where !elsewhere.isSuspended: turn.order(.suspend(id))

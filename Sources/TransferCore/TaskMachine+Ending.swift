@@ -1,13 +1,19 @@
-internal import TransferModel
+package import TransferModel
 
 /// How a task ends.
 extension TaskMachine {
   /// Adds the end to the turn. The machine keeps showing the task as it was until that commit holds: nobody is told of an end that
   /// a crash could undo.
   mutating func end(
-    _ outcome: TransferOutcome, _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
+    _ told: TransferOutcome, _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
   ) {
     guard !isEnding else { return assertionFailure("a task ends twice") }
+    var outcome = told
+    if task.state == .canceling {
+      // It was as good as over; but once a task is marked as being canceled, it ends so (Apple, URLSessionTask.cancel()).
+      if case .file = outcome.body { turn.unwantedBodies.append(id) }
+      outcome.endAsCancelled()
+    }
     settle(.withdrawn, session, at: outcome.endedAt, into: &turn)
     if task.earliestBeginDate != nil { turn.alarms.append(.cancelBegin(id)) }
     if let body = upload.token { turn.droppedUploads.append(body) }
@@ -56,6 +62,16 @@ extension TaskMachine {
     }
     turn.order(.answer(id, to: number, .becomeDownload(download.id)))
     return machine
+  }
+}
+
+extension TransferOutcome {
+  /// What a task comes to that was cancelled before its end was told.
+  package mutating func endAsCancelled() {
+    guard error?.reason != .url(.cancelled) else { return }
+    error = TransferError(.cancelled, "cancelled", failingURL: currentRequest.url)
+    error?.resumeDataAvailable = partial != nil
+    (body, size, sha256) = (nil, 0, "")
   }
 }
 

@@ -23,10 +23,7 @@ extension TaskMachine {
     settle(.withdrawn, session, at: time, into: &turn)
     place = .waitsToRetry
     task.retryCount = count
-    if task.state == .running {
-      task.phase = .waitingToRetry
-      turn.tell(stateEvent(at: time), of: task, in: session)
-    }
+    enter(.waitingToRetry, at: time, session, into: &turn)
     turn.update(task)
   }
 

@@ -69,6 +69,8 @@ package struct Turn: Sendable {
   package var orders: [Order] = []
   /// Bodies that begin, before their events are told.
   package var openedBodies: [(task: TaskID, body: any BodyToken)] = []
+  /// Bodies on the disk of tasks that were cancelled before their end was told.
+  package var unwantedBodies: [TaskID] = []
   /// Bodies that clients send and nobody wants any more.
   package var droppedUploads: [any BodyToken] = []
   package var alarms: [Alarm] = []

@@ -1,4 +1,6 @@
+internal import EventLoop
 internal import Synchronization
+internal import TransferCore
 internal import TransferEngine
 internal import TransferModel
 internal import TransferStore
@@ -202,12 +204,21 @@ extension TransferService {
   /// Adds a task's end to `change`. The registry keeps showing the task as it was until that is committed: nobody
   /// is told of an end that a crash could undo.
   func append(
-    end outcome: TransferOutcome, of task: TransferTask, _ registry: inout TransferRegistry,
+    end told: TransferOutcome, of task: TransferTask, _ registry: inout TransferRegistry,
     _ change: inout StoreChange
   ) -> Bool {
     guard let entry = registry.tasks[task.id], !entry.isEnding,
       let session = registry.sessions[task.sessionID]?.session
     else { return false }
+    var outcome = told
+    if task.state == .canceling {
+      // It was as good as over; but once a task is marked as being canceled, it ends so (Apple, URLSessionTask.cancel()).
+      if case .file = outcome.body {
+        let bodies = engine.bodies(of: session.id, session.type)
+        pool.submit { bodies.remove(task.id) }
+      }
+      outcome.endAsCancelled()
+    }
     registry.tasks[task.id]?.isEnding = true
     settle(task.id, .withdrawn, answer: nil, &registry, &change)
     if task.earliestBeginDate != nil { deadlines.remove(.begin(task.id)) }

@@ -41,7 +41,8 @@ extension TransferService {
       registry.tasks[id]?.waitsToRetry = true
       tell(id, &registry, &batch) { task in
         task.retryCount = count
-        guard task.state == .running else { return [] }
+        // It may wait for that already, where its worker died before the next attempt.
+        guard task.state == .running, task.phase != .waitingToRetry else { return [] }
         task.phase = .waitingToRetry
         return [Self.stateEvent(of: task, at: time)]
       }

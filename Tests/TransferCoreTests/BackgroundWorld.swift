@@ -87,6 +87,8 @@ struct BackgroundWorld {
         kind: .download, request: TransferRequest(url: "http://origin.test/", method: method)))
     _ = task.lifecycle.resume()
     task.phase = .queued
+    // A client's commit is waited for.
+    while !serviceTurns.isEmpty { commitService() }
     ledger.events += [
       TransferEvent(.taskDidCreate, at: now.wall, session: session.id, task: task.id, .created(task)),
       TransferEvent(

@@ -103,7 +103,7 @@ extension TransferOutcome {
   static func end(of task: TransferTask, at time: Timestamp, error: URLErrorCode? = nil) -> TransferOutcome {
     var outcome = TransferOutcome(
       error: error.map { TransferError($0, "") }, currentRequest: task.currentRequest,
-      response: task.response,
+      response: error == nil ? .ok : task.response,
       progress: task.progress, transactions: [], endedAt: time)
     if error == nil {
       outcome.body = .memory([1, 2, 3])

@@ -71,14 +71,15 @@ import TransferModel
   @Test func rowsOfEphemeralSessionsGoWithTheProcessAndTheirNumbersDoNotComeAgain() async throws {
     let store = MemoryStore(.atOnce)
     try await store.write { change in
-      change.sessions = [Self.ephemeral]
+      change.sessions = [Self.ephemeral, .shared(.shared, of: .default)]
       change.events = [Self.event(), Self.event(of: Self.ephemeral.id)]
     }
     #expect(store.lastSequence == 2)
     let next = MemoryStore(on: store.crash(), .atOnce)
     #expect(next.lastSequence >= 2)
     #expect(try await next.journal(.session(Self.ephemeral.id), after: 0, maximumBytes: 9).fragments == [])
-    #expect(try await next.journal(.tenant(.default), after: 0, maximumBytes: 1 << 20).fragments.map(\.last) == [1])
+    #expect(
+      try await next.journal(.tenant(.default), after: 0, maximumBytes: 1 << 20).fragments.map(\.last) == [1])
   }
 
   @Test func twoProcessesShareADatabase() async throws {
@@ -141,7 +142,8 @@ import TransferModel
     let store = MemoryStore(.atOnce, unreadable: UnreadableRows { told.hear("\($0.table) \($0.id)") })
     let files = (1...3).map {
       StoredFile(
-        id: StoreBench.id($0), tenant: .default, createdAt: StoreBench.time, size: 1, sha256: "", contentType: nil,
+        id: StoreBench.id($0), tenant: .default, createdAt: StoreBench.time, size: 1, sha256: "",
+        contentType: nil,
         fromTask: nil)
     }
     try await store.write { $0.newFiles = files }

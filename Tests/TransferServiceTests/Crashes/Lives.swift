@@ -384,7 +384,9 @@ extension World {
   /// The sessions that clients have made.
   func ownSessions() throws -> [SessionID] {
     try call { service in
-      service.sessions(of: .default, type: nil, state: nil, after: nil, limit: 100).map(\.id).filter { $0 != .shared }
+      service.sessions(of: .default, type: nil, state: nil, after: nil, limit: 100).map(\.id).filter {
+        $0 != .shared
+      }
     }
   }
 

@@ -89,13 +89,15 @@ import TransferModel
       var configuration = SessionConfiguration()
       configuration.timeoutIntervalForRequest = seconds
       return NamedConfiguration(
-        name: StoreBench.name(name), configuration: configuration, createdAt: Self.time.adding(seconds: created),
+        name: StoreBench.name(name), configuration: configuration,
+        createdAt: Self.time.adding(seconds: created),
         updatedAt: Self.time.adding(seconds: updated))
     }
     try await store.write { $0.configurations = [named("b", 1), named("B", 2), named("a", 3)] }
     try await store.write { $0.configurations = [named("a", created: 9, updated: 9, 4)] }
     #expect(try await store.configuration(StoreBench.name("a")) == named("a", updated: 9, 4))
-    #expect(try await store.configurations(of: .default, after: nil, limit: 9).map(\.name.text) == ["B", "a", "b"])
+    #expect(
+      try await store.configurations(of: .default, after: nil, limit: 9).map(\.name.text) == ["B", "a", "b"])
     #expect(try await store.configurations(of: .default, after: "B", limit: 1).map(\.name.text) == ["a"])
     try await store.write { $0.deletedConfigurations = [StoreBench.name("a")] }
     #expect(try await store.configuration(StoreBench.name("a")) == nil)
@@ -165,7 +167,7 @@ import TransferModel
       TransferEvent(.sessionDidBecomeInvalid, at: Self.time, session: session, .invalidated)
     }
     try await store.write { change in
-      change.sessions = [session]
+      change.sessions = [session, .shared(.shared, of: .default)]
       change.events = [event(session.id), event(.shared), event(session.id)]
     }
     try await store.write { $0.events = [event(.shared)] }
@@ -251,7 +253,10 @@ import TransferModel
         .taskDidChangeState, at: Self.time, session: .shared, task: Self.id(task),
         .stateChanged(.running, nil))
     }
-    try await store.write { $0.events = [event(1), event(1), event(1), event(2), event(1)] }
+    try await store.write { change in
+      change.sessions = [.shared(.shared, of: .default)]
+      change.events = [event(1), event(1), event(1), event(2), event(1)]
+    }
     func firsts(_ scope: EventScope, after: Int64, _ bytes: Int = 1 << 20) async throws -> [Int64] {
       try await store.journal(scope, after: after, maximumBytes: bytes).fragments.map(\.first)
     }

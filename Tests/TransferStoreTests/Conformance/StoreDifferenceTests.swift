@@ -143,14 +143,18 @@ import TransferModel
     private mutating func addKept(to change: inout StoreChange) {
       let name = "\(number())"
       change.idempotentReply = IdempotentReply(
-        key: IdempotencyKey(tenant: tenant(), text: name), fingerprint: [1], status: 201, contentType: "a", location: nil, body: [],
+        key: IdempotencyKey(tenant: tenant(), text: name), fingerprint: [1], status: 201, contentType: "a",
+        location: nil, body: [],
         createdAt: moment())
       change.repliedSession = session()
       change.configurations = [
         NamedConfiguration(
-          name: ConfigurationName(tenant: tenant(), text: name), configuration: SessionConfiguration(), createdAt: moment(), updatedAt: moment())
+          name: ConfigurationName(tenant: tenant(), text: name), configuration: SessionConfiguration(),
+          createdAt: moment(), updatedAt: moment())
       ]
-      if isTrue() { change.deletedConfigurations = [ConfigurationName(tenant: tenant(), text: "\(number())")] }
+      if isTrue() {
+        change.deletedConfigurations = [ConfigurationName(tenant: tenant(), text: "\(number())")]
+      }
       let file = StoredFile(
         id: id(), tenant: tenant(), createdAt: time, size: 1, sha256: "", contentType: nil, fromTask: nil)
       if isTrue() { change.newFiles = [file] } else { change.deletedFiles = [file.id] }
