@@ -89,9 +89,13 @@ package struct WorkerMachine: Sendable {
 
   private mutating func drain(into turn: inout WorkerTurn) {
     isDraining = true
-    for id in discretion.active.sorted() {
-      guard let attempt = attempts[id] else { continue }
-      turn.orders.append(.cancel(id, attempt.session.id, keepsPartial: true))
+    // Those that have not begun first: none begins because another was stopped.
+    let active = discretion.active.compactMap { attempts[$0] }.sorted { left, right in
+      let (leftBegan, rightBegan) = (left.state.startedAt != nil, right.state.startedAt != nil)
+      return leftBegan == rightBegan ? left.id > right.id : rightBegan
+    }
+    for attempt in active {
+      turn.orders.append(.cancel(attempt.id, attempt.session.id, keepsPartial: true))
     }
   }
 }
