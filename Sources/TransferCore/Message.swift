@@ -18,9 +18,9 @@ package struct Message: Sendable {
 }
 
 /// Which webhooks hear of an event.
-enum Addressee {
+package enum Addressee {
   /// The completion webhook hears of the end, and its task's delegate of what it wants to hear and of what it is to answer.
-  static func list(
+  package static func list(
     of event: TransferEvent, task: TransferTask?, session: borrowing TransferSession
   ) -> [(webhook: Webhook, answers: Bool)] {
     var found: [(Webhook, Bool)] = []

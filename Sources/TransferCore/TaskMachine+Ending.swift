@@ -76,8 +76,9 @@ extension TransferOutcome {
 }
 
 extension TransferTask {
+  /// The task as an outcome leaves it.
   /// - Parameter retention: seconds for which its body is kept.
-  fileprivate func ended(with outcome: TransferOutcome, keptFor retention: Double) -> TransferTask {
+  package func ended(with outcome: TransferOutcome, keptFor retention: Double) -> TransferTask {
     var task = self
     _ = task.lifecycle.complete()
     task.phase = nil
@@ -98,7 +99,7 @@ extension TransferTask {
   }
 
   /// urlSession(_:dataTask:didReceive:) of a task whose data is delivered whole; nil where there is none.
-  fileprivate var deliveryAtOnce: TransferEvent? {
+  package var deliveryAtOnce: TransferEvent? {
     guard kind != .download, !preferences.prefersIncrementalDelivery, error == nil,
       progress.countOfBytesReceived > 0, let completedAt
     else { return nil }
@@ -107,7 +108,8 @@ extension TransferTask {
       .progress(progress, delta: progress.countOfBytesReceived))
   }
 
-  fileprivate func endEvents(at time: Timestamp) -> [TransferEvent] {
+  /// What is told of the end of a task that has ended.
+  package func endEvents(at time: Timestamp) -> [TransferEvent] {
     func event(_ type: EventType, _ payload: TransferEvent.Payload) -> TransferEvent {
       TransferEvent(type, at: time, session: sessionID, task: id, payload)
     }
@@ -124,7 +126,7 @@ extension TransferTask {
   }
 
   /// Takes over what a data task has come to.
-  fileprivate mutating func continueAs(_ task: TransferTask) {
+  package mutating func continueAs(_ task: TransferTask) {
     lifecycle = task.lifecycle
     phase = task.state == .running ? .transferring : nil
     currentRequest = task.currentRequest

@@ -287,18 +287,6 @@ extension TransferService {
   }
 }
 
-extension TransferTask {
-  /// Takes over what a data task has come to.
-  fileprivate mutating func continueAs(_ task: TransferTask) {
-    lifecycle = task.lifecycle
-    phase = task.state == .running ? .transferring : nil
-    currentRequest = task.currentRequest
-    response = task.response
-    progress = task.progress
-    startedAt = task.startedAt
-  }
-}
-
 /// What is wrong with what a client sent, field by field.
 package struct InvalidFields: Error, Sendable {
   package let violations: [FieldViolation]

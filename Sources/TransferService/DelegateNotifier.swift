@@ -1,4 +1,5 @@
 internal import JSON
+internal import TransferCore
 internal import TransferModel
 
 /// Which webhooks hear of an event, and the message they get.
@@ -9,26 +10,14 @@ struct DelegateNotifier: Sendable {
   func deliveries(for event: TransferEvent, task: TransferTask?, session: TransferSession)
     -> [WebhookDelivery]
   {
-    var webhooks: [Webhook] = []
-    let isTaken = task?.hasCompletionHandler == true && event.type.isTakenByCompletion
-    if let completion = task?.completion, event.type == .taskDidComplete { webhooks.append(completion) }
-    var answering: Webhook?
-    if let delegate = session.delegate(of: task), let webhook = delegate.webhook {
-      // A call that the webhook is to answer reaches it whatever events it asked for.
-      if event.decision != nil, delegate.webhookAnswers {
-        answering = webhook
-      } else if delegate.events.contains(event.type), !isTaken {
-        webhooks.append(webhook)
-      }
-    }
-    if let answering { webhooks.append(answering) }
-    guard !webhooks.isEmpty else { return [] }
+    let addressees = Addressee.list(of: event, task: task, session: session)
+    guard !addressees.isEmpty else { return [] }
     let payload = Self.payload(event, task)
-    return webhooks.map { webhook in
+    return addressees.map { webhook, answers in
       WebhookDelivery(
         id: identifiers.make(), sessionID: session.id, taskID: event.taskID, type: event.type,
         webhook: webhook, payload: payload, createdAt: event.time,
-        decisionID: answering == webhook ? event.decision?.id : nil)
+        decisionID: answers ? event.decision?.id : nil)
     }
   }
 

@@ -223,40 +223,18 @@ extension TransferService {
     settle(task.id, .withdrawn, answer: nil, &registry, &change)
     if task.earliestBeginDate != nil { deadlines.remove(.begin(task.id)) }
     entry.upload.stream?.detach()
-    var task = task
-    _ = task.lifecycle.complete()
-    task.phase = nil
-    task.currentRequest = outcome.currentRequest
-    task.response = outcome.response
-    task.progress = outcome.progress
-    task.error = outcome.error
-    task.partial = outcome.partial
-    task.completedAt = outcome.endedAt
-    task.metrics = TaskMetrics(
-      start: task.createdAt, end: outcome.endedAt, transactions: outcome.transactions)
-    let expiresAt = outcome.endedAt.adding(seconds: session.configuration.bodyRetention)
-    task.partialExpiresAt = outcome.partial == nil ? nil : expiresAt
-    if let body = outcome.body {
-      task.body = TaskBody(size: outcome.size, sha256: outcome.sha256, expiresAt: expiresAt)
-      if case .memory(let bytes) = body { change.smallBodies[task.id] = bytes }
+    let ended = task.ended(with: outcome, keptFor: session.configuration.bodyRetention)
+    if case .memory(let bytes) = outcome.body { change.smallBodies[task.id] = bytes }
+    change.updatedTasks.append(ended)
+    if hub.wantsProgress(of: task.id, in: session.id, tenant: session.tenant),
+      let delivery = ended.deliveryAtOnce
+    {
+      change.events.append(delivery)
     }
-    change.updatedTasks.append(task)
-    if let delivery = deliveryAtOnce(task, in: session) { change.events.append(delivery) }
-    note(Self.endEvents(of: task, at: outcome.endedAt), of: task, in: session, into: &change)
+    note(ended.endEvents(at: outcome.endedAt), of: ended, in: session, into: &change)
     oweFinishedEvents(session.id, &registry, &change)
     wake(session, at: outcome.endedAt, into: &change)
     return true
-  }
-
-  /// urlSession(_:dataTask:didReceive:) of a task whose data is delivered whole; nil where nobody hears of it, or there is none.
-  private func deliveryAtOnce(_ task: TransferTask, in session: TransferSession) -> TransferEvent? {
-    guard task.kind != .download, !task.preferences.prefersIncrementalDelivery, task.error == nil,
-      task.progress.countOfBytesReceived > 0,
-      hub.wantsProgress(of: task.id, in: session.id, tenant: session.tenant)
-    else { return nil }
-    return Self.event(
-      .dataTaskDidReceiveData, of: task, at: task.completedAt ?? now,
-      .progress(task.progress, delta: task.progress.countOfBytesReceived))
   }
 
   /// urlSession(_:taskIsWaitingForConnectivity:): told once, however often the network goes; never in background
@@ -273,22 +251,6 @@ extension TransferService {
       task.hasWaitedForConnectivity = true
       events.append(event(.taskIsWaitingForConnectivity, of: task, at: time, .none))
     }
-    return events
-  }
-
-  private static func endEvents(of task: TransferTask, at time: Timestamp) -> [TransferEvent] {
-    var events: [TransferEvent] = []
-    if task.kind == .download, let body = task.body {
-      let name = task.response?.suggestedFilename
-      events.append(
-        event(
-          .downloadTaskDidFinishDownloading, of: task, at: time,
-          .finishedDownloading(body, suggestedFilename: name)))
-    }
-    if let metrics = task.metrics {
-      events.append(event(.taskDidFinishCollectingMetrics, of: task, at: time, .metrics(metrics)))
-    }
-    events.append(event(.taskDidComplete, of: task, at: time, .completed(task)))
     return events
   }
 

@@ -125,11 +125,7 @@ extension Life {
       try world.settle()
       try world.delete(session)
     } again: { world in
-      for session in try world.ownSessions() {
-        try world.invalidate(session, .cancelTasks)
-        try world.settle()
-        try world.delete(session)
-      }
+      try world.deleteOwnSessions()
     },
     Life(name: "an ephemeral session") { world in
       let session = try world.call { service in
@@ -371,11 +367,7 @@ extension Life {
       try world.settle()
       try world.delete(session)
     } again: { world in
-      for session in try world.ownSessions() {
-        try world.invalidate(session, .cancelTasks)
-        try world.settle()
-        try world.delete(session)
-      }
+      try world.deleteOwnSessions()
     },
   ]
 }
@@ -387,6 +379,14 @@ extension World {
       service.sessions(of: .default, type: nil, state: nil, after: nil, limit: 100).map(\.id).filter {
         $0 != .shared
       }
+    }
+  }
+
+  func deleteOwnSessions() throws {
+    for session in try ownSessions() {
+      try invalidate(session, .cancelTasks)
+      try settle()
+      try delete(session)
     }
   }
 
