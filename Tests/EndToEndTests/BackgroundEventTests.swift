@@ -147,7 +147,8 @@ import Testing
     ferry = try FerryProcess(directory: directory)
     _ = try ferry.runInBackground(origin.url + "/", session: session)
     let wakesBefore = hook.messages.filter { $0.json["type"]?.string == Self.wakes }.map(\.id)
-    #expect(hook.wait(for: Self.finished).count == 1)
+    // Where the pending message was early, there are two: see below.
+    #expect(!hook.wait(for: Self.finished).isEmpty)
     let wakes = hook.messages.filter { $0.json["type"]?.string == Self.wakes }.map(\.id)
     // The message that was pending still wakes; where it was pending at the second end, another one is not needed.
     #expect(wakes.filter { $0 == wakes.first }.count == 2)

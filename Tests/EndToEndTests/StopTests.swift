@@ -23,7 +23,7 @@ import Testing
   @Test func theServiceIsStoppedAndItsWorkerGoesOn() throws {
     let ferry = try FerryProcess(directory: directory)
     _ = try ferry.background("a", #","delegate":{}"#)
-    let worker = try ferry.worker.wait()
+    let worker = try ferry.worker.waitUntilItWorks()
     let result = try stop()
     #expect(result.status == 0)
     #expect(result.output == "stopped the service (\(ferry.processIdentifier))\n")

@@ -37,6 +37,17 @@ package struct FerryWorker: Sendable {
     throw Socket.Failure(operation: "no worker came", errno: 0)
   }
 
+  /// The pid of the first one, once it takes commands: until then SIGTERM ends it at once.
+  package func waitUntilItWorks() throws -> Int32 {
+    let pid = try wait()
+    let end = Date().addingTimeInterval(60)
+    while Date() < end {
+      if log.contains("carries background tasks out") { return pid }
+      usleep(10_000)
+    }
+    throw Socket.Failure(operation: "the worker has not begun to work", errno: 0)
+  }
+
   /// Sends a signal, and returns whether the process has ended in so many seconds.
   @discardableResult
   package func send(_ signal: Int32, patience: Double = 10) throws -> Bool {
