@@ -250,11 +250,13 @@ package.targets += [
   .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"], swiftSettings: common),
   .testTarget(
     name: "TidyTests",
-    dependencies: ["FerrySettings", "TransferAPI", "TransferModel", .product(name: "Yams", package: "Yams")],
+    dependencies: [
+      "EventLoop", "FerrySettings", "HTTPServer", "TransferAPI", "TransferEngine", "TransferModel",
+      .product(name: "Yams", package: "Yams"),
+    ],
     swiftSettings: common),
 ]
 package.targets += tests.map { name, uses in
   .testTarget(
-    name: name + "Tests", dependencies: [.byName(name: name)] + uses,
-    exclude: name == "TransferStore" ? ["Golden"] : [], swiftSettings: common)
+    name: name + "Tests", dependencies: [.byName(name: name)] + uses, swiftSettings: common)
 }

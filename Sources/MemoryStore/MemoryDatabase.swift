@@ -17,7 +17,7 @@ package final class MemoryDatabase: Sendable {
   /// - Parameter id: as logs name it.
   package func damage(_ table: StoredTable, _ id: some CustomStringConvertible) {
     let fault = UnreadableRow(
-      table: table.rawValue, id: id.description, place: "row", reason: "was damaged", owner: nil)
+      table: table, id: id.description, place: "row", reason: "was damaged", owner: nil)
     rows.withLock { $0.damage[MemoryRows.RowName(table: table, id: id.description)] = fault }
   }
 

@@ -155,7 +155,7 @@ struct RowReader {
   /// Those that are known to be unreadable are never due.
   func nextDeliveryTime() -> Timestamp? {
     rows.pendingDeliveries.keys.lazy.compactMap { rows.deliveries[$0] }
-      .filter { rows.damage.isEmpty || unreadable.row(StoredTable.delivery.rawValue, $0.id) == nil }
+      .filter { rows.damage.isEmpty || unreadable.row(.delivery, $0.id) == nil }
       .map(\.nextAttemptAt).min()
   }
 }

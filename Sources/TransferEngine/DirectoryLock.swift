@@ -9,6 +9,8 @@ package final class DirectoryLock: Sendable {
     /// The lock's file cannot be had: a code of errno.
     case failed(Int32)
   }
+  /// Of the file in the directory.
+  package static let name = "lock"
   private let descriptor: Int32
 
   /// The lock goes with the process, however that ends.
@@ -31,5 +33,5 @@ package final class DirectoryLock: Sendable {
     ProcessLock.owner(path: file(directory))
   }
 
-  private static func file(_ directory: String) -> String { directory + "/lock" }
+  private static func file(_ directory: String) -> String { "\(directory)/\(name)" }
 }

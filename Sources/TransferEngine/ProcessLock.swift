@@ -91,7 +91,8 @@ package final class ProcessLock: Sendable {
 }
 
 extension ProcessLock.Owner {
-  fileprivate var bytes: [UInt8] {
+  /// What stands in the lock's file. Who reads passes over members that it does not know.
+  var bytes: [UInt8] {
     var writer = JSONWriter()
     writer.object { writer in
       writer.field("pid", Int(pid))
@@ -101,7 +102,7 @@ extension ProcessLock.Owner {
     return writer.bytes
   }
 
-  fileprivate init?(bytes: [UInt8]) {
+  init?(bytes: [UInt8]) {
     guard let json = try? JSONParser.parse(bytes),
       let pid = json["pid"]?.integer.flatMap(Int32.init(exactly:)),
       let startTime = json["startTime"]?.integer.flatMap(UInt64.init(exactly:)),

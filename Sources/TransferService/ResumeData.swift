@@ -16,9 +16,41 @@ package struct ResumeDataSealer: Sendable {
 
   /// base64url, without padding.
   func seal(_ request: TransferRequest, _ point: ResumePoint, of tenant: Tenant) -> String? {
+    let document = ResumeDocument(request: request, point: point, tenant: tenant)
+    guard let key = keys.first, let sealed = try? AES.GCM.seal(document.bytes, using: key).combined else {
+      return nil
+    }
+    return Base64.encodeForURL(Array(sealed))
+  }
+
+  /// Nil where the text is not resume data of this service and that tenant. What says nothing of a tenant is `default`'s.
+  package func open(_ text: String, of tenant: Tenant) -> (request: TransferRequest, point: ResumePoint)? {
+    guard let bytes = Base64.decodeForURL(text), let box = try? AES.GCM.SealedBox(combined: bytes),
+      let opened = keys.lazy.compactMap({ try? AES.GCM.open(box, using: $0) }).first,
+      let document = ResumeDocument(bytes: Array(opened)), document.tenant == tenant
+    else { return nil }
+    return (document.request, document.point)
+  }
+}
+
+/// What is sealed in resume data.
+struct ResumeDocument: Equatable {
+  private static let version = 1
+
+  var request: TransferRequest
+  var point: ResumePoint
+  var tenant: Tenant
+
+  init(request: TransferRequest, point: ResumePoint, tenant: Tenant) {
+    self.request = request
+    self.point = point
+    self.tenant = tenant
+  }
+
+  var bytes: [UInt8] {
     var writer = JSONWriter()
     writer.object { writer in
-      writer.field("version", 1)
+      writer.field("version", Self.version)
       writer.field("tenant", tenant.name)
       writer.field("url", request.url)
       writer.arrayField("headers", request.headers.fields) { writer, field in
@@ -42,20 +74,13 @@ package struct ResumeDataSealer: Sendable {
       }
       writer.field("point", Optional(point))
     }
-    guard let key = keys.first, let sealed = try? AES.GCM.seal(writer.bytes, using: key).combined else {
-      return nil
-    }
-    return Base64.encodeForURL(Array(sealed))
+    return writer.bytes
   }
 
-  /// Nil where the text is not resume data of this service and that tenant. What says nothing of a tenant is `default`'s.
-  package func open(_ text: String, of tenant: Tenant) -> (request: TransferRequest, point: ResumePoint)? {
-    guard let bytes = Base64.decodeForURL(text), let box = try? AES.GCM.SealedBox(combined: bytes),
-      let opened = keys.lazy.compactMap({ try? AES.GCM.open(box, using: $0) }).first,
-      let json = try? JSONParser.parse(Array(opened)),
-      json["version"]?.integer == 1, json["tenant"]?.string ?? Tenant.default.name == tenant.name,
-      let url = json["url"]?.string,
-      let point = ResumePoint(json: json["point"])
+  /// Nil where that is not what `bytes` gave, in this version or an earlier one.
+  init?(bytes: [UInt8]) {
+    guard let json = try? JSONParser.parse(bytes), json["version"]?.integer == Int64(Self.version),
+      let url = json["url"]?.string, let point = ResumePoint(json: json["point"])
     else { return nil }
     var headers = HTTPHeaders()
     for field in json["headers"]?.elements ?? [] {
@@ -74,6 +99,7 @@ package struct ResumeDataSealer: Sendable {
     if let file = json["file"]?.string.flatMap({ FileID($0) }), let size = json["size"]?.integer {
       request.body = .file(file, size: size)
     }
-    return (request, point)
+    self.init(
+      request: request, point: point, tenant: json["tenant"]?.string.map { Tenant(name: $0) } ?? .default)
   }
 }

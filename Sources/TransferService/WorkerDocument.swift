@@ -30,7 +30,10 @@ enum WorkerDocument {
   }
 
   static func encode(_ value: some WorkerContent) -> String {
-    guard let data = try? JSONEncoder().encode(Versioned(content: value, version: version)) else {
+    let encoder = JSONEncoder()
+    // The same value is the same text, whatever the seed of this process's dictionaries.
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    guard let data = try? encoder.encode(Versioned(content: value, version: version)) else {
       preconditionFailure("a value that is no JSON")
     }
     return String(decoding: data, as: UTF8.self)
@@ -138,10 +141,17 @@ extension DocumentSubject {
 extension UnreadableRows {
   /// Whether a task or a session cannot be read; nil where all can.
   var isDamaged: ((DocumentSubject) -> Bool)? {
-    guard !rows(of: "task").isEmpty || !rows(of: "session").isEmpty else { return nil }
+    guard !rows(of: .task).isEmpty || !rows(of: .session).isEmpty else { return nil }
     return { subject in
-      self.row("task", subject.task) != nil
-        || self.row("session", SessionID(high: subject.high, low: subject.low)) != nil
+      self.row(.task, subject.task) != nil
+        || self.row(.session, SessionID(high: subject.high, low: subject.low)) != nil
     }
   }
+
+  // Callers that still call tables by their names.
+
+  func row(_ table: String, _ id: some CustomStringConvertible) -> UnreadableRow? {
+    StoredTable(rawValue: table).flatMap { row($0, id) }
+  }
+  func rows(of table: String) -> [UnreadableRow] { StoredTable(rawValue: table).map { rows(of: $0) } ?? [] }
 }

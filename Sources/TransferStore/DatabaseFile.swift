@@ -20,7 +20,7 @@ struct DatabaseFile {
   init(path: String, patience: Duration = Self.patience) {
     self.path = path
     self.patience = patience
-    turns = Turnstile(path: path + "-turn")
+    turns = Turnstile(path: path + SQLiteStore.turnSuffix)
   }
 
   /// Runs `body` in a turn.

@@ -25,29 +25,22 @@ extension SQLiteStore {
     of database: Database, _ reader: StrictReader, _ scope: EventScope, after sequence: Int64,
     maximumBytes: Int
   ) throws -> JournalPage {
-    let (index, condition, argument) = plan(scope)
+    let (before, fragments, argument) = queries(scope)
     let pruned = try prunedEvents(database, of: scope)
     let known = try Self.oldest(database, scope)
     var page = JournalPage(
       fragments: [], coveredSequence: sequence, isLast: false, pruned: pruned, oldest: known ?? .max)
     // A fragment may begin before `sequence` and end after it: at most one, the last that begins before.
-    let before = try Int64.fetchOne(
-      database,
-      sql:
-        "SELECT first FROM journal \(index) WHERE \(condition) AND first <= :after ORDER BY first DESC LIMIT 1",
-      arguments: ["after": sequence, "scope": argument])
+    let start = try Int64.fetchOne(
+      database.prepared(before), arguments: ["after": sequence, "scope": argument])
     let rows = try Row.fetchCursor(
-      database,
-      sql: """
-        SELECT first, last, tenant, session, task, time, stream FROM journal \(index)
-        WHERE \(condition) AND first >= :start AND last > :after ORDER BY first
-        """, arguments: ["start": before ?? sequence, "after": sequence, "scope": argument])
+      database.prepared(fragments),
+      arguments: ["start": start ?? sequence, "after": sequence, "scope": argument])
     var bytes = 0
     var covered = sequence
     while bytes < maximumBytes {
       guard let row = try rows.next() else {
-        let newest =
-          try Int64.fetchOne(database, sql: "SELECT last FROM journal ORDER BY first DESC LIMIT 1") ?? 0
+        let newest = try Int64.fetchOne(database.prepared(.lastSequence)) ?? 0
         page.coveredSequence = max(newest, sequence, pruned.through)
         page.isLast = true
         return page
@@ -60,33 +53,28 @@ extension SQLiteStore {
         page.fragments.append(fragment)
       } catch {
         reader.unreadable.add(error)
-        covered = max(covered, (try? stored.integer("last")) ?? covered)
+        covered = max(covered, (try? stored.integer(.last)) ?? covered)
       }
     }
     page.coveredSequence = covered
     return page
   }
 
-  /// The index that finds a scope's fragments, and how; SQLite's own choice would scan the journal at times.
-  private static func plan(
+  private static func queries(
     _ scope: EventScope
-  ) -> (index: String, condition: String, argument: DatabaseValue) {
+  ) -> (before: Query, fragments: Query, argument: DatabaseValue) {
     switch scope {
-    case .tenant(let tenant):
-      ("INDEXED BY journal_by_tenant", "tenant = :scope", tenant.name.databaseValue)
-    case .session(let id):
-      ("INDEXED BY journal_by_session", "session = :scope", Data(id.bytes).databaseValue)
-    case .task(let id): ("INDEXED BY journal_by_task", "task = :scope", Data(id.bytes).databaseValue)
+    case .tenant(let tenant): (.fragmentBeforeOfTenant, .fragmentsOfTenant, tenant.name.databaseValue)
+    case .session(let id): (.fragmentBeforeOfSession, .fragmentsOfSession, Data(id.bytes).databaseValue)
+    case .task(let id): (.fragmentBeforeOfTask, .fragmentsOfTask, Data(id.bytes).databaseValue)
     }
   }
 
   /// The first sequence number of a tenant's events where those are asked for, else of all; nil where there is none.
   private static func oldest(_ database: Database, _ scope: EventScope) throws -> Int64? {
     guard case .tenant(let tenant) = scope else {
-      return try Int64.fetchOne(database, sql: "SELECT min(first) FROM journal")
+      return try Int64.fetchOne(database.prepared(.oldestFragment))
     }
-    return try Int64.fetchOne(
-      database, sql: "SELECT min(first) FROM journal INDEXED BY journal_by_tenant WHERE tenant = ?",
-      arguments: [tenant.name])
+    return try Int64.fetchOne(database.prepared(.oldestFragmentOfTenant), arguments: [tenant.name])
   }
 }

@@ -6,19 +6,18 @@ package import TransferModel
 
 extension SQLiteStore {
   package func dueDeliveries(at time: Timestamp, limit: Int) async throws(StoreError) -> [WebhookDelivery] {
-    let conditions = [
-      ("next_attempt <= ? ORDER BY next_attempt", time),
+    let queries = [
+      (Query.dueDeliveries, time),
       // That a clock was put right by a little is nothing to go by.
-      ("last_attempt > ? ORDER BY last_attempt", time.adding(seconds: 60)),
+      (.triedDeliveries, time.adding(seconds: 60)),
     ]
     let reader = reader(of: .delivery)
     let find: @Sendable (Database) throws -> [WebhookDelivery] = { database in
       var due: [WebhookDelivery] = []
-      for (condition, time) in conditions where due.count < limit {
-        due += try reader.all(
-          database, "SELECT * FROM delivery WHERE state = 'pending' AND \(condition)", [time.microseconds],
-          limit: limit - due.count
-        ) { row throws(UnreadableRow) in try WebhookDelivery(row) }
+      for (query, time) in queries where due.count < limit {
+        due += try reader.all(database, query, [time.microseconds], limit: limit - due.count) {
+          row throws(UnreadableRow) in try WebhookDelivery(row)
+        }
       }
       return due
     }
@@ -31,34 +30,23 @@ extension SQLiteStore {
   package func pendingBackgroundDeliveries() async throws(StoreError) -> [PendingDelivery] {
     let reader = reader(of: .delivery)
     return try await readDisk { database in
-      try reader.all(
-        database,
-        """
-        SELECT delivery.* FROM delivery JOIN session ON session.id = delivery.session
-        WHERE delivery.state = 'pending' AND session.type = 'background'
-        """
-      ) { row throws(UnreadableRow) in
+      try reader.all(database, .pendingBackgroundDeliveries) { row throws(UnreadableRow) in
         let delivery = try WebhookDelivery(row)
         return PendingDelivery(id: delivery.id, sessionID: delivery.sessionID, type: delivery.type)
       }
     }
   }
 
-  /// More than these are looked for again and again, a second apart; SQLite takes 32,766 arguments.
-  private static let mostUnreadable = 10_000
-
   package func nextDeliveryTime() async throws(StoreError) -> Timestamp? {
     // They are never due.
-    let unreadable = unreadable.rows(of: StoredTable.delivery.rawValue).compactMap {
-      DeliveryID($0.id)?.bytes
-    }
-    .prefix(Self.mostUnreadable)
+    let unreadable = Set(unreadable.rows(of: .delivery).map(\.id))
     let find: @Sendable (Database) throws -> Int64? = { database in
-      let marks = unreadable.map { _ in "?" }.joined(separator: ", ")
-      return try Int64.fetchOne(
-        database,
-        sql: "SELECT min(next_attempt) FROM delivery WHERE state = 'pending' AND id NOT IN (\(marks))",
-        arguments: StatementArguments(unreadable.map { Data($0) }))
+      let rows = try Row.fetchCursor(database.prepared(.pendingTimes))
+      while let row = try rows.next() {
+        guard unreadable.isEmpty || !unreadable.contains(StoredTable.delivery.name(of: row)) else { continue }
+        return row[.nextAttempt]
+      }
+      return nil
     }
     let times = [try await readDisk(find), !hasEphemeralSessions ? nil : try await readMemory(find)]
     return times.compactMap { $0 }.min().map { Timestamp(microseconds: $0) }

@@ -7,8 +7,8 @@ extension SQLiteStore {
   package func sessions() async throws(StoreError) -> [(session: TransferSession, lastIdentifier: Int)] {
     let reader = reader(of: .session)
     return try await readDisk { database in
-      try reader.all(database, "SELECT * FROM session ORDER BY id") { row throws(UnreadableRow) in
-        (try TransferSession(row), Int(try row.integer("last_identifier")))
+      try reader.all(database, .sessions) { row throws(UnreadableRow) in
+        (try TransferSession(row), Int(try row.integer(.lastIdentifier)))
       }
     }
   }
@@ -16,37 +16,22 @@ extension SQLiteStore {
   package func task(_ id: TaskID) async throws(StoreError) -> TransferTask? {
     let reader = reader(of: .task)
     return try await find { database in
-      try reader.one(database, Self.taskColumns + " WHERE id = ?", [Data(id.bytes)]) {
+      try reader.one(database, .task, [Data(id.bytes)]) {
         row throws(UnreadableRow) in try TransferTask(row)
       }
     }
   }
 
-  static let taskColumns = """
-    SELECT id, session, identifier, kind, state, suspend_count, created, specification, request_body, outcome,
-      is_pruned FROM task
-    """
-
   package func tasks(_ query: TaskQuery) async throws(StoreError) -> [TransferTask] {
     let reader = reader(of: .task)
     return try await read(of: query.session) { database in
-      var sql = Self.taskColumns + " WHERE session = ?"
-      var arguments: StatementArguments = [Data(query.session.bytes)]
-      if let after = query.after {
-        sql += " AND id > ?"
-        arguments += [Data(after.bytes)]
-      }
-      if let kind = query.kind {
-        sql += " AND kind = ?"
-        arguments += [kind.rawValue]
-      }
-      if let state = query.state {
-        sql += " AND state = ?"
-        arguments += [state.rawValue]
-      }
-      return try reader.all(database, sql + " ORDER BY id", arguments, limit: query.limit) {
-        row throws(UnreadableRow) in try TransferTask(row)
-      }
+      try reader.all(
+        database, .tasksOfSession,
+        [
+          Data(query.session.bytes), Data(query.after?.bytes ?? []), query.kind?.rawValue,
+          query.state?.rawValue,
+        ], limit: query.limit
+      ) { row throws(UnreadableRow) in try TransferTask(row) }
     }
   }
 
@@ -54,25 +39,21 @@ extension SQLiteStore {
     let reader = reader(of: .task)
     return try await readDisk { database in
       try reader.all(
-        database, Self.taskColumns + " WHERE state <> 'completed' AND id > ? ORDER BY id",
-        [Data(id?.bytes ?? [])], limit: limit
+        database, .unfinishedTasks, [Data(id?.bytes ?? [])], limit: limit
       ) { row throws(UnreadableRow) in try TransferTask(row) }
     }
   }
 
   package func smallBody(of id: TaskID) async throws(StoreError) -> [UInt8]? {
     try await find { database in
-      try Data.fetchOne(
-        database, sql: "SELECT small_body FROM task WHERE id = ?", arguments: [Data(id.bytes)]
-      )
-      .map { Array($0) }
+      try Data.fetchOne(database.prepared(.smallBody), arguments: [Data(id.bytes)]).map { Array($0) }
     }
   }
 
   package func metrics(of id: TaskID) async throws(StoreError) -> [UInt8]? {
     let reader = reader(of: .task)
     let metrics: [UInt8]?? = try await find { database in
-      try reader.one(database, "SELECT id, metrics FROM task WHERE id = ?", [Data(id.bytes)]) {
+      try reader.one(database, .metrics, [Data(id.bytes)]) {
         row throws(UnreadableRow) in try row.contentIfAny(.metrics)
       }
     }
@@ -82,7 +63,7 @@ extension SQLiteStore {
   package func decision(_ id: DecisionID) async throws(StoreError) -> Decision? {
     let reader = reader(of: .decision)
     return try await find { database in
-      try reader.one(database, "SELECT * FROM decision WHERE id = ?", [Data(id.bytes)]) {
+      try reader.one(database, .decision, [Data(id.bytes)]) {
         row throws(UnreadableRow) in try Decision(row)
       }
     }
@@ -94,9 +75,8 @@ extension SQLiteStore {
     let reader = reader(of: .decision)
     return try await read(of: session) { database in
       try reader.all(
-        database,
-        "SELECT * FROM decision WHERE session = ? AND id > ? AND (? IS NULL OR state = ?) ORDER BY id",
-        [Data(session.bytes), Data(after?.bytes ?? []), state?.rawValue, state?.rawValue], limit: limit
+        database, .decisionsOfSession, [Data(session.bytes), Data(after?.bytes ?? []), state?.rawValue],
+        limit: limit
       ) { row throws(UnreadableRow) in try Decision(row) }
     }
   }
@@ -104,7 +84,7 @@ extension SQLiteStore {
   package func credentials() async throws(StoreError) -> [StoredCredential] {
     let reader = reader(of: .credential)
     return try await readDisk { database in
-      try reader.all(database, "SELECT session, space, sealed FROM credential ORDER BY session, space") {
+      try reader.all(database, .credentials) {
         row throws(UnreadableRow) in try StoredCredential(row)
       }
     }
@@ -113,7 +93,7 @@ extension SQLiteStore {
   package func file(_ id: FileID) async throws(StoreError) -> StoredFile? {
     let reader = reader(of: .file)
     return try await readDisk { database in
-      try reader.one(database, "SELECT * FROM file WHERE id = ?", [Data(id.bytes)]) {
+      try reader.one(database, .file, [Data(id.bytes)]) {
         row throws(UnreadableRow) in try StoredFile(row)
       }
     }
@@ -122,8 +102,8 @@ extension SQLiteStore {
   package func cookies() async throws(StoreError) -> [(session: SessionID, cookie: Cookie)] {
     let reader = reader(of: .cookie)
     return try await readDisk { database in
-      try reader.all(database, "SELECT session, key, sealed FROM cookie ORDER BY rowid") {
-        row throws(UnreadableRow) in (try row.id("session"), try Cookie(row))
+      try reader.all(database, .cookies) {
+        row throws(UnreadableRow) in (try row.id(.session), try Cookie(row))
       }
     }
   }
@@ -132,7 +112,7 @@ extension SQLiteStore {
     let reader = reader(of: .configuration)
     return try await readDisk { database in
       try reader.one(
-        database, "SELECT * FROM configuration WHERE tenant = ? AND name = ?", [name.tenant.name, name.text]
+        database, .configuration, [name.tenant.name, name.text]
       ) { row throws(UnreadableRow) in try NamedConfiguration(row) }
     }
   }
@@ -143,7 +123,7 @@ extension SQLiteStore {
     let reader = reader(of: .configuration)
     return try await readDisk { database in
       try reader.all(
-        database, "SELECT * FROM configuration WHERE tenant = ? AND name > ? ORDER BY name",
+        database, .configurationsOfTenant,
         [tenant.name, after ?? ""], limit: limit
       ) { row throws(UnreadableRow) in try NamedConfiguration(row) }
     }
@@ -155,7 +135,7 @@ extension SQLiteStore {
     let reader = reader(of: .file)
     return try await readDisk { database in
       try reader.all(
-        database, "SELECT * FROM file WHERE tenant = ? AND id > ? ORDER BY id",
+        database, .filesOfTenant,
         [tenant.name, Data(after?.bytes ?? [])], limit: limit
       ) { row throws(UnreadableRow) in try StoredFile(row) }
     }
@@ -163,34 +143,26 @@ extension SQLiteStore {
 
   package func bodyFiles(of session: SessionID) async throws(StoreError) -> [TaskID] {
     try await read(of: session) { database in
-      try Data.fetchAll(
-        database, sql: "SELECT id FROM task WHERE session = ? AND has_body_file",
-        arguments: [Data(session.bytes)]
-      ).compactMap { TaskID(bytes: Array($0)) }
+      try Data.fetchAll(database.prepared(.bodyFilesOfSession), arguments: [Data(session.bytes)])
+        .compactMap { TaskID(bytes: Array($0)) }
     }
   }
 
   package func hasTasks(_ session: SessionID) async throws(StoreError) -> Bool {
     try await read(of: session) { database in
-      try Bool.fetchOne(
-        database,
-        sql: """
-          SELECT EXISTS (SELECT 1 FROM task WHERE session = ?1) OR EXISTS (SELECT 1 FROM journal WHERE session = ?1)
-          """, arguments: [Data(session.bytes)]) ?? false
+      try Bool.fetchOne(database.prepared(.hasTasks), arguments: [Data(session.bytes)]) ?? false
     }
   }
 
   package func hasBodyFile(_ id: TaskID) async throws(StoreError) -> Bool {
     try await find { database in
-      try Bool.fetchOne(
-        database, sql: "SELECT has_body_file FROM task WHERE id = ?", arguments: [Data(id.bytes)])
+      try Bool.fetchOne(database.prepared(.hasBodyFile), arguments: [Data(id.bytes)])
     } ?? false
   }
 
   package func bodyFiles(among ids: [TaskID]) async throws(StoreError) -> Set<TaskID> {
     try await readDisk { database in
-      let sql = "SELECT has_body_file FROM task WHERE id = ?"
-      let statement = try database.cachedStatement(sql: sql)
+      let statement = try database.prepared(.hasBodyFile)
       let found = try ids.filter { try Bool.fetchOne(statement, arguments: [Data($0.bytes)]) ?? false }
       return Set(found)
     }
@@ -198,9 +170,7 @@ extension SQLiteStore {
 
   package func hasPendingDelivery(_ task: TaskID) async throws(StoreError) -> Bool {
     try await find { database in
-      try Bool.fetchOne(
-        database, sql: "SELECT 1 FROM delivery WHERE task = ? AND state = 'pending'",
-        arguments: [Data(task.bytes)])
+      try Bool.fetchOne(database.prepared(.hasPendingDelivery), arguments: [Data(task.bytes)])
     } ?? false
   }
 
@@ -208,7 +178,7 @@ extension SQLiteStore {
     let reader = reader(of: .idempotency)
     return try await find { database in
       try reader.one(
-        database, "SELECT * FROM idempotency WHERE tenant = ? AND key = ?", [key.tenant.name, key.text]
+        database, .reply, [key.tenant.name, key.text]
       ) { row throws(UnreadableRow) in try IdempotentReply(row) }
     }
   }

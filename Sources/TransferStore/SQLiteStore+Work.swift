@@ -11,14 +11,13 @@ extension SQLiteStore {
   ) async throws(StoreError) -> [Queued<StoredCommand>] {
     try await readDisk { [box] database in
       try Row.fetchAll(
-        database, sql: "SELECT number, session, sealed FROM command WHERE number > ? ORDER BY number LIMIT ?",
-        arguments: [number, limit]
+        database.prepared(.commands), arguments: [number, limit]
       ).map { row in
         Queued(
-          number: row["number"],
+          number: row[.number],
           content: StoredCommand(
-            session: SessionID(bytes: row.bytes("session")) ?? .shared,
-            document: box.open(row["sealed"]) ?? ""))
+            session: SessionID(bytes: row.bytes(.session)) ?? .shared,
+            document: box.open(row[.sealed]) ?? ""))
       }
     }
   }
@@ -27,15 +26,14 @@ extension SQLiteStore {
   package func news(after number: Int64, limit: Int) async throws(StoreError) -> [Queued<String>] {
     try await readDisk { [box] database in
       try Row.fetchAll(
-        database, sql: "SELECT number, sealed FROM news WHERE number > ? ORDER BY number LIMIT ?",
-        arguments: [number, limit]
-      ).map { row in Queued(number: row["number"], content: box.open(row["sealed"]) ?? "") }
+        database.prepared(.news), arguments: [number, limit]
+      ).map { row in Queued(number: row[.number], content: box.open(row[.sealed]) ?? "") }
     }
   }
 
   /// The number of the last that was told and not taken yet; nil where there is none.
   package func lastNews() async throws(StoreError) -> Int64? {
-    try await readDisk { try Int64.fetchOne($0, sql: "SELECT max(number) FROM news") }
+    try await readDisk { try Int64.fetchOne($0.prepared(.lastNews)) }
   }
 
   /// Of the tasks that are being carried out there, those that come after `task`.
@@ -43,21 +41,17 @@ extension SQLiteStore {
     let reader = reader(of: .work)
     return try await readDisk { database in
       try reader.all(
-        database, "SELECT task, session, sealed FROM work WHERE task > ? ORDER BY task",
-        [Data(task?.bytes ?? [])], limit: limit, Self.work)
+        database, .work, [Data(task?.bytes ?? [])], limit: limit, Self.work)
     }
   }
 
   private static func work(_ row: StoredRow) throws(UnreadableRow) -> StoredWork {
-    StoredWork(task: try row.id("task"), session: try row.id("session"), document: try row.secret("sealed"))
+    StoredWork(task: try row.id(.task), session: try row.id(.session), document: try row.secret(.work))
   }
 
   /// The tasks that are being carried out there.
   package func work() async throws(StoreError) -> [StoredWork] {
-    let reader = reader(of: .work)
-    return try await readDisk { database in
-      try reader.all(database, "SELECT task, session, sealed FROM work ORDER BY task", [], Self.work)
-    }
+    try await work(after: nil, limit: .max)
   }
 
   /// These tasks, as far as they are there.
@@ -65,7 +59,7 @@ extension SQLiteStore {
     let reader = reader(of: .task)
     return try await readDisk { database in
       try ids.flatMap { id in
-        try reader.all(database, Self.taskColumns + " WHERE id = ?", [Data(id.bytes)]) {
+        try reader.all(database, .task, [Data(id.bytes)]) {
           row throws(UnreadableRow) in try TransferTask(row)
         }
       }

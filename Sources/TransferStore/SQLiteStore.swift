@@ -7,6 +7,8 @@ internal import TransferModel
 /// Writes from everywhere gather in a queue; a thread of its own takes all that wait and commits them as one
 /// transaction, so that many requests share one fsync. Readers have connections of their own and never wait for it.
 package final class SQLiteStore: TransferStore {
+  /// Behind the database's path: the file by which writers take turns.
+  package static let turnSuffix = "-turn"
   private let file: DatabaseFile
   private let disk: DatabasePool
   /// What ephemeral sessions have: a database that has no file.
@@ -38,9 +40,9 @@ package final class SQLiteStore: TransferStore {
       let reservation = try disk.read { database in
         SequenceReservation(
           last: max(
-            try Int64.fetchOne(database, sql: "SELECT last FROM journal ORDER BY first DESC LIMIT 1") ?? 0,
+            try Int64.fetchOne(database.prepared(.lastSequence)) ?? 0,
             try Self.prunedEvents(database).through),
-          reserved: try Int64.fetchOne(database, sql: "SELECT last FROM sequence_reservation") ?? 0)
+          reserved: try Int64.fetchOne(database.prepared(.reservation)) ?? 0)
       }
       queue = CommitQueue(
         disk: disk, turns: file.turns, memory: memory, ephemeral: ephemeral, box: box,

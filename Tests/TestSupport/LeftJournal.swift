@@ -69,7 +69,7 @@ struct LeftJournal {
         fragments.append(fragment)
       }
     }
-    for row in try rows(.task, SQLiteStore.taskColumns + " ORDER BY id LIMIT \(Self.limit)") {
+    for row in try rows(.task, Query.tasks + " ORDER BY id LIMIT \(Self.limit)") {
       if let task = known({ () throws(UnreadableRow) in try TransferTask(row) }) { tasks[task.id] = task }
     }
     let ended = """

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPCookies
+import TestSupport
 import Testing
 import TransferCore
 import TransferEngine
@@ -11,12 +12,8 @@ import TransferStore
 /// What the two processes of every version have written for each other is still read: `Tests/Golden/worker` has one of everything,
 /// by the version of the format. Its files never change; a new version adds its own.
 @Suite struct GoldenDocumentTests {
-  private static let directory = URL(fileURLWithPath: #filePath)
-    .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Golden/worker")
-
   private static func documents(_ kind: String, _ version: Int) throws -> [String] {
-    let file = directory.appendingPathComponent("\(kind)-\(version).ndjson")
-    return try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map(String.init)
+    try Golden.lines("worker/\(kind)-\(version).ndjson")
   }
 
   private static let versions = Array(0...WorkerDocument.version)
@@ -32,6 +29,43 @@ import TransferStore
       WorkerSamples.name(try WorkerDocument.decode(WorkerNews.self, $0))
     }
     #expect(Set(news) == Set(WorkerSamples.news.map { WorkerSamples.name($0) }).subtracting(later))
+  }
+
+  /// The columns that the two processes write for each other, by the golden files of their documents; nil: the store's own.
+  private static func kind(_ text: SealedText) -> String? {
+    switch text {
+    case .command: "commands"
+    case .news: "news"
+    case .work: "work"
+    case .credential, .cookie, .deliverySecret, .keyCheck: nil
+    }
+  }
+
+  @Test func everyColumnHasItsDocuments() throws {
+    let kinds = SealedText.allCases.compactMap { Self.kind($0) }
+    let names = Self.versions.flatMap { version in kinds.map { "\($0)-\(version).ndjson" } }
+    let later = "news-\(WorkerDocument.version).later.ndjson"
+    #expect(try Golden.names(in: "worker") == Set(names + [later]))
+  }
+
+  /// Byte for byte, from every process: where this fails, `WorkerDocument.version` grows.
+  @Test func theHighestVersionIsWrittenNow() throws {
+    func check(_ kind: String, _ written: [some WorkerContent]) throws {
+      let lines = written.map { WorkerDocument.encode($0) + "\n" }.joined()
+      try Golden.expect(lines, is: "worker/\(kind)-\(WorkerDocument.version).ndjson")
+    }
+    try check("commands", WorkerSamples.commands)
+    try check("news", WorkerSamples.news)
+    try check("work", [WorkerSamples.state, WorkState()])
+  }
+
+  /// Members that this version got later, and values that the first of its documents lack.
+  @Test func laterMembersAreWrittenAndRead() throws {
+    let name = "worker/news-\(WorkerDocument.version).later.ndjson"
+    let lines = WorkerSamples.laterNews.map { WorkerDocument.encode($0) + "\n" }.joined()
+    try Golden.expect(lines, is: name)
+    let read = try Golden.lines(name).map { "\(try WorkerDocument.decode(WorkerNews.self, $0))" }
+    #expect(read == WorkerSamples.laterNews.map { "\($0)" })
   }
 
   @Test func theHighestVersionSaysWhatIsSaidNow() throws {

@@ -135,6 +135,25 @@ enum WorkerSamples {
       .changedCookies(session, cookies), .refused(count: 3),
     ]
 
+  /// Every form of a body, and what requests got later.
+  static let laterNews: [WorkerNews] = {
+    let bodies: [RequestContent] = [
+      .data([0, 255]), .file(FileID(at: time, random: (8, 8)), size: 3), .stream,
+    ]
+    let redirected = bodies.map { body -> WorkerNews in
+      var request = TransferRequest(url: "http://a.test/", body: body)
+      request.networkServiceType = .callSignaling
+      request.secretHeaderFields = ["X-Key"]
+      return .redirected(task, response, to: request, at: time)
+    }
+    var outcome = TransferOutcome(
+      error: nil, currentRequest: TransferRequest(url: "http://a.test/"), response: nil, progress: progress,
+      transactions: [], endedAt: time)
+    outcome.body = .file
+    outcome.partial = .upload(UploadPoint(resource: "http://a.test/uploads/1", source: task))
+    return redirected + [.ended(task, outcome)]
+  }()
+
   /// As full as it can be.
   static let state: WorkState = {
     var state = WorkState()

@@ -15,22 +15,18 @@ import TransferModel
   private static let versions = 1...DocumentVersion.current
 
   /// Whole documents, and what is sealed as text by itself. What the two processes tell each other has documents of its own.
-  private static var kinds: [String] {
-    let texts = SecretRotation.fields.filter { !["command", "work", "news"].contains($0.0) }
-    return DocumentKind.allCases.map(\.rawValue) + texts.map { "\($0.0).\($0.1)" }
-  }
+  private static let kinds =
+    DocumentKind.allCases.map(\.name) + [SealedText.credential, .cookie, .deliverySecret].map(\.name)
 
   private static func golden(_ version: Int, _ name: String) throws -> [UInt8] {
-    let place = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    return Array(try Data(contentsOf: place.appendingPathComponent("Golden/\(version)/\(name)")))
+    try Golden.bytes("store/\(version)/\(name)")
   }
 
   @Test(arguments: versions) func everyKindHasItsDocument(_ version: Int) throws {
-    for kind in Self.kinds {
-      #expect(throws: Never.self, "\(kind) of version \(version)") { try Self.golden(version, kind) }
-    }
+    let variants = ["session.document.background", "credential.sealed.certificate"]
+    #expect(try Golden.names(in: "store/\(version)") == Set(Self.kinds + variants))
     for kind in DocumentKind.allCases where kind.hasVersion {
-      let written = try JSONParser.parse(try Self.golden(version, kind.rawValue))["v"]?.integer
+      let written = try JSONParser.parse(try Self.golden(version, kind.name))["v"]?.integer
       #expect(written == (version == 1 ? nil : Int64(version)), "\(kind)")
     }
   }
@@ -41,30 +37,47 @@ import TransferModel
     let samples = GoldenSamples(version: version)
     var sequence: Int64 = 0
     let fragments = JournalFragment.render([samples.event], [:], &sequence)
-    let written: [(String, [UInt8])] = [
-      ("session.document", samples.session.document),
-      ("session.document.background", samples.background.document),
-      ("configuration.document", samples.named.document),
-      ("task.specification", samples.task.specificationDocument),
-      ("task.outcome", samples.task.outcomeDocument), ("task.metrics", samples.metrics.json),
-      ("journal.stream", fragments[0].bytes),
-      ("credential.sealed", Array(samples.credential.document.utf8)),
-      ("credential.sealed.certificate", Array(samples.certificate.document.utf8)),
-      ("cookie.sealed", Array(samples.cookie.document(of: samples.session.id).utf8)),
-    ]
-    for (name, bytes) in written {
-      #expect(
-        String(decoding: bytes, as: UTF8.self)
-          == String(decoding: try Self.golden(version, name), as: UTF8.self), "\(name)")
+    func written(_ kind: DocumentKind) -> [UInt8] {
+      switch kind {
+      case .session: samples.session.document
+      case .configuration: samples.named.document
+      case .specification: samples.task.specificationDocument
+      case .requestBody: samples.task.originalRequest.body?.data ?? []
+      case .outcome: samples.task.outcomeDocument
+      case .metrics: samples.metrics.json
+      case .stream: fragments[0].bytes
+      case .payload: samples.delivery.payload
+      case .arguments: samples.decision.arguments
+      case .answer: samples.decision.answer ?? []
+      case .reply: samples.reply.body
+      }
     }
+    func written(_ text: SealedText) -> String? {
+      switch text {
+      case .credential: samples.credential.document
+      case .cookie: samples.cookie.document(of: samples.session.id)
+      case .deliverySecret: samples.delivery.webhook.secret
+      // What the two processes tell each other has documents of its own, and the check has none.
+      case .command, .news, .work, .keyCheck: nil
+      }
+    }
+    var all = DocumentKind.allCases.map { ($0.name, written($0)) }
+    all += SealedText.allCases.compactMap { text in written(text).map { (text.name, Array($0.utf8)) } }
+    all += [
+      ("session.document.background", samples.background.document),
+      ("credential.sealed.certificate", Array(samples.certificate.document.utf8)),
+    ]
+    #expect(try Set(all.map(\.0)) == Golden.names(in: "store/\(version)"))
+    for (name, bytes) in all { try Golden.expect(bytes, is: "store/\(version)/\(name)") }
   }
 
   @Test(arguments: versions) func theyAreReadAsTheyWereWritten(_ version: Int) async throws {
     try await make(version)
-    try await expectAll(version, GoldenSamples.box)
+    try await Self.expectAll(path, version, GoldenSamples.box)
   }
 
-  private func expectAll(_ version: Int, _ box: SecretBox) async throws {
+  /// The database at `path` has all that the version's samples have, and reads it as they are.
+  static func expectAll(_ path: String, _ version: Int, _ box: SecretBox) async throws {
     let samples = GoldenSamples(version: version)
     let unreadable = UnreadableRows { Issue.record("\($0)") }
     let store = try SQLiteStore(path: path, box: box, unreadable: unreadable) { _ in }
@@ -100,7 +113,7 @@ import TransferModel
     let new = SecretBox(secrets: [SymmetricKey(data: [UInt8](repeating: 8, count: 32))])
     let both = SecretBox(secrets: [8, 7].map { SymmetricKey(data: [UInt8](repeating: $0, count: 32)) })
     #expect(try SecretRotation.run(database: path, from: GoldenSamples.box, to: both) {} > 12)
-    try await expectAll(version, new)
+    try await Self.expectAll(path, version, new)
   }
 
   /// A database that has the golden documents of that version in it.
@@ -121,7 +134,7 @@ import TransferModel
     )
     /// As it stood in the column of that version.
     func whole(_ kind: DocumentKind, _ variant: String = "", wasBlob: Bool = false) throws -> DatabaseValue {
-      let bytes = try golden(version, kind.rawValue + variant)
+      let bytes = try golden(version, kind.name + variant)
       if version > 1 { return Data(box.seal(bytes, as: kind)).databaseValue }
       return wasBlob ? Data(bytes).databaseValue : String(decoding: bytes, as: UTF8.self).databaseValue
     }

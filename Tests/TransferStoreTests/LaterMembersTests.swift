@@ -17,16 +17,26 @@ import TransferModel
     return try SQLiteStore(path: path, box: GoldenSamples.box) { _ in }
   }
 
-  @Test func theyAreReadAsTheyWereWritten() async throws {
+  private var configuration: SessionConfiguration {
     var configuration = samples.configuration
     configuration.networkServiceType = .voice
-    let session = TransferSession(
+    return configuration
+  }
+
+  private var session: TransferSession {
+    TransferSession(
       id: samples.session.id, createdAt: GoldenSamples.time, description: nil, configuration: configuration,
       delegate: nil)
-    let named = NamedConfiguration(
+  }
+
+  private var named: NamedConfiguration {
+    NamedConfiguration(
       name: ConfigurationName(tenant: .default, text: "later"), configuration: configuration,
       createdAt: GoldenSamples.time,
       updatedAt: GoldenSamples.time)
+  }
+
+  private var task: TransferTask {
     var request = samples.request
     request.networkServiceType = .responsiveData
     var specification = TaskSpecification(kind: .data, request: request)
@@ -39,10 +49,39 @@ import TransferModel
     delegate.events = [.taskDidCreate]
     // That it says nothing of responses is another thing than that it allows them.
     specification.preferences.delegate = TaskDelegate(delegate, given: [.redirects, .webhook, .caching])
+    specification.isDiscretionary = true
+    specification.resumePoint = .upload(
+      UploadPoint(resource: "http://a.test/uploads/1", source: GoldenSamples.id(9)))
     var task = TransferTask(
       id: samples.task.id, sessionID: session.id, taskIdentifier: 1, createdAt: GoldenSamples.time,
       specification: specification)
     task.currentRequest.networkServiceType = .background
+    task.currentRequest.body = .file(GoldenSamples.id(8), size: 1 << 40)
+    task.error = TransferError(.destinationNotPermitted, "no", failingURL: "http://a", rule: "loopback")
+    return task
+  }
+
+  /// By the column, the document with members that the first golden one of the version lacks.
+  private var documents: [String: [UInt8]] {
+    [
+      "session.document": session.document, "configuration.document": named.document,
+      "task.specification": task.specificationDocument, "task.outcome": task.outcomeDocument,
+    ]
+  }
+
+  @Test func theyAreWrittenAsTheyWere() throws {
+    for (name, bytes) in documents.sorted(by: { $0.key < $1.key }) {
+      try Golden.expect(bytes, is: "store-later/\(DocumentVersion.current)/\(name)")
+    }
+    #expect(try Golden.names(in: "store-later") == ["\(DocumentVersion.current)"])
+    #expect(
+      try Golden.names(in: "store-later/\(DocumentVersion.current)") == Set(documents.keys),
+      "of each kind that says of which version it is")
+    #expect(Set(documents.keys) == Set(DocumentKind.allCases.filter(\.hasVersion).map(\.name)))
+  }
+
+  @Test func theyAreReadAsTheyWereWritten() async throws {
+    let (session, named, task) = (session, named, task)
     var change = StoreChange()
     (change.sessions, change.configurations, change.createdTasks) = ([session], [named], [task])
     var second = StoreChange()

@@ -150,7 +150,7 @@ import TransferModel
     store.database.damage(.file, files[1].id)
     #expect(try await store.files(of: .default, after: nil, limit: 2) == [files[0], files[2]])
     await #expect(throws: StoreError.self) { try await store.file(files[1].id) }
-    #expect(store.unreadable.row("file", files[1].id) != nil && told.texts == ["file \(files[1].id)"])
+    #expect(store.unreadable.row(.file, files[1].id) != nil && told.texts == ["file \(files[1].id)"])
     store.database.mend(.file, files[1].id)
     #expect(try await store.file(files[1].id) == files[1])
   }

@@ -86,7 +86,7 @@ import TransferModel
     let other = try open(Self.box(2))
     #expect(try await other.commands(after: 0, limit: 9).map(\.content.document) == [""])
     #expect(try await other.work().isEmpty)
-    #expect(other.unreadable.row("work", Self.task(1))?.place == "sealed")
+    #expect(other.unreadable.row(.work, Self.task(1))?.place == "sealed")
     #expect(try await other.news(after: 0, limit: 9).map(\.content) == [""])
     await other.close()
   }

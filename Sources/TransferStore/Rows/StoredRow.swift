@@ -2,31 +2,26 @@ internal import FoundationEssentials
 internal import GRDB
 internal import TransferModel
 
-/// The tables whose rows are read one by one.
-package enum StoredTable: String, Sendable {
-  case session, task, decision, delivery, file, configuration, journal, credential, cookie, work, idempotency
+extension StoredTable {
+  /// What names a row in a message or a log: the columns that name it in its table.
+  func name(of row: Row) -> String { key.map { name($0, of: row) }.joined(separator: " ") }
 
-  /// What names a row in a log.
-  func name(of row: Row) -> String {
-    switch self {
-    case .session: Self.name(SessionID.self, row.optionalBytes("id"))
-    case .task: Self.name(TaskID.self, row.optionalBytes("id"))
-    case .decision: Self.name(DecisionID.self, row.optionalBytes("id"))
-    case .delivery: Self.name(DeliveryID.self, row.optionalBytes("id"))
-    case .file: Self.name(FileID.self, row.optionalBytes("id"))
-    case .work: Self.name(TaskID.self, row.optionalBytes("task"))
-    case .configuration: Self.text(row, "tenant") + " " + Self.text(row, "name")
-    case .journal: (row["first"] as DatabaseValue?).map { "\($0)" } ?? "?"
-    case .idempotency: Self.text(row, "tenant") + " " + Self.text(row, "key")
-    case .credential: Self.name(SessionID.self, row.optionalBytes("session")) + " " + Self.text(row, "space")
-    // A key is domain, path and name; the name alone could be somebody's secret.
-    case .cookie:
-      Self.name(SessionID.self, row.optionalBytes("session")) + " "
-        + Self.text(row, "key").prefix { $0 != "\t" }
+  private func name(_ column: StoredColumn, of row: Row) -> String {
+    switch (self, column) {
+    case (.session, .id), (_, .session): Self.name(SessionID.self, row.optionalBytes(column))
+    case (.task, .id), (_, .task): Self.name(TaskID.self, row.optionalBytes(column))
+    case (.decision, .id): Self.name(DecisionID.self, row.optionalBytes(column))
+    case (.delivery, .id): Self.name(DeliveryID.self, row.optionalBytes(column))
+    case (.file, .id): Self.name(FileID.self, row.optionalBytes(column))
+    case (_, .first), (_, .number), (_, .only):
+      (row[column.rawValue] as DatabaseValue?).map { "\($0)" } ?? "?"
+    // Domain, path and name; the name alone could be somebody's secret.
+    case (.cookie, .key): String(Self.text(row, column).prefix { $0 != "\t" })
+    default: Self.text(row, column)
     }
   }
 
-  private static func text(_ row: Row, _ column: String) -> String {
+  private static func text(_ row: Row, _ column: StoredColumn) -> String {
     String(decoding: row.bytes(column), as: UTF8.self)
   }
 
@@ -44,44 +39,45 @@ struct StoredRow {
   let table: StoredTable
   let box: SecretBox
 
-  func fault(_ place: String, _ reason: String) -> UnreadableRow {
+  /// - Parameter pointer: to what is wrong in the column's document.
+  func fault(_ column: StoredColumn, _ reason: String, at pointer: String = "") -> UnreadableRow {
     UnreadableRow(
-      table: table.rawValue, id: table.name(of: row), place: place, reason: reason, owner: owner)
+      table: table, id: table.name(of: row), place: column.rawValue + pointer, reason: reason, owner: owner)
   }
 
   // MARK: Plain columns
 
-  private func storage(_ column: String) throws(UnreadableRow) -> DatabaseValue.Storage {
-    guard let value: DatabaseValue = row[column] else { throw fault(column, "is not a column") }
+  private func storage(_ column: StoredColumn) throws(UnreadableRow) -> DatabaseValue.Storage {
+    guard let value: DatabaseValue = row[column.rawValue] else { throw fault(column, "is not a column") }
     return value.storage
   }
 
-  func integerIfAny(_ column: String) throws(UnreadableRow) -> Int64? {
+  func integerIfAny(_ column: StoredColumn) throws(UnreadableRow) -> Int64? {
     switch try storage(column) {
     case .null: return nil
     case .int64(let number): return number
     default: throw fault(column, "must be an integer")
     }
   }
-  func integer(_ column: String) throws(UnreadableRow) -> Int64 {
+  func integer(_ column: StoredColumn) throws(UnreadableRow) -> Int64 {
     guard let number = try integerIfAny(column) else { throw fault(column, "is missing") }
     return number
   }
-  func time(_ column: String) throws(UnreadableRow) -> Timestamp {
+  func time(_ column: StoredColumn) throws(UnreadableRow) -> Timestamp {
     Timestamp(microseconds: try integer(column))
   }
-  func stringIfAny(_ column: String) throws(UnreadableRow) -> String? {
+  func stringIfAny(_ column: StoredColumn) throws(UnreadableRow) -> String? {
     switch try storage(column) {
     case .null: return nil
     case .string(let text): return text
     default: throw fault(column, "must be text")
     }
   }
-  func string(_ column: String) throws(UnreadableRow) -> String {
+  func string(_ column: StoredColumn) throws(UnreadableRow) -> String {
     guard let text = try stringIfAny(column) else { throw fault(column, "is missing") }
     return text
   }
-  func blobIfAny(_ column: String) throws(UnreadableRow) -> [UInt8]? {
+  func blobIfAny(_ column: StoredColumn) throws(UnreadableRow) -> [UInt8]? {
     switch try storage(column) {
     case .null: return nil
     case .blob(let data): return Array(data)
@@ -89,17 +85,19 @@ struct StoredRow {
     }
   }
   func idIfAny<Kind>(
-    _ column: String, of type: ID<Kind>.Type = ID<Kind>.self
+    _ column: StoredColumn, of type: ID<Kind>.Type = ID<Kind>.self
   ) throws(UnreadableRow) -> ID<Kind>? {
     guard let bytes = try blobIfAny(column) else { return nil }
     guard let id = ID<Kind>(bytes: bytes) else { throw fault(column, "is no id") }
     return id
   }
-  func id<Kind>(_ column: String, of type: ID<Kind>.Type = ID<Kind>.self) throws(UnreadableRow) -> ID<Kind> {
+  func id<Kind>(_ column: StoredColumn, of type: ID<Kind>.Type = ID<Kind>.self) throws(UnreadableRow) -> ID<
+    Kind
+  > {
     guard let id = try idIfAny(column, of: type) else { throw fault(column, "is missing") }
     return id
   }
-  func choice<Choice: RawRepresentable>(_ column: String) throws(UnreadableRow) -> Choice
+  func choice<Choice: RawRepresentable>(_ column: StoredColumn) throws(UnreadableRow) -> Choice
   where Choice.RawValue == String {
     let text = try string(column)
     guard let choice = Choice(rawValue: text) else { throw fault(column, "is '\(text)', which is not known") }
@@ -107,30 +105,31 @@ struct StoredRow {
   }
 
   func tenantIfAny() throws(UnreadableRow) -> Tenant? {
-    try stringIfAny("tenant").map { Tenant(name: $0) }
+    try stringIfAny(.tenant).map { Tenant(name: $0) }
   }
-  func tenant() throws(UnreadableRow) -> Tenant { Tenant(name: try string("tenant")) }
+  func tenant() throws(UnreadableRow) -> Tenant { Tenant(name: try string(.tenant)) }
 
   /// Whose the row is, as far as it says so.
   private var owner: UnreadableRow.Owner? {
-    if let name = row.optionalBytes("tenant") {
+    if let name = row.optionalBytes(.tenant) {
       return .tenant(Tenant(name: String(decoding: name, as: UTF8.self)))
     }
-    return row.optionalBytes("session").flatMap { SessionID(bytes: $0) }.map { .session($0) }
+    return row.optionalBytes(.session).flatMap { SessionID(bytes: $0) }.map { .session($0) }
   }
 
   // MARK: Sealed columns
 
   /// A secret that is sealed by itself, as text.
-  func secretIfAny(_ column: String) throws(UnreadableRow) -> String? {
+  func secretIfAny(_ secret: SealedText) throws(UnreadableRow) -> String? {
+    let column = secret.place.column
     guard let text = try stringIfAny(column) else { return nil }
     guard let opened = box.open(text) else {
       throw fault(column, "is sealed under another key, or was changed")
     }
     return opened
   }
-  func secret(_ column: String) throws(UnreadableRow) -> String {
-    guard let text = try secretIfAny(column) else { throw fault(column, "is missing") }
+  func secret(_ secret: SealedText) throws(UnreadableRow) -> String {
+    guard let text = try secretIfAny(secret) else { throw fault(secret.place.column, "is missing") }
     return text
   }
 
@@ -166,9 +165,15 @@ struct StoredRow {
     return try document(bytes, in: kind.column, read)
   }
 
-  /// Reads a document that was sealed by itself.
+  /// Reads a document that was sealed as a secret.
   func document<T>(
-    _ bytes: [UInt8], in column: String, _ read: (inout StoredObject) throws(StoredObject.Fault) -> T
+    _ secret: SealedText, _ read: (inout StoredObject) throws(StoredObject.Fault) -> T
+  ) throws(UnreadableRow) -> T {
+    try document(Array(try self.secret(secret).utf8), in: secret.place.column, read)
+  }
+
+  private func document<T>(
+    _ bytes: [UInt8], in column: StoredColumn, _ read: (inout StoredObject) throws(StoredObject.Fault) -> T
   ) throws(UnreadableRow) -> T {
     do throws(StoredObject.Fault) {
       var object = try StoredObject(document: bytes, box)
@@ -176,12 +181,17 @@ struct StoredRow {
       try object.finish()
       return value
     } catch {
-      throw fault(column + error.pointer, error.reason)
+      throw fault(column, error.reason, at: error.pointer)
     }
   }
 }
 
 extension Row {
+  subscript<Value: DatabaseValueConvertible>(column: StoredColumn) -> Value { self[column.rawValue] }
+
+  func bytes(_ column: StoredColumn) -> [UInt8] { bytes(column.rawValue) }
+  func optionalBytes(_ column: StoredColumn) -> [UInt8]? { optionalBytes(column.rawValue) }
+
   /// A text or blob column's bytes; empty where it is NULL.
   func bytes(_ column: String) -> [UInt8] { optionalBytes(column) ?? [] }
 

@@ -10,7 +10,7 @@ package struct UnreadableRow: Error, Sendable, Hashable {
     case session(SessionID)
   }
 
-  package let table: String
+  package let table: StoredTable
   /// Which of the table's rows, as clients and logs name it.
   package let id: String
   /// The column, and behind it the JSON pointer to what is wrong in its document.
@@ -19,7 +19,7 @@ package struct UnreadableRow: Error, Sendable, Hashable {
   /// nil where the row does not say whose it is.
   package let owner: Owner?
 
-  package init(table: String, id: String, place: String, reason: String, owner: Owner?) {
+  package init(table: StoredTable, id: String, place: String, reason: String, owner: Owner?) {
     self.table = table
     self.id = id
     self.place = place
@@ -35,7 +35,7 @@ extension UnreadableRow: CustomStringConvertible {
 /// The rows that could not be read since the start. Each is told of once.
 package final class UnreadableRows: Sendable {
   private struct Name: Hashable {
-    let table: String
+    let table: StoredTable
     let id: String
   }
   private let rows = Mutex<[Name: UnreadableRow]>([:])
@@ -52,12 +52,12 @@ package final class UnreadableRows: Sendable {
   }
 
   /// Why that row cannot be read; nil where nobody has found that out.
-  package func row(_ table: String, _ id: some CustomStringConvertible) -> UnreadableRow? {
+  package func row(_ table: StoredTable, _ id: some CustomStringConvertible) -> UnreadableRow? {
     rows.withLock { $0[Name(table: table, id: id.description)] }
   }
 
   /// Those of a table.
-  package func rows(of table: String) -> [UnreadableRow] {
+  package func rows(of table: StoredTable) -> [UnreadableRow] {
     rows.withLock { rows in rows.values.filter { $0.table == table } }
   }
 }

@@ -20,7 +20,7 @@ package struct SecretBox: Sendable {
       mark = secret.derived(for: "ferry key mark 1", size: 4).withUnsafeBytes { Array($0) }
     }
   }
-  private static let prefix = "sealed:"
+  static let prefix = "sealed:"
   private let keys: [Key]
   /// A random nonce costs as much as the rest of sealing a small document.
   private let nonces = NonceSequence()
@@ -86,7 +86,7 @@ package struct SecretBox: Sendable {
   }
 
   /// A document of one kind cannot stand for one of another.
-  private static func purpose(_ kind: DocumentKind) -> [UInt8] { [format] + kind.rawValue.utf8 }
+  private static func purpose(_ kind: DocumentKind) -> [UInt8] { [format] + kind.name.utf8 }
 
   // MARK: Documents of version 1
 

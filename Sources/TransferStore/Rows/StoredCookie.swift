@@ -30,8 +30,8 @@ extension Cookie {
   }
 
   init(_ row: StoredRow) throws(UnreadableRow) {
-    let (session, text): (SessionID, String) = (try row.id("session"), try row.secret("sealed"))
-    self = try row.document(Array(text.utf8), in: "sealed") { stored throws(StoredObject.Fault) in
+    let session: SessionID = try row.id(.session)
+    self = try row.document(.cookie) { stored throws(StoredObject.Fault) in
       guard try stored.id("session") == session else {
         throw stored.fault("session", "is not that of the row")
       }

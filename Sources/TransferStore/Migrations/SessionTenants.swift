@@ -9,10 +9,10 @@ enum SessionTenants {
 
   static func all(_ database: Database) throws -> [SessionID: Tenant] {
     var tenants: [SessionID: Tenant] = [:]
-    let rows = try Row.fetchCursor(database, sql: "SELECT id, tenant FROM session")
+    let rows = try Row.fetchCursor(database.prepared(.tenants))
     while let row = try rows.next() {
-      guard let id = row.optionalBytes("id").flatMap({ SessionID(bytes: $0) }) else { continue }
-      tenants[id] = Tenant(name: String(decoding: row.bytes("tenant"), as: UTF8.self))
+      guard let id = row.optionalBytes(.id).flatMap({ SessionID(bytes: $0) }) else { continue }
+      tenants[id] = Tenant(name: String(decoding: row.bytes(.tenant), as: UTF8.self))
     }
     return tenants
   }

@@ -39,9 +39,8 @@ package struct StoredCredential: Sendable, Equatable {
   package static func key(_ space: ProtectionSpace) -> String { String(decoding: space.json, as: UTF8.self) }
 
   init(_ row: StoredRow) throws(UnreadableRow) {
-    let session: SessionID = try row.id("session")
-    let text = try row.secret("sealed")
-    self = try row.document(Array(text.utf8), in: "sealed") { stored throws(StoredObject.Fault) in
+    let session: SessionID = try row.id(.session)
+    self = try row.document(.credential) { stored throws(StoredObject.Fault) in
       var (space, credential) = (try stored.object("space"), try stored.object("credential"))
       let read = StoredCredential(
         session: try stored.id("session"), space: try ProtectionSpace(stored: &space),

@@ -21,8 +21,8 @@ extension TransferSession {
   }
 
   init(_ row: StoredRow) throws(UnreadableRow) {
-    let (id, createdAt): (SessionID, Timestamp) = (try row.id("id"), try row.time("created"))
-    let state: SessionState = try row.choice("state")
+    let (id, createdAt): (SessionID, Timestamp) = (try row.id(.id), try row.time(.created))
+    let state: SessionState = try row.choice(.state)
     self = try row.document(.session) { stored throws(StoredObject.Fault) in
       try TransferSession(id: id, createdAt: createdAt, state: state, &stored)
     }
@@ -61,9 +61,9 @@ extension NamedConfiguration {
 
   init(_ row: StoredRow) throws(UnreadableRow) {
     self.init(
-      name: ConfigurationName(tenant: try row.tenant(), text: try row.string("name")),
+      name: ConfigurationName(tenant: try row.tenant(), text: try row.string(.name)),
       configuration: try row.document(.configuration) { stored throws(StoredObject.Fault) in
         try SessionConfiguration(stored: &stored)
-      }, createdAt: try row.time("created"), updatedAt: try row.time("updated"))
+      }, createdAt: try row.time(.created), updatedAt: try row.time(.updated))
   }
 }

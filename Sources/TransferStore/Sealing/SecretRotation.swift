@@ -1,4 +1,3 @@
-internal import FoundationEssentials
 internal import GRDB
 internal import TransferModel
 
@@ -6,15 +5,9 @@ internal import TransferModel
 package enum SecretRotation {
   /// What is sealed under a key that the box does not have.
   package struct UnknownKey: Error, Sendable {
-    package let table: String
+    package let table: StoredTable
   }
 
-  /// Single secrets, as text, and the row's key.
-  static let fields = [
-    ("credential", "sealed", ["session", "space"]), ("cookie", "sealed", ["session", "key"]),
-    ("delivery", "secret", ["id"]), ("command", "sealed", ["number"]), ("work", "sealed", ["task"]),
-    ("news", "sealed", ["number"]),
-  ]
   /// All of it or nothing. The service must not be running.
   /// - Parameters:
   ///   - old: opens what is there.
@@ -37,7 +30,15 @@ package enum SecretRotation {
   ) throws -> Int {
     var count = 0
     try pool.writeInTransaction(.immediate) { database in
-      for (table, column, key) in fields { count += try rotate(table, column, key, new, database) }
+      // What checks the keys is not carried over, but made for them.
+      for text in SealedText.allCases where text != .keyCheck {
+        count += try SealedColumn(text.place, in: database).rewrite { value in
+          guard case .string(let sealed) = value.storage, let secret = new.open(sealed) else {
+            throw UnknownKey(table: text.place.table)
+          }
+          return new.seal(secret).databaseValue
+        }
+      }
       count += try SealedDocuments(database: database).resealAll(with: new)
       try KeyCheck.write(database, new)
       try Overwritten.mark(database)
@@ -46,22 +47,5 @@ package enum SecretRotation {
     }
     try? pool.writeWithoutTransaction { try Overwritten.remove($0) }
     return count
-  }
-
-  private static func rotate(
-    _ table: String, _ column: String, _ key: [String], _ box: SecretBox, _ database: Database
-  ) throws -> Int {
-    let rows = try Row.fetchAll(
-      database,
-      sql: "SELECT \(column), \(key.joined(separator: ", ")) FROM \(table) WHERE \(column) IS NOT NULL")
-    let condition = key.map { "\($0) = ?" }.joined(separator: " AND ")
-    for row in rows {
-      guard let secret = box.open(row[column]) else { throw UnknownKey(table: table) }
-      let values: [any DatabaseValueConvertible] = row.databaseValues.dropFirst().map { $0 }
-      try database.execute(
-        sql: "UPDATE \(table) SET \(column) = ? WHERE \(condition)",
-        arguments: StatementArguments([box.seal(secret)] + values))
-    }
-    return rows.count
   }
 }

@@ -9,10 +9,10 @@ struct StrictReader: Sendable {
 
   /// The row that was asked for by name; where it cannot be read, whoever asked has to know.
   func one<Value>(
-    _ database: Database, _ sql: String, _ arguments: StatementArguments,
+    _ database: Database, _ query: Query, _ arguments: StatementArguments,
     _ read: (StoredRow) throws(UnreadableRow) -> Value
   ) throws -> Value? {
-    guard let row = try Row.fetchOne(database, sql: sql, arguments: arguments) else { return nil }
+    guard let row = try Row.fetchOne(database.prepared(query), arguments: arguments) else { return nil }
     do throws(UnreadableRow) { return try read(StoredRow(row: row, table: table, box: box)) } catch {
       unreadable.add(error)
       throw error
@@ -21,10 +21,10 @@ struct StrictReader: Sendable {
 
   /// The first `limit` rows that can be read.
   func all<Value>(
-    _ database: Database, _ sql: String, _ arguments: StatementArguments = [], limit: Int = .max,
+    _ database: Database, _ query: Query, _ arguments: StatementArguments = [], limit: Int = .max,
     _ read: (StoredRow) throws(UnreadableRow) -> Value
   ) throws -> [Value] {
-    let rows = try Row.fetchCursor(database, sql: sql, arguments: arguments)
+    let rows = try Row.fetchCursor(database.prepared(query), arguments: arguments)
     var values: [Value] = []
     while values.count < limit, let row = try rows.next() {
       do throws(UnreadableRow) { values.append(try read(StoredRow(row: row, table: table, box: box))) } catch

@@ -1,0 +1,70 @@
+/// The columns that hold whole documents of requests and responses. Each is sealed as one: nobody reads in the file what a client
+/// or an origin has sent.
+enum DocumentKind: Int, CaseIterable, Sendable {
+  case session, configuration, specification, requestBody, outcome, metrics, stream, payload, arguments
+  case answer, reply
+
+  var place: ColumnPlace {
+    switch self {
+    case .session: ColumnPlace(.session, .document)
+    case .configuration: ColumnPlace(.configuration, .document)
+    case .specification: ColumnPlace(.task, .specification)
+    case .requestBody: ColumnPlace(.task, .requestBody)
+    case .outcome: ColumnPlace(.task, .outcome)
+    case .metrics: ColumnPlace(.task, .metrics)
+    case .stream: ColumnPlace(.journal, .stream)
+    case .payload: ColumnPlace(.delivery, .payload)
+    case .arguments: ColumnPlace(.decision, .arguments)
+    case .answer: ColumnPlace(.decision, .answer)
+    case .reply: ColumnPlace(.idempotency, .body)
+    }
+  }
+
+  var column: StoredColumn { place.column }
+
+  /// Authenticated with the document: it never changes.
+  var name: String { Self.names[rawValue] }
+  private static let names = allCases.map(\.place.name)
+
+  /// Whether it is an object of the store's own, which says of which version it is. The others are bytes of somebody else, or what
+  /// clients are shown.
+  var hasVersion: Bool {
+    switch self {
+    case .session, .configuration, .specification, .outcome: true
+    case .requestBody, .metrics, .stream, .payload, .arguments, .answer, .reply: false
+    }
+  }
+}
+
+/// The columns that hold single secrets: each is sealed by itself, as text.
+package enum SealedText: CaseIterable, Sendable {
+  case credential, cookie, deliverySecret
+  /// Documents of the two processes, in their own words.
+  case command, work, news
+  case keyCheck
+
+  var place: ColumnPlace {
+    switch self {
+    case .credential: ColumnPlace(.credential, .sealed)
+    case .cookie: ColumnPlace(.cookie, .sealed)
+    case .deliverySecret: ColumnPlace(.delivery, .secret)
+    case .command: ColumnPlace(.command, .sealed)
+    case .work: ColumnPlace(.work, .sealed)
+    case .news: ColumnPlace(.news, .sealed)
+    case .keyCheck: ColumnPlace(.keyCheck, .sealed)
+    }
+  }
+
+  /// `table.column`.
+  package var name: String { place.name }
+}
+
+/// Of which version a document is: its member `v`. Every kind of document has the same; one of another version is read as that
+/// version was written, for ever.
+///
+/// 1: no member `v`; secrets in it are sealed one by one. 2: sealed as a whole, with its secrets as they are; what it got later is
+/// written only where it says something.
+enum DocumentVersion {
+  static let current = 2
+  static let member: StaticString = "v"
+}

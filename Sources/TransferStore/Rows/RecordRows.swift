@@ -1,0 +1,65 @@
+internal import GRDB
+internal import JSON
+internal import TransferModel
+
+extension WebhookDelivery {
+  init(_ row: StoredRow) throws(UnreadableRow) {
+    self.init(
+      id: try row.id(.id), sessionID: try row.id(.session), taskID: try row.idIfAny(.task),
+      type: try row.choice(.type),
+      webhook: Webhook(url: try row.string(.url), secret: try row.secretIfAny(.deliverySecret)),
+      payload: try row.content(.payload), createdAt: try row.time(.created),
+      decisionID: try row.idIfAny(.decision))
+    state = try row.choice(.state)
+    attempts = Int(try row.integer(.attempts))
+    lastAttemptAt = try row.time(.lastAttempt)
+    nextAttemptAt = try row.time(.nextAttempt)
+    lastStatus = try row.integerIfAny(.lastStatus).map { Int($0) }
+    lastError = try row.stringIfAny(.lastError)
+    finishedAt = try row.integerIfAny(.finished).map { Timestamp(microseconds: $0) }
+  }
+}
+
+extension Decision {
+  init(_ row: StoredRow) throws(UnreadableRow) {
+    self.init(
+      id: try row.id(.id), type: try row.choice(.type), sessionID: try row.id(.session),
+      taskID: try row.id(.task), createdAt: try row.time(.created), expiresAt: try row.time(.expires),
+      defaultAnswer: try row.string(.defaultAnswer), arguments: try row.content(.arguments),
+      question: try row.integerIfAny(.question).map { Int($0) })
+    state = try row.choice(.state)
+    answer = try row.contentIfAny(.answer)
+    answerTag = try row.blobIfAny(.answerTag)
+  }
+}
+
+extension StoredFile {
+  init(_ row: StoredRow) throws(UnreadableRow) {
+    self.init(
+      id: try row.id(.id), tenant: try row.tenant(), createdAt: try row.time(.created),
+      size: try row.integer(.size), sha256: try row.string(.sha256),
+      contentType: try row.stringIfAny(.contentType), fromTask: try row.idIfAny(.task))
+  }
+}
+
+extension JournalFragment {
+  init(_ row: StoredRow) throws(UnreadableRow) {
+    self.init(
+      first: try row.integer(.first), last: try row.integer(.last), tenant: try row.tenantIfAny(),
+      sessionID: try row.id(.session),
+      taskID: try row.idIfAny(.task), time: try row.time(.time), bytes: try row.content(.stream))
+  }
+}
+
+extension IdempotentReply {
+  init(_ row: StoredRow) throws(UnreadableRow) {
+    guard let fingerprint = try row.blobIfAny(.fingerprint) else {
+      throw row.fault(.fingerprint, "is missing")
+    }
+    self.init(
+      key: IdempotencyKey(tenant: try row.tenant(), text: try row.string(.key)), fingerprint: fingerprint,
+      status: Int(try row.integer(.status)),
+      contentType: try row.string(.contentType), location: try row.stringIfAny(.location),
+      body: try row.content(.reply), createdAt: try row.time(.created))
+  }
+}

@@ -1,0 +1,55 @@
+internal import FoundationEssentials
+internal import GRDB
+
+/// A column whose content is sealed, on a database that nobody else writes to meanwhile.
+struct SealedColumn {
+  /// Rows that are in memory at a time: a row may be as large as the largest body of a request.
+  private static let rowsAtOnce = 200
+
+  private let place: ColumnPlace
+  private let database: Database
+
+  init(_ place: ColumnPlace, in database: Database) {
+    self.place = place
+    self.database = database
+  }
+
+  /// Some text that begins so; nil where there is none.
+  func first(beginningWith prefix: String) throws -> String? {
+    let (table, column) = (place.table, place.column.rawValue)
+    return try String.fetchOne(
+      database, sql: "SELECT \(column) FROM \(table) WHERE \(column) LIKE '\(prefix)%' LIMIT 1")
+  }
+
+  /// - Parameters:
+  ///   - key: the columns that name a row; nil: those of today.
+  ///   - change: returns what is to stand there instead, or nil.
+  /// - Returns: how many were changed.
+  func rewrite(by key: [StoredColumn]? = nil, _ change: (DatabaseValue) throws -> DatabaseValue?) throws
+    -> Int
+  {
+    let (table, column, key) = (place.table, place.column.rawValue, key ?? place.table.key)
+    let names = key.map(\.rawValue).joined(separator: ", ")
+    let marks = key.map { _ in "?" }.joined(separator: ", ")
+    let update = try database.makeStatement(
+      sql: "UPDATE \(table) SET \(column) = ? WHERE (\(names)) = (\(marks))")
+    var (count, last) = (0, [DatabaseValue]?.none)
+    while true {
+      let rows = try Row.fetchAll(
+        database,
+        sql: """
+          SELECT \(column), \(names) FROM \(table)
+          WHERE \(column) IS NOT NULL\(last == nil ? "" : " AND (\(names)) > (\(marks))")
+          ORDER BY \(names) LIMIT \(Self.rowsAtOnce)
+          """, arguments: StatementArguments(last ?? []))
+      guard let final = rows.last else { return count }
+      last = Array(final.databaseValues.dropFirst())
+      for row in rows {
+        let values = Array(row.databaseValues)
+        guard let sealed = try change(values[0]) else { continue }
+        try update.execute(arguments: StatementArguments([sealed] + values.dropFirst()))
+        count += 1
+      }
+    }
+  }
+}

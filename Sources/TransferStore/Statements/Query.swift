@@ -1,0 +1,156 @@
+internal import GRDB
+
+/// Every statement that reads, by its name. Each connection prepares one when it is first asked for, and keeps it.
+enum Query: Int, CaseIterable, Sendable {
+  case sessions, tenants
+  case task, tasksOfSession, unfinishedTasks, hasTasks
+  case smallBody, metrics, hasBodyFile, bodyFilesOfSession
+  case endedTasks, expiredTasks, keepingTasks, keptBytes
+  case decision, decisionsOfSession, staleDecisions
+  case credentials, cookies
+  case file, filesOfTenant
+  case configuration, configurationsOfTenant
+  case reply, staleReplies
+  case commands, news, lastNews, work
+  case dueDeliveries, triedDeliveries, pendingBackgroundDeliveries, pendingTimes, hasPendingDelivery
+  case staleDeliveries
+  case fragmentBeforeOfTenant, fragmentBeforeOfSession, fragmentBeforeOfTask
+  case fragmentsOfTenant, fragmentsOfSession, fragmentsOfTask
+  case oldestFragment, oldestFragmentOfTenant, oldestEvents, lastSequence
+  case pruned, prunedOfTenant, reservation
+  case keyCheck
+
+  var text: String { Self.texts[rawValue] }
+  private static let texts = allCases.map(\.made)
+
+  private var made: String {
+    switch self {
+    case .sessions: "SELECT * FROM session ORDER BY id"
+    case .tenants: "SELECT id, tenant FROM session"
+
+    case .task: Self.tasks + " WHERE id = ?"
+    case .tasksOfSession:
+      """
+      \(Self.tasks)
+      WHERE session = ?1 AND id > ?2 AND (?3 IS NULL OR kind = ?3) AND (?4 IS NULL OR state = ?4) ORDER BY id
+      """
+    case .unfinishedTasks: Self.tasks + " WHERE state <> 'completed' AND id > ? ORDER BY id"
+    case .hasTasks:
+      "SELECT EXISTS (SELECT 1 FROM task WHERE session = ?1) OR EXISTS (SELECT 1 FROM journal WHERE session = ?1)"
+    case .smallBody: "SELECT small_body FROM task WHERE id = ?"
+    case .metrics: "SELECT id, metrics FROM task WHERE id = ?"
+    case .hasBodyFile: "SELECT has_body_file FROM task WHERE id = ?"
+    case .bodyFilesOfSession: "SELECT id FROM task WHERE session = ? AND has_body_file"
+    case .endedTasks: Self.finishedTasks("completed <= ?", by: "completed")
+    case .expiredTasks: Self.finishedTasks("kept_until <= ?", by: "kept_until")
+    case .keepingTasks: Self.finishedTasks("completed IS NOT NULL AND kept_bytes > ?", by: "completed")
+    case .keptBytes: "SELECT coalesce(sum(kept_bytes), 0) FROM task WHERE completed IS NOT NULL"
+
+    case .decision: "SELECT * FROM decision WHERE id = ?"
+    case .decisionsOfSession:
+      "SELECT * FROM decision WHERE session = ?1 AND id > ?2 AND (?3 IS NULL OR state = ?3) ORDER BY id"
+    case .staleDecisions:
+      """
+      SELECT id FROM decision
+      WHERE id < ? AND state <> 'pending' AND \(Self.isNotHeld("decision.task")) ORDER BY id LIMIT ?
+      """
+
+    case .credentials: "SELECT session, space, sealed FROM credential ORDER BY session, space"
+    case .cookies: "SELECT session, key, sealed FROM cookie ORDER BY rowid"
+    case .file: "SELECT * FROM file WHERE id = ?"
+    case .filesOfTenant: "SELECT * FROM file WHERE tenant = ? AND id > ? ORDER BY id"
+    case .configuration: "SELECT * FROM configuration WHERE tenant = ? AND name = ?"
+    case .configurationsOfTenant: "SELECT * FROM configuration WHERE tenant = ? AND name > ? ORDER BY name"
+    case .reply: "SELECT * FROM idempotency WHERE tenant = ? AND key = ?"
+    case .staleReplies:
+      "SELECT tenant, key, created FROM idempotency WHERE created <= ? ORDER BY created LIMIT ?"
+
+    case .commands: "SELECT number, session, sealed FROM command WHERE number > ? ORDER BY number LIMIT ?"
+    case .news: "SELECT number, sealed FROM news WHERE number > ? ORDER BY number LIMIT ?"
+    case .lastNews: "SELECT max(number) FROM news"
+    case .work: "SELECT task, session, sealed FROM work WHERE task > ? ORDER BY task"
+
+    case .dueDeliveries:
+      "SELECT * FROM delivery WHERE state = 'pending' AND next_attempt <= ? ORDER BY next_attempt"
+    case .triedDeliveries:
+      "SELECT * FROM delivery WHERE state = 'pending' AND last_attempt > ? ORDER BY last_attempt"
+    case .pendingBackgroundDeliveries:
+      """
+      SELECT delivery.* FROM delivery JOIN session ON session.id = delivery.session
+      WHERE delivery.state = 'pending' AND session.type = 'background'
+      """
+    case .pendingTimes:
+      "SELECT id, next_attempt FROM delivery WHERE state = 'pending' ORDER BY next_attempt"
+    case .hasPendingDelivery: "SELECT 1 FROM delivery WHERE task = ? AND state = 'pending'"
+    case .staleDeliveries: "SELECT id FROM delivery WHERE finished <= ? ORDER BY finished LIMIT ?"
+
+    case .fragmentBeforeOfTenant: Self.fragmentBefore(.tenant)
+    case .fragmentBeforeOfSession: Self.fragmentBefore(.session)
+    case .fragmentBeforeOfTask: Self.fragmentBefore(.task)
+    case .fragmentsOfTenant: Self.fragments(.tenant)
+    case .fragmentsOfSession: Self.fragments(.session)
+    case .fragmentsOfTask: Self.fragments(.task)
+    case .oldestFragment: "SELECT min(first) FROM journal"
+    case .oldestFragmentOfTenant:
+      "SELECT min(first) FROM journal INDEXED BY journal_by_tenant WHERE tenant = ?"
+    case .oldestEvents:
+      "SELECT last, time, NOT (\(Self.isNotHeld("journal.task"))) AS held FROM journal ORDER BY first LIMIT ?"
+    case .lastSequence: Self.last
+    case .pruned: "SELECT through, time FROM journal_pruning"
+    case .prunedOfTenant: "SELECT through FROM journal_pruning_by_tenant WHERE tenant = ?"
+    case .reservation: Self.reserved
+    case .keyCheck: "SELECT sealed FROM key_check"
+    }
+  }
+
+  // MARK: What several of them say
+
+  /// All of a row that makes the task.
+  private static let taskColumns = """
+    id, session, identifier, kind, state, suspend_count, created, specification, request_body, outcome, is_pruned
+    """
+  static let tasks = "SELECT \(taskColumns) FROM task"
+
+  static let last = "SELECT last FROM journal ORDER BY first DESC LIMIT 1"
+  static let reserved = "SELECT last FROM sequence_reservation"
+
+  private static func finishedTasks(_ condition: String, by order: String) -> String {
+    """
+    SELECT \(taskColumns), completed, kept_until, kept_bytes FROM task
+    WHERE \(condition) AND \(isNotHeld("task.id")) AND \(isNobodyWoken) ORDER BY \(order)
+    """
+  }
+
+  /// No message of the task is yet to be delivered.
+  private static func isNotHeld(_ task: String) -> String {
+    "NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.task = \(task) AND delivery.state = 'pending')"
+  }
+
+  /// The client of a task's session was told that there is something for it, or is yet to be told nothing.
+  private static let isNobodyWoken = """
+    NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.task IS NULL AND delivery.state = 'pending'
+      AND delivery.session = task.session AND delivery.type = 'session.handleEvents')
+    """
+
+  /// Whose fragments they are: the column, and the index by it. SQLite's own choice would scan the journal at times.
+  private enum Scope: String { case tenant, session, task }
+
+  private static func fragmentBefore(_ scope: Scope) -> String {
+    """
+    SELECT first FROM journal INDEXED BY journal_by_\(scope.rawValue)
+    WHERE \(scope.rawValue) = :scope AND first <= :after ORDER BY first DESC LIMIT 1
+    """
+  }
+
+  private static func fragments(_ scope: Scope) -> String {
+    """
+    SELECT first, last, tenant, session, task, time, stream FROM journal INDEXED BY journal_by_\(scope.rawValue)
+    WHERE \(scope.rawValue) = :scope AND first >= :start AND last > :after ORDER BY first
+    """
+  }
+}
+
+extension Database {
+  /// The statement, prepared on this connection. Whoever steps through its rows is done with them before it is asked for again.
+  func prepared(_ query: Query) throws -> GRDB.Statement { try cachedStatement(sql: query.text) }
+}

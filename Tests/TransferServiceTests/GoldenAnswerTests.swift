@@ -1,0 +1,117 @@
+import Crypto
+import JSON
+import TestSupport
+import Testing
+import TransferCore
+import TransferModel
+import TransferStore
+
+@testable import TransferService
+
+/// What clients keep for the service, and what it keeps of their answers, is read by every later version.
+@Suite struct GoldenAnswerTests {
+  private static let time = Timestamp(microseconds: 1_800_000_000_123_456)
+  private static let keys = [SymmetricKey(data: [UInt8](repeating: 7, count: 32))]
+
+  // MARK: Resume data
+
+  /// One of each form, by what it adds to the file's name.
+  private static var documents: [(String, ResumeDocument)] {
+    var download = TransferRequest(
+      url: "https://a.test/ä?y=\"1\"", headers: WorkerSamples.response.headers, timeoutInterval: 2.5)
+    download.cachePolicy = .reloadIgnoringLocalCacheData
+    download.httpShouldHandleCookies = false
+    download.mainDocumentURL = "http://main.test/"
+    download.networkAccess.allowsCellularAccess = false
+    download.networkServiceType = .video
+    download.credential = Credential(user: "älice", password: "p\"w")
+    var upload = TransferRequest(url: "http://a.test/", method: "PATCH")
+    upload.body = .file(FileID(at: time, random: (5, 7)), size: 1 << 40)
+    let point = ResumePoint.upload(
+      UploadPoint(resource: "http://a.test/uploads/1", source: WorkerSamples.task))
+    return [
+      ("download", ResumeDocument(request: download, point: WorkerSamples.point, tenant: Tenant(name: "t1"))),
+      ("upload", ResumeDocument(request: upload, point: point, tenant: .default)),
+    ]
+  }
+
+  @Test func resumeDataIsWrittenAndReadAsItWas() throws {
+    for (variant, document) in Self.documents {
+      let name = "resume-data/1.\(variant)"
+      try Golden.expect(document.bytes, is: name)
+      #expect(ResumeDocument(bytes: try Golden.bytes(name)) == document, "\(variant)")
+    }
+    // Before there were tenants.
+    let first = try #require(ResumeDocument(bytes: try Golden.bytes("resume-data/1.no-tenant")))
+    #expect(first.tenant == .default && first.request.url == "http://a.test/")
+    let names = Set(Self.documents.map { "1.\($0.0)" })
+    #expect(try Golden.names(in: "resume-data") == names.union(["1.no-tenant", "1.sealed"]))
+  }
+
+  /// As a client has had it since; each is sealed with another nonce.
+  @Test func sealedResumeDataIsOpened() throws {
+    let sealer = ResumeDataSealer(secrets: Self.keys)
+    let document = Self.documents[0].1
+    let text = try #require(try Golden.lines("resume-data/1.sealed").first)
+    let opened = try #require(sealer.open(text, of: document.tenant))
+    #expect(opened.request == document.request && opened.point == document.point)
+    let sealed = try #require(sealer.seal(document.request, document.point, of: document.tenant))
+    #expect(sealed.count == text.count && sealed != text)
+  }
+
+  @Test func anotherVersionOfResumeDataIsRefused() throws {
+    let text = try Golden.text("resume-data/1.download")
+    let other = text.replacing(#""version":1"#, with: #""version":2"#)
+    #expect(other != text && ResumeDocument(bytes: Array(other.utf8)) == nil)
+  }
+
+  // MARK: Answers to decisions
+
+  /// Of each kind of question, what was answered and what is kept of it.
+  private static let answers: [(type: EventType, text: String)] = [
+    (.taskWillPerformHTTPRedirection, #"{"request":null}"#),
+    (
+      .taskWillPerformHTTPRedirection,
+      #"{"request":{"url":"http://alice:s3cret@a.test/","headers":{"Authorization":"Bearer s3cret","X":"1"}}}"#
+    ),
+    (.taskDidReceiveChallenge, #"{"disposition":"performDefaultHandling"}"#),
+    (
+      .sessionDidReceiveChallenge,
+      #"{"disposition":"useCredential","credential":{"user":"älice","password":"s3cret"}}"#
+    ),
+    (.dataTaskDidReceiveResponse, #"{"disposition":"becomeDownload"}"#),
+    (.dataTaskWillCacheResponse, #"{"storagePolicy":"allowed"}"#),
+    (.taskWillBeginDelayedRequest, #"{"disposition":"continueLoading"}"#),
+    (
+      .taskWillBeginDelayedRequest,
+      #"{"disposition":"useNewRequest","request":{"url":"http://a.test/"}}"#
+    ),
+  ]
+
+  /// What anything can be said to. A body is not kept as an answer.
+  private static let questions = Set(EventType.allCases).filter { type in
+    let violations = Violations()
+    let answer = DecisionAnswer(.object([]), to: .init(type: type), violations)
+    return type != .taskNeedNewBodyStream && (answer != nil || !violations.isEmpty)
+  }
+
+  @Test func answersAreKeptAsTheyWere() throws {
+    let tagger = AnswerTagger(secrets: Self.keys)
+    var lines: [String] = []
+    for (type, text) in Self.answers {
+      let value = try JSONParser.parse(Array(text.utf8))
+      let violations = Violations()
+      var shown = DecisionAnswer.Shown(type: type)
+      shown.method = .httpBasic
+      let answer = try #require(DecisionAnswer(value, to: shown, violations), "\(violations.all)")
+      let stored = answer.stored(value)
+      #expect(!String(decoding: stored, as: UTF8.self).contains("s3cret"))
+      // The same answer is known again by its tag.
+      let tag = Base64.encode(try #require(tagger.tags(value.json).first))
+      lines.append("\(type.rawValue) \(String(decoding: stored, as: UTF8.self)) \(tag)")
+    }
+    try Golden.expect(lines.map { $0 + "\n" }.joined(), is: "answers/1")
+    #expect(try Golden.names(in: "answers") == ["1"])
+    #expect(Set(Self.answers.map(\.type)) == Self.questions, "every kind of question has its answer")
+  }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import GRDB
+import TestSupport
+import Testing
+import TransferModel
+
+@testable import TransferStore
+
+/// A database as a version has left it is opened by every later one: `Tests/Golden/store` has one of each since the 13th migration,
+/// by the number of its last, as SQLite writes rows down. They are under the key of `GoldenSamples`.
+@Suite struct GoldenDatabaseTests {
+  private static let first = 13
+  private static let newest = Migrations.migrator(GoldenSamples.box).migrations.count
+  private let path = TemporaryDirectory.make("ferry-golden") + "/test.db"
+  private let samples = GoldenSamples(version: DocumentVersion.current)
+
+  static func name(_ migration: Int) -> String { "database.\(migration).sql" }
+  static var names: [String] { (first...newest).map { name($0) } }
+
+  private var command: StoredCommand { StoredCommand(session: samples.session.id, document: #"{"a":1}"#) }
+  private var work: StoredWork {
+    StoredWork(task: samples.task.id, session: samples.session.id, document: #"{"b":2}"#)
+  }
+
+  /// Whoever appends a migration leaves a database behind.
+  @Test func theNewestHasOne() async throws {
+    guard try !Golden.names(in: "store").contains(Self.name(Self.newest)) else { return }
+    let store = try SQLiteStore(path: path, box: GoldenSamples.box) { _ in }
+    for change in samples.changes { try await store.write(change) }
+    var change = StoreChange()
+    (change.commands, change.work, change.news) = ([command], [work], [#"{"c":3}"#])
+    try await store.write(change)
+    var pruning = Pruning()
+    pruning.events = PrunedEvents(through: 0, time: GoldenSamples.time)
+    change = StoreChange()
+    change.pruning = pruning
+    try await store.write(change)
+    await store.close()
+    let queue = try DatabaseQueue(path: path)
+    let dump = try await queue.read { try Self.dump($0) }
+    try Golden.expect(dump, is: "store/" + Self.name(Self.newest))
+  }
+
+  @Test(arguments: first...newest) func itIsOpened(_ migration: Int) async throws {
+    let dump = try Golden.text("store/" + Self.name(migration))
+    let queue = try DatabaseQueue(path: path)
+    try await queue.write { try $0.execute(sql: dump) }
+    #expect(
+      try await queue.read { try Migrations.migrator(GoldenSamples.box).appliedMigrations($0).count }
+        == migration)
+    try queue.close()
+    try await GoldenTests.expectAll(path, DocumentVersion.current, GoldenSamples.box)
+    let store = try SQLiteStore(path: path, box: GoldenSamples.box) { _ in }
+    #expect(try await store.commands(after: 0, limit: 9).map(\.content) == [command])
+    #expect(try await store.news(after: 0, limit: 9).map(\.content) == [#"{"c":3}"#])
+    #expect(try await store.work() == [work])
+    #expect(try await store.sessions().map(\.lastIdentifier) == [5, 0])
+    await store.close()
+  }
+
+  /// Tables, their rows, and what finds them.
+  private static func dump(_ database: Database) throws -> String {
+    let kinds = ["table", "index"]
+    var lines: [String] = []
+    for kind in kinds {
+      let found = try Row.fetchAll(
+        database,
+        sql: """
+          SELECT name, sql FROM sqlite_master WHERE type = ? AND sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY name
+          """, arguments: [kind])
+      lines += found.map { "\($0["sql"] as String);" }
+      guard kind == "table" else { continue }
+      for table in found { lines += try rows(of: table["name"], database) }
+    }
+    return lines.map { $0 + "\n" }.joined()
+  }
+
+  private static func rows(of table: String, _ database: Database) throws -> [String] {
+    let columns = try database.columns(in: table).map(\.name)
+    let values = columns.map { "quote(\"\($0)\")" }.joined(separator: " || ', ' || ")
+    let names = columns.joined(separator: ", ")
+    return try String.fetchAll(database, sql: "SELECT \(values) FROM \"\(table)\"")
+      .map { "INSERT INTO \(table) (\(names)) VALUES (\($0));" }
+  }
+}

@@ -1,0 +1,68 @@
+import Crypto
+import Foundation
+import GRDB
+import HTTPCookies
+import TestSupport
+import Testing
+import TransferModel
+
+@testable import TransferStore
+
+/// How rows are named and sealed is the same for ever, as what stands in them is: a row is found again by its name, and opened with
+/// the key.
+@Suite struct GoldenSealTests {
+  private let samples = GoldenSamples(version: DocumentVersion.current)
+  private static let secret = SymmetricKey(data: [UInt8](repeating: 7, count: 32))
+
+  /// What is made of values to name rows.
+  @Test func namesOfRowsAreMadeAsTheyWere() throws {
+    let host = CookieKey(domain: "a.test", isHostOnly: true, path: "/p", name: "n")
+    let lines = [
+      StoredCredential.key(samples.credential.space), StoredCredential.key(samples.certificate.space),
+      samples.cookie.key.stored, host.stored,
+    ]
+    try Golden.expect(lines.map { $0 + "\n" }.joined(), is: "store/names")
+  }
+
+  /// Digests are the same under the same key: what was asked under an Idempotency-Key is known again.
+  @Test func fingerprintsAreMadeAsTheyWere() throws {
+    let digests = GoldenSamples.box.requests.digests(of: Array("golden".utf8))
+    try Golden.expect(digests.map { Base64.encode($0) + "\n" }.joined(), is: "store/fingerprint")
+  }
+
+  /// Whole documents, one of each kind, by OpenSSL's own hand: format, mark of the key, nonce, ciphertext and tag.
+  @Test(arguments: DocumentKind.allCases) func sealedDocumentsAreOpened(_ kind: DocumentKind) throws {
+    let line = try #require(try Golden.lines("store/sealed").first { $0.hasPrefix(kind.name + " ") })
+    let sealed = try #require(Base64.decode(String(line.dropFirst(kind.name.count + 1))))
+    #expect(try GoldenSamples.box.open(sealed, as: kind) == Array("golden".utf8))
+    // With that nonce, it would be sealed like that now.
+    let head = Array(sealed[..<5])
+    let again = DocumentCipher(Self.secret.derived(for: "ferry stored secrets 1")).seal(
+      Array("golden".utf8), nonce: Array(sealed[5..<17]), authenticating: [1] + Array(kind.name.utf8),
+      behind: head)
+    #expect(again == sealed)
+    let fresh = GoldenSamples.box.seal(Array("golden".utf8), as: kind)
+    #expect(fresh[..<5].elementsEqual(head) && fresh.count == sealed.count)
+  }
+
+  @Test func sealedTextsAreOpened() throws {
+    let line = try #require(try Golden.lines("store/sealed").first { $0.hasPrefix(SecretBox.prefix) })
+    #expect(GoldenSamples.box.open(line) == "golden")
+    let fresh = GoldenSamples.box.seal("golden")
+    // The mark of the key is in both.
+    let start = SecretBox.prefix.count + 5
+    #expect(fresh.prefix(start) == line.prefix(start) && fresh.count == line.count)
+  }
+
+  @Test func everySealHasItsGoldenOne() throws {
+    let names = try Golden.lines("store/sealed").map { $0.prefix { $0 != " " && $0 != ":" } }
+    #expect(names.map(String.init) == DocumentKind.allCases.map(\.name) + ["sealed"])
+  }
+
+  @Test func nothingElseIsInTheFolder() throws {
+    let versions = (1...DocumentVersion.current).map { "\($0)" }
+    #expect(
+      try Golden.names(in: "store")
+        == Set(versions + ["names", "fingerprint", "sealed", "schema.sql"] + GoldenDatabaseTests.names))
+  }
+}
