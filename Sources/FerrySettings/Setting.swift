@@ -84,7 +84,7 @@ package protocol AnySetting: Sendable {
 
 extension AnySetting {
   package var option: String { "--" + name }
-  package var variable: String { "FERRY_" + name.uppercased().map { $0 == "-" ? "_" : $0 } }
+  package var variable: String { SettingVariables.prefix + name.uppercased().map { $0 == "-" ? "_" : $0 } }
 
   /// The member of the file: in camelCase, or as the option.
   package var member: String {

@@ -38,10 +38,11 @@ package struct Settings: Sendable {
     guard purpose == .service else { return settings }
     settings.tokens = try settings.readTokens()
     if settings.tokens.isEmpty, !settings.listen.isLoopback {
+      let catalogue = SettingsCatalogue.shared
       throw SettingsError(
-        "listen",
+        \.listen,
         """
-        without a token (--token-file or \(SettingsCatalogue.shared.tokens.variable)) only a loopback address is \
+        without a token (\(catalogue.tokenFile.option) or \(catalogue.tokens.variable)) only a loopback address is \
         allowed, not \(settings.listen.host)
         """)
     }
@@ -65,7 +66,7 @@ package struct Settings: Sendable {
     do throws(SettingFault) {
       values[setting.name] = try setting.check(value?.text)
     } catch {
-      throw SettingsError(setting.name, error.problem + Self.place(value))
+      throw SettingsError(setting, error.problem + Self.place(value))
     }
   }
 
@@ -90,13 +91,13 @@ package struct Settings: Sendable {
     guard let path = self.tokenFile else { return self[dynamicMember: \.tokens] }
     if let one = given[list.name], let other = given[file.name] {
       throw SettingsError(
-        list.name, "\(one.origin.place) and \(other.origin.place) are both given; leave one of them out")
+        list, "\(one.origin.place) and \(other.origin.place) are both given; leave one of them out")
     }
-    let text = try NamedFile.text(path, of: file.name)
+    let text = try NamedFile.text(path, of: file)
     do throws(SettingFault) {
       return try BearerToken.all(text, separators: "", item: "line")
     } catch {
-      throw SettingsError(file.name, "\(path): \(error.problem)")
+      throw SettingsError(file, "\(path): \(error.problem)")
     }
   }
 

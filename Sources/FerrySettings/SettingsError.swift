@@ -5,9 +5,13 @@ package struct SettingsError: Error, Sendable, Equatable, CustomStringConvertibl
   package let description: String
 
   /// - Parameters:
-  ///   - name: the setting at fault, as it is on the command line without its dashes.
+  ///   - setting: the one at fault.
   ///   - problem: what is wrong with it, and what to do.
-  package init(_ name: String, _ problem: String) { description = "\(name): \(problem)" }
+  package init<Value>(_ setting: KeyPath<SettingsCatalogue, Setting<Value>>, _ problem: String) {
+    self.init(SettingsCatalogue.shared[keyPath: setting], problem)
+  }
+
+  init(_ setting: any AnySetting, _ problem: String) { description = "\(setting.name): \(problem)" }
 
   init(whole description: String) { self.description = description }
 }
@@ -31,13 +35,13 @@ package enum NamedFile {
   }
 
   /// The text of it.
-  /// - Parameter name: the setting that names it.
-  static func text(_ path: String, of name: String) throws(SettingsError) -> String {
+  /// - Parameter setting: the one that names it.
+  static func text(_ path: String, of setting: any AnySetting) throws(SettingsError) -> String {
     guard let data = try? Data(contentsOf: URL(filePath: path)) else {
-      throw SettingsError(name, "\(path) \(fault(path) ?? "cannot be read")")
+      throw SettingsError(setting, "\(path) \(fault(path) ?? "cannot be read")")
     }
     guard let text = String(validating: data, as: UTF8.self) else {
-      throw SettingsError(name, "\(path) is not UTF-8")
+      throw SettingsError(setting, "\(path) is not UTF-8")
     }
     return text
   }

@@ -36,10 +36,10 @@ struct SettingsFile: FileConfigSnapshot {
     do throws(JSONSyntaxError) { value = try JSONParser.parse(bytes) } catch {
       let place = Self.place(of: error.offset, in: bytes)
       throw SettingsError(
-        "config", "\(path), line \(place.line), column \(place.column): \(error.reason)")
+        \.config, "\(path), line \(place.line), column \(place.column): \(error.reason)")
     }
     guard let members = value.members else {
-      throw SettingsError("config", "\(path) has \(value.kind) in it, and not an object of settings")
+      throw SettingsError(\.config, "\(path) has \(value.kind) in it, and not an object of settings")
     }
     var texts: [String: String] = [:]
     for member in members {
@@ -47,14 +47,14 @@ struct SettingsFile: FileConfigSnapshot {
       guard let setting = SettingsCatalogue.named(name), setting.places.contains(.file) else {
         let known = SettingsCatalogue.all.filter { $0.places.contains(.file) }
         let hint = NearestName.hint(member.name, among: known.flatMap { [$0.member, $0.name] })
-        throw SettingsError("config", "unknown option '\(member.name)' in \(path)\(hint)")
+        throw SettingsError(\.config, "unknown option '\(member.name)' in \(path)\(hint)")
       }
       guard texts[name] == nil else {
-        throw SettingsError("config", "\(path) gives '\(member.name)' twice, once with another spelling")
+        throw SettingsError(\.config, "\(path) gives '\(member.name)' twice, once with another spelling")
       }
       guard let text = setting.form.text(of: member.value) else {
         throw SettingsError(
-          "config", "'\(member.name)' in \(path) must be \(setting.form.jsonKind), not \(member.value.kind)")
+          \.config, "'\(member.name)' in \(path) must be \(setting.form.jsonKind), not \(member.value.kind)")
       }
       texts[name] = text
     }

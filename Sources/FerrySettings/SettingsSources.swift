@@ -58,7 +58,7 @@ struct SettingsSources {
     } catch let error as SettingsError {
       throw error
     } catch {
-      throw SettingsError("config", "\(path) \(NamedFile.fault(path) ?? "cannot be read")")
+      throw SettingsError(\.config, "\(path) \(NamedFile.fault(path) ?? "cannot be read")")
     }
   }
 

@@ -9,14 +9,14 @@ struct DataDirectory {
   let settings: Settings
 
   private var path: String { settings.dataDirectory }
-  private var database: String { path + "/ferry.db" }
+  private var database: String { settings.path(of: .database) }
 
   init(_ settings: Settings) { self.settings = settings }
 
   /// Makes the directory where there is none, and keeps it for this process.
   func take() throws -> DirectoryLock {
     do throws(UsableDirectory.Fault) { try UsableDirectory.prepare(path) } catch {
-      throw StartError("data-directory", error.description)
+      throw StartError(\.dataDirectory, error.description)
     }
     return try lock(as: Ferry.version)
   }
@@ -31,12 +31,13 @@ struct DataDirectory {
       case .inUse:
         let pid = DirectoryLock.owner(of: path).map { " (\($0.pid))" } ?? ""
         throw StartError(
-          "data-directory",
+          \.dataDirectory,
           "\(path) is in use by another process\(pid); end that (`ferry stop`), or name another directory")
       case .failed(let code):
         throw StartError(
-          "data-directory",
-          "\(path)/lock cannot be had: \(SystemError(code)); is it the directory of a service?")
+          \.dataDirectory,
+          "\(path)/\(DirectoryLock.name) cannot be had: \(SystemError(code)); is it the directory of a service?"
+        )
       }
     }
   }
@@ -60,7 +61,9 @@ struct DataDirectory {
   /// The operator wants a new database where there is none: what was written behind the old one is kept out of it.
   func setLogAside(at time: Timestamp) {
     guard isWithoutDatabase else { return }
-    for suffix in ["-wal", "-shm"] { _ = SetAside(in: path).put("ferry.db" + suffix, at: time) }
+    for suffix in ["-wal", "-shm"] {
+      _ = SetAside(in: path).put(DataPlace.database.rawValue + suffix, at: time)
+    }
   }
 
   /// Opens the database.
@@ -79,34 +82,34 @@ struct DataDirectory {
     switch error {
     case .missing:
       StartError(
-        "data-directory",
+        \.dataDirectory,
         """
         \(database) is missing or empty, but there is what belongs to it; put the database back, or start once \
-        with --new-database to begin anew and set bodies and files aside
+        with \(SettingsCatalogue.shared.newDatabase.option) to begin anew and set bodies and files aside
         """)
     case .newer(let migrations):
       StartError(
-        "data-directory",
+        \.dataDirectory,
         """
         \(database) was written by a newer version of Ferry (\(migrations.joined(separator: "; "))), and this is \
         \(Ferry.version); run that version, or put a backup from before the upgrade back
         """)
     case .otherKey:
       StartError(
-        "secret-key-file",
+        \.secretKeyFile,
         """
         the secrets in \(database) are under a key that is not in \(keys.path); put the file back that the service \
-        ran with, or move ferry.db, bodies and files away to begin anew
+        ran with, or move \(DataPlace.database.rawValue), bodies and files away to begin anew
         """)
     case .readOnly:
       StartError(
-        "data-directory", "\(database) cannot be written; see its owner, its mode, and how it is mounted")
+        \.dataDirectory, "\(database) cannot be written; see its owner, its mode, and how it is mounted")
     case .kept:
       StartError(
-        "data-directory",
+        \.dataDirectory,
         "\(database) is kept by another process\(owner), which is in the middle of a write")
     case .failed(let message):
-      StartError("data-directory", "\(database) cannot be opened: \(message)")
+      StartError(\.dataDirectory, "\(database) cannot be opened: \(message)")
     }
   }
 
@@ -120,13 +123,13 @@ struct DataDirectory {
       try settings.bodies.prepare()
       try settings.files.prepare()
     } catch {
-      throw StartError("data-directory", error.description)
+      throw StartError(\.dataDirectory, error.description)
     }
   }
 
   /// Says whether all of it is where it is now.
   func watch() -> @Sendable () -> Bool {
-    let paths = ["/lock", "/ferry.db", "/bodies", "/files"].map { path + $0 }
+    let paths = [path + "/" + DirectoryLock.name] + [.database, .bodies, .files].map(settings.path)
     let identities = paths.map { FileIdentity($0) }
     return { zip(paths, identities).allSatisfy { FileIdentity($0) == $1 } }
   }

@@ -6,8 +6,8 @@ import TransferService
 
 /// The engine of a process, by its settings.
 extension Settings {
-  var bodies: BodyDirectory { BodyDirectory(path: self.dataDirectory + "/bodies") }
-  var files: FileDirectory { FileDirectory(path: self.dataDirectory + "/files") }
+  var bodies: BodyDirectory { BodyDirectory(path: path(of: .bodies)) }
+  var files: FileDirectory { FileDirectory(path: path(of: .files)) }
   var egress: EgressPolicy { EgressPolicy(allowedNetworks: allowedNetworks) }
 
   /// What every engine has of them.
@@ -33,9 +33,9 @@ extension Settings {
       return try TransferEngine(workers: workers, settings: engine) { relay.deliver($0) }
     } catch {
       let isOfNetworks = error.reason == .url(.notConnectedToInternet)
-      guard !isOfNetworks else { throw SettingsError("interface-class", error.message) }
+      guard !isOfNetworks else { throw SettingsError(\.interfaceClass, error.message) }
       let fault = self.caFile.flatMap { path in NamedFile.fault(path).map { "\(path) \($0)" } }
-      throw SettingsError("ca-file", fault ?? "\(error.message); it must hold certificates as PEM")
+      throw SettingsError(\.caFile, fault ?? "\(error.message); it must hold certificates as PEM")
     }
   }
 }

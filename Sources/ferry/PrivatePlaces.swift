@@ -1,13 +1,14 @@
 import FoundationEssentials
 import Glibc
+import TransferEngine
+import TransferStore
 
 /// What Ferry makes is for its own user alone, wherever it lies.
 enum PrivatePlaces {
-  private static let names = [
-    "lock", "ferry.db-turn", "secret-key", "webhook-secret", "worker.lock", "worker.log", "worker.crash",
-    "bodies", "files",
-    "cache",
-  ]
+  private static let names =
+    DataPlace.allCases.map(\.rawValue) + [
+      DirectoryLock.name, DataPlace.database.rawValue + SQLiteStore.turnSuffix,
+    ]
 
   /// Whatever the umask was that the process was started with. Before any file is made.
   static func begin() { umask(0o077) }

@@ -38,7 +38,7 @@ struct RotateKeyCommand: AsyncParsableCommand {
     guard let worker = ProcessLock(path: WorkerPlaces(settings).lock, version: Ferry.version) else {
       let pid = ProcessLock.owner(path: WorkerPlaces(settings).lock).map { " (\($0.pid))" } ?? ""
       throw StartError(
-        "data-directory", "\(settings.dataDirectory) has a worker\(pid); end it with SIGTERM first")
+        \.dataDirectory, "\(settings.dataDirectory) has a worker\(pid); end it with SIGTERM first")
     }
     defer { withExtendedLifetime(worker) {} }
     var keys = try SecretKeys(settings, mayCreate: false)
@@ -48,12 +48,12 @@ struct RotateKeyCommand: AsyncParsableCommand {
     do {
       // The new key is on the disk before anything depends on it, and the old ones until nothing does.
       count = try SecretRotation.run(
-        database: settings.dataDirectory + "/ferry.db", from: old, to: SecretBox(secrets: keys.all)
+        database: settings.path(of: .database), from: old, to: SecretBox(secrets: keys.all)
       ) { try keys.save() }
     } catch let error as OpeningError {
       throw directory.explain(error, keys)
     } catch {
-      throw StartError("data-directory", "the secrets cannot be encrypted anew: \(error)")
+      throw StartError(\.dataDirectory, "the secrets cannot be encrypted anew: \(error)")
     }
     if dropOld { try keys.dropOld() }
     StandardOutput.write(Array("\(count) rows encrypted anew\n".utf8))

@@ -11,12 +11,12 @@ enum WebhookSecret {
     if let text = SecretFile.read(path) {
       guard let key = Webhook.key(of: text) else {
         throw SettingsError(
-          "webhook-secret-file", "\(path) does not hold whsec_ and the base64 of 24 to 64 bytes")
+          \.webhookSecretFile, "\(path) does not hold whsec_ and the base64 of 24 to 64 bytes")
       }
       return key
     }
     guard mayCreate else {
-      throw SettingsError("webhook-secret-file", "\(path) \(NamedFile.fault(path) ?? "cannot be read")")
+      throw SettingsError(\.webhookSecretFile, "\(path) \(NamedFile.fault(path) ?? "cannot be read")")
     }
     let key = SecretFile.random(32)
     try SecretFile.write("whsec_\(Base64.encode(key))\n", to: path)
@@ -36,10 +36,10 @@ struct SecretKeys {
   /// Reads the setting's file, or the data directory's own.
   /// - Parameter mayCreate: whether a new key is made where there is no such file; `saveNew` writes it.
   init(_ settings: Settings, mayCreate: Bool) throws {
-    path = settings.secretKeyFile ?? settings.dataDirectory + "/secret-key"
+    path = settings.secretKeyFile ?? settings.path(of: .secretKey)
     guard let text = SecretFile.read(path) else {
       guard settings.secretKeyFile == nil, mayCreate, !SecretFile.isThere(path) else {
-        throw SettingsError("secret-key-file", "\(path) \(NamedFile.fault(path) ?? "cannot be read")")
+        throw SettingsError(\.secretKeyFile, "\(path) \(NamedFile.fault(path) ?? "cannot be read")")
       }
       keys = [SecretFile.random(Self.size)]
       isNew = true
@@ -50,7 +50,7 @@ struct SecretKeys {
     keys = lines.compactMap { Base64.decode($0.trimmingBlanks) }.filter { $0.count == Self.size }
     guard !keys.isEmpty, keys.count == lines.count else {
       throw SettingsError(
-        "secret-key-file", "\(path) does not hold the base64 of \(Self.size) bytes on each line")
+        \.secretKeyFile, "\(path) does not hold the base64 of \(Self.size) bytes on each line")
     }
   }
 
@@ -88,7 +88,7 @@ private enum SecretFile {
   static func write(_ text: String, to path: String) throws {
     guard DurableFile.write(Array(text.utf8), to: path) else {
       throw StartError(
-        "data-directory", "\(path) cannot be written; see its owner, its mode, and whether the disk is full")
+        \.dataDirectory, "\(path) cannot be written; see its owner, its mode, and whether the disk is full")
     }
   }
 

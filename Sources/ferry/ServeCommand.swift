@@ -4,13 +4,17 @@ import Logging
 
 /// `ferry serve`.
 struct ServeCommand: AsyncParsableCommand {
+  private static let settings = SettingsCatalogue.shared
   static let configuration = CommandConfiguration(
     commandName: "serve", abstract: "Run the service.",
     discussion: """
       Every option can also be given as an environment variable, FERRY_ and the option's name in capitals \
-      (FERRY_DATA_DIRECTORY), or in a JSON file named by --config, with the option's name as member \
-      ("dataDirectory" or "data-directory"). An option is stronger than the environment, and that than the file. \
-      Bearer tokens themselves can be given in the environment or the file only (FERRY_TOKENS, "tokens"). \
+      (\(settings.dataDirectory.variable)), or in a JSON file named by \(settings.config.option), \
+      with the option's name as member \
+      ("\(settings.dataDirectory.member)" or "\(settings.dataDirectory.name)"). \
+      An option is stronger than the environment, and that than the file. \
+      Bearer tokens themselves can be given in the environment or the file only \
+      (\(settings.tokens.variable), "\(settings.tokens.member)"). \
       `ferry config` with the same options shows what holds.
       """)
 

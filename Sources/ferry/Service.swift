@@ -116,14 +116,17 @@ struct Service {
     guard let descriptor = try environment.socket else { return nil }
     let socket: ListeningSocket
     do throws(HTTPServer.Failure) { socket = try ListeningSocket(inherited: descriptor) } catch {
-      throw StartError("LISTEN_FDS", error.message)
+      throw StartError(of: "LISTEN_FDS", error.message)
     }
     if settings.tokens.isEmpty, case .internet(let host, _) = socket.address,
       IPAddress(host)?.isLoopback != true
     {
       throw StartError(
-        "LISTEN_FDS",
-        "without a token (--token-file) only a loopback address or a UNIX socket is allowed, not \(host)")
+        of: "LISTEN_FDS",
+        """
+        without a token (\(SettingsCatalogue.shared.tokenFile.option)) only a loopback address or a UNIX socket is \
+        allowed, not \(host)
+        """)
     }
     return socket
   }
@@ -150,12 +153,12 @@ struct Service {
     var engine = settings.engineSettings(now: now)
     engine.memoryFiles = MemoryFiles(capacity: Int64(settings.maximumEphemeralBytes))
     engine.caches = CacheStorage(
-      directory: settings.dataDirectory + "/cache", pool: engine.pool, now: now)
+      directory: settings.path(of: .cache), pool: engine.pool, now: now)
     return engine
   }
 
   private func webhookSecret() throws -> [UInt8] {
-    let path = settings.webhookSecretFile ?? settings.dataDirectory + "/webhook-secret"
+    let path = settings.webhookSecretFile ?? settings.path(of: .webhookSecret)
     return try WebhookSecret.load(path: path, mayCreate: settings.webhookSecretFile == nil)
   }
 

@@ -1,4 +1,5 @@
 import EventLoop
+import FerrySettings
 import Glibc
 import HTTPServer
 import TransferService
@@ -8,7 +9,13 @@ import TransferStore
 /// to do. Unlike `SettingsError` it may not hold any more at the next try.
 struct StartError: Error, CustomStringConvertible {
   let description: String
-  init(_ name: String, _ problem: String) { description = "\(name): \(problem)" }
+
+  init<Value>(_ setting: KeyPath<SettingsCatalogue, Setting<Value>>, _ problem: String) {
+    self.init(of: SettingsCatalogue.shared[keyPath: setting].name, problem)
+  }
+
+  /// - Parameter name: of what is no setting.
+  init(of name: String, _ problem: String) { description = "\(name): \(problem)" }
 
   /// So many descriptors are open before anybody has asked for anything, and some more.
   static let leastDescriptors = 64
@@ -17,7 +24,7 @@ struct StartError: Error, CustomStringConvertible {
   static func check(descriptors limit: Int) throws {
     guard limit < leastDescriptors else { return }
     throw StartError(
-      "descriptors",
+      of: "descriptors",
       """
       this process may open \(limit) files and sockets, and needs \(leastDescriptors) or more; raise the limit with \
       `ulimit -Hn`, or LimitNOFILE= of a unit of systemd
@@ -33,7 +40,7 @@ struct StartError: Error, CustomStringConvertible {
       case EACCES: "; ports below 1024 are for root, or for who has CAP_NET_BIND_SERVICE: take another port"
       default: ""
       }
-    self.init("listen", failure.message + hint)
+    self.init(\.listen, failure.message + hint)
   }
 }
 
@@ -44,7 +51,7 @@ extension StartError {
       return try await body()
     } catch {
       throw StartError(
-        "data-directory",
+        \.dataDirectory,
         "what is stored cannot be read: \(reason(error)); see the disk, or put a backup back")
     }
   }

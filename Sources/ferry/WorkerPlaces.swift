@@ -6,19 +6,16 @@ import FoundationEssentials
 struct WorkerPlaces: Sendable {
   let lock: String
   let log: String
-  /// Rung when there are commands.
   let workerBell: String
-  /// Rung when there are news.
   let serviceBell: String
-  /// There where a worker died by its own fault.
   let crash: String
 
   init(_ settings: Settings) {
-    lock = settings.dataDirectory + "/worker.lock"
-    log = settings.dataDirectory + "/worker.log"
-    workerBell = settings.dataDirectory + "/worker.bell"
-    serviceBell = settings.dataDirectory + "/service.bell"
-    crash = settings.dataDirectory + "/worker.crash"
+    lock = settings.path(of: .workerLock)
+    log = settings.path(of: .workerLog)
+    workerBell = settings.path(of: .workerBell)
+    serviceBell = settings.path(of: .serviceBell)
+    crash = settings.path(of: .workerCrash)
   }
 
   var isMarkedByCrash: Bool { FileManager.default.fileExists(atPath: crash) }
@@ -29,7 +26,7 @@ struct WorkerPlaces: Sendable {
     do throws(Doorbell.Failure) {
       return try Doorbell(path: path)
     } catch {
-      throw StartError("data-directory", "\(path): \(error)")
+      throw StartError(\.dataDirectory, "\(path): \(error)")
     }
   }
 }

@@ -33,7 +33,7 @@ struct WorkerService {
     ProcessLimits.forbidCoreFiles()
     let places = WorkerPlaces(settings)
     guard let lock = ProcessLock(path: places.lock, version: generation) else {
-      throw StartError("data-directory", "\(settings.dataDirectory) has a worker, or is not there")
+      throw StartError(\.dataDirectory, "\(settings.dataDirectory) has a worker, or is not there")
     }
     let directory = DataDirectory(settings)
     let keys = try SecretKeys(settings, mayCreate: false)

@@ -162,11 +162,11 @@ import TransferModel
     try "b two\n\nthree\n".write(toFile: path, atomically: false, encoding: .utf8)
     #expect(try settings.readTokens().map(\.text) == ["two", "three"])
     try "b two\nx y z\n".write(toFile: path, atomically: false, encoding: .utf8)
-    #expect(throws: SettingsError("token-file", "\(path): line 2 is not a token, or a tenant and a token")) {
+    #expect(throws: SettingsError(\.tokenFile, "\(path): line 2 is not a token, or a tenant and a token")) {
       try settings.readTokens()
     }
     try Data([0xFF]).write(to: URL(fileURLWithPath: path))
-    #expect(throws: SettingsError("token-file", "\(path) is not UTF-8")) { try settings.readTokens() }
+    #expect(throws: SettingsError(\.tokenFile, "\(path) is not UTF-8")) { try settings.readTokens() }
     try FileManager.default.removeItem(atPath: path)
     #expect(throws: SettingsError.self) { try settings.readTokens() }
     #expect(settings.tokens.map(\.text) == ["one"])

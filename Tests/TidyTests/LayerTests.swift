@@ -129,6 +129,18 @@ enum Tree {
     try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
   }
 
+  /// All files of a folder, by their paths.
+  static func files(under folder: String) throws -> [String] {
+    let base = root.appendingPathComponent(folder)
+    return try FileManager.default.subpathsOfDirectory(atPath: base.path).map { "\(folder)/\($0)" }
+      .filter { path in
+        var isDirectory: ObjCBool = false
+        let path = root.appendingPathComponent(path).path
+        return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
+          && !isDirectory.boolValue
+      }
+  }
+
   /// Swift files by target.
   static func swiftFiles(under folder: String) throws -> [String: [File]] {
     var files: [String: [File]] = [:]

@@ -1,5 +1,9 @@
+import EventLoop
 import FerrySettings
+import HTTPServer
 import Testing
+import TransferEngine
+import TransferModel
 
 /// `docs/settings.md` says of each setting what its declaration says.
 @Suite struct SettingsPageTests {
@@ -24,12 +28,69 @@ import Testing
     #expect(rows == wanted, "the rows should be\n\(wanted.joined(separator: "\n"))")
   }
 
-  /// Nothing else in the documents is called a setting.
+  /// Nothing else in the documents, and in what the service is deployed with, is called a setting.
   @Test func documentsNameSettingsOnlyThatThereAre() throws {
-    let known = Set(SettingsCatalogue.all.map(\.variable))
-    for path in ["README.md", "ARCHITECTURE.md", "docs/settings.md", "Dockerfile", "deploy/compose.yaml"] {
+    // Kubernetes makes a variable of that name, which is not Ferry's.
+    let known = Set(SettingsCatalogue.all.map(\.variable)).union(["FERRY_PORT"])
+    let documents = ["README.md", "ARCHITECTURE.md", "docs/settings.md", "docs/deploy.md", "Dockerfile"]
+    let deployed = try Tree.files(under: "deploy") + Tree.files(under: "packaging")
+    #expect(deployed.contains("packaging/ferry.env") && deployed.contains("deploy/compose.yaml"))
+    for path in documents + deployed {
       for match in try Tree.text(path).matches(of: /FERRY_[A-Z][A-Z_]*/) {
         #expect(known.contains(String(match.0)), "\(path): \(match.0)")
+      }
+    }
+  }
+
+  /// What is given there, and what somebody would give who takes the mark of a comment away, is taken.
+  @Test(arguments: ["packaging/ferry.env", "deploy/ferry.service", "Dockerfile"])
+  func whatIsDeployedIsTaken(_ path: String) throws {
+    let settings = Dictionary(uniqueKeysWithValues: SettingsCatalogue.all.map { ($0.variable, $0) })
+    // `Environment=` of a unit, `ENV` of a Dockerfile, or nothing.
+    let given = try Tree.text(path).matches(
+      of: /(?m)^(?:#|Environment=|ENV |\s+)(?<name>FERRY_[A-Z_]+)=(?<value>[^\s\\]+)/)
+    #expect(!given.isEmpty, "\(path)")
+    for match in given {
+      let setting = try #require(settings[String(match.name)], "\(path): \(match.name)")
+      #expect(throws: Never.self, "\(path): \(match.0)") { try setting.check(String(match.value)) }
+    }
+  }
+
+  /// The file of the package shows what holds where nothing is given.
+  @Test func thePackagesFileShowsTheDefault() throws {
+    let listen = SettingsCatalogue.shared.listen
+    let lines = try Tree.text("packaging/ferry.env").split(separator: "\n")
+    #expect(lines.contains("#\(listen.variable)=\(listen.defaultText ?? "")"))
+  }
+
+  /// Rooms that know no settings have defaults of their own: the same.
+  @Test func enginesAndServersHaveTheSameDefaults() {
+    let catalogue = SettingsCatalogue.shared
+    let pool = WorkerPool(name: "ferry-test", threads: 1)
+    defer { pool.stop() }
+    let engine = TransferEngine.Settings(
+      egress: EgressPolicy(), bodies: BodyDirectory(path: "bodies"), files: FileDirectory(path: "files"),
+      pool: pool)
+    #expect(engine.smallBodyLimit == catalogue.smallBodyLimit.initial)
+    #expect(engine.maximumBodySize == Int64(catalogue.maximumBodySize.initial))
+    #expect(engine.maximumActive == catalogue.maximumTransfers.initial)
+    #expect(engine.maximumAuthenticationAttempts == catalogue.maximumAuthenticationAttempts.initial)
+    #expect(engine.memoryFiles.capacity == Int64(catalogue.maximumEphemeralBytes.initial))
+    #expect(HTTPServer.Limits().connections == catalogue.maximumConnections.initial)
+  }
+
+  /// A message names a setting by its declaration: no source spells its option, its variable or its name.
+  @Test func sourcesSpellNoSetting() throws {
+    let settings = SettingsCatalogue.all
+    for file in try Tree.swiftFiles(under: "Sources").values.flatMap({ $0 })
+    where !file.path.hasSuffix("FerrySettings/SettingsCatalogue.swift") {
+      for line in file.lines where !line.contains("///") {
+        for setting in settings {
+          let isSpelled =
+            line.contains("\"\(setting.name)\"") && setting.name.contains("-")
+            || line.contains("\(setting.option) ") || line.contains(setting.variable)
+          #expect(!isSpelled, "\(file.path): \(line)")
+        }
       }
     }
   }
