@@ -5,7 +5,7 @@ import Testing
 @Suite struct StoredFormTests {
   /// Rooms of golden files, and the tests that hold the program to them.
   private static let rooms = [
-    "answers", "cache", "directory", "resume-data", "store", "store-later", "worker",
+    "answers", "cache", "directory", "resume-data", "schema", "store", "store-later", "worker",
   ]
 
   @Test func everyRoomIsTested() throws {

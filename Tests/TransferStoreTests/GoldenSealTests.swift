@@ -63,6 +63,6 @@ import TransferModel
     let versions = (1...DocumentVersion.current).map { "\($0)" }
     #expect(
       try Golden.names(in: "store")
-        == Set(versions + ["names", "fingerprint", "sealed", "schema.sql"] + GoldenDatabaseTests.names))
+        == Set(versions + ["names", "fingerprint", "sealed"] + GoldenDatabaseTests.names))
   }
 }

@@ -46,9 +46,15 @@ import TransferModel
     #expect(Set(names).count == names.count)
   }
 
-  /// What the migrations have come to.
-  @Test func theSchemaIsTheGoldenOne() throws {
-    let schema = try Self.migrated().read { database in
+  private static let migrations = Migrations.migrator(box).migrations
+
+  /// What ran once on a user's disk stays as it was.
+  @Test(arguments: 1...migrations.count) func migrationsStayAsTheyWere(_ number: Int) throws {
+    let name = Self.migrations[number - 1]
+    #expect(name.hasPrefix("\(number) "))
+    let queue = try DatabaseQueue()
+    try Migrations.migrator(Self.box).migrate(queue, upTo: name)
+    let schema = try queue.read { database in
       try String.fetchAll(
         database,
         sql: """
@@ -56,7 +62,11 @@ import TransferModel
           ORDER BY name
           """)
     }
-    try Golden.expect(schema.map { $0 + ";\n" }.joined(), is: "store/schema.sql")
+    try Golden.expect("-- \(name)\n" + schema.map { $0 + ";\n" }.joined(), is: "schema/\(number).sql")
+  }
+
+  @Test func everyMigrationHasItsSchema() throws {
+    #expect(try Golden.names(in: "schema") == Set((1...Self.migrations.count).map { "\($0).sql" }))
   }
 
   /// Whatever stands in a table as it is, is a number, an id, a name, a digest or a small body. What a client or an origin has sent
