@@ -43,6 +43,8 @@ import TransferModel
       id: samples.task.id, sessionID: session.id, taskIdentifier: 1, createdAt: GoldenSamples.time,
       specification: specification)
     task.currentRequest.networkServiceType = .background
+    _ = task.lifecycle.resume()
+    task.phase = .waitingToRetry
     var change = StoreChange()
     (change.sessions, change.configurations, change.createdTasks) = ([session], [named], [task])
     var second = StoreChange()
