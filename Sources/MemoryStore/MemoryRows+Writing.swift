@@ -35,7 +35,7 @@ extension MemoryRows {
       decisions.set(decision.asAsked, for: decision.id)
       decisionsOfSession.insert(decision.id, in: decision.sessionID)
     }
-    for decision in change.updatedDecisions {
+    for decision in change.settledDecisions {
       decisions.change(decision.id) {
         ($0.state, $0.answer, $0.answerTag) = (decision.state, decision.answer, decision.answerTag)
       }

@@ -1,4 +1,5 @@
 internal import TransferModel
+internal import TransferStore
 
 // What of these values a row keeps: what a process only knows while it lives is not among it.
 
@@ -33,7 +34,8 @@ extension TransferTask {
     retryCount = task.retryCount
     startedAt = task.startedAt
     completedAt = task.completedAt
-    (phase, metrics, hasWaitedForConnectivity) = (nil, nil, false)
+    phase = task.notablePhase
+    (metrics, hasWaitedForConnectivity) = (nil, false)
   }
 
   /// Takes over what a client may change of what it asked for.

@@ -37,11 +37,11 @@ extension TransferAPI {
       let items = list?.elements
       if list != nil, items == nil { reader.reject("items", "must be an array of cookies") }
       for (index, item) in (items ?? []).enumerated() {
-        cookies.append(Self.cookie(item, at: "/items/\(index)", violations, service.now))
+        cookies.append(Self.cookie(item, at: "/items/\(index)", violations, service.identifiers.now()))
       }
       reader.finish()
     } else {
-      cookies = [Self.cookie(value, at: "", violations, service.now)]
+      cookies = [Self.cookie(value, at: "", violations, service.identifiers.now())]
     }
     guard violations.isEmpty else { throw Problem(violations) }
     let kept = try await view(context).setCookies(cookies, of: id)

@@ -6,11 +6,13 @@ package enum Input: Sendable {
 
   /// Tasks are about to be created: they get identifiers, and count as unfinished from here on.
   case admit(count: Int)
-  /// The tasks that were admitted, before their rows are committed: whoever reads of them in the store finds them here.
+  /// The tasks that were admitted. What that comes to is a commit of its own, which may be refused. Until it is decided, whoever reads
+  /// of them in the store finds them here.
   case create([TransferTask])
-  /// That commit holds, or was refused; then there are no such tasks.
+  /// That commit holds. Clients may have their say before the tasks begin.
   case created([TaskID])
-  case refused(count: Int, [TaskID])
+  /// It was refused: there are no such tasks, and no such messages.
+  case refused(count: Int, [TaskID], messages: [DeliveryID])
   case resume(TaskID)
   case suspend(TaskID)
   case cancel(TaskID, keepsPartial: Bool)
@@ -35,7 +37,7 @@ package enum Input: Sendable {
 
   /// Nobody has answered the decision of the task in time.
   case expired(TaskID, DecisionID)
-  /// The begin date may have come.
+  /// The task was created, or its begin date may have come.
   case begin(TaskID)
 
   // MARK: Commits and messages

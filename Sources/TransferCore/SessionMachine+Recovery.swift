@@ -56,7 +56,7 @@ extension TaskMachine {
   /// twice.
   fileprivate mutating func takeUp() {
     guard task.state == .running else { return }
-    // As it was told last.
+    // As it was told last; what has changed since then is told by news.
     task.phase = task.phase ?? (task.startedAt == nil ? .queued : .transferring)
   }
 
@@ -105,11 +105,6 @@ extension TaskMachine {
   ) {
     guard case .uncertain(let question, _) = place else { return }
     place = question == nil && elsewhere.phase == .waitingToRetry ? .waitsToRetry : .carried(question)
-    // Where it is under way its row says more.
-    if question == nil, !elsewhere.isActive {
-      enter(elsewhere.phase, at: now.wall, session, into: &turn)
-      turn.update(task)
-    }
     switch task.state {
     case .canceling where !elsewhere.isCancelled: turn.order(.cancel(id, keepsPartial: false))
     case .suspended where !elsewhere.isSuspended: turn.order(.suspend(id))

@@ -19,15 +19,24 @@ extension SessionMachine {
     return lastIdentifier - count + 1
   }
 
-  mutating func create(_ created: [TransferTask]) {
-    for task in created { tasks.insert(TaskMachine(task, at: .creating)) }
+  mutating func create(_ created: [TransferTask], at now: Now, into turn: inout Turn) {
+    for task in created {
+      let machine = TaskMachine(task, at: .creating)
+      tasks.insert(machine)
+      turn.tell(machine.event(.taskDidCreate, at: now.wall, .created(task)), of: task, in: session)
+      if task.state == .running {
+        turn.tell(machine.stateEvent(at: now.wall), of: task, in: session)
+      }
+    }
+    turn.created += created
+    turn.lastIdentifier = created.last?.taskIdentifier
   }
 
   mutating func created(_ ids: [TaskID], at now: Now, into turn: inout Turn) {
     let isCancelled = cancelsTasks
     for id in ids {
       change(id) { machine, session in
-        machine.created(session, at: now, into: &turn)
+        machine.created()
         if isCancelled { machine.cancel(keepsPartial: false, session, at: now, into: &turn) }
       }
     }
@@ -35,13 +44,23 @@ extension SessionMachine {
 
   mutating func refused(_ count: Int, _ ids: [TaskID], at now: Now, into turn: inout Turn) {
     for id in ids { _ = tasks.remove(id) }
+    turn.forgotten += ids
     release(count, at: now, into: &turn)
   }
 
   mutating func endHolds(_ ids: [TaskID], at now: Now, into turn: inout Turn) {
-    let removed = ids.count { tasks.remove($0) != nil }
-    if !downloads.isEmpty { downloads = downloads.filter { !ids.contains($0.value) } }
-    release(removed, at: now, into: &turn)
+    var count = 0
+    for id in ids where tasks.remove(id) != nil {
+      count += 1
+      // An engine may still tell the end of a data task that goes on as a download.
+      if downloads[id] == nil { turn.forgotten.append(id) }
+    }
+    for id in ids {
+      guard let dataTask = dataTasks.removeValue(forKey: id) else { continue }
+      downloads[dataTask] = nil
+      turn.forgotten.append(dataTask)
+    }
+    release(count, at: now, into: &turn)
   }
 
   /// Tasks are gone: the session may have told everything, and may be over.
@@ -86,6 +105,7 @@ extension SessionMachine {
     guard let download else { return }
     tasks.insert(download)
     downloads[id] = download.id
+    dataTasks[download.id] = id
   }
 
   mutating func offer(

@@ -15,6 +15,7 @@ package struct SessionMachine: Sendable {
   var cancelsTasks = false
   /// The downloads that data tasks became, as long as they are unfinished.
   var downloads: [TaskID: TaskID] = [:]
+  var dataTasks: [TaskID: TaskID] = [:]
   /// Of a background session that is not invalid.
   var handover: Handover?
   let limit: Int
@@ -32,6 +33,12 @@ package struct SessionMachine: Sendable {
   /// The task as it is now; nil where it has ended, or there is none.
   package func task(_ id: TaskID) -> TaskMachine? { tasks[id] }
 
+  /// The tasks that have not ended, in the order of their creation.
+  package var unfinishedTasks: [TransferTask] { tasks.ids.compactMap { tasks[$0]?.task } }
+
+  /// Every message of a background session was handed over.
+  package var hasHandedOver: Bool { handover?.isDone ?? true }
+
   package mutating func handle(_ input: Input, at now: Now, into turn: inout Turn) -> Reply {
     assert(turn.session == session.id)
     let mark = (turn.ended.count, turn.inquiries.count, turn.messages.count)
@@ -47,9 +54,11 @@ package struct SessionMachine: Sendable {
   private mutating func take(_ input: Input, at now: Now, into turn: inout Turn) -> Reply {
     switch input {
     case .admit(let count): return admit(count, into: &turn)
-    case .create(let created): create(created)
+    case .create(let created): create(created, at: now, into: &turn)
     case .created(let ids): self.created(ids, at: now, into: &turn)
-    case .refused(let count, let ids): refused(count, ids, at: now, into: &turn)
+    case .refused(let count, let ids, let messages):
+      for message in messages { _ = handover?.settle(message) }
+      refused(count, ids, at: now, into: &turn)
     case .resume(let id): return verb(id) { $0.resume($1, at: now, into: &turn) }
     case .suspend(let id): return verb(id) { $0.suspend($1, at: now, into: &turn) }
     case .cancel(let id, let keepsPartial):

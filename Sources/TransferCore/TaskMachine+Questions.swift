@@ -37,7 +37,7 @@ extension TaskMachine {
     guard let question else { return nil }
     dropQuestion()
     turn.settlements.append(.init(id: question.decision, task: id, state: state, answer: answer, tag: tag))
-    turn.alarms.append(.cancelDecision(question.decision))
+    turn.alarms.append(.cancelDecision(question.decision, of: id))
     guard state != .withdrawn else { return question }
     let isOnItsWay = isSubmitted && (task.response != nil || question.isOnWire)
     enter(isOnItsWay ? .transferring : .queued, at: time, session, into: &turn)

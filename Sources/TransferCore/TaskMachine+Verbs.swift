@@ -2,11 +2,10 @@ package import TransferModel
 
 /// What clients do with a task.
 extension TaskMachine {
-  /// The commit that creates it holds: it comes alive.
-  mutating func created(_ session: borrowing TransferSession, at now: Now, into turn: inout Turn) {
+  /// The commit that creates it holds.
+  mutating func created() {
     assert(isCreating)
     place = .idle(hasBegun: false)
-    launch(session, at: now, into: &turn)
   }
 
   /// URLSessionTask.resume(). A no-op on a task that is being cancelled.

@@ -23,7 +23,7 @@ package struct Turn: Sendable {
     case decision(DecisionID, of: TaskID, afterSeconds: Double)
     /// The begin date of a task.
     case begin(TaskID, at: Timestamp)
-    case cancelDecision(DecisionID)
+    case cancelDecision(DecisionID, of: TaskID)
     case cancelBegin(TaskID)
   }
   /// A session that became invalid: what was for its life only is dropped.
@@ -60,8 +60,8 @@ package struct Turn: Sendable {
   /// For another process.
   package var commands: [Order] = []
   package var retirement: Retirement?
-  /// News of another process that the turn has taken: their rows go with it.
-  package var takenNews = 0
+  /// News of another process that the turn has taken, by their numbers: their rows go with it.
+  package var takenNews: [Int64] = []
 
   // MARK: Behind it, in order
 
@@ -82,18 +82,29 @@ package struct Turn: Sendable {
   /// Tasks that have ended: the machine is told by `Input.endHolds`.
   package var ended: [TaskID] = []
 
+  // MARK: At once
+
+  /// Tasks that nobody will hear of again.
+  package var forgotten: [TaskID] = []
+
   package init(session: SessionID, isCarriedElsewhere: Bool, identifiers: IdentifierGenerator) {
     self.session = session
     self.isCarriedElsewhere = isCarriedElsewhere
     self.identifiers = identifiers
   }
 
-  /// Nothing but progress is told.
+  /// Nothing of it is written, but for events that are told and forgotten.
   package var isProgressOnly: Bool {
     sessionRow == nil && lastIdentifier == nil && created.isEmpty && updated.isEmpty && respecified.isEmpty
       && smallBodies.isEmpty && messages.isEmpty && inquiries.isEmpty && settlements.isEmpty
-      && credentials.isEmpty && commands.isEmpty && retirement == nil && ended.isEmpty
+      && credentials.isEmpty && commands.isEmpty && retirement == nil && takenNews.isEmpty && ended.isEmpty
       && events.allSatisfy(\.type.isProgress)
+  }
+
+  /// There is nothing to be carried out.
+  package var isEmpty: Bool {
+    events.isEmpty && isProgressOnly && orders.isEmpty && openedBodies.isEmpty && unwantedBodies.isEmpty
+      && droppedUploads.isEmpty && alarms.isEmpty && heads.isEmpty
   }
 
   /// Gives an order to whoever carries the session's tasks out.

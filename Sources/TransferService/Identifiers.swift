@@ -1,23 +1,19 @@
 internal import Synchronization
+internal import TransferCore
 package import TransferModel
 
-/// Makes new ids: each greater than the one before, also within a millisecond, so that lists keep the order of
-/// creation (RFC 9562 §6.2, the clock's fraction as a counter).
+/// Makes new ids, each greater than the one before, for all threads; and has the clock that they are made by.
 package final class IdentifierSource: Sendable {
   package let now: @Sendable () -> Timestamp
-  /// Milliseconds and, in the low twelve bits, the fraction of the newest id.
-  private let last = Mutex<UInt64>(0)
+  private let generator: Mutex<IdentifierGenerator>
 
-  package init(now: @escaping @Sendable () -> Timestamp) { self.now = now }
+  /// - Parameter seed: random, so that no other source makes the same ids.
+  package init(seed: UInt64 = .random(in: 0 ... .max), now: @escaping @Sendable () -> Timestamp) {
+    generator = Mutex(IdentifierGenerator(seed: seed))
+    self.now = now
+  }
 
   package func make<Kind>(_ kind: ID<Kind>.Type = ID<Kind>.self) -> ID<Kind> {
-    let microseconds = UInt64(clamping: now().microseconds)
-    let clock = (microseconds / 1000) << 12 | (microseconds % 1000) * 4096 / 1000
-    let instant = last.withLock { last in
-      last = max(clock, last + 1)
-      return last
-    }
-    var generator = SystemRandomNumberGenerator()
-    return ID(instant: instant, random: generator.next())
+    generator.withLock { $0.make(at: now()) }
   }
 }

@@ -1,12 +1,11 @@
 package import HTTPCache
 package import TransferEngine
 package import TransferModel
-package import TransferStore
 
 /// Who carries tasks out in the process that asks, at once, and what sessions remember there: the engine.
 ///
 /// What it has to tell comes as facts, by the relay that service or worker connects itself to.
-package protocol LocalCarrier: TransferCarrier {
+package protocol LocalCarrier: Sendable {
   var credentials: CredentialStorage { get }
   var cookies: CookieStorage { get }
   var memoryFiles: MemoryFiles { get }
@@ -16,12 +15,18 @@ package protocol LocalCarrier: TransferCarrier {
   func submit(_ jobs: [TransferJob])
   func suspend(_ task: TaskID, in session: SessionID)
   func resume(_ task: TaskID, in session: SessionID)
+  /// - Parameter keepsPartial: what a download has got is kept for resume data, where it can go on.
   func cancel(_ task: TaskID, in session: SessionID, keepsPartial: Bool)
+  /// Answers a question of the task; where it is not the one that the task waits for now, nothing happens.
+  /// - Parameter question: the number that it was asked under.
   func answer(_ task: TaskID, in session: SessionID, to question: Int, _ answer: TransferAnswer)
   func setPriority(_ priority: Double, of task: TaskID, in session: SessionID)
   func setLimit(_ bytesPerSecond: Int?, of task: TaskID, in session: SessionID)
+  /// Forgets whom a session has let in and was let in by; requests from here on open new connections.
   func reset(_ session: SessionID, done: @escaping @Sendable () -> Void)
+  /// Closes a session's idle connections.
   func flush(_ session: SessionID, done: @escaping @Sendable () -> Void)
+  /// Closes the connections of a session that has no more tasks.
   func forget(_ session: SessionID)
 
   /// Credentials of a session were taken away, or replaced: what was remembered of them goes.
@@ -47,52 +52,4 @@ extension LocalCarrier {
     credentials.set(credential, for: space, in: session)
     forgetCredentials(of: session, for: [space])
   }
-}
-
-// It acts at once: nothing of it is to be written.
-extension LocalCarrier {
-  package func submit(_ jobs: [TransferJob], into change: inout StoreChange) { submit(jobs) }
-  package func suspend(_ task: TaskID, in session: SessionID, into change: inout StoreChange) {
-    suspend(task, in: session)
-  }
-  package func resume(_ task: TaskID, in session: SessionID, into change: inout StoreChange) {
-    resume(task, in: session)
-  }
-  package func cancel(
-    _ task: TaskID, in session: SessionID, keepsPartial: Bool, into change: inout StoreChange
-  ) {
-    cancel(task, in: session, keepsPartial: keepsPartial)
-  }
-  /// It numbers all that it asks.
-  package func answer(
-    _ task: TaskID, in session: SessionID, to question: Int?, _ answer: TransferAnswer,
-    into change: inout StoreChange
-  ) {
-    if let question { self.answer(task, in: session, to: question, answer) }
-  }
-  package func setPriority(
-    _ priority: Double, of task: TaskID, in session: SessionID, into change: inout StoreChange
-  ) {
-    setPriority(priority, of: task, in: session)
-  }
-  package func setLimit(
-    _ bytesPerSecond: Int?, of task: TaskID, in session: SessionID, into change: inout StoreChange
-  ) {
-    setLimit(bytesPerSecond, of: task, in: session)
-  }
-  /// Tasks come here when their time has come.
-  package func setBeginDate(
-    _ date: Timestamp?, of task: TaskID, in session: SessionID, into change: inout StoreChange
-  ) {}
-  package func reset(
-    _ session: SessionID, into change: inout StoreChange, done: @escaping @Sendable () -> Void
-  ) {
-    reset(session, done: done)
-  }
-  package func flush(
-    _ session: SessionID, into change: inout StoreChange, done: @escaping @Sendable () -> Void
-  ) {
-    flush(session, done: done)
-  }
-  package func forget(_ session: SessionID, into change: inout StoreChange) { forget(session) }
 }

@@ -1,17 +1,21 @@
 internal import Crypto
-internal import Synchronization
 internal import TransferModel
 internal import TransferStore
 
 /// Whose things are: the one place where that is asked. A session says whose it is; a task and a decision are its tenant's. What is
 /// another tenant's is not found, like what nobody has, and nobody waits for it.
-extension TransferService {
+struct Ownership: Sendable {
+  let sessions: Sessions
+  let tasks: Tasks
+
+  private var store: any TransferStore { sessions.room.recorder.store }
+
   /// nil where there is no such session.
-  func tenant(of session: SessionID) -> Tenant? { registry.withLock { $0.tenant(of: session) } }
+  private func tenant(of session: SessionID) -> Tenant? { sessions.room.session(session)?.tenant }
 
   func session(_ id: SessionID, of tenant: Tenant) throws(ServiceError) -> TransferSession {
     do throws(ServiceError) {
-      let session = try session(id)
+      let session = try sessions.session(id)
       guard session.tenant == tenant else { throw .sessionNotFound }
       return session
     } catch {
@@ -21,7 +25,7 @@ extension TransferService {
 
   func task(_ id: TaskID, of tenant: Tenant) async throws(ServiceError) -> TransferTask {
     do throws(ServiceError) {
-      let task = try await task(id)
+      let task = try await tasks.task(id)
       guard self.tenant(of: task.sessionID) == tenant else { throw .taskNotFound }
       return task
     } catch {
@@ -31,24 +35,22 @@ extension TransferService {
 
   /// Throws where the tenant has no such task. One that is being created is there before its row is.
   func check(_ id: TaskID, of tenant: Tenant) async throws(ServiceError) {
-    let live = registry.withLock { registry in
-      registry.tasks[id].map { registry.tenant(of: $0.task.sessionID) }
-    }
-    guard let live else {
+    guard let session = sessions.room.directory[id] else {
       _ = try await task(id, of: tenant)
       return
     }
-    guard live == tenant else { throw .taskNotFound }
+    guard self.tenant(of: session) == tenant else { throw .taskNotFound }
   }
 
   func decision(_ id: DecisionID, of tenant: Tenant) async throws(ServiceError) -> Decision {
-    do throws(ServiceError) {
-      let decision = try await decision(id)
-      guard self.tenant(of: decision.sessionID) == tenant else { throw .decisionNotFound }
-      return decision
+    do throws(StoreError) {
+      if let decision = try await store.decision(id), self.tenant(of: decision.sessionID) == tenant {
+        return decision
+      }
     } catch {
-      throw hiding(error, from: tenant, behind: .decisionNotFound)
+      throw hiding(.store(error), from: tenant, behind: .decisionNotFound)
     }
+    throw .decisionNotFound
   }
 
   func file(_ id: FileID, of tenant: Tenant) async throws(ServiceError) -> StoredFile {
@@ -72,25 +74,9 @@ extension TransferService {
     switch row.owner {
     case .tenant(let tenant): return tenant
     case .session(let session):
-      return tenant(of: session) ?? store.unreadable.row("session", session).flatMap { owner(of: $0) }
+      return tenant(of: session) ?? store.unreadable.row(.session, session).flatMap { owner(of: $0) }
     case nil: return nil
     }
-  }
-
-  // MARK: The shared session
-
-  /// The tenant's own shared session, which is there from the first time that anybody asks for it.
-  func sharedSession(of tenant: Tenant) -> SessionID {
-    let id = SessionID.shared(of: tenant)
-    registry.withLock { registry in
-      guard registry.sessions[id] == nil, store.unreadable.row("session", id) == nil else { return }
-      let session = TransferSession.shared(id, of: tenant)
-      registry.sessions[id] = .init(session: session, lastIdentifier: 0)
-      var change = StoreChange()
-      change.sessions = [session]
-      record(change)
-    }
-    return id
   }
 }
 

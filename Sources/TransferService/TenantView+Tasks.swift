@@ -8,7 +8,7 @@ extension TenantView {
     _ specifications: [TaskSpecification], in id: SessionID,
     reply: @Sendable ([TransferTask]) -> IdempotentReply? = { _ in nil }
   ) async throws(ServiceError) -> [TransferTask] {
-    try await service.createTasks(specifications, in: session(id).id, reply: reply)
+    try await service.tasks.create(specifications, in: session(id).id, reply: reply)
   }
 
   /// Fills in what only the service knows of a task that is to be created in one of the tenant's sessions: what its resume data leaves
@@ -16,66 +16,66 @@ extension TenantView {
   package func complete(
     _ specification: inout TaskSpecification, in session: TransferSession
   ) async throws {
-    try await service.completeResumed(&specification, of: tenant)
-    try await service.complete(&specification.request, in: session)
+    try await service.resumption.complete(&specification, of: tenant)
+    try await service.files.complete(&specification.request, in: session)
   }
 
   /// A task's specification from the tenant's resume data; nil where it is none.
   package func specification(resuming data: String) -> TaskSpecification? {
-    service.specification(resuming: data, of: tenant)
+    service.resumption.specification(from: data, of: tenant)
   }
 
   package func task(_ id: TaskID) async throws(ServiceError) -> TransferTask {
-    try await service.task(id, of: tenant)
+    try await service.ownership.task(id, of: tenant)
   }
 
   package func tasks(_ query: TaskQuery) async throws(ServiceError) -> [TransferTask] {
     var query = query
     query.session = try session(query.session).id
-    return try await service.tasks(query)
+    return try await service.tasks.page(query)
   }
 
   package func metrics(of id: TaskID) async throws(ServiceError) -> [UInt8]? {
-    try await service.metrics(of: task(id).id)
+    try await service.tasks.metrics(of: task(id).id)
   }
 
   /// Returns once the task's end is committed, when `seconds` have passed, or when the service is about to stop.
   package func waitPatientlyForEnd(of id: TaskID, seconds: Double) async throws(ServiceError) {
-    try await service.check(id, of: tenant)
-    await service.waitPatientlyForEnd(of: id, seconds: seconds)
+    try await service.ownership.check(id, of: tenant)
+    await service.tasks.waitForEnd(of: id, seconds: seconds, isPatient: true)
   }
 
   package func resume(_ id: TaskID) async throws(ServiceError) -> TransferTask {
-    try await service.check(id, of: tenant)
-    return try await service.resume(id)
+    try await service.ownership.check(id, of: tenant)
+    return try await service.tasks.resume(id)
   }
 
   package func suspend(_ id: TaskID) async throws(ServiceError) -> TransferTask {
-    try await service.check(id, of: tenant)
-    return try await service.suspend(id)
+    try await service.ownership.check(id, of: tenant)
+    return try await service.tasks.suspend(id)
   }
 
   package func cancel(_ id: TaskID) async throws(ServiceError) -> TransferTask {
-    try await service.check(id, of: tenant)
-    return try await service.cancel(id)
+    try await service.ownership.check(id, of: tenant)
+    return try await service.tasks.cancel(id)
   }
 
   package func cancelProducingResumeData(
     _ id: TaskID
   ) async throws(ServiceError) -> (task: TransferTask, resumeData: String?) {
-    try await service.check(id, of: tenant)
-    return try await service.cancelProducingResumeData(id)
+    try await service.ownership.check(id, of: tenant)
+    return try await service.resumption.cancel(id)
   }
 
   package func patch(
     _ id: TaskID, _ patch: TaskPatch, if isExpected: @escaping @Sendable (TransferTask) -> Bool
   ) async throws(ServiceError) -> TransferTask {
-    try await service.check(id, of: tenant)
-    return try await service.patch(id, patch, if: isExpected)
+    try await service.ownership.check(id, of: tenant)
+    return try await service.tasks.patch(id, patch, if: isExpected)
   }
 
   package func resumeData(of id: TaskID) async throws(ServiceError) -> String? {
-    try await service.resumeData(of: task(id))
+    try await service.resumption.resumeData(of: task(id))
   }
 }
 
@@ -83,65 +83,65 @@ extension TenantView {
 
 extension TenantView {
   package func body(of id: TaskID) async throws(ServiceError) -> BodyContent {
-    try await service.body(of: task(id))
+    try await service.bodies.body(of: task(id))
   }
 
   /// The bytes of a finished task's small body; nil where it has none, or none any more.
   package func smallBody(of id: TaskID) async throws(ServiceError) -> [UInt8]? {
-    try await service.smallBody(of: task(id))
+    try await service.bodies.small(of: task(id))
   }
 
   package func deleteBody(of id: TaskID) async throws(ServiceError) {
-    try await service.deleteBody(of: task(id))
+    try await service.bodies.delete(of: task(id))
   }
 
   package func openUpload(of id: TaskID, length: Int64?) async throws(ServiceError) -> BodyUpload {
-    try await service.check(id, of: tenant)
-    return try await service.openUpload(of: id, length: length)
+    try await service.ownership.check(id, of: tenant)
+    return try await service.bodies.openUpload(of: id, length: length)
   }
 }
 
 // MARK: Files
 
 extension TenantView {
-  package func receiveFile() throws(ServiceError) -> FileReception { try service.receiveFile() }
+  package func receiveFile() throws(ServiceError) -> FileReception { try service.files.receive() }
 
   package func finish(
     _ reception: FileReception, contentType: String?
   ) async throws(ServiceError) -> StoredFile {
-    try await service.finish(reception, of: tenant, contentType: contentType)
+    try await service.files.finish(reception, of: tenant, contentType: contentType)
   }
 
   package func keep(
     _ file: StoredFile, reply: @Sendable (StoredFile) -> IdempotentReply?
   ) async throws(ServiceError) -> StoredFile {
-    try await service.keep(file, reply: reply)
+    try await service.files.keep(file, reply: reply)
   }
 
   /// Forgets a file that was not kept.
-  package func drop(_ file: StoredFile) { service.drop(file) }
+  package func drop(_ file: StoredFile) { service.files.drop(file) }
 
   package func keepBody(
     of id: TaskID, reply: @Sendable (StoredFile) -> IdempotentReply?
   ) async throws(ServiceError) -> StoredFile {
-    try await service.keepBody(of: task(id), for: tenant, reply: reply)
+    try await service.files.keepBody(of: task(id), for: tenant, reply: reply)
   }
 
   package func file(_ id: FileID) async throws(ServiceError) -> StoredFile {
-    try await service.file(id, of: tenant)
+    try await service.ownership.file(id, of: tenant)
   }
 
   package func files(after: FileID?, limit: Int) async throws(ServiceError) -> [StoredFile] {
-    try await service.files(of: tenant, after: after, limit: limit)
+    try await service.files.page(of: tenant, after: after, limit: limit)
   }
 
   /// One range of a file's bytes.
   package func open(_ file: StoredFile) throws(ServiceError) -> @Sendable (Range<Int64>) -> BodyStream {
-    try service.open(file)
+    try service.files.open(file)
   }
 
   package func deleteFile(_ id: FileID) async throws(ServiceError) {
-    try await service.delete(service.file(id, of: tenant))
+    try await service.files.delete(service.ownership.file(id, of: tenant))
   }
 }
 
@@ -150,17 +150,17 @@ extension TenantView {
 extension TenantView {
   /// Of all the tenant's sessions.
   package func events(_ wish: EventWish) async throws(ServiceError) -> EventSubscription {
-    try await service.subscribe(.tenant(tenant), of: nil, wish)
+    try await service.streams.subscribe(.tenant(tenant), of: nil, wish)
   }
 
   package func events(
     ofSession id: SessionID, _ wish: EventWish
   ) async throws(ServiceError) -> EventSubscription {
     let id = try session(id).id
-    return try await service.subscribe(.session(id), of: id, wish)
+    return try await service.streams.subscribe(.session(id), of: id, wish)
   }
 
   package func events(ofTask id: TaskID, _ wish: EventWish) async throws(ServiceError) -> EventSubscription {
-    try await service.subscribe(.task(id), of: task(id).sessionID, wish)
+    try await service.streams.subscribe(.task(id), of: task(id).sessionID, wish)
   }
 }

@@ -26,25 +26,26 @@ extension TenantView {
     _ specification: SessionSpecification,
     reply: @Sendable (TransferSession, _ isNew: Bool) -> IdempotentReply?
   ) async throws(ServiceError) -> (session: TransferSession, isNew: Bool) {
-    try await service.createSession(specification, of: tenant, reply: reply)
+    try await service.sessions.create(specification, of: tenant, reply: reply)
   }
 
   /// The tenant's session with the id that clients give: the shared one has the same for each tenant.
   package func session(_ id: SessionID) throws(ServiceError) -> TransferSession {
-    try service.session(id == .shared ? service.sharedSession(of: tenant) : id, of: tenant)
+    try service.ownership.session(
+      id == .shared ? service.sessions.shared(of: tenant) : id, of: tenant)
   }
 
   package func sessions(
     type: SessionType?, state: SessionState?, after: SessionID?, limit: Int
   ) -> [TransferSession] {
-    _ = service.sharedSession(of: tenant)
-    return service.sessions(of: tenant, type: type, state: state, after: after, limit: limit)
+    _ = service.sessions.shared(of: tenant)
+    return service.sessions.page(of: tenant, type: type, state: state, after: after, limit: limit)
   }
 
   package func invalidate(
     _ id: SessionID, _ mode: InvalidationMode
   ) async throws(ServiceError) -> TransferSession {
-    try await service.invalidate(session(id).id, mode)
+    try await service.sessions.invalidate(session(id).id, mode)
   }
 
   package func reset(_ id: SessionID) async throws(ServiceError) -> TransferSession {
@@ -52,7 +53,7 @@ extension TenantView {
   }
 
   package func flush(_ id: SessionID) async throws(ServiceError) -> TransferSession {
-    try await service.flush(session(id).id)
+    try await service.sessions.flush(session(id).id)
   }
 
   package func deleteSession(_ id: SessionID) async throws(ServiceError) {
@@ -64,41 +65,41 @@ extension TenantView {
 
 extension TenantView {
   package func cookies(of id: SessionID, _ filter: CookieFilter) throws(ServiceError) -> [Cookie] {
-    try service.cookies(of: session(id).id, filter)
+    try service.cookies.cookies(of: session(id).id, filter)
   }
 
   package func setCookies(_ cookies: [Cookie], of id: SessionID) async throws(ServiceError) -> [Cookie] {
-    try await service.setCookies(cookies, of: session(id).id)
+    try await service.cookies.set(cookies, of: session(id).id)
   }
 
   package func removeCookies(of id: SessionID, _ filter: CookieFilter) async throws(ServiceError) {
-    try await service.removeCookies(of: session(id).id, filter)
+    try await service.cookies.remove(of: session(id).id, filter)
   }
 
   package func credentials(of id: SessionID) throws(ServiceError) -> [CredentialEntry] {
-    try service.credentials(of: session(id).id)
+    try service.credentials.credentials(of: session(id).id)
   }
 
   package func setCredential(
     _ credential: Credential, for space: ProtectionSpace, in id: SessionID
   ) async throws(ServiceError) {
-    try await service.setCredential(credential, for: space, in: session(id).id)
+    try await service.credentials.set(credential, for: space, in: session(id).id)
   }
 
   package func removeCredentials(
     of id: SessionID, where matches: @Sendable (ProtectionSpace) -> Bool
   ) async throws(ServiceError) {
-    try await service.removeCredentials(of: session(id).id, where: matches)
+    try await service.credentials.remove(of: session(id).id, where: matches)
   }
 
   package func cache(
     of id: SessionID, entries limit: Int
   ) async throws(ServiceError) -> (usage: CacheUsage, entries: [CacheUsage.Entry])? {
-    try await service.cache(of: session(id).id, entries: limit)
+    try await service.caches.cache(of: session(id).id, entries: limit)
   }
 
   package func emptyCache(of id: SessionID) async throws(ServiceError) {
-    try await service.emptyCache(of: session(id).id)
+    try await service.caches.empty(of: session(id).id)
   }
 }
 
@@ -106,17 +107,17 @@ extension TenantView {
 
 extension TenantView {
   package func decision(_ id: DecisionID) async throws(ServiceError) -> Decision {
-    try await service.decision(id, of: tenant)
+    try await service.ownership.decision(id, of: tenant)
   }
 
   package func decisions(
     of id: SessionID, state: Decision.State?, after: DecisionID?, limit: Int
   ) async throws(ServiceError) -> [Decision] {
-    try await service.decisions(of: session(id).id, state: state, after: after, limit: limit)
+    try await service.decisions.page(of: session(id).id, state: state, after: after, limit: limit)
   }
 
   package func answer(_ id: DecisionID, with value: JSONValue) async throws -> Decision {
-    try await service.answer(decision(id), with: value)
+    try await service.decisions.answer(decision(id), with: value)
   }
 }
 
@@ -124,36 +125,36 @@ extension TenantView {
 
 extension TenantView {
   package func configuration(_ name: String) async throws(ServiceError) -> NamedConfiguration {
-    try await service.configuration(self.name(name))
+    try await service.configurations.configuration(self.name(name))
   }
 
   /// nil where none has the name.
   package func configurationIfAny(_ name: String) async throws(ServiceError) -> NamedConfiguration? {
-    try await service.configurationIfAny(self.name(name))
+    try await service.configurations.configurationIfAny(self.name(name))
   }
 
   package func configurations(
     after: String?, limit: Int
   ) async throws(ServiceError) -> [NamedConfiguration] {
-    try await service.configurations(of: tenant, after: after, limit: limit)
+    try await service.configurations.page(of: tenant, after: after, limit: limit)
   }
 
   package func createConfiguration(
     _ name: String, _ configuration: SessionConfiguration,
     reply: @Sendable (NamedConfiguration) -> IdempotentReply?
   ) async throws(ServiceError) -> NamedConfiguration {
-    try await service.createConfiguration(self.name(name), configuration, reply: reply)
+    try await service.configurations.create(self.name(name), configuration, reply: reply)
   }
 
   package func replaceConfiguration(
     _ name: String, _ configuration: SessionConfiguration,
     if isExpected: @Sendable (NamedConfiguration?) -> Bool
   ) async throws(ServiceError) -> (named: NamedConfiguration, isNew: Bool) {
-    try await service.replaceConfiguration(self.name(name), configuration, if: isExpected)
+    try await service.configurations.replace(self.name(name), configuration, if: isExpected)
   }
 
   package func deleteConfiguration(_ name: String) async throws(ServiceError) {
-    try await service.deleteConfiguration(self.name(name))
+    try await service.configurations.delete(self.name(name))
   }
 
   private func name(_ text: String) -> ConfigurationName { ConfigurationName(tenant: tenant, text: text) }

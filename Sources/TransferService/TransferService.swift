@@ -1,4 +1,6 @@
 package import EventLoop
+internal import HTTPCookies
+package import JSON
 package import Logging
 internal import Synchronization
 internal import TransferCore
@@ -6,11 +8,9 @@ package import TransferEngine
 package import TransferModel
 package import TransferStore
 
-/// The use cases of sessions and tasks: the only caller of the engine and the store.
+/// Sessions and tasks as a service: builds the rooms where that is done, and opens their doors.
 ///
-/// The lock around the registry is held for microseconds, never across a wait, and never while anything touches a
-/// disk or a socket. Whatever changes a task queues its write inside the lock, so the journal tells things in the
-/// order in which they were decided.
+/// Clients come in by a `TenantView`. What is decided about sessions and tasks, `SessionMachine` decides; `MachineRoom` carries it out.
 package final class TransferService: Sendable {
   package struct Limits: Sendable {
     /// Tasks of one session that have not ended.
@@ -18,99 +18,203 @@ package final class TransferService: Sendable {
     package init() {}
   }
 
-  let store: any TransferStore
-  let engine: any LocalCarrier
-  /// Carries background tasks out; nil: this process does.
-  let background: BackgroundCarrier?
-  let hub: EventHub
+  let room: MachineRoom
+  let sessions: Sessions
+  let cookies: SessionCookies
+  let credentials: SessionCredentials
+  let caches: SessionCaches
+  let tasks: Tasks
+  let ownership: Ownership
+  let resumption: Resumption
+  let decisions: Decisions
+  let bodies: Bodies
+  let files: Files
+  let configurations: Configurations
+  let streams: EventStreams
+  let outbox: Outbox
+  let news: NewsReader
+  let sweeper: Sweeper
   package let idempotency: IdempotencyKeys
-  let bodies: BodyDirectory
-  let files: FileDirectory
-  let resumeSealer: ResumeDataSealer
-  let answerTagger: AnswerTagger
-  let deadlines: DeadlineQueue
-  /// Threads that fetch from the disk what is not in memory.
-  let pool: WorkerPool
-  let limits: Limits
   package let identifiers: IdentifierSource
-  let notifier: DelegateNotifier
-  let logger: Logger
-  /// Names of configurations that are being kept.
-  let configurationsUnderWay = Mutex<Set<ConfigurationName>>([])
-  let registry = Mutex(TransferRegistry())
-  let news: QueueReader<String>
-  /// What the other process did while there was no service is known. Before that its rings need not be heard.
-  let hasCaughtUp = Atomic<Bool>(false)
-  /// The stored files that were there when this process began.
-  let foundFiles = Mutex<[FileID]>([])
+  private let recovery: Recovery
+  private let pruner: Pruner
   /// Whether the data directory is where it was. It may wait for a disk.
   private let isAtHome: @Sendable () -> Bool
-  /// What the worker told and this version cannot read, and how much the worker leaves likewise.
-  let refused = Mutex((news: RefusedDocuments(), byWorker: 0))
-  /// Of the background sessions. Locked inside of the registry's lock, never around it.
-  let handovers = Mutex<[SessionID: Handover]>([:])
-  private let outboxDoorbell = Relay<Void>()
 
   /// - Parameters:
   ///   - relay: what the engine delivers its facts to; the service connects itself to it.
+  ///   - pool: threads that fetch from the disk what is not in memory.
   ///   - isAtHome: whether the data directory is where it was; called on the pool.
   ///   - uptime: a clock that nobody sets.
+  ///   - seed: of the ids that it makes.
   ///   - spawn: how it does something beside everything else.
   package init(
     store: any TransferStore, engine: any LocalCarrier, background: BackgroundCarrier? = nil,
-    relay: FactRelay,
-    hub: EventHub, bodies: BodyDirectory,
-    files: FileDirectory, resumeSealer: ResumeDataSealer, answerTagger: AnswerTagger, pool: WorkerPool,
-    limits: Limits = Limits(), isAtHome: @escaping @Sendable () -> Bool = { true },
-    now: @escaping @Sendable () -> Timestamp,
-    uptime: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, spawn: Spawn = Spawn(),
-    logger: Logger
+    relay: FactRelay, hub: EventHub, bodies: BodyDirectory, files: FileDirectory,
+    resumeSealer: ResumeDataSealer, answerTagger: AnswerTagger, pool: WorkerPool, limits: Limits = Limits(),
+    isAtHome: @escaping @Sendable () -> Bool = { true }, now: @escaping @Sendable () -> Timestamp,
+    uptime: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+    seed: UInt64 = .random(in: 0 ... .max), spawn: Spawn = Spawn(), logger: Logger
   ) {
-    self.store = store
-    self.engine = engine
-    self.background = background
-    self.hub = hub
-    self.bodies = bodies
-    self.files = files
-    self.resumeSealer = resumeSealer
-    self.answerTagger = answerTagger
-    deadlines = DeadlineQueue(now: now, uptime: uptime)
-    self.pool = pool
-    self.limits = limits
-    self.isAtHome = isAtHome
-    self.logger = logger
-    identifiers = IdentifierSource(now: now)
-    notifier = DelegateNotifier(identifiers: identifiers)
+    let recorder = Recorder(store: store, background: background)
+    var seeds = RandomSource(seed: seed)
+    identifiers = IdentifierSource(seed: seeds.next(), now: now)
+    room = MachineRoom(
+      engine: engine, background: background, hub: hub, recorder: recorder, pool: pool, seed: seeds.next(),
+      now: now, uptime: uptime)
+    sessions = Sessions(room: room, identifiers: identifiers, taskLimit: limits.unfinishedTasks)
+    cookies = SessionCookies(sessions: sessions)
+    credentials = SessionCredentials(sessions: sessions)
+    caches = SessionCaches(sessions: sessions)
+    tasks = Tasks(room: room, sessions: sessions, identifiers: identifiers)
+    ownership = Ownership(sessions: sessions, tasks: tasks)
+    resumption = Resumption(tasks: tasks, ownership: ownership, sealer: resumeSealer, bodies: bodies)
+    self.bodies = Bodies(room: room, tasks: tasks)
+    self.files = Files(directory: files, bodies: self.bodies, ownership: ownership)
+    decisions = Decisions(room: room, sessions: sessions, files: self.files, tagger: answerTagger)
+    configurations = Configurations(recorder: recorder, now: now)
+    streams = EventStreams(room: room, now: now)
+    outbox = Outbox(room: room, now: now)
+    news = NewsReader(room: room, spawn: spawn, logger: logger)
+    sweeper = Sweeper(room: room, bodies: bodies, files: files, now: now, logger: logger)
+    recovery = Recovery(sessions: sessions, news: news, bodies: bodies)
+    pruner = Pruner(bodies: self.bodies, sweeper: sweeper)
     idempotency = IdempotencyKeys(store: store, now: now)
-    let relayed = Relay<NewsPage>()
-    news = QueueReader(spawn) { (number: Int64) async throws(StoreError) in
-      try await store.news(after: number, limit: NewsPage.limit)
-    } take: { rows in
-      await withCheckedContinuation { continuation in
-        relayed.deliver(NewsPage(rows: rows) { continuation.resume() })
-      }
-    }
-    relay.connect { [weak self] in self?.absorb($0) }
-    relayed.connect { [weak self] page in
-      guard let self else { return page.written() }
-      absorb(page)
-    }
+    self.isAtHome = isAtHome
+    relay.connect { [weak room] in room?.absorb($0) }
     engine.cookies.onChange { session, changes in
       guard background?.has(session) != true else { return }
       var change = StoreChange()
       change.cookies = changes.map { (session, $0) }
       store.record(change) {}
     }
-    deadlines.onFire { [weak self] in self?.deadlinePassed($0) }
   }
 
-  package var now: Timestamp { identifiers.now() }
+  // MARK: Its life
 
-  /// Who carries a session's tasks out.
-  func carrier(of session: SessionID) -> any TransferCarrier {
-    if let background, background.has(session) { return background }
-    return engine
+  /// Takes up what an earlier process left: sessions, suspended tasks, and the end of those that were running.
+  /// Returns how many tasks it ended. Called once, before anyone is served; what takes longer than that may is done by `catchUp`
+  /// and `sweep`, beside serving.
+  package func recover() async throws(ServiceError) -> Int {
+    do throws(StoreError) {
+      let interrupted = try await recovery.recover()
+      sweeper.noteFoundFiles()
+      return interrupted
+    } catch {
+      throw .store(error)
+    }
   }
+
+  /// Finds out how far the process has come that carries background tasks out. Called once, after `recover`; again where it fails.
+  package func catchUp() async throws(ServiceError) {
+    do throws(StoreError) { try await recovery.catchUp() } catch { throw .store(error) }
+  }
+
+  /// Looks once at every file that an earlier process left. Called after `catchUp`.
+  package func sweep() async throws(ServiceError) { try await sweeper.sweep() }
+
+  /// Takes away what is older than it has to be kept, and of what then is too much the oldest.
+  package func prune(by retention: Retention) async throws(ServiceError) -> PrunedCounts {
+    try await pruner.prune(by: retention)
+  }
+
+  /// There may be news from the process that carries background tasks out.
+  package func lookForNews() { news.look() }
+
+  /// Refuses new tasks and sessions from now on, and lets go of those who wait for a task's end for as long as they like.
+  package func beginDraining() { room.waiters.beginDraining() }
+
+  /// True once the service is about to stop.
+  package var isDraining: Bool { room.waiters.isDraining }
+
+  // MARK: Its state
+
+  /// True while the store takes writes.
+  package var isReady: Bool { room.recorder.store.isHealthy }
+
+  /// Why nothing can be done for clients at the moment; nil where it can.
+  package func obstacle() async -> String? {
+    guard isReady else { return "the store takes no writes" }
+    let isAtHome = await withCheckedContinuation { continuation in
+      room.pool.submit { [self] in continuation.resume(returning: self.isAtHome()) }
+    }
+    return isAtHome ? nil : "the data directory, or a part of it, was taken away"
+  }
+
+  /// How many documents of another version stay in the store because nobody can read them. Their tasks wait for a process that
+  /// can.
+  package var refusedDocuments: Int { news.refusedDocuments }
+
+  // MARK: Messages
+
+  /// Calls `ring` whenever messages were committed to the outbox.
+  package func onOutboxNews(_ ring: @escaping @Sendable () -> Void) {
+    room.recorder.outboxBell.connect(ring)
+  }
+
+  /// Messages whose next attempt is due.
+  package func dueDeliveries(limit: Int) async throws(ServiceError) -> [WebhookDelivery] {
+    try await outbox.due(limit: limit)
+  }
+
+  /// When the next attempt is due; nil where the outbox is empty.
+  package func nextDeliveryTime() async throws(ServiceError) -> Timestamp? { try await outbox.nextTime() }
+
+  /// A message is about to be sent.
+  package func willAttempt(_ delivery: WebhookDelivery) async { await outbox.willAttempt(delivery) }
+
+  /// Writes what came of attempts; `committed` is called once that is on the disk.
+  package func recordAttempts(_ deliveries: [WebhookDelivery], committed: @escaping @Sendable () -> Void) {
+    outbox.record(deliveries, committed: committed)
+  }
+
+  /// Answers a decision with the reply of a webhook to the message that asked.
+  package func answer(to message: WebhookDelivery, with value: JSONValue) async throws {
+    guard let id = message.decisionID else { return }
+    _ = try await decisions.answer(decisions.decision(id), with: value)
+  }
+
+  // MARK: Sessions as a whole
+
+  /// Whether an origin can be reached now.
+  /// - Parameter timeout: seconds, for all steps together.
+  package func reach(_ url: String, timeout: Double) async throws -> Reachability {
+    try await room.engine.reach(url, timeout: .seconds(timeout))
+  }
+
+  /// URLSession.reset(): no cookie, no cached response and no credential is left, and requests from here on open
+  /// connections of their own.
+  func reset(_ id: SessionID) async throws(ServiceError) -> TransferSession {
+    let session = try sessions.session(id)
+    try await cookies.remove(of: id, CookieFilter())
+    try await credentials.remove(of: id) { _ in true }
+    try await caches.empty(of: id)
+    await sessions.resetConnections(of: id)
+    return session
+  }
+
+  /// Forgets an invalid session, its tasks, their bodies and events.
+  func deleteSession(_ id: SessionID) async throws(ServiceError) {
+    guard !id.isShared else { throw .sharedSession }
+    let session = try sessions.session(id)
+    guard session.state == .invalid else { throw .sessionNotInvalid }
+    let found: (files: [TaskID], partials: [TaskID])
+    do throws(StoreError) {
+      found = (try await room.recorder.store.bodyFiles(of: id), try await resumption.partials(of: id))
+    } catch {
+      throw .store(error)
+    }
+    let directory = bodies.directory(of: id)
+    let rows = try await news.rows(of: id)
+    try await sessions.delete(session, andNews: rows)
+    news.forget(rows)
+    room.pool.submit { [shared = resumption.bodies] in
+      for task in found.files { directory.remove(task) }
+      for task in found.partials { shared.removePartial(task) }
+    }
+  }
+
+  // MARK: URLs
 
   /// Why a task or a webhook cannot use this URL; nil where it can.
   package static func fault(ofURL url: String) -> TransferError? { OriginURL.fault(url) }
@@ -120,71 +224,4 @@ package final class TransferService: Sendable {
 
   /// Why these cannot be a session's authorities; nil where they can.
   package static func fault(ofRoots pem: String) -> String? { SessionTrust.fault(ofRoots: pem) }
-
-  /// Calls `ring` whenever messages were committed to the outbox.
-  package func onOutboxNews(_ ring: @escaping @Sendable () -> Void) { outboxDoorbell.connect(ring) }
-
-  /// Writes what has happened, and rings for the outbox once it is on the disk.
-  func record(_ change: StoreChange, committed: @escaping @Sendable () -> Void = {}) {
-    let (hasMessages, hasCommands) = (!change.newDeliveries.isEmpty, !change.commands.isEmpty)
-    guard hasMessages || hasCommands else { return store.record(change, committed: committed) }
-    noteQueued(change.newDeliveries)
-    store.record(change) { [self] in
-      committed()
-      if hasMessages { ringForOutbox() }
-      if hasCommands { background?.ring() }
-    }
-  }
-
-  /// Writes what has happened, if anything has.
-  func recordAny(_ change: StoreChange) {
-    if !change.isEmpty { record(change) }
-  }
-
-  /// Writes what has happened so far, so that what comes next is written behind it.
-  func recordSoFar(_ change: inout StoreChange) {
-    recordAny(change)
-    change = StoreChange()
-  }
-
-  func ringForOutbox() { outboxDoorbell.ring() }
-
-  /// True while the store takes writes.
-  package var isReady: Bool { store.isHealthy }
-
-  /// Why nothing can be done for clients at the moment; nil where it can.
-  package func obstacle() async -> String? {
-    guard isReady else { return "the store takes no writes" }
-    let isAtHome = await withCheckedContinuation { continuation in
-      pool.submit { [self] in continuation.resume(returning: self.isAtHome()) }
-    }
-    return isAtHome ? nil : "the data directory, or a part of it, was taken away"
-  }
-
-  /// How many documents of another version stay in the store because nobody can read them. Their tasks wait for a process that
-  /// can.
-  package var refusedDocuments: Int { refused.withLock { $0.news.count + $0.byWorker } }
-
-  /// Refuses new tasks and sessions from now on, and lets go of those who wait for a task's end for as long as they like.
-  package func beginDraining() {
-    let waiters = registry.withLock { registry in
-      registry.isDraining = true
-      return registry.endWaiters.values.filter(\.isPatient)
-    }
-    for (waiter, _) in waiters { waiter.resume() }
-  }
-
-  /// True once the service is about to stop.
-  package var isDraining: Bool { registry.withLock { $0.isDraining } }
-
-  /// Appends what `events` of a task cause: themselves, and the webhooks they are told to.
-  func note(
-    _ events: [TransferEvent], of task: TransferTask?, in session: TransferSession,
-    into change: inout StoreChange
-  ) {
-    change.events += events
-    for event in events {
-      change.newDeliveries += notifier.deliveries(for: event, task: task, session: session)
-    }
-  }
 }

@@ -33,7 +33,7 @@ struct ChangeWriter {
     try write(fragments)
     for task in change.respecifiedTasks { try respecify(task) }
     for decision in change.newDecisions { try insert(decision) }
-    for decision in change.updatedDecisions { try update(decision) }
+    for decision in change.settledDecisions { try settle(decision) }
     if change.withdrawsDecisions { try statements.decisions.withdraw.run() }
     for credential in change.credentials { try keep(credential) }
     for (session, space) in change.deletedCredentials {
@@ -89,7 +89,7 @@ struct ChangeWriter {
       sealed(decision.arguments, .arguments), decision.question.map { .integer(Int64($0)) } ?? .null)
   }
 
-  private func update(_ decision: Decision) throws {
+  private func settle(_ decision: SettledDecision) throws {
     try statements.decisions.update.run(
       .string(decision.state.rawValue), decision.answer.map { sealed($0, .answer) } ?? .null,
       decision.answerTag.map { .blob($0) } ?? .null, .id(decision.id))

@@ -49,7 +49,7 @@ extension StoreChange {
     newDeliveries.removeAll { !isWanted($0.sessionID) }
     updatedDeliveries.removeAll { !isWanted($0.sessionID) }
     newDecisions.removeAll { !isWanted($0.sessionID) }
-    updatedDecisions.removeAll { !isWanted($0.sessionID) }
+    settledDecisions.removeAll { !isWanted($0.sessionID) }
     credentials.removeAll { !isWanted($0.session) }
     deletedCredentials.removeAll { !isWanted($0.session) }
     cookies.removeAll { !isWanted($0.session) }
@@ -69,7 +69,7 @@ extension StoreChange {
   package var isEmpty: Bool {
     sessions.isEmpty && lastIdentifiers.isEmpty && createdTasks.isEmpty && updatedTasks.isEmpty
       && respecifiedTasks.isEmpty && events.isEmpty && newDeliveries.isEmpty && updatedDeliveries.isEmpty
-      && newDecisions.isEmpty && updatedDecisions.isEmpty && !withdrawsDecisions && credentials.isEmpty
+      && newDecisions.isEmpty && settledDecisions.isEmpty && !withdrawsDecisions && credentials.isEmpty
       && deletedCredentials.isEmpty && cookies.isEmpty && configurations.isEmpty
       && deletedConfigurations.isEmpty && newFiles.isEmpty && deletedFiles.isEmpty && idempotentReply == nil
       && deletedSession == nil && thinnedSession == nil && wipedSession == nil && pruning == nil

@@ -17,7 +17,7 @@ package struct StoreChange: Sendable {
   package var newDeliveries: [WebhookDelivery] = []
   package var updatedDeliveries: [WebhookDelivery] = []
   package var newDecisions: [Decision] = []
-  package var updatedDecisions: [Decision] = []
+  package var settledDecisions: [SettledDecision] = []
   /// What still waited for an answer has lost its task.
   package var withdrawsDecisions = false
   /// Credentials to be kept, each in place of what was there for its space.

@@ -89,19 +89,11 @@ struct BackgroundWorld {
     task.phase = .queued
     // A client's commit is waited for.
     while !serviceTurns.isEmpty { commitService() }
-    ledger.events += [
-      TransferEvent(.taskDidCreate, at: now.wall, session: session.id, task: task.id, .created(task)),
-      TransferEvent(
-        .taskDidChangeState, at: now.wall, session: session.id, task: task.id,
-        .stateChanged(.running, .queued)),
-    ]
     give([.create([task])])
     // A client's commit is waited for.
     while !serviceTurns.isEmpty { commitService() }
-    ledger.tasks[task.id] = task
-    ledger.lastIdentifier = max(ledger.lastIdentifier, first)
     accepted.insert(task.id)
-    give([.created([task.id])])
+    give([.created([task.id]), .begin(task.id)])
   }
 
   /// Commits the service's oldest turn.
@@ -115,7 +107,7 @@ struct BackgroundWorld {
   private mutating func apply(_ turn: Turn) {
     for task in turn.created + turn.updated + turn.respecified { ledger.tasks[task.id] = task }
     if let session = turn.sessionRow { ledger.session = session }
-    if let last = turn.lastIdentifier { ledger.lastIdentifier = last }
+    ledger.lastIdentifier = max(ledger.lastIdentifier, turn.lastIdentifier ?? 0)
     ledger.events += turn.events.filter { !$0.type.isProgress }
     for inquiry in turn.inquiries {
       guard let decision = inquiry.event.decision, let task = inquiry.event.taskID else { continue }
@@ -123,7 +115,7 @@ struct BackgroundWorld {
     }
     for settlement in turn.settlements { ledger.decisions[settlement.id]?.states.append(settlement.state) }
     ledger.commands += turn.commands
-    let taken = turn.takenNews
+    let taken = turn.takenNews.count
     ledger.news.removeFirst(taken)
     takenNews -= taken
   }
@@ -134,7 +126,7 @@ struct BackgroundWorld {
     guard !page.isEmpty else { return }
     takenNews += page.count
     give(page.map { .news($0) })
-    serviceTurns[serviceTurns.count - 1].takenNews = page.count
+    serviceTurns[serviceTurns.count - 1].takenNews = page.indices.map { Int64($0) }
   }
 
   /// The service dies, and another takes its place.

@@ -83,6 +83,7 @@ struct Stage {
     }
     give(.create([task]))
     give(.created([task.id]))
+    give(.begin(task.id))
     return task.id
   }
 

@@ -41,10 +41,10 @@ import TransferModel
     #expect(
       stage.types(of: id)
         == [
-          .taskDidChangeState, .taskDidReceiveChallenge, .taskDidChangeState,
-          .taskWillPerformHTTPRedirection, .dataTaskDidReceiveResponse, .taskDidFinishCollectingMetrics,
-          .taskDidComplete,
-        ].inserting(.taskDidChangeState, at: 0))
+          .taskDidCreate, .taskDidChangeState, .taskDidChangeState, .taskDidChangeState,
+          .taskDidReceiveChallenge, .taskDidChangeState, .taskWillPerformHTTPRedirection,
+          .dataTaskDidReceiveResponse, .taskDidFinishCollectingMetrics, .taskDidComplete,
+        ])
     #expect(stage.ends == [id: 1] && stage.rows[id]?.state == .completed && stage.rows[id]?.body?.size == 3)
     #expect(stage.settlements.map(\.state) == [.answered])
     #expect(stage.machine.task(id) == nil && stage.machine.unfinished == 0)
@@ -73,7 +73,7 @@ import TransferModel
       specification: specification)
     stage.give(.create([task]))
     #expect(stage.give(.resume(task.id)).isCreating)
-    stage.give(.refused(count: 1, [task.id]))
+    stage.give(.refused(count: 1, [task.id], messages: []))
     #expect(stage.give(.resume(task.id)).isOver && stage.machine.unfinished == 0)
   }
 
@@ -96,15 +96,11 @@ import TransferModel
       throw Missing("the running one is not cancelled")
     }
     stage.give(.created([task.id]))
-    // It was submitted and cancelled at once, or never: nobody is left with it.
-    for order in stage.takeOrders() {
-      if case .submit(let submitted) = order { #expect(submitted.id == task.id) }
-    }
-    for id in [running, task.id] {
-      guard let known = stage.machine.task(id)?.task else { continue }
-      #expect(known.state == .canceling)
-      stage.fact(.ended(id, .end(of: known, at: stage.now.wall, error: .cancelled)))
-    }
+    stage.give(.begin(task.id))
+    #expect(stage.takeOrders().isEmpty && stage.machine.task(task.id) == nil)
+    let known = try #require(stage.machine.task(running)?.task)
+    #expect(known.state == .canceling)
+    stage.fact(.ended(running, .end(of: known, at: stage.now.wall, error: .cancelled)))
     #expect(stage.retirement == .keepsStored && stage.machine.session.state == .invalid)
     #expect(stage.events.last?.type == .sessionDidBecomeInvalid)
     #expect(stage.events.count { $0.type == .sessionDidBecomeInvalid } == 1)
@@ -194,12 +190,4 @@ extension Reply {
   var isOver: Bool { if case .over = self { true } else { false } }
   var isCreating: Bool { if case .creating = self { true } else { false } }
   var refusal: Refusal? { if case .refused(let refusal) = self { refusal } else { nil } }
-}
-
-extension Array {
-  fileprivate func inserting(_ element: Element, at index: Int) -> [Element] {
-    var copy = self
-    copy.insert(element, at: index)
-    return copy
-  }
 }

@@ -27,10 +27,10 @@ import TransferModel
     // A ring is no reason to read them before it is known what they are about.
     bench.service.lookForNews()
     #expect(try await bench.store.news(after: 0, limit: 2000).count == 1001)
-    #expect(try await bench.service.task(task.id).state == .running)
+    #expect(try await bench.service.tasks.task(task.id).state == .running)
     try await bench.service.catchUp()
     #expect(try await bench.store.news(after: 0, limit: 1).isEmpty)
-    #expect(try await bench.service.task(task.id).state == .completed)
+    #expect(try await bench.service.tasks.task(task.id).state == .completed)
     #expect(try await bench.submitted() == [])
     await bench.stop()
   }
@@ -39,7 +39,7 @@ import TransferModel
   @Test func newsArePassedByWhatClientsWrite() async throws {
     let bench = try ServiceBench()
     let task = try await bench.task(1)
-    let count = 20 * NewsPage.limit
+    let count = 20 * NewsReader.page
     try await bench.write { change in
       for _ in 0..<count { change.tell(.began(task.id, at: ServiceBench.start)) }
     }
@@ -74,16 +74,16 @@ import TransferModel
     _ = try await bench.service.recover()
     // Nobody knows yet which of them the worker has: a client that resumes one does not start it once more.
     for task in [nowhere, there, ended, suspended] {
-      _ = try await bench.service.resume(task.id)
+      _ = try await bench.service.tasks.resume(task.id)
     }
     #expect(try await bench.submitted() == [waiting.id])
     try await bench.service.catchUp()
     #expect(Set(try await bench.submitted()) == [waiting.id, nowhere.id, suspended.id])
     #expect(try await bench.submitted().count == 3)
-    #expect(try await bench.service.task(ended.id).error == nil)
-    #expect(try await bench.service.task(cancelled.id).error?.reason == .url(.cancelled))
+    #expect(try await bench.service.tasks.task(ended.id).error == nil)
+    #expect(try await bench.service.tasks.task(cancelled.id).error?.reason == .url(.cancelled))
     for task in [nowhere, waiting, there] {
-      #expect(try await bench.service.task(task.id).state == .running)
+      #expect(try await bench.service.tasks.task(task.id).state == .running)
     }
     await bench.stop()
   }

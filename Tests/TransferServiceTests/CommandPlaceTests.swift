@@ -32,13 +32,13 @@ import TransferModel
     }
     let session = try await bench.session(.background)
     let task = try await bench.task("http://127.0.0.1:1/", in: session, kind: .download)
-    await bench.service.settleFacts()
+    await bench.service.room.recorder.settle()
     let before = try await commands(bench)
     armed.cookies.store(true, ordering: .relaxed)
-    async let cookies = bench.service.setCookies([WorkerSamples.cookie], of: session)
+    async let cookies = bench.service.cookies.set([WorkerSamples.cookie], of: session)
     #expect(isAsked.wait() || isAsked.wait())
     armed.verb.store(true, ordering: .relaxed)
-    async let suspended = bench.service.suspend(task.id)
+    async let suspended = bench.service.tasks.suspend(task.id)
     _ = try await cookies
     // The suspension is not written yet.
     #expect(try await commands(bench) == before + ["setCookies"])
@@ -52,13 +52,13 @@ import TransferModel
   @Test func credentialsAreOnTheirWayWithTheirRows() async throws {
     let bench = try await LiveServiceBench()
     let session = try await bench.session(.background)
-    try await bench.service.setCredential(WorkerSamples.password, for: WorkerSamples.space, in: session)
+    try await bench.service.credentials.set(WorkerSamples.password, for: WorkerSamples.space, in: session)
     #expect(try await commands(bench) == ["keepCredential"])
-    try await bench.service.removeCredentials(of: session) { _ in true }
+    try await bench.service.credentials.remove(of: session) { _ in true }
     #expect(try await commands(bench) == ["keepCredential", "forgetCredentials"])
     _ = try await bench.service.reset(session)
     #expect(try await commands(bench).last == "reset")
-    _ = try await bench.service.flush(session)
+    _ = try await bench.service.sessions.flush(session)
     #expect(try await commands(bench).last == "flush")
     await bench.stop()
   }
@@ -68,12 +68,13 @@ import TransferModel
     let bench = try await LiveServiceBench()
     let session = try await bench.session(.background)
     let task = try await bench.task("http://127.0.0.1:1/", in: session, kind: .download)
-    for (verb, name) in [
-      (bench.service.suspend, "suspend"), (bench.service.resume, "resume"), (bench.service.cancel, "cancel"),
-    ] as [(@Sendable (TaskID) async throws -> TransferTask, String)] {
-      _ = try await verb(task.id)
-      #expect(try await commands(bench).last == name)
-    }
+    let tasks = bench.service.tasks
+    _ = try await tasks.suspend(task.id)
+    #expect(try await commands(bench).last == "suspend")
+    _ = try await tasks.resume(task.id)
+    #expect(try await commands(bench).last == "resume")
+    _ = try await tasks.cancel(task.id)
+    #expect(try await commands(bench).last == "cancel")
     await bench.stop()
   }
 

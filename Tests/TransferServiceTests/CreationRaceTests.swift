@@ -1,6 +1,7 @@
 import Synchronization
 import TestSupport
 import Testing
+import TransferCore
 import TransferEngine
 import TransferModel
 
@@ -36,7 +37,7 @@ import TransferModel
 
   /// Until somebody waits for the creation's end.
   private func waiting(for task: TaskID, _ bench: LiveServiceBench) async throws {
-    while bench.service.registry.withLock({ $0.tasks[task]?.creation?.isEmpty != false }) {
+    while !bench.service.room.hasParked(task) {
       try await Task.sleep(for: .milliseconds(1))
     }
   }
@@ -46,7 +47,7 @@ import TransferModel
     let session = try await bench.session()
     async let task = bench.task(origin.url, in: session)
     let id = try await created(in: session, bench)
-    async let cancelled = bench.service.cancel(id)
+    async let cancelled = bench.service.tasks.cancel(id)
     try await waiting(for: id, bench)
     goesOn.open()
     _ = try await (task, cancelled)
@@ -60,13 +61,13 @@ import TransferModel
     let session = try await bench.session()
     async let task = bench.task(origin.url, in: session)
     let id = try await created(in: session, bench)
-    async let suspended = bench.service.suspend(id)
+    async let suspended = bench.service.tasks.suspend(id)
     try await waiting(for: id, bench)
     goesOn.open()
     _ = try await task
     #expect(try await suspended.state == .suspended)
-    #expect(try await bench.service.task(id).state == .suspended)
-    #expect(try await bench.service.resume(id).state == .running)
+    #expect(try await bench.service.tasks.task(id).state == .suspended)
+    #expect(try await bench.service.tasks.resume(id).state == .running)
     #expect(try await bench.end(of: id).error == nil)
     #expect(origin.requests.count == 1)
     await bench.stop()
@@ -77,12 +78,12 @@ import TransferModel
     let session = try await bench.session()
     async let task = bench.task(origin.url, in: session)
     let id = try await created(in: session, bench)
-    #expect(try await bench.service.invalidate(session, .cancelTasks).state == .invalidating)
+    #expect(try await bench.service.sessions.invalidate(session, .cancelTasks).state == .invalidating)
     goesOn.open()
     _ = try await task
     #expect(try await bench.end(of: id).error?.reason == .url(.cancelled))
     #expect(origin.requests.isEmpty)
-    #expect(try bench.service.session(session).state == .invalid)
+    #expect(try bench.service.sessions.session(session).state == .invalid)
     await bench.stop()
   }
 
@@ -92,7 +93,7 @@ import TransferModel
     let session = try await bench.session()
     async let task = bench.task(origin.url, in: session)
     let id = try await created(in: session, bench)
-    #expect(try await bench.service.invalidate(session, .finishTasks).state == .invalidating)
+    #expect(try await bench.service.sessions.invalidate(session, .finishTasks).state == .invalidating)
     goesOn.open()
     _ = try await task
     #expect(try await bench.end(of: id).error == nil)
@@ -106,14 +107,23 @@ import TransferModel
       specification: LiveServiceBench.specification("http://a.test/"))
     let found = Mutex<[Bool]>([])
     for isWritten in [true, false] {
-      var registry = TransferRegistry()
-      registry.insert(.init(task: task, creation: []))
-      registry.whenCreated(task.id) { registry in
-        let isThere = registry.tasks[task.id] != nil
+      let directory = TaskDirectory()
+      let shard = SessionShard(seed: 1, directory: directory) { _ in
+        Now(wall: WorkerSamples.time, uptime: .now)
+      } isElsewhere: { _ in
+        false
+      }
+      shard.insert(SessionMachine(.shared(.shared, of: .default), limit: 9))
+      _ = shard.visit(.shared) { machine, step in _ = machine.take(.admit(count: 1), &step) }
+      _ = shard.visitAside(.shared) { machine, step in _ = machine.take(.create([task]), &step) }
+      #expect(directory[task.id] == .shared)
+      _ = shard.visit(task.id, in: .shared) { machine, _ in
+        let isThere = machine.task(task.id) != nil
         found.withLock { $0.append(isThere) }
       }
-      #expect(found.withLock { $0.count } == (isWritten ? 0 : 1))
-      registry.endCreation(of: [task.id], isWritten: isWritten)
+      #expect(shard.hasParked(task.id) && found.withLock { $0.count } == (isWritten ? 0 : 1))
+      _ = shard.endCreation(of: [task.id], in: .shared, refused: isWritten ? nil : (1, []))
+      #expect(!shard.hasParked(task.id) && (directory[task.id] == nil) == !isWritten)
     }
     #expect(found.withLock { $0 } == [true, false])
   }

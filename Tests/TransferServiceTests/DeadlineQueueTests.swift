@@ -25,7 +25,7 @@ import TransferModel
   }
 
   private static func decision(_ number: UInt64) -> DeadlineQueue.Purpose {
-    .decision(DecisionID(high: 0, low: number))
+    .decision(DecisionID(high: 0, low: number), of: TaskID(high: 0, low: number))
   }
 
   @Test func whatIsDueFiresInItsOrder() {

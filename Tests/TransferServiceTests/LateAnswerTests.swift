@@ -22,12 +22,12 @@ import TransferModel
     let decision = try await bench.decision(of: session)
     // Nobody carries it out here: it stays canceling.
     if isBySession {
-      _ = try await bench.service.invalidate(session, .cancelTasks)
+      _ = try await bench.service.sessions.invalidate(session, .cancelTasks)
     } else {
-      _ = try await bench.service.cancel(task.id)
+      _ = try await bench.service.tasks.cancel(task.id)
     }
-    #expect(try await bench.service.task(task.id).state == .canceling)
-    #expect(try await bench.service.decision(decision.id).state == .withdrawn)
+    #expect(try await bench.service.tasks.task(task.id).state == .canceling)
+    #expect(try await bench.service.decisions.decision(decision.id).state == .withdrawn)
     await #expect(throws: ServiceError.self) {
       try await bench.service.view(of: .default).answer(
         decision.id, with: JSONParser.parse(Array(#"{"disposition":"performDefaultHandling"}"#.utf8)))
@@ -52,14 +52,14 @@ import TransferModel
     let decision = try await bench.decision(of: session)
     _ = try await bench.service.view(of: .default).answer(
       decision.id, with: JSONParser.parse(Array(#"{"disposition":"becomeDownload"}"#.utf8)))
-    let download = try #require(try await bench.service.task(task.id).downloadTask)
-    bench.service.absorb([
+    let download = try #require(try await bench.service.tasks.task(task.id).downloadTask)
+    bench.service.room.absorb([
       .ended(
-        task.id, task.outcome(.networkConnectionLost, "lost", at: bench.service.now))
+        task.id, task.outcome(.networkConnectionLost, "lost", at: bench.service.identifiers.now()))
     ])
     let ended = try await bench.end(of: download)
     #expect(ended.state == .completed && ended.error?.reason == .url(.networkConnectionLost))
-    #expect(try await bench.service.task(task.id).error == nil)
+    #expect(try await bench.service.tasks.task(task.id).error == nil)
     await bench.stop()
   }
 }

@@ -50,14 +50,14 @@ final class LiveServiceBench: Sendable {
     var specification = SessionSpecification()
     (specification.type, specification.delegate) = (type, delegate)
     if type == .background { specification.identifier = "a" }
-    return try await service.createSession(specification, of: .default).session.id
+    return try await service.sessions.create(specification, of: .default).session.id
   }
 
   /// A task that is to run.
   func task(
     _ url: String, in session: SessionID, kind: TaskKind = .data, beginning date: Timestamp? = nil
   ) async throws -> TransferTask {
-    try await service.createTasks([Self.specification(url, kind: kind, beginning: date)], in: session)[0]
+    try await service.tasks.create([Self.specification(url, kind: kind, beginning: date)], in: session)[0]
   }
 
   static func specification(
@@ -70,14 +70,14 @@ final class LiveServiceBench: Sendable {
 
   /// The task when it has ended.
   func end(of task: TaskID) async throws -> TransferTask {
-    await service.waitForEnd(of: task, seconds: 30)
-    return try await service.task(task)
+    await service.tasks.waitForEnd(of: task, seconds: 30)
+    return try await service.tasks.task(task)
   }
 
   /// The next decision of a session that waits.
   func decision(of session: SessionID) async throws -> Decision {
     while true {
-      let pending = try await service.decisions(of: session, state: .pending, after: nil, limit: 1)
+      let pending = try await service.decisions.page(of: session, state: .pending, after: nil, limit: 1)
       if let first = pending.first { return first }
       try await Task.sleep(for: .milliseconds(2))
     }
@@ -89,7 +89,7 @@ final class LiveServiceBench: Sendable {
     change.news = documents
     try await store.write(change)
     try await service.news.readAll()
-    await service.settleFacts()
+    await service.room.recorder.settle()
   }
 
   func stop() async {

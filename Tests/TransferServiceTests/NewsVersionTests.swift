@@ -28,8 +28,8 @@ import TransferModel
     try await bench.tell([unknown, behind, WorkerDocument.encode(ended(other))])
     #expect(try await bench.end(of: other.id).error?.reason == .url(.timedOut))
     #expect(try await bench.store.news(after: 0, limit: 9).map(\.content) == [unknown, behind])
-    #expect(try await bench.service.task(held.id).state == .running)
-    #expect(try await bench.service.task(held.id).retryCount == 0)
+    #expect(try await bench.service.tasks.task(held.id).state == .running)
+    #expect(try await bench.service.tasks.task(held.id).retryCount == 0)
     #expect(bench.service.refusedDocuments == 2)
     // What the worker leaves counts, too.
     try await bench.tell([WorkerDocument.encode(WorkerNews.refused(count: 3))])

@@ -133,7 +133,7 @@ import TransferModel
       try await bench.tell([WorkerDocument.encode(news)])
       let decision = try await bench.decision(of: session)
       #expect(decision.question == number)
-      _ = try await bench.service.answer(
+      _ = try await bench.service.decisions.answer(
         decision, with: JSONParser.parse(Array(#"{"disposition":"performDefaultHandling"}"#.utf8)))
       let commands = try await bench.store.commands(after: 0, limit: 9).map {
         try WorkerDocument.decode(WorkerCommand.self, $0.content.document)

@@ -113,21 +113,21 @@ import TransferModel
     #expect(try await service.recover() == 1, "the sound one was running")
     try await service.catchUp()
     try await service.sweep()
-    await service.settleFacts()
-    #expect(try await service.task(Self.id(11)).state == .completed)
-    #expect(try service.session(Self.id(1)).description == "s1")
+    await service.room.recorder.settle()
+    #expect(try await service.tasks.task(Self.id(11)).state == .completed)
+    #expect(try service.sessions.session(Self.id(1)).description == "s1")
     for number in [12, 13] as [UInt64] {
       let id: TaskID = Self.id(number)
-      await expectUnreadable("task \(id)") { _ = try await service.task(id) }
-      await expectUnreadable("task \(id)") { _ = try await service.cancel(id) }
+      await expectUnreadable("task \(id)") { _ = try await service.tasks.task(id) }
+      await expectUnreadable("task \(id)") { _ = try await service.tasks.cancel(id) }
     }
     let name = "session \(Self.id(2) as SessionID)"
-    await expectUnreadable(name) { _ = try service.session(Self.id(2)) }
-    await expectUnreadable(name) { _ = try await service.task(Self.id(21)) }
-    await expectUnreadable(name) { _ = try await service.invalidate(Self.id(2), .cancelTasks) }
+    await expectUnreadable(name) { _ = try service.sessions.session(Self.id(2)) }
+    await expectUnreadable(name) { _ = try await service.tasks.task(Self.id(21)) }
+    await expectUnreadable(name) { _ = try await service.sessions.invalidate(Self.id(2), .cancelTasks) }
     await expectUnreadable(name) {
       let specification = TaskSpecification(kind: .data, request: TransferRequest(url: "http://127.0.0.1:1/"))
-      _ = try await service.createTasks([specification], in: Self.id(2))
+      _ = try await service.tasks.create([specification], in: Self.id(2))
     }
     // That there is something that cannot be read is for its tenant alone.
     let (owner, stranger) = (service.view(of: .default), service.view(of: Tenant(name: "t")))
@@ -142,7 +142,7 @@ import TransferModel
     await expectUnreadable(name) { _ = try owner.session(Self.id(2)) }
     await expectNothing { _ = try stranger.session(Self.id(1)) }
     await expectNothing { _ = try stranger.session(Self.id(2)) }
-    let listed = try await service.tasks(TaskQuery(session: Self.id(1), limit: 9))
+    let listed = try await service.tasks.page(TaskQuery(session: Self.id(1), limit: 9))
     #expect(listed.map(\.id) == [Self.id(11)])
     _ = try await service.prune(by: Retention())
     for path in kept { #expect(FileManager.default.fileExists(atPath: path), "\(path)") }
@@ -167,7 +167,7 @@ import TransferModel
     let (service, engine) = try service(store)
     _ = try await service.recover()
     try await service.catchUp()
-    await expectUnreadable("ses_shared") { _ = try service.session(.shared) }
+    await expectUnreadable("ses_shared") { _ = try service.sessions.session(.shared) }
     await engine.stop()
     await store.close()
     let whole = try open(Self.box(2, 1))

@@ -257,7 +257,7 @@ struct GoldenSamples {
     var ended = task
     ended.metrics = metrics
     second.updatedTasks = [ended]
-    second.updatedDecisions = [decision]
+    second.settledDecisions = [SettledDecision(decision)]
     second.updatedDeliveries = [delivery]
     return [first, second]
   }

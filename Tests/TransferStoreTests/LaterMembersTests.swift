@@ -56,6 +56,8 @@ import TransferModel
       id: samples.task.id, sessionID: session.id, taskIdentifier: 1, createdAt: GoldenSamples.time,
       specification: specification)
     task.currentRequest.networkServiceType = .background
+    _ = task.lifecycle.resume()
+    task.phase = .waitingToRetry
     task.currentRequest.body = .file(GoldenSamples.id(8), size: 1 << 40)
     task.error = TransferError(.destinationNotPermitted, "no", failingURL: "http://a", rule: "loopback")
     return task

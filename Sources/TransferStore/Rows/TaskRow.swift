@@ -1,6 +1,6 @@
 internal import GRDB
 internal import JSON
-internal import TransferModel
+package import TransferModel
 
 extension TransferTask {
   /// What never changes after creation.
@@ -45,6 +45,12 @@ extension TransferTask {
     }
   }
 
+  /// The phase that clients were told of, where it is another than the rest of the row says.
+  package var notablePhase: TaskPhase? {
+    guard state == .running else { return nil }
+    return phase == (startedAt == nil ? .queued : .transferring) ? nil : phase
+  }
+
   /// How far it has come.
   var outcomeDocument: [UInt8] {
     var writer = JSONWriter()
@@ -65,6 +71,7 @@ extension TransferTask {
       writer.field("startedAt", startedAt?.microseconds ?? 0)
       writer.field("completedAt", completedAt?.microseconds ?? 0)
       if retryCount > 0 { writer.field("retryCount", retryCount) }
+      if let phase = notablePhase { writer.field("phase", phase.rawValue) }
       if let partial { writer.field("partial", Optional(partial)) }
       if let partialExpiresAt { writer.field("partialExpiresAt", partialExpiresAt.microseconds) }
       if let downloadTask { writer.field("downloadTask", downloadTask) }
@@ -129,6 +136,10 @@ extension TransferTask {
     progress.countOfBytesReceived = try stored.integerIfAny("received") ?? 0
     progress.countOfBytesExpectedToReceive = try stored.integerIfAny("expected") ?? -1
     retryCount = try stored.countIfAny("retryCount") ?? 0
+    if let text = try stored.stringIfAny("phase") {
+      phase = TaskPhase(rawValue: text)
+      if phase == nil { throw stored.fault("phase", "is none of a task") }
+    }
     partial = try stored.resumePointIfAny("partial")
     partialExpiresAt = try stored.timeIfAny("partialExpiresAt")
     downloadTask = try stored.idIfAny("downloadTask")

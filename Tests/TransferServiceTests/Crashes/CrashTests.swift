@@ -13,7 +13,7 @@ import Testing
         let world = life.run(commitsFirst: commitsFirst)
         return (world.faults, world.commits)
       }
-      #expect(faults == [] && commits > 3)
+      #expect(faults == [] && commits > 3, "\(faults)")
     }
   }
 

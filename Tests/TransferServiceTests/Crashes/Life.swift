@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 import TransferEngine
 import TransferModel
+import TransferCore
 import TransferStore
 
 @testable import TransferService
@@ -61,7 +62,7 @@ extension World {
     let session = try call { service in
       var specification = SessionSpecification()
       adjust(&specification)
-      return try await service.createSession(specification, of: .default).session.id
+      return try await service.sessions.create(specification, of: .default).session.id
     }
     acknowledged.sessions.insert(session)
     return session
@@ -77,36 +78,36 @@ extension World {
     specification.resume = true
     adjust(&specification)
     let wanted = specification
-    let id = try call { try await $0.createTasks([wanted], in: session)[0].id }
+    let id = try call { try await $0.tasks.create([wanted], in: session)[0].id }
     acknowledged.tasks.insert(id)
     return id
   }
 
   func cancel(_ task: TaskID, producingResumeData: Bool = false) throws {
     if producingResumeData {
-      _ = try call { try await $0.cancelProducingResumeData(task).task }
+      _ = try call { try await $0.resumption.cancel(task).task }
     } else {
-      _ = try call { try await $0.cancel(task) }
+      _ = try call { try await $0.tasks.cancel(task) }
     }
     acknowledged.cancelled.insert(task)
   }
 
   func suspend(_ task: TaskID) throws {
-    _ = try call { try await $0.suspend(task) }
+    _ = try call { try await $0.tasks.suspend(task) }
     acknowledged.suspended.insert(task)
   }
 
   func resume(_ task: TaskID) throws {
     // It may have been taken, whether that is heard or not.
     acknowledged.suspended.remove(task)
-    _ = try call { try await $0.resume(task) }
+    _ = try call { try await $0.tasks.resume(task) }
   }
 
   /// Waits, and answers what is asked meanwhile: who lost a worker is asked again.
   func waitForEnd(of task: TaskID) throws {
     for _ in 0..<20 {
       try rest()
-      let found = try call { try await $0.task(task) }
+      let found = try call { try await $0.tasks.task(task) }
       guard found.state != .completed else { return }
       for decision in try questions(of: found.sessionID) {
         try answer(decision, Self.usualAnswer(to: decision.type))
@@ -118,7 +119,7 @@ extension World {
 
   /// The questions that wait.
   func questions(of session: SessionID) throws -> [Decision] {
-    try call { try await $0.decisions(of: session, state: .pending, after: nil, limit: 100) }
+    try call { try await $0.decisions.page(of: session, state: .pending, after: nil, limit: 100) }
   }
 
   /// Answers the question of that kind.
@@ -143,7 +144,7 @@ extension World {
   }
 
   func invalidate(_ session: SessionID, _ mode: InvalidationMode) throws {
-    _ = try call { try await $0.invalidate(session, mode) }
+    _ = try call { try await $0.sessions.invalidate(session, mode) }
     acknowledged.invalidated.insert(session)
   }
 
@@ -159,9 +160,10 @@ extension World {
   func finish() throws {
     for _ in 0..<10 {
       try settle()
-      let tasks = service.service.registry.withLock { registry in
-        registry.tasks.values.map(\.task).sorted { $0.id < $1.id }
-      }
+      let room = service.service.room
+      let tasks = room.sessions().flatMap { session in
+        room.look(at: session.id) { $0.unfinishedTasks } ?? []
+      }.sorted { $0.id < $1.id }
       for task in acknowledged.suspended.sorted() {
         guard let found = tasks.first(where: { $0.id == task }), found.state != .suspended else { continue }
         faults.append("\(task) was suspended, and is \(found.state)")

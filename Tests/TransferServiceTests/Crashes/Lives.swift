@@ -114,7 +114,7 @@ extension Life {
     } again: { world in
       let session = try world.ownSessions().first ?? world.createSession()
       _ = try world.createTask(in: session, under: "key")
-      let count = try world.call { try await $0.tasks(TaskQuery(session: session, limit: 10)).count }
+      let count = try world.call { try await $0.tasks.page(TaskQuery(session: session, limit: 10)).count }
       if count != 1 { world.faults.append("a key made \(count) tasks") }
     },
     Life(name: "a session that is deleted") { world in
@@ -131,18 +131,18 @@ extension Life {
       let session = try world.call { service in
         var specification = SessionSpecification()
         specification.type = .ephemeral
-        return try await service.createSession(specification, of: .default).session.id
+        return try await service.sessions.create(specification, of: .default).session.id
       }
       let durable = try world.createSession()
       let task = try world.call { service in
         var specification = TaskSpecification(
           kind: .data, request: TransferRequest(url: "http://origin.test/data"))
         specification.resume = true
-        return try await service.createTasks([specification], in: session)[0].id
+        return try await service.tasks.create([specification], in: session)[0].id
       }
       try world.waitForEnd(of: world.createTask(in: durable))
       try world.waitForEnd(of: task)
-      _ = try world.call { try await $0.invalidate(session, .finishTasks) }
+      _ = try world.call { try await $0.sessions.invalidate(session, .finishTasks) }
     },
   ]
 
@@ -376,7 +376,7 @@ extension World {
   /// The sessions that clients have made.
   func ownSessions() throws -> [SessionID] {
     try call { service in
-      service.sessions(of: .default, type: nil, state: nil, after: nil, limit: 100).map(\.id).filter {
+      service.sessions.page(of: .default, type: nil, state: nil, after: nil, limit: 100).map(\.id).filter {
         $0 != .shared
       }
     }
@@ -396,15 +396,15 @@ extension World {
     let id = try call { service in
       let prints = service.idempotency.fingerprints(of: [1])
       guard case .fresh = try await service.idempotency.admit(key, fingerprints: prints) else {
-        let reply = try await service.store.idempotentReply(key)
+        let reply = try await service.room.recorder.store.idempotentReply(key)
         return TaskID(String(decoding: reply?.body ?? [], as: UTF8.self))
       }
       defer { service.idempotency.release(key) }
       var specification = TaskSpecification(
         kind: .data, request: TransferRequest(url: "http://origin.test/key"))
       specification.resume = true
-      let (time, print) = (service.now, prints[0])
-      return try await service.createTasks([specification], in: session) { tasks in
+      let (time, print) = (service.identifiers.now(), prints[0])
+      return try await service.tasks.create([specification], in: session) { tasks in
         IdempotentReply(
           key: key, fingerprint: print, status: 201, contentType: "application/json", location: nil,
           body: Array("\(tasks[0].id)".utf8), createdAt: time)

@@ -254,7 +254,7 @@ final class World: @unchecked Sendable {
   func letTimePass() { if !clock.fireNext() { wakeDeadlines() } }
 
   private func wakeDeadlines() {
-    service.service.deadlines.wake()
+    service.service.room.deadlines.wake()
     worker?.worker.deadlines.wake()
   }
 

@@ -55,14 +55,13 @@ extension World {
   }
 
   private func checkNothingWaits(_ remains: Remains) {
-    let (tasks, decisions, waiters) = service.service.registry.withLock {
-      ($0.tasks.count, $0.decisions.count, $0.endWaiters.count)
-    }
-    if tasks + decisions + waiters > 0 {
-      faults.append("the registry holds \(tasks) tasks, \(decisions) decisions, \(waiters) waiters")
-    }
-    if service.service.handovers.withLock({ $0.values.contains { !$0.isDone } }) {
-      faults.append("a handover is not done")
+    let room = service.service.room
+    if !room.isIdle { faults.append("somebody waits, or something is to be carried out") }
+    for session in room.sessions() {
+      if room.look(at: session.id, { $0.unfinished }) != 0 { faults.append("a session has tasks") }
+      if room.look(at: session.id, { $0.hasHandedOver }) != true {
+        faults.append("a session has not handed everything over")
+      }
     }
     if let worker, !worker.worker.isIdle { faults.append("the worker is not idle") }
     if let worker, !worker.worker.isQuiet {

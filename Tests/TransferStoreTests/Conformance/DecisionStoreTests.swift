@@ -31,7 +31,7 @@ import TransferModel
     decisions[1].state = .answered
     decisions[1].answer = Array(#"{"request":null}"#.utf8)
     change = StoreChange()
-    change.updatedDecisions = [decisions[1]]
+    change.settledDecisions = [SettledDecision(decisions[1])]
     try await store.write(change)
     func list(_ state: Decision.State?, after: DecisionID? = nil, limit: Int = 10) async throws -> [Decision]
     {

@@ -266,7 +266,7 @@ import TransferModel
     }
     try await write(store) { change in
       change.newDecisions = decisions
-      change.updatedDecisions = decisions
+      change.settledDecisions = decisions.map { SettledDecision($0) }
       change.idempotentReply = reply(0)
     }
     let ages = StaleRecords.Ages(

@@ -116,7 +116,7 @@ import TransferModel
       case 7: change.updatedDeliveries = [delivery()]
       case 8: change.newDecisions = [decision()]
       case 9:
-        change.updatedDecisions = [decision()]
+        change.settledDecisions = [SettledDecision(decision())]
         change.withdrawsDecisions = isTrue(3)
       case 10: addWork(to: &change)
       case 11: addKept(to: &change)

@@ -71,6 +71,31 @@ import TransferModel
     await store.close()
   }
 
+  /// What clients were told last, where the rest of the row does not say it already.
+  @Test(arguments: StoreKind.allCases) func theToldPhaseComesBack(_ kind: StoreKind) async throws {
+    let bench = StoreBench(kind)
+    let store = try bench.open()
+    for (number, phase) in TaskPhase.allCases.enumerated() {
+      var task = Self.task(UInt64(number + 1))
+      _ = task.lifecycle.resume()
+      try await create(store, [task])
+      for startedAt in [nil, Self.time] {
+        (task.phase, task.startedAt) = (phase, startedAt)
+        var change = StoreChange()
+        change.updatedTasks = [task]
+        try await store.write(change)
+        let usual: TaskPhase = startedAt == nil ? .queued : .transferring
+        #expect(try await store.task(task.id)?.phase == (phase == usual ? nil : phase))
+      }
+      _ = task.lifecycle.suspend()
+      var change = StoreChange()
+      change.updatedTasks = [task]
+      try await store.write(change)
+      #expect(try await store.task(task.id)?.phase == nil)
+    }
+    await store.close()
+  }
+
   @Test(arguments: StoreKind.allCases) func emptyBodyIsABody(_ kind: StoreKind) async throws {
     let store = try StoreBench(kind).open()
     var task = Self.task(2)

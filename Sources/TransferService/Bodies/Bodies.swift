@@ -1,0 +1,126 @@
+internal import Synchronization
+internal import TransferCore
+internal import TransferEngine
+package import TransferModel
+internal import TransferStore
+
+/// The bytes of a task's body, and how to get them.
+package enum BodyContent: Sendable {
+  case small([UInt8], TransferTask)
+  /// A finished body on the disk; the stream reads one range of it.
+  case file(TransferTask, stream: @Sendable (Range<Int64>) -> BodyStream)
+  /// Of a data task that is still running.
+  case live(TransferResponse?, BodyStream)
+}
+
+/// What can be done with the bodies of tasks.
+struct Bodies: Sendable {
+  let room: MachineRoom
+  let tasks: Tasks
+
+  private var store: any TransferStore { room.recorder.store }
+  private var now: Timestamp { tasks.identifiers.now() }
+
+  /// The body of a task. A data task's can be read while it arrives, unless it is delivered whole: waits for the head of the answer.
+  func body(of task: TransferTask) async throws(ServiceError) -> BodyContent {
+    if task.state == .completed { return try await storedBody(of: task) }
+    if let known = room.task(task.id) {
+      guard known.task.kind != .download, known.task.preferences.prefersIncrementalDelivery,
+        known.task.state == .running
+      else {
+        guard known.isEnding else { throw .bodyNotReady }
+        await tasks.waitForEnd(of: task.id, seconds: Tasks.patience)
+        return try await storedBody(of: tasks.task(task.id))
+      }
+      if let live = await liveBody(of: known.task) {
+        return .live(live.response, BodyStream(live, pool: room.pool))
+      }
+    }
+    return try await storedBody(of: tasks.task(task.id))
+  }
+
+  /// The body under way, once its head is here; nil where the task ends first.
+  private func liveBody(of task: TransferTask) async -> LiveBody? {
+    while true {
+      if let live = shownBody(of: task) { return live }
+      let waiter = Waiter()
+      // Under the session's lock: a task that is there then has not told those who wait for its head.
+      let mayCome = room.look(at: task.sessionID) { machine in
+        guard let known = machine.task(task.id), !known.isEnding else { return false }
+        room.waiters.waitForHead(of: task.id) { waiter.resume() }
+        return true
+      }
+      guard mayCome == true else {
+        await tasks.waitForEnd(of: task.id, seconds: Tasks.patience)
+        return nil
+      }
+      // Between the first look and the note the head may have come, and nobody will call.
+      if let live = shownBody(of: task) { return live }
+      await waiter.wait()
+    }
+  }
+
+  private func shownBody(of task: TransferTask) -> LiveBody? {
+    guard let live = room.engine.liveBody(of: task.id, in: task.sessionID), live.response != nil else {
+      return nil
+    }
+    return live
+  }
+
+  /// Until it expires, and for whoever is yet to be told of it. An ephemeral session's ends with that, a moment before it is wiped.
+  func isKept(_ body: TaskBody, of task: TransferTask) async throws(ServiceError) -> Bool {
+    let session = room.session(task.sessionID)
+    if session?.type == .ephemeral, session?.state == .invalid { return false }
+    if body.expiresAt > now { return true }
+    do throws(StoreError) { return try await store.hasPendingDelivery(task.id) } catch { throw .store(error) }
+  }
+
+  private func storedBody(of task: TransferTask) async throws(ServiceError) -> BodyContent {
+    let id = task.id
+    guard task.state == .completed else { throw .bodyNotReady }
+    guard let body = task.body, try await isKept(body, of: task) else { throw .bodyNotFound }
+    do throws(StoreError) {
+      if let bytes = try await store.smallBody(of: id) { return .small(bytes, task) }
+      if try await store.hasBodyFile(id), let reader = directory(of: task.sessionID).reader(id) {
+        return .file(task) { [room] in BodyStream(reader, range: $0, pool: room.pool) }
+      }
+    } catch {
+      throw .store(error)
+    }
+    throw .bodyNotFound
+  }
+
+  /// The bytes of a finished task's small body; nil where it has none, or none any more.
+  func small(of task: TransferTask) async throws(ServiceError) -> [UInt8]? {
+    do throws(ServiceError) {
+      guard case .small(let bytes, _) = try await storedBody(of: task) else { return nil }
+      return bytes
+    } catch {
+      switch error {
+      case .bodyNotFound, .bodyNotReady: return nil
+      default: throw error
+      }
+    }
+  }
+
+  /// Drops the temporary body now. Dropping it twice is no error.
+  func delete(of task: TransferTask) async throws(ServiceError) {
+    var task = task
+    guard task.state == .completed else { throw .bodyNotReady }
+    task.body = nil
+    task.partial = nil
+    task.partialExpiresAt = nil
+    task.error?.resumeDataAvailable = false
+    var change = StoreChange()
+    change.updatedTasks = [task]
+    try await room.recorder.write(change)
+    let directory = directory(of: task.sessionID)
+    directory.remove(task.id)
+    directory.removePartial(task.id)
+  }
+
+  /// Where the bodies of a session's tasks are.
+  func directory(of id: SessionID) -> BodyDirectory {
+    room.engine.bodies(of: id, room.session(id)?.type ?? .default)
+  }
+}

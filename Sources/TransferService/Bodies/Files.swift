@@ -1,0 +1,179 @@
+internal import EventLoop
+internal import JSON
+internal import TransferEngine
+internal import TransferModel
+internal import TransferStore
+
+/// A file on its way in: bytes go to the disk as fast as it takes them, and a slow disk slows the client.
+package struct FileReception: Sendable {
+  let id: FileID
+  let body: BodyFile
+
+  /// Takes bytes, and returns when there is room for more.
+  package func write(_ bytes: [UInt8]) async {
+    guard body.append(bytes) > BodyFile.highWater else { return }
+    await withCheckedContinuation { continuation in body.whenDrained { continuation.resume() } }
+  }
+
+  package func discard() { body.discard() }
+}
+
+/// What can be done with stored directory.
+struct Files: Sendable {
+  let directory: FileDirectory
+  let bodies: Bodies
+  let ownership: Ownership
+
+  private var recorder: Recorder { bodies.room.recorder }
+  private var pool: WorkerPool { bodies.room.pool }
+  private var identifiers: IdentifierSource { bodies.tasks.identifiers }
+
+  func receive() throws(ServiceError) -> FileReception {
+    guard recorder.store.isHealthy else { throw .storeFull }
+    let id = identifiers.make(FileID.self)
+    return FileReception(id: id, body: BodyFile(temporaryPath: directory.temporaryPath(id), pool: pool))
+  }
+
+  /// Makes a received file durable; `keep` makes it known.
+  func finish(
+    _ reception: FileReception, of tenant: Tenant, contentType: String?
+  ) async throws(ServiceError) -> StoredFile {
+    let (size, sha256) = try await finish(reception.body, as: reception.id)
+    return StoredFile(
+      id: reception.id, tenant: tenant, createdAt: identifiers.now(), size: size, sha256: sha256,
+      contentType: contentType,
+      fromTask: nil)
+  }
+
+  private func finish(_ body: BodyFile, as id: FileID) async throws(ServiceError) -> (
+    size: Int64, sha256: String
+  ) {
+    let path = directory.path(id)
+    let finished = await withCheckedContinuation { continuation in
+      body.finish(as: path) { continuation.resume(returning: $0) }
+    }
+    do throws(BodyFile.Failure) { return try finished.get() } catch { throw .disk(error) }
+  }
+
+  /// - Parameter reply: what repeats under an Idempotency-Key get.
+  func keep(
+    _ file: StoredFile, reply: @Sendable (StoredFile) -> IdempotentReply? = { _ in nil }
+  ) async throws(ServiceError) -> StoredFile {
+    var change = StoreChange()
+    change.newFiles = [file]
+    change.idempotentReply = reply(file)
+    try await recorder.write(change)
+    return file
+  }
+
+  /// Forgets a file that was not kept.
+  func drop(_ file: StoredFile) { directory.remove(file.id) }
+
+  /// Moves a finished download out of its temporary place.
+  func keepBody(
+    of task: TransferTask, for tenant: Tenant, reply: @Sendable (StoredFile) -> IdempotentReply?
+  ) async throws(ServiceError) -> StoredFile {
+    var task = task
+    guard task.state == .completed else { throw .bodyNotReady }
+    guard let body = task.body, try await bodies.isKept(body, of: task) else { throw .bodyNotFound }
+    let file = StoredFile(
+      id: identifiers.make(), tenant: tenant, createdAt: identifiers.now(), size: body.size,
+      sha256: body.sha256,
+      contentType: task.response?.headers["Content-Type"], fromTask: task.id)
+    if let bytes = try await bodies.small(of: task) {
+      try await writeFile(bytes, file.id)
+    } else {
+      try await move(task, to: file.id)
+    }
+    task.body = nil
+    var change = StoreChange()
+    change.newFiles = [file]
+    change.updatedTasks = [task]
+    change.idempotentReply = reply(file)
+    do throws(ServiceError) {
+      try await recorder.write(change)
+    } catch {
+      directory.remove(file.id)
+      throw error
+    }
+    bodies.directory(of: task.sessionID).remove(task.id)
+    return file
+  }
+
+  private func move(_ task: TransferTask, to file: FileID) async throws(ServiceError) {
+    let bodies = bodies.directory(of: task.sessionID)
+    guard bodies.isOnDisk else {
+      guard let reader = bodies.reader(task.id) else { throw .bodyNotFound }
+      return try await copy(reader, task.body?.size ?? 0, file)
+    }
+    // A second name first: until the store knows of the move, the body is where it was.
+    do throws(BodyFile.Failure) { try directory.link(file, to: bodies.path(task.id)) } catch {
+      if error.isMissing { throw .bodyNotFound }
+      throw .disk(error)
+    }
+  }
+
+  /// From memory to the disk: that is what the client asks for.
+  private func copy(_ reader: BodyFileReader, _ size: Int64, _ id: FileID) async throws(ServiceError) {
+    let reception = FileReception(
+      id: id, body: BodyFile(temporaryPath: directory.temporaryPath(id), pool: pool))
+    var offset: Int64 = 0
+    while let bytes = reader.wait(at: offset, maximum: 256 * 1024), !bytes.isEmpty {
+      offset += Int64(bytes.count)
+      await reception.write(bytes)
+    }
+    guard offset == size else {
+      reception.discard()
+      throw .bodyNotFound
+    }
+    _ = try await finish(reception.body, as: id)
+  }
+
+  private func writeFile(_ bytes: [UInt8], _ id: FileID) async throws(ServiceError) {
+    let body = BodyFile(temporaryPath: directory.temporaryPath(id), pool: pool)
+    _ = body.append(bytes)
+    _ = try await finish(body, as: id)
+  }
+
+  // MARK: Reading
+
+  /// Fills in what only the store knows of a request's body: how large the file is that it names, and of which type, where neither
+  /// the request nor its session says so.
+  func complete(_ request: inout TransferRequest, in session: TransferSession) async throws {
+    guard case .file(let id, _) = request.body else { return }
+    do throws(ServiceError) {
+      let file = try await ownership.file(id, of: session.tenant)
+      request.body = .file(id, size: file.size)
+      let defaults = session.configuration.httpAdditionalHeaders
+      guard file.size > 0, let type = file.contentType, HTTPHeaders.isValid(value: type), !type.isEmpty,
+        !request.headers.contains("Content-Type"), !defaults.contains("Content-Type")
+      else { return }
+      request.headers.append("Content-Type", type)
+    } catch .fileNotFound {
+      throw InvalidFields([FieldViolation(pointer: "/request/body/file", detail: "no file has this id")])
+    }
+  }
+
+  /// A page of a tenant's stored files, oldest first.
+  func page(of tenant: Tenant, after: FileID?, limit: Int) async throws(ServiceError) -> [StoredFile] {
+    do throws(StoreError) {
+      return try await recorder.store.files(of: tenant, after: after, limit: limit)
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  /// One range of a file's bytes.
+  func open(_ file: StoredFile) throws(ServiceError) -> @Sendable (Range<Int64>) -> BodyStream {
+    guard let reader = BodyFileReader(path: directory.path(file.id)) else { throw .fileNotFound }
+    return { [pool] in BodyStream(reader, range: $0, pool: pool) }
+  }
+
+  /// Forgets a file. An upload that reads it already goes on to its end.
+  func delete(_ file: StoredFile) async throws(ServiceError) {
+    var change = StoreChange()
+    change.deletedFiles = [file.id]
+    try await recorder.write(change)
+    directory.remove(file.id)
+  }
+}

@@ -1,0 +1,84 @@
+internal import JSON
+internal import TransferCore
+internal import TransferModel
+internal import TransferStore
+
+extension StoreChange {
+  /// What is written of a step.
+  init(_ step: Step) {
+    let turn = step.turn
+    guard !turn.isProgressOnly || !step.attempts.isEmpty else {
+      self.init(progress: turn.events)
+      return
+    }
+    self.init()
+    if let session = turn.sessionRow { sessions = [session] }
+    if let last = turn.lastIdentifier { lastIdentifiers = [turn.session: last] }
+    createdTasks = turn.created
+    updatedTasks = turn.updated
+    respecifiedTasks = turn.respecified
+    for (task, bytes) in turn.smallBodies { smallBodies[task] = bytes }
+    events = turn.events
+    newDeliveries = turn.messages.map { WebhookDelivery($0, of: turn.session) }
+    updatedDeliveries = step.attempts
+    newDecisions = turn.inquiries.compactMap { Decision($0) }
+    settledDecisions = turn.settlements.map {
+      SettledDecision(
+        id: $0.id, session: turn.session, state: $0.state, answer: $0.answer, answerTag: $0.tag)
+    }
+    credentials = turn.credentials.map {
+      StoredCredential(session: turn.session, space: $0.space, credential: $0.credential)
+    }
+    commands = turn.commands.compactMap { WorkerCommand($0)?.stored(for: turn.session) }
+    takenNews = turn.takenNews.ranges
+  }
+}
+
+extension Decision {
+  /// What is stored of a question; nil where its event asks nothing.
+  init?(_ inquiry: Turn.Inquiry) {
+    let event = inquiry.event
+    guard let pending = event.decision, let task = event.taskID else { return nil }
+    var writer = JSONWriter()
+    writer.object { event.encodeArguments(into: &$0) }
+    self.init(
+      id: pending.id, type: event.type, sessionID: event.sessionID, taskID: task, createdAt: event.time,
+      expiresAt: pending.expiresAt, defaultAnswer: pending.defaultAnswer, arguments: writer.bytes,
+      question: inquiry.number)
+  }
+}
+
+extension WorkerCommand {
+  /// nil for what tasks of background sessions are never told.
+  init?(_ order: Order) {
+    switch order {
+    case .submit(let task): self = .submit(task.id)
+    case .suspend(let task): self = .suspend(task)
+    case .resume(let task): self = .resume(task)
+    case .cancel(let task, let keepsPartial): self = .cancel(task, keepsPartial: keepsPartial)
+    case .answer(let task, let question, .challenge(let answer)):
+      self = .answer(task, answer, question: question)
+    case .answer(let task, let question, .byDefault): self = .answerByDefault(task, question: question)
+    case .answer: return nil
+    case .setPriority(let task, let priority): self = .setPriority(task, priority)
+    case .setLimit(let task, let bytesPerSecond): self = .setLimit(task, bytesPerSecond)
+    case .setBeginDate(let task, let date): self = .setBeginDate(task, date)
+    case .forgetSession: self = .forget
+    }
+  }
+}
+
+extension [Int64] {
+  /// Numbers that ascend, as the ranges that they make.
+  var ranges: [ClosedRange<Int64>] {
+    var found: [ClosedRange<Int64>] = []
+    for number in self {
+      if let last = found.last, last.upperBound + 1 == number {
+        found[found.count - 1] = last.lowerBound...number
+      } else {
+        found.append(number...number)
+      }
+    }
+    return found
+  }
+}

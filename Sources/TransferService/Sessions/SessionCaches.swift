@@ -1,0 +1,29 @@
+internal import HTTPCache
+internal import TransferEngine
+internal import TransferModel
+
+/// What can be done with the caches of sessions (URLCache).
+struct SessionCaches: Sendable {
+  let sessions: Sessions
+
+  /// What a session's cache holds against what it may (URLCache), and its entries, the last used first; nil: it has none.
+  func cache(
+    of id: SessionID, entries limit: Int
+  ) async throws(ServiceError) -> (usage: CacheUsage, entries: [CacheUsage.Entry])? {
+    guard let cache = try await openCache(of: id) else { return nil }
+    return (cache.usage, cache.entries(limit: limit))
+  }
+
+  /// URLCache.removeAllCachedResponses()
+  func empty(of id: SessionID) async throws(ServiceError) {
+    guard let cache = try await openCache(of: id) else { return }
+    await withCheckedContinuation { continuation in cache.removeAll { continuation.resume() } }
+  }
+
+  private func openCache(of id: SessionID) async throws(ServiceError) -> ResponseCache? {
+    let session = try sessions.session(id)
+    guard session.state != .invalid, let cache = sessions.room.engine.cache(of: session) else { return nil }
+    await withCheckedContinuation { continuation in cache.whenReady { continuation.resume() } }
+    return cache
+  }
+}

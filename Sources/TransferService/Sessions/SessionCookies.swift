@@ -1,0 +1,54 @@
+internal import HTTPCookies
+internal import TransferEngine
+internal import TransferModel
+internal import TransferStore
+
+/// What can be done with the cookies of sessions (HTTPCookieStorage).
+struct SessionCookies: Sendable {
+  let sessions: Sessions
+
+  private var engine: any LocalCarrier { sessions.room.engine }
+  private var background: BackgroundCarrier? { sessions.room.background }
+  private var recorder: Recorder { sessions.room.recorder }
+  private var now: Timestamp { sessions.identifiers.now() }
+
+  /// A session's cookies, the oldest first (HTTPCookieStorage.cookies).
+  func cookies(of id: SessionID, _ filter: CookieFilter) throws(ServiceError) -> [Cookie] {
+    _ = try sessions.session(id)
+    return engine.cookies.cookies(of: id, filter, now: now)
+  }
+
+  /// Puts cookies into a session's jar as they are, in place of those of the same domain, path and name
+  /// (HTTPCookieStorage.setCookie(_:)).
+  /// - Returns: those of them that the jar has now, as it has them.
+  func set(_ cookies: [Cookie], of id: SessionID) async throws(ServiceError) -> [Cookie] {
+    guard try sessions.session(id).state != .invalid else { throw .sessionInvalid }
+    try await keepCookies { change in
+      guard background?.has(id) == true else { return engine.cookies.set(cookies, in: id) }
+      // Shown at once; which of them stay, and which others go, is told by who keeps them.
+      engine.cookies.apply(
+        cookies.map { $0.isExpired(at: $0.lastAccess) ? .removed($0.key) : .stored($0) }, to: id)
+      change.command(.setCookies(cookies), of: id)
+    }
+    let keys = Set(cookies.map(\.key))
+    return engine.cookies.cookies(of: id, now: now).filter { keys.contains($0.key) }
+  }
+
+  /// Takes cookies away (HTTPCookieStorage.deleteCookie(_:)).
+  func remove(of id: SessionID, _ filter: CookieFilter) async throws(ServiceError) {
+    _ = try sessions.session(id)
+    try await keepCookies { change in
+      engine.cookies.remove(filter, of: id)
+      if background?.has(id) == true { change.command(.removeCookies(filter), of: id) }
+    }
+  }
+
+  /// Changes cookies, and returns when that is on the disk. Nothing is changed while the disk takes nothing.
+  private func keepCookies(_ body: (inout StoreChange) -> Void) async throws(ServiceError) {
+    guard recorder.store.isHealthy else { throw .storeFull }
+    var change = StoreChange()
+    body(&change)
+    if !change.isEmpty { recorder.record(change) }
+    await recorder.settle()
+  }
+}

@@ -1,0 +1,198 @@
+internal import EventLoop
+internal import Synchronization
+internal import TransferCore
+internal import TransferEngine
+internal import TransferModel
+internal import TransferStore
+
+package enum InvalidationMode: String, Sendable, CaseIterable {
+  case finishTasks, cancelTasks
+}
+
+/// What can be done with sessions.
+struct Sessions: Sendable {
+  /// Tasks that are cancelled with one commit: others take their turns between them.
+  private static let cancellationSlice = 512
+
+  let room: MachineRoom
+  let names = SessionNames()
+  let identifiers: IdentifierSource
+  /// Of unfinished tasks in one session.
+  let taskLimit: Int
+
+  private var recorder: Recorder { room.recorder }
+  private var store: any TransferStore { room.recorder.store }
+  private var engine: any LocalCarrier { room.engine }
+
+  // MARK: Reading
+
+  func session(_ id: SessionID) throws(ServiceError) -> TransferSession {
+    guard let session = room.session(id) else { throw missing(id) }
+    return session
+  }
+
+  /// Why there is no such session.
+  func missing(_ id: SessionID) -> ServiceError {
+    store.unreadable.row(.session, id).map { .storedDataUnreadable($0) } ?? .sessionNotFound
+  }
+
+  /// A page of a tenant's sessions, oldest first.
+  func page(
+    of tenant: Tenant, type: SessionType?, state: SessionState?, after: SessionID?, limit: Int
+  ) -> [TransferSession] {
+    let wanted = room.sessions().filter { session in
+      session.tenant == tenant && (type == nil || session.type == type)
+        && (state == nil || session.state == state)
+        && after.map { session.id > $0 } ?? true
+    }
+    return Array(wanted.sorted { $0.id < $1.id }.prefix(limit))
+  }
+
+  // MARK: Creating
+
+  /// The tenant's own shared session, which is there from the first time that anybody asks for it.
+  func shared(of tenant: Tenant) -> SessionID {
+    let id = SessionID.shared(of: tenant)
+    guard room.session(id) == nil, store.unreadable.row(.session, id) == nil else { return id }
+    let session = TransferSession.shared(id, of: tenant)
+    // Written before anybody can find it: what comes of it is written behind it. Twice changes nothing.
+    var change = StoreChange()
+    change.sessions = [session]
+    recorder.record(change)
+    open(session)
+    return id
+  }
+
+  /// Creates a session (URLSession.init(configuration:delegate:delegateQueue:)), or finds the background session that
+  /// has the identifier.
+  /// - Parameter reply: what repeats under an Idempotency-Key get.
+  func create(
+    _ specification: SessionSpecification, of tenant: Tenant,
+    reply: @Sendable (TransferSession, _ isNew: Bool) -> IdempotentReply? = { _, _ in nil }
+  ) async throws(ServiceError) -> (session: TransferSession, isNew: Bool) {
+    guard !room.waiters.isDraining else { throw .draining }
+    let session = TransferSession(
+      id: identifiers.make(), type: specification.type, createdAt: identifiers.now(),
+      description: specification.description, configuration: specification.configuration,
+      delegate: specification.delegate, identifier: specification.identifier, tenant: tenant)
+    guard let name = session.backgroundName else {
+      try await keep(session, reply)
+      return (session, true)
+    }
+    if let known = await names.claim(name, { [room] in room.session($0) }) {
+      try check(known, for: session)
+      var change = StoreChange()
+      change.idempotentReply = reply(known, false)
+      if change.idempotentReply != nil { try await recorder.write(change) }
+      return (known, false)
+    }
+    do throws(ServiceError) {
+      try await keep(session, reply)
+    } catch {
+      names.release(name, to: nil)
+      throw error
+    }
+    names.release(name, to: session.id)
+    return (session, true)
+  }
+
+  private func keep(
+    _ session: TransferSession, _ reply: (TransferSession, Bool) -> IdempotentReply?
+  ) async throws(ServiceError) {
+    var change = StoreChange()
+    change.sessions = [session]
+    change.idempotentReply = reply(session, true)
+    try await recorder.write(change)
+    open(session)
+  }
+
+  /// From here on it is there.
+  /// - Parameters:
+  ///   - lastIdentifier: that an earlier process gave out.
+  ///   - pending: messages that an earlier process left in the outbox.
+  func open(
+    _ session: TransferSession, lastIdentifier: Int = 0, pending: [(id: DeliveryID, isWakeUp: Bool)] = []
+  ) {
+    if session.type == .background, session.state != .invalid { room.background?.take(session.id) }
+    var machine = SessionMachine(session, lastIdentifier: lastIdentifier, limit: taskLimit)
+    machine.recover(pending)
+    room.insert(machine)
+  }
+
+  /// Throws where a client that asks for `wanted` must not get `known`.
+  private func check(_ known: TransferSession, for wanted: TransferSession) throws(ServiceError) {
+    guard known.state == .active else { throw .identifierBeingInvalidated }
+    let differences = known.differences(to: wanted)
+    guard differences.isEmpty else { throw .identifierInUse(differences: differences) }
+  }
+
+  // MARK: Their end
+
+  /// finishTasksAndInvalidate, invalidateAndCancel. Asking again is no error.
+  func invalidate(_ id: SessionID, _ mode: InvalidationMode) async throws(ServiceError) -> TransferSession {
+    guard !id.isShared else { throw .sharedSession }
+    guard await room.visitAndWait(id, { _ = $0.take(.invalidate, &$1) }) != nil else { throw missing(id) }
+    if mode == .cancelTasks { await cancelTasks(of: id) }
+    return try session(id)
+  }
+
+  /// Cancels all tasks of a session that takes no others; returns when each of them was told so. A task that nobody carries out has
+  /// ended then.
+  private func cancelTasks(of id: SessionID) async {
+    var tasks = (room.visit(id) { machine, _ in machine.tasksToCancel() } ?? [])[...]
+    while !tasks.isEmpty {
+      let slice = Array(tasks.prefix(Self.cancellationSlice))
+      tasks = tasks.dropFirst(slice.count)
+      _ = await room.visitAndWait(id) { _ = $0.take(.cancelTasks(slice), &$1) }
+    }
+  }
+
+  /// Deletes the rows of an invalid session, and forgets it. Where that breaks off, it is still there, and can be deleted again.
+  /// - Parameter news: rows that go with it.
+  func delete(_ session: TransferSession, andNews news: [Int64]) async throws(ServiceError) {
+    var change = StoreChange()
+    change.thinnedSession = session.id
+    do throws(StoreError) {
+      while try await store.hasTasks(session.id) { try await store.write(change) }
+    } catch {
+      throw .store(error)
+    }
+    change.thinnedSession = nil
+    change.deletedSession = session.id
+    change.takenNews = news.map { $0...$0 }
+    try await recorder.write(change)
+    room.remove(session.id)
+    names.forget(session)
+    engine.credentials.forget(session.id)
+    engine.cookies.forget(session.id)
+    engine.memoryFiles.wipe(session.id, on: room.pool)
+  }
+
+  // MARK: Connections
+
+  /// Forgets whom a session has let in and was let in by; requests from here on open new connections.
+  func resetConnections(of id: SessionID) async {
+    await tell(.reset, id) { engine.reset(id, done: $0) }
+  }
+
+  /// URLSession.flush(): what the session remembers is on the disk, and idle connections are closed.
+  func flush(_ id: SessionID) async throws(ServiceError) -> TransferSession {
+    let session = try session(id)
+    await tell(.flush, id) { engine.flush(id, done: $0) }
+    return session
+  }
+
+  /// Returns when that is done here, or what another process is to do is on the disk.
+  private func tell(
+    _ command: WorkerCommand, _ id: SessionID, here: (@escaping @Sendable () -> Void) -> Void
+  ) async {
+    if let background = room.background, background.has(id) {
+      var change = StoreChange()
+      change.command(command, of: id)
+      recorder.record(change)
+    } else {
+      await withCheckedContinuation { continuation in here { continuation.resume() } }
+    }
+    await recorder.settle()
+  }
+}

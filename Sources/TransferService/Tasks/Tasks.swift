@@ -1,0 +1,207 @@
+internal import Synchronization
+internal import TransferCore
+internal import TransferEngine
+internal import TransferModel
+internal import TransferStore
+
+/// What can be done with tasks.
+struct Tasks: Sendable {
+  /// Seconds for which an end is waited for that is on its way to the disk.
+  static let patience = 30.0
+
+  let room: MachineRoom
+  let sessions: Sessions
+  let identifiers: IdentifierSource
+
+  private var store: any TransferStore { room.recorder.store }
+
+  // MARK: Reading
+
+  func task(_ id: TaskID) async throws(ServiceError) -> TransferTask {
+    let known = room.task(id)
+    if let known, !known.isEnding, !known.isCreating { return known.task }
+    // An end is on the disk, where streams may read of it, a moment before its machine lets go of the task.
+    do throws(StoreError) {
+      let task = try await store.task(id)
+      if let task, known?.isEnding != true || task.state == .completed {
+        if let row = store.unreadable.row(.session, task.sessionID) { throw StoreError.unreadable(row) }
+        return task
+      }
+    } catch {
+      guard known?.isEnding == true else { throw .store(error) }
+    }
+    guard let known, known.isEnding else { throw .taskNotFound }
+    return known.task
+  }
+
+  /// A page of a session's tasks, oldest first, each as it is now.
+  func page(_ query: TaskQuery) async throws(ServiceError) -> [TransferTask] {
+    _ = try sessions.session(query.session)
+    let stored: [TransferTask]
+    do throws(StoreError) { stored = try await store.tasks(query) } catch { throw .store(error) }
+    return room.look(at: query.session) { machine in
+      stored.map { $0.state == .completed ? $0 : machine.task($0.id)?.task ?? $0 }
+    } ?? stored
+  }
+
+  /// The metrics of a finished task as JSON; nil where there are none.
+  func metrics(of id: TaskID) async throws(ServiceError) -> [UInt8]? {
+    do throws(StoreError) { return try await store.metrics(of: id) } catch { throw .store(error) }
+  }
+
+  /// Returns once the task's end is committed, or when `seconds` have passed.
+  /// - Parameter isPatient: it returns, too, when the service is about to stop.
+  func waitForEnd(of task: TaskID, seconds: Double, isPatient: Bool = false) async {
+    guard let session = room.directory[task] else { return }
+    let waiter = Waiter()
+    // Under the session's lock: a task that is there then has not told those who wait for its end.
+    let ticket = room.look(at: session) { machine in
+      machine.task(task) == nil ? nil : room.waiters.enter(waiter, for: task, isPatient: isPatient)
+    }
+    guard let ticket, let ticket else { return }
+    room.deadlines.add(.wait(ticket), after: seconds)
+    await waiter.wait()
+    room.deadlines.remove(.wait(ticket))
+    room.waiters.leave(ticket)
+  }
+
+  // MARK: Creating
+
+  /// Creates tasks, all or none, with one commit; those that ask for it start to run.
+  /// - Parameter reply: what repeats under an Idempotency-Key get.
+  func create(
+    _ specifications: [TaskSpecification], in id: SessionID,
+    reply: @Sendable ([TransferTask]) -> IdempotentReply? = { _ in nil }
+  ) async throws(ServiceError) -> [TransferTask] {
+    let count = specifications.count
+    let (first, session) = try admit(count, in: id)
+    let tasks = self.tasks(specifications, from: first, in: session)
+    let room = "requests/\(identifiers.make(TaskID.self))"
+    var messages: [DeliveryID] = []
+    do throws(ServiceError) {
+      try keepInMemory(specifications, of: session, as: room)
+      guard var change = self.room.create(tasks, in: id) else { throw .sessionNotFound }
+      messages = change.newDeliveries.map(\.id)
+      change.idempotentReply = reply(tasks)
+      change.repliedSession = id
+      try await self.room.recorder.write(change)
+    } catch {
+      self.room.engine.memoryFiles.release(room, of: id)
+      self.room.endCreation(of: tasks.map(\.id), in: id, refused: (count, messages))
+      throw error
+    }
+    self.room.endCreation(of: tasks.map(\.id), in: id)
+    return tasks
+  }
+
+  /// - Returns: the first task's identifier.
+  private func admit(_ count: Int, in id: SessionID) throws(ServiceError) -> (Int, TransferSession) {
+    guard !room.waiters.isDraining else { throw .draining }
+    guard let reply = room.visit(id, { $0.take(.admit(count: count), &$1) }) else {
+      throw sessions.missing(id)
+    }
+    switch reply {
+    case .admitted(let first, let session): return (first, session)
+    case .refused(.tooManyTasks(let limit)): throw .tooManyTasks(limit: limit)
+    default: throw .sessionInvalid
+    }
+  }
+
+  private func tasks(
+    _ specifications: [TaskSpecification], from first: Int, in session: TransferSession
+  ) -> [TransferTask] {
+    let time = identifiers.now()
+    let secrets = session.configuration.secretHeaderFields
+    let isUnheard = session.type == .background && !room.hub.hasListeners(of: session)
+    return specifications.enumerated().map { offset, specification in
+      var specification = specification
+      specification.isDiscretionary = isUnheard
+      if !secrets.isEmpty { specification.request.secretHeaderFields = secrets }
+      var task = TransferTask(
+        id: identifiers.make(), sessionID: session.id, taskIdentifier: first + offset, createdAt: time,
+        specification: specification)
+      if specification.resume {
+        _ = task.lifecycle.resume()
+        task.phase = .queued
+      }
+      return task
+    }
+  }
+
+  /// What an ephemeral session's requests send counts among its bodies, until it is over.
+  private func keepInMemory(
+    _ specifications: [TaskSpecification], of session: TransferSession, as name: String
+  ) throws(ServiceError) {
+    guard session.type == .ephemeral else { return }
+    let size = specifications.reduce(0) { $0 + Int64($1.request.body?.data?.count ?? 0) }
+    let files = room.engine.memoryFiles
+    guard size == 0 || files.reserve(size, as: name, of: session.id) else {
+      throw .memoryFull(limit: files.capacity)
+    }
+  }
+
+  // MARK: Verbs
+
+  /// URLSessionTask.resume(). A no-op on a finished task.
+  func resume(_ id: TaskID) async throws(ServiceError) -> TransferTask { try await give(.resume(id), to: id) }
+
+  /// URLSessionTask.suspend(). Nests; a no-op on a finished task.
+  func suspend(_ id: TaskID) async throws(ServiceError) -> TransferTask {
+    try await give(.suspend(id), to: id)
+  }
+
+  /// URLSessionTask.cancel(). The end comes later, as NSURLErrorCancelled; a no-op on a finished task.
+  /// - Parameter keepsPartial: what a download has got is kept for resume data
+  ///   (URLSessionDownloadTask.cancel(byProducingResumeData:)).
+  func cancel(_ id: TaskID, keepsPartial: Bool = false) async throws(ServiceError) -> TransferTask {
+    try await give(.cancel(id, keepsPartial: keepsPartial), to: id)
+  }
+
+  private func give(_ input: Input, to id: TaskID) async throws(ServiceError) -> TransferTask {
+    if case .task(let task) = await room.give(input, to: id) { return task }
+    return try await task(id)
+  }
+
+  /// Changes a task, where `isExpected` finds it as the client knows it.
+  func patch(
+    _ id: TaskID, _ patch: TaskPatch, if isExpected: @escaping @Sendable (TransferTask) -> Bool
+  ) async throws(ServiceError) -> TransferTask {
+    switch await patchUnfinished(id, patch, if: isExpected) {
+    case .task(let task): return task
+    case .refused: throw .preconditionFailed
+    default: break
+    }
+    await waitForEnd(of: id, seconds: Self.patience)
+    let ended = try await task(id)
+    guard isExpected(ended) else { throw .preconditionFailed }
+    var change = StoreChange()
+    let task = patch.applied(to: ended)
+    change.respecifiedTasks = [task]
+    try await room.recorder.write(change)
+    return task
+  }
+
+  private func patchUnfinished(
+    _ id: TaskID, _ patch: TaskPatch, if isExpected: @escaping @Sendable (TransferTask) -> Bool
+  ) async -> Patched {
+    await withCheckedContinuation { continuation in
+      let isThere = room.visit(task: id) { machine, step in
+        var result = Patched.over
+        if let known = machine.task(id), !known.isEnding {
+          if !isExpected(known.task) {
+            result = .refused
+          } else if case .task(let task) = machine.take(.change(id, patch), &step) {
+            result = .task(task)
+          }
+        }
+        let told = result
+        step.committed.append { continuation.resume(returning: told) }
+      }
+      if !isThere { continuation.resume(returning: .over) }
+    }
+  }
+
+  private enum Patched {
+    case task(TransferTask), refused, over
+  }
+}

@@ -1,0 +1,150 @@
+internal import FoundationEssentials
+internal import TransferCore
+internal import TransferModel
+internal import TransferStore
+
+/// What the two processes write for each other, and read of an earlier version.
+protocol WorkerContent: Codable, Sendable {
+  /// It may be lost: the next of its kind says the same.
+  var isPassing: Bool { get }
+}
+
+extension WorkerContent {
+  var isPassing: Bool { false }
+}
+
+extension WorkState: WorkerContent {}
+
+/// The two processes' documents: JSON of values that encode themselves, and the version of the format beside them.
+///
+/// What a version adds as an optional member, or as one with a default, or as a new kind needs no new version: readers pass over
+/// members that they do not know, and refuse kinds. `version` is raised where an older reader would take a document for something
+/// that it is not.
+enum WorkerDocument {
+  /// 0 has no number in its documents.
+  static let version = 1
+
+  /// Why a document is not read.
+  struct Refusal: Error, Equatable, CustomStringConvertible {
+    let description: String
+  }
+
+  static func encode(_ value: some WorkerContent) -> String {
+    let encoder = JSONEncoder()
+    // The same value is the same text, whatever the seed of this process's dictionaries.
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    guard let data = try? encoder.encode(Versioned(content: value, version: version)) else {
+      preconditionFailure("a value that is no JSON")
+    }
+    return String(decoding: data, as: UTF8.self)
+  }
+
+  static func decode<Value: WorkerContent>(_ type: Value.Type, _ document: String) throws(Refusal) -> Value {
+    guard !document.isEmpty else { throw Refusal(description: "it cannot be opened, or is empty") }
+    do {
+      return try JSONDecoder().decode(Versioned<Value>.self, from: Data(document.utf8)).content
+    } catch let refusal as Refusal {
+      throw refusal
+    } catch {
+      throw Refusal(description: Self.reason(error))
+    }
+  }
+
+  /// Where it is not understood; nothing of what it holds.
+  private static func reason(_ error: any Error) -> String {
+    let context: DecodingError.Context
+    switch error {
+    case DecodingError.keyNotFound(let key, let found):
+      return "\(place(found.codingPath)) has no \(key.stringValue)"
+    case DecodingError.typeMismatch(_, let found), DecodingError.valueNotFound(_, let found),
+      DecodingError.dataCorrupted(let found):
+      context = found
+    default: return "not understood"
+    }
+    return "\(place(context.codingPath)) is not understood"
+  }
+
+  private static func place(_ path: [any CodingKey]) -> String {
+    path.isEmpty ? "the document" : path.map(\.stringValue).joined(separator: ".")
+  }
+}
+
+/// A document's value with its version as one more member.
+private struct Versioned<Content: WorkerContent>: Codable {
+  private enum Key: String, CodingKey { case version }
+
+  let content: Content
+  let version: Int
+
+  init(content: Content, version: Int) {
+    self.content = content
+    self.version = version
+  }
+
+  init(from decoder: any Decoder) throws {
+    version = try decoder.container(keyedBy: Key.self).decodeIfPresent(Int.self, forKey: .version) ?? 0
+    guard version <= WorkerDocument.version else {
+      throw WorkerDocument.Refusal(
+        description: "it has version \(version), and \(WorkerDocument.version) is the highest that is known")
+    }
+    content = try Content(from: decoder)
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    try content.encode(to: encoder)
+    var container = encoder.container(keyedBy: Key.self)
+    try container.encode(version, forKey: .version)
+  }
+}
+
+/// The task or the session that a document is about: its first value, also where nothing else of it is understood.
+struct DocumentSubject: Hashable, Sendable {
+  let high: UInt64
+  let low: UInt64
+}
+
+extension DocumentSubject {
+  init<Kind>(_ id: ID<Kind>) { self.init(high: id.high, low: id.low) }
+
+  /// Where it is a task.
+  var task: TaskID { TaskID(high: high, low: low) }
+
+  /// nil where it names none.
+  init?(ofDocument document: String) {
+    guard let found = try? JSONDecoder().decode(Found.self, from: Data(document.utf8)) else { return nil }
+    self = found.subject
+  }
+
+  private struct Found: Decodable {
+    private struct Key: CodingKey {
+      let stringValue: String
+      var intValue: Int? { nil }
+      init(stringValue: String) { self.stringValue = stringValue }
+      init?(intValue: Int) { nil }
+    }
+    let subject: DocumentSubject
+
+    init(from decoder: any Decoder) throws {
+      let kinds = try decoder.container(keyedBy: Key.self)
+      for kind in kinds.allKeys {
+        guard let members = try? kinds.nestedContainer(keyedBy: Key.self, forKey: kind),
+          let id = try? members.decode(TaskID.self, forKey: Key(stringValue: "_0"))
+        else { continue }
+        subject = DocumentSubject(id)
+        return
+      }
+      throw WorkerDocument.Refusal(description: "it names nobody")
+    }
+  }
+}
+
+extension UnreadableRows {
+  /// Whether a task or a session cannot be read; nil where all can.
+  var isDamaged: ((DocumentSubject) -> Bool)? {
+    guard !rows(of: .task).isEmpty || !rows(of: .session).isEmpty else { return nil }
+    return { subject in
+      self.row(.task, subject.task) != nil
+        || self.row(.session, SessionID(high: subject.high, low: subject.low)) != nil
+    }
+  }
+}

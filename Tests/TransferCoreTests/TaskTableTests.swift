@@ -1,0 +1,35 @@
+import Testing
+import TransferModel
+
+@testable import TransferCore
+
+@Suite struct TaskTableTests {
+  private static func task(_ number: UInt64) -> TransferTask {
+    TransferTask(
+      id: TaskID(high: 0, low: number), sessionID: .shared, taskIdentifier: Int(number),
+      createdAt: Timestamp(seconds: 1),
+      specification: TaskSpecification(kind: .data, request: TransferRequest(url: "http://a.test")))
+  }
+
+  /// A copy of a table keeps what it had.
+  @Test func tasksAreChangedInTheirPlace() {
+    var table = TaskTable()
+    let id = Self.task(1).id
+    #expect(table.change(id) { $0.place = .ending } == nil && table.count == 0)
+    table.insert(TaskMachine(Self.task(2), at: .creating))
+    table.insert(TaskMachine(Self.task(1), at: .creating))
+    let before = table
+    table.change(id) { $0.place = .ending }
+    #expect(table[id]?.isEnding == true && before[id]?.isCreating == true)
+    #expect(table.ids == [id, Self.task(2).id])
+    #expect(table.remove(id)?.id == id && table.remove(id) == nil && table.count == 1 && before.count == 2)
+  }
+
+  /// Where one is cancelled its place is free: what would take it must be gone by then.
+  @Test func whatHasNotBegunIsCancelledFirstAndTheNewestOfIt() {
+    var stage = Stage()
+    let ids = (1...6).map { _ in stage.create() }
+    for index in [0, 3] { stage.fact(.began(ids[index], at: stage.now.wall)) }
+    #expect(stage.machine.tasksToCancel() == [5, 4, 2, 1, 3, 0].map { ids[$0] })
+  }
+}
