@@ -50,21 +50,27 @@ package final class MemoryStore: TransferStore {
   private let mode: Mode
   private let requests: KeyedDigest
   private let state: Mutex<State>
+  private let observed: Observer?
   private let published: @Sendable ([JournalFragment]) -> Void
+
+  /// Hears a change that is committed, and its events as they are numbered. It must not use the store.
+  package typealias Observer = @Sendable (StoreChange, [JournalFragment]) -> Void
 
   /// - Parameters:
   ///   - secrets: fingerprints of requests are made with the first; at least one.
   ///   - unreadable: hears of each row that cannot be read.
+  ///   - observed: hears each change in the moment in which it is committed, whether its writer ever hears of it or not.
   ///   - published: hears the fragments of each commit, in order, once its writer has heard of it.
   package init(
     on database: MemoryDatabase = MemoryDatabase(), _ mode: Mode = .whenTold,
     secrets: [SymmetricKey] = [SymmetricKey(data: [UInt8](repeating: 0, count: 32))],
-    unreadable: UnreadableRows = UnreadableRows(),
+    unreadable: UnreadableRows = UnreadableRows(), observed: Observer? = nil,
     published: @escaping @Sendable ([JournalFragment]) -> Void = { _ in }
   ) {
     self.database = database
     self.mode = mode
     self.unreadable = unreadable
+    self.observed = observed
     self.published = published
     requests = .ofRequests(secrets)
     let reservation = database.rows.withLock {
@@ -191,6 +197,7 @@ package final class MemoryStore: TransferStore {
       fragments = write(change, &sequence, &state)
     }
     state.lastSequence = sequence
+    observed?(entry.change, fragments)
     return Step(answer: entry, fragments: fragments)
   }
 

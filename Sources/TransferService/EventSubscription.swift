@@ -54,6 +54,7 @@ package final class EventSubscription: Sendable {
   private let hub: EventHub
   private let pool: WorkerPool
   private let now: @Sendable () -> Timestamp
+  private let spawn: Spawn
   private let state: Mutex<State>
 
   /// - Parameters:
@@ -61,12 +62,13 @@ package final class EventSubscription: Sendable {
   ///   - after: replays what came after it; nil: only what comes from now on.
   ///   - wantsData: data tasks' bytes come along.
   ///   - preamble: bytes that go out first.
+  ///   - spawn: how it reads the journal beside whoever asks.
   ///   - isLost: the reader comes with a place that is none, and is told where it starts instead.
   package init(
     scope: EventScope, of sessionID: SessionID? = nil, after: Int64?, types: Set<EventType>?,
     wantsProgress: Bool, wantsData: Bool = false, preamble: [UInt8], isLost: Bool = false,
     store: any TransferStore, hub: EventHub, pool: WorkerPool,
-    now: @escaping @Sendable () -> Timestamp
+    now: @escaping @Sendable () -> Timestamp, spawn: Spawn = Spawn()
   ) {
     self.scope = scope
     self.sessionID = sessionID
@@ -76,6 +78,7 @@ package final class EventSubscription: Sendable {
     self.hub = hub
     self.pool = pool
     self.now = now
+    self.spawn = spawn
     // Without a replay there is nothing to read up: whatever commits after `add` is offered.
     let mode = after == nil ? Mode.live : .behind(fetching: false)
     state = Mutex(
@@ -264,7 +267,7 @@ package final class EventSubscription: Sendable {
       return state.cursor
     }
     guard let cursor else { return }
-    Task { await fetch(after: cursor) }
+    spawn { [self] in await fetch(after: cursor) }
   }
 
   private func fetch(after cursor: Int64) async {

@@ -7,8 +7,16 @@ package final class IdentifierSource: Sendable {
   package let now: @Sendable () -> Timestamp
   /// Milliseconds and, in the low twelve bits, the fraction of the newest id.
   private let last = Mutex<UInt64>(0)
+  private let random: @Sendable () -> UInt64
 
-  package init(now: @escaping @Sendable () -> Timestamp) { self.now = now }
+  /// - Parameter random: the part of an id that nobody can guess; a world that is simulated has its own.
+  package init(
+    now: @escaping @Sendable () -> Timestamp,
+    random: @escaping @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
+  ) {
+    self.now = now
+    self.random = random
+  }
 
   package func make<Kind>(_ kind: ID<Kind>.Type = ID<Kind>.self) -> ID<Kind> {
     let microseconds = UInt64(clamping: now().microseconds)
@@ -17,7 +25,6 @@ package final class IdentifierSource: Sendable {
       last = max(clock, last + 1)
       return last
     }
-    var generator = SystemRandomNumberGenerator()
-    return ID(instant: instant, random: generator.next())
+    return ID(instant: instant, random: random())
   }
 }

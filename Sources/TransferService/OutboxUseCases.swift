@@ -61,7 +61,8 @@ extension TransferService {
     let subscription = EventSubscription(
       scope: scope, of: sessionID, after: after, types: wish.types, wantsProgress: wish.wantsProgress,
       wantsData: wish.wantsData, preamble: Array(": connected\n\n".utf8), isLost: isLost,
-      store: store, hub: hub, pool: pool, now: identifiers.now)
+      store: store, hub: hub, pool: pool, now: identifiers.now,
+      spawn: spawn)
     if wish.wantsData, let after {
       do throws(StoreError) { try await attachBodies(to: subscription, from: after) } catch {
         subscription.close()

@@ -29,6 +29,7 @@ package final class TransferService: Sendable {
   let resumeSealer: ResumeDataSealer
   let answerTagger: AnswerTagger
   let deadlines: DeadlineQueue
+  let spawn: Spawn
   /// Threads that fetch from the disk what is not in memory.
   let pool: WorkerPool
   let limits: Limits
@@ -55,6 +56,8 @@ package final class TransferService: Sendable {
   ///   - relay: what the engine delivers its facts to; the service connects itself to it.
   ///   - isAtHome: whether the data directory is where it was; called on the pool.
   ///   - uptime: a clock that nobody sets.
+  ///   - alarms: keep the time of deadlines in place of the system's timer.
+  ///   - random: what nobody can guess of ids.
   ///   - spawn: how it does something beside everything else.
   package init(
     store: any TransferStore, engine: any LocalCarrier, background: BackgroundCarrier? = nil,
@@ -63,7 +66,8 @@ package final class TransferService: Sendable {
     files: FileDirectory, resumeSealer: ResumeDataSealer, answerTagger: AnswerTagger, pool: WorkerPool,
     limits: Limits = Limits(), isAtHome: @escaping @Sendable () -> Bool = { true },
     now: @escaping @Sendable () -> Timestamp,
-    uptime: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, spawn: Spawn = Spawn(),
+    uptime: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, alarms: Alarms? = nil,
+    random: @escaping @Sendable () -> UInt64 = { .random(in: 0 ... .max) }, spawn: Spawn = Spawn(),
     logger: Logger
   ) {
     self.store = store
@@ -74,12 +78,13 @@ package final class TransferService: Sendable {
     self.files = files
     self.resumeSealer = resumeSealer
     self.answerTagger = answerTagger
-    deadlines = DeadlineQueue(now: now, uptime: uptime)
+    deadlines = DeadlineQueue(now: now, uptime: uptime, alarms: alarms)
+    self.spawn = spawn
     self.pool = pool
     self.limits = limits
     self.isAtHome = isAtHome
     self.logger = logger
-    identifiers = IdentifierSource(now: now)
+    identifiers = IdentifierSource(now: now, random: random)
     notifier = DelegateNotifier(identifiers: identifiers)
     idempotency = IdempotencyKeys(store: store, now: now)
     let relayed = Relay<NewsPage>()

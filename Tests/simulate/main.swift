@@ -1,0 +1,69 @@
+import EventLoop
+import Glibc
+import Simulation
+
+// `make simulate`: random seeds for a time, or one seed with its trace.
+
+func option(_ name: String) -> UInt64? {
+  let words = CommandLine.arguments
+  guard let index = words.firstIndex(of: "--" + name), index + 1 < words.count else { return nil }
+  return UInt64(words[index + 1])
+}
+
+func report(_ plan: Plan, _ violation: Violation) {
+  print("\nseed \(plan.seed) breaks \(violation)")
+  let least = Simulation.shrink(plan, to: violation.invariant)
+  let outcome = Simulation.run(least, traces: true)
+  print("\nwith the least steps that still do, \(least.steps.count) of \(plan.steps.count):\n")
+  for line in outcome.trace { print(line) }
+  if let violation = outcome.violation { print("\n\(violation)") }
+  print("\nmake simulate SEED=\(plan.seed)")
+}
+
+func simulate() -> Int32 {
+  if let seed = option("seed") {
+    let plan = Plan(seed: seed)
+    let outcome = Simulation.run(plan, traces: true)
+    for line in outcome.trace { print(line) }
+    print("hash \(String(outcome.hash, radix: 16)), \(outcome.steps) steps, \(outcome.lives) lives")
+    guard let violation = outcome.violation else { return 0 }
+    report(plan, violation)
+    return 1
+  }
+  let seconds = option("seconds") ?? 120
+  let first = option("from") ?? .random(in: 0 ... UInt64.max >> 16)
+  let most = option("worlds") ?? .max
+  let begin = ContinuousClock.now
+  var (worlds, steps, lives, faults, found): (UInt64, Int, Int, Int, Int) = (0, 0, 0, 0, 0)
+  var hash: UInt64 = 0
+  while ContinuousClock.now - begin < .seconds(Int64(seconds)), worlds < most {
+    let plan = Plan(seed: first &+ worlds)
+    let outcome = Simulation.run(plan)
+    worlds += 1
+    steps += outcome.steps
+    lives += outcome.lives
+    faults += outcome.faults
+    hash = hash &* 31 &+ outcome.hash
+    if let violation = outcome.violation {
+      found += 1
+      if option("list") != nil {
+        print("\(plan.seed) \(violation)")
+      } else {
+        report(plan, violation)
+        break
+      }
+    }
+  }
+  let duration = (ContinuousClock.now - begin).components
+  let time = Double(duration.seconds) + Double(duration.attoseconds) * 1e-18
+  func rate(_ count: Int) -> Int { Int(Double(count) / max(time, 0.001)) }
+  print(
+    "\(worlds) worlds from seed \(first) in \(Int(time)) s: \(steps) steps, \(lives) task lives, \(faults) faults; "
+      + "a second: \(rate(Int(worlds))) worlds, \(rate(steps)) steps, \(rate(lives)) lives, \(rate(faults)) faults; "
+      + "hash \(String(hash, radix: 16))")
+  return found == 0 ? 0 : 1
+}
+
+// A world has no task of its own beside those that it runs: it is on a thread that is none of Swift's.
+Thread.spawn(name: "worlds") { exit(simulate()) }
+while true { pause() }
