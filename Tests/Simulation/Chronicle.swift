@@ -58,7 +58,9 @@ package final class Chronicle: @unchecked Sendable {
   /// Hears each event, where somebody wants a trace.
   var trace: ((String) -> Void)?
 
-  init() {}
+  private let spared: Known
+
+  init(sparing spared: Known) { self.spared = spared }
 
   func break_(_ invariant: Invariant, _ detail: String) {
     violations.append(Violation(invariant: invariant, detail: detail))
@@ -144,6 +146,12 @@ package final class Chronicle: @unchecked Sendable {
     }
     mix(tasks.values[index].place)
     take(SessionWord(word), event.sessionID)
+    if spared.contains(.phasesAreLostWithBoth), word == .state(.running, .transferring),
+      sessions[event.sessionID]?.session.type == .background,
+      tasks.values[index].words.last(where: \.isState) == word
+    {
+      return
+    }
     let wasOver = tasks.values[index].isOver
     tasks.values[index].words.append(word)
     do throws(TaskLife.Violation) { try tasks.values[index].life.accept(word) } catch {
@@ -183,7 +191,10 @@ package final class Chronicle: @unchecked Sendable {
       return break_(.decisionsSettleOnce, "a decision was asked for twice")
     }
     if pendingOfTask[decision.taskID] != nil {
-      break_(.decisionsSettleOnce, "\(name(decision.taskID)) asks again while a question of it waits")
+      let words = tasks[decision.taskID]?.words.map(\.description).joined(separator: " · ") ?? ""
+      break_(
+        .decisionsSettleOnce,
+        "\(name(decision.taskID)) asks again while a question of it waits\n    \(words)")
     }
     decisions[decision.id] = DecisionStory(decision: decision)
     decisionOrder.append(decision.id)
@@ -323,4 +334,8 @@ extension EventType {
   /// The same in every process.
   fileprivate var hashValueOfName: Int { Self.places[self] ?? -1 }
   private static let places = Dictionary(uniqueKeysWithValues: allCases.enumerated().map { ($1, $0) })
+}
+
+extension TaskWord {
+  fileprivate var isState: Bool { if case .state = self { true } else { false } }
 }

@@ -33,12 +33,14 @@ extension SimulatedWorld {
 
   // MARK: Calls
 
+  var mayCall: Bool { service?.process.isServing == true && service?.isFrozen == false }
+
   /// Asks the service for somebody. A reply comes unless its process is gone by then.
   func call<Value: Sendable>(
     _ tenant: Tenant, _ body: @escaping @Sendable (TenantView) async throws -> Value,
     then: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) {
-    guard let node = service, node.process.isServing, !node.isFrozen else { return }
+    guard mayCall, let node = service else { return }
     node.calls += 1
     executor.spawn {
       let result: Result<Value, any Error>
@@ -187,10 +189,12 @@ extension SimulatedWorld {
       }
     }
     // A reply is kept for a day; where the clock is set, for as long as it says so.
-    if let reply = use.reply, reply != body, let time = use.repliedAt, clock.now.since(time) < 80_000 {
+    if let reply = use.reply, reply != body, let time = use.madeAt, clock.now.since(time) < 80_000 {
       chronicle.break_(.repeatsAreKnown, "\(use.key.text) has got another reply")
     }
     acknowledged.keys[index].reply = body
-    acknowledged.keys[index].repliedAt = max(use.repliedAt ?? clock.now, clock.now)
+    acknowledged.keys[index].madeAt = chronicle.replies[use.key]?.createdAt
+    // A repeat comes when the clock stands elsewhere: what it may be then is not known.
+    if clock.isSet { acknowledged.keys[index].reply = nil }
   }
 }

@@ -67,6 +67,8 @@ extension SimulatedWorld {
     node.process.kill(keeping: count)
     clock.forget(node.number)
     chronicle.forgetEphemeral()
+    (underWay, crossed) = ([:], [])
+    for id in acknowledged.patches.keys { acknowledged.patches[id]?.isUnderWay = false }
     service = nil
     connect()
     executor.run()

@@ -12,7 +12,7 @@ package final class SimulatedWorld: @unchecked Sendable {
   let executor = ManualExecutor()
   let clock = WorldClock()
   let origins = Origins()
-  let chronicle = Chronicle()
+  let chronicle: Chronicle
   var surroundings: Surroundings
   var service: ServiceNode?
   var worker: WorkerNode?
@@ -23,6 +23,9 @@ package final class SimulatedWorld: @unchecked Sendable {
   var nodes = 0
   var acknowledged = Acknowledged()
   var readers: [Reader] = []
+  /// Verbs that wait for their replies, and the sessions where one has crossed another.
+  var underWay: [SessionID: Int] = [:]
+  var crossed: Set<SessionID> = []
   /// What happened, where somebody wants to know.
   var trace: [String]?
   var isHealed = false
@@ -79,12 +82,13 @@ package final class SimulatedWorld: @unchecked Sendable {
       let key: IdempotencyKey
       let session: SessionID
       var reply: [UInt8]?
-      var repliedAt: Timestamp?
+      var madeAt: Timestamp?
     }
   }
 
   package init(_ plan: Plan, traces: Bool = false) {
     self.plan = plan
+    chronicle = Chronicle(sparing: plan.spared)
     entropy = Entropy(seed: plan.seed ^ 0x5DEE_CE66)
     surroundings = Surroundings(executor: executor, clock: clock)
     origins.temper = plan.temper

@@ -12,6 +12,8 @@ package final class WorldClock: Sendable {
   private struct State {
     var now = WorldClock.start
     var uptime = WorldClock.boot
+    /// By how much the clock on the wall was set.
+    var skew = 0.0
     var alarms: [Entry] = []
     /// Processes that stand still: what is due waits for them.
     var frozen: Set<Int> = []
@@ -25,6 +27,8 @@ package final class WorldClock: Sendable {
 
   package var now: Timestamp { state.withLock { $0.now } }
   package var uptime: ContinuousClock.Instant { state.withLock { $0.uptime } }
+  /// It was set, and does not tell the time.
+  package var isSet: Bool { state.withLock { $0.skew != 0 } }
   package var hasAlarms: Bool { state.withLock { !$0.alarms.isEmpty } }
 
   /// - Parameter owner: the process that waits.
@@ -35,7 +39,20 @@ package final class WorldClock: Sendable {
   }
 
   /// Moves the clock on the wall alone: nothing that waits for a while is nearer.
-  package func advance(_ seconds: Double) { state.withLock { $0.now = $0.now.adding(seconds: seconds) } }
+  package func advance(_ seconds: Double) {
+    state.withLock { state in
+      state.now = state.now.adding(seconds: seconds)
+      state.skew += seconds
+    }
+  }
+
+  /// Somebody sets it right.
+  package func correct() {
+    state.withLock { state in
+      state.now = state.now.adding(seconds: -state.skew)
+      state.skew = 0
+    }
+  }
 
   /// Moves both.
   package func run(_ seconds: Double) {
