@@ -1,3 +1,4 @@
+internal import TransferCore
 internal import HTTPCookies
 internal import Synchronization
 package import TransferEngine
@@ -38,7 +39,7 @@ extension StoreChange {
 
 extension BackgroundCarrier: TransferCarrier {
   package func submit(_ jobs: [TransferJob], into change: inout StoreChange) {
-    for job in jobs { change.command(.submit(job.task), of: job.session) }
+    for job in jobs.dropLast(Flaw.losesHandovers.isPresent ? 1 : 0) { change.command(.submit(job.task), of: job.session) }
   }
 
   package func suspend(_ task: TaskID, in session: SessionID, into change: inout StoreChange) {
@@ -46,7 +47,7 @@ extension BackgroundCarrier: TransferCarrier {
   }
 
   package func resume(_ task: TaskID, in session: SessionID, into change: inout StoreChange) {
-    change.command(.resume(task), of: session)
+    if !Flaw.losesResumes.isPresent { change.command(.resume(task), of: session) }
   }
 
   package func cancel(

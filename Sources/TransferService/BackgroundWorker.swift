@@ -181,7 +181,7 @@ package final class BackgroundWorker: Sendable {
 
   private func perform(_ turn: WorkerTurn, _ page: Page, _ written: (@Sendable () -> Void)?) {
     var change = StoreChange(turn)
-    change.takenCommands = page.taken
+    change.takenCommands = Flaw.keepsTakenCommands.isPresent ? [] : page.taken
     if let count = page.refused { change.tell(.refused(count: count)) }
     let begun = turn.written
     if begun.isEmpty, written == nil {

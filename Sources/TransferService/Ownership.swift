@@ -1,5 +1,6 @@
 internal import Crypto
 internal import Synchronization
+internal import TransferCore
 internal import TransferModel
 internal import TransferStore
 
@@ -22,7 +23,9 @@ extension TransferService {
   func task(_ id: TaskID, of tenant: Tenant) async throws(ServiceError) -> TransferTask {
     do throws(ServiceError) {
       let task = try await task(id)
-      guard self.tenant(of: task.sessionID) == tenant else { throw .taskNotFound }
+      guard self.tenant(of: task.sessionID) == tenant || Flaw.ignoresTheTenant.isPresent else {
+        throw .taskNotFound
+      }
       return task
     } catch {
       throw hiding(error, from: tenant, behind: .taskNotFound)
@@ -38,7 +41,7 @@ extension TransferService {
       _ = try await task(id, of: tenant)
       return
     }
-    guard live == tenant else { throw .taskNotFound }
+    guard live == tenant || Flaw.ignoresTheTenant.isPresent else { throw .taskNotFound }
   }
 
   func decision(_ id: DecisionID, of tenant: Tenant) async throws(ServiceError) -> Decision {

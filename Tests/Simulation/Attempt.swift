@@ -9,7 +9,7 @@ internal import TransferModel
 ///     progress, keeps, authenticated between; ended anywhere, once, last
 struct Attempt {
   private enum Stage { case fresh, requesting, answered, cached }
-  private enum Asked { case challenge, redirect(TransferRequest), response, caching }
+  private enum Asked { case challenge(realm: String), redirect(TransferRequest), response, caching }
 
   var job: TransferJob
   var isSuspended = false
@@ -57,7 +57,13 @@ struct Attempt {
       if let request { follow(request) } else { isRedirectItself = true }
     case (.redirect(let proposed), .byDefault): follow(proposed)
     // Who they are is told with another request.
-    case (.challenge, .challenge), (.challenge, .byDefault): (stage, hasWaited) = (.fresh, true)
+    case (.challenge(let realm), .challenge(let answer)):
+      (stage, hasWaited) = (.fresh, true)
+      guard case .useCredential(let credential) = answer, case .password(let user, _) = credential.kind else {
+        return true
+      }
+      return user == realm
+    case (.challenge, .byDefault): (stage, hasWaited) = (.fresh, true)
     case (.response, .allow), (.response, .byDefault): break
     case (.response, .becomeDownload(let id)):
       (job.task, job.kind) = (id, .download)
@@ -110,7 +116,7 @@ struct Attempt {
     }
     if random.chance(temper.challenges), let type = job.delegate?.challengeEvent(for: .httpBasic) {
       let realm = "realm-\(random.below(3))"
-      return ask(.challenge(AuthenticationChallenge(Self.space(realm)), type), .challenge, at: time)
+      return ask(.challenge(AuthenticationChallenge(Self.space(realm)), type), .challenge(realm: realm), at: time)
     }
     if random.chance(temper.authenticates) {
       let credential = Credential(.password(user: "u", password: "p"), persistence: .forSession)

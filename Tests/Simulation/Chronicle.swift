@@ -39,7 +39,7 @@ package final class Chronicle: @unchecked Sendable {
   private(set) var sessionOrder: [SessionID] = []
   private(set) var decisions: [DecisionID: DecisionStory] = [:]
   private(set) var decisionOrder: [DecisionID] = []
-  private(set) var pendingOfTask: [TaskID: DecisionID] = [:]
+  private(set) var pendingOfTask: [TaskID: [DecisionID]] = [:]
   private(set) var deliveries: [DeliveryID: (session: SessionID, state: WebhookDelivery.State)] = [:]
   private(set) var replies: [IdempotencyKey: IdempotentReply] = [:]
   private(set) var unfinished = 0
@@ -83,6 +83,7 @@ package final class Chronicle: @unchecked Sendable {
     for task in change.createdTasks { compare(task.id) }
     for decision in change.newDecisions { take(new: decision) }
     for decision in change.updatedDecisions { settle(decision.id, decision.state) }
+    for decision in change.newDecisions { checkAlone(decision) }
     if change.withdrawsDecisions { withdrawAll() }
     for event in change.events { checkQuestion(behind: event) }
     take(messages: change)
@@ -146,7 +147,7 @@ package final class Chronicle: @unchecked Sendable {
     }
     mix(tasks.values[index].place)
     take(SessionWord(word), event.sessionID)
-    if spared.contains(.phasesAreLostWithBoth), word == .state(.running, .transferring),
+    if spared.contains(.phasesAreLostWithBoth), word.isState,
       sessions[event.sessionID]?.session.type == .background,
       tasks.values[index].words.last(where: \.isState) == word
     {
@@ -190,16 +191,18 @@ package final class Chronicle: @unchecked Sendable {
     guard decisions[decision.id] == nil else {
       return break_(.decisionsSettleOnce, "a decision was asked for twice")
     }
-    if pendingOfTask[decision.taskID] != nil {
-      let words = tasks[decision.taskID]?.words.map(\.description).joined(separator: " · ") ?? ""
-      break_(
-        .decisionsSettleOnce,
-        "\(name(decision.taskID)) asks again while a question of it waits\n    \(words)")
-    }
     decisions[decision.id] = DecisionStory(decision: decision)
     decisionOrder.append(decision.id)
-    pendingOfTask[decision.taskID] = decision.id
+    pendingOfTask[decision.taskID, default: []].append(decision.id)
     pendingDecisions += 1
+  }
+
+  /// One page of news may tell of a question, of its end, and of the next.
+  private func checkAlone(_ decision: Decision) {
+    guard pendingOfTask[decision.taskID]?.count ?? 0 > 1 else { return }
+    let words = tasks[decision.taskID]?.words.map(\.description).joined(separator: " · ") ?? ""
+    break_(
+      .decisionsSettleOnce, "\(name(decision.taskID)) asks again while a question of it waits\n    \(words)")
   }
 
   private func settle(_ id: DecisionID, _ state: Decision.State) {
@@ -211,7 +214,8 @@ package final class Chronicle: @unchecked Sendable {
     }
     guard state != .pending else { return }
     decisions[id]?.state = state
-    pendingOfTask[story.decision.taskID] = nil
+    pendingOfTask[story.decision.taskID]?.removeAll { $0 == id }
+    if pendingOfTask[story.decision.taskID]?.isEmpty == true { pendingOfTask[story.decision.taskID] = nil }
     pendingDecisions -= 1
     mix(state.rawValue.utf8.count)
   }
@@ -314,7 +318,7 @@ package final class Chronicle: @unchecked Sendable {
     sessions[id]?.isBeingDeleted = true
     for task in taskOrder where tasks[task]?.session == id {
       if tasks[task]?.isOver == false { unfinished -= 1 }
-      if let decision = pendingOfTask[task] { settle(decision, .withdrawn) }
+      for decision in pendingOfTask[task] ?? [] { settle(decision, .withdrawn) }
       tasks[task] = nil
     }
     for (delivery, known) in deliveries where known.session == id && known.state == .pending {

@@ -14,7 +14,13 @@ package struct Known: OptionSet, Sendable {
   /// A suspended POST of a session that the service carries out is sent anew by the next service, and no retry is counted.
   package static let suspendedAreSentAgain = Known(rawValue: 8)
 
+  /// A data task that is being cancelled asks about its response all the same, and becomes a download.
+  package static let cancelledBecomeDownloads = Known(rawValue: 16)
+  /// An upload may become a download, which no delegate expects.
+  package static let uploadsBecomeDownloads = Known(rawValue: 32)
+
   package static let all: Known = [
     .repeatedVerbsTellTooEarly, .datesComeAfterTheBegin, .phasesAreLostWithBoth, .suspendedAreSentAgain,
+    .cancelledBecomeDownloads, .uploadsBecomeDownloads,
   ]
 }

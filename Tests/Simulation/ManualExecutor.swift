@@ -19,6 +19,17 @@ package final class ManualExecutor: TaskExecutor {
     }
   }
 
+  /// What is to begin when its owner says so.
+  private let postponed = Mutex<[@Sendable () async -> Void]>([])
+
+  /// So much is to begin.
+  package var postponedCount: Int { postponed.withLock { $0.count } }
+
+  package func postpone(_ work: @escaping @Sendable () async -> Void) { postponed.withLock { $0.append(work) } }
+
+  /// Begins one of those, by its place.
+  package func begin(_ place: Int) { spawn(postponed.withLock { $0.remove(at: place) }) }
+
   package func spawn(_ work: @escaping @Sendable () async -> Void) {
     Task(executorPreference: self) { await work() }
   }

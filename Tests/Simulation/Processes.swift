@@ -19,10 +19,13 @@ package struct Surroundings {
   package let executor: ManualExecutor
   package let clock: WorldClock
   package let bodyFiles: MemoryFiles
+  /// How processes do something beside everything else.
+  package let spawn: Spawn
   package var database: MemoryDatabase
 
-  package init(executor: ManualExecutor, clock: WorldClock) {
+  package init(executor: ManualExecutor, clock: WorldClock, spawn: Spawn? = nil) {
     (self.executor, self.clock) = (executor, clock)
+    self.spawn = spawn ?? Spawn { executor.spawn($0) }
     bodyFiles = MemoryFiles(capacity: 1 << 20)
     database = MemoryDatabase()
   }
@@ -75,7 +78,7 @@ package final class ServiceProcess<Engine: StandIn>: @unchecked Sendable {
       files: FileDirectory(path: "/nowhere"),
       resumeSealer: ResumeDataSealer(secrets: secrets), answerTagger: AnswerTagger(secrets: secrets),
       pool: pool, now: { clock.now }, uptime: { clock.uptime }, alarms: alarms,
-      random: random ?? { .random(in: 0 ... .max) }, spawn: Spawn { executor.spawn($0) }, logger: quiet)
+      random: random ?? { .random(in: 0 ... .max) }, spawn: surroundings.spawn, logger: quiet)
     service.onOutboxNews { [weak self] in self?.mustDispatch = true }
   }
 
@@ -131,7 +134,7 @@ package final class WorkerProcess<Engine: StandIn>: @unchecked Sendable {
     worker = BackgroundWorker(
       store: store, engine: engine, relay: relay, bodies: BodyDirectory(surroundings.bodyFiles, of: .shared),
       bell: serviceBell, alarms: alarms, discretion: DiscretionaryPolicy(), now: { clock.now },
-      spawn: Spawn { executor.spawn($0) }, random: random ?? RandomSource(seed: .random(in: 0 ... .max)),
+      spawn: surroundings.spawn, random: random ?? RandomSource(seed: .random(in: 0 ... .max)),
       logger: quiet)
   }
 

@@ -58,6 +58,7 @@ extension SimulatedWorld {
 
   func killService(_ luck: inout RandomSource) {
     guard let service else { return }
+    if luck.chance(500) { goOnAlone([2, 4, 6], &luck) }
     endService(service, keeping: luck.below(service.process.store.waitingCount + 1))
     if luck.chance(300) { startService() }
   }
@@ -76,8 +77,10 @@ extension SimulatedWorld {
 
   func killWorker(_ luck: inout RandomSource) {
     guard let worker else { return }
-    endWorker(worker, keeping: luck.below(worker.process.store.waitingCount + 1))
+    if luck.chance(500) { goOnAlone([3, 3, 5, 6], &luck) }
+    endWorker(worker, keeping: luck.chance(500) ? 0 : luck.below(worker.process.store.waitingCount + 1))
     if luck.chance(600) { startWorker(afterCrash: luck.chance(300)) }
+    if luck.chance(400) { goOnAlone([1, 1, 3, 3, 5, 6], &luck) }
   }
 
   func endWorker(_ node: WorkerNode, keeping count: Int) {

@@ -221,9 +221,12 @@ extension SimulatedWorld {
     guard let decision = chronicle.decisions[id]?.decision,
       let value = try? JSONParser.parse(Array(answer(to: decision, &luck).utf8))
     else { return }
+    guard mayCall else { return }
+    note(decision.sessionID)
     call(tenant(of: decision.sessionID)) {
       try await $0.answer(id, with: value)
     } then: { [self] result in
+      defer { noteEnd(decision.sessionID) }
       guard let story = chronicle.decisions[id], !isGone(decision.sessionID) else { return }
       switch result {
       case .success where story.state != .answered:
@@ -237,14 +240,20 @@ extension SimulatedWorld {
 
   /// What a delegate says, and may say twice, or otherwise.
   func answer(to decision: Decision, _ luck: inout RandomSource) -> String {
-    let isData = chronicle.tasks[decision.taskID]?.kind == .data
-    let password = #"{"disposition":"useCredential","credential":{"user":"u","password":"p"}}"#
+    let task = chronicle.tasks[decision.taskID]
+    let mayBecome =
+      (task?.kind == .data || !plan.spared.contains(.uploadsBecomeDownloads))
+      && (task?.row.state != .canceling || !plan.spared.contains(.cancelledBecomeDownloads))
+    // Who answers gives what the realm that he was asked about wants.
+    let realm =
+      (try? JSONParser.parse(decision.arguments))?["protectionSpace"]?["realm"]?.string ?? ""
+    let password = #"{"disposition":"useCredential","credential":{"user":"\#(realm)","password":"p"}}"#
     let choices: [String] =
       switch decision.type {
       case .taskWillPerformHTTPRedirection:
         [#"{"request":null}"#, #"{"request":{"url":"http://third.test/"}}"#]
       case .dataTaskDidReceiveResponse:
-        ["allow", "allow", "cancel", isData ? "becomeDownload" : "allow"].map { #"{"disposition":"\#($0)"}"# }
+        ["allow", "allow", "cancel", mayBecome ? "becomeDownload" : "allow"].map { #"{"disposition":"\#($0)"}"# }
       case .dataTaskWillCacheResponse:
         [#"{"storagePolicy":"allowed"}"#, #"{"storagePolicy":"notAllowed"}"#]
       case .taskWillBeginDelayedRequest:

@@ -90,7 +90,9 @@ package final class SimulatedWorld: @unchecked Sendable {
     self.plan = plan
     chronicle = Chronicle(sparing: plan.spared)
     entropy = Entropy(seed: plan.seed ^ 0x5DEE_CE66)
-    surroundings = Surroundings(executor: executor, clock: clock)
+    let executor = executor
+    surroundings = Surroundings(
+      executor: executor, clock: clock, spawn: Spawn { executor.postpone($0) })
     origins.temper = plan.temper
     if traces { trace = [] }
     origins.fault = { [chronicle] in chronicle.break_($0, $1) }
@@ -201,15 +203,15 @@ package final class SimulatedWorld: @unchecked Sendable {
   func work(_ luck: inout RandomSource) -> Bool {
     executor.run()
     if luck.chance(plan.kinds.commitsFirst), commit(&luck) { return true }
-    let first = luck.below(7)
-    for offset in 0..<7 where act((first + offset) % 7, &luck) {
+    let first = luck.below(8)
+    for offset in 0..<8 where act((first + offset) % 8, &luck) {
       executor.run()
       return true
     }
     return false
   }
 
-  private func act(_ number: Int, _ luck: inout RandomSource) -> Bool {
+  func act(_ number: Int, _ luck: inout RandomSource) -> Bool {
     switch number {
     case 0: commitOne(service) 
     case 1: commitOne(worker)
@@ -217,6 +219,7 @@ package final class SimulatedWorld: @unchecked Sendable {
     case 3: step(worker?.process.engine, worker?.isFrozen, &luck)
     case 4: answerServiceBell()
     case 5: answerWorkerBell()
+    case 6: beginPostponed(&luck)
     default: dispatch(&luck)
     }
   }
@@ -227,6 +230,20 @@ package final class SimulatedWorld: @unchecked Sendable {
     guard let engine, isFrozen == false, engine.canStep else { return false }
     engine.step(&luck)
     return true
+  }
+
+  private func beginPostponed(_ luck: inout RandomSource) -> Bool {
+    let count = executor.postponedCount
+    if count > 0 { executor.begin(luck.below(count)) }
+    return count > 0
+  }
+
+  /// One process does much, and nobody else anything: so it is when another stops at the worst moment.
+  func goOnAlone(_ actions: [Int], _ luck: inout RandomSource) {
+    for _ in 0..<luck.below(12) {
+      _ = act(actions[luck.below(actions.count)], &luck)
+      executor.run()
+    }
   }
 
   private func commitOne(_ node: ServiceNode?) -> Bool {

@@ -46,14 +46,6 @@ package final class WorldClock: Sendable {
     }
   }
 
-  /// Somebody sets it right.
-  package func correct() {
-    state.withLock { state in
-      state.now = state.now.adding(seconds: -state.skew)
-      state.skew = 0
-    }
-  }
-
   /// Moves both.
   package func run(_ seconds: Double) {
     state.withLock { state in

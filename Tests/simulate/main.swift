@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import Simulation
+import TransferCore
 
 // `make simulate`: random seeds for a time, or one seed with its trace.
 
@@ -20,6 +21,27 @@ func report(_ plan: Plan, _ violation: Violation) {
   print("\nmake simulate SEED=\(plan.seed)")
 }
 
+#if DEBUG
+  /// How soon each deliberate fault is found.
+  func findFlaws() -> Int32 {
+    var missed = 0
+    for flaw in Flaw.allCases {
+      let begin = ContinuousClock.now
+      var (seed, found): (UInt64, Violation?) = (0, nil)
+      Flaw.$present.withValue(flaw) {
+        while found == nil, seed < 3000 {
+          seed += 1
+          found = Simulation.run(Plan(seed: seed)).violation
+        }
+      }
+      if found == nil { missed += 1 }
+      let what = found.map { "\($0.invariant)" } ?? "not found"
+      print("\(flaw): \(what) with \(seed) worlds in \((ContinuousClock.now - begin).components.seconds) s")
+    }
+    return missed == 0 ? 0 : 1
+  }
+#endif
+
 func simulate() -> Int32 {
   if let seed = option("seed") {
     let plan = Plan(seed: seed)
@@ -30,6 +52,9 @@ func simulate() -> Int32 {
     report(plan, violation)
     return 1
   }
+  #if DEBUG
+    if option("flaws") != nil { return findFlaws() }
+  #endif
   let seconds = option("seconds") ?? 120
   let first = option("from") ?? .random(in: 0 ... UInt64.max >> 16)
   let most = option("worlds") ?? .max
