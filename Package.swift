@@ -246,7 +246,8 @@ package.targets += [
       .product(name: "Logging", package: "swift-log"),
     ], path: "Tests/Simulation", swiftSettings: common),
   .executableTarget(
-    name: "simulate", dependencies: ["Simulation", "EventLoop", "TransferCore"], path: "Tests/simulate", swiftSettings: common),
+    name: "simulate", dependencies: ["Simulation", "EventLoop", "TransferCore"], path: "Tests/simulate",
+    swiftSettings: common),
   .target(
     name: "TestSupport",
     dependencies: [

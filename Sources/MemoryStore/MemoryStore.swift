@@ -240,7 +240,8 @@ package final class MemoryStore: TransferStore {
     _ change: StoreChange, _ sequence: inout Int64, _ state: inout State
   ) -> [JournalFragment] {
     for session in change.sessions { state.tenants[session.id] = session.tenant }
-    let tenants = Flaw.tellsAnotherTenant.isPresent ? state.tenants.mapValues { _ in .default } : state.tenants
+    let tenants =
+      Flaw.tellsAnotherTenant.isPresent ? state.tenants.mapValues { _ in .default } : state.tenants
     return JournalFragment.render(change.events, tenants, &sequence)
   }
 

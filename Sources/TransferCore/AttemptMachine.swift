@@ -45,7 +45,9 @@ package struct AttemptMachine: Sendable {
 
   /// Its origin may have acted on a request that is not to be sent twice unseen (RFC 9110 §9.2.2). Where the origin keeps what has
   /// come of it, it is asked first.
-  var mustCount: Bool { !task.currentRequest.isIdempotent && state.partial?.upload == nil && !Flaw.countsNoLostAttempt.isPresent }
+  var mustCount: Bool {
+    !task.currentRequest.isIdempotent && state.partial?.upload == nil && !Flaw.countsNoLostAttempt.isPresent
+  }
 
   // MARK: Beginning
 

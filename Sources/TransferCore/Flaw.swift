@@ -9,7 +9,7 @@ package enum Flaw: String, CaseIterable, Sendable {
   case publishesBeforeTheCommit, acknowledgesBeforeTheCommit, losesACommit, givesANumberTwice
   case forgetsReplies, keepsTakenNews, tellsAnotherTenant, forgetsWhatWasRefused
   // Streams
-  case wakesNobody, forgetsItsPlace, dropsWhatComesMeanwhile, tellsAllTenants, beginsBehindItsPlace
+  case wakesNobody, forgetsItsPlace, tellsAllTenants, beginsBehindItsPlace
   // The edges of the service
   case admitsEveryRepeat, admitsRepeatsAtOnce, ignoresTheTenant, losesResumes, losesHandovers, dropsDeadlines
   case settlesNoMessage

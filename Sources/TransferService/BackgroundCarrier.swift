@@ -39,7 +39,9 @@ extension StoreChange {
 
 extension BackgroundCarrier: TransferCarrier {
   package func submit(_ jobs: [TransferJob], into change: inout StoreChange) {
-    for job in jobs.dropLast(Flaw.losesHandovers.isPresent ? 1 : 0) { change.command(.submit(job.task), of: job.session) }
+    for job in jobs.dropLast(Flaw.losesHandovers.isPresent ? 1 : 0) {
+      change.command(.submit(job.task), of: job.session)
+    }
   }
 
   package func suspend(_ task: TaskID, in session: SessionID, into change: inout StoreChange) {

@@ -223,7 +223,6 @@ package final class EventSubscription: Sendable {
         }
         return state.onNews
       }
-      if case .behind = state.mode, Flaw.dropsWhatComesMeanwhile.isPresent { return nil }
       state.queue.append(fragment)
       state.queuedBytes += fragment.bytes.count
       if case .live = state.mode, !Flaw.wakesNobody.isPresent { return state.onNews }

@@ -25,7 +25,9 @@ package final class IdempotencyKeys: Sendable {
   package func admit(
     _ key: IdempotencyKey, fingerprints: [[UInt8]]
   ) async throws(ServiceError) -> Admission {
-    guard inProgress.withLock({ $0.insert(key).inserted }) || Flaw.admitsRepeatsAtOnce.isPresent else { throw .idempotencyInProgress }
+    guard inProgress.withLock({ $0.insert(key).inserted }) || Flaw.admitsRepeatsAtOnce.isPresent else {
+      throw .idempotencyInProgress
+    }
     let known: IdempotentReply?
     do throws(StoreError) {
       known = try await store.idempotentReply(key)

@@ -85,7 +85,9 @@ struct Attempt {
   ) -> TransferFact {
     if let end { return .ended(job.task, outcome(end, at: time)) }
     if hasBegun, random.chance(temper.fails) {
-      let codes: [URLErrorCode] = [.networkConnectionLost, .timedOut, .badServerResponse, .cannotConnectToHost]
+      let codes: [URLErrorCode] = [
+        .networkConnectionLost, .timedOut, .badServerResponse, .cannotConnectToHost,
+      ]
       let error = TransferError(codes[random.below(codes.count)], "out there", failingURL: job.request.url)
       return .ended(job.task, outcome(error, at: time))
     }
@@ -116,7 +118,8 @@ struct Attempt {
     }
     if random.chance(temper.challenges), let type = job.delegate?.challengeEvent(for: .httpBasic) {
       let realm = "realm-\(random.below(3))"
-      return ask(.challenge(AuthenticationChallenge(Self.space(realm)), type), .challenge(realm: realm), at: time)
+      return ask(
+        .challenge(AuthenticationChallenge(Self.space(realm)), type), .challenge(realm: realm), at: time)
     }
     if random.chance(temper.authenticates) {
       let credential = Credential(.password(user: "u", password: "p"), persistence: .forSession)

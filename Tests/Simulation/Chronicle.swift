@@ -156,7 +156,11 @@ package final class Chronicle: @unchecked Sendable {
     let wasOver = tasks.values[index].isOver
     tasks.values[index].words.append(word)
     do throws(TaskLife.Violation) { try tasks.values[index].life.accept(word) } catch {
-      let isEnd = switch word { case .completed, .becameDownload: true default: false }
+      let isEnd =
+        switch word {
+        case .completed, .becameDownload: true
+        default: false
+        }
       let story = tasks.values[index]
       let words = story.words.map(\.description).joined(separator: " · ")
       let type = sessions[story.session]?.session.type.rawValue ?? ""
@@ -206,7 +210,9 @@ package final class Chronicle: @unchecked Sendable {
   }
 
   private func settle(_ id: DecisionID, _ state: Decision.State) {
-    guard let story = decisions[id] else { return break_(.decisionsSettleOnce, "of one that was not asked for") }
+    guard let story = decisions[id] else {
+      return break_(.decisionsSettleOnce, "of one that was not asked for")
+    }
     guard story.state == .pending else {
       return break_(
         .decisionsSettleOnce,
@@ -253,7 +259,9 @@ package final class Chronicle: @unchecked Sendable {
       pendingDeliveries += 1
       if delivery.type != .sessionHandleEvents { told += 1 }
     }
-    if wanted != told { break_(.messagesAreWanted, "\(wanted) events were to be told, and \(told) messages are") }
+    if wanted != told {
+      break_(.messagesAreWanted, "\(wanted) events were to be told, and \(told) messages are")
+    }
     for delivery in change.updatedDeliveries {
       guard deliveries[delivery.id]?.state == .pending, delivery.state != .pending else { continue }
       deliveries[delivery.id]?.state = delivery.state
@@ -279,7 +287,8 @@ package final class Chronicle: @unchecked Sendable {
       return break_(.tenantsApart, "an event of nobody's session")
     }
     if fragment.tenant != session.tenant {
-      break_(.tenantsApart, "an event of \(session.tenant.name) is told to \(fragment.tenant?.name ?? "nobody")")
+      break_(
+        .tenantsApart, "an event of \(session.tenant.name) is told to \(fragment.tenant?.name ?? "nobody")")
     }
     if fragment.first <= lastNumber {
       break_(.streamsAreWhole, "number \(fragment.first) comes behind \(lastNumber)")
@@ -302,13 +311,16 @@ package final class Chronicle: @unchecked Sendable {
 
   private func delete(_ id: SessionID) {
     guard let story = sessions[id], !story.isDeleted else { return }
-    if story.session.state != .invalid { break_(.acceptedIsKept, "a session was deleted that is not invalid") }
+    if story.session.state != .invalid {
+      break_(.acceptedIsKept, "a session was deleted that is not invalid")
+    }
     drop(id)
   }
 
   /// The process of the service is gone, and with it all that was in its memory alone.
   func forgetEphemeral() {
-    for id in sessionOrder where sessions[id]?.session.type == .ephemeral && sessions[id]?.isDeleted == false {
+    for id in sessionOrder where sessions[id]?.session.type == .ephemeral && sessions[id]?.isDeleted == false
+    {
       drop(id)
     }
   }

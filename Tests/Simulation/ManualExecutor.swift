@@ -25,7 +25,9 @@ package final class ManualExecutor: TaskExecutor {
   /// So much is to begin.
   package var postponedCount: Int { postponed.withLock { $0.count } }
 
-  package func postpone(_ work: @escaping @Sendable () async -> Void) { postponed.withLock { $0.append(work) } }
+  package func postpone(_ work: @escaping @Sendable () async -> Void) {
+    postponed.withLock { $0.append(work) }
+  }
 
   /// Begins one of those, by its place.
   package func begin(_ place: Int) { spawn(postponed.withLock { $0.remove(at: place) }) }

@@ -99,7 +99,9 @@ extension SimulatedWorld {
     if plan.kinds.hasWebhooks {
       delegate.webhook = Webhook(url: "http://hook.test/", secret: nil)
       delegate.events = [.taskDidComplete]
-      if luck.chance(300) { delegate.events += [.taskDidCreate, .taskDidChangeState, .sessionDidFinishEvents] }
+      if luck.chance(300) {
+        delegate.events += [.taskDidCreate, .taskDidChangeState, .sessionDidFinishEvents]
+      }
       delegate.webhookAnswers = luck.chance(500)
     }
     return delegate

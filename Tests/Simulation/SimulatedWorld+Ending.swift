@@ -128,7 +128,9 @@ extension SimulatedWorld {
       chronicle.break_(.memoryIsEmpty, "the worker takes something for active")
     }
     for engine in [service?.process.engine, worker?.process.engine] {
-      if let engine, engine.count > 0 { chronicle.break_(.memoryIsEmpty, "an engine has \(engine.count) attempts") }
+      if let engine, engine.count > 0 {
+        chronicle.break_(.memoryIsEmpty, "an engine has \(engine.count) attempts")
+      }
     }
     for id in chronicle.taskOrder {
       guard let story = chronicle.tasks[id] else { continue }
@@ -140,10 +142,13 @@ extension SimulatedWorld {
       }
       if count > 1 + story.row.retryCount {
         chronicle.break_(
-          .sentOnce, "\(count) requests of \(chronicle.name(id)) went out, and \(story.row.retryCount) retries were told")
+          .sentOnce,
+          "\(count) requests of \(chronicle.name(id)) went out, and \(story.row.retryCount) retries were told"
+        )
       }
       if acknowledged.cancelled.contains(id), let error = story.row.error, error.reason != .url(.cancelled) {
-        chronicle.break_(.verbsTakeEffect, "\(chronicle.name(id)) was cancelled and ended with \(error.reason)")
+        chronicle.break_(
+          .verbsTakeEffect, "\(chronicle.name(id)) was cancelled and ended with \(error.reason)")
       }
     }
     for (id, _) in acknowledged.sessions.sorted(by: { $0.key < $1.key }) where chronicle.sessions[id] == nil {
@@ -159,7 +164,8 @@ extension SimulatedWorld {
         chronicle.break_(.comesToRest, "session \(story.place) is being invalidated for ever")
       }
       if (story.session.state == .invalid) != story.life.isOver {
-        chronicle.break_(.rowsAgree, "session \(story.place)'s row says \(story.session.state), and its events do not")
+        chronicle.break_(
+          .rowsAgree, "session \(story.place)'s row says \(story.session.state), and its events do not")
       }
       if story.session.owesFinishedEvents, story.session.state == .active {
         chronicle.break_(.comesToRest, "session \(story.place) owes didFinishEvents")
@@ -186,7 +192,9 @@ extension SimulatedWorld {
           continue
         }
         checkPatch(task)
-        if task.state != .completed { chronicle.break_(.acceptedIsKept, "\(chronicle.name(id)) is \(task.state)") }
+        if task.state != .completed {
+          chronicle.break_(.acceptedIsKept, "\(chronicle.name(id)) is \(task.state)")
+        }
       }
     }
     try check()

@@ -58,7 +58,11 @@ extension SimulatedWorld {
 
   func killService(_ luck: inout RandomSource) {
     guard let service else { return }
-    if luck.chance(500) { goOnAlone([2, 4, 6], &luck) }
+    if luck.chance(300) {
+      createTasks(1 + luck.below(3), &luck)
+      goOn([0, 2], 8, &luck)
+    }
+    if luck.chance(500) { goOn([2, 2, 4, 6], 12, &luck) }
     endService(service, keeping: luck.below(service.process.store.waitingCount + 1))
     if luck.chance(300) { startService() }
   }
@@ -77,10 +81,19 @@ extension SimulatedWorld {
 
   func killWorker(_ luck: inout RandomSource) {
     guard let worker else { return }
-    if luck.chance(500) { goOnAlone([3, 3, 5, 6], &luck) }
+    if luck.chance(400) {
+      // It has just heard of something.
+      createTasks(1 + luck.below(3), &luck)
+      goOn([0, 0, 5, 6], 30, &luck)
+    }
+    if luck.chance(500) { goOn([3, 3, 5, 6], 12, &luck) }
     endWorker(worker, keeping: luck.chance(500) ? 0 : luck.below(worker.process.store.waitingCount + 1))
     if luck.chance(600) { startWorker(afterCrash: luck.chance(300)) }
-    if luck.chance(400) { goOnAlone([1, 1, 3, 3, 5, 6], &luck) }
+    guard luck.chance(400) else { return }
+    // Who is asked knows nothing of what the next one has come to.
+    goOn([1, 1, 3, 3, 5, 6], 80, &luck)
+    if luck.chance(500) { answer(&luck, isLate: false) }
+    goOn([0, 5, 6, 3], 24, &luck)
   }
 
   func endWorker(_ node: WorkerNode, keeping count: Int) {

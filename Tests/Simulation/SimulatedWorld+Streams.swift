@@ -94,7 +94,8 @@ extension SimulatedWorld {
       let skipped = all[reader.position]
       if skipped.number > number { break }
       if skipped.number > reader.cursor ?? 0, !mayBeMissing(skipped.session) {
-        return chronicle.break_(.streamsAreWhole, "a stream tells \(number), and \(skipped.number) is missing")
+        return chronicle.break_(
+          .streamsAreWhole, "a stream tells \(number), and \(skipped.number) is missing")
       }
       reader.position += 1
     }

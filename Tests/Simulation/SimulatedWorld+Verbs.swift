@@ -84,8 +84,11 @@ extension SimulatedWorld {
     var patch = TaskPatch()
     patch.description = "\(number)"
     if luck.chance(400) { patch.priority = luck.fraction() }
-    let mayMove = !plan.spared.contains(.datesComeAfterTheBegin) || story.row.startedAt == nil && story.words.count < 2
-    if luck.chance(200), mayMove { patch.earliestBeginDate = clock.now.adding(seconds: Double(luck.below(400))) }
+    let mayMove =
+      !plan.spared.contains(.datesComeAfterTheBegin) || story.row.startedAt == nil && story.words.count < 2
+    if luck.chance(200), mayMove {
+      patch.earliestBeginDate = clock.now.adding(seconds: Double(luck.below(400)))
+    }
     let wanted = patch
     call(tenant(of: story.session)) {
       try await $0.patch(id, wanted) { _ in true }
@@ -197,11 +200,14 @@ extension SimulatedWorld {
       case 1: _ = try await view.cancel(story.id)
       case 2: _ = try view.session(story.session)
       case 3: _ = try await view.decisions(of: story.session, state: nil, after: nil, limit: 10)
-      default: _ = try await view.events(ofTask: story.id, EventWish(after: 0, types: nil, wantsProgress: false, wantsData: false))
+      default:
+        _ = try await view.events(
+          ofTask: story.id, EventWish(after: 0, types: nil, wantsProgress: false, wantsData: false))
       }
     } then: { [self] result in
       guard case .success = result else { return }
-      chronicle.break_(.tenantsApart, "\(other.name) reaches \(chronicle.name(story.id)) of \(own.name) (\(verb))")
+      chronicle.break_(
+        .tenantsApart, "\(other.name) reaches \(chronicle.name(story.id)) of \(own.name) (\(verb))")
     }
   }
 
@@ -253,7 +259,9 @@ extension SimulatedWorld {
       case .taskWillPerformHTTPRedirection:
         [#"{"request":null}"#, #"{"request":{"url":"http://third.test/"}}"#]
       case .dataTaskDidReceiveResponse:
-        ["allow", "allow", "cancel", mayBecome ? "becomeDownload" : "allow"].map { #"{"disposition":"\#($0)"}"# }
+        ["allow", "allow", "cancel", mayBecome ? "becomeDownload" : "allow"].map {
+          #"{"disposition":"\#($0)"}"#
+        }
       case .dataTaskWillCacheResponse:
         [#"{"storagePolicy":"allowed"}"#, #"{"storagePolicy":"notAllowed"}"#]
       case .taskWillBeginDelayedRequest:

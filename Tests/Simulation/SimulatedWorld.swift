@@ -213,7 +213,7 @@ package final class SimulatedWorld: @unchecked Sendable {
 
   func act(_ number: Int, _ luck: inout RandomSource) -> Bool {
     switch number {
-    case 0: commitOne(service) 
+    case 0: commitOne(service)
     case 1: commitOne(worker)
     case 2: step(service?.process.engine, service?.isFrozen, &luck)
     case 3: step(worker?.process.engine, worker?.isFrozen, &luck)
@@ -239,8 +239,9 @@ package final class SimulatedWorld: @unchecked Sendable {
   }
 
   /// One process does much, and nobody else anything: so it is when another stops at the worst moment.
-  func goOnAlone(_ actions: [Int], _ luck: inout RandomSource) {
-    for _ in 0..<luck.below(12) {
+  /// - Parameter most: less than so much.
+  func goOn(_ actions: [Int], _ most: Int, _ luck: inout RandomSource) {
+    for _ in 0..<luck.below(most) {
       _ = act(actions[luck.below(actions.count)], &luck)
       executor.run()
     }

@@ -42,7 +42,8 @@ import TransferCore
           return Simulation.run(other).violation?.invariant != invariant
         }
         return (
-          plan.steps.count, least.steps.count, Simulation.run(least).violation?.invariant == invariant, isLeast
+          plan.steps.count, least.steps.count, Simulation.run(least).violation?.invariant == invariant,
+          isLeast
         )
       }
     }

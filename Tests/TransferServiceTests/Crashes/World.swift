@@ -247,7 +247,9 @@ final class World: @unchecked Sendable {
     return true
   }
 
-  private func answer(_ delivery: WebhookDelivery, _ text: String, _ service: ServiceProcess) async {
+  private func answer(
+    _ delivery: WebhookDelivery, _ text: String, _ service: ServiceProcess<ScriptedCarrier>
+  ) async {
     guard let decision = delivery.decisionID, let value = try? JSONParser.parse(Array(text.utf8)) else {
       return
     }
