@@ -8,7 +8,7 @@ RELEASE_FLAGS = -c release --product ferry --scratch-path $(RELEASE_PLACE) --sta
 	-Xcc -ffunction-sections -Xcc -fdata-sections \
 	-Xcc -ffile-prefix-map=$(CURDIR)=. -Xcc -ffile-prefix-map=$(RELEASE_PLACE)=.build
 
-.PHONY: demo test check build release dist image-test package-test debian13-test packages demo-packages test-packages format format-check race load kill idle faults cache uptime fuzz clients schemathesis clean
+.PHONY: demo test check build release dist image-test package-test debian13-test packages demo-packages test-packages format format-check race load kill idle faults cache uptime fuzz simulate clients schemathesis clean
 
 demo: demo-packages release
 	@scripts/demo.py $(if $(URL),--url '$(URL)')
@@ -87,6 +87,11 @@ uptime: demo-packages release
 fuzz: demo-packages
 	swift build --product ferry --sanitize=address --scratch-path .build/asan
 	Fuzz/fuzz.py $(or $(SECONDS),120) $(SEED)
+
+# Whole worlds of a service and a worker in one thread. SECONDS may be given; SEED runs one world, with its trace.
+simulate: packages
+	swift build -c release --product simulate --scratch-path .build/simulate
+	SWIFT_DETERMINISTIC_HASHING=1 .build/simulate/release/simulate $(if $(SEED),--seed $(SEED),--seconds $(or $(SECONDS),120))
 
 clients: release
 	scripts/clients.sh

@@ -110,7 +110,7 @@ let package = Package(
     .target(
       name: "MemoryStore",
       dependencies: [
-        "TransferModel", "HTTPCookies", "JSON", "TransferStore",
+        "TransferModel", "TransferCore", "HTTPCookies", "JSON", "TransferStore",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "DequeModule", package: "swift-collections"),
       ], swiftSettings: safe),
@@ -184,6 +184,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   ("JSON", ["TestSupport"]),
   ("TransferModel", ["JSON", "TestSupport"]),
   ("LifeCycle", ["TransferModel", "JSON", "TestSupport"]),
+  ("Simulation", ["TransferModel", "TransferCore", "EventLoop", "TestSupport"]),
   (
     "FerrySettings",
     ["TransferModel", "JSON", "TestSupport", .product(name: "Logging", package: "swift-log")]
@@ -214,7 +215,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
     "TransferService",
     [
       "TransferModel", "TransferCore", "TransferStore", "MemoryStore", "TransferEngine", "HTTPCache",
-      "HTTPCookies", "EventLoop", "JSON", "TestSupport",
+      "HTTPCookies", "EventLoop", "JSON", "TestSupport", "Simulation",
       .product(name: "Crypto", package: "swift-crypto"), .product(name: "Logging", package: "swift-log"),
       .product(name: "DequeModule", package: "swift-collections"),
     ]
@@ -235,6 +236,18 @@ package.targets += [
   // What every task and session may tell. No part of the program.
   .target(
     name: "LifeCycle", dependencies: ["TransferModel", "JSON"], path: "Tests/LifeCycle", swiftSettings: safe),
+  // Whole worlds in one thread, each decided by a seed. No part of the program.
+  .target(
+    name: "Simulation",
+    dependencies: [
+      "TransferModel", "TransferCore", "TransferStore", "MemoryStore", "TransferEngine", "TransferService",
+      "HTTPCache", "LifeCycle", "EventLoop", "JSON", .product(name: "Crypto", package: "swift-crypto"),
+      .product(name: "DequeModule", package: "swift-collections"),
+      .product(name: "Logging", package: "swift-log"),
+    ], path: "Tests/Simulation", swiftSettings: common),
+  .executableTarget(
+    name: "simulate", dependencies: ["Simulation", "EventLoop", "TransferCore"], path: "Tests/simulate",
+    swiftSettings: common),
   .target(
     name: "TestSupport",
     dependencies: [

@@ -1,4 +1,5 @@
 internal import HTTPCookies
+internal import TransferCore
 internal import TransferModel
 internal import TransferStore
 
@@ -55,7 +56,9 @@ extension MemoryRows {
     for id in change.deletedFiles { files.remove(id) }
     for delivery in change.newDeliveries { insert(delivery) }
     for delivery in change.updatedDeliveries { update(delivery) }
-    if let reply = change.idempotentReply { keep(reply, of: change.repliedSession) }
+    if let reply = change.idempotentReply, !Flaw.forgetsReplies.isPresent {
+      keep(reply, of: change.repliedSession)
+    }
     writeWork(of: change)
     takeAway(change)
   }
@@ -174,7 +177,9 @@ extension MemoryRows {
       lastNews += 1
       news.set(document, for: lastNews)
     }
-    for taken in change.takenNews { news.remove(Set(news.keys.inOrder(taken))) }
+    for taken in change.takenNews where !Flaw.keepsTakenNews.isPresent {
+      news.remove(Set(news.keys.inOrder(taken)))
+    }
   }
 }
 

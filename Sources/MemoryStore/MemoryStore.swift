@@ -1,6 +1,7 @@
 package import Crypto
 internal import DequeModule
 internal import Synchronization
+internal import TransferCore
 internal import TransferModel
 package import TransferStore
 
@@ -50,21 +51,27 @@ package final class MemoryStore: TransferStore {
   private let mode: Mode
   private let requests: KeyedDigest
   private let state: Mutex<State>
+  private let observed: Observer?
   private let published: @Sendable ([JournalFragment]) -> Void
+
+  /// Hears a change that is committed, and its events as they are numbered. It must not use the store.
+  package typealias Observer = @Sendable (StoreChange, [JournalFragment]) -> Void
 
   /// - Parameters:
   ///   - secrets: fingerprints of requests are made with the first; at least one.
   ///   - unreadable: hears of each row that cannot be read.
+  ///   - observed: hears each change in the moment in which it is committed, whether its writer ever hears of it or not.
   ///   - published: hears the fragments of each commit, in order, once its writer has heard of it.
   package init(
     on database: MemoryDatabase = MemoryDatabase(), _ mode: Mode = .whenTold,
     secrets: [SymmetricKey] = [SymmetricKey(data: [UInt8](repeating: 0, count: 32))],
-    unreadable: UnreadableRows = UnreadableRows(),
+    unreadable: UnreadableRows = UnreadableRows(), observed: Observer? = nil,
     published: @escaping @Sendable ([JournalFragment]) -> Void = { _ in }
   ) {
     self.database = database
     self.mode = mode
     self.unreadable = unreadable
+    self.observed = observed
     self.published = published
     requests = .ofRequests(secrets)
     let reservation = database.rows.withLock {
@@ -89,13 +96,26 @@ package final class MemoryStore: TransferStore {
     append(.fact(change, committed: committed))
   }
 
+  /// As it is, unless somebody wants a fault.
+  private func flawed(_ entry: CommitEntry, _ state: borrowing State) -> CommitEntry {
+    if Flaw.publishesBeforeTheCommit.isPresent {
+      var sequence = state.lastSequence
+      published(JournalFragment.render(entry.change.events, state.tenants, &sequence))
+    }
+    guard Flaw.acknowledgesBeforeTheCommit.isPresent, case .request(let change, let done) = entry else {
+      return entry
+    }
+    done(nil)
+    return .fact(change) {}
+  }
+
   private func append(_ entry: CommitEntry) {
     let (end, mustDrain) = state.withLock { state -> (StoreError?, Bool) in
       guard state.end == nil else {
         if case .fact = entry { state.buried.append(entry) }
         return (state.end, false)
       }
-      state.entries.append(entry)
+      state.entries.append(flawed(entry, state))
       guard mode == .atOnce, !state.isDraining else { return (nil, false) }
       state.isDraining = true
       return (nil, true)
@@ -177,6 +197,9 @@ package final class MemoryStore: TransferStore {
     }
     var sequence = state.lastSequence
     let fragments: [JournalFragment]
+    if Flaw.losesACommit.isPresent, !entry.change.newDeliveries.isEmpty || !entry.change.takenNews.isEmpty {
+      return Step(answer: entry)
+    }
     if entry.change.isProgressOnly {
       fragments = JournalFragment.render(entry.change.events, state.tenants, &sequence)
     } else {
@@ -190,7 +213,8 @@ package final class MemoryStore: TransferStore {
       }
       fragments = write(change, &sequence, &state)
     }
-    state.lastSequence = sequence
+    if !Flaw.givesANumberTwice.isPresent { state.lastSequence = sequence }
+    observed?(entry.change, fragments)
     return Step(answer: entry, fragments: fragments)
   }
 
@@ -216,7 +240,9 @@ package final class MemoryStore: TransferStore {
     _ change: StoreChange, _ sequence: inout Int64, _ state: inout State
   ) -> [JournalFragment] {
     for session in change.sessions { state.tenants[session.id] = session.tenant }
-    return JournalFragment.render(change.events, state.tenants, &sequence)
+    let tenants =
+      Flaw.tellsAnotherTenant.isPresent ? state.tenants.mapValues { _ in .default } : state.tenants
+    return JournalFragment.render(change.events, tenants, &sequence)
   }
 
   // MARK: Faults
@@ -227,7 +253,7 @@ package final class MemoryStore: TransferStore {
       state.fault = fault
       guard fault == nil else { return }
       state.retried = state.refused.count
-      state.entries.prepend(contentsOf: state.refused)
+      if !Flaw.forgetsWhatWasRefused.isPresent { state.entries.prepend(contentsOf: state.refused) }
       state.refused = []
     }
     if fault == nil, mode == .atOnce { commitAll() }

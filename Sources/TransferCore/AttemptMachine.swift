@@ -45,7 +45,9 @@ package struct AttemptMachine: Sendable {
 
   /// Its origin may have acted on a request that is not to be sent twice unseen (RFC 9110 §9.2.2). Where the origin keeps what has
   /// come of it, it is asked first.
-  var mustCount: Bool { !task.currentRequest.isIdempotent && state.partial?.upload == nil }
+  var mustCount: Bool {
+    !task.currentRequest.isIdempotent && state.partial?.upload == nil && !Flaw.countsNoLostAttempt.isPresent
+  }
 
   // MARK: Beginning
 
@@ -99,7 +101,8 @@ package struct AttemptMachine: Sendable {
 
   /// Keeps an answer for the next attempt. False where it crosses another question, and is for nobody.
   mutating func take(_ answer: ChallengeAnswer, to number: Int?) -> Bool {
-    guard let question = state.question, state.waits(for: number) else { return false }
+    guard let question = state.question, state.waits(for: number) || Flaw.ignoresTheQuestionsNumber.isPresent
+    else { return false }
     state.question = nil
     state.answers.append(AnsweredChallenge(challenge: question, answer: answer))
     repeated.append(question)

@@ -65,7 +65,7 @@ extension SessionMachine {
 
   /// Tasks are gone: the session may have told everything, and may be over.
   private mutating func release(_ count: Int, at now: Now, into turn: inout Turn) {
-    unfinished -= count
+    if !Flaw.countsNothingDown.isPresent { unfinished -= count }
     assert(unfinished >= 0 && unfinished >= tasks.count)
     finishEvents(at: now, into: &turn)
     endIfDone(at: now, into: &turn)

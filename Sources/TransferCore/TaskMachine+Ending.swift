@@ -14,11 +14,11 @@ extension TaskMachine {
       if case .file = outcome.body { turn.unwantedBodies.append(id) }
       outcome.endAsCancelled()
     }
-    settle(.withdrawn, session, at: outcome.endedAt, into: &turn)
+    if !Flaw.withdrawsNothing.isPresent { settle(.withdrawn, session, at: outcome.endedAt, into: &turn) }
     if task.earliestBeginDate != nil { turn.alarms.append(.cancelBegin(id)) }
     if let body = upload.token { turn.droppedUploads.append(body) }
     turn.heads.append(id)
-    place = .ending
+    if !Flaw.endsTwice.isPresent { place = .ending }
     let ended = task.ended(with: outcome, keptFor: session.configuration.bodyRetention)
     if case .memory(let bytes) = outcome.body { turn.smallBodies.append((id, bytes)) }
     turn.update(ended)

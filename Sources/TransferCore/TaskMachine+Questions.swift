@@ -8,6 +8,8 @@ extension TaskMachine {
     _ kind: Question.Kind, number: Int?, _ type: EventType, _ payload: TransferEvent.Payload,
     at time: Timestamp, _ session: borrowing TransferSession, into turn: inout Turn
   ) {
+    // It ends, whatever anybody says.
+    guard task.state != .canceling || Flaw.asksTheCancelled.isPresent else { return }
     // A question that nobody can answer any more, as whoever asked is gone.
     settle(.withdrawn, session, at: time, into: &turn)
     let timeout = session.delegate(of: task)?.decisionTimeout ?? SessionDelegate().decisionTimeout
@@ -35,7 +37,7 @@ extension TaskMachine {
     _ session: borrowing TransferSession, at time: Timestamp, into turn: inout Turn
   ) -> Question? {
     guard let question else { return nil }
-    dropQuestion()
+    if !Flaw.answersTwice.isPresent { dropQuestion() }
     turn.settlements.append(.init(id: question.decision, task: id, state: state, answer: answer, tag: tag))
     turn.alarms.append(.cancelDecision(question.decision, of: id))
     guard state != .withdrawn else { return question }
@@ -82,7 +84,7 @@ extension TaskMachine {
   mutating func expire(
     _ decision: DecisionID, _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
   ) {
-    guard let question, question.decision == decision else { return }
+    guard let question, question.decision == decision, !Flaw.ignoresTheExpiry.isPresent else { return }
     settle(.expired, session, at: now.wall, into: &turn)
     if case .delayedRequest = question.kind {
       launch(session, at: now, into: &turn)

@@ -80,7 +80,7 @@ extension TaskMachine {
       }
     }
     place = .carried(nil)
-    turn.order(.submit(task))
+    if !Flaw.handsNothingOver.isPresent { turn.order(.submit(task)) }
   }
 
   /// urlSession(_:task:willBeginDelayedRequest:completionHandler:). False where the delegate is asked first.

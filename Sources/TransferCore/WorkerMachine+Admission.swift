@@ -36,7 +36,7 @@ extension WorkerMachine {
       attempt.state.startedAt == nil
     {
       guard date <= now.wall else {
-        turn.alarms.append(.begin(attempt.id, at: date))
+        if !Flaw.dropsTheBeginDate.isPresent { turn.alarms.append(.begin(attempt.id, at: date)) }
         return true
       }
       attempt.state.hasBegun = true
@@ -44,7 +44,7 @@ extension WorkerMachine {
       turn.news.append(.beganDelayed(attempt.id, at: now.wall))
     }
     guard let notBefore = attempt.notBefore, notBefore > now.uptime else { return false }
-    turn.alarms.append(.retry(attempt.id, at: notBefore))
+    if !Flaw.dropsTheNextAttempt.isPresent { turn.alarms.append(.retry(attempt.id, at: notBefore)) }
     return true
   }
 
@@ -54,7 +54,7 @@ extension WorkerMachine {
     insert(attempt)
     discretion.begin(attempt.id, isDiscretionary: attempt.isDiscretionary)
     turn.keep(attempt)
-    if isCareful || attempt.mustBeWrittenFirst {
+    if isCareful || attempt.mustBeWrittenFirst, !Flaw.submitsBeforeTheRow.isPresent {
       turn.written.append((attempt.id, attempt.state.attempts))
     } else {
       submit(attempt, at: now, into: &turn)
@@ -69,7 +69,9 @@ extension WorkerMachine {
 
   /// That the attempt has begun is on the disk. What it was told meanwhile is told to the engine now.
   mutating func written(_ id: TaskID, _ number: Int, at now: Now, into turn: inout WorkerTurn) {
-    guard let attempt = attempts[id], attempt.isActive, attempt.state.attempts == number else { return }
+    guard let attempt = attempts[id], attempt.isActive, attempt.state.attempts == number,
+      !Flaw.forgetsWhatIsWritten.isPresent
+    else { return }
     submit(attempt, at: now, into: &turn)
     let session = attempt.session.id
     if let cancellation = attempt.state.cancellation {
@@ -140,7 +142,7 @@ extension WorkerMachine {
   mutating func review(at now: Now, into turn: inout WorkerTurn) {
     guard !discretion.isQuiet else { return }
     guard discretion.mayRun(at: now) else { return hold(into: &turn) }
-    for id in discretion.release() {
+    for id in discretion.release() where !Flaw.releasesNobody.isPresent {
       guard let attempt = attempts[id] else { continue }
       guard attempt.isActive else {
         admit(id, at: now, into: &turn)

@@ -60,7 +60,7 @@ extension WorkerMachine {
     attempt.state.isActive = false
     // It came to an end, and nobody died of it.
     suspects.progressed(id)
-    discretion.end(id)
+    if !Flaw.staysActive.isPresent { discretion.end(id) }
     if isDraining, attempt.state.cancellation == nil, outcome.error != nil {
       return leave(attempt, outcome, at: now, into: &turn)
     }

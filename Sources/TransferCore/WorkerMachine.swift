@@ -81,10 +81,10 @@ package struct WorkerMachine: Sendable {
   mutating func end(_ id: TaskID, _ outcome: TransferOutcome, into turn: inout WorkerTurn) {
     if attempts[id]?.task.earliestBeginDate != nil { turn.alarms.append(.cancelBegin(id)) }
     attempts[id] = nil
-    discretion.end(id)
+    if !Flaw.staysActive.isPresent { discretion.end(id) }
     suspects.ended(id)
-    turn.news.append(.fact(.ended(id, outcome)))
-    turn.finish(id)
+    if !Flaw.forgetsToTellTheEnd.isPresent { turn.news.append(.fact(.ended(id, outcome))) }
+    if !Flaw.leavesItsRow.isPresent { turn.finish(id) }
   }
 
   private mutating func drain(into turn: inout WorkerTurn) {

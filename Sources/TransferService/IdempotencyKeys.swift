@@ -1,3 +1,4 @@
+internal import TransferCore
 internal import Synchronization
 package import TransferModel
 package import TransferStore
@@ -24,7 +25,9 @@ package final class IdempotencyKeys: Sendable {
   package func admit(
     _ key: IdempotencyKey, fingerprints: [[UInt8]]
   ) async throws(ServiceError) -> Admission {
-    guard inProgress.withLock({ $0.insert(key).inserted }) else { throw .idempotencyInProgress }
+    guard inProgress.withLock({ $0.insert(key).inserted }) || Flaw.admitsRepeatsAtOnce.isPresent else {
+      throw .idempotencyInProgress
+    }
     let known: IdempotentReply?
     do throws(StoreError) {
       known = try await store.idempotentReply(key)
@@ -33,7 +36,7 @@ package final class IdempotencyKeys: Sendable {
       throw .store(error)
     }
     let oldest = now().adding(seconds: -IdempotentReply.retention)
-    guard let known, known.createdAt > oldest else { return .fresh }
+    guard let known, known.createdAt > oldest, !Flaw.admitsEveryRepeat.isPresent else { return .fresh }
     release(key)
     guard fingerprints.contains(known.fingerprint) else { throw .idempotencyMismatch }
     return .replay(known)

@@ -46,6 +46,7 @@ package final class TransferService: Sendable {
   ///   - pool: threads that fetch from the disk what is not in memory.
   ///   - isAtHome: whether the data directory is where it was; called on the pool.
   ///   - uptime: a clock that nobody sets.
+  ///   - alarms: keep the time of deadlines in place of the system's timer.
   ///   - seed: of the ids that it makes.
   ///   - spawn: how it does something beside everything else.
   package init(
@@ -53,7 +54,7 @@ package final class TransferService: Sendable {
     relay: FactRelay, hub: EventHub, bodies: BodyDirectory, files: FileDirectory,
     resumeSealer: ResumeDataSealer, answerTagger: AnswerTagger, pool: WorkerPool, limits: Limits = Limits(),
     isAtHome: @escaping @Sendable () -> Bool = { true }, now: @escaping @Sendable () -> Timestamp,
-    uptime: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+    uptime: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, alarms: Alarms? = nil,
     seed: UInt64 = .random(in: 0 ... .max), spawn: Spawn = Spawn(), logger: Logger
   ) {
     let recorder = Recorder(store: store, background: background)
@@ -61,7 +62,7 @@ package final class TransferService: Sendable {
     identifiers = IdentifierSource(seed: seeds.next(), now: now)
     room = MachineRoom(
       engine: engine, background: background, hub: hub, recorder: recorder, pool: pool, seed: seeds.next(),
-      now: now, uptime: uptime)
+      now: now, uptime: uptime, alarms: alarms)
     sessions = Sessions(room: room, identifiers: identifiers, taskLimit: limits.unfinishedTasks)
     cookies = SessionCookies(sessions: sessions)
     credentials = SessionCredentials(sessions: sessions)
@@ -73,7 +74,7 @@ package final class TransferService: Sendable {
     self.files = Files(directory: files, bodies: self.bodies, ownership: ownership)
     decisions = Decisions(room: room, sessions: sessions, files: self.files, tagger: answerTagger)
     configurations = Configurations(recorder: recorder, now: now)
-    streams = EventStreams(room: room, now: now)
+    streams = EventStreams(room: room, now: now, spawn: spawn)
     outbox = Outbox(room: room, now: now)
     news = NewsReader(room: room, spawn: spawn, logger: logger)
     sweeper = Sweeper(room: room, bodies: bodies, files: files, now: now, logger: logger)

@@ -17,7 +17,7 @@ import Testing
     "HTTPCache": ["TransferModel", "JSON", "EventLoop"],
     "Netlink": ["TransferModel", "EventLoop", "CNetlink"],
     "TransferStore": ["TransferModel", "HTTPCookies", "JSON", "EventLoop", "COpenSSL"],
-    "MemoryStore": ["TransferModel", "HTTPCookies", "JSON", "TransferStore"],
+    "MemoryStore": ["TransferModel", "TransferCore", "HTTPCookies", "JSON", "TransferStore"],
     "TransferEngine": [
       "TransferModel", "HTTPCache", "HTTPCookies", "Netlink", "Curl", "EventLoop", "CLinux", "GSSAPI",
       "ContentCoding", "JSON",

@@ -50,6 +50,21 @@ import TransferModel
     #expect(stage.machine.task(id) == nil && stage.machine.unfinished == 0)
   }
 
+  /// A data task that was cancelled asked about its response, and became a download: what a client does next, and what the engine has
+  /// told already, cross.
+  @Test func aTaskThatIsBeingCancelledAsksNobody() throws {
+    var stage = Stage(delegate: Self.delegate { $0.asksForResponses = true })
+    let id = stage.create()
+    let time = stage.now.wall
+    stage.fact(.began(id, at: time))
+    stage.give(.cancel(id, keepsPartial: false))
+    stage.fact(.asked(id, 1, .response(.ok, nil), at: time))
+    #expect(stage.lastDecision == nil && stage.types(of: id).contains(.dataTaskDidReceiveResponse) == false)
+    let known = try #require(stage.machine.task(id)).task
+    stage.fact(.ended(id, .end(of: known, at: time, error: .cancelled)))
+    #expect(stage.ends == [id: 1])
+  }
+
   @Test func aTaskThatIsEndingIsShownAsItWasUntilItsEndHolds() throws {
     var stage = Stage()
     let id = stage.create()

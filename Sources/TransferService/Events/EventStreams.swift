@@ -8,6 +8,8 @@ internal import TransferStore
 struct EventStreams: Sendable {
   let room: MachineRoom
   let now: @Sendable () -> Timestamp
+  /// How a stream reads the journal beside whoever asks.
+  let spawn: Spawn
 
   private var store: any TransferStore { room.recorder.store }
 
@@ -25,7 +27,7 @@ struct EventStreams: Sendable {
     let subscription = EventSubscription(
       scope: scope, of: sessionID, after: after, types: wish.types, wantsProgress: wish.wantsProgress,
       wantsData: wish.wantsData, preamble: Array(": connected\n\n".utf8), isLost: isLost,
-      store: store, hub: room.hub, pool: room.pool, now: now)
+      store: store, hub: room.hub, pool: room.pool, now: now, spawn: spawn)
     if wish.wantsData, let after {
       do throws(StoreError) { try await attachBodies(to: subscription, from: after) } catch {
         subscription.close()

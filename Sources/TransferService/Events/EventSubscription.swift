@@ -1,3 +1,4 @@
+internal import TransferCore
 package import EventLoop
 internal import Synchronization
 internal import TransferEngine
@@ -54,6 +55,7 @@ package final class EventSubscription: Sendable {
   private let hub: EventHub
   private let pool: WorkerPool
   private let now: @Sendable () -> Timestamp
+  private let spawn: Spawn
   private let state: Mutex<State>
 
   /// - Parameters:
@@ -61,12 +63,13 @@ package final class EventSubscription: Sendable {
   ///   - after: replays what came after it; nil: only what comes from now on.
   ///   - wantsData: data tasks' bytes come along.
   ///   - preamble: bytes that go out first.
+  ///   - spawn: how it reads the journal beside whoever asks.
   ///   - isLost: the reader comes with a place that is none, and is told where it starts instead.
   package init(
     scope: EventScope, of sessionID: SessionID? = nil, after: Int64?, types: Set<EventType>?,
     wantsProgress: Bool, wantsData: Bool = false, preamble: [UInt8], isLost: Bool = false,
     store: any TransferStore, hub: EventHub, pool: WorkerPool,
-    now: @escaping @Sendable () -> Timestamp
+    now: @escaping @Sendable () -> Timestamp, spawn: Spawn = Spawn()
   ) {
     self.scope = scope
     self.sessionID = sessionID
@@ -76,6 +79,7 @@ package final class EventSubscription: Sendable {
     self.hub = hub
     self.pool = pool
     self.now = now
+    self.spawn = spawn
     // Without a replay there is nothing to read up: whatever commits after `add` is offered.
     let mode = after == nil ? Mode.live : .behind(fetching: false)
     state = Mutex(
@@ -159,11 +163,11 @@ package final class EventSubscription: Sendable {
     if fragment.isProgressOnly, let task = fragment.taskID {
       return append(progress: fragment.bytesWithProgress, of: task, &state)
     }
-    guard fragment.last > state.cursor else { return }
+    guard fragment.last > state.cursor || Flaw.forgetsItsPlace.isPresent else { return }
     let bytes = wantsProgress ? fragment.bytesWithProgress : fragment.bytes
     // Bodies have their places between events that the reader may not have asked for: those are left out later.
     let types = state.inline == nil ? types : nil
-    let isWhole = types == nil && fragment.first > state.cursor
+    let isWhole = types == nil && (fragment.first > state.cursor || Flaw.forgetsItsPlace.isPresent)
     let wanted = isWhole ? bytes : ServerSentEvents.filter(bytes, after: state.cursor, types: types)
     state.cursor = fragment.last
     if state.inline == nil {
@@ -221,7 +225,7 @@ package final class EventSubscription: Sendable {
       }
       state.queue.append(fragment)
       state.queuedBytes += fragment.bytes.count
-      if case .live = state.mode { return state.onNews }
+      if case .live = state.mode, !Flaw.wakesNobody.isPresent { return state.onNews }
       return nil
     }
     onNews?()
@@ -264,13 +268,14 @@ package final class EventSubscription: Sendable {
       return state.cursor
     }
     guard let cursor else { return }
-    Task { await fetch(after: cursor) }
+    spawn { [self] in await fetch(after: cursor) }
   }
 
   private func fetch(after cursor: Int64) async {
     let page: JournalPage
     do throws(StoreError) {
-      page = try await store.journal(scope, after: cursor, maximumBytes: Self.pageBytes)
+      let place = cursor + (Flaw.beginsBehindItsPlace.isPresent ? 1 : 0)
+      page = try await store.journal(scope, after: place, maximumBytes: Self.pageBytes)
     } catch {
       // The journal cannot be read now: tried again when the reader asks, or with the next sign of life.
       state.withLock { $0.mode = .behind(fetching: false) }

@@ -2,12 +2,12 @@ package import EventLoop
 
 /// A clock that nobody sets, and who calls at a time of it.
 package struct Alarms: Sendable {
-  typealias Action = @Sendable () -> Void
+  package typealias Action = @Sendable () -> Void
 
   let now: @Sendable () -> ContinuousClock.Instant
   let call: @Sendable (_ time: ContinuousClock.Instant, _ action: @escaping Action) -> Void
 
-  init(
+  package init(
     now: @escaping @Sendable () -> ContinuousClock.Instant,
     call: @escaping @Sendable (ContinuousClock.Instant, @escaping Action) -> Void
   ) {

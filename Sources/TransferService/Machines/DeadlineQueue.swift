@@ -1,6 +1,7 @@
 internal import EventLoop
 internal import HeapModule
 internal import Synchronization
+internal import TransferCore
 internal import TransferModel
 
 /// Wakes what has a time to wake at: tasks with a begin date, which is one of the clock on the wall, and decisions that nobody
@@ -55,19 +56,24 @@ final class DeadlineQueue: Sendable {
   private let uptime: @Sendable () -> ContinuousClock.Instant
   private let state = Mutex(State())
   private let fired = Relay<Purpose>()
-  private let alarm: Alarm
+  private let alarm: Alarm?
+  private let alarms: Alarms?
+  private let rung: Relay<Void>
 
   /// - Parameters:
   ///   - now: the clock on the wall.
   ///   - uptime: one that nobody sets.
+  ///   - alarms: keep the time in place of the system's timer.
   init(
     now: @escaping @Sendable () -> Timestamp,
-    uptime: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    uptime: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, alarms: Alarms? = nil
   ) {
     self.now = now
-    self.uptime = uptime
+    self.uptime = alarms?.now ?? uptime
+    self.alarms = alarms
     let rung = Relay<Void>()
-    alarm = Alarm { rung.ring() }
+    self.rung = rung
+    alarm = alarms == nil ? Alarm { rung.ring() } : nil
     rung.connect { [weak self] in self?.wake() }
   }
 
@@ -85,6 +91,7 @@ final class DeadlineQueue: Sendable {
   /// - Parameter seconds: from now.
   func add(_ purpose: Purpose, after seconds: Double) {
     state.withLock { state in
+      if Flaw.dropsDeadlines.isPresent { return }
       state.waits.insert(state.entry(purpose, at: uptime().advanced(by: .seconds(seconds))))
       state.compact()
       arm(&state)
@@ -98,6 +105,9 @@ final class DeadlineQueue: Sendable {
       state.compact()
     }
   }
+
+  /// What has a time to wake at.
+  var count: Int { state.withLock { $0.current.count } }
 
   /// Entries that it holds, those included that do not count any more.
   var size: Int { state.withLock { $0.dates.count + $0.waits.count } }
@@ -135,6 +145,7 @@ final class DeadlineQueue: Sendable {
       state.wakesAt.map({ next < $0 }) ?? true
     else { return }
     state.wakesAt = next
-    alarm.set(after: next - present)
+    alarm?.set(after: next - present)
+    alarms?.call(next) { [weak rung] in rung?.ring() }
   }
 }

@@ -27,17 +27,18 @@ final class MachineRoom: Sendable {
   ///   - seed: of the ids that machines make.
   ///   - now: the clock on the wall.
   ///   - uptime: a clock that nobody sets.
+  ///   - alarms: keep the time of deadlines; nil: the system's timer does.
   init(
     engine: any LocalCarrier, background: BackgroundCarrier?, hub: EventHub, recorder: Recorder,
     pool: WorkerPool, seed: UInt64, now: @escaping @Sendable () -> Timestamp,
-    uptime: @escaping @Sendable () -> ContinuousClock.Instant
+    uptime: @escaping @Sendable () -> ContinuousClock.Instant, alarms: Alarms? = nil
   ) {
     self.engine = engine
     self.background = background
     self.hub = hub
     self.recorder = recorder
     self.pool = pool
-    deadlines = DeadlineQueue(now: now, uptime: uptime)
+    deadlines = DeadlineQueue(now: now, uptime: uptime, alarms: alarms)
     var seeds = RandomSource(seed: seed)
     let (directory, isShared) = (directory, background != nil)
     shards = (0..<Self.shardCount).map { _ in

@@ -52,6 +52,8 @@ extension WorkerCommand {
   /// nil for what tasks of background sessions are never told.
   init?(_ order: Order) {
     switch order {
+    case .submit where Flaw.losesHandovers.isPresent: return nil
+    case .resume where Flaw.losesResumes.isPresent: return nil
     case .submit(let task): self = .submit(task.id)
     case .suspend(let task): self = .suspend(task)
     case .resume(let task): self = .resume(task)

@@ -31,7 +31,7 @@ extension BackgroundWorker {
 
   /// That somebody died over a task must be known to whoever comes after the next death: it returns when it is on the disk.
   private func takeOver(afterCrash hasCrashed: Bool) async throws(StoreError) {
-    let found = try await store.work()
+    let found = Flaw.takesNothingOver.isPresent ? [] : try await store.work()
     var tasks: [TaskID: TransferTask] = [:]
     for task in try await store.tasks(found.map(\.task)) { tasks[task.id] = task }
     var recovered: [WorkerInput] = []

@@ -1,6 +1,6 @@
 package import Logging
 internal import Synchronization
-internal import TransferCore
+package import TransferCore
 package import TransferEngine
 package import TransferModel
 package import TransferStore
@@ -31,7 +31,7 @@ package final class BackgroundWorker: Sendable {
     var machine: WorkerMachine
     var steps: [Step] = []
     var isCarryingOut = false
-    var random = RandomSource(seed: .random(in: 0 ... .max))
+    var random: RandomSource
     /// What an earlier process left is known.
     var hasStarted = false
     var whenIdle: [@Sendable () -> Void] = []
@@ -56,10 +56,11 @@ package final class BackgroundWorker: Sendable {
   ///   - bell: the service's; it may not be there.
   ///   - alarms: keep the time of the next attempts.
   ///   - spawn: how it does something beside everything else.
+  ///   - random: spreads the times of the next attempts.
   package init(
     store: any TransferStore, engine: any LocalCarrier, relay: FactRelay, bodies: BodyDirectory,
     bell: any Bell, alarms: Alarms, discretion: DiscretionaryPolicy, now: @escaping @Sendable () -> Timestamp,
-    spawn: Spawn = Spawn(), logger: Logger
+    spawn: Spawn = Spawn(), random: RandomSource = RandomSource(seed: .random(in: 0 ... .max)), logger: Logger
   ) {
     self.store = store
     self.engine = engine
@@ -68,8 +69,8 @@ package final class BackgroundWorker: Sendable {
     self.alarms = alarms
     self.now = now
     self.logger = logger
-    state = Mutex(State(machine: WorkerMachine(discretion: discretion)))
-    deadlines = DeadlineQueue(now: now, uptime: alarms.now)
+    state = Mutex(State(machine: WorkerMachine(discretion: discretion), random: random))
+    deadlines = DeadlineQueue(now: now, alarms: alarms)
     relay.connect { [weak self] in self?.absorb($0) }
     engine.cookies.onChange { [weak self] in self?.cookiesChanged($0, $1) }
     deadlines.onFire { [weak self] purpose in
@@ -99,7 +100,7 @@ package final class BackgroundWorker: Sendable {
   package var isIdle: Bool { state.withLock { $0.machine.attempts.isEmpty } }
 
   /// True where nothing is under way, and nothing yields to others.
-  var isQuiet: Bool { state.withLock { $0.machine.isQuiet } }
+  package var isQuiet: Bool { state.withLock { $0.machine.isQuiet } }
 
   /// Calls `done` once what carries the transfers out has come round: it is not stuck.
   package func ping(_ done: @escaping @Sendable () -> Void) { engine.ping(done) }
@@ -180,7 +181,7 @@ package final class BackgroundWorker: Sendable {
 
   private func perform(_ turn: WorkerTurn, _ page: Page, _ written: (@Sendable () -> Void)?) {
     var change = StoreChange(turn)
-    change.takenCommands = page.taken
+    change.takenCommands = Flaw.keepsTakenCommands.isPresent ? [] : page.taken
     if let count = page.refused { change.tell(.refused(count: count)) }
     let begun = turn.written
     if begun.isEmpty, written == nil {

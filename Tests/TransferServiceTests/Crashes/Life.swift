@@ -1,4 +1,5 @@
 import JSON
+import Simulation
 import Synchronization
 import Testing
 import TransferEngine

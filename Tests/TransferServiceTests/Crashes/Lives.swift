@@ -1,4 +1,5 @@
 import JSON
+import Simulation
 import TransferEngine
 import TransferModel
 import TransferStore

@@ -1,4 +1,5 @@
 import HTTPCache
+import Simulation
 import Synchronization
 import TransferEngine
 import TransferModel
@@ -7,7 +8,7 @@ import TransferModel
 
 /// Plays an engine: tells of each task what a script has for its URL, one fact at a time, when the world says so. It lives and
 /// dies with its process. For one thread.
-final class ScriptedCarrier: LocalCarrier, @unchecked Sendable {
+final class ScriptedCarrier: StandIn, @unchecked Sendable {
   /// Something that happens to a transfer.
   enum Beat: Sendable {
     case fact(@Sendable (TransferJob, Timestamp) -> TransferFact)

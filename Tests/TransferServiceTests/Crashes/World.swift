@@ -1,5 +1,6 @@
 import JSON
 import MemoryStore
+import Simulation
 import TransferEngine
 import TransferModel
 import TransferStore
@@ -46,14 +47,16 @@ final class World: @unchecked Sendable {
     var deleted: Set<SessionID> = []
   }
 
-  static let start = Timestamp(seconds: 1_800_000_000)
+  static let start = WorldClock.start
   /// A world in which so much happens never comes to rest.
   private static let mostSteps = 20_000
 
-  let parts = WorldParts()
-  var executor: ManualExecutor { parts.executor }
-  var origin: ScriptedOrigin { parts.origin }
-  var clock: WorldClock { parts.clock }
+  private var surroundings = Surroundings(executor: ManualExecutor(), clock: WorldClock())
+  var executor: ManualExecutor { surroundings.executor }
+  let origin = ScriptedOrigin()
+  var clock: WorldClock { surroundings.clock }
+  /// Fragments that streams were given.
+  private let told = Told()
   let hasWorker: Bool
   /// Changes are committed as soon as they wait; else when nothing else can happen.
   let commitsFirst: Bool
@@ -68,8 +71,8 @@ final class World: @unchecked Sendable {
   /// Changes that waited when the crash came.
   private(set) var waitedAtCrash = 0
   private(set) var hasCrashed = false
-  private(set) var service: ServiceProcess
-  private(set) var worker: WorkerProcess?
+  private(set) var service: ServiceProcess<ScriptedCarrier>
+  private(set) var worker: WorkerProcess<ScriptedCarrier>?
   private var crash: Crash?
   /// The database as it was before the last commit, where that is to be lost.
   private var earlier: MemoryDatabase?
@@ -85,14 +88,34 @@ final class World: @unchecked Sendable {
     self.commitsFirst = commitsFirst
     self.crash = crash
     self.roomLeft = roomLeft
-    service = ServiceProcess(parts)
-    if hasWorker { worker = WorkerProcess(parts) }
+    service = Self.service(surroundings, origin, told)
+    if hasWorker { worker = Self.worker(surroundings, origin) }
     connect()
     service.start()
     worker?.start(afterCrash: false)
   }
 
   // MARK: Processes
+
+  private static func service(
+    _ surroundings: Surroundings, _ origin: ScriptedOrigin, _ told: Told
+  ) -> ServiceProcess<ScriptedCarrier> {
+    let clock = surroundings.clock
+    return ServiceProcess(surroundings) { fragments in
+      told.fragments += fragments.filter { !$0.isProgressOnly }
+    } engine: { relay in
+      ScriptedCarrier(origin, relay) { clock.now }
+    }
+  }
+
+  private static func worker(
+    _ surroundings: Surroundings, _ origin: ScriptedOrigin
+  ) -> WorkerProcess<ScriptedCarrier> {
+    let clock = surroundings.clock
+    return WorkerProcess(surroundings, alarms: clock.alarms()) { relay in
+      ScriptedCarrier(origin, relay) { clock.now }
+    }
+  }
 
   /// Each rings for the other, whichever of them there is.
   private func connect() {
@@ -102,8 +125,8 @@ final class World: @unchecked Sendable {
 
   private func restart(_ crash: Crash) {
     let victims = crash.victims
-    if victims.hasService { service = ServiceProcess(parts) }
-    if victims.hasWorker, hasWorker { worker = WorkerProcess(parts) }
+    if victims.hasService { service = Self.service(surroundings, origin, told) }
+    if victims.hasWorker, hasWorker { worker = Self.worker(surroundings, origin) }
     connect()
     if victims.hasService { service.start() }
     if victims.hasWorker { worker?.start(afterCrash: crash.isWorkersFault) }
@@ -133,7 +156,7 @@ final class World: @unchecked Sendable {
       worker.kill(keeping: crash.keeping)
     }
     isDispatching = false
-    if let earlier { parts.database = earlier }
+    if let earlier { surroundings.database = earlier }
     checkTold()
     if victims.isForAWhile { try run { false } }
     restart(crash)
@@ -168,8 +191,8 @@ final class World: @unchecked Sendable {
     if commitsFirst, try commit() { return true }
     if service.answerBell() { return true }
     if let worker, worker.answerBell() { return true }
-    if service.carrier.step() { return true }
-    if let worker, worker.carrier.step() { return true }
+    if service.engine.step() { return true }
+    if let worker, worker.engine.step() { return true }
     if try commit() { return true }
     return dispatch()
   }
@@ -185,7 +208,7 @@ final class World: @unchecked Sendable {
       self.roomLeft = nil
       setFull(true)
     }
-    if let crash, crash.forgets { earlier = parts.database.copy() }
+    if let crash, crash.forgets { earlier = surroundings.database.copy() }
     turn += 1
     if turn.isMultiple(of: 2) { stores.reverse() }
     commits += 1
@@ -224,7 +247,9 @@ final class World: @unchecked Sendable {
     return true
   }
 
-  private func answer(_ delivery: WebhookDelivery, _ text: String, _ service: ServiceProcess) async {
+  private func answer(
+    _ delivery: WebhookDelivery, _ text: String, _ service: ServiceProcess<ScriptedCarrier>
+  ) async {
     guard let decision = delivery.decisionID, let value = try? JSONParser.parse(Array(text.utf8)) else {
       return
     }
@@ -281,7 +306,7 @@ final class World: @unchecked Sendable {
 
   /// Reads the database, whoever lives.
   func read<T: Sendable>(_ body: @escaping @Sendable (MemoryStore) async throws -> T) -> T? {
-    let store = MemoryStore(on: parts.database)
+    let store = MemoryStore(on: surroundings.database)
     let box = Reply<T>()
     executor.spawn {
       do { box.value = .success(try await body(store)) } catch { box.value = .failure(error) }
@@ -296,7 +321,7 @@ final class World: @unchecked Sendable {
 
   /// What was told is in the database: nothing that a crash takes back.
   private func checkTold() {
-    let told = parts.told
+    let told = told.fragments
     guard let sessions = read({ store in Set(try await store.sessions().map(\.session.id)) }),
       let page = read({ try await $0.journal(.tenant(.default), after: 0, maximumBytes: 1 << 30) })
     else { return }
@@ -311,6 +336,11 @@ final class World: @unchecked Sendable {
       faults.append("a stream told \(fragment.first), and the journal does not")
     }
   }
+}
+
+/// What streams were given. For one thread.
+private final class Told: @unchecked Sendable {
+  var fragments: [JournalFragment] = []
 }
 
 /// Where the reply to a call is put. For one thread.

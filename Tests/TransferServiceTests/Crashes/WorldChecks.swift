@@ -1,4 +1,5 @@
 import MemoryStore
+import Simulation
 import Synchronization
 import TransferCore
 import TransferModel

@@ -1,0 +1,223 @@
+internal import TransferCore
+internal import TransferEngine
+internal import TransferModel
+
+/// One attempt of a task, as the stand-in for an engine has it: a word of the engine's contract, letter by letter.
+///
+///     for each request (waitsForConnectivity | began)+ informational* (asked(challenge) | asked(redirect) | redirected)*
+///     then resumed? (response | asked(response) | accepted)* (willCache | asked(caching))?
+///     progress, keeps, authenticated between; ended anywhere, once, last
+struct Attempt {
+  private enum Stage { case fresh, requesting, answered, cached }
+  private enum Asked { case challenge(realm: String), redirect(TransferRequest), response, caching }
+
+  var job: TransferJob
+  var isSuspended = false
+  /// The number of the question that waits for an answer.
+  var question: Int?
+  /// That its request went out was counted.
+  var hasCounted = false
+  private var stage = Stage.fresh
+  private var asked: Asked?
+  private var questions: Int
+  private var hasBegun = false
+  private var hasWaited = false
+  private var hasKept = false
+  private var hasResumed = false
+  private var received: Int64 = 0
+  private var redirects = 0
+  /// The redirect's own answer is the response.
+  private var isRedirectItself = false
+  private var response: TransferResponse?
+  /// How it ends, where that is decided.
+  private var end: TransferError?
+  private var isCancelled = false
+  private var keepsPartial = false
+
+  init(_ job: TransferJob) {
+    self.job = job
+    questions = job.questions
+    end = job.fault
+  }
+
+  /// Something may happen without anybody's doing.
+  var goesOn: Bool { isCancelled || question == nil && !isSuspended }
+
+  mutating func cancel(keepsPartial: Bool) {
+    (isCancelled, self.keepsPartial) = (true, keepsPartial)
+    question = nil
+    end = TransferError(.cancelled, "cancelled", failingURL: job.request.url)
+  }
+
+  /// False where that is no answer to such a question.
+  mutating func take(_ answer: TransferAnswer) -> Bool {
+    defer { (question, asked) = (nil, nil) }
+    switch (asked, answer) {
+    case (.redirect, .redirect(let request)):
+      if let request { follow(request) } else { isRedirectItself = true }
+    case (.redirect(let proposed), .byDefault): follow(proposed)
+    // Who they are is told with another request.
+    case (.challenge(let realm), .challenge(let answer)):
+      (stage, hasWaited) = (.fresh, true)
+      guard case .useCredential(let credential) = answer, case .password(let user, _) = credential.kind else {
+        return true
+      }
+      return user == realm
+    case (.challenge, .byDefault): (stage, hasWaited) = (.fresh, true)
+    case (.response, .allow), (.response, .byDefault): break
+    case (.response, .becomeDownload(let id)):
+      (job.task, job.kind) = (id, .download)
+    case (.caching, .caching), (.caching, .byDefault): break
+    default: return false
+    }
+    return true
+  }
+
+  private mutating func follow(_ request: TransferRequest) {
+    job.request = request
+    (stage, hasWaited) = (.fresh, false)
+  }
+
+  // MARK: What happens next
+
+  mutating func next(
+    _ temper: Origins.Temper, _ random: inout RandomSource, at time: Timestamp
+  ) -> TransferFact {
+    if let end { return .ended(job.task, outcome(end, at: time)) }
+    if hasBegun, random.chance(temper.fails) {
+      let codes: [URLErrorCode] = [
+        .networkConnectionLost, .timedOut, .badServerResponse, .cannotConnectToHost,
+      ]
+      let error = TransferError(codes[random.below(codes.count)], "out there", failingURL: job.request.url)
+      return .ended(job.task, outcome(error, at: time))
+    }
+    switch stage {
+    case .fresh: return begin(temper, &random, at: time)
+    case .requesting: return request(temper, &random, at: time)
+    case .answered, .cached: return receive(temper, &random, at: time)
+    }
+  }
+
+  private mutating func begin(
+    _ temper: Origins.Temper, _ random: inout RandomSource, at time: Timestamp
+  ) -> TransferFact {
+    if job.configuration.waitsForConnectivity, !hasWaited, redirects == 0, random.chance(temper.waits) {
+      hasWaited = true
+      return .waitsForConnectivity(job.task, at: time)
+    }
+    (stage, hasBegun) = (.requesting, true)
+    return .began(job.task, at: time)
+  }
+
+  private mutating func request(
+    _ temper: Origins.Temper, _ random: inout RandomSource, at time: Timestamp
+  ) -> TransferFact {
+    if isRedirectItself { return answer(302, at: time) }
+    if random.chance(temper.informs) {
+      return .informational(job.task, status: 103, headers: HTTPHeaders(), at: time)
+    }
+    if random.chance(temper.challenges), let type = job.delegate?.challengeEvent(for: .httpBasic) {
+      let realm = "realm-\(random.below(3))"
+      return ask(
+        .challenge(AuthenticationChallenge(Self.space(realm)), type), .challenge(realm: realm), at: time)
+    }
+    if random.chance(temper.authenticates) {
+      let credential = Credential(.password(user: "u", password: "p"), persistence: .forSession)
+      return .authenticated(job.task, Self.space("realm-0"), credential)
+    }
+    if redirects < 3, random.chance(temper.redirects) {
+      redirects += 1
+      var proposed = job.request
+      proposed.url = "http://origin.test/redirected/\(redirects)"
+      let answer = Self.response(302, job.request)
+      if job.delegate?.asksForRedirects == true, job.sessionType != .background {
+        return ask(.redirect(answer, proposed: proposed), .redirect(proposed), at: time)
+      }
+      follow(proposed)
+      return .redirected(job.task, answer, to: proposed, at: time)
+    }
+    if let point = job.resumePoint?.download, job.kind == .download, !hasResumed {
+      hasResumed = true
+      return .resumed(
+        job.task, offset: point.partial.offset, expectedTotal: point.partial.total, at: time)
+    }
+    return answer(random.chance(temper.isBusy) ? 503 : 200, at: time)
+  }
+
+  private mutating func answer(_ status: Int, at time: Timestamp) -> TransferFact {
+    stage = .answered
+    let answer = Self.response(status, job.request)
+    response = answer
+    if job.kind == .download { return .accepted(job.task, answer) }
+    if job.asksForResponses, job.sessionType != .background {
+      return ask(.response(answer, nil), .response, at: time)
+    }
+    return .response(job.task, answer, nil, at: time)
+  }
+
+  private mutating func receive(
+    _ temper: Origins.Temper, _ random: inout RandomSource, at time: Timestamp
+  ) -> TransferFact {
+    if job.kind == .download, !hasKept, random.chance(300) {
+      hasKept = true
+      return .keeps(job.task, resumePoint)
+    }
+    if random.chance(temper.progresses) {
+      received += 10
+      var progress = TaskProgress()
+      progress.countOfBytesReceived = received
+      return .progress(job.task, progress, at: time)
+    }
+    if case .answered = stage, job.kind == .data {
+      if random.chance(temper.answersTwice) { return answer(200, at: time) }
+      if job.asksForCaching, job.sessionType != .background, random.chance(500) {
+        stage = .cached
+        return ask(.caching(response ?? Self.response(200, job.request), size: received), .caching, at: time)
+      }
+    }
+    return .ended(job.task, outcome(nil, at: time))
+  }
+
+  private mutating func ask(_ what: TransferQuestion, _ asked: Asked, at time: Timestamp) -> TransferFact {
+    questions += 1
+    (question, self.asked) = (questions, asked)
+    return .asked(job.task, questions, what, at: time)
+  }
+
+  // MARK: Its end
+
+  private var resumePoint: ResumePoint {
+    ResumePoint(
+      partial: PartialBody(offset: received, total: 1000, validator: "\"v\""), source: job.task)
+  }
+
+  private func outcome(_ error: TransferError?, at time: Timestamp) -> TransferOutcome {
+    var transaction = TransactionMetrics()
+    if hasBegun { transaction.requestStart = time }
+    var progress = TaskProgress()
+    progress.countOfBytesReceived = received
+    var outcome = TransferOutcome(
+      error: error, currentRequest: job.request, response: response, progress: progress,
+      transactions: hasBegun ? [transaction] : [], endedAt: time)
+    if error == nil {
+      if outcome.response == nil { outcome.response = Self.response(200, job.request) }
+      outcome.body = .memory([1, 2, 3])
+      (outcome.size, outcome.sha256) = (3, "ab")
+    } else if job.kind == .download, hasKept, received > 0, !isCancelled || keepsPartial {
+      outcome.partial = resumePoint
+      outcome.error?.resumeDataAvailable = true
+    }
+    return outcome
+  }
+
+  private static func response(_ status: Int, _ request: TransferRequest) -> TransferResponse {
+    TransferResponse(
+      url: request.url, status: status, headers: HTTPHeaders(), expectedContentLength: 3,
+      httpVersion: "HTTP/1.1")
+  }
+
+  private static func space(_ realm: String) -> ProtectionSpace {
+    ProtectionSpace(
+      host: "origin.test", port: 80, protocolName: "http", realm: realm, authenticationMethod: .httpBasic)
+  }
+}

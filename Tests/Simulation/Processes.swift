@@ -1,0 +1,165 @@
+internal import Crypto
+internal import EventLoop
+internal import Logging
+package import MemoryStore
+package import TransferCore
+package import TransferEngine
+internal import TransferModel
+package import TransferService
+package import TransferStore
+
+/// What stands for an engine, and dies with its process.
+package protocol StandIn: LocalCarrier {
+  /// Its process is gone: nobody hears of it any more.
+  var isDead: Bool { get nonmutating set }
+}
+
+/// What all processes of a world share.
+package struct Surroundings {
+  package let executor: ManualExecutor
+  package let clock: WorldClock
+  package let bodyFiles: MemoryFiles
+  /// How processes do something beside everything else.
+  package let spawn: Spawn
+  package var database: MemoryDatabase
+
+  package init(executor: ManualExecutor, clock: WorldClock, spawn: Spawn? = nil) {
+    (self.executor, self.clock) = (executor, clock)
+    self.spawn = spawn ?? Spawn { executor.spawn($0) }
+    bodyFiles = MemoryFiles(capacity: 1 << 20)
+    database = MemoryDatabase()
+  }
+}
+
+private let quiet = Logger(label: "world", factory: { _ in SwiftLogNoOpLogHandler() })
+private let secrets = [SymmetricKey(data: [UInt8](repeating: 7, count: 32))]
+private let pool = WorkerPool(name: "world-pool", threads: 1)
+
+/// `ferry serve`, as far as it is not sockets. For one thread.
+package final class ServiceProcess<Engine: StandIn>: @unchecked Sendable {
+  package let store: MemoryStore
+  package let engine: Engine
+  package let service: TransferService
+  package let hub = EventHub()
+  /// On which the worker rings.
+  package let bell = WorldBell()
+  /// With which it rings for the worker.
+  package let workerBell = WorldBell()
+  package var isServing = false
+  /// What the worker did meanwhile is known.
+  package var hasCaughtUp = false
+  /// It could not begin.
+  package var hasFailed = false
+  package private(set) var isDead = false
+  package var mustDispatch = true
+  private let executor: ManualExecutor
+
+  /// - Parameters:
+  ///   - alarms: keep the time of its deadlines; nil: the system does, or whoever wakes them.
+  ///   - random: makes its ids; nil: the system does.
+  ///   - observed: hears each change as it is committed.
+  ///   - published: hears what streams are given.
+  package init(
+    _ surroundings: Surroundings, alarms: Alarms? = nil, random: (@Sendable () -> UInt64)? = nil,
+    observed: MemoryStore.Observer? = nil, published: @escaping @Sendable ([JournalFragment]) -> Void,
+    engine make: (FactRelay) -> Engine
+  ) {
+    let (executor, clock) = (surroundings.executor, surroundings.clock)
+    self.executor = executor
+    let relay = FactRelay()
+    store = MemoryStore(on: surroundings.database, secrets: secrets, observed: observed) { [hub] fragments in
+      hub.publish(fragments)
+      published(fragments)
+    }
+    engine = make(relay)
+    service = TransferService(
+      store: store, engine: engine, background: BackgroundCarrier(doorbell: workerBell), relay: relay,
+      hub: hub, bodies: BodyDirectory(surroundings.bodyFiles, of: .shared),
+      files: FileDirectory(path: "/nowhere"),
+      resumeSealer: ResumeDataSealer(secrets: secrets), answerTagger: AnswerTagger(secrets: secrets),
+      pool: pool, now: { clock.now }, uptime: { clock.uptime }, alarms: alarms,
+      seed: random?() ?? .random(in: 0 ... .max), spawn: surroundings.spawn, logger: quiet)
+    service.onOutboxNews { [weak self] in self?.mustDispatch = true }
+  }
+
+  package func start() {
+    executor.spawn { [self] in
+      guard (try? await service.recover()) != nil else {
+        hasFailed = !isDead
+        return
+      }
+      isServing = !isDead
+      bell.isHeard = !isDead
+      hasCaughtUp = (try? await service.catchUp()) != nil
+    }
+  }
+
+  package func answerBell() -> Bool {
+    guard !isDead, bell.isRung else { return false }
+    bell.isRung = false
+    service.lookForNews()
+    return true
+  }
+
+  package func kill(keeping count: Int) {
+    (isDead, isServing, engine.isDead, bell.isHeard) = (true, false, true, false)
+    store.crash(keeping: count)
+  }
+}
+
+/// `ferry worker`, as far as it is not sockets. For one thread.
+package final class WorkerProcess<Engine: StandIn>: @unchecked Sendable {
+  package let store: MemoryStore
+  package let engine: Engine
+  package let worker: BackgroundWorker
+  /// On which the service rings.
+  package let bell = WorldBell()
+  /// With which it rings for the service.
+  package let serviceBell = WorldBell()
+  package var hasStarted = false
+  /// It could not begin.
+  package var hasFailed = false
+  package private(set) var isDead = false
+  private let executor: ManualExecutor
+
+  package init(
+    _ surroundings: Surroundings, alarms: Alarms, random: RandomSource? = nil,
+    observed: MemoryStore.Observer? = nil, engine make: (FactRelay) -> Engine
+  ) {
+    let (executor, clock) = (surroundings.executor, surroundings.clock)
+    self.executor = executor
+    let relay = FactRelay()
+    store = MemoryStore(on: surroundings.database, secrets: secrets, observed: observed)
+    engine = make(relay)
+    worker = BackgroundWorker(
+      store: store, engine: engine, relay: relay, bodies: BodyDirectory(surroundings.bodyFiles, of: .shared),
+      bell: serviceBell, alarms: alarms, discretion: DiscretionaryPolicy(), now: { clock.now },
+      spawn: surroundings.spawn, random: random ?? RandomSource(seed: .random(in: 0 ... .max)),
+      logger: quiet)
+  }
+
+  package func start(afterCrash hasCrashed: Bool) {
+    executor.spawn { [self] in
+      guard (try? await worker.start(afterCrash: hasCrashed)) != nil else {
+        hasFailed = !isDead
+        return
+      }
+      hasStarted = !isDead
+      bell.isHeard = !isDead
+      // Who rang meanwhile is heard now.
+      bell.isRung = !isDead
+    }
+  }
+
+  package func answerBell() -> Bool {
+    guard !isDead, bell.isRung else { return false }
+    bell.isRung = false
+    worker.lookForCommands()
+    return true
+  }
+
+  package func kill(keeping count: Int) {
+    (isDead, engine.isDead, bell.isHeard) = (true, true, false)
+    store.crash(keeping: count)
+  }
+}

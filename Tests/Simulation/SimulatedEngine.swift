@@ -1,0 +1,142 @@
+internal import DequeModule
+package import HTTPCache
+package import TransferCore
+package import TransferEngine
+package import TransferModel
+package import TransferService
+
+/// What is out there, and how it behaves. It outlives every process. For one thread.
+package final class Origins: @unchecked Sendable {
+  /// Of a thousand times, how often something happens where it may.
+  package struct Temper: Sendable {
+    package var waits = 0
+    package var informs = 0
+    package var challenges = 0
+    package var redirects = 0
+    package var progresses = 100
+    package var fails = 0
+    package var isBusy = 0
+    package var answersTwice = 0
+    package var authenticates = 0
+    package init() {}
+  }
+  package var temper = Temper()
+  /// Requests that went out, by task; only those that must not be sent twice unseen.
+  package var unsafeRequests: [TaskID: Int] = [:]
+  /// What is wrong.
+  package var fault: (@Sendable (Invariant, String) -> Void)?
+
+  package init() {}
+
+  func note(_ invariant: Invariant, _ text: String) { fault?(invariant, text) }
+}
+
+/// Stands for the engine of a process, by the contract that the engine keeps: for each attempt requests, what becomes of them, at most
+/// one question at a time, and one end, last. What it is told it hears later, in order, as the engine's mailbox has it. For one thread.
+package final class SimulatedEngine: StandIn, @unchecked Sendable {
+  enum Order {
+    case submit(TransferJob)
+    case suspend(TaskID)
+    case resume(TaskID)
+    case cancel(TaskID, keepsPartial: Bool)
+    case answer(TaskID, Int, TransferAnswer)
+  }
+
+  package let credentials = CredentialStorage()
+  package let cookies = CookieStorage()
+  package let memoryFiles = MemoryFiles(capacity: 1 << 20)
+  package let caches: CacheStorage? = nil
+  private let origins: Origins
+  private let relay: FactRelay
+  private let now: @Sendable () -> Timestamp
+  private var mailbox = Deque<Order>()
+  private var attempts: [Attempt] = []
+  package var isDead = false
+
+  package init(_ origins: Origins, _ relay: FactRelay, now: @escaping @Sendable () -> Timestamp) {
+    (self.origins, self.relay, self.now) = (origins, relay, now)
+  }
+
+  /// Whether it has something to do.
+  package var canStep: Bool { !isDead && (!mailbox.isEmpty || attempts.contains { $0.goesOn }) }
+  /// What it has not ended.
+  package var count: Int { attempts.count + mailbox.count { if case .submit = $0 { true } else { false } } }
+
+  /// Hears of what it was told, or tells of something that has happened.
+  package func step(_ random: inout RandomSource) {
+    guard !isDead else { return }
+    let ready = attempts.indices.filter { attempts[$0].goesOn }
+    guard !ready.isEmpty, mailbox.isEmpty || random.chance(400) else { return hear() }
+    let index = ready[random.below(ready.count)]
+    var attempt = attempts[index]
+    let fact = attempt.next(origins.temper, &random, at: now())
+    if case .began = fact, !attempt.hasCounted, !attempt.job.request.isIdempotent {
+      attempt.hasCounted = true
+      origins.unsafeRequests[attempt.job.task, default: 0] += 1
+    }
+    if case .ended = fact { attempts.remove(at: index) } else { attempts[index] = attempt }
+    relay.deliver([fact])
+  }
+
+  private func hear() {
+    guard let order = mailbox.popFirst() else { return }
+    func change(_ id: TaskID, _ body: (inout Attempt) -> Void) {
+      if let index = attempts.firstIndex(where: { $0.job.task == id }) { body(&attempts[index]) }
+    }
+    switch order {
+    case .submit(let job):
+      if attempts.contains(where: { $0.job.task == job.task }) {
+        origins.note(.submittedOnce, "\(job.task) was submitted to an engine that has it")
+      }
+      attempts.append(Attempt(job))
+    case .suspend(let id): change(id) { $0.isSuspended = true }
+    case .resume(let id): change(id) { $0.isSuspended = false }
+    case .cancel(let id, let keeps): change(id) { $0.cancel(keepsPartial: keeps) }
+    case .answer(let id, let number, let answer):
+      change(id) { attempt in
+        guard attempt.question == number else { return }
+        if !attempt.take(answer) {
+          origins.note(.answersItsQuestion, "\(answer) is no answer to what \(id) has asked")
+        }
+      }
+    }
+  }
+}
+
+extension SimulatedEngine {
+  package func submit(_ jobs: [TransferJob]) { for job in jobs { mailbox.append(.submit(job)) } }
+  package func suspend(_ task: TaskID, in session: SessionID) { mailbox.append(.suspend(task)) }
+  package func resume(_ task: TaskID, in session: SessionID) { mailbox.append(.resume(task)) }
+  package func cancel(_ task: TaskID, in session: SessionID, keepsPartial: Bool) {
+    mailbox.append(.cancel(task, keepsPartial: keepsPartial))
+  }
+  package func answer(
+    _ task: TaskID, in session: SessionID, to question: Int, _ answer: TransferAnswer
+  ) {
+    mailbox.append(.answer(task, question, answer))
+  }
+  package func setPriority(_ priority: Double, of task: TaskID, in session: SessionID) {}
+  package func setLimit(_ bytesPerSecond: Int?, of task: TaskID, in session: SessionID) {}
+  package func reset(_ session: SessionID, done: @escaping @Sendable () -> Void) { done() }
+  package func flush(_ session: SessionID, done: @escaping @Sendable () -> Void) { done() }
+  package func forget(_ session: SessionID) {}
+  package func forgetCredentials(of session: SessionID, for spaces: [ProtectionSpace]) {}
+  package func cache(of session: TransferSession) -> ResponseCache? { nil }
+  package func bodies(of session: SessionID, _ type: SessionType) -> BodyDirectory {
+    BodyDirectory(memoryFiles, of: session)
+  }
+  package func liveBody(of task: TaskID, in session: SessionID) -> LiveBody? { nil }
+  package func reach(_ url: String, timeout: Duration) async throws(TransferError) -> Reachability {
+    throw TransferError(.cannotConnectToHost, "there is no network")
+  }
+  package func onPool(_ work: @escaping @Sendable () -> Void) { work() }
+  package func ping(_ done: @escaping @Sendable () -> Void) { done() }
+}
+
+extension RandomSource {
+  /// From 0 to less than that.
+  mutating func below(_ count: Int) -> Int { Int(next() >> 33) % count }
+  /// - Parameter perMille: so often of a thousand times.
+  mutating func chance(_ perMille: Int) -> Bool { below(1000) < perMille }
+  mutating func pick<Element>(_ all: [Element]) -> Element? { all.isEmpty ? nil : all[below(all.count)] }
+}

@@ -1,0 +1,202 @@
+internal import TransferCore
+internal import TransferModel
+internal import TransferService
+internal import TransferStore
+
+/// What clients create, and how they are answered.
+extension SimulatedWorld {
+  static let tenants = [Tenant.default, Tenant(name: "other")]
+  private static let mostSessions = 6
+
+  func tenant(_ luck: inout RandomSource) -> Tenant { Self.tenants[luck.below(plan.kinds.tenants)] }
+
+  /// One that is not deleted.
+  func pickSession(_ luck: inout RandomSource) -> Chronicle.SessionStory? {
+    let known = chronicle.sessionOrder.filter {
+      chronicle.sessions[$0]?.isDeleted == false && !$0.isShared
+    }
+    return luck.pick(known).flatMap { chronicle.sessions[$0] }
+  }
+
+  /// One that is there; those that have not ended first.
+  func pickTask(_ luck: inout RandomSource) -> Chronicle.TaskStory? {
+    guard !chronicle.taskOrder.isEmpty else { return nil }
+    var found: Chronicle.TaskStory?
+    for _ in 0..<4 {
+      found = chronicle.tasks[chronicle.taskOrder[luck.below(chronicle.taskOrder.count)]]
+      if found?.isOver == false { return found }
+    }
+    return found
+  }
+
+  func tenant(of session: SessionID) -> Tenant { chronicle.sessions[session]?.session.tenant ?? .default }
+
+  // MARK: Calls
+
+  var mayCall: Bool { service?.process.isServing == true && service?.isFrozen == false }
+
+  /// Asks the service for somebody. A reply comes unless its process is gone by then.
+  func call<Value: Sendable>(
+    _ tenant: Tenant, _ body: @escaping @Sendable (TenantView) async throws -> Value,
+    then: @escaping @Sendable (Result<Value, any Error>) -> Void
+  ) {
+    guard mayCall, let node = service else { return }
+    node.calls += 1
+    executor.spawn {
+      let result: Result<Value, any Error>
+      do { result = .success(try await body(node.process.service.view(of: tenant))) } catch {
+        result = .failure(error)
+      }
+      guard !node.process.isDead else { return }
+      node.calls -= 1
+      then(result)
+    }
+    executor.run()
+  }
+
+  func createSession(_ luck: inout RandomSource) {
+    let count = chronicle.sessions.values.count { !$0.isDeleted && !$0.session.id.isShared }
+    guard count < Self.mostSessions else { return }
+    let tenant = tenant(&luck)
+    var specification = SessionSpecification()
+    switch plan.kinds.sessionTypes[luck.below(plan.kinds.sessionTypes.count)] {
+    case 1: specification.type = .ephemeral
+    case 2:
+      specification.type = .background
+      specification.identifier = ["a", "b"][luck.below(2)]
+    default: break
+    }
+    specification.configuration.waitsForConnectivity = luck.chance(400)
+    if plan.kinds.retries, luck.chance(700) {
+      var retry = RetryConfiguration()
+      retry.maximumAttempts = 1 + luck.below(4)
+      specification.configuration.retry = retry
+    }
+    if plan.kinds.asks || plan.kinds.hasWebhooks { specification.delegate = delegate(&luck) }
+    let wanted = specification
+    let chronicle = chronicle
+    call(tenant) { view in
+      try await view.createSession(wanted) { _, _ in nil }
+    } then: { [self] result in
+      guard case .success(let (session, _)) = result else { return }
+      acknowledged.sessions[session.id] = tenant
+      guard chronicle.sessions[session.id] == nil else { return }
+      chronicle.break_(.toldBehindTheCommit, "a session is told that is not committed")
+    }
+  }
+
+  private func delegate(_ luck: inout RandomSource) -> SessionDelegate {
+    var delegate = SessionDelegate()
+    if plan.kinds.asks {
+      if luck.chance(600) { delegate.taskChallenges = .ask }
+      if luck.chance(200) { delegate.sessionChallenges = .ask }
+      delegate.asksForRedirects = luck.chance(500)
+      delegate.asksForResponses = luck.chance(500)
+      delegate.asksForCaching = luck.chance(300)
+      delegate.asksForDelayedRequests = luck.chance(300)
+      delegate.decisionTimeout = Double(5 + luck.below(120))
+    }
+    if plan.kinds.hasWebhooks {
+      delegate.webhook = Webhook(url: "http://hook.test/", secret: nil)
+      delegate.events = [.taskDidComplete]
+      if luck.chance(300) {
+        delegate.events += [.taskDidCreate, .taskDidChangeState, .sessionDidFinishEvents]
+      }
+      delegate.webhookAnswers = luck.chance(500)
+    }
+    return delegate
+  }
+
+  private func specification(_ type: SessionType, _ luck: inout RandomSource) -> TaskSpecification {
+    let kinds: [TaskKind] = type == .background ? [.download, .upload] : [.data, .download, .upload]
+    let kind = kinds[luck.below(kinds.count)]
+    let isPost = kind == .upload || luck.chance(plan.kinds.posts)
+    var request = TransferRequest(
+      url: "http://origin.test/\(luck.below(100))", method: isPost && luck.chance(700) ? "POST" : "GET")
+    if kind == .upload {
+      request.method = luck.chance(700) ? "POST" : "PUT"
+      request.body = .data([1, 2, 3])
+    }
+    var specification = TaskSpecification(kind: kind, request: request)
+    specification.resume = !luck.chance(plan.kinds.suspended)
+    if luck.chance(plan.kinds.delayed) {
+      specification.earliestBeginDate = clock.now.adding(seconds: Double(luck.below(600)))
+    }
+    return specification
+  }
+
+  func createTasks(_ count: Int, _ luck: inout RandomSource) {
+    guard let session = pickSession(&luck)?.session else { return }
+    let wanted = (0..<count).map { _ in specification(session.type, &luck) }
+    call(session.tenant) { view in
+      try await view.createTasks(wanted, in: session.id)
+    } then: { [self] result in
+      if case .success(let tasks) = result { accept(tasks, session.tenant) }
+    }
+  }
+
+  private func accept(_ tasks: [TransferTask], _ tenant: Tenant) {
+    for task in tasks {
+      acknowledged.tasks[task.id] = tenant
+      guard chronicle.tasks[task.id] == nil, !isGone(task.sessionID) else { continue }
+      chronicle.break_(.toldBehindTheCommit, "a task is told that is not committed")
+    }
+  }
+
+  func isGone(_ session: SessionID) -> Bool { chronicle.sessions[session]?.isBeingDeleted ?? false }
+
+  // MARK: Idempotency-Keys
+
+  func createUnderKey(_ luck: inout RandomSource) {
+    let known = luck.chance(600) ? luck.pick(Array(acknowledged.keys.indices)) : nil
+    let index: Int
+    if let known {
+      index = known
+    } else {
+      guard let session = pickSession(&luck)?.session else { return }
+      let key = IdempotencyKey(tenant: session.tenant, text: "key-\(acknowledged.keys.count)")
+      index = acknowledged.keys.count
+      acknowledged.keys.append(.init(key: key, session: session.id))
+    }
+    let use = acknowledged.keys[index]
+    guard let session = chronicle.sessions[use.session]?.session, !isGone(use.session) else { return }
+    let wanted = specification(session.type, &luck)
+    let node = service
+    call(session.tenant) { view -> [UInt8] in
+      guard let service = node?.process.service else { throw ServiceError.draining }
+      let prints = service.idempotency.fingerprints(of: [UInt8](use.key.text.utf8))
+      if case .replay(let reply) = try await service.idempotency.admit(use.key, fingerprints: prints) {
+        return reply.body
+      }
+      defer { service.idempotency.release(use.key) }
+      let (time, print) = (service.now, prints[0])
+      let tasks = try await view.createTasks([wanted], in: use.session) { tasks in
+        IdempotentReply(
+          key: use.key, fingerprint: print, status: 201, contentType: "application/json", location: nil,
+          body: Array("\(tasks[0].id)".utf8), createdAt: time)
+      }
+      return Array("\(tasks[0].id)".utf8)
+    } then: { [self] result in
+      if case .success(let body) = result { check(body, under: index) }
+    }
+  }
+
+  private func check(_ body: [UInt8], under index: Int) {
+    let use = acknowledged.keys[index]
+    guard !isGone(use.session) else { return }
+    if let id = TaskID(String(decoding: body, as: UTF8.self)) {
+      acknowledged.tasks[id] = tenant(of: use.session)
+      if chronicle.tasks[id] == nil {
+        chronicle.break_(.toldBehindTheCommit, "a task is told under a key, and is not committed")
+      }
+    }
+    // A reply is kept for a day; where the clock is set, for as long as it says so.
+    if let reply = use.reply, reply != body, let time = use.madeAt, clock.now.since(time) < 80_000 {
+      chronicle.break_(.repeatsAreKnown, "\(use.key.text) has got another reply")
+    }
+    acknowledged.keys[index].reply = body
+    acknowledged.keys[index].madeAt = chronicle.replies[use.key]?.createdAt
+    // A repeat comes when the clock stands elsewhere: what it may be then is not known.
+    if clock.isSet { acknowledged.keys[index].reply = nil }
+  }
+}

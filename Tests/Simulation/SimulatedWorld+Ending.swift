@@ -1,0 +1,202 @@
+internal import LifeCycle
+internal import MemoryStore
+internal import TransferCore
+internal import TransferModel
+internal import TransferService
+internal import TransferStore
+
+/// Everything is healed for good, and what was accepted has to end.
+extension SimulatedWorld {
+  /// So many times something due is waited for, and a client does what is its to do.
+  private static let mostRounds = 400
+  /// Each process has looked by then at what nobody told it of.
+  private static let leastRounds = 2
+  private static let mostActions = 20_000
+
+  func finish() throws(Violation) {
+    trace?.append("— all is healed")
+    heal()
+    var luck = RandomSource(seed: plan.seed &+ 99)
+    var round = 0
+    while true {
+      try runOut(&luck)
+      if round >= Self.leastRounds, isOver { break }
+      round += 1
+      guard round < Self.mostRounds else {
+        chronicle.break_(.comesToRest, outstanding)
+        break
+      }
+      goOn(round, &luck)
+      try check()
+      try runOut(&luck)
+      if !clock.fireNext(within: .seconds(86_400)) { clock.run(30) }
+      // Dates may be far away where the clock was set.
+      if round > Self.leastRounds * 20 { clock.run(3600) }
+      tick()
+      try check()
+    }
+    try check()
+    try runOut(&luck)
+    checkEnd()
+    try check()
+    try checkRemains()
+    try runOut(&luck)
+  }
+
+  private func heal() {
+    isHealed = true
+    makeRoom()
+    freeze(service, false)
+    freeze(worker, false)
+    startAgain()
+    executor.run()
+    origins.temper = Origins.Temper()
+    service?.process.hub.heartbeat()
+  }
+
+  /// Does all that can be done now.
+  private func runOut(_ luck: inout RandomSource) throws(Violation) {
+    for _ in 0..<Self.mostActions {
+      guard work(&luck) else {
+        try check()
+        readStreams()
+        try check()
+        return
+      }
+      try check()
+    }
+    chronicle.break_(.comesToRest, "there is always something to do: \(outstanding)")
+    try check()
+  }
+
+  private var isOver: Bool {
+    chronicle.unfinished == 0 && chronicle.pendingDecisions == 0 && chronicle.pendingDeliveries == 0
+      && service?.process.hasCaughtUp == true && worker?.process.hasStarted == true
+      && service?.calls == 0 && stores.allSatisfy { $0.waitingCount == 0 }
+      && worker?.process.worker.isIdle == true && worker?.isDraining == false
+      && (!plan.kinds.invalidatesAtTheEnd || chronicle.sessions.values.allSatisfy { isGone($0) })
+  }
+
+  private func isGone(_ story: Chronicle.SessionStory) -> Bool {
+    story.session.id.isShared || story.isDeleted || story.session.state == .invalid
+  }
+
+  /// What clients do who want to see the end of it.
+  private func goOn(_ round: Int, _ luck: inout RandomSource) {
+    startAgain()
+    if plan.kinds.invalidatesAtTheEnd {
+      for id in chronicle.sessionOrder {
+        guard let story = chronicle.sessions[id], !isGone(story), story.session.state == .active else {
+          continue
+        }
+        invalidate(id, plan.seed.isMultiple(of: 2) ? .cancelTasks : .finishTasks)
+      }
+    }
+    for id in chronicle.taskOrder where chronicle.tasks[id]?.row.state == .suspended {
+      if chronicle.tasks[id]?.isOver == false { resume(id) }
+    }
+    // Some answer, others let the time pass.
+    guard plan.seed % 3 != 0 else { return }
+    for id in chronicle.decisionOrder where chronicle.decisions[id]?.state == .pending { answer(id, &luck) }
+  }
+
+  private var outstanding: String {
+    let tasks = chronicle.taskOrder.compactMap { chronicle.tasks[$0] }.filter { !$0.isOver }
+    let names = tasks.prefix(3).map { story in
+      let type = chronicle.sessions[story.session]?.session.type.rawValue ?? ""
+      let words = story.words.map(\.description).joined(separator: " · ")
+      return "\(chronicle.name(story.id)) (\(story.kind.rawValue), \(type), \(story.row.state)): \(words)"
+    }
+    var parts = ["\(tasks.count) tasks, \(chronicle.pendingDecisions) decisions"]
+    parts.append("\(chronicle.pendingDeliveries) messages, \(service?.calls ?? -1) calls wait")
+    parts.append("the service has caught up: \(service?.process.hasCaughtUp ?? false)")
+    parts.append("the worker is idle: \(worker?.process.worker.isIdle ?? false)")
+    parts.append("drains: \(worker?.isDraining ?? false), waits: \(stores.map(\.waitingCount))")
+    let open = chronicle.sessionOrder.filter { chronicle.sessions[$0].map { !isGone($0) } ?? false }
+    parts.append("sessions: \(open.compactMap { chronicle.sessions[$0]?.session.state.rawValue })")
+    return parts.joined(separator: ", ") + names.map { "\n    " + $0 }.joined()
+  }
+
+  // MARK: What is left
+
+  private func checkEnd() {
+    checkStreams()
+    if let holdings = service?.process.service.holdings, holdings != Holdings() {
+      chronicle.break_(.memoryIsEmpty, "the service holds \(holdings)")
+    }
+    if let worker, !worker.process.worker.isQuiet {
+      chronicle.break_(.memoryIsEmpty, "the worker takes something for active")
+    }
+    for engine in [service?.process.engine, worker?.process.engine] {
+      if let engine, engine.count > 0 {
+        chronicle.break_(.memoryIsEmpty, "an engine has \(engine.count) attempts")
+      }
+    }
+    for id in chronicle.taskOrder {
+      guard let story = chronicle.tasks[id] else { continue }
+      var count = origins.unsafeRequests[id] ?? 0
+      if plan.spared.contains(.suspendedAreSentAgain), story.hasBeen.contains(.suspended),
+        chronicle.sessions[story.session]?.session.type == .default
+      {
+        count = 0
+      }
+      if count > 1 + story.row.retryCount {
+        chronicle.break_(
+          .sentOnce,
+          "\(count) requests of \(chronicle.name(id)) went out, and \(story.row.retryCount) retries were told"
+        )
+      }
+      if acknowledged.cancelled.contains(id), let error = story.row.error, error.reason != .url(.cancelled) {
+        chronicle.break_(
+          .verbsTakeEffect, "\(chronicle.name(id)) was cancelled and ended with \(error.reason)")
+      }
+    }
+    for (id, _) in acknowledged.sessions.sorted(by: { $0.key < $1.key }) where chronicle.sessions[id] == nil {
+      chronicle.break_(.acceptedIsKept, "a session is lost")
+    }
+    checkSessions()
+  }
+
+  private func checkSessions() {
+    for id in chronicle.sessionOrder {
+      guard let story = chronicle.sessions[id], !story.isDeleted else { continue }
+      if story.session.state == .invalidating {
+        chronicle.break_(.comesToRest, "session \(story.place) is being invalidated for ever")
+      }
+      if (story.session.state == .invalid) != story.life.isOver {
+        chronicle.break_(
+          .rowsAgree, "session \(story.place)'s row says \(story.session.state), and its events do not")
+      }
+      if story.session.owesFinishedEvents, story.session.state == .active {
+        chronicle.break_(.comesToRest, "session \(story.place) owes didFinishEvents")
+      }
+    }
+  }
+
+  /// Reads what the database has.
+  private func checkRemains() throws(Violation) {
+    let store = MemoryStore(on: surroundings.database)
+    let chronicle = chronicle
+    executor.spawn { [self] in
+      let commands = (try? await store.commands(after: 0, limit: 1000).count) ?? -1
+      let news = (try? await store.news(after: 0, limit: 1000).count) ?? -1
+      let work = (try? await store.work().count) ?? -1
+      if (commands, news, work) != (0, 0, 0) {
+        chronicle.break_(.memoryIsEmpty, "commands, news, work are left: \(commands), \(news), \(work)")
+      }
+      for id in chronicle.taskOrder {
+        guard let story = chronicle.tasks[id], chronicle.sessions[story.session]?.session.type != .ephemeral
+        else { continue }
+        guard let task = try? await store.task(id) else {
+          chronicle.break_(.acceptedIsKept, "\(chronicle.name(id)) is lost")
+          continue
+        }
+        checkPatch(task)
+        if task.state != .completed {
+          chronicle.break_(.acceptedIsKept, "\(chronicle.name(id)) is \(task.state)")
+        }
+      }
+    }
+    try check()
+  }
+}

@@ -1,0 +1,183 @@
+internal import JSON
+internal import TransferCore
+internal import TransferModel
+internal import TransferService
+internal import TransferStore
+
+extension SimulatedWorld {
+  /// Somebody who reads events, and comes again at his place when his stream breaks off. For one thread.
+  final class Reader: @unchecked Sendable {
+    let tenant: Tenant
+    /// nil: all of the tenant's.
+    let session: SessionID?
+    var subscription: EventSubscription?
+    weak var node: ServiceNode?
+    var hasNews = false
+    /// The last number that was read; nil: none yet.
+    var cursor: Int64?
+    /// So many of what is in the chronicle of the scope are behind the cursor.
+    var position = 0
+    var isConnecting = false
+
+    init(_ tenant: Tenant, _ session: SessionID?) { (self.tenant, self.session) = (tenant, session) }
+
+    func lose() { (subscription, node, isConnecting) = (nil, nil, false) }
+  }
+
+  func openStream(_ luck: inout RandomSource) {
+    guard let node = service, node.process.isServing, !node.isFrozen else { return }
+    if readers.count < 4 {
+      let tenant = tenant(&luck)
+      let session = luck.chance(500) ? pickSession(&luck)?.session : nil
+      let reader = Reader(session?.tenant ?? tenant, session?.id)
+      if luck.chance(500) { reader.cursor = 0 }
+      readers.append(reader)
+    }
+    for reader in readers { connect(reader, to: node) }
+  }
+
+  private func connect(_ reader: Reader, to node: ServiceNode) {
+    guard reader.subscription == nil, !reader.isConnecting else { return }
+    reader.isConnecting = true
+    let wish = EventWish(after: reader.cursor, types: nil, wantsProgress: false, wantsData: false)
+    let chronicle = chronicle
+    executor.spawn {
+      let view = node.process.service.view(of: reader.tenant)
+      defer { reader.isConnecting = false }
+      do {
+        let subscription =
+          if let session = reader.session {
+            try await view.events(ofSession: session, wish)
+          } else {
+            try await view.events(wish)
+          }
+        guard !node.process.isDead else { return }
+        if reader.cursor == nil { reader.cursor = chronicle.lastNumber }
+        (reader.subscription, reader.node, reader.hasNews) = (subscription, node, true)
+        subscription.start { [weak reader] in reader?.hasNews = true }
+      } catch {}
+    }
+    executor.run()
+  }
+
+  func dropStream(_ luck: inout RandomSource) {
+    guard let reader = luck.pick(readers) else { return }
+    if luck.chance(500) { read(reader) }
+    reader.subscription?.close()
+    reader.lose()
+  }
+
+  func readStreams() {
+    for reader in readers where reader.hasNews && reader.node?.isFrozen == false { read(reader) }
+  }
+
+  private func read(_ reader: Reader) {
+    guard let subscription = reader.subscription else { return }
+    reader.hasNews = false
+    while let bytes = subscription.read(maximum: 1 << 30) {
+      for text in ServerSentEvents.split(bytes) {
+        // The first says when to come again.
+        let event = text.starts(with: "retry: ".utf8) ? text.drop { $0 != 0x0A }.dropFirst() : text
+        if let number = ServerSentEvents.id(of: event) {
+          take(number, reader)
+        } else if ServerSentEvents.type(of: event) == .eventsDidReset {
+          chronicle.break_(.streamsAreWhole, "a stream was reset, and nothing was pruned")
+        }
+      }
+      executor.run()
+    }
+  }
+
+  private func take(_ number: Int64, _ reader: Reader) {
+    let all = all(reader)
+    while reader.position < all.count, all[reader.position].number != number {
+      let skipped = all[reader.position]
+      if skipped.number > number { break }
+      if skipped.number > reader.cursor ?? 0, !mayBeMissing(skipped.session) {
+        return chronicle.break_(
+          .streamsAreWhole, "a stream tells \(number), and \(skipped.number) is missing")
+      }
+      reader.position += 1
+    }
+    guard reader.position < all.count, all[reader.position].number == number else {
+      let isKnown = all.contains { $0.number == number }
+      return chronicle.break_(
+        isKnown ? .streamsAreWhole : number > chronicle.lastNumber ? .toldBehindTheCommit : .tenantsApart,
+        "a stream tells \(number) behind \(reader.cursor ?? 0)")
+    }
+    if let cursor = reader.cursor, number <= cursor {
+      return chronicle.break_(.streamsAreWhole, "a stream tells \(number) again")
+    }
+    reader.cursor = number
+    reader.position += 1
+  }
+
+  private func all(_ reader: Reader) -> [(number: Int64, session: SessionID)] {
+    (reader.session.map { chronicle.ofSession[$0] } ?? chronicle.ofTenant[reader.tenant]) ?? []
+  }
+
+  private func mayBeMissing(_ session: SessionID) -> Bool {
+    chronicle.sessions[session]?.isBeingDeleted ?? true
+  }
+
+  /// Those who read hear of everything in the end.
+  func checkStreams() {
+    for reader in readers where reader.subscription != nil {
+      for entry in all(reader).dropFirst(reader.position)
+      where entry.number > reader.cursor ?? 0 && !mayBeMissing(entry.session) {
+        return chronicle.break_(.streamsAreWhole, "a stream never tells \(entry.number)")
+      }
+    }
+  }
+
+  // MARK: Webhooks
+
+  func deliver(_ luck: inout RandomSource) { _ = dispatch(&luck) }
+
+  /// Sends the messages that are due.
+  func dispatch(_ luck: inout RandomSource) -> Bool {
+    guard let node = service, node.process.isServing, !node.isFrozen, !node.isDispatching,
+      node.process.mustDispatch
+    else { return false }
+    node.process.mustDispatch = false
+    node.isDispatching = true
+    let seed = luck.next()
+    executor.spawn { [self] in
+      var luck = RandomSource(seed: seed)
+      let due = (try? await node.process.service.dueDeliveries(limit: 10)) ?? []
+      for delivery in due where !node.process.isDead { await attempt(delivery, node, &luck) }
+      node.isDispatching = false
+      node.process.mustDispatch = node.process.mustDispatch || !due.isEmpty
+    }
+    return true
+  }
+
+  private func attempt(
+    _ delivery: WebhookDelivery, _ node: ServiceNode, _ luck: inout RandomSource
+  ) async {
+    await node.process.service.willAttempt(delivery)
+    guard !node.process.isDead else { return }
+    if chronicle.deliveries[delivery.id] == nil {
+      chronicle.break_(.toldBehindTheCommit, "a message is sent that is not committed")
+    }
+    let fails = luck.chance(isHealed ? 0 : plan.kinds.webhookFails)
+    if !fails, let id = delivery.decisionID, isHealed || luck.chance(plan.kinds.webhookAnswers),
+      let known = chronicle.decisions[id],
+      let value = try? JSONParser.parse(Array(answer(to: known.decision, &luck).utf8))
+    {
+      try? await node.process.service.answer(to: delivery, with: value)
+    }
+    var after = delivery
+    after.attempts += 1
+    after.lastAttemptAt = clock.now
+    if fails, after.attempts < 4 {
+      after.nextAttemptAt = clock.now.adding(seconds: 5)
+    } else {
+      (after.state, after.finishedAt) = (fails ? .failed : .delivered, clock.now)
+    }
+    let settled = after
+    await withCheckedContinuation { continuation in
+      node.process.service.recordAttempts([settled]) { continuation.resume() }
+    }
+  }
+}

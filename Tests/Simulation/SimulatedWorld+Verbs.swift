@@ -1,0 +1,280 @@
+internal import JSON
+internal import TransferCore
+internal import TransferModel
+internal import TransferService
+internal import TransferStore
+
+/// What clients ask of what is there.
+extension SimulatedWorld {
+  /// A verb of a task or of its session begins: those that cross another are known.
+  private func note(_ session: SessionID) {
+    underWay[session, default: 0] += 1
+    if underWay[session] ?? 0 > 1 { crossed.insert(session) }
+  }
+
+  private func noteEnd(_ session: SessionID) {
+    underWay[session, default: 1] -= 1
+    if underWay[session] == 0 { crossed.remove(session) }
+  }
+
+  /// A verb on a task. A service that is gone leaves nothing under way.
+  private func verb(
+    _ id: TaskID, _ name: String, _ body: @escaping @Sendable (TenantView) async throws -> TransferTask
+  ) {
+    guard let session = chronicle.tasks[id]?.session, mayCall else { return }
+    note(session)
+    call(tenant(of: session), body) { [self] in
+      took($0, id, name)
+      noteEnd(session)
+    }
+  }
+
+  /// A verb's reply: what it says has come about, and is committed.
+  private func took(_ result: Result<TransferTask, any Error>, _ id: TaskID, _ verb: String) {
+    switch result {
+    case .success(let task):
+      guard let story = chronicle.tasks[id], !isGone(story.session) else { return }
+      let isSpared = plan.spared.contains(.repeatedVerbsTellTooEarly) && crossed.contains(story.session)
+      if !story.hasBeen.contains(task.state), !isSpared {
+        chronicle.break_(
+          .toldBehindTheCommit, "\(verb) of \(chronicle.name(id)) says \(task.state), which is not committed")
+      }
+      if verb == "cancel", task.state == .canceling { acknowledged.cancelled.insert(id) }
+    case .failure(ServiceError.taskNotFound): missing(id, verb)
+    case .failure: break
+    }
+  }
+
+  private func missing(_ id: TaskID, _ verb: String) {
+    guard let story = chronicle.tasks[id], !isGone(story.session) else { return }
+    chronicle.break_(.acceptedIsKept, "\(verb): \(chronicle.name(id)) is not found")
+  }
+
+  func resume(_ luck: inout RandomSource) {
+    if let story = pickTask(&luck) { resume(story.id) }
+  }
+
+  func resume(_ id: TaskID) { verb(id, "resume") { try await $0.resume(id) } }
+
+  func suspend(_ luck: inout RandomSource) {
+    guard let id = pickTask(&luck)?.id else { return }
+    verb(id, "suspend") { try await $0.suspend(id) }
+  }
+
+  func cancel(_ luck: inout RandomSource) {
+    guard let id = pickTask(&luck)?.id else { return }
+    verb(id, "cancel") { try await $0.cancel(id) }
+  }
+
+  func cancelForResumeData(_ luck: inout RandomSource) {
+    guard let story = pickTask(&luck), story.kind == .download else { return }
+    let id = story.id
+    verb(id, "cancelProducingResumeData") { try await $0.cancelProducingResumeData(id).task }
+  }
+
+  func patch(_ luck: inout RandomSource) {
+    guard let story = pickTask(&luck), !story.isOver else { return }
+    let id = story.id
+    var known = acknowledged.patches[id] ?? .init()
+    guard !known.isUnderWay else { return }
+    known.last += 1
+    known.isUnderWay = mayCall
+    acknowledged.patches[id] = known
+    let number = known.last
+    var patch = TaskPatch()
+    patch.description = "\(number)"
+    if luck.chance(400) { patch.priority = luck.fraction() }
+    let mayMove =
+      !plan.spared.contains(.datesComeAfterTheBegin) || story.row.startedAt == nil && story.words.count < 2
+    if luck.chance(200), mayMove {
+      patch.earliestBeginDate = clock.now.adding(seconds: Double(luck.below(400)))
+    }
+    let wanted = patch
+    call(tenant(of: story.session)) {
+      try await $0.patch(id, wanted) { _ in true }
+    } then: { [self] result in
+      acknowledged.patches[id]?.isUnderWay = false
+      guard case .success(let task) = result, !isGone(task.sessionID) else { return }
+      if task.description == wanted.description ?? nil { acknowledged.patches[id]?.known = number }
+      checkPatch(task)
+    }
+  }
+
+  /// What was told to be changed, or something that came later, stands there.
+  func checkPatch(_ task: TransferTask) {
+    guard let patch = acknowledged.patches[task.id], !isGone(task.sessionID) else { return }
+    let found = task.description.flatMap { Int($0) } ?? 0
+    guard found < patch.known || found > patch.last else { return }
+    chronicle.break_(.patchesStay, "\(chronicle.name(task.id)) has \(found) in place of \(patch.known)")
+  }
+
+  func invalidate(_ luck: inout RandomSource) {
+    guard let story = pickSession(&luck) else { return }
+    invalidate(story.session.id, luck.chance(500) ? .cancelTasks : .finishTasks)
+  }
+
+  func invalidate(_ id: SessionID, _ mode: InvalidationMode) {
+    guard mayCall else { return }
+    note(id)
+    call(tenant(of: id)) {
+      try await $0.invalidate(id, mode)
+    } then: { [self] result in
+      defer { noteEnd(id) }
+      guard case .success(let session) = result, !isGone(id) else { return }
+      guard !plan.spared.contains(.repeatedVerbsTellTooEarly) || !crossed.contains(id) else { return }
+      if session.state != .active, chronicle.sessions[id]?.session.state == .active {
+        chronicle.break_(.toldBehindTheCommit, "a session is told to be \(session.state), and is not")
+      }
+    }
+  }
+
+  func deleteSession(_ luck: inout RandomSource) {
+    guard let story = pickSession(&luck) else { return }
+    let id = story.session.id
+    call(tenant(of: id)) {
+      try await $0.deleteSession(id)
+    } then: { [self] result in
+      guard case .success = result else { return }
+      acknowledged.deleted.insert(id)
+      if chronicle.sessions[id]?.isDeleted == false {
+        chronicle.break_(.toldBehindTheCommit, "a session is told to be deleted, and is there")
+      }
+    }
+  }
+
+  func reset(_ luck: inout RandomSource, flushes: Bool) {
+    guard let story = pickSession(&luck) else { return }
+    let id = story.session.id
+    call(tenant(of: id)) {
+      _ = flushes ? try await $0.flush(id) : try await $0.reset(id)
+    } then: { _ in
+    }
+  }
+
+  // MARK: Looking
+
+  func waitForEnd(_ luck: inout RandomSource) {
+    guard let story = pickTask(&luck) else { return }
+    let seconds = Double(1 + luck.below(60))
+    let (id, begun, node) = (story.id, clock.uptime, service)
+    call(tenant(of: story.session)) {
+      try await $0.waitPatientlyForEnd(of: id, seconds: seconds)
+    } then: { [self] result in
+      guard case .success = result, let story = chronicle.tasks[id], !isGone(story.session) else { return }
+      let isLate = clock.uptime - begun >= .seconds(seconds)
+      guard !story.isOver, !isLate, node?.process.service.isDraining == false else { return }
+      chronicle.break_(.toldBehindTheCommit, "who waits for \(chronicle.name(id)) goes on before its end")
+    }
+  }
+
+  func look(_ luck: inout RandomSource) {
+    guard let story = pickTask(&luck) else { return }
+    look(story.id)
+  }
+
+  func look(_ id: TaskID) {
+    guard let session = chronicle.tasks[id]?.session else { return }
+    call(tenant(of: session)) {
+      try await $0.task(id)
+    } then: { [self] result in
+      switch result {
+      case .success(let task):
+        checkPatch(task)
+        guard task.state == .completed, let story = chronicle.tasks[id], !story.isOver else { return }
+        chronicle.break_(.toldBehindTheCommit, "\(chronicle.name(id)) is shown as completed, and is not")
+      case .failure(ServiceError.taskNotFound): missing(id, "look")
+      case .failure: break
+      }
+    }
+  }
+
+  /// Somebody tries what is another tenant's.
+  func peek(_ luck: inout RandomSource) {
+    guard let story = pickTask(&luck) else { return }
+    let own = tenant(of: story.session)
+    guard let other = Self.tenants.first(where: { $0 != own }) else { return }
+    let verb = luck.below(5)
+    call(other) { view in
+      switch verb {
+      case 0: _ = try await view.task(story.id)
+      case 1: _ = try await view.cancel(story.id)
+      case 2: _ = try view.session(story.session)
+      case 3: _ = try await view.decisions(of: story.session, state: nil, after: nil, limit: 10)
+      default:
+        _ = try await view.events(
+          ofTask: story.id, EventWish(after: 0, types: nil, wantsProgress: false, wantsData: false))
+      }
+    } then: { [self] result in
+      guard case .success = result else { return }
+      chronicle.break_(
+        .tenantsApart, "\(other.name) reaches \(chronicle.name(story.id)) of \(own.name) (\(verb))")
+    }
+  }
+
+  // MARK: Decisions
+
+  func answer(_ luck: inout RandomSource, isLate: Bool) {
+    let known = chronicle.decisionOrder.filter {
+      isLate || chronicle.decisions[$0]?.state == .pending
+    }
+    guard let id = luck.pick(known) else { return }
+    answer(id, &luck)
+    // At once, twice, and perhaps not the same.
+    if luck.chance(150) { answer(id, &luck) }
+  }
+
+  func answer(_ id: DecisionID, _ luck: inout RandomSource) {
+    guard let decision = chronicle.decisions[id]?.decision,
+      let value = try? JSONParser.parse(Array(answer(to: decision, &luck).utf8))
+    else { return }
+    guard mayCall else { return }
+    note(decision.sessionID)
+    call(tenant(of: decision.sessionID)) {
+      try await $0.answer(id, with: value)
+    } then: { [self] result in
+      defer { noteEnd(decision.sessionID) }
+      guard let story = chronicle.decisions[id], !isGone(decision.sessionID) else { return }
+      switch result {
+      case .success where story.state != .answered:
+        chronicle.break_(.toldBehindTheCommit, "an answer is taken, and its decision is \(story.state)")
+      case .failure(ServiceError.decisionNotFound):
+        chronicle.break_(.acceptedIsKept, "a decision is not found")
+      default: break
+      }
+    }
+  }
+
+  /// What a delegate says, and may say twice, or otherwise.
+  func answer(to decision: Decision, _ luck: inout RandomSource) -> String {
+    let task = chronicle.tasks[decision.taskID]
+    let mayBecome =
+      (task?.kind == .data || !plan.spared.contains(.uploadsBecomeDownloads))
+      && (task?.row.state != .canceling || !plan.spared.contains(.cancelledBecomeDownloads))
+    // Who answers gives what the realm that he was asked about wants.
+    let realm =
+      (try? JSONParser.parse(decision.arguments))?["protectionSpace"]?["realm"]?.string ?? ""
+    let password = #"{"disposition":"useCredential","credential":{"user":"\#(realm)","password":"p"}}"#
+    let choices: [String] =
+      switch decision.type {
+      case .taskWillPerformHTTPRedirection:
+        [#"{"request":null}"#, #"{"request":{"url":"http://third.test/"}}"#]
+      case .dataTaskDidReceiveResponse:
+        ["allow", "allow", "cancel", mayBecome ? "becomeDownload" : "allow"].map {
+          #"{"disposition":"\#($0)"}"#
+        }
+      case .dataTaskWillCacheResponse:
+        [#"{"storagePolicy":"allowed"}"#, #"{"storagePolicy":"notAllowed"}"#]
+      case .taskWillBeginDelayedRequest:
+        [
+          #"{"disposition":"continueLoading"}"#, #"{"disposition":"cancel"}"#,
+          #"{"disposition":"useNewRequest","request":{"url":"http://origin.test/new","method":"POST"}}"#,
+        ]
+      default:
+        [
+          password, password, #"{"disposition":"performDefaultHandling"}"#,
+          #"{"disposition":"cancelAuthenticationChallenge"}"#, #"{"disposition":"rejectProtectionSpace"}"#,
+        ]
+      }
+    return choices[luck.below(choices.count)]
+  }
+}

@@ -1,0 +1,308 @@
+internal import MemoryStore
+internal import TransferCore
+internal import TransferEngine
+internal import TransferModel
+internal import TransferService
+internal import TransferStore
+
+/// A service, a worker and all that they deal with, in one thread: one thing happens at a time, and the plan and its luck decide which.
+/// The service, the worker and their store are those that ship; engines, clocks, clients and receivers are stand-ins.
+package final class SimulatedWorld: @unchecked Sendable {
+  package let plan: Plan
+  let executor = ManualExecutor()
+  let clock = WorldClock()
+  let origins = Origins()
+  let chronicle: Chronicle
+  var surroundings: Surroundings
+  var service: ServiceNode?
+  var worker: WorkerNode?
+  /// What both databases are kept from.
+  var isFull = false
+  /// Ids, and what processes begin with.
+  let entropy: Entropy
+  var nodes = 0
+  var acknowledged = Acknowledged()
+  var readers: [Reader] = []
+  /// Verbs that wait for their replies, and the sessions where one has crossed another.
+  var underWay: [SessionID: Int] = [:]
+  var crossed: Set<SessionID> = []
+  /// What happened, where somebody wants to know.
+  var trace: [String]?
+  var isHealed = false
+
+  package private(set) var stepCount = 0
+  package var faultCount = 0
+  package var lives: Int { chronicle.ended }
+  package var hash: UInt64 { chronicle.hash }
+
+  /// Random numbers that are drawn by many. For one thread.
+  final class Entropy: @unchecked Sendable {
+    private var random: RandomSource
+    init(seed: UInt64) { random = RandomSource(seed: seed) }
+    func next() -> UInt64 { random.next() }
+  }
+
+  /// A process, and what a client or an operator knows of it.
+  final class ServiceNode: @unchecked Sendable {
+    let process: ServiceProcess<SimulatedEngine>
+    let number: Int
+    var isFrozen = false
+    var isDispatching = false
+    /// Requests that wait for their replies.
+    var calls = 0
+    init(_ process: ServiceProcess<SimulatedEngine>, _ number: Int) {
+      (self.process, self.number) = (process, number)
+    }
+  }
+  final class WorkerNode: @unchecked Sendable {
+    let process: WorkerProcess<SimulatedEngine>
+    let number: Int
+    var isFrozen = false
+    var isDraining = false
+    var isDrained = false
+    init(_ process: WorkerProcess<SimulatedEngine>, _ number: Int) {
+      (self.process, self.number) = (process, number)
+    }
+  }
+  /// What a client was told.
+  struct Acknowledged {
+    var tasks: [TaskID: Tenant] = [:]
+    var sessions: [SessionID: Tenant] = [:]
+    var deleted: Set<SessionID> = []
+    var patches: [TaskID: Patch] = [:]
+    var keys: [KeyUse] = []
+    var cancelled: Set<TaskID> = []
+
+    struct Patch {
+      var known = 0
+      var last = 0
+      var isUnderWay = false
+    }
+    struct KeyUse {
+      let key: IdempotencyKey
+      let session: SessionID
+      var reply: [UInt8]?
+      var madeAt: Timestamp?
+    }
+  }
+
+  package init(_ plan: Plan, traces: Bool = false) {
+    self.plan = plan
+    chronicle = Chronicle(sparing: plan.spared)
+    entropy = Entropy(seed: plan.seed ^ 0x5DEE_CE66)
+    let executor = executor
+    surroundings = Surroundings(
+      executor: executor, clock: clock, spawn: Spawn { executor.postpone($0) })
+    origins.temper = plan.temper
+    if traces { trace = [] }
+    origins.fault = { [chronicle] in chronicle.break_($0, $1) }
+    if traces { chronicle.trace = { [unowned self] in self.trace?.append($0) } }
+    startAgain()
+  }
+
+  /// No process keeps another alive.
+  func end() {
+    for reader in readers { reader.subscription?.close() }
+    service?.process.kill(keeping: 0)
+    worker?.process.kill(keeping: 0)
+    executor.run()
+    (service, worker) = (nil, nil)
+  }
+
+  // MARK: Steps
+
+  /// - Throws: the first promise that is broken.
+  package func live() throws(Violation) {
+    defer { end() }
+    for step in plan.steps {
+      stepCount += 1
+      if step.kind.isFault { faultCount += 1 }
+      if trace != nil { trace?.append("\(stepCount). \(step)") }
+      perform(step)
+      try check()
+    }
+    try finish()
+  }
+
+  func check() throws(Violation) {
+    executor.run()
+    if let worker, worker.isDrained { replaceDrained(worker) }
+    guard var first = chronicle.violations.first else { return }
+    first.step = stepCount
+    throw first
+  }
+
+  private func perform(_ step: Step) {
+    var luck = RandomSource(seed: step.luck)
+    switch step.kind {
+    case .createSession: createSession(&luck)
+    case .createTask: createTasks(1, &luck)
+    case .createBatch: createTasks(1 + luck.below(plan.kinds.batch), &luck)
+    case .createUnderKey: createUnderKey(&luck)
+    case .resume: resume(&luck)
+    case .suspend: suspend(&luck)
+    case .cancel: cancel(&luck)
+    case .cancelForResumeData: cancelForResumeData(&luck)
+    case .patch: patch(&luck)
+    case .answer: answer(&luck, isLate: false)
+    case .answerLate: answer(&luck, isLate: true)
+    case .invalidate: invalidate(&luck)
+    case .deleteSession: deleteSession(&luck)
+    case .reset: reset(&luck, flushes: false)
+    case .flush: reset(&luck, flushes: true)
+    case .waitForEnd: waitForEnd(&luck)
+    case .look: look(&luck)
+    case .peek: peek(&luck)
+    case .openStream: openStream(&luck)
+    case .readStreams: readStreams()
+    case .dropStream: dropStream(&luck)
+    case .deliver: deliver(&luck)
+    case .work: for _ in 0...luck.below(24) where !work(&luck) { break }
+    case .commit: commit(&luck)
+    case .engines: for _ in 0...luck.below(4) { runEngines(&luck) }
+    case .bells: answerBells()
+    case .pass: clock.fireNext(within: .seconds(120))
+    case .tick: tick()
+    default: performFault(step.kind, &luck)
+    }
+  }
+
+  private func performFault(_ kind: Step.Kind, _ luck: inout RandomSource) {
+    switch kind {
+    case .crashService: killService(&luck)
+    case .crashWorker: killWorker(&luck)
+    case .crashBoth:
+      killService(&luck)
+      killWorker(&luck)
+    case .freezeService: freeze(service, true)
+    case .freezeWorker: freeze(worker, true)
+    case .thaw:
+      freeze(service, false)
+      freeze(worker, false)
+    case .startAgain: startAgain()
+    case .upgradeService: upgradeService()
+    case .upgradeWorker: upgradeWorker()
+    case .fill:
+      isFull = true
+      for store in stores { store.set(.full) }
+    case .keepOut: stores.isEmpty ? () : stores[luck.below(stores.count)].set(.unavailable)
+    case .makeRoom: makeRoom()
+    case .loseRings:
+      service?.process.bell.isRung = false
+      worker?.process.bell.isRung = false
+    case .jumpForward: clock.advance(Double(luck.below(luck.chance(200) ? 200_000 : 300)))
+    case .jumpBack: clock.advance(-Double(luck.below(luck.chance(200) ? 200_000 : 300)))
+    case .sleep: clock.run(Double(luck.below(luck.chance(300) ? 20_000 : 90)))
+    default: break
+    }
+  }
+
+  // MARK: What processes do
+
+  /// One of the things that can happen now. False where none can.
+  func work(_ luck: inout RandomSource) -> Bool {
+    executor.run()
+    if luck.chance(plan.kinds.commitsFirst), commit(&luck) { return true }
+    let first = luck.below(8)
+    for offset in 0..<8 where act((first + offset) % 8, &luck) {
+      executor.run()
+      return true
+    }
+    return false
+  }
+
+  func act(_ number: Int, _ luck: inout RandomSource) -> Bool {
+    switch number {
+    case 0: commitOne(service)
+    case 1: commitOne(worker)
+    case 2: step(service?.process.engine, service?.isFrozen, &luck)
+    case 3: step(worker?.process.engine, worker?.isFrozen, &luck)
+    case 4: answerServiceBell()
+    case 5: answerWorkerBell()
+    case 6: beginPostponed(&luck)
+    default: dispatch(&luck)
+    }
+  }
+
+  private func step(
+    _ engine: SimulatedEngine?, _ isFrozen: Bool?, _ luck: inout RandomSource
+  ) -> Bool {
+    guard let engine, isFrozen == false, engine.canStep else { return false }
+    engine.step(&luck)
+    return true
+  }
+
+  private func beginPostponed(_ luck: inout RandomSource) -> Bool {
+    let count = executor.postponedCount
+    if count > 0 { executor.begin(luck.below(count)) }
+    return count > 0
+  }
+
+  /// One process does much, and nobody else anything: so it is when another stops at the worst moment.
+  /// - Parameter most: less than so much.
+  func goOn(_ actions: [Int], _ most: Int, _ luck: inout RandomSource) {
+    for _ in 0..<luck.below(most) {
+      _ = act(actions[luck.below(actions.count)], &luck)
+      executor.run()
+    }
+  }
+
+  private func commitOne(_ node: ServiceNode?) -> Bool {
+    guard let node, !node.isFrozen else { return false }
+    return node.process.store.commitNext()
+  }
+
+  private func commitOne(_ node: WorkerNode?) -> Bool {
+    guard let node, !node.isFrozen else { return false }
+    return node.process.store.commitNext()
+  }
+
+  @discardableResult
+  func commit(_ luck: inout RandomSource) -> Bool {
+    let isServiceFirst = luck.chance(500)
+    let hasCommitted =
+      isServiceFirst
+      ? commitOne(service) || commitOne(worker) : commitOne(worker) || commitOne(service)
+    executor.run()
+    return hasCommitted
+  }
+
+  private func runEngines(_ luck: inout RandomSource) {
+    let isServiceFirst = luck.chance(500)
+    if isServiceFirst {
+      _ = step(service?.process.engine, service?.isFrozen, &luck)
+    } else {
+      _ = step(worker?.process.engine, worker?.isFrozen, &luck)
+    }
+    executor.run()
+  }
+
+  private func answerServiceBell() -> Bool {
+    guard let service, !service.isFrozen else { return false }
+    return service.process.answerBell()
+  }
+
+  private func answerWorkerBell() -> Bool {
+    guard let worker, !worker.isFrozen else { return false }
+    return worker.process.answerBell()
+  }
+
+  private func answerBells() {
+    _ = answerServiceBell()
+    _ = answerWorkerBell()
+  }
+
+  /// What each process does from time to time.
+  func tick() {
+    clock.run(5)
+    if let service, !service.isFrozen, service.process.isServing {
+      service.process.service.lookForNews()
+      // The time of a message that failed may have come.
+      service.process.mustDispatch = true
+    }
+    if let worker, !worker.isFrozen, worker.process.hasStarted {
+      worker.process.worker.lookForCommands()
+      worker.process.worker.reviewDiscretionary()
+    }
+  }
+}

@@ -1,0 +1,144 @@
+internal import TransferCore
+
+/// One thing that happens to a world. What it does depends on the world, and on nothing but its own luck beside: so steps can be left
+/// out, and those that stay do what they did as far as they can.
+package struct Step: Sendable, Hashable {
+  package enum Kind: UInt8, CaseIterable, Sendable {
+    // Clients
+    case createSession, createTask, createBatch, createUnderKey, resume, suspend, cancel, cancelForResumeData
+    case patch, answer, answerLate, invalidate, deleteSession, reset, flush, waitForEnd, look, peek
+    // Streams and webhooks
+    case openStream, readStreams, dropStream, deliver
+    // What processes do, of which each is little
+    case work, commit, engines, bells
+    // Time
+    case pass, tick
+    // Faults
+    case crashService, crashWorker, crashBoth, freezeService, freezeWorker, thaw, startAgain
+    case upgradeService, upgradeWorker, fill, keepOut, makeRoom, loseRings
+    case jumpForward, jumpBack, sleep
+
+    /// It is what may go wrong.
+    package var isFault: Bool { rawValue >= Kind.crashService.rawValue }
+  }
+  package let kind: Kind
+  package let luck: UInt64
+
+  package init(_ kind: Kind, luck: UInt64) { (self.kind, self.luck) = (kind, luck) }
+}
+
+extension Step: CustomStringConvertible {
+  package var description: String { "\(kind)(\(luck))" }
+
+  /// As it is printed.
+  package init?(_ text: some StringProtocol) {
+    let parts = text.dropLast().split(separator: "(")
+    guard parts.count == 2, let luck = UInt64(parts[1]),
+      let kind = Kind.allCases.first(where: { "\($0)" == parts[0] })
+    else { return nil }
+    self.init(kind, luck: luck)
+  }
+}
+
+/// What a seed makes of a world: which faults and verbs there are, how often, and what happens.
+package struct Plan: Sendable {
+  package var seed: UInt64
+  package var temper = Origins.Temper()
+  package var kinds: Kinds = Kinds()
+  package var steps: [Step] = []
+  package var spared = Known.all
+
+  /// What sessions and tasks clients create.
+  package struct Kinds: Sendable {
+    package var sessionTypes: [UInt8] = [0]
+    package var asks = true
+    package var hasWebhooks = false
+    package var webhookFails = 0
+    package var webhookAnswers = 0
+    package var posts = 300
+    package var suspended = 0
+    package var delayed = 0
+    package var batch = 8
+    package var tenants = 2
+    package var retries = false
+    package var commitsFirst = 500
+    /// How the end is made: 0: what is suspended goes on; 1: sessions are invalidated.
+    package var invalidatesAtTheEnd = false
+    package init() {}
+  }
+
+  /// - Parameter length: steps at most.
+  package init(seed: UInt64, length: Int = 160) {
+    self.seed = seed
+    var random = RandomSource(seed: seed &* 0x9E37_79B9 &+ 17)
+    choose(&random)
+    let weights = Self.weights(&random)
+    let total = weights.reduce(0) { $0 + $1.weight }
+    let count = 20 + random.below(length - 20)
+    steps = [Step(.createSession, luck: random.next())]
+    steps.reserveCapacity(count)
+    while steps.count < count {
+      var place = random.below(total)
+      for (kind, weight) in weights {
+        if place < weight {
+          steps.append(Step(kind, luck: random.next()))
+          break
+        }
+        place -= weight
+      }
+    }
+  }
+
+  private mutating func choose(_ random: inout RandomSource) {
+    func rate(_ most: Int, _ random: inout RandomSource) -> Int {
+      random.chance(500) ? 0 : 1 + random.below(most)
+    }
+    temper.waits = rate(400, &random)
+    temper.informs = rate(200, &random)
+    temper.challenges = rate(600, &random)
+    temper.redirects = rate(400, &random)
+    temper.progresses = rate(400, &random)
+    temper.fails = rate(200, &random)
+    temper.isBusy = rate(300, &random)
+    temper.answersTwice = rate(200, &random)
+    temper.authenticates = rate(100, &random)
+    // default, ephemeral, background
+    kinds.sessionTypes = (0...2).filter { _ in random.chance(600) }
+    if kinds.sessionTypes.isEmpty { kinds.sessionTypes = [UInt8(random.below(3))] }
+    kinds.asks = random.chance(700)
+    kinds.hasWebhooks = random.chance(400)
+    kinds.webhookFails = rate(500, &random)
+    kinds.webhookAnswers = rate(800, &random)
+    kinds.posts = rate(800, &random)
+    kinds.suspended = rate(300, &random)
+    kinds.delayed = rate(300, &random)
+    kinds.batch = 1 + random.below(12)
+    kinds.tenants = random.chance(300) ? 2 : 1
+    kinds.retries = random.chance(700)
+    kinds.commitsFirst = random.chance(300) ? 1000 : random.below(1000)
+    kinds.invalidatesAtTheEnd = random.chance(400)
+  }
+
+  private static func weights(_ random: inout RandomSource) -> [(kind: Step.Kind, weight: Int)] {
+    let isGentle = random.chance(150)
+    return Step.Kind.allCases.compactMap { kind in
+      let chance = always.contains(kind) ? 1000 : kind.isFault ? (isGentle ? 0 : 350) : 600
+      let isOn = random.chance(chance)
+      let weight = (base[kind] ?? 8) << random.below(3)
+      return isOn ? (kind, weight) : nil
+    }
+  }
+
+  private static let always: Set<Step.Kind> = [
+    .createSession, .createTask, .work, .resume, .startAgain, .thaw, .makeRoom, .tick, .answer, .deliver,
+    .readStreams,
+  ]
+  private static let base: [Step.Kind: Int] = [
+    .work: 120, .createTask: 12, .createBatch: 12, .createSession: 4, .commit: 16, .engines: 24, .bells: 8,
+    .answer: 16, .deliver: 8, .readStreams: 6, .openStream: 3, .dropStream: 2, .tick: 3, .pass: 4,
+    .invalidate: 1, .deleteSession: 2, .crashService: 2, .crashWorker: 2, .crashBoth: 2, .freezeService: 2,
+    .freezeWorker: 2, .thaw: 4, .startAgain: 12, .upgradeService: 1, .upgradeWorker: 2, .fill: 2, .keepOut: 2,
+    .makeRoom: 6, .loseRings: 2, .jumpForward: 2, .jumpBack: 2, .sleep: 2, .reset: 2, .flush: 2,
+    .cancelForResumeData: 4, .peek: 3, .look: 4, .createUnderKey: 6, .waitForEnd: 4, .answerLate: 4,
+  ]
+}
