@@ -276,6 +276,18 @@ package final class MemoryStore: TransferStore {
     return database
   }
 
+  /// Calls back whatever waits for an answer that never comes. Only whoever is gone for good may hear of that: he lets go of what he has.
+  /// - Returns: whether anything waited.
+  @discardableResult
+  package func letGo() -> Bool {
+    let buried = state.withLock { state in
+      defer { state.buried = [] }
+      return state.buried
+    }
+    for case .fact(_, let committed) in buried { committed() }
+    return !buried.isEmpty
+  }
+
   package func close() async {
     if state.withLock({ $0.end }) == nil { commitAll() }
     end(.unavailable("the store is closed")) { _ in }

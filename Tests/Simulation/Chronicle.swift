@@ -16,8 +16,11 @@ package final class Chronicle: @unchecked Sendable {
     var life: TaskLife
     var hasBeen: Set<TaskState> = []
     var words: [TaskWord] = []
+    /// What it tells is not looked at but for its end, and whether that was told.
+    var isSpared = false
+    var hasEnded = false
     /// Its commit brought an event of it or its row.
-    var isOver: Bool { life.isOver }
+    var isOver: Bool { isSpared ? hasEnded : life.isOver }
   }
   struct SessionStory {
     var session: TransferSession
@@ -155,18 +158,27 @@ package final class Chronicle: @unchecked Sendable {
     }
     let wasOver = tasks.values[index].isOver
     tasks.values[index].words.append(word)
-    do throws(TaskLife.Violation) { try tasks.values[index].life.accept(word) } catch {
-      let isEnd =
-        switch word {
-        case .completed, .becameDownload: true
-        default: false
-        }
-      let story = tasks.values[index]
-      let words = story.words.map(\.description).joined(separator: " · ")
-      let type = sessions[story.session]?.session.type.rawValue ?? ""
-      break_(
-        wasOver && isEnd ? .endsOnce : .taskGrammar,
-        "\(name(id)) (\(story.kind.rawValue), \(type)): \(error)\n    \(words)")
+    if tasks.values[index].isSpared {
+      switch word {
+      case .completed, .becameDownload:
+        if wasOver { break_(.endsOnce, "\(name(id)) ends again") }
+        tasks.values[index].hasEnded = true
+      default: break
+      }
+    } else {
+      do throws(TaskLife.Violation) { try tasks.values[index].life.accept(word) } catch {
+        let isEnd =
+          switch word {
+          case .completed, .becameDownload: true
+          default: false
+          }
+        let story = tasks.values[index]
+        let words = story.words.map(\.description).joined(separator: " · ")
+        let type = sessions[story.session]?.session.type.rawValue ?? ""
+        break_(
+          wasOver && isEnd ? .endsOnce : .taskGrammar,
+          "\(name(id)) (\(story.kind.rawValue), \(type)): \(error)\n    \(words)")
+      }
     }
     guard !wasOver, tasks.values[index].isOver else { return }
     unfinished -= 1
@@ -184,7 +196,7 @@ package final class Chronicle: @unchecked Sendable {
   }
 
   private func compare(_ id: TaskID) {
-    guard let story = tasks[id], story.row.state != story.life.currentState else { return }
+    guard let story = tasks[id], !story.isSpared, story.row.state != story.life.currentState else { return }
     break_(
       .rowsAgree, "\(name(id))'s row says \(story.row.state), and its events say \(story.life.currentState)")
   }
@@ -319,6 +331,9 @@ package final class Chronicle: @unchecked Sendable {
 
   /// The process of the service is gone, and with it all that was in its memory alone.
   func forgetEphemeral() {
+    if spared.contains(.survivorsForgetWhatTheyTold) {
+      for id in taskOrder where tasks[id]?.isOver == false { tasks[id]?.isSpared = true }
+    }
     for id in sessionOrder where sessions[id]?.session.type == .ephemeral && sessions[id]?.isDeleted == false
     {
       drop(id)

@@ -125,8 +125,9 @@ extension SimulatedWorld {
     return specification
   }
 
-  func createTasks(_ count: Int, _ luck: inout RandomSource) {
-    guard let session = pickSession(&luck)?.session else { return }
+  func createTasks(_ count: Int, in known: SessionID? = nil, _ luck: inout RandomSource) {
+    let story = known.flatMap { chronicle.sessions[$0] } ?? pickSession(&luck)
+    guard let session = story?.session else { return }
     let wanted = (0..<count).map { _ in specification(session.type, &luck) }
     call(session.tenant) { view in
       try await view.createTasks(wanted, in: session.id)

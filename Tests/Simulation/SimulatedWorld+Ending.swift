@@ -146,7 +146,9 @@ extension SimulatedWorld {
           "\(count) requests of \(chronicle.name(id)) went out, and \(story.row.retryCount) retries were told"
         )
       }
-      if acknowledged.cancelled.contains(id), let error = story.row.error, error.reason != .url(.cancelled) {
+      if acknowledged.cancelled.contains(id), !plan.spared.contains(.cancelledEndOtherwise),
+        let error = story.row.error, error.reason != .url(.cancelled)
+      {
         chronicle.break_(
           .verbsTakeEffect, "\(chronicle.name(id)) was cancelled and ended with \(error.reason)")
       }

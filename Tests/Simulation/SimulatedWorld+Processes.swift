@@ -72,6 +72,8 @@ extension SimulatedWorld {
     node.process.kill(keeping: count)
     clock.forget(node.number)
     chronicle.forgetEphemeral()
+    graves.append(node.process.store)
+    departed.append(node)
     (underWay, crossed) = ([:], [])
     for id in acknowledged.patches.keys { acknowledged.patches[id]?.isUnderWay = false }
     service = nil
@@ -81,24 +83,34 @@ extension SimulatedWorld {
 
   func killWorker(_ luck: inout RandomSource) {
     guard let worker else { return }
-    if luck.chance(400) {
-      // It has just heard of something.
-      createTasks(1 + luck.below(3), &luck)
-      goOn([0, 0, 5, 6], 30, &luck)
-    }
     if luck.chance(500) { goOn([3, 3, 5, 6], 12, &luck) }
     endWorker(worker, keeping: luck.chance(500) ? 0 : luck.below(worker.process.store.waitingCount + 1))
     if luck.chance(600) { startWorker(afterCrash: luck.chance(300)) }
-    guard luck.chance(400) else { return }
-    // Who is asked knows nothing of what the next one has come to.
+  }
+
+  /// The worker dies at its worst moment: it has just heard of something, and of what it has done since nothing is written. Nor does the
+  /// service know what the next one has come to when a client answers.
+  func strike(_ luck: inout RandomSource) {
+    let background = chronicle.sessionOrder.filter {
+      chronicle.sessions[$0]?.session.type == .background && chronicle.sessions[$0]?.session.state == .active
+    }
+    guard let node = worker, let session = luck.pick(background) else { return }
+    createTasks(1 + luck.below(3), in: session, &luck)
+    goOn([0, 0, 5, 6], 40, &luck)
+    goOn([3, 3, 3, 5, 6], 20, &luck)
+    if luck.chance(600) { goOn([0, 1, 3, 4, 6], 60, &luck) }
+    guard worker === node else { return }
+    endWorker(node, keeping: luck.chance(700) ? 0 : luck.below(node.process.store.waitingCount + 1))
+    startWorker(afterCrash: luck.chance(200))
     goOn([1, 1, 3, 3, 5, 6], 80, &luck)
-    if luck.chance(500) { answer(&luck, isLate: false) }
-    goOn([0, 5, 6, 3], 24, &luck)
+    if luck.chance(600) { for _ in 0..<3 { answer(&luck, isLate: false) } }
+    goOn([0, 3, 5, 6], 40, &luck)
   }
 
   func endWorker(_ node: WorkerNode, keeping count: Int) {
     node.process.kill(keeping: count)
     clock.forget(node.number)
+    graves.append(node.process.store)
     worker = nil
     connect()
     executor.run()

@@ -34,7 +34,9 @@ extension SimulatedWorld {
     switch result {
     case .success(let task):
       guard let story = chronicle.tasks[id], !isGone(story.session) else { return }
-      let isSpared = plan.spared.contains(.repeatedVerbsTellTooEarly) && crossed.contains(story.session)
+      let isSpared =
+        plan.spared.contains(.repeatedVerbsTellTooEarly)
+        && (crossed.contains(story.session) || task.state == .canceling && verb != "cancel")
       if !story.hasBeen.contains(task.state), !isSpared {
         chronicle.break_(
           .toldBehindTheCommit, "\(verb) of \(chronicle.name(id)) says \(task.state), which is not committed")

@@ -21,6 +21,9 @@ package final class SimulatedWorld: @unchecked Sendable {
   /// Ids, and what processes begin with.
   let entropy: Entropy
   var nodes = 0
+  /// The stores of processes that are gone.
+  var graves: [MemoryStore] = []
+  var departed: [ServiceNode] = []
   var acknowledged = Acknowledged()
   var readers: [Reader] = []
   /// Verbs that wait for their replies, and the sessions where one has crossed another.
@@ -106,8 +109,21 @@ package final class SimulatedWorld: @unchecked Sendable {
     service?.process.kill(keeping: 0)
     worker?.process.kill(keeping: 0)
     executor.run()
+    graves += stores
+    if let service { departed.append(service) }
     (service, worker) = (nil, nil)
+    for node in departed { node.process.service.beginDraining() }
+    // Nobody hears of it any more; but what waits for ever is never freed.
+    for _ in 0..<Self.mostFarewells {
+      var hasFound = false
+      for store in graves where store.letGo() { hasFound = true }
+      while executor.postponedCount > 0 { executor.begin(0) }
+      executor.run()
+      if !hasFound { break }
+    }
   }
+
+  private static let mostFarewells = 20
 
   // MARK: Steps
 
@@ -174,6 +190,7 @@ package final class SimulatedWorld: @unchecked Sendable {
     case .crashBoth:
       killService(&luck)
       killWorker(&luck)
+    case .strike: strike(&luck)
     case .freezeService: freeze(service, true)
     case .freezeWorker: freeze(worker, true)
     case .thaw:

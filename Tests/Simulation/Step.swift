@@ -14,7 +14,7 @@ package struct Step: Sendable, Hashable {
     // Time
     case pass, tick
     // Faults
-    case crashService, crashWorker, crashBoth, freezeService, freezeWorker, thaw, startAgain
+    case crashService, crashWorker, crashBoth, strike, freezeService, freezeWorker, thaw, startAgain
     case upgradeService, upgradeWorker, fill, keepOut, makeRoom, loseRings
     case jumpForward, jumpBack, sleep
 
@@ -136,7 +136,8 @@ package struct Plan: Sendable {
   private static let base: [Step.Kind: Int] = [
     .work: 120, .createTask: 12, .createBatch: 12, .createSession: 4, .commit: 16, .engines: 24, .bells: 8,
     .answer: 16, .deliver: 8, .readStreams: 6, .openStream: 3, .dropStream: 2, .tick: 3, .pass: 4,
-    .invalidate: 1, .deleteSession: 2, .crashService: 2, .crashWorker: 2, .crashBoth: 2, .freezeService: 2,
+    .invalidate: 1, .deleteSession: 2, .crashService: 2, .crashWorker: 2, .crashBoth: 2, .strike: 5,
+    .freezeService: 2,
     .freezeWorker: 2, .thaw: 4, .startAgain: 12, .upgradeService: 1, .upgradeWorker: 2, .fill: 2, .keepOut: 2,
     .makeRoom: 6, .loseRings: 2, .jumpForward: 2, .jumpBack: 2, .sleep: 2, .reset: 2, .flush: 2,
     .cancelForResumeData: 4, .peek: 3, .look: 4, .createUnderKey: 6, .waitForEnd: 4, .answerLate: 4,

@@ -11,7 +11,7 @@ import TransferCore
     .endsTwice, .withdrawsNothing, .countsNothingDown, .handsNothingOver, .answersTwice, .finishesNoEvents,
     .becomesInvalidTooEarly, .asksTheCancelled, .ignoresTheExpiry,
   ]
-  private static let seeds: UInt64 = 600
+  private static let seeds: UInt64 = 1500
 
   @Test(arguments: Flaw.allCases.filter { !later.contains($0) }) func aFlawIsFound(_ flaw: Flaw) async {
     let found = await onAThread {
