@@ -1,4 +1,5 @@
 internal import TransferCore
+internal import TransferModel
 
 /// What a service keeps in memory of what is not over.
 package struct Holdings: Sendable, Equatable {

@@ -85,7 +85,7 @@ package final class Chronicle: @unchecked Sendable {
     for task in change.updatedTasks { compare(task.id) }
     for task in change.createdTasks { compare(task.id) }
     for decision in change.newDecisions { take(new: decision) }
-    for decision in change.updatedDecisions { settle(decision.id, decision.state) }
+    for decision in change.settledDecisions { settle(decision.id, decision.state) }
     for decision in change.newDecisions { checkAlone(decision) }
     if change.withdrawsDecisions { withdrawAll() }
     for event in change.events { checkQuestion(behind: event) }

@@ -170,7 +170,7 @@ extension SimulatedWorld {
         return reply.body
       }
       defer { service.idempotency.release(use.key) }
-      let (time, print) = (service.now, prints[0])
+      let (time, print) = (service.identifiers.now(), prints[0])
       let tasks = try await view.createTasks([wanted], in: use.session) { tasks in
         IdempotentReply(
           key: use.key, fingerprint: print, status: 201, contentType: "application/json", location: nil,
