@@ -113,6 +113,8 @@ struct Attempt {
     _ temper: Origins.Temper, _ random: inout RandomSource, at time: Timestamp
   ) -> TransferFact {
     if isRedirectItself { return answer(302, at: time) }
+    // Where it goes on is told with the head of the answer.
+    if hasResumed { return answer(200, at: time) }
     if random.chance(temper.informs) {
       return .informational(job.task, status: 103, headers: HTTPHeaders(), at: time)
     }

@@ -22,11 +22,9 @@ package struct Known: OptionSet, Sendable {
   /// Tasks that outlive their service: one that waited for its date, or for a network, tells that again; phases of background tasks
   /// that were told last are forgotten.
   package static let survivorsForgetWhatTheyTold = Known(rawValue: 64)
-  /// A task that was told to be canceling ends with another error where its service dies.
-  package static let cancelledEndOtherwise = Known(rawValue: 128)
 
   package static let all: Known = [
-    .survivorsForgetWhatTheyTold, .cancelledEndOtherwise,
+    .survivorsForgetWhatTheyTold,
     .repeatedVerbsTellTooEarly, .datesComeAfterTheBegin, .phasesAreLostWithBoth, .suspendedAreSentAgain,
     .cancelledBecomeDownloads, .uploadsBecomeDownloads,
   ]

@@ -192,12 +192,14 @@ extension SimulatedWorld {
       }
     }
     // A reply is kept for a day; where the clock is set, for as long as it says so.
-    if let reply = use.reply, reply != body, let time = use.madeAt, clock.now.since(time) < 80_000 {
+    if let reply = use.reply, !clock.wasSet, reply != body, let time = use.madeAt,
+      clock.now.since(time) < 80_000
+    {
       chronicle.break_(.repeatsAreKnown, "\(use.key.text) has got another reply")
     }
     acknowledged.keys[index].reply = body
     acknowledged.keys[index].madeAt = chronicle.replies[use.key]?.createdAt
     // A repeat comes when the clock stands elsewhere: what it may be then is not known.
-    if clock.isSet { acknowledged.keys[index].reply = nil }
+    if clock.wasSet { acknowledged.keys[index].reply = nil }
   }
 }

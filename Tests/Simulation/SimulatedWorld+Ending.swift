@@ -146,7 +146,7 @@ extension SimulatedWorld {
           "\(count) requests of \(chronicle.name(id)) went out, and \(story.row.retryCount) retries were told"
         )
       }
-      if acknowledged.cancelled.contains(id), !plan.spared.contains(.cancelledEndOtherwise),
+      if acknowledged.cancelled.contains(id),
         let error = story.row.error, error.reason != .url(.cancelled)
       {
         chronicle.break_(
@@ -187,7 +187,8 @@ extension SimulatedWorld {
         chronicle.break_(.memoryIsEmpty, "commands, news, work are left: \(commands), \(news), \(work)")
       }
       for id in chronicle.taskOrder {
-        guard let story = chronicle.tasks[id], chronicle.sessions[story.session]?.session.type != .ephemeral
+        guard let story = chronicle.tasks[id], !isGone(story.session),
+          chronicle.sessions[story.session]?.session.type != .ephemeral
         else { continue }
         guard let task = try? await store.task(id) else {
           chronicle.break_(.acceptedIsKept, "\(chronicle.name(id)) is lost")

@@ -41,7 +41,9 @@ extension SimulatedWorld {
         chronicle.break_(
           .toldBehindTheCommit, "\(verb) of \(chronicle.name(id)) says \(task.state), which is not committed")
       }
-      if verb == "cancel", task.state == .canceling { acknowledged.cancelled.insert(id) }
+      if verb == "cancel", task.state == .canceling, story.hasBeen.contains(.canceling) {
+        acknowledged.cancelled.insert(id)
+      }
     case .failure(ServiceError.taskNotFound): missing(id, verb)
     case .failure: break
     }

@@ -12,8 +12,7 @@ package final class WorldClock: Sendable {
   private struct State {
     var now = WorldClock.start
     var uptime = WorldClock.boot
-    /// By how much the clock on the wall was set.
-    var skew = 0.0
+    var wasSet = false
     var alarms: [Entry] = []
     /// Processes that stand still: what is due waits for them.
     var frozen: Set<Int> = []
@@ -27,8 +26,8 @@ package final class WorldClock: Sendable {
 
   package var now: Timestamp { state.withLock { $0.now } }
   package var uptime: ContinuousClock.Instant { state.withLock { $0.uptime } }
-  /// It was set, and does not tell the time.
-  package var isSet: Bool { state.withLock { $0.skew != 0 } }
+  /// It was set once, so that nobody can say how old something is.
+  package var wasSet: Bool { state.withLock { $0.wasSet } }
   package var hasAlarms: Bool { state.withLock { !$0.alarms.isEmpty } }
 
   /// - Parameter owner: the process that waits.
@@ -42,7 +41,7 @@ package final class WorldClock: Sendable {
   package func advance(_ seconds: Double) {
     state.withLock { state in
       state.now = state.now.adding(seconds: seconds)
-      state.skew += seconds
+      state.wasSet = true
     }
   }
 
