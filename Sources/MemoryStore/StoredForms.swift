@@ -35,7 +35,8 @@ extension TransferTask {
     startedAt = task.startedAt
     completedAt = task.completedAt
     phase = task.notablePhase
-    (metrics, hasWaitedForConnectivity) = (nil, false)
+    hasWaitedForConnectivity = task.hasWaitedForConnectivity
+    metrics = nil
   }
 
   /// Takes over what a client may change of what it asked for.

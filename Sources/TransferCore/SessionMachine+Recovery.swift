@@ -37,9 +37,10 @@ extension SessionMachine {
 
   private mutating func recover(_ task: TransferTask, at now: Now, into turn: inout Turn) {
     unfinished += 1
+    let hasBegun = task.startedAt != nil
     tasks.insert(
       TaskMachine(
-        task, at: turn.isCarriedElsewhere ? .uncertain(nil, hasBegun: false) : .idle(hasBegun: false)))
+        task, at: turn.isCarriedElsewhere ? .uncertain(nil, hasBegun: hasBegun) : .idle(hasBegun: hasBegun)))
     let isCarriedElsewhere = turn.isCarriedElsewhere
     change(task.id) { machine, session in
       if isCarriedElsewhere {

@@ -79,6 +79,11 @@ extension TaskMachine {
         if !hasBegun, !beginDelayed(asks: asks, session, at: now, into: &turn) { return }
       }
     }
+    // Its request may have gone out once, by a process that is gone.
+    if task.startedAt != nil, !turn.isCarriedElsewhere {
+      task.retryCount += 1
+      turn.update(task)
+    }
     place = .carried(nil)
     if !Flaw.handsNothingOver.isPresent { turn.order(.submit(task)) }
   }

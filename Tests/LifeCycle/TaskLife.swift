@@ -7,7 +7,7 @@ package import TransferModel
 /// `state` (didChangeState) and progress left out, which may come anywhere between the first event and the end:
 ///
 ///     data, upload   didCreate delayed? (request | wait)* (response+ caching?)? end
-///                    didCreate delayed? (request | wait)* response+ didBecomeDownloadTask          (data only)
+///                    didCreate delayed? (request | wait)* response+ didBecomeDownloadTask
 ///     download       didCreate delayed? (request | wait)* didResumeAtOffset? (didFinishDownloading? end)
 ///     request        challenge | redirection | newBodyStream | didReceiveInformationalResponse
 ///     wait           isWaitingForConnectivity
@@ -295,7 +295,7 @@ extension TaskLife {
   }
 
   private mutating func becomeDownload() throws(TaskRule) {
-    guard circumstances.kind == .data else { throw .ofItsKind }
+    guard circumstances.kind != .download else { throw .ofItsKind }
     let isAnswered = state == .running ? question == .none : state == .suspended
     guard step == .answered, lastQuestion == .response, isAnswered else { throw .becomesDownloadWhenAsked }
     isOver = true

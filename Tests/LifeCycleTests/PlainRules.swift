@@ -91,7 +91,7 @@ struct PlainRules {
       case .created(let kind): kind == circumstances.kind
       case .finishedDownloading, .resumedAtOffset, .progress(.wroteData): circumstances.kind == .download
       case .progress(.receivedData), .call(.response, _), .call(.caching, _): circumstances.kind != .download
-      case .becameDownload: circumstances.kind == .data
+      case .becameDownload: circumstances.kind != .download
       default: true
       }
     }

@@ -111,7 +111,6 @@ import TransferModel
     Bad(.ofItsKind, .download, .begun(.download), [.response]),
     Bad(.ofItsKind, .download, .begun(.download), [.caching]),
     Bad(.ofItsKind, .download, .begun(.download), [.becameDownload]),
-    Bad(.ofItsKind, .upload, .begun(.upload), [.becameDownload]),
     Bad(.ofItsKind, .data, .begun(), [.resumedAtOffset]),
     Bad(.ofItsKind, .upload, .begun(.upload), [.finishedDownloading]),
     Bad(.ofItsKind, .data, .begun(), [.progress(.wroteData)]),

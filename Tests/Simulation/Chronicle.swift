@@ -16,11 +16,7 @@ package final class Chronicle: @unchecked Sendable {
     var life: TaskLife
     var hasBeen: Set<TaskState> = []
     var words: [TaskWord] = []
-    /// What it tells is not looked at but for its end, and whether that was told.
-    var isSpared = false
-    var hasEnded = false
-    /// Its commit brought an event of it or its row.
-    var isOver: Bool { isSpared ? hasEnded : life.isOver }
+    var isOver: Bool { life.isOver }
   }
   struct SessionStory {
     var session: TransferSession
@@ -51,7 +47,7 @@ package final class Chronicle: @unchecked Sendable {
   private(set) var ofTenant: [Tenant: [(number: Int64, session: SessionID)]] = [:]
   private(set) var ofSession: [SessionID: [(number: Int64, session: SessionID)]] = [:]
   private(set) var lastNumber: Int64 = 0
-  private var takenNews: Int64 = 0
+  private var takenNews: Set<Int64> = []
   private var takenCommands: Int64 = 0
   private(set) var pendingDeliveries = 0
   private(set) var pendingDecisions = 0
@@ -61,9 +57,6 @@ package final class Chronicle: @unchecked Sendable {
   /// Hears each event, where somebody wants a trace.
   var trace: ((String) -> Void)?
 
-  private let spared: Known
-
-  init(sparing spared: Known) { self.spared = spared }
 
   func break_(_ invariant: Invariant, _ detail: String) {
     violations.append(Violation(invariant: invariant, detail: detail))
@@ -150,35 +143,21 @@ package final class Chronicle: @unchecked Sendable {
     }
     mix(tasks.values[index].place)
     take(SessionWord(word), event.sessionID)
-    if spared.contains(.phasesAreLostWithBoth), word.isState,
-      sessions[event.sessionID]?.session.type == .background,
-      tasks.values[index].words.last(where: \.isState) == word
-    {
-      return
-    }
     let wasOver = tasks.values[index].isOver
     tasks.values[index].words.append(word)
-    if tasks.values[index].isSpared {
-      switch word {
-      case .completed, .becameDownload:
-        if wasOver { break_(.endsOnce, "\(name(id)) ends again") }
-        tasks.values[index].hasEnded = true
-      default: break
-      }
-    } else {
-      do throws(TaskLife.Violation) { try tasks.values[index].life.accept(word) } catch {
-        let isEnd =
-          switch word {
-          case .completed, .becameDownload: true
-          default: false
-          }
-        let story = tasks.values[index]
-        let words = story.words.map(\.description).joined(separator: " · ")
-        let type = sessions[story.session]?.session.type.rawValue ?? ""
-        break_(
-          wasOver && isEnd ? .endsOnce : .taskGrammar,
-          "\(name(id)) (\(story.kind.rawValue), \(type)): \(error)\n    \(words)")
-      }
+    if case .stateChanged(let state, _) = event.payload { tasks.values[index].hasBeen.insert(state) }
+    do throws(TaskLife.Violation) { try tasks.values[index].life.accept(word) } catch {
+      let isEnd =
+        switch word {
+        case .completed, .becameDownload: true
+        default: false
+        }
+      let story = tasks.values[index]
+      let words = story.words.map(\.description).joined(separator: " · ")
+      let type = sessions[story.session]?.session.type.rawValue ?? ""
+      break_(
+        wasOver && isEnd ? .endsOnce : .taskGrammar,
+        "\(name(id)) (\(story.kind.rawValue), \(type)): \(error)\n    \(words)")
     }
     guard !wasOver, tasks.values[index].isOver else { return }
     unfinished -= 1
@@ -196,7 +175,7 @@ package final class Chronicle: @unchecked Sendable {
   }
 
   private func compare(_ id: TaskID) {
-    guard let story = tasks[id], !story.isSpared, story.row.state != story.life.currentState else { return }
+    guard let story = tasks[id], story.row.state != story.life.currentState else { return }
     break_(
       .rowsAgree, "\(name(id))'s row says \(story.row.state), and its events say \(story.life.currentState)")
   }
@@ -282,9 +261,9 @@ package final class Chronicle: @unchecked Sendable {
   }
 
   private func take(queues change: StoreChange) {
-    for range in change.takenNews {
-      if range.lowerBound <= takenNews { break_(.takenOnce, "news \(range) were taken twice") }
-      takenNews = max(takenNews, range.upperBound)
+    // Each session takes its own, with what they come to.
+    for number in change.takenNews.joined() where !takenNews.insert(number).inserted {
+      break_(.takenOnce, "news \(number) were taken twice")
     }
     for range in change.takenCommands {
       if range.lowerBound <= takenCommands { break_(.takenOnce, "commands \(range) were taken twice") }
@@ -331,9 +310,6 @@ package final class Chronicle: @unchecked Sendable {
 
   /// The process of the service is gone, and with it all that was in its memory alone.
   func forgetEphemeral() {
-    if spared.contains(.survivorsForgetWhatTheyTold) {
-      for id in taskOrder where tasks[id]?.isOver == false { tasks[id]?.isSpared = true }
-    }
     for id in sessionOrder where sessions[id]?.session.type == .ephemeral && sessions[id]?.isDeleted == false
     {
       drop(id)
@@ -365,8 +341,4 @@ extension EventType {
   /// The same in every process.
   fileprivate var hashValueOfName: Int { Self.places[self] ?? -1 }
   private static let places = Dictionary(uniqueKeysWithValues: allCases.enumerated().map { ($1, $0) })
-}
-
-extension TaskWord {
-  fileprivate var isState: Bool { if case .state = self { true } else { false } }
 }

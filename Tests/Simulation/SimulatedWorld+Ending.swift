@@ -134,12 +134,7 @@ extension SimulatedWorld {
     }
     for id in chronicle.taskOrder {
       guard let story = chronicle.tasks[id] else { continue }
-      var count = origins.unsafeRequests[id] ?? 0
-      if plan.spared.contains(.suspendedAreSentAgain), story.hasBeen.contains(.suspended),
-        chronicle.sessions[story.session]?.session.type == .default
-      {
-        count = 0
-      }
+      let count = origins.unsafeRequests[id] ?? 0
       if count > 1 + story.row.retryCount {
         chronicle.break_(
           .sentOnce,

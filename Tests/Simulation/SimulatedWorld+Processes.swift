@@ -74,7 +74,6 @@ extension SimulatedWorld {
     chronicle.forgetEphemeral()
     graves.append(node.process.store)
     departed.append(node)
-    (underWay, crossed) = ([:], [])
     for id in acknowledged.patches.keys { acknowledged.patches[id]?.isUnderWay = false }
     service = nil
     connect()

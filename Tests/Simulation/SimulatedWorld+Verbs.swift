@@ -6,27 +6,12 @@ internal import TransferStore
 
 /// What clients ask of what is there.
 extension SimulatedWorld {
-  /// A verb of a task or of its session begins: those that cross another are known.
-  private func note(_ session: SessionID) {
-    underWay[session, default: 0] += 1
-    if underWay[session] ?? 0 > 1 { crossed.insert(session) }
-  }
-
-  private func noteEnd(_ session: SessionID) {
-    underWay[session, default: 1] -= 1
-    if underWay[session] == 0 { crossed.remove(session) }
-  }
-
-  /// A verb on a task. A service that is gone leaves nothing under way.
+  /// A verb on a task.
   private func verb(
     _ id: TaskID, _ name: String, _ body: @escaping @Sendable (TenantView) async throws -> TransferTask
   ) {
     guard let session = chronicle.tasks[id]?.session, mayCall else { return }
-    note(session)
-    call(tenant(of: session), body) { [self] in
-      took($0, id, name)
-      noteEnd(session)
-    }
+    call(tenant(of: session), body) { [self] in took($0, id, name) }
   }
 
   /// A verb's reply: what it says has come about, and is committed.
@@ -34,10 +19,7 @@ extension SimulatedWorld {
     switch result {
     case .success(let task):
       guard let story = chronicle.tasks[id], !isGone(story.session) else { return }
-      let isSpared =
-        plan.spared.contains(.repeatedVerbsTellTooEarly)
-        && (crossed.contains(story.session) || task.state == .canceling && verb != "cancel")
-      if !story.hasBeen.contains(task.state), !isSpared {
+      if !story.hasBeen.contains(task.state) {
         chronicle.break_(
           .toldBehindTheCommit, "\(verb) of \(chronicle.name(id)) says \(task.state), which is not committed")
       }
@@ -88,9 +70,7 @@ extension SimulatedWorld {
     var patch = TaskPatch()
     patch.description = "\(number)"
     if luck.chance(400) { patch.priority = luck.fraction() }
-    let mayMove =
-      !plan.spared.contains(.datesComeAfterTheBegin) || story.row.startedAt == nil && story.words.count < 2
-    if luck.chance(200), mayMove {
+    if luck.chance(200) {
       patch.earliestBeginDate = clock.now.adding(seconds: Double(luck.below(400)))
     }
     let wanted = patch
@@ -119,13 +99,10 @@ extension SimulatedWorld {
 
   func invalidate(_ id: SessionID, _ mode: InvalidationMode) {
     guard mayCall else { return }
-    note(id)
     call(tenant(of: id)) {
       try await $0.invalidate(id, mode)
     } then: { [self] result in
-      defer { noteEnd(id) }
       guard case .success(let session) = result, !isGone(id) else { return }
-      guard !plan.spared.contains(.repeatedVerbsTellTooEarly) || !crossed.contains(id) else { return }
       if session.state != .active, chronicle.sessions[id]?.session.state == .active {
         chronicle.break_(.toldBehindTheCommit, "a session is told to be \(session.state), and is not")
       }
@@ -232,11 +209,9 @@ extension SimulatedWorld {
       let value = try? JSONParser.parse(Array(answer(to: decision, &luck).utf8))
     else { return }
     guard mayCall else { return }
-    note(decision.sessionID)
     call(tenant(of: decision.sessionID)) {
       try await $0.answer(id, with: value)
     } then: { [self] result in
-      defer { noteEnd(decision.sessionID) }
       guard let story = chronicle.decisions[id], !isGone(decision.sessionID) else { return }
       switch result {
       case .success where story.state != .answered:
@@ -250,10 +225,6 @@ extension SimulatedWorld {
 
   /// What a delegate says, and may say twice, or otherwise.
   func answer(to decision: Decision, _ luck: inout RandomSource) -> String {
-    let task = chronicle.tasks[decision.taskID]
-    let mayBecome =
-      (task?.kind == .data || !plan.spared.contains(.uploadsBecomeDownloads))
-      && (task?.row.state != .canceling || !plan.spared.contains(.cancelledBecomeDownloads))
     // Who answers gives what the realm that he was asked about wants.
     let realm =
       (try? JSONParser.parse(decision.arguments))?["protectionSpace"]?["realm"]?.string ?? ""
@@ -263,7 +234,7 @@ extension SimulatedWorld {
       case .taskWillPerformHTTPRedirection:
         [#"{"request":null}"#, #"{"request":{"url":"http://third.test/"}}"#]
       case .dataTaskDidReceiveResponse:
-        ["allow", "allow", "cancel", mayBecome ? "becomeDownload" : "allow"].map {
+        ["allow", "allow", "cancel", "becomeDownload"].map {
           #"{"disposition":"\#($0)"}"#
         }
       case .dataTaskWillCacheResponse:

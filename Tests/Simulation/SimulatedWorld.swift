@@ -26,9 +26,6 @@ package final class SimulatedWorld: @unchecked Sendable {
   var departed: [ServiceNode] = []
   var acknowledged = Acknowledged()
   var readers: [Reader] = []
-  /// Verbs that wait for their replies, and the sessions where one has crossed another.
-  var underWay: [SessionID: Int] = [:]
-  var crossed: Set<SessionID> = []
   /// What happened, where somebody wants to know.
   var trace: [String]?
   var isHealed = false
@@ -91,7 +88,7 @@ package final class SimulatedWorld: @unchecked Sendable {
 
   package init(_ plan: Plan, traces: Bool = false) {
     self.plan = plan
-    chronicle = Chronicle(sparing: plan.spared)
+    chronicle = Chronicle()
     entropy = Entropy(seed: plan.seed ^ 0x5DEE_CE66)
     let executor = executor
     surroundings = Surroundings(

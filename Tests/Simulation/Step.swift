@@ -46,7 +46,6 @@ package struct Plan: Sendable {
   package var temper = Origins.Temper()
   package var kinds: Kinds = Kinds()
   package var steps: [Step] = []
-  package var spared = Known.all
 
   /// What sessions and tasks clients create.
   package struct Kinds: Sendable {

@@ -58,6 +58,7 @@ import TransferModel
     task.currentRequest.networkServiceType = .background
     _ = task.lifecycle.resume()
     task.phase = .waitingToRetry
+    task.hasWaitedForConnectivity = true
     task.currentRequest.body = .file(GoldenSamples.id(8), size: 1 << 40)
     task.error = TransferError(.destinationNotPermitted, "no", failingURL: "http://a", rule: "loopback")
     return task

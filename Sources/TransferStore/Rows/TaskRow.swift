@@ -71,6 +71,7 @@ extension TransferTask {
       writer.field("startedAt", startedAt?.microseconds ?? 0)
       writer.field("completedAt", completedAt?.microseconds ?? 0)
       if retryCount > 0 { writer.field("retryCount", retryCount) }
+      if hasWaitedForConnectivity { writer.field("hasWaitedForConnectivity", true) }
       if let phase = notablePhase { writer.field("phase", phase.rawValue) }
       if let partial { writer.field("partial", Optional(partial)) }
       if let partialExpiresAt { writer.field("partialExpiresAt", partialExpiresAt.microseconds) }
@@ -136,6 +137,7 @@ extension TransferTask {
     progress.countOfBytesReceived = try stored.integerIfAny("received") ?? 0
     progress.countOfBytesExpectedToReceive = try stored.integerIfAny("expected") ?? -1
     retryCount = try stored.countIfAny("retryCount") ?? 0
+    hasWaitedForConnectivity = try stored.boolIfAny("hasWaitedForConnectivity") ?? false
     if let text = try stored.stringIfAny("phase") {
       phase = TaskPhase(rawValue: text)
       if phase == nil { throw stored.fault("phase", "is none of a task") }
