@@ -90,8 +90,8 @@ fuzz: demo-packages
 
 # Whole worlds of a service and a worker in one thread. SECONDS may be given; SEED runs one world, with its trace.
 simulate: packages
-	swift build -c release --product simulate --scratch-path .build/simulate
-	SWIFT_DETERMINISTIC_HASHING=1 .build/simulate/release/simulate $(if $(SEED),--seed $(SEED),--seconds $(or $(SECONDS),120))
+	swift build $(subst --product ferry,--product simulate,$(RELEASE_FLAGS))
+	SWIFT_DETERMINISTIC_HASHING=1 $(RELEASE_PLACE)/release/simulate $(if $(SEED),--seed $(SEED),--seconds $(or $(SECONDS),120))
 
 clients: release
 	scripts/clients.sh
