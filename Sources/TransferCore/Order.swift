@@ -18,4 +18,20 @@ package enum Order: Sendable {
   case setBeginDate(TaskID, Timestamp?)
   /// Closes the connections of a session that has no more tasks.
   case forgetSession
+
+  /// nil: it is for the session.
+  package var task: TaskID? {
+    switch self {
+    case .submit(let task): task.id
+    case .suspend(let task), .resume(let task), .cancel(let task, _), .answer(let task, _, _),
+      .setPriority(let task, _), .setLimit(let task, _), .setBeginDate(let task, _):
+      task
+    case .forgetSession: nil
+    }
+  }
+
+  /// It sends what must not be sent twice unseen (RFC 9110 §9.2.2): once that is on the disk of which it comes.
+  package var mustBeKnown: Bool {
+    if case .submit(let task) = self { !task.currentRequest.isIdempotent } else { false }
+  }
 }

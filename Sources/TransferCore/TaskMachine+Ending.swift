@@ -52,6 +52,8 @@ extension TaskMachine {
     ended.downloadTask = download.id
     let machine = TaskMachine(download, at: .carried(nil))
     turn.created.append(download)
+    // How far it has come is another part of its row.
+    turn.update(download)
     turn.update(ended)
     turn.ended.append(id)
     machine.tell(.taskDidCreate, at: now.wall, .created(download), session, into: &turn)

@@ -96,7 +96,11 @@ extension TaskMachine {
     at time: Timestamp, _ session: borrowing TransferSession, into turn: inout Turn
   ) {
     if case .waitsToRetry = place { place = .carried(nil) }
-    task.startedAt = task.startedAt ?? time
+    if task.startedAt == nil {
+      task.startedAt = time
+      // It does not wait for the date any more, whatever becomes of this service.
+      if let date = task.earliestBeginDate, date > time { turn.update(task) }
+    }
     // An attempt counts for itself: what an earlier one moved is moved again.
     (task.progress.countOfBytesSent, task.progress.countOfBytesReceived) = (0, 0)
     enter(.transferring, at: time, session, into: &turn)

@@ -30,6 +30,9 @@ extension TaskMachine {
   private mutating func beganDelayed(
     at time: Timestamp, _ session: borrowing TransferSession, into turn: inout Turn
   ) {
+    // It waited for the date, after whatever it waited for before.
+    if case .waitsToRetry = place { place = .carried(nil) }
+    enter(.queued, at: time, session, into: &turn)
     tell(.taskWillBeginDelayedRequest, at: time, .delayed(task.currentRequest), session, into: &turn)
     turn.update(task)
   }

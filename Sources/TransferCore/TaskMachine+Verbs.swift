@@ -62,7 +62,11 @@ extension TaskMachine {
       turn.order(.setLimit(id, bytesPerSecond: limit))
     }
     guard let date = patch.earliestBeginDate else { return }
-    if isSubmitted { turn.order(.setBeginDate(id, date)) }
+    if isSubmitted {
+      turn.order(.setBeginDate(id, date))
+      // Whether it has begun by then, the row says to the next service.
+      turn.update(task)
+    }
     launch(session, at: now, into: &turn)
   }
 

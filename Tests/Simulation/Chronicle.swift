@@ -57,7 +57,6 @@ package final class Chronicle: @unchecked Sendable {
   /// Hears each event, where somebody wants a trace.
   var trace: ((String) -> Void)?
 
-
   func break_(_ invariant: Invariant, _ detail: String) {
     violations.append(Violation(invariant: invariant, detail: detail))
   }

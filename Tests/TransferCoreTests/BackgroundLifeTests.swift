@@ -82,7 +82,16 @@ import TransferModel
     ProtectionSpace(
       host: "origin.test", port: 80, protocolName: "http", realm: "r", authenticationMethod: .httpBasic))
 
-  @Test func aDownloadIsChallengedRetriedTakenOverAndEnds() throws {
+  @Test func aDownloadIsChallengedRedirectedRetriedTakenOverAndEnds() throws { try live() }
+
+  /// Without a socket, a thread or a file: the quickest of some, since the machine may have other things to do.
+  @Test func aWholeLifeTakesLessThanAMillisecond() throws {
+    let clock = ContinuousClock()
+    let quickest = try (0..<20).map { _ in try clock.measure { try live() } }.min()
+    #expect(try #require(quickest) < .milliseconds(1))
+  }
+
+  private func live() throws {
     var delegate = SessionDelegate()
     delegate.taskChallenges = .ask
     var house = House(delegate: delegate)
@@ -98,6 +107,9 @@ import TransferModel
         tag: nil))
     house.deliver()
     #expect(house.takeOrders().answers == [1])
+    let next = TransferRequest(url: "http://origin.test/b")
+    house.fact(.redirected(id, .ok, to: next, at: house.stage.now.wall))
+    #expect(house.stage.machine.task(id)?.task.currentRequest.url == next.url)
     // The connection breaks: another attempt, later.
     let task = try #require(house.stage.machine.task(id)).task
     let point = ResumePoint(
@@ -117,6 +129,8 @@ import TransferModel
     // The same question is answered as before, and nobody is asked.
     house.fact(.asked(id, 2, .challenge(Self.challenge, .taskDidReceiveChallenge), at: house.stage.now.wall))
     #expect(house.takeOrders().answers == [2] && house.stage.inquiries.count == 1)
+    house.fact(.resumed(id, offset: 5, expectedTotal: 9, at: house.stage.now.wall))
+    #expect(house.stage.events.last?.type == .downloadTaskDidResumeAtOffset)
     house.fact(.keeps(id, point))
     // The worker dies; its successor goes on from there.
     house.restartWorker(hasCrashed: true)

@@ -171,6 +171,7 @@ import TransferModel
     #expect(stage.machine.task(id) == nil && stage.rows[id]?.downloadTask == download)
     let known = try #require(stage.machine.task(download)).task
     #expect(known.kind == .download && known.taskIdentifier == 2 && known.response == .ok)
+    #expect(stage.rows[download]?.startedAt == known.startedAt && known.startedAt != nil)
     #expect(stage.machine.unfinished == 1 && stage.types(of: id).last == .dataTaskDidBecomeDownloadTask)
     // The engine ends it under its old name, as it has not heard of the answer.
     stage.fact(.ended(id, .end(of: known, at: stage.now.wall)))
@@ -192,6 +193,43 @@ import TransferModel
     new.give(.resume(suspended))
     guard case .submit(let task)? = new.takeOrders().first else { throw Missing("no submission") }
     #expect(task.id == suspended)
+  }
+
+  /// A world found this: the next service waited for the date of a task that had begun, and told so.
+  @Test func aDateThatIsSetTooLateIsNotWaitedFor() throws {
+    var stage = Stage()
+    let (begun, queued) = (stage.create(), stage.create())
+    var patch = TaskPatch()
+    patch.earliestBeginDate = stage.now.wall.adding(seconds: 3600)
+    stage.fact(.began(begun, at: stage.now.wall))
+    for id in [begun, queued] { stage.give(.change(id, patch)) }
+    stage.fact(.began(queued, at: stage.now.wall))
+    var new = Stage(after: stage)
+    for id in [begun, queued] { new.give(.recovered(try #require(stage.rows[id]))) }
+    #expect(new.alarms == [.cancelBegin(begun), .cancelBegin(queued)])
+    #expect(new.ends == [begun: 1, queued: 1])
+  }
+
+  /// A world found these: a request that may have gone out goes out once more, and what was told is not told again.
+  @Test func whatBeganUnderAnEarlierProcessGoesOutOnceMore() throws {
+    var old = Stage()
+    let date = old.now.wall.adding(seconds: 60)
+    let id = old.create(.upload, method: "POST") { $0.earliestBeginDate = date }
+    old.now.wall = date
+    old.give(.begin(id))
+    old.fact(.began(id, at: old.now.wall))
+    old.fact(.waitsForConnectivity(id, at: old.now.wall))
+    old.give(.suspend(id))
+    var new = Stage(after: old)
+    new.give(.recovered(try #require(old.rows[id])))
+    new.give(.recoveredAll)
+    new.give(.resume(id))
+    guard case .submit(let task)? = new.takeOrders().first else { throw Missing("no submission") }
+    #expect(task.retryCount == 1 && new.rows[id]?.retryCount == 1)
+    new.fact(.began(id, at: new.now.wall))
+    new.fact(.waitsForConnectivity(id, at: new.now.wall))
+    #expect(new.types(of: id).count { $0 == .taskWillBeginDelayedRequest } == 1)
+    #expect(new.types(of: id).count { $0 == .taskIsWaitingForConnectivity } == 1)
   }
 }
 

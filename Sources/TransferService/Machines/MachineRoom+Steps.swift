@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 internal import TransferModel
@@ -21,23 +22,27 @@ extension MachineRoom {
     }
     var change = StoreChange(step)
     if let retirement = turn.retirement { retire(session.id, retirement, into: &change) }
-    record(change, step)
-    carryOut(turn.orders, in: session)
+    let (orders, later) = divide(turn.orders, behind: change)
+    record(change, step, later)
+    carryOut(orders, in: session)
     for alarm in turn.alarms { set(alarm) }
     waiters.headsAreThere(turn.heads)
     remove(turn.unwantedBodies, of: session)
     if let retirement = turn.retirement { forget(session.id, retirement) }
   }
 
-  private func record(_ change: StoreChange, _ step: Step) {
-    let (session, ended, committed) = (step.turn.session, step.turn.ended, step.committed)
-    guard !ended.isEmpty || !committed.isEmpty else {
+  /// - Parameter orders: that wait for the commit.
+  private func record(_ change: StoreChange, _ step: Step, _ orders: [Order]) {
+    let (session, ended, committed) = (step.session, step.turn.ended, step.committed)
+    guard !ended.isEmpty || !committed.isEmpty || !orders.isEmpty else {
       if !change.isEmpty { recorder.record(change) }
       return
     }
     recorder.record(change) { [self] in
+      carryOut(orders, in: session)
+      release(orders)
       if !ended.isEmpty {
-        visit(session) { machine, step in _ = machine.take(.endHolds(ended), &step) }
+        visit(session.id) { machine, step in _ = machine.take(.endHolds(ended), &step) }
         waiters.haveEnded(ended)
       }
       for action in committed { action() }
@@ -45,6 +50,30 @@ extension MachineRoom {
   }
 
   // MARK: Orders
+
+  /// What may go out at once, and what waits for the commit: a request that must be known of, and whatever comes behind it about its task.
+  private func divide(_ orders: [Order], behind change: StoreChange) -> (now: [Order], later: [Order]) {
+    guard !orders.isEmpty else { return ([], []) }
+    return held.withLock { held in
+      var (now, later): ([Order], [Order]) = ([], [])
+      for order in orders {
+        guard let task = order.task, held[task] != nil || order.mustBeKnown && !change.isEmpty else {
+          now.append(order)
+          continue
+        }
+        held[task, default: 0] += 1
+        later.append(order)
+      }
+      return (now, later)
+    }
+  }
+
+  private func release(_ orders: [Order]) {
+    guard !orders.isEmpty else { return }
+    held.withLock { held in
+      for task in orders.compactMap(\.task) { held[task] = held[task] == 1 ? nil : (held[task] ?? 1) - 1 }
+    }
+  }
 
   private func carryOut(_ orders: [Order], in session: TransferSession) {
     var jobs: [TransferJob] = []

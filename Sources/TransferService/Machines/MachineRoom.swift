@@ -22,6 +22,8 @@ final class MachineRoom: Sendable {
   let recorder: Recorder
   let pool: WorkerPool
   private let shards: [SessionShard]
+  /// Tasks with orders that wait for a commit, and how many.
+  let held = Mutex<[TaskID: Int]>([:])
 
   /// - Parameters:
   ///   - seed: of the ids that machines make.
