@@ -88,10 +88,10 @@ fuzz: demo-packages
 	swift build --product ferry --sanitize=address --scratch-path .build/asan
 	Fuzz/fuzz.py $(or $(SECONDS),120) $(SEED)
 
-# Whole worlds of a service and a worker in one thread. SECONDS may be given; SEED runs one world, with its trace.
+# Whole worlds of a service and a worker in one thread. SECONDS and FROM, the first seed, may be given; SEED runs one world, with its trace.
 simulate: packages
 	swift build $(subst --product ferry,--product simulate,$(RELEASE_FLAGS))
-	SWIFT_DETERMINISTIC_HASHING=1 $(RELEASE_PLACE)/release/simulate $(if $(SEED),--seed $(SEED),--seconds $(or $(SECONDS),120))
+	SWIFT_DETERMINISTIC_HASHING=1 $(RELEASE_PLACE)/release/simulate $(if $(SEED),--seed $(SEED),$(if $(FROM),--from $(FROM)) --seconds $(or $(SECONDS),120))
 
 clients: release
 	scripts/clients.sh

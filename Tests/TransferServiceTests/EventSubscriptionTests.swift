@@ -9,7 +9,7 @@ import TransferModel
 import TransferStore
 
 /// Streams lose nothing and repeat nothing, however slowly they are read.
-@Suite struct EventSubscriptionTests {
+@Suite(.serialized) struct EventSubscriptionTests {
   private let hub = EventHub()
   private let store: SQLiteStore
   private let pool = WorkerPool(name: "test-read", threads: 1)

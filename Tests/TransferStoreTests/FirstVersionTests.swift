@@ -7,7 +7,7 @@ import TransferModel
 @testable import TransferStore
 
 /// A database of the first version is taken on as it is.
-@Suite struct FirstVersionTests {
+@Suite(.serialized) struct FirstVersionTests {
   private static let time = Timestamp(seconds: 1_800_000_000)
   private let path = TemporaryDirectory.make("ferry-store") + "/test.db"
 

@@ -8,7 +8,7 @@ import TransferModel
 
 /// A database as a version has left it is opened by every later one: `Tests/Golden/store` has one of each since the 13th migration,
 /// by the number of its last, as SQLite writes rows down. They are under the key of `GoldenSamples`.
-@Suite struct GoldenDatabaseTests {
+@Suite(.serialized) struct GoldenDatabaseTests {
   private static let first = 13
   private static let newest = Migrations.migrator(GoldenSamples.box).migrations.count
   private let path = TemporaryDirectory.make("ferry-golden") + "/test.db"

@@ -10,7 +10,7 @@ import TransferModel
 
 /// How rows are named and sealed is the same for ever, as what stands in them is: a row is found again by its name, and opened with
 /// the key.
-@Suite struct GoldenSealTests {
+@Suite(.serialized) struct GoldenSealTests {
   private let samples = GoldenSamples(version: DocumentVersion.current)
   private static let secret = SymmetricKey(data: [UInt8](repeating: 7, count: 32))
 

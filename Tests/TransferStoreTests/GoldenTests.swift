@@ -10,7 +10,7 @@ import TransferModel
 
 /// Documents of every version are read for ever: one of each kind is kept as it was written, and never changed. What is written
 /// another way is another version.
-@Suite struct GoldenTests {
+@Suite(.serialized) struct GoldenTests {
   private let path = TemporaryDirectory.make("ferry-golden") + "/test.db"
   private static let versions = 1...DocumentVersion.current
 

@@ -6,7 +6,7 @@ import TransferModel
 
 /// Members that documents of the current version got later: they are written where they say something, and read where they are.
 /// Where they say nothing a document is what the golden ones are.
-@Suite struct LaterMembersTests {
+@Suite(.serialized) struct LaterMembersTests {
   private let samples = GoldenSamples(version: DocumentVersion.current)
 
   private func storeAndRead(_ changes: [StoreChange]) async throws -> SQLiteStore {

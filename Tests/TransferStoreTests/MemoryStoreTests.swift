@@ -6,7 +6,7 @@ import TransferModel
 @testable import TransferStore
 
 /// Crashes and faults of the store in memory: what was acknowledged stays, what was not is there as its owner chooses.
-@Suite struct MemoryStoreTests {
+@Suite(.serialized) struct MemoryStoreTests {
   private static func news(_ text: String) -> StoreChange {
     var change = StoreChange()
     change.news = [text]

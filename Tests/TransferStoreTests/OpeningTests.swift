@@ -8,7 +8,7 @@ import TransferModel
 @testable import TransferStore
 
 /// What is opened, what is refused, and what is on the disk when.
-@Suite struct OpeningTests {
+@Suite(.serialized) struct OpeningTests {
   private let path = TemporaryDirectory.make("ferry-opening") + "/test.db"
 
   private struct NoDisk: Error {}

@@ -8,7 +8,7 @@ import TransferModel
 @testable import TransferStore
 
 /// A database of the versions that stored secrets in clear.
-@Suite struct PlaintextSecretsTests {
+@Suite(.serialized) struct PlaintextSecretsTests {
   private let path = TemporaryDirectory.make("ferry-plaintext") + "/test.db"
   private let box = SecretBox(secrets: [SymmetricKey(data: [UInt8](repeating: 7, count: 32))])
   private let id = Data([UInt8](repeating: 1, count: 16))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TransferStore
 
-@Suite struct PrivateFilesTests {
+@Suite(.serialized) struct PrivateFilesTests {
   @Test func theDatabaseIsForItsOwnerAlone() async throws {
     let directory = TemporaryDirectory.make("ferry-private")
     try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory)

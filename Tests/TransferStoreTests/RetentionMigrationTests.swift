@@ -8,7 +8,7 @@ import TransferModel
 @testable import TransferStore
 
 /// What retention finds in a database of an earlier version.
-@Suite struct RetentionMigrationTests {
+@Suite(.serialized) struct RetentionMigrationTests {
   private let path = TemporaryDirectory.make("ferry-retention") + "/test.db"
   private static let time = Timestamp(seconds: 1_800_000_000)
   private static let box = SecretBox(secrets: [SymmetricKey(data: [UInt8](repeating: 7, count: 32))])

@@ -7,7 +7,7 @@ import TransferModel
 @testable import TransferStore
 
 /// The tables are what `StoredTable` says, and every document in them is one that has a golden file.
-@Suite struct SchemaTests {
+@Suite(.serialized) struct SchemaTests {
   private static let box = GoldenSamples.box
 
   private static func migrated() throws -> DatabaseQueue {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TransferStore
 
-@Suite struct SecretBoxTests {
+@Suite(.serialized) struct SecretBoxTests {
   private static func key(_ byte: UInt8) -> SymmetricKey {
     SymmetricKey(data: [UInt8](repeating: byte, count: 32))
   }

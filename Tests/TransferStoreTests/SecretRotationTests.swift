@@ -6,7 +6,7 @@ import TransferModel
 
 @testable import TransferStore
 
-@Suite struct SecretRotationTests {
+@Suite(.serialized) struct SecretRotationTests {
   private let path = TemporaryDirectory.make("ferry-rotation") + "/test.db"
 
   private struct NoDisk: Error {}

@@ -6,7 +6,7 @@ import TransferModel
 @testable import TransferStore
 
 /// Every statement is prepared on today's tables, and stands in one place.
-@Suite struct StatementTests {
+@Suite(.serialized) struct StatementTests {
   private static func read<T>(_ body: (Database) throws -> T) throws -> T {
     let queue = try DatabaseQueue()
     try Migrations.migrator(GoldenSamples.box).migrate(queue)

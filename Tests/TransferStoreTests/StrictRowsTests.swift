@@ -9,7 +9,7 @@ import TransferModel
 @testable import TransferStore
 
 /// A row that is not as it was written is told of and left as it is, and harms no other.
-@Suite struct StrictRowsTests {
+@Suite(.serialized) struct StrictRowsTests {
   private let path = TemporaryDirectory.make("ferry-strict") + "/test.db"
   private let samples = GoldenSamples(version: DocumentVersion.current)
   private static let box = GoldenSamples.box

@@ -8,7 +8,7 @@ import TransferModel
 @testable import TransferStore
 
 /// Commands, work and news: the rows through which the two processes talk.
-@Suite struct WorkStoreTests {
+@Suite(.serialized) struct WorkStoreTests {
   private let path = TemporaryDirectory.make("ferry-work") + "/test.db"
   private static let time = Timestamp(seconds: 1_800_000_000)
   private static let marker = "a-marker-that-nobody-may-read"

@@ -4,7 +4,7 @@ import TransferModel
 @testable import TransferStore
 
 /// Decisions, files, bodies of requests, and progress, which is not kept.
-@Suite struct DecisionStoreTests {
+@Suite(.serialized) struct DecisionStoreTests {
   private static let time = Timestamp(seconds: 1_800_000_000)
   private static func task(_ number: UInt64, _ specification: TaskSpecification) -> TransferTask {
     TransferTask(

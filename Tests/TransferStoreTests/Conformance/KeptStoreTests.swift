@@ -5,7 +5,7 @@ import TransferModel
 @testable import TransferStore
 
 /// What sessions keep, how sessions go, and what is found by a condition.
-@Suite struct KeptStoreTests {
+@Suite(.serialized) struct KeptStoreTests {
   private static let time = StoreBench.time
   private static func id<Kind>(_ number: UInt64) -> ID<Kind> { StoreBench.id(number) }
 

@@ -4,7 +4,7 @@ import TransferModel
 @testable import TransferStore
 
 /// Commands, work and news: what the two processes leave for each other.
-@Suite struct QueueStoreTests {
+@Suite(.serialized) struct QueueStoreTests {
   private static let time = StoreBench.time
   private static func task(_ number: UInt64) -> TaskID { StoreBench.id(number) }
   private static func session(_ number: UInt64) -> SessionID { StoreBench.id(number) }

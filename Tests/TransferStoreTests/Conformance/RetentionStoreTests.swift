@@ -4,7 +4,7 @@ import TransferModel
 @testable import TransferStore
 
 /// What the store finds to take away, and takes away.
-@Suite struct RetentionStoreTests {
+@Suite(.serialized) struct RetentionStoreTests {
   private static let time = Timestamp(seconds: 1_800_000_000)
   private static func id<Kind>(_ number: UInt64) -> ID<Kind> { ID(at: time, random: (number, number)) }
 

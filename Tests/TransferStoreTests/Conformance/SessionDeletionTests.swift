@@ -4,7 +4,7 @@ import TransferModel
 @testable import TransferStore
 
 /// A session goes in slices, whatever it holds.
-@Suite struct SessionDeletionTests {
+@Suite(.serialized) struct SessionDeletionTests {
   private static let time = Timestamp(seconds: 1_800_000_000)
   private static func id<Kind>(_ number: UInt64) -> ID<Kind> { ID(at: time, random: (number, number)) }
 

@@ -15,6 +15,9 @@ enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
 }
 
 /// A database, and the stores of processes that open it one after the other.
+///
+/// Suites that open databases are `.serialized`: each store has four descriptors, and where a process has more than some 1,300 of them,
+/// Foundation's `Process.run` reads past the end of a buffer (swift-corelibs-foundation, pull request 5472).
 final class StoreBench: Sendable {
   static let time = Timestamp(seconds: 1_800_000_000)
 

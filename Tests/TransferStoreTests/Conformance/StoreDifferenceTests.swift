@@ -6,7 +6,7 @@ import TransferModel
 @testable import TransferStore
 
 /// Random changes, the same to each store: all that can be read afterwards is the same. Ids are few, so that changes meet.
-@Suite struct StoreDifferenceTests {
+@Suite(.serialized) struct StoreDifferenceTests {
   private static let time = StoreBench.time
   private static let few: UInt64 = 6
 

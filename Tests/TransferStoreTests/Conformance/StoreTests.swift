@@ -4,7 +4,7 @@ import TransferModel
 @testable import TransferStore
 
 /// Sessions, tasks, events, messages and replies, in whatever keeps them.
-@Suite struct StoreTests {
+@Suite(.serialized) struct StoreTests {
   private static let time = Timestamp(seconds: 1_800_000_000)
 
   private static func id<Kind>(_ number: UInt64) -> ID<Kind> { ID(at: time, random: (number, number)) }
