@@ -1,7 +1,6 @@
 internal import TransferModel
 
-/// The background sessions by name, and the names whose sessions are being created. A plain value; part of the
-/// registry.
+/// The background sessions by name, and the names whose sessions are being created. A plain value; `SessionNames` locks it.
 struct BackgroundSessions {
   /// What a name stands for at the moment.
   enum Claim {
