@@ -4,7 +4,7 @@ SWIFT_FLAGS ?=
 # The released program: Swift's libraries are in it, and it looks for no library beside itself. The linker drops every function that
 # nothing calls; what is left depends on no path of the place of its build.
 RELEASE_PLACE = $(shell scripts/release-place.sh)
-RELEASE_FLAGS = -c release --product ferry --scratch-path $(RELEASE_PLACE) --static-swift-stdlib --disable-local-rpath -Xswiftc -Xfrontend -Xswiftc -function-sections \
+RELEASE_FLAGS = -c release --scratch-path $(RELEASE_PLACE) --static-swift-stdlib --disable-local-rpath -Xswiftc -Xfrontend -Xswiftc -function-sections \
 	-Xcc -ffunction-sections -Xcc -fdata-sections \
 	-Xcc -ffile-prefix-map=$(CURDIR)=. -Xcc -ffile-prefix-map=$(RELEASE_PLACE)=.build
 
@@ -24,7 +24,7 @@ build: packages
 release: packages
 	@scripts/stamp.sh
 	@scripts/check-packages.sh
-	swift build $(RELEASE_FLAGS)
+	swift build --product ferry $(RELEASE_FLAGS)
 	ln -sfn $(notdir $(RELEASE_PLACE))/release .build/release
 
 # What is installed: a tarball, a Debian package, an SBOM, in .build/dist.
@@ -90,7 +90,7 @@ fuzz: demo-packages
 
 # Whole worlds of a service and a worker in one thread. SECONDS and FROM, the first seed, may be given; SEED runs one world, with its trace.
 simulate: packages
-	swift build $(subst --product ferry,--product simulate,$(RELEASE_FLAGS))
+	swift build --product simulate $(RELEASE_FLAGS)
 	SWIFT_DETERMINISTIC_HASHING=1 $(RELEASE_PLACE)/release/simulate $(if $(SEED),--seed $(SEED),$(if $(FROM),--from $(FROM)) --seconds $(or $(SECONDS),120))
 
 clients: release

@@ -36,6 +36,9 @@ package struct SessionMachine: Sendable {
   /// The tasks that have not ended, in the order of their creation.
   package var unfinishedTasks: [TransferTask] { tasks.ids.compactMap { tasks[$0]?.task } }
 
+  /// Whether one of them is so.
+  package func hasTask(where body: (TransferTask) -> Bool) -> Bool { tasks.contains(where: body) }
+
   /// Every message of a background session was handed over.
   package var hasHandedOver: Bool { handover?.isDone ?? true }
 

@@ -18,6 +18,10 @@ package struct TaskTable: Sendable {
 
   package subscript(id: TaskID) -> TaskMachine? { boxes[id]?.machine }
 
+  func contains(where body: (TransferTask) -> Bool) -> Bool {
+    boxes.values.contains { body($0.machine.task) }
+  }
+
   mutating func insert(_ machine: TaskMachine) { boxes[machine.id] = Box(machine) }
 
   mutating func remove(_ id: TaskID) -> TaskMachine? { boxes.removeValue(forKey: id)?.machine }

@@ -133,7 +133,7 @@ struct Recovery: Sendable {
   private func recoverBeginnings() async throws(StoreError) {
     for session in room.sessions() {
       let mayHaveAsked = room.look(at: session.id) { machine in
-        machine.unfinishedTasks.contains { task in
+        machine.hasTask { task in
           task.earliestBeginDate != nil && session.delegate(of: task)?.asksForDelayedRequests == true
         }
       }

@@ -76,21 +76,21 @@ struct Tasks: Sendable {
     let count = specifications.count
     let (first, session) = try admit(count, in: id)
     let tasks = self.tasks(specifications, from: first, in: session)
-    let room = "requests/\(identifiers.make(TaskID.self))"
+    let place = "requests/\(identifiers.make(TaskID.self))"
     var messages: [DeliveryID] = []
     do throws(ServiceError) {
-      try keepInMemory(specifications, of: session, as: room)
-      guard var change = self.room.create(tasks, in: id) else { throw .sessionNotFound }
+      try keepInMemory(specifications, of: session, as: place)
+      guard var change = room.create(tasks, in: id) else { throw .sessionNotFound }
       messages = change.newDeliveries.map(\.id)
       change.idempotentReply = reply(tasks)
       change.repliedSession = id
-      try await self.room.recorder.write(change)
+      try await room.recorder.write(change)
     } catch {
-      self.room.engine.memoryFiles.release(room, of: id)
-      self.room.endCreation(of: tasks.map(\.id), in: id, refused: (count, messages))
+      room.engine.memoryFiles.release(place, of: id)
+      room.endCreation(of: tasks.map(\.id), in: id, refused: (count, messages))
       throw error
     }
-    self.room.endCreation(of: tasks.map(\.id), in: id)
+    room.endCreation(of: tasks.map(\.id), in: id)
     return tasks
   }
 
