@@ -117,6 +117,8 @@ package struct JSONWriter: Sendable {
     key(name)
     null()
   }
+  /// Inlined: what is generic across modules looks its types up each time.
+  @inlinable @inline(__always)
   package mutating func field(_ name: StaticString, _ value: (some JSONEncodable)?) {
     key(name)
     if let value { value.encode(into: &self) } else { null() }
@@ -209,6 +211,6 @@ extension JSONEncodable {
 }
 
 /// The lower-case hexadecimal digit of `value` (0 to 15).
-package func hexDigit(_ value: UInt8) -> UInt8 {
+@inlinable package func hexDigit(_ value: UInt8) -> UInt8 {
   value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
 }

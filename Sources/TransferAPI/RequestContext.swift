@@ -146,7 +146,7 @@ struct RequestContext: Sendable {
     if let coding = field(.contentEncoding), coding.lowercased() != "identity" {
       throw Problem(.unsupportedMediaType, "send the body without Content-Encoding")
     }
-    let type = field(.contentType)?.split(separator: ";").first.map { $0.trimmingBlanks.lowercased() }
+    let type = field(.contentType)?.parts(between: ";").first.map { $0.trimmingBlanks.lowercased() }
     if type == "application/json", allowed.contains(.json) { return .json }
     if type == "application/merge-patch+json", allowed.contains(.mergePatch) { return .mergePatch }
     if type == "application/x-ndjson" || type == "application/jsonl", allowed.contains(.ndjson) {

@@ -61,7 +61,7 @@ struct Router: Sendable {
   func match(method: String, path: String) -> Match {
     var node = root
     var parameters: [String: String] = [:]
-    for segment in path.split(separator: "/") {
+    for segment in path.parts(between: "/") {
       if let next = node.fixed[String(segment)] {
         node = next
       } else if let (name, next) = node.variable {

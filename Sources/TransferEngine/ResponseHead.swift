@@ -68,7 +68,7 @@ struct ResponseHeadParser {
   }
 
   private static func parseStatusLine(_ text: UnsafeRawBufferPointer) -> ResponseHead {
-    let parts = String(decoding: text, as: UTF8.self).split(separator: " ", maxSplits: 2)
+    let parts = String(decoding: text, as: UTF8.self).parts(between: " ", maxSplits: 2)
     return ResponseHead(
       httpVersion: String(parts[0]), status: parts.count > 1 ? Int(parts[1]) ?? 0 : 0, headers: HTTPHeaders())
   }

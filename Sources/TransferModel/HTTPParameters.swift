@@ -22,11 +22,11 @@ package enum HTTPParameters {
   private static func split(_ field: String) -> [Substring] {
     var isQuoted = false
     var isEscaped = false
-    return field.split(omittingEmptySubsequences: false) { character in
-      defer { isEscaped = isQuoted && character == "\\" && !isEscaped }
-      if character == "\"", !isEscaped { isQuoted.toggle() }
-      return character == ";" && !isQuoted
-    }
+    return field.utf8.split(omittingEmptySubsequences: false) { byte in
+      defer { isEscaped = isQuoted && byte == UInt8(ascii: "\\") && !isEscaped }
+      if byte == UInt8(ascii: "\""), !isEscaped { isQuoted.toggle() }
+      return byte == UInt8(ascii: ";") && !isQuoted
+    }.map { Substring($0) }
   }
 
   private static func unquote(_ text: String) -> String {
@@ -78,6 +78,17 @@ package enum PercentEncoding {
 }
 
 extension StringProtocol {
+  /// The parts between separators, which are ASCII. Characters would be dearer by far, and a combining mark would hide a separator.
+  package func parts(
+    between separator: Unicode.Scalar, maxSplits: Int = .max, omittingEmpty: Bool = true
+  ) -> [Substring] {
+    Substring(self).utf8
+      .split(
+        separator: UInt8(ascii: separator), maxSplits: maxSplits, omittingEmptySubsequences: omittingEmpty
+      )
+      .map { Substring($0) }
+  }
+
   /// Without spaces and tabs at both ends.
   package var trimmingBlanks: String {
     let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }

@@ -61,10 +61,24 @@ extension ID: LosslessStringConvertible, CustomStringConvertible {
       return text.append(contentsOf: SessionID.sharedName.utf8)
     }
     text.append(contentsOf: Kind.prefix.utf8)
-    for nibble in 0..<32 {
-      if nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20 { text.append(UInt8(ascii: "-")) }
-      let word = nibble < 16 ? high : low
-      text.append(hexDigit(UInt8(truncatingIfNeeded: word >> UInt64(60 - (nibble & 15) * 4)) & 15))
+    // Each event has several.
+    text.append(addingCapacity: 36) { text in
+      func put(_ word: UInt64, from: Int, to: Int) {
+        var shift = from
+        while shift > to {
+          shift -= 4
+          text.append(hexDigit(UInt8(truncatingIfNeeded: word >> UInt64(shift) & 15)))
+        }
+      }
+      put(high, from: 64, to: 32)
+      text.append(UInt8(ascii: "-"))
+      put(high, from: 32, to: 16)
+      text.append(UInt8(ascii: "-"))
+      put(high, from: 16, to: 0)
+      text.append(UInt8(ascii: "-"))
+      put(low, from: 64, to: 48)
+      text.append(UInt8(ascii: "-"))
+      put(low, from: 48, to: 0)
     }
   }
 

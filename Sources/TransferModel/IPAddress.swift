@@ -38,7 +38,7 @@ package enum IPAddress: Sendable, Hashable {
   }
 
   private static func dotted(_ text: some StringProtocol) -> UInt32? {
-    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+    let parts = text.parts(between: ".", omittingEmpty: false)
     guard parts.count == 4 else { return nil }
     var value: UInt32 = 0
     for part in parts {

@@ -46,10 +46,15 @@ package enum ServerSentEvents {
     return kept
   }
 
-  private static func endOfEvent(in stream: [UInt8], from start: Int) -> Int? {
-    var index = start
-    while index + 1 < stream.count {
-      if stream[index] == 0x0A, stream[index + 1] == 0x0A { return index + 2 }
+  private static func endOfEvent(in stream: Span<UInt8>, from start: Int) -> Int? {
+    var index = start + 1
+    while index < stream.count {
+      // What is no line feed is neither the first nor the second of two.
+      guard stream[index] == 0x0A else {
+        index += 2
+        continue
+      }
+      if stream[index - 1] == 0x0A { return index + 1 }
       index += 1
     }
     return nil
@@ -60,20 +65,35 @@ package enum ServerSentEvents {
   {
     if let id = id(of: event), id <= sequence { return false }
     guard let types else { return true }
-    return type(of: event).map(types.contains) ?? false
+    guard let name = typeName(of: event) else { return false }
+    return types.contains { type in
+      let known = type.rawValue.utf8
+      return known.count == name.count && name.elementsEqual(known)
+    }
   }
 
   /// The event's sequence number; nil for progress, which has none.
   package static func id(of event: ArraySlice<UInt8>) -> Int64? {
     guard event.starts(with: "id: ".utf8) else { return nil }
-    return Int64(String(decoding: event.dropFirst(4).prefix { $0 != 0x0A }, as: UTF8.self))
+    var number: Int64 = 0
+    for byte in event.dropFirst(4) {
+      if byte == 0x0A { return number }
+      let digit = Int64(byte) - 0x30
+      guard (0...9).contains(digit), number <= (.max - digit) / 10 else { return nil }
+      number = number * 10 + digit
+    }
+    return nil
   }
 
   package static func type(of event: ArraySlice<UInt8>) -> EventType? {
+    typeName(of: event).flatMap { EventType(rawValue: String(decoding: $0, as: UTF8.self)) }
+  }
+
+  private static func typeName(of event: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
     var line = event
     if line.starts(with: "id: ".utf8) { line = line.drop { $0 != 0x0A }.dropFirst() }
     guard line.starts(with: "event: ".utf8) else { return nil }
-    return EventType(rawValue: String(decoding: line.dropFirst(7).prefix { $0 != 0x0A }, as: UTF8.self))
+    return line.dropFirst(7).prefix { $0 != 0x0A }
   }
 
   /// When the first event of `stream` happened; the first few hundred bytes of it are enough.
@@ -90,7 +110,7 @@ package enum ServerSentEvents {
   package static func split(_ stream: [UInt8]) -> [ArraySlice<UInt8>] {
     var events: [ArraySlice<UInt8>] = []
     var start = 0
-    while let end = endOfEvent(in: stream, from: start) {
+    while let end = endOfEvent(in: stream.span, from: start) {
       events.append(stream[start..<end])
       start = end
     }

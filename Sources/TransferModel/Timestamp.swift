@@ -32,7 +32,7 @@ extension Timestamp: CustomStringConvertible, JSONEncodable {
   /// RFC 3339 in UTC with milliseconds: `2026-01-31T12:00:00.000Z`.
   package var description: String {
     var text: [UInt8] = []
-    text.reserveCapacity(24)
+    text.reserveCapacity(Self.length)
     append(to: &text)
     return String(decoding: text, as: UTF8.self)
   }
@@ -42,22 +42,29 @@ extension Timestamp: CustomStringConvertible, JSONEncodable {
     let total = milliseconds >= 0 ? milliseconds : 0
     let (days, dayMilliseconds) = (total / 86_400_000, total % 86_400_000)
     let (year, month, day) = Self.civil(fromDays: days)
-    func append(_ value: Int64, width: Int, then separator: Unicode.Scalar) {
-      var divisor: Int64 = width == 4 ? 1000 : width == 3 ? 100 : 10
-      while divisor > 0 {
-        text.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / divisor % 10))
-        divisor /= 10
+    // Each event has several.
+    text.append(addingCapacity: Self.length) { text in
+      func put(_ value: Int64, then separator: Unicode.Scalar?) {
+        let value = UInt32(truncatingIfNeeded: value)
+        text.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / 10))
+        text.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value % 10))
+        if let separator { text.append(UInt8(ascii: separator)) }
       }
-      text.append(UInt8(ascii: separator))
+      put(year / 100, then: nil)
+      put(year % 100, then: "-")
+      put(month, then: "-")
+      put(day, then: "T")
+      put(dayMilliseconds / 3_600_000, then: ":")
+      put(dayMilliseconds / 60_000 % 60, then: ":")
+      put(dayMilliseconds / 1000 % 60, then: ".")
+      put(dayMilliseconds % 1000 / 10, then: nil)
+      text.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: dayMilliseconds % 10))
+      text.append(UInt8(ascii: "Z"))
     }
-    append(year, width: 4, then: "-")
-    append(month, width: 2, then: "-")
-    append(day, width: 2, then: "T")
-    append(dayMilliseconds / 3_600_000, width: 2, then: ":")
-    append(dayMilliseconds / 60_000 % 60, width: 2, then: ":")
-    append(dayMilliseconds / 1000 % 60, width: 2, then: ".")
-    append(dayMilliseconds % 1000, width: 3, then: "Z")
   }
+
+  /// Of the text, in bytes.
+  private static let length = 24
 
   package func encode(into writer: inout JSONWriter) { writer.text { append(to: &$0) } }
 

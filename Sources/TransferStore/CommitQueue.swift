@@ -163,7 +163,7 @@ final class CommitQueue: @unchecked Sendable {
   }
 
   /// A part of a change, with its events numbered.
-  private struct Part {
+  private final class Part {
     let change: StoreChange
     let fragments: [JournalFragment]
 

@@ -41,11 +41,13 @@ extension JournalFragment {
     _ events: [TransferEvent], _ tenants: [SessionID: Tenant], _ sequence: inout Int64
   ) -> [JournalFragment] {
     var fragments: [JournalFragment] = []
-    var rest = events[...]
-    while let head = rest.first {
-      let run = rest.prefix { $0.taskID == head.taskID && $0.sessionID == head.sessionID }
-      rest = rest.dropFirst(run.count)
-      fragments.append(render(run, tenants[head.sessionID], &sequence))
+    var start = 0
+    while start < events.count {
+      let (task, session) = (events[start].taskID, events[start].sessionID)
+      var end = start + 1
+      while end < events.count, events[end].taskID == task, events[end].sessionID == session { end += 1 }
+      fragments.append(render(events[start..<end], tenants[session], &sequence))
+      start = end
     }
     return fragments
   }

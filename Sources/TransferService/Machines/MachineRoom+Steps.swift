@@ -8,27 +8,27 @@ internal import TransferStore
 /// How a step is carried out: what is to be in its commit, what goes behind that in order, and what waits until it holds.
 extension MachineRoom {
   func perform(_ step: Step) {
-    let (turn, session) = (step.turn, step.session)
+    let session = step.session
     // Before their events are told: who hears of a body finds it.
-    for (task, body) in turn.openedBodies {
+    for (task, body) in step.turn.openedBodies {
       guard let live = body as? LiveBody else { continue }
       hub.attach(live, of: task, in: session.id, tenant: session.tenant)
     }
-    for body in turn.droppedUploads { (body as? UploadStream)?.detach() }
-    if turn.isCarriedElsewhere {
-      for (space, credential) in turn.credentials {
+    for body in step.turn.droppedUploads { (body as? UploadStream)?.detach() }
+    if step.turn.isCarriedElsewhere {
+      for (space, credential) in step.turn.credentials {
         engine.credentials.set(credential, for: space, in: session.id)
       }
     }
     var change = StoreChange(step)
-    if let retirement = turn.retirement { retire(session.id, retirement, into: &change) }
-    let (orders, later) = divide(turn.orders, behind: change)
+    if let retirement = step.turn.retirement { retire(session.id, retirement, into: &change) }
+    let (orders, later) = divide(step.turn.orders, behind: change)
     record(change, step, later)
     carryOut(orders, in: session)
-    for alarm in turn.alarms { set(alarm) }
-    waiters.headsAreThere(turn.heads)
-    remove(turn.unwantedBodies, of: session)
-    if let retirement = turn.retirement { forget(session.id, retirement) }
+    for alarm in step.turn.alarms { set(alarm) }
+    waiters.headsAreThere(step.turn.heads)
+    remove(step.turn.unwantedBodies, of: session)
+    if let retirement = step.turn.retirement { forget(session.id, retirement) }
   }
 
   /// - Parameter orders: that wait for the commit.

@@ -208,13 +208,14 @@ final class MachineRoom: Sendable {
   private func bySession<Item>(
     _ items: [Item], _ task: (Item) -> TaskID
   ) -> [(session: SessionID, items: [Item])] {
+    let sessions = items.map { directory[task($0)] }
+    // It is one session's, mostly.
+    if let first = sessions.first, let first, sessions.allSatisfy({ $0 == first }) { return [(first, items)] }
     var groups: [(session: SessionID, items: [Item])] = []
     var places: [SessionID: Int] = [:]
-    for item in items {
-      guard let session = directory[task(item)] else { continue }
-      if let last = groups.indices.last, groups[last].session == session {
-        groups[last].items.append(item)
-      } else if let place = places[session] {
+    for (item, session) in zip(items, sessions) {
+      guard let session else { continue }
+      if let place = places[session] {
         groups[place].items.append(item)
       } else {
         places[session] = groups.count

@@ -45,8 +45,15 @@ final class SessionShard: Sendable {
   func look<Result: Sendable>(_ id: SessionID, _ body: (borrowing SessionMachine) -> Result) -> Result? {
     state.withLock { state in
       guard let index = state.machines.index(forKey: id) else { return nil }
-      return body(state.machines.values[index])
+      return Self.look(&state.machines.values[index], body)
     }
+  }
+
+  /// As inout, since whoever reads a value of a dictionary gets a copy of all that it has.
+  private static func look<Result>(
+    _ machine: inout SessionMachine, _ body: (borrowing SessionMachine) -> Result
+  ) -> Result {
+    body(machine)
   }
 
   func sessions() -> [TransferSession] { state.withLock { $0.machines.values.map(\.session) } }
@@ -59,8 +66,7 @@ final class SessionShard: Sendable {
     _ id: SessionID, _ body: (inout SessionMachine, inout Step) -> Result
   ) -> (result: Result, mustCarryOut: Bool)? {
     state.withLock { state in
-      guard let (result, step) = take(id, &state, body) else { return nil }
-      return (result, queue(step, &state))
+      take(id, &state, body).map { ($0, queue(&state)) }
     }
   }
 
@@ -68,17 +74,19 @@ final class SessionShard: Sendable {
   func visitAside<Result: Sendable>(
     _ id: SessionID, _ body: (inout SessionMachine, inout Step) -> Result
   ) -> (result: Result, step: Step)? {
-    state.withLock { take(id, &$0, body) }
+    state.withLock { state in
+      take(id, &state, body).map { ($0, state.outbox.removeLast()) }
+    }
   }
 
   /// As above, for a task of the session: as soon as its row is written, and before it begins.
   func visit(_ task: TaskID, in id: SessionID, _ visit: @escaping Visit) -> Bool? {
     state.withLock { state in
-      guard state.machines[id]?.task(task)?.isCreating != true else {
+      guard !isCreating(task, in: id, &state) else {
         state.parked[task, default: []].append(visit)
         return false
       }
-      return take(id, &state, visit).map { queue($0.step, &state) }
+      return take(id, &state, visit).map { queue(&state) }
     }
   }
 
@@ -89,7 +97,7 @@ final class SessionShard: Sendable {
   ) -> Bool? {
     state.withLock { state in
       let parked = state.parked.isEmpty ? [] : tasks.flatMap { state.parked.removeValue(forKey: $0) ?? [] }
-      let taken = take(id, &state) { machine, step in
+      let taken: Void? = take(id, &state) { machine, step in
         if let refused {
           machine.take(.refused(count: refused.count, tasks, messages: refused.messages), &step)
         } else {
@@ -98,33 +106,53 @@ final class SessionShard: Sendable {
         for visit in parked { visit(&machine, &step) }
         if refused == nil { for task in tasks { machine.take(.begin(task), &step) } }
       }
-      return taken.map { queue($0.step, &state) }
+      return taken.map { queue(&state) }
     }
   }
 
-  private func take<Result: Sendable>(
-    _ id: SessionID, _ state: inout State, _ body: (inout SessionMachine, inout Step) -> Result
-  ) -> (result: Result, step: Step)? {
-    guard let index = state.machines.index(forKey: id) else { return nil }
-    let session = state.machines.values[index].session
-    var step = Step(
-      turn: Turn(session: id, isCarriedElsewhere: isElsewhere(session), identifiers: state.identifiers),
-      now: clock(session), session: session)
-    let result = body(&state.machines.values[index], &step)
-    state.identifiers = step.turn.identifiers
-    if let changed = step.turn.sessionRow { step.session = changed }
-    for task in step.turn.created { directory[task.id] = id }
-    for task in step.turn.forgotten { directory[task] = nil }
-    return (result, step)
+  private func isCreating(_ task: TaskID, in id: SessionID, _ state: inout State) -> Bool {
+    guard let index = state.machines.index(forKey: id) else { return false }
+    return Self.look(&state.machines.values[index]) { $0.task(task)?.isCreating ?? false }
   }
 
+  /// Visits a session; what that comes to is the outbox's last step, where it has grown: a step is too large to be passed around.
+  private func take<Result: Sendable>(
+    _ id: SessionID, _ state: inout State, _ body: (inout SessionMachine, inout Step) -> Result
+  ) -> Result? {
+    guard let index = state.machines.index(forKey: id) else { return nil }
+    let place = state.outbox.count
+    state.outbox.append(step(for: &state.machines.values[index], state.identifiers))
+    let result = body(&state.machines.values[index], &state.outbox[place])
+    settle(&state.outbox[place], &state.identifiers)
+    return result
+  }
+
+  private func step(for machine: inout SessionMachine, _ identifiers: IdentifierGenerator) -> Step {
+    let session = machine.session
+    return Step(
+      turn: Turn(session: session.id, isCarriedElsewhere: isElsewhere(session), identifiers: identifiers),
+      now: clock(session), session: session)
+  }
+
+  private func settle(_ step: inout Step, _ identifiers: inout IdentifierGenerator) {
+    identifiers = step.turn.identifiers
+    if let changed = step.turn.sessionRow { step.session = changed }
+    for task in step.turn.created { directory[task.id] = step.turn.session }
+    for task in step.turn.forgotten { directory[task] = nil }
+  }
+
+  /// Leaves the last step to be carried out, unless there is nothing in it.
   /// - Returns: whether nobody is carrying the steps out: then the caller has to.
-  private func queue(_ step: Step, _ state: inout State) -> Bool {
-    guard !step.isEmpty else { return false }
-    state.outbox.append(step)
+  private func queue(_ state: inout State) -> Bool {
+    guard !Self.isEmpty(&state.outbox[state.outbox.count - 1]) else {
+      state.outbox.removeLast()
+      return false
+    }
     defer { state.isCarryingOut = true }
     return !state.isCarryingOut
   }
+
+  private static func isEmpty(_ step: inout Step) -> Bool { step.isEmpty }
 
   /// Carries the steps out, one after the other, until there are no more. For whoever was told to.
   func carryOut(_ body: (Step) -> Void) {
@@ -136,7 +164,7 @@ final class SessionShard: Sendable {
         return steps
       }
       if steps.isEmpty { return }
-      for step in steps { body(step) }
+      for index in steps.indices { body(steps[index]) }
     }
   }
 

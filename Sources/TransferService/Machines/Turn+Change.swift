@@ -6,31 +6,30 @@ internal import TransferStore
 extension StoreChange {
   /// What is written of a step.
   init(_ step: Step) {
-    let turn = step.turn
-    guard !turn.isProgressOnly || !step.attempts.isEmpty else {
-      self.init(progress: turn.events)
+    guard !step.turn.isProgressOnly || !step.attempts.isEmpty else {
+      self.init(progress: step.turn.events)
       return
     }
     self.init()
-    if let session = turn.sessionRow { sessions = [session] }
-    if let last = turn.lastIdentifier { lastIdentifiers = [turn.session: last] }
-    createdTasks = turn.created
-    updatedTasks = turn.updated
-    respecifiedTasks = turn.respecified
-    for (task, bytes) in turn.smallBodies { smallBodies[task] = bytes }
-    events = turn.events
-    newDeliveries = turn.messages.map { WebhookDelivery($0, of: turn.session) }
+    if let session = step.turn.sessionRow { sessions = [session] }
+    if let last = step.turn.lastIdentifier { lastIdentifiers = [step.turn.session: last] }
+    createdTasks = step.turn.created
+    updatedTasks = step.turn.updated
+    respecifiedTasks = step.turn.respecified
+    for (task, bytes) in step.turn.smallBodies { smallBodies[task] = bytes }
+    events = step.turn.events
+    newDeliveries = step.turn.messages.map { WebhookDelivery($0, of: step.turn.session) }
     updatedDeliveries = step.attempts
-    newDecisions = turn.inquiries.compactMap { Decision($0) }
-    settledDecisions = turn.settlements.map {
+    newDecisions = step.turn.inquiries.compactMap { Decision($0) }
+    settledDecisions = step.turn.settlements.map {
       SettledDecision(
-        id: $0.id, session: turn.session, state: $0.state, answer: $0.answer, answerTag: $0.tag)
+        id: $0.id, session: step.turn.session, state: $0.state, answer: $0.answer, answerTag: $0.tag)
     }
-    credentials = turn.credentials.map {
-      StoredCredential(session: turn.session, space: $0.space, credential: $0.credential)
+    credentials = step.turn.credentials.map {
+      StoredCredential(session: step.turn.session, space: $0.space, credential: $0.credential)
     }
-    commands = turn.commands.compactMap { WorkerCommand($0)?.stored(for: turn.session) }
-    takenNews = turn.takenNews.ranges
+    commands = step.turn.commands.compactMap { WorkerCommand($0)?.stored(for: step.turn.session) }
+    takenNews = step.turn.takenNews.ranges
   }
 }
 
