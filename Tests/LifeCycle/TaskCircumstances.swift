@@ -1,9 +1,9 @@
 package import TransferModel
 
 /// What a task's grammar depends on beside its events. None of it changes in the task's life.
-package struct TaskCircumstances: Sendable, Equatable {
+package struct TaskCircumstances: Sendable, Hashable {
   /// A set of calls.
-  package struct Calls: OptionSet, Sendable {
+  package struct Calls: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
     package init(_ calls: TaskCall...) {

@@ -42,7 +42,7 @@ package import TransferModel
 ///
 /// A suspended or canceling task has no phase. It may hear of what was under way when that was asked of it ("a task may signal other
 /// work before it acknowledges the cancelation"), and a question that waits may then be settled unseen.
-package struct TaskLife: Sendable, Equatable {
+package struct TaskLife: Sendable, Hashable {
   /// How far the task has come, apart from its state.
   private enum Step: UInt8, Sendable, Comparable {
     case unborn

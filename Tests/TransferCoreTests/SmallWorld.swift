@@ -1,0 +1,358 @@
+import LifeCycle
+import TransferModel
+
+@testable import TransferCore
+
+/// One task with all that can happen to it: its client, its delegate, its engine, the commits. A value: whoever copies it may let it go on
+/// in two ways.
+struct SmallWorld {
+  enum Move: String, CaseIterable, Hashable {
+    case createdHolds, isRefused, endHolds
+    case suspends, resumes, cancels, invalidates
+    case answers, becomesDownload, refuses, expires
+    /// The oldest order comes to the engine.
+    case orderArrives
+    case begins, challenges, redirects, responds, caches, succeeds, fails
+    /// The engine has heard that nobody wants the task.
+    case endsCancelled
+  }
+  /// What whoever carries the task out is doing with it.
+  enum Progress: Hashable { case absent, queued, requesting, answered, over }
+  struct Engine: Hashable {
+    var progress = Progress.absent
+    var isSuspended = false
+    var isCancelled = false
+    var isDownload = false
+    /// The question that it waits with.
+    var question: Int?
+    var asked = 0
+  }
+  struct Violation: Error, CustomStringConvertible {
+    let path: [Move]
+    let what: String
+    var description: String { "\(what): \(path.map(\.rawValue).joined(separator: ", "))" }
+  }
+  /// What of a world decides how it goes on, and what may be told next.
+  struct Key: Hashable {
+    let places: [Int]
+    let questions: [Int?]
+    let states: [TaskState?]
+    let suspensions: [Int?]
+    let phases: [TaskPhase?]
+    let lives: [TaskLife]
+    let orders: [Int]
+    let engine: Engine
+    let left: Set<Move>
+    let session: SessionState
+    let isCreating: Bool
+    let ends: Int
+  }
+
+  private(set) var stage: Stage
+  private(set) var path: [Move] = []
+  private let task: TaskID
+  private var tasks: [TaskID]
+  private var lives: [TaskLife]
+  private var sessionLife = SessionLife(.default)
+  private var engine = Engine()
+  private var orders: [Order] = []
+  private var isCreating = true
+  /// Ends whose commits do not hold yet.
+  private var ends: [TaskID] = []
+  /// What happens once in a world, and has not yet.
+  private var left: Set<Move> = [
+    .isRefused, .suspends, .resumes, .cancels, .invalidates, .challenges, .redirects,
+  ]
+  private var heard = 0
+
+  init(isDelayed: Bool) throws {
+    var delegate = SessionDelegate()
+    delegate.taskChallenges = .ask
+    delegate.asksForRedirects = true
+    delegate.asksForResponses = true
+    delegate.asksForCaching = true
+    delegate.asksForDelayedRequests = true
+    stage = Stage(.default, delegate: delegate)
+    task = TaskID(high: 1, low: 1)
+    tasks = [task]
+    guard case .admitted(let first, let session) = stage.give(.admit(count: 1)) else {
+      throw Violation(path: [], what: "the session takes no task")
+    }
+    var specification = TaskSpecification(
+      kind: .data, request: TransferRequest(url: "http://origin.test/a", method: "GET"))
+    if isDelayed { specification.earliestBeginDate = stage.now.wall }
+    var created = TransferTask(
+      id: task, sessionID: session.id, taskIdentifier: first, createdAt: stage.now.wall,
+      specification: specification)
+    _ = created.lifecycle.resume()
+    created.phase = .queued
+    lives = [TaskLife(TaskCircumstances(of: created, in: session))]
+    try give(.create([created]))
+  }
+
+  var isOver: Bool { !isCreating && stage.machine.unfinished == 0 }
+
+  var key: Key {
+    let machines = tasks.map { stage.machine.task($0) }
+    return Key(
+      places: machines.map { $0.map { Self.number(of: $0.place) } ?? 0 },
+      questions: machines.map { $0?.question?.number }, states: machines.map { $0?.task.state },
+      suspensions: machines.map { $0?.task.lifecycle.suspendCount },
+      phases: machines.map { $0?.task.phase },
+      lives: lives, orders: orders.map { Self.number(of: $0) }, engine: engine, left: left,
+      session: stage.machine.session.state, isCreating: isCreating, ends: ends.count)
+  }
+
+  private static func number(of place: TaskMachine.Place) -> Int {
+    switch place {
+    case .creating: 1
+    case .idle(let hasBegun): hasBegun ? 2 : 3
+    case .asksToBegin: 4
+    case .uncertain: 5
+    case .carried(let question): question == nil ? 6 : 7
+    case .waitsToRetry: 8
+    case .ending: 9
+    }
+  }
+
+  private static func number(of order: Order) -> Int {
+    switch order {
+    case .submit: 1
+    case .suspend: 2
+    case .resume: 3
+    case .cancel: 4
+    case .answer(_, let question, _): 100 + (question ?? 0)
+    case .setPriority, .setLimit, .setBeginDate: 5
+    case .forgetSession: 6
+    }
+  }
+
+  // MARK: Moves
+
+  /// The task that a client would speak of.
+  private var current: TaskID { tasks[tasks.count - 1] }
+  private var question: Question? { stage.machine.task(current)?.question }
+
+  var moves: [Move] { Move.allCases.filter(isPossible) }
+
+  private func isPossible(_ move: Move) -> Bool {
+    switch move {
+    case .createdHolds: return isCreating
+    case .isRefused: return isCreating && left.contains(move)
+    case .endHolds: return !ends.isEmpty
+    case .suspends, .resumes, .cancels: return !isCreating && left.contains(move) && !isOver
+    case .invalidates: return left.contains(move)
+    case .answers, .expires: return question != nil
+    case .refuses: return canRefuse
+    case .becomesDownload:
+      if case .response = question?.kind { return tasks.count == 1 } else { return false }
+    case .orderArrives: return !orders.isEmpty
+    default: return engineCan(move)
+    }
+  }
+
+  private var canRefuse: Bool {
+    switch question?.kind {
+    case .challenge, .response, .delayedRequest: true
+    default: false
+    }
+  }
+
+  private func engineCan(_ move: Move) -> Bool {
+    guard engine.progress != .absent, engine.progress != .over else { return false }
+    if move == .endsCancelled { return engine.isCancelled }
+    guard !engine.isSuspended, !engine.isCancelled else { return false }
+    if move == .fails { return true }
+    guard engine.question == nil else { return false }
+    switch move {
+    case .begins: return engine.progress == .queued
+    case .challenges, .redirects: return engine.progress == .requesting && left.contains(move)
+    case .responds: return engine.progress == .requesting
+    case .caches: return engine.progress == .answered && !engine.isDownload && engine.asked < 9
+    case .succeeds: return engine.progress == .answered
+    default: return false
+    }
+  }
+
+  mutating func make(_ move: Move) throws(Violation) {
+    path.append(move)
+    left.remove(move)
+    let (id, time) = (current, stage.now.wall)
+    switch move {
+    case .createdHolds:
+      isCreating = false
+      try give(.created([task]))
+      try give(.begin(task))
+    case .isRefused:
+      isCreating = false
+      try give(.refused(count: 1, [task], messages: []))
+    case .endHolds:
+      let held = ends
+      ends = []
+      try give(.endHolds(held))
+    case .suspends: try give(.suspend(id))
+    case .resumes: try give(.resume(id))
+    case .cancels: try give(.cancel(id, keepsPartial: false))
+    case .invalidates: try give(.invalidate)
+    case .answers: try answer(id)
+    case .refuses: try refuse(id)
+    case .becomesDownload: try answer(id, .response(.becomeDownload))
+    case .expires: if let decision = question?.decision { try give(.expired(id, decision)) }
+    case .orderArrives: try arrive(orders.removeFirst())
+    case .begins:
+      engine.progress = .requesting
+      try tell(.began(carried, at: time))
+    case .challenges: try ask(.challenge(Self.challenge, .taskDidReceiveChallenge))
+    case .redirects:
+      try ask(.redirect(.ok, proposed: TransferRequest(url: "http://origin.test/b", method: "GET")))
+    case .responds:
+      engine.progress = .answered
+      try ask(.response(.ok, nil))
+    case .caches:
+      try ask(.caching(.ok, size: 3))
+      engine.asked = 9
+    case .succeeds: try end(nil)
+    case .fails: try end(.timedOut)
+    case .endsCancelled: try end(.cancelled)
+    }
+  }
+
+  private static let challenge = AuthenticationChallenge(
+    ProtectionSpace(
+      host: "origin.test", port: 80, protocolName: "http", realm: "r", authenticationMethod: .httpBasic))
+
+  // MARK: The delegate
+
+  private mutating func answer(_ id: TaskID) throws(Violation) {
+    switch question?.kind {
+    case .redirect(let proposed): try answer(id, .redirect(proposed))
+    case .challenge: try answer(id, .challenge(.answer(.useNoCredential)))
+    case .response: try answer(id, .response(.allow))
+    case .caching: try answer(id, .caching(.allowed, headers: nil))
+    case .delayedRequest: try answer(id, .delayed(.continueLoading, nil))
+    case .bodyStream, nil: throw violation("nobody asks for a body")
+    }
+  }
+
+  private mutating func refuse(_ id: TaskID) throws(Violation) {
+    switch question?.kind {
+    case .challenge: try answer(id, .challenge(.cancel))
+    case .response: try answer(id, .response(.cancel))
+    default: try answer(id, .delayed(.cancel, nil))
+    }
+  }
+
+  private mutating func answer(_ id: TaskID, _ answer: DecisionAnswer) throws(Violation) {
+    guard let decision = question?.decision else { throw violation("nothing is asked") }
+    guard case .done = try give(.answer(id, decision, answer, shown: [], tag: nil)) else {
+      throw violation("an answer in time is refused")
+    }
+  }
+
+  // MARK: The engine
+
+  /// The name under which the engine has it.
+  private var carried: TaskID { engine.isDownload ? current : task }
+
+  private mutating func ask(_ question: TransferQuestion) throws(Violation) {
+    engine.asked += 1
+    engine.question = engine.asked
+    try tell(.asked(carried, engine.asked, question, at: stage.now.wall))
+  }
+
+  private mutating func end(_ error: URLErrorCode?) throws(Violation) {
+    let known = stage.machine.task(carried)?.task ?? stage.rows[carried]
+    engine.progress = .over
+    guard let known else { throw violation("an engine has a task that nobody knows") }
+    try tell(.ended(carried, .end(of: known, at: stage.now.wall, error: error)))
+  }
+
+  private mutating func tell(_ fact: TransferFact) throws(Violation) { try give(.news(.fact(fact))) }
+
+  private mutating func arrive(_ order: Order) throws(Violation) {
+    switch order {
+    case .submit:
+      guard engine.progress == .absent else { throw violation("a task is submitted twice") }
+      engine.progress = .queued
+    case .suspend: engine.isSuspended = true
+    case .resume: engine.isSuspended = false
+    case .cancel: engine.isCancelled = true
+    case .answer(_, let number, let answer):
+      // Those who were not asked hear nothing.
+      guard let number, number == engine.question else { return }
+      engine.question = nil
+      if case .becomeDownload = answer { engine.isDownload = true }
+    case .setPriority, .setLimit, .setBeginDate, .forgetSession: break
+    }
+  }
+
+  // MARK: What must hold
+
+  @discardableResult
+  private mutating func give(_ input: Input) throws(Violation) -> Reply {
+    let before = stage.ends
+    let reply = stage.give(input, holds: false)
+    ends += stage.ends.keys.filter { before[$0] == nil }.sorted()
+    orders += stage.takeOrders()
+    try hear()
+    try check()
+    return reply
+  }
+
+  private mutating func hear() throws(Violation) {
+    while heard < stage.events.count {
+      let event = stage.events[heard]
+      heard += 1
+      if case .created(let created) = event.payload, !tasks.contains(created.id) {
+        tasks.append(created.id)
+        lives.append(
+          TaskLife(TaskCircumstances(of: created, in: stage.machine.session, goesOnForDataTask: true)))
+      }
+      let word = TaskWord(event)
+      if let place = tasks.firstIndex(where: { $0 == event.taskID }), let word {
+        do throws(TaskLife.Violation) { try lives[place].accept(word) } catch { throw violation("\(error)") }
+      }
+      // What was told of a task that was refused is in no journal.
+      guard !wasRefused, let told = word.map({ SessionWord($0) }) ?? SessionWord(event.type) else { continue }
+      do throws(SessionLife.Violation) { try sessionLife.accept(told) } catch { throw violation("\(error)") }
+    }
+  }
+
+  private func check() throws(Violation) {
+    guard stage.ends.values.allSatisfy({ $0 == 1 }) else { throw violation("a task ended twice") }
+    let settled = stage.settlements.map(\.id)
+    guard Set(settled).count == settled.count else { throw violation("a decision was settled twice") }
+    let open = Set(tasks.compactMap { stage.machine.task($0)?.question?.decision })
+    let asked = Set(stage.inquiries.compactMap { $0.event.decision?.id })
+    guard asked.subtracting(settled) == open else {
+      throw violation("a decision is neither open nor settled")
+    }
+  }
+
+  /// The world heals: everybody does what has to be done, and no more. All must end then.
+  func checkThatItEnds() throws(Violation) {
+    var world = self
+    world.left = world.isSuspended ? [.resumes] : []
+    for _ in 0..<60 {
+      let possible = Set(world.moves)
+      guard let move = Self.healing.first(where: possible.contains) else { break }
+      try world.make(move)
+    }
+    guard world.isOver, world.stage.machine.unfinishedTasks.isEmpty else {
+      throw world.violation("it never ends")
+    }
+    guard world.wasRefused || world.lives.allSatisfy(\.isOver) else {
+      throw world.violation("a task ended unheard")
+    }
+  }
+
+  private static let healing: [Move] = [
+    .createdHolds, .endHolds, .orderArrives, .resumes, .expires, .endsCancelled, .begins, .responds,
+    .succeeds,
+  ]
+
+  private var wasRefused: Bool { path.contains(.isRefused) }
+  private var isSuspended: Bool { stage.machine.task(current)?.task.state == .suspended }
+
+  private func violation(_ what: String) -> Violation { Violation(path: path, what: what) }
+}
