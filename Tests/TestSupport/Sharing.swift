@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 package import Testing
 
@@ -29,14 +30,15 @@ package final class Shared: Sendable {
   /// The suite's only thing of that name.
   /// - Parameters:
   ///   - uses: another is made after so many.
+  ///   - isGood: another is made where it is not.
   ///   - make: makes it.
   package static func one<Thing: AnyObject>(
-    _ name: String = "", uses: Int = .max, _ make: () throws -> Thing
+    _ name: String = "", uses: Int = .max, isGood: (Thing) -> Bool = { _ in true }, _ make: () throws -> Thing
   ) throws -> Thing {
-    guard let suite = ofSuite else { preconditionFailure("this suite is not .sharing") }
+    guard let suite = ofSuite else { throw Socket.Failure(operation: "this suite is not .sharing", errno: 0) }
     let key = "\(Thing.self) \(name)"
     let kept = suite.things.withLock { $0[key] }
-    if let kept, kept.uses < uses, let thing = kept.thing as? Thing {
+    if let kept, kept.uses < uses, let thing = kept.thing as? Thing, isGood(thing) {
       suite.things.withLock { $0[key]?.uses += 1 }
       return thing
     }
@@ -48,10 +50,26 @@ package final class Shared: Sendable {
 
 extension FerryProcess {
   /// The suite's service. Now and then it is a new one: what tests leave behind, such as connections, is not to become much.
+  /// - Parameter trustsAuthority: whether it has the certificate of the authority that signed what is good.
   package static func ofSuite(
-    networks: [String] = ["127.0.0.0/8"], options: [String] = []
+    networks: [String] = ["127.0.0.0/8"], trustsAuthority: Bool = false, options: [String] = []
   ) throws -> FerryProcess {
+    let options = options + (trustsAuthority ? ["--ca-file", try AuthorityFile.ofSuite().path] : [])
     let name = (networks + options).joined(separator: " ")
-    return try Shared.one(name, uses: 20) { try FerryProcess(networks: networks, options: options) }
+    return try Shared.one(name, uses: 20, isGood: \.isRunning) {
+      try FerryProcess(networks: networks, options: options)
+    }
   }
+}
+
+/// The PEM file of the authority that signed what is good, for who reads it longer than one server is there.
+package final class AuthorityFile {
+  private let directory = TemporaryDirectory.make("authority")
+  package var path: String { directory + "/authority.pem" }
+
+  package static func ofSuite() throws -> AuthorityFile { try Shared.one { try AuthorityFile() } }
+
+  private init() throws { try ServerFiles.write(CertificateKit.shared().authority, to: path) }
+
+  deinit { try? FileManager.default.removeItem(atPath: directory) }
 }
