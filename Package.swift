@@ -1,11 +1,16 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-let common: [SwiftSetting] =
+let language: [SwiftSetting] =
   [
     "ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility",
     "NonisolatedNonsendingByDefault", "InferIsolatedConformances",
   ].map { .enableUpcomingFeature($0) } + [.treatAllWarnings(as: .error)]
+
+/// The program is optimized in debug builds, too, with all its assertions: tests that walk through many thousands of states would
+/// take twice as long.
+let common =
+  language + [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]
 
 /// Rooms that touch no raw memory: the compiler holds them to it.
 let safe = common + [.strictMemorySafety()]
@@ -253,14 +258,14 @@ package.targets += [
     dependencies: [
       "EventLoop", "JSON", "LifeCycle", "TransferModel", "TransferStore",
       .product(name: "Crypto", package: "swift-crypto"), .product(name: "GRDB", package: "GRDB.swift"),
-    ], path: "Tests/TestSupport", swiftSettings: common),
+    ], path: "Tests/TestSupport", swiftSettings: language),
   .testTarget(
     name: "EndToEndTests",
     dependencies: [
       "ferry", "FerrySettings", "TestSupport", "JSON", .product(name: "Crypto", package: "swift-crypto"),
     ],
-    swiftSettings: common),
-  .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"], swiftSettings: common),
+    swiftSettings: language),
+  .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"], swiftSettings: language),
   .testTarget(
     name: "TidyTests",
     dependencies: [
@@ -269,7 +274,10 @@ package.targets += [
     ],
     swiftSettings: common),
 ]
+/// Those of which the tests' own part of the work is large.
+let busy: Set = ["HTTPCache", "HTTPCookies", "TransferService"]
 package.targets += tests.map { name, uses in
   .testTarget(
-    name: name + "Tests", dependencies: [.byName(name: name)] + uses, swiftSettings: common)
+    name: name + "Tests", dependencies: [.byName(name: name)] + uses,
+    swiftSettings: busy.contains(name) ? common : language)
 }

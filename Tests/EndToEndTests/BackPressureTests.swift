@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// #3204: a reader that does not keep up holds the origin back; the peer gathers the whole body in memory (1.1 GB).
-@Suite(.serialized, .blocking) struct BackPressureTests {
+@Suite(.serialized, .blocking, .sharing) struct BackPressureTests {
   /// Blocks that the origin could hand to its kernel.
   private final class Count: Sendable {
     private let count = Mutex(0)
@@ -22,7 +22,7 @@ import Testing
   private let origin: TestOrigin
 
   init() throws {
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     session = try ferry.session()
     // Made now: the origin must not be slow while a clock runs.
     _ = Self.pattern

@@ -3,10 +3,10 @@ import TestSupport
 import Testing
 
 /// Every wrong request gets a problem that names what is wrong, and changes nothing.
-@Suite(.serialized, .blocking) struct BadInputTests {
+@Suite(.serialized, .blocking, .sharing) struct BadInputTests {
   private let ferry: FerryProcess
 
-  init() throws { ferry = try FerryProcess() }
+  init() throws { ferry = try .ofSuite() }
 
   struct Case: Sendable, CustomTestStringConvertible {
     let body: String

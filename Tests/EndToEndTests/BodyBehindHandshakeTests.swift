@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A streamed body is asked for when the connection's challenges are answered, and not before (step 2 of a task's life cycle).
-@Suite(.serialized, .blocking) struct BodyBehindHandshakeTests {
+@Suite(.serialized, .blocking, .sharing) struct BodyBehindHandshakeTests {
   private typealias Fixture = HandshakeFixture
   private static let body = "task.needNewBodyStream"
 

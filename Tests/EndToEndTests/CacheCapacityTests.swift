@@ -4,11 +4,11 @@ import TestSupport
 import Testing
 
 /// How much a session's cache holds, and what goes first (URLCache).
-@Suite(.serialized, .blocking) struct CacheCapacityTests {
+@Suite(.serialized, .blocking, .sharing) struct CacheCapacityTests {
   private let ferry: FerryProcess
   private let origin = CacheOrigin()
 
-  init() throws { ferry = try FerryProcess() }
+  init() throws { ferry = try .ofSuite() }
 
   private func client(_ memory: Int, _ disk: Int) throws -> CacheClient {
     let cache = #"{"urlCache":{"memoryCapacity":\#(memory),"diskCapacity":\#(disk)}}"#

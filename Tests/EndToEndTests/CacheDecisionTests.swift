@@ -4,14 +4,14 @@ import TestSupport
 import Testing
 
 /// urlSession(_:dataTask:willCacheResponse:): a delegate says whether an answer is stored, and where.
-@Suite(.serialized, .blocking) struct CacheDecisionTests {
+@Suite(.serialized, .blocking, .sharing) struct CacheDecisionTests {
   private static let asked = "dataTask.willCacheResponse"
   private static let bodies = ["/small": Pattern.bytes(1000), "/large": Pattern.bytes(200_000)]
   private let ferry: FerryProcess
   private let origin = CacheOrigin()
 
   init() throws {
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     for (path, body) in Self.bodies { origin.serve(path, body, CacheOrigin.fresh) }
   }
 

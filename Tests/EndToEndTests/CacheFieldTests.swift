@@ -3,14 +3,14 @@ import TestSupport
 import Testing
 
 /// urlSession(_:dataTask:willCacheResponse:): a delegate changes the fields that are stored with a body (CachedURLResponse).
-@Suite(.serialized, .blocking) struct CacheFieldTests {
+@Suite(.serialized, .blocking, .sharing) struct CacheFieldTests {
   private static let asked = "dataTask.willCacheResponse"
   private let ferry: FerryProcess
   private let origin = CacheOrigin()
   private let client: CacheClient
 
   init() throws {
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     client = try CacheClient(ferry, origin, session: ferry.session(delegate: #"{"caching":"ask"}"#))
     origin.serve(
       "/a", "hello", tag: "\"1\"",

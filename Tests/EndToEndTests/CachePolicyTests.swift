@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// URLRequest.CachePolicy, of requests and of sessions.
-@Suite(.serialized, .blocking) struct CachePolicyTests {
+@Suite(.serialized, .blocking, .sharing) struct CachePolicyTests {
   enum Policy: String, Sendable, CaseIterable {
     case useProtocolCachePolicy, reloadIgnoringLocalCacheData, reloadIgnoringLocalAndRemoteCacheData
     case returnCacheDataElseLoad, returnCacheDataDontLoad, reloadRevalidatingCacheData
@@ -14,7 +14,7 @@ import Testing
   private let ferry: FerryProcess
   private let origin = CacheOrigin()
 
-  init() throws { ferry = try FerryProcess() }
+  init() throws { ferry = try .ofSuite() }
 
   private static func outcome(_ policy: Policy, _ stored: Stored) -> Outcome {
     switch policy {

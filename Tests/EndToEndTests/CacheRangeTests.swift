@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Ranges of what is stored, and parts that become a whole (RFC 9111 §3.3 and §3.4).
-@Suite(.serialized, .blocking) struct CacheRangeTests {
+@Suite(.serialized, .blocking, .sharing) struct CacheRangeTests {
   private static let body = Pattern.bytes(300_000)
   private final class Cut: Sendable { let at = Mutex<Int?>(nil) }
 
@@ -14,7 +14,7 @@ import Testing
   private let cut = Cut()
 
   init() throws {
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     client = try CacheClient(ferry, origin)
   }
 

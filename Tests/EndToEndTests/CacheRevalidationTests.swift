@@ -3,13 +3,13 @@ import TestSupport
 import Testing
 
 /// What is stale is asked about, and what changes drops what was stored (RFC 9111 §4.2 to §4.4, RFC 5861).
-@Suite(.serialized, .blocking) struct CacheRevalidationTests {
+@Suite(.serialized, .blocking, .sharing) struct CacheRevalidationTests {
   private let ferry: FerryProcess
   private let origin = CacheOrigin()
   private let client: CacheClient
 
   init() throws {
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     client = try CacheClient(ferry, origin)
   }
 

@@ -3,13 +3,13 @@ import TestSupport
 import Testing
 
 /// What is stored and what is not, and what drops it again (RFC 9111 §3 and §4.4).
-@Suite(.serialized, .blocking) struct CacheStorabilityTests {
+@Suite(.serialized, .blocking, .sharing) struct CacheStorabilityTests {
   private let ferry: FerryProcess
   private let origin = CacheOrigin()
   private let client: CacheClient
 
   init() throws {
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     client = try CacheClient(ferry, origin)
   }
 

@@ -5,13 +5,13 @@ import TestSupport
 import Testing
 
 /// What is stored and fresh is the answer, and looks like one: URLCache, RFC 9111.
-@Suite(.serialized, .blocking) struct CacheTests {
+@Suite(.serialized, .blocking, .sharing) struct CacheTests {
   private let ferry: FerryProcess
   private let origin = CacheOrigin()
   private let client: CacheClient
 
   init() throws {
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     client = try CacheClient(ferry, origin)
   }
 

@@ -5,7 +5,7 @@ import Testing
 
 /// cancelTask, cancelledTasksCannotBeResumed and noDoubleCallback: a task that is cancelled ends once, as cancelled, in
 /// whichever state it was.
-@Suite(.serialized, .blocking) struct CancellationTests {
+@Suite(.serialized, .blocking, .sharing) struct CancellationTests {
   private let ferry: FerryProcess
   private let session: String
   private let origin = TestOrigin { request, socket in
@@ -22,7 +22,7 @@ import Testing
   }
 
   init() throws {
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     session = try ferry.session(#"{"httpMaximumConnectionsPerHost":1}"#)
   }
 

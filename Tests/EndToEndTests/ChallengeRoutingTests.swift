@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Who hears of the handshake's challenges: the session's delegate, the task's, or nobody.
-@Suite(.serialized, .blocking) struct ChallengeRoutingTests {
+@Suite(.serialized, .blocking, .sharing) struct ChallengeRoutingTests {
   private let fixture: HandshakeFixture
   private var ferry: FerryProcess { fixture.ferry }
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Servers that ask who the client is, in the handshake.
-@Suite(.serialized, .blocking) struct ClientCertificateTests {
+@Suite(.serialized, .blocking, .sharing) struct ClientCertificateTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String
     /// nil: nobody answers.

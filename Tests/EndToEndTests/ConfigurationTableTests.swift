@@ -3,10 +3,10 @@ import TestSupport
 import Testing
 
 /// Every property of a session's configuration: its default, another value, and values that are refused.
-@Suite(.serialized, .blocking) struct ConfigurationTableTests {
+@Suite(.serialized, .blocking, .sharing) struct ConfigurationTableTests {
   private let ferry: FerryProcess
 
-  init() throws { ferry = try FerryProcess() }
+  init() throws { ferry = try .ofSuite() }
 
   struct Property: Sendable, CustomTestStringConvertible {
     let name: String

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Getting to an origin, and many at once.
-@Suite(.serialized, .blocking) struct ConnectionTests {
+@Suite(.serialized, .blocking, .sharing) struct ConnectionTests {
   private let ferry: FerryProcess
   private let origin = TestOrigin { request, socket in
     if request.path == "/slow" { usleep(900_000) }
@@ -13,7 +13,7 @@ import Testing
     return true
   }
 
-  init() throws { ferry = try FerryProcess(networks: ["127.0.0.0/8", "::1/128"]) }
+  init() throws { ferry = try .ofSuite(networks: ["127.0.0.0/8", "::1/128"]) }
 
   /// Codes of what cannot be reached, and libcurl's beneath.
   @Test(

@@ -4,12 +4,12 @@ import TestSupport
 import Testing
 
 /// Bodies that arrive encoded are decoded: brotliDataTask, gzippedDataTask, gzippedDownloadTask.
-@Suite(.serialized, .blocking) struct ContentEncodingTests {
+@Suite(.serialized, .blocking, .sharing) struct ContentEncodingTests {
   private let ferry: FerryProcess
   /// What each of the constants decodes to: more than is kept in memory.
   private static let text = Array(String(repeating: "Ferry carries bytes. ", count: 2000).utf8)
 
-  init() throws { ferry = try FerryProcess() }
+  init() throws { ferry = try .ofSuite() }
 
   struct Coding: Sendable, CustomTestStringConvertible {
     /// Content-Encoding's value.

@@ -3,15 +3,14 @@ import TestSupport
 import Testing
 
 /// What sessions and requests say about their cookies, and what only a secure connection may set and get.
-@Suite(.serialized, .blocking) struct CookiePolicyTests {
+@Suite(.serialized, .blocking, .sharing) struct CookiePolicyTests {
   private let ferry: FerryProcess
   private let nginx: NginxServer
   private let origin: CookieOrigin
 
   init() throws {
     nginx = try NginxServer()
-    ferry = try FerryProcess(
-      networks: ["127.0.0.0/8", "::1/128"], options: ["--ca-file", nginx.authorityFile])
+    ferry = try .ofSuite(networks: ["127.0.0.0/8", "::1/128"], trustsAuthority: true)
     origin = CookieOrigin(ferry)
   }
 

@@ -4,13 +4,13 @@ import TestSupport
 import Testing
 
 /// `/v1/sessions/{id}/cookies`: what clients put there, see and take away.
-@Suite(.serialized, .blocking) struct CookieRouteTests {
+@Suite(.serialized, .blocking, .sharing) struct CookieRouteTests {
   private let ferry: FerryProcess
   private let session: String
   private var path: String { "/v1/sessions/\(session)/cookies" }
 
   init() throws {
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     session = try ferry.session()
   }
 

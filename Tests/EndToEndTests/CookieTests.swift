@@ -4,14 +4,14 @@ import TestSupport
 import Testing
 
 /// Cookies on their way: what answers set, and which requests carry it.
-@Suite(.serialized, .blocking) struct CookieTests {
+@Suite(.serialized, .blocking, .sharing) struct CookieTests {
   private let ferry: FerryProcess
   private let origin: CookieOrigin
   private let session: String
   private static let networks = ["127.0.0.0/8", "::1/128"]
 
   init() throws {
-    ferry = try FerryProcess(networks: Self.networks)
+    ferry = try .ofSuite(networks: Self.networks)
     origin = CookieOrigin(ferry)
     session = try ferry.session()
   }

@@ -145,7 +145,7 @@ import Testing
 }
 
 /// A certificate is shown to a connection, and connections live on.
-@Suite(.serialized, .blocking) struct ReplacedCertificateTests {
+@Suite(.serialized, .blocking, .sharing) struct ReplacedCertificateTests {
   @Test(arguments: [false, true]) func theNextRequestShowsWhatIsStoredNow(_ hasHTTP2: Bool) throws {
     let fixture = try HandshakeFixture(hasHTTP2: hasHTTP2)
     let session = try fixture.ferry.session()

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What a session remembers of who it is (URLCredentialStorage), with real servers.
-@Suite(.serialized, .blocking) struct CredentialMemoryTests {
+@Suite(.serialized, .blocking, .sharing) struct CredentialMemoryTests {
   private let servers: LoginServers
   private let home: Home
   private var ferry: FerryProcess { home.ferry }
@@ -34,7 +34,7 @@ import Testing
 
   init() throws {
     servers = try LoginServers()
-    home = try Home(["--ca-file", servers.nginx.authorityFile])
+    home = try Shared.one(uses: 20) { try Home(["--ca-file", AuthorityFile.ofSuite().path]) }
   }
 
   private func session(_ configuration: String = "{}", asks: Bool = true) throws -> String {

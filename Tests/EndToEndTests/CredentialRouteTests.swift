@@ -3,13 +3,13 @@ import TestSupport
 import Testing
 
 /// `/v1/sessions/{id}/credentials`: what can be stored, listed and forgotten.
-@Suite(.serialized, .blocking) struct CredentialRouteTests {
+@Suite(.serialized, .blocking, .sharing) struct CredentialRouteTests {
   private let ferry: FerryProcess
   private let session: String
   private var path: String { "/v1/sessions/\(session)/credentials" }
 
   init() throws {
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     session = try ferry.session()
   }
 

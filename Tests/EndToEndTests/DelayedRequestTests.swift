@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// earliestBeginDate, and the delegate that is asked once it has come; what may be changed of a task that waits for it.
-@Suite(.serialized, .blocking) struct DelayedRequestTests {
+@Suite(.serialized, .blocking, .sharing) struct DelayedRequestTests {
   private static let asked = "task.willBeginDelayedRequest"
   private let ferry: FerryProcess
   private let session: String
@@ -14,7 +14,7 @@ import Testing
   }
 
   init() throws {
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     session = try ferry.session(delegate: #"{"delayedRequests":"ask"}"#)
   }
 

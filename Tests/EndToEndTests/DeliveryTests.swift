@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// prefersIncrementalDelivery, countOfBytesClientExpectsToSend and countOfBytesClientExpectsToReceive of URLSessionTask.
-@Suite(.serialized, .blocking) struct DeliveryTests {
+@Suite(.serialized, .blocking, .sharing) struct DeliveryTests {
   private static let body = NginxServer.contents(3_000_000)
   private static let half = 1_500_000
   private let ferry: FerryProcess
@@ -12,7 +12,7 @@ import Testing
   private let origin: TestOrigin
 
   init() throws {
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     let gate = Gate()
     self.gate = gate
     origin = TestOrigin { request, socket in

@@ -6,13 +6,13 @@ import TestSupport
 import Testing
 
 /// Digest beyond what real servers do: algorithms, forms and nonces (RFC 7616, RFC 2069).
-@Suite(.serialized, .blocking) struct DigestTests {
+@Suite(.serialized, .blocking, .sharing) struct DigestTests {
   private let ferry: FerryProcess
   private let session: String
   private static let right = LoginAnswer.use("Mufasa", "Circle of Life", "forSession")
 
   init() throws {
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     session = try ferry.session(FerryProcess.uncached, delegate: FerryProcess.asksForLogin)
   }
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// An origin that answers before it has the body of a stream: the client that sends it may be the one that is asked what comes next.
-@Suite(.serialized, .blocking) struct EarlyAnswerTests {
+@Suite(.serialized, .blocking, .sharing) struct EarlyAnswerTests {
   private static let asking = #"{"taskChallenges":"ask","redirects":"ask","responses":"ask"}"#
   private static let challenge = "task.didReceiveChallenge"
   private static let redirect = "task.willPerformHTTPRedirection"
@@ -14,7 +14,7 @@ import Testing
   private let origin: TestOrigin
 
   init() throws {
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     let gate = Gate()
     self.gate = gate
     origin = TestOrigin(readsBodies: false) { request, socket in

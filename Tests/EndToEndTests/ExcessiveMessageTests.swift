@@ -4,10 +4,10 @@ import Testing
 
 /// Messages of which there is too much, from either side, through the whole service: each gets an answer, and none is in anybody's
 /// way.
-@Suite(.serialized, .blocking) struct ExcessiveMessageTests {
+@Suite(.serialized, .blocking, .sharing) struct ExcessiveMessageTests {
   private let ferry: FerryProcess
 
-  init() throws { ferry = try FerryProcess() }
+  init() throws { ferry = try .ofSuite() }
 
   private func origin(_ head: String) -> TestOrigin {
     TestOrigin { _, socket in

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// priority (§1c: a no-op in the peer) and httpMaximumConnectionsPerHost.
-@Suite(.serialized, .blocking) struct FairnessTests {
+@Suite(.serialized, .blocking, .sharing) struct FairnessTests {
   /// Requests and connections of an origin at once.
   private final class Count: Sendable {
     private struct State {
@@ -36,7 +36,7 @@ import Testing
   private let redirector: TestOrigin
 
   init() throws {
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     let gate = Gate()
     self.gate = gate
     let count = Count()

@@ -3,14 +3,14 @@ import TestSupport
 import Testing
 
 /// TLS and HTTP/2 with a real server.
-@Suite(.serialized, .blocking) struct HTTP2Tests {
+@Suite(.serialized, .blocking, .sharing) struct HTTP2Tests {
   private let nginx: NginxServer
   private let ferry: FerryProcess
   private static let files = ["hello.txt": 5000, "large.bin": 3_000_000]
 
   init() throws {
     nginx = try NginxServer(files: Self.files)
-    ferry = try FerryProcess(options: ["--ca-file", nginx.authorityFile])
+    ferry = try .ofSuite(trustsAuthority: true)
   }
 
   private func bytes(_ task: JSONValue) throws -> [UInt8] {

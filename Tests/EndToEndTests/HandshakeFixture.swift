@@ -27,11 +27,16 @@ struct HandshakeFixture {
   let ferry: FerryProcess
   let hasHTTP2: Bool
 
-  /// - Parameter trustsAuthority: whether the service has its certificate.
-  init(hasHTTP2: Bool = true, trustsAuthority: Bool = true) throws {
+  /// - Parameters:
+  ///   - trustsAuthority: whether the service has its certificate.
+  ///   - isAlone: whether the service is the test's own, and not the suite's.
+  init(hasHTTP2: Bool = true, trustsAuthority: Bool = true, isAlone: Bool = false) throws {
     self.hasHTTP2 = hasHTTP2
     nginx = try NginxServer(hasHTTP2: hasHTTP2)
-    ferry = try FerryProcess(options: trustsAuthority ? ["--ca-file", nginx.authorityFile] : [])
+    ferry =
+      isAlone
+      ? try FerryProcess(options: ["--ca-file", nginx.authorityFile])
+      : try .ofSuite(trustsAuthority: trustsAuthority)
   }
 
   /// PEM as a member of JSON.

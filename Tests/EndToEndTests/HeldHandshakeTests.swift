@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What can happen while a handshake is held.
-@Suite(.serialized, .blocking) struct HeldHandshakeTests {
+@Suite(.serialized, .blocking, .sharing) struct HeldHandshakeTests {
   private let fixture: HandshakeFixture
   private let relay: TCPRelay
   private var ferry: FerryProcess { fixture.ferry }

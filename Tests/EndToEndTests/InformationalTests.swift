@@ -4,10 +4,10 @@ import TestSupport
 import Testing
 
 /// Answers before the answer. The peer on Linux takes a 1xx for the response itself.
-@Suite(.serialized, .blocking) struct InformationalTests {
+@Suite(.serialized, .blocking, .sharing) struct InformationalTests {
   private let ferry: FerryProcess
 
-  init() throws { ferry = try FerryProcess() }
+  init() throws { ferry = try .ofSuite() }
 
   private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
   private static let informational = "task.didReceiveInformationalResponse"

@@ -4,14 +4,14 @@ import TestSupport
 import Testing
 
 /// urlSession(_:dataTask:didReceive:), §1d: the bytes of a body as events, each at its place.
-@Suite(.serialized, .blocking) struct InlineDataTests {
+@Suite(.serialized, .blocking, .sharing) struct InlineDataTests {
   private let ferry: FerryProcess
   private let gate: Gate
   private let origin: TestOrigin
   private static let large = NginxServer.contents(3_000_000)
 
   init() throws {
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     let gate = Gate()
     self.gate = gate
     origin = TestOrigin { request, socket in

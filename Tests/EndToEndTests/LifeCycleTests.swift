@@ -3,13 +3,13 @@ import TestSupport
 import Testing
 
 /// States, the counts behind them, and what is told of them.
-@Suite(.serialized, .blocking) struct LifeCycleTests {
+@Suite(.serialized, .blocking, .sharing) struct LifeCycleTests {
   private let ferry: FerryProcess
   private let gate: Gate
   private let origin: TestOrigin
 
   init() throws {
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     let gate = Gate()
     self.gate = gate
     origin = TestOrigin { request, socket in

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A challenge as a decision: who answers it, how often, and what becomes of it where its task goes another way.
-@Suite(.serialized, .blocking) struct LoginDecisionTests {
+@Suite(.serialized, .blocking, .sharing) struct LoginDecisionTests {
   private let ferry: FerryProcess
   private let session: String
   private static let right = LoginAnswer.use("alice", "s3cret")
@@ -21,7 +21,7 @@ import Testing
   }
 
   init() throws {
-    ferry = try FerryProcess(options: ["--maximum-authentication-attempts", "3"])
+    ferry = try .ofSuite(options: ["--maximum-authentication-attempts", "3"])
     session = try ferry.session(delegate: FerryProcess.asksForLogin)
   }
 

@@ -4,14 +4,14 @@ import TestSupport
 import Testing
 
 /// Basic and Digest of real servers: every answer to a challenge, on every kind of task.
-@Suite(.serialized, .blocking) struct LoginMatrixTests {
+@Suite(.serialized, .blocking, .sharing) struct LoginMatrixTests {
   private let servers: LoginServers
   private let ferry: FerryProcess
   private static let body = Pattern.bytes(300_000)
 
   init() throws {
     servers = try LoginServers()
-    ferry = try FerryProcess(options: ["--ca-file", servers.nginx.authorityFile])
+    ferry = try .ofSuite(trustsAuthority: true)
   }
 
   enum Kind: String, Sendable, CaseIterable {

@@ -5,14 +5,14 @@ import TestSupport
 import Testing
 
 /// Whose credentials go where: to the origin that they are for, and to no other.
-@Suite(.serialized, .blocking) struct LoginOriginTests {
+@Suite(.serialized, .blocking, .sharing) struct LoginOriginTests {
   private let ferry: FerryProcess
   private let first: TestOrigin
   private let second: TestOrigin
   private static let realm = #"Basic realm="one for all""#
 
   init() throws {
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     let links = Links()
     (first, second) = (Self.origin("alice:first-s3cret", links), Self.origin("bob:second-s3cret", links))
     links.set(first.port, second.port)

@@ -4,10 +4,10 @@ import Testing
 
 /// Origins that do not keep to the rules: illegalHTTPServerResponses and http0_9SimpleResponses among them. Each ends in
 /// an error that says so, or in what the bytes can only mean; none harms the service.
-@Suite(.serialized, .blocking) struct MalformedReplyTests {
+@Suite(.serialized, .blocking, .sharing) struct MalformedReplyTests {
   private let ferry: FerryProcess
 
-  init() throws { ferry = try FerryProcess() }
+  init() throws { ferry = try .ofSuite() }
 
   struct Reply: Sendable, CustomTestStringConvertible {
     let testDescription: String

@@ -8,7 +8,7 @@ import Testing
   private let fixture: HandshakeFixture
   private var ferry: FerryProcess { fixture.ferry }
 
-  init() throws { fixture = try HandshakeFixture() }
+  init() throws { fixture = try HandshakeFixture(isAlone: true) }
 
   /// Starts so many tasks in a session, and returns their challenges.
   private func hold(_ count: Int, in session: String) throws -> [EventReader.Event] {

@@ -5,7 +5,7 @@ import Testing
 
 /// multipart/x-mixed-replace (§5): a response for every part, that part's data behind it, one end. The peer delivers
 /// the raw bytes with one response.
-@Suite(.serialized, .blocking) struct MultipartTests {
+@Suite(.serialized, .blocking, .sharing) struct MultipartTests {
   private let ferry: FerryProcess
   private let origin: TestOrigin
 
@@ -20,7 +20,7 @@ import Testing
   private static let end = Array("--frame--\r\n".utf8)
 
   init() throws {
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     origin = TestOrigin { request, socket in
       try socket.write("HTTP/1.1 200 OK\r\n" + Self.type)
       switch request.path {

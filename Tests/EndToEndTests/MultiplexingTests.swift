@@ -3,13 +3,13 @@ import TestSupport
 import Testing
 
 /// `httpShouldUsePipelining` and `httpMaximumConnectionsPerHost`, as the connections tell.
-@Suite(.serialized, .blocking) struct MultiplexingTests {
+@Suite(.serialized, .blocking, .sharing) struct MultiplexingTests {
   private let nginx: NginxServer
   private let ferry: FerryProcess
 
   init() throws {
     nginx = try NginxServer(files: ["large.bin": 300_000])
-    ferry = try FerryProcess(options: ["--ca-file", nginx.authorityFile])
+    ferry = try .ofSuite(trustsAuthority: true)
   }
 
   /// Runs downloads that take their time, all created at once.

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// NTLM, which logs in a connection over several legs that libcurl makes by itself.
-@Suite(.serialized, .blocking) struct NTLMTests {
+@Suite(.serialized, .blocking, .sharing) struct NTLMTests {
   private let origin: NTLMOrigin
   private let ferry: FerryProcess
   private static let delegate = #"{"sessionChallenges":"ask","taskChallenges":"ask"}"#
@@ -16,7 +16,7 @@ import Testing
 
   init() throws {
     origin = try NTLMOrigin()
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
   }
 
   private func url(_ shape: ChallengedTask.Shape) -> String {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What users of URLSession on Linux report (swift-corelibs-foundation's issues), where no other suite has a case for it.
-@Suite(.serialized, .blocking) struct PeerDefectTests {
+@Suite(.serialized, .blocking, .sharing) struct PeerDefectTests {
   private let ferry: FerryProcess
   private let origin = TestOrigin { request, socket in
     switch request.path.split(separator: "?").first ?? "" {
@@ -24,7 +24,7 @@ import Testing
     return true
   }
 
-  init() throws { ferry = try FerryProcess() }
+  init() throws { ferry = try .ofSuite() }
 
   private func text(_ url: String) throws -> String? {
     try ferry.run(url, kind: "data", query: "?include=body")["body"]?["text"]?.string

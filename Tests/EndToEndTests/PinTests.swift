@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Keys that a session pins to hosts, and authorities that it trusts beside the service's own.
-@Suite(.serialized, .blocking) struct PinTests {
+@Suite(.serialized, .blocking, .sharing) struct PinTests {
   private let fixture: HandshakeFixture
   private var ferry: FerryProcess { fixture.ferry }
   private static let wrong = "sha256/" + [String](repeating: "A", count: 43).joined() + "="

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Proxies that want to know who asks: the 407 of a request, and of the CONNECT before a tunnel.
-@Suite(.serialized, .blocking) struct ProxyChallengeTests {
+@Suite(.serialized, .blocking, .sharing) struct ProxyChallengeTests {
   private let apache: ApacheServer
   private let ferry: FerryProcess
   private let authority: String
@@ -12,7 +12,7 @@ import Testing
 
   init() throws {
     apache = try ApacheServer(hasHTTP2: false)
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     authority = JSONValue.string(try CertificateKit.shared().authority).text
   }
 

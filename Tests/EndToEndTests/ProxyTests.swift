@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Which way requests go, and what of them each side sees.
-@Suite(.serialized, .blocking) struct ProxyTests {
+@Suite(.serialized, .blocking, .sharing) struct ProxyTests {
   private let squid: SquidProxy
   private let nginx: NginxServer
   private let ferry: FerryProcess
@@ -12,7 +12,7 @@ import Testing
   init() throws {
     squid = try SquidProxy()
     nginx = try NginxServer()
-    ferry = try FerryProcess(options: ["--ca-file", nginx.authorityFile])
+    ferry = try .ofSuite(trustsAuthority: true)
   }
 
   private func session(_ proxies: String, in ferry: FerryProcess? = nil) throws -> String {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// maximumBytesPerSecond: what the peer has nothing for.
-@Suite(.serialized, .blocking) struct RateTests {
+@Suite(.serialized, .blocking, .sharing) struct RateTests {
   private let ferry: FerryProcess
   private static let megabyte = NginxServer.contents(1_000_000)
   private let origin = TestOrigin { request, socket in
@@ -21,7 +21,7 @@ import Testing
   /// `TokenBucketTests` to say, where time is not the machine's.
   private static let patience = 45.0
 
-  init() throws { ferry = try FerryProcess() }
+  init() throws { ferry = try .ofSuite() }
 
   /// Creates a task; `members` follow a comma.
   private func create(

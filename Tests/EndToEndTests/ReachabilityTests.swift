@@ -3,13 +3,13 @@ import TestSupport
 import Testing
 
 /// Whether an origin can be reached now, step by step.
-@Suite(.serialized, .blocking) struct ReachabilityTests {
+@Suite(.serialized, .blocking, .sharing) struct ReachabilityTests {
   private let nginx: NginxServer
   private let ferry: FerryProcess
 
   init() throws {
     nginx = try NginxServer()
-    ferry = try FerryProcess(options: ["--ca-file", nginx.authorityFile])
+    ferry = try .ofSuite(trustsAuthority: true)
   }
 
   /// How the steps went, and what is told of the whole.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// willPerformRedirect: a delegate that is asked decides where a redirect leads.
-@Suite(.serialized, .blocking) struct RedirectDecisionTests {
+@Suite(.serialized, .blocking, .sharing) struct RedirectDecisionTests {
   private let ferry: FerryProcess
   private let session: String
   private let origin = TestOrigin { request, socket in
@@ -23,7 +23,7 @@ import Testing
   }
 
   init() throws {
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     session = try ferry.session(delegate: #"{"redirects":"ask"}"#)
   }
 

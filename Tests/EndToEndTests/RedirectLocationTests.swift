@@ -3,10 +3,10 @@ import TestSupport
 import Testing
 
 /// Where a Location leads, well or badly written.
-@Suite(.serialized, .blocking) struct RedirectLocationTests {
+@Suite(.serialized, .blocking, .sharing) struct RedirectLocationTests {
   private let ferry: FerryProcess
 
-  init() throws { ferry = try FerryProcess() }
+  init() throws { ferry = try .ofSuite() }
 
   /// An origin that answers `/dir/start?old=1` with that Location, and everything else with 200.
   private func origin(_ location: String) -> TestOrigin {

@@ -4,7 +4,7 @@ import Testing
 
 /// Which request follows which status: httpRedirectionWithCode300, 301_302, 303, 304 and 305_308, each with every
 /// method.
-@Suite(.serialized, .blocking) struct RedirectMatrixTests {
+@Suite(.serialized, .blocking, .sharing) struct RedirectMatrixTests {
   private let ferry: FerryProcess
   private let origin = TestOrigin { request, socket in
     let status = Int(request.path.dropFirst()) ?? 200
@@ -17,7 +17,7 @@ import Testing
     return true
   }
 
-  init() throws { ferry = try FerryProcess() }
+  init() throws { ferry = try .ofSuite() }
 
   private static let methods = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH"]
 

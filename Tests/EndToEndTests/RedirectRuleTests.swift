@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What holds for a whole chain of redirects: how long it is, how long it takes, and what is kept from whom.
-@Suite(.serialized, .blocking) struct RedirectRuleTests {
+@Suite(.serialized, .blocking, .sharing) struct RedirectRuleTests {
   private let ferry: FerryProcess
   private let origin = TestOrigin { request, socket in
     let parts = request.path.split(separator: "/").map(String.init)
@@ -25,7 +25,7 @@ import Testing
     return true
   }
 
-  init() throws { ferry = try FerryProcess() }
+  init() throws { ferry = try .ofSuite() }
 
   /// ExceededMaxRedirects.
   @Test func twentyRedirectsAreFollowedAndTheNextIsAnError() throws {

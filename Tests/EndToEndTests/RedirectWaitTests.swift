@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What may happen while a redirect waits for its delegate.
-@Suite(.serialized, .blocking) struct RedirectWaitTests {
+@Suite(.serialized, .blocking, .sharing) struct RedirectWaitTests {
   private let ferry: FerryProcess
   private let session: String
   private let origin = TestOrigin { request, socket in
@@ -23,7 +23,7 @@ import Testing
   private static let large = 5 << 20
 
   init() throws {
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     session = try ferry.session(#"{"httpMaximumConnectionsPerHost":1}"#, delegate: #"{"redirects":"ask"}"#)
   }
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// URLSession.reset() and URLSession.flush().
-@Suite(.serialized, .blocking) struct ResetFlushTests {
+@Suite(.serialized, .blocking, .sharing) struct ResetFlushTests {
   private let ferry: FerryProcess
   private let origin: TestOrigin
   /// In front of the origin: it counts connections.
@@ -12,7 +12,7 @@ import Testing
   private var url: String { "http://127.0.0.1:\(relay.port)" }
 
   init() throws {
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     origin = TestOrigin { request, socket in
       let isUnknown = request.path == "/login" && request["Authorization"] == nil
       let challenge = isUnknown ? [("WWW-Authenticate", "Basic realm=\"r\"")] : []

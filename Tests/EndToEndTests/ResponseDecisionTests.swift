@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// #3236: a delegate that is asked about a response allows it, cancels it, or makes a download of it.
-@Suite(.serialized, .blocking) struct ResponseDecisionTests {
+@Suite(.serialized, .blocking, .sharing) struct ResponseDecisionTests {
   private static let asked = "dataTask.didReceiveResponse"
   private static let large = (0..<5 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
   private let ferry: FerryProcess
@@ -23,7 +23,7 @@ import Testing
   }
 
   init() throws {
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     session = try ferry.session(
       #"{"httpMaximumConnectionsPerHost":2}"#, delegate: #"{"responses":"ask"}"#)
   }

@@ -3,10 +3,10 @@ import TestSupport
 import Testing
 
 /// What a task tells of the answer, and what answers are without a body.
-@Suite(.serialized, .blocking) struct ResponseTests {
+@Suite(.serialized, .blocking, .sharing) struct ResponseTests {
   private let ferry: FerryProcess
 
-  init() throws { ferry = try FerryProcess() }
+  init() throws { ferry = try .ofSuite() }
 
   private func origin(_ text: String) -> TestOrigin {
     TestOrigin { _, socket in

@@ -4,11 +4,11 @@ import TestSupport
 import Testing
 
 /// Where there is no resume data, and what is none: §5 "Resume data", invalidResumeDataForDownloadTask.
-@Suite(.serialized, .blocking) struct ResumeRefusalTests {
+@Suite(.serialized, .blocking, .sharing) struct ResumeRefusalTests {
   private let ferry: FerryProcess
   private let origin = ResumableOrigin()
 
-  init() throws { ferry = try FerryProcess() }
+  init() throws { ferry = try .ofSuite() }
 
   // MARK: What cannot go on
 
@@ -107,12 +107,15 @@ import Testing
 
   // MARK: What is none
 
-  private func resumeData(authorization: String = "Bearer the-secret-of-the-origin") throws -> String {
+  private func resumeData() throws -> String { try cancelled().resumeData }
+
+  /// A download that can go on.
+  private func cancelled() throws -> (id: String, resumeData: String) {
     origin.change { $0.stop = 300_000 }
-    let request = #","headers":{"Authorization":"\#(authorization)"}"#
+    let request = #","headers":{"Authorization":"Bearer the-secret-of-the-origin"}"#
     let id = try ferry.stalled(origin.url, at: 300_000, request: request)
     defer { origin.change { $0.stop = nil } }
-    return try #require(try ferry.cancelProducingResumeData(id).string)
+    return (id, try #require(try ferry.cancelProducingResumeData(id).string))
   }
 
   /// It is authenticated: what is not the service's is refused at once, and makes no task.
@@ -162,7 +165,7 @@ import Testing
 
   /// Credentials in a token that a client may keep anywhere would be out of anyone's control.
   @Test func resumeDataIsOpaque() throws {
-    let data = try resumeData()
+    let (id, data) = try cancelled()
     let alphabet = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
     #expect(data.allSatisfy(alphabet.contains))
     var base64 = data.replacing("-", with: "+").replacing("_", with: "/")
@@ -172,9 +175,6 @@ import Testing
       #expect(!data.contains(secret) && bytes.range(of: Data(secret.utf8)) == nil, "\(secret)")
     }
     // It differs each time, too: nobody can tell two of the same download.
-    let id = try #require(
-      try ferry.call("GET", "/v1/sessions/ses_shared/tasks").json["items"]?.elements?.first
-    ).id
     #expect(try ferry.resumeData(of: id) != ferry.resumeData(of: id))
   }
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// SOCKS 5 proxies, which resolve the names and may want a user and password.
-@Suite(.serialized, .blocking) struct SOCKSTests {
+@Suite(.serialized, .blocking, .sharing) struct SOCKSTests {
   private let apache: ApacheServer
   private let ferry: FerryProcess
   private let authority: String
@@ -11,7 +11,7 @@ import Testing
 
   init() throws {
     apache = try ApacheServer(hasHTTP2: false)
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     authority = JSONValue.string(try CertificateKit.shared().authority).text
   }
 

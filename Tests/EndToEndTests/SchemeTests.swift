@@ -4,14 +4,14 @@ import TestSupport
 import Testing
 
 /// Which of the schemes that a 401 offers is asked about, and what a 401 is that offers none.
-@Suite(.serialized, .blocking) struct SchemeTests {
+@Suite(.serialized, .blocking, .sharing) struct SchemeTests {
   private let ferry: FerryProcess
   private let session: String
   private static let basic = #"Basic realm="b, with \"Digest nonce=1\"", charset="UTF-8""#
   private static let digest = #"Digest realm="d", nonce="n", qop="auth""#
 
   init() throws {
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     session = try ferry.session(delegate: #"{"sessionChallenges":"ask","taskChallenges":"ask"}"#)
   }
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Bodies and events while they come.
-@Suite(.serialized, .blocking) struct StreamingTests {
+@Suite(.serialized, .blocking, .sharing) struct StreamingTests {
   private let ferry: FerryProcess
   private let gate = Gate()
   private let origin: TestOrigin
@@ -18,7 +18,7 @@ import Testing
   }
 
   init() throws {
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     let gate = gate
     origin = TestOrigin { request, socket in
       let piece = [UInt8](

@@ -4,7 +4,7 @@ import Testing
 
 /// A transfer that is held up half-way. The peer on Linux asks again and appends: 125,829,120 bytes of a body of
 /// 104,857,600, two responses, and a timeout that fires while the task is suspended.
-@Suite(.serialized, .blocking) struct SuspensionTests {
+@Suite(.serialized, .blocking, .sharing) struct SuspensionTests {
   private let ferry: FerryProcess
   private let gate: Gate
   private let origin: TestOrigin
@@ -13,7 +13,7 @@ import Testing
   private static let body = NginxServer.contents(piece * pieces)
 
   init() throws {
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     let gate = Gate()
     self.gate = gate
     origin = TestOrigin { request, socket in

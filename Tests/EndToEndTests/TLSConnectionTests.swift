@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What a handshake agrees on: versions, names, protocols, and sessions that are resumed.
-@Suite(.serialized, .blocking) struct TLSConnectionTests {
+@Suite(.serialized, .blocking, .sharing) struct TLSConnectionTests {
   private let fixture: HandshakeFixture
   private var ferry: FerryProcess { fixture.ferry }
   private var url: String { fixture.nginx.url(.good, "/tls") }

@@ -4,13 +4,13 @@ import Testing
 
 /// What a certificate can have wrong, told apart as NSURLErrorDomain does. The peer on Linux says -1 to all of it
 /// (swift-foundation#1319), and its constants are off by one.
-@Suite(.serialized, .blocking) struct TLSErrorTests {
+@Suite(.serialized, .blocking, .sharing) struct TLSErrorTests {
   private let nginx: NginxServer
   private let ferry: FerryProcess
 
   init() throws {
     nginx = try NginxServer()
-    ferry = try FerryProcess(options: ["--ca-file", nginx.authorityFile])
+    ferry = try .ofSuite(trustsAuthority: true)
   }
 
   struct Fault: Sendable, CustomTestStringConvertible {

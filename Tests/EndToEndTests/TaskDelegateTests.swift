@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// URLSessionTask.delegate: a task's own delegate is asked and told in place of its session's, which has the rest.
-@Suite(.serialized, .blocking) struct TaskDelegateTests {
+@Suite(.serialized, .blocking, .sharing) struct TaskDelegateTests {
   private static let redirect = "task.willPerformHTTPRedirection"
   private let ferry: FerryProcess
   private let origin = TestOrigin { request, socket in
@@ -15,7 +15,7 @@ import Testing
     return true
   }
 
-  init() throws { ferry = try FerryProcess() }
+  init() throws { ferry = try .ofSuite() }
 
   /// A new task, with its own delegate.
   private func create(

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The main job: create, resume, watch, fetch.
-@Suite(.serialized, .blocking) struct TaskTests {
+@Suite(.serialized, .blocking, .sharing) struct TaskTests {
   private let ferry: FerryProcess
   private let origin = TestOrigin { request, socket in
     switch request.path {
@@ -28,7 +28,7 @@ import Testing
   }
   private static let large = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
 
-  init() throws { ferry = try FerryProcess() }
+  init() throws { ferry = try .ofSuite() }
 
   /// URLSessionTask.response: from its head on, whatever the kind.
   @Test(arguments: ["data", "download"]) func aRunningTaskShowsTheResponse(_ kind: String) throws {

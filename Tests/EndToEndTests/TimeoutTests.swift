@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Two clocks: one for silence, which every byte sets back, and one for the whole, which nothing does.
-@Suite(.serialized, .blocking) struct TimeoutTests {
+@Suite(.serialized, .blocking, .sharing) struct TimeoutTests {
   private let ferry: FerryProcess
   private let origin = TestOrigin { request, socket in
     switch request.path {
@@ -34,7 +34,7 @@ import Testing
     return true
   }
 
-  init() throws { ferry = try FerryProcess() }
+  init() throws { ferry = try .ofSuite() }
 
   /// Both kinds at once: the time is the same for both.
   private func tasks(_ path: String, session: String = "ses_shared", request: String = "") throws -> [String]

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// URLSessionTaskMetrics (§1e, #4988: never delivered by the peer): a transaction for every request of a task.
-@Suite(.serialized, .blocking) struct TransactionMetricsTests {
+@Suite(.serialized, .blocking, .sharing) struct TransactionMetricsTests {
   private let ferry: FerryProcess
   /// 500 times `x`, compressed.
   private static let gzip = Array(Data(base64Encoded: "H4sIAAAAAAACA6uoGAUjDQAAUc6yCvQBAAA=") ?? Data())
@@ -26,7 +26,7 @@ import Testing
   ]
   private static let connectionDates = Set(dates[1...6])
 
-  init() throws { ferry = try FerryProcess() }
+  init() throws { ferry = try .ofSuite() }
 
   private func transactions(of id: String) throws -> [JSONValue] {
     let metrics = try ferry.metrics(of: id)

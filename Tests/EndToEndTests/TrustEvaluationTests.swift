@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What a client is shown of a server before it decides: all that the openssl command line says of it, too.
-@Suite(.serialized, .blocking) struct TrustEvaluationTests {
+@Suite(.serialized, .blocking, .sharing) struct TrustEvaluationTests {
   struct Finding: Sendable, CustomTestStringConvertible {
     let face: NginxServer.Face
     /// nil: it is trusted.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Every answer to the question whether a server is trusted, for every kind of task, on HTTP/1.1 and HTTP/2.
-@Suite(.serialized, .blocking) struct TrustMatrixTests {
+@Suite(.serialized, .blocking, .sharing) struct TrustMatrixTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let face: NginxServer.Face

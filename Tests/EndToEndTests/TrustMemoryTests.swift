@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// To trust is to accept one chain of one host in one session; and a connection is asked about once.
-@Suite(.serialized, .blocking) struct TrustMemoryTests {
+@Suite(.serialized, .blocking, .sharing) struct TrustMemoryTests {
   private let fixture: HandshakeFixture
   private let relay: TCPRelay
   private var ferry: FerryProcess { fixture.ferry }

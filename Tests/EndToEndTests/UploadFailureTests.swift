@@ -3,14 +3,14 @@ import TestSupport
 import Testing
 
 /// Uploads whose file or origin does not play along.
-@Suite(.serialized, .blocking) struct UploadFailureTests {
+@Suite(.serialized, .blocking, .sharing) struct UploadFailureTests {
   private let ferry: FerryProcess
   private let gate: Gate
   private let origin: TestOrigin
   private static let size = 24_000_000
 
   init() throws {
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     let gate = Gate()
     self.gate = gate
     origin = TestOrigin(readsBodies: false) { request, socket in

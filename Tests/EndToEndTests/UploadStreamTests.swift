@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Bodies that the client sends when the task asks for them: httpBodyStream and needNewBodyStream.
-@Suite(.serialized, .blocking) struct UploadStreamTests {
+@Suite(.serialized, .blocking, .sharing) struct UploadStreamTests {
   private let ferry: FerryProcess
   private let gate: Gate
   private let origin: TestOrigin
@@ -11,7 +11,7 @@ import Testing
   private static let size = 64_000_000
 
   init() throws {
-    ferry = try FerryProcess()
+    ferry = try .ofSuite()
     let gate = Gate()
     self.gate = gate
     origin = TestOrigin(readsBodies: false) { request, socket in

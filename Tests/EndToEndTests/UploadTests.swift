@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Requests with bodies: what goes over the wire, however the body was handed over.
-@Suite(.serialized, .blocking) struct UploadTests {
+@Suite(.serialized, .blocking, .sharing) struct UploadTests {
   private let ferry: FerryProcess
   private let origin = TestOrigin { request, socket in
     let status = request.path.dropFirst()
@@ -16,7 +16,7 @@ import Testing
     return true
   }
 
-  init() throws { ferry = try FerryProcess() }
+  init() throws { ferry = try .ofSuite() }
 
   /// How a body is handed over.
   enum Source: String, CaseIterable, Sendable { case text, base64, file, stream, streamOfKnownLength }

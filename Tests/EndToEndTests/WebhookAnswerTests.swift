@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A delegate that is an HTTP endpoint: the JSON of its 2xx reply is its answer.
-@Suite(.serialized, .blocking) struct WebhookAnswerTests {
+@Suite(.serialized, .blocking, .sharing) struct WebhookAnswerTests {
   private let ferry: FerryProcess
   private let origin = TestOrigin { request, socket in
     switch request.path {
@@ -14,7 +14,7 @@ import Testing
     return true
   }
 
-  init() throws { ferry = try FerryProcess() }
+  init() throws { ferry = try .ofSuite() }
 
   private static let redirect = "task.willPerformHTTPRedirection"
   private static let response = "dataTask.didReceiveResponse"

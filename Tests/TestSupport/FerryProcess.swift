@@ -113,6 +113,8 @@ package final class FerryProcess {
     }
   }
 
+  package var isRunning: Bool { process.isRunning }
+
   package var processIdentifier: Int32 { process.processIdentifier }
 
   /// SIGKILL.

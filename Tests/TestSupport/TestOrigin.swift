@@ -23,6 +23,7 @@ package final class TestOrigin: Sendable {
   package let port: Int
   private let listener: Int32
   private let log = Mutex<[Request]>([])
+  private let sockets = Mutex<[Socket]>([])
   private let handler: Handler
   private let readsBodies: Bool
 
@@ -44,38 +45,52 @@ package final class TestOrigin: Sendable {
   }
 
   private func start() {
-    let listener = listener
+    let (listener, readsBodies) = (listener, readsBodies)
     Thread.spawn(name: "test-origin") { [weak self] in
+      defer { close(listener) }
       while true {
         let descriptor = accept(listener, nil, nil)
-        guard descriptor >= 0, let self else { return }
-        Thread.spawn(name: "test-connection") { self.serve(Socket(descriptor: descriptor)) }
+        guard descriptor >= 0 else { return }
+        let socket = Socket(descriptor: descriptor)
+        guard let self else { return }
+        self.sockets.withLock { $0.append(socket) }
+        Thread.spawn(name: "test-connection") { [weak self] in
+          // Between two requests it belongs to nobody.
+          while let request = try? Self.read(socket, readsBodies) {
+            guard self?.answers(request, on: socket) == true else { break }
+          }
+          self?.forget(socket)
+        }
       }
     }
   }
 
-  deinit { shutdown(listener, Int32(SHUT_RDWR)) }
+  deinit {
+    shutdown(listener, Int32(SHUT_RDWR))
+    for socket in sockets.withLock(\.self) { shutdown(socket.descriptor, Int32(SHUT_RDWR)) }
+  }
 
   package var url: String { url(at: "127.0.0.1") }
   package func url(at host: String) -> String { "http://\(host):\(port)" }
   /// All requests so far.
   package var requests: [Request] { log.withLock { $0 } }
 
-  private func serve(_ socket: Socket) {
-    while let request = try? read(socket) {
-      log.withLock { $0.append(request) }
-      guard (try? handler(request, socket)) == true else { return }
-    }
+  /// Whether the connection stays open.
+  private func answers(_ request: Request, on socket: Socket) -> Bool {
+    log.withLock { $0.append(request) }
+    return (try? handler(request, socket)) == true
   }
 
-  private func read(_ socket: Socket) throws -> Request? {
+  private func forget(_ socket: Socket) { sockets.withLock { $0.removeAll { $0 === socket } } }
+
+  private static func read(_ socket: Socket, _ readsBodies: Bool) throws -> Request? {
     guard let line = try socket.readLine() else { return nil }
     var request = Request(line: line, peer: socket.peer)
     while let line = try socket.readLine(), !line.isEmpty {
       let parts = line.split(separator: ":", maxSplits: 1)
       request.fields.append((String(parts[0]), parts.count > 1 ? String(parts[1].drop { $0 == " " }) : ""))
     }
-    if readsBodies { request.body = try Self.read(bodyOf: request, from: socket) }
+    if readsBodies { request.body = try read(bodyOf: request, from: socket) }
     return request
   }
 
