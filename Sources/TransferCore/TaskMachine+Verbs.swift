@@ -102,6 +102,8 @@ extension TaskMachine {
       ask(
         .delayedRequest, number: nil, .taskWillBeginDelayedRequest, payload, at: now.wall, session,
         into: &turn)
+      // That it is not waiting for the date any more, the row says to the next service.
+      turn.update(task)
       return false
     }
     tell(.taskWillBeginDelayedRequest, at: now.wall, payload, session, into: &turn)

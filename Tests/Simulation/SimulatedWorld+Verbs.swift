@@ -63,7 +63,9 @@ extension SimulatedWorld {
   func patch(_ luck: inout RandomSource) {
     guard let story = pickTask(&luck), !story.isOver else { return }
     let id = story.id
-    var known = acknowledged.patches[id] ?? .init()
+    // A download has what was changed of the data task that became it.
+    let inherited = story.row.description.flatMap { Int($0) } ?? 0
+    var known = acknowledged.patches[id] ?? .init(last: inherited)
     guard !known.isUnderWay else { return }
     known.last += 1
     known.isUnderWay = mayCall

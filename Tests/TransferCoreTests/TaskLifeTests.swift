@@ -276,6 +276,21 @@ import TransferModel
     #expect(new.rows[id]?.error?.name == "networkConnectionLost")
   }
 
+  /// A world found this: the phase in which it asks was told twice, as the next service waited for the date again.
+  @Test func aTaskThatAsksToBeginEndsWithItsServiceWhereTheClockIsSetBack() throws {
+    var old = Stage(delegate: Self.delegate { $0.asksForDelayedRequests = true })
+    let date = old.now.wall.adding(seconds: 60)
+    let id = old.create { $0.earliestBeginDate = date }
+    old.now.wall = date
+    old.give(.begin(id))
+    #expect(old.inquiries.count == 1)
+    var new = Stage(after: old)
+    new.now.wall = date.adding(seconds: -30)
+    new.give(.recovered(try #require(old.rows[id])))
+    new.give(.recoveredAll)
+    #expect(new.ends == [id: 1] && new.rows[id]?.error?.name == "networkConnectionLost")
+  }
+
   /// The request of a task that was suspended before its engine told that it began may have gone out.
   @Test func aSuspendedTaskThatMayHaveBegunGoesOutOnceMore() throws {
     var old = Stage()
