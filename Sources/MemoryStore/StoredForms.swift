@@ -36,6 +36,7 @@ extension TransferTask {
     completedAt = task.completedAt
     phase = task.notablePhase
     hasWaitedForConnectivity = task.hasWaitedForConnectivity
+    wasHandedOver = task.wasHandedOver
     metrics = nil
   }
 

@@ -37,7 +37,7 @@ extension SessionMachine {
 
   private mutating func recover(_ task: TransferTask, at now: Now, into turn: inout Turn) {
     unfinished += 1
-    let hasBegun = task.startedAt != nil
+    let hasBegun = task.mayHaveBegun
     tasks.insert(
       TaskMachine(
         task, at: turn.isCarriedElsewhere ? .uncertain(nil, hasBegun: hasBegun) : .idle(hasBegun: hasBegun)))
@@ -66,7 +66,7 @@ extension TaskMachine {
     _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
   ) {
     switch task.state {
-    case .running where task.startedAt == nil && task.earliestBeginDate.map { $0 > now.wall } == true:
+    case .running where waitsForDate(at: now):
       // Nothing of it is lost: it waits for its date, as it did.
       task.phase = .queued
       launch(session, at: now, into: &turn)
@@ -79,6 +79,14 @@ extension TaskMachine {
     case .canceling: end(task.outcome(.cancelled, "cancelled", at: now.wall), session, at: now, into: &turn)
     case .suspended, .completed: break
     }
+  }
+
+  /// Its date has not come, as far as anybody was told: a clock that was set back does not take back that its delegate was asked.
+  private func waitsForDate(at now: Now) -> Bool {
+    guard !task.mayHaveBegun, task.phase != .waitingForDecision, let date = task.earliestBeginDate else {
+      return false
+    }
+    return date > now.wall
   }
 
   fileprivate mutating func hadBegun() {

@@ -45,9 +45,11 @@ extension TaskMachine {
       createdAt: now.wall, specification: specification)
     download.continueAs(task)
     place = .ending
+    dropUnaskedBody(into: &turn)
     var ended = task
     _ = ended.lifecycle.complete()
     ended.phase = nil
+    ended.wasHandedOver = false
     ended.completedAt = now.wall
     ended.downloadTask = download.id
     let machine = TaskMachine(download, at: .carried(nil))
@@ -84,6 +86,7 @@ extension TransferTask {
     var task = self
     _ = task.lifecycle.complete()
     task.phase = nil
+    task.wasHandedOver = false
     task.currentRequest = outcome.currentRequest
     task.response = outcome.response
     task.progress = outcome.progress

@@ -44,8 +44,8 @@ extension TaskMachine {
     case .resumed(_, let offset, let total, let time):
       resumed(at: offset, of: total, at: time, session, into: &turn)
     }
-    // What another process has done is nowhere but here: it must outlive this one.
-    if turn.isCarriedElsewhere, !isEnding, fact.changesRow { turn.update(task) }
+    // What another process has done is nowhere but here: it must outlive this one, as a suspended task does.
+    if turn.isCarriedElsewhere || task.state == .suspended, !isEnding, fact.changesRow { turn.update(task) }
   }
 
   private mutating func take(
@@ -96,11 +96,8 @@ extension TaskMachine {
     at time: Timestamp, _ session: borrowing TransferSession, into turn: inout Turn
   ) {
     if case .waitsToRetry = place { place = .carried(nil) }
-    if task.startedAt == nil {
-      task.startedAt = time
-      // It does not wait for the date any more, whatever becomes of this service.
-      if let date = task.earliestBeginDate, date > time { turn.update(task) }
-    }
+    if task.startedAt == nil { task.startedAt = time }
+    task.wasHandedOver = false
     // An attempt counts for itself: what an earlier one moved is moved again.
     (task.progress.countOfBytesSent, task.progress.countOfBytesReceived) = (0, 0)
     enter(.transferring, at: time, session, into: &turn)
@@ -163,7 +160,7 @@ extension TaskMachine {
 }
 
 extension TransferFact {
-  /// The row of a task that another process carries out says so as well.
+  /// The row of a task that outlives the service says so as well.
   fileprivate var changesRow: Bool {
     switch self {
     case .progress, .authenticated, .willCache, .accepted: false

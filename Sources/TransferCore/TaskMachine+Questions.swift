@@ -62,7 +62,7 @@ extension TaskMachine {
     func reply(_ answer: TransferAnswer) { turn.order(.answer(id, to: question?.number, answer)) }
     switch answer {
     case .redirect(let request):
-      if let request { task.currentRequest = request }
+      if let request { goOn(with: request, into: &turn) }
       reply(.redirect(request))
     case .challenge(.answer(let answer)): reply(.challenge(answer))
     case .caching(let policy, let headers): reply(.caching(policy, headers: headers))
@@ -70,7 +70,7 @@ extension TaskMachine {
     case .response(.becomeDownload): assertionFailure("the session makes another task of it")
     case .delayed(.continueLoading, _): launch(session, at: now, into: &turn)
     case .delayed(.useNewRequest, let request):
-      if let request { task.currentRequest = request }
+      if let request { goOn(with: request, into: &turn) }
       // Whoever carries it out elsewhere finds the request in the row.
       if turn.isCarriedElsewhere { turn.update(task) }
       launch(session, at: now, into: &turn)
@@ -78,6 +78,19 @@ extension TaskMachine {
       cancel(keepsPartial: false, session, at: now, into: &turn)
     }
     return true
+  }
+
+  /// The delegate gives another request.
+  private mutating func goOn(with request: TransferRequest, into turn: inout Turn) {
+    task.currentRequest = request
+    if request.body?.isStream != true { dropUnaskedBody(into: &turn) }
+  }
+
+  /// Nobody asks any more for the body that a client is ready to send: it must not wait for that.
+  mutating func dropUnaskedBody(into turn: inout Turn) {
+    guard case .ready(let body) = upload else { return }
+    upload = .none
+    turn.droppedUploads.append(body)
   }
 
   /// Nobody answered in time: what the default says.

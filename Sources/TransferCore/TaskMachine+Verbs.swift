@@ -84,10 +84,11 @@ extension TaskMachine {
       }
     }
     // Its request may have gone out once, by a process that is gone.
-    if task.startedAt != nil, !turn.isCarriedElsewhere {
-      task.retryCount += 1
-      turn.update(task)
-    }
+    let isRepeated = task.mayHaveBegun && !turn.isCarriedElsewhere
+    if isRepeated { task.retryCount += 1 }
+    task.wasHandedOver = true
+    // It waits for its date no more, however the clock is set when the next service begins.
+    if isRepeated || task.earliestBeginDate != nil { turn.update(task) }
     place = .carried(nil)
     if !Flaw.handsNothingOver.isPresent { turn.order(.submit(task)) }
   }
@@ -101,6 +102,8 @@ extension TaskMachine {
       ask(
         .delayedRequest, number: nil, .taskWillBeginDelayedRequest, payload, at: now.wall, session,
         into: &turn)
+      // That it is not waiting for the date any more, the row says to the next service.
+      turn.update(task)
       return false
     }
     tell(.taskWillBeginDelayedRequest, at: now.wall, payload, session, into: &turn)
@@ -109,6 +112,9 @@ extension TaskMachine {
 }
 
 extension TransferTask {
+  /// Its request went out, or may have.
+  var mayHaveBegun: Bool { startedAt != nil || wasHandedOver }
+
   /// The outcome of a task that ends without an engine. What it was to go on from is still there.
   package func outcome(_ code: URLErrorCode, _ message: String, at time: Timestamp) -> TransferOutcome {
     var error = TransferError(code, message, failingURL: currentRequest.url)

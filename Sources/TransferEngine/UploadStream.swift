@@ -195,7 +195,7 @@ package final class UploadStream: UploadSource, BodyToken {
   /// The bytes that went are gone: only the client can send them again.
   func rewind() -> Bool { false }
 
-  func wasSent() { settle(.sent) }
+  package func wasSent() { settle(.sent) }
   package func detach() { settle(.abandoned) }
 
   private func settle(_ outcome: Outcome) {

@@ -117,6 +117,8 @@ package struct TransferTask: Sendable, Equatable {
   package let isDiscretionary: Bool
   /// Its delegate was told so.
   package var hasWaitedForConnectivity = false
+  /// Whoever carries it out was given it, and has not told that it began: its request may have gone out.
+  package var wasHandedOver = false
   package var retryCount = 0
   package var startedAt: Timestamp?
   package var completedAt: Timestamp?

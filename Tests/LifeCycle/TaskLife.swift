@@ -41,7 +41,7 @@ package import TransferModel
 ///     transferring             everything else that needs no answer
 ///
 /// A suspended or canceling task has no phase. It may hear of what was under way when that was asked of it ("a task may signal other
-/// work before it acknowledges the cancelation"), and a question that waits may then be settled unseen.
+/// work before it acknowledges the cancelation"), and a question that waits may then be settled unseen. A canceling one asks nothing.
 package struct TaskLife: Sendable, Hashable {
   /// How far the task has come, apart from its state.
   private enum Step: UInt8, Sendable, Comparable {
@@ -63,7 +63,7 @@ package struct TaskLife: Sendable, Hashable {
     /// The phase was told; the question has to come.
     case announced
     case waits
-    /// It waited when the task was suspended or cancelled, or came after that: whether it still does nobody can see.
+    /// It waited when the task was suspended or cancelled, or came after it was suspended: whether it still does nobody can see.
     case mayWait
   }
 
@@ -224,6 +224,7 @@ extension TaskLife {
   }
 
   private mutating func ask(_ call: TaskCall) throws(TaskRule) {
+    if state == .canceling { throw .cancelledAsksNothing }
     lastQuestion = call
     guard state == .running else {
       question = .mayWait

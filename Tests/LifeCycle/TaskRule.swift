@@ -21,6 +21,7 @@ package enum TaskRule: String, Error, Sendable, CaseIterable {
   // Questions
   case asksInItsPhase = "a running task is waitingForDecision right before it asks"
   case phaseOfAQuestion = "right behind the phase waitingForDecision comes the question"
+  case cancelledAsksNothing = "a task that is being cancelled asks nothing: it ends, whatever anybody says"
   case oneQuestionAtATime = "while a question waits, only states and an end come"
   case asksWhoWantsToBeAsked = "a call asks where the delegate wants to be asked, and nowhere else"
 

@@ -104,6 +104,7 @@ struct PlainRules {
       if case .state(let next, _) = word { state = next }
       guard case .call(let call, let asks) = word else { continue }
       guard asks == circumstances.asked.contains(TaskCircumstances.Calls(call)) else { return false }
+      if asks, state == .canceling { return false }
       guard asks, state == .running else { continue }
       guard index > 0, words[index - 1] == .deciding else { return false }
       guard index + 1 < words.count else { continue }

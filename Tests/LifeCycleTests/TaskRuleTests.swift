@@ -78,6 +78,10 @@ import TransferModel
     Bad(.phaseOfAQuestion, .asking(.response), .begun(), [.deciding, .transferring]),
     Bad(.phaseOfAQuestion, .asking(.response), .begun(), [.deciding, .metrics]),
     Bad(.phaseOfAQuestion, .asking(.response), .begun(), [.deciding, .informational]),
+    Bad(.cancelledAsksNothing, .asking(.response), .begun(), [.canceling, .call(.response, asks: true)]),
+    Bad(
+      .cancelledAsksNothing, .asking(.taskChallenge, .redirection),
+      .begun(), .asked(.taskChallenge), [.canceling, .call(.redirection, asks: true)]),
     Bad(.oneQuestionAtATime, .asking(.response), .begun(), .asked(.response), [.call(.response, asks: true)]),
     Bad(
       .oneQuestionAtATime, .asking(.taskChallenge, .redirection),

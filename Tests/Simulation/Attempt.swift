@@ -4,12 +4,14 @@ internal import TransferModel
 
 /// One attempt of a task, as the stand-in for an engine has it: a word of the engine's contract, letter by letter.
 ///
-///     for each request (waitsForConnectivity | began)+ informational* (asked(challenge) | asked(redirect) | redirected)*
+///     for each request asked(bodyStream)? (waitsForConnectivity | began)+ informational* (asked(challenge) | asked(redirect) | redirected)*
 ///     then resumed? (response | asked(response) | accepted)* (willCache | asked(caching))?
 ///     progress, keeps, authenticated between; ended anywhere, once, last
 struct Attempt {
   private enum Stage { case fresh, requesting, answered, cached }
-  private enum Asked { case challenge(realm: String), redirect(TransferRequest), response, caching }
+  private enum Asked {
+    case challenge(realm: String), trust, redirect(TransferRequest), response, caching, bodyStream
+  }
 
   var job: TransferJob
   var isSuspended = false
@@ -21,6 +23,9 @@ struct Attempt {
   private var asked: Asked?
   private var questions: Int
   private var hasBegun = false
+  private var hasShakenHands = false
+  /// What a client sends for the request that is under way.
+  private var body: UploadStream?
   private var hasWaited = false
   private var hasKept = false
   private var hasResumed = false
@@ -58,12 +63,18 @@ struct Attempt {
     case (.redirect(let proposed), .byDefault): follow(proposed)
     // Who they are is told with another request.
     case (.challenge(let realm), .challenge(let answer)):
-      (stage, hasWaited) = (.fresh, true)
+      beginAnew()
       guard case .useCredential(let credential) = answer, case .password(let user, _) = credential.kind else {
         return true
       }
       return user == realm
-    case (.challenge, .byDefault): (stage, hasWaited) = (.fresh, true)
+    case (.challenge, .byDefault): beginAnew()
+    // The handshake goes on, and with it the request.
+    case (.trust, .challenge(.useCredential)): return false
+    case (.trust, .challenge), (.trust, .byDefault): break
+    case (.bodyStream, .bodyStream(let token as UploadStream)): body = token
+    case (.bodyStream, .byDefault):
+      end = TransferError(.requestBodyStreamExhausted, "nobody sent it", failingURL: job.request.url)
     case (.response, .allow), (.response, .byDefault): break
     case (.response, .becomeDownload(let id)):
       (job.task, job.kind) = (id, .download)
@@ -73,12 +84,35 @@ struct Attempt {
     return true
   }
 
+  private mutating func beginAnew() {
+    (stage, hasWaited) = (.fresh, true)
+    letGo()
+  }
+
+  /// Nobody reads any more what a client sends.
+  mutating func letGo() {
+    body?.detach()
+    body = nil
+  }
+
   private mutating func follow(_ request: TransferRequest) {
+    letGo()
     job.request = request
-    (stage, hasWaited) = (.fresh, false)
+    (stage, hasWaited, hasShakenHands) = (.fresh, false, false)
   }
 
   // MARK: What happens next
+
+  /// It asks, and nobody stands in the way of what may happen to it meanwhile.
+  var asks: Bool { question != nil && !isCancelled && !isSuspended }
+
+  /// It ends while its question waits: its time is over, or the service can do no more for it.
+  func breakOff(_ random: inout RandomSource, at time: Timestamp) -> TransferFact {
+    let codes: [URLErrorCode] = [.timedOut, .networkConnectionLost, .cannotWriteToFile, .unknown]
+    let error = TransferError(
+      codes[random.below(codes.count)], "while it asked", failingURL: job.request.url)
+    return .ended(job.task, outcome(error, at: time))
+  }
 
   mutating func next(
     _ temper: Origins.Temper, _ random: inout RandomSource, at time: Timestamp
@@ -101,6 +135,8 @@ struct Attempt {
   private mutating func begin(
     _ temper: Origins.Temper, _ random: inout RandomSource, at time: Timestamp
   ) -> TransferFact {
+    // It is asked for before it queues.
+    if job.request.body?.isStream == true, body == nil { return ask(.bodyStream, .bodyStream, at: time) }
     if job.configuration.waitsForConnectivity, !hasWaited, redirects == 0, random.chance(temper.waits) {
       hasWaited = true
       return .waitsForConnectivity(job.task, at: time)
@@ -117,6 +153,13 @@ struct Attempt {
     if hasResumed { return answer(200, at: time) }
     if random.chance(temper.informs) {
       return .informational(job.task, status: 103, headers: HTTPHeaders(), at: time)
+    }
+    if !hasShakenHands, !hasResumed, let type = job.delegate?.challengeEvent(for: .serverTrust) {
+      hasShakenHands = true
+      if random.chance(temper.handshakes) {
+        let challenge = AuthenticationChallenge(Self.space("", .serverTrust))
+        return ask(.challenge(challenge, type), .trust, at: time)
+      }
     }
     if random.chance(temper.challenges), let type = job.delegate?.challengeEvent(for: .httpBasic) {
       let realm = "realm-\(random.below(3))"
@@ -143,11 +186,14 @@ struct Attempt {
       return .resumed(
         job.task, offset: point.partial.offset, expectedTotal: point.partial.total, at: time)
     }
+    // Or the origin answers before the end of what it was sent.
+    if random.chance(700) { body?.wasSent() }
     return answer(random.chance(temper.isBusy) ? 503 : 200, at: time)
   }
 
   private mutating func answer(_ status: Int, at time: Timestamp) -> TransferFact {
     stage = .answered
+    body?.detach()
     let answer = Self.response(status, job.request)
     response = answer
     if job.kind == .download { return .accepted(job.task, answer) }
@@ -172,7 +218,7 @@ struct Attempt {
     }
     if case .answered = stage, job.kind == .data {
       if random.chance(temper.answersTwice) { return answer(200, at: time) }
-      if job.asksForCaching, job.sessionType != .background, random.chance(500) {
+      if job.asksForCaching, job.sessionType != .background, random.chance(700) {
         stage = .cached
         return ask(.caching(response ?? Self.response(200, job.request), size: received), .caching, at: time)
       }
@@ -218,8 +264,8 @@ struct Attempt {
       httpVersion: "HTTP/1.1")
   }
 
-  private static func space(_ realm: String) -> ProtectionSpace {
+  private static func space(_ realm: String, _ method: AuthenticationMethod = .httpBasic) -> ProtectionSpace {
     ProtectionSpace(
-      host: "origin.test", port: 80, protocolName: "http", realm: realm, authenticationMethod: .httpBasic)
+      host: "origin.test", port: 80, protocolName: "http", realm: realm, authenticationMethod: method)
   }
 }

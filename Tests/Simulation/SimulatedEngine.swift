@@ -12,6 +12,9 @@ package final class Origins: @unchecked Sendable {
     package var waits = 0
     package var informs = 0
     package var challenges = 0
+    package var handshakes = 0
+    /// How often an attempt ends while it asks.
+    package var breaksOff = 0
     package var redirects = 0
     package var progresses = 100
     package var fails = 0
@@ -65,6 +68,9 @@ package final class SimulatedEngine: StandIn, @unchecked Sendable {
   /// Hears of what it was told, or tells of something that has happened.
   package func step(_ random: inout RandomSource) {
     guard !isDead else { return }
+    if origins.temper.breaksOff > 0, random.chance(origins.temper.breaksOff), breakOff(nil, &random) {
+      return
+    }
     let ready = attempts.indices.filter { attempts[$0].goesOn }
     guard !ready.isEmpty, mailbox.isEmpty || random.chance(400) else { return hear() }
     let index = ready[random.below(ready.count)]
@@ -74,8 +80,27 @@ package final class SimulatedEngine: StandIn, @unchecked Sendable {
       attempt.hasCounted = true
       origins.unsafeRequests[attempt.job.task, default: 0] += 1
     }
-    if case .ended = fact { attempts.remove(at: index) } else { attempts[index] = attempt }
+    if case .ended = fact {
+      attempt.letGo()
+      attempts.remove(at: index)
+    } else {
+      attempts[index] = attempt
+    }
     relay.deliver([fact])
+  }
+
+  /// One of those that ask ends. False where nobody asks.
+  /// - Parameter task: the one; nil: any.
+  @discardableResult
+  func breakOff(_ task: TaskID?, _ random: inout RandomSource) -> Bool {
+    let asking = attempts.indices.filter { index in
+      attempts[index].asks && task.map { $0 == attempts[index].job.task } ?? true
+    }
+    guard !isDead, let index = random.pick(asking) else { return false }
+    var attempt = attempts.remove(at: index)
+    attempt.letGo()
+    relay.deliver([attempt.breakOff(&random, at: now())])
+    return true
   }
 
   private func hear() {
@@ -93,12 +118,16 @@ package final class SimulatedEngine: StandIn, @unchecked Sendable {
     case .resume(let id): change(id) { $0.isSuspended = false }
     case .cancel(let id, let keeps): change(id) { $0.cancel(keepsPartial: keeps) }
     case .answer(let id, let number, let answer):
+      var isLate = true
       change(id) { attempt in
         guard attempt.question == number else { return }
+        isLate = false
         if !attempt.take(answer) {
           origins.note(.answersItsQuestion, "\(answer) is no answer to what \(id) has asked")
         }
       }
+      // A client that still sends is told that nobody wants it.
+      if isLate, case .bodyStream(let body as UploadStream) = answer { body.detach() }
     }
   }
 }

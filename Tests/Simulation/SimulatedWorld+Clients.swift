@@ -57,6 +57,10 @@ extension SimulatedWorld {
   func createSession(_ luck: inout RandomSource) {
     let count = chronicle.sessions.values.count { !$0.isDeleted && !$0.session.id.isShared }
     guard count < Self.mostSessions else { return }
+    // A world in which nothing was ever created has nothing to lose.
+    let isFirst = count == 0
+    if isFirst { goOn(&luck) { _ in mayCall } }
+    defer { if isFirst { goOn(&luck) { pickSession(&$0) != nil } } }
     let tenant = tenant(&luck)
     var specification = SessionSpecification()
     switch plan.kinds.sessionTypes[luck.below(plan.kinds.sessionTypes.count)] {
@@ -88,13 +92,14 @@ extension SimulatedWorld {
   private func delegate(_ luck: inout RandomSource) -> SessionDelegate {
     var delegate = SessionDelegate()
     if plan.kinds.asks {
-      if luck.chance(600) { delegate.taskChallenges = .ask }
-      if luck.chance(200) { delegate.sessionChallenges = .ask }
-      delegate.asksForRedirects = luck.chance(500)
-      delegate.asksForResponses = luck.chance(500)
-      delegate.asksForCaching = luck.chance(300)
-      delegate.asksForDelayedRequests = luck.chance(300)
-      delegate.decisionTimeout = Double(5 + luck.below(120))
+      let questions = plan.kinds.questions
+      if luck.chance(questions.challenges) { delegate.taskChallenges = .ask }
+      if luck.chance(questions.handshakes) { delegate.sessionChallenges = luck.chance(800) ? .ask : .default }
+      delegate.asksForRedirects = luck.chance(questions.redirects)
+      delegate.asksForResponses = luck.chance(questions.responses)
+      delegate.asksForCaching = luck.chance(questions.caching)
+      delegate.asksForDelayedRequests = luck.chance(questions.delayedRequests)
+      delegate.decisionTimeout = Double(5 + luck.below(luck.chance(300) ? 3000 : 120))
     }
     if plan.kinds.hasWebhooks {
       delegate.webhook = Webhook(url: "http://hook.test/", secret: nil)
@@ -107,28 +112,32 @@ extension SimulatedWorld {
     return delegate
   }
 
-  private func specification(_ type: SessionType, _ luck: inout RandomSource) -> TaskSpecification {
-    let kinds: [TaskKind] = type == .background ? [.download, .upload] : [.data, .download, .upload]
+  private func specification(_ session: TransferSession, _ luck: inout RandomSource) -> TaskSpecification {
+    let isElsewhere = session.type == .background
+    let kinds: [TaskKind] = isElsewhere ? [.download, .upload] : [.data, .download, .upload]
     let kind = kinds[luck.below(kinds.count)]
     let isPost = kind == .upload || luck.chance(plan.kinds.posts)
     var request = TransferRequest(
       url: "http://origin.test/\(luck.below(100))", method: isPost && luck.chance(700) ? "POST" : "GET")
     if kind == .upload {
       request.method = luck.chance(700) ? "POST" : "PUT"
-      request.body = .data([1, 2, 3])
+      let mayStream = !isElsewhere && session.delegate != nil
+      request.body = mayStream && luck.chance(plan.kinds.streams) ? .stream : .data([1, 2, 3])
     }
     var specification = TaskSpecification(kind: kind, request: request)
     specification.resume = !luck.chance(plan.kinds.suspended)
     if luck.chance(plan.kinds.delayed) {
-      specification.earliestBeginDate = clock.now.adding(seconds: Double(luck.below(600)))
+      // Some dates are past, or nearly so.
+      let most = luck.chance(500) ? 20 : 600
+      specification.earliestBeginDate = clock.now.adding(seconds: Double(luck.below(most) - 5))
     }
     return specification
   }
 
   func createTasks(_ count: Int, in known: SessionID? = nil, _ luck: inout RandomSource) {
     let story = known.flatMap { chronicle.sessions[$0] } ?? pickSession(&luck)
-    guard let session = story?.session else { return }
-    let wanted = (0..<count).map { _ in specification(session.type, &luck) }
+    guard let session = story?.session else { return createSession(&luck) }
+    let wanted = (0..<count).map { _ in specification(session, &luck) }
     call(session.tenant) { view in
       try await view.createTasks(wanted, in: session.id)
     } then: { [self] result in
@@ -161,7 +170,7 @@ extension SimulatedWorld {
     }
     let use = acknowledged.keys[index]
     guard let session = chronicle.sessions[use.session]?.session, !isGone(use.session) else { return }
-    let wanted = specification(session.type, &luck)
+    let wanted = specification(session, &luck)
     let node = service
     call(session.tenant) { view -> [UInt8] in
       guard let service = node?.process.service else { throw ServiceError.draining }

@@ -72,7 +72,7 @@ extension SimulatedWorld {
   private var isOver: Bool {
     chronicle.unfinished == 0 && chronicle.pendingDecisions == 0 && chronicle.pendingDeliveries == 0
       && service?.process.hasCaughtUp == true && worker?.process.hasStarted == true
-      && service?.calls == 0 && stores.allSatisfy { $0.waitingCount == 0 }
+      && service?.calls == 0 && senders.isEmpty && stores.allSatisfy { $0.waitingCount == 0 }
       && worker?.process.worker.isIdle == true && worker?.isDraining == false
       && (!plan.kinds.invalidatesAtTheEnd || chronicle.sessions.values.allSatisfy { isGone($0) })
   }
@@ -95,6 +95,7 @@ extension SimulatedWorld {
     for id in chronicle.taskOrder where chronicle.tasks[id]?.row.state == .suspended {
       if chronicle.tasks[id]?.isOver == false { resume(id) }
     }
+    for sender in senders { finish(sender) }
     // Some answer, others let the time pass.
     guard plan.seed % 3 != 0 else { return }
     for id in chronicle.decisionOrder where chronicle.decisions[id]?.state == .pending { answer(id, &luck) }

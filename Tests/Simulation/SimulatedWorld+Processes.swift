@@ -69,6 +69,7 @@ extension SimulatedWorld {
 
   func endService(_ node: ServiceNode, keeping count: Int) {
     for reader in readers where reader.node === node { reader.lose() }
+    loseSenders(to: node)
     node.process.kill(keeping: count)
     clock.forget(node.number)
     chronicle.forgetEphemeral()

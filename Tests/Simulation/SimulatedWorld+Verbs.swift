@@ -43,14 +43,16 @@ extension SimulatedWorld {
   func resume(_ id: TaskID) { verb(id, "resume") { try await $0.resume(id) } }
 
   func suspend(_ luck: inout RandomSource) {
-    guard let id = pickTask(&luck)?.id else { return }
-    verb(id, "suspend") { try await $0.suspend(id) }
+    if let story = pickTask(&luck) { suspend(story.id) }
   }
 
+  func suspend(_ id: TaskID) { verb(id, "suspend") { try await $0.suspend(id) } }
+
   func cancel(_ luck: inout RandomSource) {
-    guard let id = pickTask(&luck)?.id else { return }
-    verb(id, "cancel") { try await $0.cancel(id) }
+    if let story = pickTask(&luck) { cancel(story.id) }
   }
+
+  func cancel(_ id: TaskID) { verb(id, "cancel") { try await $0.cancel(id) } }
 
   func cancelForResumeData(_ luck: inout RandomSource) {
     guard let story = pickTask(&luck), story.kind == .download else { return }
@@ -61,7 +63,9 @@ extension SimulatedWorld {
   func patch(_ luck: inout RandomSource) {
     guard let story = pickTask(&luck), !story.isOver else { return }
     let id = story.id
-    var known = acknowledged.patches[id] ?? .init()
+    // A download has what was changed of the data task that became it.
+    let inherited = story.row.description.flatMap { Int($0) } ?? 0
+    var known = acknowledged.patches[id] ?? .init(last: inherited)
     guard !known.isUnderWay else { return }
     known.last += 1
     known.isUnderWay = mayCall
@@ -205,6 +209,10 @@ extension SimulatedWorld {
   }
 
   func answer(_ id: DecisionID, _ luck: inout RandomSource) {
+    // That is answered by what is asked for.
+    if let decision = chronicle.decisions[id]?.decision, decision.type == .taskNeedNewBodyStream {
+      return openBody(of: decision.taskID)
+    }
     guard let decision = chronicle.decisions[id]?.decision,
       let value = try? JSONParser.parse(Array(answer(to: decision, &luck).utf8))
     else { return }
@@ -226,8 +234,10 @@ extension SimulatedWorld {
   /// What a delegate says, and may say twice, or otherwise.
   func answer(to decision: Decision, _ luck: inout RandomSource) -> String {
     // Who answers gives what the realm that he was asked about wants.
-    let realm =
-      (try? JSONParser.parse(decision.arguments))?["protectionSpace"]?["realm"]?.string ?? ""
+    let space = (try? JSONParser.parse(decision.arguments))?["protectionSpace"]
+    let realm = space?["realm"]?.string ?? ""
+    let isTrust = space?["authenticationMethod"]?.string == AuthenticationMethod.serverTrust.rawValue
+    let trust = #"{"disposition":"useCredential","credential":{"trust":true}}"#
     let password = #"{"disposition":"useCredential","credential":{"user":"\#(realm)","password":"p"}}"#
     let choices: [String] =
       switch decision.type {
@@ -246,7 +256,8 @@ extension SimulatedWorld {
         ]
       default:
         [
-          password, password, #"{"disposition":"performDefaultHandling"}"#,
+          isTrust ? trust : password, isTrust ? trust : password,
+          #"{"disposition":"performDefaultHandling"}"#,
           #"{"disposition":"cancelAuthenticationChallenge"}"#, #"{"disposition":"rejectProtectionSpace"}"#,
         ]
       }

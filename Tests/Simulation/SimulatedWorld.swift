@@ -26,6 +26,7 @@ package final class SimulatedWorld: @unchecked Sendable {
   var departed: [ServiceNode] = []
   var acknowledged = Acknowledged()
   var readers: [Reader] = []
+  var senders: [Sender] = []
   /// What happened, where somebody wants to know.
   var trace: [String]?
   var isHealed = false
@@ -103,6 +104,7 @@ package final class SimulatedWorld: @unchecked Sendable {
   /// No process keeps another alive.
   func end() {
     for reader in readers { reader.subscription?.close() }
+    for sender in senders { sender.upload.stream.detach() }
     service?.process.kill(keeping: 0)
     worker?.process.kill(keeping: 0)
     executor.run()
@@ -159,6 +161,8 @@ package final class SimulatedWorld: @unchecked Sendable {
     case .patch: patch(&luck)
     case .answer: answer(&luck, isLate: false)
     case .answerLate: answer(&luck, isLate: true)
+    case .sendBody: sendBody(&luck)
+    case .cross: cross(&luck)
     case .invalidate: invalidate(&luck)
     case .deleteSession: deleteSession(&luck)
     case .reset: reset(&luck, flushes: false)
@@ -260,6 +264,13 @@ package final class SimulatedWorld: @unchecked Sendable {
       executor.run()
     }
   }
+
+  /// What is wanted comes about, if nothing stands in its way.
+  func goOn(_ luck: inout RandomSource, until isDone: (inout RandomSource) -> Bool) {
+    for _ in 0..<Self.mostPatience { guard !isDone(&luck), work(&luck) else { return } }
+  }
+
+  private static let mostPatience = 60
 
   private func commitOne(_ node: ServiceNode?) -> Bool {
     guard let node, !node.isFrozen else { return false }

@@ -6,7 +6,8 @@ package struct Step: Sendable, Hashable {
   package enum Kind: UInt8, CaseIterable, Sendable {
     // Clients
     case createSession, createTask, createBatch, createUnderKey, resume, suspend, cancel, cancelForResumeData
-    case patch, answer, answerLate, invalidate, deleteSession, reset, flush, waitForEnd, look, peek
+    case patch, sendBody, answer, answerLate, cross, invalidate, deleteSession, reset, flush, waitForEnd,
+      look, peek
     // Streams and webhooks
     case openStream, readStreams, dropStream, deliver
     // What processes do, of which each is little
@@ -51,10 +52,13 @@ package struct Plan: Sendable {
   package struct Kinds: Sendable {
     package var sessionTypes: [UInt8] = [0]
     package var asks = true
+    package var questions = Questions()
+    package var crossings = Crossings()
     package var hasWebhooks = false
     package var webhookFails = 0
     package var webhookAnswers = 0
     package var posts = 300
+    package var streams = 0
     package var suspended = 0
     package var delayed = 0
     package var batch = 8
@@ -64,6 +68,36 @@ package struct Plan: Sendable {
     /// How the end is made: 0: what is suspended goes on; 1: sessions are invalidated.
     package var invalidatesAtTheEnd = false
     package init() {}
+  }
+
+  /// Of a thousand delegates, how many want to be asked about something.
+  package struct Questions: Sendable {
+    package var challenges = 600
+    package var handshakes = 200
+    package var redirects = 500
+    package var responses = 500
+    package var caching = 300
+    package var delayedRequests = 300
+    package init() {}
+  }
+
+  /// What comes between a question and its answer, and how often beside the others.
+  package struct Crossings: Sendable {
+    package enum Kind: UInt8, CaseIterable, Sendable {
+      case answer, cancel, suspend, resume, invalidate, takeWorkerOver, takeServiceOver, drainWorker
+      case breakOff, expire
+    }
+    package var weights: [(kind: Kind, weight: Int)] = []
+    package init() {}
+
+    func pick(_ luck: inout RandomSource) -> Kind {
+      var place = luck.below(max(1, weights.reduce(0) { $0 + $1.weight }))
+      for (kind, weight) in weights {
+        if place < weight { return kind }
+        place -= weight
+      }
+      return .answer
+    }
   }
 
   /// - Parameter length: steps at most.
@@ -94,8 +128,6 @@ package struct Plan: Sendable {
     }
     temper.waits = rate(400, &random)
     temper.informs = rate(200, &random)
-    temper.challenges = rate(600, &random)
-    temper.redirects = rate(400, &random)
     temper.progresses = rate(400, &random)
     temper.fails = rate(200, &random)
     temper.isBusy = rate(300, &random)
@@ -104,11 +136,12 @@ package struct Plan: Sendable {
     // default, ephemeral, background
     kinds.sessionTypes = (0...2).filter { _ in random.chance(600) }
     if kinds.sessionTypes.isEmpty { kinds.sessionTypes = [UInt8(random.below(3))] }
-    kinds.asks = random.chance(700)
+    chooseQuestions(&random)
     kinds.hasWebhooks = random.chance(400)
     kinds.webhookFails = rate(500, &random)
     kinds.webhookAnswers = rate(800, &random)
     kinds.posts = rate(800, &random)
+    kinds.streams = rate(1000, &random)
     kinds.suspended = rate(300, &random)
     kinds.delayed = rate(300, &random)
     kinds.batch = 1 + random.below(12)
@@ -116,6 +149,33 @@ package struct Plan: Sendable {
     kinds.retries = random.chance(700)
     kinds.commitsFirst = random.chance(300) ? 1000 : random.below(1000)
     kinds.invalidatesAtTheEnd = random.chance(400)
+  }
+
+  /// Some worlds ask nothing, some now and then, and some whatever can be asked.
+  private mutating func chooseQuestions(_ random: inout RandomSource) {
+    kinds.asks = random.chance(800)
+    let isCurious = random.chance(500)
+    func rate(_ most: Int, _ random: inout RandomSource) -> Int {
+      random.chance(isCurious ? 250 : 500) ? 0 : 1 + random.below(most)
+    }
+    func share(_ random: inout RandomSource) -> Int {
+      isCurious && random.chance(500) ? 1000 : rate(1000, &random)
+    }
+    temper.challenges = rate(700, &random)
+    temper.handshakes = rate(500, &random)
+    temper.redirects = rate(500, &random)
+    temper.breaksOff = rate(100, &random)
+    kinds.questions.challenges = share(&random)
+    kinds.questions.handshakes = share(&random)
+    kinds.questions.redirects = share(&random)
+    kinds.questions.responses = share(&random)
+    kinds.questions.caching = share(&random)
+    kinds.questions.delayedRequests = share(&random)
+    kinds.crossings.weights = Crossings.Kind.allCases.map { kind in
+      let least = kind == .answer ? 3 : 0
+      let most = kind == .invalidate ? 1 : 4
+      return (kind, least + (random.chance(400) ? 0 : 1 + random.below(most)))
+    }
   }
 
   private static func weights(_ random: inout RandomSource) -> [(kind: Step.Kind, weight: Int)] {
@@ -139,6 +199,7 @@ package struct Plan: Sendable {
     .freezeService: 2,
     .freezeWorker: 2, .thaw: 4, .startAgain: 12, .upgradeService: 1, .upgradeWorker: 2, .fill: 2, .keepOut: 2,
     .makeRoom: 6, .loseRings: 2, .jumpForward: 2, .jumpBack: 2, .sleep: 2, .reset: 2, .flush: 2,
-    .cancelForResumeData: 4, .peek: 3, .look: 4, .createUnderKey: 6, .waitForEnd: 4, .answerLate: 4,
+    .sendBody: 16, .cross: 12, .cancelForResumeData: 4, .peek: 3, .look: 4, .createUnderKey: 6,
+    .waitForEnd: 4, .answerLate: 4,
   ]
 }

@@ -18,6 +18,8 @@ struct Stage {
   private(set) var alarms: [Turn.Alarm] = []
   private(set) var retirement: Turn.Retirement?
   private(set) var ends: [TaskID: Int] = [:]
+  /// Bodies that clients send and nobody wants.
+  private(set) var droppedUploads: [any BodyToken] = []
   private var identifiers = IdentifierGenerator(seed: 7)
 
   init(_ type: SessionType = .default, delegate: SessionDelegate? = nil, limit: Int = 100) {
@@ -56,6 +58,7 @@ struct Stage {
     settlements += turn.settlements
     orders += isCarriedElsewhere ? turn.commands : turn.orders
     alarms += turn.alarms
+    droppedUploads += turn.droppedUploads
     retirement = turn.retirement ?? retirement
     for id in turn.ended { ends[id, default: 0] += 1 }
     if holds, !turn.ended.isEmpty { give(.endHolds(turn.ended)) }

@@ -178,6 +178,34 @@ import TransferModel
     #expect(stage.types(of: download).last == .taskDidComplete && stage.machine.unfinished == 0)
   }
 
+  private final class Body: BodyToken {}
+
+  /// A world found this: the client that was ready to send a body waited for ever, as the task went on without one.
+  @Test(arguments: [true, false]) func aBodyThatNobodyWillAskForIsDropped(_ becomesDownload: Bool) throws {
+    var stage = Stage(
+      delegate: Self.delegate { ($0.asksForDelayedRequests, $0.asksForResponses) = (true, true) })
+    let date = stage.now.wall.adding(seconds: 60)
+    let id = stage.create(.upload, method: "POST") {
+      $0.request.body = .stream
+      $0.earliestBeginDate = date
+    }
+    let body = Body()
+    stage.give(.offer(id, body, length: nil))
+    stage.now.wall = date
+    stage.give(.begin(id))
+    let request = TransferRequest(url: "http://origin.test/b", method: "POST")
+    let answer: DecisionAnswer =
+      becomesDownload ? .delayed(.continueLoading, nil) : .delayed(.useNewRequest, request)
+    stage.give(.answer(id, try #require(stage.lastDecision), answer, shown: [], tag: nil))
+    if becomesDownload {
+      #expect(stage.droppedUploads.isEmpty)
+      stage.fact(.asked(id, 1, .response(.ok, nil), at: stage.now.wall))
+      let decision = try #require(stage.lastDecision)
+      stage.give(.answer(id, decision, .response(.becomeDownload), shown: [], tag: nil))
+    }
+    #expect(stage.droppedUploads.map { ObjectIdentifier($0) } == [ObjectIdentifier(body)])
+  }
+
   @Test func whatAnEarlierProcessLeftEndsOrGoesOn() throws {
     var old = Stage()
     let date = old.now.wall.adding(seconds: 3600)
@@ -229,6 +257,65 @@ import TransferModel
     new.fact(.began(id, at: new.now.wall))
     new.fact(.waitsForConnectivity(id, at: new.now.wall))
     #expect(new.types(of: id).count { $0 == .taskWillBeginDelayedRequest } == 1)
+    #expect(new.types(of: id).count { $0 == .taskIsWaitingForConnectivity } == 1)
+  }
+
+  /// A world found this: the clock was set back, the next service waited for the date again, and the request went out twice unseen.
+  @Test func aDateThatHasComeIsNotWaitedForAgainWhereTheClockIsSetBack() throws {
+    var old = Stage()
+    let date = old.now.wall.adding(seconds: 60)
+    let id = old.create(.upload, method: "POST") { $0.earliestBeginDate = date }
+    old.now.wall = date
+    old.give(.begin(id))
+    // Its engine has told nothing yet.
+    var new = Stage(after: old)
+    new.now.wall = date.adding(seconds: -30)
+    new.give(.recovered(try #require(old.rows[id])))
+    new.give(.recoveredAll)
+    #expect(new.ends == [id: 1] && new.takeOrders().isEmpty)
+    #expect(new.rows[id]?.error?.name == "networkConnectionLost")
+  }
+
+  /// A world found this: the phase in which it asks was told twice, as the next service waited for the date again.
+  @Test func aTaskThatAsksToBeginEndsWithItsServiceWhereTheClockIsSetBack() throws {
+    var old = Stage(delegate: Self.delegate { $0.asksForDelayedRequests = true })
+    let date = old.now.wall.adding(seconds: 60)
+    let id = old.create { $0.earliestBeginDate = date }
+    old.now.wall = date
+    old.give(.begin(id))
+    #expect(old.inquiries.count == 1)
+    var new = Stage(after: old)
+    new.now.wall = date.adding(seconds: -30)
+    new.give(.recovered(try #require(old.rows[id])))
+    new.give(.recoveredAll)
+    #expect(new.ends == [id: 1] && new.rows[id]?.error?.name == "networkConnectionLost")
+  }
+
+  /// The request of a task that was suspended before its engine told that it began may have gone out.
+  @Test func aSuspendedTaskThatMayHaveBegunGoesOutOnceMore() throws {
+    var old = Stage()
+    let id = old.create(.upload, method: "POST")
+    old.give(.suspend(id))
+    var new = Stage(after: old)
+    new.give(.recovered(try #require(old.rows[id])))
+    new.give(.recoveredAll)
+    new.give(.resume(id))
+    guard case .submit(let task)? = new.takeOrders().first else { throw Missing("no submission") }
+    #expect(task.retryCount == 1 && new.rows[id]?.retryCount == 1)
+  }
+
+  /// What is told of a suspended task is in its row, which the next service goes on from.
+  @Test func whatASuspendedTaskHasToldIsNotToldAgain() throws {
+    var old = Stage()
+    let id = old.create()
+    old.give(.suspend(id))
+    old.fact(.waitsForConnectivity(id, at: old.now.wall))
+    #expect(old.types(of: id).contains(.taskIsWaitingForConnectivity))
+    var new = Stage(after: old)
+    new.give(.recovered(try #require(old.rows[id])))
+    new.give(.recoveredAll)
+    new.give(.resume(id))
+    new.fact(.waitsForConnectivity(id, at: new.now.wall))
     #expect(new.types(of: id).count { $0 == .taskIsWaitingForConnectivity } == 1)
   }
 }

@@ -1,13 +1,13 @@
 internal import Synchronization
 internal import TransferCore
-internal import TransferEngine
+package import TransferEngine
 internal import TransferModel
 internal import TransferStore
 
 /// A client's `PUT` of a request's body, on its way to the origin.
 package struct BodyUpload: Sendable {
   let task: TaskID
-  let stream: UploadStream
+  package let stream: UploadStream
   /// Seconds without a byte after which the task ends (timeoutIntervalForRequest).
   package let timeout: Double
   private let room: MachineRoom

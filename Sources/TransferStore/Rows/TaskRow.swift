@@ -72,6 +72,7 @@ extension TransferTask {
       writer.field("completedAt", completedAt?.microseconds ?? 0)
       if retryCount > 0 { writer.field("retryCount", retryCount) }
       if hasWaitedForConnectivity { writer.field("hasWaitedForConnectivity", true) }
+      if wasHandedOver { writer.field("wasHandedOver", true) }
       if let phase = notablePhase { writer.field("phase", phase.rawValue) }
       if let partial { writer.field("partial", Optional(partial)) }
       if let partialExpiresAt { writer.field("partialExpiresAt", partialExpiresAt.microseconds) }
@@ -138,6 +139,7 @@ extension TransferTask {
     progress.countOfBytesExpectedToReceive = try stored.integerIfAny("expected") ?? -1
     retryCount = try stored.countIfAny("retryCount") ?? 0
     hasWaitedForConnectivity = try stored.boolIfAny("hasWaitedForConnectivity") ?? false
+    wasHandedOver = try stored.boolIfAny("wasHandedOver") ?? false
     if let text = try stored.stringIfAny("phase") {
       phase = TaskPhase(rawValue: text)
       if phase == nil { throw stored.fault("phase", "is none of a task") }

@@ -1,0 +1,74 @@
+internal import TransferCore
+internal import TransferEngine
+internal import TransferModel
+internal import TransferService
+
+/// Clients that send the bodies of tasks themselves.
+extension SimulatedWorld {
+  /// One of them. For one thread.
+  final class Sender: @unchecked Sendable {
+    let task: TaskID
+    let upload: BodyUpload
+    unowned let node: ServiceNode
+    /// It has said that this was all.
+    var hasFinished = false
+
+    init(_ task: TaskID, _ upload: BodyUpload, _ node: ServiceNode) {
+      (self.task, self.upload, self.node) = (task, upload, node)
+    }
+  }
+
+  func sendBody(_ luck: inout RandomSource) {
+    guard let sender = luck.pick(senders), luck.chance(700) else {
+      let wanted = chronicle.taskOrder.filter { id in
+        chronicle.tasks[id].map { !$0.isOver && $0.row.originalRequest.body?.isStream == true } ?? false
+      }
+      if let id = luck.pick(wanted) { openBody(of: id) }
+      return
+    }
+    switch luck.below(4) {
+    case 0:
+      // It leaves early, and comes again as another.
+      sender.upload.fail()
+      if !sender.hasFinished { senders.removeAll { $0 === sender } }
+      sender.upload.stream.detach()
+      executor.run()
+    default: finish(sender)
+    }
+  }
+
+  func openBody(of id: TaskID) {
+    guard let session = chronicle.tasks[id]?.session, let node = service else { return }
+    call(tenant(of: session)) {
+      try await $0.openUpload(of: id, length: nil)
+    } then: { [self] result in
+      guard case .success(let upload) = result else { return }
+      senders.append(Sender(id, upload, node))
+    }
+  }
+
+  /// It has sent all, and waits to hear that it was taken, or that nobody wants it.
+  func finish(_ sender: Sender) {
+    guard !sender.hasFinished else { return }
+    sender.hasFinished = true
+    let node = sender.node
+    executor.spawn { [self] in
+      let isSent = await sender.upload.finish()
+      guard !node.process.isDead else { return }
+      senders.removeAll { $0 === sender }
+      guard isSent, let story = chronicle.tasks[sender.task], !isGone(story.session) else { return }
+      if story.row.startedAt == nil, story.isOver {
+        chronicle.break_(
+          .acceptedIsKept, "a body was sent for \(chronicle.name(sender.task)), which never began")
+      }
+    }
+    executor.run()
+  }
+
+  /// Their connections went with the process.
+  func loseSenders(to node: ServiceNode) {
+    let lost = senders.filter { $0.node === node }
+    senders.removeAll { $0.node === node }
+    for sender in lost { sender.upload.stream.detach() }
+  }
+}

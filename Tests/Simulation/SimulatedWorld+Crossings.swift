@@ -1,0 +1,93 @@
+internal import MemoryStore
+internal import TransferCore
+internal import TransferModel
+internal import TransferService
+
+/// Questions, and what comes between them and their answers.
+extension SimulatedWorld {
+  /// A question waits, and what it is about is decided from several sides at once: it is answered, late, twice and otherwise, while its
+  /// task is suspended, cancelled or ends, its session goes, and whoever asked makes room for another, who asks something else.
+  func cross(_ luck: inout RandomSource) {
+    guard let id = question(&luck), let decision = chronicle.decisions[id]?.decision else { return }
+    // What is written down by now differs from time to time.
+    goOn([0, 1, 3, 4, 5, 6], 8, &luck)
+    for _ in 0...(1 + luck.below(5)) {
+      meet(decision, plan.kinds.crossings.pick(&luck), &luck)
+      if luck.chance(400) { goOn([0, 1, 2, 3, 4, 5, 6], 10, &luck) }
+    }
+  }
+
+  /// One that waits; where there is none, something is begun that may ask.
+  private func question(_ luck: inout RandomSource) -> DecisionID? {
+    if let id = pendingQuestion(&luck) { return id }
+    guard plan.kinds.asks else { return nil }
+    let asking = chronicle.sessionOrder.filter { id in
+      guard let story = chronicle.sessions[id], !story.isBeingDeleted else { return false }
+      return story.session.state == .active && story.session.delegate?.asksAnything == true
+    }
+    createTasks(1 + luck.below(4), in: luck.pick(asking), &luck)
+    goOn(&luck) { _ in chronicle.pendingDecisions > 0 }
+    return pendingQuestion(&luck)
+  }
+
+  /// Those that another process asks come first, as there is more between them and their answers.
+  private func pendingQuestion(_ luck: inout RandomSource) -> DecisionID? {
+    let pending = chronicle.decisionOrder.filter { chronicle.decisions[$0]?.state == .pending }
+    let background = pending.filter { id in
+      guard let session = chronicle.decisions[id]?.decision.sessionID else { return false }
+      return chronicle.sessions[session]?.session.type == .background
+    }
+    return luck.pick(!background.isEmpty && luck.chance(700) ? background : pending)
+  }
+
+  private func meet(_ decision: Decision, _ kind: Plan.Crossings.Kind, _ luck: inout RandomSource) {
+    trace?.append("  \(chronicle.name(decision.taskID)) is asked, and there comes: \(kind)")
+    switch kind {
+    case .answer: answer(decision.id, &luck)
+    case .cancel: cancel(decision.taskID)
+    case .suspend: suspend(decision.taskID)
+    case .resume: resume(decision.taskID)
+    case .invalidate: invalidate(decision.sessionID, luck.chance(500) ? .cancelTasks : .finishTasks)
+    case .takeWorkerOver:
+      guard let node = worker, !node.isFrozen else { return }
+      endWorker(node, keeping: luck.chance(500) ? 0 : luck.below(node.process.store.waitingCount + 1))
+      startWorker(afterCrash: luck.chance(200))
+      // The next one asks before the service knows of it.
+      goOn([1, 3, 3, 5, 6], 60, &luck)
+      answerBehind(decision, &luck)
+    case .takeServiceOver:
+      guard let node = service, !node.isFrozen else { return }
+      endService(node, keeping: luck.below(node.process.store.waitingCount + 1))
+      startAgain()
+      goOn([0, 2, 4, 6], 20, &luck)
+    case .drainWorker: upgradeWorker()
+    case .breakOff:
+      let isElsewhere = chronicle.sessions[decision.sessionID]?.session.type == .background
+      let engine = isElsewhere ? worker?.process.engine : service?.process.engine
+      engine?.breakOff(decision.taskID, &luck)
+      executor.run()
+      // Another attempt asks before the service knows of the end.
+      if isElsewhere, luck.chance(700) {
+        for _ in 0...luck.below(2) { clock.fireNext(within: .seconds(400)) }
+        goOn([1, 3, 3, 5, 6], 40, &luck)
+        answerBehind(decision, &luck)
+      }
+    case .expire: clock.run(Double(1 + luck.below(120)))
+    }
+  }
+
+  /// The client answers what the service takes for the question that waits, and another does.
+  private func answerBehind(_ decision: Decision, _ luck: inout RandomSource) {
+    guard luck.chance(600) else { return }
+    answer(decision.id, &luck)
+    goOn([0, 0, 3, 5, 6], 30, &luck)
+  }
+}
+
+extension SessionDelegate {
+  fileprivate var asksAnything: Bool {
+    taskChallenges == .ask || sessionChallenges == .ask || asksForRedirects || asksForResponses
+      || asksForCaching
+      || asksForDelayedRequests
+  }
+}
