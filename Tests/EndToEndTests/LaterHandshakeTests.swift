@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Handshakes on a connection that is open: nobody can be asked in them.
-@Suite(.serialized, .blocking) struct LaterHandshakeTests {
+@Suite(.serialized, .blocking, .sharing) struct LaterHandshakeTests {
   private typealias Fixture = HandshakeFixture
   enum Later: String, CaseIterable, Sendable {
     /// TLS 1.2: the peers start over.
