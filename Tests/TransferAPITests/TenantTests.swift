@@ -8,10 +8,10 @@ import TransferModel
 
 /// Two tenants: neither sees, lists, guesses or changes anything that is the other's, whatever it asks for.
 @Suite(.blocking, .endsInTime) struct TenantTests {
-  typealias Call = TenantPlace.Call
+  typealias Call = APIPlace.Call
   /// Who has something, and who tries to get at it.
   private static let pairs: [(Tenant, Tenant)] = [
-    (TenantPlace.a, TenantPlace.b), (.default, TenantPlace.b), (TenantPlace.a, .default),
+    (APIPlace.a, APIPlace.b), (.default, APIPlace.b), (APIPlace.a, .default),
   ]
   private static let unknown = [
     "session": "ses_01923456-789a-7bcd-8ef0-123456789abc", "task": "tsk_01923456-789a-7bcd-8ef0-123456789abc",
@@ -48,7 +48,7 @@ import TransferModel
   func anothersIsNotThere(_ operation: Operation) async throws {
     for (owner, other) in Self.pairs {
       guard case .named(let thing, _, _, let status) = TenantTrial.all[operation.id] else { return }
-      let place = try await TenantPlace()
+      let place = try await APIPlace()
       let ids = try await place.make(thing, of: owner)
       #expect(Set(operation.names).isSubset(of: ids.keys))
       let before = try await place.picture(of: owner, ids)
@@ -68,12 +68,12 @@ import TransferModel
   @Test(arguments: Operation.all.filter { $0.names == ["session"] })
   func eachHasASharedSessionOfItsOwn(_ operation: Operation) async throws {
     for (owner, other) in Self.pairs {
-      let place = try await TenantPlace()
+      let place = try await APIPlace()
       try await place.furnish("ses_shared", of: owner)
       let ids = ["session": "ses_shared"]
       let before = try await place.picture(of: owner, ids)
       let answer = try await place.send(call(operation, ids), from: other)
-      #expect(answer.status != 404 && !answer.contains(anyOf: [TenantPlace.mark(owner)]), "\(answer)")
+      #expect(answer.status != 404 && !answer.contains(anyOf: [APIPlace.mark(owner)]), "\(answer)")
       #expect(try await place.picture(of: owner, ids) == before)
       await place.stop()
     }
@@ -82,10 +82,10 @@ import TransferModel
   @Test(arguments: Operation.all.filter(\.isList))
   func nothingOfAnothersIsListed(_ operation: Operation) async throws {
     for (owner, other) in Self.pairs {
-      let place = try await TenantPlace()
-      let things: [TenantPlace.Thing] = [.session, .finishedTask, .file, .configuration]
+      let place = try await APIPlace()
+      let things: [APIPlace.Thing] = [.session, .finishedTask, .file, .configuration]
       for thing in things { _ = try await place.make(thing, of: owner) }
-      let mark = [TenantPlace.mark(owner)]
+      let mark = [APIPlace.mark(owner)]
       #expect(try await !place.send(call(operation, [:]), from: other).contains(anyOf: mark))
       #expect(try await place.send(call(operation, [:]), from: owner).contains(anyOf: mark))
       // Nor where the other has some of its own, and pages have an end.
@@ -106,7 +106,7 @@ import TransferModel
     ["", "?after=0", "?data=inline", "?after=0&data=inline&progress=false"])
   func nothingOfAnothersIsTold(_ operation: Operation, _ query: String) async throws {
     for (owner, other) in Self.pairs {
-      let place = try await TenantPlace()
+      let place = try await APIPlace()
       let isReplay = query.contains("after")
       if isReplay { _ = try await place.make(.finishedTask, of: owner) }
       let streams = [
@@ -118,11 +118,11 @@ import TransferModel
       _ = try await place.make(.finishedTask, of: owner)
       for (reader, stranger, stream) in streams {
         // Its own are told, to the end of a task; and what is told between.
-        let text = try await TenantPlace.read(stream) { text in
-          text.contains(TenantPlace.mark(reader)) && text.contains("event: task.didComplete")
+        let text = try await APIPlace.read(stream) { text in
+          text.contains(APIPlace.mark(reader)) && text.contains("event: task.didComplete")
         }
         let told = String(decoding: text, as: UTF8.self)
-        #expect(!told.contains(TenantPlace.mark(stranger)))
+        #expect(!told.contains(APIPlace.mark(stranger)))
         stream.close()
       }
       await place.stop()
@@ -132,7 +132,7 @@ import TransferModel
   @Test(arguments: Operation.all.filter(\.takesKey))
   func theSameKeyOfTwoTenantsIsTwo(_ operation: Operation) async throws {
     for (owner, other) in Self.pairs {
-      let place = try await TenantPlace()
+      let place = try await APIPlace()
       // What a session's path names is each one's own.
       let ids = ["session": "ses_shared"]
       var call = try call(operation, ids)
@@ -153,7 +153,7 @@ import TransferModel
   /// What one may name in what one sends: another tenant's is as unknown as nobody's.
   @Test func nobodyUsesWhatIsAnothers() async throws {
     for (owner, other) in Self.pairs {
-      let place = try await TenantPlace()
+      let place = try await APIPlace()
       let ids = try await [
         "file": place.make(.file, of: owner)["file"], "name": place.make(.configuration, of: owner)["name"],
         "task": place.make(.finishedTask, of: owner)["task"],
@@ -169,7 +169,7 @@ import TransferModel
       ]
       func send(
         _ target: String, _ body: String, _ ids: [String: String], from tenant: Tenant
-      ) async throws -> TenantPlace.Answer {
+      ) async throws -> APIPlace.Answer {
         let filled = ids.reduce(body) { $0.replacing("{\($1.key)}", with: $1.value) }
         let call = Call(method: "POST", target: target, body: filled, type: "application/json")
         return try await place.send(call, from: tenant).replacing(ids)
@@ -189,12 +189,12 @@ import TransferModel
 
   @Test func resumeDataIsGoodForItsTenantOnly() async throws {
     for (owner, other) in Self.pairs {
-      let place = try await TenantPlace()
+      let place = try await APIPlace()
       let task = try await place.make(.partialDownload, of: owner)["task"] ?? ""
       let reply = try await place.send(
         Call(method: "GET", target: "/v1/tasks/\(task)/resume-data"), from: owner)
       let data = try #require(reply.json["resumeData"]?.string)
-      func create(_ data: String, from tenant: Tenant) async throws -> TenantPlace.Answer {
+      func create(_ data: String, from tenant: Tenant) async throws -> APIPlace.Answer {
         let body = #"{"kind":"download","resumeData":"\#(data)"}"#
         let call = Call(method: "POST", target: "/v1/tasks", body: body, type: "application/json")
         return try await place.send(call, from: tenant)

@@ -52,7 +52,7 @@ enum TenantTrial: Sendable {
   /// - Parameters:
   ///   - body: with which its owner gets what it asks for.
   ///   - others: the status for others: of those who make one of their own.
-  case named(TenantPlace.Thing, body: String = "", type: String? = nil, others: Int = 404)
+  case named(APIPlace.Thing, body: String = "", type: String? = nil, others: Int = 404)
   /// It lists what one has.
   case list
   /// It tells what happens to what one has.

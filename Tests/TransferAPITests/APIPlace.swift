@@ -14,13 +14,16 @@ import TransferStore
 @testable import TransferService
 
 /// The API over a real store and a real engine, without a socket, for three tenants.
-final class TenantPlace: Sendable {
+final class APIPlace: Sendable {
   static let (a, b) = (Tenant(name: "a"), Tenant(name: "b"))
+
+  /// For those who make nothing but sessions.
+  static let shared = Task { try await APIPlace() }
 
   private let store: SQLiteStore
   private let engine: TransferEngine
   private let handler: HTTPHandler
-  private let origin = TestOrigin(TenantPlace.answer)
+  private let origin = TestOrigin(APIPlace.answer)
 
   /// Where tasks go says whose they are, and so does what comes back.
   private static let answer: TestOrigin.Handler = { request, socket in
@@ -79,6 +82,8 @@ final class TenantPlace: Sendable {
     var fields: [String: String]
     var text: String
     var json: JSONValue { (try? JSONParser.parse(Array(text.utf8))) ?? .null }
+    /// Where the wrong members are, by their JSON pointers.
+    var pointers: [String] { (json["errors"]?.elements ?? []).compactMap { $0["pointer"]?.string } }
     var description: String { "\(status) \(fields) \(text)" }
 
     func contains(anyOf words: some Sequence<String>) -> Bool {
@@ -139,6 +144,12 @@ final class TenantPlace: Sendable {
     }
     return Answer(
       status: response.head.status.code, fields: fields, text: String(decoding: bytes, as: UTF8.self))
+  }
+
+  /// What the tenant of who has no other gets.
+  func call(_ method: String, _ target: String, _ body: String = "") async throws -> Answer {
+    let type = body.isEmpty ? nil : "application/json"
+    return try await send(Call(method: method, target: target, body: body, type: type), from: .default)
   }
 
   /// Opens a stream of events.

@@ -1,0 +1,89 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Each wrong member of a request is named, and changes nothing.
+@Suite(.endsInTime) struct WrongFieldTests {
+  private let place: APIPlace
+
+  init() async throws { place = try await APIPlace.shared.value }
+
+  struct Case: Sendable, CustomTestStringConvertible {
+    let body: String
+    let pointer: String
+    var testDescription: String { "\(pointer): \(body)" }
+  }
+
+  private static let taskCases: [Case] = [
+    Case(body: #"{"kind":"download"}"#, pointer: "/request"),
+    Case(body: #"{"request":{"url":"http://a/"}}"#, pointer: "/kind"),
+    Case(body: #"{"kind":"teleport","request":{"url":"http://a/"}}"#, pointer: "/kind"),
+    Case(body: #"{"kind":"data","request":{"url":"http://a/"},"colour":1}"#, pointer: "/colour"),
+    Case(body: #"{"kind":"data","request":{"url":"http://a/","uri":"x"}}"#, pointer: "/request/uri"),
+    Case(body: #"{"kind":"data","request":{"url":7}}"#, pointer: "/request/url"),
+    Case(body: #"{"kind":"data","request":{"url":"not a url"}}"#, pointer: "/request/url"),
+    Case(body: #"{"kind":"data","request":{"url":"http://"}}"#, pointer: "/request/url"),
+    Case(body: #"{"kind":"data","request":{"url":"http://h:999999/"}}"#, pointer: "/request/url"),
+    Case(body: #"{"kind":"data","request":{"url":"ftp://h/x"}}"#, pointer: "/request/url"),
+    Case(body: #"{"kind":"data","request":{"url":"file:///etc/passwd"}}"#, pointer: "/request/url"),
+    Case(body: #"{"kind":"data","request":{"url":"http://a/","method":"G T"}}"#, pointer: "/request/method"),
+    Case(
+      body: #"{"kind":"data","request":{"url":"http://a/","headers":{"A b":"c"}}}"#,
+      pointer: "/request/headers/A b"),
+    Case(
+      body: #"{"kind":"data","request":{"url":"http://a/","headers":{"A":"b\r\nC: d"}}}"#,
+      pointer: "/request/headers/A"),
+    Case(
+      body: #"{"kind":"data","request":{"url":"http://a/","headers":{"Host":"b"}}}"#,
+      pointer: "/request/headers/Host"),
+    Case(
+      body: #"{"kind":"data","request":{"url":"http://a/","body":{"base64":"!"}}}"#,
+      pointer: "/request/body/base64"),
+    Case(body: #"{"kind":"data","request":{"url":"http://a/"},"priority":2}"#, pointer: "/priority"),
+    Case(body: #"{"kind":"data","request":{"url":"http://a/"},"resume":"yes"}"#, pointer: "/resume"),
+    Case(
+      body: #"{"kind":"data","request":{"url":"http://a/"},"completion":{"webhook":{"url":"x"}}}"#,
+      pointer: "/completion/webhook/url"),
+    Case(
+      body:
+        #"{"kind":"data","request":{"url":"http://a/"},"completion":{"webhook":{"url":"http://a","secret":"s"}}}"#,
+      pointer: "/completion/webhook/secret"),
+  ]
+
+  @Test(arguments: taskCases) func taskFieldIsNamed(_ wrong: Case) async throws {
+    let reply = try await place.call("POST", "/v1/tasks", wrong.body)
+    #expect(reply.status == 400 && reply.fields["content-type"] == "application/problem+json")
+    #expect(reply.json["type"]?.string == "/problems/invalid-request")
+    #expect(reply.pointers == [wrong.pointer])
+    let tasks = try await place.call("GET", "/v1/sessions/ses_shared/tasks")
+    #expect(tasks.json["items"]?.elements?.isEmpty == true)
+  }
+
+  @Test(arguments: [
+    Case(body: #"{"type":"shared"}"#, pointer: "/type"),
+    Case(
+      body: #"{"configuration":{"timeoutIntervalForRequest":"soon"}}"#,
+      pointer: "/configuration/timeoutIntervalForRequest"),
+    Case(
+      body: #"{"configuration":{"httpMaximumConnectionsPerHost":0}}"#,
+      pointer: "/configuration/httpMaximumConnectionsPerHost"),
+    Case(body: #"{"configuration":{"timeout":1}}"#, pointer: "/configuration/timeout"),
+    Case(body: #"{"delegate":{"redirects":"maybe"}}"#, pointer: "/delegate/redirects"),
+    Case(
+      body: #"{"delegate":{"webhook":{"url":"http://a","events":["task.didWonder"]}}}"#,
+      pointer: "/delegate/webhook/events/0"),
+    Case(
+      body: #"{"type":"ephemeral","configuration":{"urlCache":{"diskCapacity":5.0}}}"#,
+      pointer: "/configuration/urlCache/diskCapacity"),
+    Case(body: #"[]"#, pointer: ""),
+  ]) func sessionFieldIsNamed(_ wrong: Case) async throws {
+    let reply = try await place.call("POST", "/v1/sessions", wrong.body)
+    #expect(reply.status == 400)
+    #expect(reply.pointers == [wrong.pointer])
+  }
+
+  @Test func allFaultsAreToldAtOnce() async throws {
+    let reply = try await place.call("POST", "/v1/tasks", #"{"kind":1,"request":{"url":"x","y":2},"z":3}"#)
+    #expect(reply.json["errors"]?.elements?.count == 4)
+  }
+}
