@@ -127,4 +127,28 @@ import TransferModel
     }
     #expect(found.withLock { $0 } == [true, false])
   }
+
+  /// What was decided before a creation is on its way to the store before it: whoever creates can see that it is not.
+  @Test func whatIsDecidedIsNotOvertaken() {
+    let shard = SessionShard(seed: 1, directory: TaskDirectory()) { _ in
+      Now(wall: WorkerSamples.time, uptime: .now)
+    } isElsewhere: { _ in
+      false
+    }
+    shard.insert(SessionMachine(.shared(.shared, of: .default), limit: 9))
+    let order = Mutex<[String]>([])
+    func decide(_ name: String) -> Bool? {
+      shard.visit(.shared) { _, step in
+        step.carriedOut.append { order.withLock { $0.append(name) } }
+      }?.mustCarryOut
+    }
+    #expect(shard.isCarriedOut)
+    #expect(decide("first") == true && !shard.isCarriedOut)
+    shard.carryOut { step in
+      // It has left the outbox, and is not written: the next waits for whoever is at it.
+      if order.withLock({ $0.isEmpty }) { #expect(!shard.isCarriedOut && decide("second") == false) }
+      for action in step.carriedOut { action() }
+    }
+    #expect(shard.isCarriedOut && order.withLock { $0 } == ["first", "second"])
+  }
 }

@@ -24,6 +24,7 @@ extension MachineRoom {
     if let retirement = step.turn.retirement { retire(session.id, retirement, into: &change) }
     let (orders, later) = divide(step.turn.orders, behind: change)
     record(change, step, later)
+    for action in step.carriedOut { action() }
     carryOut(orders, in: session)
     for alarm in step.turn.alarms { set(alarm) }
     waiters.headsAreThere(step.turn.heads)

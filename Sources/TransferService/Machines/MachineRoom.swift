@@ -136,6 +136,15 @@ final class MachineRoom: Sendable {
 
   // MARK: Creating tasks
 
+  /// Returns once what was decided of a session so far is on its way to the store: what the caller writes comes behind that.
+  func catchUp(with session: SessionID) async {
+    guard !shard(of: session).isCarriedOut else { return }
+    await withCheckedContinuation { continuation in
+      let found: Void? = visit(session) { _, step in step.carriedOut.append { continuation.resume() } }
+      if found == nil { continuation.resume() }
+    }
+  }
+
   /// Adds tasks to a session. What that comes to is a change that the caller writes, and then says whether it holds.
   func create(_ tasks: [TransferTask], in session: SessionID) -> StoreChange? {
     shard(of: session).visitAside(session) { machine, step in

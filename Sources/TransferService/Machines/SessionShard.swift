@@ -168,6 +168,9 @@ final class SessionShard: Sendable {
     }
   }
 
+  /// Whether all that was decided so far is on its way to the store.
+  var isCarriedOut: Bool { state.withLock { $0.outbox.isEmpty && !$0.isCarryingOut } }
+
   /// Whether nothing waits: for a row to be written, or to be carried out.
   var isIdle: Bool { state.withLock { $0.parked.isEmpty && $0.outbox.isEmpty } }
 

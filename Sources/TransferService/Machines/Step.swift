@@ -11,10 +11,12 @@ struct Step: Sendable {
   var session: TransferSession
   /// What came of attempts to deliver messages, written with it.
   var attempts: [WebhookDelivery] = []
+  /// Called once it is on its way to the store, in order.
+  var carriedOut: [@Sendable () -> Void] = []
   /// Called once it is committed, in order.
   var committed: [@Sendable () -> Void] = []
 
-  var isEmpty: Bool { turn.isEmpty && attempts.isEmpty && committed.isEmpty }
+  var isEmpty: Bool { turn.isEmpty && attempts.isEmpty && carriedOut.isEmpty && committed.isEmpty }
 }
 
 /// Something that is done to a session's machine.

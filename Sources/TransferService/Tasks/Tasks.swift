@@ -75,6 +75,8 @@ struct Tasks: Sendable {
   ) async throws(ServiceError) -> [TransferTask] {
     let count = specifications.count
     let (first, session) = try admit(count, in: id)
+    // A session that had told everything before this task must have said so before it.
+    await room.catchUp(with: id)
     let tasks = self.tasks(specifications, from: first, in: session)
     let place = "requests/\(identifiers.make(TaskID.self))"
     var messages: [DeliveryID] = []
