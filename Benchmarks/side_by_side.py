@@ -56,16 +56,21 @@ def ends(ferry, session):
     return EventStream(ferry.port, f"/v1/sessions/{session}/events?types=task.didComplete")
 
 
-def batch(ferry, origin, kind="download", configuration=None):
-    session = ferry.session(**{"httpMaximumConnectionsPerHost": AT_ONCE, **(configuration or {})})
-    lines = "\n".join(specification(f"{origin.url}/f/{i}", kind) for i in range(BATCH)) + "\n"
+def in_one_post(ferry, origin, session, count, kind="download"):
+    """The meter of the service over the time from the POST to the last end."""
+    lines = "\n".join(specification(f"{origin.url}/f/{i}", kind) for i in range(count)) + "\n"
     stream = ends(ferry, session)
     with Meter(ferry.pid) as meter:
         poster = threading.Thread(target=lambda: ferry.call(
             "POST", f"/v1/sessions/{session}/tasks", lines, {"Content-Type": "application/x-ndjson"}))
         poster.start()
-        count_ends(stream, BATCH)
+        count_ends(stream, count)
         poster.join()
+    return meter
+
+
+def batch(ferry, origin, kind="download"):
+    meter = in_one_post(ferry, origin, ferry.session(httpMaximumConnectionsPerHost=AT_ONCE), BATCH, kind)
     return {"jobs/s": BATCH / meter.wall, "CPU ms": meter.cpu / BATCH * 1000, "peak MiB": meter.peak}
 
 
@@ -158,14 +163,7 @@ def background(ferry, origin):
                                  "configuration": {"httpMaximumConnectionsPerHost": AT_ONCE}})
     assert status == 201, session
     count = BATCH // 5
-    lines = "\n".join(specification(f"{origin.url}/f/{i}") for i in range(count)) + "\n"
-    stream = ends(ferry, session["id"])
-    with Meter(ferry.pid) as meter:
-        poster = threading.Thread(target=lambda: ferry.call(
-            "POST", f"/v1/sessions/{session['id']}/tasks", lines, {"Content-Type": "application/x-ndjson"}))
-        poster.start()
-        count_ends(stream, count)
-        poster.join()
+    meter = in_one_post(ferry, origin, session["id"], count)
     return {"jobs/s": count / meter.wall, "CPU ms": meter.cpu / count * 1000}
 
 

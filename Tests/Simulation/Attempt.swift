@@ -4,7 +4,8 @@ internal import TransferModel
 
 /// One attempt of a task, as the stand-in for an engine has it: a word of the engine's contract, letter by letter.
 ///
-///     for each request asked(bodyStream)? (waitsForConnectivity | began)+ informational* (asked(challenge) | asked(redirect) | redirected)*
+///     for each request asked(bodyStream)? (waitsForConnectivity | began)+ informational*
+///                      (asked(challenge) | asked(redirect) | redirected)*
 ///     then resumed? (response | asked(response) | accepted)* (willCache | asked(caching))?
 ///     progress, keeps, authenticated between; ended anywhere, once, last
 struct Attempt {

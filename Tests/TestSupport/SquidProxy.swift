@@ -36,7 +36,8 @@ package final class SquidProxy: Sendable {
   package var port: Int { process.ports[0] }
   package var url: String { "http://127.0.0.1:\(port)" }
 
-  /// A line for each request, and none for connections that bring none: method, target, status, and Proxy-Authorization or "-". A tunnel's is written when it ends.
+  /// A line for each request: method, target, status, and Proxy-Authorization or "-". A tunnel's is written when it ends. A connection
+  /// without a request has none.
   /// - Parameter count: waits, at most 5 s, until so many have been answered.
   package func log(atLeast count: Int = 0) -> [String] {
     process.lines(of: "requests.log", atLeast: count).map { $0.removingPercentEncoding ?? $0 }
