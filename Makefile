@@ -8,7 +8,7 @@ RELEASE_FLAGS = -c release --scratch-path $(RELEASE_PLACE) --static-swift-stdlib
 	-Xcc -ffunction-sections -Xcc -fdata-sections \
 	-Xcc -ffile-prefix-map=$(CURDIR)=. -Xcc -ffile-prefix-map=$(RELEASE_PLACE)=.build
 
-.PHONY: demo test check build release dist image-test package-test debian13-test packages demo-packages test-packages format format-check race side-by-side load kill idle faults cache uptime fuzz simulate clients schemathesis clean
+.PHONY: demo test check build release dist image-test package-test debian13-test packages demo-packages test-packages format format-check race side-by-side load kill takeover idle faults cache uptime fuzz simulate clients schemathesis clean
 
 demo: demo-packages release
 	@scripts/demo.py $(if $(URL),--url '$(URL)')
@@ -74,6 +74,10 @@ load: demo-packages release
 kill: demo-packages release
 	Benchmarks/kill.py
 
+# Two services on one directory, of which now one, now the other is ended.
+takeover: demo-packages release
+	Benchmarks/takeover.py
+
 faults: release
 	@scripts/install-packages.sh faults
 	Benchmarks/faults.py
@@ -95,7 +99,7 @@ fuzz: demo-packages
 # Whole worlds of a service and a worker in one thread. SECONDS and FROM, the first seed, may be given; SEED runs one world, with its trace.
 simulate: packages
 	swift build --product simulate $(RELEASE_FLAGS)
-	SWIFT_DETERMINISTIC_HASHING=1 $(RELEASE_PLACE)/release/simulate $(if $(SEED),--seed $(SEED),$(if $(FROM),--from $(FROM)) --seconds $(or $(SECONDS),120))
+	SWIFT_DETERMINISTIC_HASHING=1 $(RELEASE_PLACE)/release/simulate $(if $(SERVICES),--services $(SERVICES)) $(if $(WORLDS),--worlds $(WORLDS)) $(if $(SEED),--seed $(SEED),$(if $(FROM),--from $(FROM)) --seconds $(or $(SECONDS),120))
 
 clients: release
 	scripts/clients.sh

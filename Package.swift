@@ -46,8 +46,21 @@ let package = Package(
     .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
   ],
+  // From the lowest floor to the highest. A target uses what stands before it, and imports all that it says it uses: LayerTests holds the
+  // sources to that, and ARCHITECTURE.md's picture to the floors.
   targets: [
-    // 1: system modules
+    // 0: values
+    .target(name: "JSON", swiftSettings: common),
+    .target(name: "TransferModel", dependencies: ["JSON"], swiftSettings: safe),
+    .target(
+      name: "FerrySettings",
+      dependencies: [
+        "TransferModel", "JSON", .product(name: "Configuration", package: "swift-configuration"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "SystemPackage", package: "swift-system"),
+      ], swiftSettings: common),
+
+    // 1: C modules
     .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "CNetlink"),
     .systemLibrary(
@@ -64,21 +77,9 @@ let package = Package(
     .target(
       name: "CHandshake", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
       linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
-
     .target(name: "CICUData", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
 
-    // 0: values only
-    .target(name: "JSON", swiftSettings: common),
-    .target(name: "TransferModel", dependencies: ["JSON"], swiftSettings: safe),
-    .target(
-      name: "FerrySettings",
-      dependencies: [
-        "TransferModel", "JSON", .product(name: "Configuration", package: "swift-configuration"),
-        .product(name: "Logging", package: "swift-log"),
-        .product(name: "SystemPackage", package: "swift-system"),
-      ], swiftSettings: common),
-
-    // 2: one wrapper per outside thing
+    // 2: wrappers
     .target(
       name: "EventLoop",
       dependencies: [
@@ -86,6 +87,10 @@ let package = Package(
         .product(name: "HeapModule", package: "swift-collections"),
       ],
       swiftSettings: common),
+    .target(
+      name: "Processes", dependencies: ["CLinux", "CProcess", "EventLoop", "JSON"], swiftSettings: common),
+    .target(
+      name: "Netlink", dependencies: ["TransferModel", "EventLoop", "CNetlink"], swiftSettings: common),
     .target(name: "Curl", dependencies: ["CCurl", "CHandshake", "EventLoop"], swiftSettings: common),
     .target(name: "HTTPCookies", dependencies: ["TransferModel", "JSON", "CPSL"], swiftSettings: safe),
     .target(name: "GSSAPI", dependencies: ["CGSSAPI"], swiftSettings: common),
@@ -95,17 +100,31 @@ let package = Package(
       dependencies: [
         "CMicroHTTPD", "CLinux", "EventLoop", .product(name: "HTTPTypes", package: "swift-http-types"),
       ], swiftSettings: common),
+    .target(
+      name: "Peers",
+      dependencies: [
+        "Curl", "EventLoop", "HTTPServer", .product(name: "HTTPTypes", package: "swift-http-types"),
+      ], swiftSettings: common),
 
-    // 3: remembering, driving
+    // 3: core, engine, stores
+    .target(
+      name: "TransferCore",
+      dependencies: ["TransferModel", .product(name: "HeapModule", package: "swift-collections")],
+      swiftSettings: safe),
     .target(
       name: "HTTPCache",
       dependencies: [
         "TransferModel", "JSON", "EventLoop", .product(name: "Crypto", package: "swift-crypto"),
       ], swiftSettings: common),
     .target(
+      name: "BlobStore",
+      dependencies: [
+        "TransferModel", "EventLoop", "CLinux", .product(name: "Crypto", package: "swift-crypto"),
+      ], swiftSettings: common),
+    .target(
       name: "TransferStore",
       dependencies: [
-        "TransferModel", "HTTPCookies", "JSON", "EventLoop", "COpenSSL",
+        "TransferModel", "HTTPCookies", "JSON", "EventLoop", "Processes", "COpenSSL",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "GRDB", package: "GRDB.swift"),
@@ -115,32 +134,26 @@ let package = Package(
     .target(
       name: "MemoryStore",
       dependencies: [
-        "TransferModel", "TransferCore", "HTTPCookies", "JSON", "TransferStore",
+        "TransferModel", "TransferCore", "HTTPCookies", "JSON", "TransferStore", "BlobStore",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "DequeModule", package: "swift-collections"),
       ], swiftSettings: safe),
     .target(
-      name: "Netlink", dependencies: ["TransferModel", "EventLoop", "CNetlink"], swiftSettings: common),
-    .target(
       name: "TransferEngine",
       dependencies: [
-        "TransferModel", "HTTPCache", "HTTPCookies", "Netlink", "Curl", "EventLoop", "CLinux", "GSSAPI",
-        "ContentCoding", "JSON",
+        "TransferModel", "BlobStore", "HTTPCache", "HTTPCookies", "Netlink", "Curl", "EventLoop", "CLinux",
+        "GSSAPI", "ContentCoding",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "HeapModule", package: "swift-collections"),
       ], swiftSettings: common),
 
-    // 4: what is decided, and use cases
-    .target(
-      name: "TransferCore",
-      dependencies: ["TransferModel", .product(name: "HeapModule", package: "swift-collections")],
-      swiftSettings: safe),
+    // 4: shells
     .target(
       name: "TransferService",
       dependencies: [
-        "TransferModel", "TransferCore", "HTTPCache", "HTTPCookies", "TransferStore", "TransferEngine",
-        "EventLoop", "JSON",
+        "TransferModel", "TransferCore", "HTTPCache", "HTTPCookies", "TransferStore", "BlobStore",
+        "TransferEngine", "EventLoop", "Processes", "JSON",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HeapModule", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
@@ -158,7 +171,7 @@ let package = Package(
       name: "TransferAPI",
       dependencies: [
         "TransferModel", "TransferCore", "TransferService", "HTTPCache", "HTTPCookies", "ContentCoding",
-        "HTTPServer", "JSON",
+        "HTTPServer", "Peers", "JSON",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Logging", package: "swift-log"),
@@ -166,13 +179,12 @@ let package = Package(
       resources: [.embedInCode("openapi.yaml")],
       swiftSettings: safe),
 
-    // 6: composition root
+    // 6: composition
     .executableTarget(
       name: "ferry",
       dependencies: [
-        "CICUData", "EventLoop", "FerrySettings", "HTTPServer", "JSON", "TransferAPI", "TransferEngine",
-        "TransferModel",
-        "TransferService", "TransferStore", "Webhooks",
+        "BlobStore", "CICUData", "EventLoop", "FerrySettings", "HTTPServer", "JSON", "Peers", "Processes",
+        "TransferAPI", "TransferEngine", "TransferModel", "TransferService", "TransferStore", "Webhooks",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
@@ -188,8 +200,8 @@ let package = Package(
 let tests: [(name: String, uses: [Target.Dependency])] = [
   ("JSON", ["TestSupport"]),
   ("TransferModel", ["JSON", "TestSupport"]),
-  ("LifeCycle", ["TransferModel", "JSON", "TestSupport"]),
-  ("Simulation", ["TransferModel", "TransferCore", "EventLoop", "TestSupport"]),
+  ("LifeCycle", ["TransferModel", "TestSupport"]),
+  ("Simulation", ["TransferCore", "TransferService", "Processes", "EventLoop", "TestSupport"]),
   (
     "FerrySettings",
     ["TransferModel", "JSON", "TestSupport", .product(name: "Logging", package: "swift-log")]
@@ -203,34 +215,44 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   ),
   ("Netlink", ["TransferModel", "EventLoop", "TestSupport"]),
   ("EventLoop", ["TestSupport"]),
-  ("ContentCoding", ["TestSupport"]),
+  ("Processes", ["TransferModel", "BlobStore", "EventLoop", "TestSupport"]),
+  ("ContentCoding", []),
   ("Curl", ["EventLoop", "TestSupport"]),
   ("HTTPServer", ["EventLoop", "TestSupport", .product(name: "HTTPTypes", package: "swift-http-types")]),
   (
+    "BlobStore",
+    [
+      "TransferModel", "MemoryStore", "EventLoop", "TestSupport",
+      .product(name: "Crypto", package: "swift-crypto"),
+    ]
+  ),
+  (
     "TransferStore",
     [
-      "TransferModel", "HTTPCookies", "MemoryStore", "EventLoop", "JSON", "TestSupport",
-      .product(name: "GRDB", package: "GRDB.swift"),
+      "TransferModel", "HTTPCookies", "MemoryStore", "Processes", "JSON", "TestSupport",
+      .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
       .product(name: "Crypto", package: "swift-crypto"),
     ]
   ),
   ("TransferCore", ["TransferModel", "LifeCycle", "TestSupport"]),
-  ("TransferEngine", ["TransferModel", "HTTPCache", "Curl", "EventLoop", "TestSupport"]),
+  (
+    "TransferEngine",
+    ["TransferModel", "HTTPCache", "ContentCoding", "Curl", "CLinux", "EventLoop", "TestSupport"]
+  ),
   (
     "TransferService",
     [
-      "TransferModel", "TransferCore", "TransferStore", "MemoryStore", "TransferEngine", "HTTPCache",
-      "HTTPCookies", "EventLoop", "JSON", "TestSupport", "Simulation",
+      "TransferModel", "TransferCore", "TransferStore", "MemoryStore", "BlobStore", "TransferEngine",
+      "HTTPCache", "HTTPCookies", "EventLoop", "Processes", "JSON", "TestSupport", "Simulation",
       .product(name: "Crypto", package: "swift-crypto"), .product(name: "Logging", package: "swift-log"),
-      .product(name: "DequeModule", package: "swift-collections"),
     ]
   ),
   ("Webhooks", ["TransferModel", "Curl", "EventLoop", .product(name: "Crypto", package: "swift-crypto")]),
   (
     "TransferAPI",
     [
-      "TransferModel", "TransferCore", "TransferService", "TransferStore", "TransferEngine", "HTTPServer",
-      "ContentCoding", "EventLoop", "JSON", "TestSupport",
+      "TransferModel", "TransferCore", "TransferService", "TransferStore", "BlobStore", "TransferEngine",
+      "HTTPServer", "ContentCoding", "EventLoop", "JSON", "TestSupport",
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"), .product(name: "Yams", package: "Yams"),
@@ -245,8 +267,9 @@ package.targets += [
   .target(
     name: "Simulation",
     dependencies: [
-      "TransferModel", "TransferCore", "TransferStore", "MemoryStore", "TransferEngine", "TransferService",
-      "HTTPCache", "LifeCycle", "EventLoop", "JSON", .product(name: "Crypto", package: "swift-crypto"),
+      "TransferModel", "TransferCore", "TransferStore", "MemoryStore", "BlobStore", "TransferEngine",
+      "TransferService", "HTTPCache", "LifeCycle", "EventLoop", "JSON",
+      .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "DequeModule", package: "swift-collections"),
       .product(name: "Logging", package: "swift-log"),
     ], path: "Tests/Simulation", swiftSettings: common),
@@ -262,15 +285,16 @@ package.targets += [
   .testTarget(
     name: "EndToEndTests",
     dependencies: [
-      "ferry", "FerrySettings", "TestSupport", "JSON", .product(name: "Crypto", package: "swift-crypto"),
+      "ferry", "FerrySettings", "EventLoop", "Processes", "TestSupport", "JSON",
+      .product(name: "Crypto", package: "swift-crypto"),
     ],
     swiftSettings: language),
   .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"], swiftSettings: language),
   .testTarget(
     name: "TidyTests",
     dependencies: [
-      "EventLoop", "FerrySettings", "HTTPServer", "TransferAPI", "TransferEngine", "TransferModel",
-      .product(name: "Yams", package: "Yams"),
+      "BlobStore", "EventLoop", "FerrySettings", "HTTPServer", "TransferAPI", "TransferEngine",
+      "TransferModel", .product(name: "Yams", package: "Yams"),
     ],
     swiftSettings: common),
 ]

@@ -82,7 +82,7 @@ class Meter:
 
 
 class Origin:
-    """nginx on loopback: /f/… 1 KiB, /slow/… 100 KiB at 10 KiB/s, /brisk/… at 150, /moved redirects, /1g one GiB; /kept/1k and /kept/100k may be cached."""
+    """nginx on loopback: /f/… 1 KiB, /slow/… 100 KiB at 10 KiB/s, /brisk/… at 150, /put/… takes what is sent, /moved redirects, /1g one GiB; /kept/1k and /kept/100k may be cached."""
 
     CONF = """
 user root; daemon off; worker_processes 2; pid {dir}/nginx.pid; error_log {dir}/error.log warn;
@@ -99,6 +99,8 @@ http {{
     location ^~ /f/ {{ rewrite ^ /1k break; }}
     location ^~ /slow/ {{ rewrite ^ /100k break; limit_rate 10k; }}
     location ^~ /brisk/ {{ rewrite ^ /100k break; limit_rate 150k; }}
+    location ^~ /put/ {{ client_max_body_size 1g; proxy_pass http://127.0.0.1:{port}/taken; }}
+    location = /taken {{ client_max_body_size 1g; return 204; }}
     location = /moved {{ return 302 /f/moved; }}
     location ^~ /kept/ {{ alias {dir}/www/; add_header Cache-Control max-age=86400; }}
   }}
@@ -131,12 +133,12 @@ http {{
 class Ferry:
     """`ferry serve` on a free port, with loopback allowed as a destination."""
 
-    def __init__(self, directory, *options):
+    def __init__(self, directory, *options, binary=FERRY):
         self.directory = directory
         self.port = free_port()
         self.log = open(f"{directory}.log", "ab")
         self.process = subprocess.Popen(
-            [FERRY, "serve", "--listen", f"127.0.0.1:{self.port}", "--data-directory", directory,
+            [binary, "serve", "--listen", f"127.0.0.1:{self.port}", "--data-directory", directory,
              "--allow-network", "127.0.0.0/8", *options], stdout=self.log, stderr=self.log)
         self.pid = self.process.pid
         wait_for_port(self.port)
@@ -150,9 +152,9 @@ class Ferry:
         self.process.wait()
         self.log.close()
 
-    def call(self, method, path, body=None, headers=None):
+    def call(self, method, path, body=None, headers=None, timeout=120):
         """One request; returns status and body, parsed where it is JSON."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         headers = dict(headers or {})
         if body is not None and not isinstance(body, (bytes, str)):
             body = json.dumps(body)

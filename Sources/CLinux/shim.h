@@ -3,6 +3,7 @@
 // What Swift's Glibc module leaves out: the Linux calls, and those that want _GNU_SOURCE.
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <netinet/in.h>
@@ -22,6 +23,20 @@
 static inline ssize_t clinux_pread_nowait(int descriptor, void *_Nonnull buffer, size_t count, off_t offset) {
   struct iovec vector = {.iov_base = buffer, .iov_len = count};
   return syscall(SYS_preadv2, descriptor, &vector, 1, (long)offset, 0L, 8 /* RWF_NOWAIT */);
+}
+
+/// renameat2(2) with RENAME_NOREPLACE: EEXIST where the new name is taken, EINVAL where the file system cannot tell.
+static inline int clinux_rename_new(const char *_Nonnull path, const char *_Nonnull new_path) {
+  return (int)syscall(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, new_path, 1U /* RENAME_NOREPLACE */);
+}
+
+/// Whether only this descriptor has the file open: 1 where it has, 0 where another has it, too, or that cannot be told. Such a lease
+/// is given to nobody else's file (fcntl(2), F_SETLEASE). Who opens it meanwhile is told by a signal that nobody takes note of.
+static inline int clinux_is_open_once(int descriptor) {
+  if (fcntl(descriptor, 10 /* F_SETSIG */, SIGURG) != 0) return 0;
+  if (fcntl(descriptor, 1024 /* F_SETLEASE */, F_WRLCK) != 0) return 0;
+  fcntl(descriptor, 1024, F_UNLCK);
+  return 1;
 }
 
 /// memfd_create(2): a file that is memory and has no name; gone with its last descriptor.
@@ -57,6 +72,19 @@ static inline int clinux_lock_bytes(int descriptor, off_t offset, off_t count) {
 static inline int clinux_await_byte(int descriptor, off_t offset) {
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = offset, .l_len = 1};
   return fcntl(descriptor, 38 /* F_OFD_SETLKW */, &lock);
+}
+
+/// fcntl(2) with F_OFD_SETLK: locks one byte for the open file and all others that share it; -1 where one has it for itself.
+static inline int clinux_share_byte(int descriptor, off_t offset) {
+  struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = offset, .l_len = 1};
+  return fcntl(descriptor, 37 /* F_OFD_SETLK */, &lock);
+}
+
+/// fcntl(2) with F_OFD_GETLK: 1 where another open file has locked one of `count` bytes, shared or not, 0 where none has.
+static inline int clinux_are_bytes_locked(int descriptor, off_t offset, off_t count) {
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = offset, .l_len = count};
+  if (fcntl(descriptor, 36 /* F_OFD_GETLK */, &lock) != 0) return -1;
+  return lock.l_type != F_UNLCK;
 }
 
 /// fcntl(2) with F_OFD_SETLK: gives a byte back.

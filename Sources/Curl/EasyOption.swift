@@ -11,6 +11,8 @@ extension EasyOption<String> {
   package static var customRequest: Self { Self(raw: CURLOPT_CUSTOMREQUEST) }
   package static var userAgent: Self { Self(raw: CURLOPT_USERAGENT) }
   package static var proxy: Self { Self(raw: CURLOPT_PROXY) }
+  /// The socket that is connected to in place of the URL's host.
+  package static var unixSocketPath: Self { Self(raw: CURLOPT_UNIX_SOCKET_PATH) }
   package static var noProxy: Self { Self(raw: CURLOPT_NOPROXY) }
   package static var protocols: Self { Self(raw: CURLOPT_PROTOCOLS_STR) }
 }

@@ -46,6 +46,13 @@ package enum Disk {
     return Glibc.fdatasync(descriptor)
   }
 
+  /// The size of an open file; nil where it cannot be had.
+  package static func size(of descriptor: Int32) -> Int64? {
+    mayBlock()
+    var information = stat()
+    return fstat(descriptor, &information) == 0 ? Int64(information.st_size) : nil
+  }
+
   /// The size of a file; nil where there is none.
   package static func size(_ path: String) -> Int64? {
     mayBlock()
@@ -83,6 +90,21 @@ package enum Disk {
     guard descriptor >= 0 else { return }
     fsync(descriptor)
     Glibc.close(descriptor)
+  }
+
+  /// A rename reaches the disk: the directory that has the name does.
+  package static func syncParent(of path: String) {
+    guard let slash = path.lastIndex(of: "/") else { return }
+    sync(String(path[..<slash]))
+  }
+
+  /// As `rename`, but never in the place of another file: EEXIST then. Where the file system cannot tell, it is linked and unlinked.
+  package static func renameNew(_ path: String, _ new: String) -> Int32 {
+    mayBlock()
+    let isRenamed = clinux_rename_new(path, new) == 0
+    guard !isRenamed, errno == EINVAL || errno == ENOSYS else { return isRenamed ? 0 : -1 }
+    guard link(path, new) == 0 else { return -1 }
+    return unlink(path)
   }
 
   /// Closes a file. The last descriptor of one that has lost its name frees its blocks, which takes a while for a

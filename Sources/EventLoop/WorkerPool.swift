@@ -37,6 +37,13 @@ package final class WorkerPool: Sendable {
     for _ in 0..<threads { Thread.spawn(name: name) { Self.run(condition) } }
   }
 
+  /// Runs `work` on one of the threads; returns when it is done.
+  package func run<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
+    await withCheckedContinuation { continuation in
+      submit { continuation.resume(returning: work()) }
+    }
+  }
+
   /// Runs `work` on one of the threads, in the order of the calls where there is one thread.
   package func submit(_ work: @escaping @Sendable () -> Void) {
     condition.withLock { $0.work.append(work) }

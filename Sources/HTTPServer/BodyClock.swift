@@ -24,6 +24,9 @@ struct BodyClock {
     deadline? += .nanoseconds(bytes * 1_000_000_000 / rate)
   }
 
+  /// Nobody read for so long.
+  mutating func forgive(_ standstill: Duration) { deadline? += standstill }
+
   func isOver(_ now: ContinuousClock.Instant) -> Bool {
     guard stoppedAt == nil, let deadline else { return false }
     return now > deadline

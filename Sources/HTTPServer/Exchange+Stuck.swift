@@ -9,7 +9,7 @@ extension Exchange {
   /// Gives a short reply that is ready before the end of the body past libmicrohttpd, which would take none, and lets that give the
   /// connection up. The client may be one that writes all before it reads, or one that has more to say only after the reply.
   func answerEarly(_ now: ContinuousClock.Instant) {
-    guard phase == .body, let response = reply else { return }
+    guard phase == .body, let response = meeting.reply else { return }
     readySince = readySince ?? now
     let rest = length.map { $0 - received } ?? .max
     guard rest > Self.discardableLength || now - (readySince ?? now) >= Self.restPatience,

@@ -3,28 +3,14 @@ internal import EventLoop
 internal import CLinux
 internal import Glibc
 internal import HTTPTypes
-internal import Synchronization
 
 /// One request and its reply, from the first header to the last byte.
 ///
 /// Lives on the loop of its daemon, which alone touches the connection; the handler runs elsewhere, and both meet in
-/// `shared`. The rule that keeps wake-ups from being lost: the connection is suspended and resumed on the loop only,
+/// `meeting`. The rule that keeps wake-ups from being lost: the connection is suspended and resumed on the loop only,
 /// and after each resumption everything is looked at again.
 final class Exchange: @unchecked Sendable {
-  // Unchecked: what is not behind `shared` belongs to the loop's thread.
-  private struct Shared {
-    var response: ServerResponse?
-    /// The handler asked for the body.
-    var wantsBody = false
-    var inbound: [UInt8] = []
-    var hasEnded = false
-    var hasFailed = false
-    /// Seconds for which the client may be silent, where the handler grants it more than others have.
-    var silence = 0
-    /// The handler reads no further.
-    var isStopped = false
-    var reader: CheckedContinuation<[UInt8]?, Never>?
-  }
+  // Unchecked: what is not in `meeting` belongs to the loop's thread.
   enum Phase {
     /// Headers are here; the handler decides whether it wants the body.
     case head
@@ -35,7 +21,6 @@ final class Exchange: @unchecked Sendable {
     case over
   }
 
-  static let inboundHighWater = 256 * 1024
   /// A small body that nobody wants is read all the same, so that the connection can be used again.
   static let discardableLength = 64 * 1024
   /// What is sent on behind a long reply that is ready, and has to wait for the request's end.
@@ -51,15 +36,15 @@ final class Exchange: @unchecked Sendable {
   private(set) var received = 0
   /// When a reply was ready in the middle of the body.
   var readySince: ContinuousClock.Instant?
-  private let shared = Mutex(Shared())
+  let meeting = HandlerMeeting()
   var phase = Phase.head
   private(set) var isSuspended = false
   private var source: (any ResponseSource)?
   var clientLeft = false
-  private var isWatched = false
-  private var comesFirst = false
+  private var departure = DepartureWatch()
+  private var turns = TurnOrder()
   private var discarded = 0
-  private(set) var clock = BodyClock()
+  var clock = BodyClock()
   private var startHandler: (() -> Void)?
   /// The connection ends before the request: the client may still be sending.
   var leavesBytes = false
@@ -88,7 +73,7 @@ final class Exchange: @unchecked Sendable {
     suspend()  // first: resuming a connection that is not suspended is undefined
     Task {
       let response = await handler(request)
-      shared.withLock { $0.response = response }
+      meeting.answer(response)
       daemon.resumeSoon(self)
     }
   }
@@ -96,30 +81,11 @@ final class Exchange: @unchecked Sendable {
   func nextBodyChunk() async throws(RequestBodyError) -> [UInt8]? {
     guard hasBody else { return nil }
     let chunk = await withCheckedContinuation { (continuation: CheckedContinuation<[UInt8]?, Never>) in
-      let ready: [UInt8]?? = shared.withLock { shared in
-        shared.wantsBody = true
-        if !shared.inbound.isEmpty {
-          defer { shared.inbound = [] }
-          return .some(shared.inbound)
-        }
-        if shared.hasEnded || shared.hasFailed || shared.isStopped { return .some(nil) }
-        shared.reader = continuation
-        return nil
-      }
-      if let ready { continuation.resume(returning: ready) }
+      meeting.read(continuation)
       daemon.resumeSoon(self)
     }
-    if chunk == nil, shared.withLock({ $0.hasFailed }) { throw .disconnected }
+    if chunk == nil, meeting.hasFailed { throw .disconnected }
     return chunk
-  }
-
-  func allowSilence(seconds: Int) { shared.withLock { $0.silence = seconds } }
-
-  func stopReading() {
-    shared.withLock { shared in
-      shared.isStopped = true
-      Self.deliver(nil, &shared)
-    }
   }
 
   func sourceHasMore() { daemon.resumeStreamSoon(self) }
@@ -129,18 +95,15 @@ final class Exchange: @unchecked Sendable {
   /// libmicrohttpd's access handler, after the first call.
   func advance(_ upload: UnsafePointer<CChar>?, _ size: UnsafeMutablePointer<Int>) -> MHD_Result {
     calls += 1
-    comeFirst(false)
+    turns.set(first: false, on: connection, idle: idleSeconds)
     if clientLeft { return .NO }
     switch phase {
     case .head: return decide()
     case .body:
       if size.pointee > 0 { return receive(upload, size) }
-      shared.withLock { shared in
-        shared.hasEnded = true
-        if shared.inbound.isEmpty { Self.deliver(nil, &shared) }
-      }
+      meeting.endBody()
       phase = .answer
-      unwatch()  // Whoever has sent all may end.
+      departure.stop(for: self)  // Whoever has sent all may end.
       return answer()
     case .answer:
       guard let start = startHandler else { return answer() }
@@ -152,11 +115,11 @@ final class Exchange: @unchecked Sendable {
   }
 
   private func decide() -> MHD_Result {
-    let (isAnswered, wantsBody) = shared.withLock { ($0.response != nil, $0.wantsBody) }
+    let (isAnswered, wantsBody) = meeting.progress
     if wantsBody || (isAnswered && (length ?? .max) <= Self.discardableLength) {
       phase = .body
-      clock.start(seconds: max(daemon.limits.bodySeconds, silence), .now)
-      if (length ?? .max) > Self.discardableLength { watchForDeparture() }
+      clock.start(seconds: max(daemon.limits.bodySeconds, meeting.silence), .now)
+      if (length ?? .max) > Self.discardableLength { departure.start(for: self) }
       return .YES
     }
     leavesBytes = isAnswered
@@ -169,18 +132,7 @@ final class Exchange: @unchecked Sendable {
       received += bytes.count - size.pointee
       clock.credit(bytes.count - size.pointee, perSecond: daemon.limits.bodyBytesPerSecond)
     }
-    enum Outcome { case taken, full, unwanted }
-    let outcome: Outcome = shared.withLock { shared in
-      if shared.response != nil { return .unwanted }
-      guard shared.inbound.count < Self.inboundHighWater else { return .full }
-      if shared.reader != nil {
-        Self.deliver(Array(bytes), &shared)
-      } else {
-        shared.inbound.append(contentsOf: bytes)
-      }
-      return .taken
-    }
-    switch outcome {
+    switch meeting.take(bytes) {
     case .taken: size.pointee = 0
     case .full: suspend()
     case .unwanted:
@@ -193,7 +145,7 @@ final class Exchange: @unchecked Sendable {
 
   /// A reply is ready and the request does not end: libmicrohttpd takes no reply before that, but closes the connection.
   private func giveUpDiscarding() -> Bool {
-    guard discarded > Self.maximumDiscardedForLongReply, let response = reply else {
+    guard discarded > Self.maximumDiscardedForLongReply, let response = meeting.reply else {
       return false
     }
     RawReply(daemon.limits.refusal(.bodyTooLong(limit: Self.maximumDiscardedForLongReply)))?
@@ -204,30 +156,17 @@ final class Exchange: @unchecked Sendable {
     return true
   }
 
-  private static func deliver(_ chunk: [UInt8]?, _ shared: inout Shared) {
-    shared.reader?.resume(returning: chunk)
-    shared.reader = nil
-  }
-
   private func answer() -> MHD_Result {
-    guard let response = reply else {
+    guard let response = meeting.reply else {
       suspend()
       return .YES
     }
     phase = .replying
-    guard fits(response) else {
+    guard daemon.limits.allow(response) else {
       if case .source(let source, _) = response.body { source.close() }
       return reply(with: daemon.limits.refusal(.replyTooLarge))
     }
     return reply(with: response)
-  }
-
-  /// libmicrohttpd would close the connection without a word.
-  private func fits(_ response: ServerResponse) -> Bool {
-    let size = response.head.headerFields.reduce(0) {
-      $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 4
-    }
-    return size <= daemon.limits.replyHeaderBytes
   }
 
   private func reply(with response: ServerResponse) -> MHD_Result {
@@ -267,14 +206,11 @@ final class Exchange: @unchecked Sendable {
     case .failed: return cmhd_end_with_error
     case .wait:
       if daemon.isDraining, source.isEndless { return cmhd_end_of_stream }
-      watchForDeparture()
+      departure.start(for: self)
       suspend()
       return 0
     }
   }
-
-  /// What the handler said, where it has.
-  var reply: ServerResponse? { shared.withLock { $0.response } }
 
   var isStreaming: Bool { source != nil }
   /// The request is not whole.
@@ -284,7 +220,7 @@ final class Exchange: @unchecked Sendable {
   func suspend() {
     isSuspended = true
     if phase == .body { clock.stop(.now) }
-    if awaitsReply { comeFirst(true) }
+    if awaitsReply { turns.set(first: true, on: connection, idle: idleSeconds) }
     MHD_suspend_connection(connection)
   }
 
@@ -296,28 +232,11 @@ final class Exchange: @unchecked Sendable {
     MHD_resume_connection(connection)
   }
 
-  /// A connection that was resumed is read from before anything else, and libmicrohttpd takes the end of what a client sends for the end
-  /// of all, although there is a request to be gone on with. What has a timeout of its own it goes on with first. It is given before the
-  /// connection is suspended: 1.0.1 takes none from then on, where 0.9.75 did.
-  private func comeFirst(_ isFirst: Bool) {
-    guard isFirst != comesFirst else { return }
-    comesFirst = isFirst
-    let seconds = max(daemon.limits.idleSeconds, silence)
-    cmhd_set_timeout(connection, UInt32(seconds + (isFirst ? 1 : 0)))
-  }
-
-  private var silence: Int { shared.withLock { $0.silence } }
-
-  /// A suspended connection's end is invisible to libmicrohttpd: its descriptor is watched beside it.
-  private func watchForDeparture() {
-    guard !isWatched else { return }
-    isWatched = true
-    daemon.watch(cmhd_descriptor(connection), self)
-  }
+  private var idleSeconds: Int { max(daemon.limits.idleSeconds, meeting.silence) }
 
   func clientHungUp() {
     guard phase == .body else { return abandon() }
-    unwatch()
+    departure.stop(for: self)
     lookAgain()
   }
 
@@ -338,20 +257,11 @@ final class Exchange: @unchecked Sendable {
     resume()
   }
 
-  private func unwatch() {
-    guard isWatched else { return }
-    isWatched = false
-    daemon.unwatch(cmhd_descriptor(connection))
-  }
-
   /// The request is over, sent or not.
   func finish() {
     phase = .over
-    unwatch()
-    shared.withLock { shared in
-      shared.hasFailed = !shared.hasEnded
-      Self.deliver(nil, &shared)
-    }
+    departure.stop(for: self)
+    meeting.end()
     startHandler = nil  // holds this exchange, where the client left before it was called
     source?.close()
     source = nil

@@ -69,6 +69,19 @@ extension ResponseSource {
 
 /// Tells the server that a source has more. May be called from any thread, and once too often.
 package struct ResponseWaker: Sendable {
-  weak var exchange: Exchange?
-  package func wake() { exchange?.sourceHasMore() }
+  private weak var exchange: Exchange?
+  private let action: (@Sendable () -> Void)?
+
+  init(exchange: Exchange) {
+    self.exchange = exchange
+    action = nil
+  }
+
+  /// - Parameter action: for who reads a source and is no server.
+  package init(_ action: @escaping @Sendable () -> Void) { self.action = action }
+
+  package func wake() {
+    exchange?.sourceHasMore()
+    action?()
+  }
 }

@@ -37,6 +37,14 @@ package final class HTTPServer: Sendable {
     /// Bytes for each connection: a head, what libmicrohttpd notes of its fields, and a reply's head.
     var connectionBytes: Int { 2 * headerBytes }
     package init() {}
+
+    /// Whether libmicrohttpd sends a reply's head; else it would close the connection without a word.
+    func allow(_ response: ServerResponse) -> Bool {
+      let size = response.head.headerFields.reduce(0) {
+        $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 4
+      }
+      return size <= replyHeaderBytes
+    }
   }
 
   /// Where it listens: with the real port where 0 was asked for.

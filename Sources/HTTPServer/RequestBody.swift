@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// Why a request's body could not be read.
 package enum RequestBodyError: Error, Sendable {
   /// Longer than the reader allows.
@@ -8,8 +10,25 @@ package enum RequestBodyError: Error, Sendable {
 
 /// The bytes of a request, read once. Bytes that are not read stay with the client: a slow reader slows it down.
 package struct RequestBody: Sendable {
+  /// A body at hand, and whether it was read.
+  private final class Bytes: Sendable {
+    let bytes: [UInt8]
+    private let isRead = Mutex(false)
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// All of it, once.
+    func next() -> [UInt8]? {
+      let isRead = isRead.withLock { isRead in
+        defer { isRead = true }
+        return isRead
+      }
+      return isRead || bytes.isEmpty ? nil : bytes
+    }
+    func stop() { isRead.withLock { $0 = true } }
+  }
   private enum Storage: Sendable {
-    case bytes([UInt8])
+    case bytes(Bytes)
     case exchange(Exchange)
   }
   private let storage: Storage
@@ -23,32 +42,35 @@ package struct RequestBody: Sendable {
 
   /// A body at hand, for requests that come from no connection.
   package init(_ bytes: [UInt8]) {
-    storage = .bytes(bytes)
+    storage = .bytes(Bytes(bytes))
     length = bytes.count
   }
 
-  /// The next bytes; nil at the end. A body at hand comes in one piece through `collect`.
+  /// The next bytes; nil at the end. A body at hand comes in one piece.
   package func next() async throws(RequestBodyError) -> [UInt8]? {
     switch storage {
-    case .bytes: return nil
+    case .bytes(let bytes): return bytes.next()
     case .exchange(let exchange): return try await exchange.nextBodyChunk()
     }
   }
 
   /// Lets the client be silent for so long, and not only for as long as the server lets others. Before the first `next`.
   package func allowSilence(seconds: Int) {
-    if case .exchange(let exchange) = storage { exchange.allowSilence(seconds: seconds) }
+    if case .exchange(let exchange) = storage { exchange.meeting.allowSilence(seconds: seconds) }
   }
 
   /// Reads no further: a `next` that waits, and each that follows, returns nil.
   package func stop() {
-    if case .exchange(let exchange) = storage { exchange.stopReading() }
+    switch storage {
+    case .bytes(let bytes): bytes.stop()
+    case .exchange(let exchange): exchange.meeting.stopReading()
+    }
   }
 
   /// The whole body, where it has at most `limit` bytes.
   package func collect(upTo limit: Int) async throws(RequestBodyError) -> [UInt8] {
     if let length, length > limit { throw .tooLarge(limit: limit) }
-    if case .bytes(let bytes) = storage { return bytes }
+    if case .bytes(let bytes) = storage { return bytes.bytes }
     var bytes: [UInt8] = []
     while let chunk = try await next() {
       guard bytes.count + chunk.count <= limit else { throw .tooLarge(limit: limit) }

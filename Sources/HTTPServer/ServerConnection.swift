@@ -20,4 +20,7 @@ final class ServerConnection {
     self.descriptor = descriptor
     self.headDeadline = headDeadline
   }
+
+  /// Nobody read for so long.
+  func forgive(_ standstill: Duration) { headDeadline? += standstill }
 }

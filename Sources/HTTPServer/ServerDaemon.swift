@@ -36,6 +36,8 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
   private var listener: Listener?
   private var timeoutTimer: LoopTimer?
   private var streamTimer: LoopTimer?
+  private static let sweepPeriod = Duration.seconds(1)
+  private var standstill = Standstill(period: ServerDaemon.sweepPeriod)
   private var lastStreamFlush = ContinuousClock.now
   private(set) var isDraining = false
   private var whenIdle: (() -> Void)?
@@ -147,7 +149,9 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
   private func sweep() {
     guard daemon != nil else { return }
     let now = ContinuousClock.now
+    let lost = standstill.end(now)
     for connection in connections.values {
+      connection.forgive(lost)
       if let deadline = connection.headDeadline, deadline < now {
         RawReply(limits.refusal(.timedOut(seconds: limits.headSeconds)))?.write(to: connection.descriptor)
         shutdown(connection.descriptor, Int32(SHUT_RDWR))
@@ -156,11 +160,12 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
       }
     }
     for exchange in exchanges.values {
+      exchange.clock.forgive(lost)
       exchange.answerEarly(now)
       if exchange.isLate(now) { exchange.giveUpWaiting() }
     }
     lingering.sweep(now)
-    loop.schedule(at: now + .seconds(1)) { [weak self] in self?.sweep() }
+    loop.schedule(at: now + Self.sweepPeriod) { [weak self] in self?.sweep() }
   }
 
   /// Ends a connection that libmicrohttpd does not look at any more.

@@ -38,8 +38,8 @@ extension MemoryRows {
     let gone = Set(decisionsOfSession[session].prefix(count))
     decisions.remove(gone)
     decisionsOfSession.remove(from: session) { gone.contains($0) }
-    remove(
-      deliveries: deliveries.all().lazy.filter { $0.row.sessionID == session && $0.row.state != .pending }
+    deliveries.remove(
+      deliveries.rows.all().lazy.filter { $0.row.sessionID == session && $0.row.state != .pending }
         .prefix(count).map(\.key))
     commands.remove(Set(commands.all().lazy.filter { $0.row.session == session }.prefix(count).map(\.key)))
     work.remove(Set(work.all().lazy.filter { $0.row.session == session }.prefix(count).map(\.key)))
@@ -67,14 +67,6 @@ extension MemoryRows {
     for task in tasks { journalOfTask.remove(from: task) { gone.contains($0) } }
   }
 
-  private mutating func remove(deliveries places: some Sequence<Int>) {
-    let gone = Set(places)
-    for place in gone {
-      if let delivery = deliveries[place] { deliveryPlaces[delivery.id] = nil }
-    }
-    deliveries.remove(gone)
-  }
-
   private mutating func prune(_ pruning: Pruning) {
     removeTasks(Set(pruning.tasks.filter { tasks[$0]?.task.state == .completed }))
     for id in pruning.bodies {
@@ -95,10 +87,7 @@ extension MemoryRows {
       removeEvents(Set(gone))
       pruned = pruned.merged(with: events)
     }
-    remove(
-      deliveries: pruning.records.deliveries.compactMap { id in
-        deliveryPlaces[id].flatMap { deliveries[$0]?.state == .pending ? nil : $0 }
-      })
+    deliveries.remove(pruning.records.deliveries.compactMap { deliveries.settledPlace(of: $0) })
     let settled = Set(
       pruning.records.decisions.filter { decisions[$0].map { $0.state != .pending } ?? false })
     let owners = Set(settled.compactMap { decisions[$0]?.sessionID })

@@ -132,10 +132,11 @@ struct RowReader {
 
   // MARK: Messages
 
-  func dueDeliveries(at time: Timestamp, limit: Int) -> [WebhookDelivery] {
-    let pending = rows.pendingDeliveries.keys.compactMap { place in
-      rows.deliveries[place].map { (place: place, delivery: $0) }
-    }
+  /// - Parameter owner: whose sessions they are of; nil: of all.
+  func dueDeliveries(at time: Timestamp, limit: Int, of owner: Epoch?) -> [WebhookDelivery] {
+    let pending = rows.deliveries.pending.keys.compactMap { place in
+      rows.deliveries.rows[place].map { (place: place, delivery: $0) }
+    }.filter { isOwn($0.delivery.sessionID, owner) }
     // That a clock was put right by a little is nothing to go by.
     let later = time.adding(seconds: 60)
     let due = pending.filter { $0.delivery.nextAttemptAt <= time }
@@ -146,15 +147,20 @@ struct RowReader {
   }
 
   func pendingBackgroundDeliveries() -> [PendingDelivery] {
-    let found = rows.pendingDeliveries.keys.lazy.compactMap { rows.deliveries[$0] }
+    let found = rows.deliveries.pending.keys.lazy.compactMap { rows.deliveries.rows[$0] }
       .filter { rows.sessions[$0.sessionID]?.session.type == .background }
     return all(found, .delivery) { $0.id.description }
       .map { PendingDelivery(id: $0.id, sessionID: $0.sessionID, type: $0.type) }
   }
 
+  private func isOwn(_ session: SessionID, _ owner: Epoch?) -> Bool {
+    owner == nil || rows.ownership.owner(of: session.shard) == owner
+  }
+
   /// Those that are known to be unreadable are never due.
-  func nextDeliveryTime() -> Timestamp? {
-    rows.pendingDeliveries.keys.lazy.compactMap { rows.deliveries[$0] }
+  func nextDeliveryTime(of owner: Epoch?) -> Timestamp? {
+    rows.deliveries.pending.keys.lazy.compactMap { rows.deliveries.rows[$0] }
+      .filter { isOwn($0.sessionID, owner) }
       .filter { rows.damage.isEmpty || unreadable.row(.delivery, $0.id) == nil }
       .map(\.nextAttemptAt).min()
   }

@@ -4,8 +4,25 @@ internal import TransferModel
 internal import TransferStore
 
 extension MemoryRows {
-  /// Why a change cannot be written: it adds what is there. Nil where it can.
-  func obstacle(to change: StoreChange) -> String? {
+  /// Why a change cannot be written. Nil where it can.
+  func obstacle(to change: StoreChange) -> StoreError? {
+    if let unmet = change.conditions.first(where: { !holds($0) }) { return .unmet(unmet) }
+    return clash(with: change).map { .unavailable($0) }
+  }
+
+  private func holds(_ condition: Condition) -> Bool {
+    switch condition {
+    case .keyAbsent(let key, let oldest):
+      (replies[key].map { $0.reply.createdAt <= oldest } ?? true)
+        || Flaw.admitsEveryRepeat.isPresent || Flaw.admitsRepeatsAtOnce.isPresent
+    case .revision(let name, let updatedAt):
+      configurations[ConfigurationPlace(name: name)]?.updatedAt == updatedAt
+    case .unchanged(let task): tasks[task.id]?.task.isSpecified(like: task) == true
+    }
+  }
+
+  /// It adds what is there.
+  private func clash(with change: StoreChange) -> String? {
     func clashes<ID: Hashable>(_ ids: [ID], _ isThere: (ID) -> Bool) -> Bool {
       guard !ids.isEmpty else { return false }
       return ids.contains(where: isThere) || ids.count > 1 && Set(ids).count < ids.count
@@ -15,7 +32,7 @@ extension MemoryRows {
       return "a decision of that id is there"
     }
     if clashes(change.newFiles.map(\.id), { files[$0] != nil }) { return "a file of that id is there" }
-    if clashes(change.newDeliveries.map(\.id), { deliveryPlaces[$0] != nil }) {
+    if clashes(change.newDeliveries.map(\.id), { deliveries.has($0) }) {
       return "a message of that id is there"
     }
     return nil
@@ -24,6 +41,7 @@ extension MemoryRows {
   /// Writes a change that nothing stands against.
   /// - Parameter fragments: its events, numbered.
   mutating func write(_ change: StoreChange, _ fragments: [JournalFragment]) {
+    version += 1
     for session in change.sessions { write(session) }
     for task in change.createdTasks { create(task) }
     for (session, identifier) in change.lastIdentifiers {
@@ -41,7 +59,6 @@ extension MemoryRows {
         ($0.state, $0.answer, $0.answerTag) = (decision.state, decision.answer, decision.answerTag)
       }
     }
-    if change.withdrawsDecisions { withdrawDecisions() }
     for stored in change.credentials {
       credentials.set(
         stored, for: CredentialName(session: stored.session, space: StoredCredential.key(stored.space)))
@@ -54,8 +71,8 @@ extension MemoryRows {
     for name in change.deletedConfigurations { configurations.remove(ConfigurationPlace(name: name)) }
     for file in change.newFiles { files.set(file, for: file.id) }
     for id in change.deletedFiles { files.remove(id) }
-    for delivery in change.newDeliveries { insert(delivery) }
-    for delivery in change.updatedDeliveries { update(delivery) }
+    for delivery in change.newDeliveries { deliveries.insert(delivery) }
+    for delivery in change.updatedDeliveries { deliveries.update(delivery) }
     if let reply = change.idempotentReply, !Flaw.forgetsReplies.isPresent {
       keep(reply, of: change.repliedSession)
     }
@@ -99,14 +116,6 @@ extension MemoryRows {
     if let task = kept.taskID { journalOfTask.insert(kept.first, in: task) }
   }
 
-  /// What waited for an answer has lost its process; background tasks have another.
-  private mutating func withdrawDecisions() {
-    for (id, decision) in decisions.all()
-    where decision.state == .pending && sessions[decision.sessionID]?.session.type != .background {
-      decisions.change(id) { $0.state = .withdrawn }
-    }
-  }
-
   private mutating func write(_ change: CookieJar.Change, of session: SessionID) {
     switch change {
     case .stored(let cookie):
@@ -130,33 +139,6 @@ extension MemoryRows {
       name: named.name, configuration: named.configuration,
       createdAt: configurations[place]?.createdAt ?? named.createdAt, updatedAt: named.updatedAt)
     configurations.set(kept, for: place)
-  }
-
-  private mutating func insert(_ delivery: WebhookDelivery) {
-    let place = nextDelivery
-    nextDelivery += 1
-    deliveries.set(delivery.asQueued, for: place)
-    deliveryPlaces[delivery.id] = place
-    if delivery.state == .pending { hold(delivery, place, by: 1) }
-  }
-
-  private mutating func update(_ delivery: WebhookDelivery) {
-    guard let place = deliveryPlaces[delivery.id], let before = deliveries[place] else { return }
-    deliveries.change(place) { $0.goOn(as: delivery) }
-    if before.state == .pending { hold(before, place, by: -1) }
-    if delivery.state == .pending { hold(before, place, by: 1) }
-  }
-
-  /// Counts a message that is yet to be delivered, or is no more.
-  mutating func hold(_ delivery: WebhookDelivery, _ place: Int, by count: Int) {
-    if count > 0 { pendingDeliveries.set((), for: place) } else { pendingDeliveries.remove(place) }
-    if let task = delivery.taskID {
-      let left = (pendingOfTask[task] ?? 0) + count
-      pendingOfTask[task] = left == 0 ? nil : left
-    } else if delivery.type == .sessionHandleEvents {
-      let left = (pendingWakeUps[delivery.sessionID] ?? 0) + count
-      pendingWakeUps[delivery.sessionID] = left == 0 ? nil : left
-    }
   }
 
   private mutating func keep(_ reply: IdempotentReply, of session: SessionID?) {

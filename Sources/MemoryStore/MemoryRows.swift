@@ -73,14 +73,7 @@ struct MemoryRows: Sendable {
   var prunedOfTenant: [Tenant: Int64] = [:]
   /// Numbers up to here are taken, whoever saw them.
   var reservedSequence: Int64 = 0
-  /// In the order in which they were written.
-  var deliveries = SortedTable<Int, WebhookDelivery>()
-  var deliveryPlaces: [DeliveryID: Int] = [:]
-  var pendingDeliveries = SortedTable<Int, Void>()
-  /// Those of tasks and sessions that hold what they tell of.
-  var pendingOfTask: [TaskID: Int] = [:]
-  var pendingWakeUps: [SessionID: Int] = [:]
-  var nextDelivery = 0
+  var deliveries = DeliveryTable()
   var decisions = SortedTable<DecisionID, Decision>()
   var decisionsOfSession = SortedGroups<SessionID, DecisionID>()
   var credentials = SortedTable<CredentialName, StoredCredential>()
@@ -97,6 +90,15 @@ struct MemoryRows: Sendable {
   var news = SortedTable<Int64, String>()
   var lastNews: Int64 = 0
   var damage: [RowName: UnreadableRow] = [:]
+  var ownership = OwnershipTable()
+  /// The newest that a process was given.
+  var lastEpoch: Epoch = 0
+  /// Grows with each change.
+  var version = 0
+
+  func isDamaged(_ fragment: JournalFragment) -> Bool {
+    !damage.isEmpty && damage[RowName(table: .journal, id: "\(fragment.first)")] != nil
+  }
 
   /// Whose the sessions are.
   var tenants: [SessionID: Tenant] {

@@ -11,7 +11,7 @@ package import TransferStore
 /// It is the store of one process. Its database outlives it, and may be shared with the stores of other processes. What was
 /// acknowledged (`write` has returned, `committed` was called) is in the database. Of what was not, `crash` decides. Rows of
 /// ephemeral sessions are the process's own, and go with it.
-package final class MemoryStore: TransferStore {
+package final class MemoryStore: Ledger {
   /// When changes are committed.
   package enum Mode: Sendable {
     /// As they come. Callbacks are called before `record` returns: whoever records must not hold a lock that they take.
@@ -23,7 +23,7 @@ package final class MemoryStore: TransferStore {
   package enum Fault: Sendable {
     case full, unavailable
 
-    var error: StoreError { self == .full ? .full : .unavailable("kept out") }
+    package var error: StoreError { self == .full ? .full : .unavailable("kept out") }
   }
   private struct State {
     var entries = Deque<CommitEntry>()
@@ -31,12 +31,19 @@ package final class MemoryStore: TransferStore {
     var refused = Deque<CommitEntry>()
     /// So many of `entries`, the first, were refused before.
     var retried = 0
-    var isHealthy = true
+    /// Why the database took nothing when it was last tried; nil: it did.
+    var refusal: StoreError?
+    /// Another process has taken over from this one, and it has found out.
+    var isFencedOff = false
     var isDraining = false
+    var seen = SeenOwnership()
     var fault: Fault?
     var own = MemoryRows()
-    var lastSequence: Int64
-    var reservation: SequenceReservation
+    var numbers: EventNumbers
+    /// The one under which this process takes part; nil: it does not.
+    var epoch: Epoch?
+    /// The database's, when this process last wrote to it or looked at it.
+    var version: Int
     /// Whose the sessions are.
     var tenants: [SessionID: Tenant]
     /// Why nothing is written or read any more.
@@ -52,7 +59,7 @@ package final class MemoryStore: TransferStore {
   private let requests: KeyedDigest
   private let state: Mutex<State>
   private let observed: Observer?
-  private let published: @Sendable ([JournalFragment]) -> Void
+  private let published: @Sendable (Feed) -> Void
 
   /// Hears a change that is committed, and its events as they are numbered. It must not use the store.
   package typealias Observer = @Sendable (StoreChange, [JournalFragment]) -> Void
@@ -61,12 +68,12 @@ package final class MemoryStore: TransferStore {
   ///   - secrets: fingerprints of requests are made with the first; at least one.
   ///   - unreadable: hears of each row that cannot be read.
   ///   - observed: hears each change in the moment in which it is committed, whether its writer ever hears of it or not.
-  ///   - published: hears the fragments of each commit, in order, once its writer has heard of it.
+  ///   - published: hears of each commit, in order, once its writer has heard of it; and of those of other processes.
   package init(
     on database: MemoryDatabase = MemoryDatabase(), _ mode: Mode = .whenTold,
     secrets: [SymmetricKey] = [SymmetricKey(data: [UInt8](repeating: 0, count: 32))],
     unreadable: UnreadableRows = UnreadableRows(), observed: Observer? = nil,
-    published: @escaping @Sendable ([JournalFragment]) -> Void = { _ in }
+    published: @escaping @Sendable (Feed) -> Void = { _ in }
   ) {
     self.database = database
     self.mode = mode
@@ -74,39 +81,32 @@ package final class MemoryStore: TransferStore {
     self.observed = observed
     self.published = published
     requests = .ofRequests(secrets)
-    let reservation = database.rows.withLock {
-      SequenceReservation(last: $0.lastSequence, reserved: $0.reservedSequence)
+    state = database.rows.withLock { rows in
+      let numbers = EventNumbers(journal: rows.lastSequence, reserved: rows.reservedSequence)
+      return Mutex(State(numbers: numbers, version: rows.version, tenants: rows.tenants))
     }
-    state = Mutex(
-      State(
-        lastSequence: reservation.first, reservation: reservation,
-        tenants: database.rows.withLock { $0.tenants }))
   }
 
   // MARK: Writing
 
-  package func write(_ change: StoreChange) async throws(StoreError) {
-    let result = await withCheckedContinuation { (continuation: CheckedContinuation<StoreError?, Never>) in
-      append(.request(change) { continuation.resume(returning: $0) })
-    }
-    if let result { throw result }
+  package func commit(_ change: StoreChange, done: @escaping @Sendable (StoreError?) -> Void) {
+    append(.request(change, done: done))
   }
 
-  package func record(_ change: StoreChange, committed: @escaping @Sendable () -> Void) {
-    append(.fact(change, committed: committed))
+  package func record(_ change: StoreChange, settled: @escaping @Sendable (Bool) -> Void) {
+    append(.fact(change, settled: settled))
   }
 
   /// As it is, unless somebody wants a fault.
   private func flawed(_ entry: CommitEntry, _ state: borrowing State) -> CommitEntry {
     if Flaw.publishesBeforeTheCommit.isPresent {
-      var sequence = state.lastSequence
-      published(JournalFragment.render(entry.change.events, state.tenants, &sequence))
+      var sequence = state.numbers.last
+      published(.committed(JournalFragment.render(entry.change.events, state.tenants, &sequence)))
     }
-    guard Flaw.acknowledgesBeforeTheCommit.isPresent, case .request(let change, let done) = entry else {
+    guard Flaw.acknowledgesBeforeTheCommit.isPresent, case .request(let change, _) = entry else {
       return entry
     }
-    done(nil)
-    return .fact(change) {}
+    return .fact(change) { _ in }
   }
 
   private func append(_ entry: CommitEntry) {
@@ -120,7 +120,13 @@ package final class MemoryStore: TransferStore {
       state.isDraining = true
       return (nil, true)
     }
-    if let end, case .request(_, let done) = entry { done(end) }
+    if case .request(_, let done) = entry {
+      if let end {
+        done(end)
+      } else if Flaw.acknowledgesBeforeTheCommit.isPresent {
+        done(nil)
+      }
+    }
     if mustDrain { commitAll() }
   }
 
@@ -146,10 +152,12 @@ package final class MemoryStore: TransferStore {
     // The writer first: who hears of an end on a stream and then asks for the task must find it ended.
     switch next.answer {
     case .request(_, let done)?: done(next.error)
-    case .fact(_, let committed)?: committed()
+    case .fact(_, let settled)?:
+      if case .fencedOff = next.error { break }
+      settled(next.error == nil)
     case nil: break
     }
-    if !next.fragments.isEmpty { published(next.fragments) }
+    for feed in next.feed { published(feed) }
     return true
   }
 
@@ -157,7 +165,7 @@ package final class MemoryStore: TransferStore {
   private struct Step {
     var answer: CommitEntry?
     var error: StoreError?
-    var fragments: [JournalFragment] = []
+    var feed: [Feed] = []
   }
 
   private func step(_ entry: CommitEntry, _ state: inout State) -> Step {
@@ -171,21 +179,21 @@ package final class MemoryStore: TransferStore {
     case .request:
       // What is for memory alone does not wait for a disk.
       if change.memory != nil, change.disk.isEmpty { return commit(entry, &state) }
-      if fault == .unavailable { state.isHealthy = false }
+      if fault == .unavailable { state.refusal = fault.error }
       return Step(answer: entry, error: fault.error)
-    case .fact(_, let committed):
+    case .fact(_, let settled):
       guard let memory = change.memory else { return putAside(entry, &state) }
       guard !change.disk.isEmpty else { return commit(entry, &state) }
-      var step = commit(.fact(memory) {}, &state)
+      var step = commit(.fact(memory) { _ in }, &state)
       step.answer = nil
-      _ = putAside(.fact(change.disk, committed: committed), &state)
+      _ = putAside(.fact(change.disk, settled: settled), &state)
       return step
     }
   }
 
   private func putAside(_ entry: CommitEntry, _ state: inout State) -> Step {
     state.refused.append(entry)
-    state.isHealthy = false
+    state.refusal = state.fault?.error
     return Step()
   }
 
@@ -193,56 +201,104 @@ package final class MemoryStore: TransferStore {
     defer {
       state.retried = max(0, state.retried - 1)
       // What is written is written behind all facts that waited.
-      if state.fault == nil, state.retried == 0 { state.isHealthy = true }
+      if state.fault == nil, state.retried == 0 { state.refusal = nil }
     }
-    var sequence = state.lastSequence
+    return database.rows.withLock { commit(entry, &$0, &state) }
+  }
+
+  /// All of it under the database's lock: what was found out of it holds when the change is written.
+  private func commit(_ entry: CommitEntry, _ rows: inout MemoryRows, _ state: inout State) -> Step {
+    let gap = catchUp(rows, &state)
+    let table = state.seen.table(of: state.epoch, &rows)
+    if let epoch = state.epoch, table.processes[epoch] == nil, !Flaw.ignoresTheFence.isPresent {
+      state.isFencedOff = true
+      guard case .fact = entry else { return Step(answer: entry, error: .fencedOff) }
+      state.buried.append(entry)
+      return Step()
+    }
+    var sequence = state.numbers.last
     let fragments: [JournalFragment]
     if Flaw.losesACommit.isPresent, !entry.change.newDeliveries.isEmpty || !entry.change.takenNews.isEmpty {
-      return Step(answer: entry)
+      return Step(answer: entry, feed: gap)
     }
     if entry.change.isProgressOnly {
       fragments = JournalFragment.render(entry.change.events, state.tenants, &sequence)
     } else {
       let change = entry.change.divided(by: ephemeral)
+      if let epoch = state.epoch, let session = change.disk.owner,
+        table.owner(of: session.shard) != epoch, !Flaw.ignoresTheFence.isPresent
+      {
+        return Step(answer: entry, error: .notOwner, feed: gap)
+      }
       let obstacle =
-        database.rows.withLock { $0.obstacle(to: change.disk) }
-        ?? change.memory.flatMap { state.own.obstacle(to: $0) }
+        rows.obstacle(to: change.disk) ?? change.memory.flatMap { state.own.obstacle(to: $0) }
       if let obstacle {
         guard case .request = entry else { preconditionFailure("the database refuses a fact: \(obstacle)") }
-        return Step(answer: entry, error: .unavailable(obstacle))
+        return Step(answer: entry, error: obstacle, feed: gap)
       }
-      fragments = write(change, &sequence, &state)
+      if let ownership = change.disk.ownership, !rows.write(ownership, by: &state.epoch) {
+        return Step(answer: entry, error: .notOwner, feed: gap)
+      }
+      fragments = write(change, &sequence, &rows, &state)
     }
-    if !Flaw.givesANumberTwice.isPresent { state.lastSequence = sequence }
+    if !Flaw.givesANumberTwice.isPresent { state.numbers.advance(to: sequence) }
     observed?(entry.change, fragments)
-    return Step(answer: entry, fragments: fragments)
+    return Step(answer: entry, feed: gap + (fragments.isEmpty ? [] : [.committed(fragments)]))
   }
 
   private func write(
-    _ change: StoreChange.Division, _ sequence: inout Int64, _ state: inout State
+    _ change: StoreChange.Division, _ sequence: inout Int64, _ rows: inout MemoryRows, _ state: inout State
   ) -> [JournalFragment] {
-    let durable = render(change.disk, &sequence, &state)
-    let own = change.memory.map { render($0, &sequence, &state) } ?? []
+    let durable = render(change.disk, &sequence, rows, &state)
+    let own = change.memory.map { render($0, &sequence, rows, &state) } ?? []
     for session in [change.disk.deletedSession, change.memory?.deletedSession] {
       if let session { state.tenants[session] = nil }
     }
-    let reserve = change.memory == nil ? nil : state.reservation.next(after: sequence)
-    database.rows.withLock { rows in
-      rows.write(change.disk, durable)
-      if let reserve { rows.reservedSequence = reserve }
+    let isNumbered = own.contains { !$0.isProgressOnly }
+    let reserve = isNumbered ? state.numbers.reservation(for: sequence) : nil
+    rows.write(change.disk, durable)
+    if let reserve {
+      rows.reservedSequence = reserve
+      rows.version += 1
+      state.numbers.hold(reserved: reserve)
     }
-    if let reserve { state.reservation.hold(reserve) }
+    state.version = rows.version
     if let memory = change.memory { state.own.write(memory, own) }
     return durable + own
   }
 
   private func render(
-    _ change: StoreChange, _ sequence: inout Int64, _ state: inout State
+    _ change: StoreChange, _ sequence: inout Int64, _ rows: borrowing MemoryRows, _ state: inout State
   ) -> [JournalFragment] {
     for session in change.sessions { state.tenants[session.id] = session.tenant }
+    for event in change.events where state.tenants[event.sessionID] == nil {
+      // The session may have been another process's.
+      state.tenants[event.sessionID] = rows.sessions[event.sessionID]?.session.tenant
+    }
     let tenants =
       Flaw.tellsAnotherTenant.isPresent ? state.tenants.mapValues { _ in .default } : state.tenants
     return JournalFragment.render(change.events, tenants, &sequence)
+  }
+
+  // MARK: What others have written
+
+  package func follow() { append(.fact(StoreChange()) { _ in }) }
+
+  /// Learns of the numbers that others have given out, and of the events.
+  private func catchUp(_ rows: borrowing MemoryRows, _ state: inout State) -> [Feed] {
+    guard rows.version != state.version else { return [] }
+    state.version = rows.version
+    let (known, newest) = (state.numbers.newest, rows.lastSequence)
+    state.numbers.catchUp(journal: newest, reserved: rows.reservedSequence)
+    guard newest > known else { return [] }
+    let firsts = rows.journal.keys
+    let new = firsts[firsts.firstIndex(above: known)...]
+    guard new.count <= Feed.gapLimit else { return [.leap(after: known)] }
+    var fragments: [JournalFragment] = []
+    for first in new {
+      if let fragment = rows.journal[first], !rows.isDamaged(fragment) { fragments.append(fragment) }
+    }
+    return [.committed(Flaw.jumpsToTheNewest.isPresent ? fragments.suffix(1) : fragments)]
   }
 
   // MARK: Faults
@@ -268,6 +324,8 @@ package final class MemoryStore: TransferStore {
     end(.unavailable("the process has ended")) { state in
       // What it has refused it has not.
       var left = state.fault == nil ? max(0, count) : 0
+      let buried = state.buried
+      defer { state.buried = buried }
       for entry in state.refused + state.entries where left > 0 {
         _ = commit(entry, &state)
         left -= 1
@@ -284,7 +342,7 @@ package final class MemoryStore: TransferStore {
       defer { state.buried = [] }
       return state.buried
     }
-    for case .fact(_, let committed) in buried { committed() }
+    for case .fact(_, let settled) in buried { settled(true) }
     return !buried.isEmpty
   }
 
@@ -308,8 +366,16 @@ package final class MemoryStore: TransferStore {
 
   // MARK: What it is
 
-  package var isHealthy: Bool { state.withLock { $0.isHealthy } }
-  package var lastSequence: Int64 { state.withLock { $0.lastSequence } }
+  package var epoch: Epoch? { state.withLock { $0.epoch } }
+  package func ownership() async throws(StoreError) -> OwnershipTable {
+    try readDisk { $0.rows.ownership }
+  }
+
+  /// Another process has taken over from this one, and it has found out: its process ends.
+  package var isFencedOff: Bool { state.withLock { $0.isFencedOff } }
+  package var refusal: StoreError? { state.withLock { $0.refusal } }
+  package var lastSequence: Int64 { state.withLock { $0.numbers.newest } }
+  package var highestSequence: Int64 { state.withLock { max($0.numbers.last, $0.numbers.reserved) } }
   package func fingerprints(of digest: [UInt8]) -> [[UInt8]] { requests.digests(of: digest) }
 
   /// Reads what the database has.

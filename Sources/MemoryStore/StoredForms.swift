@@ -37,6 +37,7 @@ extension TransferTask {
     phase = task.notablePhase
     hasWaitedForConnectivity = task.hasWaitedForConnectivity
     wasHandedOver = task.wasHandedOver
+    goesOn = task.goesOn
     metrics = nil
   }
 

@@ -32,7 +32,11 @@ struct IdempotentRequest: Sendable {
     case .replay(let reply): return Self.response(reply)
     case .fresh:
       defer { service.idempotency.release(key) }
-      return try await body()
+      do { return try await body() } catch ServiceError.keyTaken {
+        let known = try await service.idempotency.reply(key, fingerprints: fingerprints)
+        guard let known else { throw ServiceError.keyTaken }
+        return Self.response(known)
+      }
     }
   }
 

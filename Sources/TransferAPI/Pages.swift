@@ -6,7 +6,8 @@ internal import TransferModel
 /// Pages of a list (keyset on the id): opaque cursors, and a Link to the next page (RFC 8288).
 enum Pages {
   static func limit(_ context: RequestContext) throws(Problem) -> Int {
-    try context.integer("limit", in: 1...APILimits.pageItems) ?? 50
+    // Another process wants one more, too.
+    try context.integer("limit", in: 1...APILimits.pageItems + (context.isFromPeer ? 1 : 0)) ?? 50
   }
 
   static func cursor<Kind>(_ context: RequestContext) throws(Problem) -> ID<Kind>? {

@@ -37,8 +37,6 @@ extension Problem {
       .with("Retry-After", "5")
     case .configurationNotFound: Problem(.notFound, "no configuration has this name")
     case .configurationExists: Problem(.conflict, "a configuration has this name; PUT replaces it")
-    case .configurationChanging:
-      Problem(.conflict, "the configuration is being replaced by another request").with("Retry-After", "1")
     case .decisionNotFound: Problem(.notFound, "no decision has this id")
     case .decisionSettled(let state): Problem(.decisionSettled, "the decision is \(state.rawValue)")
     case .fileNotFound: Problem(.notFound, "no file has this id")
@@ -51,7 +49,7 @@ extension Problem {
     case .noCredentialStorage:
       Problem(.conflict, "the session has no credential storage (urlCredentialStorage is false)")
     case .idempotencyMismatch: Problem(.idempotencyMismatch)
-    case .idempotencyInProgress: Problem(.idempotencyInProgress).with("Retry-After", "1")
+    case .idempotencyInProgress, .keyTaken: Problem(.idempotencyInProgress).with("Retry-After", "1")
     case .identifierInUse(let differences):
       identifierInUse("is of a session with another " + differences.joined(separator: ", "))
     case .identifierBeingInvalidated:

@@ -12,6 +12,8 @@ struct RequestContext: Sendable {
   let requestID: String
   /// For whom the call is; nil where nobody was asked.
   let tenant: Tenant?
+  /// Another process has handed it on.
+  let isFromPeer: Bool
 
   struct QueryItem: Sendable, Equatable {
     let name: String
@@ -19,9 +21,11 @@ struct RequestContext: Sendable {
   }
 
   init(
-    request: ServerRequest, parameters: [String: String], requestID: String, tenant: Tenant?
+    request: ServerRequest, parameters: [String: String], requestID: String, tenant: Tenant?,
+    isFromPeer: Bool = false
   ) {
     self.tenant = tenant
+    self.isFromPeer = isFromPeer
     self.request = request
     self.parameters = parameters
     self.requestID = requestID
@@ -36,6 +40,14 @@ struct RequestContext: Sendable {
       }
       return QueryItem(name: decode(parts[0]), value: parts.count > 1 ? decode(parts[1]) : "")
     }
+  }
+
+  /// The same, whose body was read.
+  func with(_ body: RequestBody) -> Self {
+    let copy = ServerRequest(
+      head: request.head, path: request.path, query: request.query, body: body, localPort: request.localPort)
+    return RequestContext(
+      request: copy, parameters: parameters, requestID: requestID, tenant: tenant, isFromPeer: isFromPeer)
   }
 
   var isRead: Bool { request.head.method == .get || request.head.method == .head }

@@ -9,6 +9,8 @@ package struct Route: Sendable {
   package let pattern: String
   /// Served without a token.
   package let isPublic: Bool
+  /// It is about the tenant's shared session, though its path does not say so.
+  var isOfSharedSession: Bool { pattern == "/v1/tasks" }
   let handle: @Sendable (TransferAPI, RequestContext) async throws -> ServerResponse
 
   init(

@@ -8,7 +8,7 @@ extension TransferAPI {
   static var sessionRoutes: [Route] {
     [
       Route("POST", "/v1/sessions") { try await $0.createSession($1) },
-      Route("GET", "/v1/sessions") { try $0.listSessions($1) },
+      Route("GET", "/v1/sessions") { try await $0.listSessions($1) },
       Route("GET", "/v1/sessions/{session}") { api, context in
         try context.allowQuery()
         return Reply.resource(try api.view(context).session(context.sessionID()).json, for: context)
@@ -37,13 +37,27 @@ extension TransferAPI {
   private func createSession(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery()
     let bytes = try await context.jsonBytes()
+    let tenant = try view(context).tenant
+    let json = try JSONParser.parse(bytes)
+    let shard = try await service.whereabouts.shard(
+      forNew: json["identifier"]?.string, key: context.field(.idempotencyKey), of: tenant)
+    return try await forwarder.carryOut(
+      context.with(RequestBody(bytes)),
+      at: { () async throws(ServiceError) in try await service.owners.enter(shard) }
+    ) { try await createSession($0, bytes, json, in: shard) }
+  }
+
+  private func createSession(
+    _ context: RequestContext, _ bytes: [UInt8], _ json: JSONValue, in shard: Shard
+  ) async throws -> ServerResponse {
     let view = try view(context)
     let idempotent = try IdempotentRequest(context, body: bytes, service: service)
     let create: @Sendable () async throws -> ServerResponse = {
-      let payload = try await SessionPayload(JSONParser.parse(bytes)) { name in
+      let payload = try await SessionPayload(json) { name in
         try await view.configurationIfAny(name)?.configuration
       }
-      let (session, isNew) = try await view.createSession(payload.specification) { session, isNew in
+      let (session, isNew) = try await view.createSession(payload.specification, in: shard) {
+        session, isNew in
         idempotent?.reply(
           status: isNew ? 201 : 200, type: "application/json", location: "/v1/sessions/\(session.id)",
           body: session.json)
@@ -54,13 +68,27 @@ extension TransferAPI {
     return try await idempotent.run(create)
   }
 
-  private func listSessions(_ context: RequestContext) throws -> ServerResponse {
+  private func listSessions(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery("limit", "cursor", "type", "state")
     let limit = try Pages.limit(context)
-    let sessions = try view(context).sessions(
-      type: try context.choice("type"), state: try context.choice("state"), after: try Pages.cursor(context),
-      limit: limit + 1)
-    return Pages.reply(sessions, limit: limit, id: \.id, context)
+    let (type, state) = (
+      try context.choice("type") as SessionType?, try context.choice("state") as SessionState?
+    )
+    let cursor: SessionID? = try Pages.cursor(context)
+    let list = { try view(context).sessions(type: type, state: state, after: cursor, limit: limit + 1) }
+    if context.isFromPeer {
+      let (sessions, shards) = try service.owners.list(list)
+      var reply = Pages.reply(sessions, limit: limit, id: \.id, context)
+      reply.head.headerFields[.shards] = shards.text
+      return reply
+    }
+    if service.owners.isAlone { return Pages.reply(try list(), limit: limit, id: \.id, context) }
+    let (own, others) = try await forwarder.joinLists(context, limit: limit + 1, own: list)
+    let listed = own.map { ListedSession(id: $0.id, json: $0.json) } + others.compactMap { ListedSession($0) }
+    // One that moves from one process to another may be in both of their lists.
+    let all = Dictionary(listed.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    let page = all.values.sorted { $0.id < $1.id }.prefix(limit + 1)
+    return Pages.reply(Array(page), limit: limit, id: \.id, context)
   }
 
   private func invalidateSession(_ context: RequestContext) async throws -> ServerResponse {
@@ -74,4 +102,25 @@ extension TransferAPI {
     let session = try await view(context).invalidate(id, mode)
     return Reply.resource(session.json, for: context, status: 202, fields: [.location: "/v1/sessions/\(id)"])
   }
+}
+
+/// A session as a list has it, this process's or another's.
+private struct ListedSession: JSONEncodable {
+  let id: SessionID
+  let json: [UInt8]
+
+  init(id: SessionID, json: [UInt8]) {
+    self.id = id
+    self.json = json
+  }
+
+  init?(_ value: JSONValue) {
+    guard let id = value["id"]?.string.flatMap({ SessionID($0) }) else { return nil }
+    self.id = id
+    var writer = JSONWriter()
+    value.encode(into: &writer)
+    json = writer.bytes
+  }
+
+  func encode(into writer: inout JSONWriter) { writer.raw(json) }
 }

@@ -1,6 +1,8 @@
 package import HTTPServer
 internal import HTTPTypes
 package import Logging
+package import Peers
+internal import TransferModel
 package import TransferService
 
 /// The HTTP contract over the use cases: routes, and what all replies have in common.
@@ -12,13 +14,16 @@ package struct TransferAPI: Sendable {
 
   let service: TransferService
   let version: Version
+  let forwarder: Forwarder
   private let gatehouse: Gatehouse
   private let logger: Logger
 
   package init(
-    service: TransferService, gatehouse: Gatehouse, version: Version, logger: Logger
+    service: TransferService, gatehouse: Gatehouse, version: Version, peers: PeerClient? = nil,
+    logger: Logger
   ) {
     self.service = service
+    forwarder = Forwarder(whereabouts: service.whereabouts, peers: peers)
     self.gatehouse = gatehouse
     self.version = version
     self.logger = logger
@@ -34,7 +39,27 @@ package struct TransferAPI: Sendable {
   /// What the server calls for each request.
   package func handler() -> HTTPHandler {
     let router = Router(Self.routes)
-    return { request in await respond(to: request, router) }
+    return { request in
+      await respond(to: request) { id in
+        let match = router.match(method: request.head.method.rawValue, path: request.path)
+        let isPublic = if case .route(let route, _) = match { route.isPublic } else { false }
+        let tenant = try gatehouse.gatekeeper.check(request, isPublic: isPublic)
+        return try await reply(to: request, match, id, tenant, isFromPeer: false)
+      }
+    }
+  }
+
+  /// What is called for each request that another process hands on: that one has checked whose it is.
+  package func peerHandler() -> HTTPHandler {
+    let router = Router(Self.routes)
+    return { request in
+      if let answer = await forwarder.answer(to: request) { return answer }
+      let tenant = request.head.headerFields[.tenant].map { Tenant(name: $0) }
+      return await respond(to: request) { id in
+        let match = router.match(method: request.head.method.rawValue, path: request.path)
+        return try await reply(to: request, match, id, tenant, isFromPeer: true)
+      }
+    }
   }
 
   /// The reply to a request that the server refuses by itself.
@@ -46,13 +71,17 @@ package struct TransferAPI: Sendable {
     return service.view(of: tenant)
   }
 
-  private func respond(to request: ServerRequest, _ router: Router) async -> ServerResponse {
+  private func respond(
+    to request: ServerRequest, _ reply: (_ requestID: String) async throws -> ServerResponse
+  ) async -> ServerResponse {
     var generator = SystemRandomNumberGenerator()
     let requestID = String(generator.next(), radix: 36)
     var response: ServerResponse
     do {
-      response = try await reply(to: request, router, requestID)
+      response = try await reply(requestID)
       try Acceptance.check(request, response)
+    } catch is Forwarder.Misdirected {
+      response = ServerResponse(status: .misdirectedRequest)
     } catch {
       let problem = Problem(error)
       if problem.kind.status >= 500 {
@@ -67,16 +96,15 @@ package struct TransferAPI: Sendable {
   }
 
   private func reply(
-    to request: ServerRequest, _ router: Router, _ requestID: String
+    to request: ServerRequest, _ match: Router.Match, _ requestID: String, _ tenant: Tenant?,
+    isFromPeer: Bool
   ) async throws -> ServerResponse {
-    let match = router.match(method: request.head.method.rawValue, path: request.path)
-    let isPublic = if case .route(let route, _) = match { route.isPublic } else { false }
-    let tenant = try gatehouse.gatekeeper.check(request, isPublic: isPublic)
     switch match {
     case .route(let route, let parameters):
-      return try await route.handle(
-        self,
-        RequestContext(request: request, parameters: parameters, requestID: requestID, tenant: tenant))
+      let context = RequestContext(
+        request: request, parameters: parameters, requestID: requestID, tenant: tenant, isFromPeer: isFromPeer
+      )
+      return try await forwarder.carryOut(route, context) { try await route.handle(self, $0) }
     case .wrongMethod(let allowed) where request.head.method == .options:
       return ServerResponse(
         status: .noContent, fields: [.allow: allowed.joined(separator: ", "), .cacheControl: "no-store"])

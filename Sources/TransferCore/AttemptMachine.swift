@@ -59,13 +59,36 @@ package struct AttemptMachine: Sendable {
     state.question = nil
   }
 
+  /// Notes that its begin date has come. True where it has waited for that; where a delegate is asked, the service has waited for the
+  /// date, and for the answer.
+  mutating func beginDateHasCome(at now: Now) -> Bool {
+    guard let date = dateToCome, date <= now.wall else { return false }
+    state.hasBegun = true
+    return true
+  }
+
+  /// What it waits for before it may begin: its begin date, or the time of the next attempt.
+  func nextAlarm(at now: Now) -> WorkerTurn.Alarm? {
+    if let date = dateToCome { return .begin(id, at: date) }
+    guard let notBefore, notBefore > now.uptime else { return nil }
+    return .retry(id, at: notBefore)
+  }
+
+  /// The begin date, where it is not known to have come.
+  private var dateToCome: Timestamp? {
+    guard !state.hasBegun, state.startedAt == nil,
+      session.delegate(of: task)?.asksForDelayedRequests != true
+    else { return nil }
+    return task.earliestBeginDate
+  }
+
   func submission(at time: Timestamp) -> Submission {
     let whole = session.configuration.timeoutIntervalForResource
     // A clock that was set back gives nobody more time than the whole.
     let left = min(whole, whole - time.since(state.startedAt ?? time))
     return Submission(
       task: task, session: session, timeLeft: max(0.001, left), resumePoint: state.partial,
-      questions: state.questions)
+      questions: state.questions, number: state.attempts)
   }
 
   /// How a task ends whose time is over before another attempt of it; nil where there is some left.
@@ -135,6 +158,28 @@ package struct AttemptMachine: Sendable {
   mutating func wait(_ seconds: Double, at now: Now) {
     (state.retryAt, state.retryDelay) = (now.wall.adding(seconds: seconds), seconds)
     notBefore = now.uptime.advanced(by: .seconds(seconds))
+  }
+
+  /// How a task ends under which so many workers have died.
+  func deadly(_ deaths: Int, at time: Timestamp) -> TransferOutcome {
+    var outcome = task.outcome(.unknown, "", at: time)
+    outcome.error = TransferError(
+      .attemptLimitReached, "the worker crashed \(deaths) times while it carried the task out",
+      failingURL: task.currentRequest.url)
+    outcome.partial = state.partial
+    outcome.error?.resumeDataAvailable = state.partial != nil
+    return outcome
+  }
+
+  /// No other attempt may begin, and its time is not over: it ends then, in these words.
+  static func timedOut(_ last: TransferOutcome) -> TransferOutcome {
+    var outcome = last
+    var error = TransferError(
+      .timedOut, "timeoutIntervalForResource has passed", failingURL: outcome.currentRequest.url,
+      underlying: outcome.error?.underlying)
+    error.resumeDataAvailable = outcome.partial != nil
+    (outcome.error, outcome.body) = (error, nil)
+    return outcome
   }
 
   /// How a task ends that was cancelled while nobody carried it out.

@@ -7,7 +7,8 @@ package enum Flaw: String, CaseIterable, Sendable {
   case forgetsWhatIsWritten, keepsTakenCommands, takesNothingOver
   // The ledger
   case publishesBeforeTheCommit, acknowledgesBeforeTheCommit, losesACommit, givesANumberTwice
-  case forgetsReplies, keepsTakenNews, tellsAnotherTenant, forgetsWhatWasRefused
+  case forgetsReplies, keepsTakenNews, tellsAnotherTenant, forgetsWhatWasRefused, ignoresTheFence
+  case readsTheFenceBefore, renewsALeaseThatEnded, jumpsToTheNewest
   // Streams
   case wakesNobody, forgetsItsPlace, tellsAllTenants, beginsBehindItsPlace
   // The edges of the service

@@ -64,6 +64,8 @@ package enum Input: Sendable {
   case allElsewhereKnown(except: Set<TaskID>)
   /// All that an earlier process left was told.
   case recoveredAll
+  /// The session is to be another process's: what can go on there stops here.
+  case leave
 }
 
 /// How far the process that carries background tasks out has come with one.
@@ -108,7 +110,7 @@ package enum Refusal: Error, Sendable, Equatable {
   /// The session takes no more tasks.
   case sessionInvalid
   case tooManyTasks(limit: Int)
-  case upload(TaskMachine.UploadRefusal)
+  case upload(TaskUpload.Refusal)
   /// The decision is not the one that waits.
   case decisionSettled
 }

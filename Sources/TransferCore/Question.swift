@@ -16,6 +16,8 @@ package struct Question: Sendable {
   package let number: Int?
   package let kind: Kind
 
+  var isAboutBeginning: Bool { if case .delayedRequest = kind { true } else { false } }
+
   /// A handshake waits, with its connection and its place.
   var isOnWire: Bool {
     switch kind {

@@ -3,24 +3,17 @@ internal import TransferModel
 /// What background sessions tell of themselves: `session.handleEvents` wakes a client that does not listen, and
 /// `session.didFinishEvents` says that it has everything.
 extension SessionMachine {
-  /// A background session's task has ended: its client is to hear when everything was handed over.
-  mutating func noteEnds(_ hasEnded: Bool, into turn: inout Turn) {
-    guard hasEnded, !session.owesFinishedEvents else { return }
-    session.owesFinishedEvents = true
-    turn.sessionRow = session
-  }
-
-  /// Ends, and challenges, wake the client.
+  /// Ends, and challenges, wake the client; where a task has ended, it is to hear when everything was handed over.
   mutating func noteCalls(ended: Int, asked: Int, at now: Now, into turn: inout Turn) {
+    let hasEnded = turn.ended.count > ended
+    if hasEnded, !session.owesFinishedEvents {
+      session.owesFinishedEvents = true
+      turn.sessionRow = session
+    }
     let isAsked = turn.inquiries[asked...].contains { inquiry in
       if case .challenged = inquiry.event.payload { true } else { false }
     }
-    if turn.ended.count > ended || isAsked { wake(at: now, into: &turn) { $0.queue(wakeUp: $1) } }
-  }
-
-  /// These messages are about to be written.
-  mutating func noteMessages(from first: Int, of turn: Turn) {
-    for message in turn.messages[first...] { handover?.queue(message.id) }
+    if hasEnded || isAsked { wake(at: now, into: &turn) { $0.queue(wakeUp: $1) } }
   }
 
   /// Adds the message that wakes the client, unless it listens or is being woken already.

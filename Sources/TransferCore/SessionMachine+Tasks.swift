@@ -2,31 +2,11 @@ internal import TransferModel
 
 /// Creating tasks, asking about them, and forgetting them.
 extension SessionMachine {
-  func refusal(ofMore count: Int) -> Refusal? {
-    if session.state != .active { return .sessionInvalid }
-    return unfinished + count <= limit ? nil : .tooManyTasks(limit: limit)
-  }
-
-  mutating func admit(_ count: Int, into turn: inout Turn) -> Reply {
-    if let refusal = refusal(ofMore: count) { return .refused(refusal) }
-    return .admitted(first: takeIdentifiers(count), session)
-  }
-
-  /// Counts tasks that are to be, and gives the first one's identifier.
-  private mutating func takeIdentifiers(_ count: Int) -> Int {
-    unfinished += count
-    lastIdentifier += count
-    return lastIdentifier - count + 1
-  }
-
   mutating func create(_ created: [TransferTask], at now: Now, into turn: inout Turn) {
     for task in created {
-      let machine = TaskMachine(task, at: .creating)
-      tasks.insert(machine)
-      turn.tell(machine.event(.taskDidCreate, at: now.wall, .created(task)), of: task, in: session)
-      if task.state == .running {
-        turn.tell(machine.stateEvent(at: now.wall), of: task, in: session)
-      }
+      tasks.insert(TaskMachine(task, at: .creating))
+      turn.tell(.taskDidCreate, at: now.wall, .created(task), of: task, in: session)
+      if task.state == .running { turn.tell(task.stateEvent(at: now.wall), of: task, in: session) }
     }
     turn.created += created
     turn.lastIdentifier = created.last?.taskIdentifier
@@ -36,16 +16,10 @@ extension SessionMachine {
     let isCancelled = cancelsTasks
     for id in ids {
       change(id) { machine, session in
-        machine.created()
+        machine.place.creationHolds()
         if isCancelled { machine.cancel(keepsPartial: false, session, at: now, into: &turn) }
       }
     }
-  }
-
-  mutating func refused(_ count: Int, _ ids: [TaskID], at now: Now, into turn: inout Turn) {
-    for id in ids { _ = tasks.remove(id) }
-    turn.forgotten += ids
-    release(count, at: now, into: &turn)
   }
 
   mutating func endHolds(_ ids: [TaskID], at now: Now, into turn: inout Turn) {
@@ -53,20 +27,18 @@ extension SessionMachine {
     for id in ids where tasks.remove(id) != nil {
       count += 1
       // An engine may still tell the end of a data task that goes on as a download.
-      if downloads[id] == nil { turn.forgotten.append(id) }
+      if !continued.isContinued(id) { turn.forgotten.append(id) }
     }
     for id in ids {
-      guard let dataTask = dataTasks.removeValue(forKey: id) else { continue }
-      downloads[dataTask] = nil
-      turn.forgotten.append(dataTask)
+      if let dataTask = continued.remove(id) { turn.forgotten.append(dataTask) }
     }
     release(count, at: now, into: &turn)
   }
 
   /// Tasks are gone: the session may have told everything, and may be over.
-  private mutating func release(_ count: Int, at now: Now, into turn: inout Turn) {
-    if !Flaw.countsNothingDown.isPresent { unfinished -= count }
-    assert(unfinished >= 0 && unfinished >= tasks.count)
+  mutating func release(_ count: Int, at now: Now, into turn: inout Turn) {
+    tally.release(count)
+    assert(unfinished >= tasks.count)
     finishEvents(at: now, into: &turn)
     endIfDone(at: now, into: &turn)
   }
@@ -94,7 +66,7 @@ extension SessionMachine {
   private mutating func becomeDownload(
     _ id: TaskID, _ shown: [UInt8], at now: Now, into turn: inout Turn
   ) {
-    let identifier = takeIdentifiers(1)
+    let identifier = tally.take(1)
     turn.lastIdentifier = identifier
     var download: TaskMachine?
     change(id) { machine, session in
@@ -104,8 +76,7 @@ extension SessionMachine {
     }
     guard let download else { return }
     tasks.insert(download)
-    downloads[id] = download.id
-    dataTasks[download.id] = id
+    continued.insert(id, as: download.id)
   }
 
   mutating func offer(
@@ -113,9 +84,9 @@ extension SessionMachine {
   ) -> Reply {
     guard let known = tasks[id], !known.isEnding else { return .over }
     guard !known.isCreating else { return .creating }
-    var refusal: TaskMachine.UploadRefusal?
+    var refusal: TaskUpload.Refusal?
     change(id) { machine, session in
-      do throws(TaskMachine.UploadRefusal) {
+      do throws(TaskUpload.Refusal) {
         try machine.offer(body, length: length, session, at: now, into: &turn)
       } catch {
         refusal = error

@@ -6,29 +6,27 @@ package import TransferModel
 /// that they come to, in their order.
 package struct SessionMachine: Sendable {
   package internal(set) var session: TransferSession
-  /// The highest taskIdentifier that was given out.
-  package internal(set) var lastIdentifier: Int
-  /// Tasks that have not ended, and those that are admitted.
-  package internal(set) var unfinished = 0
+  var tally: TaskTally
   var tasks = TaskTable()
   /// invalidateAndCancel() was called: what is still being created is cancelled, too.
   var cancelsTasks = false
-  /// The downloads that data tasks became, as long as they are unfinished.
-  var downloads: [TaskID: TaskID] = [:]
-  var dataTasks: [TaskID: TaskID] = [:]
+  var continued = ContinuedTasks()
   /// Of a background session that is not invalid.
   var handover: Handover?
-  let limit: Int
 
   /// - Parameters:
   ///   - lastIdentifier: that an earlier process gave out.
   ///   - limit: of unfinished tasks.
   package init(_ session: TransferSession, lastIdentifier: Int = 0, limit: Int) {
     self.session = session
-    self.lastIdentifier = lastIdentifier
-    self.limit = limit
+    tally = TaskTally(lastIdentifier: lastIdentifier, limit: limit)
     if session.type == .background, session.state != .invalid { handover = Handover() }
   }
+
+  /// The highest taskIdentifier that was given out.
+  package var lastIdentifier: Int { tally.lastIdentifier }
+  /// How many tasks have not ended, with those that are admitted.
+  package var unfinished: Int { tally.unfinished }
 
   /// The task as it is now; nil where it has ended, or there is none.
   package func task(_ id: TaskID) -> TaskMachine? { tasks[id] }
@@ -36,8 +34,20 @@ package struct SessionMachine: Sendable {
   /// The tasks that have not ended, in the order of their creation.
   package var unfinishedTasks: [TransferTask] { tasks.ids.compactMap { tasks[$0]?.task } }
 
+  /// What stops the clocks that run for it, where it goes on elsewhere.
+  package var cancelledAlarms: [Turn.Alarm] {
+    tasks.ids.compactMap { tasks[$0] }.flatMap { machine -> [Turn.Alarm] in
+      let question = machine.question.map { Turn.Alarm.cancelDecision($0.decision, of: machine.task.id) }
+      return [question, machine.task.earliestBeginDate.map { _ in .cancelBegin(machine.task.id) }]
+        .compactMap { $0 }
+    }
+  }
+
   /// Whether one of them is so.
   package func hasTask(where body: (TransferTask) -> Bool) -> Bool { tasks.contains(where: body) }
+
+  /// Nobody carries any of its tasks out: it goes on anywhere.
+  package var isQuiet: Bool { tasks.areIdle }
 
   /// Every message of a background session was handed over.
   package var hasHandedOver: Bool { handover?.isDone ?? true }
@@ -47,21 +57,25 @@ package struct SessionMachine: Sendable {
     let mark = (turn.ended.count, turn.inquiries.count, turn.messages.count)
     let reply = take(input, at: now, into: &turn)
     if session.type == .background {
-      noteEnds(turn.ended.count > mark.0, into: &turn)
       noteCalls(ended: mark.0, asked: mark.1, at: now, into: &turn)
-      noteMessages(from: mark.2, of: turn)
+      for message in turn.messages[mark.2...] { handover?.queue(message.id) }
     }
     return reply
   }
 
   private mutating func take(_ input: Input, at now: Now, into turn: inout Turn) -> Reply {
     switch input {
-    case .admit(let count): return admit(count, into: &turn)
+    case .admit(let count):
+      guard session.state == .active else { return .refused(.sessionInvalid) }
+      guard tally.hasRoom(for: count) else { return .refused(.tooManyTasks(limit: tally.limit)) }
+      return .admitted(first: tally.take(count), session)
     case .create(let created): create(created, at: now, into: &turn)
     case .created(let ids): self.created(ids, at: now, into: &turn)
     case .refused(let count, let ids, let messages):
       for message in messages { _ = handover?.settle(message) }
-      refused(count, ids, at: now, into: &turn)
+      for id in ids { _ = tasks.remove(id) }
+      turn.forgotten += ids
+      release(count, at: now, into: &turn)
     case .resume(let id): return verb(id) { $0.resume($1, at: now, into: &turn) }
     case .suspend(let id): return verb(id) { $0.suspend($1, at: now, into: &turn) }
     case .cancel(let id, let keepsPartial):
@@ -74,13 +88,23 @@ package struct SessionMachine: Sendable {
     case .withdraw(let id, let body): tasks.change(id) { $0.withdraw(body) }
     case .invalidate: return invalidate(at: now, into: &turn)
     case .cancelTasks(let ids): cancel(ids, at: now, into: &turn)
-    case .news(let news): change(subject(of: news)) { $0.take(news, $1, at: now, into: &turn) }
+    case .news(let news): change(continued.subject(of: news)) { $0.take(news, $1, at: now, into: &turn) }
     case .expired(let id, let decision):
       change(id) { $0.expire(decision, $1, at: now, into: &turn) }
     case .begin(let id): change(id) { $0.launch($1, at: now, into: &turn) }
     case .endHolds(let ids): endHolds(ids, at: now, into: &turn)
     case .settled(let deliveries): settled(deliveries, at: now, into: &turn)
     case .attempts(let delivery): handover?.attempt(delivery)
+    case .leave:
+      // Background tasks are carried out by the worker, whoever decides about them.
+      guard session.type != .background else { break }
+      for id in tasks.ids {
+        change(id) { machine, _ in
+          if machine.place.leave(machine.task) { turn.order(.cancel(id, keepsPartial: true)) }
+          // Whoever waits to send it finds the task at another process.
+          if let body = machine.upload.dropReady() { turn.droppedUploads.append(body) }
+        }
+      }
     case .recovered, .hadBegun, .waits, .isElsewhere, .allElsewhereKnown, .recoveredAll:
       recover(input, at: now, into: &turn)
     }
@@ -88,12 +112,6 @@ package struct SessionMachine: Sendable {
   }
 
   // MARK: One task
-
-  /// Whom news are about: an engine that ends a data task may not have heard yet that it goes on as a download.
-  private func subject(of news: News) -> TaskID {
-    guard case .fact(.ended(let task, _)) = news else { return news.task }
-    return downloads[task] ?? task
-  }
 
   /// Does something with an unfinished task, where there is one.
   mutating func change(_ id: TaskID, _ body: (inout TaskMachine, borrowing TransferSession) -> Void) {

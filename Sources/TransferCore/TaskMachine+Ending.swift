@@ -7,11 +7,11 @@ extension TaskMachine {
   mutating func end(
     _ told: TransferOutcome, _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
   ) {
-    guard !isEnding else { return assertionFailure("a task ends twice") }
+    guard !place.isEnding else { return assertionFailure("a task ends twice") }
     var outcome = told
     if task.state == .canceling {
       // It was as good as over; but once a task is marked as being canceled, it ends so (Apple, URLSessionTask.cancel()).
-      if case .file = outcome.body { turn.unwantedBodies.append(id) }
+      if case .file = outcome.body { turn.unwantedBodies.append(BlobKey(id, .body, outcome.blob)) }
       outcome.endAsCancelled()
     }
     if !Flaw.withdrawsNothing.isPresent { settle(.withdrawn, session, at: outcome.endedAt, into: &turn) }
@@ -45,37 +45,44 @@ extension TaskMachine {
       createdAt: now.wall, specification: specification)
     download.continueAs(task)
     place = .ending
-    dropUnaskedBody(into: &turn)
+    if let body = upload.dropReady() { turn.droppedUploads.append(body) }
     var ended = task
     _ = ended.lifecycle.complete()
     ended.phase = nil
     ended.wasHandedOver = false
     ended.completedAt = now.wall
     ended.downloadTask = download.id
-    let machine = TaskMachine(download, at: .carried(nil))
     turn.created.append(download)
     // How far it has come is another part of its row.
     turn.update(download)
     turn.update(ended)
     turn.ended.append(id)
-    machine.tell(.taskDidCreate, at: now.wall, .created(download), session, into: &turn)
+    turn.tell(.taskDidCreate, at: now.wall, .created(download), of: download, in: session)
     turn.tell(
-      event(.dataTaskDidBecomeDownloadTask, at: now.wall, .becameDownload(download)), of: ended, in: session)
+      .dataTaskDidBecomeDownloadTask, at: now.wall, .becameDownload(download), of: ended, in: session)
     if download.state == .running {
-      turn.tell(machine.stateEvent(at: now.wall), of: download, in: session)
+      turn.tell(download.stateEvent(at: now.wall), of: download, in: session)
     }
     turn.order(.answer(id, to: number, .becomeDownload(download.id)))
-    return machine
+    return TaskMachine(download, at: .carried(nil))
   }
 }
 
 extension TransferOutcome {
+  /// What a task comes to that whoever carried it out could not finish.
+  mutating func endAsInterrupted() {
+    error = TransferError(
+      .networkConnectionLost, "the service stopped while the task was running",
+      failingURL: currentRequest.url)
+    error?.resumeDataAvailable = partial != nil
+  }
+
   /// What a task comes to that was cancelled before its end was told.
   package mutating func endAsCancelled() {
     guard error?.reason != .url(.cancelled) else { return }
     error = TransferError(.cancelled, "cancelled", failingURL: currentRequest.url)
     error?.resumeDataAvailable = partial != nil
-    (body, size, sha256) = (nil, 0, "")
+    (body, blob, size, sha256) = (nil, nil, 0, "")
   }
 }
 
@@ -98,7 +105,8 @@ extension TransferTask {
     let expiresAt = outcome.endedAt.adding(seconds: retention)
     task.partialExpiresAt = outcome.partial == nil ? nil : expiresAt
     if outcome.body != nil {
-      task.body = TaskBody(size: outcome.size, sha256: outcome.sha256, expiresAt: expiresAt)
+      task.body = TaskBody(
+        size: outcome.size, sha256: outcome.sha256, expiresAt: expiresAt, blob: outcome.blob)
     }
     return task
   }

@@ -8,7 +8,7 @@ extension TaskMachine {
     switch news {
     case .fact(let fact): take(fact, session, at: now, into: &turn)
     case .challenged(_, let challenge, let type, let time):
-      challenged(challenge, number: nil, type, at: time, session, into: &turn)
+      take(.challenge(challenge, type), nil, at: time, session, into: &turn)
       turn.update(task)
     case .retries(_, let count, let time): retries(count, at: time, session, into: &turn)
     case .beganDelayed(_, let time): beganDelayed(at: time, session, into: &turn)
@@ -23,7 +23,7 @@ extension TaskMachine {
     settle(.withdrawn, session, at: time, into: &turn)
     place = .waitsToRetry
     task.retryCount = count
-    enter(.waitingToRetry, at: time, session, into: &turn)
+    task.enter(.waitingToRetry, at: time, session, into: &turn)
     turn.update(task)
   }
 
@@ -31,9 +31,9 @@ extension TaskMachine {
     at time: Timestamp, _ session: borrowing TransferSession, into turn: inout Turn
   ) {
     // It waited for the date, after whatever it waited for before.
-    if case .waitsToRetry = place { place = .carried(nil) }
-    enter(.queued, at: time, session, into: &turn)
-    tell(.taskWillBeginDelayedRequest, at: time, .delayed(task.currentRequest), session, into: &turn)
+    place.goOn()
+    task.enter(.queued, at: time, session, into: &turn)
+    turn.tell(.taskWillBeginDelayedRequest, at: time, .delayed(task.currentRequest), of: task, in: session)
     turn.update(task)
   }
 
@@ -42,7 +42,7 @@ extension TaskMachine {
     at time: Timestamp, _ session: borrowing TransferSession, into turn: inout Turn
   ) {
     settle(.withdrawn, session, at: time, into: &turn)
-    enter(.queued, at: time, session, into: &turn)
+    task.enter(.queued, at: time, session, into: &turn)
     turn.update(task)
   }
 }

@@ -17,13 +17,8 @@ extension TaskMachine {
       id: turn.identifiers.make(at: time), expiresAt: time.adding(seconds: timeout),
       defaultAnswer: Question.defaultAnswer(to: type))
     let question = Question(decision: decision.id, number: number, kind: kind)
-    switch place {
-    case .idle, .asksToBegin: place = .asksToBegin(question)
-    case .carried, .waitsToRetry: place = .carried(question)
-    case .uncertain(_, let hasBegun): place = .uncertain(question, hasBegun: hasBegun)
-    case .creating, .ending: return assertionFailure("a task asks that nobody carries out")
-    }
-    enter(.waitingForDecision, at: time, session, into: &turn)
+    place.ask(question)
+    task.enter(.waitingForDecision, at: time, session, into: &turn)
     let event = TransferEvent(type, at: time, session: task.sessionID, task: id, payload, decision: decision)
     turn.inquiries.append(.init(event: event, number: number))
     turn.tell(event, of: task, in: session)
@@ -37,12 +32,12 @@ extension TaskMachine {
     _ session: borrowing TransferSession, at time: Timestamp, into turn: inout Turn
   ) -> Question? {
     guard let question else { return nil }
-    if !Flaw.answersTwice.isPresent { dropQuestion() }
+    if !Flaw.answersTwice.isPresent { place.dropQuestion() }
     turn.settlements.append(.init(id: question.decision, task: id, state: state, answer: answer, tag: tag))
     turn.alarms.append(.cancelDecision(question.decision, of: id))
     guard state != .withdrawn else { return question }
-    let isOnItsWay = isSubmitted && (task.response != nil || question.isOnWire)
-    enter(isOnItsWay ? .transferring : .queued, at: time, session, into: &turn)
+    let isOnItsWay = place.isSubmitted && (task.response != nil || question.isOnWire)
+    task.enter(isOnItsWay ? .transferring : .queued, at: time, session, into: &turn)
     // What another process does is told anew to the next service: it must not show a question that is settled.
     if turn.isCarriedElsewhere { turn.update(task) }
     return question
@@ -60,9 +55,14 @@ extension TaskMachine {
     let question = settle(
       .answered, answer: shown, tag: tag, session, at: now.wall, into: &turn)
     func reply(_ answer: TransferAnswer) { turn.order(.answer(id, to: question?.number, answer)) }
+    func goOn(with request: TransferRequest?) {
+      guard let request else { return }
+      task.currentRequest = request
+      if request.body?.isStream != true, let body = upload.dropReady() { turn.droppedUploads.append(body) }
+    }
     switch answer {
     case .redirect(let request):
-      if let request { goOn(with: request, into: &turn) }
+      goOn(with: request)
       reply(.redirect(request))
     case .challenge(.answer(let answer)): reply(.challenge(answer))
     case .caching(let policy, let headers): reply(.caching(policy, headers: headers))
@@ -70,7 +70,7 @@ extension TaskMachine {
     case .response(.becomeDownload): assertionFailure("the session makes another task of it")
     case .delayed(.continueLoading, _): launch(session, at: now, into: &turn)
     case .delayed(.useNewRequest, let request):
-      if let request { goOn(with: request, into: &turn) }
+      goOn(with: request)
       // Whoever carries it out elsewhere finds the request in the row.
       if turn.isCarriedElsewhere { turn.update(task) }
       launch(session, at: now, into: &turn)
@@ -80,26 +80,13 @@ extension TaskMachine {
     return true
   }
 
-  /// The delegate gives another request.
-  private mutating func goOn(with request: TransferRequest, into turn: inout Turn) {
-    task.currentRequest = request
-    if request.body?.isStream != true { dropUnaskedBody(into: &turn) }
-  }
-
-  /// Nobody asks any more for the body that a client is ready to send: it must not wait for that.
-  mutating func dropUnaskedBody(into turn: inout Turn) {
-    guard case .ready(let body) = upload else { return }
-    upload = .none
-    turn.droppedUploads.append(body)
-  }
-
   /// Nobody answered in time: what the default says.
   mutating func expire(
     _ decision: DecisionID, _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
   ) {
     guard let question, question.decision == decision, !Flaw.ignoresTheExpiry.isPresent else { return }
     settle(.expired, session, at: now.wall, into: &turn)
-    if case .delayedRequest = question.kind {
+    if question.isAboutBeginning {
       launch(session, at: now, into: &turn)
     } else {
       turn.order(.answer(id, to: question.number, .byDefault))
@@ -108,22 +95,14 @@ extension TaskMachine {
 
   // MARK: Streamed bodies
 
-  /// Why a client cannot send the body of a task now.
-  package enum UploadRefusal: Error, Sendable {
-    /// The task's body is not a stream.
-    case noBodyStream
-    /// The task has its body, or does not want one any more.
-    case notWanted
-  }
-
   /// A client is ready to send the body. One at a time, and again only when the task asks again.
   /// - Parameter length: of the body; nil: not known.
   mutating func offer(
     _ body: any BodyToken, length: Int64?, _ session: borrowing TransferSession, at now: Now,
     into turn: inout Turn
-  ) throws(UploadRefusal) {
+  ) throws(TaskUpload.Refusal) {
     guard task.currentRequest.body?.isStream == true else { throw .noBodyStream }
-    guard task.state != .canceling, !isEnding, upload.token == nil else { throw .notWanted }
+    guard task.state != .canceling, !place.isEnding, upload.token == nil else { throw .notWanted }
     upload = .ready(body)
     task.progress.countOfBytesExpectedToSend = length ?? -1
     if case .bodyStream = question?.kind { provideBody(session, at: now.wall, into: &turn) }
@@ -133,16 +112,14 @@ extension TaskMachine {
   mutating func provideBody(
     _ session: borrowing TransferSession, at time: Timestamp, into turn: inout Turn
   ) {
-    guard case .ready(let body) = upload else { return }
-    upload = .used(body)
+    guard let body = upload.use() else { return }
     let question = settle(.answered, session, at: time, into: &turn)
     turn.order(.answer(id, to: question?.number, .bodyStream(body)))
   }
 
   /// The client left before anything of the body was wanted.
   mutating func withdraw(_ body: any BodyToken) {
-    guard case .ready(let token) = upload, token === body else { return }
-    upload = .none
+    guard upload.withdraw(body) else { return }
     // What was announced goes with it.
     task.progress.countOfBytesExpectedToSend = task.currentRequest.declaredLength ?? -1
   }

@@ -2,12 +2,6 @@ package import TransferModel
 
 /// What clients do with a task.
 extension TaskMachine {
-  /// The commit that creates it holds.
-  mutating func created() {
-    assert(isCreating)
-    place = .idle(hasBegun: false)
-  }
-
   /// URLSessionTask.resume(). A no-op on a task that is being cancelled.
   mutating func resume(_ session: borrowing TransferSession, at now: Now, into turn: inout Turn) {
     let before = task.lifecycle
@@ -15,8 +9,8 @@ extension TaskMachine {
     guard task.lifecycle != before else { return }
     if action == .run {
       task.phase = phase
-      turn.tell(stateEvent(at: now.wall), of: task, in: session)
-      if isSubmitted { turn.order(.resume(id)) }
+      turn.tell(task.stateEvent(at: now.wall), of: task, in: session)
+      if place.isSubmitted { turn.order(.resume(id)) }
     }
     turn.update(task)
     launch(session, at: now, into: &turn)
@@ -29,8 +23,8 @@ extension TaskMachine {
     guard task.lifecycle != before else { return }
     if action == .pause {
       task.phase = nil
-      turn.tell(stateEvent(at: now.wall), of: task, in: session)
-      if isSubmitted { turn.order(.suspend(id)) }
+      turn.tell(task.stateEvent(at: now.wall), of: task, in: session)
+      if place.isSubmitted { turn.order(.suspend(id)) }
     }
     turn.update(task)
   }
@@ -42,8 +36,8 @@ extension TaskMachine {
     guard task.lifecycle.cancel() == .cancel else { return }
     settle(.withdrawn, session, at: now.wall, into: &turn)
     task.phase = nil
-    turn.tell(stateEvent(at: now.wall), of: task, in: session)
-    if isSubmitted {
+    turn.tell(task.stateEvent(at: now.wall), of: task, in: session)
+    if place.isSubmitted {
       turn.order(.cancel(id, keepsPartial: keepsPartial))
       turn.update(task)
     } else {
@@ -57,12 +51,12 @@ extension TaskMachine {
   ) {
     task = patch.applied(to: task)
     turn.respecified.append(task)
-    if let priority = patch.priority, isSubmitted { turn.order(.setPriority(id, priority)) }
-    if let limit = patch.maximumBytesPerSecond, isSubmitted {
+    if let priority = patch.priority, place.isSubmitted { turn.order(.setPriority(id, priority)) }
+    if let limit = patch.maximumBytesPerSecond, place.isSubmitted {
       turn.order(.setLimit(id, bytesPerSecond: limit))
     }
     guard let date = patch.earliestBeginDate else { return }
-    if isSubmitted {
+    if place.isSubmitted {
       turn.order(.setBeginDate(id, date))
       // Whether it has begun by then, the row says to the next service.
       turn.update(task)
@@ -80,40 +74,51 @@ extension TaskMachine {
       // Whoever carries it out elsewhere waits, whether this process lives or not; a delegate is asked by this one.
       if asks || !turn.isCarriedElsewhere {
         guard date <= now.wall else { return turn.alarms.append(.begin(id, at: date)) }
-        if !hasBegun, !beginDelayed(asks: asks, session, at: now, into: &turn) { return }
+        if !hasBegun {
+          // urlSession(_:task:willBeginDelayedRequest:completionHandler:)
+          let payload = TransferEvent.Payload.delayed(task.currentRequest)
+          guard !asks else {
+            ask(
+              .delayedRequest, number: nil, .taskWillBeginDelayedRequest, payload, at: now.wall, session,
+              into: &turn)
+            // That it is not waiting for the date any more, the row says to the next service.
+            return turn.update(task)
+          }
+          turn.tell(.taskWillBeginDelayedRequest, at: now.wall, payload, of: task, in: session)
+        }
       }
     }
     // Its request may have gone out once, by a process that is gone.
     let isRepeated = task.mayHaveBegun && !turn.isCarriedElsewhere
     if isRepeated { task.retryCount += 1 }
     task.wasHandedOver = true
+    task.goesOn = false
     // It waits for its date no more, however the clock is set when the next service begins.
     if isRepeated || task.earliestBeginDate != nil { turn.update(task) }
     place = .carried(nil)
     if !Flaw.handsNothingOver.isPresent { turn.order(.submit(task)) }
-  }
-
-  /// urlSession(_:task:willBeginDelayedRequest:completionHandler:). False where the delegate is asked first.
-  private mutating func beginDelayed(
-    asks: Bool, _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
-  ) -> Bool {
-    let payload = TransferEvent.Payload.delayed(task.currentRequest)
-    guard !asks else {
-      ask(
-        .delayedRequest, number: nil, .taskWillBeginDelayedRequest, payload, at: now.wall, session,
-        into: &turn)
-      // That it is not waiting for the date any more, the row says to the next service.
-      turn.update(task)
-      return false
-    }
-    tell(.taskWillBeginDelayedRequest, at: now.wall, payload, session, into: &turn)
-    return true
   }
 }
 
 extension TransferTask {
   /// Its request went out, or may have.
   var mayHaveBegun: Bool { startedAt != nil || wasHandedOver }
+
+  /// Whether another process can carry it out as though this one had not: nothing was told of its answer, and its request may be sent once
+  /// more.
+  var canMove: Bool {
+    guard currentRequest.body?.isStream != true else { return false }
+    return startedAt == nil || currentRequest.isIdempotent && (kind == .download || response == nil)
+  }
+
+  /// Whoever carried it out has stopped, so that it goes on elsewhere.
+  /// - Returns: false where it cannot.
+  mutating func goOnElsewhere(from outcome: TransferOutcome) -> Bool {
+    guard canMove else { return false }
+    partial = outcome.partial
+    goesOn = state == .running
+    return true
+  }
 
   /// The outcome of a task that ends without an engine. What it was to go on from is still there.
   package func outcome(_ code: URLErrorCode, _ message: String, at time: Timestamp) -> TransferOutcome {

@@ -22,6 +22,13 @@ package struct TaskTable: Sendable {
     boxes.values.contains { body($0.machine.task) }
   }
 
+  /// Whether nobody carries any of them out, asks about one, or is sending the body of one.
+  var areIdle: Bool {
+    boxes.values.allSatisfy {
+      if case .idle = $0.machine.place { $0.machine.upload.token == nil } else { false }
+    }
+  }
+
   mutating func insert(_ machine: TaskMachine) { boxes[machine.id] = Box(machine) }
 
   mutating func remove(_ id: TaskID) -> TaskMachine? { boxes.removeValue(forKey: id)?.machine }

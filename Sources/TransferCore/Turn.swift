@@ -70,7 +70,7 @@ package struct Turn: Sendable {
   /// Bodies that begin, before their events are told.
   package var openedBodies: [(task: TaskID, body: any BodyToken)] = []
   /// Bodies on the disk of tasks that were cancelled before their end was told.
-  package var unwantedBodies: [TaskID] = []
+  package var unwantedBodies: [BlobKey] = []
   /// Bodies that clients send and nobody wants any more.
   package var droppedUploads: [any BodyToken] = []
   package var alarms: [Alarm] = []
@@ -123,6 +123,15 @@ package struct Turn: Sendable {
           id: identifiers.make(at: event.time), webhook: webhook, createdAt: event.time,
           content: .event(event, task), decision: answers ? event.decision?.id : nil))
     }
+  }
+
+  /// Tells what has happened to a task.
+  mutating func tell(
+    _ type: EventType, at time: Timestamp, _ payload: TransferEvent.Payload, of task: TransferTask,
+    in session: borrowing TransferSession
+  ) {
+    let event = TransferEvent(type, at: time, session: task.sessionID, task: task.id, payload)
+    tell(event, of: task, in: session)
   }
 
   /// The row of a task, as it is at the end of the turn.

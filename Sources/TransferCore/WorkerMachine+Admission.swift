@@ -11,14 +11,19 @@ extension WorkerMachine {
       suspects.isDue(id)
       return startSuspects(at: now, into: &turn)
     }
-    guard !mustWait(&attempt, at: now, into: &turn) else {
-      insert(attempt)
+    if attempt.beginDateHasCome(at: now) {
+      turn.keep(attempt)
+      turn.news.append(.beganDelayed(id, at: now.wall))
+    }
+    if let alarm = attempt.nextAlarm(at: now) {
+      if !alarm.isDropped { turn.alarms.append(alarm) }
+      attempts.insert(attempt)
       return suspects.waits(id)
     }
     if let outcome = attempt.outcomeInTime(at: now.wall) { return end(id, outcome, into: &turn) }
     if attempt.isDiscretionary {
       guard discretion.mayRun(at: now) else {
-        insert(attempt)
+        attempts.insert(attempt)
         discretion.yield(id)
         return suspects.waits(id)
       }
@@ -28,30 +33,10 @@ extension WorkerMachine {
     begin(attempt, at: now, into: &turn)
   }
 
-  /// For its begin date, or for the time of the next attempt.
-  private func mustWait(_ attempt: inout AttemptMachine, at now: Now, into turn: inout WorkerTurn) -> Bool {
-    // Where a delegate is asked, the service has waited for the date, and for the answer.
-    let asks = attempt.session.delegate(of: attempt.task)?.asksForDelayedRequests == true
-    if !asks, let date = attempt.task.earliestBeginDate, !attempt.state.hasBegun,
-      attempt.state.startedAt == nil
-    {
-      guard date <= now.wall else {
-        if !Flaw.dropsTheBeginDate.isPresent { turn.alarms.append(.begin(attempt.id, at: date)) }
-        return true
-      }
-      attempt.state.hasBegun = true
-      turn.keep(attempt)
-      turn.news.append(.beganDelayed(attempt.id, at: now.wall))
-    }
-    guard let notBefore = attempt.notBefore, notBefore > now.uptime else { return false }
-    if !Flaw.dropsTheNextAttempt.isPresent { turn.alarms.append(.retry(attempt.id, at: notBefore)) }
-    return true
-  }
-
   private mutating func begin(_ ready: AttemptMachine, at now: Now, into turn: inout WorkerTurn) {
     var attempt = ready
     attempt.begin()
-    insert(attempt)
+    attempts.insert(attempt)
     discretion.begin(attempt.id, isDiscretionary: attempt.isDiscretionary)
     turn.keep(attempt)
     if isCareful || attempt.mustBeWrittenFirst, !Flaw.submitsBeforeTheRow.isPresent {
@@ -64,7 +49,7 @@ extension WorkerMachine {
   private func submit(_ attempt: AttemptMachine, at now: Now, into turn: inout WorkerTurn) {
     turn.orders.append(.submit(attempt.submission(at: now.wall)))
     // One that does not come to begin leaves its turn to the next suspect too.
-    if attempt.state.mustProveItself { watch(attempt, for: Self.longestProof, at: now, into: &turn) }
+    if attempt.state.mustProveItself { turn.watch(attempt, for: Self.longestProof, at: now) }
   }
 
   /// That the attempt has begun is on the disk. What it was told meanwhile is told to the engine now.
@@ -85,18 +70,11 @@ extension WorkerMachine {
 
   // MARK: Suspects
 
-  /// What lives for a while is not what the others died of.
-  func watch(_ attempt: AttemptMachine, for time: Duration, at now: Now, into turn: inout WorkerTurn) {
-    let time = attempt.state.crashesOften ? Self.longestProof : time
-    turn.alarms.append(
-      .proof(attempt.id, attempt: attempt.state.attempts, at: now.uptime.advanced(by: time)))
-  }
-
   mutating func survived(_ id: TaskID, _ number: Int, at now: Now, into turn: inout WorkerTurn) {
     guard var attempt = attempts[id], attempt.isActive, attempt.state.attempts == number else { return }
     attempt.state.deaths = 0
     if attempt.state.crashesOften { attempt.state.crashes = 0 }
-    insert(attempt)
+    attempts.insert(attempt)
     turn.keep(attempt)
     suspects.progressed(id)
     startSuspects(at: now, into: &turn)
@@ -110,23 +88,13 @@ extension WorkerMachine {
       for action in actions {
         switch action {
         case .start(let id): admit(id, isTried: true, at: now, into: &turn)
-        case .fail(let id, let deaths): fail(id, deaths: deaths, at: now, into: &turn)
+        case .fail(let id, let deaths):
+          if let outcome = attempts[id]?.deadly(deaths, at: now.wall) { end(id, outcome, into: &turn) }
         }
       }
       // One that cannot begin now leaves its turn to the next.
       actions = suspects.next()
     }
-  }
-
-  private mutating func fail(_ id: TaskID, deaths: Int, at now: Now, into turn: inout WorkerTurn) {
-    guard let attempt = attempts[id] else { return }
-    var outcome = attempt.task.outcome(.unknown, "", at: now.wall)
-    outcome.error = TransferError(
-      .attemptLimitReached, "the worker crashed \(deaths) times while it carried the task out",
-      failingURL: attempt.task.currentRequest.url)
-    outcome.partial = attempt.state.partial
-    outcome.error?.resumeDataAvailable = attempt.state.partial != nil
-    end(id, outcome, into: &turn)
   }
 
   // MARK: Discretion

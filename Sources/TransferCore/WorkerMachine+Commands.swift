@@ -7,7 +7,7 @@ extension WorkerMachine {
       return
     }
     let attempt = AttemptMachine(task, session: session)
-    insert(attempt)
+    attempts.insert(attempt)
     turn.keep(attempt)
     admit(task.id, at: now, into: &turn)
   }
@@ -16,7 +16,7 @@ extension WorkerMachine {
     guard var attempt = attempts[id], !attempt.state.isSuspended else { return }
     attempt.state.isSuspended = true
     attempt.state.suspendedAt = now.wall
-    insert(attempt)
+    attempts.insert(attempt)
     turn.keep(attempt)
     guard attempt.isActive else { return }
     turn.orders.append(.suspend(id, attempt.session.id))
@@ -27,7 +27,7 @@ extension WorkerMachine {
   mutating func resume(_ id: TaskID, at now: Now, into turn: inout WorkerTurn) {
     guard var attempt = attempts[id], attempt.state.isSuspended else { return }
     attempt.state.resume(at: now.wall)
-    insert(attempt)
+    attempts.insert(attempt)
     turn.keep(attempt)
     if attempt.isActive { goOn(attempt, into: &turn) } else { admit(id, at: now, into: &turn) }
   }
@@ -37,7 +37,7 @@ extension WorkerMachine {
   ) {
     guard var attempt = attempts[id], attempt.state.cancellation == nil else { return }
     attempt.state.cancellation = cancellation
-    insert(attempt)
+    attempts.insert(attempt)
     guard attempt.isActive else { return endCancelled(attempt, at: now, into: &turn) }
     turn.keep(attempt)
     turn.orders.append(.cancel(id, attempt.session.id, keepsPartial: cancellation == .keepingPartial))
@@ -47,8 +47,8 @@ extension WorkerMachine {
   mutating func endCancelled(_ attempt: AttemptMachine, at now: Now, into turn: inout WorkerTurn) {
     let outcome = attempt.cancelled(at: now.wall)
     let keeps = attempt.state.cancellation == .keepingPartial
-    if !keeps || attempt.state.partial == nil, attempt.state.partial?.download?.source == attempt.id {
-      turn.orders.append(.removePartial(attempt.id))
+    if !keeps, let point = attempt.state.partial?.download, point.source == attempt.id {
+      turn.orders.append(.remove(point.key))
     }
     end(attempt.id, outcome, into: &turn)
   }
@@ -59,7 +59,7 @@ extension WorkerMachine {
     into turn: inout WorkerTurn
   ) {
     guard var attempt = attempts[id], attempt.take(kept, to: question) else { return }
-    insert(attempt)
+    attempts.insert(attempt)
     turn.keep(attempt)
     turn.orders.append(.answer(id, attempt.session.id, to: attempt.state.questions, answer))
   }

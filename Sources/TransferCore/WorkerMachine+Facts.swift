@@ -8,14 +8,23 @@ extension WorkerMachine {
       // Nobody is told later how far it was before.
       if now.isServiceThere { turn.news.append(.fact(fact)) }
     case .keeps(let id, let point):
-      change(id) {
+      attempts.change(id) {
         $0.state.partial = point
         turn.keep($0)
       }
     case .response(let id, let response, _, let time) where RetryPolicy.isPassing(status: response.status):
-      change(id) { $0.heldResponse = .response(id, response, nil, at: time) }
+      attempts.change(id) { $0.heldResponse = .response(id, response, nil, at: time) }
     case .asked(let id, let number, .challenge(let challenge, _), _):
-      if !isAnswered(challenge, number, of: id, into: &turn) { turn.news.append(.fact(fact)) }
+      var known: ChallengeAnswer?
+      attempts.change(id) { attempt in
+        known = attempt.knownAnswer(to: challenge, number: number)
+        if known == nil { turn.keep(attempt) }
+      }
+      if let known, let session = attempts[id]?.session.id {
+        turn.orders.append(.answer(id, session, to: number, .challenge(known)))
+      } else {
+        turn.news.append(.fact(fact))
+      }
     case .ended(let id, let outcome): attemptEnded(id, outcome, at: now, into: &turn)
     case .began(let id, let time):
       began(id, at: time, now, into: &turn)
@@ -32,25 +41,11 @@ extension WorkerMachine {
   /// timeoutIntervalForResource counts from the first time that a task leaves the queue.
   private mutating func began(_ id: TaskID, at time: Timestamp, _ now: Now, into turn: inout WorkerTurn) {
     guard var attempt = attempts[id] else { return }
-    if attempt.state.mustProveItself { watch(attempt, for: Self.proof, at: now, into: &turn) }
+    if attempt.state.mustProveItself { turn.watch(attempt, for: Self.proof, at: now) }
     guard attempt.state.startedAt == nil else { return }
     attempt.state.startedAt = time
-    insert(attempt)
+    attempts.insert(attempt)
     turn.keep(attempt)
-  }
-
-  private mutating func isAnswered(
-    _ challenge: AuthenticationChallenge, _ number: Int, of id: TaskID, into turn: inout WorkerTurn
-  ) -> Bool {
-    guard var attempt = attempts[id] else { return false }
-    let known = attempt.knownAnswer(to: challenge, number: number)
-    insert(attempt)
-    if let known {
-      turn.orders.append(.answer(id, attempt.session.id, to: number, .challenge(known)))
-      return true
-    }
-    turn.keep(attempt)
-    return false
   }
 
   private mutating func attemptEnded(
@@ -65,32 +60,22 @@ extension WorkerMachine {
       return leave(attempt, outcome, at: now, into: &turn)
     }
     attempt.noteProgress(of: outcome)
+    var last = outcome
     switch attempt.verdict(on: outcome, at: now.wall, jitter: turn.random.fraction()) {
-    case .retry(let delay): retry(attempt, outcome, after: delay, at: now, into: &turn)
+    case .retry(let delay): return retry(attempt, outcome, after: delay, at: now, into: &turn)
     case .timeout(let rest):
-      var outcome = outcome
-      var error = TransferError(
-        .timedOut, "timeoutIntervalForResource has passed", failingURL: outcome.currentRequest.url,
-        underlying: outcome.error?.underlying)
-      error.resumeDataAvailable = outcome.partial != nil
-      (outcome.error, outcome.body) = (error, nil)
-      guard rest > 0 else { return conclude(attempt, outcome, into: &turn) }
-      // No other attempt may begin, and its time is not over.
+      last = AttemptMachine.timedOut(outcome)
+      guard rest > 0 else { break }
       attempt.state.partial = outcome.partial
       attempt.wait(rest, at: now)
-      attempt.lastOutcome = outcome
-      insert(attempt)
+      attempt.lastOutcome = last
+      attempts.insert(attempt)
       turn.keep(attempt)
-      admit(id, at: now, into: &turn)
-    case .end: conclude(attempt, outcome, into: &turn)
+      return admit(id, at: now, into: &turn)
+    case .end: break
     }
-  }
-
-  private mutating func conclude(
-    _ attempt: AttemptMachine, _ outcome: TransferOutcome, into turn: inout WorkerTurn
-  ) {
     if let held = attempt.heldResponse { turn.news.append(.fact(held)) }
-    end(attempt.id, outcome, into: &turn)
+    end(id, last, into: &turn)
   }
 
   private mutating func retry(
@@ -104,8 +89,8 @@ extension WorkerMachine {
     if outcome.error != nil { attempt.state.partial = outcome.partial }
     attempt.wait(delay, at: now)
     attempt.heldResponse = nil
-    if case .file = outcome.body { turn.orders.append(.removeBody(attempt.id)) }
-    insert(attempt)
+    if case .file = outcome.body { turn.orders.append(.remove(BlobKey(attempt.id, .body, outcome.blob))) }
+    attempts.insert(attempt)
     turn.keep(attempt)
     turn.news.append(.retries(attempt.id, count: attempt.state.retries, at: now.wall))
     admit(attempt.id, at: now, into: &turn)
@@ -123,7 +108,7 @@ extension WorkerMachine {
       attempt.state.attempts -= 1
       if attempt.state.question != nil { turn.news.append(.wasTakenOver(attempt.id, at: now.wall)) }
     }
-    insert(attempt)
+    attempts.insert(attempt)
     turn.keep(attempt)
   }
 
@@ -161,7 +146,7 @@ extension WorkerMachine {
       let left = min(max(0, date.since(now.wall)), attempt.state.retryDelay ?? 0)
       attempt.notBefore = now.uptime.advanced(by: .seconds(left))
     }
-    insert(attempt)
+    attempts.insert(attempt)
     guard attempt.state.cancellation == nil else { return endCancelled(attempt, at: now, into: &turn) }
     if wasActive, attempt.mustCount {
       guard countLost(&attempt, at: now, into: &turn) else { return }
@@ -169,7 +154,7 @@ extension WorkerMachine {
       attempt.state.attempts -= 1
       turn.news.append(.wasTakenOver(attempt.id, at: now.wall))
     }
-    insert(attempt)
+    attempts.insert(attempt)
     let least = attempt.state.crashesOften ? CrashGuard.suspicion : 0
     suspects.recovered(attempt.id, deaths: max(least, attempt.state.deaths))
     turn.keep(attempt)

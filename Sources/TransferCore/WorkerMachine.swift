@@ -7,7 +7,7 @@ package struct WorkerMachine: Sendable {
   /// The same from its way to the engine on, and for a task under which many workers have crashed.
   package static let longestProof = Duration.seconds(10)
 
-  package private(set) var attempts: [TaskID: AttemptMachine] = [:]
+  package internal(set) var attempts = AttemptTable()
   package private(set) var sessions: [SessionID: TransferSession] = [:]
   var suspects = CrashGuard()
   var discretion: DiscretionMachine
@@ -39,17 +39,17 @@ package struct WorkerMachine: Sendable {
     case .answerByDefault(let id, let question):
       take(.byDefault, keeping: .performDefaultHandling, to: question, of: id, into: &turn)
     case .setPriority(let id, let priority):
-      change(id) {
+      attempts.change(id) {
         $0.task.priority = priority
         turn.orders.append(.setPriority(id, $0.session.id, priority))
       }
     case .setLimit(let id, let limit):
-      change(id) {
+      attempts.change(id) {
         $0.task.maximumBytesPerSecond = limit
         turn.orders.append(.setLimit(id, $0.session.id, bytesPerSecond: limit))
       }
     case .setBeginDate(let id, let date):
-      change(id) { $0.task.earliestBeginDate = date }
+      attempts.change(id) { $0.task.earliestBeginDate = date }
       admit(id, at: now, into: &turn)
     case .forget(let session): sessions[session] = nil
     case .aside(let number): turn.orders.append(.aside(number))
@@ -70,17 +70,10 @@ package struct WorkerMachine: Sendable {
     }
   }
 
-  mutating func change(_ id: TaskID, _ body: (inout AttemptMachine) -> Void) {
-    guard let index = attempts.index(forKey: id) else { return }
-    body(&attempts.values[index])
-  }
-
-  mutating func insert(_ attempt: AttemptMachine) { attempts[attempt.id] = attempt }
-
   /// The task is over: this is the last that is heard of it.
   mutating func end(_ id: TaskID, _ outcome: TransferOutcome, into turn: inout WorkerTurn) {
-    if attempts[id]?.task.earliestBeginDate != nil { turn.alarms.append(.cancelBegin(id)) }
-    attempts[id] = nil
+    let attempt = attempts.remove(id)
+    if attempt?.task.earliestBeginDate != nil { turn.alarms.append(.cancelBegin(id)) }
     if !Flaw.staysActive.isPresent { discretion.end(id) }
     suspects.ended(id)
     if !Flaw.forgetsToTellTheEnd.isPresent { turn.news.append(.fact(.ended(id, outcome))) }

@@ -9,6 +9,8 @@ package struct Submission: Sendable {
   package let resumePoint: ResumePoint?
   /// How many questions were asked about the task so far.
   package let questions: Int
+  /// Which attempt it is.
+  package let number: Int
 }
 
 /// What one input to a worker's machine comes to, as values. Turns are carried out in order.
@@ -23,8 +25,7 @@ package struct WorkerTurn: Sendable {
     case setPriority(TaskID, SessionID, Double)
     case setLimit(TaskID, SessionID, bytesPerSecond: Int?)
     /// What an attempt left on the disk is of no use.
-    case removeBody(TaskID)
-    case removePartial(TaskID)
+    case remove(BlobKey)
     /// What was given as an aside.
     case aside(Int)
   }
@@ -36,6 +37,15 @@ package struct WorkerTurn: Sendable {
     case retry(TaskID, at: ContinuousClock.Instant)
     /// An attempt has lived for long enough then.
     case proof(TaskID, attempt: Int, at: ContinuousClock.Instant)
+
+    /// A deliberate fault loses it.
+    var isDropped: Bool {
+      switch self {
+      case .begin: Flaw.dropsTheBeginDate.isPresent
+      case .retry: Flaw.dropsTheNextAttempt.isPresent
+      case .cancelBegin, .proof: false
+      }
+    }
   }
 
   package var random: RandomSource
@@ -66,6 +76,12 @@ package struct WorkerTurn: Sendable {
   mutating func keep(_ attempt: AttemptMachine) {
     let row = (attempt.task.id, attempt.session.id, attempt.state)
     if let last = work.indices.last, work[last].task == row.0 { work[last] = row } else { work.append(row) }
+  }
+
+  /// What lives for a while is not what others died of.
+  mutating func watch(_ attempt: AttemptMachine, for time: Duration, at now: Now) {
+    let time = attempt.state.crashesOften ? WorkerMachine.longestProof : time
+    alarms.append(.proof(attempt.id, attempt: attempt.state.attempts, at: now.uptime.advanced(by: time)))
   }
 
   mutating func finish(_ task: TaskID) { finished.append(task) }

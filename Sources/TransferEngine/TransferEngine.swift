@@ -1,3 +1,4 @@
+package import BlobStore
 package import Curl
 package import EventLoop
 package import HTTPCache
@@ -8,11 +9,11 @@ package import TransferModel
 package final class TransferEngine: Sendable {
   package struct Settings: Sendable {
     package var egress: EgressPolicy
-    package var bodies: BodyDirectory
+    /// What tasks have, and stored files.
+    package var blobs: any BlobStore
     /// The bodies of ephemeral sessions.
     package var memoryFiles = MemoryFiles(capacity: 1 << 30)
-    package var files: FileDirectory
-    /// Threads that write bodies to the disk.
+    /// Threads that may wait for a disk.
     package var pool: WorkerPool
     /// Bytes up to which a body stays in memory and goes into the store.
     package var smallBodyLimit = 32 * 1024
@@ -37,16 +38,15 @@ package final class TransferEngine: Sendable {
     package var tokenPool = WorkerPool(name: "ferry-gssapi", threads: 2)
     package var now: @Sendable () -> Timestamp = { Timestamp(microseconds: WallClock.microseconds()) }
 
-    package init(egress: EgressPolicy, bodies: BodyDirectory, files: FileDirectory, pool: WorkerPool) {
+    package init(egress: EgressPolicy, blobs: any BlobStore, pool: WorkerPool) {
       self.egress = egress
-      self.bodies = bodies
-      self.files = files
+      self.blobs = blobs
       self.pool = pool
     }
 
     /// Where a session's bodies are.
-    package func bodies(of session: SessionID, _ type: SessionType) -> BodyDirectory {
-      type == .ephemeral ? BodyDirectory(memoryFiles, of: session) : bodies
+    package func bodies(of session: SessionID, _ type: SessionType) -> any BlobStore {
+      type == .ephemeral ? SessionBlobs(memoryFiles, of: session) : blobs
     }
   }
 
@@ -93,7 +93,7 @@ package final class TransferEngine: Sendable {
   package func readAuthoritiesAgain() throws(TransferError) {
     let roots = try SessionTrust.rootsAgain(file: settings.certificateAuthorityFile)
     authorities.replace(by: roots)
-    for worker in workers { worker.post(.run { [weak worker] in worker?.replaceRoots(roots) }) }
+    for worker in workers { worker.post(.run { [weak worker] in worker?.sessions.replaceRoots(roots) }) }
   }
 
   /// The version of the libcurl that is loaded.
@@ -112,7 +112,7 @@ package final class TransferEngine: Sendable {
   }
 
   /// Where a session's bodies are.
-  package func bodies(of session: SessionID, _ type: SessionType) -> BodyDirectory {
+  package func bodies(of session: SessionID, _ type: SessionType) -> any BlobStore {
     settings.bodies(of: session, type)
   }
 
@@ -120,8 +120,8 @@ package final class TransferEngine: Sendable {
   package func cache(of session: TransferSession) -> ResponseCache? {
     let worker = worker(of: session.id)
     return settings.caches?.cache(of: session.id, session.type, session.configuration.urlCache) {
-      [weak worker] in
-      worker?.post(.run($0))
+      [mailbox = worker.mailbox] in
+      mailbox.post(.run($0))
     }
   }
 
@@ -194,7 +194,7 @@ package final class TransferEngine: Sendable {
   /// Each worker's loop, which answers once it has taken what was asked of it before.
   package var pulses: [Pulse.Part] {
     workers.map { worker in
-      Pulse.Part(worker.loop.name) { [weak worker] answer in worker?.post(.run(answer)) }
+      Pulse.Part(worker.loop.name) { [mailbox = worker.mailbox] answer in mailbox.post(.run(answer)) }
     }
   }
 

@@ -20,9 +20,12 @@ package struct DownloadPoint: Sendable, Equatable, Codable {
   package var partial: PartialBody
   /// The task whose bytes are on the disk.
   package var source: TaskID
-  package init(partial: PartialBody, source: TaskID) {
+  /// Who has written them; nil: they are under that task's name alone.
+  package var blob: BlobStamp?
+  package init(partial: PartialBody, source: TaskID, blob: BlobStamp? = nil) {
     self.partial = partial
     self.source = source
+    self.blob = blob
   }
 }
 
@@ -43,8 +46,8 @@ package enum ResumePoint: Sendable, Equatable {
   case download(DownloadPoint)
   case upload(UploadPoint)
 
-  package init(partial: PartialBody, source: TaskID) {
-    self = .download(DownloadPoint(partial: partial, source: source))
+  package init(partial: PartialBody, source: TaskID, blob: BlobStamp? = nil) {
+    self = .download(DownloadPoint(partial: partial, source: source, blob: blob))
   }
 
   package var download: DownloadPoint? { if case .download(let point) = self { point } else { nil } }
@@ -83,6 +86,7 @@ extension ResumePoint: JSONEncodable {
         writer.field("offset", point.partial.offset)
         writer.field("total", point.partial.total)
         writer.field("validator", point.partial.validator)
+        if let blob = point.blob { writer.field("blob", blob.description) }
       case .upload(let point):
         writer.field("source", point.source)
         writer.field("upload", point.resource)
@@ -100,6 +104,6 @@ extension ResumePoint: JSONEncodable {
       return nil
     }
     let partial = PartialBody(offset: offset, total: json?["total"]?.integer ?? -1, validator: validator)
-    self.init(partial: partial, source: source)
+    self.init(partial: partial, source: source, blob: json?["blob"]?.string.flatMap { BlobStamp($0) })
   }
 }

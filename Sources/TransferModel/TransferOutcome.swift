@@ -2,14 +2,18 @@
 package struct TransferOutcome: Sendable, Codable {
   package enum Body: Sendable {
     case memory([UInt8])
-    /// Durable under the task's name in the bodies directory.
+    /// Durable, under the task's name and the outcome's stamp.
     case file
+
+    package var isFile: Bool { if case .file = self { true } else { false } }
   }
   package var error: TransferError?
   package var currentRequest: TransferRequest
   package var response: TransferResponse?
   package var progress: TaskProgress
   package var body: Body?
+  /// Who has written it where it is a file; nil: it is under the task's name alone.
+  package var blob: BlobStamp?
   /// What was kept for resume data.
   package var partial: ResumePoint?
   package var size: Int64 = 0

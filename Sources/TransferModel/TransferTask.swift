@@ -29,10 +29,13 @@ package struct TaskBody: Sendable, Equatable {
   /// Lower-case hexadecimal.
   package var sha256: String
   package var expiresAt: Timestamp
-  package init(size: Int64, sha256: String, expiresAt: Timestamp) {
+  /// Who has written it; nil: it is under the task's name alone, or in its row.
+  package var blob: BlobStamp?
+  package init(size: Int64, sha256: String, expiresAt: Timestamp, blob: BlobStamp? = nil) {
     self.size = size
     self.sha256 = sha256
     self.expiresAt = expiresAt
+    self.blob = blob
   }
 }
 
@@ -119,6 +122,8 @@ package struct TransferTask: Sendable, Equatable {
   package var hasWaitedForConnectivity = false
   /// Whoever carries it out was given it, and has not told that it began: its request may have gone out.
   package var wasHandedOver = false
+  /// Whoever carried it out has stopped, so that another process goes on with it.
+  package var goesOn = false
   package var retryCount = 0
   package var startedAt: Timestamp?
   package var completedAt: Timestamp?

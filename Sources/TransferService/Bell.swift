@@ -1,4 +1,4 @@
-package import EventLoop
+package import Processes
 
 /// Tells another process that there is something to look at.
 package protocol Bell: Sendable {

@@ -1,18 +1,10 @@
-internal import Synchronization
 internal import TransferModel
 internal import TransferStore
 
 /// What can be done with named configurations.
-final class Configurations: Sendable {
-  private let recorder: Recorder
-  private let now: @Sendable () -> Timestamp
-  /// Names of those that are being kept.
-  private let underWay = Mutex<Set<ConfigurationName>>([])
-
-  init(recorder: Recorder, now: @escaping @Sendable () -> Timestamp) {
-    self.recorder = recorder
-    self.now = now
-  }
+struct Configurations: Sendable {
+  let recorder: Recorder
+  let now: @Sendable () -> Timestamp
 
   func configuration(_ name: ConfigurationName) async throws(ServiceError) -> NamedConfiguration {
     guard let named = try await configurationIfAny(name) else { throw .configurationNotFound }
@@ -43,15 +35,14 @@ final class Configurations: Sendable {
     _ name: ConfigurationName, _ configuration: SessionConfiguration,
     reply: @Sendable (NamedConfiguration) -> IdempotentReply?
   ) async throws(ServiceError) -> NamedConfiguration {
-    guard underWay.withLock({ $0.insert(name).inserted }) else { throw .configurationExists }
-    defer { underWay.withLock { _ = $0.remove(name) } }
     guard try await configurationIfAny(name) == nil else { throw .configurationExists }
     let named = NamedConfiguration(
       name: name, configuration: configuration, createdAt: now(), updatedAt: now())
-    var change = StoreChange()
-    change.configurations = [named]
-    change.idempotentReply = reply(named)
-    try await recorder.write(change)
+    var change = Self.change(named, inPlaceOf: nil)
+    change.answer(reply(named))
+    do throws(ServiceError) { try await recorder.write(change) } catch .preconditionFailed {
+      throw .configurationExists
+    }
     return named
   }
 
@@ -61,16 +52,26 @@ final class Configurations: Sendable {
     _ name: ConfigurationName, _ configuration: SessionConfiguration,
     if isExpected: @Sendable (NamedConfiguration?) -> Bool
   ) async throws(ServiceError) -> (named: NamedConfiguration, isNew: Bool) {
-    guard underWay.withLock({ $0.insert(name).inserted }) else { throw .configurationChanging }
-    defer { underWay.withLock { _ = $0.remove(name) } }
-    let known = try await configurationIfAny(name)
-    guard isExpected(known) else { throw .preconditionFailed }
-    let named = NamedConfiguration(
-      name: name, configuration: configuration, createdAt: known?.createdAt ?? now(), updatedAt: now())
+    try await recorder.write { () async throws(ServiceError) in
+      let known = try await configurationIfAny(name)
+      guard isExpected(known) else { throw .preconditionFailed }
+      var named = NamedConfiguration(
+        name: name, configuration: configuration, createdAt: known?.createdAt ?? now(), updatedAt: now())
+      // The time tells one version from the next, also where a clock was set back.
+      if let known {
+        named.updatedAt = max(named.updatedAt, Timestamp(microseconds: known.updatedAt.microseconds + 1))
+      }
+      return (Self.change(named, inPlaceOf: known), (named, known == nil))
+    }
+  }
+
+  private static func change(
+    _ named: NamedConfiguration, inPlaceOf known: NamedConfiguration?
+  ) -> StoreChange {
     var change = StoreChange()
     change.configurations = [named]
-    try await recorder.write(change)
-    return (named, known == nil)
+    change.conditions = [.revision(named.name, updatedAt: known?.updatedAt)]
+    return change
   }
 
   func delete(_ name: ConfigurationName) async throws(ServiceError) {

@@ -9,11 +9,11 @@ package final class IdempotencyKeys: Sendable {
     case fresh
     case replay(IdempotentReply)
   }
-  private let store: any TransferStore
+  private let store: any Ledger
   private let now: @Sendable () -> Timestamp
   private let inProgress = Mutex<Set<IdempotencyKey>>([])
 
-  package init(store: any TransferStore, now: @escaping @Sendable () -> Timestamp) {
+  package init(store: any Ledger, now: @escaping @Sendable () -> Timestamp) {
     self.store = store
     self.now = now
   }
@@ -28,18 +28,26 @@ package final class IdempotencyKeys: Sendable {
     guard inProgress.withLock({ $0.insert(key).inserted }) || Flaw.admitsRepeatsAtOnce.isPresent else {
       throw .idempotencyInProgress
     }
-    let known: IdempotentReply?
-    do throws(StoreError) {
-      known = try await store.idempotentReply(key)
+    do throws(ServiceError) {
+      guard let known = try await reply(key, fingerprints: fingerprints) else { return .fresh }
+      release(key)
+      return .replay(known)
     } catch {
       release(key)
-      throw .store(error)
+      throw error
     }
+  }
+
+  /// The reply that is kept for repeats of a request; nil where there is none.
+  package func reply(
+    _ key: IdempotencyKey, fingerprints: [[UInt8]]
+  ) async throws(ServiceError) -> IdempotentReply? {
+    let known: IdempotentReply?
+    do throws(StoreError) { known = try await store.idempotentReply(key) } catch { throw .store(error) }
     let oldest = now().adding(seconds: -IdempotentReply.retention)
-    guard let known, known.createdAt > oldest, !Flaw.admitsEveryRepeat.isPresent else { return .fresh }
-    release(key)
+    guard let known, known.createdAt > oldest, !Flaw.admitsEveryRepeat.isPresent else { return nil }
     guard fingerprints.contains(known.fingerprint) else { throw .idempotencyMismatch }
-    return .replay(known)
+    return known
   }
 
   package func release(_ key: IdempotencyKey) { inProgress.withLock { _ = $0.remove(key) } }
@@ -49,6 +57,7 @@ package final class IdempotencyKeys: Sendable {
     var change = StoreChange()
     change.idempotentReply = reply
     change.repliedSession = session
+    change.owner = session
     store.record(change) {}
   }
 }

@@ -1,3 +1,4 @@
+package import BlobStore
 package import HTTPCache
 package import TransferEngine
 package import TransferModel
@@ -34,7 +35,7 @@ package protocol LocalCarrier: Sendable {
   /// A session's cache; nil where it has none.
   func cache(of session: TransferSession) -> ResponseCache?
   /// Where a session's bodies are.
-  func bodies(of session: SessionID, _ type: SessionType) -> BodyDirectory
+  func bodies(of session: SessionID, _ type: SessionType) -> any BlobStore
   /// The body of a data task that is under way.
   func liveBody(of task: TaskID, in session: SessionID) -> LiveBody?
   /// Tries whether an origin can be reached now.

@@ -9,7 +9,7 @@ struct Ownership: Sendable {
   let sessions: Sessions
   let tasks: Tasks
 
-  private var store: any TransferStore { sessions.room.recorder.store }
+  private var store: any Ledger { sessions.room.recorder.store }
 
   /// nil where there is no such session.
   private func tenant(of session: SessionID) -> Tenant? { sessions.room.session(session)?.tenant }

@@ -1,3 +1,4 @@
+internal import BlobStore
 internal import TransferEngine
 package import TransferModel
 package import TransferStore
@@ -29,6 +30,8 @@ package enum ServiceError: Error, Sendable {
   case noCredentialStorage
   case idempotencyMismatch
   case idempotencyInProgress
+  /// Another process has carried out the request of the key, or does so.
+  case keyTaken
   /// A background session has the identifier and is not what the client asks for: its members that differ.
   case identifierInUse(differences: [String])
   /// The background session that has the identifier waits for its tasks to end.
@@ -39,8 +42,6 @@ package enum ServiceError: Error, Sendable {
   case configurationNotFound
   /// Another configuration has the name.
   case configurationExists
-  /// Somebody else is replacing it.
-  case configurationChanging
   /// No room on the disk: nothing was changed.
   case storeFull
   /// The store cannot be written or read at the moment: nothing was changed.
@@ -58,13 +59,17 @@ extension ServiceError {
     }
   }
 
-  static func disk(_ failure: BodyFile.Failure) -> ServiceError {
+  static func blob(_ failure: BlobError) -> ServiceError {
     failure.isFull ? .storeFull : .storeUnavailable(failure.message)
   }
   static func store(_ error: StoreError) -> ServiceError {
     switch error {
     case .full: .storeFull
     case .unavailable(let reason): .storeUnavailable(reason)
+    case .notOwner: .storeUnavailable("another process has the session")
+    case .fencedOff: .storeUnavailable("another process has taken over")
+    case .unmet(.keyAbsent): .keyTaken
+    case .unmet(.revision), .unmet(.unchanged): .preconditionFailed
     case .unreadable(let row): .storedDataUnreadable(row)
     }
   }

@@ -21,12 +21,14 @@ extension TransferService {
 // MARK: Sessions
 
 extension TenantView {
-  /// - Parameter reply: what repeats under an Idempotency-Key get.
+  /// - Parameters:
+  ///   - shard: that it is to be in; nil: in any.
+  ///   - reply: what repeats under an Idempotency-Key get.
   package func createSession(
-    _ specification: SessionSpecification,
+    _ specification: SessionSpecification, in shard: Shard? = nil,
     reply: @Sendable (TransferSession, _ isNew: Bool) -> IdempotentReply?
   ) async throws(ServiceError) -> (session: TransferSession, isNew: Bool) {
-    try await service.sessions.create(specification, of: tenant, reply: reply)
+    try await service.sessions.create(specification, of: tenant, in: shard, reply: reply)
   }
 
   /// The tenant's session with the id that clients give: the shared one has the same for each tenant.

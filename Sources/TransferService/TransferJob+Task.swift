@@ -3,11 +3,13 @@ internal import TransferModel
 
 extension TransferJob {
   /// What an engine has to know of a task, and of its session.
-  init(_ task: TransferTask, in session: TransferSession) {
+  /// - Parameter stamp: whose what it writes is.
+  init(_ task: TransferTask, in session: TransferSession, writing stamp: BlobStamp) {
     self.init(
       task: task.id, session: task.sessionID, configuration: session.configuration, kind: task.kind,
       request: task.currentRequest, priority: task.priority)
     sessionType = session.type
+    if stamp != .none { blob = stamp }
     maximumBytesPerSecond = task.maximumBytesPerSecond
     originalURL = task.originalRequest.url
     let delegate = session.delegate(of: task)

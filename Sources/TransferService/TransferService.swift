@@ -1,10 +1,11 @@
+package import BlobStore
 package import EventLoop
 internal import HTTPCookies
 package import JSON
 package import Logging
 internal import Synchronization
 internal import TransferCore
-package import TransferEngine
+internal import TransferEngine
 package import TransferModel
 package import TransferStore
 
@@ -36,7 +37,9 @@ package final class TransferService: Sendable {
   let sweeper: Sweeper
   package let idempotency: IdempotencyKeys
   package let identifiers: IdentifierSource
-  private let recovery: Recovery
+  package let owners: Owners
+  package let whereabouts: Whereabouts
+  private let membership: Membership
   private let pruner: Pruner
   /// Whether the data directory is where it was. It may wait for a disk.
   private let isAtHome: @Sendable () -> Bool
@@ -50,8 +53,8 @@ package final class TransferService: Sendable {
   ///   - seed: of the ids that it makes.
   ///   - spawn: how it does something beside everything else.
   package init(
-    store: any TransferStore, engine: any LocalCarrier, background: BackgroundCarrier? = nil,
-    relay: FactRelay, hub: EventHub, bodies: BodyDirectory, files: FileDirectory,
+    store: any Ledger, engine: any LocalCarrier, background: BackgroundCarrier? = nil,
+    relay: FactRelay, hub: EventHub, coordination: any Coordination = Solitude(), blobs: any BlobStore,
     resumeSealer: ResumeDataSealer, answerTagger: AnswerTagger, pool: WorkerPool, limits: Limits = Limits(),
     isAtHome: @escaping @Sendable () -> Bool = { true }, now: @escaping @Sendable () -> Timestamp,
     uptime: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, alarms: Alarms? = nil,
@@ -69,17 +72,23 @@ package final class TransferService: Sendable {
     caches = SessionCaches(sessions: sessions)
     tasks = Tasks(room: room, sessions: sessions, identifiers: identifiers)
     ownership = Ownership(sessions: sessions, tasks: tasks)
-    resumption = Resumption(tasks: tasks, ownership: ownership, sealer: resumeSealer, bodies: bodies)
-    self.bodies = Bodies(room: room, tasks: tasks)
-    self.files = Files(directory: files, bodies: self.bodies, ownership: ownership)
-    decisions = Decisions(room: room, sessions: sessions, files: self.files, tagger: answerTagger)
+    resumption = Resumption(tasks: tasks, ownership: ownership, sealer: resumeSealer)
+    bodies = Bodies(room: room, tasks: tasks)
+    files = Files(blobs: blobs, bodies: bodies, ownership: ownership)
+    decisions = Decisions(room: room, sessions: sessions, files: files, tagger: answerTagger)
     configurations = Configurations(recorder: recorder, now: now)
     streams = EventStreams(room: room, now: now, spawn: spawn)
-    outbox = Outbox(room: room, now: now)
-    news = NewsReader(room: room, spawn: spawn, logger: logger)
-    sweeper = Sweeper(room: room, bodies: bodies, files: files, now: now, logger: logger)
-    recovery = Recovery(sessions: sessions, news: news, bodies: bodies)
-    pruner = Pruner(bodies: self.bodies, sweeper: sweeper)
+    owners = Owners(coordination: coordination, uptime: uptime)
+    outbox = Outbox(room: room, owners: owners, now: now)
+    news = NewsReader(room: room, owners: owners, spawn: spawn, logger: logger)
+    sweeper = Sweeper(room: room, owners: owners, blobs: blobs, now: now, logger: logger)
+    let membership = Membership(
+      owners: owners, room: room, recovery: Recovery(sessions: sessions, news: news, blobs: blobs))
+    self.membership = membership
+    whereabouts = Whereabouts(owners: owners, sessions: sessions) { () async throws(StoreError) in
+      try await membership.refresh()
+    }
+    pruner = Pruner(bodies: bodies, sweeper: sweeper)
     idempotency = IdempotencyKeys(store: store, now: now)
     self.isAtHome = isAtHome
     relay.connect { [weak room] in room?.absorb($0) }
@@ -87,6 +96,7 @@ package final class TransferService: Sendable {
       guard background?.has(session) != true else { return }
       var change = StoreChange()
       change.cookies = changes.map { (session, $0) }
+      change.owner = session
       store.record(change) {}
     }
   }
@@ -98,7 +108,8 @@ package final class TransferService: Sendable {
   /// and `sweep`, beside serving.
   package func recover() async throws(ServiceError) -> Int {
     do throws(StoreError) {
-      let interrupted = try await recovery.recover()
+      try await membership.enter()
+      let interrupted = try await membership.look()
       sweeper.noteFoundFiles()
       return interrupted
     } catch {
@@ -108,7 +119,33 @@ package final class TransferService: Sendable {
 
   /// Finds out how far the process has come that carries background tasks out. Called once, after `recover`; again where it fails.
   package func catchUp() async throws(ServiceError) {
-    do throws(StoreError) { try await recovery.catchUp() } catch { throw .store(error) }
+    do throws(StoreError) { try await membership.catchUp() } catch { throw .store(error) }
+  }
+
+  /// Looks who lives: takes over from processes that are gone, takes up what has become this one's, and gives shards to those that have
+  /// fewer. Called each second, and when another process rings; one call at a time, once `catchUp` has succeeded.
+  /// - Returns: how many tasks ended with the process that carried them out.
+  package func attend() async throws(ServiceError) -> Int {
+    owners.wakeAll()
+    do throws(StoreError) {
+      let interrupted = try await membership.look()
+      try await membership.catchUp()
+      if !isLeaving { try await membership.share() }
+      return interrupted
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  /// Gives what is quiet to another process, if there is one. What can go on there stops here, and is quiet the next time.
+  /// - Returns: whether nothing is left to give.
+  package func giveAll() async throws(ServiceError) -> Bool {
+    do throws(StoreError) { return try await membership.giveAll() } catch { throw .store(error) }
+  }
+
+  /// This process takes no part any more, and writes nothing from here on.
+  package func depart() async throws(ServiceError) {
+    do throws(StoreError) { try await membership.depart() } catch { throw .store(error) }
   }
 
   /// Looks once at every file that an earlier process left. Called after `catchUp`.
@@ -119,19 +156,26 @@ package final class TransferService: Sendable {
     try await pruner.prune(by: retention)
   }
 
+  /// Other processes may have written something, or have taken over.
+  package func follow() { room.recorder.store.follow() }
+
   /// There may be news from the process that carries background tasks out.
   package func lookForNews() { news.look() }
 
   /// Refuses new tasks and sessions from now on, and lets go of those who wait for a task's end for as long as they like.
   package func beginDraining() { room.waiters.beginDraining() }
 
+  /// The service is about to stop, and its sessions go to another. Requests are carried out until they have.
+  package func beginLeaving() { room.waiters.beginLeaving() }
+
   /// True once the service is about to stop.
   package var isDraining: Bool { room.waiters.isDraining }
+  package var isLeaving: Bool { room.waiters.isLeaving || isDraining }
 
   // MARK: Its state
 
   /// True while the store takes writes.
-  package var isReady: Bool { room.recorder.store.isHealthy }
+  package var isReady: Bool { room.recorder.store.refusal == nil }
 
   /// Why nothing can be done for clients at the moment; nil where it can.
   package func obstacle() async -> String? {
@@ -164,9 +208,9 @@ package final class TransferService: Sendable {
   /// A message is about to be sent.
   package func willAttempt(_ delivery: WebhookDelivery) async { await outbox.willAttempt(delivery) }
 
-  /// Writes what came of attempts; `committed` is called once that is on the disk.
-  package func recordAttempts(_ deliveries: [WebhookDelivery], committed: @escaping @Sendable () -> Void) {
-    outbox.record(deliveries, committed: committed)
+  /// Writes what came of attempts; `settled` is called once that is on the disk, or another process's to find out.
+  package func recordAttempts(_ deliveries: [WebhookDelivery], settled: @escaping @Sendable () -> Void) {
+    outbox.record(deliveries, settled: settled)
   }
 
   /// Answers a decision with the reply of a webhook to the message that asked.
@@ -199,20 +243,13 @@ package final class TransferService: Sendable {
     guard !id.isShared else { throw .sharedSession }
     let session = try sessions.session(id)
     guard session.state == .invalid else { throw .sessionNotInvalid }
-    let found: (files: [TaskID], partials: [TaskID])
-    do throws(StoreError) {
-      found = (try await room.recorder.store.bodyFiles(of: id), try await resumption.partials(of: id))
-    } catch {
-      throw .store(error)
-    }
-    let directory = bodies.directory(of: id)
+    let found: [BlobKey]
+    do throws(StoreError) { found = try await bodies.keys(of: id) } catch { throw .store(error) }
+    let blobs = bodies.blobs(of: id)
     let rows = try await news.rows(of: id)
     try await sessions.delete(session, andNews: rows)
     news.forget(rows)
-    room.pool.submit { [shared = resumption.bodies] in
-      for task in found.files { directory.remove(task) }
-      for task in found.partials { shared.removePartial(task) }
-    }
+    room.pool.submit { for key in found { blobs.delete(key) } }
   }
 
   // MARK: URLs

@@ -4,7 +4,7 @@ internal import TransferModel
 
 /// Turns changes into rows. On the store's thread, inside its transaction.
 struct ChangeWriter {
-  private let statements: WriteStatements
+  let statements: WriteStatements
   private let pruning: PruningWriter
   private let sessions: SessionDeletionWriter
   private let box: SecretBox
@@ -34,7 +34,6 @@ struct ChangeWriter {
     for task in change.respecifiedTasks { try respecify(task) }
     for decision in change.newDecisions { try insert(decision) }
     for decision in change.settledDecisions { try settle(decision) }
-    if change.withdrawsDecisions { try statements.decisions.withdraw.run() }
     for credential in change.credentials { try keep(credential) }
     for (session, space) in change.deletedCredentials {
       try statements.belongings.deleteCredential.run(.id(session), .string(StoredCredential.key(space)))

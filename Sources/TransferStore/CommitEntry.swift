@@ -2,8 +2,8 @@
 package indirect enum CommitEntry: Sendable {
   /// What a client asked for: it is written, or refused and leaves nothing.
   case request(StoreChange, done: @Sendable (StoreError?) -> Void)
-  /// What has happened anyway: it is tried until it holds.
-  case fact(StoreChange, committed: @Sendable () -> Void)
+  /// What has happened anyway: it is tried until it holds, or is about another process's session; `settled` hears whether it was written.
+  case fact(StoreChange, settled: @Sendable (Bool) -> Void)
 
   package var change: StoreChange {
     switch self {

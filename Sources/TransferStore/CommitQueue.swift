@@ -13,83 +13,85 @@ internal import TransferModel
 /// happened already, is kept and tried until the disk takes it, and the facts behind it wait, so that their order
 /// holds.
 final class CommitQueue: @unchecked Sendable {
-  // Unchecked: writers, reservation, `tenants` and `hasRefused` are touched on the store's thread only.
+  // Unchecked: the writer and `hasRefused` are touched on the store's thread only.
   typealias Entry = CommitEntry
   private struct State {
     var entries = Deque<Entry>()
     /// Who asks whether the thread answers.
     var pings: [@Sendable () -> Void] = []
+    /// Other processes may have committed something.
+    var mustFollow = false
     var isScheduled = false
-    var isHealthy = true
-    var isClosed = false
+    /// Why the disk took nothing when it was last tried; nil: it did.
+    var refusal: StoreError?
+    /// Why nothing more is written; nil: it is.
+    var end: StoreError?
   }
 
   private static let changesPerCommit = 1024
   private static let retryDelayMicroseconds: UInt32 = 200_000
 
-  private let disk: DatabasePool
-  private let turns: Turnstile?
-  private let patience: Duration
-  private let memory: DatabaseQueue
+  private let writer: LedgerWriter
   private let ephemeral: EphemeralSessions
-  private let box: SecretBox
-  private let published: @Sendable ([JournalFragment]) -> Void
+  private let published: @Sendable (Feed) -> Void
+  private let wrote: @Sendable () -> Void
+  private let fencedOff: @Sendable () -> Void
   private let state = Mutex(State())
   private let thread = WorkerPool(name: "ferry-store", threads: 1)
-  private var diskWriter: ChangeWriter?
-  private var memoryWriter: ChangeWriter?
-  private let lastSequence: Atomic<Int64>
-  private var reservation: SequenceReservation
-  /// Whose the sessions are: their events are read by tenant.
-  private var tenants: [SessionID: Tenant]
+  private let lastWritten: Atomic<Int64>
+  /// Where this process takes part in the ledger.
+  private let place = Mutex<(epoch: Epoch?, part: Epoch?, highest: Int64)>((nil, nil, 0))
   /// The disk has refused facts, and nothing was written since.
   private var hasRefused = false
 
   /// - Parameters:
-  ///   - turns: who else writes to the disk's database takes turns at it.
-  ///   - patience: how long a turn is waited for.
+  ///   - wrote: is called behind each commit that other processes have to hear of: with events on the disk.
+  ///   - published: hears of each commit.
+  ///   - fencedOff: is called once where another process has taken over from this one.
   init(
-    disk: DatabasePool, turns: Turnstile?, patience: Duration = DatabaseFile.patience, memory: DatabaseQueue,
-    ephemeral: EphemeralSessions,
-    box: SecretBox, reservation: SequenceReservation, tenants: [SessionID: Tenant],
-    published: @escaping @Sendable ([JournalFragment]) -> Void
+    _ writer: LedgerWriter, ephemeral: EphemeralSessions, fencedOff: @escaping @Sendable () -> Void = {},
+    wrote: @escaping @Sendable () -> Void = {}, published: @escaping @Sendable (Feed) -> Void
   ) {
-    self.disk = disk
-    self.turns = turns
-    self.patience = patience
-    self.memory = memory
+    self.fencedOff = fencedOff
+    self.writer = writer
     self.ephemeral = ephemeral
-    self.box = box
-    self.reservation = reservation
-    self.tenants = tenants
-    self.published = published
-    lastSequence = Atomic(reservation.first)
+    (self.wrote, self.published) = (wrote, published)
+    lastWritten = Atomic(writer.numbers.newest)
+    notePlace()
   }
 
-  var lastSequenceWritten: Int64 { lastSequence.load(ordering: .relaxed) }
-  var isHealthy: Bool { state.withLock { $0.isHealthy } }
+  /// The number of the newest event, by this process or by another, as far as is known.
+  var lastSequence: Int64 { lastWritten.load(ordering: .relaxed) }
+  var epoch: Epoch? { place.withLock { $0.epoch } }
+  var highestSequence: Int64 { place.withLock { max($0.highest, lastSequence) } }
+  /// Under which this process owns some of the shards; nil: it takes no part, or all are its own.
+  var part: Epoch? { place.withLock { $0.part } }
+  var refusal: StoreError? { state.withLock { $0.refusal } }
 
   func append(_ entry: Entry) {
-    let mustSchedule = state.withLock { state -> Bool? in
-      guard !state.isClosed else { return nil }
+    let (end, mustSchedule) = state.withLock { state -> (StoreError?, Bool) in
+      guard state.end == nil else { return (state.end, false) }
       state.entries.append(entry)
       defer { state.isScheduled = true }
-      return !state.isScheduled
+      return (nil, !state.isScheduled)
     }
-    guard let mustSchedule else {
-      // What comes after the end is found by the next process where it was found by this one.
-      if case .request(_, let done) = entry { done(.unavailable("the store is closed")) }
-      return
-    }
+    // What comes after the end is found by the next process where it was found by this one.
+    if let end, case .request(_, let done) = entry { done(end) }
     if mustSchedule { thread.submit { self.drain() } }
   }
 
   /// Calls `answer` on the store's thread: also while there is always more to write, or the disk takes nothing.
-  func ping(_ answer: @escaping @Sendable () -> Void) {
+  func ping(_ answer: @escaping @Sendable () -> Void) { wake { $0.pings.append(answer) } }
+
+  /// Looks for what other processes have committed.
+  func follow() { wake { $0.mustFollow = true } }
+
+  /// Leaves the thread something to do, unless it is at its end.
+  private func wake(_ leave: (inout State) -> Void) {
     let mustSchedule = state.withLock { state in
-      state.pings.append(answer)
+      leave(&state)
       defer { state.isScheduled = true }
-      return !state.isScheduled && !state.isClosed
+      return !state.isScheduled && state.end == nil
     }
     if mustSchedule { thread.submit { self.drain() } }
   }
@@ -97,12 +99,9 @@ final class CommitQueue: @unchecked Sendable {
   /// Writes what waits, then calls `done`. What comes later is not written.
   func close(_ done: @escaping @Sendable () -> Void) {
     thread.submit {
-      self.state.withLock { $0.isClosed = true }
+      self.state.withLock { $0.end = $0.end ?? .unavailable("the store is closed") }
       self.drain()
-      self.diskWriter?.finalize()
-      self.memoryWriter?.finalize()
-      self.diskWriter = nil
-      self.memoryWriter = nil
+      self.writer.finalize()
       self.thread.stop()
       done()
     }
@@ -112,136 +111,97 @@ final class CommitQueue: @unchecked Sendable {
 
   private func drain() {
     while true {
-      let (batch, pings) = state.withLock { state in
-        let batch = Array(state.entries.prefix(Self.changesPerCommit))
+      let (batch, pings, mustFollow) = state.withLock { state in
+        let batch = Array(state.entries.prefix(nextBatch(state.entries)))
         state.entries.removeFirst(batch.count)
-        if batch.isEmpty { state.isScheduled = false }
-        defer { state.pings = [] }
-        return (batch, state.pings)
+        defer { (state.pings, state.mustFollow) = ([], false) }
+        if batch.isEmpty, !state.mustFollow { state.isScheduled = false }
+        return (batch, state.pings, state.mustFollow)
       }
       for answer in pings { answer() }
-      if batch.isEmpty { return }
+      if mustFollow { lookAtOthers() }
+      if batch.isEmpty {
+        if mustFollow { continue }
+        return
+      }
       if let fault = commit(batch) { commitOneByOne(batch, fault) } else { recover() }
     }
+  }
+
+  /// How many changes are committed next, together. One that depends on what memory has comes first among them: what the others write
+  /// there is written behind it.
+  private func nextBatch(_ entries: Deque<Entry>) -> Int {
+    let count = min(entries.count, Self.changesPerCommit)
+    guard !ephemeral.isEmpty else { return count }
+    return (1..<max(count, 1)).first { entries[$0].change.dependsOnMemory(ephemeral) } ?? count
+  }
+
+  private func lookAtOthers() {
+    // A disk that cannot be read says nothing; the next commit finds it out as well.
+    guard let feed = try? writer.follow() else { return }
+    guard !writer.isFencedOff else { return giveUp([]) }
+    lastWritten.store(writer.numbers.newest, ordering: .relaxed)
+    notePlace()
+    for feed in feed { published(feed) }
+  }
+
+  private func notePlace() {
+    let (epoch, part, highest) = (
+      writer.epoch, writer.part, max(writer.numbers.reserved, writer.numbers.last)
+    )
+    place.withLock { $0 = (epoch, part, highest) }
   }
 
   /// What is written is written behind all facts that waited.
   private func recover() {
     guard hasRefused else { return }
     hasRefused = false
-    state.withLock { $0.isHealthy = true }
+    state.withLock { $0.refusal = nil }
   }
 
-  /// Commits all of the batch or nothing; then tells the readers and the writers.
+  /// Commits all of the batch, but for what depends on something that does not hold, or nothing; then tells the readers and the writers.
   private func commit(_ batch: [Entry]) -> SQLiteFault? {
-    let first = lastSequence.load(ordering: .relaxed)
-    var sequence = first
-    let fragments: [JournalFragment]
+    let outcome: LedgerWriter.Outcome
     do {
-      // Progress alone is told in its place among the commits, and not written.
-      if batch.allSatisfy({ $0.change.isProgressOnly }) {
-        fragments = batch.flatMap { JournalFragment.render($0.change.events, tenants, &sequence) }
-      } else {
-        let changes = batch.map { $0.change.divided(by: ephemeral) }
-        fragments = try transact(changes, &sequence)
-      }
+      let isProgressOnly = batch.allSatisfy { $0.change.isProgressOnly }
+      outcome =
+        isProgressOnly
+        ? writer.tell(batch.map(\.change))
+        : try writer.write(batch.map { $0.change.divided(by: ephemeral) })
     } catch let fault as SQLiteFault {
       return fault
+    } catch let error as DatabaseError {
+      return SQLiteFault(error)
+    } catch is LedgerWriter.FencedOff {
+      giveUp(batch)
+      return nil
     } catch {
       preconditionFailure("unexpected error from the database: \(error)")
     }
-    lastSequence.store(sequence, ordering: .relaxed)
+    lastWritten.store(writer.numbers.newest, ordering: .relaxed)
+    notePlace()
     // The writers first: who hears of an end on a stream and then asks for the task must find it ended.
-    for entry in batch {
+    for (index, entry) in batch.enumerated() {
       switch entry {
-      case .request(_, let done): done(nil)
-      case .fact(_, let committed): committed()
+      case .request(_, let done): done(outcome.refused[index])
+      case .fact(_, let settled): settled(outcome.refused[index] == nil)
       }
     }
-    if !fragments.isEmpty { published(fragments) }
+    for feed in outcome.feed { published(feed) }
+    if outcome.hasDurableEvents { wrote() }
     return nil
   }
 
-  /// A part of a change, with its events numbered.
-  private final class Part {
-    let change: StoreChange
-    let fragments: [JournalFragment]
-
-    init(_ change: StoreChange, _ tenants: inout [SessionID: Tenant], _ sequence: inout Int64) {
-      self.change = change
-      for session in change.sessions { tenants[session.id] = session.tenant }
-      fragments = JournalFragment.render(change.events, tenants, &sequence)
+  /// Another process decides now. Who asked for something hears so; what has happened that process finds out by itself.
+  private func giveUp(_ batch: [Entry]) {
+    hasRefused = false
+    let left = state.withLock { state in
+      defer { (state.entries, state.end, state.refusal) = ([], .fencedOff, .fencedOff) }
+      return state.end == nil ? Array(state.entries) : nil
     }
-  }
-
-  /// Writes the disk's parts as one transaction, and then memory's as another: readers of memory do not wait for the disk.
-  private func transact(
-    _ changes: [StoreChange.Division], _ sequence: inout Int64
-  ) throws -> [JournalFragment] {
-    var (disk, memory, fragments): ([Part], [Part], [JournalFragment]) = ([], [], [])
-    for change in changes {
-      disk.append(Part(change.disk, &tenants, &sequence))
-      fragments += disk[disk.count - 1].fragments
-      guard let kept = change.memory else { continue }
-      memory.append(Part(kept, &tenants, &sequence))
-      fragments += memory[memory.count - 1].fragments
-    }
-    let reserve = memory.isEmpty ? nil : reservation.next(after: sequence)
-    // A full disk is nothing to what never goes there.
-    if memory.isEmpty || reserve != nil || changes.contains(where: { !$0.disk.isEmpty }) {
-      try inTurn {
-        try transact(on: self.disk, &diskWriter) { writer in
-          for part in disk { try writer.write(part.change, part.fragments) }
-          if let reserve { try writer.reserve(reserve) }
-        }
-      }
-    }
-    if let reserve { reservation.hold(reserve) }
-    defer {
-      for parts in [disk, memory] {
-        for index in parts.indices {
-          if let session = parts[index].change.deletedSession { tenants[session] = nil }
-        }
-      }
-    }
-    guard !memory.isEmpty else { return fragments }
-    do {
-      try transact(on: self.memory, &memoryWriter) { writer in
-        for part in memory { try writer.write(part.change, part.fragments) }
-      }
-    } catch {
-      // The disk's part is committed: there is no way back.
-      preconditionFailure("the database in memory refuses a change: \(error)")
-    }
-    return fragments
-  }
-
-  private func inTurn(_ body: () throws -> Void) throws {
-    guard let turns else { return try body() }
-    guard turns.enter(patience: patience) else { throw SQLiteFault.kept }
-    defer { turns.leave() }
-    try body()
-  }
-
-  private func transact<T>(
-    on database: any DatabaseWriter, _ kept: inout ChangeWriter?, _ body: (ChangeWriter) throws -> T
-  ) throws -> T {
-    try database.writeWithoutTransaction { database in
-      guard let connection = database.sqliteConnection else {
-        preconditionFailure("the database is closed")
-      }
-      let writer = try kept ?? ChangeWriter(connection, box)
-      kept = writer
-      try writer.begin()
-      do {
-        let result = try body(writer)
-        try writer.commit()
-        return result
-      } catch {
-        writer.rollback()
-        throw error
-      }
-    }
+    for case .request(_, let done) in batch + (left ?? []) { done(.fencedOff) }
+    // One that has left has been taken over from by nobody.
+    if left != nil, !writer.hasLeft { fencedOff() }
   }
 
   private func commitOneByOne(_ batch: [Entry], _ fault: SQLiteFault) {
@@ -274,27 +234,29 @@ final class CommitQueue: @unchecked Sendable {
       switch entry {
       case .request(_, let done):
         if change.memory == nil || !change.disk.isEmpty || commit([entry]) != nil { done(StoreError(fault)) }
-      case .fact(_, let committed):
+      case .fact(_, let settled):
         guard let memory = change.memory else {
           waiting.append(entry)
           continue
         }
-        if commit([.fact(memory) {}]) != nil {
+        if commit([.fact(memory) { _ in }]) != nil {
           waiting.append(entry)
         } else if change.disk.isEmpty {
-          committed()
+          settled(true)
         } else {
-          waiting.append(.fact(change.disk, committed: committed))
+          waiting.append(.fact(change.disk, settled: settled))
         }
       }
     }
     // Nobody but the one who tries again finds out that the others have come to their end.
-    if waiting.isEmpty, fault.isBusy, !state.withLock({ $0.isClosed }) { waiting = [.fact(StoreChange()) {}] }
+    if waiting.isEmpty, fault.isBusy, state.withLock({ $0.end == nil }) {
+      waiting = [.fact(StoreChange()) { _ in }]
+    }
     let kept = waiting
     hasRefused = !kept.isEmpty
     state.withLock { state in
       state.entries.prepend(contentsOf: kept)
-      state.isHealthy = kept.isEmpty
+      state.refusal = kept.isEmpty ? nil : StoreError(fault)
     }
   }
 }

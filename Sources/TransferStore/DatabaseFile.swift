@@ -1,4 +1,4 @@
-internal import EventLoop
+internal import Processes
 internal import GRDB
 internal import GRDBSQLite
 internal import COpenSSL
@@ -14,13 +14,18 @@ struct DatabaseFile {
 
   let path: String
   private let patience: Duration
+  private let schema: Schema
   /// Nil where its file cannot be had: SQLite's own lock still holds.
   let turns: Turnstile?
+  /// Says to other versions which one this is.
+  private let presence: Presence?
 
-  init(path: String, patience: Duration = Self.patience) {
+  init(path: String, patience: Duration = Self.patience, schema: Schema = .current) {
     self.path = path
     self.patience = patience
+    self.schema = schema
     turns = Turnstile(path: path + SQLiteStore.turnSuffix)
+    presence = Presence(path: path + SQLiteStore.turnSuffix, number: schema.newest)
   }
 
   /// Runs `body` in a turn.
@@ -33,15 +38,19 @@ struct DatabaseFile {
   /// Opens the database, once nothing stands against that, and brings it up to date.
   /// - Parameters:
   ///   - mayCreate: whether one may be made where there is none, or nothing in it.
+  ///   - mustKnowAll: whether one is refused of which a newer version has made more, though this one could live with that.
   ///   - willWrite: is called before the first write that depends on the keys.
   /// - Throws: `OpeningError`, and what `willWrite` throws.
-  func open(_ box: SecretBox, mayCreate: Bool, willWrite: () throws -> Void) throws -> DatabasePool {
+  func open(
+    _ box: SecretBox, mayCreate: Bool, mustKnowAll: Bool = false, willWrite: () throws -> Void
+  ) throws -> DatabasePool {
     do {
       return try write {
         guard mayCreate || size > 0 else { throw OpeningError.missing }
         try PrivateFiles.secure(database: path)
         let pool = try makePool()
-        try prepare(pool, box, mayCreate: mayCreate, willWrite: willWrite)
+        try prepare(pool, box, mayCreate: mayCreate, mustKnowAll, willWrite)
+        presence?.begin()
         return pool
       }
     } catch let error as DatabaseError {
@@ -75,17 +84,21 @@ struct DatabaseFile {
   }
 
   private func prepare(
-    _ pool: DatabasePool, _ box: SecretBox, mayCreate: Bool, willWrite: () throws -> Void
+    _ pool: DatabasePool, _ box: SecretBox, mayCreate: Bool, _ mustKnowAll: Bool,
+    _ willWrite: () throws -> Void
   ) throws {
     try pool.writeWithoutTransaction { database in
       guard let connection = database.sqliteConnection, sqlite3_db_readonly(connection, "main") == 0 else {
         throw OpeningError.readOnly
       }
-      let applied = try Migrations.verify(database, box)
+      let applied = try schema.verify(database, box, mustKnowAll: mustKnowAll)
       guard mayCreate || !applied.isEmpty else { throw OpeningError.missing }
+      // Whoever opens it, does so in a turn: nobody older can come in between.
+      guard presence?.hasOthers(below: schema.oldest) != true else { throw OpeningError.older }
       try willWrite()
+      try schema.claim(database)
     }
-    try Migrations.migrator(box).migrate(pool)
+    try schema.migrator(box).migrate(pool)
     // Where there is no room for that now, there may be when the store is opened again.
     try? pool.writeWithoutTransaction { try Overwritten.remove($0) }
   }
@@ -96,6 +109,7 @@ struct DatabaseFile {
       _ = try? pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
       try? pool.close()
     }
+    presence?.end()
   }
 }
 

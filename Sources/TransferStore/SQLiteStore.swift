@@ -1,22 +1,26 @@
 internal import FoundationEssentials
 internal import GRDB
+internal import Synchronization
 internal import TransferModel
 
 /// The embedded store: one SQLite database in WAL mode, every commit on disk (synchronous FULL).
 ///
 /// Writes from everywhere gather in a queue; a thread of its own takes all that wait and commits them as one
 /// transaction, so that many requests share one fsync. Readers have connections of their own and never wait for it.
-package final class SQLiteStore: TransferStore {
+package final class SQLiteStore: Ledger {
   /// Behind the database's path: the file by which writers take turns.
   package static let turnSuffix = "-turn"
   private let file: DatabaseFile
-  private let disk: DatabasePool
-  /// What ephemeral sessions have: a database that has no file.
-  private let memory: DatabaseQueue
-  private let ephemeral = EphemeralSessions()
+  private let databases: StoreDatabases
   private let queue: CommitQueue
-  let box: SecretBox
   package let unreadable: UnreadableRows
+
+  package let taskRecords: any TaskRecords
+  package let keptRecords: any KeptRecords
+  package let journalRecords: any JournalRecords
+  package let processQueues: any ProcessQueues
+  package let retentionRecords: any RetentionRecords
+  package let outboxRecords: any OutboxRecords
 
   /// Opens the database at `path`, or makes it.
   /// - Parameters:
@@ -24,34 +28,59 @@ package final class SQLiteStore: TransferStore {
   ///   - unreadable: hears of each row that cannot be read.
   ///   - mayCreate: whether one may be made where there is none, or nothing in it.
   ///   - willWrite: is called once nothing stands against the database, and before anything in it depends on the keys.
-  ///   - published: hears the fragments of each commit, in order, once its writers have heard of it.
+  ///   - fencedOff: is called once where another process has taken over from this one.
+  ///   - wrote: is called behind each commit that other processes have to hear of.
+  ///   - published: hears of each commit, in order, once its writers have heard of it; and of those of other processes. nil: nobody does.
   /// - Throws: `OpeningError`, and what `willWrite` throws.
-  package init(
+  package convenience init(
     path: String, box: SecretBox, unreadable: UnreadableRows = UnreadableRows(), mayCreate: Bool = true,
-    willWrite: () throws -> Void = {}, published: @escaping @Sendable ([JournalFragment]) -> Void
+    willWrite: () throws -> Void = {}, fencedOff: @escaping @Sendable () -> Void = {},
+    wrote: @escaping @Sendable () -> Void = {}, published: (@Sendable (Feed) -> Void)?
   ) throws {
-    self.box = box
+    try self.init(
+      DatabaseFile(path: path), box: box, unreadable: unreadable, mayCreate: mayCreate, willWrite: willWrite,
+      fencedOff: fencedOff, wrote: wrote, published: published)
+  }
+
+  init(
+    _ file: DatabaseFile, box: SecretBox, unreadable: UnreadableRows = UnreadableRows(),
+    mayCreate: Bool = true, willWrite: () throws -> Void = {},
+    fencedOff: @escaping @Sendable () -> Void = {}, wrote: @escaping @Sendable () -> Void = {},
+    published: (@Sendable (Feed) -> Void)?
+  ) throws {
     self.unreadable = unreadable
-    file = DatabaseFile(path: path)
-    disk = try file.open(box, mayCreate: mayCreate, willWrite: willWrite)
+    self.file = file
+    let disk = try file.open(box, mayCreate: mayCreate, willWrite: willWrite)
     do {
-      memory = try Self.openMemory()
+      let memory = try Self.openMemory()
       try Migrations.migrator(box).migrate(memory)
-      let reservation = try disk.read { database in
-        SequenceReservation(
-          last: max(
-            try Int64.fetchOne(database.prepared(.lastSequence)) ?? 0,
-            try Self.prunedEvents(database).through),
-          reserved: try Int64.fetchOne(database.prepared(.reservation)) ?? 0)
+      let (numbers, tenants) = try disk.read { database in
+        let written = try EventNumbers.written(database)
+        return (
+          EventNumbers(journal: written.journal, reserved: written.reserved),
+          try SessionTenants.all(database)
+        )
       }
+      let writer = LedgerWriter(
+        disk: disk, turns: file.turns, patience: DatabaseFile.patience, memory: memory, box: box,
+        unreadable: unreadable, numbers: numbers, tenants: tenants, isHeard: published != nil)
+      let ephemeral = EphemeralSessions()
+      databases = StoreDatabases(
+        disk: disk, memory: memory, ephemeral: ephemeral, box: box, unreadable: unreadable)
       queue = CommitQueue(
-        disk: disk, turns: file.turns, memory: memory, ephemeral: ephemeral, box: box,
-        reservation: reservation, tenants: try disk.read { try SessionTenants.all($0) }, published: published)
+        writer, ephemeral: ephemeral, fencedOff: fencedOff, wrote: wrote, published: published ?? { _ in })
     } catch let error as DatabaseError {
       throw OpeningError(error)
     }
+    taskRecords = SQLiteTasks(databases: databases)
+    keptRecords = SQLiteKept(databases: databases)
+    journalRecords = SQLiteJournal(databases: databases, queue: queue)
+    processQueues = SQLiteQueues(databases: databases)
+    retentionRecords = SQLiteRetention(databases: databases)
+    outboxRecords = SQLiteOutbox(databases: databases, queue: queue)
   }
 
+  /// A database that has no file, for what ephemeral sessions have.
   private static func openMemory() throws -> DatabaseQueue {
     var configuration = Configuration()
     configuration.label = "ferry-store-memory"
@@ -63,67 +92,33 @@ package final class SQLiteStore: TransferStore {
     return try DatabaseQueue(configuration: configuration)
   }
 
-  package func write(_ change: StoreChange) async throws(StoreError) {
-    let result = await withCheckedContinuation { (continuation: CheckedContinuation<StoreError?, Never>) in
-      queue.append(.request(change) { continuation.resume(returning: $0) })
-    }
-    if let result { throw result }
+  package func commit(_ change: StoreChange, done: @escaping @Sendable (StoreError?) -> Void) {
+    queue.append(.request(change, done: done))
   }
 
-  package func record(_ change: StoreChange, committed: @escaping @Sendable () -> Void) {
-    queue.append(.fact(change, committed: committed))
+  package func record(_ change: StoreChange, settled: @escaping @Sendable (Bool) -> Void) {
+    queue.append(.fact(change, settled: settled))
   }
 
-  package var isHealthy: Bool { queue.isHealthy }
-  package var lastSequence: Int64 { queue.lastSequenceWritten }
+  package func follow() { queue.follow() }
+
+  package var epoch: Epoch? { queue.epoch }
+  package func ownership() async throws(StoreError) -> OwnershipTable {
+    try await databases.readDisk { try OwnershipTable($0) }
+  }
+
+  package var refusal: StoreError? { queue.refusal }
+  package var lastSequence: Int64 { queue.lastSequence }
+  package var highestSequence: Int64 { queue.highestSequence }
 
   /// Calls `answer` from the thread that writes, between two commits.
   package func ping(_ answer: @escaping @Sendable () -> Void) { queue.ping(answer) }
 
   package func close() async {
     await withCheckedContinuation { continuation in queue.close { continuation.resume() } }
-    file.close(disk)
-    try? memory.close()
+    file.close(databases.disk)
+    try? databases.memory.close()
   }
 
-  // MARK: Where to look
-
-  var hasEphemeralSessions: Bool { !ephemeral.isEmpty }
-
-  private func read<T: Sendable>(
-    _ database: any DatabaseReader, _ body: @escaping @Sendable (Database) throws -> T
-  ) async throws(StoreError) -> T {
-    do { return try await database.read(body) } catch { throw StoreError(error) }
-  }
-
-  func reader(of table: StoredTable) -> StrictReader {
-    StrictReader(table: table, box: box, unreadable: unreadable)
-  }
-
-  func readDisk<T: Sendable>(
-    _ body: @escaping @Sendable (Database) throws -> T
-  ) async throws(StoreError) -> T {
-    try await read(disk, body)
-  }
-
-  func readMemory<T: Sendable>(
-    _ body: @escaping @Sendable (Database) throws -> T
-  ) async throws(StoreError) -> T {
-    try await read(memory, body)
-  }
-
-  /// Where a session's things are.
-  func read<T: Sendable>(
-    of session: SessionID, _ body: @escaping @Sendable (Database) throws -> T
-  ) async throws(StoreError) -> T {
-    try await read(ephemeral.contains(session) ? memory : disk, body)
-  }
-
-  /// Of what does not say whose it is.
-  func find<T: Sendable>(
-    _ body: @escaping @Sendable (Database) throws -> T?
-  ) async throws(StoreError) -> T? {
-    if hasEphemeralSessions, let found = try await read(memory, body) { return found }
-    return try await read(disk, body)
-  }
+  package func fingerprints(of digest: [UInt8]) -> [[UInt8]] { databases.box.requests.digests(of: digest) }
 }

@@ -28,12 +28,25 @@ extension StoreChange {
     memory.keep { ephemeral.contains($0) }
     memory.dropSecrets()
     // What is a client's file, or names no session, was asked for by itself.
-    (memory.newFiles, memory.deletedFiles, memory.withdrawsDecisions) = ([], [], false)
+    (memory.newFiles, memory.deletedFiles) = ([], [])
+    (memory.ownership, memory.owner) = (nil, nil)
+    if let owner, ephemeral.contains(owner) { disk.owner = nil }
     (memory.configurations, memory.deletedConfigurations) = ([], [])
     (memory.takenCommands, memory.takenNews, memory.finishedWork, memory.news) = ([], [], [], [])
     let isOfMemory = !memory.sessions.isEmpty || repliedSession.map { ephemeral.contains($0) } ?? false
-    if isOfMemory { disk.idempotentReply = nil } else { memory.idempotentReply = nil }
+    if isOfMemory {
+      disk.idempotentReply = nil
+    } else {
+      memory.idempotentReply = nil
+    }
+    disk.conditions.removeAll { $0.isOfMemory(ephemeral, isReplied: isOfMemory) }
+    memory.conditions.removeAll { !$0.isOfMemory(ephemeral, isReplied: isOfMemory) }
     return Division(disk: disk, memory: memory.isEmpty ? nil : memory)
+  }
+
+  /// Whether it is refused where memory has something.
+  func dependsOnMemory(_ ephemeral: EphemeralSessions) -> Bool {
+    !conditions.isEmpty && divided(by: ephemeral).memory?.conditions.isEmpty == false
   }
 
   private mutating func keep(_ isWanted: (SessionID) -> Bool) {
@@ -67,9 +80,10 @@ extension StoreChange {
 
   /// Nothing is to be written.
   package var isEmpty: Bool {
-    sessions.isEmpty && lastIdentifiers.isEmpty && createdTasks.isEmpty && updatedTasks.isEmpty
+    ownership == nil && sessions.isEmpty && lastIdentifiers.isEmpty && createdTasks.isEmpty
+      && updatedTasks.isEmpty
       && respecifiedTasks.isEmpty && events.isEmpty && newDeliveries.isEmpty && updatedDeliveries.isEmpty
-      && newDecisions.isEmpty && settledDecisions.isEmpty && !withdrawsDecisions && credentials.isEmpty
+      && newDecisions.isEmpty && settledDecisions.isEmpty && credentials.isEmpty
       && deletedCredentials.isEmpty && cookies.isEmpty && configurations.isEmpty
       && deletedConfigurations.isEmpty && newFiles.isEmpty && deletedFiles.isEmpty && idempotentReply == nil
       && deletedSession == nil && thinnedSession == nil && wipedSession == nil && pruning == nil

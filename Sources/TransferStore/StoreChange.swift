@@ -3,6 +3,12 @@ package import TransferModel
 
 /// A set of changes that holds as a whole or not at all.
 package struct StoreChange: Sendable {
+  /// What must hold for it to be written.
+  package var conditions: [Condition] = []
+  /// Whose process must own it: where that is another by now, the change is refused (`StoreError.notOwner`), or, as a fact, dropped.
+  package var owner: SessionID?
+  /// Who owns what, from here on.
+  package var ownership: OwnershipChange?
   package var sessions: [TransferSession] = []
   /// The highest taskIdentifier given out in a session.
   package var lastIdentifiers: [SessionID: Int] = [:]
@@ -18,8 +24,6 @@ package struct StoreChange: Sendable {
   package var updatedDeliveries: [WebhookDelivery] = []
   package var newDecisions: [Decision] = []
   package var settledDecisions: [SettledDecision] = []
-  /// What still waited for an answer has lost its task.
-  package var withdrawsDecisions = false
   /// Credentials to be kept, each in place of what was there for its space.
   package var credentials: [StoredCredential] = []
   package var deletedCredentials: [(session: SessionID, space: ProtectionSpace)] = []
@@ -71,6 +75,12 @@ package enum StoreError: Error, Sendable {
   case full
   /// Cannot be written or read at the moment.
   case unavailable(String)
+  /// What the change depends on does not hold.
+  case unmet(Condition)
+  /// Another process owns the session by now.
+  case notOwner
+  /// Another process has taken over from this one: nothing of this one's is written any more.
+  case fencedOff
   /// What was asked for is there, and is not as it was written.
   case unreadable(UnreadableRow)
 }

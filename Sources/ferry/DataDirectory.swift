@@ -1,3 +1,6 @@
+import BlobStore
+import EventLoop
+import Processes
 import FerrySettings
 import FoundationEssentials
 import TransferEngine
@@ -13,23 +16,33 @@ struct DataDirectory {
 
   init(_ settings: Settings) { self.settings = settings }
 
-  /// Makes the directory where there is none, and keeps it for this process.
+  /// Makes the directory where there is none, and keeps it for the services that share it.
   func take() throws -> DirectoryLock {
     do throws(UsableDirectory.Fault) { try UsableDirectory.prepare(path) } catch {
       throw StartError(\.dataDirectory, error.description)
     }
-    return try lock(as: Ferry.version)
+    return try lock(isShared: true)
+  }
+
+  /// This process's place among those that share the directory.
+  func place() throws -> ProcessPlace {
+    do throws(ProcessPlace.Failure) {
+      return try ProcessPlace(in: path, version: Ferry.version)
+    } catch {
+      throw StartError(\.dataDirectory, error.description)
+    }
   }
 
   /// Keeps the directory for this process.
-  /// - Parameter version: of the service, which others may ask to stop; nil for who is to be left alone.
-  func lock(as version: String? = nil) throws -> DirectoryLock {
+  /// - Parameter isShared: with the services that share it; else for this process alone.
+  func lock(isShared: Bool = false) throws -> DirectoryLock {
     do throws(DirectoryLock.Failure) {
-      return try DirectoryLock(path, version: version)
+      return try DirectoryLock(path, isShared: isShared)
     } catch {
       switch error {
       case .inUse:
-        let pid = DirectoryLock.owner(of: path).map { " (\($0.pid))" } ?? ""
+        let known = [DirectoryLock.owner(of: path)].compactMap(\.self) + ProcessPlace.owners(in: path)
+        let pid = known.first.map { " (\($0.pid))" } ?? ""
         throw StartError(
           \.dataDirectory,
           "\(path) is in use by another process\(pid); end that (`ferry stop`), or name another directory")
@@ -44,7 +57,7 @@ struct DataDirectory {
 
   /// What lies beside the database is of no use without it, and would be taken for what nobody wants.
   var hasContents: Bool {
-    settings.bodies.hasFiles || settings.files.hasFiles || hasLog
+    settings.blobs.hasFiles || hasLog
   }
 
   /// What was written and not yet moved into the database's file.
@@ -70,11 +83,12 @@ struct DataDirectory {
   /// - Throws: `OpeningError`, or that new keys cannot be saved.
   func open(
     _ keys: SecretKeys, _ unreadable: UnreadableRows, mayCreate: Bool,
-    published: @escaping @Sendable ([JournalFragment]) -> Void
+    fencedOff: @escaping @Sendable () -> Void = {}, wrote: @escaping @Sendable () -> Void = {},
+    published: (@Sendable (Feed) -> Void)?
   ) throws -> SQLiteStore {
     try SQLiteStore(
       path: database, box: SecretBox(secrets: keys.all), unreadable: unreadable, mayCreate: mayCreate,
-      willWrite: keys.saveNew, published: published)
+      willWrite: keys.saveNew, fencedOff: fencedOff, wrote: wrote, published: published)
   }
 
   /// One line that says what is wrong and what can be done.
@@ -93,6 +107,13 @@ struct DataDirectory {
         """
         \(database) was written by a newer version of Ferry (\(migrations.joined(separator: "; "))), and this is \
         \(Ferry.version); run that version, or put a backup from before the upgrade back
+        """)
+    case .older:
+      StartError(
+        \.dataDirectory,
+        """
+        \(database) is open in a service or a worker of an older version, which cannot go on beside \(Ferry.version); \
+        end that (`ferry stop --worker`)
         """)
     case .otherKey:
       StartError(
@@ -120,8 +141,7 @@ struct DataDirectory {
   /// Makes the directories beside the database.
   func prepare() throws {
     do throws(UsableDirectory.Fault) {
-      try settings.bodies.prepare()
-      try settings.files.prepare()
+      try settings.blobs.prepare()
     } catch {
       throw StartError(\.dataDirectory, error.description)
     }

@@ -11,8 +11,6 @@ enum DataPlace: String, CaseIterable {
   case workerLog = "worker.log"
   /// Rung when there are commands.
   case workerBell = "worker.bell"
-  /// Rung when there are news.
-  case serviceBell = "service.bell"
   /// There where a worker died by its own fault.
   case workerCrash = "worker.crash"
 }

@@ -1,3 +1,4 @@
+import BlobStore
 import EventLoop
 import FerrySettings
 import TransferEngine
@@ -6,14 +7,13 @@ import TransferService
 
 /// The engine of a process, by its settings.
 extension Settings {
-  var bodies: BodyDirectory { BodyDirectory(path: path(of: .bodies)) }
-  var files: FileDirectory { FileDirectory(path: path(of: .files)) }
+  var blobs: DirectoryBlobs { DirectoryBlobs(bodies: path(of: .bodies), files: path(of: .files)) }
   var egress: EgressPolicy { EgressPolicy(allowedNetworks: allowedNetworks) }
 
   /// What every engine has of them.
   func engineSettings(now: @escaping @Sendable () -> Timestamp) -> TransferEngine.Settings {
     var engine = TransferEngine.Settings(
-      egress: egress, bodies: bodies, files: files, pool: WorkerPool(name: "ferry-write", threads: 4))
+      egress: egress, blobs: blobs, pool: WorkerPool(name: "ferry-write", threads: 4))
     engine.smallBodyLimit = self.smallBodyLimit
     engine.maximumBodySize = Int64(self.maximumBodySize)
     engine.maximumActive = self.maximumTransfers

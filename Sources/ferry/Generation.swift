@@ -1,5 +1,5 @@
+import Processes
 import Crypto
-import EventLoop
 
 /// Tells a worker that goes on from before an upgrade, or from before other options, from one as it should be now.
 enum Generation {

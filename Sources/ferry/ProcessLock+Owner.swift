@@ -1,5 +1,4 @@
-import EventLoop
-import TransferEngine
+import Processes
 
 extension ProcessLock.Owner {
   /// The very process that holds the lock; nil where it has ended, or cannot be seen from here.

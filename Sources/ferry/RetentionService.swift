@@ -13,7 +13,8 @@ struct RetentionService: ServiceLifecycle.Service {
   func run() async throws {
     await cancelWhenGracefulShutdown {
       while !Task.isCancelled {
-        await prune()
+        // One for all that share the directory.
+        if service.owners.isYoungest { await prune() }
         try? await Task.sleep(for: interval)
       }
     }

@@ -1,8 +1,8 @@
+import Processes
 import ArgumentParser
 import Crypto
 import EventLoop
 import FerrySettings
-import TransferEngine
 import TransferStore
 
 /// `ferry rotate-key`.

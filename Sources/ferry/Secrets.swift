@@ -1,7 +1,7 @@
 import Crypto
 import FerrySettings
 import FoundationEssentials
-import TransferEngine
+import BlobStore
 import TransferModel
 
 /// The key that signs messages of webhooks without a secret of their own.

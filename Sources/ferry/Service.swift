@@ -1,8 +1,12 @@
+import Processes
+import BlobStore
 import EventLoop
 import FerrySettings
 import FoundationEssentials
+import Glibc
 import HTTPServer
 import Logging
+import Peers
 import ServiceLifecycle
 import TransferAPI
 import TransferEngine
@@ -34,20 +38,21 @@ struct Service {
     let lock = try directory.take()
     PrivatePlaces.mend(settings.dataDirectory)
     defer { withExtendedLifetime(lock) {} }
+    let place = try directory.place()
+    let ringer = FeedRinger(place: place)
     let places = WorkerPlaces(settings)
     let supervisor = WorkerSupervisor(places: places, arguments: settings.workerArguments, logger: logger)
     let keys = try SecretKeys(settings, mayCreate: true)
     manager.tell(.status("Opening the database"))
     let hub = EventHub()
-    let store = try await open(directory, keys, supervisor) { hub.publish($0) }
+    let store = try await open(directory, keys, supervisor, wrote: ringer.ring) { hub.publish($0) }
     try directory.prepare()
     let relay = FactRelay()
     let engine = try settings.makeEngine(engineSettings(), workers: settings.workers, relay)
-    let bell = try WorkerPlaces.bell(places.serviceBell)
     let background = BackgroundCarrier(doorbell: DoorbellPull(path: places.workerBell))
     let service = TransferService(
-      store: store, engine: engine, background: background, relay: relay, hub: hub, bodies: settings.bodies,
-      files: settings.files,
+      store: store, engine: engine, background: background, relay: relay, hub: hub, coordination: place,
+      blobs: settings.blobs,
       resumeSealer: ResumeDataSealer(secrets: keys.all), answerTagger: AnswerTagger(secrets: keys.all),
       pool: WorkerPool(name: "ferry-read", threads: 2), isAtHome: directory.watch(), now: now,
       logger: logger)
@@ -60,10 +65,17 @@ struct Service {
       service: service, egress: settings.egress, authorities: engine.authorities,
       defaultSecret: try webhookSecret(), now: now, logger: logger)
     let loop = EventLoop(name: "ferry-http")
-    bell.listen(on: loop) { service.lookForNews() }
-    loop.start()
+    let peers = PeerClient(loop: loop) { place.socket(at: $0) }
+    let membership = MembershipService(
+      service: service, place: place, peers: peers, ringer: ringer, logger: logger)
     let gatehouse = Gatehouse(Gatekeeper(tokens: settings.tokens))
-    let http = try makeServer(service, gatehouse, loop, inherited)
+    let api = TransferAPI(
+      service: service, gatehouse: gatehouse, version: .init(number: Ferry.version), peers: peers,
+      logger: logger)
+    let http = try makeServer(api, loop, inherited)
+    let inner = try makePeerServer(api, loop, place)
+    membership.listen(on: loop)
+    loop.start()
     let reload = Reload(
       settings: settings, gatehouse: gatehouse, engine: engine, supervisor: supervisor, logger: logger)
     let pulse = Pulse(
@@ -75,20 +87,24 @@ struct Service {
       configuration: .init(
         services: [
           .init(service: StoreService(store: store)),
+          .init(service: membership),
           .init(service: EngineService(engine: engine)),
           .init(service: DispatcherService(dispatcher: dispatcher)),
           // It goes before what it asks.
           .init(service: WatchdogService(pulse: pulse, patience: environment.watchdog, logger: logger)),
           .init(service: HeartbeatService(hub: hub, service: service)),
           .init(service: CatchUpService(service: service, logger: logger)),
-          .init(service: SupervisorService(supervisor: supervisor, background: background)),
+          .init(
+            service: SupervisorService(
+              supervisor: supervisor, background: background, owners: service.owners)),
           .init(
             service: RetentionService(
               service: service, retention: settings.retention,
               interval: .seconds(settings.retentionInterval), logger: logger)),
           .init(
             service: HTTPService(
-              server: http, service: service, logger: logger, descriptors: descriptors
+              server: http, inner: inner, peers: peers, service: service, logger: logger,
+              descriptors: descriptors
             ) { manager.tell(.ready(listening)) }),
           .init(
             service: ReloadService(requests: signals.reloads) {
@@ -105,7 +121,6 @@ struct Service {
     }
     try await group.run()
     await loop.stopAndJoin()
-    bell.close()
   }
 
   /// What the worker gets of the ten seconds after which containers are killed.
@@ -131,22 +146,38 @@ struct Service {
     return socket
   }
 
-  /// Opens the database. Where a worker is stuck in the middle of a write, it is ended as it would be while the service runs.
+  /// How often it is seen whether services of an older version have ended.
+  private static let pauseForOlder = Duration.milliseconds(100)
+
+  /// Opens the database. Where a worker is stuck in the middle of a write, it is ended as it would be while the service runs. Where those
+  /// of an older version have it open that could not go on beside this one, it waits until they have ended.
   private func open(
     _ directory: DataDirectory, _ keys: SecretKeys, _ supervisor: WorkerSupervisor,
-    published: @escaping @Sendable ([JournalFragment]) -> Void
+    wrote: @escaping @Sendable () -> Void, published: (@Sendable (Feed) -> Void)?
   ) async throws -> SQLiteStore {
     if settings.acceptsNewDatabase { directory.setLogAside(at: now()) }
     let mayCreate = settings.acceptsNewDatabase || !directory.hasContents
     while true {
       do {
         return try directory.open(
-          keys, .told(to: logger), mayCreate: mayCreate, published: published)
+          keys, .told(to: logger), mayCreate: mayCreate, fencedOff: endAtOnce, wrote: wrote,
+          published: published)
       } catch let error as OpeningError {
+        if error == .older {
+          await supervisor.endOldWorker()
+          try await Task.sleep(for: Self.pauseForOlder)
+          continue
+        }
         guard error == .kept, await supervisor.watchWorker() else { throw directory.explain(error, keys) }
         logger.warning("waits for the worker, which keeps the database")
       }
     }
+  }
+
+  /// Nothing that this process does can be written any more: it leaves no word behind that is not true.
+  private func endAtOnce() {
+    logger.critical("another process has taken over: this one ends")
+    _exit(EXIT_FAILURE)
   }
 
   private func engineSettings() -> TransferEngine.Settings {
@@ -162,16 +193,30 @@ struct Service {
     return try WebhookSecret.load(path: path, mayCreate: settings.webhookSecretFile == nil)
   }
 
-  private func makeServer(
-    _ service: TransferService, _ gatehouse: Gatehouse, _ loop: EventLoop, _ inherited: ListeningSocket?
+  /// Where other processes hand requests on.
+  private func makePeerServer(
+    _ api: TransferAPI, _ loop: EventLoop, _ place: ProcessPlace
   ) throws -> HTTPServer {
-    let api = TransferAPI(
-      service: service, gatehouse: gatehouse,
-      version: .init(number: Ferry.version), logger: logger)
+    let socket: ListeningSocket
+    do throws(HTTPServer.Failure) {
+      socket = try ListeningSocket(inherited: place.listener.descriptor)
+    } catch {
+      throw StartError(error)
+    }
+    return HTTPServer(loop: loop, socket: socket, limits: limits, handler: api.peerHandler())
+  }
+
+  private var limits: HTTPServer.Limits {
     var limits = HTTPServer.Limits()
     // The others are for what they ask for.
     limits.connections = min(settings.maximumConnections, Descriptors.limit / 2)
     limits.refusal = { TransferAPI.refusal($0) }
+    return limits
+  }
+
+  private func makeServer(
+    _ api: TransferAPI, _ loop: EventLoop, _ inherited: ListeningSocket?
+  ) throws -> HTTPServer {
     return HTTPServer(
       loop: loop, socket: try inherited ?? listeningSocket(), limits: limits, handler: api.handler())
   }
@@ -255,8 +300,15 @@ private struct CatchUpService: ServiceLifecycle.Service {
 private struct SupervisorService: ServiceLifecycle.Service {
   let supervisor: WorkerSupervisor
   let background: BackgroundCarrier
+  let owners: Owners
   func run() async throws {
-    await cancelWhenGracefulShutdown { await supervisor.run { background.isNeeded } }
+    await cancelWhenGracefulShutdown {
+      await supervisor.run {
+        background.isNeeded
+      } mayReplace: {
+        owners.isYoungest
+      }
+    }
     if ProcessHandle.isFirst { await supervisor.endWorker(patience: Service.workersPatience) }
   }
 }
@@ -271,19 +323,30 @@ private struct HeartbeatService: ServiceLifecycle.Service {
         try? await Task.sleep(for: .seconds(15))
         hub.heartbeat()
         service.lookForNews()
+        service.follow()
       }
     }
   }
 }
 
 private struct HTTPService: ServiceLifecycle.Service {
+  /// How long what is under way may take once this process is to end.
+  private static let grace = Duration.seconds(10)
+  /// How long replies may take once all sessions are elsewhere, or nobody wants them.
+  private static let leastGrace = Duration.seconds(1)
+  private static let pause = Duration.milliseconds(100)
+
   let server: HTTPServer
+  /// For other processes.
+  let inner: HTTPServer
+  let peers: PeerClient
   let service: TransferService
   let logger: Logger
   let descriptors: Int
   let isListening: @Sendable () -> Void
 
   func run() async throws {
+    try await inner.start()
     try await server.start()
     logger.info(
       "listening",
@@ -294,8 +357,22 @@ private struct HTTPService: ServiceLifecycle.Service {
     isListening()
     try? await gracefulShutdown()
     logger.info("draining")
+    let deadline = ContinuousClock.now + Self.grace
+    // Whoever can be served elsewhere does not notice.
+    service.beginLeaving()
+    await giveAway(until: deadline)
     service.beginDraining()
-    await server.drain(grace: .seconds(10))
+    await server.drain(grace: max(Self.leastGrace, deadline - .now))
     await server.stop()
+    await inner.stop()
+    await peers.close()
+  }
+
+  /// What becomes quiet meanwhile goes as well.
+  private func giveAway(until deadline: ContinuousClock.Instant) async {
+    while ContinuousClock.now < deadline {
+      if (try? await service.giveAll()) == true { return }
+      try? await Task.sleep(for: Self.pause)
+    }
   }
 }

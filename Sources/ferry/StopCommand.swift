@@ -1,7 +1,7 @@
+import Processes
 import ArgumentParser
 import EventLoop
 import FerrySettings
-import TransferEngine
 
 /// `ferry stop`.
 struct StopCommand: AsyncParsableCommand {
@@ -34,7 +34,10 @@ struct StopCommand: AsyncParsableCommand {
     let settings = try await Settings.load(place.values, for: .maintenance)
     let directory = settings.dataDirectory
     let deadline = ContinuousClock.now + .seconds(timeout)
-    try await stop("service", DirectoryLock.owner(of: directory), in: directory, before: deadline)
+    // An earlier version keeps the directory for itself.
+    let owners = [DirectoryLock.owner(of: directory)].compactMap(\.self) + ProcessPlace.owners(in: directory)
+    for owner in owners { try await stop("service", owner, in: directory, before: deadline) }
+    if owners.isEmpty { say("no service runs in \(directory)") }
     guard worker else { return }
     // Not before: the service would start another.
     let lock = WorkerPlaces(settings).lock

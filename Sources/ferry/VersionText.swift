@@ -1,4 +1,4 @@
-import EventLoop
+import Processes
 import HTTPServer
 import TransferEngine
 import TransferStore

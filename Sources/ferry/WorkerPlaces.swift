@@ -1,4 +1,4 @@
-import EventLoop
+import Processes
 import FerrySettings
 import FoundationEssentials
 
@@ -7,14 +7,12 @@ struct WorkerPlaces: Sendable {
   let lock: String
   let log: String
   let workerBell: String
-  let serviceBell: String
   let crash: String
 
   init(_ settings: Settings) {
     lock = settings.path(of: .workerLock)
     log = settings.path(of: .workerLog)
     workerBell = settings.path(of: .workerBell)
-    serviceBell = settings.path(of: .serviceBell)
     crash = settings.path(of: .workerCrash)
   }
 

@@ -1,3 +1,5 @@
+import Processes
+import BlobStore
 import EventLoop
 import FerrySettings
 import FoundationEssentials
@@ -40,7 +42,7 @@ struct WorkerService {
     let store: SQLiteStore
     do {
       // There is one, or nobody would want a worker.
-      store = try directory.open(keys, .told(to: logger), mayCreate: false) { _ in }
+      store = try directory.open(keys, .told(to: logger), mayCreate: false, published: nil)
     } catch let error as OpeningError {
       throw directory.explain(error, keys)
     }
@@ -49,8 +51,9 @@ struct WorkerService {
     let engine = try settings.makeEngine(settings.engineSettings(now: now), workers: 1, relay)
     let loop = EventLoop(name: "ferry-worker")
     let worker = BackgroundWorker(
-      store: store, engine: engine, relay: relay, bodies: settings.bodies,
-      bell: DoorbellPull(path: places.serviceBell), alarms: Alarms(on: loop), discretion: settings.discretion,
+      store: store, engine: engine, relay: relay, blobs: settings.blobs,
+      bell: ServiceBells(dataDirectory: settings.dataDirectory), alarms: Alarms(on: loop),
+      discretion: settings.discretion,
       now: now,
       logger: logger)
     loop.start()

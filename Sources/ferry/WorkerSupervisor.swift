@@ -1,8 +1,7 @@
-import EventLoop
+import Processes
 import FerrySettings
 import Logging
 import Synchronization
-import TransferEngine
 
 /// Sees to it that there is one living worker while there is a need for one. It may be an earlier service's: whoever holds the lock
 /// is it.
@@ -13,6 +12,7 @@ actor WorkerSupervisor {
   private static let longestPause = Duration.seconds(30)
   /// After a crash over its tasks: the next one finds out which of them it was, and others wait for that.
   private static let longestPauseOfCrashes = Duration.seconds(1)
+  private static let pauseOfRequests = Duration.seconds(3)
 
   private let places: WorkerPlaces
   private let executable = DetachedProcess.thisExecutable()
@@ -28,6 +28,7 @@ actor WorkerSupervisor {
   /// A machine that sleeps makes nobody stuck.
   private var lastBeat: (beat: Int64?, since: SuspendingClock.Instant)?
   private var asked: Int32?
+  private var lastRequest: ContinuousClock.Instant?
   /// No other is started.
   private var ending: Task<Void, Never>?
 
@@ -43,7 +44,10 @@ actor WorkerSupervisor {
   nonisolated func look() { bell.yield() }
 
   /// Until cancelled.
-  func run(isNeeded: @escaping @Sendable () -> Bool) async {
+  /// - Parameter mayReplace: whether this service says of which version and options the worker is.
+  func run(
+    isNeeded: @escaping @Sendable () -> Bool, mayReplace: @escaping @Sendable () -> Bool
+  ) async {
     let clock = Task { [bell] in
       while !Task.isCancelled {
         bell.yield()
@@ -54,7 +58,7 @@ actor WorkerSupervisor {
     await withTaskCancellationHandler {
       for await _ in news {
         reap()
-        if isNeeded() { ensure() }
+        if isNeeded() { ensure(mayReplace: mayReplace()) }
       }
     } onCancel: {
       clock.cancel()
@@ -68,6 +72,17 @@ actor WorkerSupervisor {
     guard let owner = ProcessLock.owner(path: places.lock) else { return false }
     watch(owner)
     return true
+  }
+
+  /// Asks a worker that keeps this version from the database to hand over, now and then: a service of its own version starts it again.
+  func endOldWorker() {
+    guard lastRequest.map({ .now - $0 > Self.pauseOfRequests }) ?? true else { return }
+    lastRequest = .now
+    let owner = ProcessLock.owner(path: places.lock)
+    logger.warning(
+      "waits until services and the worker of an older version have ended: they cannot go on beside this one",
+      metadata: ["worker": "\(owner.map { "\($0.pid)" } ?? "none")"])
+    if let owner { DetachedProcess.terminate(owner.pid) }
   }
 
   /// Has the worker read its files again. One of another generation is about to hand over, and may not know of this.
@@ -95,10 +110,10 @@ actor WorkerSupervisor {
     logger.warning("the worker has not ended in time", metadata: ["pid": "\(process.pid)"])
   }
 
-  private func ensure() {
+  private func ensure(mayReplace: Bool) {
     guard ending == nil else { return }
     guard let owner = ProcessLock.owner(path: places.lock) else { return start() }
-    if owner.version != generation, asked != owner.pid {
+    if mayReplace, owner.version != generation, asked != owner.pid {
       logger.notice(
         "asks a worker of another version, or with other options, to hand over",
         metadata: ["pid": "\(owner.pid)", "version": "\(owner.version)"])

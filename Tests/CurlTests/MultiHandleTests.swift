@@ -177,14 +177,23 @@ import Testing
   }
 
   /// What a handle of its own for each transfer costs: little beside the transfer.
-  @Test func aFreshHandleIsCheap() throws {
-    let (clock, count) = (ContinuousClock(), 50)
-    let batches = try (0..<40).map { _ in
-      try clock.measure { for _ in 0..<count { _ = try EasyHandle() } } / count
+  @Test func aFreshHandleIsCheap() async throws {
+    let origin = origin()
+    let driver = Driver()
+    let clock = ContinuousClock()
+    // Other tests run beside this one, in a build that checks each access: the quickest of each counts, and the ratio.
+    var handles: [Duration] = []
+    var downloads: [Duration] = []
+    for _ in 0..<40 {
+      handles.append(try clock.measure { for _ in 0..<50 { _ = try EasyHandle() } } / 50)
+      let start = clock.now
+      _ = await driver.get(origin.url + "/")
+      downloads.append(clock.now - start)
     }
-    // Measured at 1 to 2 µs; a small download takes 100. Other tests run beside this one: the quickest batch counts.
-    let quickest = batches.min() ?? .zero
-    #expect(quickest < .microseconds(50), "\(quickest)")
+    await driver.close()
+    let (handle, download) = (try #require(handles.min()), try #require(downloads.min()))
+    // Measured: 1 to 2 µs, and 100.
+    #expect(handle * 2 < download, "\(handle) beside \(download)")
   }
 
   @Test func refusedAddressIsNeverConnectedTo() async {

@@ -52,28 +52,6 @@ import Testing
     #expect(origin.requests.map(\.body) == [Array("stored".utf8)])
   }
 
-  /// URLSession's convenience tasks are not there either. A task that nobody resumes is not waited for, as everywhere.
-  @Test func nobodyWaitsForTheEnd() throws {
-    let ferry = try FerryProcess()
-    let session = try ferry.background("a").json.id
-    for (resumes, status) in [(true, 400), (false, 201)] {
-      let reply = try ferry.call(
-        "POST", "/v1/sessions/\(session)/tasks",
-        #"{"kind":"data","resume":\#(resumes),"request":{"url":"\#(origin.url)/"}}"#, [("Prefer", "wait=5")])
-      #expect(reply.status == status)
-      guard status == 400 else { continue }
-      #expect(pointers(reply.json) == ["/Prefer"])
-      #expect(reply.json["errors"]?.elements?.first?["in"]?.string == "header")
-    }
-  }
-
-  @Test func somebodyHasToHearOfTheEnd() throws {
-    let ferry = try FerryProcess()
-    let refused = try ferry.background("a", "")
-    #expect(refused.status == 400 && pointers(refused.json) == ["/delegate"])
-    #expect(try ferry.background("a").status == 201)
-  }
-
   /// The delegate is asked, and its request goes by the same rules.
   @Test func delayedRequestsAreAskedFor() throws {
     let ferry = try FerryProcess()

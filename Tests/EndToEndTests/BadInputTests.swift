@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Every wrong request gets a problem that names what is wrong, and changes nothing.
+/// Wrong requests that depend on how a body comes: line by line, or announced as too long.
 @Suite(.serialized, .blocking, .sharing) struct BadInputTests {
   private let ferry: FerryProcess
 
@@ -23,52 +23,20 @@ import Testing
     #expect(try ferry.call("GET", "/v1/sessions/\(session)/tasks").json["items"]?.elements?.count == 2)
   }
 
-  private func cookie(_ member: String) -> String {
-    #"{"name":"a","value":"b","domain":"a.example",\#(member)}"#
-  }
-
-  @Test func aBeginDateBefore1970IsPast() throws {
-    let body =
-      #"{"kind":"data","earliestBeginDate":"1517-10-25T10:46:13Z","request":{"url":"http://127.0.0.1:1/"}}"#
-    let created = try ferry.call("POST", "/v1/tasks", body)
-    #expect(created.json["earliestBeginDate"]?.string == "1970-01-01T00:00:00.000Z")
-    let path = "/v1/tasks/" + (created.json["id"]?.string ?? "")
-    #expect(try ferry.call("GET", path).status == 200)
-    let patched = try ferry.call("PATCH", path, #"{"earliestBeginDate":"0001-01-01T00:00:00Z"}"#)
-    #expect(patched.status == 200)
-    #expect(try ferry.call("POST", path + "/cancel").status == 200)
-  }
-
-  @Test func wrongRequestsGetTheRightStatus() throws {
-    let unknown = "tsk_01940000-0000-7000-8000-000000000000"
-    let statuses: [(String, String, String?, [(String, String)], Int)] = [
-      ("GET", "/nothing", nil, [], 404), ("GET", "/v1/tasks/\(unknown)", nil, [], 404),
-      ("GET", "/v1/tasks/garbage", nil, [], 404), ("GET", "/v1/tasks/\(unknown)/body", nil, [], 404),
-      ("GET", "/v1/tasks/\(unknown)/events", nil, [], 404),
-      ("POST", "/v1/tasks/\(unknown)/resume", nil, [], 404),
-      ("GET", "/v1/sessions/ses_x/tasks", nil, [], 404), ("DELETE", "/v1/tasks", nil, [], 405),
-      ("PUT", "/v1/sessions", "{}", [], 405), ("POST", "/v1/sessions", "{", [], 400),
-      ("POST", "/v1/sessions", "a=b", [("Content-Type", "application/x-www-form-urlencoded")], 415),
-      ("GET", "/v1/sessions?limit=0", nil, [], 400), ("GET", "/v1/sessions?page=2", nil, [], 400),
-      ("GET", "/v1/sessions?cursor=!!", nil, [], 400),
-      ("GET", "/v1/events?after=x", nil, [("Last-Event-ID", "3")], 400),
-      ("POST", "/v1/tasks?include=all", "", [("Content-Type", "application/x-ndjson")], 400),
-      ("PUT", "/v1/sessions/ses_shared/cookies", #"{"items":[],"nextCursor":7}"#, [], 400),
-      ("PUT", "/v1/sessions/ses_shared/cookies", cookie(#""isSessionOnly":1"#), [], 400),
-      ("PUT", "/v1/sessions/ses_shared/cookies", cookie(#""createdDate":1"#), [], 400),
-      ("GET", "/v1/sessions", nil, [("Accept", "text/html")], 406),
-      ("POST", "/v1/sessions/ses_shared/invalidate", nil, [], 409),
-      ("DELETE", "/v1/sessions/ses_shared", nil, [], 409),
-    ]
-    for (method, target, body, fields, status) in statuses {
-      let reply = try ferry.call(method, target, body, fields)
-      #expect(reply.status == status, "\(method) \(target)")
-      #expect(reply["Content-Type"] == "application/problem+json", "\(method) \(target)")
-      #expect(reply["Request-Id"] != nil && reply["Cache-Control"] == "no-store")
-      let page = try #require(reply.json["type"]?.string)
-      #expect(try ferry.call("GET", page).status == 200, "\(page)")
-    }
-    #expect(try ferry.call("DELETE", "/v1/tasks")["Allow"] == "OPTIONS, POST")
+  /// A line that is refused keeps none of the others.
+  @Test func aLineWithForgedResumeDataIsRefusedByItself() throws {
+    let origin = ResumableOrigin()
+    origin.change { $0.stop = 300_000 }
+    let id = try ferry.stalled(origin.url, at: 300_000)
+    let data = try #require(try ferry.cancelProducingResumeData(id).string)
+    origin.change { $0.stop = nil }
+    let lines = ["forged", data].map { #"{"kind":"download","resume":true,"resumeData":"\#($0)"}"# }
+    let reply = try ferry.call(
+      "POST", "/v1/tasks", lines.joined(separator: "\n"), [("Content-Type", "application/x-ndjson")])
+    let results = try reply.text.split(separator: "\n").map { try JSONParser.parse(Array($0.utf8)) }
+    #expect(results.count == 2 && results[0]["status"]?.integer == 400, "\(reply.text)")
+    #expect(results[0]["errors"]?.elements?.compactMap { $0["pointer"]?.string } == ["/resumeData"])
+    #expect(try ferry.end(of: results[1].id)["error"] == .null)
   }
 
   @Test func tooLargeABodyIsRefused() throws {
@@ -78,29 +46,5 @@ import Testing
     )
     let reply = try client.readReply()
     #expect(reply.status == 413 && reply.json["detail"]?.string?.contains("8388608") == true)
-  }
-
-  @Test func destinationsThatAreNotPermittedOrThere() throws {
-    let closed = try FerryProcess(networks: [])
-    let refused = try closed.run("http://127.0.0.1:9/")
-    #expect(refused["error"]?["domain"]?.string == "FerryErrorDomain")
-    #expect(refused["error"]?["name"]?.string == "destinationNotPermitted")
-    #expect(refused["error"]?["rule"]?.string == "loopback")
-    for url in [
-      "http://2130706433/", "http://127.1/", "http://[::ffff:127.0.0.1]/", "http://localhost:9/",
-      "http://0x7f000001/",
-    ] {
-      #expect(try closed.run(url)["error"]?["name"]?.string == "destinationNotPermitted", "\(url)")
-    }
-    #expect(try ferry.run("http://169.254.169.254/")["error"]?["rule"]?.string == "cloud-metadata")
-    #expect(try ferry.run("http://127.0.0.1:1/")["error"]?["code"]?.integer == -1004)
-    #expect(try ferry.run("http://no-such-host.invalid/")["error"]?["code"]?.integer == -1003)
-    let origin = TestOrigin { _, socket in
-      try socket.write(TestOrigin.reply("302 Found", [], [("Location", "http://10.1.2.3/")]))
-      return true
-    }
-    let redirected = try ferry.run(origin.url)["error"]
-    #expect(redirected?["rule"]?.string == "private", "\(String(describing: redirected))")
-    #expect(origin.requests.count == 1)
   }
 }

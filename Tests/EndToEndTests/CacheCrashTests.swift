@@ -61,7 +61,7 @@ import Testing
       }
       let client = try CacheClient(ferry, origin, session: session)
       stored += try check(client, round)
-      served += try work(client, &generator, round)
+      served += try work(ferry, client, &generator, round)
       ferry.kill()
     }
     let ferry = try FerryProcess(directory: directory)
@@ -74,8 +74,9 @@ import Testing
   }
 
   /// Many tasks at once, until so many have ended: their bodies are right. Returns how many were served from the cache.
-  private func work(_ client: CacheClient, _ generator: inout SplitMix64, _ round: Int) throws -> Int {
-    let ferry = client.ferry
+  private func work(
+    _ ferry: FerryProcess, _ client: CacheClient, _ generator: inout SplitMix64, _ round: Int
+  ) throws -> Int {
     let lines = (0..<80).map { _ in
       let path = "/\(Int.random(in: 0..<resources.count, using: &generator))"
       let kind = Int.random(in: 0..<8, using: &generator) == 0 ? "download" : "data"
@@ -140,7 +141,7 @@ import Testing
 
   /// The tasks whose bodies are files.
   private func bodies(_ directory: String) throws -> Set<String> {
-    Set(try FileManager.default.contentsOfDirectory(atPath: directory + "/bodies")).subtracting(["set-aside"])
+    try BodyFiles.names(in: directory).subtracting(["set-aside"])
   }
 
   private func tasks(_ ferry: FerryProcess, _ session: String) throws -> Set<String> {

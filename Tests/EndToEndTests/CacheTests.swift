@@ -4,7 +4,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// What is stored and fresh is the answer, and looks like one: URLCache, RFC 9111.
+/// What is stored and fresh is the answer: to readers that come meanwhile, to batches, over TLS and after a restart.
 @Suite(.serialized, .blocking, .sharing) struct CacheTests {
   private let ferry: FerryProcess
   private let origin = CacheOrigin()
@@ -13,73 +13,6 @@ import Testing
   init() throws {
     ferry = try .ofSuite()
     client = try CacheClient(ferry, origin)
-  }
-
-  private static let networkDates = [
-    "domainLookupStartDate", "connectStartDate", "connectEndDate", "requestStartDate", "requestEndDate",
-  ]
-
-  // MARK: A hit
-
-  /// In memory, in a file, and nearly as large as a twentieth of the cache.
-  @Test(arguments: [0, 1, 1024, 100 << 10, 1_040_000])
-  func whatIsFreshIsServedWithoutARequest(_ size: Int) throws {
-    let bytes = Pattern.bytes(size)
-    let digest = SHA256.hash(data: bytes).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
-      .joined()
-    origin.serve("/fresh", bytes, [("Cache-Control", "max-age=600"), ("Age", "7"), ("X-Own", "kept")])
-    for isHit in [false, true, true] {
-      let task = try client.load("/fresh")
-      #expect(task["error"] == .null && task.status == 200 && task.isFromCache == isHit)
-      #expect(task["body"]?["size"]?.integer == Int64(size) && task.sha256 == digest)
-      #expect(try ferry.body(of: task.id) == bytes)
-      #expect(task.field("X-Own") == "kept" && task.field("Content-Length") == "\(size)")
-      #expect(task["progress"]?["countOfBytesReceived"]?.integer == Int64(size))
-      let age = try #require(task.field("Age").flatMap { Int($0) })
-      #expect(isHit ? age >= 7 && age < 600 : age == 7)
-      try expectMetrics(of: task.id, isHit: isHit, size)
-    }
-    #expect(origin.count("/fresh") == 1)
-  }
-
-  private func expectMetrics(of id: String, isHit: Bool, _ size: Int) throws {
-    let metrics = try ferry.metrics(of: id)
-    let transaction = try #require(metrics["transactionMetrics"]?.elements?.first)
-    #expect(metrics["transactionMetrics"]?.elements?.count == 1 && metrics["redirectCount"]?.integer == 0)
-    #expect(transaction["resourceFetchType"]?.string == (isHit ? "localCache" : "networkLoad"))
-    #expect(transaction["response"]?["status"]?.integer == 200)
-    #expect(transaction["countOfResponseBodyBytesAfterDecoding"]?.integer == Int64(size))
-    #expect(transaction["fetchStartDate"]?.string != nil && transaction["responseEndDate"]?.string != nil)
-    guard isHit else { return }
-    #expect(Self.networkDates.allSatisfy { transaction[$0]?.string == nil }, "\(transaction.text)")
-    #expect(transaction["countOfResponseBodyBytesReceived"]?.integer == 0)
-    #expect(transaction["networkProtocolName"] ?? .null == .null && transaction["remoteAddress"] == nil)
-  }
-
-  /// The events of a hit are those of a load, but for the question whether to store it.
-  @Test(arguments: [1024, 100 << 10, 1_000_000]) func aHitIsToldLikeALoad(_ size: Int) throws {
-    let bytes = Pattern.bytes(size)
-    origin.serve("/told", bytes, CacheOrigin.fresh)
-    for isHit in [false, true] {
-      let id = try ferry.create(origin.url + "/told", session: client.session, resume: false)
-      let stream = try ferry.events("/v1/tasks/\(id)/events?data=inline")
-      #expect(try ferry.act("resume", id) == "running")
-      let events = try stream.read(upTo: "task.didComplete")
-      let types = events.map(\.type).filter { $0 != "task.didChangeState" }
-        .reduce(into: [String]()) { if $0.last != $1 { $0.append($1) } }
-      #expect(
-        types == ["dataTask.didReceiveResponse", "dataTask.didReceiveData"]
-          + (isHit ? [] : ["dataTask.willCacheResponse"])
-          + ["task.didFinishCollectingMetrics", "task.didComplete"])
-      let pieces = events.compactMap { $0.data["data"]?.string }.compactMap { Data(base64Encoded: $0) }
-      #expect(Array(pieces.joined()) == bytes)
-      let response = events.first { $0.type == "dataTask.didReceiveResponse" }?.data["response"]
-      #expect(response?["fromCache"]?.bool == isHit)
-      #expect(events.last?.data["error"] == .null)
-      let states = try ferry.story(of: id).filter { $0.type == "task.didChangeState" }
-      #expect(states.last?.data["state"]?.string != nil)
-    }
-    #expect(origin.count("/told") == 1)
   }
 
   /// Who reads while the bytes come gets all of them.
@@ -120,38 +53,6 @@ import Testing
     #expect(origin.count("/many") == 1)
   }
 
-  /// A task that is to be suspended, or cancelled, is so also where its answer is at hand.
-  @Test func aHitMayBeSuspendedAndCancelled() throws {
-    origin.serve("/held", Pattern.bytes(900_000), CacheOrigin.fresh)
-    _ = try client.load("/held")
-    for verb in ["suspend", "cancel"] {
-      for _ in 0..<10 {
-        let id = try ferry.create(origin.url + "/held", session: client.session)
-        _ = try ferry.act(verb, id)
-        if verb == "suspend" { _ = try ferry.act("resume", id) }
-        let end = try ferry.end(of: id)
-        #expect(
-          verb == "suspend" ? end.isFromCache && end["error"] == .null : [nil, -999].contains(end.errorCode))
-      }
-    }
-  }
-
-  // MARK: What belongs to what
-
-  /// The peer answered a query with what it had stored for another one.
-  @Test func theWholeURLIsTheKey() throws {
-    let urls = ["/key", "/key?a=1", "/key?a=2", "/key?a=1&b=2", "/KEY"]
-    for url in urls { origin.serve(url, url, CacheOrigin.fresh) }
-    for round in 0...1 {
-      for url in urls {
-        let task = try client.load(url)
-        #expect(task.bodyText == url && task.isFromCache == (round == 1), "\(url)")
-      }
-    }
-    #expect(try client.load("/key?a=1#one").isFromCache)
-    #expect(urls.allSatisfy { origin.count($0) == 1 })
-  }
-
   @Test func theSchemeIsPartOfTheKey() throws {
     let nginx = try NginxServer(isCacheable: true)
     let ferry = try FerryProcess(options: ["--ca-file", nginx.authorityFile])
@@ -162,15 +63,6 @@ import Testing
     #expect(
       Set(entries.compactMap { $0["url"]?.string })
         == [nginx.url(.plain, "/hello.txt"), nginx.url(.good, "/hello.txt")])
-  }
-
-  @Test func sessionsDoNotShare() throws {
-    origin.serve("/own", "own", CacheOrigin.fresh)
-    let other = try CacheClient(ferry, origin)
-    #expect(try !client.load("/own").isFromCache)
-    #expect(try !other.load("/own").isFromCache)
-    #expect(try client.load("/own").isFromCache && other.load("/own").isFromCache)
-    #expect(origin.count("/own") == 2)
   }
 
   @Test func whatIsStoredOutlivesTheProcess() throws {
@@ -191,76 +83,5 @@ import Testing
       #expect(ferry.terminate() == 0)
     }
     #expect(sizes.allSatisfy { origin.count("/\($0)") == 1 })
-  }
-
-  // MARK: Vary
-
-  @Test func varySelects() throws {
-    origin.on("/vary") { request, socket in
-      let body = Array("\(request["Accept-Language"] ?? "none") \(request["X-Kind"] ?? "none")".utf8)
-      try socket.write(
-        TestOrigin.reply("200 OK", body, CacheOrigin.fresh + [("Vary", "Accept-Language, X-Kind")]))
-      return true
-    }
-    let kinds: [[String: String]] = [
-      ["Accept-Language": "de"], ["Accept-Language": "en"], ["Accept-Language": "en", "X-Kind": "a"],
-      ["X-Kind": "b"],
-    ]
-    for round in 0...1 {
-      for fields in kinds {
-        let task = try client.load("/vary", fields: fields)
-        #expect(task.bodyText == "\(fields["Accept-Language"] ?? "none") \(fields["X-Kind"] ?? "none")")
-        #expect(task.isFromCache == (round == 1), "\(fields)")
-      }
-    }
-    #expect(try client.load("/vary", fields: ["Accept-Language": "EN"]).isFromCache)
-    #expect(try !client.load("/vary", fields: ["X-Kind": "B"]).isFromCache)
-    #expect(origin.count("/vary") == 5)
-    origin.serve("/star", "never", CacheOrigin.fresh + [("Vary", "*")])
-    for _ in 0..<2 { #expect(try !client.load("/star").isFromCache) }
-  }
-
-  // MARK: What is in the answers
-
-  /// The body that was decoded is what is stored.
-  @Test func aCodedBodyIsServedDecoded() throws {
-    let coded = Array(Data(base64Encoded: "H4sIAAAAAAACA6uoGAUjDQAAUc6yCvQBAAA=") ?? Data())
-    origin.serve("/gzip", coded, CacheOrigin.fresh + [("Content-Encoding", "gzip"), ("ETag", "\"g\"")])
-    for isHit in [false, true] {
-      let task = try client.load("/gzip")
-      #expect(task.isFromCache == isHit && task.bodyText == String(repeating: "x", count: 500))
-      #expect(task.field("Content-Encoding") == "gzip" && task["response"]?["expectedContentLength"] != nil)
-    }
-    #expect(origin.count("/gzip") == 1)
-  }
-
-  /// What came with a response once does not come again with each hit.
-  @Test func cookiesAreNotReplayed() throws {
-    origin.serve("/cookie", "c", CacheOrigin.fresh + [("Set-Cookie", "n=first; Path=/")])
-    _ = try client.load("/cookie")
-    let cookies = "/v1/sessions/\(client.session)/cookies"
-    #expect(try ferry.call("GET", cookies).text.contains("first"))
-    #expect(try ferry.call("DELETE", cookies).status == 204)
-    let hit = try client.load("/cookie")
-    #expect(hit.isFromCache && hit.field("Set-Cookie") == nil)
-    #expect(try !ferry.call("GET", cookies).text.contains("first"))
-  }
-
-  @Test func aRedirectMayLeadToWhatIsStored() throws {
-    origin.serve("/target", "target", CacheOrigin.fresh)
-    origin.serve("/moved", "", status: "302 Found", CacheOrigin.fresh + [("Location", "/target")])
-    _ = try client.load("/target")
-    for count in 1...2 {
-      let task = try client.load("/moved")
-      #expect(
-        task.bodyText == "target" && task.isFromCache
-          && task["response"]?["url"]?.string?.hasSuffix("/target") == true)
-      let metrics = try ferry.metrics(of: task.id)
-      #expect(
-        metrics["transactionMetrics"]?.elements?.map { $0["resourceFetchType"]?.string }
-          == ["networkLoad", "localCache"])
-      #expect(metrics["redirectCount"]?.integer == 1)
-      #expect(origin.count("/moved") == count && origin.count("/target") == 1)
-    }
   }
 }

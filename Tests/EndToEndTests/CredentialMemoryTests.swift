@@ -132,7 +132,7 @@ import Testing
       try ferry.answer(event.decision, LoginAnswer.byDefault)
     }
     #expect(try ferry.end(of: id).status == 200)
-    #expect(try ferry.bytes(of: id) == NginxServer.contents(5000))
+    #expect(try ferry.body(of: id) == NginxServer.contents(5000))
     let lost = try ferry.create(url(place, "lost"), session: fleeting)
     if asks { try ferry.answer(ferry.login(of: lost).decision, LoginAnswer.reject) }
     #expect(try ferry.end(of: lost).status == 401)

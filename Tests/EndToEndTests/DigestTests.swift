@@ -189,7 +189,7 @@ import Testing
     usleep(2_100_000)
     let id = try ferry.create(url, session: session)
     #expect(try !ferry.story(of: id).contains { $0.type.hasSuffix("Challenge") })
-    #expect(try ferry.bytes(of: id) == NginxServer.contents(5000))
+    #expect(try ferry.body(of: id) == NginxServer.contents(5000))
     let log = apache.log(atLeast: 4).map { $0.split(separator: " ")[2] }
     #expect(log == ["401", "200", "401", "200"])
   }

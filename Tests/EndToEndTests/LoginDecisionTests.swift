@@ -175,7 +175,7 @@ import Testing
     #expect(try ferry.task(id)["state"]?.string == "suspended")
     #expect(try ferry.act("resume", id) == "running")
     #expect(try ferry.end(of: id).status == 200)
-    #expect(try ferry.bytes(of: id) == Array("in".utf8))
+    #expect(try ferry.body(of: id) == Array("in".utf8))
     #expect(origin.requests.map(\.path) == ["/", "/settled", "/"])
   }
 
@@ -186,7 +186,7 @@ import Testing
     #expect(try ferry.decision(decision)["state"]?.string == "pending")
     #expect(try ferry.answer(decision, LoginAnswer.reject).status == 200)
     #expect(try ferry.end(of: id).status == 401)
-    #expect(try ferry.bytes(of: id) == Array("out".utf8))
+    #expect(try ferry.body(of: id) == Array("out".utf8))
   }
 
   @Test func aSessionThatIsInvalidatedWaitsForNoAnswer() throws {

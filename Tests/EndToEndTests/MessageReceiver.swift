@@ -43,14 +43,6 @@ final class MessageReceiver: Sendable {
 }
 
 extension FerryProcess {
-  /// The reply to the creation of a background session; `members` follow a comma.
-  func background(
-    _ identifier: String, _ members: String = #","delegate":{}"#, _ fields: [(String, String)] = []
-  ) throws -> HTTPReply {
-    try call(
-      "POST", "/v1/sessions", #"{"type":"background","identifier":"\#(identifier)"\#(members)}"#, fields)
-  }
-
   /// The id of a new background session whose delegate's webhook hears of those events.
   func background(
     _ identifier: String, hook: MessageReceiver, events: [String] = [], delegate: String = "",

@@ -16,7 +16,7 @@ import Testing
   }
 
   private func bodies(_ ferry: FerryProcess) throws -> Set<String> {
-    Set(try FileManager.default.contentsOfDirectory(atPath: ferry.directory + "/bodies"))
+    try BodyFiles.names(in: ferry.directory)
   }
 
   private func status(_ ferry: FerryProcess, _ target: String, until wanted: Int) throws -> Int {

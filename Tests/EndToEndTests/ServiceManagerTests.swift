@@ -1,3 +1,4 @@
+import Processes
 import EventLoop
 import Foundation
 import JSON

@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Sessions, keys, access, restarts and full disks.
+/// Operations, keys in use, access, restarts and full disks.
 @Suite(.serialized, .blocking) struct ServiceTests {
   private let origin = TestOrigin { request, socket in
     if request.path == "/silent" { return (try socket.readSome()) != nil }
@@ -23,80 +23,6 @@ import Testing
     #expect(try ferry.call("GET", "/version").json["name"]?.string == "ferry")
     #expect(try ferry.call("GET", "/openapi.yaml").text.hasPrefix("openapi: 3.1"))
     #expect(ferry.terminate() == 0)
-  }
-
-  @Test func sessionsLiveAndEnd() throws {
-    let ferry = try FerryProcess()
-    let created = try ferry.call(
-      "POST", "/v1/sessions",
-      #"{"type":"default","description":"x","configuration":{"httpMaximumConnectionsPerHost":2}}"#)
-    #expect(
-      created.status == 201 && created.json["configuration"]?["httpMaximumConnectionsPerHost"]?.integer == 2)
-    let id = try #require(created.json["id"]?.string)
-    let read = try ferry.call("GET", "/v1/sessions/\(id)")
-    #expect(read.json == created.json)
-    #expect(
-      try ferry.call("GET", "/v1/sessions/\(id)", nil, [("If-None-Match", read["ETag"] ?? "")]).status == 304)
-    let path = "/v1/sessions/\(id)"
-    let running = try ferry.call("POST", path + "/tasks", task("/silent")).json["id"]?.string ?? ""
-    #expect(try ferry.call("DELETE", path).status == 409)
-    let events = try ferry.events(path + "/events?after=0")
-    #expect(try ferry.call("POST", path + "/invalidate", #"{"mode":"finishTasks"}"#).status == 202)
-    #expect(try ferry.call("GET", path).json["state"]?.string == "invalidating")
-    #expect(try ferry.call("POST", path + "/tasks", task("/")).status == 409)
-    #expect(try ferry.call("POST", path + "/invalidate", #"{"mode":"cancelTasks"}"#).status == 202)
-    let types = try events.read(upTo: "session.didBecomeInvalid").suffix(2).map(\.type)
-    #expect(types == ["task.didComplete", "session.didBecomeInvalid"])
-    #expect(try ferry.call("GET", path).json["state"]?.string == "invalid")
-    #expect(try ferry.call("DELETE", path).status == 204)
-    #expect(try ferry.call("GET", path).status == 404)
-    #expect(try ferry.call("GET", "/v1/tasks/\(running)").status == 404)
-  }
-
-  @Test func cancelTasksAlsoEndsWhatWasInvalidatedBefore() throws {
-    let ferry = try FerryProcess()
-    let session = try ferry.session()
-    for _ in 0..<5 { _ = try ferry.call("POST", "/v1/sessions/\(session)/tasks", task("/", resume: false)) }
-    _ = try ferry.call("POST", "/v1/sessions/\(session)/invalidate", #"{"mode":"cancelTasks"}"#)
-    let ended = try ferry.poll("/v1/sessions/\(session)") { $0["state"]?.string == "invalid" }
-    #expect(ended["state"]?.string == "invalid")
-  }
-
-  @Test func listsComeInPages() throws {
-    let ferry = try FerryProcess()
-    let session = try ferry.session()
-    var ids: [String] = []
-    for _ in 0..<7 {
-      ids.append(
-        try ferry.call("POST", "/v1/sessions/\(session)/tasks", task("/", resume: false)).json["id"]?.string
-          ?? "")
-    }
-    var (seen, target): ([String], String?) = ([], "/v1/sessions/\(session)/tasks?limit=3")
-    while let next = target {
-      let page = try ferry.call("GET", next)
-      seen += (page.json["items"]?.elements ?? []).compactMap { $0["id"]?.string }
-      target = page["Link"].map { String($0.dropFirst().prefix { $0 != ">" }) }
-      #expect((target == nil) == (page.json["nextCursor"] == .null))
-    }
-    #expect(seen == ids)
-    let filtered = try ferry.call("GET", "/v1/sessions/\(session)/tasks?kind=data&state=suspended")
-    #expect(filtered.json["items"]?.elements?.isEmpty == true)
-  }
-
-  @Test func idempotencyKeyGivesTheFirstReplyAgain() throws {
-    let ferry = try FerryProcess()
-    let body = task("/", resume: false)
-    let key = [("Idempotency-Key", "\"abc\"")]
-    let first = try ferry.call("POST", "/v1/tasks", body, key)
-    let again = try ferry.call("POST", "/v1/tasks", body, key)
-    #expect(first.status == 201 && again.status == 201 && first.body == again.body)
-    #expect(first["Location"] == again["Location"] && first["ETag"] == again["ETag"])
-    #expect(try ferry.call("POST", "/v1/tasks", task("/other"), key).status == 422)
-    #expect(try ferry.call("GET", "/v1/sessions/ses_shared/tasks").json["items"]?.elements?.count == 1)
-    let batch = [body, body].joined(separator: "\n")
-    let fields = [("Content-Type", "application/x-ndjson"), ("Idempotency-Key", "batch")]
-    let lines = try ferry.call("POST", "/v1/tasks", batch, fields)
-    #expect(try ferry.call("POST", "/v1/tasks", batch, fields).body == lines.body && lines.lines.count == 2)
   }
 
   @Test func keyInUseIsAConflict() throws {

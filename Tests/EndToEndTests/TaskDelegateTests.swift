@@ -26,33 +26,6 @@ import Testing
     return try ferry.call("POST", "/v1/sessions/\(session)/tasks", body).json
   }
 
-  @Test func itIsAskedWhereItsSessionsIsNot() throws {
-    let session = try ferry.session(FerryProcess.uncached)
-    let asking = try create("/hop", #"{"redirects":"ask","decisionTimeout":50}"#, in: session)
-    #expect(asking["delegate"]?.text == #"{"redirects":"ask","decisionTimeout":50}"#)
-    let event = try ferry.question(of: asking.id)
-    // Another task of the session is followed by default meanwhile.
-    let other = try ferry.run(origin.url + "/hop", kind: "data", session: session)
-    #expect(other["currentRequest"]?["url"]?.string == origin.url + "/target" && other["delegate"] == .null)
-    let decision = try ferry.decision(event.decision)
-    #expect(decision["state"]?.string == "pending")
-    try ferry.answer(event.decision, #"{"request":null}"#)
-    #expect(try ferry.end(of: asking.id)["response"]?["status"]?.integer == 302)
-  }
-
-  @Test func itIsNotAskedWhereItsSessionsIs() throws {
-    let session = try ferry.session(
-      FerryProcess.uncached, delegate: #"{"redirects":"ask","responses":"ask"}"#)
-    let task = try create("/hop", #"{"redirects":"follow"}"#, in: session)
-    // What it does not say is as its session's delegate has it.
-    let event = try ferry.question(of: task.id, "dataTask.didReceiveResponse")
-    #expect(event.data["response"]?["url"]?.string == origin.url + "/target")
-    try ferry.answer(event.decision, #"{"disposition":"allow"}"#)
-    #expect(try ferry.end(of: task.id)["error"] == .null)
-    let other = try ferry.create(origin.url + "/hop", session: session)
-    #expect(try ferry.question(of: other).type == Self.redirect)
-  }
-
   @Test func itsWebhookHearsInPlaceOfItsSessions() throws {
     let (mine, sessions) = (MessageReceiver(), MessageReceiver())
     func webhook(_ hook: MessageReceiver, _ events: String) -> String {

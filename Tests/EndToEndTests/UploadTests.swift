@@ -131,6 +131,7 @@ import Testing
     let body = #","method":"POST","body":{"base64":"\#(Data(bytes).base64EncodedString())"}"#
     let id = try ferry.create(origin.url + "/307", kind: "upload", request: body, resume: false)
     let events = try ferry.events("/v1/tasks/\(id)/events?after=0")
+    try events.catchUp()
     #expect(try ferry.act("resume", id) == "running")
     let sent = try events.read(upTo: "task.didComplete").filter { $0.type == "task.didSendBodyData" }
     var total: Int64 = 0
@@ -157,6 +158,7 @@ import Testing
       origin.url + "/", kind: "upload", session: try ferry.session(delegate: "{}"),
       request: #","method":"PUT","body":\#(body)"#, resume: false)
     let events = try ferry.events("/v1/tasks/\(id)/events?after=0")
+    try events.catchUp()
     #expect(try ferry.act("resume", id) == "running")
     if body.contains("stream") {
       #expect(try ferry.put(bytes, to: id, isChunked: source == .stream).status == 204)

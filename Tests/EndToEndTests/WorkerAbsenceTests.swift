@@ -109,7 +109,7 @@ import Testing
     let bodies = place.directory + "/bodies/"
     let orphans = [".part", ".resume"].map { "tsk_0198c0de-0000-7000-8000-00000000000a" + $0 }
     for name in orphans { try "old".write(toFile: bodies + name, atomically: false, encoding: .utf8) }
-    #expect(FileManager.default.fileExists(atPath: bodies + id + ".part"))
+    #expect(BodyFiles.path(id + ".part", in: place.directory) != nil)
     try place.start()
     for name in orphans {
       for _ in 0..<500 where FileManager.default.fileExists(atPath: bodies + name) { usleep(20_000) }

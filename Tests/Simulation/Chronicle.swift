@@ -21,6 +21,8 @@ package final class Chronicle: @unchecked Sendable {
   struct SessionStory {
     var session: TransferSession
     let place: Int
+    /// The service that has created it; ephemeral ones stay there.
+    let home: Int?
     var life: SessionLife
     var unfinished = 0
     /// Its events may be gone, or go.
@@ -51,6 +53,11 @@ package final class Chronicle: @unchecked Sendable {
   private var takenCommands: Int64 = 0
   private(set) var pendingDeliveries = 0
   private(set) var pendingDecisions = 0
+  /// The service that has written what is looked at; nil: the worker.
+  private var writer: Int?
+  /// Which services decide about what.
+  private var ownership = OwnershipTable()
+  private var epochs: [Int: Int64] = [:]
   /// A digest of all that was committed.
   private(set) var hash: UInt64 = 0xCBF2_9CE4_8422_2325
   private(set) var violations: [Violation] = []
@@ -67,9 +74,14 @@ package final class Chronicle: @unchecked Sendable {
 
   // MARK: A commit
 
-  func observe(_ change: StoreChange, _ fragments: [JournalFragment]) {
+  /// - Parameter node: the service that has written it; nil: a worker has.
+  func observe(_ change: StoreChange, _ fragments: [JournalFragment], of node: Int? = nil) {
+    writer = node
+    let withdrawn = node.flatMap { take(change.ownership, of: $0) }
+    if let node, change.ownership == nil { checkOwner(of: change, node) }
     if change.isProgressOnly { return }
-    for session in change.sessions { take(session) }
+    for command in change.commands { trace?("      to the worker: \(command.document.prefix(100))") }
+    for session in change.sessions { take(session, of: node) }
     let downloads = Set(change.updatedTasks.compactMap(\.downloadTask))
     for task in change.createdTasks { take(new: task, goesOnForDataTask: downloads.contains(task.id)) }
     for task in change.updatedTasks { take(task) }
@@ -79,7 +91,7 @@ package final class Chronicle: @unchecked Sendable {
     for decision in change.newDecisions { take(new: decision) }
     for decision in change.settledDecisions { settle(decision.id, decision.state) }
     for decision in change.newDecisions { checkAlone(decision) }
-    if change.withdrawsDecisions { withdrawAll() }
+    if let withdrawn { withdrawAll(in: withdrawn) }
     for event in change.events { checkQuestion(behind: event) }
     take(messages: change)
     take(queues: change)
@@ -89,12 +101,81 @@ package final class Chronicle: @unchecked Sendable {
     if let id = change.deletedSession { delete(id) }
   }
 
-  private func take(_ session: TransferSession) {
+  // MARK: Owners
+
+  /// Whether what is in the memory of one service alone is not there any more: another has taken that one's place.
+  func isForgotten(_ id: SessionID) -> Bool {
+    guard let story = sessions[id], story.session.type == .ephemeral, let home = story.home else {
+      return false
+    }
+    return !isMember(home)
+  }
+
+  /// Whether there was more than one service: who waits is let go before a session moves, and again where it stays after all.
+  var hasBeenShared: Bool { epochs.count > 1 }
+
+  /// Whether a service takes part.
+  func isMember(_ node: Int) -> Bool { epochs[node].map { ownership.processes[$0] != nil } ?? false }
+
+  /// - Returns: the shards that were taken over.
+  private func take(_ change: OwnershipChange?, of node: Int) -> ShardSet? {
+    switch change {
+    case nil: return nil
+    case .enters(let address):
+      let epoch = (epochs.values.max() ?? 0) + 1
+      epochs[node] = epoch
+      ownership.processes[epoch] = address
+    case .takesOver(let gone):
+      for epoch in gone {
+        ownership.processes[epoch] = nil
+        ownership.retiring.remove(epoch)
+      }
+      let free = ShardSet(Shard.all.filter { ownership.processes[ownership.owner(of: $0)] == nil })
+      give(free, to: epochs[node])
+      trace?("    node-\(node) takes \(free.count) shards over")
+      return free
+    case .retires:
+      if let epoch = epochs[node] { ownership.retiring.insert(epoch) }
+      trace?("    node-\(node) is about to leave")
+    case .handsOver(let shards, let receiver):
+      give(shards.intersection(epochs[node].map { ownership.shards(of: $0) } ?? ShardSet()), to: receiver)
+      trace?("    node-\(node) gives \(shards.count) shards to epoch \(receiver)")
+    case .leaves:
+      if let epoch = epochs[node] { ownership.processes[epoch] = nil }
+    }
+    return nil
+  }
+
+  private func give(_ shards: ShardSet, to epoch: Int64?) {
+    guard let epoch else { return }
+    for shard in shards.shards { ownership.owners[Int(shard.number)] = epoch }
+  }
+
+  private func checkOwner(of change: StoreChange, _ node: Int) {
+    guard isMember(node) else {
+      return break_(.oneOwnerActs, "service \(node) has written, and takes no part any more")
+    }
+    var touched = Set(change.sessions.map(\.id))
+    touched.formUnion((change.createdTasks + change.updatedTasks).map(\.sessionID))
+    touched.formUnion(change.events.map(\.sessionID))
+    touched.formUnion(change.newDecisions.map(\.sessionID))
+    touched.formUnion(change.updatedDeliveries.map(\.sessionID))
+    touched.formUnion(change.settledDecisions.compactMap { decisions[$0.id]?.decision.sessionID })
+    touched.formUnion([change.thinnedSession, change.deletedSession].compactMap { $0 })
+    for id in touched where ownership.owner(of: id.shard) != epochs[node] {
+      let type = sessions[id]?.session.type ?? change.sessions.first { $0.id == id }?.type
+      guard type != .ephemeral else { continue }
+      break_(.oneOwnerActs, "service \(node) has written what is another's: \(type.map { "\($0)" } ?? "")")
+    }
+  }
+
+  private func take(_ session: TransferSession, of node: Int?) {
     guard var story = sessions[session.id] else {
       let place = sessionOrder.count
       sessionOrder.append(session.id)
       sessions[session.id] = SessionStory(
-        session: session, place: place, life: SessionLife(session.type, isShared: session.id.isShared))
+        session: session, place: place, home: node,
+        life: SessionLife(session.type, isShared: session.id.isShared))
       return
     }
     if story.session.state == .invalid, session.state != .invalid {
@@ -131,7 +212,8 @@ package final class Chronicle: @unchecked Sendable {
   }
 
   private func take(_ event: TransferEvent) {
-    trace?("    \(event.type.rawValue) \(event.taskID.map { name($0) } ?? "")")
+    let by = writer.map { "node-\($0)" } ?? "worker"
+    trace?("    \(by): \(event.type.rawValue) \(event.taskID.map { name($0) } ?? "")")
     mix(event.type.hashValueOfName)
     guard let id = event.taskID else {
       if let word = SessionWord(event.type) { take(word, event.sessionID) }
@@ -216,10 +298,11 @@ package final class Chronicle: @unchecked Sendable {
     mix(state.rawValue.utf8.count)
   }
 
-  private func withdrawAll() {
+  private func withdrawAll(in shards: ShardSet) {
     for id in decisionOrder {
       guard let story = decisions[id], story.state == .pending,
-        sessions[story.decision.sessionID]?.session.type != .background
+        shards.contains(story.decision.sessionID.shard),
+        sessions[story.decision.sessionID]?.session.type == .default
       else { continue }
       settle(id, .withdrawn)
     }
@@ -283,6 +366,7 @@ package final class Chronicle: @unchecked Sendable {
     if fragment.first <= lastNumber {
       break_(.streamsAreWhole, "number \(fragment.first) comes behind \(lastNumber)")
     }
+    trace?("      \(fragment.first)…\(fragment.last) \(session.type) in shard \(session.id.shard.number)")
     lastNumber = max(lastNumber, fragment.last)
     for number in fragment.first...max(fragment.first, fragment.last) {
       ofTenant[session.tenant, default: []].append((number, session.id))
@@ -308,10 +392,10 @@ package final class Chronicle: @unchecked Sendable {
   }
 
   /// The process of the service is gone, and with it all that was in its memory alone.
-  func forgetEphemeral() {
-    for id in sessionOrder where sessions[id]?.session.type == .ephemeral && sessions[id]?.isDeleted == false
-    {
-      drop(id)
+  func forgetEphemeral(of node: Int) {
+    for id in sessionOrder {
+      guard let story = sessions[id], story.session.type == .ephemeral, story.home == node else { continue }
+      if !story.isDeleted { drop(id) }
     }
   }
 

@@ -18,6 +18,7 @@ package enum Invariant: String, Sendable, CaseIterable {
   case messagesAreWanted = "each event is told once to the webhook that wants it, and to no other"
   case takenOnce = "what a process has taken of a queue is gone"
   case verbsTakeEffect = "what a client was told is done comes about"
+  case oneOwnerActs = "whose place another has taken writes nothing"
   case comesToRest = "once all is healed, everything accepted ends"
   case memoryIsEmpty = "when all is done, memory holds nothing"
 }

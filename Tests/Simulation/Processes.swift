@@ -3,7 +3,7 @@ internal import EventLoop
 internal import Logging
 package import MemoryStore
 package import TransferCore
-package import TransferEngine
+internal import TransferEngine
 internal import TransferModel
 package import TransferService
 package import TransferStore
@@ -18,7 +18,7 @@ package protocol StandIn: LocalCarrier {
 package struct Surroundings {
   package let executor: ManualExecutor
   package let clock: WorldClock
-  package let bodyFiles: MemoryFiles
+  package let blobs = MemoryBlobs()
   /// How processes do something beside everything else.
   package let spawn: Spawn
   package var database: MemoryDatabase
@@ -26,7 +26,6 @@ package struct Surroundings {
   package init(executor: ManualExecutor, clock: WorldClock, spawn: Spawn? = nil) {
     (self.executor, self.clock) = (executor, clock)
     self.spawn = spawn ?? Spawn { executor.spawn($0) }
-    bodyFiles = MemoryFiles(capacity: 1 << 20)
     database = MemoryDatabase()
   }
 }
@@ -55,13 +54,15 @@ package final class ServiceProcess<Engine: StandIn>: @unchecked Sendable {
   private let executor: ManualExecutor
 
   /// - Parameters:
+  ///   - coordination: with the other services, if there are any.
   ///   - alarms: keep the time of its deadlines; nil: the system does, or whoever wakes them.
   ///   - random: makes its ids; nil: the system does.
   ///   - observed: hears each change as it is committed.
   ///   - published: hears what streams are given.
   package init(
-    _ surroundings: Surroundings, alarms: Alarms? = nil, random: (@Sendable () -> UInt64)? = nil,
-    observed: MemoryStore.Observer? = nil, published: @escaping @Sendable ([JournalFragment]) -> Void,
+    _ surroundings: Surroundings, coordination: any Coordination = Solitude(), alarms: Alarms? = nil,
+    random: (@Sendable () -> UInt64)? = nil, observed: MemoryStore.Observer? = nil,
+    published: @escaping @Sendable (Feed) -> Void,
     engine make: (FactRelay) -> Engine
   ) {
     let (executor, clock) = (surroundings.executor, surroundings.clock)
@@ -74,8 +75,7 @@ package final class ServiceProcess<Engine: StandIn>: @unchecked Sendable {
     engine = make(relay)
     service = TransferService(
       store: store, engine: engine, background: BackgroundCarrier(doorbell: workerBell), relay: relay,
-      hub: hub, bodies: BodyDirectory(surroundings.bodyFiles, of: .shared),
-      files: FileDirectory(path: "/nowhere"),
+      hub: hub, coordination: coordination, blobs: surroundings.blobs,
       resumeSealer: ResumeDataSealer(secrets: secrets), answerTagger: AnswerTagger(secrets: secrets),
       pool: pool, now: { clock.now }, uptime: { clock.uptime }, alarms: alarms,
       seed: random?() ?? .random(in: 0 ... .max), spawn: surroundings.spawn, logger: quiet)
@@ -132,7 +132,7 @@ package final class WorkerProcess<Engine: StandIn>: @unchecked Sendable {
     store = MemoryStore(on: surroundings.database, secrets: secrets, observed: observed)
     engine = make(relay)
     worker = BackgroundWorker(
-      store: store, engine: engine, relay: relay, bodies: BodyDirectory(surroundings.bodyFiles, of: .shared),
+      store: store, engine: engine, relay: relay, blobs: surroundings.blobs,
       bell: serviceBell, alarms: alarms, discretion: DiscretionaryPolicy(), now: { clock.now },
       spawn: surroundings.spawn, random: random ?? RandomSource(seed: .random(in: 0 ... .max)),
       logger: quiet)

@@ -1,3 +1,4 @@
+package import BlobStore
 internal import DequeModule
 package import HTTPCache
 package import TransferCore
@@ -151,8 +152,8 @@ extension SimulatedEngine {
   package func forget(_ session: SessionID) {}
   package func forgetCredentials(of session: SessionID, for spaces: [ProtectionSpace]) {}
   package func cache(of session: TransferSession) -> ResponseCache? { nil }
-  package func bodies(of session: SessionID, _ type: SessionType) -> BodyDirectory {
-    BodyDirectory(memoryFiles, of: session)
+  package func bodies(of session: SessionID, _ type: SessionType) -> any BlobStore {
+    SessionBlobs(memoryFiles, of: session)
   }
   package func liveBody(of task: TaskID, in session: SessionID) -> LiveBody? { nil }
   package func reach(_ url: String, timeout: Duration) async throws(TransferError) -> Reachability {

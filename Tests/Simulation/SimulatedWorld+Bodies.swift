@@ -1,3 +1,4 @@
+internal import LifeCycle
 internal import TransferCore
 internal import TransferEngine
 internal import TransferModel
@@ -38,11 +39,12 @@ extension SimulatedWorld {
   }
 
   func openBody(of id: TaskID) {
-    guard let session = chronicle.tasks[id]?.session, let node = service else { return }
-    call(tenant(of: session)) {
-      try await $0.openUpload(of: id, length: nil)
-    } then: { [self] result in
-      guard case .success(let upload) = result else { return }
+    guard let session = chronicle.tasks[id]?.session else { return }
+    call(
+      tenant(of: session), about: .task(id),
+      { view, node in (try await view.openUpload(of: id, length: nil), node) }
+    ) { [self] result in
+      guard case .success(let (upload, node)) = result, !node.process.isDead else { return }
       senders.append(Sender(id, upload, node))
     }
   }
@@ -57,7 +59,10 @@ extension SimulatedWorld {
       guard !node.process.isDead else { return }
       senders.removeAll { $0 === sender }
       guard isSent, let story = chronicle.tasks[sender.task], !isGone(story.session) else { return }
-      if story.row.startedAt == nil, story.isOver {
+      // Of one that ended with its process, the row says nothing; nor does anything, where that could write nothing before it was taken over
+      // from.
+      let hasBegun = story.row.startedAt != nil || story.words.contains(.state(.running, .transferring))
+      if !hasBegun, story.isOver, chronicle.isMember(node.number) {
         chronicle.break_(
           .acceptedIsKept, "a body was sent for \(chronicle.name(sender.task)), which never began")
       }

@@ -33,26 +33,8 @@ extension SimulatedWorld {
 
   // MARK: Calls
 
-  var mayCall: Bool { service?.process.isServing == true && service?.isFrozen == false }
-
-  /// Asks the service for somebody. A reply comes unless its process is gone by then.
-  func call<Value: Sendable>(
-    _ tenant: Tenant, _ body: @escaping @Sendable (TenantView) async throws -> Value,
-    then: @escaping @Sendable (Result<Value, any Error>) -> Void
-  ) {
-    guard mayCall, let node = service else { return }
-    node.calls += 1
-    executor.spawn {
-      let result: Result<Value, any Error>
-      do { result = .success(try await body(node.process.service.view(of: tenant))) } catch {
-        result = .failure(error)
-      }
-      guard !node.process.isDead else { return }
-      node.calls -= 1
-      then(result)
-    }
-    executor.run()
-  }
+  /// Somebody answers clients.
+  var mayCall: Bool { services.contains(where: \.answers) }
 
   func createSession(_ luck: inout RandomSource) {
     let count = chronicle.sessions.values.count { !$0.isDeleted && !$0.session.id.isShared }
@@ -79,10 +61,8 @@ extension SimulatedWorld {
     if plan.kinds.asks || plan.kinds.hasWebhooks { specification.delegate = delegate(&luck) }
     let wanted = specification
     let chronicle = chronicle
-    call(tenant) { view in
-      try await view.createSession(wanted) { _, _ in nil }
-    } then: { [self] result in
-      guard case .success(let (session, _)) = result else { return }
+    callForSession(tenant, wanted) { [self] result in
+      guard case .success(let session) = result else { return }
       acknowledged.sessions[session.id] = tenant
       guard chronicle.sessions[session.id] == nil else { return }
       chronicle.break_(.toldBehindTheCommit, "a session is told that is not committed")
@@ -138,7 +118,7 @@ extension SimulatedWorld {
     let story = known.flatMap { chronicle.sessions[$0] } ?? pickSession(&luck)
     guard let session = story?.session else { return createSession(&luck) }
     let wanted = (0..<count).map { _ in specification(session, &luck) }
-    call(session.tenant) { view in
+    call(session.tenant, about: .session(session.id)) { view, _ in
       try await view.createTasks(wanted, in: session.id)
     } then: { [self] result in
       if case .success(let tasks) = result { accept(tasks, session.tenant) }
@@ -171,9 +151,8 @@ extension SimulatedWorld {
     let use = acknowledged.keys[index]
     guard let session = chronicle.sessions[use.session]?.session, !isGone(use.session) else { return }
     let wanted = specification(session, &luck)
-    let node = service
-    call(session.tenant) { view -> [UInt8] in
-      guard let service = node?.process.service else { throw ServiceError.draining }
+    call(session.tenant, about: .session(session.id)) { view, node -> [UInt8] in
+      let service = node.process.service
       let prints = service.idempotency.fingerprints(of: [UInt8](use.key.text.utf8))
       if case .replay(let reply) = try await service.idempotency.admit(use.key, fingerprints: prints) {
         return reply.body

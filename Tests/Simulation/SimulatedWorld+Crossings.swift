@@ -56,23 +56,23 @@ extension SimulatedWorld {
       goOn([1, 3, 3, 5, 6], 60, &luck)
       answerBehind(decision, &luck)
     case .takeServiceOver:
-      guard let node = service, !node.isFrozen else { return }
+      guard let node = pickService(&luck, where: \.isRunning) else { return }
       endService(node, keeping: luck.below(node.process.store.waitingCount + 1))
       startAgain()
       goOn([0, 2, 4, 6], 20, &luck)
     case .drainWorker: upgradeWorker()
     case .breakOff:
       let isElsewhere = chronicle.sessions[decision.sessionID]?.session.type == .background
-      let engine = isElsewhere ? worker?.process.engine : service?.process.engine
-      engine?.breakOff(decision.taskID, &luck)
+      let engines = isElsewhere ? [worker?.process.engine] : services.map(\.process.engine)
+      for engine in engines { _ = engine?.breakOff(decision.taskID, &luck) }
       executor.run()
       // Another attempt asks before the service knows of the end.
       if isElsewhere, luck.chance(700) {
-        for _ in 0...luck.below(2) { clock.fireNext(within: .seconds(400)) }
+        for _ in 0...luck.below(2) { fireNext(within: .seconds(400)) }
         goOn([1, 3, 3, 5, 6], 40, &luck)
         answerBehind(decision, &luck)
       }
-    case .expire: clock.run(Double(1 + luck.below(120)))
+    case .expire: pass(seconds: Double(1 + luck.below(120)))
     }
   }
 

@@ -29,9 +29,9 @@ extension SimulatedWorld {
       goOn(round, &luck)
       try check()
       try runOut(&luck)
-      if !clock.fireNext(within: .seconds(86_400)) { clock.run(30) }
+      if !fireNext(within: .seconds(86_400)) { pass(seconds: 30) }
       // Dates may be far away where the clock was set.
-      if round > Self.leastRounds * 20 { clock.run(3600) }
+      if round > Self.leastRounds * 20 { pass(seconds: 3600) }
       tick()
       try check()
     }
@@ -45,13 +45,24 @@ extension SimulatedWorld {
 
   private func heal() {
     isHealed = true
+    var luck = RandomSource(seed: plan.seed &+ 7)
+    if plan.kinds.healsAPart, services.count > 1 {
+      // One stays well, whatever becomes of the others.
+      let core = services[luck.below(services.count)]
+      for node in services where node !== core && luck.chance(700) { lose(node, &luck) }
+    }
     makeRoom()
-    freeze(service, false)
+    for node in services {
+      freeze(node, false)
+      node.isCutOff = false
+    }
+    beat()
+    connect()
     freeze(worker, false)
     startAgain()
     executor.run()
     origins.temper = Origins.Temper()
-    service?.process.hub.heartbeat()
+    for node in services { node.process.hub.heartbeat() }
   }
 
   /// Does all that can be done now.
@@ -71,10 +82,20 @@ extension SimulatedWorld {
 
   private var isOver: Bool {
     chronicle.unfinished == 0 && chronicle.pendingDecisions == 0 && chronicle.pendingDeliveries == 0
-      && service?.process.hasCaughtUp == true && worker?.process.hasStarted == true
-      && service?.calls == 0 && senders.isEmpty && stores.allSatisfy { $0.waitingCount == 0 }
+      && !services.isEmpty && services.allSatisfy(isAtRest) && ownedShards == .all && errands.isEmpty
+      && worker?.process.hasStarted == true
+      && senders.isEmpty && stores.allSatisfy { $0.waitingCount == 0 }
       && worker?.process.worker.isIdle == true && worker?.isDraining == false
       && (!plan.kinds.invalidatesAtTheEnd || chronicle.sessions.values.allSatisfy { isGone($0) })
+  }
+
+  /// Those of which some service has all that is in them.
+  private var ownedShards: ShardSet {
+    services.reduce(ShardSet()) { $0.union($1.process.service.owners.list({}).1) }
+  }
+
+  private func isAtRest(_ node: ServiceNode) -> Bool {
+    node.process.hasCaughtUp && node.calls == 0 && node.leavingSince == nil && !node.isAttending
   }
 
   private func isGone(_ story: Chronicle.SessionStory) -> Bool {
@@ -109,10 +130,18 @@ extension SimulatedWorld {
       return "\(chronicle.name(story.id)) (\(story.kind.rawValue), \(type), \(story.row.state)): \(words)"
     }
     var parts = ["\(tasks.count) tasks, \(chronicle.pendingDecisions) decisions"]
-    parts.append("\(chronicle.pendingDeliveries) messages, \(service?.calls ?? -1) calls wait")
-    parts.append("the service has caught up: \(service?.process.hasCaughtUp ?? false)")
+    parts.append("\(chronicle.pendingDeliveries) messages, \(errands.count) calls wait")
+    for node in services {
+      parts.append(
+        "\(node.address) has caught up: \(node.process.hasCaughtUp), \(node.calls) calls, leaves: \(node.leavingSince != nil), attends: \(node.isAttending)"
+      )
+    }
+    parts.append(
+      "senders: \(senders.map { "\(chronicle.name($0.task)) at \($0.node.address), sent: \($0.hasFinished)" })"
+    )
     parts.append("the worker is idle: \(worker?.process.worker.isIdle ?? false)")
     parts.append("drains: \(worker?.isDraining ?? false), waits: \(stores.map(\.waitingCount))")
+    parts.append("nobody owns \(ShardSet.all.subtracting(ownedShards).count) shards")
     let open = chronicle.sessionOrder.filter { chronicle.sessions[$0].map { !isGone($0) } ?? false }
     parts.append("sessions: \(open.compactMap { chronicle.sessions[$0]?.session.state.rawValue })")
     return parts.joined(separator: ", ") + names.map { "\n    " + $0 }.joined()
@@ -122,13 +151,20 @@ extension SimulatedWorld {
 
   private func checkEnd() {
     checkStreams()
-    if let holdings = service?.process.service.holdings, holdings != Holdings() {
-      chronicle.break_(.memoryIsEmpty, "the service holds \(holdings)")
+    var ready = ShardSet()
+    for node in services {
+      let holdings = node.process.service.holdings
+      if holdings != Holdings() { chronicle.break_(.memoryIsEmpty, "\(node.address) holds \(holdings)") }
+      let own = node.process.service.owners.list({}).1
+      if !own.intersection(ready).isEmpty {
+        chronicle.break_(.oneOwnerActs, "two processes take themselves for the owner of a shard")
+      }
+      ready = ready.union(own)
     }
     if let worker, !worker.process.worker.isQuiet {
       chronicle.break_(.memoryIsEmpty, "the worker takes something for active")
     }
-    for engine in [service?.process.engine, worker?.process.engine] {
+    for engine in services.map(\.process.engine) + [worker?.process.engine] {
       if let engine, engine.count > 0 {
         chronicle.break_(.memoryIsEmpty, "an engine has \(engine.count) attempts")
       }

@@ -1,4 +1,5 @@
 internal import JSON
+internal import MemoryStore
 internal import TransferCore
 internal import TransferModel
 internal import TransferService
@@ -25,7 +26,7 @@ extension SimulatedWorld {
   }
 
   func openStream(_ luck: inout RandomSource) {
-    guard let node = service, node.process.isServing, !node.isFrozen else { return }
+    guard mayCall else { return }
     if readers.count < 4 {
       let tenant = tenant(&luck)
       let session = luck.chance(500) ? pickSession(&luck)?.session : nil
@@ -33,31 +34,28 @@ extension SimulatedWorld {
       if luck.chance(500) { reader.cursor = 0 }
       readers.append(reader)
     }
-    for reader in readers { connect(reader, to: node) }
+    for reader in readers { connect(reader) }
   }
 
-  private func connect(_ reader: Reader, to node: ServiceNode) {
-    guard reader.subscription == nil, !reader.isConnecting else { return }
+  private func connect(_ reader: Reader) {
+    guard reader.subscription == nil, !reader.isConnecting, mayCall else { return }
     reader.isConnecting = true
     let wish = EventWish(after: reader.cursor, types: nil, wantsProgress: false, wantsData: false)
-    let chronicle = chronicle
-    executor.spawn {
-      let view = node.process.service.view(of: reader.tenant)
-      defer { reader.isConnecting = false }
-      do {
-        let subscription =
-          if let session = reader.session {
-            try await view.events(ofSession: session, wish)
-          } else {
-            try await view.events(wish)
-          }
-        guard !node.process.isDead else { return }
-        if reader.cursor == nil { reader.cursor = chronicle.lastNumber }
-        (reader.subscription, reader.node, reader.hasNews) = (subscription, node, true)
-        subscription.start { [weak reader] in reader?.hasNews = true }
-      } catch {}
+    call(
+      reader.tenant, about: reader.session.map { .session($0) },
+      { view, node in
+        if let session = reader.session { return (try await view.events(ofSession: session, wish), node) }
+        return (try await view.events(wish), node)
+      },
+      lost: { reader.isConnecting = false }
+    ) { result in
+      reader.isConnecting = false
+      guard case .success(let (subscription, node)) = result, !node.process.isDead else { return }
+      // What others have committed since it last looked comes yet.
+      if reader.cursor == nil { reader.cursor = node.process.store.lastSequence }
+      (reader.subscription, reader.node, reader.hasNews) = (subscription, node, true)
+      subscription.start { [weak reader] in reader?.hasNews = true }
     }
-    executor.run()
   }
 
   func dropStream(_ luck: inout RandomSource) {
@@ -93,7 +91,7 @@ extension SimulatedWorld {
     while reader.position < all.count, all[reader.position].number != number {
       let skipped = all[reader.position]
       if skipped.number > number { break }
-      if skipped.number > reader.cursor ?? 0, !mayBeMissing(skipped.session) {
+      if skipped.number > reader.cursor ?? 0, !mayBeMissing(skipped.session, reader) {
         return chronicle.break_(
           .streamsAreWhole, "a stream tells \(number), and \(skipped.number) is missing")
       }
@@ -106,7 +104,8 @@ extension SimulatedWorld {
         "a stream tells \(number) behind \(reader.cursor ?? 0)")
     }
     if let cursor = reader.cursor, number <= cursor {
-      return chronicle.break_(.streamsAreWhole, "a stream tells \(number) again")
+      return chronicle.break_(
+        .streamsAreWhole, "a stream of \(reader.node?.address ?? "") tells \(number) behind \(cursor)")
     }
     reader.cursor = number
     reader.position += 1
@@ -116,16 +115,21 @@ extension SimulatedWorld {
     (reader.session.map { chronicle.ofSession[$0] } ?? chronicle.ofTenant[reader.tenant]) ?? []
   }
 
-  private func mayBeMissing(_ session: SessionID) -> Bool {
-    chronicle.sessions[session]?.isBeingDeleted ?? true
+  /// Those of a session that is deleted, and of an ephemeral session of another service than the one that is listened to.
+  private func mayBeMissing(_ session: SessionID, _ reader: Reader) -> Bool {
+    guard let story = chronicle.sessions[session], !story.isBeingDeleted else { return true }
+    return story.session.type == .ephemeral && story.home != reader.node?.number
   }
 
   /// Those who read hear of everything in the end.
   func checkStreams() {
     for reader in readers where reader.subscription != nil {
       for entry in all(reader).dropFirst(reader.position)
-      where entry.number > reader.cursor ?? 0 && !mayBeMissing(entry.session) {
-        return chronicle.break_(.streamsAreWhole, "a stream never tells \(entry.number)")
+      where entry.number > reader.cursor ?? 0 && !mayBeMissing(entry.session, reader) {
+        return chronicle.break_(
+          .streamsAreWhole,
+          "a stream of \(reader.node?.address ?? "") never tells \(entry.number), is at \(reader.cursor ?? 0), of \(reader.session.map { "\($0.shard.number)" } ?? "all")"
+        )
       }
     }
   }
@@ -136,9 +140,11 @@ extension SimulatedWorld {
 
   /// Sends the messages that are due.
   func dispatch(_ luck: inout RandomSource) -> Bool {
-    guard let node = service, node.process.isServing, !node.isFrozen, !node.isDispatching,
-      node.process.mustDispatch
-    else { return false }
+    one(of: services, &luck) { dispatch($0, &$1) }
+  }
+
+  private func dispatch(_ node: ServiceNode, _ luck: inout RandomSource) -> Bool {
+    guard node.answers, !node.isDispatching, node.process.mustDispatch else { return false }
     node.process.mustDispatch = false
     node.isDispatching = true
     let seed = luck.next()

@@ -11,7 +11,9 @@ extension SimulatedWorld {
     _ id: TaskID, _ name: String, _ body: @escaping @Sendable (TenantView) async throws -> TransferTask
   ) {
     guard let session = chronicle.tasks[id]?.session, mayCall else { return }
-    call(tenant(of: session), body) { [self] in took($0, id, name) }
+    call(tenant(of: session), about: .task(id), { view, _ in try await body(view) }) { [self] in
+      took($0, id, name)
+    }
   }
 
   /// A verb's reply: what it says has come about, and is committed.
@@ -32,7 +34,8 @@ extension SimulatedWorld {
   }
 
   private func missing(_ id: TaskID, _ verb: String) {
-    guard let story = chronicle.tasks[id], !isGone(story.session) else { return }
+    guard let story = chronicle.tasks[id], !isGone(story.session), !chronicle.isForgotten(story.session)
+    else { return }
     chronicle.break_(.acceptedIsKept, "\(verb): \(chronicle.name(id)) is not found")
   }
 
@@ -78,9 +81,11 @@ extension SimulatedWorld {
       patch.earliestBeginDate = clock.now.adding(seconds: Double(luck.below(400)))
     }
     let wanted = patch
-    call(tenant(of: story.session)) {
-      try await $0.patch(id, wanted) { _ in true }
-    } then: { [self] result in
+    call(
+      tenant(of: story.session), about: .task(id),
+      { view, _ in try await view.patch(id, wanted) { _ in true } },
+      lost: { [self] in acknowledged.patches[id]?.isUnderWay = false }
+    ) { [self] result in
       acknowledged.patches[id]?.isUnderWay = false
       guard case .success(let task) = result, !isGone(task.sessionID) else { return }
       if task.description == wanted.description ?? nil { acknowledged.patches[id]?.known = number }
@@ -103,8 +108,8 @@ extension SimulatedWorld {
 
   func invalidate(_ id: SessionID, _ mode: InvalidationMode) {
     guard mayCall else { return }
-    call(tenant(of: id)) {
-      try await $0.invalidate(id, mode)
+    call(tenant(of: id), about: .session(id)) { view, _ in
+      try await view.invalidate(id, mode)
     } then: { [self] result in
       guard case .success(let session) = result, !isGone(id) else { return }
       if session.state != .active, chronicle.sessions[id]?.session.state == .active {
@@ -116,8 +121,8 @@ extension SimulatedWorld {
   func deleteSession(_ luck: inout RandomSource) {
     guard let story = pickSession(&luck) else { return }
     let id = story.session.id
-    call(tenant(of: id)) {
-      try await $0.deleteSession(id)
+    call(tenant(of: id), about: .session(id)) { view, _ in
+      try await view.deleteSession(id)
     } then: { [self] result in
       guard case .success = result else { return }
       acknowledged.deleted.insert(id)
@@ -130,8 +135,8 @@ extension SimulatedWorld {
   func reset(_ luck: inout RandomSource, flushes: Bool) {
     guard let story = pickSession(&luck) else { return }
     let id = story.session.id
-    call(tenant(of: id)) {
-      _ = flushes ? try await $0.flush(id) : try await $0.reset(id)
+    call(tenant(of: id), about: .session(id)) { view, _ in
+      _ = flushes ? try await view.flush(id) : try await view.reset(id)
     } then: { _ in
     }
   }
@@ -141,13 +146,16 @@ extension SimulatedWorld {
   func waitForEnd(_ luck: inout RandomSource) {
     guard let story = pickTask(&luck) else { return }
     let seconds = Double(1 + luck.below(60))
-    let (id, begun, node) = (story.id, clock.uptime, service)
-    call(tenant(of: story.session)) {
-      try await $0.waitPatientlyForEnd(of: id, seconds: seconds)
+    let (id, begun) = (story.id, clock.uptime)
+    call(tenant(of: story.session), about: .task(id)) { view, node in
+      _ = try await view.waitPatientlyForEnd(of: id, seconds: seconds)
+      return node
     } then: { [self] result in
-      guard case .success = result, let story = chronicle.tasks[id], !isGone(story.session) else { return }
+      guard case .success(let node) = result, let story = chronicle.tasks[id], !isGone(story.session) else {
+        return
+      }
       let isLate = clock.uptime - begun >= .seconds(seconds)
-      guard !story.isOver, !isLate, node?.process.service.isDraining == false else { return }
+      guard !story.isOver, !isLate, !node.process.service.isLeaving, !chronicle.hasBeenShared else { return }
       chronicle.break_(.toldBehindTheCommit, "who waits for \(chronicle.name(id)) goes on before its end")
     }
   }
@@ -159,8 +167,8 @@ extension SimulatedWorld {
 
   func look(_ id: TaskID) {
     guard let session = chronicle.tasks[id]?.session else { return }
-    call(tenant(of: session)) {
-      try await $0.task(id)
+    call(tenant(of: session), about: .task(id)) { view, _ in
+      try await view.task(id)
     } then: { [self] result in
       switch result {
       case .success(let task):
@@ -179,7 +187,8 @@ extension SimulatedWorld {
     let own = tenant(of: story.session)
     guard let other = Self.tenants.first(where: { $0 != own }) else { return }
     let verb = luck.below(5)
-    call(other) { view in
+    let subject: Subject = verb < 2 || verb > 3 ? .task(story.id) : .session(story.session)
+    call(other, about: subject) { view, _ in
       switch verb {
       case 0: _ = try await view.task(story.id)
       case 1: _ = try await view.cancel(story.id)
@@ -217,14 +226,14 @@ extension SimulatedWorld {
       let value = try? JSONParser.parse(Array(answer(to: decision, &luck).utf8))
     else { return }
     guard mayCall else { return }
-    call(tenant(of: decision.sessionID)) {
-      try await $0.answer(id, with: value)
+    call(tenant(of: decision.sessionID), about: .decision(id)) { view, _ in
+      try await view.answer(id, with: value)
     } then: { [self] result in
       guard let story = chronicle.decisions[id], !isGone(decision.sessionID) else { return }
       switch result {
       case .success where story.state != .answered:
         chronicle.break_(.toldBehindTheCommit, "an answer is taken, and its decision is \(story.state)")
-      case .failure(ServiceError.decisionNotFound):
+      case .failure(ServiceError.decisionNotFound) where !chronicle.isForgotten(decision.sessionID):
         chronicle.break_(.acceptedIsKept, "a decision is not found")
       default: break
       }

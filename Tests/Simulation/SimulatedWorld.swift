@@ -14,7 +14,15 @@ package final class SimulatedWorld: @unchecked Sendable {
   let origins = Origins()
   let chronicle: Chronicle
   var surroundings: Surroundings
-  var service: ServiceNode?
+  let places: ServicePlaces
+  var services: [ServiceNode] = []
+  /// Those that nobody reaches any more.
+  var lost: [ServiceNode] = []
+  /// Services that have committed events of which the others were not told yet.
+  var writers: Set<Int> = []
+  var errands: [Errand] = []
+  /// Whom clients ask, and what becomes of requests to one that stands still.
+  var route: RandomSource
   var worker: WorkerNode?
   /// What both databases are kept from.
   var isFull = false
@@ -43,28 +51,6 @@ package final class SimulatedWorld: @unchecked Sendable {
     func next() -> UInt64 { random.next() }
   }
 
-  /// A process, and what a client or an operator knows of it.
-  final class ServiceNode: @unchecked Sendable {
-    let process: ServiceProcess<SimulatedEngine>
-    let number: Int
-    var isFrozen = false
-    var isDispatching = false
-    /// Requests that wait for their replies.
-    var calls = 0
-    init(_ process: ServiceProcess<SimulatedEngine>, _ number: Int) {
-      (self.process, self.number) = (process, number)
-    }
-  }
-  final class WorkerNode: @unchecked Sendable {
-    let process: WorkerProcess<SimulatedEngine>
-    let number: Int
-    var isFrozen = false
-    var isDraining = false
-    var isDrained = false
-    init(_ process: WorkerProcess<SimulatedEngine>, _ number: Int) {
-      (self.process, self.number) = (process, number)
-    }
-  }
   /// What a client was told.
   struct Acknowledged {
     var tasks: [TaskID: Tenant] = [:]
@@ -91,6 +77,8 @@ package final class SimulatedWorld: @unchecked Sendable {
     self.plan = plan
     chronicle = Chronicle()
     entropy = Entropy(seed: plan.seed ^ 0x5DEE_CE66)
+    route = RandomSource(seed: plan.seed ^ 0x0BAD_CAFE)
+    places = ServicePlaces(clock: clock)
     let executor = executor
     surroundings = Surroundings(
       executor: executor, clock: clock, spawn: Spawn { executor.postpone($0) })
@@ -105,12 +93,13 @@ package final class SimulatedWorld: @unchecked Sendable {
   func end() {
     for reader in readers { reader.subscription?.close() }
     for sender in senders { sender.upload.stream.detach() }
-    service?.process.kill(keeping: 0)
+    errands = []
+    for node in services + lost { node.process.kill(keeping: 0) }
     worker?.process.kill(keeping: 0)
     executor.run()
-    graves += stores
-    if let service { departed.append(service) }
-    (service, worker) = (nil, nil)
+    graves += stores + lost.map(\.process.store)
+    departed += services + lost
+    (services, lost, worker) = ([], [], nil)
     for node in departed { node.process.service.beginDraining() }
     // Nobody hears of it any more; but what waits for ever is never freed.
     for _ in 0..<Self.mostFarewells {
@@ -142,6 +131,8 @@ package final class SimulatedWorld: @unchecked Sendable {
   func check() throws(Violation) {
     executor.run()
     if let worker, worker.isDrained { replaceDrained(worker) }
+    retire()
+    ringForOthers()
     guard var first = chronicle.violations.first else { return }
     first.step = stepCount
     throw first
@@ -178,7 +169,7 @@ package final class SimulatedWorld: @unchecked Sendable {
     case .commit: commit(&luck)
     case .engines: for _ in 0...luck.below(4) { runEngines(&luck) }
     case .bells: answerBells()
-    case .pass: clock.fireNext(within: .seconds(120))
+    case .pass: fireNext(within: .seconds(120))
     case .tick: tick()
     default: performFault(step.kind, &luck)
     }
@@ -192,13 +183,16 @@ package final class SimulatedWorld: @unchecked Sendable {
       killService(&luck)
       killWorker(&luck)
     case .strike: strike(&luck)
-    case .freezeService: freeze(service, true)
+    case .freezeService: freeze(pickService(&luck) { _ in true }, true)
+    case .overtake: overtake(&luck)
+    case .wake: wake(&luck)
+    case .cutOff: cutOff(&luck)
     case .freezeWorker: freeze(worker, true)
     case .thaw:
-      freeze(service, false)
+      wake(&luck)
       freeze(worker, false)
     case .startAgain: startAgain()
-    case .upgradeService: upgradeService()
+    case .upgradeService: upgradeService(&luck)
     case .upgradeWorker: upgradeWorker()
     case .fill:
       isFull = true
@@ -206,24 +200,30 @@ package final class SimulatedWorld: @unchecked Sendable {
     case .keepOut: stores.isEmpty ? () : stores[luck.below(stores.count)].set(.unavailable)
     case .makeRoom: makeRoom()
     case .loseRings:
-      service?.process.bell.isRung = false
+      for node in services {
+        (node.process.bell.isRung, node.mustFollow, node.mustAttend) = (false, false, false)
+      }
       worker?.process.bell.isRung = false
     case .jumpForward: clock.advance(Double(luck.below(luck.chance(200) ? 200_000 : 300)))
     case .jumpBack: clock.advance(-Double(luck.below(luck.chance(200) ? 200_000 : 300)))
-    case .sleep: clock.run(Double(luck.below(luck.chance(300) ? 20_000 : 90)))
+    case .sleep: pass(seconds: Double(luck.below(luck.chance(300) ? 20_000 : 90)))
     default: break
     }
   }
 
   // MARK: What processes do
 
+  private static let actions = 9
+
   /// One of the things that can happen now. False where none can.
   func work(_ luck: inout RandomSource) -> Bool {
     executor.run()
     if luck.chance(plan.kinds.commitsFirst), commit(&luck) { return true }
-    let first = luck.below(8)
-    for offset in 0..<8 where act((first + offset) % 8, &luck) {
+    let first = luck.below(Self.actions)
+    for offset in 0..<Self.actions where act((first + offset) % Self.actions, &luck) {
       executor.run()
+      retire()
+      ringForOthers()
       return true
     }
     return false
@@ -231,15 +231,25 @@ package final class SimulatedWorld: @unchecked Sendable {
 
   func act(_ number: Int, _ luck: inout RandomSource) -> Bool {
     switch number {
-    case 0: commitOne(service)
+    case 0: one(of: services, &luck) { node, _ in commitOne(node) }
     case 1: commitOne(worker)
-    case 2: step(service?.process.engine, service?.isFrozen, &luck)
+    case 2: one(of: services + lost, &luck) { step($0.process.engine, $0.isFrozen, &$1) }
     case 3: step(worker?.process.engine, worker?.isFrozen, &luck)
-    case 4: answerServiceBell()
+    case 4: one(of: services, &luck) { node, _ in node.isRunning && node.process.answerBell() }
     case 5: answerWorkerBell()
     case 6: beginPostponed(&luck)
-    default: dispatch(&luck)
+    case 7: dispatch(&luck)
+    default: one(of: services, &luck) { node, _ in goOnLeaving(node) || attend(node) || follow(node) }
     }
+  }
+
+  /// The first of those that does it; which is tried first, luck decides.
+  func one(
+    of nodes: [ServiceNode], _ luck: inout RandomSource,
+    _ body: (ServiceNode, inout RandomSource) -> Bool
+  ) -> Bool {
+    let first = nodes.count > 1 ? luck.below(nodes.count) : 0
+    return nodes.indices.contains { body(nodes[(first + $0) % nodes.count], &luck) }
   }
 
   private func step(
@@ -272,9 +282,8 @@ package final class SimulatedWorld: @unchecked Sendable {
 
   private static let mostPatience = 60
 
-  private func commitOne(_ node: ServiceNode?) -> Bool {
-    guard let node, !node.isFrozen else { return false }
-    return node.process.store.commitNext()
+  private func commitOne(_ node: ServiceNode) -> Bool {
+    node.isRunning && node.process.store.commitNext()
   }
 
   private func commitOne(_ node: WorkerNode?) -> Bool {
@@ -287,24 +296,14 @@ package final class SimulatedWorld: @unchecked Sendable {
     let isServiceFirst = luck.chance(500)
     let hasCommitted =
       isServiceFirst
-      ? commitOne(service) || commitOne(worker) : commitOne(worker) || commitOne(service)
+      ? act(0, &luck) || commitOne(worker) : commitOne(worker) || act(0, &luck)
     executor.run()
     return hasCommitted
   }
 
   private func runEngines(_ luck: inout RandomSource) {
-    let isServiceFirst = luck.chance(500)
-    if isServiceFirst {
-      _ = step(service?.process.engine, service?.isFrozen, &luck)
-    } else {
-      _ = step(worker?.process.engine, worker?.isFrozen, &luck)
-    }
+    _ = act(luck.chance(500) ? 2 : 3, &luck)
     executor.run()
-  }
-
-  private func answerServiceBell() -> Bool {
-    guard let service, !service.isFrozen else { return false }
-    return service.process.answerBell()
   }
 
   private func answerWorkerBell() -> Bool {
@@ -313,17 +312,18 @@ package final class SimulatedWorld: @unchecked Sendable {
   }
 
   private func answerBells() {
-    _ = answerServiceBell()
+    for node in services where node.isRunning { _ = node.process.answerBell() }
     _ = answerWorkerBell()
   }
 
   /// What each process does from time to time.
   func tick() {
-    clock.run(5)
-    if let service, !service.isFrozen, service.process.isServing {
-      service.process.service.lookForNews()
+    pass(seconds: 5)
+    for node in services where node.answers {
+      node.process.service.lookForNews()
       // The time of a message that failed may have come.
-      service.process.mustDispatch = true
+      node.process.mustDispatch = true
+      (node.mustAttend, node.mustFollow) = (true, true)
     }
     if let worker, !worker.isFrozen, worker.process.hasStarted {
       worker.process.worker.lookForCommands()

@@ -17,7 +17,7 @@ package struct Step: Sendable, Hashable {
     // Faults
     case crashService, crashWorker, crashBoth, strike, freezeService, freezeWorker, thaw, startAgain
     case upgradeService, upgradeWorker, fill, keepOut, makeRoom, loseRings
-    case jumpForward, jumpBack, sleep
+    case jumpForward, jumpBack, sleep, overtake, wake, cutOff
 
     /// It is what may go wrong.
     package var isFault: Bool { rawValue >= Kind.crashService.rawValue }
@@ -63,6 +63,10 @@ package struct Plan: Sendable {
     package var delayed = 0
     package var batch = 8
     package var tenants = 2
+    /// Services that are there when all is well.
+    package var services = 1
+    /// In the end only a part of the services is well again, and the others never.
+    package var healsAPart = false
     package var retries = false
     package var commitsFirst = 500
     /// How the end is made: 0: what is suspended goes on; 1: sessions are invalidated.
@@ -100,11 +104,14 @@ package struct Plan: Sendable {
     }
   }
 
-  /// - Parameter length: steps at most.
-  package init(seed: UInt64, length: Int = 160) {
+  /// - Parameters:
+  ///   - services: how many there are when all is well; nil: the seed decides.
+  ///   - length: steps at most.
+  package init(seed: UInt64, services: Int? = nil, length: Int = 160) {
     self.seed = seed
     var random = RandomSource(seed: seed &* 0x9E37_79B9 &+ 17)
     choose(&random)
+    if let services { kinds.services = services }
     let weights = Self.weights(&random)
     let total = weights.reduce(0) { $0 + $1.weight }
     let count = 20 + random.below(length - 20)
@@ -149,6 +156,8 @@ package struct Plan: Sendable {
     kinds.retries = random.chance(700)
     kinds.commitsFirst = random.chance(300) ? 1000 : random.below(1000)
     kinds.invalidatesAtTheEnd = random.chance(400)
+    kinds.services = [1, 1, 2, 3][random.below(4)]
+    kinds.healsAPart = random.chance(500)
   }
 
   /// Some worlds ask nothing, some now and then, and some whatever can be asked.
@@ -198,7 +207,9 @@ package struct Plan: Sendable {
     .invalidate: 1, .deleteSession: 2, .crashService: 2, .crashWorker: 2, .crashBoth: 2, .strike: 5,
     .freezeService: 2,
     .freezeWorker: 2, .thaw: 4, .startAgain: 12, .upgradeService: 1, .upgradeWorker: 2, .fill: 2, .keepOut: 2,
-    .makeRoom: 6, .loseRings: 2, .jumpForward: 2, .jumpBack: 2, .sleep: 2, .reset: 2, .flush: 2,
+    .makeRoom: 6, .loseRings: 2, .jumpForward: 2, .jumpBack: 2, .sleep: 2, .overtake: 2, .wake: 4, .cutOff: 1,
+    .reset: 2,
+    .flush: 2,
     .sendBody: 16, .cross: 12, .cancelForResumeData: 4, .peek: 3, .look: 4, .createUnderKey: 6,
     .waitForEnd: 4, .answerLate: 4,
   ]

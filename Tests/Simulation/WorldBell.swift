@@ -2,16 +2,21 @@ internal import TransferService
 
 /// A bell that whoever listens looks at in his turn. For one thread.
 package final class WorldBell: Bell, @unchecked Sendable {
-  /// The one that it pulls; nil: nobody is there.
-  package weak var target: WorldBell?
+  private struct Target {
+    weak var bell: WorldBell?
+  }
+  private var targets: [Target] = []
   package var isRung = false
   package var isHeard = false
 
   package init() {}
 
+  /// Those that it pulls.
+  package func pull(_ bells: [WorldBell]) { targets = bells.map { Target(bell: $0) } }
+
   package func ring() -> Bool {
-    guard let target, target.isHeard else { return false }
-    target.isRung = true
-    return true
+    let heard = targets.compactMap(\.bell).filter(\.isHeard)
+    for bell in heard { bell.isRung = true }
+    return !heard.isEmpty
   }
 }

@@ -1,4 +1,6 @@
+import Dispatch
 import EventLoop
+import Synchronization
 package import Testing
 
 /// Gives each test a thread of its own: tests that wait on sockets would otherwise hold the few threads that the
@@ -44,6 +46,31 @@ private actor Places {
   func leave() {
     if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
   }
+}
+
+/// What comes of something asynchronous; waits for it, at most a minute. For tests that are `.blocking`.
+package func blocking<Value: Sendable>(
+  _ work: @escaping @Sendable () async throws -> Value
+) throws -> Value {
+  let outcome = Outcome<Value>()
+  Task.detached(executorPreference: ThreadExecutor.shared) {
+    do {
+      let value = try await work()
+      outcome.result.withLock { $0 = .success(value) }
+    } catch {
+      outcome.result.withLock { $0 = .failure(error) }
+    }
+    outcome.isThere.signal()
+  }
+  guard outcome.isThere.wait(timeout: .now() + 60) == .success,
+    let result = outcome.result.withLock({ $0 })
+  else { throw Socket.Failure(operation: "nothing came of it", errno: 0) }
+  return try result.get()
+}
+
+private final class Outcome<Value: Sendable>: Sendable {
+  let result = Mutex<Result<Value, any Error>?>(nil)
+  let isThere = DispatchSemaphore(value: 0)
 }
 
 /// A thread for every job.

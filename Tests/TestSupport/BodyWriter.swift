@@ -1,3 +1,5 @@
+import Foundation
+
 /// A client that sends the body of a task's request, `PUT /v1/tasks/{id}/body`, bit by bit.
 package final class BodyWriter {
   package let client: HTTPClient
@@ -57,5 +59,15 @@ package enum Pattern {
       bytes += block[start..<min(period, start + count - bytes.count)]
     }
     return bytes
+  }
+
+  /// So much of nothing, in a thousandth of the bytes.
+  package static func gzippedZeros(mebibytes: Int) throws -> [UInt8] {
+    let (process, output) = (Process(), Pipe())
+    process.executableURL = URL(fileURLWithPath: "/bin/sh")
+    process.arguments = ["-c", "head -c \(mebibytes << 20) /dev/zero | gzip -9"]
+    process.standardOutput = output
+    try process.run()
+    return Array(output.fileHandleForReading.readDataToEndOfFile())
   }
 }

@@ -1,15 +1,17 @@
 import EventLoop
 package import Foundation
-package import JSON
+import JSON
 import Synchronization
 import Testing
 
 /// The real binary, on a free port and a data directory of its own.
-package final class FerryProcess {
+package final class FerryProcess: FerryAPI {
   package let port: Int
   package let directory: String
   /// The version of libcurl that it says it has loaded.
   package let libcurl: String
+  /// What it had logged when it said that it listens.
+  package let startLog: String
   private let process = Process()
   private let output = Pipe()
   private let logged = SharedBytes()
@@ -46,7 +48,7 @@ package final class FerryProcess {
     process.standardOutput = output
     if let input { process.standardInput = input }
     try process.run()
-    (port, libcurl) = try Self.readAnnouncement(output.fileHandleForReading)
+    (port, libcurl, startLog) = try Self.readAnnouncement(output.fileHandleForReading)
     guard [libcurl, nil].contains(Self.wantedLibcurl) else {
       kill()
       throw Socket.Failure(operation: "ferry has loaded libcurl \(libcurl)", errno: 0)
@@ -97,7 +99,9 @@ package final class FerryProcess {
     return URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent("ferry").path
   }
 
-  private static func readAnnouncement(_ handle: FileHandle) throws -> (port: Int, libcurl: String) {
+  private static func readAnnouncement(_ handle: FileHandle) throws -> (
+    port: Int, libcurl: String, text: String
+  ) {
     var text = ""
     while true {
       let data = handle.availableData
@@ -108,7 +112,7 @@ package final class FerryProcess {
         guard entry?["message"]?.string == "listening", let address = entry?["address"]?.string else {
           continue
         }
-        return (Int(address.split(separator: ":").last ?? "") ?? 0, entry?["libcurl"]?.string ?? "none")
+        return (Int(address.split(separator: ":").last ?? "") ?? 0, entry?["libcurl"]?.string ?? "none", text)
       }
     }
   }
@@ -121,6 +125,12 @@ package final class FerryProcess {
   package func kill() {
     Foundation.kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
+  }
+
+  /// Waits for its end without a signal; returns the exit status.
+  package func end() -> Int32 {
+    process.waitUntilExit()
+    return process.terminationStatus
   }
 
   /// SIGTERM; returns the exit status.
@@ -136,46 +146,14 @@ package final class FerryProcess {
   package func client() throws -> HTTPClient { try HTTPClient(port: port, in: namespace) }
 
   /// One request on a connection of its own.
-  package func call(
-    _ method: String, _ target: String, _ body: String? = nil, _ fields: [(String, String)] = []
+  package func send(
+    _ method: String, _ target: String, _ body: [UInt8]?, _ fields: [(String, String)]
   ) throws -> HTTPReply {
-    var fields = fields
-    if body != nil, !fields.contains(where: { $0.0 == "Content-Type" }) {
-      fields.append(("Content-Type", "application/json"))
-    }
-    return try client().send(method, target, body.map { Array($0.utf8) }, fields)
+    try client().send(method, target, body, fields)
   }
 
-  package func events(_ target: String, _ fields: [(String, String)] = []) throws -> EventReader {
+  package func events(_ target: String, _ fields: [(String, String)]) throws -> EventReader {
     try EventReader(port: port, target, fields, in: namespace)
-  }
-
-  /// A configuration with which every request goes to its origin.
-  package static let uncached = #"{"urlCache":null}"#
-
-  /// A new session's id.
-  package func session(_ configuration: String = "{}", delegate: String = "null") throws -> String {
-    let body = #"{"configuration":\#(configuration),"delegate":\#(delegate)}"#
-    return try call("POST", "/v1/sessions", body).json["id"]?.string ?? ""
-  }
-
-  /// Creates a task, runs it, and returns it when it has ended.
-  package func run(
-    _ url: String, kind: String = "download", session: String = "ses_shared", request: String = "",
-    query: String = ""
-  ) throws -> JSONValue {
-    let body = #"{"kind":"\#(kind)","resume":true,"request":{"url":"\#(url)"\#(request)}}"#
-    return try call("POST", "/v1/sessions/\(session)/tasks\(query)", body, [("Prefer", "wait=25")]).json
-  }
-
-  /// Asks again until `isDone` says so, at most a minute.
-  package func poll(_ target: String, until isDone: (JSONValue) -> Bool) throws -> JSONValue {
-    let end = Date().addingTimeInterval(60)
-    while true {
-      let value = try call("GET", target).json
-      if isDone(value) || Date() > end { return value }
-      usleep(20_000)
-    }
   }
 }
 

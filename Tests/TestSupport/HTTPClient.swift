@@ -10,6 +10,12 @@ package struct HTTPReply: Sendable {
   package subscript(_ name: String) -> String? {
     fields.first { $0.name.lowercased() == name.lowercased() }?.value
   }
+  package init(status: Int, fields: [(name: String, value: String)], body: [UInt8]) {
+    self.status = status
+    self.fields = fields
+    self.body = body
+  }
+
   package var text: String { String(decoding: body, as: UTF8.self) }
   package var json: JSONValue { (try? JSONParser.parse(body)) ?? .null }
   /// The lines of an NDJSON body.
@@ -71,82 +77,4 @@ package final class HTTPClient {
 
   /// The next chunk of a chunked body; nil at its end.
   package func readChunk() throws -> [UInt8]? { try socket.readChunk() }
-}
-
-/// A stream of server-sent events.
-package final class EventReader {
-  package struct Event: Sendable {
-    package var id: Int64?
-    package var type: String
-    package var json: JSONValue
-    package var task: String? { json["taskId"]?.string }
-    package var data: JSONValue { json["data"] ?? .null }
-  }
-  package let client: HTTPClient
-  private var text: [UInt8] = []
-  private var scanned = 0
-  package let head: HTTPReply
-
-  package init(
-    port: Int, _ target: String, _ fields: [(String, String)] = [], in namespace: NetworkNamespace? = nil
-  ) throws {
-    client = try HTTPClient(port: port, in: namespace)
-    var request = "GET \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n"
-    for (name, value) in fields { request += "\(name): \(value)\r\n" }
-    try client.socket.write(request + "\r\n")
-    head = try client.readHead()
-  }
-
-  /// The next event; comments are passed over; nil at the end of the stream.
-  package func next() throws -> Event? {
-    while true {
-      while let end = endOfBlock() {
-        let block = String(decoding: text[..<end], as: UTF8.self)
-        text.removeFirst(end + 2)
-        scanned = 0
-        if let event = Self.parse(block) { return event }
-      }
-      guard let chunk = try client.readChunk() else { return nil }
-      text += chunk
-    }
-  }
-
-  /// Where the blank line is; what was looked at before is passed over, as events with bytes are long.
-  private func endOfBlock() -> Int? {
-    text.withUnsafeBytes { bytes in
-      while let base = bytes.baseAddress, let found = memchr(base + scanned, 0x0A, bytes.count - scanned) {
-        let place = UnsafeRawPointer(found) - base
-        guard place + 1 < bytes.count else { return nil }
-        if bytes[place + 1] == 0x0A { return place }
-        scanned = place + 1
-      }
-      scanned = bytes.count
-      return nil
-    }
-  }
-
-  /// Events up to and including the first of that type.
-  package func read(upTo type: String) throws -> [Event] {
-    var events: [Event] = []
-    while let event = try next() {
-      events.append(event)
-      if event.type == type { break }
-    }
-    return events
-  }
-
-  private static func parse(_ block: String) -> Event? {
-    var event = Event(id: nil, type: "", json: .null)
-    for line in block.split(separator: "\n") {
-      let parts = line.split(separator: ": ", maxSplits: 1).map(String.init)
-      guard parts.count == 2 else { continue }
-      switch parts[0] {
-      case "id": event.id = Int64(parts[1])
-      case "event": event.type = parts[1]
-      case "data": event.json = (try? JSONParser.parse(Array(parts[1].utf8))) ?? .null
-      default: break
-      }
-    }
-    return event.type.isEmpty ? nil : event
-  }
 }

@@ -1,3 +1,4 @@
+import BlobStore
 import EventLoop
 import FerrySettings
 import Glibc
@@ -70,8 +71,7 @@ import TransferModel
     let pool = WorkerPool(name: "ferry-test", threads: 1)
     defer { pool.stop() }
     let engine = TransferEngine.Settings(
-      egress: EgressPolicy(), bodies: BodyDirectory(path: "bodies"), files: FileDirectory(path: "files"),
-      pool: pool)
+      egress: EgressPolicy(), blobs: DirectoryBlobs(bodies: "bodies", files: "files"), pool: pool)
     #expect(engine.smallBodyLimit == catalogue.smallBodyLimit.initial)
     #expect(engine.maximumBodySize == Int64(catalogue.maximumBodySize.initial))
     #expect(engine.maximumActive == catalogue.maximumTransfers.initial)

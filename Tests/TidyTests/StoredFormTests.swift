@@ -35,18 +35,31 @@ import Testing
   @Test func filesAreWrittenInFewPlaces() throws {
     let writers: Set = [
       // Bytes of clients and origins.
-      "TransferEngine/BodyFile.swift", "TransferEngine/BodyMedium.swift", "EventLoop/Disk.swift",
+      "BlobStore/FileDraft.swift", "BlobStore/DirectoryBlobs.swift", "EventLoop/Disk.swift",
       "HTTPCache/CacheFile.swift", "HTTPCache/CacheDisk.swift",
       // What people and log collectors read.
       "EventLoop/StandardOutput.swift",
       // Forms of their own.
-      "TransferEngine/DurableFile.swift", "TransferEngine/ProcessLock.swift", "ferry/Secrets.swift",
+      "BlobStore/DurableFile.swift", "Processes/ProcessLock.swift", "ferry/Secrets.swift",
     ]
     let calls = /DurableFile\.write|CacheFile\.write|pwrite\(|Glibc\.write\(|\.write\(toFile|\.write\(to: URL/
     for file in try Tree.swiftFiles(under: "Sources").values.flatMap({ $0 }) {
       let isWriter = writers.contains { file.path.hasSuffix($0) }
       guard !isWriter, let found = file.text.firstMatch(of: calls) else { continue }
       Issue.record("\(file.path): \(found.0)")
+    }
+  }
+
+  /// Who handles bodies and files knows keys: where and how they are kept is `BlobStore`'s alone.
+  @Test func whoHandlesBodiesKnowsNoPath() throws {
+    let rooms = [
+      "TransferService/", "TransferAPI/", "TransferEngine/Body/", "TransferEngine/Transfer/",
+      "TransferEngine/Worker/", "TransferEngine/Machine/",
+    ]
+    let words = /\bDisk\.|\bDescriptors\.|O_RDONLY|\bpread\(|\bpwrite\(|\bfcntl\(|descriptor: Int32/
+    for file in try Tree.swiftFiles(under: "Sources").values.flatMap({ $0 })
+    where rooms.contains(where: { file.path.hasPrefix("Sources/" + $0) }) {
+      if let found = file.text.firstMatch(of: words) { Issue.record("\(file.path): \(found.0)") }
     }
   }
 

@@ -1,8 +1,11 @@
+import BlobStore
 import Crypto
 import EventLoop
+import Foundation
 import HTTPTypes
 import JSON
 import Logging
+import Synchronization
 import TestSupport
 import Testing
 import TransferEngine
@@ -17,12 +20,12 @@ import TransferStore
 final class APIPlace: Sendable {
   static let (a, b) = (Tenant(name: "a"), Tenant(name: "b"))
 
-  /// For those who make nothing but sessions.
-  static let shared = Task { try await APIPlace() }
-
+  /// A data directory as the service's own.
+  let directory: String
   private let store: SQLiteStore
   private let engine: TransferEngine
   private let handler: HTTPHandler
+  private let isStopped = Mutex(false)
   private let origin = TestOrigin(APIPlace.answer)
 
   /// Where tasks go says whose they are, and so does what comes back.
@@ -39,29 +42,42 @@ final class APIPlace: Sendable {
     return true
   }
 
-  init() async throws {
-    let directory = TemporaryDirectory.make("ferry-tenants")
-    let secrets = [SymmetricKey(data: [UInt8](repeating: 7, count: 32))]
+  /// Who carries out the tasks of background sessions hears, and does nothing.
+  private struct SilentBell: Bell {
+    func ring() -> Bool { true }
+  }
+
+  /// - Parameters:
+  ///   - networks: what tasks may reach beside the Internet.
+  ///   - isTimeStill: whether it is always the same time, so that what two tenants get at once is the same to the byte.
+  init(networks: [String] = ["127.0.0.0/8"], isTimeStill: Bool = false) throws {
+    directory = TemporaryDirectory.make("ferry-api")
+    let secret = SymmetricKey(size: .bits256)
+    try secret.withUnsafeBytes { Data($0).base64EncodedString() }
+      .write(toFile: directory + "/secret-key", atomically: false, encoding: .utf8)
+    let secrets = [secret]
     let (hub, relay) = (EventHub(), FactRelay())
-    store = try SQLiteStore(path: directory + "/test.db", box: SecretBox(secrets: secrets)) {
+    store = try SQLiteStore(path: directory + "/ferry.db", box: SecretBox(secrets: secrets)) {
       hub.publish($0)
     }
-    let bodies = BodyDirectory(path: directory + "/bodies")
-    let files = FileDirectory(path: directory + "/files")
-    try bodies.prepare()
-    try files.prepare()
-    let settings = TransferEngine.Settings(
-      egress: EgressPolicy(allowedNetworks: [try #require(IPNetwork("127.0.0.0/8"))]), bodies: bodies,
-      files: files, pool: WorkerPool(name: "test-write", threads: 1))
+    let blobs = DirectoryBlobs(bodies: directory + "/bodies", files: directory + "/files")
+    try blobs.prepare()
+    let start = Timestamp(microseconds: WallClock.microseconds())
+    let now: @Sendable () -> Timestamp = {
+      isTimeStill ? start : Timestamp(microseconds: WallClock.microseconds())
+    }
+    var settings = TransferEngine.Settings(
+      egress: EgressPolicy(allowedNetworks: try networks.map { try #require(IPNetwork($0)) }),
+      blobs: blobs, pool: WorkerPool(name: "test-write", threads: 1))
+    settings.caches = CacheStorage(directory: directory + "/cache", pool: settings.pool, now: now)
     engine = try TransferEngine(workers: 1, settings: settings) { relay.deliver($0) }
-    // What two tenants get at the same time is the same to the byte.
-    let time = Timestamp(microseconds: WallClock.microseconds())
     let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
     let service = TransferService(
-      store: store, engine: engine, relay: relay, hub: hub, bodies: bodies, files: files,
-      resumeSealer: ResumeDataSealer(secrets: secrets), answerTagger: AnswerTagger(secrets: secrets),
-      pool: WorkerPool(name: "test-read", threads: 1), now: { time }, logger: logger)
-    _ = try await service.recover()
+      store: store, engine: engine, background: BackgroundCarrier(doorbell: SilentBell()), relay: relay,
+      hub: hub, blobs: blobs, resumeSealer: ResumeDataSealer(secrets: secrets),
+      answerTagger: AnswerTagger(secrets: secrets), pool: WorkerPool(name: "test-read", threads: 1), now: now,
+      logger: logger)
+    _ = try blocking { try await service.recover() }
     let tokens = [.default, Self.a, Self.b].map { BearerToken(tenant: $0, text: "token-\($0.name)") }
     handler = TransferAPI(
       service: service, gatehouse: Gatehouse(Gatekeeper(tokens: tokens)), version: .init(number: "1"),
@@ -70,8 +86,24 @@ final class APIPlace: Sendable {
   }
 
   func stop() async {
+    isStopped.withLock { $0 = true }
     await engine.stop()
     await store.close()
+  }
+
+  /// Every test is one of what tasks and sessions may tell.
+  deinit {
+    let (engine, store) = (engine, store)
+    if !isStopped.withLock(\.self) {
+      try? blocking {
+        await engine.stop()
+        await store.close()
+      }
+      for fault in JournalReview(of: directory)?.faults ?? [] {
+        Issue.record("The journal in \(directory) tells what URLSession would not: \(fault)")
+      }
+    }
+    try? FileManager.default.removeItem(atPath: directory)
   }
 
   // MARK: Calls
@@ -82,8 +114,6 @@ final class APIPlace: Sendable {
     var fields: [String: String]
     var text: String
     var json: JSONValue { (try? JSONParser.parse(Array(text.utf8))) ?? .null }
-    /// Where the wrong members are, by their JSON pointers.
-    var pointers: [String] { (json["errors"]?.elements ?? []).compactMap { $0["pointer"]?.string } }
     var description: String { "\(status) \(fields) \(text)" }
 
     func contains(anyOf words: some Sequence<String>) -> Bool {
@@ -112,17 +142,24 @@ final class APIPlace: Sendable {
   }
 
   private func respond(to call: Call, from tenant: Tenant) async -> ServerResponse {
-    let parts = call.target.split(separator: "?", maxSplits: 1).map(String.init)
-    var head = HTTPRequest(
-      method: .init(rawValue: call.method) ?? .get, scheme: "http", authority: "localhost", path: call.target)
-    head.headerFields[.authorization] = "Bearer token-\(tenant.name)"
-    head.headerFields[.contentType] = call.type
-    head.headerFields[.idempotencyKey] = call.key
-    head.headerFields[.prefer] = call.wait.map { "wait=\($0)" }
+    var fields = HTTPFields()
+    fields[.authorization] = "Bearer token-\(tenant.name)"
+    fields[.contentType] = call.type
+    fields[.idempotencyKey] = call.key
+    fields[.prefer] = call.wait.map { "wait=\($0)" }
+    return await respond(to: call.method, call.target, Array(call.body.utf8), fields)
+  }
+
+  func respond(
+    to method: String, _ target: String, _ body: [UInt8], _ fields: HTTPFields
+  ) async -> ServerResponse {
+    let parts = target.split(separator: "?", maxSplits: 1).map(String.init)
+    let head = HTTPRequest(
+      method: .init(rawValue: method) ?? .get, scheme: "http", authority: "localhost", path: target,
+      headerFields: fields)
     return await handler(
       ServerRequest(
-        head: head, path: parts[0], query: parts.count > 1 ? parts[1] : "",
-        body: RequestBody(Array(call.body.utf8)),
+        head: head, path: parts[0], query: parts.count > 1 ? parts[1] : "", body: RequestBody(body),
         localPort: 1))
   }
 
@@ -138,18 +175,12 @@ final class APIPlace: Sendable {
     case .empty: break
     case .bytes(let all): bytes = all
     case .source(let source, _):
-      source.attach(ResponseWaker(exchange: nil))
+      source.attach(ResponseWaker {})
       if !source.isEndless { bytes = try await Self.read(source) { _ in false } }
       source.close()
     }
     return Answer(
       status: response.head.status.code, fields: fields, text: String(decoding: bytes, as: UTF8.self))
-  }
-
-  /// What the tenant of who has no other gets.
-  func call(_ method: String, _ target: String, _ body: String = "") async throws -> Answer {
-    let type = body.isEmpty ? nil : "application/json"
-    return try await send(Call(method: method, target: target, body: body, type: type), from: .default)
   }
 
   /// Opens a stream of events.
@@ -158,7 +189,7 @@ final class APIPlace: Sendable {
     guard response.head.status == .ok, case .source(let source, _) = response.body else {
       throw Refused(status: response.head.status.code)
     }
-    source.attach(ResponseWaker(exchange: nil))
+    source.attach(ResponseWaker {})
     return source
   }
 

@@ -3,10 +3,10 @@ import TestSupport
 import Testing
 
 /// Every property of a session's configuration: its default, another value, and values that are refused.
-@Suite(.endsInTime) struct ConfigurationTableTests {
+@Suite(.serialized, .blocking, .sharing) struct ConfigurationTableTests {
   private let place: APIPlace
 
-  init() async throws { place = try await APIPlace.shared.value }
+  init() throws { place = try .ofSuite() }
 
   struct Property: Sendable, CustomTestStringConvertible {
     let name: String
@@ -118,19 +118,19 @@ import Testing
     .seconds("bodyRetention", "86400", least: "1", tooLittle: "0.5"),
   ]
 
-  private func create(_ configuration: String) async throws -> APIPlace.Answer {
-    try await place.call("POST", "/v1/sessions", #"{"configuration":\#(configuration)}"#)
+  private func create(_ configuration: String) throws -> HTTPReply {
+    try place.call("POST", "/v1/sessions", #"{"configuration":\#(configuration)}"#)
   }
 
-  @Test func theTableIsWhole() async throws {
-    let names = try await create("{}").json["configuration"]?.members?.map(\.name) ?? []
+  @Test func theTableIsWhole() throws {
+    let names = try create("{}").json["configuration"]?.members?.map(\.name) ?? []
     #expect(Set(names) == Set(Self.properties.map(\.name)) && names.count == Self.properties.count)
   }
 
-  @Test(arguments: properties) func itsValues(_ property: Property) async throws {
+  @Test(arguments: properties) func itsValues(_ property: Property) throws {
     let name = property.name
-    #expect(try await create("{}").json["configuration"]?[name]?.text == property.initial)
-    let null = try await create(#"{"\#(name)":null}"#)
+    #expect(try create("{}").json["configuration"]?[name]?.text == property.initial)
+    let null = try create(#"{"\#(name)":null}"#)
     switch name {
     case "urlCache": break  // among the accepted ones
     case "proxies": #expect(null.json["configuration"]?[name]?.text == property.initial)
@@ -138,31 +138,31 @@ import Testing
     default: #expect(null.status == 400 && null.text.contains("/configuration/\(name)"))
     }
     for (value, shown) in property.accepted {
-      let reply = try await create(#"{"\#(name)":\#(value)}"#)
+      let reply = try create(#"{"\#(name)":\#(value)}"#)
       #expect(reply.status == 201, "\(value): \(reply.text)")
       #expect(reply.json["configuration"]?[name]?.text == shown, "\(value)")
-      let again = try await place.call("GET", "/v1/sessions/\(reply.json["id"]?.string ?? "")")
+      let again = try place.call("GET", "/v1/sessions/\(reply.json["id"]?.string ?? "")")
       #expect(again.json["configuration"]?[name]?.text == shown, "\(value)")
     }
     for (value, place) in property.refused {
-      let reply = try await create(#"{"\#(name)":\#(value)}"#)
+      let reply = try create(#"{"\#(name)":\#(value)}"#)
       let pointers = reply.pointers
       #expect(
         reply.status == 400 && pointers.contains("/configuration/\(name)\(place)"), "\(value): \(reply.text)")
     }
   }
 
-  @Test func theyAreJudgedTogether() async throws {
-    let reply = try await create(
+  @Test func theyAreJudgedTogether() throws {
+    let reply = try create(
       #"{"tlsMinimumSupportedProtocolVersion":"TLSv1.3","tlsMaximumSupportedProtocolVersion":"TLSv1.2"}"#)
     #expect(reply.status == 400 && reply.text.contains("/configuration/tlsMinimumSupportedProtocolVersion"))
-    let all = try await create(#"{"isDiscretionary":1,"bodyRetention":0,"unknown":1,"retry":{}}"#)
+    let all = try create(#"{"isDiscretionary":1,"bodyRetention":0,"unknown":1,"retry":{}}"#)
     let pointers = all.pointers
     #expect(
       Set(pointers)
         == Set(["isDiscretionary", "bodyRetention", "unknown", "retry"].map { "/configuration/" + $0 }))
     let authority = try CertificateKit.shared().authority
-    let rooted = try await create(#"{"tlsAdditionalRootCertificates":\#(JSONValue.string(authority).text)}"#)
+    let rooted = try create(#"{"tlsAdditionalRootCertificates":\#(JSONValue.string(authority).text)}"#)
     #expect(rooted.status == 201)
     #expect(rooted.json["configuration"]?["tlsAdditionalRootCertificates"]?.string == authority)
   }

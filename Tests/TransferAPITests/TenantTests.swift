@@ -48,7 +48,7 @@ import TransferModel
   func anothersIsNotThere(_ operation: Operation) async throws {
     for (owner, other) in Self.pairs {
       guard case .named(let thing, _, _, let status) = TenantTrial.all[operation.id] else { return }
-      let place = try await APIPlace()
+      let place = try APIPlace(isTimeStill: true)
       let ids = try await place.make(thing, of: owner)
       #expect(Set(operation.names).isSubset(of: ids.keys))
       let before = try await place.picture(of: owner, ids)
@@ -68,7 +68,7 @@ import TransferModel
   @Test(arguments: Operation.all.filter { $0.names == ["session"] })
   func eachHasASharedSessionOfItsOwn(_ operation: Operation) async throws {
     for (owner, other) in Self.pairs {
-      let place = try await APIPlace()
+      let place = try APIPlace(isTimeStill: true)
       try await place.furnish("ses_shared", of: owner)
       let ids = ["session": "ses_shared"]
       let before = try await place.picture(of: owner, ids)
@@ -82,7 +82,7 @@ import TransferModel
   @Test(arguments: Operation.all.filter(\.isList))
   func nothingOfAnothersIsListed(_ operation: Operation) async throws {
     for (owner, other) in Self.pairs {
-      let place = try await APIPlace()
+      let place = try APIPlace(isTimeStill: true)
       let things: [APIPlace.Thing] = [.session, .finishedTask, .file, .configuration]
       for thing in things { _ = try await place.make(thing, of: owner) }
       let mark = [APIPlace.mark(owner)]
@@ -106,7 +106,7 @@ import TransferModel
     ["", "?after=0", "?data=inline", "?after=0&data=inline&progress=false"])
   func nothingOfAnothersIsTold(_ operation: Operation, _ query: String) async throws {
     for (owner, other) in Self.pairs {
-      let place = try await APIPlace()
+      let place = try APIPlace(isTimeStill: true)
       let isReplay = query.contains("after")
       if isReplay { _ = try await place.make(.finishedTask, of: owner) }
       let streams = [
@@ -132,7 +132,7 @@ import TransferModel
   @Test(arguments: Operation.all.filter(\.takesKey))
   func theSameKeyOfTwoTenantsIsTwo(_ operation: Operation) async throws {
     for (owner, other) in Self.pairs {
-      let place = try await APIPlace()
+      let place = try APIPlace(isTimeStill: true)
       // What a session's path names is each one's own.
       let ids = ["session": "ses_shared"]
       var call = try call(operation, ids)
@@ -153,7 +153,7 @@ import TransferModel
   /// What one may name in what one sends: another tenant's is as unknown as nobody's.
   @Test func nobodyUsesWhatIsAnothers() async throws {
     for (owner, other) in Self.pairs {
-      let place = try await APIPlace()
+      let place = try APIPlace(isTimeStill: true)
       let ids = try await [
         "file": place.make(.file, of: owner)["file"], "name": place.make(.configuration, of: owner)["name"],
         "task": place.make(.finishedTask, of: owner)["task"],
@@ -189,7 +189,7 @@ import TransferModel
 
   @Test func resumeDataIsGoodForItsTenantOnly() async throws {
     for (owner, other) in Self.pairs {
-      let place = try await APIPlace()
+      let place = try APIPlace(isTimeStill: true)
       let task = try await place.make(.partialDownload, of: owner)["task"] ?? ""
       let reply = try await place.send(
         Call(method: "GET", target: "/v1/tasks/\(task)/resume-data"), from: owner)

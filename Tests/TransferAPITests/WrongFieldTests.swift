@@ -3,10 +3,10 @@ import TestSupport
 import Testing
 
 /// Each wrong member of a request is named, and changes nothing.
-@Suite(.endsInTime) struct WrongFieldTests {
+@Suite(.serialized, .blocking, .sharing) struct WrongFieldTests {
   private let place: APIPlace
 
-  init() async throws { place = try await APIPlace.shared.value }
+  init() throws { place = try .ofSuite() }
 
   struct Case: Sendable, CustomTestStringConvertible {
     let body: String
@@ -50,12 +50,12 @@ import Testing
       pointer: "/completion/webhook/secret"),
   ]
 
-  @Test(arguments: taskCases) func taskFieldIsNamed(_ wrong: Case) async throws {
-    let reply = try await place.call("POST", "/v1/tasks", wrong.body)
-    #expect(reply.status == 400 && reply.fields["content-type"] == "application/problem+json")
+  @Test(arguments: taskCases) func taskFieldIsNamed(_ wrong: Case) throws {
+    let reply = try place.call("POST", "/v1/tasks", wrong.body)
+    #expect(reply.status == 400 && reply["Content-Type"] == "application/problem+json")
     #expect(reply.json["type"]?.string == "/problems/invalid-request")
     #expect(reply.pointers == [wrong.pointer])
-    let tasks = try await place.call("GET", "/v1/sessions/ses_shared/tasks")
+    let tasks = try place.call("GET", "/v1/sessions/ses_shared/tasks")
     #expect(tasks.json["items"]?.elements?.isEmpty == true)
   }
 
@@ -76,14 +76,14 @@ import Testing
       body: #"{"type":"ephemeral","configuration":{"urlCache":{"diskCapacity":5.0}}}"#,
       pointer: "/configuration/urlCache/diskCapacity"),
     Case(body: #"[]"#, pointer: ""),
-  ]) func sessionFieldIsNamed(_ wrong: Case) async throws {
-    let reply = try await place.call("POST", "/v1/sessions", wrong.body)
+  ]) func sessionFieldIsNamed(_ wrong: Case) throws {
+    let reply = try place.call("POST", "/v1/sessions", wrong.body)
     #expect(reply.status == 400)
     #expect(reply.pointers == [wrong.pointer])
   }
 
-  @Test func allFaultsAreToldAtOnce() async throws {
-    let reply = try await place.call("POST", "/v1/tasks", #"{"kind":1,"request":{"url":"x","y":2},"z":3}"#)
+  @Test func allFaultsAreToldAtOnce() throws {
+    let reply = try place.call("POST", "/v1/tasks", #"{"kind":1,"request":{"url":"x","y":2},"z":3}"#)
     #expect(reply.json["errors"]?.elements?.count == 4)
   }
 }

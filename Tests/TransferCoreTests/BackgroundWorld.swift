@@ -173,7 +173,7 @@ struct BackgroundWorld {
     case .cancel(let id, _, _): engine[id]?.isCancelled = true
     case .answer(let id, _, let number, _):
       if engine[id]?.questions == number { engine[id]?.isAsked = false }
-    case .setPriority, .setLimit, .removeBody, .removePartial, .aside: break
+    case .setPriority, .setLimit, .remove, .aside: break
     }
   }
 

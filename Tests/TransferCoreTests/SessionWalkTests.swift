@@ -83,7 +83,7 @@ import TransferModel
 
     private func isCarried(_ id: TaskID) -> Bool {
       guard let machine = stage.machine.task(id) else { return false }
-      return machine.isSubmitted
+      return machine.place.isSubmitted
     }
 
     /// An engine tells of tasks that it has, and of no others.

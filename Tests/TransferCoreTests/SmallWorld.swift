@@ -15,6 +15,8 @@ struct SmallWorld {
     case begins, challenges, redirects, responds, caches, succeeds, fails
     /// The engine has heard that nobody wants the task.
     case endsCancelled
+    /// The session is to be another process's; and it is, once nothing of it is under way here.
+    case leaves, arrives
   }
   /// What whoever carries the task out is doing with it.
   enum Progress: Hashable { case absent, queued, requesting, answered, over }
@@ -65,7 +67,9 @@ struct SmallWorld {
   ]
   private var heard = 0
 
-  init(isDelayed: Bool) throws {
+  /// - Parameter leaves: its session may become another process's.
+  init(isDelayed: Bool, leaves: Bool) throws {
+    if leaves { left.formUnion([.leaves, .arrives]) }
     var delegate = SessionDelegate()
     delegate.taskChallenges = .ask
     delegate.asksForRedirects = true
@@ -103,7 +107,7 @@ struct SmallWorld {
       session: stage.machine.session.state, isCreating: isCreating, ends: ends.count)
   }
 
-  private static func number(of place: TaskMachine.Place) -> Int {
+  private static func number(of place: TaskPlace) -> Int {
     switch place {
     case .creating: 1
     case .idle(let hasBegun): hasBegun ? 2 : 3
@@ -111,6 +115,7 @@ struct SmallWorld {
     case .uncertain: 5
     case .carried(let question): question == nil ? 6 : 7
     case .waitsToRetry: 8
+    case .leaving: 10
     case .ending: 9
     }
   }
@@ -141,7 +146,8 @@ struct SmallWorld {
     case .isRefused: return isCreating && left.contains(move)
     case .endHolds: return !ends.isEmpty
     case .suspends, .resumes, .cancels: return !isCreating && left.contains(move) && !isOver
-    case .invalidates: return left.contains(move)
+    case .invalidates, .leaves: return left.contains(move)
+    case .arrives: return canArrive
     case .answers, .expires: return question != nil
     case .refuses: return canRefuse
     case .becomesDownload:
@@ -149,6 +155,12 @@ struct SmallWorld {
     case .orderArrives: return !orders.isEmpty
     default: return engineCan(move)
     }
+  }
+
+  /// All that was asked has come to its end, and all that was written holds.
+  private var canArrive: Bool {
+    left.contains(.arrives) && !left.contains(.leaves) && !isCreating && ends.isEmpty && !isOver
+      && orders.isEmpty && stage.machine.isQuiet
   }
 
   private var canRefuse: Bool {
@@ -207,19 +219,37 @@ struct SmallWorld {
       try ask(.redirect(.ok, proposed: TransferRequest(url: "http://origin.test/b", method: "GET")))
     case .responds:
       engine.progress = .answered
-      try ask(.response(.ok, nil))
+      // Nobody asks about a download's.
+      if engine.isDownload { try tell(.accepted(carried, .ok)) } else { try ask(.response(.ok, nil)) }
     case .caches:
       try ask(.caching(.ok, size: 3))
       engine.asked = 9
     case .succeeds: try end(nil)
     case .fails: try end(.timedOut)
     case .endsCancelled: try end(.cancelled)
+    case .leaves: try give(.leave)
+    case .arrives: try arriveElsewhere()
     }
   }
 
   private static let challenge = AuthenticationChallenge(
     ProtectionSpace(
       host: "origin.test", port: 80, protocolName: "http", realm: "r", authenticationMethod: .httpBasic))
+
+  /// Another process goes on from what is written.
+  private mutating func arriveElsewhere() throws(Violation) {
+    let unfinished = tasks.filter { stage.machine.task($0) != nil }
+    stage = Stage(after: stage)
+    // One engine never hears of the other's task.
+    engine = Engine()
+    engine.isDownload = tasks.count > 1
+    for id in unfinished {
+      guard let row = stage.rows[id] else { throw violation("a task was never written") }
+      try give(.recovered(row))
+      if stage.hasBegun(id) { try give(.hadBegun(id)) }
+    }
+    try give(.recoveredAll)
+  }
 
   // MARK: The delegate
 
@@ -265,15 +295,22 @@ struct SmallWorld {
     engine.progress = .over
     guard let known else { throw violation("an engine has a task that nobody knows") }
     try tell(.ended(carried, .end(of: known, at: stage.now.wall, error: error)))
+    // One that was stopped to go on elsewhere may be wanted here again before it has gone.
+    if stage.machine.task(carried)?.isEnding == false {
+      engine = Engine(isDownload: engine.isDownload, asked: engine.asked)
+    }
   }
 
   private mutating func tell(_ fact: TransferFact) throws(Violation) { try give(.news(.fact(fact))) }
 
   private mutating func arrive(_ order: Order) throws(Violation) {
+    if engine.progress == .absent {
+      // What it has ended it does not know any more.
+      if case .submit = order { engine.progress = .queued }
+      return
+    }
     switch order {
-    case .submit:
-      guard engine.progress == .absent else { throw violation("a task is submitted twice") }
-      engine.progress = .queued
+    case .submit: throw violation("a task is submitted twice")
     case .suspend: engine.isSuspended = true
     case .resume: engine.isSuspended = false
     case .cancel: engine.isCancelled = true
@@ -333,6 +370,8 @@ struct SmallWorld {
   func checkThatItEnds() throws(Violation) {
     var world = self
     world.left = world.isSuspended ? [.resumes] : []
+    // Who has said that it goes away is gone one day; who has not, stays.
+    if path.contains(.leaves), left.contains(.arrives) { world.left.insert(.arrives) }
     for _ in 0..<60 {
       let possible = Set(world.moves)
       guard let move = Self.healing.first(where: possible.contains) else { break }
@@ -348,7 +387,7 @@ struct SmallWorld {
 
   private static let healing: [Move] = [
     .createdHolds, .endHolds, .orderArrives, .resumes, .expires, .endsCancelled, .begins, .responds,
-    .succeeds,
+    .succeeds, .arrives,
   ]
 
   private var wasRefused: Bool { path.contains(.isRefused) }

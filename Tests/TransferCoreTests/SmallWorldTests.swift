@@ -5,8 +5,10 @@ import Testing
 
 /// One task, and all orders in which things can happen to it: not a sample.
 @Suite(.endsInTime) struct SmallWorldTests {
-  @Test(arguments: [false, true]) func everyOrderHolds(_ isDelayed: Bool) throws {
-    let count = try Self.explore(isDelayed: isDelayed)
+  @Test(arguments: [(true, false), (false, true)]) func everyOrderHolds(
+    _ isDelayed: Bool, _ leaves: Bool
+  ) throws {
+    let count = try Self.explore(isDelayed: isDelayed, leaves: leaves)
     #expect(count > 10_000)
   }
 
@@ -23,8 +25,8 @@ import Testing
   }
 
   /// - Returns: how many worlds there are.
-  private static func explore(isDelayed: Bool) throws -> Int {
-    let first = try SmallWorld(isDelayed: isDelayed)
+  private static func explore(isDelayed: Bool, leaves: Bool = false) throws -> Int {
+    let first = try SmallWorld(isDelayed: isDelayed, leaves: leaves)
     var seen: Set<SmallWorld.Key> = [first.key]
     var next = [first]
     while let world = next.popLast() {

@@ -100,6 +100,15 @@ struct Stage {
 
   func types(of task: TaskID) -> [EventType] { events.filter { $0.taskID == task }.map(\.type) }
 
+  /// Whether its delegate has let it begin.
+  func hasBegun(_ task: TaskID) -> Bool {
+    let settled = settlements.filter { $0.state == .answered || $0.state == .expired }.map(\.id)
+    return inquiries.contains { inquiry in
+      inquiry.event.type == .taskWillBeginDelayedRequest && inquiry.event.taskID == task
+        && inquiry.event.decision.map { settled.contains($0.id) } ?? false
+    }
+  }
+
   var lastDecision: DecisionID? { inquiries.last?.event.decision?.id }
 }
 

@@ -1,3 +1,4 @@
+import BlobStore
 import Foundation
 import Synchronization
 import TestSupport
@@ -40,8 +41,8 @@ import TransferModel
     try await bench.send([.submit(large.id), .submit(small.id)], of: session, to: process)
     let outcomes = try await bench.outcomes(large, small)
     #expect(outcomes.allSatisfy { $0.error == nil && $0.size == Int64(Self.bytes.count) })
-    let file = try Data(contentsOf: URL(fileURLWithPath: bench.bodies.path(large.id)))
-    #expect(file == Data(Self.bytes))
+    #expect(outcomes.map(\.blob) == [BlobStamp(attempt: 1), BlobStamp(attempt: 1)])
+    #expect(try bench.body(of: large, outcomes[0]) == Self.bytes)
     // A download's answer comes with its end.
     #expect(try await bench.news().names(of: large.id) == ["began", "ended"])
     #expect(try await bench.news().names(of: small.id) == ["began", "response", "ended"])
@@ -272,7 +273,7 @@ import TransferModel
     let session = try await bench.session()
     let task = try await bench.task("http://127.0.0.1:1/", in: session)
     let point = ResumePoint(partial: PartialBody(offset: 3, total: 9, validator: "\"v\""), source: task.id)
-    try Data("abc".utf8).write(to: URL(fileURLWithPath: bench.bodies.partialPath(task.id)))
+    try Data("abc".utf8).write(to: URL(fileURLWithPath: bench.path(BlobKey(task.id, .partial, nil))))
     try await bench.leave(task) { state in
       (state.partial, state.retries) = (point, 1)
       (state.retryAt, state.retryDelay) = (bench.now.adding(seconds: 1000), 1000)
@@ -285,9 +286,9 @@ import TransferModel
     #expect(outcome.error?.resumeDataAvailable == keepsPartial)
     #expect(try await bench.work().isEmpty)
     // Its pool removes the file.
-    let expected = keepsPartial ? [task.id] : []
-    for _ in 0..<500 where bench.bodies.partials() != expected { usleep(10_000) }
-    #expect(bench.bodies.partials() == expected)
+    let expected = keepsPartial ? [BlobKey(task.id, .partial, nil)] : []
+    for _ in 0..<500 where bench.blobs.list(.tasks) != expected { usleep(10_000) }
+    #expect(bench.blobs.list(.tasks) == expected)
     await process.stop()
   }
 

@@ -1,6 +1,8 @@
+import BlobStore
 import EventLoop
 import TestSupport
 import Testing
+import TransferModel
 
 @testable import TransferEngine
 @testable import TransferService
@@ -12,7 +14,7 @@ import Testing
 
   /// A transfer ends while its last bytes are still on their way to the disk: readers get them before its end.
   @Test func theEndOfAFailedTransferWaitsForItsBytes() async throws {
-    let file = BodyFile(temporaryPath: TemporaryDirectory.make("ferry-body") + "/body.part", pool: pool)
+    let file = writer(in: TemporaryDirectory.make("ferry-body"))
     let (live, stream, news) = reader(of: file)
     pool.submit { [disk] in disk.wait() }
     _ = file.append(bytes)
@@ -28,7 +30,7 @@ import Testing
 
   /// What cannot be written does not keep readers waiting.
   @Test func bytesThatCannotBeWrittenEndTheStream() async throws {
-    let file = BodyFile(temporaryPath: TemporaryDirectory.make("ferry-body") + "/none/body.part", pool: pool)
+    let file = writer(in: TemporaryDirectory.make("ferry-body") + "/none")
     let (live, stream, news) = reader(of: file)
     _ = file.append(bytes)
     file.discard(keepsForReaders: true)
@@ -36,7 +38,12 @@ import Testing
     #expect(await readUp(stream, news).isEmpty)
   }
 
-  private func reader(of file: BodyFile) -> (LiveBody, BodyStream, AsyncStream<Void>) {
+  private func writer(in directory: String) -> BlobWriter {
+    let blobs = DirectoryBlobs(bodies: directory, files: directory)
+    return BlobWriter(BlobKey(TaskID(high: 1, low: 1), .draft, nil), in: blobs, on: pool)
+  }
+
+  private func reader(of file: BlobWriter) -> (LiveBody, BodyStream, AsyncStream<Void>) {
     let live = LiveBody()
     let stream = BodyStream(live, pool: pool)
     let (news, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

@@ -115,40 +115,41 @@ import TransferModel
       }
       shard.insert(SessionMachine(.shared(.shared, of: .default), limit: 9))
       _ = shard.visit(.shared) { machine, step in _ = machine.take(.admit(count: 1), &step) }
-      _ = shard.visitAside(.shared) { machine, step in _ = machine.take(.create([task]), &step) }
+      _ = shard.visit(.shared) { machine, step in _ = machine.take(.create([task]), &step) }
       #expect(directory[task.id] == .shared)
       _ = shard.visit(task.id, in: .shared) { machine, _ in
         let isThere = machine.task(task.id) != nil
         found.withLock { $0.append(isThere) }
       }
       #expect(shard.hasParked(task.id) && found.withLock { $0.count } == (isWritten ? 0 : 1))
-      _ = shard.endCreation(of: [task.id], in: .shared, refused: isWritten ? nil : (1, []))
+      _ = shard.endCreation(of: [task.id], in: .shared, refused: isWritten ? nil : [])
       #expect(!shard.hasParked(task.id) && (directory[task.id] == nil) == !isWritten)
     }
     #expect(found.withLock { $0 } == [true, false])
   }
 
-  /// What was decided before a creation is on its way to the store before it: whoever creates can see that it is not.
-  @Test func whatIsDecidedIsNotOvertaken() {
+  /// Whoever carries a session's steps out takes a creation in its turn, like all others: it overtakes nothing that another thread is
+  /// about to write.
+  @Test func aCreationIsCarriedOutInItsTurn() {
     let shard = SessionShard(seed: 1, directory: TaskDirectory()) { _ in
       Now(wall: WorkerSamples.time, uptime: .now)
     } isElsewhere: { _ in
       false
     }
     shard.insert(SessionMachine(.shared(.shared, of: .default), limit: 9))
-    let order = Mutex<[String]>([])
-    func decide(_ name: String) -> Bool? {
+    func decide(_ creation: Creation?) -> Bool? {
       shard.visit(.shared) { _, step in
-        step.carriedOut.append { order.withLock { $0.append(name) } }
+        step.creation = creation
+        step.settled.append { _ in }
       }?.mustCarryOut
     }
-    #expect(shard.isCarriedOut)
-    #expect(decide("first") == true && !shard.isCarriedOut)
+    var order: [String] = []
+    #expect(decide(nil) == true)
     shard.carryOut { step in
-      // It has left the outbox, and is not written: the next waits for whoever is at it.
-      if order.withLock({ $0.isEmpty }) { #expect(!shard.isCarriedOut && decide("second") == false) }
-      for action in step.carriedOut { action() }
+      // It has left the outbox, and is not written: the creation waits for whoever is at it.
+      if order.isEmpty { #expect(decide(Creation(tasks: [], reply: nil) { _ in }) == false) }
+      order.append(step.creation == nil ? "decided" : "created")
     }
-    #expect(shard.isCarriedOut && order.withLock { $0 } == ["first", "second"])
+    #expect(order == ["decided", "created"] && shard.isIdle)
   }
 }

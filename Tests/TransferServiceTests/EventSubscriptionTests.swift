@@ -5,8 +5,9 @@ import Synchronization
 import TestSupport
 import Testing
 import TransferModel
-@testable import TransferService
 import TransferStore
+
+@testable import TransferService
 
 /// Streams lose nothing and repeat nothing, however slowly they are read.
 @Suite(.serialized) struct EventSubscriptionTests {
@@ -15,15 +16,18 @@ import TransferStore
   private let pool = WorkerPool(name: "test-read", threads: 1)
   private static let time = Timestamp(seconds: 1_800_000_000)
 
+  private let path = TemporaryDirectory.make("ferry-events") + "/test.db"
+  private let box = SecretBox(secrets: [SymmetricKey(data: [UInt8](repeating: 7, count: 32))])
+
   init() throws {
     let hub = hub
-    store = try SQLiteStore(
-      path: TemporaryDirectory.make("ferry-events") + "/test.db",
-      box: SecretBox(secrets: [SymmetricKey(data: [UInt8](repeating: 7, count: 32))])
-    ) { hub.publish($0) }
+    store = try SQLiteStore(path: path, box: box) { hub.publish($0) }
   }
 
-  private func write(_ count: Int, session: SessionID = .shared, size: Int = 10) async throws {
+  /// - Parameter other: that of another process; nil: this one's.
+  private func write(
+    _ count: Int, session: SessionID = .shared, size: Int = 10, to other: SQLiteStore? = nil
+  ) async throws {
     for _ in 0..<count {
       var request = TransferRequest(url: "http://a/" + String(repeating: "x", count: size))
       request.method = "GET"
@@ -38,7 +42,7 @@ import TransferStore
         TransferEvent(
           .taskDidChangeState, at: Self.time, session: session, task: task.id, .stateChanged(.running, nil)),
       ]
-      try await store.write(change)
+      try await (other ?? store).write(change)
     }
   }
 
@@ -80,6 +84,26 @@ import TransferStore
     #expect(await ids(subscription, news, upTo: 22) == [7, 8, 9, 10, 21, 22])
     subscription.close()
     #expect(hub.count == 0)
+  }
+
+  /// A stream tells what another process commits, in its order with what this one does; where that is much, from the journal.
+  @Test(arguments: [3, Feed.gapLimit + 1]) func liveStreamTellsWhatOthersCommit(_ count: Int)
+    async throws
+  {
+    let other = try SQLiteStore(path: path, box: box, published: nil)
+    let streams = [subscribe(after: nil), subscribe(after: 0)]
+    try await write(1, session: SessionID(high: 1, low: 1))
+    try await write(2)
+    try await write(count, to: other)
+    try await write(1)
+    try await write(2, to: other)
+    store.follow()
+    let last = Int64(2 * (count + 6))
+    for (subscription, news) in streams {
+      #expect(await ids(subscription, news, upTo: last) == Array(3...last))
+    }
+    for (subscription, _) in streams { subscription.close() }
+    await other.close()
   }
 
   /// What a stream of all sessions tells, and whom it wakes nobody for, is its tenant's alone.

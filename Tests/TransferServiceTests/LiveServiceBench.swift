@@ -1,3 +1,5 @@
+import Processes
+import BlobStore
 import Crypto
 import EventLoop
 import Logging
@@ -27,20 +29,17 @@ final class LiveServiceBench: Sendable {
     store = try SQLiteStore(path: directory + "/test.db", box: SecretBox(secrets: secrets)) {
       hub.publish($0)
     }
-    let bodies = BodyDirectory(path: directory + "/bodies")
-    try bodies.prepare()
-    let files = FileDirectory(path: directory + "/files")
-    try files.prepare()
+    let blobs = DirectoryBlobs(bodies: directory + "/bodies", files: directory + "/files")
+    try blobs.prepare()
     let relay = FactRelay()
     let settings = TransferEngine.Settings(
-      egress: EgressPolicy(allowedNetworks: [try #require(IPNetwork("127.0.0.0/8"))]), bodies: bodies,
-      files: files, pool: WorkerPool(name: "test-write", threads: 2))
+      egress: EgressPolicy(allowedNetworks: [try #require(IPNetwork("127.0.0.0/8"))]), blobs: blobs,
+      pool: WorkerPool(name: "test-write", threads: 2))
     engine = try TransferEngine(workers: 1, settings: settings) { relay.deliver($0) }
     service = TransferService(
       store: WatchedStore(store, moments), engine: engine,
       background: BackgroundCarrier(doorbell: DoorbellPull(path: directory + "/no-bell")), relay: relay,
-      hub: hub,
-      bodies: bodies, files: files, resumeSealer: ResumeDataSealer(secrets: secrets),
+      hub: hub, blobs: blobs, resumeSealer: ResumeDataSealer(secrets: secrets),
       answerTagger: AnswerTagger(secrets: secrets), pool: WorkerPool(name: "test-read", threads: 1), now: now,
       logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
     _ = try await service.recover()
@@ -88,7 +87,7 @@ final class LiveServiceBench: Sendable {
     var change = StoreChange()
     change.news = documents
     try await store.write(change)
-    try await service.news.readAll()
+    try await service.news.hear(.all, readsAll: true)
     await service.room.recorder.settle()
   }
 

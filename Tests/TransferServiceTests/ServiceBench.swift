@@ -1,3 +1,5 @@
+import Processes
+import BlobStore
 import Crypto
 import EventLoop
 import Logging
@@ -15,8 +17,8 @@ final class ServiceBench: Sendable {
 
   let store: SQLiteStore
   let service: TransferService
-  let bodies: BodyDirectory
-  let files: FileDirectory
+  let blobs: DirectoryBlobs
+  let directory: String
   private let engine: TransferEngine
   private let clock = Clock()
 
@@ -27,29 +29,33 @@ final class ServiceBench: Sendable {
   }
 
   init() throws {
-    let (directory, hub, relay) = (TemporaryDirectory.make("ferry-service"), EventHub(), FactRelay())
+    directory = TemporaryDirectory.make("ferry-service")
+    let (hub, relay) = (EventHub(), FactRelay())
     let keys = [SymmetricKey(data: [UInt8](repeating: 7, count: 32))]
     store = try SQLiteStore(path: directory + "/test.db", box: SecretBox(secrets: keys)) { hub.publish($0) }
-    bodies = BodyDirectory(path: directory + "/bodies")
-    files = FileDirectory(path: directory + "/files")
-    try bodies.prepare()
-    try files.prepare()
+    blobs = DirectoryBlobs(bodies: directory + "/bodies", files: directory + "/files")
+    try blobs.prepare()
     let pool = WorkerPool(name: "test-pool", threads: 2)
     engine = try TransferEngine(
       workers: 1,
-      settings: .init(egress: EgressPolicy(allowedNetworks: []), bodies: bodies, files: files, pool: pool)
+      settings: .init(egress: EgressPolicy(allowedNetworks: []), blobs: blobs, pool: pool)
     ) { relay.deliver($0) }
     let now: @Sendable () -> Timestamp = { [clock] in clock.now }
     service = TransferService(
       store: store, engine: engine,
       background: BackgroundCarrier(doorbell: DoorbellPull(path: directory + "/bell")), relay: relay,
-      hub: hub,
-      bodies: bodies, files: files, resumeSealer: ResumeDataSealer(secrets: keys),
+      hub: hub, blobs: blobs, resumeSealer: ResumeDataSealer(secrets: keys),
       answerTagger: AnswerTagger(secrets: keys), pool: pool, now: now,
       logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
   }
 
   func advance(_ seconds: Double) { clock.advance(seconds) }
+
+  /// The store of another process.
+  func another() throws -> SQLiteStore {
+    let keys = [SymmetricKey(data: [UInt8](repeating: 7, count: 32))]
+    return try SQLiteStore(path: directory + "/test.db", box: SecretBox(secrets: keys)) { _ in }
+  }
 
   func stop() async {
     await engine.stop()

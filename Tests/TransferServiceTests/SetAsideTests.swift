@@ -1,3 +1,4 @@
+import BlobStore
 import Crypto
 import EventLoop
 import Foundation
@@ -53,17 +54,15 @@ import TransferModel
 
   private func service(_ store: SQLiteStore) throws -> (TransferService, TransferEngine) {
     let relay = FactRelay()
-    let bodies = BodyDirectory(path: directory + "/bodies")
-    let files = FileDirectory(path: directory + "/files")
-    try bodies.prepare()
-    try files.prepare()
+    let blobs = DirectoryBlobs(bodies: directory + "/bodies", files: directory + "/files")
+    try blobs.prepare()
     let pool = WorkerPool(name: "test-write", threads: 1)
-    var settings = TransferEngine.Settings(egress: EgressPolicy(), bodies: bodies, files: files, pool: pool)
+    var settings = TransferEngine.Settings(egress: EgressPolicy(), blobs: blobs, pool: pool)
     settings.now = { Self.time }
     let engine = try TransferEngine(workers: 1, settings: settings) { relay.deliver($0) }
     let keys = [SymmetricKey(size: .bits256)]
     let service = TransferService(
-      store: store, engine: engine, relay: relay, hub: EventHub(), bodies: bodies, files: files,
+      store: store, engine: engine, relay: relay, hub: EventHub(), blobs: blobs,
       resumeSealer: ResumeDataSealer(secrets: keys), answerTagger: AnswerTagger(secrets: keys), pool: pool,
       now: { Self.time.adding(seconds: 1e8) },
       logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
@@ -104,9 +103,10 @@ import TransferModel
       change.createdTasks = [Self.task(12, in: 1), Self.task(13, in: 1, ended: true)]
       change.updatedTasks = change.createdTasks
     }
-    let bodies = BodyDirectory(path: directory + "/bodies")
-    try bodies.prepare()
-    let kept = [12, 21].map { bodies.temporaryPath(Self.id(UInt64($0))) } + [bodies.partialPath(Self.id(12))]
+    try DirectoryBlobs(bodies: directory + "/bodies", files: directory + "/files").prepare()
+    let keys =
+      [12, 21].map { BlobKey(Self.id($0) as TaskID, .draft, nil) } + [BlobKey(Self.id(12), .partial, nil)]
+    let kept = keys.map { directory + "/bodies/\($0)" }
     for path in kept { #expect(FileManager.default.createFile(atPath: path, contents: Data([1]))) }
     let store = try open(Self.box(1))
     let (service, engine) = try service(store)

@@ -1,3 +1,4 @@
+import BlobStore
 import Foundation
 import TestSupport
 import Testing
@@ -12,6 +13,15 @@ import TransferModel
   private let bench: ServiceBench
 
   init() throws { bench = try ServiceBench() }
+
+  private func path(_ key: BlobKey) -> String {
+    "\(bench.directory)/\(key.task == nil ? "files" : "bodies")/\(key)"
+  }
+
+  /// All that a task can have.
+  private func all(_ task: TaskID, _ stamp: BlobStamp? = nil) -> [String] {
+    BlobKey.Part.allCases.map { path(BlobKey(task, $0, stamp)) }
+  }
 
   private func put(_ path: String) throws -> String {
     try "x".write(toFile: path, atomically: false, encoding: .utf8)
@@ -34,20 +44,19 @@ import TransferModel
   @Test func whatNobodyKnowsIsSetAsideAndGoesAfterAWeek() async throws {
     let unknown: TaskID = ServiceBench.id(90)
     let file: FileID = ServiceBench.id(91)
-    let found = try [
-      bench.bodies.path(unknown), bench.bodies.temporaryPath(unknown), bench.bodies.partialPath(unknown),
-    ].map(put)
-    let stored = try put(bench.files.path(file))
-    let others = try [put(bench.bodies.path + "/note"), put(bench.files.path + "/note")]
+    let found = try all(unknown).map(put)
+    let stored = try put(path(BlobKey(file)))
+    let (bodies, files) = (bench.directory + "/bodies", bench.directory + "/files")
+    let others = try [put(bodies + "/note"), put(files + "/note")]
     try await sweep()
     #expect(!found.contains(where: isThere) && !isThere(stored) && others.allSatisfy(isThere))
-    #expect(aside(bench.bodies.path) == ["\(unknown)", "\(unknown).part", "\(unknown).resume"])
-    #expect(aside(bench.files.path) == ["\(file)"])
+    #expect(aside(bodies) == ["\(unknown)", "\(unknown).part", "\(unknown).resume"])
+    #expect(aside(files) == ["\(file)"])
     _ = try await bench.service.prune(by: Retention())
-    #expect(aside(bench.bodies.path).count == 3)
+    #expect(aside(bodies).count == 3)
     bench.advance(SetAside.retention + 1)
     _ = try await bench.service.prune(by: Retention())
-    #expect(aside(bench.bodies.path) == [] && aside(bench.files.path) == [])
+    #expect(aside(bodies) == [] && aside(files) == [])
     await bench.stop()
   }
 
@@ -61,23 +70,64 @@ import TransferModel
       id: ServiceBench.id(3), tenant: Tenant(name: "t"), createdAt: ServiceBench.start, size: 1, sha256: "",
       contentType: nil, fromTask: nil)
     try await bench.write { $0.newFiles = [file] }
-    let kept = try [
-      bench.bodies.path(running.id), bench.bodies.temporaryPath(running.id),
-      bench.bodies.partialPath(running.id), bench.files.path(file.id),
-    ].map(put)
-    let gone = try [
-      bench.bodies.path(ended.id), bench.bodies.temporaryPath(ended.id), bench.bodies.partialPath(ended.id),
-    ].map(put)
+    let kept = try (all(running.id) + [path(BlobKey(file.id))]).map(put)
+    let gone = try all(ended.id).map(put)
     try await sweep()
     #expect(kept.allSatisfy(isThere) && !gone.contains(where: isThere))
-    #expect(aside(bench.bodies.path) == [] && aside(bench.files.path) == [])
+    for shelf in ["/bodies", "/files"] { #expect(aside(bench.directory + shelf) == []) }
     await bench.stop()
+  }
+
+  /// Each owner has names of its own: what the row does not name goes, also what another life of the database has left.
+  @Test func whatOthersLeftBesideItGoes() async throws {
+    let named = try await ended(under: BlobStamp(epoch: 1))
+    let stamps = [nil, BlobStamp(attempt: 2), BlobStamp(epoch: 2), BlobStamp(epoch: 9)]
+    let gone = try stamps.flatMap { all(named.id, $0) }.map(put)
+    let receiving = try [1, 9].map {
+      try put(path(BlobKey(.file(ServiceBench.id(5)), .draft, BlobStamp(epoch: $0))))
+    }
+    let unknown = try all(ServiceBench.id(90), BlobStamp(epoch: 9)).map(put)
+    try await sweep()
+    #expect(isThere(path(named.bodyKey)))
+    #expect(!(gone + receiving + unknown).contains(where: isThere))
+    #expect(aside(bench.directory + "/bodies").count == 3)
+    await bench.stop()
+  }
+
+  /// Whoever has been overtaken does not know what its successor has written.
+  @Test func whoHasLostTheLedgerSweepsNothing() async throws {
+    let named = try await ended(under: BlobStamp(epoch: 1))
+    let others = try (all(named.id, BlobStamp(epoch: 2)) + all(ServiceBench.id(90))).map(put)
+    _ = try await bench.service.recover()
+    #expect(bench.store.epoch == 1)
+    let successor = try bench.another()
+    for ownership in [OwnershipChange.enters(address: ""), .takesOver([1])] {
+      var change = StoreChange()
+      change.ownership = ownership
+      try await successor.write(change)
+    }
+    await #expect(throws: ServiceError.self) { try await bench.service.sweep() }
+    #expect(others.allSatisfy(isThere))
+    await successor.close()
+    await bench.stop()
+  }
+
+  /// A task that has ended, with a body on the disk.
+  private func ended(under stamp: BlobStamp) async throws -> TransferTask {
+    var over = try await bench.task(2)
+    _ = over.lifecycle.complete()
+    over.body = TaskBody(
+      size: 1, sha256: "", expiresAt: ServiceBench.start.adding(seconds: 60), blob: stamp)
+    let whole = over
+    try await bench.write { $0.updatedTasks = [whole] }
+    _ = try put(path(whole.bodyKey))
+    return whole
   }
 
   /// A file whose row is on the way while the others are looked at.
   @Test func whatComesMeanwhileIsNotLookedAt() async throws {
     _ = try await bench.service.recover()
-    let path = try put(bench.files.path(ServiceBench.id(4)))
+    let path = try put(path(BlobKey(ServiceBench.id(4) as FileID)))
     try await bench.service.sweep()
     #expect(isThere(path))
     await bench.stop()

@@ -1,3 +1,5 @@
+import Processes
+import BlobStore
 import Crypto
 import EventLoop
 import Logging
@@ -17,7 +19,7 @@ final class WorkerBench: Sendable {
   static let start = Timestamp(seconds: 1_800_000_000)
 
   let store: SQLiteStore
-  let bodies: BodyDirectory
+  let blobs: DirectoryBlobs
   let discretion: DiscretionaryPolicy
   private let directory = TemporaryDirectory.make("ferry-worker")
   private let clock = Mutex(WorkerBench.start)
@@ -32,8 +34,8 @@ final class WorkerBench: Sendable {
       path: directory + "/test.db",
       box: SecretBox(secrets: [SymmetricKey(data: [UInt8](repeating: 7, count: 32))])
     ) { _ in }
-    bodies = BodyDirectory(path: directory + "/bodies")
-    try bodies.prepare()
+    blobs = DirectoryBlobs(bodies: directory + "/bodies", files: directory + "/files")
+    try blobs.prepare()
     bell = try Doorbell(path: directory + "/bell")
     let (rings, hear) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     self.rings = rings
@@ -46,6 +48,16 @@ final class WorkerBench: Sendable {
     loop.stop()
   }
 
+  // MARK: Files
+
+  func path(_ key: BlobKey) -> String { "\(directory)/bodies/\(key)" }
+
+  /// The body that an attempt has left.
+  func body(of task: TransferTask, _ outcome: TransferOutcome) throws -> [UInt8] {
+    let key = BlobKey(task.id, .body, outcome.blob)
+    return try #require(blobs.open(key).wait(at: 0, maximum: Int(outcome.size) + 1))
+  }
+
   // MARK: Time
 
   var now: Timestamp { clock.withLock { $0 } }
@@ -55,8 +67,8 @@ final class WorkerBench: Sendable {
 
   func engine(_ deliver: @escaping @Sendable ([TransferFact]) -> Void) throws -> TransferEngine {
     var settings = TransferEngine.Settings(
-      egress: EgressPolicy(allowedNetworks: [try #require(IPNetwork("127.0.0.0/8"))]), bodies: bodies,
-      files: FileDirectory(path: directory + "/files"), pool: WorkerPool(name: "test-write", threads: 2))
+      egress: EgressPolicy(allowedNetworks: [try #require(IPNetwork("127.0.0.0/8"))]), blobs: blobs,
+      pool: WorkerPool(name: "test-write", threads: 2))
     settings.smallBodyLimit = 1024
     settings.now = { [self] in now }
     return try TransferEngine(workers: 1, settings: settings, deliver: deliver)
@@ -69,7 +81,7 @@ final class WorkerBench: Sendable {
     let loop = EventLoop(name: "test-worker")
     loop.start()
     let worker = BackgroundWorker(
-      store: store, engine: engine, relay: relay, bodies: bodies,
+      store: store, engine: engine, relay: relay, blobs: blobs,
       bell: DoorbellPull(path: directory + "/bell"), alarms: Alarms(on: loop), discretion: discretion,
       now: { [self] in now },
       logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))

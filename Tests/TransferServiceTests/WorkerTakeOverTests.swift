@@ -59,7 +59,7 @@ import TransferModel
     let second = try await bench.started()
     let outcome = try await bench.outcomes(task)[0]
     #expect(outcome.error == nil && outcome.size == Int64(Self.bytes.count))
-    #expect(try Data(contentsOf: URL(fileURLWithPath: bench.bodies.path(task.id))) == Data(Self.bytes))
+    #expect(try bench.body(of: task, outcome) == Self.bytes)
     #expect(origin.requests.map { $0["Range"] } == [nil, "bytes=\(Self.half)-"])
     #expect(try await bench.news().names(of: task.id).contains("resumed"))
     // It was handed over: nobody has to be told that somebody else has it.
@@ -101,7 +101,7 @@ import TransferModel
     let bench = try WorkerBench()
     let session = try await bench.session()
     let task = try await bench.task("http://127.0.0.1:1/", in: session)
-    try Data("abc".utf8).write(to: URL(fileURLWithPath: bench.bodies.temporaryPath(task.id)))
+    try Data("abc".utf8).write(to: URL(fileURLWithPath: bench.path(BlobKey(task.id, .draft, nil))))
     try await bench.leave(task) { state in
       (state.isActive, state.deaths) = (true, CrashGuard.limit - 1)
       state.partial = ResumePoint(
@@ -123,15 +123,17 @@ import TransferModel
     let session = try await bench.session()
     let task = try await bench.task(origin.url, in: session)
     // A crash: the bytes are under the name of what is being received, and the row tells of fewer.
-    try Data(Self.bytes[..<Self.half]).write(to: URL(fileURLWithPath: bench.bodies.temporaryPath(task.id)))
+    try Data(Self.bytes[..<Self.half]).write(
+      to: URL(fileURLWithPath: bench.path(BlobKey(task.id, .draft, nil))))
     try await bench.leave(task) { state in
       state.isActive = true
       state.partial = ResumePoint(
         partial: PartialBody(offset: 0, total: Int64(Self.bytes.count), validator: "\"v\""), source: task.id)
     }
     let process = try await bench.started(afterCrash: true)
-    #expect(try await bench.outcomes(task)[0].error == nil)
-    #expect(try Data(contentsOf: URL(fileURLWithPath: bench.bodies.path(task.id))) == Data(Self.bytes))
+    let outcome = try await bench.outcomes(task)[0]
+    #expect(outcome.error == nil)
+    #expect(try bench.body(of: task, outcome) == Self.bytes)
     #expect(origin.requests.map { $0["Range"] } == ["bytes=\(Self.half)-"])
     await process.stop()
   }
@@ -164,7 +166,7 @@ import TransferModel
       return true
     }
     for _ in 0..<20 {
-      let file = bench.bodies.partialPath(former)
+      let file = bench.path(BlobKey(former, .partial, nil))
       if goesOn { #expect(FileManager.default.createFile(atPath: file, contents: Data(count: 4))) }
       let task = try await bench.task(
         origin.url, in: session, method: method, resuming: goesOn ? point : nil)

@@ -19,10 +19,10 @@ import TransferModel
     disk = try DatabasePool(path: TemporaryDirectory.make("ferry-commits") + "/test.db")
     memory = try DatabaseQueue()
     for database in [disk, memory] as [any DatabaseWriter] { try Migrations.migrator(box).migrate(database) }
-    queue = CommitQueue(
-      disk: disk, turns: nil, memory: memory, ephemeral: ephemeral, box: box,
-      reservation: SequenceReservation(last: 0, reserved: 0), tenants: [:]
-    ) { _ in }
+    let writer = LedgerWriter(
+      disk: disk, turns: nil, patience: .seconds(5), memory: memory, box: box, unreadable: UnreadableRows(),
+      numbers: EventNumbers(journal: 0, reserved: 0), tenants: [:], isHeard: false)
+    queue = CommitQueue(writer, ephemeral: ephemeral) { _ in }
   }
 
   /// From here on no page more, or as many as there is need for.
@@ -68,7 +68,7 @@ import TransferModel
   @Test func aRequestThatFailsLeavesNothingAndNobodyUnwell() async throws {
     try setFull(true)
     await expectFull(Self.news("a"))
-    #expect(queue.isHealthy)
+    #expect(queue.refusal == nil)
     try setFull(false)
     #expect(try told() == [])
     await close()
@@ -80,7 +80,7 @@ import TransferModel
     try setFull(true)
     let committed = AsyncStream<Int>.makeStream()
     for number in 0..<count {
-      queue.append(.fact(Self.news("\(number)")) { committed.continuation.yield(number) })
+      queue.append(.fact(Self.news("\(number)")) { _ in committed.continuation.yield(number) })
     }
     // A request behind them is refused rather than kept waiting; by then the facts were as well.
     await expectFull(Self.news("request"))
@@ -95,7 +95,7 @@ import TransferModel
     #expect(order == Array(0..<count))
     // It comes in a batch behind theirs.
     #expect(await write(Self.news("after")) == nil)
-    #expect(queue.isHealthy)
+    #expect(queue.refusal == nil)
     #expect(try told() == (0..<count).map { "\($0)" } + ["after"])
     await close()
   }
@@ -103,10 +103,10 @@ import TransferModel
   /// A disk that takes nothing is not a thread that hangs.
   @Test func itAnswersWhileFactsWait() async throws {
     try setFull(true)
-    queue.append(.fact(Self.news("a")) {})
+    queue.append(.fact(Self.news("a")) { _ in })
     try await untilUnwell()
     for _ in 0..<3 { await withCheckedContinuation { continuation in queue.ping { continuation.resume() } } }
-    #expect(!queue.isHealthy)
+    #expect({ if case .full? = queue.refusal { true } else { false } }())
     try setFull(false)
     await close()
     #expect(try told() == ["a"])
@@ -119,16 +119,16 @@ import TransferModel
 
   /// The refused request is told before the facts are put back: this follows at once.
   private func untilUnwell() async throws {
-    while queue.isHealthy { await Task.yield() }
+    while queue.refusal == nil { await Task.yield() }
   }
 
   @Test func closingWritesWhatWaited() async throws {
     try setFull(true)
-    queue.append(.fact(Self.news("a")) {})
+    queue.append(.fact(Self.news("a")) { _ in })
     try await untilUnwell()
     try setFull(false)
     await close()
-    #expect(queue.isHealthy)
+    #expect(queue.refusal == nil)
     #expect(try told() == ["a"])
   }
 }

@@ -73,13 +73,39 @@ import TransferModel
     ]
   }
 
+  /// A task that left its body, or what it can go on from, under a stamp.
+  private var stamped: TransferTask {
+    var ended = task
+    _ = ended.lifecycle.complete()
+    let stamp = BlobStamp(epoch: 1 << 40, attempt: 12)
+    ended.partial = ResumePoint(
+      partial: PartialBody(offset: 4, total: 5, validator: "v"), source: ended.id, blob: stamp)
+    ended.body = TaskBody(size: 5, sha256: "ab", expiresAt: GoldenSamples.time, blob: stamp)
+    return ended
+  }
+
+  @Test func whereItsBodyIsStandsInATasksRow() async throws {
+    try Golden.expect(
+      stamped.outcomeDocument, is: "store-later/\(DocumentVersion.current)/task.outcome.stamped")
+    var change = StoreChange()
+    change.sessions = [session]
+    change.createdTasks = [task]
+    change.updatedTasks = [stamped]
+    let store = try await storeAndRead([change])
+    let found = try await store.task(task.id)
+    #expect(found?.bodyKey == stamped.bodyKey && found?.partialKey == stamped.partialKey)
+    #expect(found?.bodyKey.stamp == BlobStamp(epoch: 1 << 40, attempt: 12))
+    await store.close()
+  }
+
   @Test func theyAreWrittenAsTheyWere() throws {
     for (name, bytes) in documents.sorted(by: { $0.key < $1.key }) {
       try Golden.expect(bytes, is: "store-later/\(DocumentVersion.current)/\(name)")
     }
     #expect(try Golden.names(in: "store-later") == ["\(DocumentVersion.current)"])
     #expect(
-      try Golden.names(in: "store-later/\(DocumentVersion.current)") == Set(documents.keys),
+      try Golden.names(in: "store-later/\(DocumentVersion.current)")
+        == Set(documents.keys).union(["task.outcome.stamped"]),
       "of each kind that says of which version it is")
     #expect(Set(documents.keys) == Set(DocumentKind.allCases.filter(\.hasVersion).map(\.name)))
   }

@@ -138,7 +138,27 @@ import TransferModel
       "SELECT (SELECT hex(document) FROM session) || (SELECT hex(specification) || hex(outcome) FROM task)"
     let sealed = try text(all)
     await (try SQLiteStore(path: path, box: box) { _ in }).close()
-    #expect(try text(all) == sealed && text("PRAGMA user_version") == "0")
+    #expect(try text(all) == sealed && text("PRAGMA application_id") == "0")
+  }
+
+  /// Earlier versions wrote the mark elsewhere, and may have ended before they came to it.
+  @Test func whatAnEarlierVersionHasLeftInTheFileGoes() async throws {
+    await (try SQLiteStore(path: path, box: box) { _ in }).close()
+    try await DatabaseQueue(path: path).writeWithoutTransaction { database in
+      try database.execute(
+        sql: """
+          PRAGMA secure_delete = OFF;
+          CREATE TABLE old (text TEXT); INSERT INTO old VALUES ('what-was-written-over'); DROP TABLE old;
+          PRAGMA user_version = 1; PRAGMA wal_checkpoint(TRUNCATE)
+          """)
+    }
+    func isThere() throws -> Bool {
+      try Data(contentsOf: URL(fileURLWithPath: path)).range(of: Data("what-was-written-over".utf8)) != nil
+    }
+    #expect(try isThere())
+    await (try SQLiteStore(path: path, box: box) { _ in }).close()
+    #expect(try !isThere() && text("PRAGMA application_id") == "0")
+    #expect(try text("PRAGMA user_version") == "\(Schema.current.oldest)")
   }
 
   /// The key that is to come is not in its file yet when the database is brought up to date.

@@ -110,7 +110,8 @@ import TransferModel
       if let kind = DocumentKind.allCases.first(where: { $0.place == place }) {
         #expect(throws: Never.self, "\(place.name)") { try Self.box.open(Array(data), as: kind) }
       } else {
-        #expect(data.first != UInt8(ascii: "{"), "\(place.name)")
+        // There is a shard for each byte.
+        #expect(place == ColumnPlace(.shard, .byte) || data.first != UInt8(ascii: "{"), "\(place.name)")
       }
     }
   }

@@ -61,8 +61,9 @@ import TransferModel
     }
   }
 
-  /// One row, or some for each tenant.
+  /// One row, some for each tenant, one for each process, or as many as there are shards.
   private static func isSmall(_ detail: String) -> Bool {
-    ["journal_pruning", "sequence_reservation", "key_check"].contains { detail == "SCAN \($0)" }
+    ["journal_pruning", "sequence_reservation", "key_check", "owner", "process", "shard"]
+      .contains { detail == "SCAN \($0)" }
   }
 }

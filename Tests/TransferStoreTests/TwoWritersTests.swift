@@ -1,5 +1,5 @@
+import Processes
 import Crypto
-import EventLoop
 import Foundation
 import GRDB
 import Synchronization
@@ -78,11 +78,11 @@ import TransferModel
     let disk = try file.open(box, mayCreate: true) {}
     let memory = try DatabaseQueue()
     try Migrations.migrator(box).migrate(memory)
-    let queue = CommitQueue(
-      disk: disk, turns: file.turns, patience: .milliseconds(20), memory: memory,
-      ephemeral: EphemeralSessions(), box: box, reservation: SequenceReservation(last: 0, reserved: 0),
-      tenants: [:]
-    ) { _ in }
+    let writer = LedgerWriter(
+      disk: disk, turns: file.turns, patience: .milliseconds(20), memory: memory, box: box,
+      unreadable: UnreadableRows(), numbers: EventNumbers(journal: 0, reserved: 0), tenants: [:],
+      isHeard: false)
+    let queue = CommitQueue(writer, ephemeral: EphemeralSessions()) { _ in }
     func write() async -> StoreError? {
       await withCheckedContinuation { continuation in
         queue.append(.request(Self.change()) { continuation.resume(returning: $0) })
@@ -94,14 +94,14 @@ import TransferModel
       Issue.record("it was not refused")
       return
     }
-    #expect(!queue.isHealthy)
+    #expect(queue.refusal != nil)
     let fact = AsyncStream<Void>.makeStream()
-    queue.append(.fact(Self.change()) { fact.continuation.yield() })
+    queue.append(.fact(Self.change()) { _ in fact.continuation.yield() })
     other.leave()
     var facts = fact.stream.makeAsyncIterator()
     await facts.next()
     #expect(await write() == nil)
-    #expect(queue.isHealthy)
+    #expect(queue.refusal == nil)
     await withCheckedContinuation { continuation in queue.close { continuation.resume() } }
     try disk.close()
   }

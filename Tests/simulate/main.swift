@@ -11,6 +11,9 @@ func option(_ name: String) -> UInt64? {
   return UInt64(words[index + 1])
 }
 
+/// How many services a world has; nil: each seed decides.
+let services = option("services").map { Int($0) }
+
 func report(_ plan: Plan, _ violation: Violation) {
   print("\nseed \(plan.seed) breaks \(violation)")
   let least = Simulation.shrink(plan, to: violation.invariant)
@@ -18,7 +21,7 @@ func report(_ plan: Plan, _ violation: Violation) {
   print("\nwith the least steps that still do, \(least.steps.count) of \(plan.steps.count):\n")
   for line in outcome.trace { print(line) }
   if let violation = outcome.violation { print("\n\(violation)") }
-  print("\nmake simulate SEED=\(plan.seed)")
+  print("\nmake simulate SEED=\(plan.seed)\(services.map { " SERVICES=\($0)" } ?? "")")
 }
 
 #if DEBUG
@@ -46,7 +49,7 @@ func report(_ plan: Plan, _ violation: Violation) {
 
 func simulate() -> Int32 {
   if let seed = option("seed") {
-    let plan = Plan(seed: seed)
+    let plan = Plan(seed: seed, services: services)
     let outcome = Simulation.run(plan, traces: true)
     for line in outcome.trace { print(line) }
     print("hash \(String(outcome.hash, radix: 16)), \(outcome.steps) steps, \(outcome.lives) lives")
@@ -64,7 +67,7 @@ func simulate() -> Int32 {
   var (worlds, steps, lives, faults, found): (UInt64, Int, Int, Int, Int) = (0, 0, 0, 0, 0)
   var hash: UInt64 = 0
   while ContinuousClock.now - begin < .seconds(Int64(seconds)), worlds < most {
-    let plan = Plan(seed: first &+ worlds)
+    let plan = Plan(seed: first &+ worlds, services: services)
     let outcome = Simulation.run(plan)
     worlds += 1
     steps += outcome.steps

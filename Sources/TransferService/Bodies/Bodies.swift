@@ -1,3 +1,4 @@
+internal import BlobStore
 internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
@@ -18,7 +19,7 @@ struct Bodies: Sendable {
   let room: MachineRoom
   let tasks: Tasks
 
-  private var store: any TransferStore { room.recorder.store }
+  private var store: any Ledger { room.recorder.store }
   private var now: Timestamp { tasks.identifiers.now() }
 
   /// The body of a task. A data task's can be read while it arrives, unless it is delivered whole: waits for the head of the answer.
@@ -81,13 +82,17 @@ struct Bodies: Sendable {
     guard let body = task.body, try await isKept(body, of: task) else { throw .bodyNotFound }
     do throws(StoreError) {
       if let bytes = try await store.smallBody(of: id) { return .small(bytes, task) }
-      if try await store.hasBodyFile(id), let reader = directory(of: task.sessionID).reader(id) {
+      if try await store.hasBodyFile(id), let reader = Self.reader(of: task, in: blobs(of: task.sessionID)) {
         return .file(task) { [room] in BodyStream(reader, range: $0, pool: room.pool) }
       }
     } catch {
       throw .store(error)
     }
     throw .bodyNotFound
+  }
+
+  static func reader(of task: TransferTask, in blobs: any BlobStore) -> BlobReader? {
+    do throws(BlobError) { return try blobs.open(task.bodyKey) } catch { return nil }
   }
 
   /// The bytes of a finished task's small body; nil where it has none, or none any more.
@@ -105,22 +110,47 @@ struct Bodies: Sendable {
 
   /// Drops the temporary body now. Dropping it twice is no error.
   func delete(of task: TransferTask) async throws(ServiceError) {
-    var task = task
     guard task.state == .completed else { throw .bodyNotReady }
+    let keys = task.keys
+    var task = task
     task.body = nil
     task.partial = nil
     task.partialExpiresAt = nil
     task.error?.resumeDataAvailable = false
     var change = StoreChange()
     change.updatedTasks = [task]
+    change.owner = task.sessionID
     try await room.recorder.write(change)
-    let directory = directory(of: task.sessionID)
-    directory.remove(task.id)
-    directory.removePartial(task.id)
+    let blobs = blobs(of: task.sessionID)
+    for key in keys { blobs.delete(key) }
   }
 
   /// Where the bodies of a session's tasks are.
-  func directory(of id: SessionID) -> BodyDirectory {
+  func blobs(of id: SessionID) -> any BlobStore {
     room.engine.bodies(of: id, room.session(id)?.type ?? .default)
   }
+
+  /// What a session's tasks left, but for what is in their rows. Looks through all that is kept.
+  func keys(of session: SessionID) async throws(StoreError) -> [BlobKey] {
+    let bodies = try await store.bodyFiles(of: session)
+    let blobs = blobs(of: session)
+    let partials = await withCheckedContinuation { continuation in
+      room.engine.onPool {
+        continuation.resume(returning: blobs.list(.tasks).filter { $0.part == .partial }.compactMap(\.task))
+      }
+    }
+    var rest = Set(bodies + partials).sorted()[...]
+    var keys: [BlobKey] = []
+    while !rest.isEmpty {
+      let tasks = try await store.tasks(Array(rest.prefix(500)))
+      keys += tasks.filter { $0.sessionID == session }.flatMap(\.keys)
+      rest = rest.dropFirst(500)
+    }
+    return keys
+  }
+}
+
+extension TransferTask {
+  /// Where what it left may be.
+  var keys: [BlobKey] { [bodyKey] + (partialKey.map { [$0] } ?? []) }
 }

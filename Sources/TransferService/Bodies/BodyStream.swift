@@ -1,3 +1,4 @@
+internal import BlobStore
 internal import EventLoop
 internal import Synchronization
 internal import TransferEngine
@@ -13,9 +14,9 @@ package final class BodyStream: Sendable {
     case failed
   }
   private enum Source {
-    case file(BodyFileReader, end: Int64)
+    case file(BlobReader, end: Int64)
     /// A data task under way; the file is opened when its body grows into one.
-    case live(LiveBody, BodyFileReader?, place: UInt64)
+    case live(LiveBody, BlobReader?, place: UInt64)
   }
   private struct State {
     var source: Source
@@ -28,7 +29,7 @@ package final class BodyStream: Sendable {
   private let state: Mutex<State>
 
   /// A range of a finished body.
-  init(_ reader: BodyFileReader, range: Range<Int64>, pool: WorkerPool) {
+  init(_ reader: BlobReader, range: Range<Int64>, pool: WorkerPool) {
     self.pool = pool
     state = Mutex(State(source: .file(reader, end: range.upperBound), offset: range.lowerBound))
   }
@@ -80,7 +81,7 @@ package final class BodyStream: Sendable {
   }
 
   private func read(
-    _ live: LiveBody, _ reader: BodyFileReader?, _ place: UInt64, _ maximum: Int, _ state: inout State
+    _ live: LiveBody, _ reader: BlobReader?, _ place: UInt64, _ maximum: Int, _ state: inout State
   ) -> Chunk {
     // Asked first: what came before the end is then here, or on its way to the file.
     let ending = live.ending
@@ -95,14 +96,14 @@ package final class BodyStream: Sendable {
       let (written, isAll) = file.readable
       // A transfer that failed has ended before its last bytes are written: `onNews` comes when they are.
       guard state.offset < written else { return isAll ? Self.chunk(at: ending) : .wait }
-      guard let reader = reader ?? Self.open(file) else { return .failed }
+      guard let reader = reader ?? file.reader() else { return .failed }
       state.source = .live(live, reader, place: place)
       return read(reader, upTo: written, maximum, &state)
     }
   }
 
   private func read(
-    _ reader: BodyFileReader, upTo end: Int64, _ maximum: Int, _ state: inout State
+    _ reader: BlobReader, upTo end: Int64, _ maximum: Int, _ state: inout State
   ) -> Chunk {
     let left = end - state.offset
     switch reader.read(at: state.offset, maximum: Int(min(left, Int64(maximum)))) {
@@ -115,11 +116,6 @@ package final class BodyStream: Sendable {
       return .wait
     case .end, .failed: return .failed
     }
-  }
-
-  private static func open(_ file: BodyFile) -> BodyFileReader? {
-    let descriptor = file.duplicateDescriptor()
-    return descriptor >= 0 ? BodyFileReader(descriptor: descriptor) : nil
   }
 
   private static func chunk(at ending: LiveBody.Ending?) -> Chunk {

@@ -1,3 +1,4 @@
+internal import BlobStore
 internal import EventLoop
 internal import JSON
 internal import TransferEngine
@@ -7,20 +8,20 @@ internal import TransferStore
 /// A file on its way in: bytes go to the disk as fast as it takes them, and a slow disk slows the client.
 package struct FileReception: Sendable {
   let id: FileID
-  let body: BodyFile
+  let body: BlobWriter
 
   /// Takes bytes, and returns when there is room for more.
   package func write(_ bytes: [UInt8]) async {
-    guard body.append(bytes) > BodyFile.highWater else { return }
+    guard body.append(bytes) > BlobWriter.highWater else { return }
     await withCheckedContinuation { continuation in body.whenDrained { continuation.resume() } }
   }
 
   package func discard() { body.discard() }
 }
 
-/// What can be done with stored directory.
+/// What can be done with stored files.
 struct Files: Sendable {
-  let directory: FileDirectory
+  let blobs: any BlobStore
   let bodies: Bodies
   let ownership: Ownership
 
@@ -29,9 +30,14 @@ struct Files: Sendable {
   private var identifiers: IdentifierSource { bodies.tasks.identifiers }
 
   func receive() throws(ServiceError) -> FileReception {
-    guard recorder.store.isHealthy else { throw .storeFull }
-    let id = identifiers.make(FileID.self)
-    return FileReception(id: id, body: BodyFile(temporaryPath: directory.temporaryPath(id), pool: pool))
+    if let refusal = recorder.store.refusal { throw .store(refusal) }
+    return reception(of: identifiers.make())
+  }
+
+  private func reception(of id: FileID) -> FileReception {
+    // Whoever starts drops what an earlier owner was receiving.
+    let draft = BlobKey(.file(id), .draft, bodies.room.stamp)
+    return FileReception(id: id, body: BlobWriter(draft, in: blobs, on: pool))
   }
 
   /// Makes a received file durable; `keep` makes it known.
@@ -45,14 +51,13 @@ struct Files: Sendable {
       fromTask: nil)
   }
 
-  private func finish(_ body: BodyFile, as id: FileID) async throws(ServiceError) -> (
+  private func finish(_ body: BlobWriter, as id: FileID) async throws(ServiceError) -> (
     size: Int64, sha256: String
   ) {
-    let path = directory.path(id)
     let finished = await withCheckedContinuation { continuation in
-      body.finish(as: path) { continuation.resume(returning: $0) }
+      body.finish(as: BlobKey(id)) { continuation.resume(returning: $0) }
     }
-    do throws(BodyFile.Failure) { return try finished.get() } catch { throw .disk(error) }
+    do throws(BlobError) { return try finished.get() } catch { throw .blob(error) }
   }
 
   /// - Parameter reply: what repeats under an Idempotency-Key get.
@@ -67,12 +72,13 @@ struct Files: Sendable {
   }
 
   /// Forgets a file that was not kept.
-  func drop(_ file: StoredFile) { directory.remove(file.id) }
+  func drop(_ file: StoredFile) { blobs.delete(BlobKey(file.id)) }
 
   /// Moves a finished download out of its temporary place.
   func keepBody(
     of task: TransferTask, for tenant: Tenant, reply: @Sendable (StoredFile) -> IdempotentReply?
   ) async throws(ServiceError) -> StoredFile {
+    let key = task.bodyKey
     var task = task
     guard task.state == .completed else { throw .bodyNotReady }
     guard let body = task.body, try await bodies.isKept(body, of: task) else { throw .bodyNotFound }
@@ -93,30 +99,29 @@ struct Files: Sendable {
     do throws(ServiceError) {
       try await recorder.write(change)
     } catch {
-      directory.remove(file.id)
+      blobs.delete(BlobKey(file.id))
       throw error
     }
-    bodies.directory(of: task.sessionID).remove(task.id)
+    bodies.blobs(of: task.sessionID).delete(key)
     return file
   }
 
   private func move(_ task: TransferTask, to file: FileID) async throws(ServiceError) {
-    let bodies = bodies.directory(of: task.sessionID)
-    guard bodies.isOnDisk else {
-      guard let reader = bodies.reader(task.id) else { throw .bodyNotFound }
+    let source = bodies.blobs(of: task.sessionID)
+    guard source.isDurable else {
+      guard let reader = Bodies.reader(of: task, in: source) else { throw .bodyNotFound }
       return try await copy(reader, task.body?.size ?? 0, file)
     }
     // A second name first: until the store knows of the move, the body is where it was.
-    do throws(BodyFile.Failure) { try directory.link(file, to: bodies.path(task.id)) } catch {
-      if error.isMissing { throw .bodyNotFound }
-      throw .disk(error)
+    do throws(BlobError) { try source.alias(task.bodyKey, as: BlobKey(file)) } catch {
+      if error.reason == .gone { throw .bodyNotFound }
+      throw .blob(error)
     }
   }
 
   /// From memory to the disk: that is what the client asks for.
-  private func copy(_ reader: BodyFileReader, _ size: Int64, _ id: FileID) async throws(ServiceError) {
-    let reception = FileReception(
-      id: id, body: BodyFile(temporaryPath: directory.temporaryPath(id), pool: pool))
+  private func copy(_ reader: BlobReader, _ size: Int64, _ id: FileID) async throws(ServiceError) {
+    let reception = reception(of: id)
     var offset: Int64 = 0
     while let bytes = reader.wait(at: offset, maximum: 256 * 1024), !bytes.isEmpty {
       offset += Int64(bytes.count)
@@ -130,9 +135,9 @@ struct Files: Sendable {
   }
 
   private func writeFile(_ bytes: [UInt8], _ id: FileID) async throws(ServiceError) {
-    let body = BodyFile(temporaryPath: directory.temporaryPath(id), pool: pool)
-    _ = body.append(bytes)
-    _ = try await finish(body, as: id)
+    let reception = reception(of: id)
+    await reception.write(bytes)
+    _ = try await finish(reception.body, as: id)
   }
 
   // MARK: Reading
@@ -165,7 +170,8 @@ struct Files: Sendable {
 
   /// One range of a file's bytes.
   func open(_ file: StoredFile) throws(ServiceError) -> @Sendable (Range<Int64>) -> BodyStream {
-    guard let reader = BodyFileReader(path: directory.path(file.id)) else { throw .fileNotFound }
+    let reader: BlobReader
+    do throws(BlobError) { reader = try blobs.open(BlobKey(file.id)) } catch { throw .fileNotFound }
     return { [pool] in BodyStream(reader, range: $0, pool: pool) }
   }
 
@@ -174,6 +180,6 @@ struct Files: Sendable {
     var change = StoreChange()
     change.deletedFiles = [file.id]
     try await recorder.write(change)
-    directory.remove(file.id)
+    blobs.delete(BlobKey(file.id))
   }
 }

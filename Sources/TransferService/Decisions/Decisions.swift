@@ -11,7 +11,7 @@ struct Decisions: Sendable {
   let files: Files
   let tagger: AnswerTagger
 
-  private var store: any TransferStore { room.recorder.store }
+  private var store: any Ledger { room.recorder.store }
 
   // MARK: Reading
 

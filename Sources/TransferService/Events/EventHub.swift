@@ -52,14 +52,16 @@ package final class EventHub: Sendable {
     }
   }
 
-  /// The store's commits, in order. On the store's thread.
-  package func publish(_ fragments: [JournalFragment]) {
+  /// The ledger's commits, in order. On its thread.
+  package func publish(_ feed: Feed) {
     guard count > 0 else { return }
-    for fragment in fragments {
-      let listeners = listeners(task: fragment.taskID, in: fragment.sessionID, tenant: fragment.tenant)
-      for subscription in listeners {
-        subscription.offer(fragment)
+    switch feed {
+    case .committed(let fragments):
+      for fragment in fragments {
+        let listeners = listeners(task: fragment.taskID, in: fragment.sessionID, tenant: fragment.tenant)
+        for subscription in listeners { subscription.offer(fragment) }
       }
+    case .leap(let sequence): for subscription in all { subscription.fallBehind(after: sequence) }
     }
   }
 
@@ -93,8 +95,11 @@ package final class EventHub: Sendable {
 
   /// Makes every stream say that it lives.
   package func heartbeat() {
-    let all = state.withLock { state in state.subscriptions.values.flatMap { Array($0.values) } }
     for subscription in all { subscription.offerHeartbeat() }
+  }
+
+  private var all: [EventSubscription] {
+    state.withLock { state in state.subscriptions.values.flatMap { Array($0.values) } }
   }
 
   private func listeners(task: TaskID?, in session: SessionID, tenant: Tenant?) -> [EventSubscription] {

@@ -11,7 +11,7 @@ struct EventStreams: Sendable {
   /// How a stream reads the journal beside whoever asks.
   let spawn: Spawn
 
-  private var store: any TransferStore { room.recorder.store }
+  private var store: any Ledger { room.recorder.store }
 
   /// A stream of the events of `scope`.
   /// - Parameter sessionID: whose they are; nil where they are of many.
@@ -20,7 +20,9 @@ struct EventStreams: Sendable {
   ) async throws(ServiceError) -> EventSubscription {
     var after = wish.after
     // The client knows events that this store never had: it is told, and starts anew.
-    let isLost = after.map { $0 > store.lastSequence } ?? false
+    // A commit learns of what other processes have committed before it.
+    if let after, after > store.highestSequence { await room.recorder.settle() }
+    let isLost = after.map { $0 > store.highestSequence } ?? false
     if isLost { after = 0 }
     // Bodies need to know which responses the reader has seen: it starts at a place in the journal, never at "now".
     if wish.wantsData, after == nil { after = store.lastSequence }

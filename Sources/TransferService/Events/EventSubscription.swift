@@ -51,7 +51,7 @@ package final class EventSubscription: Sendable {
   /// False where progress would be filtered out in any case.
   var hearsProgress: Bool { wantsProgress && types?.contains(where: \.isProgress) ?? true }
 
-  private let store: any TransferStore
+  private let store: any Ledger
   private let hub: EventHub
   private let pool: WorkerPool
   private let now: @Sendable () -> Timestamp
@@ -68,7 +68,7 @@ package final class EventSubscription: Sendable {
   package init(
     scope: EventScope, of sessionID: SessionID? = nil, after: Int64?, types: Set<EventType>?,
     wantsProgress: Bool, wantsData: Bool = false, preamble: [UInt8], isLost: Bool = false,
-    store: any TransferStore, hub: EventHub, pool: WorkerPool,
+    store: any Ledger, hub: EventHub, pool: WorkerPool,
     now: @escaping @Sendable () -> Timestamp, spawn: Spawn = Spawn()
   ) {
     self.scope = scope
@@ -211,16 +211,7 @@ package final class EventSubscription: Sendable {
             bytesWithProgress: waiting))
       }
       if state.queuedBytes + fragment.bytes.count > Self.maximumQueuedBytes {
-        let firstDropped = state.queue.first { !$0.isProgressOnly }?.first
-        state.queue = []
-        state.queuedBytes = 0
-        if case .live = state.mode {
-          // What was queued and dropped came after the cursor, or, before anything was read, right here.
-          state.cursor = max(state.cursor, (firstDropped ?? fragment.first) - 1)
-          state.mode = .behind(fetching: false)
-        } else {
-          state.hasOverflowed = true
-        }
+        Self.loseQueue(before: fragment.first, &state)
         return state.onNews
       }
       state.queue.append(fragment)
@@ -229,6 +220,31 @@ package final class EventSubscription: Sendable {
       return nil
     }
     onNews?()
+  }
+
+  /// More has happened after this than is worth offering: it stands in the journal.
+  func fallBehind(after sequence: Int64) {
+    let onNews: (@Sendable () -> Void)? = state.withLock { state in
+      guard !state.isClosed, !state.hasOverflowed else { return nil }
+      Self.loseQueue(before: sequence + 1, &state)
+      return state.onNews
+    }
+    onNews?()
+  }
+
+  /// What waits is dropped, and read from the journal again.
+  /// - Parameter next: the number of what would have been offered now.
+  private static func loseQueue(before next: Int64, _ state: inout State) {
+    let firstDropped = state.queue.first { !$0.isProgressOnly }?.first
+    state.queue = []
+    state.queuedBytes = 0
+    if case .live = state.mode {
+      // What was queued and dropped came after the cursor, or, before anything was read, right here.
+      state.cursor = max(state.cursor, (firstDropped ?? next) - 1)
+      state.mode = .behind(fetching: false)
+    } else {
+      state.hasOverflowed = true
+    }
   }
 
   /// Only the newest of each task is kept for a slow reader.

@@ -5,13 +5,18 @@ internal import TransferStore
 /// The messages that are to be delivered to webhooks, as whoever delivers them sees them.
 struct Outbox: Sendable {
   let room: MachineRoom
+  let owners: Owners
   let now: @Sendable () -> Timestamp
 
-  private var store: any TransferStore { room.recorder.store }
+  private var store: any Ledger { room.recorder.store }
 
   /// Messages whose next attempt is due.
   func due(limit: Int) async throws(ServiceError) -> [WebhookDelivery] {
-    do throws(StoreError) { return try await store.dueDeliveries(at: now(), limit: limit) } catch {
+    do throws(StoreError) {
+      let due = try await store.dueDeliveries(at: now(), limit: limit)
+      // A session that is on its way here is to hear of their end. Once it is there, the dispatcher looks again.
+      return due.filter { owners.holds($0.sessionID.shard) || room.session($0.sessionID) != nil }
+    } catch {
       throw .store(error)
     }
   }
@@ -29,22 +34,23 @@ struct Outbox: Sendable {
     }
   }
 
-  /// Writes what came of attempts; `committed` is called once that is on the disk.
-  func record(_ deliveries: [WebhookDelivery], committed: @escaping @Sendable () -> Void) {
+  /// Writes what came of attempts; `settled` is called once that is on the disk, or another process's to find out.
+  func record(_ deliveries: [WebhookDelivery], settled: @escaping @Sendable () -> Void) {
     let groups = Dictionary(grouping: deliveries, by: \.sessionID).sorted { $0.key < $1.key }
-    let left = Countdown(from: groups.count + 1, committed)
+    let left = Countdown(from: groups.count + 1, settled)
     for (session, deliveries) in groups {
       let settled = deliveries.filter { $0.state != .pending }.map(\.id)
       let found: Void? = room.visit(session) { machine, step in
         step.attempts = deliveries
         if !settled.isEmpty, !Flaw.settlesNoMessage.isPresent { machine.take(.settled(settled), &step) }
-        step.committed.append { left.count() }
+        step.settled.append { _ in left.count() }
       }
       guard found == nil else { continue }
       // The session cannot be read, or is gone.
       var change = StoreChange()
       change.updatedDeliveries = deliveries
-      room.recorder.record(change) { left.count() }
+      change.owner = session
+      room.recorder.record(change) { _ in left.count() }
     }
     left.count()
   }

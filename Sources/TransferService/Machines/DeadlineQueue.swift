@@ -98,6 +98,16 @@ final class DeadlineQueue: Sendable {
     }
   }
 
+  /// Does what a machine wants of it.
+  func set(_ alarm: Turn.Alarm) {
+    switch alarm {
+    case .decision(let decision, let task, let seconds): add(.decision(decision, of: task), after: seconds)
+    case .begin(let task, let date): add(.begin(task), at: date)
+    case .cancelDecision(let decision, let task): remove(.decision(decision, of: task))
+    case .cancelBegin(let task): remove(.begin(task))
+    }
+  }
+
   /// Nobody waits for it any more.
   func remove(_ purpose: Purpose) {
     state.withLock { state in

@@ -1,5 +1,3 @@
-internal import EventLoop
-internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 internal import TransferModel
@@ -21,129 +19,49 @@ extension MachineRoom {
       }
     }
     var change = StoreChange(step)
-    if let retirement = step.turn.retirement { retire(session.id, retirement, into: &change) }
-    let (orders, later) = divide(step.turn.orders, behind: change)
-    record(change, step, later)
-    for action in step.carriedOut { action() }
-    carryOut(orders, in: session)
-    for alarm in step.turn.alarms { set(alarm) }
+    if let retirement = step.turn.retirement { removals.retire(session.id, retirement, into: &change) }
+    let (now, later) = orders.divide(step.turn.orders, behind: change)
+    if let creation = step.creation {
+      write(change, creation, in: session.id)
+    } else {
+      record(change, step, later)
+    }
+    orders.carryOut(now, in: session, writing: stamp)
+    for alarm in step.turn.alarms { deadlines.set(alarm) }
     waiters.headsAreThere(step.turn.heads)
-    remove(step.turn.unwantedBodies, of: session)
-    if let retirement = step.turn.retirement { forget(session.id, retirement) }
+    removals.remove(step.turn.unwantedBodies, of: session)
+    if let retirement = step.turn.retirement { removals.forget(session.id, retirement) }
   }
 
-  /// - Parameter orders: that wait for the commit.
-  private func record(_ change: StoreChange, _ step: Step, _ orders: [Order]) {
-    let (session, ended, committed) = (step.session, step.turn.ended, step.committed)
-    guard !ended.isEmpty || !committed.isEmpty || !orders.isEmpty else {
+  /// - Parameter later: orders that wait for the commit.
+  private func record(_ change: StoreChange, _ step: Step, _ later: [Order]) {
+    let (session, ended, settled) = (step.session, step.turn.ended, step.settled)
+    guard !ended.isEmpty || !settled.isEmpty || !later.isEmpty else {
       if !change.isEmpty { recorder.record(change) }
       return
     }
-    recorder.record(change) { [self] in
-      carryOut(orders, in: session)
-      release(orders)
-      if !ended.isEmpty {
+    recorder.record(change) { [self] isWritten in
+      if isWritten { orders.carryOut(later, in: session, writing: stamp) }
+      orders.release(later)
+      if isWritten, !ended.isEmpty {
         visit(session.id) { machine, step in _ = machine.take(.endHolds(ended), &step) }
         waiters.haveEnded(ended)
       }
-      for action in committed { action() }
+      for action in settled { action(isWritten) }
     }
   }
 
-  // MARK: Orders
-
-  /// What may go out at once, and what waits for the commit: a request that must be known of, and whatever comes behind it about its task.
-  private func divide(_ orders: [Order], behind change: StoreChange) -> (now: [Order], later: [Order]) {
-    guard !orders.isEmpty else { return ([], []) }
-    return held.withLock { held in
-      var (now, later): ([Order], [Order]) = ([], [])
-      for order in orders {
-        guard let task = order.task, held[task] != nil || order.mustBeKnown && !change.isEmpty else {
-          now.append(order)
-          continue
-        }
-        held[task, default: 0] += 1
-        later.append(order)
-      }
-      return (now, later)
+  /// Nothing comes of a creation until it is committed: no order, and no end.
+  private func write(_ change: StoreChange, _ creation: Creation, in session: SessionID) {
+    let messages = change.newDeliveries.map(\.id)
+    recorder.write(change) { [self] error in
+      endCreation(of: creation.tasks, in: session, refused: error == nil ? nil : messages)
+      creation.decided(error)
     }
   }
 
-  private func release(_ orders: [Order]) {
-    guard !orders.isEmpty else { return }
-    held.withLock { held in
-      for task in orders.compactMap(\.task) { held[task] = held[task] == 1 ? nil : (held[task] ?? 1) - 1 }
-    }
-  }
-
-  private func carryOut(_ orders: [Order], in session: TransferSession) {
-    var jobs: [TransferJob] = []
-    for order in orders {
-      if case .submit(let task) = order {
-        jobs.append(TransferJob(task, in: session))
-      } else {
-        submit(&jobs)
-        carryOut(order, in: session.id)
-      }
-    }
-    submit(&jobs)
-  }
-
-  private func submit(_ jobs: inout [TransferJob]) {
-    if !jobs.isEmpty { engine.submit(jobs) }
-    jobs = []
-  }
-
-  private func carryOut(_ order: Order, in session: SessionID) {
-    switch order {
-    case .submit: assertionFailure("they go together")
-    case .suspend(let task): engine.suspend(task, in: session)
-    case .resume(let task): engine.resume(task, in: session)
-    case .cancel(let task, let keepsPartial): engine.cancel(task, in: session, keepsPartial: keepsPartial)
-    case .answer(let task, let question, let answer):
-      // The engine numbers all that it asks.
-      if let question { engine.answer(task, in: session, to: question, answer) }
-    case .setPriority(let task, let priority): engine.setPriority(priority, of: task, in: session)
-    case .setLimit(let task, let bytesPerSecond): engine.setLimit(bytesPerSecond, of: task, in: session)
-    // It gets tasks when their time has come.
-    case .setBeginDate: break
-    case .forgetSession: engine.forget(session)
-    }
-  }
-
-  private func set(_ alarm: Turn.Alarm) {
-    switch alarm {
-    case .decision(let decision, let task, let seconds):
-      deadlines.add(.decision(decision, of: task), after: seconds)
-    case .begin(let task, let date): deadlines.add(.begin(task), at: date)
-    case .cancelDecision(let decision, let task): deadlines.remove(.decision(decision, of: task))
-    case .cancelBegin(let task): deadlines.remove(.begin(task))
-    }
-  }
-
-  private func remove(_ bodies: [TaskID], of session: TransferSession) {
-    guard !bodies.isEmpty else { return }
-    let directory = engine.bodies(of: session.id, session.type)
-    pool.submit { for task in bodies { directory.remove(task) } }
-  }
-
-  // MARK: The end of a session
-
-  /// What was for a session's life only goes with the commit of its end.
-  private func retire(_ id: SessionID, _ retirement: Turn.Retirement, into change: inout StoreChange) {
-    let isEphemeral = retirement == .ephemeral
-    let gone = engine.credentials.remove(in: id) {
-      isEphemeral || $0.credential.persistence != .permanent
-    }
-    if retirement == .background { change.deletedCredentials = gone.map { (id, $0) } }
-    if isEphemeral { change.wipedSession = id }
-  }
-
-  private func forget(_ id: SessionID, _ retirement: Turn.Retirement) {
-    background?.release(id)
-    engine.caches?.forget(id)
-    guard retirement == .ephemeral else { return }
-    engine.memoryFiles.wipe(id, on: pool)
-    engine.cookies.forget(id)
+  /// Nothing happens to a session any more because its time has come.
+  func stopClocks(of session: SessionID) {
+    for alarm in look(at: session, \.cancelledAlarms) ?? [] { deadlines.set(alarm) }
   }
 }

@@ -22,8 +22,10 @@ final class MachineRoom: Sendable {
   let recorder: Recorder
   let pool: WorkerPool
   private let shards: [SessionShard]
-  /// Tasks with orders that wait for a commit, and how many.
-  let held = Mutex<[TaskID: Int]>([:])
+  /// Under which this process decides; 0: it does not yet.
+  let epoch = Atomic<Int64>(0)
+  let orders: OrderDesk
+  let removals: Removals
 
   /// - Parameters:
   ///   - seed: of the ids that machines make.
@@ -40,6 +42,8 @@ final class MachineRoom: Sendable {
     self.hub = hub
     self.recorder = recorder
     self.pool = pool
+    orders = OrderDesk(engine)
+    removals = Removals(engine: engine, background: background, pool: pool)
     deadlines = DeadlineQueue(now: now, uptime: uptime, alarms: alarms)
     var seeds = RandomSource(seed: seed)
     let (directory, isShared) = (directory, background != nil)
@@ -59,6 +63,9 @@ final class MachineRoom: Sendable {
     shards[Int(session.low % UInt64(Self.shardCount))]
   }
 
+  /// Under which it keeps what it writes.
+  var stamp: BlobStamp { BlobStamp(epoch: epoch.load(ordering: .relaxed)) }
+
   // MARK: Sessions
 
   func insert(_ machine: SessionMachine) { shard(of: machine.session.id).insert(machine) }
@@ -68,6 +75,15 @@ final class MachineRoom: Sendable {
   func session(_ id: SessionID) -> TransferSession? { shard(of: id).look(id) { $0.session } }
 
   func sessions() -> [TransferSession] { shards.flatMap { $0.sessions() } }
+
+  /// Those where a session has tasks that are carried out here. Ephemeral sessions stay where they are, whosever the shard is.
+  var busyShards: ShardSet {
+    let busy = sessions().filter { session in
+      session.type != .ephemeral && background?.has(session.id) != true
+        && look(at: session.id, \.isQuiet) == false
+    }
+    return ShardSet(busy.map(\.id.shard))
+  }
 
   func look<Result: Sendable>(at session: SessionID, _ body: (borrowing SessionMachine) -> Result) -> Result?
   {
@@ -101,14 +117,14 @@ final class MachineRoom: Sendable {
     return result
   }
 
-  /// Does something to a session, and returns when it is committed; nil where there is none.
+  /// Does something to a session, and returns when it is committed; nil where there is none, or it is another process's by now.
   func visitAndWait<Result: Sendable>(
     _ session: SessionID, _ body: (inout SessionMachine, inout Step) -> Result
   ) async -> Result? {
     await withCheckedContinuation { continuation in
       let found: Void? = visit(session) { machine, step in
         let result = body(&machine, &step)
-        step.committed.append { continuation.resume(returning: result) }
+        step.settled.append { continuation.resume(returning: $0 ? result : nil) }
       }
       if found == nil { continuation.resume(returning: nil) }
     }
@@ -128,7 +144,7 @@ final class MachineRoom: Sendable {
     await withCheckedContinuation { continuation in
       let isThere = visit(task: task) { machine, step in
         let reply = machine.take(input, &step)
-        step.committed.append { continuation.resume(returning: reply) }
+        step.settled.append { continuation.resume(returning: $0 ? reply : .over) }
       }
       if !isThere { continuation.resume(returning: .over) }
     }
@@ -136,26 +152,34 @@ final class MachineRoom: Sendable {
 
   // MARK: Creating tasks
 
-  /// Returns once what was decided of a session so far is on its way to the store: what the caller writes comes behind that.
-  func catchUp(with session: SessionID) async {
-    guard !shard(of: session).isCarriedOut else { return }
-    await withCheckedContinuation { continuation in
-      let found: Void? = visit(session) { _, step in step.carriedOut.append { continuation.resume() } }
-      if found == nil { continuation.resume() }
+  /// Creates tasks that a session has admitted, all or none; returns once they are committed. What runs of them begins then.
+  /// - Parameter reply: what repeats of the request get.
+  func create(
+    _ tasks: [TransferTask], in session: SessionID, reply: IdempotentReply?
+  ) async throws(ServiceError) {
+    let error = await withCheckedContinuation { (continuation: CheckedContinuation<ServiceError?, Never>) in
+      let creation = Creation(tasks: tasks.map(\.id), reply: reply) {
+        continuation.resume(returning: $0.map { .store($0) })
+      }
+      let found: Void? = visit(session) { machine, step in
+        machine.take(.create(tasks), &step)
+        step.creation = creation
+      }
+      if found == nil { continuation.resume(returning: .sessionNotFound) }
+    }
+    if let error { throw error }
+  }
+
+  /// Tasks that a session has admitted are not created after all.
+  func withdraw(_ count: Int, in session: SessionID) {
+    visit(session) { machine, step in
+      machine.take(.refused(count: count, [], messages: []), &step)
     }
   }
 
-  /// Adds tasks to a session. What that comes to is a change that the caller writes, and then says whether it holds.
-  func create(_ tasks: [TransferTask], in session: SessionID) -> StoreChange? {
-    shard(of: session).visitAside(session) { machine, step in
-      _ = machine.take(.create(tasks), &step)
-    }.map { StoreChange($0.step) }
-  }
-
-  /// - Parameter refused: how many were not created, and the messages that they would have sent; nil: they are.
-  func endCreation(
-    of tasks: [TaskID], in session: SessionID, refused: (count: Int, messages: [DeliveryID])? = nil
-  ) {
+  /// Tasks have been created, or not.
+  /// - Parameter refused: the messages that they would have sent; nil: they are.
+  func endCreation(of tasks: [TaskID], in session: SessionID, refused: [DeliveryID]?) {
     let shard = shard(of: session)
     if shard.endCreation(of: tasks, in: session, refused: refused) == true { carryOut(shard) }
   }
@@ -164,7 +188,7 @@ final class MachineRoom: Sendable {
 
   /// Takes what an engine tells. On its thread.
   func absorb(_ facts: [TransferFact]) {
-    for (session, facts) in bySession(facts, \.task) {
+    for (session, facts) in directory.bySession(facts, \.task) {
       visit(session) { machine, step in
         for fact in facts { take(fact, &machine, &step) }
       }
@@ -183,15 +207,15 @@ final class MachineRoom: Sendable {
   }
 
   /// Takes what the process that carries background tasks out tells, which goes from the store with what it comes to.
-  /// - Parameters:
-  ///   - others: the numbers of other news, which have been taken.
-  ///   - written: called once all of it is committed.
+  /// - Parameter written: called once all of it is committed.
+  /// - Returns: the numbers of news about which nobody is left here.
   func absorb(
-    _ news: [(number: Int64, news: News)], andTaken others: [Int64], written: @escaping @Sendable () -> Void
-  ) {
-    let groups = bySession(news, \.news.task)
+    _ news: [(number: Int64, news: News)], written: @escaping @Sendable () -> Void
+  ) -> [Int64] {
+    let groups = directory.bySession(news, \.news.task)
     var taken: Set<Int64> = []
     let left = Countdown(from: groups.count + 1, written)
+    defer { left.count() }
     for (session, news) in groups {
       let found: Void? = visit(session) { machine, step in
         for (_, news) in news {
@@ -202,36 +226,11 @@ final class MachineRoom: Sendable {
           }
         }
         step.turn.takenNews = news.map(\.number)
-        step.committed.append { left.count() }
+        step.settled.append { _ in left.count() }
       }
       if found == nil { left.count() } else { taken.formUnion(news.map(\.number)) }
     }
-    // Nobody is left whom the rest is about.
-    let rest = news.map(\.number).filter { !taken.contains($0) } + others
-    var change = StoreChange()
-    change.takenNews = rest.sorted().ranges
-    recorder.record(change) { left.count() }
-  }
-
-  /// What is about unfinished tasks, by their sessions, and in each in its order.
-  private func bySession<Item>(
-    _ items: [Item], _ task: (Item) -> TaskID
-  ) -> [(session: SessionID, items: [Item])] {
-    let sessions = items.map { directory[task($0)] }
-    // It is one session's, mostly.
-    if let first = sessions.first, let first, sessions.allSatisfy({ $0 == first }) { return [(first, items)] }
-    var groups: [(session: SessionID, items: [Item])] = []
-    var places: [SessionID: Int] = [:]
-    for (item, session) in zip(items, sessions) {
-      guard let session else { continue }
-      if let place = places[session] {
-        groups[place].items.append(item)
-      } else {
-        places[session] = groups.count
-        groups.append((session, [item]))
-      }
-    }
-    return groups
+    return news.map(\.number).filter { !taken.contains($0) }
   }
 
   private func deadlinePassed(_ purpose: DeadlineQueue.Purpose) {

@@ -70,15 +70,6 @@ final class SessionShard: Sendable {
     }
   }
 
-  /// As above; but what it comes to is for the caller, and for nobody else to carry out.
-  func visitAside<Result: Sendable>(
-    _ id: SessionID, _ body: (inout SessionMachine, inout Step) -> Result
-  ) -> (result: Result, step: Step)? {
-    state.withLock { state in
-      take(id, &state, body).map { ($0, state.outbox.removeLast()) }
-    }
-  }
-
   /// As above, for a task of the session: as soon as its row is written, and before it begins.
   func visit(_ task: TaskID, in id: SessionID, _ visit: @escaping Visit) -> Bool? {
     state.withLock { state in
@@ -91,15 +82,13 @@ final class SessionShard: Sendable {
   }
 
   /// Tasks have been created, or not. Whoever waited for that is let in, and what is to run begins.
-  /// - Parameter refused: how many were not, and the messages that they would have sent; nil: they are.
-  func endCreation(
-    of tasks: [TaskID], in id: SessionID, refused: (count: Int, messages: [DeliveryID])?
-  ) -> Bool? {
+  /// - Parameter refused: the messages that they would have sent; nil: they are.
+  func endCreation(of tasks: [TaskID], in id: SessionID, refused: [DeliveryID]?) -> Bool? {
     state.withLock { state in
       let parked = state.parked.isEmpty ? [] : tasks.flatMap { state.parked.removeValue(forKey: $0) ?? [] }
       let taken: Void? = take(id, &state) { machine, step in
         if let refused {
-          machine.take(.refused(count: refused.count, tasks, messages: refused.messages), &step)
+          machine.take(.refused(count: tasks.count, tasks, messages: refused), &step)
         } else {
           machine.take(.created(tasks), &step)
         }
@@ -167,9 +156,6 @@ final class SessionShard: Sendable {
       for index in steps.indices { body(steps[index]) }
     }
   }
-
-  /// Whether all that was decided so far is on its way to the store.
-  var isCarriedOut: Bool { state.withLock { $0.outbox.isEmpty && !$0.isCarryingOut } }
 
   /// Whether nothing waits: for a row to be written, or to be carried out.
   var isIdle: Bool { state.withLock { $0.parked.isEmpty && $0.outbox.isEmpty } }

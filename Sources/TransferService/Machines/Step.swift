@@ -11,12 +11,21 @@ struct Step: Sendable {
   var session: TransferSession
   /// What came of attempts to deliver messages, written with it.
   var attempts: [WebhookDelivery] = []
-  /// Called once it is on its way to the store, in order.
-  var carriedOut: [@Sendable () -> Void] = []
-  /// Called once it is committed, in order.
-  var committed: [@Sendable () -> Void] = []
+  /// The tasks that it creates, where it creates some: then it may be refused.
+  var creation: Creation?
+  /// Called once it is committed, in order; or once it never will be, since the session is another process's by now.
+  var settled: [@Sendable (_ holds: Bool) -> Void] = []
 
-  var isEmpty: Bool { turn.isEmpty && attempts.isEmpty && carriedOut.isEmpty && committed.isEmpty }
+  var isEmpty: Bool { turn.isEmpty && attempts.isEmpty && creation == nil && settled.isEmpty }
+}
+
+/// Tasks that a client wants, all or none.
+struct Creation: Sendable {
+  let tasks: [TaskID]
+  /// What repeats of the request get, written with the tasks.
+  let reply: IdempotentReply?
+  /// Called once the tasks are committed, or refused: then there are none.
+  let decided: @Sendable (StoreError?) -> Void
 }
 
 /// Something that is done to a session's machine.

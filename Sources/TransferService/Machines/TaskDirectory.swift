@@ -17,4 +17,25 @@ final class TaskDirectory: Sendable {
   }
 
   var count: Int { stripes.reduce(0) { $0 + $1.sessions.withLock(\.count) } }
+
+  /// What is about unfinished tasks, by their sessions, and in each in its order.
+  func bySession<Item>(
+    _ items: [Item], _ task: (Item) -> TaskID
+  ) -> [(session: SessionID, items: [Item])] {
+    let sessions = items.map { self[task($0)] }
+    // It is one session's, mostly.
+    if let first = sessions.first, let first, sessions.allSatisfy({ $0 == first }) { return [(first, items)] }
+    var groups: [(session: SessionID, items: [Item])] = []
+    var places: [SessionID: Int] = [:]
+    for (item, session) in zip(items, sessions) {
+      guard let session else { continue }
+      if let place = places[session] {
+        groups[place].items.append(item)
+      } else {
+        places[session] = groups.count
+        groups.append((session, [item]))
+      }
+    }
+    return groups
+  }
 }

@@ -14,6 +14,7 @@ final class TaskWaiters: Sendable {
     var waiting: [UInt64: (task: TaskID, waiter: Waiter, isPatient: Bool)] = [:]
     var last: UInt64 = 0
     var isDraining = false
+    var isLeaving = false
   }
   private let state = Mutex(State())
 
@@ -22,6 +23,13 @@ final class TaskWaiters: Sendable {
 
   /// True once the service is about to stop.
   var isDraining: Bool { state.withLock { $0.isDraining } }
+
+  /// The service's sessions go to another.
+  func beginLeaving() { state.withLock { $0.isLeaving = true } }
+  var isLeaving: Bool { state.withLock { $0.isLeaving } }
+
+  /// Their ends come at another process.
+  func letGo(of tasks: [TaskID]) { haveEnded(tasks) }
 
   /// From now on nobody waits for as long as he likes.
   func beginDraining() {

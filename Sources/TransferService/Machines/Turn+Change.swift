@@ -11,6 +11,7 @@ extension StoreChange {
       return
     }
     self.init()
+    owner = step.turn.session
     if let session = step.turn.sessionRow { sessions = [session] }
     if let last = step.turn.lastIdentifier { lastIdentifiers = [step.turn.session: last] }
     createdTasks = step.turn.created
@@ -30,6 +31,7 @@ extension StoreChange {
     }
     commands = step.turn.commands.compactMap { WorkerCommand($0)?.stored(for: step.turn.session) }
     takenNews = step.turn.takenNews.ranges
+    answer(step.creation?.reply, about: step.turn.session)
   }
 }
 

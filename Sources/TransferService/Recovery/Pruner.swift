@@ -1,3 +1,4 @@
+internal import BlobStore
 internal import EventLoop
 internal import TransferEngine
 internal import TransferModel
@@ -22,7 +23,7 @@ struct Pruner: Sendable {
   let bodies: Bodies
   let sweeper: Sweeper
 
-  private var store: any TransferStore { bodies.room.recorder.store }
+  private var store: any Ledger { bodies.room.recorder.store }
   private var now: Timestamp { bodies.tasks.identifiers.now() }
 
   /// Goes on to the end unless it is cancelled; what it did not come to is found the next time.
@@ -49,6 +50,8 @@ struct Pruner: Sendable {
       let finished = try await store.finishedTasks(query, limit: Self.rowsPerCommit)
       let plan = RetentionPlan(for: finished, keptBytes: keptBytes, by: retention, at: now)
       guard !plan.isEmpty else { return }
+      // Where they are is in rows that go, or that know it no longer.
+      let files = try await files(of: plan.tasks + plan.bodies)
       var pruning = Pruning()
       pruning.tasks = plan.tasks.map(\.id)
       pruning.bodies = plan.bodies.map(\.id)
@@ -56,23 +59,21 @@ struct Pruner: Sendable {
       keptBytes = plan.keptBytes
       counts.tasks += plan.tasks.count
       counts.bodies += plan.bodies.count
-      await removeFiles(of: plan.tasks + plan.bodies)
+      await remove(files)
     }
   }
 
+  private func files(of tasks: [FinishedTask]) async throws(StoreError) -> [(SessionID, BlobKey)] {
+    let keeping = tasks.filter { $0.keptUntil != nil }.map(\.id)
+    guard !keeping.isEmpty else { return [] }
+    return try await store.tasks(keeping).flatMap { task in task.keys.map { (task.sessionID, $0) } }
+  }
+
   /// After the commit: where the process dies in between, the next one finds files without a row.
-  private func removeFiles(of tasks: [FinishedTask]) async {
-    let keeping = tasks.filter { $0.keptUntil != nil }
-    guard !keeping.isEmpty else { return }
-    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-      bodies.room.pool.submit {
-        for task in keeping {
-          let directory = bodies.directory(of: task.sessionID)
-          directory.remove(task.id)
-          directory.removePartial(task.id)
-        }
-        continuation.resume()
-      }
+  private func remove(_ files: [(session: SessionID, key: BlobKey)]) async {
+    guard !files.isEmpty else { return }
+    await bodies.room.pool.run { [bodies] in
+      for file in files { bodies.blobs(of: file.session).delete(file.key) }
     }
   }
 

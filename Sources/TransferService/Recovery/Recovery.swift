@@ -1,3 +1,4 @@
+internal import BlobStore
 internal import EventLoop
 internal import JSON
 internal import TransferCore
@@ -5,33 +6,34 @@ internal import TransferEngine
 internal import TransferModel
 internal import TransferStore
 
-/// Takes up what an earlier process left: before anyone is served what clients may ask for, and beside serving what takes longer.
+/// Takes up the sessions of shards that have become this process's own, wherever they were before: before anyone is let in what clients may
+/// ask for, and beside serving what takes longer.
 struct Recovery: Sendable {
   /// Rows that are read at one time.
   private static let page = 500
 
   let sessions: Sessions
   let news: NewsReader
-  let bodies: BodyDirectory
+  let blobs: any BlobStore
 
   private var room: MachineRoom { sessions.room }
-  private var store: any TransferStore { sessions.room.recorder.store }
+  private var store: any Ledger { sessions.room.recorder.store }
   private var engine: any LocalCarrier { sessions.room.engine }
   private var now: Timestamp { sessions.identifiers.now() }
 
-  /// Sessions, suspended tasks, and the end of those that were running. Called once, before anyone is served.
+  /// Sessions, suspended tasks, and the end of those that were running. Called before anyone is let in; again where it fails.
   /// - Returns: how many tasks it ended.
-  func recover() async throws(StoreError) -> Int {
-    // Nobody waits for what is queued behind this.
-    try await withdrawDecisions()
-    try await recoverSessions()
-    try await recoverCredentials()
-    try await recoverCookies()
-    let interrupted = try await recoverTasks()
-    try await recoverBeginnings()
-    try await recoverQuestions()
-    for session in room.sessions() { give(.recoveredAll, to: session.id) }
-    removeOrphanedCaches()
+  func recover(_ shards: ShardSet) async throws(StoreError) -> Int {
+    sessions.forget(shards)
+    try await recoverSessions(shards)
+    try await recoverCredentials(shards)
+    try await recoverCookies(shards)
+    let interrupted = try await recoverTasks(shards)
+    let arrived = sessions.sessions(of: shards)
+    try await recoverBeginnings(arrived)
+    try await recoverQuestions(arrived)
+    for session in arrived { give(.recoveredAll, to: session.id) }
+    if shards == .all { removeOrphanedCaches() }
     return interrupted
   }
 
@@ -39,19 +41,14 @@ struct Recovery: Sendable {
     room.visit(session) { machine, step in _ = machine.take(input, &step) }
   }
 
-  /// What waited for an answer has ended with the process.
-  private func withdrawDecisions() async throws(StoreError) {
-    var change = StoreChange()
-    change.withdrawsDecisions = true
-    try await store.write(change)
-  }
-
   // MARK: Sessions
 
-  private func recoverSessions() async throws(StoreError) {
-    var stored = try await store.sessions()
+  private func recoverSessions(_ shards: ShardSet) async throws(StoreError) {
+    var stored = try await store.sessions().filter { shards.contains($0.session.id.shard) }
     let isSharedUnreadable = store.unreadable.row(.session, SessionID.shared) != nil
-    if !isSharedUnreadable, !stored.contains(where: { $0.session.id == .shared }) {
+    if shards.contains(SessionID.shared.shard), !isSharedUnreadable,
+      !stored.contains(where: { $0.session.id == .shared })
+    {
       var change = StoreChange()
       change.sessions = [.shared(.shared, of: .default)]
       try await store.write(change)
@@ -67,14 +64,14 @@ struct Recovery: Sendable {
     }
   }
 
-  private func recoverCredentials() async throws(StoreError) {
-    for stored in try await store.credentials() {
+  private func recoverCredentials(_ shards: ShardSet) async throws(StoreError) {
+    for stored in try await store.credentials() where shards.contains(stored.session.shard) {
       engine.credentials.set(stored.credential, for: stored.space, in: stored.session)
     }
   }
 
-  private func recoverCookies() async throws(StoreError) {
-    let stored = try await store.cookies()
+  private func recoverCookies(_ shards: ShardSet) async throws(StoreError) {
+    let stored = try await store.cookies().filter { shards.contains($0.session.shard) }
     for (session, cookies) in Dictionary(grouping: stored, by: \.session) {
       engine.cookies.restore(cookies.map(\.cookie), of: session, now: now)
     }
@@ -89,26 +86,26 @@ struct Recovery: Sendable {
 
   // MARK: Tasks
 
-  private func recoverTasks() async throws(StoreError) -> Int {
-    var interrupted = 0
+  private func recoverTasks(_ shards: ShardSet) async throws(StoreError) -> Int {
+    var (interrupted, salvage) = (0, Salvage(blobs))
     var last: TaskID?
     while true {
       let page = try await store.unfinishedTasks(after: last, limit: Self.page)
       guard let final = page.last else { return interrupted }
       last = final.id
-      for task in page { interrupted += recover(task) ? 1 : 0 }
+      for task in page where shards.contains(task.sessionID.shard) {
+        interrupted += recover(task, &salvage) ? 1 : 0
+      }
     }
   }
 
   /// - Returns: whether it has ended with its process.
-  private func recover(_ task: TransferTask) -> Bool {
+  private func recover(_ task: TransferTask, _ salvage: inout Salvage) -> Bool {
     // What belongs to a session that cannot be read waits with it.
     guard store.unreadable.row(.session, task.sessionID) == nil else { return false }
     var task = task
     if room.background?.has(task.sessionID) != true {
-      task.partial = salvage(task)
-      // Nobody goes on with what is still there.
-      bodies.removeTemporary(task.id)
+      task.partial = partial(of: task, &salvage)
     }
     let recovered = task
     room.directory[task.id] = task.sessionID
@@ -119,19 +116,18 @@ struct Recovery: Sendable {
   }
 
   /// What a download had got: it can go on from there.
-  private func salvage(_ task: TransferTask) -> ResumePoint? {
+  private func partial(of task: TransferTask, _ salvage: inout Salvage) -> ResumePoint? {
     if task.partial?.upload != nil { return task.partial }
-    guard var point = task.partial?.download, point.source == task.id else {
-      if let given = task.resumePoint?.download { bodies.returnClaim(of: given, from: task.id) }
+    guard let point = task.partial?.download, point.source == task.id else {
+      if let given = task.resumePoint?.download { salvage.giveBack(given, from: task.id) }
       return nil
     }
-    point.partial.offset = bodies.salvage(task.id)
-    return point.partial.offset > 0 ? .download(point) : nil
+    return salvage.keep(point).map { .download($0) }
   }
 
   /// A delegate that was asked about a begin date is not asked again: suspended tasks begin when they are resumed.
-  private func recoverBeginnings() async throws(StoreError) {
-    for session in room.sessions() {
+  private func recoverBeginnings(_ arrived: [TransferSession]) async throws(StoreError) {
+    for session in arrived {
       let mayHaveAsked = room.look(at: session.id) { machine in
         machine.hasTask { task in
           task.earliestBeginDate != nil && session.delegate(of: task)?.asksForDelayedRequests == true
@@ -149,8 +145,8 @@ struct Recovery: Sendable {
   }
 
   /// Decisions of tasks that are carried out elsewhere can still be answered.
-  private func recoverQuestions() async throws(StoreError) {
-    for session in room.sessions() where room.background?.has(session.id) == true {
+  private func recoverQuestions(_ arrived: [TransferSession]) async throws(StoreError) {
+    for session in arrived where room.background?.has(session.id) == true {
       try await forEachDecision(of: session.id, .pending) { decision in
         let kind: Question.Kind? =
           decision.type == .taskWillBeginDelayedRequest
@@ -180,19 +176,21 @@ struct Recovery: Sendable {
   // MARK: Beside serving
 
   /// Finds out how far the other process has come, beside serving: what it has, what it has told, and which tasks were created but
-  /// not handed over. What it tells later is heard from then on. Called once, after `recover`; again where it fails.
-  func catchUp() async throws(StoreError) {
+  /// not handed over. What it tells later is heard from then on. Called after `recover`; again where it fails.
+  func catchUp(with shards: ShardSet) async throws(StoreError) {
     if let background = room.background, background.isNeeded {
       // In the order in which a task passes through them: none slips by between two of the readings.
       let commands = try await submittedTasks()
       let work = try await recoverWork()
       news.workerRefuses(commands.unread + work.unread)
-      try await news.readAll()
+      try await news.hear(shards, readsAll: true)
       // Whoever cannot read how far a task has come, or what was told of it, must not begin it anew.
       let known = commands.known.union(work.known).union(news.refusedTasks)
-      for session in room.sessions() where background.has(session.id) {
+      for session in sessions.sessions(of: shards) where background.has(session.id) {
         give(.allElsewhereKnown(except: known), to: session.id)
       }
+    } else {
+      try await news.hear(shards, readsAll: shards.contains(NewsReader.commonShard))
     }
     news.catchUp()
     room.background?.ring()

@@ -1,7 +1,7 @@
+internal import BlobStore
 internal import EventLoop
 internal import Logging
 internal import Synchronization
-internal import TransferEngine
 internal import TransferModel
 internal import TransferStore
 
@@ -12,45 +12,49 @@ final class Sweeper: Sendable {
   private static let page = 500
 
   private let room: MachineRoom
-  private let bodies: BodyDirectory
-  private let files: FileDirectory
+  private let owners: Owners
+  private let blobs: any BlobStore
   private let now: @Sendable () -> Timestamp
   private let logger: Logger
-  /// The stored files that were there when this process began.
-  private let foundFiles = Mutex<[FileID]>([])
+  /// What was there of stored files when this process began.
+  private let foundFiles = Mutex<[BlobKey]>([])
 
   init(
-    room: MachineRoom, bodies: BodyDirectory, files: FileDirectory, now: @escaping @Sendable () -> Timestamp,
+    room: MachineRoom, owners: Owners, blobs: any BlobStore, now: @escaping @Sendable () -> Timestamp,
     logger: Logger
   ) {
     self.room = room
-    self.bodies = bodies
-    self.files = files
+    self.owners = owners
+    self.blobs = blobs
     self.now = now
     self.logger = logger
   }
 
-  private var store: any TransferStore { room.recorder.store }
+  private var store: any Ledger { room.recorder.store }
 
   /// Before anyone is served: files that come later are not looked at, since their rows may be on the way.
   func noteFoundFiles() {
-    let found = files.files()
+    let found = blobs.list(.files)
     foundFiles.withLock { $0 = found }
   }
 
   /// Looks at every file once, beside serving. Called after `catchUp`.
   func sweep() async throws(ServiceError) {
     let time = now()
-    var aside: [String] = []
+    var aside: [BlobKey] = []
     do throws(StoreError) {
-      var rest = await onPool { [bodies] in bodies.contents() }[...]
+      let found = await room.pool.run { [blobs] in blobs.list(.tasks) }.filter(mayBeLeft)
+      // Whoever has been overtaken writes nothing, and hears it here: so none of these is a later owner's.
+      try await store.write(StoreChange())
+      // What one task has is looked at together.
+      var rest = found.filter { $0.task != nil }.sorted(by: Self.isOfEarlierTask)[...]
       while !rest.isEmpty {
-        aside += try await sweep(Array(rest.prefix(Self.page)), at: time)
-        rest = rest.dropFirst(Self.page)
+        var page = rest.prefix(Self.page)
+        rest = rest.dropFirst(page.count)
+        while let next = rest.first, next.task == page.last?.task { page.append(rest.removeFirst()) }
+        aside += try await sweep(Array(page), at: time)
       }
-      for id in foundFiles.withLock({ $0 }) where try await !isStored(id) {
-        aside += await setAside([id.description], in: files.path, at: time)
-      }
+      aside += try await sweepFiles(foundFiles.withLock { $0 }.filter(mayBeLeft), at: time)
     } catch {
       throw .store(error)
     }
@@ -61,51 +65,82 @@ final class Sweeper: Sendable {
       metadata: ["files": "\(aside.count)", "first": "\(first)"])
   }
 
+  /// While other processes live, what one of them may be writing is left alone. So is the worker's, which has no epoch.
+  private func mayBeLeft(_ key: BlobKey) -> Bool {
+    guard !owners.isAlone else { return true }
+    return key.stamp.epoch != 0 && !owners.isLiving(key.stamp.epoch)
+  }
+
+  private func sweepFiles(_ found: [BlobKey], at time: Timestamp) async throws(StoreError) -> [BlobKey] {
+    // What an earlier owner was receiving: nobody was told of it.
+    let drafts = found.filter { $0.part != .body }
+    await room.pool.run { [blobs] in
+      for key in drafts { blobs.delete(key) }
+    }
+    var unknown: [BlobKey] = []
+    for key in found where key.part == .body {
+      if let id = key.file, try await !isStored(id) { unknown.append(key) }
+    }
+    return await setAside(unknown, at: time)
+  }
+
   /// Whether a file has a row, be it one that cannot be read.
   private func isStored(_ id: FileID) async throws(StoreError) -> Bool {
     do throws(StoreError) { return try await store.file(id) != nil } catch .unreadable { return true }
   }
 
-  /// - Returns: where those are now that were set aside.
-  private func sweep(_ found: [Leftover], at time: Timestamp) async throws(StoreError) -> [String] {
-    // The directory first: a task that it does not know has ended with a commit, or is in no row.
-    let idle = found.filter { room.directory[$0.task] == nil }
-    let kept = try await store.bodyFiles(among: idle.filter { $0.kind == .body }.map(\.task))
-    let doubtful = idle.filter { $0.kind != .body || !kept.contains($0.task) }
-    let tasks = Dictionary(
-      try await store.tasks(doubtful.map(\.task)).map { ($0.id, $0) }, uniquingKeysWith: { $1 })
-    let removed = doubtful.filter { $0.verdict(tasks[$0.task]) == .remove }
-    await onPool { [bodies] in
-      for leftover in removed { bodies.remove(leftover) }
-    }
-    // The row of a task that cannot be read may be mended: then it needs its files.
-    let unknown = doubtful.filter {
-      $0.verdict(tasks[$0.task]) == .setAside && store.unreadable.row(.task, $0.task) == nil
-    }
-    return await setAside(unknown.map(\.name), in: bodies.path, at: time)
+  private static func isOfEarlierTask(_ left: BlobKey, _ right: BlobKey) -> Bool {
+    guard let left = left.task, let right = right.task else { return false }
+    return left < right
   }
 
-  private func setAside(_ names: [String], in directory: String, at time: Timestamp) async -> [String] {
-    guard !names.isEmpty else { return [] }
-    return await onPool {
-      let place = SetAside(in: directory)
-      return names.compactMap { place.put($0, at: time) }
+  /// - Returns: those that were set aside.
+  private func sweep(_ found: [BlobKey], at time: Timestamp) async throws(StoreError) -> [BlobKey] {
+    let epoch = room.stamp.epoch
+    // The directory first: a task that it does not know has ended with a commit, or is in no row.
+    let sessions = found.map { key in key.task.flatMap { room.directory[$0] } }
+    let idle = zip(found, sessions).filter { $0.1 == nil }.map(\.0)
+    let bodies = Dictionary(grouping: idle.filter { $0.part == .body }, by: \.task)
+    let kept = try await store.bodyFiles(among: bodies.keys.compactMap(\.self))
+    // The only body that a task has is its own, where it has one.
+    let doubtful = idle.filter { key in
+      key.part != .body || bodies[key.task]?.count != 1 || key.task.map { kept.contains($0) } == false
     }
+    let tasks = Dictionary(
+      try await store.tasks(Array(Set(doubtful.compactMap(\.task)))).map { ($0.id, $0) },
+      uniquingKeysWith: { $1 })
+    let verdicts = doubtful.filter { key in
+      // Its owner may be about to take it up.
+      key.task.flatMap { tasks[$0]?.sessionID }.map { owners.isReady($0.shard) } ?? true
+    }.map { key in
+      (key, Leftover(key, of: key.task.flatMap { tasks[$0] }))
+    }
+    // What could be gone on with is moved by now: whoever carries the task out here writes under another epoch.
+    let given = zip(found, sessions).filter { key, session in
+      session.map { room.background?.has($0) != true } == true && key.part == .draft
+        && key.stamp.epoch != epoch
+    }
+    let removed = verdicts.filter { $0.1 == .remove }.map(\.0) + given.map(\.0)
+    await room.pool.run { [blobs] in
+      for key in removed { blobs.delete(key) }
+    }
+    // The row of a task that cannot be read may be mended: then it needs its files.
+    let unknown = verdicts.filter { key, verdict in
+      verdict == .setAside && key.task.map { store.unreadable.row(.task, $0) == nil } == true
+    }
+    return await setAside(unknown.map(\.0), at: time)
+  }
+
+  private func setAside(_ keys: [BlobKey], at time: Timestamp) async -> [BlobKey] {
+    guard !keys.isEmpty else { return [] }
+    return await room.pool.run { [blobs] in keys.filter { blobs.setAside($0, at: time) } }
   }
 
   /// Removes what was set aside long ago.
   func removeSetAside() async {
     let time = now()
-    let count = await onPool { [bodies, files] in
-      [bodies.path, files.path].reduce(0) { $0 + SetAside(in: $1).removeOld(at: time) }
-    }
+    let count = await room.pool.run { [blobs] in blobs.removeSetAside(at: time) }
     guard count > 0 else { return }
     logger.notice("files that were set aside are removed", metadata: ["files": "\(count)"])
-  }
-
-  private func onPool<T: Sendable>(_ body: @escaping @Sendable () -> T) async -> T {
-    await withCheckedContinuation { continuation in
-      room.pool.submit { continuation.resume(returning: body()) }
-    }
   }
 }

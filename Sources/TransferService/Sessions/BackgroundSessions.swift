@@ -37,6 +37,8 @@ struct BackgroundSessions {
     return underWay.removeValue(forKey: name) ?? []
   }
 
+  func session(of name: BackgroundName) -> SessionID? { sessions[name] }
+
   /// A session that an earlier process left.
   mutating func restore(_ session: TransferSession) {
     guard session.state != .invalid, let name = session.backgroundName else { return }

@@ -23,7 +23,7 @@ struct SessionCookies: Sendable {
   /// - Returns: those of them that the jar has now, as it has them.
   func set(_ cookies: [Cookie], of id: SessionID) async throws(ServiceError) -> [Cookie] {
     guard try sessions.session(id).state != .invalid else { throw .sessionInvalid }
-    try await keepCookies { change in
+    try await keepCookies(of: id) { change in
       guard background?.has(id) == true else { return engine.cookies.set(cookies, in: id) }
       // Shown at once; which of them stay, and which others go, is told by who keeps them.
       engine.cookies.apply(
@@ -37,17 +37,20 @@ struct SessionCookies: Sendable {
   /// Takes cookies away (HTTPCookieStorage.deleteCookie(_:)).
   func remove(of id: SessionID, _ filter: CookieFilter) async throws(ServiceError) {
     _ = try sessions.session(id)
-    try await keepCookies { change in
+    try await keepCookies(of: id) { change in
       engine.cookies.remove(filter, of: id)
       if background?.has(id) == true { change.command(.removeCookies(filter), of: id) }
     }
   }
 
   /// Changes cookies, and returns when that is on the disk. Nothing is changed while the disk takes nothing.
-  private func keepCookies(_ body: (inout StoreChange) -> Void) async throws(ServiceError) {
-    guard recorder.store.isHealthy else { throw .storeFull }
+  private func keepCookies(
+    of id: SessionID, _ body: (inout StoreChange) -> Void
+  ) async throws(ServiceError) {
+    if let refusal = recorder.store.refusal { throw .store(refusal) }
     var change = StoreChange()
     body(&change)
+    change.owner = id
     if !change.isEmpty { recorder.record(change) }
     await recorder.settle()
   }

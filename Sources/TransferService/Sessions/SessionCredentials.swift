@@ -25,6 +25,7 @@ struct SessionCredentials: Sendable {
     guard session.configuration.urlCredentialStorage else { throw .noCredentialStorage }
     guard session.state != .invalid else { throw .sessionInvalid }
     var change = StoreChange()
+    change.owner = id
     if session.type.keeps(credential) {
       change.credentials = [.init(session: id, space: space, credential: credential)]
     } else {
@@ -41,6 +42,7 @@ struct SessionCredentials: Sendable {
   ) async throws(ServiceError) {
     let spaces = try credentials(of: id).map(\.space).filter(matches)
     var change = StoreChange()
+    change.owner = id
     change.deletedCredentials = spaces.map { (id, $0) }
     if background?.has(id) == true { change.command(.forgetCredentials(spaces), of: id) }
     try await recorder.write(change)

@@ -27,6 +27,9 @@ final class SessionNames: Sendable {
     }
   }
 
+  /// The session that has the name, or had it last; nil where none is known here.
+  func session(of name: BackgroundName) -> SessionID? { names.withLock { $0.session(of: name) } }
+
   /// - Parameter session: that has the name from here on; nil where none was created.
   func release(_ name: BackgroundName, to session: SessionID?) {
     for wake in names.withLock({ $0.release(name, to: session) }) { wake() }

@@ -1,3 +1,4 @@
+internal import BlobStore
 internal import EventLoop
 internal import Synchronization
 internal import TransferCore
@@ -21,7 +22,7 @@ struct Sessions: Sendable {
   let taskLimit: Int
 
   private var recorder: Recorder { room.recorder }
-  private var store: any TransferStore { room.recorder.store }
+  private var store: any Ledger { room.recorder.store }
   private var engine: any LocalCarrier { room.engine }
 
   // MARK: Reading
@@ -58,6 +59,7 @@ struct Sessions: Sendable {
     // Written before anybody can find it: what comes of it is written behind it. Twice changes nothing.
     var change = StoreChange()
     change.sessions = [session]
+    change.owner = session.id
     recorder.record(change)
     open(session)
     return id
@@ -65,14 +67,17 @@ struct Sessions: Sendable {
 
   /// Creates a session (URLSession.init(configuration:delegate:delegateQueue:)), or finds the background session that
   /// has the identifier.
-  /// - Parameter reply: what repeats under an Idempotency-Key get.
+  /// - Parameters:
+  ///   - shard: that it is to be in; nil: in any.
+  ///   - reply: what repeats under an Idempotency-Key get.
   func create(
-    _ specification: SessionSpecification, of tenant: Tenant,
+    _ specification: SessionSpecification, of tenant: Tenant, in shard: Shard? = nil,
     reply: @Sendable (TransferSession, _ isNew: Bool) -> IdempotentReply? = { _, _ in nil }
   ) async throws(ServiceError) -> (session: TransferSession, isNew: Bool) {
     guard !room.waiters.isDraining else { throw .draining }
+    let id: SessionID = identifiers.make()
     let session = TransferSession(
-      id: identifiers.make(), type: specification.type, createdAt: identifiers.now(),
+      id: shard.map { id.inShard($0) } ?? id, type: specification.type, createdAt: identifiers.now(),
       description: specification.description, configuration: specification.configuration,
       delegate: specification.delegate, identifier: specification.identifier, tenant: tenant)
     guard let name = session.backgroundName else {
@@ -82,7 +87,8 @@ struct Sessions: Sendable {
     if let known = await names.claim(name, { [room] in room.session($0) }) {
       try check(known, for: session)
       var change = StoreChange()
-      change.idempotentReply = reply(known, false)
+      change.answer(reply(known, false))
+      change.owner = known.id
       if change.idempotentReply != nil { try await recorder.write(change) }
       return (known, false)
     }
@@ -101,7 +107,8 @@ struct Sessions: Sendable {
   ) async throws(ServiceError) {
     var change = StoreChange()
     change.sessions = [session]
-    change.idempotentReply = reply(session, true)
+    change.owner = session.id
+    change.answer(reply(session, true))
     try await recorder.write(change)
     open(session)
   }
@@ -124,6 +131,29 @@ struct Sessions: Sendable {
     guard known.state == .active else { throw .identifierBeingInvalidated }
     let differences = known.differences(to: wanted)
     guard differences.isEmpty else { throw .identifierInUse(differences: differences) }
+  }
+
+  /// Those that go where their shard goes. Ephemeral ones stay where they are.
+  func sessions(of shards: ShardSet) -> [TransferSession] {
+    room.sessions().filter { shards.contains($0.id.shard) && $0.type != .ephemeral }
+  }
+
+  /// Sessions of these shards are another process's; all that this one has of them goes, and whatever is told of their tasks from here on
+  /// is told to nobody.
+  func forget(_ shards: ShardSet) {
+    for session in sessions(of: shards) {
+      for task in room.look(at: session.id, { $0.unfinishedTasks.map(\.id) }) ?? [] {
+        room.directory[task] = nil
+      }
+      room.stopClocks(of: session.id)
+      room.remove(session.id)
+      names.forget(session)
+      room.background?.release(session.id)
+      engine.credentials.forget(session.id)
+      engine.cookies.forget(session.id)
+      engine.caches?.close(session.id)
+      engine.forget(session.id)
+    }
   }
 
   // MARK: Their end
@@ -152,6 +182,7 @@ struct Sessions: Sendable {
   func delete(_ session: TransferSession, andNews news: [Int64]) async throws(ServiceError) {
     var change = StoreChange()
     change.thinnedSession = session.id
+    change.owner = session.id
     do throws(StoreError) {
       while try await store.hasTasks(session.id) { try await store.write(change) }
     } catch {
@@ -189,6 +220,7 @@ struct Sessions: Sendable {
     if let background = room.background, background.has(id) {
       var change = StoreChange()
       change.command(command, of: id)
+      change.owner = id
       recorder.record(change)
     } else {
       await withCheckedContinuation { continuation in here { continuation.resume() } }

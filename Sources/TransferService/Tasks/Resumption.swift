@@ -1,16 +1,13 @@
 internal import EventLoop
 internal import JSON
 internal import TransferCore
-internal import TransferEngine
 internal import TransferModel
-internal import TransferStore
 
 /// Going on from what a task left (NSURLSessionDownloadTaskResumeData, NSURLSessionUploadTaskResumeData).
 struct Resumption: Sendable {
   let tasks: Tasks
   let ownership: Ownership
   let sealer: ResumeDataSealer
-  let bodies: BodyDirectory
 
   /// URLSessionDownloadTask.cancel(byProducingResumeData:): the task as it ended, and what it can go on from; nil
   /// where it cannot.
@@ -58,17 +55,5 @@ struct Resumption: Sendable {
       default: throw error
       }
     }
-  }
-
-  /// The tasks of a session that left something to go on from.
-  func partials(of session: SessionID) async throws(StoreError) -> [TaskID] {
-    var found: [TaskID] = []
-    var rest = bodies.partials()[...]
-    while !rest.isEmpty {
-      let page = try await tasks.room.recorder.store.tasks(Array(rest.prefix(500)))
-      found += page.filter { $0.sessionID == session }.map(\.id)
-      rest = rest.dropFirst(500)
-    }
-    return found
   }
 }

@@ -1,3 +1,4 @@
+internal import BlobStore
 internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
@@ -13,7 +14,7 @@ struct Tasks: Sendable {
   let sessions: Sessions
   let identifiers: IdentifierSource
 
-  private var store: any TransferStore { room.recorder.store }
+  private var store: any Ledger { room.recorder.store }
 
   // MARK: Reading
 
@@ -75,24 +76,20 @@ struct Tasks: Sendable {
   ) async throws(ServiceError) -> [TransferTask] {
     let count = specifications.count
     let (first, session) = try admit(count, in: id)
-    // A session that had told everything before this task must have said so before it.
-    await room.catchUp(with: id)
     let tasks = self.tasks(specifications, from: first, in: session)
     let place = "requests/\(identifiers.make(TaskID.self))"
-    var messages: [DeliveryID] = []
     do throws(ServiceError) {
       try keepInMemory(specifications, of: session, as: place)
-      guard var change = room.create(tasks, in: id) else { throw .sessionNotFound }
-      messages = change.newDeliveries.map(\.id)
-      change.idempotentReply = reply(tasks)
-      change.repliedSession = id
-      try await room.recorder.write(change)
     } catch {
-      room.engine.memoryFiles.release(place, of: id)
-      room.endCreation(of: tasks.map(\.id), in: id, refused: (count, messages))
+      room.withdraw(count, in: id)
       throw error
     }
-    room.endCreation(of: tasks.map(\.id), in: id)
+    do throws(ServiceError) {
+      try await room.create(tasks, in: id, reply: reply(tasks))
+    } catch {
+      room.engine.memoryFiles.release(place, of: id)
+      throw error
+    }
     return tasks
   }
 
@@ -174,13 +171,22 @@ struct Tasks: Sendable {
     default: break
     }
     await waitForEnd(of: id, seconds: Self.patience)
-    let ended = try await task(id)
-    guard isExpected(ended) else { throw .preconditionFailed }
-    var change = StoreChange()
-    let task = patch.applied(to: ended)
-    change.respecifiedTasks = [task]
-    try await room.recorder.write(change)
-    return task
+    return try await patchEnded(id, patch, if: isExpected)
+  }
+
+  private func patchEnded(
+    _ id: TaskID, _ patch: TaskPatch, if isExpected: @Sendable (TransferTask) -> Bool
+  ) async throws(ServiceError) -> TransferTask {
+    try await room.recorder.write { () async throws(ServiceError) in
+      let ended = try await task(id)
+      guard isExpected(ended) else { throw .preconditionFailed }
+      var change = StoreChange()
+      let task = patch.applied(to: ended)
+      change.respecifiedTasks = [task]
+      change.owner = task.sessionID
+      change.conditions = [.unchanged(ended)]
+      return (change, task)
+    }
   }
 
   private func patchUnfinished(
@@ -197,7 +203,7 @@ struct Tasks: Sendable {
           }
         }
         let told = result
-        step.committed.append { continuation.resume(returning: told) }
+        step.settled.append { continuation.resume(returning: $0 ? told : .over) }
       }
       if !isThere { continuation.resume(returning: .over) }
     }

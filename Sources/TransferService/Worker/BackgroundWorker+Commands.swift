@@ -1,3 +1,4 @@
+internal import BlobStore
 internal import HTTPCookies
 internal import Logging
 internal import Synchronization
@@ -30,7 +31,9 @@ extension BackgroundWorker {
     for (row, command) in commands.values {
       guard let session = row.session else { continue }
       if let input = command.input(tasks) {
-        if !isUnreadable(command, session) { inputs.append(input) }
+        // What cannot be read may be mended, and handed over then.
+        if case .submit(let task) = command, store.unreadable.hasWork(of: task, in: session) { continue }
+        inputs.append(input)
       } else if !command.isOfTask {
         // In its place: what concerns a session is done before a task of it is begun that comes later.
         inputs.append(.aside(page.asides.count))
@@ -52,56 +55,9 @@ extension BackgroundWorker {
     return Dictionary(try await store.tasks(ids).map { ($0.id, $0) }, uniquingKeysWith: { $1 })
   }
 
-  private func isUnreadable(_ command: WorkerCommand, _ session: SessionID) -> Bool {
-    guard case .submit(let task) = command else { return false }
-    return isUnreadable(task, session)
-  }
-
   func loadSessions() async throws(StoreError) {
     let all = try await store.sessions()
     give(all.map(\.session).filter { $0.type == .background }.map { .session($0) })
-  }
-
-  // MARK: Carrying out
-
-  /// What concerns a session and none of its tasks.
-  private func perform(_ command: WorkerCommand, _ session: SessionID) {
-    switch command {
-    case .keepCredential(let credential, let space): engine.keep(credential, for: space, in: session)
-    case .forgetCredentials(let spaces):
-      engine.credentials.remove(in: session) { spaces.contains($0.space) }
-      engine.forgetCredentials(of: session, for: spaces)
-    case .setCookies(let cookies): engine.cookies.set(cookies, in: session)
-    case .removeCookies(let filter): engine.cookies.remove(filter, of: session)
-    case .reset:
-      engine.credentials.remove(in: session) { _ in true }
-      engine.reset(session) {}
-    case .flush: engine.flush(session) {}
-    case .forget:
-      engine.credentials.remove(in: session) { _ in true }
-      engine.forget(session)
-    case .submit, .suspend, .resume, .cancel, .answer, .answerByDefault, .setPriority, .setLimit,
-      .setBeginDate:
-      assertionFailure("the machine decides about tasks")
-    }
-  }
-
-  /// - Parameter asides: what asides stand for.
-  func perform(_ order: WorkerTurn.Order, _ asides: [(command: WorkerCommand, session: SessionID)]) {
-    switch order {
-    case .aside(let number): perform(asides[number].command, asides[number].session)
-    case .submit(let submission): engine.submit([TransferJob(submission)])
-    case .suspend(let task, let session): engine.suspend(task, in: session)
-    case .resume(let task, let session): engine.resume(task, in: session)
-    case .cancel(let task, let session, let keeps): engine.cancel(task, in: session, keepsPartial: keeps)
-    case .answer(let task, let session, let question, let answer):
-      engine.answer(task, in: session, to: question, answer)
-    case .setPriority(let task, let session, let priority):
-      engine.setPriority(priority, of: task, in: session)
-    case .setLimit(let task, let session, let limit): engine.setLimit(limit, of: task, in: session)
-    case .removeBody(let task): engine.onPool { [bodies] in bodies.remove(task) }
-    case .removePartial(let task): engine.onPool { [bodies] in bodies.removePartial(task) }
-    }
   }
 
   /// The cookies of a session are others now: for the next of these processes, and for the service.
@@ -110,17 +66,6 @@ extension BackgroundWorker {
     change.cookies = changes.map { (session, $0) }
     change.tell(.changedCookies(session, changes))
     carryOut(.cookies(change))
-  }
-}
-
-extension TransferJob {
-  fileprivate init(_ submission: Submission) {
-    self.init(submission.task, in: submission.session)
-    configuration.timeoutIntervalForResource = submission.timeLeft
-    // URLSession's background sessions always wait.
-    configuration.waitsForConnectivity = true
-    resumePoint = submission.resumePoint
-    questions = submission.questions
   }
 }
 

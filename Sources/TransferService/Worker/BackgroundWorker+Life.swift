@@ -1,3 +1,4 @@
+internal import BlobStore
 internal import Logging
 internal import Synchronization
 internal import TransferCore
@@ -35,16 +36,19 @@ extension BackgroundWorker {
     var tasks: [TaskID: TransferTask] = [:]
     for task in try await store.tasks(found.map(\.task)) { tasks[task.id] = task }
     var recovered: [WorkerInput] = []
+    var inheritance = Inheritance(blobs, logger)
     for stored in found {
       guard let task = tasks[stored.task], session(stored.session) != nil else {
         // What cannot be read may be mended, and gone on with.
-        if !isUnreadable(stored.task, stored.session) { recovered.append(.orphaned(stored.task)) }
+        if !store.unreadable.hasWork(of: stored.task, in: stored.session) {
+          recovered.append(.orphaned(stored.task))
+        }
         continue
       }
-      guard var kept = read(stored) else { continue }
-      kept.partial = salvage(kept.partial, of: stored.task)
+      guard let kept = inheritance.take(stored) else { continue }
       recovered.append(.recovered(task, kept, hasCrashed: hasCrashed))
     }
+    refused.withLock { for task in inheritance.refused { $0.refuse(DocumentSubject(task)) } }
     var rest = recovered[...]
     while !rest.isEmpty {
       let part = Array(rest.prefix(Self.rowsAtOnce))
@@ -55,19 +59,29 @@ extension BackgroundWorker {
     }
     if !found.isEmpty { logger.notice("took over", metadata: ["tasks": "\(recovered.count)"]) }
   }
+}
 
-  func isUnreadable(_ task: TaskID, _ session: SessionID) -> Bool {
-    store.unreadable.row(.task, task) != nil || store.unreadable.row(.session, session) != nil
-      || store.unreadable.row(.work, task) != nil
+/// What an earlier process knew of tasks, and what it left of them on the disk.
+private struct Inheritance {
+  let logger: Logger
+  private var salvage: Salvage
+  /// Those whose rows another version wrote.
+  private(set) var refused: [TaskID] = []
+
+  init(_ blobs: any BlobStore, _ logger: Logger) {
+    salvage = Salvage(blobs)
+    self.logger = logger
   }
 
   /// nil where another version wrote it: the row stays, and the task waits for a process that can read it. To begin it anew might
   /// send it twice.
-  private func read(_ stored: StoredWork) -> WorkState? {
+  mutating func take(_ stored: StoredWork) -> WorkState? {
     do throws(WorkerDocument.Refusal) {
-      return try WorkerDocument.decode(WorkState.self, stored.document)
+      var kept = try WorkerDocument.decode(WorkState.self, stored.document)
+      kept.partial = partial(kept.partial, of: stored.task)
+      return kept
     } catch {
-      refused.withLock { $0.refuse(DocumentSubject(stored.task)) }
+      refused.append(stored.task)
       logger.error(
         "how far a task has come cannot be read: it is kept, and waits until a process starts that can",
         metadata: ["task": "\(stored.task)", "reason": "\(error)"])
@@ -76,13 +90,19 @@ extension BackgroundWorker {
   }
 
   /// What is on the disk of what a task was to go on from. The bytes of another download are given back.
-  private func salvage(_ point: ResumePoint?, of task: TaskID) -> ResumePoint? {
-    guard var download = point?.download else { return point }
+  private mutating func partial(_ point: ResumePoint?, of task: TaskID) -> ResumePoint? {
+    guard let download = point?.download else { return point }
     guard download.source == task else {
-      bodies.returnClaim(of: download, from: task)
+      salvage.giveBack(download, from: task)
       return point
     }
-    download.partial.offset = bodies.salvage(task)
-    return download.partial.offset > 0 ? .download(download) : nil
+    return salvage.keep(download).map { .download($0) }
+  }
+}
+
+extension UnreadableRows {
+  /// Whether what is known of a task and its work cannot be read.
+  func hasWork(of task: TaskID, in session: SessionID) -> Bool {
+    row(.task, task) != nil || row(.session, session) != nil || row(.work, task) != nil
   }
 }

@@ -1,7 +1,8 @@
+package import BlobStore
 package import Logging
 internal import Synchronization
 package import TransferCore
-package import TransferEngine
+internal import TransferEngine
 package import TransferModel
 package import TransferStore
 
@@ -23,7 +24,7 @@ package final class BackgroundWorker: Sendable {
     /// How many documents cannot be read, where that is to be told.
     var refused: Int?
     /// Commands that concern no task, in the order of the turn's asides.
-    var asides: [(command: WorkerCommand, session: SessionID)] = []
+    var asides: [WorkerDesk.Aside] = []
 
     var isEmpty: Bool { taken.isEmpty && refused == nil }
   }
@@ -37,9 +38,10 @@ package final class BackgroundWorker: Sendable {
     var whenIdle: [@Sendable () -> Void] = []
   }
 
-  let store: any TransferStore
+  let store: any Ledger
   let engine: any LocalCarrier
-  let bodies: BodyDirectory
+  let blobs: any BlobStore
+  private let desk: WorkerDesk
   let logger: Logger
   let now: @Sendable () -> Timestamp
   /// What it cannot read of what it finds.
@@ -58,13 +60,14 @@ package final class BackgroundWorker: Sendable {
   ///   - spawn: how it does something beside everything else.
   ///   - random: spreads the times of the next attempts.
   package init(
-    store: any TransferStore, engine: any LocalCarrier, relay: FactRelay, bodies: BodyDirectory,
+    store: any Ledger, engine: any LocalCarrier, relay: FactRelay, blobs: any BlobStore,
     bell: any Bell, alarms: Alarms, discretion: DiscretionaryPolicy, now: @escaping @Sendable () -> Timestamp,
     spawn: Spawn = Spawn(), random: RandomSource = RandomSource(seed: .random(in: 0 ... .max)), logger: Logger
   ) {
     self.store = store
     self.engine = engine
-    self.bodies = bodies
+    self.blobs = blobs
+    desk = WorkerDesk(engine: engine, blobs: blobs)
     self.bell = bell
     self.alarms = alarms
     self.now = now
@@ -192,7 +195,7 @@ package final class BackgroundWorker: Sendable {
         written?()
       }
     }
-    for order in turn.orders { perform(order, page.asides) }
+    for order in turn.orders { desk.perform(order, page.asides) }
     for alarm in turn.alarms { set(alarm) }
   }
 

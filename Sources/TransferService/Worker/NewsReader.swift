@@ -11,35 +11,93 @@ final class NewsReader: Sendable {
   /// at most.
   static let page = 250
 
+  /// What is told of no session is for whoever owns that one.
+  static let commonShard = Shard(0)
+
   private let room: MachineRoom
   private let logger: Logger
   private let reader: QueueReader<String>
+  private let owners: Owners
   /// What the worker told and this version cannot read, and how much the worker leaves likewise.
   private let refused = Mutex((news: RefusedDocuments(), byWorker: 0))
+  /// Shards about which everything was read from its beginning. What is told of the others waits, so that it is heard in its order.
+  private let heard: Heard
   /// What the other process did while there was no service is known. Before that its rings need not be heard.
   private let hasCaughtUp = Mutex(false)
 
-  init(room: MachineRoom, spawn: Spawn, logger: Logger) {
+  init(room: MachineRoom, owners: Owners, spawn: Spawn, logger: Logger) {
     self.room = room
+    self.owners = owners
     self.logger = logger
+    let heard = Heard()
+    self.heard = heard
     let store = room.recorder.store
     let pages = Relay<Page>()
     reader = QueueReader(spawn) { (number: Int64) async throws(StoreError) in
       try await store.news(after: number, limit: Self.page)
-    } take: { rows in
-      await withCheckedContinuation { continuation in
-        pages.deliver(Page(rows: rows) { continuation.resume() })
+    } take: { (rows) async throws(StoreError) in
+      var own = rows
+      let isWanted = heard.shards
+      if !owners.isAlone || isWanted != .all {
+        let sessions = try await Self.sessions(of: rows, room)
+        // One that is about to go may stay, and then nobody would read again what is about it.
+        own = zip(rows, sessions).filter { _, session in
+          isWanted.contains(session.shard) && owners.holds(session.shard)
+        }.map(\.0)
       }
+      guard !own.isEmpty else { return }
+      let page = own
+      let left = await withCheckedContinuation { continuation in
+        pages.deliver(Page(rows: page) { continuation.resume(returning: $0) })
+      }
+      if !left.isEmpty { try await Self.drop(rows.filter { left.contains($0.number) }, room) }
     }
     pages.connect { [weak self] page in
-      guard let self else { return page.written() }
+      guard let self else { return page.written([]) }
       take(page)
     }
   }
 
+  /// Nobody is left here whom these are about. Where somebody is elsewhere, they stay.
+  private static func drop(_ rows: [Queued<String>], _ room: MachineRoom) async throws(StoreError) {
+    let sessions = try await sessions(of: rows, room)
+    let groups = Dictionary(grouping: zip(rows, sessions), by: \.1).sorted { $0.key < $1.key }
+    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+      let left = Countdown(from: groups.count) { continuation.resume() }
+      for (session, rows) in groups {
+        var change = StoreChange()
+        change.owner = session
+        change.takenNews = rows.map(\.0.number).sorted().ranges
+        room.recorder.record(change) { _ in left.count() }
+      }
+    }
+  }
+
+  /// Whose session each is about. What is about none is for the common shard.
+  private static func sessions(
+    of rows: [Queued<String>], _ room: MachineRoom
+  ) async throws(StoreError) -> [SessionID] {
+    let subjects = rows.map { DocumentSubject(ofDocument: $0.content) }
+    let unknown = subjects.compactMap { $0?.task }.filter { room.directory[$0] == nil }
+    let tasks = Dictionary(
+      try await room.recorder.store.tasks(unknown).map { ($0.id, $0.sessionID) }, uniquingKeysWith: { $1 })
+    return subjects.map { subject in
+      guard let subject else { return SessionID(high: 0, low: 0).inShard(commonShard) }
+      return room.directory[subject.task] ?? tasks[subject.task] ?? subject.session
+    }
+  }
+
+  private final class Heard: Sendable {
+    private let state = Mutex(ShardSet())
+    var shards: ShardSet { state.withLock { $0 } }
+    func add(_ shards: ShardSet) { state.withLock { $0 = $0.union(shards) } }
+    func remove(_ shards: ShardSet) { state.withLock { $0 = $0.subtracting(shards) } }
+  }
+
   private struct Page: Sendable {
     let rows: [Queued<String>]
-    let written: @Sendable () -> Void
+    /// Called once what they come to is committed, with the numbers of those that are to be dropped.
+    let written: @Sendable (Set<Int64>) -> Void
   }
 
   /// There may be news.
@@ -47,9 +105,15 @@ final class NewsReader: Sendable {
     if hasCaughtUp.withLock({ $0 }) { reader.look() }
   }
 
-  /// Reads what was there when the service began.
-  func readAll() async throws(StoreError) {
-    if let last = try await room.recorder.store.lastNews() { try await reader.readAll(through: last) }
+  /// What is told of these shards is left for now: their sessions have only just come.
+  func leave(_ shards: ShardSet) { heard.remove(shards) }
+
+  /// From here on what is told of these shards is heard.
+  /// - Parameter readsAll: what is there now is read from its beginning.
+  func hear(_ shards: ShardSet, readsAll: Bool) async throws(StoreError) {
+    guard readsAll else { return heard.add(shards) }
+    let last = try await room.recorder.store.lastNews() ?? 0
+    try await reader.readAllAgain(through: last) { heard.add(shards) }
   }
 
   /// From here on rings are heard.
@@ -73,7 +137,11 @@ final class NewsReader: Sendable {
         take(value)
       }
     }
-    room.absorb(news, andTaken: Array(others), written: page.written)
+    let rest = Mutex(others)
+    let left = Countdown(from: 2) { page.written(rest.withLock { $0 }) }
+    let unwanted = room.absorb(news) { left.count() }
+    rest.withLock { $0.formUnion(unwanted) }
+    left.count()
   }
 
   /// What concerns no task.

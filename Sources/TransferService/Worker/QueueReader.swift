@@ -10,6 +10,8 @@ final class QueueReader<Content: Sendable>: Sendable {
     var isReading = false
     var mustLookAgain = false
     var last: Int64 = 0
+    /// Those who wait until nobody reads.
+    var waiting: [Waiter] = []
   }
   private let state = Mutex(State())
   private let spawn: Spawn
@@ -40,6 +42,33 @@ final class QueueReader<Content: Sendable>: Sendable {
     try await read(through: number)
   }
 
+  /// What is still there comes again: all of it is read, from its beginning.
+  /// - Parameters:
+  ///   - number: rows behind that one are read where they are on its page, and else left to the next look.
+  ///   - begin: is called when nothing else is being read, and nothing of it yet.
+  func readAllAgain(through number: Int64, _ begin: () -> Void = {}) async throws(StoreError) {
+    while true {
+      let waiter = Waiter()
+      if claim(else: waiter) { break }
+      await waiter.wait()
+    }
+    begin()
+    state.withLock { $0.last = 0 }
+    try await read(through: number)
+  }
+
+  /// Makes the caller the reader, or lets it wait until nobody reads.
+  private func claim(else waiter: Waiter) -> Bool {
+    state.withLock { state in
+      guard state.isReading else {
+        state.isReading = true
+        return true
+      }
+      state.waiting.append(waiter)
+      return false
+    }
+  }
+
   /// Makes the caller the reader, or the reader look again.
   private func claim() -> Bool {
     state.withLock { state in
@@ -62,6 +91,11 @@ final class QueueReader<Content: Sendable>: Sendable {
       state.mustLookAgain = false
       return state.isReading
     }
+    let waiting = state.withLock { state in
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for waiter in waiting { waiter.resume() }
     if let fault { throw fault }
   }
 

@@ -106,6 +106,9 @@ struct DocumentSubject: Hashable, Sendable {
 extension DocumentSubject {
   init<Kind>(_ id: ID<Kind>) { self.init(high: id.high, low: id.low) }
 
+  /// Where it is a session.
+  var session: SessionID { SessionID(high: high, low: low) }
+
   /// Where it is a task.
   var task: TaskID { TaskID(high: high, low: low) }
 

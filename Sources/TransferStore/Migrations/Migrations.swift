@@ -1,6 +1,9 @@
+internal import FoundationEssentials
 internal import GRDB
+internal import TransferModel
 
-/// The database's shape. Migrations are only ever appended: what ran once on a user's disk stays as it was.
+/// The database's shape. Migrations are only ever appended: what ran once on a user's disk stays as it was. `Schema` says which of them older
+/// versions can live with.
 enum Migrations {
   /// - Parameter box: seals the secrets that were stored in clear.
   static func migrator(_ box: SecretBox) -> DatabaseMigrator {
@@ -49,19 +52,42 @@ enum Migrations {
       try database.execute(sql: thirteenth)
       try SessionTenants.fill(database, box)
     }
+    migrator.registerMigration("14 the owner's epoch") { database in
+      try database.execute(sql: fourteenth)
+    }
+    migrator.registerMigration("15 processes and shards") { database in
+      try database.execute(sql: fifteenth)
+      for shard in Shard.all {
+        try database.execute(
+          sql: "INSERT INTO shard (byte, epoch) VALUES (?, 0)", arguments: [Data([shard.number])])
+      }
+    }
+    migrator.registerMigration("16 processes that retire") { database in
+      try database.execute(sql: sixteenth)
+    }
     return migrator
   }
 
-  /// Throws where a newer version has written the database, or one with other keys; nothing is written.
-  /// - Returns: what has run on it.
-  static func verify(_ database: Database, _ box: SecretBox) throws -> Set<String> {
-    let migrator = migrator(box)
-    let applied = try migrator.appliedIdentifiers(database)
-    let unknown = applied.subtracting(migrator.migrations)
-    guard unknown.isEmpty else { throw OpeningError.newer(unknown.sorted()) }
-    try KeyCheck.verify(database, box)
-    return applied
-  }
+  private static let sixteenth = "ALTER TABLE process ADD COLUMN retiring INTEGER NOT NULL DEFAULT 0;"
+
+  // A shard is known by the last byte of its sessions' ids.
+  private static let fifteenth = """
+    CREATE TABLE process (
+      epoch INTEGER PRIMARY KEY,
+      address TEXT NOT NULL
+    );
+    CREATE TABLE shard (
+      byte BLOB PRIMARY KEY NOT NULL,
+      epoch INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    """
+
+  private static let fourteenth = """
+    CREATE TABLE owner (
+      only INTEGER PRIMARY KEY CHECK (only = 1),
+      epoch INTEGER NOT NULL
+    );
+    """
 
   // A session says in its document whose it is; everything else was everybody's, and is `default`'s.
   private static let thirteenth = """

@@ -17,6 +17,12 @@ enum SessionTenants {
     return tenants
   }
 
+  /// nil where there is no such session.
+  static func tenant(of session: SessionID, _ database: Database) throws -> Tenant? {
+    let row = try Row.fetchOne(database.prepared(.tenant), arguments: [Data(session.bytes)])
+    return row.map { Tenant(name: String(decoding: $0.bytes(.tenant), as: UTF8.self)) }
+  }
+
   /// What earlier versions had in the documents alone. One that cannot be read stays with `default`. Each tenant has lost of the
   /// journal what was lost of all.
   static func fill(_ database: Database, _ box: SecretBox) throws {

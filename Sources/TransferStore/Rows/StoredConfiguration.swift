@@ -15,7 +15,7 @@ extension SessionConfiguration {
     httpShouldUsePipelining = try stored.boolIfAny("httpShouldUsePipelining") ?? httpShouldUsePipelining
     httpShouldSetCookies = try stored.boolIfAny("httpShouldSetCookies") ?? httpShouldSetCookies
     httpCookieAcceptPolicy = try stored.choiceIfAny("httpCookieAcceptPolicy") ?? httpCookieAcceptPolicy
-    httpAdditionalHeaders = try stored.headers("httpAdditionalHeaders")
+    httpAdditionalHeaders = try StoredFields("httpAdditionalHeaders", of: &stored).opened()
     secretHeaderFields = try stored.stringsIfAny("secretHeaderFields") ?? []
     tlsMinimumSupportedProtocolVersion =
       try stored.choiceIfAny("tlsMinimumSupportedProtocolVersion") ?? tlsMinimumSupportedProtocolVersion

@@ -70,7 +70,8 @@ struct StoredObject {
     return value
   }
 
-  private mutating func read<T>(
+  /// The member's value as `expected`; nil where it is absent or null.
+  mutating func read<T>(
     _ name: String, _ expected: String, _ convert: (JSONValue) -> T?
   ) throws(Fault) -> T? {
     guard let value = value(name) else { return nil }
@@ -165,41 +166,10 @@ struct StoredObject {
   // MARK: Secrets
 
   mutating func secretIfAny(_ name: String) throws(Fault) -> String? {
-    guard let text = try stringIfAny(name) else { return nil }
-    return try opened(text, name)
+    let text = try stringIfAny(name)
+    guard let text, let box else { return text }
+    return try box.opened(text, else: fault(name, Self.isSealedOtherwise))
   }
 
-  /// A request's fields, of which documents of version 1 hold those sealed that were known as secret then.
-  mutating func headers(_ name: String) throws(Fault) -> HTTPHeaders {
-    let stored = try plainHeaders(name)
-    guard box != nil else { return stored }
-    var headers = HTTPHeaders()
-    for field in stored.fields {
-      let isSealed = PlaintextSecrets.isSecret(field.name)
-      headers.append(field.name, isSealed ? try opened(field.value, name) : field.value)
-    }
-    return headers
-  }
-
-  /// A response's fields.
-  mutating func plainHeaders(_ name: String) throws(Fault) -> HTTPHeaders {
-    var headers = HTTPHeaders()
-    for member in try read(name, "an object", \.members) ?? [] {
-      guard let text = member.value.string else {
-        throw Fault(
-          pointer: JSONPointer.appending(member.name, to: JSONPointer.appending(name, to: pointer)),
-          reason: "must be a string, not \(member.value.kind)")
-      }
-      headers.append(member.name, text)
-    }
-    return headers
-  }
-
-  private func opened(_ text: String, _ name: String) throws(Fault) -> String {
-    guard let box else { return text }
-    guard let opened = box.open(text) else {
-      throw fault(name, "is sealed under another key, or was changed")
-    }
-    return opened
-  }
+  static let isSealedOtherwise = "is sealed under another key, or was changed"
 }

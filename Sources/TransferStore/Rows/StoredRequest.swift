@@ -29,7 +29,7 @@ extension TransferRequest {
     }
     self.init(
       url: try stored.string("url"), method: try stored.string("method"),
-      headers: try stored.headers("headers"), body: body,
+      headers: try StoredFields("headers", of: &stored).opened(), body: body,
       timeoutInterval: try stored.numberIfAny("timeoutInterval"))
     secretHeaderFields = try stored.stringsIfAny("secretHeaderFields")
     cachePolicy = try stored.choiceIfAny("cachePolicy")
@@ -68,7 +68,7 @@ extension TransferResponse {
   init(stored: inout StoredObject) throws(StoredObject.Fault) {
     self.init(
       url: try stored.string("url"), status: Int(try stored.integer("status")),
-      headers: try stored.plainHeaders("headers"),
+      headers: try StoredFields("headers", of: &stored).plain,
       expectedContentLength: try stored.integerIfAny("expectedContentLength") ?? -1,
       httpVersion: try stored.stringIfAny("httpVersion") ?? "")
     fromCache = try stored.boolIfAny("fromCache") ?? false
@@ -108,6 +108,13 @@ extension TransferError {
 }
 
 extension StoredObject {
+  /// Who has written a blob.
+  mutating func stampIfAny(_ name: String) throws(Fault) -> BlobStamp? {
+    guard let text = try stringIfAny(name) else { return nil }
+    guard let stamp = BlobStamp(text) else { throw fault(name, "is no stamp of a blob") }
+    return stamp
+  }
+
   mutating func resumePointIfAny(_ name: String) throws(Fault) -> ResumePoint? {
     guard var fields = try objectIfAny(name) else { return nil }
     if let resource = try fields.stringIfAny("upload") {
@@ -118,7 +125,8 @@ extension StoredObject {
     let partial = PartialBody(
       offset: try fields.integer("offset"), total: try fields.integerIfAny("total") ?? -1,
       validator: try fields.string("validator"))
-    let point = ResumePoint(partial: partial, source: try fields.id("source"))
+    let point = ResumePoint(
+      partial: partial, source: try fields.id("source"), blob: try fields.stampIfAny("blob"))
     try fields.finish()
     return point
   }

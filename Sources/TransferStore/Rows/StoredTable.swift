@@ -10,6 +10,9 @@ package enum StoredTable: String, CaseIterable, Sendable, CustomStringConvertibl
   case journalPruning = "journal_pruning"
   case journalPruningByTenant = "journal_pruning_by_tenant"
   case keyCheck = "key_check"
+  /// How often that has changed: who takes part, and who owns what.
+  case owner
+  case process, shard
 
   package var description: String { rawValue }
 
@@ -25,7 +28,9 @@ package enum StoredTable: String, CaseIterable, Sendable, CustomStringConvertibl
     case .work: [.task]
     case .command, .news: [.number]
     case .journalPruningByTenant: [.tenant]
-    case .sequenceReservation, .journalPruning, .keyCheck: [.only]
+    case .sequenceReservation, .journalPruning, .keyCheck, .owner: [.only]
+    case .process: [.epoch]
+    case .shard: [.byte]
     }
   }
 
@@ -61,6 +66,9 @@ package enum StoredTable: String, CaseIterable, Sendable, CustomStringConvertibl
     case .journalPruning: [.only, .through, .time]
     case .journalPruningByTenant: [.tenant, .through]
     case .keyCheck: [.only]
+    case .owner: [.only, .epoch]
+    case .process: [.epoch, .address, .retiring]
+    case .shard: [.byte, .epoch]
     }
   }
 
@@ -73,9 +81,11 @@ package enum StoredTable: String, CaseIterable, Sendable, CustomStringConvertibl
 
 /// What rows have, by its name in the database and in messages. Columns of one name mean the same in all tables.
 enum StoredColumn: String, CaseIterable, Sendable {
-  case answer, arguments, attempts, body, completed, created, decision, document, expires, fingerprint
+  case address, answer, arguments, attempts, body, byte, completed, created, decision, document, epoch,
+    expires, fingerprint
   case finished, first, id, identifier, key, kind, last, location, metrics, name, number, only, outcome
-  case payload, question, sealed, secret, session, sha256, size, space, specification, state, status, stream
+  case payload, question, retiring, sealed, secret, session, sha256, size, space, specification, state,
+    status, stream
   case task, tenant, through, time, type, updated, url
   case answerTag = "answer_tag"
   case contentType = "content_type"

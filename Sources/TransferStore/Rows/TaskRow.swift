@@ -4,6 +4,11 @@ package import TransferModel
 
 extension TransferTask {
   /// What never changes after creation.
+  /// Whether a client has specified the same.
+  package func isSpecified(like other: TransferTask) -> Bool {
+    specificationDocument == other.specificationDocument
+  }
+
   var specificationDocument: [UInt8] {
     var writer = JSONWriter()
     writer.object { writer in
@@ -73,6 +78,7 @@ extension TransferTask {
       if retryCount > 0 { writer.field("retryCount", retryCount) }
       if hasWaitedForConnectivity { writer.field("hasWaitedForConnectivity", true) }
       if wasHandedOver { writer.field("wasHandedOver", true) }
+      if goesOn { writer.field("goesOn", true) }
       if let phase = notablePhase { writer.field("phase", phase.rawValue) }
       if let partial { writer.field("partial", Optional(partial)) }
       if let partialExpiresAt { writer.field("partialExpiresAt", partialExpiresAt.microseconds) }
@@ -82,6 +88,7 @@ extension TransferTask {
           writer.field("size", body.size)
           writer.field("sha256", body.sha256)
           writer.field("expiresAt", body.expiresAt.microseconds)
+          if let blob = body.blob { writer.field("blob", blob.description) }
         }
       }
     }
@@ -140,6 +147,7 @@ extension TransferTask {
     retryCount = try stored.countIfAny("retryCount") ?? 0
     hasWaitedForConnectivity = try stored.boolIfAny("hasWaitedForConnectivity") ?? false
     wasHandedOver = try stored.boolIfAny("wasHandedOver") ?? false
+    goesOn = try stored.boolIfAny("goesOn") ?? false
     if let text = try stored.stringIfAny("phase") {
       phase = TaskPhase(rawValue: text)
       if phase == nil { throw stored.fault("phase", "is none of a task") }
@@ -154,7 +162,8 @@ extension TransferTask {
       throw fields.fault("expiresAt", "is missing")
     }
     body = TaskBody(
-      size: try fields.integer("size"), sha256: try fields.string("sha256"), expiresAt: expiresAt)
+      size: try fields.integer("size"), sha256: try fields.string("sha256"), expiresAt: expiresAt,
+      blob: try fields.stampIfAny("blob"))
     try fields.finish()
   }
 

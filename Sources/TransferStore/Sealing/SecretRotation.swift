@@ -20,7 +20,7 @@ package enum SecretRotation {
     database path: String, from old: SecretBox, to new: SecretBox, willCommit: () throws -> Void
   ) throws -> Int {
     let file = DatabaseFile(path: path)
-    let pool = try file.open(old, mayCreate: false) {}
+    let pool = try file.open(old, mayCreate: false, mustKnowAll: true) {}
     defer { file.close(pool) }
     return try file.write { try rotate(pool, new, willCommit) }
   }

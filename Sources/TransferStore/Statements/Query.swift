@@ -2,23 +2,23 @@ internal import GRDB
 
 /// Every statement that reads, by its name. Each connection prepares one when it is first asked for, and keeps it.
 enum Query: Int, CaseIterable, Sendable {
-  case sessions, tenants
+  case sessions, tenants, tenant
   case task, tasksOfSession, unfinishedTasks, hasTasks
   case smallBody, metrics, hasBodyFile, bodyFilesOfSession
   case endedTasks, expiredTasks, keepingTasks, keptBytes
   case decision, decisionsOfSession, staleDecisions
   case credentials, cookies
   case file, filesOfTenant
-  case configuration, configurationsOfTenant
-  case reply, staleReplies
+  case configuration, configurationsOfTenant, revision
+  case reply, hasReply, staleReplies
   case commands, news, lastNews, work
   case dueDeliveries, triedDeliveries, pendingBackgroundDeliveries, pendingTimes, hasPendingDelivery
   case staleDeliveries
   case fragmentBeforeOfTenant, fragmentBeforeOfSession, fragmentBeforeOfTask
-  case fragmentsOfTenant, fragmentsOfSession, fragmentsOfTask
+  case fragmentsOfTenant, fragmentsOfSession, fragmentsOfTask, fragmentsAfter
   case oldestFragment, oldestFragmentOfTenant, oldestEvents, lastSequence
-  case pruned, prunedOfTenant, reservation
-  case keyCheck
+  case pruned, prunedOfTenant, reservation, dataVersion
+  case keyCheck, epoch, processes, shards
 
   var text: String { Self.texts[rawValue] }
   private static let texts = allCases.map(\.made)
@@ -27,6 +27,7 @@ enum Query: Int, CaseIterable, Sendable {
     switch self {
     case .sessions: "SELECT * FROM session ORDER BY id"
     case .tenants: "SELECT id, tenant FROM session"
+    case .tenant: "SELECT tenant FROM session WHERE id = ?"
 
     case .task: Self.tasks + " WHERE id = ?"
     case .tasksOfSession:
@@ -61,6 +62,8 @@ enum Query: Int, CaseIterable, Sendable {
     case .filesOfTenant: "SELECT * FROM file WHERE tenant = ? AND id > ? ORDER BY id"
     case .configuration: "SELECT * FROM configuration WHERE tenant = ? AND name = ?"
     case .configurationsOfTenant: "SELECT * FROM configuration WHERE tenant = ? AND name > ? ORDER BY name"
+    case .revision: "SELECT updated FROM configuration WHERE tenant = ? AND name = ?"
+    case .hasReply: "SELECT EXISTS (SELECT 1 FROM idempotency WHERE tenant = ? AND key = ? AND created > ?)"
     case .reply: "SELECT * FROM idempotency WHERE tenant = ? AND key = ?"
     case .staleReplies:
       "SELECT tenant, key, created FROM idempotency WHERE created <= ? ORDER BY created LIMIT ?"
@@ -71,16 +74,23 @@ enum Query: Int, CaseIterable, Sendable {
     case .work: "SELECT task, session, sealed FROM work WHERE task > ? ORDER BY task"
 
     case .dueDeliveries:
-      "SELECT * FROM delivery WHERE state = 'pending' AND next_attempt <= ? ORDER BY next_attempt"
+      """
+      SELECT * FROM delivery WHERE state = 'pending' AND next_attempt <= ?1 AND \(Self.isOwn("?2")) ORDER BY next_attempt
+      """
     case .triedDeliveries:
-      "SELECT * FROM delivery WHERE state = 'pending' AND last_attempt > ? ORDER BY last_attempt"
+      """
+      SELECT * FROM delivery WHERE state = 'pending' AND last_attempt > ?1 AND \(Self.isOwn("?2")) ORDER BY last_attempt
+      """
     case .pendingBackgroundDeliveries:
       """
       SELECT delivery.* FROM delivery JOIN session ON session.id = delivery.session
       WHERE delivery.state = 'pending' AND session.type = 'background'
       """
     case .pendingTimes:
-      "SELECT id, next_attempt FROM delivery WHERE state = 'pending' ORDER BY next_attempt"
+      """
+      SELECT id, next_attempt FROM delivery
+      WHERE state = 'pending' AND \(Self.isOwn("?1")) ORDER BY next_attempt
+      """
     case .hasPendingDelivery: "SELECT 1 FROM delivery WHERE task = ? AND state = 'pending'"
     case .staleDeliveries: "SELECT id FROM delivery WHERE finished <= ? ORDER BY finished LIMIT ?"
 
@@ -90,6 +100,7 @@ enum Query: Int, CaseIterable, Sendable {
     case .fragmentsOfTenant: Self.fragments(.tenant)
     case .fragmentsOfSession: Self.fragments(.session)
     case .fragmentsOfTask: Self.fragments(.task)
+    case .fragmentsAfter: Self.journal + " WHERE first > ? ORDER BY first LIMIT ?"
     case .oldestFragment: "SELECT min(first) FROM journal"
     case .oldestFragmentOfTenant:
       "SELECT min(first) FROM journal INDEXED BY journal_by_tenant WHERE tenant = ?"
@@ -99,7 +110,11 @@ enum Query: Int, CaseIterable, Sendable {
     case .pruned: "SELECT through, time FROM journal_pruning"
     case .prunedOfTenant: "SELECT through FROM journal_pruning_by_tenant WHERE tenant = ?"
     case .reservation: Self.reserved
+    case .dataVersion: "PRAGMA data_version"
     case .keyCheck: "SELECT sealed FROM key_check"
+    case .epoch: "SELECT epoch FROM owner"
+    case .processes: "SELECT epoch, address, retiring FROM process"
+    case .shards: "SELECT byte, epoch FROM shard"
     }
   }
 
@@ -111,6 +126,7 @@ enum Query: Int, CaseIterable, Sendable {
     """
   static let tasks = "SELECT \(taskColumns) FROM task"
 
+  private static let journal = "SELECT first, last, tenant, session, task, time, stream FROM journal"
   static let last = "SELECT last FROM journal ORDER BY first DESC LIMIT 1"
   static let reserved = "SELECT last FROM sequence_reservation"
 
@@ -119,6 +135,11 @@ enum Query: Int, CaseIterable, Sendable {
     SELECT \(taskColumns), completed, kept_until, kept_bytes FROM task
     WHERE \(condition) AND \(isNotHeld("task.id")) AND \(isNobodyWoken) ORDER BY \(order)
     """
+  }
+
+  /// It is of a session of the process of that epoch; without an epoch, of any.
+  private static func isOwn(_ epoch: String) -> String {
+    "(\(epoch) IS NULL OR substr(session, 16, 1) IN (SELECT byte FROM shard WHERE shard.epoch = \(epoch)))"
   }
 
   /// No message of the task is yet to be delivered.
@@ -144,7 +165,7 @@ enum Query: Int, CaseIterable, Sendable {
 
   private static func fragments(_ scope: Scope) -> String {
     """
-    SELECT first, last, tenant, session, task, time, stream FROM journal INDEXED BY journal_by_\(scope.rawValue)
+    \(journal) INDEXED BY journal_by_\(scope.rawValue)
     WHERE \(scope.rawValue) = :scope AND first >= :start AND last > :after ORDER BY first
     """
   }

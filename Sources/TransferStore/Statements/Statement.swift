@@ -1,3 +1,4 @@
+internal import GRDB
 internal import GRDBSQLite
 
 /// A statement of the write path, prepared once and used for every row.
@@ -77,6 +78,10 @@ struct SQLiteFault: Error {
   init(_ connection: OpaquePointer, _ code: Int32) {
     self.code = code
     message = String(cString: sqlite3_errmsg(connection))
+  }
+
+  init(_ error: DatabaseError) {
+    self.init(code: error.extendedResultCode.rawValue, message: error.message ?? "\(error.resultCode)")
   }
 
   private init(code: Int32, message: String) {

@@ -86,6 +86,8 @@ extension StoredTable {
 }
 
 private let isSettled = "state <> 'pending'"
+/// Of a shard: its owner takes no part.
+private let isNobodys = "shard.epoch NOT IN (SELECT process.epoch FROM process)"
 
 extension WriteStatements {
   struct OfSessions {
@@ -195,6 +197,7 @@ extension WriteStatements {
         """
         UPDATE decision SET state = 'withdrawn' WHERE state = 'pending'
           AND session NOT IN (SELECT id FROM session WHERE type = 'background')
+          AND substr(session, 16, 1) IN (SELECT byte FROM shard WHERE \(isNobodys))
         """)
       prune = try prepare(StoredTable.decision.delete(by: .id, and: isSettled))
       thin = try prepare(StoredTable.decision.thin())
@@ -252,6 +255,7 @@ extension WriteStatements {
     let insertCommand, deleteCommands, thinCommands, deleteCommandsOfSession: WriteStatement
     let keepWork, deleteWork, thinWork, deleteWorkOfSession: WriteStatement
     let insertNews, deleteNews: WriteStatement
+    let enter, retire, leave, takeShards, giveShard, countChange: WriteStatement
 
     fileprivate init(_ prepare: Prepare) throws {
       insertCommand = try prepare(StoredTable.command.insert(.session, .sealed))
@@ -262,6 +266,12 @@ extension WriteStatements {
       deleteWork = try prepare(StoredTable.work.delete(by: .task))
       thinWork = try prepare(StoredTable.work.thin())
       deleteWorkOfSession = try prepare(StoredTable.work.delete(by: .session))
+      enter = try prepare(StoredTable.process.insert(.epoch, .address))
+      retire = try prepare("UPDATE process SET retiring = ? WHERE epoch = ?")
+      leave = try prepare(StoredTable.process.delete(by: .epoch))
+      takeShards = try prepare("UPDATE shard SET epoch = ? WHERE \(isNobodys)")
+      giveShard = try prepare("UPDATE shard SET epoch = ? WHERE byte = ?")
+      countChange = try prepare(StoredTable.owner.insert(.only, .epoch, orReplace: true))
       insertNews = try prepare(StoredTable.news.insert(.sealed))
       deleteNews = try prepare("DELETE FROM news WHERE number BETWEEN ? AND ?")
     }

@@ -1,3 +1,4 @@
+import BlobStore
 import HTTPCache
 import Simulation
 import Synchronization
@@ -158,8 +159,8 @@ final class ScriptedCarrier: StandIn, @unchecked Sendable {
   func forget(_ session: SessionID) {}
   func forgetCredentials(of session: SessionID, for spaces: [ProtectionSpace]) {}
   func cache(of session: TransferSession) -> ResponseCache? { nil }
-  func bodies(of session: SessionID, _ type: SessionType) -> BodyDirectory {
-    BodyDirectory(memoryFiles, of: session)
+  func bodies(of session: SessionID, _ type: SessionType) -> any BlobStore {
+    SessionBlobs(memoryFiles, of: session)
   }
   func liveBody(of task: TaskID, in session: SessionID) -> LiveBody? { nil }
   func reach(_ url: String, timeout: Duration) async throws(TransferError) -> Reachability {

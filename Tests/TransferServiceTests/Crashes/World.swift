@@ -101,8 +101,8 @@ final class World: @unchecked Sendable {
     _ surroundings: Surroundings, _ origin: ScriptedOrigin, _ told: Told
   ) -> ServiceProcess<ScriptedCarrier> {
     let clock = surroundings.clock
-    return ServiceProcess(surroundings) { fragments in
-      told.fragments += fragments.filter { !$0.isProgressOnly }
+    return ServiceProcess(surroundings) { feed in
+      told.fragments += feed.fragments.filter { !$0.isProgressOnly }
     } engine: { relay in
       ScriptedCarrier(origin, relay) { clock.now }
     }
@@ -119,8 +119,8 @@ final class World: @unchecked Sendable {
 
   /// Each rings for the other, whichever of them there is.
   private func connect() {
-    service.workerBell.target = worker?.bell
-    worker?.serviceBell.target = service.bell
+    service.workerBell.pull(worker.map { [$0.bell] } ?? [])
+    worker?.serviceBell.pull([service.bell])
   }
 
   private func restart(_ crash: Crash) {

@@ -40,9 +40,8 @@ import TransferModel
     #expect(try await list(nil) == decisions)
     #expect(try await list(.answered) == [decisions[1]])
     #expect(try await list(nil, after: decisions[0].id, limit: 1) == [decisions[1]])
-    change = StoreChange()
-    change.withdrawsDecisions = true
-    try await store.write(change)
+    try await store.write { $0.ownership = .enters(address: "") }
+    try await store.write { $0.ownership = .takesOver([]) }
     #expect(try await list(nil).map(\.state) == [.withdrawn, .answered, .withdrawn])
     change = StoreChange()
     change.deletedSession = .shared

@@ -239,7 +239,8 @@ import TransferModel
       change.sessions = sessions
       change.newDecisions = decisions
     }
-    try await store.write { $0.withdrawsDecisions = true }
+    try await store.write { $0.ownership = .enters(address: "") }
+    try await store.write { $0.ownership = .takesOver([]) }
     #expect(try await store.decision(decisions[0].id)?.state == .withdrawn)
     #expect(try await store.decision(decisions[1].id)?.state == .pending)
     await store.close()

@@ -39,26 +39,26 @@ import TransferModel
       .stateChanged(.running, nil))
   }
 
-  private func write(_ store: any TransferStore, _ fill: (inout StoreChange) -> Void) async throws {
+  private func write(_ store: any Ledger, _ fill: (inout StoreChange) -> Void) async throws {
     var change = StoreChange()
     fill(&change)
     try await store.write(change)
   }
 
-  private func prune(_ store: any TransferStore, _ fill: (inout Pruning) -> Void) async throws {
+  private func prune(_ store: any Ledger, _ fill: (inout Pruning) -> Void) async throws {
     var pruning = Pruning()
     fill(&pruning)
     try await write(store) { $0.pruning = pruning }
   }
 
-  private func add(_ tasks: [TransferTask], to store: any TransferStore) async throws {
+  private func add(_ tasks: [TransferTask], to store: any Ledger) async throws {
     try await write(store) { change in
       change.createdTasks = tasks
       change.updatedTasks = tasks
     }
   }
 
-  private func numbers(_ store: any TransferStore, _ query: FinishedTaskQuery, limit: Int = 10) async throws
+  private func numbers(_ store: any Ledger, _ query: FinishedTaskQuery, limit: Int = 10) async throws
     -> [TaskID]
   {
     try await store.finishedTasks(query, limit: limit).map(\.id)

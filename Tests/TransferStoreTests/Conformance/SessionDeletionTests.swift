@@ -54,7 +54,7 @@ import TransferModel
     await store.close()
     // Numbers that were given out do not come again.
     let next = try bench.open()
-    #expect(next.lastSequence == last)
+    #expect(next.highestSequence == last)
     await next.close()
   }
 }

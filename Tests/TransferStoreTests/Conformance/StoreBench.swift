@@ -31,11 +31,13 @@ final class StoreBench: Sendable {
   /// What was published, in its order, by all stores.
   var published: [JournalFragment] { all.withLock { $0 } }
 
-  func open() throws -> any TransferStore {
+  func open() throws -> any Ledger {
+    try open { [self] feed in all.withLock { $0 += feed.fragments } }
+  }
+
+  /// - Parameter publish: hears what the store tells streams.
+  func open(_ publish: @escaping @Sendable (Feed) -> Void) throws -> any Ledger {
     let secrets = [SymmetricKey(data: [UInt8](repeating: 7, count: 32))]
-    let publish: @Sendable ([JournalFragment]) -> Void = { [self] fragments in
-      all.withLock { $0 += fragments }
-    }
     return switch kind {
     case .sqlite: try SQLiteStore(path: path, box: SecretBox(secrets: secrets), published: publish)
     case .memory: MemoryStore(on: memory, .atOnce, secrets: secrets, published: publish)
@@ -49,7 +51,7 @@ final class StoreBench: Sendable {
   }
 }
 
-extension TransferStore {
+extension Ledger {
   func write(_ fill: (inout StoreChange) -> Void) async throws {
     var change = StoreChange()
     fill(&change)

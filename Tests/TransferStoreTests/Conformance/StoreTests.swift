@@ -27,7 +27,7 @@ import TransferModel
     TransferEvent(type, at: time, session: task.sessionID, task: task.id, .stateChanged(.running, nil))
   }
 
-  private func create(_ store: any TransferStore, _ tasks: [TransferTask]) async throws {
+  private func create(_ store: any Ledger, _ tasks: [TransferTask]) async throws {
     var change = StoreChange()
     change.createdTasks = tasks
     change.events = tasks.map { Self.event(.taskDidCreate, $0) }

@@ -1,0 +1,298 @@
+internal import Crypto
+package import EventLoop
+internal import Synchronization
+package import TransferModel
+
+/// A blob on its way to its store: written and digested off the loop, in two lanes that run side by side.
+///
+/// `append` never blocks; it tells how much waits, so that the transfer can be paused. Order within a lane is kept by
+/// having at most one job of it in the pool.
+package final class BlobWriter: Sendable {
+  /// What became of it.
+  package typealias Finished = Result<(size: Int64, sha256: String), BlobError>
+
+  private struct State {
+    var toWrite: [[UInt8]] = []
+    var toDigest: [[UInt8]] = []
+    var isWriting = false
+    var isDigesting = false
+    var hasDigestedStart = false
+    var waitingToWrite = 0
+    var waitingToDigest = 0
+    var written: Int64 = 0
+    var digest = SHA256()
+    /// In hexadecimal, of what was not written here.
+    var knownDigest: String?
+    var failure: BlobError?
+    var isDiscarded = false
+    var isFinished = false
+    /// Discarded, but what waits is still written.
+    var writesOn = false
+    var finish: (key: BlobKey, done: @Sendable (Finished) -> Void)?
+    var whenDrained: (@Sendable () -> Void)?
+    var draft: (any BlobDraft)?
+    var observers: [@Sendable () -> Void] = []
+  }
+
+  /// Bytes that may wait before the transfer is paused, and to which they must fall before it goes on.
+  package static let highWater = 4 * 1024 * 1024
+  package static let lowWater = 1024 * 1024
+
+  private let store: any BlobStore
+  private let key: BlobKey
+  private let pool: WorkerPool
+  /// Bytes that were in the draft before.
+  private let start: Int64
+  private let state = Mutex(State())
+
+  /// - Parameters:
+  ///   - key: of the draft, which is begun with the first byte.
+  ///   - pool: threads that may wait for the store.
+  package init(_ key: BlobKey, in store: any BlobStore, on pool: WorkerPool) {
+    self.key = key
+    self.store = store
+    self.pool = pool
+    start = 0
+  }
+
+  /// Goes on behind the first `offset` bytes of a draft: they are read again for the digest.
+  package init(resuming key: BlobKey, at offset: Int64, in store: any BlobStore, on pool: WorkerPool) {
+    self.key = key
+    self.store = store
+    self.pool = pool
+    start = offset
+    state.withLock { state in
+      state.written = offset
+      state.isDigesting = true
+    }
+    pool.submit { self.digest() }
+  }
+
+  /// A whole file that nothing is added to.
+  package init(
+    adopting file: LocalFile, as key: BlobKey, size: Int64, sha256: String, in store: any BlobStore,
+    on pool: WorkerPool
+  ) throws(BlobError) {
+    self.key = key
+    self.store = store
+    self.pool = pool
+    start = 0
+    let draft = try store.adopt(file, as: key, size: size)
+    state.withLock { state in
+      (state.draft, state.written, state.knownDigest) = (draft, size, sha256)
+    }
+  }
+
+  /// Bytes that readers may have by now, and whether those are all that were appended.
+  package var readable: (count: Int64, isAll: Bool) {
+    state.withLock { ($0.written, $0.waitingToWrite == 0) }
+  }
+
+  /// Reads along; nil where that cannot be.
+  package func reader() -> BlobReader? { state.withLock { $0.draft }?.reader() }
+
+  /// Calls `observer` after each write and at the end.
+  package func observe(_ observer: @escaping @Sendable () -> Void) {
+    state.withLock { $0.observers.append(observer) }
+  }
+
+  /// Takes bytes; returns how many now wait.
+  package func append(_ bytes: [UInt8]) -> Int {
+    let (mustWrite, mustDigest, waiting) = state.withLock { state in
+      state.toWrite.append(bytes)
+      state.toDigest.append(bytes)
+      state.waitingToWrite += bytes.count
+      state.waitingToDigest += bytes.count
+      defer {
+        state.isWriting = true
+        state.isDigesting = true
+      }
+      return (!state.isWriting, !state.isDigesting, max(state.waitingToWrite, state.waitingToDigest))
+    }
+    if mustWrite { pool.submit { self.write() } }
+    if mustDigest { pool.submit { self.digest() } }
+    return waiting
+  }
+
+  /// Calls `action` once, when few enough bytes wait; at once where that is so already.
+  package func whenDrained(_ action: @escaping @Sendable () -> Void) {
+    let isDrained = state.withLock { state in
+      guard max(state.waitingToWrite, state.waitingToDigest) > Self.lowWater, state.failure == nil else {
+        return true
+      }
+      state.whenDrained = action
+      return false
+    }
+    if isDrained { action() }
+  }
+
+  /// Commits it under `key`; calls `done` from a thread of the pool.
+  package func finish(as key: BlobKey, _ done: @escaping @Sendable (Finished) -> Void) {
+    state.withLock { $0.finish = (key, done) }
+    pool.submit { self.settle() }
+  }
+
+  /// True where a pause for its sake may end.
+  package var isDrained: Bool {
+    state.withLock { max($0.waitingToWrite, $0.waitingToDigest) <= Self.lowWater || $0.failure != nil }
+  }
+
+  /// Forgets what was written.
+  /// - Parameter keepsForReaders: those who read along still get all that was appended.
+  package func discard(keepsForReaders: Bool = false) {
+    state.withLock { state in
+      state.isDiscarded = true
+      state.whenDrained = nil
+      state.toDigest = []
+      state.writesOn = keepsForReaders
+      if !keepsForReaders { state.toWrite = [] }
+    }
+    pool.submit { self.settle() }
+  }
+
+  // MARK: On the pool's threads
+
+  private func write() {
+    while true {
+      let (batch, draft, offset, isUsable) = state.withLock { state in
+        let batch = state.toWrite
+        state.toWrite = []
+        if batch.isEmpty { state.isWriting = false }
+        let isWanted = !state.isDiscarded || state.writesOn
+        return (batch, state.draft, state.written, state.failure == nil && isWanted)
+      }
+      if batch.isEmpty { break }
+      let count = batch.reduce(0) { $0 + $1.count }
+      let result = isUsable ? write(batch, draft, offset) : .success(draft)
+      let (drained, observers) = state.withLock { state in
+        state.waitingToWrite -= count
+        switch result {
+        case .success(let draft):
+          state.draft = draft
+          if isUsable { state.written += Int64(count) }
+        case .failure(let failure): (state.failure, state.draft) = (failure, nil)
+        }
+        return (Self.takeDrained(&state), state.observers)
+      }
+      drained?()
+      for observer in observers { observer() }
+    }
+    settle()
+  }
+
+  private func write(
+    _ batch: [[UInt8]], _ draft: (any BlobDraft)?, _ offset: Int64
+  ) -> Result<(any BlobDraft)?, BlobError> {
+    do throws(BlobError) {
+      let draft = if let draft { draft } else { try open() }
+      try draft.write(batch, at: offset)
+      return .success(draft)
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func open() throws(BlobError) -> any BlobDraft {
+    start > 0 ? try store.reopen(key, at: start) : try store.create(key)
+  }
+
+  private func digest() {
+    if start > 0 { digestStart() }
+    while true {
+      // The digest is out of the state while it works: nobody else looks at it until this lane is idle.
+      var (batch, digest) = state.withLock { state in
+        let batch = state.toDigest
+        state.toDigest = []
+        if batch.isEmpty { state.isDigesting = false }
+        return (batch, state.digest)
+      }
+      if batch.isEmpty { break }
+      for chunk in batch { digest.update(data: chunk) }
+      let count = batch.reduce(0) { $0 + $1.count }
+      batch = []
+      let finished = digest
+      let drained = state.withLock { state in
+        state.digest = finished
+        state.waitingToDigest -= count
+        return Self.takeDrained(&state)
+      }
+      drained?()
+    }
+    settle()
+  }
+
+  /// Reads what was in the draft before, once.
+  private func digestStart() {
+    guard state.withLock({ !$0.hasDigestedStart }) else { return }
+    var digest = SHA256()
+    do throws(BlobError) {
+      let reader = try store.open(key)
+      var offset: Int64 = 0
+      while offset < start {
+        guard let chunk = reader.wait(at: offset, maximum: Int(min(256 * 1024, start - offset))) else {
+          throw .last("read")
+        }
+        guard !chunk.isEmpty else {
+          throw BlobError(.torn, "read: it ends at \(offset) in place of \(start)")
+        }
+        digest.update(data: chunk)
+        offset += Int64(chunk.count)
+      }
+    } catch {
+      state.withLock { $0.failure = error }
+    }
+    let digested = digest
+    state.withLock { state in
+      state.digest = digested
+      state.hasDigestedStart = true
+    }
+  }
+
+  private static func takeDrained(_ state: inout State) -> (@Sendable () -> Void)? {
+    guard max(state.waitingToWrite, state.waitingToDigest) <= lowWater || state.failure != nil else {
+      return nil
+    }
+    defer { state.whenDrained = nil }
+    return state.whenDrained
+  }
+
+  /// Ends it once both lanes are idle: committed, or gone.
+  private func settle() {
+    enum Ending { case none, discard, finish(BlobKey, @Sendable (Finished) -> Void, State) }
+    let ending: Ending = state.withLock { state in
+      guard !state.isWriting, !state.isDigesting else { return .none }
+      // Once it has its final key, the other may be somebody else's.
+      if state.isDiscarded { return state.isFinished ? .none : .discard }
+      guard let finish = state.finish else { return .none }
+      state.finish = nil
+      state.isFinished = true
+      return .finish(finish.key, finish.done, state)
+    }
+    switch ending {
+    case .none: return
+    case .discard: store.delete(key)
+    case .finish(let key, let done, let state): done(complete(key, state))
+    }
+    for observer in state.withLock({ $0.observers }) { observer() }
+  }
+
+  private func complete(_ final: BlobKey, _ state: State) -> Finished {
+    do throws(BlobError) {
+      if let failure = state.failure { throw failure }
+      // An empty one has not begun yet.
+      let draft = if let draft = state.draft { draft } else { try open() }
+      self.state.withLock { $0.draft = draft }
+      var digest = state.digest
+      let sha256 = state.knownDigest ?? Hexadecimal.text(digest.finalizeInPlace())
+      try draft.commit(as: final, size: state.written, sha256: sha256)
+      return .success((state.written, sha256))
+    } catch {
+      store.delete(key)
+      return .failure(error)
+    }
+  }
+}
+
+extension SHA256 {
+  fileprivate mutating func finalizeInPlace() -> SHA256Digest { finalize() }
+}

@@ -1,0 +1,153 @@
+internal import CLinux
+package import EventLoop
+internal import Glibc
+package import TransferModel
+
+/// Blobs as files of two directories, one for what tasks have and one for stored files, under the names of their keys.
+package struct DirectoryBlobs: BlobStore {
+  private let bodies: String
+  private let files: String
+
+  /// Both must lie on one file system.
+  package init(bodies: String, files: String) {
+    self.bodies = bodies
+    self.files = files
+  }
+
+  package var hasLocalFiles: Bool { true }
+
+  /// Makes the directories where there are none.
+  package func prepare() throws(UsableDirectory.Fault) {
+    for directory in [bodies, files] { try UsableDirectory.prepare(directory) }
+  }
+
+  /// Whether there are files in them; false where there are no such directories.
+  package var hasFiles: Bool {
+    [bodies, files].contains { directory in
+      var found = false
+      Disk.forEachName(in: directory) { name in
+        // Directories that are no business of ours.
+        found = !["lost+found", SetAside.name].contains(name)
+        return !found
+      }
+      return found
+    }
+  }
+
+  private func directory(_ shelf: BlobShelf) -> String { shelf == .tasks ? bodies : files }
+  private func directory(of key: BlobKey) -> String { key.task == nil ? files : bodies }
+  private func path(_ key: BlobKey) -> String { "\(directory(of: key))/\(key)" }
+
+  // MARK: Drafts
+
+  package func create(_ key: BlobKey) throws(BlobError) -> any BlobDraft {
+    let path = path(key)
+    let flags = O_RDWR | O_CREAT | O_EXCL
+    // A new file, not an old one emptied: that may have other names, under which it is whole.
+    var descriptor = Descriptors.yielding(Disk.open(path, flags))
+    if descriptor < 0, errno == EEXIST, Disk.unlink(path) == 0 {
+      descriptor = Descriptors.yielding(Disk.open(path, flags))
+    }
+    guard descriptor >= 0 else { throw .last("open") }
+    return FileDraft(key, in: .directory(self), descriptor)
+  }
+
+  package func reopen(_ key: BlobKey, at offset: Int64) throws(BlobError) -> any BlobDraft {
+    let descriptor = Disk.open(path(key), O_RDWR)
+    guard descriptor >= 0 else { throw .last("open") }
+    let draft = FileDraft(key, in: .directory(self), descriptor)
+    guard Disk.truncate(descriptor, to: offset) == 0 else { throw .last("open") }
+    return draft
+  }
+
+  package func adopt(_ file: LocalFile, as key: BlobKey, size: Int64) throws(BlobError) -> any BlobDraft {
+    let path = path(key)
+    if Disk.link(file.path, path) != 0 {
+      guard errno == EEXIST, Disk.unlink(path) == 0, Disk.link(file.path, path) == 0 else {
+        throw .last("link")
+      }
+    }
+    let descriptor = Disk.open(path, O_RDONLY)
+    guard descriptor >= 0 else { throw .last("open") }
+    let draft = FileDraft(key, in: .directory(self), descriptor, knownSize: size)
+    let found = Disk.size(of: descriptor)
+    guard found == size else {
+      throw BlobError(.torn, "link: \(found ?? -1) bytes are there in place of \(size)")
+    }
+    return draft
+  }
+
+  func commit(_ descriptor: Int32, _ draft: BlobKey, as key: BlobKey) throws(BlobError) {
+    let (path, final) = (path(draft), path(key))
+    guard Disk.syncData(descriptor) == 0 else { throw .last("finish") }
+    let isRenamed = key.isNobodyElses ? Disk.rename(path, final) : Disk.renameNew(path, final)
+    guard isRenamed == 0 else { throw .last("finish") }
+    Disk.syncParent(of: final)
+  }
+
+  // MARK: What is there
+
+  package func open(_ key: BlobKey) throws(BlobError) -> BlobReader {
+    let descriptor = Disk.open(path(key), O_RDONLY)
+    guard descriptor >= 0 else { throw .last("open") }
+    return BlobReader(descriptor: descriptor)
+  }
+
+  package func size(of key: BlobKey) -> Int64? { Disk.size(path(key)) }
+
+  package func localFile(of key: BlobKey) -> LocalFile? { LocalFile(path: path(key)) }
+
+  package func alias(_ key: BlobKey, as other: BlobKey) throws(BlobError) {
+    let path = path(other)
+    guard Disk.link(self.path(key), path) == 0 else { throw .last("link") }
+    Disk.syncParent(of: path)
+  }
+
+  package func take(_ key: BlobKey, as draft: BlobKey, size: Int64) throws(BlobError) {
+    if let refusal = key.refusal(to: draft) { throw refusal }
+    guard let found = Disk.size(path(key)) else { throw .last("claim") }
+    guard found >= size else { throw BlobError(.torn, "claim: \(found) bytes are there in place of \(size)") }
+    guard Disk.rename(path(key), path(draft)) == 0 else { throw .last("claim") }
+    if key.stamp.epoch != draft.stamp.epoch { try separate(draft, size) }
+  }
+
+  /// An earlier owner may still write to the file, by a descriptor that it has: then the bytes get a file of their own.
+  private func separate(_ draft: BlobKey, _ size: Int64) throws(BlobError) {
+    let descriptor = Disk.open(path(draft), O_RDWR)
+    guard descriptor >= 0 else { throw .last("claim") }
+    let source = BlobReader(descriptor: descriptor)
+    guard clinux_is_open_once(descriptor) == 0 else { return }
+    let copy = try create(draft)
+    var offset: Int64 = 0
+    while offset < size {
+      let room = Int(min(size - offset, 1 << 20))
+      guard let bytes = source.wait(at: offset, maximum: room) else { throw .last("claim") }
+      guard !bytes.isEmpty else { throw BlobError(.torn, "claim: it ends at \(offset)") }
+      try copy.write([bytes], at: offset)
+      offset += Int64(bytes.count)
+    }
+  }
+
+  package func move(_ key: BlobKey, to other: BlobKey) -> Bool { Disk.rename(path(key), path(other)) == 0 }
+
+  package func delete(_ key: BlobKey) { _ = Disk.unlink(path(key)) }
+
+  package func list(_ shelf: BlobShelf) -> [BlobKey] {
+    var keys: [BlobKey] = []
+    Disk.forEachName(in: directory(shelf)) { name in
+      if let key = BlobKey(name), (key.task != nil) == (shelf == .tasks) { keys.append(key) }
+      return true
+    }
+    return keys
+  }
+
+  // MARK: What nobody knows of
+
+  package func setAside(_ key: BlobKey, at time: Timestamp) -> Bool {
+    SetAside(in: directory(of: key)).put(key.description, at: time) != nil
+  }
+
+  package func removeSetAside(at now: Timestamp) -> Int {
+    [bodies, files].reduce(0) { $0 + SetAside(in: $1).removeOld(at: now) }
+  }
+}

@@ -1,0 +1,119 @@
+internal import Curl
+package import EventLoop
+package import HTTPServer
+package import HTTPTypes
+internal import Synchronization
+
+/// Hands requests on to the other processes that share a data directory, over their UNIX sockets. Connections are kept.
+package final class PeerClient: @unchecked Sendable {
+  // Unchecked: what changes belongs to the loop's thread.
+  /// Idle connections that are kept.
+  private static let idle = 64
+
+  private let loop: EventLoop
+  /// Where an address's socket is.
+  private let socket: @Sendable (_ address: String) -> String
+  private var transport: CurlTransport?
+  private let handles = EasyHandlePool(maximumIdle: PeerClient.idle)
+  private var exchanges: [ObjectIdentifier: (exchange: PeerExchange, address: String)] = [:]
+  private var isClosed = false
+
+  /// - Parameters:
+  ///   - loop: the one of the server whose requests it hands on.
+  ///   - socket: the path of an address's socket, of 107 bytes at most.
+  package init(loop: EventLoop, socket: @escaping @Sendable (_ address: String) -> String) {
+    self.loop = loop
+    self.socket = socket
+  }
+
+  /// Hands a request on; returns when the reply's head is there.
+  /// - Parameters:
+  ///   - fields: in place of the request's own.
+  ///   - body: the request's body, where it was read already; nil: it is read now.
+  package func send(
+    _ request: ServerRequest, _ fields: HTTPFields, body: [UInt8]?, to address: String
+  ) async throws(PeerFailure) -> ServerResponse {
+    let result = await withCheckedContinuation {
+      (continuation: CheckedContinuation<Result<ServerResponse, PeerFailure>, Never>) in
+      loop.perform { [self] in
+        begin(request, fields, body, address) { continuation.resume(returning: $0) }
+      }
+    }
+    return try result.get()
+  }
+
+  /// Asks for something, and returns all of it.
+  /// - Parameter limit: bytes of it.
+  package func fetch(
+    _ request: ServerRequest, _ fields: HTTPFields, upTo limit: Int, from address: String
+  ) async throws(PeerFailure) -> (fields: HTTPFields, bytes: [UInt8]) {
+    let response = try await send(request, fields, body: [], to: address)
+    guard response.head.status == .ok else { throw .lost("answers \(response.head.status.code)") }
+    let bytes =
+      switch response.body {
+      case .empty: [] as [UInt8]
+      case .bytes(let bytes): bytes
+      case .source(let source, _): try await PeerReply(source, on: loop).collect(upTo: limit)
+      }
+    return (response.head.headerFields, bytes)
+  }
+
+  /// An address's process is gone, or stands still: whatever waits for it waits no longer.
+  package func abandon(_ address: String) {
+    loop.perform { [self] in
+      for (exchange, to) in exchanges.values where to == address {
+        exchange.abandon(.lost("the process is gone"))
+      }
+    }
+  }
+
+  /// Ends what is under way; before the loop stops.
+  package func close() async {
+    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+      loop.perform { [self] in
+        isClosed = true
+        for (exchange, _) in exchanges.values { exchange.abandon(.lost("the service stops")) }
+        transport?.close()
+        transport = nil
+        continuation.resume()
+      }
+    }
+  }
+
+  // MARK: On the loop
+
+  private func begin(
+    _ request: ServerRequest, _ fields: HTTPFields, _ body: [UInt8]?, _ address: String,
+    _ answer: @escaping @Sendable (Result<ServerResponse, PeerFailure>) -> Void
+  ) {
+    guard !isClosed else { return answer(.failure(.lost("the service stops"))) }
+    do throws(CurlError) {
+      let transport = try ready()
+      let exchange = PeerExchange(
+        request, on: transport, loop: loop, with: try handles.take(), answer: answer
+      ) { [weak self] in
+        self?.exchanges[ObjectIdentifier($0.easy)] = nil
+      }
+      exchanges[ObjectIdentifier(exchange.easy)] = (exchange, address)
+      do throws(CurlError) {
+        try exchange.start(at: socket(address), fields, body: body)
+      } catch {
+        exchange.abandon(.lost(error.operation))
+      }
+    } catch {
+      answer(.failure(.lost(error.operation)))
+    }
+  }
+
+  private func ready() throws(CurlError) -> CurlTransport {
+    if let transport { return transport }
+    let transport = try CurlTransport(loop: loop, multiplexing: false, maximumIdleConnections: Self.idle)
+    transport.onCompletion = { [weak self] completion in
+      guard let self else { return }
+      exchanges[ObjectIdentifier(completion.easy)]?.exchange.end(completion.result)
+      if completion.result == .ok { handles.give(completion.easy) }
+    }
+    self.transport = transport
+    return transport
+  }
+}

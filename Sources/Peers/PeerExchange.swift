@@ -1,0 +1,283 @@
+internal import Curl
+internal import EventLoop
+internal import Glibc
+internal import HTTPServer
+internal import HTTPTypes
+internal import Synchronization
+
+/// One request that is handed on to another process, and its reply. Neither is ever whole in memory: a client that reads slowly slows
+/// the other process down, and one that sends slowly is waited for there.
+final class PeerExchange: EasyHandleDelegate, ResponseSource, @unchecked Sendable {
+  // Unchecked: what changes belongs to the loop's thread, on which the server reads as well.
+  /// Bytes of a reply, or of a request, that wait in between.
+  private static let capacity = 256 * 1024
+
+  private let request: ServerRequest
+  private let transport: CurlTransport
+  private let loop: EventLoop
+  let easy: EasyHandle
+  private let done: @Sendable (PeerExchange) -> Void
+  private var answer: (@Sendable (Result<ServerResponse, PeerFailure>) -> Void)?
+
+  private var head = HTTPResponse(status: .ok)
+  private var hasHead = false
+  private var reply: [UInt8] = []
+  private var given = 0
+  private var isHeld = false
+  private var hasEnded = false
+  private var hasFailed = false
+  private var isClosed = false
+  private var waker: ResponseWaker?
+
+  private var body: [UInt8] = []
+  private var sent = 0
+  private var isBodyWhole = false
+  private var isBodyBroken = false
+  private var isAskedForMore = false
+  private var whenTaken: (@Sendable () -> Void)?
+
+  private(set) var isEndless = false
+
+  /// - Parameters:
+  ///   - answer: called once: with the reply's head, or why there is none.
+  ///   - done: called once nothing of it is left.
+  init(
+    _ request: ServerRequest, on transport: CurlTransport, loop: EventLoop,
+    with easy: EasyHandle, answer: @escaping @Sendable (Result<ServerResponse, PeerFailure>) -> Void,
+    done: @escaping @Sendable (PeerExchange) -> Void
+  ) {
+    self.request = request
+    self.transport = transport
+    self.loop = loop
+    self.answer = answer
+    self.done = done
+    self.easy = easy
+  }
+
+  // MARK: Asking
+
+  /// - Parameters:
+  ///   - socket: the other process's.
+  ///   - fields: of the request.
+  ///   - bytes: its body, where it is at hand; nil: it is read from the client.
+  func start(at socket: String, _ fields: HTTPFields, body bytes: [UInt8]?) throws(CurlError) {
+    let query = request.query.isEmpty ? "" : "?" + request.query
+    try easy.set(.url, to: "http://ferry" + request.path + query)
+    try easy.set(.unixSocketPath, to: socket)
+    try easy.set(.noSignal, to: 1)
+    try easy.set(.proxy, to: "")
+    try easy.setCallbacks(self, in: transport.multi)
+    if let bytes {
+      if !bytes.isEmpty || request.head.method != .get {
+        try easy.set(.post, to: 1)
+        try easy.setBody(bytes)
+      }
+    } else {
+      try easy.set(.post, to: 1)
+      try easy.setUpload(length: request.body.length.map { Int64($0) })
+      pump()
+    }
+    // The server sends no body behind the head of a HEAD's reply.
+    try easy.set(.customRequest, to: request.head.method == .head ? "GET" : request.head.method.rawValue)
+    var fields = fields
+    fields.dropConnectionFields()
+    var lines = fields.map { "\($0.name.rawName): \($0.value)" }
+    for name in [HTTPField.Name.accept, .contentType, .expect] where fields[name] == nil {
+      lines.append("\(name.rawName):")
+    }
+    try easy.setHeaders(lines)
+    try transport.add(easy)
+  }
+
+  /// Reads the client's body on, as fast as the other process takes it.
+  private func pump() {
+    let body = request.body
+    Task { [weak self, loop] in
+      var isBroken = false
+      while true {
+        let chunk: [UInt8]?
+        do throws(RequestBodyError) { chunk = try await body.next() } catch {
+          isBroken = true
+          chunk = nil
+        }
+        guard let chunk, !chunk.isEmpty else { break }
+        let isTaken = await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
+          loop.perform { [weak self] in
+            guard let self, !isClosed else { return continuation.resume(returning: false) }
+            whenTaken = { continuation.resume(returning: true) }
+            self.body = chunk
+            sent = 0
+            askAgain()
+          }
+        }
+        guard isTaken else { return body.stop() }
+      }
+      let isWhole = !isBroken
+      loop.perform { [weak self] in
+        guard let self else { return }
+        (isBodyWhole, isBodyBroken) = (isWhole, !isWhole)
+        askAgain()
+      }
+    }
+  }
+
+  private func askAgain() {
+    guard isAskedForMore, !isClosed, !hasEnded else { return }
+    isAskedForMore = false
+    transport.setPaused(easy, isHeld ? .receive : [])
+  }
+
+  func readBody(into buffer: UnsafeMutableRawBufferPointer) -> UploadDisposition {
+    guard sent < body.count else {
+      if isBodyBroken { return .failed }
+      if isBodyWhole { return .end }
+      isAskedForMore = true
+      return .paused
+    }
+    let count = min(buffer.count, body.count - sent)
+    buffer.copyBytes(from: body[sent..<sent + count])
+    sent += count
+    if sent == body.count {
+      let taken = whenTaken
+      whenTaken = nil
+      taken?()
+    }
+    return .bytes(count)
+  }
+
+  func mayConnect(to address: PeerAddress) -> SocketPermission { .granted }
+  func maySendRequest(toAddress address: String) -> Bool { true }
+
+  // MARK: The reply's head
+
+  func didReceiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
+    let text = String(decoding: line, as: UTF8.self)
+    let trimmed = text.prefix { $0 != "\r" && $0 != "\n" && $0 != "\r\n" }
+    if trimmed.hasPrefix("HTTP/") {
+      let words = trimmed.split(separator: " ")
+      head = HTTPResponse(status: .init(code: words.count > 1 ? Int(words[1]) ?? 500 : 500))
+    } else if trimmed.isEmpty {
+      if head.status.kind != .informational { headIsThere() }
+    } else if let colon = trimmed.firstIndex(of: ":"), let name = HTTPField.Name(String(trimmed[..<colon])) {
+      let value = trimmed[trimmed.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+      head.headerFields.append(HTTPField(name: name, value: String(value)))
+    }
+    return true
+  }
+
+  private func headIsThere() {
+    guard !hasHead else { return }
+    hasHead = true
+    let length = head.headerFields[.contentLength].flatMap { Int64($0) }
+    head.headerFields.dropConnectionFields()
+    // The server says it for itself.
+    for name in [HTTPField.Name.date, .server] { head.headerFields[name] = nil }
+    isEndless = head.headerFields[.contentType]?.hasPrefix("text/event-stream") ?? false
+    let isEmpty = length == 0 || head.status == .noContent || head.status == .notModified
+    var response = ServerResponse(status: head.status, fields: head.headerFields)
+    response.body = isEmpty ? .empty : .source(self, length: length)
+    settle(.success(response))
+  }
+
+  private func settle(_ result: Result<ServerResponse, PeerFailure>) {
+    let answer = answer
+    self.answer = nil
+    answer?(result)
+  }
+
+  // MARK: The reply's body
+
+  func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyDisposition {
+    guard !isClosed else { return .refused }
+    guard reply.count - given < Self.capacity else {
+      isHeld = true
+      return .paused
+    }
+    reply.append(contentsOf: bytes)
+    waker?.wake()
+    return .accepted
+  }
+
+  func attach(_ waker: ResponseWaker) {
+    self.waker = waker
+    waker.wake()
+  }
+
+  func read(maximum: Int) -> ResponseChunk {
+    let left = reply.count - given
+    guard left > 0 else {
+      if hasFailed { return .failed }
+      return hasEnded ? .end : .wait
+    }
+    let chunk = Array(reply[given..<given + min(maximum, left)])
+    given += chunk.count
+    if given == reply.count {
+      reply.removeAll(keepingCapacity: true)
+      given = 0
+      // Not in the middle of the server's reading: libcurl may call back at once.
+      if isHeld { loop.perform { [self] in goOn() } }
+    }
+    return .bytes(chunk)
+  }
+
+  private func goOn() {
+    guard isHeld, !hasEnded, !isClosed else { return }
+    isHeld = false
+    transport.setPaused(easy, isAskedForMore ? .send : [])
+  }
+
+  /// The reply was sent whole, or the client left.
+  func close() { loop.perform { [self] in abandon(.lost("the client left")) } }
+
+  // MARK: Its end
+
+  /// libcurl is done with it.
+  func end(_ result: CurlResult) {
+    guard !hasEnded else { return }
+    hasEnded = true
+    hasFailed = result != .ok
+    easy.delegate = nil
+    if !hasHead {
+      let isUnreached = result == .couldntConnect
+      settle(.failure(isUnreached ? .unreachable : .lost(easy.errorMessage)))
+    }
+    letGo()
+    waker?.wake()
+    done(self)
+  }
+
+  /// Whatever it still wants, it gets no more.
+  func abandon(_ failure: PeerFailure) {
+    guard !isClosed else { return }
+    isClosed = true
+    if !hasEnded {
+      transport.remove(easy)
+      hasEnded = true
+      hasFailed = true
+      easy.delegate = nil
+      settle(.failure(failure))
+      waker?.wake()
+      done(self)
+    }
+    letGo()
+  }
+
+  private func letGo() {
+    let taken = whenTaken
+    whenTaken = nil
+    isClosed = isClosed || hasFailed
+    taken?()
+  }
+}
+
+extension HTTPFields {
+  /// Drops what is said to the other end of one connection alone (RFC 9110 §7.6.1).
+  fileprivate mutating func dropConnectionFields() {
+    for name in Self.ofTheConnection { self[name] = nil }
+  }
+
+  private static let ofTheConnection: [HTTPField.Name] = [
+    .connection, .contentLength, .transferEncoding, .upgrade, .te, .trailer, HTTPField.Name("Host")!,
+    HTTPField.Name("Keep-Alive")!,
+  ]
+}

@@ -1,0 +1,73 @@
+internal import TransferModel
+
+/// How a task goes on that an earlier process left.
+extension TaskMachine {
+  /// Nobody has the task any more.
+  mutating func recover(
+    _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
+  ) {
+    switch task.state {
+    case .running where task.goesOn:
+      // It has stopped for this process to go on, and its clients were told nothing of that.
+      task.phase = task.phase ?? (task.startedAt == nil ? .queued : .transferring)
+      launch(session, at: now, into: &turn)
+    case .running where task.waitsForDate(at: now):
+      // Nothing of it is lost: it waits for its date, as it did.
+      task.phase = .queued
+      launch(session, at: now, into: &turn)
+    case .running:
+      var outcome = task.outcome(
+        .networkConnectionLost, "the service stopped while the task was running", at: now.wall)
+      outcome.partial = task.partial ?? outcome.partial
+      outcome.error?.resumeDataAvailable = outcome.partial != nil
+      end(outcome, session, at: now, into: &turn)
+    case .canceling: end(task.outcome(.cancelled, "cancelled", at: now.wall), session, at: now, into: &turn)
+    case .suspended, .completed: break
+    }
+  }
+
+  /// The question can still be answered.
+  mutating func recover(_ question: Question, seconds: Double, into turn: inout Turn) {
+    guard place.recover(question) else { return }
+    if task.state == .running { task.phase = .waitingForDecision }
+    turn.alarms.append(.decision(question.decision, of: id, afterSeconds: seconds))
+  }
+
+  /// The other process has the task. An order whose cause was written and itself was not, as the process died in between, is given
+  /// again: each changes nothing where it is known.
+  mutating func isThere(
+    _ elsewhere: Elsewhere, _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
+  ) {
+    guard case .uncertain(let question, _) = place else { return }
+    place = question == nil && elsewhere.phase == .waitingToRetry ? .waitsToRetry : .carried(question)
+    switch task.state {
+    case .canceling where !elsewhere.isCancelled: turn.order(.cancel(id, keepsPartial: false))
+    case .suspended where !elsewhere.isSuspended: turn.order(.suspend(id))
+    case .running where elsewhere.isSuspended: turn.order(.resume(id))
+    default: break
+    }
+  }
+
+  /// The other process has not the task, and has told no end of it: it was created, and not handed over.
+  /// - Parameter butPerhaps: nobody can say that.
+  mutating func isNowhere(
+    butPerhaps: Bool, _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
+  ) {
+    guard case .uncertain(let question, let hasBegun) = place else { return }
+    guard !butPerhaps else {
+      place = .carried(question)
+      return
+    }
+    if let question, question.isAboutBeginning {
+      place = .asksToBegin(question)
+    } else {
+      settle(.withdrawn, session, at: now.wall, into: &turn)
+      place = .idle(hasBegun: hasBegun)
+    }
+    switch task.state {
+    case .running: launch(session, at: now, into: &turn)
+    case .canceling: end(task.outcome(.cancelled, "cancelled", at: now.wall), session, at: now, into: &turn)
+    case .suspended, .completed: break
+    }
+  }
+}

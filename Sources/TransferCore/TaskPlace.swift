@@ -1,0 +1,94 @@
+internal import TransferModel
+
+/// Where a task is between its creation and its end. A plain value.
+package enum TaskPlace: Sendable {
+  /// Its row is in a commit that does not hold yet.
+  case creating
+  /// Nobody carries it out. Its begin date may have come, and was told then.
+  case idle(hasBegun: Bool)
+  /// Its delegate is asked whether it may begin (`task.willBeginDelayedRequest`).
+  case asksToBegin(Question)
+  /// An earlier process created it, and may have handed it over to the one that carries background tasks out.
+  case uncertain(Question?, hasBegun: Bool)
+  /// Somebody carries it out.
+  case carried(Question?)
+  /// Whoever carries it out was told to stop: it goes on at another process.
+  case leaving
+  /// An attempt has failed, and the next has not begun.
+  case waitsToRetry
+  /// It has ended; the commit that says so does not hold yet.
+  case ending
+
+  package var isCreating: Bool { if case .creating = self { true } else { false } }
+  package var isEnding: Bool { if case .ending = self { true } else { false } }
+
+  /// Whoever carries the task out hears of what clients do with it.
+  var isSubmitted: Bool {
+    switch self {
+    case .carried, .leaving, .waitsToRetry, .uncertain: true
+    case .creating, .idle, .asksToBegin, .ending: false
+    }
+  }
+
+  package var question: Question? {
+    switch self {
+    case .asksToBegin(let question): question
+    case .carried(let question), .uncertain(let question, _): question
+    case .creating, .idle, .leaving, .waitsToRetry, .ending: nil
+    }
+  }
+
+  /// The commit that creates it holds.
+  mutating func creationHolds() {
+    assert(isCreating)
+    self = .idle(hasBegun: false)
+  }
+
+  mutating func ask(_ question: Question) {
+    switch self {
+    case .idle, .asksToBegin: self = .asksToBegin(question)
+    case .carried, .waitsToRetry: self = .carried(question)
+    case .uncertain(_, let hasBegun): self = .uncertain(question, hasBegun: hasBegun)
+    case .creating, .leaving, .ending: assertionFailure("a task asks that nobody carries out")
+    }
+  }
+
+  /// The question is out of the way.
+  mutating func dropQuestion() {
+    switch self {
+    case .asksToBegin: self = .idle(hasBegun: true)
+    case .carried: self = .carried(nil)
+    case .uncertain(_, let hasBegun): self = .uncertain(nil, hasBegun: hasBegun)
+    case .creating, .idle, .leaving, .waitsToRetry, .ending: break
+    }
+  }
+
+  /// The task is to go on at another process, where it can.
+  /// - Returns: whether whoever carries it out is to stop now.
+  mutating func leave(_ task: TransferTask) -> Bool {
+    guard case .carried(nil) = self, task.canMove else { return false }
+    self = .leaving
+    return true
+  }
+
+  /// The next attempt is under way, or waits for its turn.
+  mutating func goOn() { if case .waitsToRetry = self { self = .carried(nil) } }
+
+  // MARK: After an earlier process
+
+  /// That its begin date has come was told.
+  mutating func hadBegun() {
+    switch self {
+    case .idle: self = .idle(hasBegun: true)
+    case .uncertain(let question, _): self = .uncertain(question, hasBegun: true)
+    case .creating, .asksToBegin, .carried, .leaving, .waitsToRetry, .ending: break
+    }
+  }
+
+  /// An earlier process asked that, and it can still be answered. False where it is clear already who has the task.
+  mutating func recover(_ question: Question) -> Bool {
+    guard case .uncertain(_, let hasBegun) = self else { return false }
+    self = .uncertain(question, hasBegun: hasBegun || question.isAboutBeginning)
+    return true
+  }
+}

@@ -1,0 +1,69 @@
+internal import ContentCoding
+internal import Curl
+internal import TransferModel
+
+/// A multipart answer on its way to its task, which may have to decide about each part. Pure.
+struct MultipartAnswer {
+  private var parser: MultipartParser
+  /// What has come but was not let pass yet.
+  private var pending: [MultipartPiece] = []
+
+  /// nil where the answer is none.
+  init?(contentType: String) {
+    guard let parser = MultipartParser(contentType: contentType) else { return nil }
+    self.parser = parser
+  }
+
+  var isMalformed: Bool { parser.isMalformed }
+
+  mutating func add(_ bytes: UnsafeRawBufferPointer) {
+    var pieces: [MultipartPiece] = []
+    parser.add(bytes) { pieces.append(MultipartPiece($0)) }
+    pending += pieces
+  }
+
+  /// The end, which may lack its last delimiter.
+  mutating func finish() {
+    var pieces: [MultipartPiece] = []
+    parser.finish { pieces.append(MultipartPiece($0)) }
+    pending += pieces
+  }
+
+  mutating func next() -> MultipartPiece? { pending.isEmpty ? nil : pending.removeFirst() }
+}
+
+/// A piece of a multipart answer, kept beyond the callback that brought it.
+enum MultipartPiece {
+  case head(HTTPHeaders)
+  case body([UInt8])
+  case end
+
+  init(_ output: MultipartParser.Output) {
+    switch output {
+    case .head(let fields): self = .head(fields)
+    case .body(let bytes): self = .body(Array(bytes))
+    case .end: self = .end
+    }
+  }
+}
+
+extension TransferResponse {
+  /// An answer as clients see it.
+  init(_ head: ResponseHead, at url: CurlURL) {
+    let isEncoded = head.headers["Content-Encoding"].map(ContentDecoder.decodes) ?? false
+    let length = isEncoded ? nil : head.headers["Content-Length"].flatMap { Int64($0) }
+    self.init(
+      url: url.text, status: head.status, headers: Redirect.hidingUser(in: head.headers, at: url),
+      expectedContentLength: length ?? -1, httpVersion: head.httpVersion)
+  }
+
+  /// A part of one: its own fields stand above the answer's (URLSession shows one response for each part).
+  init(part fields: HTTPHeaders, of head: ResponseHead, at url: CurlURL) {
+    var rest = head.headers
+    for name in ["Content-Type", "Content-Length"] { rest.remove(name) }
+    self.init(
+      url: url.text, status: head.status, headers: fields.merging(defaults: rest),
+      expectedContentLength: fields["Content-Length"].flatMap { Int64($0) } ?? -1,
+      httpVersion: head.httpVersion)
+  }
+}

@@ -1,0 +1,128 @@
+internal import TransferModel
+
+/// The head of one HTTP message from an origin.
+struct ResponseHead: Sendable, Equatable {
+  var httpVersion: String
+  var status: Int
+  var headers: HTTPHeaders
+
+  var isInformational: Bool { (100..<200).contains(status) && status != 101 }
+  /// 300 and 304 are not followed; neither is a redirect without a destination.
+  var isRedirect: Bool {
+    [301, 302, 303, 305, 306, 307, 308].contains(status) && headers.contains("Location")
+  }
+}
+
+/// Gathers header lines as libcurl hands them over: status line, fields, blank line; perhaps several heads one
+/// after the other, and trailers behind a body.
+struct ResponseHeadParser {
+  private var head: ResponseHead?
+  /// Bytes of the fields of the head under way.
+  private var size = 0
+  private var trailerSize = 0
+  private var informational = 0
+  /// What there is too much of: from then on nothing is taken.
+  private(set) var excess: String?
+
+  /// Hands on the lines that come in one call, until one is refused: mostly one, but what comes while a transfer is held libcurl
+  /// gathers, and hands over in one piece when that ends (`pausewrite` in its sendf.c).
+  static func lines(
+    in bytes: UnsafeRawBufferPointer, _ take: (UnsafeRawBufferPointer) -> Bool
+  ) -> Bool {
+    var start = 0
+    while let end = bytes[start...].firstIndex(of: 0x0A) {
+      guard take(UnsafeRawBufferPointer(rebasing: bytes[start...end])) else { return false }
+      start = end + 1
+    }
+    return start == bytes.count || take(UnsafeRawBufferPointer(rebasing: bytes[start...]))
+  }
+
+  /// Takes one line with its line end; returns the head that it ends.
+  mutating func add(_ line: UnsafeRawBufferPointer) -> ResponseHead? {
+    guard excess == nil else { return nil }
+    let text = Self.withoutLineEnd(line)
+    guard !text.isEmpty else { return endHead() }
+    if Self.isStatusLine(text) {
+      head = Self.parseStatusLine(text)
+      size = 0
+    } else if head != nil {
+      size += text.count
+      head?.headers.append(line: text)
+      let count = head?.headers.fields.count ?? 0
+      if size > HTTPHeaders.Limit.bytes || count > HTTPHeaders.Limit.fields {
+        exceed("the head of the answer is too large")
+      }
+    } else {
+      trailerSize += text.count
+      if trailerSize > HTTPHeaders.Limit.trailerBytes { exceed("the fields behind the body are too large") }
+    }
+    return nil
+  }
+
+  private mutating func endHead() -> ResponseHead? {
+    defer { head = nil }
+    if head?.isInformational == true {
+      informational += 1
+      if informational > HTTPHeaders.Limit.informationalResponses {
+        exceed("too many informational responses came before the answer")
+        return nil
+      }
+    }
+    return head
+  }
+
+  private mutating func exceed(_ what: String) {
+    excess = what
+    head = nil
+  }
+
+  private static func isStatusLine(_ text: UnsafeRawBufferPointer) -> Bool {
+    text.count >= 5 && text.starts(with: "HTTP/".utf8)
+  }
+
+  private static func parseStatusLine(_ text: UnsafeRawBufferPointer) -> ResponseHead {
+    let parts = String(decoding: text, as: UTF8.self).parts(between: " ", maxSplits: 2)
+    return ResponseHead(
+      httpVersion: String(parts[0]), status: parts.count > 1 ? Int(parts[1]) ?? 0 : 0, headers: HTTPHeaders())
+  }
+
+  /// HTTP/2 sends names in lower case; clients that read a dictionary want one spelling.
+  static func canonical(_ name: String) -> String {
+    guard name.utf8.allSatisfy({ $0 < UInt8(ascii: "A") || $0 > UInt8(ascii: "Z") }) else { return name }
+    switch name {
+    case "etag": return "ETag"
+    case "www-authenticate": return "WWW-Authenticate"
+    default:
+      return name.split(separator: "-", omittingEmptySubsequences: false)
+        .map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined(separator: "-")
+    }
+  }
+
+  /// The line without the CRs and LFs at its end.
+  static func withoutLineEnd(_ line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    var end = line.count
+    while end > 0, line[end - 1] == 0x0A || line[end - 1] == 0x0D { end -= 1 }
+    return UnsafeRawBufferPointer(rebasing: line[..<end])
+  }
+}
+
+extension HTTPHeaders {
+  /// Adds what one line of a field section says; lines without a name and a colon say nothing.
+  /// - Parameter line: without its line end, not empty.
+  mutating func append(line: UnsafeRawBufferPointer) {
+    if line[0] == 0x20 || line[0] == 0x09 {  // obs-fold (RFC 9112 §5.2): part of the line before
+      return continueLast(with: String(decoding: Self.trimmed(line), as: UTF8.self))
+    }
+    guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return }
+    let name = String(decoding: UnsafeRawBufferPointer(rebasing: line[..<colon]), as: UTF8.self)
+    let value = Self.trimmed(UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]))
+    append(ResponseHeadParser.canonical(name), String(decoding: value, as: UTF8.self))
+  }
+
+  private static func trimmed(_ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    var (start, end) = (0, text.count)
+    while start < end, text[start] == 0x20 || text[start] == 0x09 { start += 1 }
+    while end > start, text[end - 1] == 0x20 || text[end - 1] == 0x09 { end -= 1 }
+    return UnsafeRawBufferPointer(rebasing: text[start..<end])
+  }
+}

@@ -1,0 +1,147 @@
+internal import ContentCoding
+internal import Curl
+internal import TransferModel
+
+/// The bytes of bodies, as libcurl brings them and fetches them.
+final class ByteReceiver: WorkerPart {
+  // MARK: An answer's
+
+  func received(_ bytes: UnsafeRawBufferPointer, by transfer: Transfer) -> BodyDisposition {
+    guard !transfer.machine.course.isLeaving else { return .refused }
+    // Holds that came too early for libcurl, and those that begin in the middle of its buffer.
+    guard transfer.flow.receive.isEmpty else { return .paused }
+    transfer.touch()
+    if transfer.head == nil {
+      guard let head = transfer.provisionalHead else { return .refused }
+      worker.heads.takeUp(head, transfer)
+      guard transfer.flow.receive.isEmpty else { return .paused }
+    }
+    guard transfer.machine.wantsBody, let sink = transfer.sink ?? sinkOfMultipart(transfer) else {
+      return transfer.machine.course.discard(bytes.count) ? .accepted : .refused
+    }
+    holdBack(transfer, sink)
+    guard transfer.flow.receive.isEmpty else { return .paused }
+    if let delay = transfer.limits.debt(at: .now) {
+      hold(transfer, .receive, for: delay)
+      return .paused
+    }
+    return take(bytes, into: sink, transfer)
+  }
+
+  /// Holds what nobody can take now. Whoever reads along says when there is room again.
+  private func holdBack(_ transfer: Transfer, _ sink: BodySink) {
+    let isFull = sink.isFull || transfer.live?.askForRoom() == false
+    let reasons = transfer.machine.course.reasonsToWait(size: sink.size, isFull: isFull)
+    transfer.flow.receive.formUnion(reasons)
+  }
+
+  private func take(
+    _ bytes: UnsafeRawBufferPointer, into sink: BodySink, _ transfer: Transfer
+  ) -> BodyDisposition {
+    do throws(ContentDecoder.Fault) {
+      guard let decoder = try transfer.content.decoder(for: transfer.head?.headers["Content-Encoding"]) else {
+        transfer.limits.charge(bytes.count, at: .now)
+        return deliver(bytes, to: sink, transfer) ? .accepted : .refused
+      }
+      return try transfer.content.decode(
+        bytes, decoder, take: { takeDecoded($0, $1, into: sink, transfer) },
+        consumed: { transfer.limits.charge($0, at: .now) })
+    } catch {
+      transfer.content.fault = error
+      return .refused
+    }
+  }
+
+  private func takeDecoded(
+    _ bytes: UnsafeRawBufferPointer, _ count: Int, into sink: BodySink, _ transfer: Transfer
+  ) -> ContentDecoding.Room {
+    guard deliver(bytes, to: sink, transfer) else { return .refused }
+    if count >= ContentDecoding.atOnce { hold(transfer, .receive, for: .zero) }
+    holdBack(transfer, sink)
+    return transfer.flow.receive.isEmpty ? .taken : .full
+  }
+
+  private func deliver(_ bytes: UnsafeRawBufferPointer, to sink: BodySink, _ transfer: Transfer) -> Bool {
+    guard transfer.multipart != nil else { return sink.append(bytes, drained: transfer.drained) }
+    transfer.multipart?.add(bytes)
+    return passParts(transfer)
+  }
+
+  // MARK: Parts
+
+  private func sinkOfMultipart(_ transfer: Transfer) -> BodySink? {
+    guard transfer.multipart != nil else { return nil }
+    transfer.sink = worker.heads.makeSink(transfer)
+    return transfer.sink
+  }
+
+  /// Hands on the parts of a multipart answer, up to where the delegate has to decide.
+  func passParts(_ transfer: Transfer) -> Bool {
+    guard transfer.multipart?.isMalformed != true else { return false }
+    while transfer.hold == nil, let piece = transfer.multipart?.next() {
+      switch piece {
+      case .head(let fields):
+        let head = transfer.head ?? ResponseHead(httpVersion: "", status: 200, headers: HTTPHeaders())
+        worker.heads.announce(TransferResponse(part: fields, of: head, at: transfer.url), transfer)
+      case .body(let bytes):
+        let isTaken = bytes.withUnsafeBytes {
+          transfer.sink?.append($0, drained: transfer.drained) ?? true
+        }
+        guard isTaken else { return false }
+      case .end: break
+      }
+    }
+    return true
+  }
+
+  /// The end of a multipart answer, which may lack its last delimiter. One without parts is an empty answer: a task that succeeds has
+  /// a response.
+  func finishParts(_ transfer: Transfer) -> Bool {
+    transfer.multipart?.finish()
+    guard passParts(transfer) else { return false }
+    if transfer.response == nil, transfer.hold == nil, let head = transfer.head {
+      worker.heads.announce(TransferResponse(head, at: transfer.url), transfer)
+    }
+    return true
+  }
+
+  // MARK: A request's
+
+  func read(of transfer: Transfer, into buffer: UnsafeMutableRawBufferPointer) -> UploadDisposition {
+    guard !transfer.machine.course.isLeaving, let source = transfer.source else { return .failed }
+    guard transfer.flow.send.isEmpty else { return .paused }
+    if let delay = transfer.limits.debt(at: .now) {
+      hold(transfer, .send, for: delay)
+      return .paused
+    }
+    transfer.touch()
+    let room =
+      transfer.limits.areAny ? UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(16 * 1024)) : buffer
+    let disposition = source.read(into: room)
+    switch disposition {
+    case .bytes(let count):
+      transfer.bytesRead += Int64(count)
+      transfer.limits.charge(count, at: .now)
+    case .paused: transfer.flow.send.insert(.source)
+    case .end: source.wasSent()
+    case .failed: break
+    }
+    return disposition
+  }
+
+  /// Nothing more of the body goes out behind such an answer. The client of a stream hears of it now: it may be the one that
+  /// is asked what comes next.
+  func stopSending(_ transfer: Transfer) {
+    // libcurl is to see it.
+    if transfer.flow.send.contains(.source) { worker.post(.uploadReady(transfer.task)) }
+    guard let source = transfer.source else { return }
+    if let length = source.length, transfer.sent >= length { source.wasSent() } else { source.detach() }
+  }
+
+  /// It has moved more than its rate allows, or than is fair.
+  private func hold(_ transfer: Transfer, _ direction: FlowDirections, for delay: Duration) {
+    if direction.contains(.receive) { transfer.flow.receive.insert(.rate) }
+    if direction.contains(.send) { transfer.flow.send.insert(.rate) }
+    worker.flow.holdForRate(transfer, direction, delay)
+  }
+}

@@ -1,0 +1,124 @@
+internal import BlobStore
+internal import EventLoop
+internal import TransferModel
+
+/// What a transfer has on the disk: opened, claimed, given back and removed by the pool, for the loop waits for no disk.
+final class TransferFiles: WorkerPart {
+  /// What a request needs before it goes out.
+  struct Files: Sendable {
+    /// Reads the request's body.
+    var body: BlobReader?
+    /// Why that cannot be had.
+    var failure: BlobError?
+    /// The bytes that an earlier download left are this one's now.
+    var hasClaim = false
+  }
+
+  // MARK: Before a request
+
+  /// What a request lacks of the disk.
+  struct Need {
+    var body: FileID?
+    var claim: DownloadPoint?
+    var isNothing: Bool { body == nil && claim == nil }
+  }
+
+  func need(of transfer: Transfer) -> Need {
+    Need(
+      body: transfer.source == nil ? transfer.request.body?.file : nil, claim: transfer.machine.claim.wanted)
+  }
+
+  /// Opens what a request needs, and comes back with it. Its place in the queue stays its own meanwhile.
+  func open(_ need: Need, of transfer: Transfer) {
+    transfer.machine.course.wait(for: .files)
+    let (task, draft, bodies) = (transfer.task, transfer.key(.draft), transfer.session.bodies)
+    worker.settings.pool.submit { [mailbox = worker.mailbox, blobs = worker.settings.blobs] in
+      var files = Files()
+      if let body = need.body {
+        do throws(BlobError) { files.body = try blobs.open(BlobKey(body)) } catch { files.failure = error }
+      }
+      if let point = need.claim {
+        let claim = Result { () throws(BlobError) in
+          try bodies.take(point.key, as: draft, size: point.partial.offset)
+        }
+        if case .success = claim { files.hasClaim = true }
+      }
+      mailbox.post(.opened(task, files))
+    }
+  }
+
+  func opened(_ transfer: Transfer, _ files: Files) {
+    guard transfer.machine.course.stopWaiting(for: .files) else { return }
+    transfer.machine.claim.tried(files.hasClaim)
+    if let end = transfer.machine.course.endsOnceOpened {
+      return worker.endings.finish(transfer, with: end.error, keepsPartial: end.keepsPartial)
+    }
+    if case .file(let id, let size) = transfer.request.body {
+      guard let reader = files.body else {
+        worker.leaveQueue(transfer.task)
+        return worker.endings.finish(transfer, with: Self.failure(to: id, files.failure, of: transfer))
+      }
+      let task = transfer.task
+      let range = transfer.machine.upload?.range ?? 0..<size
+      transfer.source = FileUploadSource(reader, range: range, pool: worker.settings.pool) {
+        [mailbox = worker.mailbox] in
+        mailbox.post(.uploadReady(task))
+      }
+    }
+    worker.steps.worker.steps.sendAtLast(transfer)
+  }
+
+  private static func failure(to open: FileID, _ cause: BlobError?, of transfer: Transfer) -> TransferError {
+    guard let cause, cause.reason != .gone else {
+      return TransferError(.fileDoesNotExist, "the file \(open) is gone", failingURL: transfer.request.url)
+    }
+    return TransferError(
+      .cannotOpenFile, "the file \(open) cannot be opened: \(cause.message)",
+      failingURL: transfer.request.url, underlying: cause.underlying)
+  }
+
+  // MARK: Afterwards
+
+  /// Removes a blob. `then` is called on the loop: before that nothing else may be written under its key.
+  func remove(_ key: BlobKey, in bodies: any BlobStore, then: @escaping @Sendable () -> Void = {}) {
+    worker.settings.pool.submit { [mailbox = worker.mailbox] in
+      bodies.delete(key)
+      mailbox.post(.run(then))
+    }
+  }
+
+  /// Bytes of an earlier download that were of no use this time go back, or go: the transfer ends once that is done.
+  func giveBack(_ files: DownloadClaim.Return.Files, of transfer: Transfer) {
+    transfer.machine.claim.letGo()
+    let (task, draft, bodies) = (transfer.task, transfer.key(.draft), transfer.session.bodies)
+    worker.settings.pool.submit { [mailbox = worker.mailbox] in
+      switch files {
+      case .nothing: break
+      case .drop: bodies.delete(draft)
+      case .giveBack(let point): bodies.move(draft, to: point.key)
+      }
+      mailbox.post(.cleared(task))
+    }
+  }
+
+  // MARK: A body
+
+  func makeSink(_ transfer: Transfer, resuming offset: Int64?) -> BodySink {
+    let (bodies, draft) = (transfer.session.bodies, transfer.key(.draft))
+    if let live = transfer.live { worker.setLiveBody(live, of: transfer.task) }
+    if let offset {
+      transfer.machine.claim.use()
+      return BodySink(
+        resuming: BlobWriter(resuming: draft, at: offset, in: bodies, on: worker.settings.pool), at: offset,
+        maximumSize: worker.settings.maximumBodySize)
+    }
+    return BodySink(
+      smallBodyLimit: worker.settings.smallBodyLimit, maximumSize: worker.settings.maximumBodySize,
+      live: transfer.live,
+      reserveSmall: { [weak transfer] in bodies.reserve($0, as: transfer?.key(.body) ?? draft.part(.body)) },
+      makeFile: { [pool = worker.settings.pool, weak transfer] in
+        transfer?.noteKept()
+        return BlobWriter(transfer?.key(.draft) ?? draft, in: bodies, on: pool)
+      })
+  }
+}

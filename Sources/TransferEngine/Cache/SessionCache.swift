@@ -1,0 +1,247 @@
+internal import BlobStore
+internal import Crypto
+internal import EventLoop
+internal import CLinux
+internal import Glibc
+internal import HTTPCache
+internal import TransferModel
+
+/// A session's cache as its worker uses it. On the worker's loop only.
+final class SessionCache {
+  /// A body that is to be stored.
+  enum Body {
+    case bytes([UInt8])
+    /// Of a finished task.
+    case blob(any BlobStore, BlobKey)
+  }
+
+  /// Stored bodies up to here are read at once, and checked.
+  private static let wholeReadLimit: Int64 = 4 << 20
+  /// What is put together from parts is so in memory.
+  private static let combinedLimit: Int64 = 64 << 20
+
+  private let cache: ResponseCache
+  private let limits: (memory: Int64, disk: Int64?)
+  private let pool: WorkerPool
+  private let post: ResponseCache.Post
+  /// It is known what is stored, and whoever waited for that has gone on.
+  private(set) var isReady = false
+  private var waiting: [() -> Void] = []
+  /// URLs of which something is on its way to the disk, and who waits for that.
+  private var storing: [String: (count: Int, waiting: [() -> Void])] = [:]
+
+  init(
+    _ cache: ResponseCache, _ capacities: CacheCapacities, isOnDisk: Bool, pool: WorkerPool,
+    post: @escaping ResponseCache.Post
+  ) {
+    self.cache = cache
+    limits = (Int64(capacities.memoryCapacity), isOnDisk ? Int64(capacities.diskCapacity) : nil)
+    self.pool = pool
+    self.post = post
+    let loop = LoopBound(self)
+    cache.whenReady { loop.value?.becomeReady() }
+  }
+
+  /// Calls `action` once it is known what is stored.
+  func whenReady(_ action: @escaping () -> Void) {
+    if isReady { action() } else { waiting.append(action) }
+  }
+
+  /// In one turn of the loop: who comes now finds the cache ready, and must not get ahead of those who waited.
+  private func becomeReady() {
+    isReady = true
+    for action in waiting { action() }
+    waiting = []
+  }
+
+  // MARK: Looking
+
+  func variants(of url: String) -> [CachedResponse] { cache.variants(of: url) }
+  private func isStoring(_ url: String) -> Bool { storing[url] != nil }
+  /// Whether something may be stored for the URL, as far as is known by now.
+  func mayHave(_ url: String) -> Bool { !isReady || isStoring(url) || !cache.variants(of: url).isEmpty }
+
+  func shelf(of url: String) -> CacheLookup.Shelf {
+    guard isReady else { return .opening }
+    return isStoring(url) ? .storing : .ready(cache.variants(of: url))
+  }
+
+  /// Calls `action` when what is being stored for the URL can be found.
+  func whenStored(_ url: String, _ action: @escaping () -> Void) {
+    guard storing[url] != nil else { return action() }
+    storing[url]?.waiting.append(action)
+  }
+
+  func isOnDisk(_ stored: CachedResponse) -> Bool { cache.isOnDisk(stored) }
+
+  /// Whether what is there in part can become whole here.
+  func mayComplete(_ part: CachedResponse) -> Bool {
+    part.part?.total.map { fits($0) && $0 <= Self.combinedLimit } ?? false
+  }
+
+  func fits(_ size: Int64) -> Bool {
+    Storability.fits(size, memoryCapacity: limits.memory, diskCapacity: limits.disk)
+  }
+
+  /// The file that a stored body is, to be read or linked while the lease lives; nil where it is in memory, or gone.
+  func file(of stored: CachedResponse) -> (file: LocalFile, lease: CacheLease)? {
+    guard let lease = cache.file(of: stored), case .file(let path) = lease.body else { return nil }
+    return (LocalFile(path: path), lease)
+  }
+
+  /// Reads some of the bytes that are stored, and perhaps fewer of them than asked for; `done` is called on the loop with
+  /// nil where they are gone.
+  func read(
+    _ stored: CachedResponse, _ range: Range<Int64>, _ done: @escaping @Sendable (ArraySlice<UInt8>?) -> Void
+  ) {
+    let slice: @Sendable ([UInt8]) -> ArraySlice<UInt8> = {
+      $0[Int(range.lowerBound)..<Int(range.upperBound)]
+    }
+    guard let lease = cache.body(of: stored) else { return done(nil) }
+    switch lease.body {
+    case .bytes(let bytes): done(slice(bytes))
+    case .file where stored.size <= Self.wholeReadLimit:
+      cache.read(stored) { bytes in done(bytes.map(slice)) }
+    case .file(let path):
+      let post = post
+      pool.submit {
+        let bytes = withExtendedLifetime(lease) { Self.read(path, range) }
+        post { done(bytes.map { $0[...] }) }
+      }
+    }
+  }
+
+  private static func read(_ path: String, _ range: Range<Int64>) -> [UInt8]? {
+    let descriptor = Disk.open(path, O_RDONLY)
+    guard descriptor >= 0 else { return nil }
+    defer { Disk.close(descriptor) }
+    let bytes = [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
+      count = max(0, pread(descriptor, buffer.baseAddress!, range.count, off_t(range.lowerBound)))
+    }
+    return bytes.isEmpty ? nil : bytes
+  }
+
+  // MARK: Changing
+
+  func update(_ stored: CachedResponse) { cache.update(stored) }
+  func remove(_ stored: CachedResponse) { cache.remove(stored) }
+  func remove(_ url: String) { cache.remove(url: url) }
+
+  /// Removes what is stored for the URLs that `matches` says.
+  func removeAll(where matches: (String) -> Bool) {
+    for url in Set(cache.entries(limit: .max).map(\.response.url)) where matches(url) {
+      cache.remove(url: url)
+    }
+  }
+
+  /// Stores a response. From here on, who looks for it waits until it is there.
+  func store(
+    _ response: CachedResponse, _ body: Body, memoryOnly: Bool = false,
+    done: @escaping @Sendable (Bool) -> Void = { _ in }
+  ) {
+    let memoryOnly = memoryOnly || Self.isPersonal(response)
+    storing[response.url, default: (0, [])].count += 1
+    let loop = LoopBound(self)
+    let finish: @Sendable (Bool) -> Void = { isStored in
+      loop.value?.stored(response.url)
+      done(isStored)
+    }
+    switch body {
+    case .bytes(let bytes): cache.store(response, body: .bytes(bytes), memoryOnly: memoryOnly, done: finish)
+    case .blob(let bodies, let key):
+      if let file = bodies.localFile(of: key) {
+        cache.store(response, body: .file(file.path), memoryOnly: memoryOnly, done: finish)
+        return
+      }
+      let (cache, post) = (cache, post)
+      pool.submit {
+        guard let bytes = Self.bytes(bodies, key, response.size) else { return post { finish(false) } }
+        post { cache.store(response, body: .bytes(bytes), memoryOnly: memoryOnly, done: finish) }
+      }
+    }
+  }
+
+  /// What depends on who asks stays in memory: its metadata say who that was.
+  private static func isPersonal(_ response: CachedResponse) -> Bool {
+    response.vary.contains {
+      ["authorization", "proxy-authorization", "cookie"].contains($0.name) && $0.value != nil
+    }
+  }
+
+  private func stored(_ url: String) {
+    storing[url]?.count -= 1
+    guard let state = storing[url], state.count == 0 else { return }
+    storing[url] = nil
+    for action in state.waiting { action() }
+  }
+
+  private static func read(_ reader: BlobReader, _ size: Int64) -> [UInt8] {
+    var all: [UInt8] = []
+    all.reserveCapacity(Int(size))
+    while let bytes = reader.wait(at: Int64(all.count), maximum: 1 << 20), !bytes.isEmpty { all += bytes }
+    return all
+  }
+
+  /// The same as `combine`; who looks for it meanwhile waits.
+  func join(
+    _ more: PartialContent, _ stored: CachedResponse, _ received: Body, memoryOnly: Bool,
+    done: @escaping @Sendable (Bool) -> Void
+  ) {
+    storing[stored.url, default: (0, [])].count += 1
+    let loop = LoopBound(self)
+    combine(more, stored, received, memoryOnly: memoryOnly) { joined in
+      loop.value?.stored(stored.url)
+      done(joined != nil)
+    }
+  }
+
+  /// Joins what is stored and what came, and stores that: in memory where one of the two may be there only. `done` is called
+  /// on the loop with nil where it cannot be.
+  func combine(
+    _ whole: PartialContent, _ stored: CachedResponse, _ received: Body, memoryOnly: Bool = false,
+    done: @escaping @Sendable (CachedResponse?) -> Void
+  ) {
+    let memoryOnly = memoryOnly || !cache.isOnDisk(stored)
+    guard whole.response.size <= Self.combinedLimit, fits(whole.response.size) else { return done(nil) }
+    let loop = LoopBound(self)
+    read(stored, 0..<stored.size) { [pool, post] held in
+      guard let held, Int64(held.count) == stored.size else { return done(nil) }
+      pool.submit {
+        let new = Self.bytes(received)
+        // A task's body may be gone already.
+        let needed = whole.pieces.filter { $0.source == .received }.map(\.bytes.upperBound).max() ?? 0
+        guard Int64(new.count) >= needed else { return post { done(nil) } }
+        var body: [UInt8] = []
+        body.reserveCapacity(Int(whole.response.size))
+        for piece in whole.pieces {
+          let (from, to) = (Int(piece.bytes.lowerBound), Int(piece.bytes.upperBound))
+          body +=
+            piece.source == .stored ? held[(held.startIndex + from)..<(held.startIndex + to)] : new[from..<to]
+        }
+        var response = whole.response
+        response.sha256 = Hexadecimal.text(SHA256.hash(data: body))
+        let (joined, bytes) = (response, body)
+        post { loop.value?.store(joined, .bytes(bytes), memoryOnly: memoryOnly) { done($0 ? joined : nil) } }
+      }
+    }
+  }
+
+  private static func bytes(_ body: Body) -> ArraySlice<UInt8> {
+    switch body {
+    case .bytes(let bytes): bytes[...]
+    case .blob(let bodies, let key): (Self.bytes(bodies, key, 0) ?? [])[...]
+    }
+  }
+
+  /// - Parameter size: what there will be, as far as that is known.
+  private static func bytes(_ blobs: any BlobStore, _ key: BlobKey, _ size: Int64) -> [UInt8]? {
+    do throws(BlobError) { return read(try blobs.open(key), size) } catch { return nil }
+  }
+}
+
+/// Carries what belongs to a loop through closures that come back to it.
+private final class LoopBound<Value: AnyObject>: @unchecked Sendable {
+  // Unchecked: only closures that run on the loop look inside.
+  private(set) weak var value: Value?
+  init(_ value: Value) { self.value = value }
+}

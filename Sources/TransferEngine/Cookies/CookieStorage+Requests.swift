@@ -1,0 +1,41 @@
+internal import Curl
+internal import HTTPCookies
+internal import TransferModel
+
+/// The cookies that requests carry, and those that their answers set.
+extension CookieStorage {
+  /// The `Cookie` field of a request; the request's own, where it has one, stands in its place.
+  func header(
+    for request: TransferRequest, at url: CurlURL, of job: TransferJob, now: @autoclosure () -> Timestamp
+  ) -> String? {
+    guard request.httpShouldHandleCookies, job.configuration.httpShouldSetCookies else { return nil }
+    return header(for: CookieContext(request, at: url, job.configuration), in: job.session, now: now())
+  }
+
+  /// Every answer of the origin may set some: redirects and those that a challenge answers as well.
+  func take(
+    _ head: ResponseHead, to request: TransferRequest, at url: CurlURL, of job: TransferJob,
+    now: @autoclosure () -> Timestamp
+  ) {
+    guard request.httpShouldHandleCookies, job.configuration.httpCookieAcceptPolicy != .never else { return }
+    let fields = head.headers.all("Set-Cookie")
+    guard !fields.isEmpty else { return }
+    store(fields, from: CookieContext(request, at: url, job.configuration), in: job.session, now: now())
+  }
+}
+
+extension CookieContext {
+  fileprivate init(_ request: TransferRequest, at url: CurlURL, _ configuration: SessionConfiguration) {
+    let document = request.mainDocumentURL.flatMap { try? CurlURL($0) }
+    self.init(
+      host: url.tlsHost, path: url.path, isSecure: url.scheme == "https",
+      mainDocumentHost: document?.tlsHost, mainDocumentIsSecure: document?.scheme == "https",
+      isSafeMethod: ["GET", "HEAD", "OPTIONS", "TRACE"].contains(request.method),
+      acceptPolicy: configuration.httpCookieAcceptPolicy)
+  }
+}
+
+extension CurlURL {
+  /// The path that a request asks for.
+  var path: String { String(requestTarget.prefix { $0 != "?" }) }
+}

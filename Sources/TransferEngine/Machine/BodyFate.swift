@@ -1,0 +1,52 @@
+internal import TransferModel
+
+/// What becomes of the bytes that have come, when a transfer ends. Pure.
+enum BodyFate: Equatable {
+  /// There are none.
+  case nothing
+  /// They are the task's.
+  case whole
+  /// A later download goes on from them.
+  case resumable(PartialBody)
+  /// They may serve the session's cache (RFC 9111 §3.3).
+  case cached
+  case dropped
+
+  /// What is known at the end.
+  struct Ending {
+    var hasFailed: Bool
+    /// The caller wants what can be kept to be kept.
+    var keepsPartial: Bool
+    /// Bytes that have come; nil where there was no body to come.
+    var size: Int64?
+    var isTooLarge: Bool
+    /// They come from the session's cache.
+    var isFromCache: Bool
+    var hasResponse: Bool
+    /// Of the whole; -1 where that is not known.
+    var total: Int64
+  }
+
+  /// - Parameters:
+  ///   - validator: names the version of what is being downloaded, where a download could go on from it.
+  ///   - isCacheable: whether the cache could use so much of the body.
+  init(at end: Ending, validator: @autoclosure () -> String?, isCacheable: @autoclosure () -> Bool) {
+    guard let size = end.size else {
+      self = .nothing
+      return
+    }
+    guard end.hasFailed else {
+      self = .whole
+      return
+    }
+    guard end.keepsPartial, !end.isTooLarge else {
+      self = .dropped
+      return
+    }
+    if !end.isFromCache, let validator = validator(), end.hasResponse, size > 0 {
+      self = .resumable(PartialBody(offset: size, total: end.total, validator: validator))
+    } else {
+      self = isCacheable() ? .cached : .dropped
+    }
+  }
+}

@@ -1,0 +1,107 @@
+internal import Curl
+internal import HTTPCache
+internal import TransferModel
+
+/// What one transfer decides about the answers to its requests. Pure: no handle, no clock and no disk; what its surroundings say comes
+/// with each input, and what is to be done is told in values.
+struct TransferMachine {
+  var authenticator = Authenticator()
+  var redirects = RedirectChain()
+  /// Goes on where it stopped, should it stop.
+  var upload: ResumableUpload?
+  var claim: DownloadClaim
+  var cache: CacheUse?
+  var course = TransferCourse()
+  /// How many questions were asked about the task: the next has the next number.
+  private(set) var questions: Int
+
+  init(_ job: TransferJob) {
+    questions = job.questions
+    upload = ResumableUpload(job)
+    claim = DownloadClaim(job.resumePoint?.download)
+  }
+
+  /// A request as it went out.
+  struct Request {
+    let request: TransferRequest
+    let url: CurlURL
+    let proxy: ProxyConfiguration.Entry?
+    let configuration: SessionConfiguration
+    /// The delegate wants to be asked.
+    let asksForRedirects: Bool
+
+    /// Who asks for credentials with an answer to it; nil where nobody does.
+    func challenger(_ head: ResponseHead) -> Authenticator.Side? {
+      Authenticator.side(asking: head, proxy?.server.kind, scheme: url.scheme)
+    }
+
+    /// Where one of the two asks.
+    func place(of side: Authenticator.Side) -> ProtectionSpace {
+      side == .server ? url.place : proxy?.server.place ?? url.place
+    }
+  }
+
+  /// What becomes of an answer that is not the cache's.
+  enum Verdict {
+    /// A 401 or 407.
+    case challenge(Authenticator.Verdict, on: Authenticator.Side)
+    case redirect(RedirectChain.Verdict)
+    /// An upload's server has kept some of it: the rest is sent.
+    case sendRest(TransferRequest)
+    case fail(TransferError)
+    /// It is the task's.
+    case accept
+  }
+
+  /// The head of an answer is here. Who asks for credentials is heard first, then where the answer leads, then whether an
+  /// upload is at its end.
+  /// - Parameter refused: hears which credentials were of no use.
+  mutating func handle(
+    _ head: ResponseHead, to request: Request, _ surroundings: @autoclosure () -> Authenticator.Surroundings,
+    refused: (Authenticator.Attempt) -> Void
+  ) -> Verdict {
+    if let side = request.challenger(head) {
+      let challenges = Authenticator.challenges(of: side, in: head)
+      let verdict = authenticator.consider(
+        challenges, on: side, at: request.place(of: side), surroundings(), refused: refused)
+      return .challenge(verdict, on: side)
+    }
+    if head.isRedirect {
+      return .redirect(
+        redirects.meet(
+          head, from: request.request, at: request.url, request.configuration,
+          asks: request.asksForRedirects))
+    }
+    switch upload?.verdict(on: head) ?? .result {
+    case .result: return .accept
+    case .send(let rest): return .sendRest(rest)
+    case .failed(let error): return .fail(error)
+    }
+  }
+
+  /// What an answer is for a download that was to go on, once it is the task's.
+  mutating func accept(_ head: ResponseHead) -> DownloadClaim.Verdict { claim.meet(head) }
+
+  /// What an answer means for what is stored.
+  func hear(_ head: CacheResponseHead, at now: @autoclosure () -> Timestamp) -> CacheUse.Hearing {
+    cache?.hear(head, at: now()) ?? .pass
+  }
+
+  /// A question is asked under a number that no other of the task has: an answer to another is none.
+  mutating func ask() -> Int {
+    questions += 1
+    return questions
+  }
+
+  /// Somebody wants the bytes of the answer that comes.
+  var wantsBody: Bool { course.next == nil && course.wireEnd == nil && cache?.answer == nil }
+
+  /// The next request of the task goes elsewhere, or is another to the same place.
+  mutating func prepare(_ next: TransferRequest, leavesOrigin: Bool) {
+    course.prepare()
+    if next.body == nil, upload?.range.isEmpty == false { upload = nil }
+    upload?.willSend(next)
+    if leavesOrigin { authenticator.leaveOrigin() }
+    cache = nil
+  }
+}

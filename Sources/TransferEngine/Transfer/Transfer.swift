@@ -1,0 +1,348 @@
+internal import Curl
+internal import HTTPCache
+internal import TransferModel
+
+/// One task under way, redirects and decisions included: its handle, what it reads and writes, and what is known of its answer. Lives
+/// on its worker's loop. What it decides is its machine's; what follows from that, the worker's parts do.
+final class Transfer {
+  var job: TransferJob
+  // The worker owns its transfers.
+  unowned let worker: TransferWorker
+  /// Called from any thread when there is room downstream again.
+  let drained: @Sendable () -> Void
+  /// What it decides.
+  var machine: TransferMachine
+  var easy: EasyHandle?
+  /// Where `easy` is.
+  var transport: CurlTransport?
+  /// It waits for the delegate, or for the request's body.
+  var handshake: TLSHandshake?
+
+  // The request
+  var request: TransferRequest
+  var url: CurlURL
+  var source: (any UploadSource)?
+  var gate: EgressGate
+  var limits: RateLimits
+  let session: WorkerSession
+  let login: SessionLogin
+  /// A redirect led away from the origin of the first request: from then on the session's credentials stay behind.
+  private(set) var hasLeftOrigin = false
+
+  // Who it is
+  var proxy: ProxyConfiguration.Entry?
+  var network = NetworkTrial()
+  var contact = RequestContact()
+  /// The request's body is asked for when its connection's challenges are answered, and not before.
+  var connectsFirst = false
+  /// When its connection was held for the body.
+  var heldSince = ContinuousClock.now
+  /// Shown to a server in this request's handshake, and where it is to be remembered.
+  var identity: (space: ProtectionSpace, credential: Credential)?
+  /// What a proxy said to CONNECT.
+  var connectHead: ResponseHead?
+  /// A leg of what libcurl negotiates by itself; the result where no other answer follows.
+  var provisionalHead: ResponseHead?
+
+  // The answer
+  var parser = ResponseHeadParser()
+  var content = ContentDecoding()
+  var multipart: MultipartAnswer?
+  var head: ResponseHead?
+  var response: TransferResponse?
+  var live: LiveBody?
+  var sink: BodySink?
+
+  // The cache
+  /// What is stored and answers the request.
+  var delivery: CachedDelivery?
+  /// What a stored part and what has come are together.
+  var combining: PartialContent?
+  /// What the delegate, or nobody, said about storing the answer.
+  var storagePolicy: CacheStoragePolicy?
+  /// The fields that it wants stored; nil: the answer's own.
+  var storedHeaders: HTTPHeaders?
+  /// What has come of an answer that broke off is to be stored.
+  var keepsForCache = false
+  private var hasToldResponse = false
+  /// When the head of the answer came.
+  var headTime = Timestamp(microseconds: 0)
+
+  // What the worker hears of
+  var facts: [TransferFact] = []
+  var transactions: [TransactionMetrics] = []
+  private(set) var fetchStart = Timestamp(microseconds: 0)
+  private var sentBefore: Int64 = 0
+  /// Bytes read from `source`: where the body is chunked, libcurl counts its own lines among what it sent.
+  var bytesRead: Int64 = 0
+  private var reported = (sent: Int64(0), received: Int64(0))
+  var outcome: TransferOutcome?
+
+  var clock: TransferClock
+
+  init(
+    job: TransferJob, url: CurlURL, session: WorkerSession, worker: TransferWorker,
+    drained: @escaping @Sendable () -> Void
+  ) {
+    self.job = job
+    self.worker = worker
+    self.session = session
+    let settings = worker.settings
+    login = SessionLogin(
+      session: session, storage: settings.credentials, usesStorage: job.configuration.urlCredentialStorage)
+    self.drained = drained
+    gate = EgressGate(settings.egress)
+    machine = TransferMachine(job)
+    request = machine.upload?.first ?? job.request
+    self.url = request.url == job.request.url ? url : (try? CurlURL(request.url)) ?? url
+    if request.url != job.originalURL {
+      hasLeftOrigin = (try? CurlURL(job.originalURL))?.origin != self.url.origin
+    }
+    // As many as a stored response or a small one needs.
+    facts.reserveCapacity(4)
+    clock = TransferClock(timeoutForResource: job.configuration.timeoutIntervalForResource, at: .now)
+    limits = RateLimits(own: job.maximumBytesPerSecond, shared: session.limit, at: .now)
+  }
+
+  var task: TaskID { job.task }
+  /// As clients see it: requests that only an upload's server needs are none of theirs.
+  var currentRequest: TransferRequest { machine.upload?.request ?? request }
+  var stage: TransferCourse.Stage { machine.course.stage }
+  var hold: TransferHold? { machine.course.hold }
+  /// Why bytes do not move.
+  var flow: FlowControl {
+    get { machine.course.flow }
+    set { machine.course.flow = newValue }
+  }
+
+  func touch() { clock.touch(at: .now) }
+
+  /// From here on the resource is fetched, from wherever it comes (fetchStartDate).
+  func beginFetch() { fetchStart = worker.settings.now() }
+
+  // MARK: What the worker hears of
+
+  func takeFacts() -> [TransferFact] {
+    defer { facts.removeAll(keepingCapacity: true) }
+    return facts
+  }
+
+  /// The delegate is asked.
+  func ask(_ question: TransferQuestion) {
+    let number = machine.ask()
+    facts.append(.asked(task, number, question, at: worker.settings.now()))
+  }
+
+  // MARK: Progress
+
+  /// Bytes of the current request's body that went out.
+  var sent: Int64 {
+    let sent = max(sentBefore, easy?.info(.uploaded) ?? 0)
+    return source != nil && source?.length == nil ? min(sent, bytesRead) : sent
+  }
+
+  /// Remembers what only the easy handle knows, before that goes.
+  func keepCounts() { sentBefore = sent }
+
+  var progress: TaskProgress {
+    var progress = TaskProgress()
+    if let upload = machine.upload {
+      progress.countOfBytesSent = upload.range.lowerBound + sent
+      progress.countOfBytesExpectedToSend = upload.length
+    } else {
+      progress.countOfBytesSent = sent
+      progress.countOfBytesExpectedToSend =
+        request.body == nil ? 0 : source?.length ?? request.bodyLength
+    }
+    progress.countOfBytesReceived = response == nil ? 0 : sink?.size ?? 0
+    progress.countOfBytesExpectedToReceive = expectedToReceive
+    return progress
+  }
+
+  /// With what was there before, where a download goes on.
+  private var expectedToReceive: Int64 {
+    // The length of a HEAD's response is what a GET's would be.
+    if request.method == "HEAD", response != nil { return 0 }
+    guard let length = response?.expectedContentLength, length >= 0 else { return -1 }
+    return length + (machine.claim.offset ?? 0)
+  }
+
+  /// Tells of a download's head: not of each at once, as most have ended before somebody asks.
+  func noteResponse() {
+    guard job.kind == .download, !hasToldResponse, let response else { return }
+    hasToldResponse = true
+    facts.append(.accepted(task, response))
+  }
+
+  /// Notes the progress as a fact where bytes have moved since the last time.
+  func noteProgress() {
+    let progress = progress
+    let now = (sent: progress.countOfBytesSent, received: progress.countOfBytesReceived)
+    guard now != reported else { return }
+    if now.sent != reported.sent { touch() }
+    reported = now
+    facts.append(.progress(task, progress, at: worker.settings.now()))
+  }
+
+  /// Where a part of what it gets is.
+  func key(_ part: BlobKey.Part) -> BlobKey { BlobKey(task, part, job.blob) }
+
+  // MARK: What a later download could go on from
+
+  /// What names the version of what is being downloaded; nil where nothing could go on from it.
+  var validator: String? {
+    guard job.kind == .download, let head, request.headers["Range"] == nil else { return nil }
+    let asked = machine.claim.offset == nil ? nil : machine.claim.point?.partial.validator
+    return ResumeRules.validator(of: head, to: request, asked: asked)
+  }
+
+  /// The bytes have a file from here on: they outlive the process.
+  func noteKept() {
+    guard let validator else { return }
+    let partial = PartialBody(
+      offset: machine.claim.offset ?? 0, total: expectedToReceive, validator: validator)
+    facts.append(.keeps(task, ResumePoint(partial: partial, source: task, blob: job.blob)))
+  }
+
+  // MARK: From request to request
+
+  /// Makes ready for another request of the same task.
+  func prepare(_ next: TransferRequest, at url: CurlURL) {
+    let leavesOrigin = url.origin != self.url.origin
+    request = next
+    machine.prepare(next, leavesOrigin: leavesOrigin)
+    connectsFirst = leavesOrigin && job.mayBeChallenged(at: url, next)
+    if leavesOrigin { hasLeftOrigin = true }
+    self.url = url
+    clock.forgetCut()
+    forgetAnswer()
+    network = NetworkTrial()
+    contact.forgetConnection()
+    (delivery, combining, storagePolicy, storedHeaders) = (nil, nil, nil, nil)
+    sentBefore = 0
+    bytesRead = 0
+    source?.detach()
+    source = nil
+    if reported.sent > 0 {
+      // The next request's body is counted from its beginning.
+      reported = (0, 0)
+      facts.append(.progress(task, progress, at: worker.settings.now()))
+    }
+    beginFetch()
+    touch()
+  }
+
+  /// Makes ready what the request's body is read from, and what of an earlier download is asked for.
+  func prepareSource() {
+    machine.claim.willSend()
+    if source == nil, case .data(let bytes) = request.body { source = DataUploadSource(bytes) }
+  }
+
+  /// It is about to go out, and its body was not asked for yet.
+  var lacksBody: Bool { request.body?.isStream == true && source == nil }
+
+  /// What the answer says leads to another request, which goes out when the answer has ended, or has taken too long to.
+  func sendInstead(_ next: TransferRequest) {
+    machine.course.send(next)
+    clock.cutSoon(at: .now)
+  }
+
+  func forgetAnswer() {
+    machine.course.forgetAnswer()
+    sink?.discard()
+    sink = nil
+    head = nil
+    response = nil
+    live = nil
+    multipart = nil
+    content = ContentDecoding()
+    parser = ResponseHeadParser()
+    contact.forgetAnswer()
+    connectHead = nil
+    provisionalHead = nil
+    identity = nil
+  }
+
+  // MARK: The request
+
+  var cachePolicy: CachePolicy { request.cachePolicy ?? job.configuration.requestCachePolicy }
+
+  /// The fields that a request goes out with, but for what says who sends it.
+  var outgoingHeaders: HTTPHeaders { headers(with: machine.cache?.fields ?? []) }
+
+  /// - Parameter fields: what the cache adds.
+  func headers(with fields: [HTTPHeaders.Field]) -> HTTPHeaders {
+    var defaults = job.configuration.httpAdditionalHeaders
+    if hasLeftOrigin { for name in Redirect.credentialFields { defaults.remove(name) } }
+    var headers = request.headers.merging(defaults: defaults)
+    let settings = worker.settings
+    if !headers.contains("Cookie"),
+      let cookies = settings.cookies.header(for: request, at: url, of: job, now: settings.now())
+    {
+      headers.append("Cookie", cookies)
+    }
+    for field in fields { headers.append(field.name, field.value) }
+    return headers
+  }
+
+  /// Whether the client's own `Proxy-Authorization` goes out beside the request's other fields.
+  var sendsProxyFields: Bool {
+    guard let proxy else { return job.configuration.proxies.isEmpty }
+    return proxy.server.kind == .http && url.scheme == "http" && machine.authenticator.attempt(.proxy) == nil
+  }
+
+  /// The classes of interfaces that both the session and the request allow.
+  var allowedClasses: InterfaceClasses {
+    let access = job.configuration.networkAccess.intersection(request.networkAccess)
+    return InterfaceClasses(
+      cellular: access.allowsCellularAccess, expensive: access.allowsExpensiveNetworkAccess,
+      constrained: access.allowsConstrainedNetworkAccess)
+  }
+
+  /// What its traffic is for: the request says so, unless it leaves that to the session.
+  var networkServiceType: NetworkServiceType {
+    request.networkServiceType ?? job.configuration.networkServiceType
+  }
+
+  /// The request as it went out.
+  var asked: TransferMachine.Request {
+    TransferMachine.Request(
+      request: request, url: url, proxy: proxy, configuration: job.configuration,
+      asksForRedirects: job.delegate?.asksForRedirects == true)
+  }
+}
+
+/// What libcurl calls while it handles the request; the worker's parts take it from there.
+extension Transfer: EasyHandleDelegate {
+  func didReceiveHeader(_ line: UnsafeRawBufferPointer) -> Bool { worker.heads.received(line, by: self) }
+
+  func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyDisposition {
+    worker.bytes.received(bytes, by: self)
+  }
+
+  func readBody(into buffer: UnsafeMutableRawBufferPointer) -> UploadDisposition {
+    worker.bytes.read(of: self, into: buffer)
+  }
+
+  func rewindBody() -> Bool {
+    bytesRead = 0
+    return source?.rewind() ?? false
+  }
+
+  func mayConnect(to address: PeerAddress) -> SocketPermission {
+    guard gate.mayConnect(to: address) == .granted, let destination = IPAddress(address) else {
+      return .refused
+    }
+    return network.take(worker.settings.networks.choice(to: destination, allowing: allowedClasses))
+  }
+
+  func maySendRequest(toAddress address: String) -> Bool {
+    touch()
+    switch contact.meet(lacksBody: lacksBody, isIdempotent: request.isIdempotent) {
+    case .waitForBody, .refuseRepeat: return false
+    case .send(let beginsAgain):
+      if beginsAgain { facts.append(.began(task, at: fetchStart)) }
+      return gate.maySendRequest(toAddress: address)
+    }
+  }
+}

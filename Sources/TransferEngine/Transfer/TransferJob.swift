@@ -1,0 +1,71 @@
+internal import Curl
+package import HTTPCache
+package import TransferModel
+
+/// What a worker needs to carry a task out.
+package struct TransferJob: Sendable {
+  package var task: TaskID
+  package var session: SessionID
+  package var sessionType = SessionType.default
+  package var configuration: SessionConfiguration
+  package var kind: TaskKind
+  package var request: TransferRequest
+  package var priority: Double
+  /// Bytes per second of this task alone.
+  package var maximumBytesPerSecond: Int?
+  /// Of the request that the task was created with.
+  package var originalURL: String
+  package var delegate: SessionDelegate?
+  package var asksForResponses = false
+  package var asksForCaching = false
+  /// Who is asked in the handshakes of its connections.
+  package var asksForTrust = false
+  package var asksForCertificate = false
+  /// Data is shown as it comes; else when it is whole.
+  package var prefersIncrementalDelivery = true
+  /// Where a download goes on.
+  package var resumePoint: ResumePoint?
+  /// How many questions were asked about it so far: the next has the next number.
+  package var questions = 0
+  /// Under which what it writes is kept: the owner's epoch, and the attempt. Nil: under the task's name alone.
+  package var blob: BlobStamp?
+  /// What a job for nobody in particular is for: it is known to its worker only.
+  package struct Revalidation: Sendable {
+    /// Stored, and asked about.
+    package let stored: CachedResponse
+    /// What becomes of another that comes in its place.
+    package let policy: CacheStoragePolicy
+  }
+  package var revalidates: Revalidation?
+  /// Why it cannot be carried out at all.
+  package var fault: TransferError?
+
+  package init(
+    task: TaskID, session: SessionID, configuration: SessionConfiguration, kind: TaskKind,
+    request: TransferRequest, priority: Double
+  ) {
+    self.task = task
+    self.session = session
+    self.configuration = configuration
+    self.kind = kind
+    self.request = request
+    originalURL = request.url
+    self.priority = priority
+  }
+
+  /// As URLSession: a GET has no body.
+  var bodyFault: TransferError? {
+    guard request.method == "GET", request.body != nil else { return nil }
+    return TransferError(
+      .dataLengthExceedsMaximum, "a GET request must not have a body", failingURL: request.url)
+  }
+
+  /// Whether the delegate may be asked about the connection of a request whose body it is to stream: URLSession asks for the body
+  /// only after that.
+  func mayBeChallenged(at url: CurlURL, _ request: TransferRequest) -> Bool {
+    guard request.body?.isStream == true, url.scheme == "https", let delegate else { return false }
+    return [AuthenticationMethod.serverTrust, .clientCertificate].contains {
+      delegate.challengeEvent(for: $0) != nil
+    }
+  }
+}

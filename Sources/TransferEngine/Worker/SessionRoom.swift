@@ -1,0 +1,101 @@
+internal import Curl
+internal import EventLoop
+internal import TransferModel
+
+/// The sessions of a worker, and when those that do nothing give their connections back. On the worker's loop only.
+final class SessionRoom {
+  private let loop: EventLoop
+  private let settings: TransferEngine.Settings
+  private let post: @Sendable (@escaping @Sendable () -> Void) -> Void
+  private var roots: TLSRoots
+  private var sessions: [SessionID: WorkerSession] = [:]
+  /// Sessions that are over, but for handshakes that are being refused.
+  private var closing: [WorkerSession] = []
+  private var idle: IdleSessions
+  private var idleTimer: LoopTimer?
+
+  /// - Parameters:
+  ///   - roots: the service's own authorities.
+  ///   - post: runs a closure on the loop, behind what was posted before.
+  init(
+    loop: EventLoop, settings: TransferEngine.Settings, roots: TLSRoots,
+    post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
+  ) {
+    self.loop = loop
+    self.settings = settings
+    self.post = post
+    self.roots = roots
+    idle = IdleSessions(limits: settings.idleSessions)
+  }
+
+  subscript(id: SessionID) -> WorkerSession? { sessions[id] }
+
+  /// A job's session, which comes to be with its first.
+  func session(of job: TransferJob) throws -> WorkerSession {
+    if let session = sessions[job.session] { return session }
+    let session = try WorkerSession(job: job, roots: roots, settings: settings, post: post)
+    sessions[job.session] = session
+    return session
+  }
+
+  /// The service's authorities are others now.
+  func replaceRoots(_ roots: TLSRoots) {
+    self.roots = roots
+    for session in sessions.values { session.replaceRoots(roots) }
+  }
+
+  /// Nothing is sent any more on a connection that is there now.
+  func retireConnections() { for session in sessions.values { session.retireConnections() } }
+
+  /// The session is over; returned, so that what still runs for it can be ended.
+  func remove(_ id: SessionID) -> WorkerSession? {
+    idle.remove(id)
+    return sessions.removeValue(forKey: id)
+  }
+
+  /// What is left of a session that was removed.
+  func close(_ session: WorkerSession) {
+    session.retireConnections()
+    closing.removeAll(where: \.isClosed)
+    if !session.isClosed { closing.append(session) }
+  }
+
+  func closeAll() {
+    for session in sessions.values + closing { session.closeNow() }
+    sessions.removeAll()
+    closing.removeAll()
+    if let idleTimer { loop.cancel(idleTimer) }
+  }
+
+  // MARK: Idle sessions
+
+  /// It has something to do.
+  func noteBusy(_ session: WorkerSession) { idle.remove(session.id) }
+
+  /// A session without a transfer on the wire gives its connections back after a while, or when there are many such.
+  func noteIdle(_ session: WorkerSession) {
+    guard session.handlesInUse == 0, session.descriptors > 0, sessions[session.id] === session else { return }
+    idle.insert(session.id, descriptors: session.descriptors, at: .now)
+    // Not now: a multi handle is not closed while it tells of a completion.
+    if idle.areTooMany { loop.schedule(at: .now) { [weak self] in self?.closeOverdue() } }
+    watchIdle()
+  }
+
+  private func closeOverdue() {
+    retire(idle.takeOverdue(at: .now))
+    watchIdle()
+  }
+
+  private func watchIdle() {
+    guard idleTimer == nil, let due = idle.nextDeadline else { return }
+    idleTimer = loop.schedule(at: due) { [weak self] in
+      self?.idleTimer = nil
+      self?.closeOverdue()
+    }
+  }
+
+  /// Descriptors have become few.
+  func closeIdle() { retire(idle.takeAll()) }
+
+  private func retire(_ idle: [SessionID]) { for id in idle { sessions[id]?.retireConnections() } }
+}

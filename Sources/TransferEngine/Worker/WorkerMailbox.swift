@@ -1,0 +1,56 @@
+internal import BlobStore
+internal import EventLoop
+internal import Synchronization
+internal import TransferModel
+
+/// What is asked of a worker, until its loop takes it. From any thread.
+final class WorkerMailbox: Sendable {
+  enum Command: Sendable {
+    case submit([TransferJob])
+    case suspend(TaskID)
+    case resume(TaskID)
+    case cancel(TaskID, keepsPartial: Bool)
+    case answer(TaskID, Int, TransferAnswer)
+    case setPriority(TaskID, Double)
+    case setLimit(TaskID, bytesPerSecond: Int?)
+    /// There is room downstream, or more to send.
+    case drained(TaskID)
+    case uploadReady(TaskID)
+    case stored(TaskID, BodySink.Stored)
+    case opened(TaskID, TransferFiles.Files)
+    case cleared(TaskID)
+    /// Belongs to the loop, and comes from elsewhere.
+    case run(@Sendable () -> Void)
+    case linked(TaskID, BlobWriter?)
+    case received(BlobKey, TaskID, BodySink.Stored, any BlobStore)
+    case token(TaskID, Authenticator.Side, [UInt8]?)
+    case networkChanged(hasLost: Bool)
+    case limitChanged(SessionID, origin: String)
+    case forgetCredentials(SessionID, [ProtectionSpace])
+    case reset(SessionID, @Sendable () -> Void)
+    case flush(SessionID, @Sendable () -> Void)
+    case forget(SessionID)
+    case stop(@Sendable () -> Void)
+  }
+
+  private let loop: EventLoop
+  private let commands = Mutex<[Command]>([])
+
+  init(_ loop: EventLoop) { self.loop = loop }
+
+  func post(_ command: Command) {
+    let wasEmpty = commands.withLock { commands in
+      commands.append(command)
+      return commands.count == 1
+    }
+    if wasEmpty { loop.wake() }
+  }
+
+  /// All that was posted since the last time, in order.
+  func take() -> [Command] {
+    commands.withLock { commands in
+      defer { commands.removeAll(keepingCapacity: true) }
+      return commands
+    }
+  }
+}

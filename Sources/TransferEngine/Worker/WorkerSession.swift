@@ -1,0 +1,225 @@
+internal import BlobStore
+internal import Curl
+internal import EventLoop
+internal import HTTPCache
+internal import TransferModel
+
+/// What a session has on its worker: connections, what they were let in with, limits. On the worker's loop only.
+final class WorkerSession {
+  /// A chain that the delegate trusts, and whose it is.
+  private struct AcceptedChain: Hashable {
+    let host: String
+    let port: Int
+    let digest: [UInt8]
+  }
+  private struct Peer: Hashable {
+    let host: String
+    let port: Int
+    /// The certificate that it is shown.
+    let certificate: String?
+    let waitsAtEnd: Bool
+    /// Whose connections hear of it.
+    let multi: ObjectIdentifier
+  }
+
+  /// What tells connections apart that go to the same place: each is used only by transfers of its own kind.
+  struct Lane: Hashable {
+    /// The classes of interfaces that it may lead through.
+    var classes: InterfaceClasses
+    /// How its packets are marked.
+    var codePoint: UInt8
+    /// Who is asked in its handshake: tasks may have delegates of their own.
+    var asksForTrust: Bool
+    var asksForCertificate: Bool
+  }
+
+  let id: SessionID
+  let configuration: SessionConfiguration
+  let limit: SharedLimit?
+  /// Where the bodies of its tasks go.
+  let bodies: any BlobStore
+  /// nil: nothing is stored.
+  let cache: SessionCache?
+  /// What is being asked about while it answers already.
+  var revalidating: Set<String> = []
+  var authentication = AuthenticationCache()
+  /// Origins whose connections take many requests at once (HTTP/2).
+  private var multiplexing: Set<String> = []
+  /// Connections whose handshake waits for the delegate; others may wait for them.
+  var heldHandshakes = 0
+  /// Transfers that have a handle in one of its multi handles.
+  var handlesInUse = 0
+  private var roots: TLSRoots
+  private var acceptedChains: Set<AcceptedChain> = []
+  private var policies: [Peer: TLSPolicy] = [:]
+  private var openTransports: [Lane: CurlTransport] = [:]
+  /// Those whose last transfers are still under way.
+  private var retired: [CurlTransport] = []
+
+  /// - Parameters:
+  ///   - roots: the service's own; the session's come on top. No file is read.
+  ///   - post: runs a closure on the worker's loop.
+  init(
+    job: TransferJob, roots: TLSRoots, settings: TransferEngine.Settings, post: @escaping ResponseCache.Post
+  ) throws {
+    let capacities = job.configuration.urlCache
+    cache = settings.caches?.cache(of: job.session, job.sessionType, capacities, post: post).map {
+      SessionCache(
+        $0, capacities, isOnDisk: capacities.diskCapacity > 0, pool: settings.pool, post: post)
+    }
+    id = job.session
+    bodies = settings.bodies(of: job.session, job.sessionType)
+    configuration = job.configuration
+    limit = job.configuration.maximumBytesPerSecond.map { SharedLimit(bytesPerSecond: $0) }
+    self.roots = try Self.roots(roots, configuration)
+  }
+
+  private static func roots(
+    _ base: TLSRoots, _ configuration: SessionConfiguration
+  ) throws(TLSRoots.Fault) -> TLSRoots {
+    guard let pem = configuration.tlsAdditionalRootCertificates else { return base }
+    return try TLSRoots(base: base, pem: pem)
+  }
+
+  /// Peers of new connections are judged by these from here on, and the session's own.
+  func replaceRoots(_ base: TLSRoots) {
+    // The session's own were good before.
+    roots = (try? Self.roots(base, configuration)) ?? base
+    policies.removeAll()
+    retireConnections()
+  }
+
+  func transport(
+    on loop: EventLoop, in lane: Lane,
+    completed: @escaping (MultiHandle.Completion) -> Void,
+    held: @escaping (CurlTransport, EasyHandle, TLSHandshake) -> Void
+  ) throws -> CurlTransport {
+    if let open = openTransports[lane] { return open }
+    let transport = try CurlTransport(
+      loop: loop, multiplexing: configuration.httpShouldUsePipelining,
+      maximumIdleConnections: max(64, configuration.httpMaximumConnectionsPerHost * 4))
+    transport.onCompletion = completed
+    transport.onHandshake = held
+    openTransports[lane] = transport
+    return transport
+  }
+
+  /// What its connections take of the process's descriptors.
+  var descriptors: Int { openTransports.values.reduce(0) { $0 + $1.multi.descriptors } }
+
+  /// The next request opens connections of its own, and resumes no TLS session of before.
+  func retireConnections() {
+    guard !openTransports.isEmpty else { return }
+    policies.removeAll()  // they belong to a multi handle
+    retired.removeAll { $0.isClosed }
+    for transport in openTransports.values {
+      retired.append(transport)
+      transport.closeWhenEmpty()
+    }
+    openTransports.removeAll()
+  }
+
+  /// Streams of one connection (RFC 9113 §6.5.2 recommends no fewer).
+  private static let streams = 100
+
+  /// Requests that may be under way to an origin. The limit is one of HTTP/1.1's connections: streams that share one do
+  /// not count (URLSessionConfiguration.httpMaximumConnectionsPerHost).
+  func requestsAtOnce(to origin: String) -> Int {
+    let limit = configuration.httpMaximumConnectionsPerHost
+    return multiplexing.contains(origin) ? max(limit, Self.streams) : limit
+  }
+
+  /// An origin was found to multiplex, or not to any more. True where that is news.
+  func note(_ origin: String, multiplexes: Bool) -> Bool {
+    guard configuration.httpShouldUsePipelining, multiplexing.contains(origin) != multiplexes else {
+      return false
+    }
+    if multiplexes { multiplexing.insert(origin) } else { multiplexing.remove(origin) }
+    return true
+  }
+
+  /// As if nothing had been sent yet.
+  func reset() {
+    authentication = AuthenticationCache()
+    acceptedChains.removeAll()
+    multiplexing.removeAll()
+    retireConnections()
+  }
+
+  /// Nothing of it is under way any more.
+  var isClosed: Bool { openTransports.isEmpty && retired.allSatisfy(\.isClosed) }
+
+  func closeNow() {
+    for transport in retired + openTransports.values { transport.close() }
+    retired = []
+    openTransports.removeAll()
+  }
+
+  // MARK: TLS
+
+  /// By what the peers of an https origin are judged.
+  /// - Parameters:
+  ///   - certificate: the client's, that is shown where nobody is asked.
+  ///   - job: says who is asked; the same for all that use `multi`.
+  ///   - waitsAtEnd: handshakes are held when they are over.
+  func policy(
+    for url: CurlURL, certificate: Credential?, asked job: TransferJob, waitsAtEnd: Bool = false,
+    in multi: MultiHandle
+  ) throws(TLSIdentity.Fault) -> TLSPolicy {
+    var shown: (pem: String, key: String)?
+    if case .certificate(let pem, let key) = certificate?.kind { shown = (pem, key) }
+    let peer = Peer(
+      host: url.tlsHost, port: url.port, certificate: shown?.pem, waitsAtEnd: waitsAtEnd,
+      multi: ObjectIdentifier(multi))
+    if let known = policies[peer] { return known }
+    var identity: TLSIdentity?
+    if let shown { identity = try TLSIdentity(certificate: shown.pem, key: shown.key) }
+    let pins = configuration.tlsPinnedPublicKeys.filter { $0.covers(peer.host) }.flatMap(\.keys)
+    let policy = TLSPolicy(
+      roots: roots, host: peer.host, pins: pins,
+      asksForTrust: job.asksForTrust, asksForCertificate: job.asksForCertificate, waitsAtEnd: waitsAtEnd,
+      identity: identity, in: multi)
+    // A crawl over very many hosts must not keep them all.
+    if policies.count >= 1024 { policies.removeAll() }
+    policies[peer] = policy
+    return policy
+  }
+
+  func accepts(_ handshake: TLSHandshake, of url: CurlURL) -> Bool {
+    acceptedChains.contains(AcceptedChain(host: url.host, port: url.port, digest: handshake.chainDigest))
+  }
+
+  /// From here on the session trusts that chain for that host.
+  func accept(_ handshake: TLSHandshake, of url: CurlURL) {
+    acceptedChains.insert(AcceptedChain(host: url.host, port: url.port, digest: handshake.chainDigest))
+  }
+
+  /// Credentials were taken away, or replaced.
+  func forgetCredentials(for spaces: [ProtectionSpace]) {
+    authentication.forget { known in spaces.contains { $0.covers(known) } }
+    // What somebody else was shown there is not for whoever comes next.
+    for space in spaces { cache?.removeAll { CurlURL.isURL($0, in: space) } }
+    policies.removeAll()
+    // A connection is what a client certificate was shown on.
+    if spaces.contains(where: { $0.authenticationMethod == .clientCertificate }) { retireConnections() }
+  }
+}
+
+extension CurlURL {
+  /// Who asks for credentials there.
+  var place: ProtectionSpace {
+    ProtectionSpace(host: tlsHost, port: port, protocolName: scheme)
+  }
+
+  static func isURL(_ text: String, in space: ProtectionSpace) -> Bool {
+    guard let place = (try? CurlURL(text))?.place else { return false }
+    return !space.isProxy && place.host == space.host && place.port == space.port
+      && place.protocolName == space.protocolName
+  }
+}
+
+extension ProxyServer {
+  var place: ProtectionSpace {
+    ProtectionSpace(host: host, port: port, protocolName: kind.rawValue, isProxy: true)
+  }
+}

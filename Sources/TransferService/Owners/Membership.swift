@@ -1,0 +1,157 @@
+internal import Synchronization
+internal import TransferCore
+internal import TransferModel
+internal import TransferStore
+
+/// This process among those that share the ledger: it takes part, takes over from those that are gone, takes up what has become its own,
+/// and hands over what is to be another's. Calls take turns.
+final class Membership: Sendable {
+  /// How long shards wait for those who are in them before they stay where they are.
+  private static let patience = Duration.milliseconds(500)
+
+  private let owners: Owners
+  private let room: MachineRoom
+  private let recovery: Recovery
+  /// Shards of which it is not known yet how far their background tasks are.
+  private let behind = Mutex(ShardSet())
+  private let turns = Turns()
+
+  init(owners: Owners, room: MachineRoom, recovery: Recovery) {
+    (self.owners, self.room, self.recovery) = (owners, room, recovery)
+  }
+
+  private var store: any Ledger { room.recorder.store }
+  private var coordination: any Coordination { owners.coordination }
+
+  /// From here on this process takes part.
+  func enter() async throws(StoreError) {
+    var change = StoreChange()
+    change.ownership = .enters(address: coordination.address)
+    try await store.write(change)
+    guard let epoch = store.epoch else { return }
+    room.epoch.store(epoch, ordering: .relaxed)
+    // What is in this one's memory is found by those who know of it.
+    for (other, address) in try await store.ownership().processes where other != epoch {
+      coordination.ring(at: address)
+    }
+  }
+
+  /// Takes over from processes that are gone or stand still, and takes up what is this one's.
+  /// - Returns: how many tasks ended with the process that carried them out.
+  func look() async throws(StoreError) -> Int {
+    try await turns.take { () async throws(StoreError) in try await takeOver() }
+  }
+
+  private func takeOver() async throws(StoreError) -> Int {
+    guard let epoch = store.epoch else { return 0 }
+    var time = owners.uptime()
+    var table = try await store.ownership()
+    let gone = table.processes.filter { $0.key != epoch && !coordination.isAlive(at: $0.value) }.keys
+    let hasFree = table.owners.contains { table.processes[$0] == nil }
+    // Who is about to leave leaves it to the others.
+    if !table.retiring.contains(epoch), !gone.isEmpty || hasFree {
+      var change = StoreChange()
+      change.ownership = .takesOver(gone.sorted())
+      try await store.write(change)
+      time = owners.uptime()
+      table = try await store.ownership()
+    }
+    owners.learn(table, as: epoch, at: time)
+    let arriving = owners.arriving
+    guard !arriving.isEmpty else { return 0 }
+    let interrupted = try await recovery.recover(arriving)
+    // Nobody is shown a task as running that has ended with its process.
+    await room.recorder.settle()
+    recovery.news.leave(arriving)
+    behind.withLock { $0 = $0.union(arriving) }
+    owners.arrived(arriving)
+    // Their messages are this process's to deliver.
+    room.recorder.outboxBell.ring()
+    return interrupted
+  }
+
+  /// Learns who owns what. It waits for no turn: a request asks.
+  func refresh() async throws(StoreError) {
+    guard let epoch = store.epoch else { return }
+    let time = owners.uptime()
+    owners.learn(try await store.ownership(), as: epoch, at: time)
+  }
+
+  /// What takes longer than that: how far the background tasks are whose sessions have arrived. Again where it fails.
+  func catchUp() async throws(StoreError) {
+    try await turns.take { () async throws(StoreError) in try await catchUpInTurn() }
+  }
+
+  private func catchUpInTurn() async throws(StoreError) {
+    let shards = behind.withLock { $0 }
+    guard !shards.isEmpty else { return }
+    try await recovery.catchUp(with: shards)
+    behind.withLock { $0 = $0.subtracting(shards) }
+  }
+
+  /// Gives shards to processes that have fewer.
+  func share() async throws(StoreError) {
+    guard let (receiver, count) = owners.surplus else { return }
+    try await turns.take { () async throws(StoreError) in
+      let quiet = owners.ready.subtracting(room.busyShards).shards
+      try await give(ShardSet(quiet.suffix(count)), to: receiver)
+    }
+  }
+
+  /// Gives what is quiet to another process.
+  /// - Returns: whether nothing is left.
+  func giveAll() async throws(StoreError) -> Bool {
+    try await turns.take { () async throws(StoreError) in try await giveAllInTurn() }
+  }
+
+  private func giveAllInTurn() async throws(StoreError) -> Bool {
+    guard let epoch = store.epoch else { return true }
+    let time = owners.uptime()
+    var table = try await store.ownership()
+    if !table.retiring.contains(epoch) {
+      var change = StoreChange()
+      change.ownership = .retires
+      try await store.write(change)
+      table = try await store.ownership()
+    }
+    owners.learn(table, as: epoch, at: time)
+    let living = table.processes.filter {
+      $0.key != epoch && table.mayReceive($0.key) && coordination.isAlive(at: $0.value)
+    }
+    guard let receiver = living.keys.max() else { return true }
+    try await give(owners.ready.subtracting(room.busyShards), to: receiver)
+    for session in recovery.sessions.sessions(of: owners.ready) {
+      _ = room.visit(session.id) { machine, step in machine.take(.leave, &step) }
+    }
+    return owners.ready.isEmpty && owners.arriving.isEmpty
+  }
+
+  func depart() async throws(StoreError) {
+    var change = StoreChange()
+    change.ownership = .leaves
+    try await store.write(change)
+  }
+
+  private func give(_ shards: ShardSet, to receiver: Epoch) async throws(StoreError) {
+    guard !shards.isEmpty else { return }
+    // Who waits for a task's end hears how far it is.
+    for session in recovery.sessions.sessions(of: shards) {
+      room.waiters.letGo(of: room.look(at: session.id) { $0.unfinishedTasks.map(\.id) } ?? [])
+    }
+    let vacant = await owners.vacate(shards, patience: Self.patience)
+    // What visitors have left behind is written before it is read elsewhere.
+    await room.recorder.settle()
+    let given = vacant.subtracting(room.busyShards)
+    owners.reopen(vacant.subtracting(given))
+    guard !given.isEmpty else { return }
+    var change = StoreChange()
+    change.ownership = .handsOver(given, to: receiver)
+    do throws(StoreError) { try await store.write(change) } catch {
+      owners.reopen(given)
+      if case .notOwner = error { return }
+      throw error
+    }
+    recovery.sessions.forget(given)
+    owners.gave(given, to: receiver)
+  }
+}

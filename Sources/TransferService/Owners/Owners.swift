@@ -1,0 +1,191 @@
+internal import Synchronization
+internal import TransferCore
+package import TransferModel
+internal import TransferStore
+
+/// Which process owns which sessions, as this one knows it: lets visitors in to what is here, says where the rest is, and keeps those
+/// waiting whose sessions are on their way. It decides nothing: `Territory` does.
+package final class Owners: Sendable {
+  private struct State {
+    var territory = Territory()
+    var addresses: [Epoch: String] = [:]
+    var waiting: [Waiter] = []
+    /// When the ledger was asked last.
+    var lastLook: ContinuousClock.Instant?
+  }
+  /// How long a visitor waits for a session that is on its way from one process to another.
+  private static let patience = Duration.seconds(30)
+
+  let coordination: any Coordination
+  let uptime: @Sendable () -> ContinuousClock.Instant
+  private let state = Mutex(State())
+
+  init(coordination: any Coordination, uptime: @escaping @Sendable () -> ContinuousClock.Instant) {
+    self.coordination = coordination
+    self.uptime = uptime
+  }
+
+  /// Whether this process can rely on what it knows. One that has stood still may have been taken over from: what it has in its memory is
+  /// the past.
+  private func isCurrent(_ state: borrowing State) -> Bool {
+    guard let lease = coordination.lease, let lastLook = state.lastLook else { return true }
+    return uptime() - lastLook < lease
+  }
+
+  // MARK: Visitors
+
+  /// Lets a visitor in to a shard, as soon as somebody owns it and its sessions are there. Never `unknown`.
+  package func enter(_ shard: Shard) async throws(ServiceError) -> Place {
+    try await find("the session is on its way from one process to another") { state in
+      switch state.territory.enter(shard) {
+      case .here: .here(shard)
+      case .elsewhere(let owner): state.addresses[owner].map { .elsewhere($0) }
+      case .wait: nil
+      }
+    }
+  }
+
+  /// Returns once it is known who else takes part: one that stood still may have been taken over from meanwhile.
+  func knowOthers() async throws(ServiceError) {
+    try await find("it is not known which processes there are") { _ in () }
+  }
+
+  /// Looks whenever something has changed, while what is known is current, until there is an answer.
+  /// - Parameter fault: what a visitor is told who has waited for too long.
+  private func find<Answer: Sendable>(
+    _ fault: String, _ look: @Sendable (inout State) -> Answer?
+  ) async throws(ServiceError) -> Answer {
+    let deadline = uptime() + Self.patience
+    while true {
+      let waiter = Waiter()
+      let answer = state.withLock { state -> Answer? in
+        if isCurrent(state), let answer = look(&state) { return answer }
+        state.waiting.append(waiter)
+        return nil
+      }
+      if let answer { return answer }
+      guard uptime() < deadline else {
+        waiter.resume()
+        throw .storeUnavailable(fault)
+      }
+      await waiter.wait()
+    }
+  }
+
+  package func leave(_ shard: Shard) {
+    let isVacant = state.withLock { $0.territory.leave(shard) }
+    if isVacant { wakeAll() }
+  }
+
+  /// Whoever waits looks again: something has changed, or time has passed.
+  func wakeAll() {
+    let waiting = state.withLock { state in
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for waiter in waiting { waiter.resume() }
+  }
+
+  /// Returns when something has changed, or after a second.
+  func change() async {
+    let waiter = Waiter()
+    state.withLock { $0.waiting.append(waiter) }
+    await waiter.wait()
+  }
+
+  // MARK: What is known
+
+  /// No other process takes part, and all that the others had is here.
+  package var isAlone: Bool { state.withLock { $0.territory.isAlone && isCurrent($0) } }
+  func isReady(_ shard: Shard) -> Bool { state.withLock { $0.territory.isReady(shard) } }
+  /// Whether its sessions are here, though they may be about to go.
+  func holds(_ shard: Shard) -> Bool { state.withLock { $0.territory.holds(shard) } }
+  var ready: ShardSet { state.withLock { $0.territory.ready } }
+  var arriving: ShardSet { state.withLock { $0.territory.arriving } }
+
+  /// Lists what is in memory.
+  /// - Returns: with it, the shards of which it lists all.
+  package func list<Items>(_ body: () throws -> Items) rethrows -> (Items, ShardSet) {
+    func held() -> ShardSet { state.withLock { isCurrent($0) ? $0.territory.held : ShardSet() } }
+    let before = held()
+    let items = try body()
+    return (items, before.intersection(held()))
+  }
+
+  var surplus: (receiver: Epoch, count: Int)? { state.withLock { $0.territory.surplus } }
+
+  /// The addresses of the other processes that take part, the oldest first.
+  package var others: [String] {
+    state.withLock { state in state.territory.others.sorted().compactMap { state.addresses[$0] } }
+  }
+
+  /// Whether a process of that epoch takes part.
+  func isLiving(_ epoch: Epoch) -> Bool {
+    state.withLock { $0.territory.others.contains(epoch) || $0.territory.epoch == epoch }
+  }
+
+  /// The process that began last does what is to be done once for all of them.
+  package var isYoungest: Bool {
+    state.withLock { state in state.territory.others.allSatisfy { $0 < state.territory.epoch ?? 0 } }
+  }
+
+  /// What the ledger says.
+  /// - Parameter time: when it was asked.
+  func learn(_ table: OwnershipTable, as epoch: Epoch, at time: ContinuousClock.Instant) {
+    state.withLock { state in
+      state.lastLook = max(state.lastLook ?? time, time)
+      _ = state.territory.learn(
+        table.owners, processes: Set(table.processes.keys), retiring: table.retiring, as: epoch)
+      state.addresses = table.processes
+    }
+    wakeAll()
+  }
+
+  /// Their sessions are here.
+  func arrived(_ shards: ShardSet) {
+    state.withLock { $0.territory.arrived(shards) }
+    wakeAll()
+  }
+
+  // MARK: Handing over
+
+  /// Lets nobody into these shards, and waits until those who are in are out.
+  /// - Returns: the shards in which nobody is. The others are open again.
+  func vacate(_ shards: ShardSet, patience: Duration) async -> ShardSet {
+    let deadline = uptime() + patience
+    let closed = state.withLock { $0.territory.close(shards) }
+    while true {
+      let waiter = Waiter()
+      let vacant = state.withLock { state in
+        let vacant = state.territory.vacant.intersection(closed)
+        if vacant == closed || uptime() >= deadline {
+          state.territory.reopen(closed.subtracting(vacant))
+          return vacant as ShardSet?
+        }
+        state.waiting.append(waiter)
+        return nil
+      }
+      if let vacant {
+        waiter.resume()
+        wakeAll()
+        return vacant
+      }
+      await waiter.wait()
+    }
+  }
+
+  func reopen(_ shards: ShardSet) {
+    state.withLock { $0.territory.reopen(shards) }
+    wakeAll()
+  }
+
+  /// They are another's, and nothing of them is left here.
+  func gave(_ shards: ShardSet, to receiver: Epoch) {
+    let address = state.withLock { state in
+      state.territory.gave(shards, to: receiver)
+      return state.addresses[receiver]
+    }
+    wakeAll()
+    if let address { coordination.ring(at: address) }
+  }
+}

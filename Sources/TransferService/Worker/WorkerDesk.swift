@@ -1,0 +1,65 @@
+internal import BlobStore
+internal import TransferCore
+internal import TransferEngine
+internal import TransferModel
+
+/// Hands what the worker's machine orders to the engine.
+struct WorkerDesk: Sendable {
+  /// A command that concerns no task, and whose it is.
+  typealias Aside = (command: WorkerCommand, session: SessionID)
+
+  let engine: any LocalCarrier
+  let blobs: any BlobStore
+
+  /// - Parameter asides: what asides stand for.
+  func perform(_ order: WorkerTurn.Order, _ asides: [Aside]) {
+    switch order {
+    case .aside(let number): perform(asides[number].command, asides[number].session)
+    case .submit(let submission): engine.submit([TransferJob(submission)])
+    case .suspend(let task, let session): engine.suspend(task, in: session)
+    case .resume(let task, let session): engine.resume(task, in: session)
+    case .cancel(let task, let session, let keeps): engine.cancel(task, in: session, keepsPartial: keeps)
+    case .answer(let task, let session, let question, let answer):
+      engine.answer(task, in: session, to: question, answer)
+    case .setPriority(let task, let session, let priority):
+      engine.setPriority(priority, of: task, in: session)
+    case .setLimit(let task, let session, let limit): engine.setLimit(limit, of: task, in: session)
+    case .remove(let key): engine.onPool { [blobs] in blobs.delete(key) }
+    }
+  }
+
+  /// What concerns a session and none of its tasks.
+  private func perform(_ command: WorkerCommand, _ session: SessionID) {
+    switch command {
+    case .keepCredential(let credential, let space): engine.keep(credential, for: space, in: session)
+    case .forgetCredentials(let spaces):
+      engine.credentials.remove(in: session) { spaces.contains($0.space) }
+      engine.forgetCredentials(of: session, for: spaces)
+    case .setCookies(let cookies): engine.cookies.set(cookies, in: session)
+    case .removeCookies(let filter): engine.cookies.remove(filter, of: session)
+    case .reset:
+      engine.credentials.remove(in: session) { _ in true }
+      engine.reset(session) {}
+    case .flush: engine.flush(session) {}
+    case .forget:
+      engine.credentials.remove(in: session) { _ in true }
+      engine.forget(session)
+    case .submit, .suspend, .resume, .cancel, .answer, .answerByDefault, .setPriority, .setLimit,
+      .setBeginDate:
+      assertionFailure("the machine decides about tasks")
+    }
+  }
+}
+
+extension TransferJob {
+  fileprivate init(_ submission: Submission) {
+    // The process has no epoch: what its attempts write is told apart by their numbers.
+    self.init(
+      submission.task, in: submission.session, writing: BlobStamp(attempt: submission.number))
+    configuration.timeoutIntervalForResource = submission.timeLeft
+    // URLSession's background sessions always wait.
+    configuration.waitsForConnectivity = true
+    resumePoint = submission.resumePoint
+    questions = submission.questions
+  }
+}

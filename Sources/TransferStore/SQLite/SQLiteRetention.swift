@@ -1,0 +1,80 @@
+internal import FoundationEssentials
+internal import GRDB
+internal import TransferModel
+
+/// What there is to take away.
+struct SQLiteRetention: RetentionRecords {
+  let databases: StoreDatabases
+
+  func finishedTasks(
+    _ query: FinishedTaskQuery, limit: Int
+  ) async throws(StoreError) -> [FinishedTask] {
+    let (sql, argument) = Self.query(of: query)
+    let reader = databases.reader(of: .task)
+    let find: @Sendable (Database) throws -> [FinishedTask] = { database in
+      try reader.all(database, sql, [argument], limit: limit) { row throws(UnreadableRow) in
+        // What cannot be read stays for whoever mends it.
+        try TransferTask.checkIntact(row)
+        return try FinishedTask(row)
+      }
+    }
+    let durable = try await databases.readDisk(find)
+    // What is in memory has a limit of its own.
+    if case .keeping = query { return durable }
+    return databases.hasEphemeralSessions ? durable + (try await databases.readMemory(find)) : durable
+  }
+
+  private static func query(of query: FinishedTaskQuery) -> (Query, argument: Int64) {
+    switch query {
+    case .ended(let time): (.endedTasks, time.microseconds)
+    case .expired(let time): (.expiredTasks, time.microseconds)
+    case .keeping: (.keepingTasks, 0)
+    }
+  }
+
+  func keptBytes() async throws(StoreError) -> Int64 {
+    try await databases.readDisk { database in
+      try Int64.fetchOne(database.prepared(.keptBytes)) ?? 0
+    }
+  }
+
+  func staleRecords(
+    _ ages: StaleRecords.Ages, limit: Int
+  ) async throws(StoreError) -> StaleRecords {
+    let find: @Sendable (Database) throws -> StaleRecords = { database in
+      var stale = StaleRecords()
+      stale.deliveries = try Data.fetchAll(
+        database.prepared(.staleDeliveries), arguments: [ages.deliveries.microseconds, limit]
+      ).compactMap { DeliveryID(bytes: Array($0)) }
+      // Ids grow with time, and so do the rows.
+      stale.decisions = try Data.fetchAll(
+        database.prepared(.staleDecisions),
+        arguments: [Data(DecisionID(at: ages.decisions, random: (0, 0)).bytes), limit]
+      ).compactMap { DecisionID(bytes: Array($0)) }
+      stale.replies = try Row.fetchAll(
+        database.prepared(.staleReplies), arguments: [ages.replies.microseconds, limit]
+      ).map { row in
+        StaleRecords.Reply(
+          key: IdempotencyKey(tenant: Tenant(name: row[.tenant]), text: row[.key]),
+          createdAt: Timestamp(microseconds: row[.created]))
+      }
+      return stale
+    }
+    var stale = try await databases.readDisk(find)
+    guard databases.hasEphemeralSessions else { return stale }
+    let more = try await databases.readMemory(find)
+    stale.deliveries += more.deliveries
+    stale.decisions += more.decisions
+    stale.replies += more.replies
+    return stale
+  }
+}
+
+extension FinishedTask {
+  fileprivate init(_ row: StoredRow) throws(UnreadableRow) {
+    self.init(
+      id: try row.id(.id), sessionID: try row.id(.session), endedAt: try row.time(.completed),
+      keptUntil: try row.integerIfAny(.keptUntil).map { Timestamp(microseconds: $0) },
+      keptBytes: try row.integerIfAny(.keptBytes) ?? 0)
+  }
+}

@@ -1,0 +1,115 @@
+internal import FoundationEssentials
+internal import GRDB
+internal import TransferModel
+
+/// Tasks, their decisions, and what they keep.
+struct SQLiteTasks: TaskRecords {
+  let databases: StoreDatabases
+
+  func task(_ id: TaskID) async throws(StoreError) -> TransferTask? {
+    let reader = databases.reader(of: .task)
+    return try await databases.find { database in
+      try reader.one(database, .task, [Data(id.bytes)]) {
+        row throws(UnreadableRow) in try TransferTask(row)
+      }
+    }
+  }
+
+  func tasks(_ query: TaskQuery) async throws(StoreError) -> [TransferTask] {
+    let reader = databases.reader(of: .task)
+    return try await databases.read(of: query.session) { database in
+      try reader.all(
+        database, .tasksOfSession,
+        [
+          Data(query.session.bytes), Data(query.after?.bytes ?? []), query.kind?.rawValue,
+          query.state?.rawValue,
+        ], limit: query.limit
+      ) { row throws(UnreadableRow) in try TransferTask(row) }
+    }
+  }
+
+  func unfinishedTasks(after id: TaskID?, limit: Int) async throws(StoreError) -> [TransferTask] {
+    let reader = databases.reader(of: .task)
+    return try await databases.readDisk { database in
+      try reader.all(
+        database, .unfinishedTasks, [Data(id?.bytes ?? [])], limit: limit
+      ) { row throws(UnreadableRow) in try TransferTask(row) }
+    }
+  }
+
+  func smallBody(of id: TaskID) async throws(StoreError) -> [UInt8]? {
+    try await databases.find { database in
+      try Data.fetchOne(database.prepared(.smallBody), arguments: [Data(id.bytes)]).map { Array($0) }
+    }
+  }
+
+  func metrics(of id: TaskID) async throws(StoreError) -> [UInt8]? {
+    let reader = databases.reader(of: .task)
+    let metrics: [UInt8]?? = try await databases.find { database in
+      try reader.one(database, .metrics, [Data(id.bytes)]) {
+        row throws(UnreadableRow) in try row.contentIfAny(.metrics)
+      }
+    }
+    return metrics ?? nil
+  }
+
+  func decision(_ id: DecisionID) async throws(StoreError) -> Decision? {
+    let reader = databases.reader(of: .decision)
+    return try await databases.find { database in
+      try reader.one(database, .decision, [Data(id.bytes)]) {
+        row throws(UnreadableRow) in try Decision(row)
+      }
+    }
+  }
+
+  func decisions(
+    of session: SessionID, state: Decision.State?, after: DecisionID?, limit: Int
+  ) async throws(StoreError) -> [Decision] {
+    let reader = databases.reader(of: .decision)
+    return try await databases.read(of: session) { database in
+      try reader.all(
+        database, .decisionsOfSession, [Data(session.bytes), Data(after?.bytes ?? []), state?.rawValue],
+        limit: limit
+      ) { row throws(UnreadableRow) in try Decision(row) }
+    }
+  }
+
+  func bodyFiles(of session: SessionID) async throws(StoreError) -> [TaskID] {
+    try await databases.read(of: session) { database in
+      try Data.fetchAll(database.prepared(.bodyFilesOfSession), arguments: [Data(session.bytes)])
+        .compactMap { TaskID(bytes: Array($0)) }
+    }
+  }
+
+  func hasTasks(_ session: SessionID) async throws(StoreError) -> Bool {
+    try await databases.read(of: session) { database in
+      try Bool.fetchOne(database.prepared(.hasTasks), arguments: [Data(session.bytes)]) ?? false
+    }
+  }
+
+  func hasBodyFile(_ id: TaskID) async throws(StoreError) -> Bool {
+    try await databases.find { database in
+      try Bool.fetchOne(database.prepared(.hasBodyFile), arguments: [Data(id.bytes)])
+    } ?? false
+  }
+
+  func bodyFiles(among ids: [TaskID]) async throws(StoreError) -> Set<TaskID> {
+    try await databases.readDisk { database in
+      let statement = try database.prepared(.hasBodyFile)
+      let found = try ids.filter { try Bool.fetchOne(statement, arguments: [Data($0.bytes)]) ?? false }
+      return Set(found)
+    }
+  }
+
+  /// These tasks, as far as they are there.
+  func tasks(_ ids: [TaskID]) async throws(StoreError) -> [TransferTask] {
+    let reader = databases.reader(of: .task)
+    return try await databases.readDisk { database in
+      try ids.flatMap { id in
+        try reader.all(database, .task, [Data(id.bytes)]) {
+          row throws(UnreadableRow) in try TransferTask(row)
+        }
+      }
+    }
+  }
+}

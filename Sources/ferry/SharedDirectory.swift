@@ -1,0 +1,114 @@
+import Processes
+import EventLoop
+import Logging
+import Peers
+import ServiceLifecycle
+import Synchronization
+import TransferService
+
+extension ProcessPlace: Coordination {}
+
+/// Rings for the other processes whenever this one has committed events.
+final class FeedRinger: Sendable {
+  private let place: ProcessPlace
+  private let others = Mutex<[DoorbellPull]>([])
+
+  init(place: ProcessPlace) { self.place = place }
+
+  func set(_ addresses: [String]) {
+    let pulls = addresses.map { place.feedPull(at: $0) }
+    others.withLock { $0 = pulls }
+  }
+  func ring() { for pull in others.withLock({ $0 }) { pull.ring() } }
+}
+
+/// This process among those that share the data directory: says that it lives, and looks after the others each second and whenever one
+/// rings.
+struct MembershipService: ServiceLifecycle.Service {
+  private static let interval = Duration.seconds(1)
+
+  let service: TransferService
+  let place: ProcessPlace
+  let peers: PeerClient
+  let ringer: FeedRinger
+  let rings: AsyncStream<Void>
+  let bell: AsyncStream<Void>.Continuation
+  let logger: Logger
+
+  init(
+    service: TransferService, place: ProcessPlace, peers: PeerClient, ringer: FeedRinger, logger: Logger
+  ) {
+    (self.service, self.place, self.peers, self.ringer) = (service, place, peers, ringer)
+    self.logger = logger
+    (rings, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+  }
+
+  /// The process's bells.
+  func listen(on loop: EventLoop) {
+    place.bell.listen(on: loop) { [bell, service] in
+      bell.yield()
+      service.lookForNews()
+    }
+    place.feed.listen(on: loop) { [service] in service.follow() }
+  }
+
+  func run() async throws {
+    let clock = Task { [bell, place] in
+      while !Task.isCancelled {
+        place.renew()
+        bell.yield()
+        try? await Task.sleep(for: Self.interval)
+      }
+    }
+    await cancelWhenGracefulShutdown {
+      for await _ in rings {
+        if Task.isCancelled { break }
+        await look()
+      }
+    }
+    clock.cancel()
+    try? await service.depart()
+    for address in service.owners.others { place.ring(at: address) }
+    place.close()
+  }
+
+  private func look() async {
+    let known = service.owners.others
+    do throws(ServiceError) {
+      let interrupted = try await service.attend()
+      if interrupted > 0 {
+        logger.notice(
+          "ended tasks of a process that is gone", metadata: ["tasks": "\(interrupted)"])
+      }
+    } catch {
+      logger.error("cannot look after the other processes", metadata: ["error": "\(error)"])
+    }
+    let others = service.owners.others
+    guard others != known else { return }
+    for address in known where !others.contains(address) {
+      logger.notice("a process takes no part any more", metadata: ["address": "\(address)"])
+      peers.abandon(address)
+    }
+    for address in others where !known.contains(address) {
+      logger.notice("another process takes part", metadata: ["address": "\(address)"])
+    }
+    ringer.set(others)
+  }
+}
+
+/// Rings for all services of a data directory.
+final class ServiceBells: Bell {
+  private let dataDirectory: String
+  private let known = Mutex<(time: Int64?, pulls: [DoorbellPull])>((nil, []))
+
+  init(dataDirectory: String) { self.dataDirectory = dataDirectory }
+
+  @discardableResult func ring() -> Bool {
+    let time = ProcessPlace.changeTime(in: dataDirectory)
+    let pulls = known.withLock { known in
+      if known.time != time { known = (time, ProcessPlace.pulls(in: dataDirectory)) }
+      return known.pulls
+    }
+    return pulls.reduce(false) { $1.ring() || $0 }
+  }
+}

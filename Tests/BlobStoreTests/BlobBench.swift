@@ -1,0 +1,77 @@
+import BlobStore
+import Crypto
+import EventLoop
+import MemoryStore
+import TestSupport
+import TransferModel
+
+/// What bodies are kept in: a directory, files in memory that have no name, or a world's memory.
+enum BlobKind: CaseIterable {
+  case directory, session, memory
+}
+
+/// A store of a kind, empty, and what tests do with one.
+struct BlobBench: Sendable {
+  static let capacity = 2 << 20
+  static let task = TaskID(high: 1, low: 1)
+  static let time = Timestamp(seconds: 1_800_000_000)
+
+  let store: any BlobStore
+  let pool = WorkerPool(name: "test-blob", threads: 2)
+
+  init(_ kind: BlobKind) throws {
+    switch kind {
+    case .directory:
+      let place = TemporaryDirectory.make("ferry-blobs")
+      let directory = DirectoryBlobs(bodies: place + "/bodies", files: place + "/files")
+      try directory.prepare()
+      store = directory
+    case .session: store = SessionBlobs(MemoryFiles(capacity: Int64(Self.capacity)), of: .shared)
+    case .memory: store = MemoryBlobs(capacity: Self.capacity)
+    }
+  }
+
+  static func key(_ part: BlobKey.Part, _ epoch: Int64 = 1, attempt: Int = 0) -> BlobKey {
+    BlobKey(task, part, BlobStamp(epoch: epoch, attempt: attempt))
+  }
+
+  static func sha256(_ bytes: [UInt8]) -> String { Hexadecimal.text(SHA256.hash(data: bytes)) }
+
+  func writer(_ key: BlobKey, in store: (any BlobStore)? = nil) -> BlobWriter {
+    BlobWriter(key, in: store ?? self.store, on: pool)
+  }
+
+  /// Writes a whole blob.
+  func put(_ bytes: [UInt8], _ key: BlobKey, as draft: BlobKey? = nil, in store: (any BlobStore)? = nil)
+    async throws
+  {
+    let writer = writer(draft ?? key.part(.draft), in: store)
+    _ = writer.append(bytes)
+    let (size, sha256) = try await finish(writer, as: key).get()
+    guard size == Int64(bytes.count), sha256 == Self.sha256(bytes) else {
+      throw BlobError(.torn, "another digest")
+    }
+  }
+
+  func finish(_ writer: BlobWriter, as key: BlobKey) async -> BlobWriter.Finished {
+    await withCheckedContinuation { continuation in
+      writer.finish(as: key) { continuation.resume(returning: $0) }
+    }
+  }
+
+  /// All of it; nil where there is none.
+  func bytes(_ key: BlobKey) -> [UInt8]? {
+    guard let reader = try? store.open(key) else { return nil }
+    return Self.bytes(of: reader)
+  }
+
+  static func bytes(of reader: BlobReader) -> [UInt8]? { reader.wait(at: 0, maximum: 2 * capacity) }
+
+  /// Why something cannot be done; nil where it can.
+  func refusal(_ body: () throws(BlobError) -> Void) -> BlobError.Reason? {
+    do throws(BlobError) { try body() } catch { return error.reason }
+    return nil
+  }
+
+  func names() -> Set<BlobKey> { Set(BlobShelf.allCases.flatMap { store.list($0) }) }
+}

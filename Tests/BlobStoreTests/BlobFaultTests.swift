@@ -1,0 +1,150 @@
+import BlobStore
+import EventLoop
+import MemoryStore
+import TestSupport
+import Testing
+import TransferModel
+
+/// What stands against a store, and what comes of that: an error of the right kind, and nothing that is left.
+@Suite(.endsInTime) struct BlobFaultTests {
+  private typealias Bench = BlobBench
+  private static let bytes = [UInt8](repeating: 7, count: 100_000)
+
+  private func failure(
+    _ bench: BlobBench, _ store: any BlobStore, _ bytes: [UInt8] = bytes
+  ) async -> BlobError.Reason? {
+    let writer = bench.writer(Bench.key(.draft), in: store)
+    _ = writer.append(bytes)
+    guard case .failure(let error) = await bench.finish(writer, as: Bench.key(.body)) else { return nil }
+    return error.reason
+  }
+
+  @Test(arguments: BlobKind.allCases, BlobError.Reason.allCases) func whatFailsLeavesNothing(
+    _ kind: BlobKind, _ reason: BlobError.Reason
+  ) async throws {
+    let bench = try Bench(kind)
+    let faulty = FaultyBlobs(bench.store)
+    for call in [FaultyBlobs.Call.create, .write, .commit] {
+      faulty.fail { $0 == call ? BlobError(reason, "\($1)") : nil }
+      #expect(await failure(bench, faulty) == reason, "\(call)")
+      #expect(bench.names().isEmpty, "\(call)")
+    }
+    faulty.fail(nil)
+    #expect(await failure(bench, faulty) == nil)
+    faulty.fail { call, _ in [.open, .take, .alias].contains(call) ? BlobError(reason, "") : nil }
+    let body = Bench.key(.body)
+    #expect(bench.refusal { () throws(BlobError) in _ = try faulty.open(body) } == reason)
+    #expect(
+      bench.refusal { () throws(BlobError) in try faulty.alias(body, as: Bench.key(.body, 2)) } == reason)
+    #expect(
+      bench.refusal { () throws(BlobError) in try faulty.take(body, as: Bench.key(.draft), size: 0) }
+        == reason)
+    #expect(bench.names() == [body])
+  }
+
+  /// A limit of its own is reached in the middle.
+  @Test(arguments: [BlobKind.session, .memory]) func whatDoesNotFitIsRefused(_ kind: BlobKind) async throws {
+    let bench = try Bench(kind)
+    let half = [UInt8](repeating: 1, count: Bench.capacity / 2)
+    try await bench.put(half, Bench.key(.body, 9))
+    let reason = await failure(bench, bench.store, half + [1])
+    #expect(reason == (kind == .session ? .overQuota : .full))
+    #expect(bench.names() == [Bench.key(.body, 9)])
+    #expect(await failure(bench, bench.store, half) == nil)
+  }
+
+  /// Bytes that are long in coming hold nobody who appends more, and are all there at the end.
+  @Test(arguments: BlobKind.allCases) func aSlowStoreHoldsNobody(_ kind: BlobKind) async throws {
+    let bench = try Bench(kind)
+    let (faulty, gate, drained) = (FaultyBlobs(bench.store), Gate(), Gate())
+    faulty.fail { call, _ in
+      if call == .create { gate.wait() }
+      return nil
+    }
+    let writer = bench.writer(Bench.key(.draft), in: faulty)
+    let piece = [UInt8](repeating: 1, count: BlobWriter.lowWater / 4)
+    let waiting = (0..<5).map { _ in writer.append(piece) }
+    #expect(waiting.last == 5 * piece.count && !writer.isDrained && writer.readable.count == 0)
+    writer.whenDrained { drained.open() }
+    gate.open()
+    #expect(drained.wait())
+    let (size, _) = try await bench.finish(writer, as: Bench.key(.body)).get()
+    #expect(size == 5 * Int64(piece.count) && bench.bytes(Bench.key(.body))?.count == Int(size))
+  }
+
+  /// A process dies between a write and its commit: half of it is there, and nobody takes it for the whole.
+  @Test func whatIsTornIsNoBlob() async throws {
+    let blobs = MemoryBlobs()
+    let (draft, body) = (Bench.key(.draft), Bench.key(.body))
+    let old = try blobs.create(draft)
+    try old.write([Self.bytes], at: 0)
+    blobs.crash { _, size in size / 2 }
+    #expect(blobs.list(.tasks) == [draft] && blobs.size(of: draft) == 50_000 && blobs.size(of: body) == nil)
+    let digest = Bench.sha256(Self.bytes)
+    let reopened = try blobs.reopen(draft, at: 50_000)
+    let reason = try Bench(.memory).refusal { () throws(BlobError) in
+      try reopened.commit(as: body, size: 100_000, sha256: digest)
+    }
+    #expect(reason == .torn)
+    // The process that died does not come back for it.
+    #expect(throws: BlobError.self) { try old.commit(as: body, size: 100_000, sha256: digest) }
+    try reopened.write([Array(Self.bytes[50_000...])], at: 50_000)
+    try reopened.commit(as: body, size: 100_000, sha256: digest)
+    #expect(blobs.list(.tasks) == [body])
+    blobs.crash { _, _ in nil }
+    #expect(blobs.list(.tasks) == [body])
+  }
+
+  @Test(arguments: BlobKind.allCases) func aDraftThatIsNotWhatItsWriterSaysIsTorn(_ kind: BlobKind)
+    async throws
+  {
+    let bench = try Bench(kind)
+    let draft = try bench.store.create(Bench.key(.draft))
+    try draft.write([[1, 2, 3]], at: 0)
+    for size in [2, 4] as [Int64] {
+      let reason = bench.refusal { () throws(BlobError) in
+        try draft.commit(as: Bench.key(.body), size: size, sha256: Bench.sha256([1, 2, 3]))
+      }
+      #expect(reason == .torn)
+    }
+    #expect(bench.names() == [Bench.key(.draft)])
+  }
+
+  /// Somebody removes it under its writer.
+  @Test(arguments: BlobKind.allCases) func whatIsGoneIsNotCommitted(_ kind: BlobKind) async throws {
+    let bench = try Bench(kind)
+    let draft = try bench.store.create(Bench.key(.draft))
+    bench.store.delete(Bench.key(.draft))
+    let reason = bench.refusal { () throws(BlobError) in
+      try draft.commit(as: Bench.key(.body), size: 0, sha256: Bench.sha256([]))
+    }
+    #expect(reason == .gone && bench.names().isEmpty)
+    let reopened = bench.refusal { () throws(BlobError) in
+      _ = try bench.store.reopen(Bench.key(.draft), at: 0)
+    }
+    #expect(reopened == .gone)
+  }
+
+  /// What the system says of a real directory.
+  @Test func aDirectoryThatIsGoneOrIsNone() async throws {
+    let bench = try Bench(.directory)
+    let place = TemporaryDirectory.make("ferry-blobs")
+    let none = DirectoryBlobs(bodies: place + "/none", files: place + "/none")
+    #expect(await failure(bench, none) == .gone)
+    #expect(none.list(.tasks).isEmpty && !none.hasFiles)
+    let device = DirectoryBlobs(bodies: "/dev/null", files: "/dev/null")
+    #expect(await failure(bench, device) == .refused)
+  }
+
+  @Test(arguments: [BlobKind.directory, .memory]) func whatIsSetAsideIsOutOfTheWay(_ kind: BlobKind)
+    async throws
+  {
+    let bench = try Bench(kind)
+    try await bench.put([1], Bench.key(.body))
+    #expect(bench.store.setAside(Bench.key(.body), at: Bench.time))
+    #expect(!bench.store.setAside(Bench.key(.body), at: Bench.time))
+    #expect(bench.names().isEmpty && bench.bytes(Bench.key(.body)) == nil)
+    #expect(bench.store.removeSetAside(at: Bench.time.adding(seconds: SetAside.retention)) == 0)
+    #expect(bench.store.removeSetAside(at: Bench.time.adding(seconds: SetAside.retention + 1)) == 1)
+  }
+}

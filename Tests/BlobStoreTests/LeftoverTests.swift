@@ -1,0 +1,95 @@
+import BlobStore
+import Foundation
+import TestSupport
+import Testing
+import TransferModel
+
+/// What becomes of files that no task under way has.
+@Suite struct LeftoverTests {
+  private static let id = TaskID(high: 1, low: 1)
+
+  private static func task(isOver: Bool = true, _ adjust: (inout TransferTask) -> Void = { _ in })
+    -> TransferTask
+  {
+    var task = TransferTask(
+      id: id, sessionID: .shared, taskIdentifier: 1, createdAt: Timestamp(seconds: 1),
+      specification: TaskSpecification(kind: .download, request: TransferRequest(url: "http://a/")))
+    if isOver { _ = task.lifecycle.complete() }
+    adjust(&task)
+    return task
+  }
+  private static let whole = task {
+    $0.body = TaskBody(size: 1, sha256: "", expiresAt: Timestamp(seconds: 2))
+  }
+  private static let failed = task { $0.error = TransferError(.networkConnectionLost, "") }
+  private static let resumable = task {
+    $0.error = TransferError(.networkConnectionLost, "")
+    $0.partial = ResumePoint(partial: PartialBody(offset: 1, total: -1, validator: ""), source: id)
+  }
+
+  private static let (mine, other) = (BlobStamp(epoch: 5), BlobStamp(epoch: 4))
+  private static let stamped = task {
+    $0.body = TaskBody(size: 1, sha256: "", expiresAt: Timestamp(seconds: 2), blob: other)
+    $0.partial = ResumePoint(
+      partial: PartialBody(offset: 1, total: -1, validator: ""), source: id, blob: other)
+  }
+
+  private static let cases: [(TransferTask?, BlobKey.Part, BlobStamp?, Leftover)] = [
+    (nil, .body, nil, .setAside), (nil, .draft, nil, .setAside), (nil, .partial, nil, .setAside),
+    (nil, .draft, mine, .setAside),
+    (task(isOver: false), .body, nil, .keep), (task(isOver: false), .draft, nil, .keep),
+    (task(isOver: false), .partial, nil, .keep),
+    // Its body was pruned, or moved to a file.
+    (task(), .body, nil, .remove), (task(), .draft, nil, .remove), (task(), .partial, nil, .remove),
+    (whole, .body, nil, .keep), (whole, .draft, nil, .remove),
+    // A backup of the database may be older than the body.
+    (failed, .body, nil, .setAside), (failed, .draft, nil, .remove), (failed, .partial, nil, .remove),
+    (resumable, .partial, nil, .keep), (resumable, .draft, nil, .remove),
+    // What an owner has left that was overtaken in the middle, beside what the row names.
+    (whole, .body, other, .remove), (resumable, .partial, mine, .remove),
+    (stamped, .body, other, .keep), (stamped, .partial, other, .keep), (stamped, .draft, other, .remove),
+    (stamped, .body, mine, .remove), (stamped, .body, nil, .remove), (stamped, .partial, nil, .remove),
+  ]
+
+  @Test(arguments: cases.indices) func verdicts(_ index: Int) {
+    let (task, part, stamp, verdict) = Self.cases[index]
+    #expect(Leftover(BlobKey(Self.id, part, stamp), of: task) == verdict)
+  }
+}
+
+@Suite struct SetAsideTests {
+  private let directory = TemporaryDirectory.make("ferry-aside")
+  private static let time = Timestamp(seconds: 1_800_000_000)
+
+  private func put(_ name: String, at time: Timestamp = time) throws -> String {
+    try "x".write(toFile: directory + "/" + name, atomically: false, encoding: .utf8)
+    return try #require(SetAside(in: directory).put(name, at: time))
+  }
+
+  @Test func aFileIsMovedAndKeptForAWeek() throws {
+    let (aside, week) = (SetAside(in: directory), SetAside.retention)
+    let places = [try put("a"), try put("b"), try put("c", at: Self.time.adding(seconds: 60))]
+    #expect(!FileManager.default.fileExists(atPath: directory + "/a"))
+    #expect(places.allSatisfy { FileManager.default.fileExists(atPath: $0) })
+    #expect(aside.removeOld(at: Self.time.adding(seconds: week)) == 0)
+    // A clock that was set back makes nothing old.
+    #expect(aside.removeOld(at: Timestamp(seconds: 1)) == 0)
+    #expect(aside.removeOld(at: Self.time.adding(seconds: week + 1)) == 2)
+    #expect(places.map { FileManager.default.fileExists(atPath: $0) } == [false, false, true])
+    #expect(aside.removeOld(at: Self.time.adding(seconds: week + 61)) == 1)
+  }
+
+  @Test func whatIsNotThereIsNotMoved() {
+    #expect(SetAside(in: directory).put("a", at: Self.time) == nil)
+    #expect(SetAside(in: directory + "/nowhere").put("a", at: Self.time) == nil)
+    #expect(SetAside(in: directory + "/nowhere").removeOld(at: Self.time) == 0)
+  }
+
+  @Test func whatTheOperatorPutsThereStays() throws {
+    let other = directory + "/" + SetAside.name + "/mine"
+    try FileManager.default.createDirectory(atPath: other, withIntermediateDirectories: true)
+    try "x".write(toFile: other + "/a", atomically: false, encoding: .utf8)
+    #expect(SetAside(in: directory).removeOld(at: Self.time) == 0)
+    #expect(FileManager.default.fileExists(atPath: other + "/a"))
+  }
+}

@@ -1,0 +1,73 @@
+import EventLoop
+import Foundation
+import JSON
+import Processes
+import TestSupport
+import Testing
+
+/// A newer service begins on the directory of one that still serves.
+@Suite(.serialized, .blocking, .endsInTime) struct UpgradeTests {
+  private let directory = TemporaryDirectory.make("ferry-upgrade")
+  private let origin = TestOrigin { request, socket in
+    let isSlow = request.path == "/slow"
+    let head = isSlow ? "HTTP/1.1 200 OK\r\nETag: \"a\"\r\nContent-Length: 400000\r\n\r\n" : ""
+    guard isSlow else {
+      try socket.write(TestOrigin.reply("200 OK", Array(request.path.utf8)))
+      return true
+    }
+    try socket.write(head)
+    for _ in 0..<40 {
+      try socket.write([UInt8](repeating: 7, count: 10_000))
+      usleep(50_000)
+    }
+    return true
+  }
+
+  /// The same program as another file: what it says of itself is another version's.
+  private func anotherBuild() throws -> [String] {
+    let copy = TemporaryDirectory.make("ferry-build") + "/ferry"
+    try FileManager.default.copyItem(atPath: FerryProcess.binary, toPath: copy)
+    let handle = try #require(FileHandle(forWritingAtPath: copy))
+    try handle.seekToEnd()
+    try handle.write(contentsOf: Data([0]))
+    try handle.close()
+    return ["/bin/sh", "-c", #"shift; exec "\#(copy)" "$@""#, "sh"]
+  }
+
+  @Test func allGoesOnAndTheWorkerIsReplaced() throws {
+    let old = try FerryProcess(directory: directory)
+    let plain = try (0..<4).map { _ in try old.call("POST", "/v1/sessions", "{}").json.id }
+    let session = try old.call(
+      "POST", "/v1/sessions", #"{"type":"background","identifier":"a","delegate":{}}"#
+    ).json.id
+    let task = try old.create(origin.url + "/slow", kind: "download", session: session)
+    let former = try old.worker.waitUntilItWorks()
+    let new = try FerryProcess(directory: directory, wrapper: anotherBuild())
+    #expect(old.terminate() == 0)
+    let next = try new.worker.wait(after: former)
+    let path = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(next)/exe")
+    #expect(path != FerryProcess.binary)
+    let end = try new.end(of: task)
+    #expect(end["error"] == .null && end["body"]?["size"]?.integer == 400_000)
+    for session in plain { #expect(try new.run(origin.url + "/a", session: session)["error"] == .null) }
+    #expect(new.terminate() == 0)
+  }
+
+  /// One that cannot go on beside it keeps it waiting. It is this test that is the older one.
+  @Test func whoCannotGoOnBesideItIsWaitedFor() throws {
+    let first = try FerryProcess(directory: directory)
+    let session = try first.call("POST", "/v1/sessions", "{}").json.id
+    #expect(first.terminate() == 0)
+    let older = try #require(Presence(path: directory + "/ferry.db-turn", number: 3))
+    older.begin()
+    let began = Date()
+    Thread.spawn(name: "test-older") {
+      usleep(1_500_000)
+      older.end()
+    }
+    let new = try FerryProcess(directory: directory)
+    #expect(Date().timeIntervalSince(began) >= 1.5 && new.startLog.contains("waits until services"))
+    #expect(try new.run(origin.url + "/a", session: session)["error"] == .null)
+    #expect(new.terminate() == 0)
+  }
+}

@@ -1,0 +1,18 @@
+import Foundation
+import Testing
+
+/// A copy of the descriptor of an open file, as a process has it that is being started and is not another program yet.
+final class DescriptorCopy {
+  private let descriptor: Int32
+
+  init(of path: String) throws {
+    let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").first { name in
+      (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)")) == path
+    }
+    descriptor = dup(try #require(open.flatMap { Int32($0) }))
+    try #require(descriptor >= 0)
+  }
+
+  deinit { close(descriptor) }
+}

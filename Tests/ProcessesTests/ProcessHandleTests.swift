@@ -1,0 +1,36 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Processes
+
+@Suite(.blocking, .endsInTime) struct ProcessHandleTests {
+  private func sleeper() throws -> Int32 {
+    let log = TemporaryDirectory.make("ferry-handle") + "/log"
+    return try DetachedProcess.start("/bin/sleep", ["sleep", "1000"], log: log)
+  }
+
+  @Test func itIsAskedToEndAndSeenToHaveEnded() throws {
+    let pid = try sleeper()
+    let process = try #require(ProcessHandle(pid: pid) { true })
+    #expect(!process.hasEnded && process.pid == pid)
+    #expect(process.send(.terminate) == 0)
+    var information = siginfo_t()
+    while waitid(P_PID, UInt32(pid), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+    // Nobody has waited for it yet.
+    #expect(process.hasEnded)
+    #expect(DetachedProcess.reap(pid).map { $0 & 0x7F } == SIGTERM)
+    #expect(process.hasEnded && process.send(.terminate) == ESRCH)
+    #expect(ProcessHandle(pid: pid) { true } == nil)
+  }
+
+  /// The number was given to another meanwhile: that is left alone.
+  @Test func anotherThatHasTheNumberIsNotMeant() throws {
+    let pid = try sleeper()
+    #expect(ProcessHandle(pid: pid) { false } == nil)
+    #expect(DetachedProcess.reap(pid) == nil)
+    DetachedProcess.kill(pid)
+    var status: Int32 = 0
+    while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+  }
+}

@@ -1,0 +1,262 @@
+internal import MemoryStore
+internal import TransferCore
+internal import TransferModel
+internal import TransferService
+internal import TransferStore
+
+/// How services come and go.
+extension SimulatedWorld {
+  /// How long one that ends gives away what runs, as the program does.
+  private static let longestLeave = Duration.seconds(10)
+  private static let mostRounds = 80
+
+  var stores: [MemoryStore] { (services.map(\.process.store) + [worker?.process.store]).compactMap { $0 } }
+
+  /// One of those, by luck.
+  func pickService(_ luck: inout RandomSource, where matches: (ServiceNode) -> Bool) -> ServiceNode? {
+    let found = services.filter(matches)
+    return found.count > 1 ? found[luck.below(found.count)] : found.first
+  }
+
+  /// Whoever is not there is started, as a supervisor would.
+  func startAgain() {
+    for node in services where node.process.hasFailed { endService(node, keeping: 0) }
+    if let worker, worker.process.hasFailed { endWorker(worker, keeping: 0) }
+    while services.count < plan.kinds.services { startService() }
+    if worker == nil { startWorker(afterCrash: false) }
+  }
+
+  func connect() {
+    for node in services { node.process.workerBell.pull(worker.map { [$0.process.bell] } ?? []) }
+    worker?.process.serviceBell.pull(services.filter { !$0.isCutOff }.map(\.process.bell))
+  }
+
+  func startService() {
+    nodes += 1
+    let (chronicle, entropy, clock, origins, number) = (chronicle, entropy, clock, origins, nodes)
+    let address = ServiceNode.address(number)
+    let process = ServiceProcess<SimulatedEngine>(
+      surroundings, coordination: SimulatedCoordination(address, among: places),
+      alarms: clock.alarms(of: number),
+      random: { entropy.next() },
+      observed: { [weak self] change, fragments in
+        chronicle.observe(change, fragments, of: number)
+        if !fragments.isEmpty { self?.writers.insert(number) }
+      }
+    ) {
+      chronicle.checkTold($0.fragments)
+    } engine: { relay in
+      SimulatedEngine(origins, relay) { clock.now }
+    }
+    if isFull { process.store.set(.full) }
+    let node = ServiceNode(process, number)
+    services.append(node)
+    places.enter(address) { [weak node] in
+      guard let node, !node.isCutOff else { return }
+      node.mustAttend = true
+      if node.process.bell.isHeard { node.process.bell.isRung = true }
+    }
+    connect()
+    process.start()
+    executor.run()
+  }
+
+  // MARK: Ends
+
+  func killService(_ luck: inout RandomSource) {
+    guard !services.isEmpty else { return }
+    if luck.chance(300) {
+      createTasks(1 + luck.below(3), &luck)
+      goOn([0, 2], 8, &luck)
+    }
+    if luck.chance(500) { goOn([2, 2, 4, 6], 12, &luck) }
+    guard let node = pickService(&luck, where: { _ in true }) else { return }
+    endService(node, keeping: luck.below(node.process.store.waitingCount + 1))
+    if luck.chance(300) { startService() }
+  }
+
+  func endService(_ node: ServiceNode, keeping count: Int) {
+    bury(node, keeping: count)
+    leave(node)
+  }
+
+  private func bury(_ node: ServiceNode, keeping count: Int) {
+    node.process.kill(keeping: count)
+    clock.forget(node.number)
+    places.leave(node.address)
+    graves.append(node.process.store)
+    departed.append(node)
+  }
+
+  /// Clients find that it does not answer any more.
+  private func leave(_ node: ServiceNode) {
+    services.removeAll { $0 === node }
+    for reader in readers where reader.node === node { reader.lose() }
+    loseSenders(to: node)
+    chronicle.forgetEphemeral(of: node.number)
+    loseErrands(of: node)
+    connect()
+    executor.run()
+  }
+
+  /// It is well no more, for ever: it is gone, stands still, or goes on without the ledger and the others.
+  func lose(_ node: ServiceNode, _ luck: inout RandomSource) {
+    trace?.append("  \(node.address) is lost")
+    switch luck.below(3) {
+    case 0: return endService(node, keeping: luck.below(node.process.store.waitingCount + 1))
+    case 1: freeze(node, true)
+    default:
+      node.process.store.set(.unavailable)
+      node.isCutOff = true
+    }
+    node.isLost = true
+    lost.append(node)
+    leave(node)
+  }
+
+  /// Those who have found out that another process has taken over from them end.
+  func retire() {
+    for node in services where !node.isFrozen && node.process.store.isFencedOff {
+      endService(node, keeping: 0)
+    }
+  }
+
+  /// It stands still for so long that another takes its place.
+  func overtake(_ luck: inout RandomSource) {
+    guard let node = pickService(&luck, where: \.answers) else { return }
+    if luck.chance(800) { createTasks(1 + luck.below(3), &luck) }
+    if luck.chance(800) { goOn([0, 2, 2, 4, 6], 4 + luck.below(20), &luck) }
+    guard services.contains(where: { $0 === node }) else { return }
+    if luck.chance(700) { freeze(node, true) } else { node.isCutOff = true }
+    if !services.contains(where: { $0 !== node && $0.isRunning }) { startService() }
+    pass(seconds: 12)
+    for _ in 0..<Self.mostRounds where chronicle.isMember(node.number) {
+      for other in services where other !== node {
+        if other.answers { other.mustAttend = true }
+        _ = attend(other)
+        executor.run()
+        if other.isRunning { _ = other.process.store.commitNext() }
+        executor.run()
+      }
+    }
+  }
+
+  /// Nobody sees any more that it lives, and requests for its sessions do not reach it.
+  func cutOff(_ luck: inout RandomSource) {
+    pickService(&luck) { !$0.isCutOff }?.isCutOff = true
+    connect()
+  }
+
+  /// One that stood still goes on with what it was about to do.
+  func wake(_ luck: inout RandomSource) {
+    guard let node = pickService(&luck, where: { $0.isFrozen || $0.isCutOff }) else { return }
+    freeze(node, false)
+    node.isCutOff = false
+    beat()
+    connect()
+    executor.run()
+    if luck.chance(500) { goOn([0, 2, 4, 6, 8], 12, &luck) }
+  }
+
+  func freeze(_ node: ServiceNode?, _ isFrozen: Bool) {
+    guard let node else { return }
+    node.isFrozen = isFrozen
+    clock.set(node.number, isFrozen: isFrozen)
+  }
+
+  func makeRoom() {
+    isFull = false
+    for store in stores { store.set(nil) }
+  }
+
+  // MARK: Those that end in order
+
+  func upgradeService(_ luck: inout RandomSource) {
+    guard let node = pickService(&luck, where: { $0.answers && $0.leavingSince == nil }) else { return }
+    node.leavingSince = clock.uptime
+    node.process.service.beginLeaving()
+    executor.run()
+    // What follows it is there already, or comes when it has gone.
+    if luck.chance(500) { startService() }
+  }
+
+  /// It gives away what it can, and goes.
+  func goOnLeaving(_ node: ServiceNode) -> Bool {
+    guard let since = node.leavingSince, node.isRunning, node.process.isServing, !node.isGiving else {
+      return false
+    }
+    let isAlone = !services.contains { $0 !== node && $0.answers && $0.leavingSince == nil }
+    if node.hasGivenAll || isAlone || clock.uptime - since > Self.longestLeave {
+      depart(node)
+      return true
+    }
+    guard node.mustGive else { return false }
+    (node.mustGive, node.isGiving) = (false, true)
+    executor.spawn {
+      let isDone = (try? await node.process.service.giveAll()) ?? false
+      (node.isGiving, node.hasGivenAll) = (false, isDone)
+    }
+    return true
+  }
+
+  private func depart(_ node: ServiceNode) {
+    node.process.service.beginDraining()
+    executor.run()
+    while node.process.store.commitNext() { executor.run() }
+    executor.spawn { try? await node.process.service.depart() }
+    executor.run()
+    while node.process.store.commitNext() { executor.run() }
+    endService(node, keeping: 0)
+    if services.isEmpty { startService() }
+  }
+
+  // MARK: What each does beside the others
+
+  /// Says that those live that do.
+  func beat() {
+    for node in services where node.isRunning {
+      (node.mustGive, node.mustAttend) = (true, true)
+      if !node.isCutOff { places.renew(node.address) }
+    }
+  }
+
+  /// Moves the clocks. Whoever lives says so meanwhile.
+  func pass(seconds: Double) {
+    clock.run(seconds)
+    beat()
+  }
+
+  @discardableResult
+  func fireNext(within horizon: Duration) -> Bool {
+    let hasFired = clock.fireNext(within: horizon)
+    beat()
+    return hasFired
+  }
+
+  /// Looks who lives, and at what the others have written.
+  func attend(_ node: ServiceNode) -> Bool {
+    guard node.answers, node.process.hasCaughtUp, node.mustAttend, !node.isAttending else { return false }
+    (node.mustAttend, node.isAttending) = (false, true)
+    executor.spawn {
+      _ = try? await node.process.service.attend()
+      node.isAttending = false
+    }
+    return true
+  }
+
+  func follow(_ node: ServiceNode) -> Bool {
+    guard node.isRunning, node.process.isServing, node.mustFollow, !node.isLost else { return false }
+    node.mustFollow = false
+    node.process.service.follow()
+    return true
+  }
+
+  /// Whoever has committed events rings for the others.
+  func ringForOthers() {
+    guard !writers.isEmpty else { return }
+    for node in services where !node.isCutOff && !writers.subtracting([node.number]).isEmpty {
+      node.mustFollow = true
+    }
+    writers = []
+  }
+}

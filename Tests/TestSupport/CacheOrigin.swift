@@ -1,0 +1,118 @@
+package import JSON
+import Synchronization
+
+/// An origin whose answers tests change as they go, path by path, and whose requests they count.
+package final class CacheOrigin: Sendable {
+  private final class Answers: Sendable { let byPath = Mutex<[String: TestOrigin.Handler]>([:]) }
+  private let answers = Answers()
+  private let origin: TestOrigin
+
+  package init() {
+    origin = TestOrigin { [answers] request, socket in
+      guard let answer = answers.byPath.withLock({ $0[request.path] }) else {
+        try socket.write(TestOrigin.reply("404 Not Found"))
+        return true
+      }
+      return try answer(request, socket)
+    }
+  }
+
+  package var url: String { origin.url }
+  package var port: Int { origin.port }
+  package func requests(_ path: String) -> [TestOrigin.Request] { origin.requests.filter { $0.path == path } }
+  package func count(_ path: String) -> Int { requests(path).count }
+
+  package func on(_ path: String, _ answer: @escaping TestOrigin.Handler) {
+    answers.byPath.withLock { $0[path] = answer }
+  }
+
+  /// From now on the path is answered so; HEAD without the body.
+  package func serve(_ path: String, _ body: [UInt8], status: String = "200 OK", _ fields: [(String, String)])
+  {
+    on(path) { request, socket in
+      let reply = TestOrigin.reply(status, body, fields)
+      try socket.write(request.method == "HEAD" ? Array(reply.dropLast(body.count)) : reply)
+      return true
+    }
+  }
+
+  package func serve(_ path: String, _ text: String, status: String = "200 OK", _ fields: [(String, String)])
+  {
+    serve(path, Array(text.utf8), status: status, fields)
+  }
+
+  /// The same, and 304 with `confirming` to who has that version already.
+  package func serve(
+    _ path: String, _ text: String, tag: String, _ fields: [(String, String)],
+    confirming: [(String, String)] = []
+  ) {
+    on(path) { request, socket in
+      let isKnown = request["If-None-Match"] == tag
+      try socket.write(
+        isKnown
+          ? Self.confirmation([("ETag", tag)] + confirming)
+          : TestOrigin.reply("200 OK", Array(text.utf8), [("ETag", tag)] + fields))
+      return true
+    }
+  }
+
+  package static func confirmation(_ fields: [(String, String)]) -> [UInt8] {
+    Array(("HTTP/1.1 304 Not Modified\r\n" + fields.map { "\($0): \($1)\r\n" }.joined() + "\r\n").utf8)
+  }
+
+  package static let fresh = [("Cache-Control", "max-age=600")]
+  /// Stored an hour after its time.
+  package static let stale = [("Cache-Control", "max-age=10"), ("Age", "3610")]
+}
+
+/// What tests do with a session and what it has cached.
+package struct CacheClient {
+  package let ferry: any FerryAPI
+  package let origin: CacheOrigin
+  package let session: String
+
+  package init(_ ferry: any FerryAPI, _ origin: CacheOrigin, session: String? = nil) throws {
+    self.ferry = ferry
+    self.origin = origin
+    self.session = try session ?? ferry.session()
+  }
+
+  /// A task when it has ended, with its body.
+  package func load(_ path: String, kind: String = "data", _ request: String = "") throws -> JSONValue {
+    try ferry.run(
+      origin.url + path, kind: kind, session: session, request: request, query: "?include=body")
+  }
+
+  package func load(_ path: String, fields: [String: String]) throws -> JSONValue {
+    let members = fields.map { #""\#($0)":"\#($1)""# }.joined(separator: ",")
+    return try load(path, #","headers":{\#(members)}"#)
+  }
+
+  package var cache: JSONValue {
+    get throws { try ferry.call("GET", "/v1/sessions/\(session)/cache").json }
+  }
+
+  /// The paths of what is stored, the last used first.
+  package var paths: [String] {
+    get throws {
+      try cache["entries"]?.elements?.compactMap {
+        $0["url"]?.string?.dropFirst(origin.url.count).description
+      }
+        ?? []
+    }
+  }
+
+  /// Where its files are, and what their bodies and metadata take.
+  package var directory: String { ferry.directory + "/cache/" + session }
+}
+
+extension JSONValue {
+  package var bodyText: String? { self["body"]?["text"]?.string }
+  package var sha256: String? { self["body"]?["sha256"]?.string }
+  package var isFromCache: Bool { self["response"]?["fromCache"]?.bool == true }
+
+  /// A field of the response.
+  package func field(_ name: String) -> String? {
+    self["response"]?["headers"]?.members?.first { $0.name.lowercased() == name.lowercased() }?.value.string
+  }
+}

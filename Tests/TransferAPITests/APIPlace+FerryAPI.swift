@@ -1,0 +1,108 @@
+import Foundation
+import HTTPTypes
+import JSON
+import TestSupport
+import Testing
+import TransferModel
+
+@testable import HTTPServer
+@testable import TransferAPI
+
+/// What the tenant of who has no other asks and gets. A body comes in one piece, so that one which is read bit by bit, such as a stored
+/// file's, cannot be sent.
+extension APIPlace: FerryAPI {
+  func send(
+    _ method: String, _ target: String, _ body: [UInt8]?, _ fields: [(String, String)]
+  ) throws -> HTTPReply {
+    let response = try response(to: method, target, body ?? [], fields)
+    var reply = Self.head(response)
+    // A server sends none of it.
+    let isBare = method == "HEAD" || [204, 304].contains(reply.status)
+    switch response.body {
+    case .empty: break
+    case .bytes(let bytes): if !isBare { reply.body = bytes }
+    case .source(let source, _):
+      let reader = SourceReader(source)
+      while !isBare, let bytes = try reader.next() { reply.body += bytes }
+    }
+    return reply
+  }
+
+  func events(_ target: String, _ fields: [(String, String)]) throws -> EventReader {
+    let response = try response(to: "GET", target, [], fields)
+    guard case .source(let source, _) = response.body else {
+      return EventReader(head: Self.head(response)) { nil }
+    }
+    let reader = SourceReader(source)
+    return EventReader(head: Self.head(response)) { try reader.next() }
+  }
+
+  /// It is the body of a download.
+  func store(_ bytes: [UInt8]) throws -> String {
+    let origin = TestOrigin { _, socket in
+      try socket.write(TestOrigin.reply("200 OK", bytes))
+      return true
+    }
+    let task = try run(origin.url, session: session(Self.uncached))
+    let file = try call("POST", "/v1/files", #"{"fromTask":"\#(task.id)"}"#)
+    return try #require(file.json["id"]?.string, "\(file.text)")
+  }
+
+  /// The suite's place. Now and then it is a new one, as a service is.
+  static func ofSuite(networks: [String] = ["127.0.0.0/8"]) throws -> APIPlace {
+    try Shared.one(networks.joined(separator: " "), uses: 100) { try APIPlace(networks: networks) }
+  }
+
+  private func response(
+    to method: String, _ target: String, _ body: [UInt8], _ fields: [(String, String)]
+  ) throws -> ServerResponse {
+    var head = HTTPFields()
+    head[.authorization] = "Bearer token-\(Tenant.default.name)"
+    for (name, value) in fields {
+      head.append(HTTPField(name: try #require(HTTPField.Name(name)), value: value))
+    }
+    let all = head
+    return try blocking { await self.respond(to: method, target, body, all) }
+  }
+
+  /// With the length that a server would tell.
+  private static func head(_ response: ServerResponse) -> HTTPReply {
+    var fields = response.head.headerFields.map { (name: $0.name.canonicalName, value: $0.value) }
+    let length: Int64? =
+      switch response.body {
+      case .empty: nil
+      case .bytes(let bytes): Int64(bytes.count)
+      case .source(_, let length): length
+      }
+    if let length { fields.append((name: "content-length", value: "\(length)")) }
+    return HTTPReply(status: response.head.status.code, fields: fields, body: [])
+  }
+}
+
+/// Reads a body as a server does.
+private final class SourceReader {
+  private enum Fault: Error { case isCut, isSilent }
+  private let source: any ResponseSource
+
+  init(_ source: any ResponseSource) {
+    self.source = source
+    source.attach(ResponseWaker {})
+  }
+
+  deinit { source.close() }
+
+  /// The next bytes, which are waited for at most a minute; nil at the end.
+  func next() throws -> [UInt8]? {
+    let end = ContinuousClock.now + .seconds(60)
+    while true {
+      switch source.read(maximum: 65_536) {
+      case .bytes(let bytes): return bytes
+      case .end: return nil
+      case .failed: throw Fault.isCut
+      case .wait:
+        guard ContinuousClock.now < end else { throw Fault.isSilent }
+        usleep(1000)
+      }
+    }
+  }
+}

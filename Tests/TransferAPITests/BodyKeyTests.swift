@@ -1,0 +1,34 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Under which names bodies lie: the service's epoch is in them, and nobody's way to a body knows it.
+@Suite(.serialized, .blocking, .sharing) struct BodyKeyTests {
+  private let place: APIPlace
+  private let origin = TestOrigin { request, socket in
+    try socket.write(TestOrigin.reply("200 OK", Pattern.bytes(Int(request.path.dropFirst()) ?? 0)))
+    return true
+  }
+
+  init() throws { place = try .ofSuite() }
+
+  private func names(of id: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: place.directory + "/bodies").filter {
+      $0.hasPrefix(id)
+    }
+  }
+
+  @Test func aBodyIsUnderTheEpochOfItsService() throws {
+    let task = try place.run(origin.url + "/40960")
+    #expect(try names(of: task.id) == [task.id + ".1-0"])
+    #expect(try place.body(of: task.id) == Pattern.bytes(40_960))
+    let kept = try place.call("POST", "/v1/files", #"{"fromTask":"\#(task.id)"}"#)
+    #expect(kept.status == 201)
+    #expect(try names(of: task.id).isEmpty)
+    #expect(try place.call("GET", "/v1/files/\(kept.json.id)").body == Pattern.bytes(40_960))
+    let other = try place.run(origin.url + "/50000").id
+    #expect(try names(of: other).count == 1)
+    #expect(try place.call("DELETE", "/v1/tasks/\(other)/body").status == 204)
+    #expect(try names(of: other).isEmpty)
+  }
+}

@@ -1,0 +1,203 @@
+import JSON
+import TestSupport
+import Testing
+
+/// What is stored and what is not, and what drops it again (RFC 9111 §3 and §4.4).
+@Suite(.serialized, .blocking, .sharing) struct CacheStorabilityTests {
+  private let place: APIPlace
+  private let origin = CacheOrigin()
+  private let client: CacheClient
+
+  init() throws {
+    place = try .ofSuite()
+    client = try CacheClient(place, origin)
+  }
+
+  /// Whether the second of two equal requests was answered without the origin.
+  private func isHit(_ path: String, _ request: String = "") throws -> Bool {
+    let bodies = try (0..<2).map { _ in try client.load(path, request) }
+    #expect(bodies[0].bodyText == bodies[1].bodyText && !bodies[0].isFromCache)
+    return bodies[1].isFromCache
+  }
+
+  // MARK: Stored
+
+  @Test func onlyWhatIsAllowedIsStored() throws {
+    let long = "Thu, 01 Jan 2015 00:00:00 GMT"
+    let kinds: [([(String, String)], Bool)] = [
+      ([("Cache-Control", "max-age=60")], true), ([("Cache-Control", "private, max-age=60")], true),
+      ([("Cache-Control", "public, max-age=60")], true), ([("Cache-Control", "no-store")], false),
+      ([("Cache-Control", "max-age=60, no-store")], false),
+      ([("Cache-Control", "s-maxage=60")], false), ([], false), ([("Pragma", "no-cache")], false),
+      ([("Expires", "Thu, 01 Jan 2037 00:00:00 GMT")], true), ([("Expires", "0")], false),
+      ([("Expires", "0"), ("Cache-Control", "max-age=60")], true),
+      // A tenth of its age: years.
+      ([("Last-Modified", long)], true), ([("Last-Modified", long), ("Cache-Control", "no-store")], false),
+      ([("Cache-Control", "max-age=60"), ("Vary", "*")], false),
+      ([("Cache-Control", "max-age=\"60\"")], true), ([("Cache-Control", "MAX-AGE=60")], true),
+      ([("Cache-Control", "max-age=-1")], false), ([("Cache-Control", "max-age=60, max-age=0")], false),
+    ]
+    for (index, (fields, expected)) in kinds.enumerated() {
+      origin.serve("/\(index)", "body", fields)
+      #expect(try isHit("/\(index)") == expected, "\(fields)")
+      #expect(origin.count("/\(index)") == (expected ? 1 : 2), "\(fields)")
+    }
+  }
+
+  @Test func theRequestMayForbidIt() throws {
+    origin.serve("/r", "body", CacheOrigin.fresh)
+    #expect(try !isHit("/r", #","headers":{"Cache-Control":"no-store"}"#))
+    #expect(try client.cache["countOfEntries"]?.integer == 0)
+  }
+
+  /// As Apple has it: successes only.
+  @Test func onlySuccessesAreStored() throws {
+    let statuses = [
+      "200 OK", "203 Non-Authoritative Information", "300 Multiple Choices", "404 Not Found", "410 Gone",
+      "500 Broken",
+    ]
+    for status in statuses {
+      let path = "/" + status.prefix(3)
+      origin.serve(path, "body", status: status, CacheOrigin.fresh)
+      #expect(try isHit(path) == status.hasPrefix("2"), "\(status)")
+    }
+  }
+
+  @Test func whatOtherMethodsBringIsNotStored() throws {
+    for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"] {
+      origin.serve("/\(method)", "body", CacheOrigin.fresh)
+      #expect(try !isHit("/\(method)", #","method":"\#(method)""#), "\(method)")
+    }
+    #expect(try client.cache["countOfEntries"]?.integer == 0)
+  }
+
+  /// This cache is nobody else's: what came with credentials may be stored.
+  @Test func answersToCredentialsArePrivate() throws {
+    origin.serve("/a", "secret", [("Cache-Control", "private, max-age=600")])
+    #expect(try isHit("/a", #","headers":{"Authorization":"Bearer x"}"#))
+    let other = try CacheClient(place, origin)
+    #expect(try !other.load("/a").isFromCache)
+    #expect(
+      origin.count("/a") == 2 && origin.requests("/a").map { $0["Authorization"] } == ["Bearer x", nil])
+  }
+
+  @Test func whatVariesByCredentialsIsNotMixedUp() throws {
+    origin.on("/who") { request, socket in
+      try socket.write(
+        TestOrigin.reply(
+          "200 OK", Array((request["Authorization"] ?? "nobody").utf8),
+          CacheOrigin.fresh + [("Vary", "Authorization")]))
+      return true
+    }
+    for round in 0...1 {
+      for name in ["a", "b"] {
+        let task = try client.load("/who", fields: ["Authorization": "Bearer \(name)"])
+        #expect(task.bodyText == "Bearer \(name)" && task.isFromCache == (round == 1))
+      }
+      let nobody = try client.load("/who")
+      #expect(nobody.bodyText == "nobody" && nobody.isFromCache == (round == 1))
+    }
+  }
+
+  @Test func mustRevalidateIsHeeded() throws {
+    origin.serve(
+      "/must", "body", tag: "\"1\"", [("Cache-Control", "max-age=10, must-revalidate"), ("Age", "100")],
+      confirming: [("Age", "100")])
+    _ = try client.load("/must")
+    _ = try client.load("/must", fields: ["Cache-Control": "max-stale=100000"])
+    #expect(origin.requests("/must").map { $0["If-None-Match"] } == [nil, "\"1\""])
+    origin.on("/must") { _, _ in false }
+    #expect(try client.load("/must", fields: ["Cache-Control": "stale-if-error=100000"]).errorCode != nil)
+  }
+
+  /// A tenth of the time since it was changed.
+  @Test func heuristicsHaveLimits() throws {
+    let fields = [
+      ("Date", "Sat, 01 Nov 2025 12:00:00 GMT"), ("Last-Modified", "Sat, 01 Nov 2025 11:00:00 GMT"),
+    ]
+    origin.serve("/guess", "old", fields)
+    #expect(try !isHit("/guess"))
+    #expect(origin.requests("/guess")[1]["If-Modified-Since"] == "Sat, 01 Nov 2025 11:00:00 GMT")
+  }
+
+  /// A file is the task's own: what is stored serves it, but nothing is stored of it.
+  @Test func downloadsAreServedAndDoNotStore() throws {
+    for size in [1024, 100 << 10, 1_000_000] {
+      let bytes = Pattern.bytes(size)
+      origin.serve("/\(size)", bytes, CacheOrigin.fresh)
+      for _ in 0..<2 { #expect(try !client.load("/\(size)", kind: "download").isFromCache) }
+      #expect(try !client.load("/\(size)").isFromCache)
+      let served = try client.load("/\(size)", kind: "download")
+      #expect(served.isFromCache && served["error"] == .null)
+      let types = try place.story(of: served.id).map(\.type).filter { $0 != "task.didChangeState" }
+      #expect(
+        types == [
+          "task.didCreate", "downloadTask.didFinishDownloading", "task.didFinishCollectingMetrics",
+          "task.didComplete",
+        ])
+      #expect(try place.body(of: served.id) == bytes)
+      // Moving the file away takes nothing from the cache.
+      let moved = try place.call("POST", "/v1/files", #"{"fromTask":"\#(served.id)"}"#)
+      #expect(moved.status == 201)
+      #expect(try place.call("DELETE", "/v1/files/\(moved.json.id)").status == 204)
+      #expect(try place.body(of: client.load("/\(size)").id) == bytes)
+      #expect(origin.count("/\(size)") == 3)
+    }
+  }
+
+  /// Whoever drops a body drops his own.
+  @Test func theTasksBodyAndTheStoredOneAreApart() throws {
+    let bytes = Pattern.bytes(100 << 10)
+    origin.serve("/b", bytes, CacheOrigin.fresh)
+    let ids = try (0..<3).map { _ in try client.load("/b").id }
+    #expect(try place.call("DELETE", "/v1/tasks/\(ids[1])/body").status == 204)
+    #expect(try place.call("DELETE", "/v1/sessions/\(client.session)/cache").status == 204)
+    #expect(try place.body(of: ids[0]) == bytes && place.body(of: ids[2]) == bytes)
+    #expect(try place.call("GET", "/v1/tasks/\(ids[1])/body").status == 404)
+    #expect(try !client.load("/b").isFromCache)
+  }
+
+  // MARK: Dropped
+
+  @Test(arguments: ["POST", "PUT", "DELETE", "PATCH"]) func whatChangesThingsDropsThem(_ method: String)
+    throws
+  {
+    let other = CacheOrigin()
+    let paths = ["/thing", "/where", "/content", "/apart"]
+    for path in paths { origin.serve(path, path, CacheOrigin.fresh) }
+    other.serve("/where", "other", CacheOrigin.fresh)
+    let otherClient = try CacheClient(place, other, session: client.session)
+    for path in paths { _ = try client.load(path) }
+    _ = try otherClient.load("/where")
+    let change = #","method":"\#(method)""# + (method == "DELETE" ? "" : #","body":{"text":"x"}"#)
+    // What failed has changed nothing.
+    origin.serve("/thing", "no", status: "500 Broken", [])
+    _ = try client.load("/thing", change)
+    for path in paths { #expect(try client.load(path).isFromCache, "\(path)") }
+    origin.serve(
+      "/thing", "ok",
+      [("Location", "\(origin.url)/where"), ("Content-Location", "/content"), ("Cache-Control", "max-age=9")])
+    _ = try client.load("/thing", change)
+    origin.serve("/thing", "/thing", CacheOrigin.fresh)
+    for path in paths { #expect(try client.load(path).isFromCache == (path == "/apart"), "\(path)") }
+    // No origin has a say about another's.
+    origin.serve("/thing", "ok", [("Location", "\(other.url)/where")])
+    _ = try client.load("/thing", change)
+    #expect(try otherClient.load("/where").isFromCache)
+  }
+
+  @Test func safeMethodsDropNothing() throws {
+    origin.serve("/safe", "body", CacheOrigin.fresh)
+    _ = try client.load("/safe")
+    _ = try client.load("/safe", #","method":"OPTIONS""#)
+    #expect(try client.load("/safe").isFromCache)
+  }
+
+  /// An upload is a PUT like any other.
+  @Test func anUploadDropsWhatItReplaces() throws {
+    origin.serve("/up", "old", CacheOrigin.fresh)
+    _ = try client.load("/up")
+    _ = try client.load("/up", kind: "upload", #","method":"PUT","body":{"text":"new"}"#)
+    #expect(try !client.load("/up").isFromCache)
+  }
+}

@@ -1,0 +1,79 @@
+import Testing
+import TransferModel
+
+@testable import TransferCore
+
+/// A session is to be another process's: what can go on there stops here, and goes on.
+@Suite struct LeavingTests {
+  /// Whether a task stops that is asked to.
+  @Test(arguments: [
+    (TaskKind.data, "GET", false, true), (.data, "GET", true, true), (.data, "POST", false, true),
+    (.data, "POST", true, false), (.download, "GET", true, true), (.download, "POST", true, false),
+    (.upload, "PUT", true, true), (.upload, "POST", true, false),
+  ])
+  func whatCanGoOnStops(_ kind: TaskKind, _ method: String, _ hasBegun: Bool, _ stops: Bool) throws {
+    var old = Stage()
+    let id = old.create(kind, method: method)
+    if hasBegun { old.fact(.began(id, at: old.now.wall)) }
+    _ = old.takeOrders()
+    old.give(.leave)
+    guard case .cancel(id, keepsPartial: true)? = old.takeOrders().first else {
+      #expect(!stops && !old.machine.isQuiet)
+      return
+    }
+    #expect(stops && !old.machine.isQuiet)
+    old.fact(.ended(id, try Self.cancelled(id, old)))
+    #expect(old.machine.isQuiet && old.ends.isEmpty)
+    let row = try #require(old.rows[id])
+    #expect(row.state == .running && row.goesOn)
+    var new = Stage(after: old)
+    new.give(.recovered(row))
+    new.give(.recoveredAll)
+    guard case .submit(let task)? = new.takeOrders().first else {
+      Issue.record("no submission")
+      return
+    }
+    #expect(task.id == id && task.retryCount == 1 && new.rows[id]?.goesOn == false && new.ends.isEmpty)
+  }
+
+  private static func cancelled(_ id: TaskID, _ stage: Stage) throws -> TransferOutcome {
+    try #require(stage.machine.task(id)).task.outcome(.cancelled, "cancelled", at: stage.now.wall)
+  }
+
+  /// Cancelled by its client meanwhile it ends so; finished meanwhile, too; begun too late, as after a crash.
+  @Test func whatCannotGoOnAfterAllEnds() throws {
+    var stage = Stage()
+    let ids = (0..<3).map { _ in stage.create(.data, method: "POST") }
+    stage.give(.leave)
+    stage.give(.cancel(ids[0], keepsPartial: false))
+    stage.fact(.began(ids[2], at: stage.now.wall))
+    stage.fact(.ended(ids[0], try Self.cancelled(ids[0], stage)))
+    var finished = try Self.cancelled(ids[1], stage)
+    finished.error = nil
+    stage.fact(.ended(ids[1], finished))
+    stage.fact(.ended(ids[2], try Self.cancelled(ids[2], stage)))
+    #expect(ids.map { stage.rows[$0]?.error?.name } == ["cancelled", nil, "networkConnectionLost"])
+    #expect(stage.ends == [ids[0]: 1, ids[1]: 1, ids[2]: 1])
+  }
+
+  /// A suspended task stays suspended.
+  @Test func whatIsSuspendedStopsAndWaits() throws {
+    var old = Stage()
+    let id = old.create(.download)
+    old.fact(.began(id, at: old.now.wall))
+    old.give(.suspend(id))
+    old.give(.leave)
+    old.fact(.ended(id, try Self.cancelled(id, old)))
+    let row = try #require(old.rows[id])
+    #expect(old.machine.isQuiet && row.state == .suspended && !row.goesOn)
+    var new = Stage(after: old)
+    new.give(.recovered(row))
+    new.give(.recoveredAll)
+    #expect(new.takeOrders().isEmpty)
+    new.give(.resume(id))
+    guard case .submit? = new.takeOrders().first else {
+      Issue.record("no submission")
+      return
+    }
+  }
+}

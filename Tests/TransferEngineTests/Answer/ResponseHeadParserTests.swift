@@ -1,0 +1,131 @@
+import Testing
+import TransferModel
+
+@testable import TransferEngine
+
+@Suite struct ResponseHeadParserTests {
+  /// Feeds the lines, each with its line end, as libcurl does.
+  private func heads(_ lines: [String], end: String = "\r\n") -> [ResponseHead] {
+    var parser = ResponseHeadParser()
+    return lines.compactMap { line in
+      Array((line + end).utf8).withUnsafeBytes { parser.add($0) }
+    }
+  }
+
+  /// What came while a transfer was held comes in pieces of any number of lines.
+  @Test(arguments: 1...6) func readsLinesThatComeTogether(_ count: Int) {
+    let lines = ["HTTP/1.1 103 Early", "A: 1", "", "HTTP/1.1 200 OK", "B: 2", ""].map { $0 + "\r\n" }
+    var (parser, heads) = (ResponseHeadParser(), [ResponseHead]())
+    for start in stride(from: 0, to: lines.count, by: count) {
+      let piece = Array(lines[start..<min(start + count, lines.count)].joined().utf8)
+      let isTaken = piece.withUnsafeBytes { piece in
+        ResponseHeadParser.lines(in: piece) { line in
+          if let head = parser.add(line) { heads.append(head) }
+          return true
+        }
+      }
+      #expect(isTaken)
+    }
+    #expect(heads.map(\.status) == [103, 200])
+    #expect(heads.map(\.headers.fields) == [[.init(name: "A", value: "1")], [.init(name: "B", value: "2")]])
+  }
+
+  @Test func linesEndWhereOneIsRefused() {
+    var seen: [String] = []
+    let isTaken = Array("a\nb\nc".utf8).withUnsafeBytes { piece in
+      ResponseHeadParser.lines(in: piece) { line in
+        seen.append(String(decoding: line, as: UTF8.self))
+        return seen.count < 2
+      }
+    }
+    #expect(!isTaken && seen == ["a\n", "b\n"])
+    seen = []
+    _ = Array("a\nb".utf8).withUnsafeBytes { piece in
+      ResponseHeadParser.lines(in: piece) { line in
+        seen.append(String(decoding: line, as: UTF8.self))
+        return true
+      }
+    }
+    #expect(seen == ["a\n", "b"])
+  }
+
+  private func fields(_ lines: String...) -> [String] {
+    heads(["HTTP/1.1 200 OK"] + lines + [""]).first?.headers.fields.map { "\($0.name)=\($0.value)" } ?? []
+  }
+
+  @Test(arguments: [
+    ("HTTP/1.1 200 OK", "HTTP/1.1", 200), ("HTTP/1.0 404 Not Found", "HTTP/1.0", 404),
+    ("HTTP/2 204 ", "HTTP/2", 204),
+    ("HTTP/2 204", "HTTP/2", 204), ("HTTP/1.1  503 x", "HTTP/1.1", 503), ("HTTP/1.1", "HTTP/1.1", 0),
+    ("HTTP/1.1 abc", "HTTP/1.1", 0), ("HTTP/3 103 Early Hints", "HTTP/3", 103),
+  ])
+  func readsStatusLines(_ line: String, _ version: String, _ status: Int) {
+    for end in ["\r\n", "\n"] {
+      let heads = heads([line, ""], end: end)
+      #expect(heads == [ResponseHead(httpVersion: version, status: status, headers: HTTPHeaders())])
+    }
+  }
+
+  @Test func readsFields() {
+    #expect(
+      fields("A: 1", "B:2", "C:   3 \t", "D:", "E: a:b", "A: 4") == [
+        "A=1", "B=2", "C=3", "D=", "E=a:b", "A=4",
+      ])
+    #expect(fields("nothing", ": x", "X: 1") == ["X=1"])
+    #expect(fields("X: é") == ["X=é"])
+  }
+
+  @Test func foldedLinesBelongToTheLineBefore() {
+    #expect(fields("A: one", "  two", "\tthree  ", "B: x") == ["A=one two three", "B=x"])
+    #expect(fields("  nobody", "A: 1") == ["A=1"])
+    #expect(fields("A: 1", " B: 2") == ["A=1 B: 2"])
+    #expect(fields("A:", " one") == ["A=one"])
+  }
+
+  @Test func everyHeadIsGivenOnce() {
+    let all = heads([
+      "HTTP/1.1 100 Continue", "", "HTTP/1.1 103 Early Hints", "Link: </a>", "", "HTTP/1.1 200 OK", "X: 1",
+      "",
+    ])
+    #expect(all.map(\.status) == [100, 103, 200])
+    #expect(all.map(\.isInformational) == [true, true, false])
+    #expect(all.map { $0.headers.fields.count } == [0, 1, 1])
+  }
+
+  @Test func trailersAreIgnored() {
+    let all = heads(["HTTP/1.1 200 OK", "X: 1", "", "Digest: abc", " folded", "", "", "Other: 1", ""])
+    #expect(all.count == 1)
+    #expect(all.first?.headers.fields.map(\.name) == ["X"])
+  }
+
+  @Test func nothingComesOfFieldsWithoutAStatusLine() {
+    #expect(heads(["X: 1", "", ""]).isEmpty)
+  }
+
+  @Test(arguments: [
+    ("content-type", "Content-Type"), ("etag", "ETag"), ("www-authenticate", "WWW-Authenticate"), ("x", "X"),
+    ("x-a-b", "X-A-B"), ("X-request-ID", "X-request-ID"), ("ETAG", "ETAG"), ("x--y", "X--Y"), ("-x", "-X"),
+    ("1st", "1st"), ("", ""),
+  ])
+  func lowerCaseNamesGetOneSpelling(_ name: String, _ expected: String) {
+    #expect(ResponseHeadParser.canonical(name) == expected)
+    if !name.isEmpty { #expect(fields("\(name): v") == ["\(expected)=v"]) }
+  }
+
+  @Test(arguments: [
+    (100, true), (102, true), (101, false), (199, true), (200, false), (99, false), (0, false),
+  ])
+  func informationalAnswersButNotAnUpgrade(_ status: Int, _ expected: Bool) {
+    #expect(
+      ResponseHead(httpVersion: "HTTP/1.1", status: status, headers: HTTPHeaders()).isInformational
+        == expected)
+  }
+
+  @Test(arguments: [200, 201, 300, 301, 302, 303, 304, 307, 308, 309, 404])
+  func redirectsNeedADestination(_ status: Int) {
+    var head = ResponseHead(httpVersion: "HTTP/1.1", status: status, headers: HTTPHeaders())
+    #expect(!head.isRedirect)
+    head.headers.append("location", "/x")
+    #expect(head.isRedirect == [301, 302, 303, 307, 308].contains(status))
+  }
+}

@@ -1,0 +1,53 @@
+import HTTPCache
+import Testing
+import TransferModel
+
+@testable import TransferEngine
+
+@Suite struct BodyFateTests {
+  private static let good = BodyFate.Ending(
+    hasFailed: true, keepsPartial: true, size: 4, isTooLarge: false, isFromCache: false, hasResponse: true,
+    total: 10)
+  private static let partial = BodyFate.resumable(PartialBody(offset: 4, total: 10, validator: "v"))
+
+  private static func fate(
+    _ validator: String? = nil, isCacheable: Bool = false,
+    _ change: (inout BodyFate.Ending) -> Void = { _ in }
+  ) -> BodyFate {
+    var ending = good
+    change(&ending)
+    return BodyFate(at: ending, validator: validator, isCacheable: isCacheable)
+  }
+
+  @Test func whatSucceedsIsWhole() {
+    #expect(Self.fate("v", isCacheable: true) { $0.hasFailed = false } == .whole)
+    #expect(Self.fate { ($0.hasFailed, $0.size) = (false, nil) } == .nothing)
+    #expect(Self.fate("v", isCacheable: true) { $0.size = nil } == .nothing)
+  }
+
+  /// Resume data come before the cache, and only from what the origin sent under a version's name.
+  @Test func whatFailsIsKeptWhereItIsOfUse() {
+    #expect(Self.fate("v", isCacheable: true) == Self.partial)
+    #expect(Self.fate(isCacheable: true) == .cached)
+    #expect(Self.fate() == .dropped)
+    #expect(Self.fate("v") { $0.size = 0 } == .dropped)
+    #expect(Self.fate("v") { $0.hasResponse = false } == .dropped)
+    #expect(Self.fate("v") { $0.isFromCache = true } == .dropped)
+    #expect(Self.fate("v", isCacheable: true) { $0.keepsPartial = false } == .dropped)
+    #expect(Self.fate("v", isCacheable: true) { $0.isTooLarge = true } == .dropped)
+  }
+
+  /// What is to be sent comes first, then what waits for a network, then what is stored; only then who has been asked.
+  @Test func endsOfTheWire() {
+    let (next, stored) = (TransferRequest(url: "http://a.test/"), CacheSamples.fresh)
+    for isHeld in [true, false] {
+      let sends = WireVerdict(next: next, lacksNetwork: true, source: .stored(stored), isHeld: isHeld)
+      let waits = WireVerdict(next: nil, lacksNetwork: true, source: .stored(stored), isHeld: isHeld)
+      let serves = WireVerdict(next: nil, lacksNetwork: false, source: .stored(stored), isHeld: isHeld)
+      let joins = WireVerdict(next: nil, lacksNetwork: false, source: .both(stored), isHeld: isHeld)
+      let ends = WireVerdict(next: nil, lacksNetwork: false, source: .origin, isHeld: isHeld)
+      #expect(sends == .sendNext(next) && waits == .waitForNetwork && serves == .serve(stored))
+      #expect(joins == .join(stored) && ends == (isHeld ? .hold : .settle))
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import Curl
+import Testing
+import TransferModel
+
+@testable import TransferEngine
+
+@Suite struct RedirectChainTests {
+  private static func head(_ location: String) -> ResponseHead {
+    ResponseHead(
+      httpVersion: "HTTP/1.1", status: 302,
+      headers: HTTPHeaders([.init(name: "Location", value: location)]))
+  }
+
+  private enum Kind: Equatable { case follow(String), ask(String), fail(URLErrorCode) }
+
+  private static func kind(_ verdict: RedirectChain.Verdict) throws -> Kind {
+    switch verdict {
+    case .follow(let request): return .follow(request.url)
+    case .ask(let request): return .ask(request.url)
+    case .fail(let error):
+      guard case .url(let code) = error.reason else { throw error }
+      return .fail(code)
+    }
+  }
+
+  private static let insecure = URLErrorCode.appTransportSecurityRequiresSecureConnection
+
+  @Test(
+    arguments: [
+      ("/b", false, .follow("https://a.test/b")), ("/b", true, .ask("https://a.test/b")),
+      ("http://a.test/b", false, .fail(insecure)), ("http://a.test/b", true, .ask("http://a.test/b")),
+      ("ftp://a.test/", false, .fail(.unsupportedURL)), ("ftp://a.test/", true, .fail(.unsupportedURL)),
+    ] as [(String, Bool, Kind)])
+  private func verdicts(_ location: String, _ asks: Bool, _ expected: Kind) throws {
+    var chain = RedirectChain()
+    let request = TransferRequest(url: "https://a.test/a")
+    let verdict = chain.meet(
+      Self.head(location), from: request, at: try CurlURL(request.url), .init(), asks: asks)
+    #expect(try Self.kind(verdict) == expected)
+  }
+
+  /// What the delegate was asked about, and leaves to the session.
+  @Test func theSessionsRuleHoldsWhereTheDelegateSaysNothing() throws {
+    let (proposed, url) = (TransferRequest(url: "http://a.test/b"), try CurlURL("https://a.test/a"))
+    #expect(try Self.kind(RedirectChain.byDefault(proposed, after: url, .init())) == .fail(Self.insecure))
+    var lenient = SessionConfiguration()
+    lenient.allowsInsecureRedirects = true
+    #expect(RedirectChain.byDefault(proposed, after: url, lenient) == .follow(proposed))
+  }
+
+  /// Those that the delegate was asked about count as well.
+  @Test func aChainHasAnEnd() throws {
+    var chain = RedirectChain()
+    let request = TransferRequest(url: "http://a.test/a")
+    let url = try CurlURL(request.url)
+    for step in 1...Redirect.maximum {
+      let verdict = chain.meet(Self.head("/\(step)"), from: request, at: url, .init(), asks: step % 2 == 0)
+      #expect(try Self.kind(verdict) != .fail(.httpTooManyRedirects))
+    }
+    let last = chain.meet(Self.head("/last"), from: request, at: url, .init(), asks: false)
+    #expect(try Self.kind(last) == .fail(.httpTooManyRedirects))
+  }
+}

@@ -1,0 +1,53 @@
+import Synchronization
+import TestSupport
+import Testing
+import TransferCore
+import TransferModel
+import TransferStore
+
+@testable import TransferService
+
+/// Who is let in where, as a process knows it.
+@Suite(.endsInTime) struct OwnersTests {
+  private struct Two: Coordination {
+    let address = "here"
+    let lease: Duration? = .seconds(5)
+    func isAlive(at address: String) -> Bool { true }
+    func ring(at address: String) {}
+  }
+  private final class Clock: Sendable {
+    private let time = Mutex(ContinuousClock.now)
+    var now: ContinuousClock.Instant { time.withLock { $0 } }
+    func pass(_ duration: Duration) { time.withLock { $0 += duration } }
+  }
+  private static let shard = Shard(7)
+
+  private static func table(owner: Epoch) -> OwnershipTable {
+    OwnershipTable(processes: [1: "here", 2: "there"], owners: Array(repeating: owner, count: Shard.count))
+  }
+
+  /// Whoever stood still has in its memory what was: nobody sees that before it has looked again.
+  @Test(arguments: [Epoch(1), 2]) func whoStoodStillLooksBeforeItLetsAnybodyIn(_ owner: Epoch) async throws {
+    let clock = Clock()
+    let owners = Owners(coordination: Two()) { clock.now }
+    owners.learn(Self.table(owner: 1), as: 1, at: clock.now)
+    owners.arrived(.all)
+    clock.pass(.seconds(4))
+    guard case .here = try await owners.enter(Self.shard) else { return #expect(Bool(false), "it is here") }
+    owners.leave(Self.shard)
+    #expect(owners.list { 1 }.1 == .all)
+    clock.pass(.seconds(2))
+    #expect(owners.list { 1 }.1 == ShardSet() && !owners.isAlone)
+    let place = Task { try await owners.enter(Self.shard) }
+    // What it has seen before that is as old.
+    owners.learn(Self.table(owner: 1), as: 1, at: clock.now - .seconds(6))
+    for _ in 0..<100 { await Task.yield() }
+    owners.learn(Self.table(owner: owner), as: 1, at: clock.now)
+    switch try await place.value {
+    case .here: #expect(owner == 1)
+    case .elsewhere(let address): #expect(owner == 2 && address == "there")
+    case .alone, .unknown: #expect(Bool(false), "it is known")
+    }
+    #expect(owners.list { 1 }.1 == (owner == 1 ? .all : ShardSet()))
+  }
+}

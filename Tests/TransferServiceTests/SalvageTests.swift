@@ -1,0 +1,67 @@
+import BlobStore
+import MemoryStore
+import Testing
+import TransferModel
+
+@testable import TransferService
+
+/// What a start finds of downloads under way.
+@Suite struct SalvageTests {
+  private let blobs = MemoryBlobs()
+  private static let (task, other) = (TaskID(high: 1, low: 1), TaskID(high: 1, low: 2))
+
+  private func put(_ count: Int, _ key: BlobKey) throws {
+    try blobs.create(key).write([[UInt8](repeating: 1, count: count)], at: 0)
+  }
+
+  private static func point(_ source: TaskID, _ stamp: BlobStamp?, offset: Int64 = 0) -> DownloadPoint {
+    DownloadPoint(
+      partial: PartialBody(offset: offset, total: 9, validator: "v"), source: source, blob: stamp)
+  }
+
+  @Test(arguments: [nil, BlobStamp(epoch: 3), BlobStamp(attempt: 2)]) func aDraftIsKept(_ stamp: BlobStamp?)
+    throws
+  {
+    let point = Self.point(Self.task, stamp)
+    try put(5, BlobKey(Self.task, .draft, stamp))
+    try put(7, BlobKey(Self.other, .draft, stamp))
+    var salvage = Salvage(blobs)
+    #expect(salvage.keep(point)?.partial.offset == 5)
+    #expect(blobs.size(of: point.key) == 5 && blobs.size(of: BlobKey(Self.other, .draft, stamp)) == 7)
+    // The next start finds the same, though the row was not written.
+    var again = Salvage(blobs)
+    #expect(again.keep(point)?.partial.offset == 5 && again.keep(point)?.key == point.key)
+  }
+
+  /// The bytes were taken up under another stamp, and the process died before its row said so.
+  @Test func whatWentOnUnderAnotherStampIsFound() throws {
+    let point = Self.point(Self.task, BlobStamp(epoch: 3))
+    try put(4, BlobKey(Self.task, .draft, BlobStamp(epoch: 4, attempt: 9)))
+    try put(6, BlobKey(Self.task, .draft, BlobStamp(epoch: 5)))
+    var salvage = Salvage(blobs)
+    #expect(salvage.keep(point)?.partial.offset == 6 && blobs.size(of: point.key) == 6)
+  }
+
+  @Test func whereNothingIsLeftItBeginsAnew() throws {
+    var salvage = Salvage(blobs)
+    #expect(salvage.keep(Self.point(Self.task, nil)) == nil)
+    try put(0, BlobKey(Self.task, .draft, nil))
+    #expect(salvage.keep(Self.point(Self.task, nil)) == nil)
+  }
+
+  @Test func whatWasTakenOfAnotherIsGivenBack() throws {
+    let point = Self.point(Self.other, BlobStamp(epoch: 2), offset: 5)
+    let draft = BlobKey(Self.task, .draft, BlobStamp(epoch: 3))
+    try put(4, draft)
+    var salvage = Salvage(blobs)
+    salvage.giveBack(point, from: Self.task)
+    #expect(blobs.list(.tasks) == [draft], "there are fewer bytes than there were")
+    try put(5, draft)
+    salvage.giveBack(point, from: Self.task)
+    #expect(blobs.list(.tasks) == [point.key])
+    // Nobody has taken it.
+    try put(8, draft)
+    salvage.giveBack(point, from: Self.task)
+    #expect(blobs.size(of: point.key) == 5)
+  }
+}

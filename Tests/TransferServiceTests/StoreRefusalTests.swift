@@ -1,0 +1,51 @@
+import BlobStore
+import Crypto
+import EventLoop
+import Logging
+import MemoryStore
+import TestSupport
+import Testing
+import TransferEngine
+import TransferModel
+import TransferStore
+
+@testable import TransferService
+
+/// What clients are told while the store takes nothing.
+@Suite(.endsInTime) struct StoreRefusalTests {
+  /// A disk that is full is one thing, and another process that keeps the database is another.
+  @Test(arguments: [MemoryStore.Fault.full, .unavailable])
+  func uploadsAreRefusedForTheStoresReason(_ fault: MemoryStore.Fault) async throws {
+    let directory = TemporaryDirectory.make("ferry-refusal")
+    let blobs = DirectoryBlobs(bodies: directory + "/bodies", files: directory + "/files")
+    try blobs.prepare()
+    let pool = WorkerPool(name: "test-pool", threads: 1)
+    let (store, relay) = (MemoryStore(.atOnce), FactRelay())
+    let engine = try TransferEngine(
+      workers: 1, settings: .init(egress: EgressPolicy(), blobs: blobs, pool: pool)
+    ) { relay.deliver($0) }
+    let keys = [SymmetricKey(size: .bits256)]
+    let service = TransferService(
+      store: store, engine: engine, relay: relay, hub: EventHub(), blobs: blobs,
+      resumeSealer: ResumeDataSealer(secrets: keys), answerTagger: AnswerTagger(secrets: keys), pool: pool,
+      now: { Timestamp(seconds: 1_800_000_000) },
+      logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+    _ = try service.files.receive()
+    store.set(fault)
+    store.record(StoreChange()) {}
+    do throws(ServiceError) {
+      _ = try service.files.receive()
+      Issue.record("it was taken")
+    } catch {
+      switch (fault, error) {
+      case (.full, .storeFull), (.unavailable, .storeUnavailable): break
+      default: Issue.record("\(error)")
+      }
+    }
+    #expect(!service.isReady)
+    store.set(nil)
+    #expect(service.isReady)
+    _ = try service.files.receive()
+    await engine.stop()
+  }
+}
