@@ -86,7 +86,8 @@ import Testing
   @Test func withADatabaseOfANewerVersion() throws {
     try fill()
     try LeftDatabase.execute(
-      "INSERT INTO grdb_migrations (identifier) VALUES ('99 tomorrow')", in: directory)
+      "INSERT INTO grdb_migrations (identifier) VALUES ('99 tomorrow'); PRAGMA user_version = 99",
+      in: directory)
     for command in ["serve", "worker", "rotate-key"] {
       try expectRefusal("newer version", "99 tomorrow", command: command)
     }
