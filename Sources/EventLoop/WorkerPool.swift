@@ -31,8 +31,11 @@ package final class WorkerPool: Sendable {
     }
   }
   private let condition = Condition()
+  private let isImmediate: Bool
 
+  /// - Parameter threads: without any, work is done at once by whoever submits it: for what never waits.
   package init(name: String, threads: Int) {
+    isImmediate = threads == 0
     let condition = condition
     for _ in 0..<threads { Thread.spawn(name: name) { Self.run(condition) } }
   }
@@ -46,6 +49,7 @@ package final class WorkerPool: Sendable {
 
   /// Runs `work` on one of the threads, in the order of the calls where there is one thread.
   package func submit(_ work: @escaping @Sendable () -> Void) {
+    guard !isImmediate else { return work() }
     condition.withLock { $0.work.append(work) }
     pthread_cond_signal(condition.isNotEmpty)
   }

@@ -9,6 +9,8 @@ package enum Flaw: String, CaseIterable, Sendable {
   case publishesBeforeTheCommit, acknowledgesBeforeTheCommit, losesACommit, givesANumberTwice
   case forgetsReplies, keepsTakenNews, tellsAnotherTenant, forgetsWhatWasRefused, ignoresTheFence
   case readsTheFenceBefore, renewsALeaseThatEnded, jumpsToTheNewest
+  // Bodies
+  case writesUnderNoEpoch
   // Streams
   case wakesNobody, forgetsItsPlace, tellsAllTenants, beginsBehindItsPlace
   // The edges of the service

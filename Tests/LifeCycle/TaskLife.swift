@@ -14,7 +14,8 @@ package import TransferModel
 ///     end            didFinishCollectingMetrics didComplete
 ///
 /// A response comes more than once where it is multipart (x-mixed-replace). In background sessions another attempt begins the row
-/// anew; everywhere but in ephemeral sessions a task may do so behind a suspension, as a suspended task outlives its service.
+/// anew, and a worker that makes room for another leaves its downloads to that one, which tells where they go on; everywhere but in
+/// ephemeral sessions a task may do so behind a suspension, as a suspended task outlives its service.
 ///
 /// The states, and the phases of a running task:
 ///
@@ -289,7 +290,9 @@ extension TaskLife {
 
   private mutating func goOn() throws(TaskRule) {
     guard circumstances.kind == .download else { throw .ofItsKind }
-    guard step < .answered || mayBeginAnew else { throw .resumedOnce }
+    guard step < .answered || mayBeginAnew || circumstances.isInBackground else {
+      throw .resumedOnce
+    }
     mayBeginAnew = false
     try checkUnderWay()
     step = .answered

@@ -33,7 +33,8 @@ package enum TaskRule: String, Error, Sendable, CaseIterable {
   case waitingIsToldOnce = "isWaitingForConnectivity comes once, while the task waits for connectivity"
   case backgroundIsNotTold =
     "background sessions hear of no waiting for connectivity, no redirection, no caching and no upload's response"
-  case resumedOnce = "didResumeAtOffset comes once for each attempt, before anything is written"
+  case resumedOnce =
+    "outside of background sessions, didResumeAtOffset comes once, before anything is written"
   case cachingBehindTheResponse =
     "willCacheResponse comes once, behind the response, and no response behind it"
   case becomesDownloadWhenAsked =

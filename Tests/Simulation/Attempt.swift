@@ -1,3 +1,4 @@
+internal import BlobStore
 internal import TransferCore
 internal import TransferEngine
 internal import TransferModel
@@ -28,9 +29,9 @@ struct Attempt {
   /// What a client sends for the request that is under way.
   private var body: UploadStream?
   private var hasWaited = false
-  private var hasKept = false
   private var hasResumed = false
   private var received: Int64 = 0
+  private var file: AttemptFile
   private var redirects = 0
   /// The redirect's own answer is the response.
   private var isRedirectItself = false
@@ -40,12 +41,14 @@ struct Attempt {
   private var isCancelled = false
   private var keepsPartial = false
 
-  init(_ job: TransferJob) {
+  init(_ job: TransferJob, in bodies: any BlobStore) {
     self.job = job
+    file = AttemptFile(of: job, in: bodies)
     questions = job.questions
     end = job.fault
   }
 
+  var isWriting: Bool { file.isOpen }
   /// Something may happen without anybody's doing.
   var goesOn: Bool { isCancelled || question == nil && !isSuspended }
 
@@ -108,7 +111,7 @@ struct Attempt {
   var asks: Bool { question != nil && !isCancelled && !isSuspended }
 
   /// It ends while its question waits: its time is over, or the service can do no more for it.
-  func breakOff(_ random: inout RandomSource, at time: Timestamp) -> TransferFact {
+  mutating func breakOff(_ random: inout RandomSource, at time: Timestamp) -> TransferFact {
     let codes: [URLErrorCode] = [.timedOut, .networkConnectionLost, .cannotWriteToFile, .unknown]
     let error = TransferError(
       codes[random.below(codes.count)], "while it asked", failingURL: job.request.url)
@@ -142,6 +145,7 @@ struct Attempt {
       hasWaited = true
       return .waitsForConnectivity(job.task, at: time)
     }
+    file.take()
     (stage, hasBegun) = (.requesting, true)
     return .began(job.task, at: time)
   }
@@ -182,10 +186,11 @@ struct Attempt {
       follow(proposed)
       return .redirected(job.task, answer, to: proposed, at: time)
     }
-    if let point = job.resumePoint?.download, job.kind == .download, !hasResumed {
+    // Or the origin has another version by now, and sends it whole.
+    if let offset = file.offset, !hasResumed, random.chance(800) {
       hasResumed = true
-      return .resumed(
-        job.task, offset: point.partial.offset, expectedTotal: point.partial.total, at: time)
+      file.open(at: offset)
+      return .resumed(job.task, offset: Int64(offset), expectedTotal: Int64(AttemptFile.whole), at: time)
     }
     // Or the origin answers before the end of what it was sent.
     if random.chance(700) { body?.wasSent() }
@@ -207,12 +212,16 @@ struct Attempt {
   private mutating func receive(
     _ temper: Origins.Temper, _ random: inout RandomSource, at time: Timestamp
   ) -> TransferFact {
-    if job.kind == .download, !hasKept, random.chance(300) {
-      hasKept = true
-      return .keeps(job.task, resumePoint)
+    // Nothing could go on from another answer.
+    if file.mayOpen, response?.status == 200, random.chance(300) {
+      received += 10
+      file.open(at: 0)
+      file.write(Int(received))
+      return .keeps(job.task, resumePoint(at: 0))
     }
     if random.chance(temper.progresses) {
       received += 10
+      file.write(10)
       var progress = TaskProgress()
       progress.countOfBytesReceived = received
       return .progress(job.task, progress, at: time)
@@ -235,12 +244,13 @@ struct Attempt {
 
   // MARK: Its end
 
-  private var resumePoint: ResumePoint {
+  private func resumePoint(at offset: Int) -> ResumePoint {
     ResumePoint(
-      partial: PartialBody(offset: received, total: 1000, validator: "\"v\""), source: job.task)
+      partial: PartialBody(offset: Int64(offset), total: Int64(AttemptFile.whole), validator: "\"v\""),
+      source: job.task, blob: job.blob)
   }
 
-  private func outcome(_ error: TransferError?, at time: Timestamp) -> TransferOutcome {
+  private mutating func outcome(_ error: TransferError?, at time: Timestamp) -> TransferOutcome {
     var transaction = TransactionMetrics()
     if hasBegun { transaction.requestStart = time }
     var progress = TaskProgress()
@@ -248,16 +258,35 @@ struct Attempt {
     var outcome = TransferOutcome(
       error: error, currentRequest: job.request, response: response, progress: progress,
       transactions: hasBegun ? [transaction] : [], endedAt: time)
-    if error == nil {
-      if outcome.response == nil { outcome.response = Self.response(200, job.request) }
-      outcome.body = .memory([1, 2, 3])
-      (outcome.size, outcome.sha256) = (3, "ab")
-    } else if job.kind == .download, hasKept, received > 0, !isCancelled || keepsPartial {
-      outcome.partial = resumePoint
-      outcome.error?.resumeDataAvailable = true
-    }
+    if error == nil { complete(&outcome) } else { fail(&outcome) }
+    let kept = file.giveBack(isOfNoUse: (200..<300).contains(response?.status ?? 0))
+    if outcome.error != nil, job.fault == nil, let kept { outcome.partial = .download(kept) }
+    outcome.error?.resumeDataAvailable = outcome.partial != nil
     return outcome
   }
+
+  private mutating func complete(_ outcome: inout TransferOutcome) {
+    if outcome.response == nil { outcome.response = Self.response(200, job.request) }
+    guard file.isOpen else {
+      outcome.body = .memory([1, 2, 3])
+      (outcome.size, outcome.sha256) = (3, Self.smallDigest)
+      return
+    }
+    guard let (size, sha256) = file.finish() else {
+      outcome.error = TransferError(
+        .cannotWriteToFile, AttemptFile.failure, failingURL: job.request.url)
+      return
+    }
+    (outcome.body, outcome.blob, outcome.size, outcome.sha256) = (.file, job.blob, size, sha256)
+  }
+
+  private mutating func fail(_ outcome: inout TransferOutcome) {
+    guard file.isOpen, !isCancelled || keepsPartial, let offset = file.keep() else { return file.drop() }
+    outcome.partial = resumePoint(at: offset)
+  }
+
+  /// What is said of a body that is no file.
+  static let smallDigest = "ab"
 
   private static func response(_ status: Int, _ request: TransferRequest) -> TransferResponse {
     TransferResponse(

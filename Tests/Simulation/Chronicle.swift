@@ -206,6 +206,9 @@ package final class Chronicle: @unchecked Sendable {
     if story.row.state == .completed, task.state != .completed {
       break_(.endsOnce, "\(name(task.id)) had ended and is \(task.state)")
     }
+    if task.error?.message == AttemptFile.failure {
+      break_(.bytesStay, "\(name(task.id)) has lost its draft to somebody")
+    }
     story.row = task
     story.hasBeen.insert(task.state)
     tasks[task.id] = story

@@ -19,6 +19,7 @@ package enum Invariant: String, Sendable, CaseIterable {
   case takenOnce = "what a process has taken of a queue is gone"
   case verbsTakeEffect = "what a client was told is done comes about"
   case oneOwnerActs = "whose place another has taken writes nothing"
+  case bytesStay = "what an attempt has written stays as it is until it is not wanted any more"
   case comesToRest = "once all is healed, everything accepted ends"
   case memoryIsEmpty = "when all is done, memory holds nothing"
 }

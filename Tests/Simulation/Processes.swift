@@ -32,7 +32,7 @@ package struct Surroundings {
 
 private let quiet = Logger(label: "world", factory: { _ in SwiftLogNoOpLogHandler() })
 private let secrets = [SymmetricKey(data: [UInt8](repeating: 7, count: 32))]
-private let pool = WorkerPool(name: "world-pool", threads: 1)
+private let pool = WorkerPool(name: "world-pool", threads: 0)
 
 /// `ferry serve`, as far as it is not sockets. For one thread.
 package final class ServiceProcess<Engine: StandIn>: @unchecked Sendable {
@@ -91,6 +91,7 @@ package final class ServiceProcess<Engine: StandIn>: @unchecked Sendable {
       isServing = !isDead
       bell.isHeard = !isDead
       hasCaughtUp = (try? await service.catchUp()) != nil
+      try? await service.sweep()
     }
   }
 

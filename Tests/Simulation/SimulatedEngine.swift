@@ -51,14 +51,17 @@ package final class SimulatedEngine: StandIn, @unchecked Sendable {
   package let memoryFiles = MemoryFiles(capacity: 1 << 20)
   package let caches: CacheStorage? = nil
   private let origins: Origins
+  private let blobs: any BlobStore
   private let relay: FactRelay
   private let now: @Sendable () -> Timestamp
   private var mailbox = Deque<Order>()
   private var attempts: [Attempt] = []
   package var isDead = false
 
-  package init(_ origins: Origins, _ relay: FactRelay, now: @escaping @Sendable () -> Timestamp) {
-    (self.origins, self.relay, self.now) = (origins, relay, now)
+  package init(
+    _ origins: Origins, _ blobs: any BlobStore, _ relay: FactRelay, now: @escaping @Sendable () -> Timestamp
+  ) {
+    (self.origins, self.blobs, self.relay, self.now) = (origins, blobs, relay, now)
   }
 
   /// Whether it has something to do.
@@ -104,6 +107,9 @@ package final class SimulatedEngine: StandIn, @unchecked Sendable {
     return true
   }
 
+  /// A file is open for what comes of it.
+  func isWriting(_ task: TaskID) -> Bool { attempts.contains { $0.job.task == task && $0.isWriting } }
+
   private func hear() {
     guard let order = mailbox.popFirst() else { return }
     func change(_ id: TaskID, _ body: (inout Attempt) -> Void) {
@@ -114,7 +120,7 @@ package final class SimulatedEngine: StandIn, @unchecked Sendable {
       if attempts.contains(where: { $0.job.task == job.task }) {
         origins.note(.submittedOnce, "\(job.task) was submitted to an engine that has it")
       }
-      attempts.append(Attempt(job))
+      attempts.append(Attempt(job, in: bodies(of: job.session, job.sessionType)))
     case .suspend(let id): change(id) { $0.isSuspended = true }
     case .resume(let id): change(id) { $0.isSuspended = false }
     case .cancel(let id, let keeps): change(id) { $0.cancel(keepsPartial: keeps) }
@@ -153,7 +159,7 @@ extension SimulatedEngine {
   package func forgetCredentials(of session: SessionID, for spaces: [ProtectionSpace]) {}
   package func cache(of session: TransferSession) -> ResponseCache? { nil }
   package func bodies(of session: SessionID, _ type: SessionType) -> any BlobStore {
-    SessionBlobs(memoryFiles, of: session)
+    type == .ephemeral ? SessionBlobs(memoryFiles, of: session) : blobs
   }
   package func liveBody(of task: TaskID, in session: SessionID) -> LiveBody? { nil }
   package func reach(_ url: String, timeout: Duration) async throws(TransferError) -> Reachability {

@@ -1,3 +1,5 @@
+internal import MemoryStore
+internal import BlobStore
 internal import LifeCycle
 internal import TransferCore
 internal import TransferEngine
@@ -68,6 +70,40 @@ extension SimulatedWorld {
       }
     }
     executor.run()
+  }
+
+  /// What a task has come to is there, and what one has left to go on from.
+  func checkBytes(of task: TransferTask) {
+    if let body = task.body, body.sha256 != Attempt.smallDigest {
+      let bytes = read(task.bodyKey, Int(body.size))
+      if bytes != AttemptFile.bytes(0..<Int(body.size)) {
+        chronicle.break_(
+          .bytesStay, "the body of \(chronicle.name(task.id)) has \(bytes?.count ?? -1) bytes, or others")
+      }
+    }
+    guard let key = task.partialKey, let offset = task.partial?.download?.partial.offset,
+      !hasGoneOn(task.id)
+    else { return }
+    let bytes = read(key, Int(offset))
+    if bytes != AttemptFile.bytes(0..<Int(offset)) {
+      chronicle.break_(
+        .bytesStay,
+        "\(chronicle.name(task.id)) has left \(offset) bytes, and \(bytes?.count ?? -1) are there, or others"
+      )
+    }
+  }
+
+  private func read(_ key: BlobKey, _ count: Int) -> [UInt8]? {
+    do throws(BlobError) {
+      return try (surroundings.blobs as any BlobStore).open(key).wait(at: 0, maximum: count)
+    } catch {
+      return nil
+    }
+  }
+
+  /// Another download was to begin where that one had ended: what was left is that one's.
+  private func hasGoneOn(_ source: TaskID) -> Bool {
+    chronicle.tasks.values.contains { $0.id != source && $0.row.resumePoint?.download?.source == source }
   }
 
   /// Their connections went with the process.

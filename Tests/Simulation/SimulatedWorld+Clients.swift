@@ -105,6 +105,10 @@ extension SimulatedWorld {
       request.body = mayStream && luck.chance(plan.kinds.streams) ? .stream : .data([1, 2, 3])
     }
     var specification = TaskSpecification(kind: kind, request: request)
+    if kind == .download, luck.chance(plan.kinds.resumes), let story = luck.pick(partialDownloads(session)) {
+      specification.request = story.row.originalRequest
+      specification.resumePoint = story.row.partial
+    }
     specification.resume = !luck.chance(plan.kinds.suspended)
     if luck.chance(plan.kinds.delayed) {
       // Some dates are past, or nearly so.
@@ -114,12 +118,33 @@ extension SimulatedWorld {
     return specification
   }
 
+  /// Those that have ended and left something to go on from.
+  private func partialDownloads(_ session: TransferSession) -> [Chronicle.TaskStory] {
+    chronicle.taskOrder.compactMap { chronicle.tasks[$0] }.filter { story in
+      story.isOver && story.row.partial?.download != nil && tenant(of: story.session) == session.tenant
+    }
+  }
+
   func createTasks(_ count: Int, in known: SessionID? = nil, _ luck: inout RandomSource) {
     let story = known.flatMap { chronicle.sessions[$0] } ?? pickSession(&luck)
     guard let session = story?.session else { return createSession(&luck) }
     let wanted = (0..<count).map { _ in specification(session, &luck) }
     call(session.tenant, about: .session(session.id)) { view, _ in
       try await view.createTasks(wanted, in: session.id)
+    } then: { [self] result in
+      if case .success(let tasks) = result { accept(tasks, session.tenant) }
+    }
+  }
+
+  static let largeURL = "http://origin.test/large"
+
+  func createDownload(in session: TransferSession) {
+    var specification = TaskSpecification(
+      kind: .download, request: TransferRequest(url: Self.largeURL, method: "GET"))
+    specification.resume = true
+    let wanted = specification
+    call(session.tenant, about: .session(session.id)) { view, _ in
+      try await view.createTasks([wanted], in: session.id)
     } then: { [self] result in
       if case .success(let tasks) = result { accept(tasks, session.tenant) }
     }

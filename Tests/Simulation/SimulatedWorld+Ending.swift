@@ -227,6 +227,7 @@ extension SimulatedWorld {
           continue
         }
         checkPatch(task)
+        checkBytes(of: task)
         if task.state != .completed {
           chronicle.break_(.acceptedIsKept, "\(chronicle.name(id)) is \(task.state)")
         }

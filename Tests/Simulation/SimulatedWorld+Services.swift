@@ -34,6 +34,7 @@ extension SimulatedWorld {
   func startService() {
     nodes += 1
     let (chronicle, entropy, clock, origins, number) = (chronicle, entropy, clock, origins, nodes)
+    let blobs = surroundings.blobs
     let address = ServiceNode.address(number)
     let process = ServiceProcess<SimulatedEngine>(
       surroundings, coordination: SimulatedCoordination(address, among: places),
@@ -46,7 +47,7 @@ extension SimulatedWorld {
     ) {
       chronicle.checkTold($0.fragments)
     } engine: { relay in
-      SimulatedEngine(origins, relay) { clock.now }
+      SimulatedEngine(origins, blobs, relay) { clock.now }
     }
     if isFull { process.store.set(.full) }
     let node = ServiceNode(process, number)
@@ -128,6 +129,11 @@ extension SimulatedWorld {
     if luck.chance(800) { goOn([0, 2, 2, 4, 6], 4 + luck.below(20), &luck) }
     guard services.contains(where: { $0 === node }) else { return }
     if luck.chance(700) { freeze(node, true) } else { node.isCutOff = true }
+    letTakeOver(from: node)
+  }
+
+  /// The others find that it says nothing any more.
+  private func letTakeOver(from node: ServiceNode) {
     if !services.contains(where: { $0 !== node && $0.isRunning }) { startService() }
     pass(seconds: 12)
     for _ in 0..<Self.mostRounds where chronicle.isMember(node.number) {
@@ -139,6 +145,45 @@ extension SimulatedWorld {
         executor.run()
       }
     }
+  }
+
+  /// A service stands still in the midst of a download that was suspended. Another goes on with that, and then the first one wakes, and is
+  /// asked for the same.
+  func meet(_ luck: inout RandomSource) {
+    let sessions = chronicle.sessionOrder.filter { !$0.isShared }.compactMap {
+      chronicle.sessions[$0]?.session
+    }
+    guard let session = luck.pick(sessions.filter { $0.type == .default && $0.state == .active }) else {
+      return
+    }
+    let known = chronicle.taskOrder.count
+    createDownload(in: session)
+    func newest() -> TaskID? { chronicle.taskOrder.dropFirst(known).last { isLarge($0) } }
+    goOn(&luck) { _ in newest() != nil }
+    guard let task = newest() else { return }
+    goOn(&luck) { _ in self.writer(of: task, but: nil) != nil }
+    guard let node = writer(of: task, but: nil) else { return }
+    suspend(task)
+    goOn(&luck) { _ in self.chronicle.tasks[task]?.row.state != .running }
+    guard services.contains(where: { $0 === node }) else { return }
+    freeze(node, true)
+    letTakeOver(from: node)
+    resume(task)
+    goOn(&luck) { _ in self.writer(of: task, but: node) != nil }
+    guard services.contains(where: { $0 === node }) else { return }
+    freeze(node, false)
+    let tenant = session.tenant
+    executor.spawn { _ = try? await node.process.service.view(of: tenant).resume(task) }
+    executor.run()
+    for _ in 0..<luck.below(16) { node.process.engine.step(&luck) }
+  }
+
+  private func isLarge(_ task: TaskID) -> Bool {
+    chronicle.tasks[task]?.row.originalRequest.url == Self.largeURL
+  }
+
+  private func writer(of task: TaskID, but other: ServiceNode?) -> ServiceNode? {
+    services.first { $0 !== other && $0.process.engine.isWriting(task) }
   }
 
   /// Nobody sees any more that it lives, and requests for its sessions do not reach it.

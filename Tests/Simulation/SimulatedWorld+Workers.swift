@@ -8,12 +8,12 @@ internal import TransferStore
 extension SimulatedWorld {
   func startWorker(afterCrash hasCrashed: Bool) {
     nodes += 1
-    let (chronicle, clock, origins) = (chronicle, clock, origins)
+    let (chronicle, clock, origins, blobs) = (chronicle, clock, origins, surroundings.blobs)
     let process = WorkerProcess<SimulatedEngine>(
       surroundings, alarms: clock.alarms(of: nodes), random: RandomSource(seed: entropy.next()),
       observed: { chronicle.observe($0, $1) }
     ) { relay in
-      SimulatedEngine(origins, relay) { clock.now }
+      SimulatedEngine(origins, blobs, relay) { clock.now }
     }
     if isFull { process.store.set(.full) }
     worker = WorkerNode(process, nodes)

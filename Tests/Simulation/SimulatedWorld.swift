@@ -185,6 +185,7 @@ package final class SimulatedWorld: @unchecked Sendable {
     case .strike: strike(&luck)
     case .freezeService: freeze(pickService(&luck) { _ in true }, true)
     case .overtake: overtake(&luck)
+    case .meet: meet(&luck)
     case .wake: wake(&luck)
     case .cutOff: cutOff(&luck)
     case .freezeWorker: freeze(worker, true)

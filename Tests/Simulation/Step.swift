@@ -17,7 +17,7 @@ package struct Step: Sendable, Hashable {
     // Faults
     case crashService, crashWorker, crashBoth, strike, freezeService, freezeWorker, thaw, startAgain
     case upgradeService, upgradeWorker, fill, keepOut, makeRoom, loseRings
-    case jumpForward, jumpBack, sleep, overtake, wake, cutOff
+    case jumpForward, jumpBack, sleep, overtake, wake, cutOff, meet
 
     /// It is what may go wrong.
     package var isFault: Bool { rawValue >= Kind.crashService.rawValue }
@@ -60,6 +60,8 @@ package struct Plan: Sendable {
     package var posts = 300
     package var streams = 0
     package var suspended = 0
+    /// How many downloads go on from what others have left.
+    package var resumes = 0
     package var delayed = 0
     package var batch = 8
     package var tenants = 2
@@ -151,6 +153,7 @@ package struct Plan: Sendable {
     kinds.streams = rate(1000, &random)
     kinds.suspended = rate(300, &random)
     kinds.delayed = rate(300, &random)
+    kinds.resumes = rate(800, &random)
     kinds.batch = 1 + random.below(12)
     kinds.tenants = random.chance(300) ? 2 : 1
     kinds.retries = random.chance(700)
@@ -207,7 +210,8 @@ package struct Plan: Sendable {
     .invalidate: 1, .deleteSession: 2, .crashService: 2, .crashWorker: 2, .crashBoth: 2, .strike: 5,
     .freezeService: 2,
     .freezeWorker: 2, .thaw: 4, .startAgain: 12, .upgradeService: 1, .upgradeWorker: 2, .fill: 2, .keepOut: 2,
-    .makeRoom: 6, .loseRings: 2, .jumpForward: 2, .jumpBack: 2, .sleep: 2, .overtake: 2, .wake: 4, .cutOff: 1,
+    .makeRoom: 6, .loseRings: 2, .jumpForward: 2, .jumpBack: 2, .sleep: 2, .overtake: 2, .meet: 2, .wake: 4,
+    .cutOff: 1,
     .reset: 2,
     .flush: 2,
     .sendBody: 16, .cross: 12, .cancelForResumeData: 4, .peek: 3, .look: 4, .createUnderKey: 6,

@@ -64,7 +64,9 @@ final class MachineRoom: Sendable {
   }
 
   /// Under which it keeps what it writes.
-  var stamp: BlobStamp { BlobStamp(epoch: epoch.load(ordering: .relaxed)) }
+  var stamp: BlobStamp {
+    BlobStamp(epoch: Flaw.writesUnderNoEpoch.isPresent ? 0 : epoch.load(ordering: .relaxed))
+  }
 
   // MARK: Sessions
 
