@@ -29,10 +29,11 @@ package final class FerryProcess: FerryAPI {
   ///   - networks: what `--allow-network` opens.
   ///   - wrapper: a command to run the binary with, such as `unshare`.
   ///   - input: its standard input.
+  ///   - announced: hears what it has logged before it listens, each time that there is more.
   package init(
     directory: String? = nil, networks: [String] = ["127.0.0.0/8"], options: [String] = [],
     wrapper: [String] = [], environment: [String: String] = [:], in namespace: NetworkNamespace? = nil,
-    input: FileHandle? = nil
+    input: FileHandle? = nil, announced: (String) -> Void = { _ in }
   ) throws {
     self.namespace = namespace
     ownsDirectory = directory == nil
@@ -48,7 +49,7 @@ package final class FerryProcess: FerryAPI {
     process.standardOutput = output
     if let input { process.standardInput = input }
     try process.run()
-    (port, libcurl, startLog) = try Self.readAnnouncement(output.fileHandleForReading)
+    (port, libcurl, startLog) = try Self.readAnnouncement(output.fileHandleForReading, announced)
     guard [libcurl, nil].contains(Self.wantedLibcurl) else {
       kill()
       throw Socket.Failure(operation: "ferry has loaded libcurl \(libcurl)", errno: 0)
@@ -99,14 +100,15 @@ package final class FerryProcess: FerryAPI {
     return URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent("ferry").path
   }
 
-  private static func readAnnouncement(_ handle: FileHandle) throws -> (
-    port: Int, libcurl: String, text: String
-  ) {
+  private static func readAnnouncement(
+    _ handle: FileHandle, _ announced: (String) -> Void
+  ) throws -> (port: Int, libcurl: String, text: String) {
     var text = ""
     while true {
       let data = handle.availableData
       guard !data.isEmpty else { throw Socket.Failure(operation: "ferry did not start: \(text)", errno: 0) }
       text += String(decoding: data, as: UTF8.self)
+      announced(text)
       for line in text.split(separator: "\n") {
         let entry = try? JSONParser.parse(Array(line.utf8))
         guard entry?["message"]?.string == "listening", let address = entry?["address"]?.string else {
