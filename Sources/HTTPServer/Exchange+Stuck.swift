@@ -18,11 +18,9 @@ extension Exchange {
     giveUp(short)
   }
 
-  /// Whether the client has taken more time for the body than it has.
-  func isLate(_ now: ContinuousClock.Instant) -> Bool { phase == .body && clock.isOver(now) }
-
-  /// Refuses a body that is too slow.
-  func giveUpWaiting() {
+  /// Refuses a body for which the client has taken more time than it has.
+  func giveUpIfLate(_ now: ContinuousClock.Instant) {
+    guard phase == .body, clock.isOver(now) else { return }
     giveUp(RawReply(daemon.limits.refusal(.timedOut(seconds: daemon.limits.bodySeconds))))
   }
 

@@ -61,16 +61,27 @@ final class Exchange: @unchecked Sendable {
 
   // MARK: From the handler's side
 
-  /// Starts the handler, now or, where there is no body, when the request is whole: libmicrohttpd closes a
-  /// connection whose reply comes before that.
+  /// Starts the handler when the request is whole, where it is so at once: libmicrohttpd closes a connection whose reply comes before
+  /// that, and a handler that has the body waits for nothing. Where the body does not come along with the head, it starts without.
   func start(_ request: ServerRequest, _ handler: @escaping HTTPHandler) {
-    guard !hasBody else { return run(request, handler) }
-    phase = .answer
     startHandler = { [self] in run(request, handler) }
+    guard hasBody else { return phase = .answer }
+    let isSmall = length.map { $0 <= Self.discardableLength } ?? false
+    // Who waits for "100 Continue" gets it when somebody wants the body.
+    guard isSmall, request.head.headerFields[.expect] == nil else { return startWithoutBody() }
+    phase = .body
+    daemon.afterRun(self)
+  }
+
+  func startWithoutBody() {
+    guard let start = startHandler else { return }
+    startHandler = nil
+    start()
   }
 
   private func run(_ request: ServerRequest, _ handler: @escaping HTTPHandler) {
-    suspend()  // first: resuming a connection that is not suspended is undefined
+    // First: resuming a connection that is not suspended is undefined. While a small body is on its way, libmicrohttpd goes on.
+    if phase != .body { suspend() }
     Task {
       let response = await handler(request)
       meeting.answer(response)
@@ -81,8 +92,7 @@ final class Exchange: @unchecked Sendable {
   func nextBodyChunk() async throws(RequestBodyError) -> [UInt8]? {
     guard hasBody else { return nil }
     let chunk = await withCheckedContinuation { (continuation: CheckedContinuation<[UInt8]?, Never>) in
-      meeting.read(continuation)
-      daemon.resumeSoon(self)
+      if meeting.read(continuation) { daemon.resumeSoon(self) }
     }
     if chunk == nil, meeting.hasFailed { throw .disconnected }
     return chunk
@@ -104,7 +114,7 @@ final class Exchange: @unchecked Sendable {
       meeting.endBody()
       phase = .answer
       departure.stop(for: self)  // Whoever has sent all may end.
-      return answer()
+      fallthrough
     case .answer:
       guard let start = startHandler else { return answer() }
       startHandler = nil
@@ -118,12 +128,19 @@ final class Exchange: @unchecked Sendable {
     let (isAnswered, wantsBody) = meeting.progress
     if wantsBody || (isAnswered && (length ?? .max) <= Self.discardableLength) {
       phase = .body
-      clock.start(seconds: max(daemon.limits.bodySeconds, meeting.silence), .now)
+      timeBody()
       if (length ?? .max) > Self.discardableLength { departure.start(for: self) }
       return .YES
     }
     leavesBytes = isAnswered
     return answer()
+  }
+
+  /// Somebody wants the body, or has answered: from here on its client's time runs.
+  private func timeBody() {
+    clock.start(seconds: max(daemon.limits.bodySeconds, meeting.silence), .now)
+    // A handler lets its client be silent for longer; libmicrohttpd has not stopped here.
+    if meeting.silence > daemon.limits.idleSeconds { cmhd_set_timeout(connection, UInt32(meeting.silence)) }
   }
 
   private func receive(_ upload: UnsafePointer<CChar>?, _ size: UnsafeMutablePointer<Int>) -> MHD_Result {
@@ -226,6 +243,7 @@ final class Exchange: @unchecked Sendable {
 
   /// Lets libmicrohttpd call again. Called by the daemon, on the loop.
   func resume() {
+    if phase == .body, !isSuspended { timeBody() }
     guard isSuspended, phase != .over else { return }
     isSuspended = false
     if phase == .body { clock.goOn(.now) }

@@ -34,18 +34,22 @@ struct HandlerMeeting: ~Copyable, Sendable {
   func answer(_ response: ServerResponse) { state.withLock { $0.response = response } }
 
   /// Asks for the next bytes: `reader` gets them, or nil at the end, now or when they are there.
-  func read(_ reader: CheckedContinuation<[UInt8]?, Never>) {
-    let ready: [UInt8]?? = state.withLock { state in
+  /// - Returns: whether the exchange is to go on: it has waited for somebody to want the body, or for room.
+  func read(_ reader: CheckedContinuation<[UInt8]?, Never>) -> Bool {
+    let (ready, mustGoOn): ([UInt8]??, Bool) = state.withLock { state in
+      let isFirst = !state.wantsBody
       state.wantsBody = true
       if !state.inbound.isEmpty {
         defer { state.inbound = [] }
-        return .some(state.inbound)
+        let wasFull = state.inbound.count >= Self.inboundHighWater
+        return (.some(state.inbound), wasFull || isFirst && !state.hasEnded)
       }
-      if state.hasEnded || state.hasFailed || state.isStopped { return .some(nil) }
+      if state.hasEnded || state.hasFailed || state.isStopped { return (.some(nil), false) }
       state.reader = reader
-      return nil
+      return (nil, isFirst)
     }
     if let ready { reader.resume(returning: ready) }
+    return mustGoOn
   }
 
   /// The client left before the end.

@@ -72,7 +72,8 @@ package struct RequestBody: Sendable {
     if let length, length > limit { throw .tooLarge(limit: limit) }
     if case .bytes(let bytes) = storage { return bytes.bytes }
     var bytes: [UInt8] = []
-    while let chunk = try await next() {
+    // Where the end is known, nobody waits for the word that it has come.
+    while bytes.count < length ?? .max, let chunk = try await next() {
       guard bytes.count + chunk.count <= limit else { throw .tooLarge(limit: limit) }
       if bytes.isEmpty { bytes = chunk } else { bytes += chunk }
     }

@@ -37,6 +37,8 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
   private var timeoutTimer: LoopTimer?
   private var streamTimer: LoopTimer?
   private static let sweepPeriod = Duration.seconds(1)
+  /// Requests that began in this run of libmicrohttpd.
+  private var fresh: [Exchange] = []
   private var standstill = Standstill(period: ServerDaemon.sweepPeriod)
   private var lastStreamFlush = ContinuousClock.now
   private(set) var isDraining = false
@@ -105,6 +107,8 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     mustRun = false
     MHD_run(daemon)
     cutStalled(daemon)
+    for exchange in fresh { exchange.startWithoutBody() }
+    fresh.removeAll(keepingCapacity: true)
     rearm(daemon)
     if exchanges.isEmpty { becameIdle() }
   }
@@ -162,7 +166,7 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     for exchange in exchanges.values {
       exchange.clock.forgive(lost)
       exchange.answerEarly(now)
-      if exchange.isLate(now) { exchange.giveUpWaiting() }
+      exchange.giveUpIfLate(now)
     }
     lingering.sweep(now)
     loop.schedule(at: now + Self.sweepPeriod) { [weak self] in self?.sweep() }
@@ -179,6 +183,9 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     cmhd_await(daemon, connection, descriptor)
     mustRun = true
   }
+
+  /// Starts its handler when libmicrohttpd has given all that had come, where that has not started by then.
+  func afterRun(_ exchange: Exchange) { fresh.append(exchange) }
 
   func watch(_ descriptor: Int32, _ exchange: Exchange) {
     watched[descriptor] = exchange
