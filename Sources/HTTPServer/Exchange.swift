@@ -64,8 +64,19 @@ final class Exchange: @unchecked Sendable {
   /// Starts the handler when the request is whole, where it is so at once: libmicrohttpd closes a connection whose reply comes before
   /// that, and a handler that has the body waits for nothing. Where the body does not come along with the head, it starts without.
   func start(_ request: ServerRequest, _ handler: @escaping HTTPHandler) {
-    startHandler = { [self] in run(request, handler) }
-    guard hasBody else { return phase = .answer }
+    startHandler = { [self] in
+      // First: resuming a connection that is not suspended is undefined. While a small body is on its way, libmicrohttpd goes on.
+      if phase != .body { suspend() }
+      Task {
+        let response = await handler(request)
+        meeting.answer(response)
+        daemon.resumeSoon(self)
+      }
+    }
+    guard hasBody else {
+      phase = .answer
+      return
+    }
     let isSmall = length.map { $0 <= Self.discardableLength } ?? false
     // Who waits for "100 Continue" gets it when somebody wants the body.
     guard isSmall, request.head.headerFields[.expect] == nil else { return startWithoutBody() }
@@ -77,16 +88,6 @@ final class Exchange: @unchecked Sendable {
     guard let start = startHandler else { return }
     startHandler = nil
     start()
-  }
-
-  private func run(_ request: ServerRequest, _ handler: @escaping HTTPHandler) {
-    // First: resuming a connection that is not suspended is undefined. While a small body is on its way, libmicrohttpd goes on.
-    if phase != .body { suspend() }
-    Task {
-      let response = await handler(request)
-      meeting.answer(response)
-      daemon.resumeSoon(self)
-    }
   }
 
   func nextBodyChunk() async throws(RequestBodyError) -> [UInt8]? {

@@ -14,18 +14,19 @@ import Testing
 
   private static let high = 256 * 1024
 
-  @Test(arguments: [
-    // The body has come along with the head.
-    [.come(5), .end, .read(goesOn: false, gets: 5), .read(goesOn: false, gets: 0)],
-    [.end, .read(goesOn: false, gets: 0)],
-    // A part of it has.
-    [.come(5), .read(goesOn: true, gets: 5), .come(5), .read(goesOn: false, gets: 5)],
-    // None has: the loop waits for somebody to want it, once.
-    [.read(goesOn: true, gets: nil), .come(5), .read(goesOn: false, gets: nil), .come(5)],
-    // So much has come that the loop has stopped.
-    [.read(goesOn: true, gets: nil), .come(5), .come(high), .read(goesOn: true, gets: high)],
-    [.read(goesOn: true, gets: nil), .come(5), .come(high - 1), .read(goesOn: false, gets: high - 1)],
-  ] as [[Step]])
+  @Test(
+    arguments: [
+      // The body has come along with the head.
+      [.come(5), .end, .read(goesOn: false, gets: 5), .read(goesOn: false, gets: 0)],
+      [.end, .read(goesOn: false, gets: 0)],
+      // A part of it has.
+      [.come(5), .read(goesOn: true, gets: 5), .come(5), .read(goesOn: false, gets: 5)],
+      // None has: the loop waits for somebody to want it, once.
+      [.read(goesOn: true, gets: nil), .come(5), .read(goesOn: false, gets: nil), .come(5)],
+      // So much has come that the loop has stopped.
+      [.read(goesOn: true, gets: nil), .come(5), .come(high), .read(goesOn: true, gets: high)],
+      [.read(goesOn: true, gets: nil), .come(5), .come(high - 1), .read(goesOn: false, gets: high - 1)],
+    ] as [[Step]])
   func theLoopIsWokenWhereItWaits(_ steps: [Step]) async {
     let meeting = HandlerMeeting()
     for (place, step) in steps.enumerated() {
