@@ -147,7 +147,9 @@ import Testing
     let names = all.compactMap { line -> String? in
       let call = line.drop { $0.isNumber || $0 == " " }
       // strace writes "???" where a thread was gone before its call could be read.
-      guard let end = call.firstIndex(of: "("), !call.hasPrefix("<"), !call.hasPrefix("???") else { return nil }
+      guard let end = call.firstIndex(of: "("), !call.hasPrefix("<"), !call.hasPrefix("???") else {
+        return nil
+      }
       return String(call[..<end])
     }
     return (Set(names), all)
