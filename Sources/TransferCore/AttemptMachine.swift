@@ -12,6 +12,10 @@ package struct AttemptMachine: Sendable {
   var repeated: [AskedChallenge] = []
   /// When the next attempt may begin; not moved by a clock that is set.
   var notBefore: ContinuousClock.Instant?
+  /// Its request is out, or has been.
+  var isUnderWay = false
+  /// The engine is to give it up, with what it has got, because others come first.
+  var isStopping = false
   /// How the last attempt ended, where there is no time for another and some is left.
   var lastOutcome: TransferOutcome?
 
@@ -49,6 +53,22 @@ package struct AttemptMachine: Sendable {
     !task.currentRequest.isIdempotent && state.partial?.upload == nil && !Flaw.countsNoLostAttempt.isPresent
   }
 
+  /// How it lets others go first. A transfer that is only suspended keeps its connection, and those others may wait for just that
+  /// (URLSessionConfiguration.httpMaximumConnectionsPerHost).
+  enum Yielding {
+    /// It waits in the engine's queue, where it has no connection.
+    case suspended
+    /// It gives its connection back, and another attempt goes on with what it has got.
+    case stopped
+    /// All that it has done would be done again: it goes on to its end.
+    case never
+  }
+
+  var yielding: Yielding {
+    guard isUnderWay else { return .suspended }
+    return state.partial != nil && !mustCount ? .stopped : .never
+  }
+
   // MARK: Beginning
 
   mutating func begin() {
@@ -56,6 +76,7 @@ package struct AttemptMachine: Sendable {
     state.attempts += 1
     state.isActive = true
     (notBefore, repeated) = (nil, [])
+    (isUnderWay, isStopping) = (false, false)
     state.question = nil
   }
 

@@ -7,7 +7,7 @@ package struct DiscretionMachine: Sendable {
   package private(set) var active: Set<TaskID> = []
   /// Those of them that others yield to: they are not discretionary, and not suspended.
   private var busy: Set<TaskID> = []
-  /// Discretionary ones that the engine has and that are not held.
+  /// Discretionary ones that the engine has, that are not held, and that others may hold.
   private var running: Set<TaskID> = []
   /// Discretionary tasks that are ready but for others.
   private var yielding: Set<TaskID> = []
@@ -55,6 +55,9 @@ package struct DiscretionMachine: Sendable {
     defer { yielding = [] }
     return yielding.sorted()
   }
+
+  /// It does not yield to others any more.
+  mutating func finish(_ task: TaskID) { yielding.remove(task) }
 
   mutating func run(_ task: TaskID) { running.insert(task) }
 }

@@ -101,8 +101,15 @@ extension WorkerMachine {
 
   private mutating func hold(into turn: inout WorkerTurn) {
     for id in discretion.hold() {
-      guard let attempt = attempts[id] else { continue }
-      turn.orders.append(.suspend(id, attempt.session.id))
+      guard var attempt = attempts[id] else { continue }
+      switch attempt.yielding {
+      case .suspended: turn.orders.append(.suspend(id, attempt.session.id))
+      case .stopped:
+        attempt.isStopping = true
+        attempts.insert(attempt)
+        turn.orders.append(.cancel(id, attempt.session.id, keepsPartial: true))
+      case .never: discretion.finish(id)
+      }
     }
   }
 
@@ -116,6 +123,8 @@ extension WorkerMachine {
         admit(id, at: now, into: &turn)
         continue
       }
+      // Another attempt follows when the engine has given this one up.
+      guard !attempt.isStopping else { continue }
       discretion.run(id)
       if !attempt.state.isSuspended { turn.orders.append(.resume(id, attempt.session.id)) }
     }

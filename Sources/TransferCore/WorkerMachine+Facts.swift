@@ -42,6 +42,13 @@ extension WorkerMachine {
   private mutating func began(_ id: TaskID, at time: Timestamp, _ now: Now, into turn: inout WorkerTurn) {
     guard var attempt = attempts[id] else { return }
     if attempt.state.mustProveItself { turn.watch(attempt, for: Self.proof, at: now) }
+    attempt.isUnderWay = true
+    attempts.insert(attempt)
+    if discretion.yields(id), !attempt.isStopping {
+      // Its request went out while the engine was told to let others go first: it keeps none of them from its connection.
+      discretion.finish(id)
+      if !attempt.state.isSuspended { turn.orders.append(.resume(id, attempt.session.id)) }
+    }
     guard attempt.state.startedAt == nil else { return }
     attempt.state.startedAt = time
     attempts.insert(attempt)
@@ -58,6 +65,14 @@ extension WorkerMachine {
     if !Flaw.staysActive.isPresent { discretion.end(id) }
     if isDraining, attempt.state.cancellation == nil, outcome.error != nil {
       return leave(attempt, outcome, at: now, into: &turn)
+    }
+    if attempt.isStopping, attempt.state.cancellation == nil, outcome.error?.reason == .url(.cancelled) {
+      // Others come first. It goes on after them, from what is on the disk, and asks again.
+      attempt.state.partial = outcome.partial
+      attempts.insert(attempt)
+      turn.keep(attempt)
+      turn.news.append(.wasTakenOver(id, at: now.wall))
+      return admit(id, at: now, into: &turn)
     }
     attempt.noteProgress(of: outcome)
     var last = outcome

@@ -122,7 +122,24 @@ import Testing
     for slow in [other, origin] { slow.setPace(600_000) }
     #expect(try place.ferry.end(of: urgent)["error"] == .null)
     #expect(try place.ferry.end(of: id)["error"] == .null)
-    #expect(origin.answers.count == 1)
+    // It has gone on from where it was.
+    #expect(try place.ferry.body(of: id) == origin.body)
+    #expect(origin.answers.count == 2 && origin.answers.last?.first ?? 0 >= 100_000)
+  }
+
+  /// The connection that the others wait for may be the very one that a discretionary task has.
+  @Test func aDiscretionaryTaskGivesItsConnectionToTheOthers() throws {
+    let session = try place.session("narrow", #"{"httpMaximumConnectionsPerHost":1}"#)
+    let id = try running(session)
+    #expect(try place.ferry.task(id)["isDiscretionary"]?.bool == true)
+    let listener = try place.ferry.events("/v1/sessions/\(session)/events")
+    defer { withExtendedLifetime(listener) {} }
+    let urgent = try place.ferry.create(origin.url + "/urgent", kind: "download", session: session)
+    _ = try place.task(urgent, received: 50_000)
+    origin.setPace(600_000)
+    #expect(try place.ferry.end(of: urgent)["error"] == .null)
+    #expect(try place.ferry.end(of: id)["error"] == .null)
+    #expect(try place.ferry.body(of: id) == origin.body)
   }
 
   @Test func outsideOfItsWindowADiscretionaryTaskWaits() throws {

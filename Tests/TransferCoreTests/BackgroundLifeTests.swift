@@ -220,6 +220,85 @@ import TransferModel
     #expect(house.stage.events.last?.type == .sessionDidFinishEvents)
   }
 
+  /// What discretionary tasks yield to may wait for just their connections: one that is under way gives its own back.
+  @Test func aDiscretionaryTaskThatIsUnderWayGivesItsConnectionBack() throws {
+    var house = House()
+    let shy = house.stage.create(.download) { $0.isDiscretionary = true }
+    house.deliver()
+    house.fact(.began(shy, at: house.stage.now.wall))
+    let task = try #require(house.stage.machine.task(shy)).task
+    let point = ResumePoint(partial: PartialBody(offset: 5, total: 9, validator: "\"v\""), source: shy)
+    house.fact(.keeps(shy, point))
+    _ = house.takeOrders()
+    let other = house.stage.create(.download)
+    house.deliver()
+    let orders = house.takeOrders()
+    guard case .cancel(shy, _, keepsPartial: true)? = orders.first else { throw Missing("it goes on") }
+    #expect(orders.submissions == [0: other])
+    var stopped = TransferOutcome.end(of: task, at: house.stage.now.wall, error: .cancelled)
+    stopped.partial = point
+    house.fact(.ended(shy, stopped))
+    #expect(house.takeOrders().isEmpty)
+    #expect(house.stage.machine.task(shy)?.task.phase == .queued && house.state[shy]?.retries == 0)
+    house.fact(
+      .ended(other, .end(of: try #require(house.stage.machine.task(other)).task, at: house.stage.now.wall)))
+    guard case .submit(let next)? = house.takeOrders().first else { throw Missing("nobody goes on") }
+    #expect(next.task.id == shy && next.resumePoint == point)
+  }
+
+  /// The others have ended before the engine has given it up: its next attempt follows all the same.
+  @Test func anAttemptThatStopsForNobodyIsFollowedByAnother() throws {
+    var house = House()
+    let shy = house.stage.create(.download) { $0.isDiscretionary = true }
+    house.deliver()
+    house.fact(.began(shy, at: house.stage.now.wall))
+    let task = try #require(house.stage.machine.task(shy)).task
+    house.fact(
+      .keeps(shy, ResumePoint(partial: PartialBody(offset: 5, total: 9, validator: "v"), source: shy)))
+    let other = house.stage.create(.download)
+    house.deliver()
+    house.fact(
+      .ended(other, .end(of: try #require(house.stage.machine.task(other)).task, at: house.stage.now.wall)))
+    _ = house.takeOrders()
+    // Its request is told late.
+    house.fact(.began(shy, at: house.stage.now.wall))
+    house.fact(.ended(shy, .end(of: task, at: house.stage.now.wall, error: .cancelled)))
+    guard case .submit(let next)? = house.takeOrders().first else { throw Missing("nobody goes on") }
+    #expect(next.task.id == shy)
+  }
+
+  /// What could not be gone on with is not done twice, and keeps nobody waiting for ever: it goes on to its end.
+  @Test(arguments: ["GET", "POST"]) func whatCannotBeKeptGoesOn(_ method: String) throws {
+    var house = House()
+    let shy = house.stage.create(.download) {
+      $0.isDiscretionary = true
+      $0.request.method = method
+    }
+    house.deliver()
+    house.fact(.began(shy, at: house.stage.now.wall))
+    _ = house.takeOrders()
+    let other = house.stage.create(.download)
+    house.deliver()
+    let orders = house.takeOrders()
+    #expect(orders.count == 1 && orders.submissions == [0: other])
+  }
+
+  /// It was told to wait in the queue when it had a connection already.
+  @Test func aRequestThatGoesOutMeanwhileGoesOn() throws {
+    var house = House()
+    let shy = house.stage.create(.download) { $0.isDiscretionary = true }
+    house.deliver()
+    _ = house.takeOrders()
+    let other = house.stage.create(.download)
+    house.deliver()
+    guard case .suspend(shy, _)? = house.takeOrders().first else { throw Missing("it does not wait") }
+    house.fact(.began(shy, at: house.stage.now.wall))
+    guard case .resume(shy, _)? = house.takeOrders().first else { throw Missing("it keeps its connection") }
+    house.fact(
+      .ended(other, .end(of: try #require(house.stage.machine.task(other)).task, at: house.stage.now.wall)))
+    #expect(house.takeOrders().isEmpty)
+  }
+
   @Test func discretionaryTasksYield() throws {
     var house = House()
     house.stage.now.isHeard = true
