@@ -65,7 +65,7 @@ package struct AttemptMachine: Sendable {
   }
 
   var yielding: Yielding {
-    guard isUnderWay else { return .suspended }
+    guard isUnderWay, !Flaw.yieldsOnItsConnection.isPresent else { return .suspended }
     return state.partial != nil && !mustCount ? .stopped : .never
   }
 

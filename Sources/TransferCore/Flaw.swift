@@ -4,7 +4,7 @@ package enum Flaw: String, CaseIterable, Sendable {
   // The machine of the worker, and its shell
   case submitsBeforeTheRow, dropsTheNextAttempt, dropsTheBeginDate, ignoresTheQuestionsNumber
   case countsNoLostAttempt, leavesItsRow, staysActive, releasesNobody, forgetsToTellTheEnd
-  case forgetsWhatIsWritten, keepsTakenCommands, takesNothingOver
+  case forgetsWhatIsWritten, keepsTakenCommands, takesNothingOver, yieldsOnItsConnection, staysHeld
   // The ledger
   case publishesBeforeTheCommit, acknowledgesBeforeTheCommit, losesACommit, givesANumberTwice
   case forgetsReplies, keepsTakenNews, tellsAnotherTenant, forgetsWhatWasRefused, ignoresTheFence

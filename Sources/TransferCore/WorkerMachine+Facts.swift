@@ -44,7 +44,7 @@ extension WorkerMachine {
     if attempt.state.mustProveItself { turn.watch(attempt, for: Self.proof, at: now) }
     attempt.isUnderWay = true
     attempts.insert(attempt)
-    if discretion.yields(id), !attempt.isStopping {
+    if discretion.yields(id), !attempt.isStopping, !Flaw.staysHeld.isPresent {
       // Its request went out while the engine was told to let others go first: it keeps none of them from its connection.
       discretion.finish(id)
       if !attempt.state.isSuspended { turn.orders.append(.resume(id, attempt.session.id)) }
@@ -69,6 +69,8 @@ extension WorkerMachine {
     if attempt.isStopping, attempt.state.cancellation == nil, outcome.error?.reason == .url(.cancelled) {
       // Others come first. It goes on after them, from what is on the disk, and asks again.
       attempt.state.partial = outcome.partial
+      attempt.state.attempts -= 1
+      attempt.state.deaths = 0
       attempts.insert(attempt)
       turn.keep(attempt)
       turn.news.append(.wasTakenOver(id, at: now.wall))

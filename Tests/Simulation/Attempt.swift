@@ -51,6 +51,12 @@ struct Attempt {
   var isWriting: Bool { file.isOpen }
   /// Something may happen without anybody's doing.
   var goesOn: Bool { isCancelled || question == nil && !isSuspended }
+  /// It has a connection, up to its end.
+  var isConnected: Bool { hasBegun }
+  /// It cannot go on without one.
+  var waitsForConnection: Bool { !hasBegun && end == nil && !needsBody }
+  /// A client has yet to send it, and is asked before it queues.
+  private var needsBody: Bool { job.request.body?.isStream == true && body == nil }
 
   mutating func cancel(keepsPartial: Bool) {
     (isCancelled, self.keepsPartial) = (true, keepsPartial)
@@ -139,8 +145,7 @@ struct Attempt {
   private mutating func begin(
     _ temper: Origins.Temper, _ random: inout RandomSource, at time: Timestamp
   ) -> TransferFact {
-    // It is asked for before it queues.
-    if job.request.body?.isStream == true, body == nil { return ask(.bodyStream, .bodyStream, at: time) }
+    if needsBody { return ask(.bodyStream, .bodyStream, at: time) }
     if job.configuration.waitsForConnectivity, !hasWaited, redirects == 0, random.chance(temper.waits) {
       hasWaited = true
       return .waitsForConnectivity(job.task, at: time)

@@ -56,6 +56,8 @@ package final class SimulatedEngine: StandIn, @unchecked Sendable {
   private let now: @Sendable () -> Timestamp
   private var mailbox = Deque<Order>()
   private var attempts: [Attempt] = []
+  /// Connections that attempts of a session have, be they suspended or not.
+  private var connections: [SessionID: Int] = [:]
   package var isDead = false
 
   package init(
@@ -65,7 +67,7 @@ package final class SimulatedEngine: StandIn, @unchecked Sendable {
   }
 
   /// Whether it has something to do.
-  package var canStep: Bool { !isDead && (!mailbox.isEmpty || attempts.contains { $0.goesOn }) }
+  package var canStep: Bool { !isDead && (!mailbox.isEmpty || attempts.contains { goesOn($0) }) }
   /// What it has not ended.
   package var count: Int { attempts.count + mailbox.count { if case .submit = $0 { true } else { false } } }
 
@@ -75,22 +77,40 @@ package final class SimulatedEngine: StandIn, @unchecked Sendable {
     if origins.temper.breaksOff > 0, random.chance(origins.temper.breaksOff), breakOff(nil, &random) {
       return
     }
-    let ready = attempts.indices.filter { attempts[$0].goesOn }
+    let ready = attempts.indices.filter { goesOn(attempts[$0]) }
     guard !ready.isEmpty, mailbox.isEmpty || random.chance(400) else { return hear() }
     let index = ready[random.below(ready.count)]
     var attempt = attempts[index]
+    let wasConnected = attempt.isConnected
     let fact = attempt.next(origins.temper, &random, at: now())
+    if !wasConnected, attempt.isConnected { connections[attempt.job.session, default: 0] += 1 }
     if case .began = fact, !attempt.hasCounted, !attempt.job.request.isIdempotent {
       attempt.hasCounted = true
       origins.unsafeRequests[attempt.job.task, default: 0] += 1
     }
     if case .ended = fact {
       attempt.letGo()
-      attempts.remove(at: index)
+      remove(at: index)
     } else {
       attempts[index] = attempt
     }
     relay.deliver([fact])
+  }
+
+  /// Something may happen to it without anybody's doing. Its session opens no more connections than it may
+  /// (URLSessionConfiguration.httpMaximumConnectionsPerHost).
+  private func goesOn(_ attempt: Attempt) -> Bool {
+    guard attempt.goesOn else { return false }
+    return !attempt.waitsForConnection
+      || connections[attempt.job.session, default: 0]
+        < attempt.job.configuration.httpMaximumConnectionsPerHost
+  }
+
+  @discardableResult
+  private func remove(at index: Int) -> Attempt {
+    let attempt = attempts.remove(at: index)
+    if attempt.isConnected { connections[attempt.job.session, default: 0] -= 1 }
+    return attempt
   }
 
   /// One of those that ask ends. False where nobody asks.
@@ -101,7 +121,7 @@ package final class SimulatedEngine: StandIn, @unchecked Sendable {
       attempts[index].asks && task.map { $0 == attempts[index].job.task } ?? true
     }
     guard !isDead, let index = random.pick(asking) else { return false }
-    var attempt = attempts.remove(at: index)
+    var attempt = remove(at: index)
     attempt.letGo()
     relay.deliver([attempt.breakOff(&random, at: now())])
     return true

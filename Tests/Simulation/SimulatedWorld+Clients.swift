@@ -53,6 +53,7 @@ extension SimulatedWorld {
     default: break
     }
     specification.configuration.waitsForConnectivity = luck.chance(400)
+    specification.configuration.httpMaximumConnectionsPerHost = plan.kinds.connections
     if plan.kinds.retries, luck.chance(700) {
       var retry = RetryConfiguration()
       retry.maximumAttempts = 1 + luck.below(4)

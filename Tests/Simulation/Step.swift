@@ -64,6 +64,8 @@ package struct Plan: Sendable {
     package var resumes = 0
     package var delayed = 0
     package var batch = 8
+    /// That a session may have at a time.
+    package var connections = 6
     package var tenants = 2
     /// Services that are there when all is well.
     package var services = 1
@@ -161,6 +163,7 @@ package struct Plan: Sendable {
     kinds.invalidatesAtTheEnd = random.chance(400)
     kinds.services = [1, 1, 2, 3][random.below(4)]
     kinds.healsAPart = random.chance(500)
+    kinds.connections = [1, 1, 2, 100][random.below(4)]
   }
 
   /// Some worlds ask nothing, some now and then, and some whatever can be asked.
@@ -206,7 +209,7 @@ package struct Plan: Sendable {
   ]
   private static let base: [Step.Kind: Int] = [
     .work: 120, .createTask: 12, .createBatch: 12, .createSession: 4, .commit: 16, .engines: 24, .bells: 8,
-    .answer: 16, .deliver: 8, .readStreams: 6, .openStream: 3, .dropStream: 2, .tick: 3, .pass: 4,
+    .answer: 16, .deliver: 8, .readStreams: 6, .openStream: 3, .dropStream: 3, .tick: 3, .pass: 4,
     .invalidate: 1, .deleteSession: 2, .crashService: 2, .crashWorker: 2, .crashBoth: 2, .strike: 5,
     .freezeService: 2,
     .freezeWorker: 2, .thaw: 4, .startAgain: 12, .upgradeService: 1, .upgradeWorker: 2, .fill: 2, .keepOut: 2,

@@ -6,7 +6,7 @@ import TransferCore
 
 /// A simulator that finds nothing has to prove that it could.
 @Suite(.endsInTime) struct FlawTests {
-  private static let seeds: UInt64 = 1500
+  private static let seeds: UInt64 = 4000
 
   /// The fault is what is found: the same world holds without it.
   @Test(arguments: Flaw.allCases) func aFlawIsFound(_ flaw: Flaw) async throws {
