@@ -69,7 +69,8 @@ extension WorkerMachine {
     if attempt.isStopping, attempt.state.cancellation == nil, outcome.error?.reason == .url(.cancelled) {
       // Others come first. It goes on after them, from what is on the disk, and asks again.
       attempt.state.partial = outcome.partial
-      attempt.state.attempts -= 1
+      // It is the same attempt that goes on, in the same file. Where nothing is left of it, the next one writes to another.
+      if outcome.partial != nil { attempt.state.attempts -= 1 }
       attempt.state.deaths = 0
       attempts.insert(attempt)
       turn.keep(attempt)
