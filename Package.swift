@@ -124,7 +124,7 @@ let package = Package(
     .target(
       name: "TransferStore",
       dependencies: [
-        "TransferModel", "HTTPCookies", "JSON", "EventLoop", "Processes", "COpenSSL",
+        "TransferModel", "HTTPCookies", "JSON", "EventLoop", "Processes", "ContentCoding", "COpenSSL",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "GRDB", package: "GRDB.swift"),

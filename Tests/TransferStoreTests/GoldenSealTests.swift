@@ -45,6 +45,39 @@ import TransferModel
     #expect(fresh[..<5].elementsEqual(head) && fresh.count == sealed.count)
   }
 
+  /// The dictionary with which documents are compressed never changes.
+  @Test func theDictionaryIsAsItWas() {
+    let digest = SHA256.hash(data: DocumentDictionary.first)
+    #expect(Hexadecimal.text(digest) == "2b3c3ae6d23638603d9d49bcbeac8617ec2d8ec8767f35c4a72aeba69069f3ea")
+  }
+
+  /// A document that says what others say is compressed, whatever it is; it is opened as one of its kind and no other.
+  @Test(arguments: DocumentKind.allCases) func documentsAreCompressed(_ kind: DocumentKind) throws {
+    let document = try Golden.bytes("store/\(DocumentVersion.current)/task.outcome")
+    let sealed = GoldenSamples.box.seal(document, as: kind)
+    #expect(sealed[0] == (kind == .requestBody ? 1 : 2))
+    #expect(kind == .requestBody || sealed.count < document.count * 3 / 4)
+    #expect(try GoldenSamples.box.open(sealed, as: kind) == document)
+    let other: DocumentKind = kind == .metrics ? .outcome : .metrics
+    #expect(throws: (any Error).self) { try GoldenSamples.box.open(sealed, as: other) }
+    for index in [0, 1, 30, sealed.count - 1] {
+      var changed = sealed
+      changed[index] ^= 3
+      #expect(throws: (any Error).self) { try GoldenSamples.box.open(changed, as: kind) }
+    }
+  }
+
+  /// Compressed ones, one of each kind, as they were sealed.
+  @Test(arguments: DocumentKind.allCases.filter(\.isCompressed))
+  func compressedDocumentsAreOpened(_ kind: DocumentKind) throws {
+    let document = try Golden.bytes("store/\(DocumentVersion.current)/task.outcome")
+    let line = try Golden.lines("store/compressed").first { $0.hasPrefix(kind.name + " ") }
+    let fresh = Base64.encode(GoldenSamples.box.seal(document, as: kind))
+    let text = try #require(line, "it lacks: \(kind.name) \(fresh)")
+    let sealed = try #require(Base64.decode(String(text.dropFirst(kind.name.count + 1))))
+    #expect(try GoldenSamples.box.open(sealed, as: kind) == document)
+  }
+
   @Test func sealedTextsAreOpened() throws {
     let line = try #require(try Golden.lines("store/sealed").first { $0.hasPrefix(SecretBox.prefix) })
     #expect(GoldenSamples.box.open(line) == "golden")
@@ -63,6 +96,6 @@ import TransferModel
     let versions = (1...DocumentVersion.current).map { "\($0)" }
     #expect(
       try Golden.names(in: "store")
-        == Set(versions + ["names", "fingerprint", "sealed"] + GoldenDatabaseTests.names))
+        == Set(versions + ["names", "fingerprint", "sealed", "compressed"] + GoldenDatabaseTests.names))
   }
 }

@@ -81,6 +81,7 @@ import TransferModel
     ended.partial = ResumePoint(
       partial: PartialBody(offset: 4, total: 5, validator: "v"), source: ended.id, blob: stamp)
     ended.body = TaskBody(size: 5, sha256: "ab", expiresAt: GoldenSamples.time, blob: stamp)
+    ended.hasToldOffset = true
     return ended
   }
 

@@ -17,8 +17,16 @@ struct MemoryTasks: TaskRecords {
     try store.readDisk { $0.tasks(ids) }
   }
 
-  func unfinishedTasks(after id: TaskID?, limit: Int) async throws(StoreError) -> [TransferTask] {
-    try store.readDisk { $0.tasks($0.rows.unfinished.keys(after: id), limit: limit) }
+  func unfinishedTasks(after last: TransferTask?, limit: Int) async throws(StoreError) -> [TransferTask] {
+    try store.readDisk { reader in
+      let places = reader.rows.unfinished.keys.compactMap { id in
+        reader.rows.tasks[id].map { (session: $0.task.sessionID, task: id) }
+      }
+      let rest = places.sorted { $0 < $1 }.drop { place in
+        last.map { place <= ($0.sessionID, $0.id) } ?? false
+      }
+      return reader.tasks(rest.map(\.task), limit: limit)
+    }
   }
 
   func smallBody(of id: TaskID) async throws(StoreError) -> [UInt8]? {

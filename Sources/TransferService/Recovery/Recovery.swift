@@ -88,11 +88,11 @@ struct Recovery: Sendable {
 
   private func recoverTasks(_ shards: ShardSet) async throws(StoreError) -> Int {
     var (interrupted, salvage) = (0, Salvage(blobs))
-    var last: TaskID?
+    var last: TransferTask?
     while true {
       let page = try await store.unfinishedTasks(after: last, limit: Self.page)
       guard let final = page.last else { return interrupted }
-      last = final.id
+      last = final
       for task in page where shards.contains(task.sessionID.shard) {
         interrupted += recover(task, &salvage) ? 1 : 0
       }

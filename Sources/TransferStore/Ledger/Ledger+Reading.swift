@@ -15,8 +15,10 @@ extension Ledger {
     try await taskRecords.tasks(ids)
   }
 
-  package func unfinishedTasks(after id: TaskID?, limit: Int) async throws(StoreError) -> [TransferTask] {
-    try await taskRecords.unfinishedTasks(after: id, limit: limit)
+  package func unfinishedTasks(after last: TransferTask?, limit: Int) async throws(StoreError)
+    -> [TransferTask]
+  {
+    try await taskRecords.unfinishedTasks(after: last, limit: limit)
   }
 
   package func smallBody(of id: TaskID) async throws(StoreError) -> [UInt8]? {

@@ -5,7 +5,8 @@ package protocol TaskRecords: Sendable {
   func task(_ id: TaskID) async throws(StoreError) -> TransferTask?
   func tasks(_ query: TaskQuery) async throws(StoreError) -> [TransferTask]
   func tasks(_ ids: [TaskID]) async throws(StoreError) -> [TransferTask]
-  func unfinishedTasks(after id: TaskID?, limit: Int) async throws(StoreError) -> [TransferTask]
+  /// A page of those that have not ended, session by session.
+  func unfinishedTasks(after last: TransferTask?, limit: Int) async throws(StoreError) -> [TransferTask]
   func smallBody(of id: TaskID) async throws(StoreError) -> [UInt8]?
   /// The metrics of a finished task, as JSON.
   func metrics(of id: TaskID) async throws(StoreError) -> [UInt8]?

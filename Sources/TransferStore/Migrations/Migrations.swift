@@ -65,8 +65,19 @@ enum Migrations {
     migrator.registerMigration("16 processes that retire") { database in
       try database.execute(sql: sixteenth)
     }
+    migrator.registerMigration("17 documents compressed, tasks by state") { database in
+      try database.execute(sql: seventeenth)
+    }
     return migrator
   }
+
+  // Those that have not ended are few, or many that wait: each kind is found without reading the other.
+  private static let seventeenth = """
+    DROP INDEX task_by_session;
+    DROP INDEX task_unfinished;
+    CREATE INDEX task_unfinished ON task (session, id, state, kind) WHERE state <> 'completed';
+    CREATE INDEX task_finished ON task (session, id, kind) WHERE state = 'completed';
+    """
 
   private static let sixteenth = "ALTER TABLE process ADD COLUMN retiring INTEGER NOT NULL DEFAULT 0;"
 

@@ -26,6 +26,9 @@ enum DocumentKind: Int, CaseIterable, Sendable {
   var name: String { Self.names[rawValue] }
   private static let names = allCases.map(\.place.name)
 
+  /// Whether it is made smaller before it is sealed: what Ferry writes itself says much that all of its kind say.
+  var isCompressed: Bool { self != .requestBody }
+
   /// Whether it is an object of the store's own, which says of which version it is. The others are bytes of somebody else, or what
   /// clients are shown.
   var hasVersion: Bool {

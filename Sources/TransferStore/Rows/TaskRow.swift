@@ -77,6 +77,7 @@ extension TransferTask {
       writer.field("completedAt", completedAt?.microseconds ?? 0)
       if retryCount > 0 { writer.field("retryCount", retryCount) }
       if hasWaitedForConnectivity { writer.field("hasWaitedForConnectivity", true) }
+      if hasToldOffset { writer.field("hasToldOffset", true) }
       if wasHandedOver { writer.field("wasHandedOver", true) }
       if goesOn { writer.field("goesOn", true) }
       if let phase = notablePhase { writer.field("phase", phase.rawValue) }
@@ -146,6 +147,7 @@ extension TransferTask {
     progress.countOfBytesExpectedToReceive = try stored.integerIfAny("expected") ?? -1
     retryCount = try stored.countIfAny("retryCount") ?? 0
     hasWaitedForConnectivity = try stored.boolIfAny("hasWaitedForConnectivity") ?? false
+    hasToldOffset = try stored.boolIfAny("hasToldOffset") ?? false
     wasHandedOver = try stored.boolIfAny("wasHandedOver") ?? false
     goesOn = try stored.boolIfAny("goesOn") ?? false
     if let text = try stored.stringIfAny("phase") {

@@ -28,11 +28,12 @@ struct SQLiteTasks: TaskRecords {
     }
   }
 
-  func unfinishedTasks(after id: TaskID?, limit: Int) async throws(StoreError) -> [TransferTask] {
+  func unfinishedTasks(after last: TransferTask?, limit: Int) async throws(StoreError) -> [TransferTask] {
     let reader = databases.reader(of: .task)
+    let place = [Data(last?.sessionID.bytes ?? []), Data(last?.id.bytes ?? [])]
     return try await databases.readDisk { database in
       try reader.all(
-        database, .unfinishedTasks, [Data(id?.bytes ?? [])], limit: limit
+        database, .unfinishedTasks, StatementArguments(place), limit: limit
       ) { row throws(UnreadableRow) in try TransferTask(row) }
     }
   }

@@ -1,3 +1,4 @@
+internal import ContentCoding
 package import Crypto
 internal import JSON
 internal import TransferModel
@@ -5,8 +6,8 @@ internal import TransferModel
 /// Encrypts what the store keeps of secrets: AES-GCM (NIST SP 800-38D) under keys derived from the service's own.
 ///
 /// Whole documents are blobs: a byte of format, the key's mark, nonce, ciphertext and tag; of which kind a document is, is
-/// authenticated with it. Single secrets stand as text: `sealed:`, then base64url of mark, nonce, ciphertext and tag. Their nonces
-/// are random: a key is good for some 2^32 of them, and `ferry rotate-key` gives another.
+/// authenticated with it. A document that compresses is compressed before. Single secrets stand as text: `sealed:`, then base64url of
+/// mark, nonce, ciphertext and tag. Their nonces are random: a key is good for some 2^32 of them, and `ferry rotate-key` gives another.
 package struct SecretBox: Sendable {
   private struct Key: Sendable {
     let key: SymmetricKey
@@ -66,27 +67,48 @@ package struct SecretBox: Sendable {
     }
   }
 
-  private static let format: UInt8 = 1
+  /// How a document is written down before it is encrypted: the first byte of what is sealed.
+  private enum Format: UInt8, CaseIterable {
+    /// As it is.
+    case plain = 1
+    /// As a frame of Zstandard, with the first dictionary.
+    case compressed
+
+    /// Authenticated with a document: one of one kind cannot stand for one of another.
+    func purpose(_ kind: DocumentKind) -> [UInt8] { Self.purposes[Int(rawValue) - 1][kind.rawValue] }
+    private static let purposes = allCases.map { format in
+      DocumentKind.allCases.map { [format.rawValue] + $0.name.utf8 }
+    }
+  }
   private static let markSize = 4
+  private static let maximumSize = Int(Int32.max)
+  private static let dictionary = ZstandardDictionary(DocumentDictionary.first)
 
   func seal(_ document: [UInt8], as kind: DocumentKind) -> [UInt8] {
     guard let key = keys.first else { preconditionFailure("a service has a key") }
+    let frame = kind.isCompressed ? Self.dictionary.compress(document) : nil
+    let format = frame == nil ? Format.plain : .compressed
     return key.cipher.seal(
-      document, nonce: nonces.next(), authenticating: Self.purpose(kind), behind: [Self.format] + key.mark)
+      frame ?? document, nonce: nonces.next(), authenticating: format.purpose(kind),
+      behind: [format.rawValue] + key.mark)
   }
 
   func open(_ sealed: [UInt8], as kind: DocumentKind) throws(Fault) -> [UInt8] {
     let start = 1 + Self.markSize
-    guard sealed.count > start, sealed[0] == Self.format else { throw .unknownFormat }
+    guard sealed.count > start, let format = Format(rawValue: sealed[0]) else { throw .unknownFormat }
     guard let key = keys.first(where: { sealed[1..<start].elementsEqual($0.mark) }) else { throw .unknownKey }
     guard let box = try? AES.GCM.SealedBox(combined: sealed[start...]),
-      let document = try? AES.GCM.open(box, using: key.key, authenticating: Self.purpose(kind))
+      let content = try? AES.GCM.open(box, using: key.key, authenticating: format.purpose(kind))
     else { throw .changed }
-    return Array(document)
+    switch format {
+    case .plain: return Array(content)
+    case .compressed:
+      guard let document = try? Self.dictionary.decompress(Array(content), maximum: Self.maximumSize) else {
+        throw .changed
+      }
+      return document
+    }
   }
-
-  /// A document of one kind cannot stand for one of another.
-  private static func purpose(_ kind: DocumentKind) -> [UInt8] { [format] + kind.name.utf8 }
 
   // MARK: Documents of version 1
 

@@ -32,16 +32,26 @@ enum Query: Int, CaseIterable, Sendable {
     case .task: Self.tasks + " WHERE id = ?"
     case .tasksOfSession:
       """
-      \(Self.tasks)
-      WHERE session = ?1 AND id > ?2 AND (?3 IS NULL OR kind = ?3) AND (?4 IS NULL OR state = ?4) ORDER BY id
+      \(Self.tasks) INDEXED BY task_unfinished
+      WHERE session = ?1 AND id > ?2 AND state <> 'completed' AND (?4 IS NULL OR ?4 <> 'completed')
+        AND (?3 IS NULL OR kind = ?3) AND (?4 IS NULL OR state = ?4)
+      UNION ALL
+      \(Self.tasks) INDEXED BY task_finished
+      WHERE session = ?1 AND id > ?2 AND state = 'completed' AND (?4 IS NULL OR ?4 = 'completed')
+        AND (?3 IS NULL OR kind = ?3)
+      ORDER BY id
       """
-    case .unfinishedTasks: Self.tasks + " WHERE state <> 'completed' AND id > ? ORDER BY id"
+    case .unfinishedTasks:
+      Self.tasks + " WHERE state <> 'completed' AND (session, id) > (?, ?) ORDER BY session, id"
     case .hasTasks:
-      "SELECT EXISTS (SELECT 1 FROM task WHERE session = ?1) OR EXISTS (SELECT 1 FROM journal WHERE session = ?1)"
+      """
+      SELECT EXISTS (SELECT 1 FROM task WHERE \(Self.isOfSession))
+        OR EXISTS (SELECT 1 FROM journal WHERE session = ?1)
+      """
     case .smallBody: "SELECT small_body FROM task WHERE id = ?"
     case .metrics: "SELECT id, metrics FROM task WHERE id = ?"
     case .hasBodyFile: "SELECT has_body_file FROM task WHERE id = ?"
-    case .bodyFilesOfSession: "SELECT id FROM task WHERE session = ? AND has_body_file"
+    case .bodyFilesOfSession: "SELECT id FROM task WHERE \(Self.isOfSession) AND has_body_file"
     case .endedTasks: Self.finishedTasks("completed <= ?", by: "completed")
     case .expiredTasks: Self.finishedTasks("kept_until <= ?", by: "kept_until")
     case .keepingTasks: Self.finishedTasks("completed IS NOT NULL AND kept_bytes > ?", by: "completed")
@@ -125,6 +135,9 @@ enum Query: Int, CaseIterable, Sendable {
     id, session, identifier, kind, state, suspend_count, created, specification, request_body, outcome, is_pruned
     """
   static let tasks = "SELECT \(taskColumns) FROM task"
+
+  /// A session's tasks have two indices: of those that have ended, and of the others.
+  static let isOfSession = "(session = ?1 AND state = 'completed' OR session = ?1 AND state <> 'completed')"
 
   private static let journal = "SELECT first, last, tenant, session, task, time, stream FROM journal"
   static let last = "SELECT last FROM journal ORDER BY first DESC LIMIT 1"

@@ -75,12 +75,12 @@ extension StoredTable {
   }
 
   /// Some of a session's rows.
-  fileprivate func thin(and condition: String? = nil) -> String {
+  fileprivate func thin(_ isOfSession: String = "session = ?", and condition: String? = nil) -> String {
     let name = key[0].rawValue
     let rest = condition.map { " AND \($0)" } ?? ""
     return """
       DELETE FROM \(self) WHERE \(name) IN
-        (SELECT \(name) FROM \(self) WHERE session = ?\(rest) LIMIT \(StoreChange.thinningSlice))
+        (SELECT \(name) FROM \(self) WHERE \(isOfSession)\(rest) LIMIT \(StoreChange.thinningSlice))
       """
   }
 }
@@ -119,7 +119,8 @@ extension WriteStatements {
         """)
       respecify = try prepare("UPDATE task SET specification = ? WHERE id = ?")
       wipe = try prepare(
-        "UPDATE task SET small_body = NULL, has_body_file = 0, request_body = NULL WHERE session = ?")
+        "UPDATE task SET small_body = NULL, has_body_file = 0, request_body = NULL WHERE \(Query.isOfSession)"
+      )
       prune = try prepare(StoredTable.task.delete(by: .id, and: "state = 'completed'"))
       // The document is neither read nor written, so nothing can come between.
       forgetBody = try prepare(
@@ -127,8 +128,8 @@ extension WriteStatements {
         UPDATE task SET small_body = NULL, has_body_file = 0, kept_until = NULL, kept_bytes = NULL, is_pruned = 1
         WHERE id = ? AND state = 'completed'
         """)
-      thin = try prepare(StoredTable.task.thin())
-      deleteOfSession = try prepare(StoredTable.task.delete(by: .session))
+      thin = try prepare(StoredTable.task.thin(Query.isOfSession))
+      deleteOfSession = try prepare("DELETE FROM task WHERE \(Query.isOfSession)")
     }
   }
 

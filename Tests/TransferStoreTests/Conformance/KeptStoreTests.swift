@@ -200,7 +200,7 @@ import TransferModel
     #expect(
       try await ids(TaskQuery(session: .shared, after: tasks[0].id, limit: 2)) == [tasks[1].id, tasks[2].id])
     #expect(
-      try await store.unfinishedTasks(after: tasks[0].id, limit: 9).map(\.id) == [
+      try await store.unfinishedTasks(after: tasks[0], limit: 9).map(\.id) == [
         tasks[1].id, tasks[2].id, other.id,
       ])
     #expect(try await store.bodyFiles(of: .shared) == [tasks[3].id])
