@@ -16,6 +16,8 @@ final class BodySink {
   private static let chunkSize = 256 * 1024
 
   private let smallBodyLimit: Int
+  /// Bytes that a small body is going to have, as far as that was told.
+  private let expectedSize: Int
   /// Takes room for a body that stays where it is.
   private let reserveSmall: (Int) -> Bool
   private let maximumSize: Int64
@@ -28,12 +30,15 @@ final class BodySink {
   /// The last chunk filled up by itself: the next will, too.
   private var isFast = false
 
+  /// - Parameter expectedSize: bytes that are going to come; -1: nobody knows.
   init(
-    smallBodyLimit: Int, maximumSize: Int64, live: LiveBody?,
+    smallBodyLimit: Int, maximumSize: Int64, expectedSize: Int64 = -1, live: LiveBody?,
     reserveSmall: @escaping (Int) -> Bool = { _ in true }, makeFile: @escaping () -> BlobWriter
   ) {
     self.reserveSmall = reserveSmall
-    self.smallBodyLimit = smallBodyLimit
+    // A body that is going to be a file is one from the start: many slow ones would fill the memory with their beginnings.
+    self.smallBodyLimit = expectedSize <= smallBodyLimit ? smallBodyLimit : 0
+    self.expectedSize = expectedSize <= smallBodyLimit ? Int(max(expectedSize, 0)) : 0
     self.maximumSize = maximumSize
     self.live = live
     self.makeFile = makeFile
@@ -41,7 +46,7 @@ final class BodySink {
 
   /// Goes on behind `offset` bytes that `file` has already.
   init(resuming file: BlobWriter, at offset: Int64, maximumSize: Int64) {
-    smallBodyLimit = 0
+    (smallBodyLimit, expectedSize) = (0, 0)
     reserveSmall = { _ in true }
     self.maximumSize = maximumSize
     live = nil
@@ -62,6 +67,7 @@ final class BodySink {
     switch storage {
     case .memory(var memory):
       storage = .memory([])  // leaves one reference, so that the append copies nothing
+      if memory.isEmpty, bytes.count < expectedSize { memory.reserveCapacity(expectedSize) }
       memory.append(contentsOf: bytes)
       if memory.count <= smallBodyLimit {
         storage = .memory(memory)

@@ -114,6 +114,7 @@ final class TransferFiles: WorkerPart {
     }
     return BodySink(
       smallBodyLimit: worker.settings.smallBodyLimit, maximumSize: worker.settings.maximumBodySize,
+      expectedSize: transfer.multipart == nil ? transfer.response?.expectedContentLength ?? -1 : -1,
       live: transfer.live,
       reserveSmall: { [weak transfer] in bodies.reserve($0, as: transfer?.key(.body) ?? draft.part(.body)) },
       makeFile: { [pool = worker.settings.pool, weak transfer] in
