@@ -36,6 +36,7 @@ extension TransferTask {
     completedAt = task.completedAt
     phase = task.notablePhase
     hasWaitedForConnectivity = task.hasWaitedForConnectivity
+    hasToldOffset = task.hasToldOffset
     wasHandedOver = task.wasHandedOver
     goesOn = task.goesOn
     metrics = nil

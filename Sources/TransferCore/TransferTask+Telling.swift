@@ -65,6 +65,9 @@ extension TransferTask {
       return
     }
     progress.countOfBytesReceived = offset
+    // Where another process takes it up, its clients are told nothing of that; a background task tells of each attempt.
+    guard session.type == .background || !hasToldOffset else { return }
+    hasToldOffset = true
     turn.tell(
       .downloadTaskDidResumeAtOffset, at: time, .resumed(offset: offset, expectedTotal: total), of: self,
       in: session)

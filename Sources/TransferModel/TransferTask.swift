@@ -120,6 +120,8 @@ package struct TransferTask: Sendable, Equatable {
   package let isDiscretionary: Bool
   /// Its delegate was told so.
   package var hasWaitedForConnectivity = false
+  /// Its delegate was told at which offset the download goes on.
+  package var hasToldOffset = false
   /// Whoever carries it out was given it, and has not told that it began: its request may have gone out.
   package var wasHandedOver = false
   /// Whoever carried it out has stopped, so that another process goes on with it.

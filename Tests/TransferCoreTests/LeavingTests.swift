@@ -36,6 +36,23 @@ import TransferModel
     #expect(task.id == id && task.retryCount == 1 && new.rows[id]?.goesOn == false && new.ends.isEmpty)
   }
 
+  /// At which offset a download goes on is told once, whichever process it is that goes on with it.
+  @Test func anOffsetIsToldOnce() throws {
+    var old = Stage()
+    let id = old.create(.download)
+    old.fact(.began(id, at: old.now.wall))
+    old.fact(.resumed(id, offset: 4, expectedTotal: 9, at: old.now.wall))
+    #expect(old.types(of: id).count { $0 == .downloadTaskDidResumeAtOffset } == 1)
+    old.give(.leave)
+    old.fact(.ended(id, try Self.cancelled(id, old)))
+    var new = Stage(after: old)
+    new.give(.recovered(try #require(old.rows[id])))
+    new.give(.recoveredAll)
+    new.fact(.began(id, at: new.now.wall))
+    new.fact(.resumed(id, offset: 6, expectedTotal: 9, at: new.now.wall))
+    #expect(new.types(of: id) == old.types(of: id))
+  }
+
   private static func cancelled(_ id: TaskID, _ stage: Stage) throws -> TransferOutcome {
     try #require(stage.machine.task(id)).task.outcome(.cancelled, "cancelled", at: stage.now.wall)
   }
