@@ -81,23 +81,11 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
 
   package func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    let mustRing = inbox.withLock { inbox in
-      inbox.jobs.append(job)
-      defer { inbox.isSignalled = true }
-      return !inbox.isSignalled
-    }
-    if mustRing { ring() }
+    leave { $0.jobs.append(job) }
   }
 
   /// Calls `action` on the loop.
-  package func perform(_ action: @escaping @Sendable () -> Void) {
-    let mustRing = inbox.withLock { inbox in
-      inbox.actions.append(action)
-      defer { inbox.isSignalled = true }
-      return !inbox.isSignalled
-    }
-    if mustRing { ring() }
-  }
+  package func perform(_ action: @escaping @Sendable () -> Void) { leave { $0.actions.append(action) } }
 
   /// Ends the loop after the tick under way. Jobs that come later never run.
   package func stop() {
@@ -106,12 +94,16 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
   }
 
   /// Makes the loop go round once more.
-  package func wake() {
+  package func wake() { leave { _ in } }
+
+  /// Puts something into the inbox. The loop itself is awake, and looks there before it sleeps.
+  private func leave(_ body: (inout Inbox) -> Void) {
     let mustRing = inbox.withLock { inbox in
+      body(&inbox)
       defer { inbox.isSignalled = true }
       return !inbox.isSignalled
     }
-    if mustRing { ring() }
+    if mustRing, !isOnLoop { ring() }
   }
 
   /// Starts the loop on a thread of its own; the thread keeps the loop alive until `stop()`.
@@ -181,7 +173,8 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     cprocess_become_loop_thread()
     var events = [epoll_event](repeating: epoll_event(), count: Self.eventsPerTick)
     while true {
-      let timeout = backlog.isEmpty ? timers.milliseconds(from: .now) : 0
+      let isAwaited = !backlog.isEmpty || inbox.withLock { $0.isSignalled }
+      let timeout = isAwaited ? 0 : timers.milliseconds(from: .now)
       let count = Int(epoll_wait(epoll, &events, Int32(Self.eventsPerTick), timeout))
       for index in 0..<max(0, count) { dispatch(events[index]) }
       for action in timers.takeDue(.now) { action() }
@@ -224,9 +217,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     for _ in 0..<min(Self.jobsPerTick, backlog.count) {
       backlog.popFirst()?.runSynchronously(on: asUnownedSerialExecutor())
     }
-    // Jobs that the batch enqueued find no bell rung: the loop itself is awake and must look again.
     let hasMore = inbox.withLock { !$0.jobs.isEmpty || !$0.actions.isEmpty }
-    if hasMore { ring() }
     return isStopped && backlog.isEmpty && !hasMore
   }
 

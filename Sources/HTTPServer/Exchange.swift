@@ -21,6 +21,9 @@ final class Exchange: @unchecked Sendable {
     case over
   }
 
+  /// A request with a body of at most so many bytes is handled on the loop: decoding it takes less time than changing threads. A handler that
+  /// has more to do goes elsewhere.
+  static let promptLength = 8 * 1024
   /// A small body that nobody wants is read all the same, so that the connection can be used again.
   static let discardableLength = 64 * 1024
   /// What is sent on behind a long reply that is ready, and has to wait for the request's end.
@@ -67,7 +70,8 @@ final class Exchange: @unchecked Sendable {
     startHandler = { [self] in
       // First: resuming a connection that is not suspended is undefined. While a small body is on its way, libmicrohttpd goes on.
       if phase != .body { suspend() }
-      Task {
+      let isShort = !hasBody || (length ?? .max) <= Self.promptLength
+      Task(executorPreference: isShort ? daemon.executor : nil) { [self] in
         let response = await handler(request)
         meeting.answer(response)
         daemon.resumeSoon(self)

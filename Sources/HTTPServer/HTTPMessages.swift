@@ -38,7 +38,8 @@ package struct ServerResponse: Sendable {
   }
 }
 
-/// Answers one request. Runs off the server's loop; may suspend for as long as it likes.
+/// Answers one request. May suspend for as long as it likes; where the request is short, it begins on the server's loop, and must not keep
+/// that busy.
 package typealias HTTPHandler = @Sendable (ServerRequest) async -> ServerResponse
 
 /// What a source had for the server.

@@ -22,6 +22,8 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
   /// Chunked replies are built in the connection's own memory: libmicrohttpd only wants a buffer to be there.
   let chunkedBlockSize = 256
   private let loop: EventLoop
+  /// Runs handlers that are quick.
+  let executor: LoopExecutor
   let limits: HTTPServer.Limits
   private let port: Int
   private let handler: HTTPHandler
@@ -46,6 +48,7 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
 
   init(loop: EventLoop, limits: HTTPServer.Limits, port: Int, handler: @escaping HTTPHandler) {
     self.loop = loop
+    executor = LoopExecutor(loop)
     self.limits = limits
     self.port = port
     self.handler = handler

@@ -8,11 +8,11 @@ extension TransferAPI {
   static var decisionRoutes: [Route] {
     [
       Route("GET", "/v1/sessions/{session}/decisions") { try await $0.listDecisions($1) },
-      Route("GET", "/v1/decisions/{decision}") { api, context in
+      Route("GET", "/v1/decisions/{decision}", isPrompt: true) { api, context in
         try context.allowQuery()
         return Reply.resource(try await api.view(context).decision(context.decisionID()).json, for: context)
       },
-      Route("POST", "/v1/decisions/{decision}") { api, context in
+      Route("POST", "/v1/decisions/{decision}", isPrompt: true) { api, context in
         try context.allowQuery()
         let id = try context.decisionID()
         let answer = try JSONParser.parse(try await context.jsonBytes())

@@ -9,7 +9,7 @@ extension TransferAPI {
     [
       Route("POST", "/v1/sessions") { try await $0.createSession($1) },
       Route("GET", "/v1/sessions") { try await $0.listSessions($1) },
-      Route("GET", "/v1/sessions/{session}") { api, context in
+      Route("GET", "/v1/sessions/{session}", isPrompt: true) { api, context in
         try context.allowQuery()
         return Reply.resource(try api.view(context).session(context.sessionID()).json, for: context)
       },

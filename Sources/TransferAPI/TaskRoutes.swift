@@ -8,15 +8,19 @@ internal import TransferService
 extension TransferAPI {
   static var taskRoutes: [Route] {
     [
-      Route("POST", "/v1/sessions/{session}/tasks") { try await $0.createTasks($1, in: $1.sessionID()) },
-      Route("POST", "/v1/tasks") { try await $0.createTasks($1, in: .shared) },
+      Route("POST", "/v1/sessions/{session}/tasks", isPrompt: true) {
+        try await $0.createTasks($1, in: $1.sessionID())
+      },
+      Route("POST", "/v1/tasks", isPrompt: true) { try await $0.createTasks($1, in: .shared) },
       Route("GET", "/v1/sessions/{session}/tasks") { try await $0.listTasks($1) },
-      Route("GET", "/v1/tasks/{task}") { try await $0.readTask($1) },
-      Route("PATCH", "/v1/tasks/{task}") { try await $0.patchTask($1) },
+      Route("GET", "/v1/tasks/{task}", isPrompt: true) { try await $0.readTask($1) },
+      Route("PATCH", "/v1/tasks/{task}", isPrompt: true) { try await $0.patchTask($1) },
       Route("GET", "/v1/tasks/{task}/resume-data") { try await $0.readResumeData($1) },
-      Route("POST", "/v1/tasks/{task}/resume") { try await $0.verb($1, $0.view($1).resume) },
-      Route("POST", "/v1/tasks/{task}/suspend") { try await $0.verb($1, $0.view($1).suspend) },
-      Route("POST", "/v1/tasks/{task}/cancel") { try await $0.cancelTask($1) },
+      Route("POST", "/v1/tasks/{task}/resume", isPrompt: true) { try await $0.verb($1, $0.view($1).resume) },
+      Route("POST", "/v1/tasks/{task}/suspend", isPrompt: true) {
+        try await $0.verb($1, $0.view($1).suspend)
+      },
+      Route("POST", "/v1/tasks/{task}/cancel", isPrompt: true) { try await $0.cancelTask($1) },
       Route("GET", "/v1/tasks/{task}/metrics") { try await $0.readMetrics($1) },
     ]
   }
@@ -85,8 +89,7 @@ extension TransferAPI {
     _ location: HTTPFields, _ context: RequestContext
   ) async throws -> ServerResponse {
     let view = try view(context)
-    try await view.waitPatientlyForEnd(of: id, seconds: seconds)
-    let task = try await view.task(id)
+    let task = try await view.waitPatientlyForEnd(of: id, seconds: seconds)
     let status = task.state == .completed ? 200 : 202
     let body = try await includesBody ? Self.jsonWithBody(task, view) : task.json
     if let idempotent {
@@ -137,7 +140,12 @@ extension TransferAPI {
 
   /// The task with a small body inline: `text` where it is UTF-8, else `base64`.
   private static func jsonWithBody(_ task: TransferTask, _ view: TenantView) async throws -> [UInt8] {
-    guard task.body != nil, let bytes = try await view.smallBody(of: task.id) else { return task.json }
+    guard task.body != nil else { return task.json }
+    // It may be a file.
+    let small = try await withTaskExecutorPreference(globalConcurrentExecutor) {
+      try await view.smallBody(of: task.id)
+    }
+    guard let bytes = small else { return task.json }
     var writer = JSONWriter(capacity: bytes.count + 1024)
     task.encode(into: &writer, inlineBody: bytes)
     return writer.bytes

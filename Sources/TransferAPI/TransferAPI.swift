@@ -104,7 +104,9 @@ package struct TransferAPI: Sendable {
       let context = RequestContext(
         request: request, parameters: parameters, requestID: requestID, tenant: tenant, isFromPeer: isFromPeer
       )
-      return try await forwarder.carryOut(route, context) { try await route.handle(self, $0) }
+      return try await withTaskExecutorPreference(route.isPrompt ? nil : globalConcurrentExecutor) {
+        try await forwarder.carryOut(route, context) { try await route.handle(self, $0) }
+      }
     case .wrongMethod(let allowed) where request.head.method == .options:
       return ServerResponse(
         status: .noContent, fields: [.allow: allowed.joined(separator: ", "), .cacheControl: "no-store"])

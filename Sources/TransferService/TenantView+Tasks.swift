@@ -40,9 +40,12 @@ extension TenantView {
   }
 
   /// Returns once the task's end is committed, when `seconds` have passed, or when the service is about to stop.
-  package func waitPatientlyForEnd(of id: TaskID, seconds: Double) async throws(ServiceError) {
+  /// - Returns: the task as it is then.
+  package func waitPatientlyForEnd(of id: TaskID, seconds: Double) async throws(ServiceError) -> TransferTask
+  {
     try await service.ownership.check(id, of: tenant)
-    await service.tasks.waitForEnd(of: id, seconds: seconds, isPatient: true)
+    if let task = await service.tasks.waitForEnd(of: id, seconds: seconds, isPatient: true) { return task }
+    return try await task(id)
   }
 
   package func resume(_ id: TaskID) async throws(ServiceError) -> TransferTask {

@@ -118,12 +118,16 @@ import Testing
     let after = try ferry.run(origin.url + "/100")
     #expect(after["error"] == .null && after["body"]?["size"]?.integer == 100)
     // Fill the database itself: creations are refused with 507 and nothing is lost.
-    let filler =
-      #"{"kind":"data","description":"\#(String(repeating: "x", count: 400_000))","request":{"url":"http://a/"}}"#
+    // What does not compress.
+    var noise = SplitMix64(seed: 7)
+    func filler() -> String {
+      let description = (0..<25_000).map { _ in String(noise.next(), radix: 16) }.joined()
+      return #"{"kind":"data","description":"\#(description)","request":{"url":"http://a/"}}"#
+    }
     var created = 0
     var refused: HTTPReply?
     while refused == nil, created < 100 {
-      let reply = try ferry.call("POST", "/v1/tasks", filler)
+      let reply = try ferry.call("POST", "/v1/tasks", filler())
       if reply.status == 201 { created += 1 } else { refused = reply }
     }
     #expect(refused?.status == 507 && refused?.json["type"]?.string == "/problems/insufficient-storage")

@@ -40,12 +40,13 @@ extension MachineRoom {
       if !change.isEmpty { recorder.record(change) }
       return
     }
+    let rows = waiters.count > 0 ? change.updatedTasks : []
     recorder.record(change) { [self] isWritten in
       if isWritten { orders.carryOut(later, in: session, writing: stamp) }
       orders.release(later)
       if isWritten, !ended.isEmpty {
         visit(session.id) { machine, step in _ = machine.take(.endHolds(ended), &step) }
-        waiters.haveEnded(ended)
+        waiters.haveEnded(ended, as: rows)
       }
       for action in settled { action(isWritten) }
     }

@@ -7,11 +7,19 @@ final class TaskWaiters: Sendable {
   struct Ticket: Hashable {
     fileprivate let number: UInt64
   }
+  private struct Entry {
+    let task: TaskID
+    let waiter: Waiter
+    /// Waits for as long as it likes.
+    let isPatient: Bool
+    /// The task as it has ended.
+    var outcome: TransferTask?
+  }
   private struct State {
     var heads: [TaskID: [@Sendable () -> Void]] = [:]
     var ends: [TaskID: Set<UInt64>] = [:]
-    /// Those who wait for an end. The patient wait for as long as they like.
-    var waiting: [UInt64: (task: TaskID, waiter: Waiter, isPatient: Bool)] = [:]
+    /// Those who wait for an end.
+    var waiting: [UInt64: Entry] = [:]
     var last: UInt64 = 0
     var isDraining = false
     var isLeaving = false
@@ -29,7 +37,7 @@ final class TaskWaiters: Sendable {
   var isLeaving: Bool { state.withLock { $0.isLeaving } }
 
   /// Their ends come at another process.
-  func letGo(of tasks: [TaskID]) { haveEnded(tasks) }
+  func letGo(of tasks: [TaskID]) { haveEnded(tasks, as: []) }
 
   /// From now on nobody waits for as long as he likes.
   func beginDraining() {
@@ -62,17 +70,19 @@ final class TaskWaiters: Sendable {
     state.withLock { state in
       guard !isPatient || !state.isDraining else { return nil }
       state.last += 1
-      state.waiting[state.last] = (task, waiter, isPatient)
+      state.waiting[state.last] = Entry(task: task, waiter: waiter, isPatient: isPatient)
       state.ends[task, default: []].insert(state.last)
       return Ticket(number: state.last)
     }
   }
 
-  func leave(_ ticket: Ticket) {
+  /// - Returns: the task, where it has ended and it is known how.
+  func leave(_ ticket: Ticket) -> TransferTask? {
     state.withLock { state in
-      guard let (task, _, _) = state.waiting.removeValue(forKey: ticket.number) else { return }
-      state.ends[task]?.remove(ticket.number)
-      if state.ends[task]?.isEmpty == true { state.ends[task] = nil }
+      guard let entry = state.waiting.removeValue(forKey: ticket.number) else { return nil }
+      state.ends[entry.task]?.remove(ticket.number)
+      if state.ends[entry.task]?.isEmpty == true { state.ends[entry.task] = nil }
+      return entry.outcome
     }
   }
 
@@ -80,10 +90,16 @@ final class TaskWaiters: Sendable {
   func giveUp(_ ticket: Ticket) { state.withLock { $0.waiting[ticket.number]?.waiter }?.resume() }
 
   /// The ends of these tasks are committed.
-  func haveEnded(_ tasks: [TaskID]) {
-    let waiters = state.withLock { state in
-      state.ends.isEmpty
-        ? [] : tasks.flatMap { state.ends[$0] ?? [] }.compactMap { state.waiting[$0]?.waiter }
+  /// - Parameter rows: what they have become.
+  func haveEnded(_ tasks: [TaskID], as rows: [TransferTask]) {
+    let waiters = state.withLock { state -> [Waiter] in
+      guard !state.ends.isEmpty else { return [] }
+      return tasks.flatMap { task -> [Waiter] in
+        guard let numbers = state.ends[task] else { return [] }
+        let outcome = rows.last { $0.id == task && $0.state == .completed }
+        for number in numbers { state.waiting[number]?.outcome = outcome }
+        return numbers.compactMap { state.waiting[$0]?.waiter }
+      }
     }
     for waiter in waiters { waiter.resume() }
     headsAreThere(tasks)

@@ -52,18 +52,20 @@ struct Tasks: Sendable {
 
   /// Returns once the task's end is committed, or when `seconds` have passed.
   /// - Parameter isPatient: it returns, too, when the service is about to stop.
-  func waitForEnd(of task: TaskID, seconds: Double, isPatient: Bool = false) async {
-    guard let session = room.directory[task] else { return }
+  /// - Returns: the task as it has ended, where that is known.
+  @discardableResult
+  func waitForEnd(of task: TaskID, seconds: Double, isPatient: Bool = false) async -> TransferTask? {
+    guard let session = room.directory[task] else { return nil }
     let waiter = Waiter()
     // Under the session's lock: a task that is there then has not told those who wait for its end.
     let ticket = room.look(at: session) { machine in
       machine.task(task) == nil ? nil : room.waiters.enter(waiter, for: task, isPatient: isPatient)
     }
-    guard let ticket, let ticket else { return }
+    guard let ticket, let ticket else { return nil }
     room.deadlines.add(.wait(ticket), after: seconds)
     await waiter.wait()
     room.deadlines.remove(.wait(ticket))
-    room.waiters.leave(ticket)
+    return room.waiters.leave(ticket)
   }
 
   // MARK: Creating
