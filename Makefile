@@ -61,8 +61,11 @@ format-check:
 check: format-check
 	scripts/check.sh
 
+# Beside every peer. ROUNDS, ONLY (works) and PEERS may be given, with commas between names.
 race: demo-packages release
-	Benchmarks/race.py
+	@scripts/install-packages.sh race
+	scripts/race-peers.sh
+	Benchmarks/race.py $(or $(ROUNDS),5) $(if $(ONLY),--only=$(ONLY)) $(if $(PEERS),--peers=$(PEERS))
 
 # Beside another build of Ferry: WITH is its binary.
 side-by-side: demo-packages release
