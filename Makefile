@@ -53,10 +53,10 @@ test-packages:
 	@scripts/install-packages.sh build demo test
 
 format:
-	swift format --in-place --recursive --parallel Package.swift Sources Tests
+	swift format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks/peers/Package.swift Benchmarks/peers/Sources
 
 format-check:
-	swift format lint --strict --recursive --parallel Package.swift Sources Tests
+	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/peers/Package.swift Benchmarks/peers/Sources
 
 check: format-check
 	scripts/check.sh

@@ -14,6 +14,8 @@ from peers.peer import CONNECTIONS
 from works import *
 
 QUIET, TRIES = 0.08, 3
+# Seconds that a measurement may take.
+LIMIT = 180
 
 
 class Work:
@@ -68,11 +70,13 @@ class Race:
         work, place = WORKS[name], f"{self.directory}/{peer}-{name}-{number}"
         os.makedirs(place)
         runs = PEERS[peer](place, self.origin, work.at_once, *work.options)
+        signal.alarm(LIMIT)
         try:
             runs.warm_up()
             self.touch(work.writes)
             return work.measure(runs)
         finally:
+            signal.alarm(0)
             runs.stop()
             shutil.rmtree(place, ignore_errors=True)
 
@@ -115,7 +119,7 @@ class Race:
         return f"{own / others[best]:.2f} {best}"
 
     def show(self, chosen):
-        rows = [("work", "", *self.peers, "to best service", "to best library", "quiet")]
+        rows = [("work", "", *self.peers, "of services", "of libraries", "quiet")]
         for name in chosen:
             title = WORKS[name].title
             cells = [cell for cell in (self.cell(name, peer) for peer in self.peers) if cell in self.figures]
@@ -131,6 +135,10 @@ class Race:
         units = sorted((unit for unit in found[0] if unit.startswith("µs in ")), key=lambda unit: -found[0][unit])
         print("where Ferry's time goes, CPU us/job by thread:")
         table([(unit[len("µs in "):], f"{statistics.median(figures.get(unit, 0) for figures in found):.1f}") for unit in units])
+
+
+def give_up(*_):
+    raise TimeoutError(f"a measurement has taken {LIMIT} s")
 
 
 def option(name):
@@ -154,6 +162,7 @@ def main():
             sys.exit(f"race.py: no {PEERS[peer].needs}: `make race` makes it, or leave {peer} out with --peers=")
     on_disk = "--disk" in sys.argv
     raise_descriptors(STREAMS)
+    signal.signal(signal.SIGALRM, give_up)
     with scratch(on_disk) as directory:
         origin = Origin(f"{directory}/origin", gigabyte="gigabyte" in chosen)
         try:
@@ -161,8 +170,9 @@ def main():
             race.run()
         finally:
             origin.stop()
-    print(f"medians of {rounds} rounds, on {'disk' if on_disk else 'tmpfs'}; quiet: how many rounds were, of how many. *: not all that count")
-    print("ratios: Ferry's figure to the best other's, better above 1 in rates and below 1 in costs")
+    print(f"medians of the {rounds} quietest rounds, on {'disk' if on_disk else 'tmpfs'}. The last column says how many rounds were quiet, of "
+          "how many; * marks what had too few of them.")
+    print("Ratios are Ferry's figure to that of the best of the services and of the libraries: good above 1 in rates, below 1 in costs.")
     race.show(chosen)
     if race.quietest("batch", "ferry"):
         race.show_threads()
@@ -170,7 +180,8 @@ def main():
     if own and than:
         ratio, least = own / than, float(option("at-least") or 1)
         print(f"ratio ferry/aria2: {ratio:.2f}")
-        assert ratio >= least, "slower than aria2" if least == 1 else f"below {least} of aria2"
+        if ratio < least:
+            sys.exit("race.py: slower than aria2" if least == 1 else f"race.py: below {least} of aria2")
     elif option("at-least"):
         sys.exit("race.py: --at-least wants batch and aria2 in the race")
 

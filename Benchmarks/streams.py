@@ -29,7 +29,8 @@ class Streams:
         self.sockets = []
         request = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n\r\n".encode()
         while len(self.sockets) < count:
-            opened = [socket.create_connection(("127.0.0.1", port), 60) for _ in range(min(self.AT_ONCE, count - len(self.sockets)))]
+            number = min(self.AT_ONCE, count - len(self.sockets))
+            opened = [socket.create_connection(("127.0.0.1", port), 60) for _ in range(number)]
             for stream in opened:
                 stream.sendall(request)
             for stream in opened:

@@ -19,6 +19,7 @@ def count_ends(stream, wanted):
         assert b'"data":{"error":{' not in block, block
         if done >= wanted:
             return
+    raise RuntimeError(f"the stream ended after {done} of {wanted}")
 
 
 class FerryPeer(Peer):
