@@ -53,16 +53,19 @@ test-packages:
 	@scripts/install-packages.sh build demo test
 
 format:
-	swift format --in-place --recursive --parallel Package.swift Sources Tests
+	swift format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks/peers/Package.swift Benchmarks/peers/Sources
 
 format-check:
-	swift format lint --strict --recursive --parallel Package.swift Sources Tests
+	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/peers/Package.swift Benchmarks/peers/Sources
 
 check: format-check
 	scripts/check.sh
 
+# Beside every peer. ROUNDS, ONLY (works) and PEERS may be given, with commas between names.
 race: demo-packages release
-	Benchmarks/race.py
+	@scripts/install-packages.sh race
+	scripts/race-peers.sh
+	Benchmarks/race.py $(or $(ROUNDS),5) $(if $(ONLY),--only=$(ONLY)) $(if $(PEERS),--peers=$(PEERS))
 
 # Beside another build of Ferry: WITH is its binary.
 side-by-side: demo-packages release

@@ -1,5 +1,6 @@
-"""What the benchmarks share: an nginx origin, the service, aria2, and meters. Python 3.9+, no packages."""
-import contextlib, http.client, json, os, shutil, signal, socket, statistics, subprocess, sys, tempfile, threading, time
+"""What the benchmarks share: an nginx origin, the service, its clients, and meters. Python 3.9+, no packages."""
+import contextlib, http.client, json, os, select, shutil, signal, socket, statistics, subprocess, sys, tempfile, threading, time
+from meter import *
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FERRY = os.environ.get("BINARY", os.path.join(ROOT, ".build/release/ferry"))
@@ -28,57 +29,6 @@ def stop(process, seconds=20):
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-
-
-def cpu_seconds(pid):
-    """User and system time of a process, children not included."""
-    return time.clock_gettime((~pid << 3) | 2)
-
-
-def thread_seconds(pid):
-    """CPU seconds by thread name; threads without a name of their own are the language's tasks."""
-    seconds = {}
-    for thread in os.listdir(f"/proc/{pid}/task"):
-        with contextlib.suppress(OSError):
-            with open(f"/proc/{pid}/task/{thread}/comm") as f:
-                name = f.read().strip()
-            with open(f"/proc/{pid}/task/{thread}/schedstat") as f:
-                spent = int(f.read().split()[0]) / 1e9
-            name = name if "-" in name and name.startswith("ferry-") else "tasks"
-            seconds[name] = seconds.get(name, 0) + spent
-    return seconds
-
-
-def memory(pid):
-    """Resident set now and at its peak, MiB."""
-    values = {}
-    with open(f"/proc/{pid}/status") as f:
-        for line in f:
-            if line.startswith(("VmRSS", "VmHWM")):
-                name, value = line.split(":")
-                values[name] = int(value.split()[0]) / 1024
-    return values
-
-
-class Meter:
-    """Wall and CPU time of a process, and its peak memory, over a `with` block."""
-
-    def __init__(self, pid):
-        self.pid = pid
-
-    def __enter__(self):
-        with contextlib.suppress(OSError), open(f"/proc/{self.pid}/clear_refs", "w") as f:
-            f.write("5")
-        self.threads0 = thread_seconds(self.pid)
-        self.start, self.cpu0 = time.monotonic(), cpu_seconds(self.pid)
-        return self
-
-    def __exit__(self, *_):
-        self.wall = time.monotonic() - self.start
-        self.cpu = cpu_seconds(self.pid) - self.cpu0
-        self.peak = memory(self.pid)["VmHWM"]
-        self.threads = {
-            name: seconds - self.threads0.get(name, 0) for name, seconds in thread_seconds(self.pid).items()}
 
 
 class Origin:
@@ -169,6 +119,90 @@ class Ferry:
         status, session = self.call("POST", "/v1/sessions", {"configuration": configuration})
         assert status == 201, session
         return session["id"]
+
+
+class Client:
+    """A kept connection that sends JSON and reads replies; http.client would cost more than Ferry does."""
+
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port), 120)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.rest = b""
+
+    def post(self, path, body, headers=""):
+        self.send(path, body, headers)
+        return self.reply()
+
+    def get(self, path):
+        self.socket.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+        return self.reply()
+
+    def send(self, path, body, headers=""):
+        self.socket.sendall(
+            f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n{headers}"
+            f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
+
+    def reply(self):
+        while (end := self.rest.find(b"\r\n\r\n")) < 0:
+            self.read()
+        head, self.rest = self.rest[:end].lower(), self.rest[end + 4:]
+        if b"transfer-encoding: chunked" in head:
+            reply = b"".join(iter(self.chunk, b""))
+        else:
+            reply = self.take(int(head.split(b"content-length:")[1].split(b"\r\n")[0]))
+        assert head.startswith(b"http/1.1 20"), (head, reply)
+        return reply
+
+    def chunk(self):
+        while (end := self.rest.find(b"\r\n")) < 0:
+            self.read()
+        size, self.rest = int(self.rest[:end], 16), self.rest[end + 2:]
+        return self.take(size + 2)[:-2]
+
+    def take(self, size):
+        while len(self.rest) < size:
+            self.read()
+        taken, self.rest = self.rest[:size], self.rest[size:]
+        return taken
+
+    def read(self):
+        piece = self.socket.recv(1 << 16)
+        assert piece
+        self.rest += piece
+
+    def close(self):
+        self.socket.close()
+
+
+class Clients:
+    """Several kept connections in one thread. Each has one request at a time, and sends the next one when the reply is there."""
+
+    def __init__(self, port, count):
+        self.clients = [Client(port) for _ in range(count)]
+        self.poll = select.epoll()
+        for client in self.clients:
+            self.poll.register(client.socket, select.EPOLLIN)
+        self.by_descriptor = {client.socket.fileno(): client for client in self.clients}
+
+    def post(self, path, bodies):
+        bodies, under_way = iter(bodies), 0
+        for client, body in zip(self.clients, bodies):
+            client.send(path, body)
+            under_way += 1
+        while under_way:
+            for descriptor, _ in self.poll.poll():
+                client = self.by_descriptor[descriptor]
+                client.reply()
+                body = next(bodies, None)
+                if body is None:
+                    under_way -= 1
+                else:
+                    client.send(path, body)
+
+    def close(self):
+        for client in self.clients:
+            client.close()
+        self.poll.close()
 
 
 class EventStream:

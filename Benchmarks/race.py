@@ -1,152 +1,189 @@
 #!/usr/bin/env python3
-"""The same 5,000 downloads of 1 KiB through Ferry and through aria2's JSON-RPC, 64 at once, in one run.
+"""Ferry beside other programs and libraries that fetch, each through its own interface, at the same works, from one nginx.
 
-Ferry commits every task and every event with fsync; aria2 writes files and remembers nothing.
-usage: race.py [rounds] [--disk] [--at-least=RATIO]    1 by default"""
-import base64, hashlib, socket, struct, sys
-from harness import *
+Ferry commits every task and every event with fsync; of the others, only the home-made service remembers anything, and none syncs it.
+Services take work from other processes, as Ferry does; a library's loop takes it from nobody: it says what the machine can do.
+A round is quiet where other processes and the hypervisor took less than 8 % of its time. Noisy ones are run again, until there were
+three times as many; the quietest count.
+usage: race.py [rounds] [--only=WORK,...] [--peers=NAME,...] [--disk] [--at-least=RATIO]    5 rounds of all by default
 
-JOBS, AT_ONCE = 5000, 64
+RATIO is the least of aria2's rate at the first work that Ferry must have: 1 by default."""
+import works
+from peers import PEERS
+from peers.peer import CONNECTIONS
+from works import *
 
-
-class Ferry1K:
-    name = "ferry"
-
-    def __init__(self, directory, origin):
-        self.origin = origin
-        self.peer = Ferry(f"{directory}/ferry")
-        self.pid = self.peer.pid
-
-    def run(self):
-        session = self.peer.session(httpMaximumConnectionsPerHost=AT_ONCE)
-        lines = "".join(
-            json.dumps({"kind": "download", "resume": True, "request": {"url": f"{self.origin.url}/f/{i}"}}) + "\n"
-            for i in range(JOBS))
-        stream = EventStream(self.peer.port, f"/v1/sessions/{session}/events?types=task.didComplete")
-        with Meter(self.pid) as meter:
-            poster = threading.Thread(target=self.post, args=(session, lines))
-            poster.start()
-            done = failed = 0
-            for block in stream.blocks():
-                done += block.count(b"event: task.didComplete")
-                failed += block.count(b'"data":{"error":{')
-                if done >= JOBS:
-                    break
-            poster.join()
-        stream.close()
-        assert done == JOBS and failed == 0, (done, failed)
-        return meter
-
-    def post(self, session, lines):
-        status, _ = self.peer.call(
-            "POST", f"/v1/sessions/{session}/tasks", lines, {"Content-Type": "application/x-ndjson"})
-        assert status == 200, status
-
-    def stop(self):
-        self.peer.stop()
+QUIET, TRIES = 0.08, 3
+# Seconds that a measurement may take.
+LIMIT = 180
 
 
-class Aria2:
-    name = "aria2"
+class Work:
+    """What is measured, the method that a peer needs for it, and the units of its rows; how many transfers there are at once, the MiB that
+    are written, and Ferry's options for it."""
 
-    def __init__(self, directory, origin):
-        self.origin, self.port = origin, free_port()
-        os.makedirs(f"{directory}/aria2")
-        self.process = subprocess.Popen(
-            ["aria2c", "--no-conf", "--enable-rpc", f"--rpc-listen-port={self.port}", "--rpc-listen-all=false",
-             f"-j{AT_ONCE}", f"--dir={directory}/aria2", "--quiet", "--allow-overwrite=true",
-             "--auto-file-renaming=false", "--file-allocation=none", "--max-download-result=20000",
-             "--rpc-max-request-size=16M", "--disable-ipv6", "--no-netrc"], stdin=subprocess.DEVNULL)
-        self.pid = self.process.pid
-        wait_for_port(self.port)
+    def __init__(self, title, measure, way, *rows, at_once=AT_ONCE, writes=100, options=()):
+        self.title, self.measure, self.way, self.rows = title, measure, way, rows
+        self.at_once, self.writes, self.options = at_once, writes, options
+
+
+WORKS = {
+    "batch": Work(f"{BATCH} × 1 KiB, {AT_ONCE} at once, one POST", works.batch, "batch", "jobs/s", "CPU ms"),
+    "files": Work("  each body a file", works.batch, "batch", "jobs/s", "CPU ms", options=("--small-body-limit", "0")),
+    "single": Work(f"  one POST each, {CONNECTIONS} connections", works.single, "single", "jobs/s", "CPU ms"),
+    "gigabyte": Work("1 GiB down", works.gigabyte, "batch", "MB/s", "CPU s", writes=1200),
+    "slow": Work(f"{SLOW} slow transfers", works.slow, "hold", "KiB each", at_once=SLOW),
+    "latency": Work("submit to notified, idle", works.latency, "latency", "p50 ms"),
+    "wait": Work("  the reply is the notice", works.wait, "wait", "p50 ms"),
+    "database": Work("database of 1 KiB tasks", works.database, "database", "bytes each"),
+    "streams": Work("idle event streams", works.streams, "channel", "streams", "KiB each", "p99 ms", "share of a core",
+                    options=("--maximum-connections", str(STREAMS + SPARE))),
+}
+# What the rows of a work say beside its title.
+SAYS = {"p99 ms": "  10 events/s to each; a GET's", "share of a core": "  10 events/s to each"}
+RATES = ("jobs/s", "MB/s")
+
+
+class Race:
+    def __init__(self, directory, origin, rounds, chosen, peers):
+        self.directory, self.origin, self.rounds, self.peers = directory, origin, rounds, peers
+        self.figures = {(name, peer): [] for name in chosen for peer in peers
+                        if name not in PEERS[peer].same and hasattr(PEERS[peer], WORKS[name].way)}
+        # Where a work is another one by another name, that one is run.
+        for name, peer in [(PEERS[peer].same.get(name), peer) for name in chosen for peer in peers]:
+            if name and hasattr(PEERS[peer], WORKS[name].way):
+                self.figures.setdefault((name, peer), [])
 
     def run(self):
-        peer = WebSocket(self.port, "/jsonrpc")
-        with Meter(self.pid) as meter:
-            for start in range(0, JOBS, 100):
-                calls = [{"methodName": "aria2.addUri", "params": [[f"{self.origin.url}/f/{i}"], {"out": str(i)}]}
-                         for i in range(start, min(JOBS, start + 100))]
-                peer.send(json.dumps(
-                    {"jsonrpc": "2.0", "id": str(start), "method": "system.multicall", "params": [calls]}))
-            done = 0
-            while done < JOBS:
-                message = peer.receive()
-                done += message.count(b"onDownloadComplete")
-                assert b"onDownloadError" not in message
-        peer.close()
-        return meter
+        for number in range(self.rounds * TRIES):
+            wanted = [cell for cell in self.figures if self.quiet(cell) < self.rounds]
+            if not wanted:
+                break
+            for name in WORKS:
+                # Each goes first as often as last.
+                peers = [peer for work, peer in wanted if work == name]
+                for peer in peers if number % 2 == 0 else reversed(peers):
+                    self.figures[name, peer].append(self.measure(name, peer, number))
+            print(f"round {number + 1}: {len(wanted)} measurements", file=sys.stderr, flush=True)
 
-    def stop(self):
-        stop(self.process)
+    def measure(self, name, peer, number):
+        work, place = WORKS[name], f"{self.directory}/{peer}-{name}-{number}"
+        os.makedirs(place)
+        runs = PEERS[peer](place, self.origin, work.at_once, *work.options)
+        signal.alarm(LIMIT)
+        try:
+            runs.warm_up()
+            self.touch(work.writes)
+            return work.measure(runs)
+        finally:
+            signal.alarm(0)
+            runs.stop()
+            shutil.rmtree(place, ignore_errors=True)
+
+    def touch(self, mebibytes):
+        """Writes so much and drops it: a hypervisor has to give the memory first, and no peer is to wait for that."""
+        block, path = b"x" * (1 << 20), f"{self.directory}/touched"
+        with open(path, "wb") as f:
+            for _ in range(mebibytes):
+                f.write(block)
+        os.remove(path)
+
+    def quiet(self, cell):
+        return sum(figures["noise"] < QUIET for figures in self.figures[cell])
+
+    def cell(self, name, peer):
+        return PEERS[peer].same.get(name, name), peer
+
+    def quietest(self, name, peer):
+        return sorted(self.figures.get(self.cell(name, peer), []), key=lambda figures: figures["noise"])[:self.rounds]
+
+    def median(self, name, peer, unit):
+        found = [figures[unit] for figures in self.quietest(name, peer) if unit in figures]
+        return statistics.median(found) if found else None
+
+    def text(self, name, peer, unit):
+        value = self.median(name, peer, unit)
+        if value is None:
+            return "–"
+        noisy = self.quiet(self.cell(name, peer)) < self.rounds
+        return (f"{value:.0f}" if value >= 1000 else f"{value:.3g}") + ("*" if noisy else "")
+
+    def ratio(self, name, unit, service):
+        """Ferry's figure to that of the best of the services, or of the libraries."""
+        own = self.median(name, "ferry", unit) if "ferry" in self.peers else None
+        others = {peer: value for peer in self.peers if peer != "ferry" and PEERS[peer].service == service
+                  and (value := self.median(name, peer, unit))}
+        if not others or own is None or unit == "streams":
+            return "–"
+        best = (max if unit in RATES else min)(others, key=others.get)
+        return f"{own / others[best]:.2f} {best}"
+
+    def show(self, chosen):
+        rows = [("work", "", *self.peers, "of services", "of libraries", "quiet")]
+        for name in chosen:
+            title = WORKS[name].title
+            cells = [cell for cell in (self.cell(name, peer) for peer in self.peers) if cell in self.figures]
+            quiet = f"{min(map(self.quiet, cells), default=0)} of {max((len(self.figures[cell]) for cell in cells), default=0)}"
+            for unit in WORKS[name].rows:
+                rows.append((SAYS.get(unit, title), unit, *(self.text(name, peer, unit) for peer in self.peers),
+                             self.ratio(name, unit, True), self.ratio(name, unit, False), quiet))
+                title, quiet = "", ""
+        table(rows)
+
+    def show_threads(self):
+        found = self.quietest("batch", "ferry")
+        units = sorted((unit for unit in found[0] if unit.startswith("µs in ")), key=lambda unit: -found[0][unit])
+        print("where Ferry's time goes, CPU us/job by thread:")
+        table([(unit[len("µs in "):], f"{statistics.median(figures.get(unit, 0) for figures in found):.1f}") for unit in units])
 
 
-class WebSocket:
-    """As much of RFC 6455 as aria2's JSON-RPC needs."""
+def give_up(*_):
+    raise TimeoutError(f"a measurement has taken {LIMIT} s")
 
-    def __init__(self, port, path):
-        self.socket = socket.create_connection(("127.0.0.1", port))
-        key = base64.b64encode(os.urandom(16)).decode()
-        self.socket.sendall(
-            f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n\r\n".encode())
-        self.file = self.socket.makefile("rb", 1 << 20)
-        while self.file.readline() not in (b"\r\n", b""):
-            pass
 
-    def send(self, text):
-        data = text.encode()
-        short = len(data) < 1 << 16
-        size = struct.pack(">BH", 0xFE, len(data)) if short else struct.pack(">BQ", 0xFF, len(data))
-        self.socket.sendall(b"\x81" + size + bytes(4) + data)
+def option(name):
+    return next((a.split("=", 1)[1] for a in sys.argv if a.startswith(f"--{name}=")), None)
 
-    def receive(self):
-        head = self.file.read(2)
-        size = head[1] & 127
-        if size == 126:
-            size = struct.unpack(">H", self.file.read(2))[0]
-        elif size == 127:
-            size = struct.unpack(">Q", self.file.read(8))[0]
-        return self.file.read(size)
 
-    def close(self):
-        self.socket.close()
+def names(given, known):
+    chosen = given.split(",") if given else list(known)
+    if unknown := set(chosen) - set(known):
+        sys.exit(f"race.py: {', '.join(unknown)}: known are {', '.join(known)}")
+    return [name for name in known if name in chosen]
 
 
 def main():
     arguments = [a for a in sys.argv[1:] if not a.startswith("--")]
     rounds = int(arguments[0]) if arguments else 5
+    chosen = names(option("only"), WORKS)
+    peers = names(option("peers") and "ferry," + option("peers"), PEERS)
+    for peer in peers:
+        if PEERS[peer].needs and not os.path.exists(PEERS[peer].needs):
+            sys.exit(f"race.py: no {PEERS[peer].needs}: `make race` makes it, or leave {peer} out with --peers=")
     on_disk = "--disk" in sys.argv
-    results = {"ferry": [], "aria2": []}
+    raise_descriptors(STREAMS)
+    signal.signal(signal.SIGALRM, give_up)
     with scratch(on_disk) as directory:
-        origin = Origin(directory)
-        for number in range(rounds):
-            for kind in (Ferry1K, Aria2):
-                place = f"{directory}/{kind.name}-{number}"
-                os.makedirs(place)
-                peer = kind(place, origin)
-                try:
-                    results[kind.name].append(peer.run())
-                finally:
-                    peer.stop()
-                    shutil.rmtree(place, ignore_errors=True)
-        origin.stop()
-    rows = [("", "jobs/s", "CPU ms/job", "peak RSS MiB")]
-    medians = {}
-    for name, meters in results.items():
-        medians[name] = statistics.median(JOBS / m.wall for m in meters)
-        rows.append((
-            name, f"{medians[name]:.0f}", f"{statistics.median(m.cpu for m in meters) / JOBS * 1000:.3f}",
-            f"{statistics.median(m.peak for m in meters):.0f}"))
-    print(f"{JOBS} downloads of 1 KiB, {AT_ONCE} at once, medians of {rounds} rounds, on {'disk' if on_disk else 'tmpfs'}")
-    table(rows)
-    ratio = medians["ferry"] / medians["aria2"]
-    print(f"ratio ferry/aria2: {ratio:.2f}")
-    print("where Ferry's time goes, CPU us/job by thread:")
-    threads = [m.threads for m in results["ferry"]]
-    names = sorted({name for t in threads for name in t}, key=lambda n: -threads[0].get(n, 0))
-    table([(name, f"{statistics.median(t.get(name, 0) for t in threads) / JOBS * 1e6:.1f}") for name in names])
-    least = next((float(a.split("=")[1]) for a in sys.argv if a.startswith("--at-least=")), 1)
-    assert ratio >= least, "slower than aria2" if least == 1 else f"below {least} of aria2"
+        origin = Origin(f"{directory}/origin", gigabyte="gigabyte" in chosen)
+        try:
+            race = Race(directory, origin, rounds, chosen, peers)
+            race.run()
+        finally:
+            origin.stop()
+    print(f"medians of the {rounds} quietest rounds, on {'disk' if on_disk else 'tmpfs'}. The last column says how many rounds were quiet, of "
+          "how many; * marks what had too few of them.")
+    print("Ratios are Ferry's figure to that of the best of the services and of the libraries: good above 1 in rates, below 1 in costs.")
+    race.show(chosen)
+    if race.quietest("batch", "ferry"):
+        race.show_threads()
+    own, than = (race.median("batch", peer, "jobs/s") for peer in ("ferry", "aria2"))
+    if own and than:
+        ratio, least = own / than, float(option("at-least") or 1)
+        print(f"ratio ferry/aria2: {ratio:.2f}")
+        if ratio < least:
+            sys.exit("race.py: slower than aria2" if least == 1 else f"race.py: below {least} of aria2")
+    elif option("at-least"):
+        sys.exit("race.py: --at-least wants batch and aria2 in the race")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,16 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// What `make race` runs beside Ferry of Swift's own libraries. Ferry itself uses nothing of this.
+let package = Package(
+  name: "peers",
+  dependencies: [
+    .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0")
+  ],
+  targets: [
+    .target(name: "Commands"),
+    .executableTarget(name: "URLSessionLoop", dependencies: ["Commands"]),
+    .executableTarget(
+      name: "AsyncHTTPClientLoop",
+      dependencies: ["Commands", .product(name: "AsyncHTTPClient", package: "async-http-client")]),
+  ])
