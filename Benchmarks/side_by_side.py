@@ -16,7 +16,7 @@ def specification(url, kind="download"):
 
 
 class Client:
-    """A kept connection that posts JSON and reads replies with a Content-Length; http.client would cost more than Ferry does."""
+    """A kept connection that sends requests and reads replies with a Content-Length; http.client would cost more than Ferry does."""
 
     def __init__(self, port):
         self.socket = socket.create_connection(("127.0.0.1", port), 120)
@@ -24,9 +24,15 @@ class Client:
         self.rest = b""
 
     def post(self, path, body, headers=""):
-        self.socket.sendall(
+        return self.send(
             f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n{headers}"
-            f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
+            f"Content-Length: {len(body)}\r\n\r\n{body}")
+
+    def get(self, path):
+        return self.send(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+
+    def send(self, request):
+        self.socket.sendall(request.encode())
         while (end := self.rest.find(b"\r\n\r\n")) < 0:
             self.read()
         head = self.rest[:end].lower()

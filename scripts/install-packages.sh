@@ -1,6 +1,6 @@
 #!/bin/bash
 # Installs the Debian packages of the named groups, those that are missing only, and what the tests want of Python's.
-# usage: install-packages.sh build|demo|test|faults|venv|clients|deploy ...
+# usage: install-packages.sh build|demo|test|faults|cost|venv|clients|dist|deploy ...
 set -euo pipefail
 
 declare -A groups=(
@@ -10,6 +10,7 @@ declare -A groups=(
   [test]="sqlite3 aria2 openssl procps apache2 libapache2-mod-auth-gssapi krb5-kdc krb5-admin-server krb5-user squid \
     microsocks python3-venv iproute2 strace systemd"
   [faults]="python3 mount nginx-light"
+  [cost]="valgrind binutils nginx-light python3"
   [venv]="python3-venv"
   [clients]="python3-venv nodejs node-typescript golang-go"
   [dist]="debhelper dpkg-dev binutils python3 lintian mandoc"
