@@ -8,7 +8,7 @@ RELEASE_FLAGS = -c release --scratch-path $(RELEASE_PLACE) --static-swift-stdlib
 	-Xcc -ffunction-sections -Xcc -fdata-sections \
 	-Xcc -ffile-prefix-map=$(CURDIR)=. -Xcc -ffile-prefix-map=$(RELEASE_PLACE)=.build
 
-.PHONY: demo test check build release dist image-test package-test debian13-test packages demo-packages test-packages format format-check race side-by-side load kill takeover idle faults cache uptime fuzz simulate clients schemathesis clean
+.PHONY: demo test check build release dist image-test package-test debian13-test packages demo-packages test-packages format format-check race side-by-side cost load kill takeover idle faults cache uptime fuzz simulate clients schemathesis clean
 
 demo: demo-packages release
 	@scripts/demo.py $(if $(URL),--url '$(URL)')
@@ -70,6 +70,11 @@ race: demo-packages release
 # Beside another build of Ferry: WITH is its binary.
 side-by-side: demo-packages release
 	Benchmarks/side_by_side.py $(WITH)
+
+# What a task costs, beside what is recorded. WRITE=1 records it; PROFILE names a work and shows where its instructions go.
+cost: demo-packages release
+	@scripts/install-packages.sh cost
+	Benchmarks/cost.py $(if $(WRITE),--write) $(if $(PROFILE),--profile $(PROFILE))
 
 load: demo-packages release
 	Benchmarks/load.py

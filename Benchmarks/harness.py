@@ -81,17 +81,17 @@ http {{
 
 
 class Ferry:
-    """`ferry serve` on a free port, with loopback allowed as a destination."""
+    """`ferry serve` on a free port, with loopback allowed as a destination; `under` is a program that runs it, with its options."""
 
-    def __init__(self, directory, *options, binary=FERRY):
+    def __init__(self, directory, *options, binary=FERRY, under=()):
         self.directory = directory
         self.port = free_port()
         self.log = open(f"{directory}.log", "ab")
         self.process = subprocess.Popen(
-            [binary, "serve", "--listen", f"127.0.0.1:{self.port}", "--data-directory", directory,
+            [*under, binary, "serve", "--listen", f"127.0.0.1:{self.port}", "--data-directory", directory,
              "--allow-network", "127.0.0.0/8", *options], stdout=self.log, stderr=self.log)
         self.pid = self.process.pid
-        wait_for_port(self.port)
+        wait_for_port(self.port, 120 if under else 20)
 
     def stop(self):
         stop(self.process)

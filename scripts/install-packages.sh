@@ -1,6 +1,6 @@
 #!/bin/bash
 # Installs the Debian packages of the named groups, those that are missing only, and what the tests want of Python's.
-# usage: install-packages.sh build|demo|test|faults|race|venv|clients|deploy ...
+# usage: install-packages.sh build|demo|test|faults|race|cost|venv|clients|dist|deploy ...
 set -euo pipefail
 
 declare -A groups=(
@@ -11,6 +11,7 @@ declare -A groups=(
     microsocks python3-venv iproute2 strace systemd"
   [faults]="python3 mount nginx-light"
   [race]="aria2 rclone curl gcc libc6-dev libcurl4-openssl-dev nginx-light libnginx-mod-nchan python3 python3-venv"
+  [cost]="valgrind binutils nginx-light python3"
   [venv]="python3-venv"
   [clients]="python3-venv nodejs node-typescript golang-go"
   [dist]="debhelper dpkg-dev binutils python3 lintian mandoc"
