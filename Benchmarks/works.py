@@ -28,7 +28,17 @@ def single(peer):
     return rates(timed(peer, peer.single(f"{peer.origin.url}/f/", BATCH), BATCH, KIB), BATCH)
 
 
+def take_memory(directory):
+    """A virtual machine gets memory from its host when it is first used. What the body is about to take is there already."""
+    place, block = f"{directory}/memory", bytes(1 << 20)
+    with open(place, "wb") as f:
+        for _ in range(1200):
+            f.write(block)
+    os.unlink(place)
+
+
 def gigabyte(peer):
+    take_memory(peer.directory)
     meter = timed(peer, peer.batch(f"{peer.origin.url}/1g?", 1), 1, GIB)
     return {"MB/s": GIB / 1e6 / meter.wall, "CPU s": meter.cpu, "peak MiB": meter.peak, "noise": meter.noise}
 

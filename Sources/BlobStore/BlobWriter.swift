@@ -3,22 +3,20 @@ package import EventLoop
 internal import Synchronization
 package import TransferModel
 
-/// A blob on its way to its store: written and digested off the loop, in two lanes that run side by side.
+/// A blob on its way to its store: digested and written off the loop, chunk by chunk, both while a chunk is in the processor's cache.
 ///
-/// `append` never blocks; it tells how much waits, so that the transfer can be paused. Order within a lane is kept by
-/// having at most one job of it in the pool.
+/// `append` never blocks; it tells how much waits, so that the transfer can be paused. Order is kept by having at most one job of it in
+/// the pool.
 package final class BlobWriter: Sendable {
   /// What became of it.
   package typealias Finished = Result<(size: Int64, sha256: String), BlobError>
 
   private struct State {
-    var toWrite: [[UInt8]] = []
-    var toDigest: [[UInt8]] = []
-    var isWriting = false
-    var isDigesting = false
+    /// Chunks that are yet to be written, and their bytes.
+    var chunks: [[UInt8]] = []
+    var waiting = 0
+    var isWorking = false
     var hasDigestedStart = false
-    var waitingToWrite = 0
-    var waitingToDigest = 0
     var written: Int64 = 0
     var digest = SHA256()
     /// In hexadecimal, of what was not written here.
@@ -32,11 +30,16 @@ package final class BlobWriter: Sendable {
     var whenDrained: (@Sendable () -> Void)?
     var draft: (any BlobDraft)?
     var observers: [@Sendable () -> Void] = []
+    /// Room of chunks that were written, to be filled again: memory that is new is cleared by the kernel, page by page.
+    var spare: [[UInt8]] = []
   }
 
   /// Bytes that may wait before the transfer is paused, and to which they must fall before it goes on.
   package static let highWater = 4 * 1024 * 1024
   package static let lowWater = 1024 * 1024
+  /// Bytes of a chunk where many come.
+  package static let chunkSize = 256 * 1024
+  private static let spareChunks = highWater / chunkSize
 
   private let store: any BlobStore
   private let key: BlobKey
@@ -63,9 +66,9 @@ package final class BlobWriter: Sendable {
     start = offset
     state.withLock { state in
       state.written = offset
-      state.isDigesting = true
+      state.isWorking = true
     }
-    pool.submit { self.digest() }
+    pool.submit { self.work() }
   }
 
   /// A whole file that nothing is added to.
@@ -84,9 +87,7 @@ package final class BlobWriter: Sendable {
   }
 
   /// Bytes that readers may have by now, and whether those are all that were appended.
-  package var readable: (count: Int64, isAll: Bool) {
-    state.withLock { ($0.written, $0.waitingToWrite == 0) }
-  }
+  package var readable: (count: Int64, isAll: Bool) { state.withLock { ($0.written, $0.waiting == 0) } }
 
   /// Reads along; nil where that cannot be.
   package func reader() -> BlobReader? { state.withLock { $0.draft }?.reader() }
@@ -96,30 +97,30 @@ package final class BlobWriter: Sendable {
     state.withLock { $0.observers.append(observer) }
   }
 
+  /// An empty array with room for a chunk: what was written before, where there is such.
+  package func room() -> [UInt8] {
+    if let spare = state.withLock({ $0.spare.popLast() }) { return spare }
+    var chunk: [UInt8] = []
+    chunk.reserveCapacity(Self.chunkSize)
+    return chunk
+  }
+
   /// Takes bytes; returns how many now wait.
   package func append(_ bytes: [UInt8]) -> Int {
-    let (mustWrite, mustDigest, waiting) = state.withLock { state in
-      state.toWrite.append(bytes)
-      state.toDigest.append(bytes)
-      state.waitingToWrite += bytes.count
-      state.waitingToDigest += bytes.count
-      defer {
-        state.isWriting = true
-        state.isDigesting = true
-      }
-      return (!state.isWriting, !state.isDigesting, max(state.waitingToWrite, state.waitingToDigest))
+    let (mustWork, waiting) = state.withLock { state in
+      state.waiting += bytes.count
+      state.chunks.append(bytes)
+      defer { state.isWorking = true }
+      return (!state.isWorking, state.waiting)
     }
-    if mustWrite { pool.submit { self.write() } }
-    if mustDigest { pool.submit { self.digest() } }
+    if mustWork { pool.submit { self.work() } }
     return waiting
   }
 
   /// Calls `action` once, when few enough bytes wait; at once where that is so already.
   package func whenDrained(_ action: @escaping @Sendable () -> Void) {
     let isDrained = state.withLock { state in
-      guard max(state.waitingToWrite, state.waitingToDigest) > Self.lowWater, state.failure == nil else {
-        return true
-      }
+      guard state.waiting > Self.lowWater, state.failure == nil else { return true }
       state.whenDrained = action
       return false
     }
@@ -133,9 +134,7 @@ package final class BlobWriter: Sendable {
   }
 
   /// True where a pause for its sake may end.
-  package var isDrained: Bool {
-    state.withLock { max($0.waitingToWrite, $0.waitingToDigest) <= Self.lowWater || $0.failure != nil }
-  }
+  package var isDrained: Bool { state.withLock { $0.waiting <= Self.lowWater || $0.failure != nil } }
 
   /// Forgets what was written.
   /// - Parameter keepsForReaders: those who read along still get all that was appended.
@@ -143,49 +142,66 @@ package final class BlobWriter: Sendable {
     state.withLock { state in
       state.isDiscarded = true
       state.whenDrained = nil
-      state.toDigest = []
       state.writesOn = keepsForReaders
-      if !keepsForReaders { state.toWrite = [] }
+      if !keepsForReaders { (state.chunks, state.waiting) = ([], 0) }
     }
     pool.submit { self.settle() }
   }
 
   // MARK: On the pool's threads
 
-  private func write() {
+  private func work() {
+    if start > 0 { digestStart() }
     while true {
-      let (batch, draft, offset, isUsable) = state.withLock { state in
-        let batch = state.toWrite
-        state.toWrite = []
-        if batch.isEmpty { state.isWriting = false }
-        let isWanted = !state.isDiscarded || state.writesOn
-        return (batch, state.draft, state.written, state.failure == nil && isWanted)
+      // The digest is out of the state while it works: nobody else looks at it until this job is over.
+      var (batch, digest) = state.withLock { state in
+        defer { state.chunks = [] }
+        if state.chunks.isEmpty { state.isWorking = false }
+        return (state.chunks, state.digest)
       }
       if batch.isEmpty { break }
-      let count = batch.reduce(0) { $0 + $1.count }
-      let result = isUsable ? write(batch, draft, offset) : .success(draft)
-      let (drained, observers) = state.withLock { state in
-        state.waitingToWrite -= count
-        switch result {
-        case .success(let draft):
-          state.draft = draft
-          if isUsable { state.written += Int64(count) }
-        case .failure(let failure): (state.failure, state.draft) = (failure, nil)
-        }
-        return (Self.takeDrained(&state), state.observers)
+      for index in batch.indices {
+        var chunk: [UInt8] = []
+        swap(&chunk, &batch[index])
+        take(&chunk, &digest)
       }
-      drained?()
-      for observer in observers { observer() }
+      let digested = digest
+      state.withLock { $0.digest = digested }
     }
     settle()
   }
 
+  private func take(_ chunk: inout [UInt8], _ digest: inout SHA256) {
+    let (draft, offset, isUsable, isDiscarded) = state.withLock { state in
+      let isWanted = !state.isDiscarded || state.writesOn
+      return (state.draft, state.written, state.failure == nil && isWanted, state.isDiscarded)
+    }
+    if isUsable, !isDiscarded { digest.update(data: chunk) }
+    let result = isUsable ? write(chunk, draft, offset) : .success(draft)
+    let count = chunk.count
+    chunk.removeAll(keepingCapacity: true)
+    let isSpare = chunk.capacity >= Self.chunkSize
+    let (drained, observers) = state.withLock { state in
+      if isSpare, state.spare.count < Self.spareChunks { state.spare.append(chunk) }
+      state.waiting = max(0, state.waiting - count)
+      switch result {
+      case .success(let draft):
+        state.draft = draft
+        if isUsable { state.written += Int64(count) }
+      case .failure(let failure): (state.failure, state.draft) = (failure, nil)
+      }
+      return (Self.takeDrained(&state), state.observers)
+    }
+    drained?()
+    for observer in observers { observer() }
+  }
+
   private func write(
-    _ batch: [[UInt8]], _ draft: (any BlobDraft)?, _ offset: Int64
+    _ chunk: [UInt8], _ draft: (any BlobDraft)?, _ offset: Int64
   ) -> Result<(any BlobDraft)?, BlobError> {
     do throws(BlobError) {
       let draft = if let draft { draft } else { try open() }
-      try draft.write(batch, at: offset)
+      try draft.write([chunk], at: offset)
       return .success(draft)
     } catch {
       return .failure(error)
@@ -196,31 +212,6 @@ package final class BlobWriter: Sendable {
     start > 0 ? try store.reopen(key, at: start) : try store.create(key)
   }
 
-  private func digest() {
-    if start > 0 { digestStart() }
-    while true {
-      // The digest is out of the state while it works: nobody else looks at it until this lane is idle.
-      var (batch, digest) = state.withLock { state in
-        let batch = state.toDigest
-        state.toDigest = []
-        if batch.isEmpty { state.isDigesting = false }
-        return (batch, state.digest)
-      }
-      if batch.isEmpty { break }
-      for chunk in batch { digest.update(data: chunk) }
-      let count = batch.reduce(0) { $0 + $1.count }
-      batch = []
-      let finished = digest
-      let drained = state.withLock { state in
-        state.digest = finished
-        state.waitingToDigest -= count
-        return Self.takeDrained(&state)
-      }
-      drained?()
-    }
-    settle()
-  }
-
   /// Reads what was in the draft before, once.
   private func digestStart() {
     guard state.withLock({ !$0.hasDigestedStart }) else { return }
@@ -229,7 +220,7 @@ package final class BlobWriter: Sendable {
       let reader = try store.open(key)
       var offset: Int64 = 0
       while offset < start {
-        guard let chunk = reader.wait(at: offset, maximum: Int(min(256 * 1024, start - offset))) else {
+        guard let chunk = reader.wait(at: offset, maximum: Int(min(Int64(Self.chunkSize), start - offset))) else {
           throw .last("read")
         }
         guard !chunk.isEmpty else {
@@ -249,18 +240,16 @@ package final class BlobWriter: Sendable {
   }
 
   private static func takeDrained(_ state: inout State) -> (@Sendable () -> Void)? {
-    guard max(state.waitingToWrite, state.waitingToDigest) <= lowWater || state.failure != nil else {
-      return nil
-    }
+    guard state.waiting <= lowWater || state.failure != nil else { return nil }
     defer { state.whenDrained = nil }
     return state.whenDrained
   }
 
-  /// Ends it once both lanes are idle: committed, or gone.
+  /// Ends it once nothing of it is worked at: committed, or gone.
   private func settle() {
     enum Ending { case none, discard, finish(BlobKey, @Sendable (Finished) -> Void, State) }
     let ending: Ending = state.withLock { state in
-      guard !state.isWriting, !state.isDigesting else { return .none }
+      guard !state.isWorking else { return .none }
       // Once it has its final key, the other may be somebody else's.
       if state.isDiscarded { return state.isFinished ? .none : .discard }
       guard let finish = state.finish else { return .none }

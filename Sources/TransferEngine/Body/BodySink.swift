@@ -12,9 +12,6 @@ final class BodySink {
     case memory([UInt8])
     case file(BlobWriter, pending: [UInt8])
   }
-  /// Bytes gathered before they are handed to the writer.
-  private static let chunkSize = 256 * 1024
-
   private let smallBodyLimit: Int
   /// Bytes that a small body is going to have, as far as that was told.
   private let expectedSize: Int
@@ -80,7 +77,7 @@ final class BodySink {
       }
     case .file(let file, var pending):
       storage = .file(file, pending: [])
-      if pending.isEmpty, isFast { pending.reserveCapacity(Self.chunkSize) }
+      if pending.isEmpty, isFast { pending = file.room() }
       pending.append(contentsOf: bytes)
       storage = .file(file, pending: pending)
       flushIfLarge(drained)
@@ -89,7 +86,7 @@ final class BodySink {
   }
 
   private func flushIfLarge(_ drained: @escaping @Sendable () -> Void) {
-    guard case .file(_, let pending) = storage, pending.count >= Self.chunkSize - 16 * 1024 else { return }
+    guard case .file(_, let pending) = storage, pending.count >= BlobWriter.chunkSize - 16 * 1024 else { return }
     isFast = true
     flush(drained)
   }
