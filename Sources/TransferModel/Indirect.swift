@@ -1,3 +1,9 @@
+/// A value that never changes, and that many have.
+package final class Shared<Value: Sendable>: Sendable {
+  package let value: Value
+  package init(_ value: Value) { self.value = value }
+}
+
 /// A value that stands elsewhere on the heap, shared by all copies until one of them is changed.
 ///
 /// Most parts of a task are the same in all its copies, or not there yet: behind a pointer they cost a word.

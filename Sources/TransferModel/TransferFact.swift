@@ -1,26 +1,26 @@
-/// What a worker has to tell of a task, in the order in which it happened.
+/// What a worker has to tell of a task, in the order in which it happened. What is large stands elsewhere: facts go from hand to hand.
 package enum TransferFact: Sendable {
   /// It left the queue.
   case began(TaskID, at: Timestamp)
-  case redirected(TaskID, TransferResponse, to: TransferRequest, at: Timestamp)
+  indirect case redirected(TaskID, TransferResponse, to: TransferRequest, at: Timestamp)
   case informational(TaskID, status: Int, headers: HTTPHeaders, at: Timestamp)
-  case response(TaskID, TransferResponse, (any BodyToken)?, at: Timestamp)
+  indirect case response(TaskID, TransferResponse, (any BodyToken)?, at: Timestamp)
   /// The head of a download's response is here; no delegate is told.
-  case accepted(TaskID, TransferResponse)
+  indirect case accepted(TaskID, TransferResponse)
   /// What came is about to be stored.
-  case willCache(TaskID, TransferResponse, size: Int64, at: Timestamp)
+  indirect case willCache(TaskID, TransferResponse, size: Int64, at: Timestamp)
   /// No network leads to the origin; it goes on by itself once one does.
   case waitsForConnectivity(TaskID, at: Timestamp)
   /// It waits for an answer to the question of that number: each of a task's has a higher one.
-  case asked(TaskID, Int, TransferQuestion, at: Timestamp)
+  indirect case asked(TaskID, Int, TransferQuestion, at: Timestamp)
   /// A download goes on at that byte; 0: it had to start anew.
   case resumed(TaskID, offset: Int64, expectedTotal: Int64, at: Timestamp)
   /// The bytes of a download now go to the disk, where a later one could go on from them.
-  case keeps(TaskID, ResumePoint)
+  indirect case keeps(TaskID, ResumePoint)
   /// A credential let the task in that is to be remembered for longer than the process.
-  case authenticated(TaskID, ProtectionSpace, Credential)
+  indirect case authenticated(TaskID, ProtectionSpace, Credential)
   case progress(TaskID, TaskProgress, at: Timestamp)
-  case ended(TaskID, TransferOutcome)
+  indirect case ended(TaskID, TransferOutcome)
 
   package var task: TaskID {
     switch self {

@@ -16,16 +16,18 @@ package enum SessionType: String, Sendable, CaseIterable {
 
 /// A session (URLSession): a configuration, a delegate and the tasks created in it.
 package struct TransferSession: Sendable, Equatable {
+  /// What never changes. Sessions are handed around with each step of a task: that costs a word.
+  private struct Constants: Sendable, Equatable {
+    let createdAt: Timestamp
+    let description: String?
+    let delegate: SessionDelegate?
+    let identifier: String?
+    let tenant: Tenant
+  }
   package let id: SessionID
   package let type: SessionType
-  package let createdAt: Timestamp
-  package let description: String?
-  package private(set) var configuration: SessionConfiguration
-  package private(set) var delegate: SessionDelegate?
-  /// By which a client finds a background session again; nil for others.
-  package let identifier: String?
-  /// Whose it is, with all that it has. Not shown.
-  package let tenant: Tenant
+  private let constants: Shared<Constants>
+  package let sharedConfiguration: Shared<SessionConfiguration>
   package var state = SessionState.active
   /// A background session's task has ended since `session.didFinishEvents` was last told. Not shown.
   package var owesFinishedEvents = false
@@ -37,25 +39,42 @@ package struct TransferSession: Sendable, Equatable {
   ) {
     self.id = id
     self.type = type
-    self.identifier = identifier
-    self.tenant = tenant
-    self.createdAt = createdAt
-    self.description = description
-    self.configuration = configuration
+    var (configuration, delegate) = (configuration, delegate)
     // Its cache has no place on disk.
-    if type == .ephemeral { self.configuration.urlCache.diskCapacity = 0 }
-    self.delegate = delegate
-    if type == .background { applyBackgroundRules() }
+    if type == .ephemeral { configuration.urlCache.diskCapacity = 0 }
+    if type == .background { Self.applyBackgroundRules(to: &configuration, &delegate) }
+    sharedConfiguration = Shared(configuration)
+    constants = Shared(
+      Constants(
+        createdAt: createdAt, description: description, delegate: delegate, identifier: identifier,
+        tenant: tenant))
   }
 
   /// As URLSession has it: such a session caches nothing, always waits for a network, and asks nobody about redirects,
   /// responses and what to cache.
-  private mutating func applyBackgroundRules() {
+  private static func applyBackgroundRules(
+    to configuration: inout SessionConfiguration, _ delegate: inout SessionDelegate?
+  ) {
     configuration.urlCache = .none
     configuration.waitsForConnectivity = true
     delegate?.asksForRedirects = false
     delegate?.asksForResponses = false
     delegate?.asksForCaching = false
+  }
+
+  package var configuration: SessionConfiguration { _read { yield sharedConfiguration.value } }
+  package var delegate: SessionDelegate? { _read { yield constants.value.delegate } }
+  package var createdAt: Timestamp { constants.value.createdAt }
+  package var description: String? { constants.value.description }
+  /// By which a client finds a background session again; nil for others.
+  package var identifier: String? { constants.value.identifier }
+  /// Whose it is, with all that it has. Not shown.
+  package var tenant: Tenant { constants.value.tenant }
+
+  package static func == (left: Self, right: Self) -> Bool {
+    left.id == right.id && left.type == right.type && left.state == right.state
+      && left.owesFinishedEvents == right.owesFinishedEvents && left.constants.value == right.constants.value
+      && left.configuration == right.configuration
   }
 
   /// What finds it again; nil for one that has no identifier.

@@ -6,7 +6,7 @@ extension TransferJob {
   /// - Parameter stamp: whose what it writes is.
   init(_ task: TransferTask, in session: TransferSession, writing stamp: BlobStamp) {
     self.init(
-      task: task.id, session: task.sessionID, configuration: session.configuration, kind: task.kind,
+      task: task.id, session: task.sessionID, configuration: session.sharedConfiguration, kind: task.kind,
       request: task.currentRequest, priority: task.priority)
     sessionType = session.type
     if stamp != .none { blob = stamp }

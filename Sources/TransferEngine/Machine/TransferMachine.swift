@@ -26,9 +26,11 @@ struct TransferMachine {
     let request: TransferRequest
     let url: CurlURL
     let proxy: ProxyConfiguration.Entry?
-    let configuration: SessionConfiguration
+    let sharedConfiguration: Shared<SessionConfiguration>
     /// The delegate wants to be asked.
     let asksForRedirects: Bool
+
+    var configuration: SessionConfiguration { _read { yield sharedConfiguration.value } }
 
     /// Who asks for credentials with an answer to it; nil where nobody does.
     func challenger(_ head: ResponseHead) -> Authenticator.Side? {

@@ -307,7 +307,7 @@ final class Transfer {
   /// The request as it went out.
   var asked: TransferMachine.Request {
     TransferMachine.Request(
-      request: request, url: url, proxy: proxy, configuration: job.configuration,
+      request: request, url: url, proxy: proxy, sharedConfiguration: job.sharedConfiguration,
       asksForRedirects: job.delegate?.asksForRedirects == true)
   }
 }

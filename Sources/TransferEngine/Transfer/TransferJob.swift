@@ -7,7 +7,8 @@ package struct TransferJob: Sendable {
   package var task: TaskID
   package var session: SessionID
   package var sessionType = SessionType.default
-  package var configuration: SessionConfiguration
+  /// The session's: all of its jobs have the same.
+  private(set) var sharedConfiguration: Shared<SessionConfiguration>
   package var kind: TaskKind
   package var request: TransferRequest
   package var priority: Double
@@ -24,7 +25,7 @@ package struct TransferJob: Sendable {
   /// Data is shown as it comes; else when it is whole.
   package var prefersIncrementalDelivery = true
   /// Where a download goes on.
-  package var resumePoint: ResumePoint?
+  @IndirectIfAny package var resumePoint: ResumePoint?
   /// How many questions were asked about it so far: the next has the next number.
   package var questions = 0
   /// Under which what it writes is kept: the owner's epoch, and the attempt. Nil: under the task's name alone.
@@ -36,21 +37,35 @@ package struct TransferJob: Sendable {
     /// What becomes of another that comes in its place.
     package let policy: CacheStoragePolicy
   }
-  package var revalidates: Revalidation?
+  @IndirectIfAny package var revalidates: Revalidation?
   /// Why it cannot be carried out at all.
-  package var fault: TransferError?
+  @IndirectIfAny package var fault: TransferError?
+
+  package init(
+    task: TaskID, session: SessionID, configuration: Shared<SessionConfiguration>, kind: TaskKind,
+    request: TransferRequest, priority: Double
+  ) {
+    self.task = task
+    self.session = session
+    sharedConfiguration = configuration
+    self.kind = kind
+    self.request = request
+    originalURL = request.url
+    self.priority = priority
+  }
 
   package init(
     task: TaskID, session: SessionID, configuration: SessionConfiguration, kind: TaskKind,
     request: TransferRequest, priority: Double
   ) {
-    self.task = task
-    self.session = session
-    self.configuration = configuration
-    self.kind = kind
-    self.request = request
-    originalURL = request.url
-    self.priority = priority
+    self.init(
+      task: task, session: session, configuration: Shared(configuration), kind: kind, request: request,
+      priority: priority)
+  }
+
+  package var configuration: SessionConfiguration {
+    _read { yield sharedConfiguration.value }
+    set { sharedConfiguration = Shared(newValue) }
   }
 
   /// As URLSession: a GET has no body.

@@ -25,7 +25,7 @@ import TransferModel
 
   private static func asked() throws -> TransferMachine.Request {
     TransferMachine.Request(
-      request: job.request, url: try CurlURL(job.request.url), proxy: nil, configuration: job.configuration,
+      request: job.request, url: try CurlURL(job.request.url), proxy: nil, sharedConfiguration: job.sharedConfiguration,
       asksForRedirects: true)
   }
 

@@ -15,7 +15,7 @@ import TransferModel
 
   private static func asked(_ job: TransferJob, asks: Bool = false) throws -> TransferMachine.Request {
     TransferMachine.Request(
-      request: job.request, url: try CurlURL(job.request.url), proxy: nil, configuration: job.configuration,
+      request: job.request, url: try CurlURL(job.request.url), proxy: nil, sharedConfiguration: job.sharedConfiguration,
       asksForRedirects: asks)
   }
 
@@ -130,7 +130,7 @@ import TransferModel
         let url = try CurlURL(next.url)
         machine.prepare(next, leavesOrigin: url.origin != asked.url.origin)
         asked = TransferMachine.Request(
-          request: next, url: url, proxy: nil, configuration: job.configuration, asksForRedirects: false)
+          request: next, url: url, proxy: nil, sharedConfiguration: job.sharedConfiguration, asksForRedirects: false)
       }
     }
   }

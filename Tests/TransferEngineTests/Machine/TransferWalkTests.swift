@@ -122,7 +122,7 @@ private struct Walk {
     let number = isCalm || chance(2) ? machine.questions : Int.random(in: 0...9, using: &generator)
     let asked = TransferMachine.Request(
       request: Self.job.request, url: try #require(Self.asked), proxy: nil,
-      configuration: Self.job.configuration, asksForRedirects: true)
+      sharedConfiguration: Self.job.sharedConfiguration, asksForRedirects: true)
     let answer = isCalm ? .byDefault : answers.randomElement(using: &generator) ?? .allow
     switch machine.take(answer, to: number, about: asked) {
     case .challenge:
