@@ -1,9 +1,12 @@
+import BlobStore
+import EventLoop
 import JSON
 import TestSupport
 import Testing
 import TransferCore
 import TransferEngine
 import TransferModel
+import TransferStore
 
 @testable import TransferService
 
@@ -32,6 +35,33 @@ import TransferModel
       try await bench.service.view(of: .default).answer(
         decision.id, with: JSONParser.parse(Array(#"{"disposition":"performDefaultHandling"}"#.utf8)))
     }
+    await bench.stop()
+  }
+
+  /// Whoever dies before the end of a cancelled task is on the disk may have cancelled nothing: its success is told again, and then its
+  /// body is wanted.
+  @Test func theBodyOfACancelledTaskGoesOnceItsEndHolds() async throws {
+    let bench = try await LiveServiceBench()
+    let session = try await bench.session(.background)
+    let task = try await bench.task("http://127.0.0.1:1/", in: session, kind: .download)
+    let room = bench.service.room
+    let bodies = room.engine.bodies(of: session, .background)
+    let body = BlobKey(task.id, .body, nil)
+    try bodies.create(body.part(.draft)).write([[1, 2]], at: 0)
+    #expect(bodies.move(body.part(.draft), to: body))
+    _ = try await bench.service.tasks.cancel(task.id)
+    let gate = Gate()
+    bench.store.ping { gate.wait() }
+    var outcome = task.outcome(.cancelled, "cancelled", at: bench.service.identifiers.now())
+    (outcome.error, outcome.body, outcome.size) = (nil, .file, 2)
+    room.absorb([.ended(task.id, outcome)])
+    await room.pool.run {}
+    #expect(bodies.size(of: body) == 2)
+    gate.open()
+    #expect(try await bench.end(of: task.id).error?.name == "cancelled")
+    await room.recorder.settle()
+    await room.pool.run {}
+    #expect(bodies.size(of: body) == nil)
     await bench.stop()
   }
 

@@ -42,6 +42,23 @@ import TransferModel
     #expect(salvage.keep(point)?.partial.offset == 6 && blobs.size(of: point.key) == 6)
   }
 
+  /// An earlier owner that stood still and wakes up takes nothing of what its successor keeps.
+  @Test func whatIsKeptIsTheNewOwners() throws {
+    let point = Self.point(Self.task, BlobStamp(epoch: 3))
+    try put(5, point.key)
+    var salvage = Salvage(blobs, as: BlobStamp(epoch: 4))
+    let found = salvage.keep(point)
+    let kept = try #require(found)
+    #expect(kept.blob == BlobStamp(epoch: 4) && kept.partial.offset == 5 && blobs.list(.tasks) == [kept.key])
+    let late = BlobKey(Self.task, .draft, BlobStamp(epoch: 3, attempt: 1))
+    #expect(throws: BlobError.self) { try blobs.take(kept.key, as: late, size: 5) }
+    #expect(salvage.keep(point) == kept, "asked again")
+    // Its row was not written before the next owner came.
+    var next = Salvage(blobs, as: BlobStamp(epoch: 5))
+    #expect(next.keep(point)?.partial.offset == 5)
+    #expect(blobs.list(.tasks) == [BlobKey(Self.task, .partial, BlobStamp(epoch: 5))])
+  }
+
   @Test func whereNothingIsLeftItBeginsAnew() throws {
     var salvage = Salvage(blobs)
     #expect(salvage.keep(Self.point(Self.task, nil)) == nil)

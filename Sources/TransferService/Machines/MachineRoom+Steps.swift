@@ -29,20 +29,25 @@ extension MachineRoom {
     orders.carryOut(now, in: session, writing: stamp)
     for alarm in step.turn.alarms { deadlines.set(alarm) }
     waiters.headsAreThere(step.turn.heads)
-    removals.remove(step.turn.unwantedBodies, of: session)
     if let retirement = step.turn.retirement { removals.forget(session.id, retirement) }
   }
 
   /// - Parameter later: orders that wait for the commit.
   private func record(_ change: StoreChange, _ step: Step, _ later: [Order]) {
     let (session, ended, settled) = (step.session, step.turn.ended, step.settled)
+    // Where a crash undoes the end, they are wanted after all.
+    let unwanted = step.turn.unwantedBodies
+    assert(unwanted.isEmpty || !ended.isEmpty)
     guard !ended.isEmpty || !settled.isEmpty || !later.isEmpty else {
       if !change.isEmpty { recorder.record(change) }
       return
     }
     let rows = waiters.count > 0 ? change.updatedTasks : []
     recorder.record(change) { [self] isWritten in
-      if isWritten { orders.carryOut(later, in: session, writing: stamp) }
+      if isWritten {
+        orders.carryOut(later, in: session, writing: stamp)
+        removals.remove(unwanted, of: session)
+      }
       orders.release(later)
       if isWritten, !ended.isEmpty {
         visit(session.id) { machine, step in _ = machine.take(.endHolds(ended), &step) }

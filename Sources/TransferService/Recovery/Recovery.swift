@@ -87,7 +87,7 @@ struct Recovery: Sendable {
   // MARK: Tasks
 
   private func recoverTasks(_ shards: ShardSet) async throws(StoreError) -> Int {
-    var (interrupted, salvage) = (0, Salvage(blobs))
+    var (interrupted, salvage) = (0, Salvage(blobs, as: room.stamp))
     var last: TransferTask?
     while true {
       let page = try await store.unfinishedTasks(after: last, limit: Self.page)

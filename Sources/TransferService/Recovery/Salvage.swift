@@ -4,22 +4,31 @@ internal import TransferModel
 /// What earlier processes had got of downloads, and the next attempt goes on from.
 struct Salvage {
   private let blobs: any BlobStore
-  /// What was being written, by task; read when it is first needed, which is seldom: a row tells where to look.
-  private var drafts: [TaskID: [BlobKey]]?
+  private let stamp: BlobStamp?
+  /// What is not whole, by task; read when it is first needed, which is seldom: a row tells where to look.
+  private var unfinished: [TaskID: [BlobKey]]?
 
-  init(_ blobs: any BlobStore) { self.blobs = blobs }
+  /// - Parameter stamp: of the new owner; nil: what it keeps stays under the stamp that it has.
+  init(_ blobs: any BlobStore, as stamp: BlobStamp? = nil) {
+    self.blobs = blobs
+    self.stamp = stamp
+  }
 
   /// Keeps what a task had got itself; nil where nothing is left of it.
   mutating func keep(_ point: DownloadPoint) -> DownloadPoint? {
-    blobs.move(point.key.part(.draft), to: point.key)
-    var size = blobs.size(of: point.key)
-    if size == nil, let draft = drafts(of: point.source).max(by: Self.isEarlier) {
+    var kept = point
+    // An earlier owner that wakes late takes nothing that is a later one's.
+    if let stamp { kept.blob = stamp }
+    if !blobs.move(point.key.part(.draft), to: kept.key), kept.key != point.key {
+      blobs.move(point.key, to: kept.key)
+    }
+    var size = blobs.size(of: kept.key)
+    if size == nil, let left = unfinished(of: point.source).max(by: Self.isEarlier) {
       // It went on under another stamp, and its row does not say so yet.
-      blobs.move(draft, to: point.key)
-      size = blobs.size(of: point.key)
+      blobs.move(left, to: kept.key)
+      size = blobs.size(of: kept.key)
     }
     guard let size, size > 0 else { return nil }
-    var kept = point
     kept.partial.offset = size
     return kept
   }
@@ -27,15 +36,15 @@ struct Salvage {
   /// Gives back what a task had taken of another's and not gone on with, where all of it is still there.
   mutating func giveBack(_ point: DownloadPoint, from task: TaskID) {
     guard blobs.size(of: point.key) == nil else { return }
-    let draft = drafts(of: task).filter { blobs.size(of: $0) ?? -1 >= point.partial.offset }
-      .max(by: Self.isEarlier)
+    let drafts = unfinished(of: task).filter { $0.part == .draft }
+    let draft = drafts.filter { blobs.size(of: $0) ?? -1 >= point.partial.offset }.max(by: Self.isEarlier)
     if let draft { blobs.move(draft, to: point.key) }
   }
 
-  private mutating func drafts(of task: TaskID) -> [BlobKey] {
+  private mutating func unfinished(of task: TaskID) -> [BlobKey] {
     let known =
-      drafts ?? Dictionary(grouping: blobs.list(.tasks).filter { $0.part == .draft }) { $0.task ?? task }
-    drafts = known
+      unfinished ?? Dictionary(grouping: blobs.list(.tasks).filter { $0.part != .body }) { $0.task ?? task }
+    unfinished = known
     return known[task] ?? []
   }
 
