@@ -99,6 +99,7 @@ let package = Package(
       name: "HTTPServer",
       dependencies: [
         "CMicroHTTPD", "CLinux", "EventLoop", .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "DequeModule", package: "swift-collections"),
       ], swiftSettings: common),
     .target(
       name: "Peers",

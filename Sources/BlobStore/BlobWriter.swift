@@ -220,7 +220,8 @@ package final class BlobWriter: Sendable {
       let reader = try store.open(key)
       var offset: Int64 = 0
       while offset < start {
-        guard let chunk = reader.wait(at: offset, maximum: Int(min(Int64(Self.chunkSize), start - offset))) else {
+        guard let chunk = reader.wait(at: offset, maximum: Int(min(Int64(Self.chunkSize), start - offset)))
+        else {
           throw .last("read")
         }
         guard !chunk.isEmpty else {

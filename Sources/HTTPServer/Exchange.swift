@@ -40,6 +40,8 @@ final class Exchange: @unchecked Sendable {
   /// When a reply was ready in the middle of the body.
   var readySince: ContinuousClock.Instant?
   let meeting = HandlerMeeting()
+  /// It is among the streams that are to go on; the daemon's, under its lock.
+  var isAwaited = false
   var phase = Phase.head
   private(set) var isSuspended = false
   private var source: (any ResponseSource)?

@@ -1,6 +1,7 @@
 internal import CMicroHTTPD
 internal import EventLoop
 internal import CLinux
+internal import DequeModule
 internal import Glibc
 internal import HTTPTypes
 internal import Synchronization
@@ -14,8 +15,12 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
   // Unchecked: what is not behind `wakes` belongs to the loop's thread.
   private struct Wakes {
     var exchanges: [Exchange] = []
-    var streams: [Exchange] = []
+    /// Each is there once.
+    var streams = Deque<Exchange>()
   }
+
+  /// Streams that are let go on in one turn of the loop: whoever asks for something meanwhile waits for those, not for all.
+  private static let streamsPerTurn = 1024
 
   /// Bytes that a source of known length is asked for at once.
   let blockSize = 64 * 1024
@@ -43,6 +48,8 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
   private var fresh: [Exchange] = []
   private var standstill = Standstill(period: ServerDaemon.sweepPeriod)
   private var lastStreamFlush = ContinuousClock.now
+  /// Some of the streams that have something to tell wait for the next turn.
+  private var isFlushing = false
   private(set) var isDraining = false
   private var whenIdle: (() -> Void)?
 
@@ -64,8 +71,13 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
 
   /// For streams, which are many and patient: their wake-ups are gathered.
   func resumeStreamSoon(_ exchange: Exchange) {
-    wakes.withLock { $0.streams.append(exchange) }
-    loop.wake()
+    let isNew = wakes.withLock { wakes in
+      guard !exchange.isAwaited else { return false }
+      exchange.isAwaited = true
+      wakes.streams.append(exchange)
+      return true
+    }
+    if isNew { loop.wake() }
   }
 
   // MARK: On the loop
@@ -117,21 +129,25 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
   }
 
   /// Each flush walks every suspended connection, so the more there are, the rarer it is: at most every tenth of
-  /// the time goes into it, and a lone client waits for nothing.
+  /// the time goes into it, and a lone client waits for nothing. What many streams have to tell goes out in several turns.
   private func flushStreams() {
     guard wakes.withLock({ !$0.streams.isEmpty }), streamTimer == nil else { return }
     let due = lastStreamFlush + .microseconds(min(50_000, 4 * exchanges.count))
-    guard due <= .now else {
+    guard isFlushing || due <= .now else {
       streamTimer = loop.schedule(at: due) { [weak self] in self?.streamTimer = nil }
       return
     }
     lastStreamFlush = .now
     let streams = wakes.withLock { wakes in
-      defer { wakes.streams.removeAll(keepingCapacity: true) }
-      return wakes.streams
+      let some = Array(wakes.streams.prefix(Self.streamsPerTurn))
+      wakes.streams.removeFirst(some.count)
+      for exchange in some { exchange.isAwaited = false }
+      isFlushing = !wakes.streams.isEmpty
+      return some
     }
     for exchange in streams { exchange.resume() }
     mustRun = true
+    if isFlushing { loop.wake() }
   }
 
   private func rearm(_ daemon: OpaquePointer) {

@@ -13,6 +13,12 @@ package final class SQLiteStore: Ledger {
   private let file: DatabaseFile
   private let databases: StoreDatabases
   private let queue: CommitQueue
+  /// Who owned what when it was read last, and how often that had changed. Whoever hears a bell asks for it.
+  private struct Ownership {
+    let changes: Int64
+    let table: OwnershipTable
+  }
+  private let lastOwnership = Mutex<Ownership?>(nil)
   package let unreadable: UnreadableRows
 
   package let taskRecords: any TaskRecords
@@ -104,7 +110,13 @@ package final class SQLiteStore: Ledger {
 
   package var epoch: Epoch? { queue.epoch }
   package func ownership() async throws(StoreError) -> OwnershipTable {
-    try await databases.readDisk { try OwnershipTable($0) }
+    try await databases.readDisk { [self] database in
+      let changes = try Int64.fetchOne(database.prepared(.epoch)) ?? 0
+      if let last = lastOwnership.withLock({ $0 }), last.changes == changes { return last.table }
+      let table = try OwnershipTable(database)
+      lastOwnership.withLock { $0 = Ownership(changes: changes, table: table) }
+      return table
+    }
   }
 
   package var refusal: StoreError? { queue.refusal }

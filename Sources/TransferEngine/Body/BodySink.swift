@@ -86,7 +86,9 @@ final class BodySink {
   }
 
   private func flushIfLarge(_ drained: @escaping @Sendable () -> Void) {
-    guard case .file(_, let pending) = storage, pending.count >= BlobWriter.chunkSize - 16 * 1024 else { return }
+    guard case .file(_, let pending) = storage, pending.count >= BlobWriter.chunkSize - 16 * 1024 else {
+      return
+    }
     isFast = true
     flush(drained)
   }

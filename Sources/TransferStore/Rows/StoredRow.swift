@@ -38,6 +38,8 @@ struct StoredRow {
   let row: Row
   let table: StoredTable
   let box: SecretBox
+  /// What it has, in order; nil: its columns are looked up by their names.
+  var columns: [StoredColumn?]?
 
   /// - Parameter pointer: to what is wrong in the column's document.
   func fault(_ column: StoredColumn, _ reason: String, at pointer: String = "") -> UnreadableRow {
@@ -48,7 +50,11 @@ struct StoredRow {
   // MARK: Plain columns
 
   private func storage(_ column: StoredColumn) throws(UnreadableRow) -> DatabaseValue.Storage {
-    guard let value: DatabaseValue = row[column.rawValue] else { throw fault(column, "is not a column") }
+    let value: DatabaseValue? =
+      if let columns { columns.firstIndex(of: column).map { place in row[place] } } else {
+        row[column.rawValue]
+      }
+    guard let value else { throw fault(column, "is not a column") }
     return value.storage
   }
 

@@ -46,8 +46,10 @@ struct SQLiteJournal: JournalRecords {
     // A fragment may begin before `sequence` and end after it: at most one, the last that begins before.
     let start = try Int64.fetchOne(
       database.prepared(before), arguments: ["after": sequence, "scope": argument])
+    let statement = try database.prepared(fragments)
+    let columns = fragments.columns(of: statement)
     let rows = try Row.fetchCursor(
-      database.prepared(fragments),
+      statement,
       arguments: ["start": start ?? sequence, "after": sequence, "scope": argument])
     var bytes = 0
     var covered = sequence
@@ -58,7 +60,7 @@ struct SQLiteJournal: JournalRecords {
         page.isLast = true
         return page
       }
-      let stored = StoredRow(row: row, table: .journal, box: reader.box)
+      let stored = StoredRow(row: row, table: .journal, box: reader.box, columns: columns)
       do throws(UnreadableRow) {
         let fragment = try JournalFragment(stored)
         bytes += fragment.bytes.count

@@ -1,4 +1,5 @@
 internal import GRDB
+internal import Synchronization
 
 /// Every statement that reads, by its name. Each connection prepares one when it is first asked for, and keeps it.
 enum Query: Int, CaseIterable, Sendable {
@@ -127,6 +128,18 @@ enum Query: Int, CaseIterable, Sendable {
     case .shards: "SELECT byte, epoch FROM shard"
     }
   }
+
+  /// What its rows have, in order; nil for what is no column of a table.
+  func columns(of statement: GRDB.Statement) -> [StoredColumn?] {
+    Self.columns.withLock { known in
+      if let columns = known[rawValue] { return columns }
+      let columns = statement.columnNames.map { StoredColumn(rawValue: $0) }
+      known[rawValue] = columns
+      return columns
+    }
+  }
+  /// By query: GRDB looks a column up by its name in lower case, which costs more than most values do.
+  private static let columns = Mutex([[StoredColumn?]?](repeating: nil, count: allCases.count))
 
   // MARK: What several of them say
 

@@ -12,8 +12,10 @@ struct StrictReader: Sendable {
     _ database: Database, _ query: Query, _ arguments: StatementArguments,
     _ read: (StoredRow) throws(UnreadableRow) -> Value
   ) throws -> Value? {
-    guard let row = try Row.fetchOne(database.prepared(query), arguments: arguments) else { return nil }
-    do throws(UnreadableRow) { return try read(StoredRow(row: row, table: table, box: box)) } catch {
+    let statement = try database.prepared(query)
+    guard let row = try Row.fetchOne(statement, arguments: arguments) else { return nil }
+    let stored = StoredRow(row: row, table: table, box: box, columns: query.columns(of: statement))
+    do throws(UnreadableRow) { return try read(stored) } catch {
       unreadable.add(error)
       throw error
     }
@@ -24,13 +26,13 @@ struct StrictReader: Sendable {
     _ database: Database, _ query: Query, _ arguments: StatementArguments = [], limit: Int = .max,
     _ read: (StoredRow) throws(UnreadableRow) -> Value
   ) throws -> [Value] {
-    let rows = try Row.fetchCursor(database.prepared(query), arguments: arguments)
+    let statement = try database.prepared(query)
+    let columns = query.columns(of: statement)
+    let rows = try Row.fetchCursor(statement, arguments: arguments)
     var values: [Value] = []
     while values.count < limit, let row = try rows.next() {
-      do throws(UnreadableRow) { values.append(try read(StoredRow(row: row, table: table, box: box))) } catch
-      {
-        unreadable.add(error)
-      }
+      let stored = StoredRow(row: row, table: table, box: box, columns: columns)
+      do throws(UnreadableRow) { values.append(try read(stored)) } catch { unreadable.add(error) }
     }
     return values
   }

@@ -25,7 +25,8 @@ import TransferModel
 
   private static func asked() throws -> TransferMachine.Request {
     TransferMachine.Request(
-      request: job.request, url: try CurlURL(job.request.url), proxy: nil, sharedConfiguration: job.sharedConfiguration,
+      request: job.request, url: try CurlURL(job.request.url), proxy: nil,
+      sharedConfiguration: job.sharedConfiguration,
       asksForRedirects: true)
   }
 

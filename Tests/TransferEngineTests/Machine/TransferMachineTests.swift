@@ -15,7 +15,8 @@ import TransferModel
 
   private static func asked(_ job: TransferJob, asks: Bool = false) throws -> TransferMachine.Request {
     TransferMachine.Request(
-      request: job.request, url: try CurlURL(job.request.url), proxy: nil, sharedConfiguration: job.sharedConfiguration,
+      request: job.request, url: try CurlURL(job.request.url), proxy: nil,
+      sharedConfiguration: job.sharedConfiguration,
       asksForRedirects: asks)
   }
 
@@ -130,7 +131,8 @@ import TransferModel
         let url = try CurlURL(next.url)
         machine.prepare(next, leavesOrigin: url.origin != asked.url.origin)
         asked = TransferMachine.Request(
-          request: next, url: url, proxy: nil, sharedConfiguration: job.sharedConfiguration, asksForRedirects: false)
+          request: next, url: url, proxy: nil, sharedConfiguration: job.sharedConfiguration,
+          asksForRedirects: false)
       }
     }
   }
