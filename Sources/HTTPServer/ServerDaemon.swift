@@ -20,7 +20,7 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
   }
 
   /// Streams that are let go on in one turn of the loop: whoever asks for something meanwhile waits for those, not for all.
-  private static let streamsPerTurn = 1024
+  private static let streamsPerTurn = 512
 
   /// Bytes that a source of known length is asked for at once.
   let blockSize = 64 * 1024
