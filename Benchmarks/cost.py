@@ -104,9 +104,9 @@ class Work:
         self.tolerance = {"instructions": instructions, "of SHA-256": 0.01, "allocations": allocations}
 
 
-# Tolerances are two or three times what single runs differ by. How many tasks share a commit is a matter of time in a batch, as is
+# Tolerances are three times what single runs differ by, or more. How many tasks share a commit is a matter of time in a batch, as is
 # how often the worker's news are read in a background session, and how many pieces a large body comes in.
-WORKS = {"post": Work(post, 50, 300, 0.02, 0.02), "wait": Work(wait, 50, 300, 0.03, 0.03), "get": Work(get, 50, 400, 0.03, 0.02),
+WORKS = {"post": Work(post, 50, 300, 0.04, 0.04), "wait": Work(wait, 50, 300, 0.05, 0.05), "get": Work(get, 50, 400, 0.04, 0.03),
          "batch": Work(batch, 300, 800, 0.08, 0.08), "background": Work(background, 50, 200, 0.20, 0.20),
          "large": Work(large, 1, 3, 0.05, 0.25)}
 
