@@ -9,17 +9,13 @@ package final class Shared<Value: Sendable>: Sendable {
 /// Most parts of a task are the same in all its copies, or not there yet: behind a pointer they cost a word.
 @propertyWrapper
 package struct Indirect<Value: Sendable>: Sendable {
-  fileprivate final class Box: Sendable {
-    let value: Value
-    init(_ value: Value) { self.value = value }
-  }
-  fileprivate var box: Box
+  fileprivate var box: Shared<Value>
 
-  package init(wrappedValue: Value) { box = Box(wrappedValue) }
+  package init(wrappedValue: Value) { box = Shared(wrappedValue) }
 
   package var wrappedValue: Value {
     get { box.value }
-    set { box = Box(newValue) }
+    set { box = Shared(newValue) }
   }
 }
 

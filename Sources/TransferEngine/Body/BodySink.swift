@@ -34,8 +34,9 @@ final class BodySink {
   ) {
     self.reserveSmall = reserveSmall
     // A body that is going to be a file is one from the start: many slow ones would fill the memory with their beginnings.
-    self.smallBodyLimit = expectedSize <= smallBodyLimit ? smallBodyLimit : 0
-    self.expectedSize = expectedSize <= smallBodyLimit ? Int(max(expectedSize, 0)) : 0
+    let isSmall = expectedSize <= smallBodyLimit
+    self.smallBodyLimit = isSmall ? smallBodyLimit : 0
+    self.expectedSize = isSmall ? Int(max(expectedSize, 0)) : 0
     self.maximumSize = maximumSize
     self.live = live
     self.makeFile = makeFile
