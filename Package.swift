@@ -20,7 +20,8 @@ let safe = common + [.strictMemorySafety()]
 let hardening =
   ["-use-ld=lld"]
   + [
-    "-z", "relro", "-z", "now", "-z", "noexecstack", "--as-needed", "--no-export-dynamic", "--gc-sections",
+    "-z", "relro", "-z", "now", "-z", "noexecstack", "-z", "pack-relative-relocs", "--as-needed",
+    "--no-export-dynamic", "--gc-sections",
     "--build-id=none",
     "--icf=safe",
   ]

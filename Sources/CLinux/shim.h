@@ -3,6 +3,7 @@
 // What Swift's Glibc module leaves out: the Linux calls, and those that want _GNU_SOURCE.
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
@@ -137,6 +138,13 @@ static inline int clinux_send_datagram(const char *_Nonnull name, const void *_N
 static inline void clinux_forbid_core_files(void) {
   struct rlimit none = {0, 0};
   setrlimit(RLIMIT_CORE, &none);
+}
+
+/// Bounds what the allocator keeps for itself (mallopt(3)).
+static inline void clinux_bound_heap(int arenas, int mmap_threshold, int trim_threshold) {
+  mallopt(M_ARENA_MAX, arenas);
+  mallopt(M_MMAP_THRESHOLD, mmap_threshold);
+  mallopt(M_TRIM_THRESHOLD, trim_threshold);
 }
 
 /// The limit of open descriptors.

@@ -25,6 +25,10 @@ extension MemoryRows {
     case .leaves:
       guard let epoch else { return false }
       remove(epoch)
+    case .takesWork:
+      lastEpoch += 1
+      epoch = lastEpoch
+      ownership.worker = lastEpoch
     }
     return true
   }

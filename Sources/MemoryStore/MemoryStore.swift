@@ -40,8 +40,6 @@ package final class MemoryStore: Ledger {
     var fault: Fault?
     var own = MemoryRows()
     var numbers: EventNumbers
-    /// The one under which this process takes part; nil: it does not.
-    var epoch: Epoch?
     /// The database's, when this process last wrote to it or looked at it.
     var version: Int
     /// Whose the sessions are.
@@ -209,8 +207,8 @@ package final class MemoryStore: Ledger {
   /// All of it under the database's lock: what was found out of it holds when the change is written.
   private func commit(_ entry: CommitEntry, _ rows: inout MemoryRows, _ state: inout State) -> Step {
     let gap = catchUp(rows, &state)
-    let table = state.seen.table(of: state.epoch, &rows)
-    if let epoch = state.epoch, table.processes[epoch] == nil, !Flaw.ignoresTheFence.isPresent {
+    let table = state.seen.table(&rows)
+    if state.seen.isFencedOff(by: table) {
       state.isFencedOff = true
       guard case .fact = entry else { return Step(answer: entry, error: .fencedOff) }
       state.buried.append(entry)
@@ -225,9 +223,7 @@ package final class MemoryStore: Ledger {
       fragments = JournalFragment.render(entry.change.events, state.tenants, &sequence)
     } else {
       let change = entry.change.divided(by: ephemeral)
-      if let epoch = state.epoch, let session = change.disk.owner,
-        table.owner(of: session.shard) != epoch, !Flaw.ignoresTheFence.isPresent
-      {
+      if !state.seen.admits(change.disk.owner, table) {
         return Step(answer: entry, error: .notOwner, feed: gap)
       }
       let obstacle =
@@ -236,7 +232,7 @@ package final class MemoryStore: Ledger {
         guard case .request = entry else { preconditionFailure("the database refuses a fact: \(obstacle)") }
         return Step(answer: entry, error: obstacle, feed: gap)
       }
-      if let ownership = change.disk.ownership, !rows.write(ownership, by: &state.epoch) {
+      if let ownership = change.disk.ownership, !state.seen.write(ownership, &rows) {
         return Step(answer: entry, error: .notOwner, feed: gap)
       }
       fragments = write(change, &sequence, &rows, &state)
@@ -366,7 +362,7 @@ package final class MemoryStore: Ledger {
 
   // MARK: What it is
 
-  package var epoch: Epoch? { state.withLock { $0.epoch } }
+  package var epoch: Epoch? { state.withLock { $0.seen.epoch } }
   package func ownership() async throws(StoreError) -> OwnershipTable {
     try readDisk { $0.rows.ownership }
   }

@@ -9,6 +9,8 @@ struct Fence {
   private(set) var epoch: Epoch?
   /// Its own.
   private(set) var shards = ShardSet()
+  /// It carries background tasks out: it writes what concerns them, of whatever shard.
+  private var isWorker = false
   /// Nothing more may be written: another process has taken over from it, or it has left.
   private(set) var isDown = false
   /// It has left by itself.
@@ -17,10 +19,12 @@ struct Fence {
   private var changes: Int64 = 0
 
   /// Under which it owns some of the shards; nil: it takes no part, or all are its own.
-  var part: Epoch? { shards == .all ? nil : epoch }
+  var part: Epoch? { isWorker || shards == .all ? nil : epoch }
 
   /// Whether the process may write what is about that session.
-  func admits(_ session: SessionID) -> Bool { epoch == nil || shards.contains(session.shard) }
+  func admits(_ session: SessionID) -> Bool {
+    epoch == nil || isWorker || shards.contains(session.shard)
+  }
 
   /// Learns of what others have changed. Inside the transaction: nobody can take over between this and the commit.
   mutating func look(in database: Database) throws {
@@ -28,6 +32,10 @@ struct Fence {
     let newest = try Int64.fetchOne(database.prepared(.epoch)) ?? 0
     guard newest != changes else { return }
     changes = newest
+    if isWorker {
+      isDown = try OwnershipTable.worker(of: database) != epoch
+      return
+    }
     let table = try OwnershipTable(database)
     shards = table.shards(of: epoch)
     isDown = table.processes[epoch] == nil
@@ -60,9 +68,14 @@ struct Fence {
       guard let epoch else { return false }
       try statements.processes.leave.run(.integer(epoch))
       (isDown, hasLeft) = (true, true)
+    case .takesWork:
+      assert(epoch == nil || isWorker, "a process is a service or a worker")
+      (epoch, isWorker) = (newest, true)
+      try statements.processes.takeWork.run(.integer(1), .integer(newest))
     }
     try statements.processes.countChange.run(.integer(1), .integer(newest))
-    (changes, shards) = (newest, try OwnershipTable(database).shards(of: epoch ?? 0))
+    changes = newest
+    if !isWorker { shards = try OwnershipTable(database).shards(of: epoch ?? 0) }
     return true
   }
 }
@@ -80,5 +93,10 @@ extension OwnershipTable {
       guard let number = byte.first else { continue }
       owners[Int(number)] = row[StoredColumn.epoch.rawValue]
     }
+    worker = try Self.worker(of: database)
+  }
+
+  static func worker(of database: Database) throws -> Epoch {
+    try Epoch.fetchOne(database.prepared(.worker)) ?? 0
   }
 }

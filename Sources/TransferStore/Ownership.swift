@@ -11,6 +11,8 @@ package struct OwnershipTable: Sendable, Equatable {
   package var retiring: Set<Epoch> = []
   /// By the shard's number.
   package var owners: [Epoch]
+  /// Of the process that carries background tasks out; 0: none has begun to.
+  package var worker: Epoch = 0
 
   package init(processes: [Epoch: String] = [:], owners: [Epoch] = Array(repeating: 0, count: Shard.count)) {
     self.processes = processes
@@ -41,4 +43,7 @@ package enum OwnershipChange: Sendable, Equatable {
   case handsOver(ShardSet, to: Epoch)
   /// The process takes no part any more. It owns nothing by then.
   case leaves
+  /// The process carries the tasks of background sessions out from here on, and gets an epoch. Whoever did so before writes nothing
+  /// any more.
+  case takesWork
 }

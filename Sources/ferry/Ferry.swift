@@ -2,6 +2,7 @@ import ArgumentParser
 import EventLoop
 import FerrySettings
 import Glibc
+import Processes
 
 /// The command line: one subcommand, one file.
 @main
@@ -16,6 +17,7 @@ struct Ferry: AsyncParsableCommand {
     ])
 
   static func main() async {
+    ProcessLimits.boundHeap()
     do {
       var command = try await asyncParseAsRoot()
       if var command = command as? any AsyncParsableCommand {

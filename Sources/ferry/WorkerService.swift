@@ -3,6 +3,7 @@ import BlobStore
 import EventLoop
 import FerrySettings
 import FoundationEssentials
+import Glibc
 import Logging
 import ServiceLifecycle
 import Synchronization
@@ -42,7 +43,8 @@ struct WorkerService {
     let store: SQLiteStore
     do {
       // There is one, or nobody would want a worker.
-      store = try directory.open(keys, .told(to: logger), mayCreate: false, published: nil)
+      store = try directory.open(
+        keys, .told(to: logger), mayCreate: false, fencedOff: endAtOnce, published: nil)
     } catch let error as OpeningError {
       throw directory.explain(error, keys)
     }
@@ -90,6 +92,12 @@ struct WorkerService {
     withExtendedLifetime(lock) {}
   }
 
+  /// Another worker goes on with the tasks: nothing that this one does can be written any more.
+  private func endAtOnce() {
+    logger.critical("another worker has taken over: this one ends")
+    _exit(EXIT_FAILURE)
+  }
+
   private func readAgain(_ engine: TransferEngine) {
     do throws(TransferError) {
       try engine.readAuthoritiesAgain()
@@ -120,6 +128,7 @@ private struct WorkerLife: ServiceLifecycle.Service {
     while !Task.isCancelled {
       // Whoever removed the directory wants no more of it.
       guard lock.isStillThere else { return }
+      worker.follow()
       lonely = worker.isIdle && !worker.isHeard() ? lonely + 1 : 0
       if lonely > Self.patience { return }
       // What could not be read when somebody rang.

@@ -53,11 +53,9 @@ package final class Chronicle: @unchecked Sendable {
   private var takenCommands: Int64 = 0
   private(set) var pendingDeliveries = 0
   private(set) var pendingDecisions = 0
-  /// The service that has written what is looked at; nil: the worker.
-  private var writer: Int?
-  /// Which services decide about what.
-  private var ownership = OwnershipTable()
-  private var epochs: [Int: Int64] = [:]
+  /// Who has written what is looked at.
+  private var writer = Writer.service(0)
+  private var owners = KnownOwners()
   /// A digest of all that was committed.
   private(set) var hash: UInt64 = 0xCBF2_9CE4_8422_2325
   private(set) var violations: [Violation] = []
@@ -74,14 +72,14 @@ package final class Chronicle: @unchecked Sendable {
 
   // MARK: A commit
 
-  /// - Parameter node: the service that has written it; nil: a worker has.
-  func observe(_ change: StoreChange, _ fragments: [JournalFragment], of node: Int? = nil) {
-    writer = node
-    let withdrawn = node.flatMap { take(change.ownership, of: $0) }
-    if let node, change.ownership == nil { checkOwner(of: change, node) }
+  /// - Parameter writer: the process that has written it.
+  func observe(_ change: StoreChange, _ fragments: [JournalFragment], of writer: Writer) {
+    self.writer = writer
+    let withdrawn = change.ownership.flatMap { owners.take($0, of: writer) }
+    if change.ownership == nil { checkWriter(of: change, writer) }
     if change.isProgressOnly { return }
     for command in change.commands { trace?("      to the worker: \(command.document.prefix(100))") }
-    for session in change.sessions { take(session, of: node) }
+    for session in change.sessions { take(session, of: writer.service) }
     let downloads = Set(change.updatedTasks.compactMap(\.downloadTask))
     for task in change.createdTasks { take(new: task, goesOnForDataTask: downloads.contains(task.id)) }
     for task in change.updatedTasks { take(task) }
@@ -102,53 +100,24 @@ package final class Chronicle: @unchecked Sendable {
   }
 
   // MARK: Owners
-
   /// Whether what is in the memory of one service alone is not there any more: another has taken that one's place.
   func isForgotten(_ id: SessionID) -> Bool {
-    guard let story = sessions[id], story.session.type == .ephemeral, let home = story.home else {
-      return false
-    }
-    return !isMember(home)
+    guard let story = sessions[id], story.session.type == .ephemeral else { return false }
+    return story.home.map { !isMember($0) } ?? false
   }
 
   /// Whether there was more than one service: who waits is let go before a session moves, and again where it stays after all.
-  var hasBeenShared: Bool { epochs.count > 1 }
+  var hasBeenShared: Bool { owners.serviceCount > 1 }
 
   /// Whether a service takes part.
-  func isMember(_ node: Int) -> Bool { epochs[node].map { ownership.processes[$0] != nil } ?? false }
+  func isMember(_ node: Int) -> Bool { owners.isMember(node) }
 
-  /// - Returns: the shards that were taken over.
-  private func take(_ change: OwnershipChange?, of node: Int) -> ShardSet? {
-    switch change {
-    case nil: return nil
-    case .enters(let address):
-      let epoch = (epochs.values.max() ?? 0) + 1
-      epochs[node] = epoch
-      ownership.processes[epoch] = address
-    case .takesOver(let gone):
-      for epoch in gone {
-        ownership.processes[epoch] = nil
-        ownership.retiring.remove(epoch)
-      }
-      let free = ShardSet(Shard.all.filter { ownership.processes[ownership.owner(of: $0)] == nil })
-      give(free, to: epochs[node])
-      trace?("    node-\(node) takes \(free.count) shards over")
-      return free
-    case .retires:
-      if let epoch = epochs[node] { ownership.retiring.insert(epoch) }
-      trace?("    node-\(node) is about to leave")
-    case .handsOver(let shards, let receiver):
-      give(shards.intersection(epochs[node].map { ownership.shards(of: $0) } ?? ShardSet()), to: receiver)
-      trace?("    node-\(node) gives \(shards.count) shards to epoch \(receiver)")
-    case .leaves:
-      if let epoch = epochs[node] { ownership.processes[epoch] = nil }
+  private func checkWriter(of change: StoreChange, _ writer: Writer) {
+    switch writer {
+    case .service(let node): checkOwner(of: change, node)
+    case .worker(let node) where node == owners.worker: break
+    case .worker: break_(.oneOwnerActs, "\(writer) has written, and another has taken its place")
     }
-    return nil
-  }
-
-  private func give(_ shards: ShardSet, to epoch: Int64?) {
-    guard let epoch else { return }
-    for shard in shards.shards { ownership.owners[Int(shard.number)] = epoch }
   }
 
   private func checkOwner(of change: StoreChange, _ node: Int) {
@@ -162,7 +131,7 @@ package final class Chronicle: @unchecked Sendable {
     touched.formUnion(change.updatedDeliveries.map(\.sessionID))
     touched.formUnion(change.settledDecisions.compactMap { decisions[$0.id]?.decision.sessionID })
     touched.formUnion([change.thinnedSession, change.deletedSession].compactMap { $0 })
-    for id in touched where ownership.owner(of: id.shard) != epochs[node] {
+    for id in touched where !owners.owns(id, node) {
       let type = sessions[id]?.session.type ?? change.sessions.first { $0.id == id }?.type
       guard type != .ephemeral else { continue }
       break_(.oneOwnerActs, "service \(node) has written what is another's: \(type.map { "\($0)" } ?? "")")
@@ -215,8 +184,7 @@ package final class Chronicle: @unchecked Sendable {
   }
 
   private func take(_ event: TransferEvent) {
-    let by = writer.map { "node-\($0)" } ?? "worker"
-    trace?("    \(by): \(event.type.rawValue) \(event.taskID.map { name($0) } ?? "")")
+    trace?("    \(writer): \(event.type.rawValue) \(event.taskID.map { name($0) } ?? "")")
     mix(event.type.hashValueOfName)
     guard let id = event.taskID else {
       if let word = SessionWord(event.type) { take(word, event.sessionID) }

@@ -55,12 +55,12 @@ package final class ServiceProcess<Engine: StandIn>: @unchecked Sendable {
 
   /// - Parameters:
   ///   - coordination: with the other services, if there are any.
-  ///   - alarms: keep the time of its deadlines; nil: the system does, or whoever wakes them.
+  ///   - alarms: keep the time of its deadlines.
   ///   - random: makes its ids; nil: the system does.
   ///   - observed: hears each change as it is committed.
   ///   - published: hears what streams are given.
   package init(
-    _ surroundings: Surroundings, coordination: any Coordination = Solitude(), alarms: Alarms? = nil,
+    _ surroundings: Surroundings, coordination: any Coordination = Solitude(), alarms: Alarms,
     random: (@Sendable () -> UInt64)? = nil, observed: MemoryStore.Observer? = nil,
     published: @escaping @Sendable (Feed) -> Void,
     engine make: (FactRelay) -> Engine

@@ -44,6 +44,8 @@ extension SimulatedWorld {
     let process: WorkerProcess<SimulatedEngine>
     let number: Int
     var isFrozen = false
+    /// Another was started in its place.
+    var isOvertaken = false
     var isDraining = false
     var isDrained = false
     init(_ process: WorkerProcess<SimulatedEngine>, _ number: Int) {

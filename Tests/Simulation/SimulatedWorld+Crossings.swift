@@ -50,6 +50,10 @@ extension SimulatedWorld {
     case .invalidate: invalidate(decision.sessionID, luck.chance(500) ? .cancelTasks : .finishTasks)
     case .takeWorkerOver:
       guard let node = worker, !node.isFrozen else { return }
+      if luck.chance(300) {
+        overtakeWorker(&luck)
+        return answerBehind(decision, &luck)
+      }
       endWorker(node, keeping: luck.chance(500) ? 0 : luck.below(node.process.store.waitingCount + 1))
       startWorker(afterCrash: luck.chance(200))
       // The next one asks before the service knows of it.
@@ -63,8 +67,8 @@ extension SimulatedWorld {
     case .drainWorker: upgradeWorker()
     case .breakOff:
       let isElsewhere = chronicle.sessions[decision.sessionID]?.session.type == .background
-      let engines = isElsewhere ? [worker?.process.engine] : services.map(\.process.engine)
-      for engine in engines { _ = engine?.breakOff(decision.taskID, &luck) }
+      let engines = isElsewhere ? workers.map(\.process.engine) : services.map(\.process.engine)
+      for engine in engines { _ = engine.breakOff(decision.taskID, &luck) }
       executor.run()
       // Another attempt asks before the service knows of the end.
       if isElsewhere, luck.chance(700) {

@@ -58,7 +58,10 @@ extension SimulatedWorld {
     }
     beat()
     connect()
-    freeze(worker, false)
+    if plan.kinds.healsAPart {
+      for node in workers where node.isOvertaken && luck.chance(500) { lose(node, &luck) }
+    }
+    for node in workers { freeze(node, false) }
     startAgain()
     executor.run()
     origins.temper = Origins.Temper()
@@ -83,7 +86,7 @@ extension SimulatedWorld {
   private var isOver: Bool {
     chronicle.unfinished == 0 && chronicle.pendingDecisions == 0 && chronicle.pendingDeliveries == 0
       && !services.isEmpty && services.allSatisfy(isAtRest) && ownedShards == .all && errands.isEmpty
-      && worker?.process.hasStarted == true
+      && workers.count == 1 && worker?.process.hasStarted == true
       && senders.isEmpty && stores.allSatisfy { $0.waitingCount == 0 }
       && worker?.process.worker.isIdle == true && worker?.isDraining == false
       && (!plan.kinds.invalidatesAtTheEnd || chronicle.sessions.values.allSatisfy { isGone($0) })
@@ -139,7 +142,7 @@ extension SimulatedWorld {
     parts.append(
       "senders: \(senders.map { "\(chronicle.name($0.task)) at \($0.node.address), sent: \($0.hasFinished)" })"
     )
-    parts.append("the worker is idle: \(worker?.process.worker.isIdle ?? false)")
+    parts.append("\(workers.count) workers, the worker is idle: \(worker?.process.worker.isIdle ?? false)")
     parts.append("drains: \(worker?.isDraining ?? false), waits: \(stores.map(\.waitingCount))")
     parts.append("nobody owns \(ShardSet.all.subtracting(ownedShards).count) shards")
     let open = chronicle.sessionOrder.filter { chronicle.sessions[$0].map { !isGone($0) } ?? false }
@@ -164,8 +167,8 @@ extension SimulatedWorld {
     if let worker, !worker.process.worker.isQuiet {
       chronicle.break_(.memoryIsEmpty, "the worker takes something for active")
     }
-    for engine in services.map(\.process.engine) + [worker?.process.engine] {
-      if let engine, engine.count > 0 {
+    for engine in services.map(\.process.engine) + workers.map(\.process.engine) {
+      if engine.count > 0 {
         chronicle.break_(.memoryIsEmpty, "an engine has \(engine.count) attempts")
       }
     }

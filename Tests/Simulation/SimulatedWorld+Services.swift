@@ -10,7 +10,7 @@ extension SimulatedWorld {
   private static let longestLeave = Duration.seconds(10)
   private static let mostRounds = 80
 
-  var stores: [MemoryStore] { (services.map(\.process.store) + [worker?.process.store]).compactMap { $0 } }
+  var stores: [MemoryStore] { services.map(\.process.store) + workers.map(\.process.store) }
 
   /// One of those, by luck.
   func pickService(_ luck: inout RandomSource, where matches: (ServiceNode) -> Bool) -> ServiceNode? {
@@ -21,14 +21,16 @@ extension SimulatedWorld {
   /// Whoever is not there is started, as a supervisor would.
   func startAgain() {
     for node in services where node.process.hasFailed { endService(node, keeping: 0) }
-    if let worker, worker.process.hasFailed { endWorker(worker, keeping: 0) }
+    for node in workers where node.process.hasFailed { endWorker(node, keeping: 0) }
     while services.count < plan.kinds.services { startService() }
     if worker == nil { startWorker(afterCrash: false) }
   }
 
   func connect() {
     for node in services { node.process.workerBell.pull(worker.map { [$0.process.bell] } ?? []) }
-    worker?.process.serviceBell.pull(services.filter { !$0.isCutOff }.map(\.process.bell))
+    for node in workers {
+      node.process.serviceBell.pull(services.filter { !$0.isCutOff }.map(\.process.bell))
+    }
   }
 
   func startService() {
@@ -41,7 +43,7 @@ extension SimulatedWorld {
       alarms: clock.alarms(of: number),
       random: { entropy.next() },
       observed: { [weak self] change, fragments in
-        chronicle.observe(change, fragments, of: number)
+        chronicle.observe(change, fragments, of: .service(number))
         if !fragments.isEmpty { self?.writers.insert(number) }
       }
     ) {
@@ -119,6 +121,10 @@ extension SimulatedWorld {
   func retire() {
     for node in services where !node.isFrozen && node.process.store.isFencedOff {
       endService(node, keeping: 0)
+    }
+    for node in workers
+    where !node.isFrozen && (node.process.store.isFencedOff || node.isDrained && node !== worker) {
+      endWorker(node, keeping: 0)
     }
   }
 

@@ -6,27 +6,64 @@ internal import TransferStore
 
 /// How workers come and go.
 extension SimulatedWorld {
+  /// The one that is in its place, as far as services know.
+  var worker: WorkerNode? { workers.last { !$0.isOvertaken } }
+
   func startWorker(afterCrash hasCrashed: Bool) {
     nodes += 1
-    let (chronicle, clock, origins, blobs) = (chronicle, clock, origins, surroundings.blobs)
+    let (chronicle, clock, origins, blobs, number) = (chronicle, clock, origins, surroundings.blobs, nodes)
     let process = WorkerProcess<SimulatedEngine>(
-      surroundings, alarms: clock.alarms(of: nodes), random: RandomSource(seed: entropy.next()),
-      observed: { chronicle.observe($0, $1) }
+      surroundings, alarms: clock.alarms(of: number), random: RandomSource(seed: entropy.next()),
+      observed: { chronicle.observe($0, $1, of: .worker(number)) }
     ) { relay in
       SimulatedEngine(origins, blobs, relay) { clock.now }
     }
     if isFull { process.store.set(.full) }
-    worker = WorkerNode(process, nodes)
+    workers.append(WorkerNode(process, number))
     connect()
     process.start(afterCrash: hasCrashed)
     executor.run()
   }
 
   func killWorker(_ luck: inout RandomSource) {
-    guard let worker else { return }
     if luck.chance(500) { goOn([3, 3, 5, 6], 12, &luck) }
-    endWorker(worker, keeping: luck.chance(500) ? 0 : luck.below(worker.process.store.waitingCount + 1))
-    if luck.chance(600) { startWorker(afterCrash: luck.chance(300)) }
+    guard let node = luck.pick(workers) else { return }
+    let wasInPlace = node === worker
+    endWorker(node, keeping: luck.chance(500) ? 0 : luck.below(node.process.store.waitingCount + 1))
+    if wasInPlace, luck.chance(600) { startWorker(afterCrash: luck.chance(300)) }
+  }
+
+  /// Nobody hears of it any more, and another takes its place. It stands still, or goes on without the ledger, or does not know.
+  func overtakeWorker(_ luck: inout RandomSource) {
+    guard let node = worker, workers.count < plan.kinds.workers else { return }
+    if luck.chance(800) { goOn([1, 3, 3, 5, 6], 4 + luck.below(20), &luck) }
+    guard worker === node else { return }
+    trace?.append("  worker-\(node.number) is overtaken")
+    switch luck.below(5) {
+    case 0...1: freeze(node, true)
+    case 2...3: node.process.store.set(.unavailable)
+    default: break
+    }
+    node.isOvertaken = true
+    startWorker(afterCrash: luck.chance(500))
+    if luck.chance(700) { goOn([0, 1, 1, 3, 3, 4, 5, 6], 60, &luck) }
+    guard luck.chance(500) else { return }
+    freeze(node, false)
+    // Both try again what has failed.
+    for _ in 0..<luck.below(4) {
+      fireNext(within: .seconds(400))
+      for _ in 0..<luck.below(8) where !node.process.isDead { node.process.engine.step(&luck) }
+      goOn([1, 3, 3, 6], 12, &luck)
+    }
+  }
+
+  /// It was overtaken, and is well no more, for ever: it stands still, or goes on without the ledger.
+  func lose(_ node: WorkerNode, _ luck: inout RandomSource) {
+    trace?.append("  worker-\(node.number) is lost")
+    if luck.chance(500) { freeze(node, true) } else { node.process.store.set(.unavailable) }
+    workers.removeAll { $0 === node }
+    lostWorkers.append(node)
+    connect()
   }
 
   /// The worker dies at its worst moment: it has just heard of something, and of what it has done since nothing is written. Nor does the
@@ -52,7 +89,7 @@ extension SimulatedWorld {
     node.process.kill(keeping: count)
     clock.forget(node.number)
     graves.append(node.process.store)
-    worker = nil
+    workers.removeAll { $0 === node }
     connect()
     executor.run()
   }

@@ -5,8 +5,8 @@ internal import TransferModel
 internal import TransferService
 internal import TransferStore
 
-/// A service, a worker and all that they deal with, in one thread: one thing happens at a time, and the plan and its luck decide which.
-/// The service, the worker and their store are those that ship; engines, clocks, clients and receivers are stand-ins.
+/// Services, workers and all that they deal with, in one thread: one thing happens at a time, and the plan and its luck decide which.
+/// Services, workers and their stores are those that ship; engines, clocks, clients and receivers are stand-ins.
 package final class SimulatedWorld: @unchecked Sendable {
   package let plan: Plan
   let executor = ManualExecutor()
@@ -23,7 +23,10 @@ package final class SimulatedWorld: @unchecked Sendable {
   var errands: [Errand] = []
   /// Whom clients ask, and what becomes of requests to one that stands still.
   var route: RandomSource
-  var worker: WorkerNode?
+  /// The last is the one that services ring for. The others were overtaken, and may not know.
+  var workers: [WorkerNode] = []
+  /// Those of them that are well no more, for ever.
+  var lostWorkers: [WorkerNode] = []
   /// What both databases are kept from.
   var isFull = false
   /// Ids, and what processes begin with.
@@ -95,11 +98,11 @@ package final class SimulatedWorld: @unchecked Sendable {
     for sender in senders { sender.upload.stream.detach() }
     errands = []
     for node in services + lost { node.process.kill(keeping: 0) }
-    worker?.process.kill(keeping: 0)
+    for node in workers + lostWorkers { node.process.kill(keeping: 0) }
     executor.run()
-    graves += stores + lost.map(\.process.store)
+    graves += stores + lost.map(\.process.store) + lostWorkers.map(\.process.store)
     departed += services + lost
-    (services, lost, worker) = ([], [], nil)
+    (services, lost, workers, lostWorkers) = ([], [], [], [])
     for node in departed { node.process.service.beginDraining() }
     // Nobody hears of it any more; but what waits for ever is never freed.
     for _ in 0..<Self.mostFarewells {
@@ -189,9 +192,10 @@ package final class SimulatedWorld: @unchecked Sendable {
     case .wake: wake(&luck)
     case .cutOff: cutOff(&luck)
     case .freezeWorker: freeze(worker, true)
+    case .overtakeWorker: overtakeWorker(&luck)
     case .thaw:
       wake(&luck)
-      freeze(worker, false)
+      freeze(luck.pick(workers.filter(\.isFrozen)), false)
     case .startAgain: startAgain()
     case .upgradeService: upgradeService(&luck)
     case .upgradeWorker: upgradeWorker()
@@ -204,7 +208,7 @@ package final class SimulatedWorld: @unchecked Sendable {
       for node in services {
         (node.process.bell.isRung, node.mustFollow, node.mustAttend) = (false, false, false)
       }
-      worker?.process.bell.isRung = false
+      for node in workers { node.process.bell.isRung = false }
     case .jumpForward: clock.advance(Double(luck.below(luck.chance(200) ? 200_000 : 300)))
     case .jumpBack: clock.advance(-Double(luck.below(luck.chance(200) ? 200_000 : 300)))
     case .sleep: pass(seconds: Double(luck.below(luck.chance(300) ? 20_000 : 90)))
@@ -233,11 +237,11 @@ package final class SimulatedWorld: @unchecked Sendable {
   func act(_ number: Int, _ luck: inout RandomSource) -> Bool {
     switch number {
     case 0: one(of: services, &luck) { node, _ in commitOne(node) }
-    case 1: commitOne(worker)
+    case 1: one(of: workers, &luck) { node, _ in commitOne(node) }
     case 2: one(of: services + lost, &luck) { step($0.process.engine, $0.isFrozen, &$1) }
-    case 3: step(worker?.process.engine, worker?.isFrozen, &luck)
+    case 3: one(of: workers + lostWorkers, &luck) { step($0.process.engine, $0.isFrozen, &$1) }
     case 4: one(of: services, &luck) { node, _ in node.isRunning && node.process.answerBell() }
-    case 5: answerWorkerBell()
+    case 5: one(of: workers, &luck) { node, _ in !node.isFrozen && node.process.answerBell() }
     case 6: beginPostponed(&luck)
     case 7: dispatch(&luck)
     default: one(of: services, &luck) { node, _ in goOnLeaving(node) || attend(node) || follow(node) }
@@ -245,18 +249,17 @@ package final class SimulatedWorld: @unchecked Sendable {
   }
 
   /// The first of those that does it; which is tried first, luck decides.
-  func one(
-    of nodes: [ServiceNode], _ luck: inout RandomSource,
-    _ body: (ServiceNode, inout RandomSource) -> Bool
+  func one<Node>(
+    of nodes: [Node], _ luck: inout RandomSource, _ body: (Node, inout RandomSource) -> Bool
   ) -> Bool {
     let first = nodes.count > 1 ? luck.below(nodes.count) : 0
     return nodes.indices.contains { body(nodes[(first + $0) % nodes.count], &luck) }
   }
 
   private func step(
-    _ engine: SimulatedEngine?, _ isFrozen: Bool?, _ luck: inout RandomSource
+    _ engine: SimulatedEngine, _ isFrozen: Bool, _ luck: inout RandomSource
   ) -> Bool {
-    guard let engine, isFrozen == false, engine.canStep else { return false }
+    guard !isFrozen, engine.canStep else { return false }
     engine.step(&luck)
     return true
   }
@@ -287,17 +290,15 @@ package final class SimulatedWorld: @unchecked Sendable {
     node.isRunning && node.process.store.commitNext()
   }
 
-  private func commitOne(_ node: WorkerNode?) -> Bool {
-    guard let node, !node.isFrozen else { return false }
-    return node.process.store.commitNext()
+  private func commitOne(_ node: WorkerNode) -> Bool {
+    !node.isFrozen && node.process.store.commitNext()
   }
 
   @discardableResult
   func commit(_ luck: inout RandomSource) -> Bool {
     let isServiceFirst = luck.chance(500)
-    let hasCommitted =
-      isServiceFirst
-      ? act(0, &luck) || commitOne(worker) : commitOne(worker) || act(0, &luck)
+    let (first, second) = isServiceFirst ? (0, 1) : (1, 0)
+    let hasCommitted = act(first, &luck) || act(second, &luck)
     executor.run()
     return hasCommitted
   }
@@ -307,14 +308,9 @@ package final class SimulatedWorld: @unchecked Sendable {
     executor.run()
   }
 
-  private func answerWorkerBell() -> Bool {
-    guard let worker, !worker.isFrozen else { return false }
-    return worker.process.answerBell()
-  }
-
   private func answerBells() {
     for node in services where node.isRunning { _ = node.process.answerBell() }
-    _ = answerWorkerBell()
+    for node in workers where !node.isFrozen { _ = node.process.answerBell() }
   }
 
   /// What each process does from time to time.
@@ -326,9 +322,11 @@ package final class SimulatedWorld: @unchecked Sendable {
       node.process.mustDispatch = true
       (node.mustAttend, node.mustFollow) = (true, true)
     }
-    if let worker, !worker.isFrozen, worker.process.hasStarted {
-      worker.process.worker.lookForCommands()
-      worker.process.worker.reviewDiscretionary()
+    for node in workers where !node.isFrozen && node.process.hasStarted {
+      let worker = node.process.worker
+      worker.follow()
+      worker.lookForCommands()
+      worker.reviewDiscretionary()
     }
   }
 }

@@ -17,7 +17,7 @@ package struct Step: Sendable, Hashable {
     // Faults
     case crashService, crashWorker, crashBoth, strike, freezeService, freezeWorker, thaw, startAgain
     case upgradeService, upgradeWorker, fill, keepOut, makeRoom, loseRings
-    case jumpForward, jumpBack, sleep, overtake, wake, cutOff, meet
+    case jumpForward, jumpBack, sleep, overtake, wake, cutOff, meet, overtakeWorker
 
     /// It is what may go wrong.
     package var isFault: Bool { rawValue >= Kind.crashService.rawValue }
@@ -69,6 +69,8 @@ package struct Plan: Sendable {
     package var tenants = 2
     /// Services that are there when all is well.
     package var services = 1
+    /// Workers that may be there at once: one in its place, and others that were overtaken.
+    package var workers = 1
     /// In the end only a part of the services is well again, and the others never.
     package var healsAPart = false
     package var retries = false
@@ -162,6 +164,7 @@ package struct Plan: Sendable {
     kinds.commitsFirst = random.chance(300) ? 1000 : random.below(1000)
     kinds.invalidatesAtTheEnd = random.chance(400)
     kinds.services = [1, 1, 2, 3][random.below(4)]
+    kinds.workers = 1 + random.below(3)
     kinds.healsAPart = random.chance(500)
     kinds.connections = [1, 1, 2, 100][random.below(4)]
   }
@@ -214,7 +217,7 @@ package struct Plan: Sendable {
     .freezeService: 2,
     .freezeWorker: 2, .thaw: 4, .startAgain: 12, .upgradeService: 1, .upgradeWorker: 2, .fill: 2, .keepOut: 2,
     .makeRoom: 6, .loseRings: 2, .jumpForward: 2, .jumpBack: 2, .sleep: 2, .overtake: 2, .meet: 2, .wake: 4,
-    .cutOff: 1,
+    .cutOff: 1, .overtakeWorker: 3,
     .reset: 2,
     .flush: 2,
     .sendBody: 16, .cross: 12, .cancelForResumeData: 4, .peek: 3, .look: 4, .createUnderKey: 6,

@@ -19,4 +19,22 @@ import TransferCore
     let violation = await onAThread { Simulation.run(plan).violation }
     #expect(violation == nil, "seed \(plan.seed)")
   }
+
+  /// Workers that were overtaken are kept from writing as services are.
+  @Test(arguments: [Flaw.ignoresTheFence, .readsTheFenceBefore, .renewsALeaseThatEnded])
+  func aFlawIsFoundAmongWorkers(_ flaw: Flaw) async throws {
+    @Sendable func plan(_ seed: UInt64) -> Plan {
+      var plan = Plan(seed: seed, services: 1)
+      (plan.kinds.workers, plan.kinds.sessionTypes) = (3, [2])
+      return plan
+    }
+    let seed = await onAThread {
+      Flaw.$present.withValue(flaw) {
+        (1...Self.seeds).first { Simulation.run(plan($0)).violation != nil }
+      }
+    }
+    let found = plan(try #require(seed))
+    let violation = await onAThread { Simulation.run(found).violation }
+    #expect(violation == nil, "seed \(found.seed)")
+  }
 }

@@ -8,6 +8,8 @@ import TransferModel
 /// What a start finds of downloads under way.
 @Suite struct SalvageTests {
   private let blobs = MemoryBlobs()
+  /// Of the new owner.
+  private static let stamp = BlobStamp(epoch: 9)
   private static let (task, other) = (TaskID(high: 1, low: 1), TaskID(high: 1, low: 2))
 
   private func put(_ count: Int, _ key: BlobKey) throws {
@@ -25,12 +27,13 @@ import TransferModel
     let point = Self.point(Self.task, stamp)
     try put(5, BlobKey(Self.task, .draft, stamp))
     try put(7, BlobKey(Self.other, .draft, stamp))
-    var salvage = Salvage(blobs)
+    var salvage = Salvage(blobs, as: Self.stamp)
     #expect(salvage.keep(point)?.partial.offset == 5)
-    #expect(blobs.size(of: point.key) == 5 && blobs.size(of: BlobKey(Self.other, .draft, stamp)) == 7)
+    let kept = BlobKey(Self.task, .partial, Self.stamp)
+    #expect(blobs.size(of: kept) == 5 && blobs.size(of: BlobKey(Self.other, .draft, stamp)) == 7)
     // The next start finds the same, though the row was not written.
-    var again = Salvage(blobs)
-    #expect(again.keep(point)?.partial.offset == 5 && again.keep(point)?.key == point.key)
+    var again = Salvage(blobs, as: Self.stamp)
+    #expect(again.keep(point)?.partial.offset == 5 && again.keep(point)?.key == kept)
   }
 
   /// The bytes were taken up under another stamp, and the process died before its row said so.
@@ -38,8 +41,9 @@ import TransferModel
     let point = Self.point(Self.task, BlobStamp(epoch: 3))
     try put(4, BlobKey(Self.task, .draft, BlobStamp(epoch: 4, attempt: 9)))
     try put(6, BlobKey(Self.task, .draft, BlobStamp(epoch: 5)))
-    var salvage = Salvage(blobs)
-    #expect(salvage.keep(point)?.partial.offset == 6 && blobs.size(of: point.key) == 6)
+    var salvage = Salvage(blobs, as: Self.stamp)
+    #expect(salvage.keep(point)?.partial.offset == 6)
+    #expect(blobs.size(of: BlobKey(Self.task, .partial, Self.stamp)) == 6)
   }
 
   /// An earlier owner that stood still and wakes up takes nothing of what its successor keeps.
@@ -60,7 +64,7 @@ import TransferModel
   }
 
   @Test func whereNothingIsLeftItBeginsAnew() throws {
-    var salvage = Salvage(blobs)
+    var salvage = Salvage(blobs, as: Self.stamp)
     #expect(salvage.keep(Self.point(Self.task, nil)) == nil)
     try put(0, BlobKey(Self.task, .draft, nil))
     #expect(salvage.keep(Self.point(Self.task, nil)) == nil)
@@ -70,7 +74,7 @@ import TransferModel
     let point = Self.point(Self.other, BlobStamp(epoch: 2), offset: 5)
     let draft = BlobKey(Self.task, .draft, BlobStamp(epoch: 3))
     try put(4, draft)
-    var salvage = Salvage(blobs)
+    var salvage = Salvage(blobs, as: Self.stamp)
     salvage.giveBack(point, from: Self.task)
     #expect(blobs.list(.tasks) == [draft], "there are fewer bytes than there were")
     try put(5, draft)

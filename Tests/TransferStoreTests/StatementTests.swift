@@ -63,7 +63,7 @@ import TransferModel
 
   /// One row, some for each tenant, one for each process, or as many as there are shards.
   private static func isSmall(_ detail: String) -> Bool {
-    ["journal_pruning", "sequence_reservation", "key_check", "owner", "process", "shard"]
+    ["journal_pruning", "sequence_reservation", "key_check", "owner", "process", "shard", "worker"]
       .contains { detail == "SCAN \($0)" }
   }
 }

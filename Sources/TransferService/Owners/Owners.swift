@@ -9,6 +9,8 @@ package final class Owners: Sendable {
   private struct State {
     var territory = Territory()
     var addresses: [Epoch: String] = [:]
+    /// Under which background tasks are carried out; 0: nobody has begun to.
+    var worker: Epoch = 0
     var waiting: [Waiter] = []
     /// When the ledger was asked last.
     var lastLook: ContinuousClock.Instant?
@@ -119,9 +121,11 @@ package final class Owners: Sendable {
     state.withLock { state in state.territory.others.sorted().compactMap { state.addresses[$0] } }
   }
 
-  /// Whether a process of that epoch takes part.
+  /// Whether a process of that epoch takes part, or is the worker.
   func isLiving(_ epoch: Epoch) -> Bool {
-    state.withLock { $0.territory.others.contains(epoch) || $0.territory.epoch == epoch }
+    state.withLock { state in
+      state.territory.others.contains(epoch) || state.territory.epoch == epoch || state.worker == epoch
+    }
   }
 
   /// The process that began last does what is to be done once for all of them.
@@ -136,7 +140,7 @@ package final class Owners: Sendable {
       state.lastLook = max(state.lastLook ?? time, time)
       _ = state.territory.learn(
         table.owners, processes: Set(table.processes.keys), retiring: table.retiring, as: epoch)
-      state.addresses = table.processes
+      (state.addresses, state.worker) = (table.processes, table.worker)
     }
     wakeAll()
   }

@@ -4,12 +4,12 @@ internal import TransferModel
 /// What earlier processes had got of downloads, and the next attempt goes on from.
 struct Salvage {
   private let blobs: any BlobStore
-  private let stamp: BlobStamp?
+  private let stamp: BlobStamp
   /// What is not whole, by task; read when it is first needed, which is seldom: a row tells where to look.
   private var unfinished: [TaskID: [BlobKey]]?
 
-  /// - Parameter stamp: of the new owner; nil: what it keeps stays under the stamp that it has.
-  init(_ blobs: any BlobStore, as stamp: BlobStamp? = nil) {
+  /// - Parameter stamp: of the new owner: what it keeps stays under that.
+  init(_ blobs: any BlobStore, as stamp: BlobStamp) {
     self.blobs = blobs
     self.stamp = stamp
   }
@@ -18,7 +18,7 @@ struct Salvage {
   mutating func keep(_ point: DownloadPoint) -> DownloadPoint? {
     var kept = point
     // An earlier owner that wakes late takes nothing that is a later one's.
-    if let stamp { kept.blob = stamp }
+    kept.blob = stamp
     if !blobs.move(point.key.part(.draft), to: kept.key), kept.key != point.key {
       blobs.move(point.key, to: kept.key)
     }

@@ -14,6 +14,7 @@ extension BackgroundWorker {
   /// Takes up what an earlier process left, and then what waits. Called once.
   /// - Parameter afterCrash: the earlier process died by its own fault, and perhaps by one of its tasks.
   package func start(afterCrash hasCrashed: Bool) async throws(StoreError) {
+    await takeWork()
     if hasCrashed { give([.wasCrash]) }
     try await loadSessions()
     for stored in try await store.credentials() where session(stored.session) != nil {
@@ -30,13 +31,23 @@ extension BackgroundWorker {
     give([.started], of: Page(refused: left))
   }
 
+  /// Nobody who was the worker before writes anything from here on: what is read is not changed any more.
+  private func takeWork() async {
+    var change = StoreChange()
+    change.ownership = .takesWork
+    let turn = change
+    await withCheckedContinuation { continuation in
+      store.record(turn) { (_: Bool) in continuation.resume() }
+    }
+  }
+
   /// That somebody died over a task must be known to whoever comes after the next death: it returns when it is on the disk.
   private func takeOver(afterCrash hasCrashed: Bool) async throws(StoreError) {
     let found = Flaw.takesNothingOver.isPresent ? [] : try await store.work()
     var tasks: [TaskID: TransferTask] = [:]
     for task in try await store.tasks(found.map(\.task)) { tasks[task.id] = task }
     var recovered: [WorkerInput] = []
-    var inheritance = Inheritance(blobs, logger)
+    var inheritance = Inheritance(blobs, as: BlobStamp(epoch: epoch), logger)
     for stored in found {
       guard let task = tasks[stored.task], session(stored.session) != nil else {
         // What cannot be read may be mended, and gone on with.
@@ -68,8 +79,8 @@ private struct Inheritance {
   /// Those whose rows another version wrote.
   private(set) var refused: [TaskID] = []
 
-  init(_ blobs: any BlobStore, _ logger: Logger) {
-    salvage = Salvage(blobs)
+  init(_ blobs: any BlobStore, as stamp: BlobStamp, _ logger: Logger) {
+    salvage = Salvage(blobs, as: stamp)
     self.logger = logger
   }
 

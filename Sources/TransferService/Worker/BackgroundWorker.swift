@@ -99,6 +99,12 @@ package final class BackgroundWorker: Sendable {
     try await reader.withLock { $0 }?.readAll()
   }
 
+  /// Under which it carries tasks out; 0 before it has begun.
+  var epoch: Epoch { store.epoch ?? 0 }
+
+  /// Looks whether another has taken its place: what it writes is written no more then.
+  package func follow() { store.follow() }
+
   /// True where there is nothing to be done, now or later.
   package var isIdle: Bool { state.withLock { $0.machine.attempts.isEmpty } }
 
@@ -195,7 +201,8 @@ package final class BackgroundWorker: Sendable {
         written?()
       }
     }
-    for order in turn.orders { desk.perform(order, page.asides) }
+    let epoch = epoch
+    for order in turn.orders { desk.perform(order, page.asides, as: epoch) }
     for alarm in turn.alarms { set(alarm) }
   }
 

@@ -2,6 +2,7 @@ internal import BlobStore
 internal import TransferCore
 internal import TransferEngine
 internal import TransferModel
+internal import TransferStore
 
 /// Hands what the worker's machine orders to the engine.
 struct WorkerDesk: Sendable {
@@ -11,11 +12,13 @@ struct WorkerDesk: Sendable {
   let engine: any LocalCarrier
   let blobs: any BlobStore
 
-  /// - Parameter asides: what asides stand for.
-  func perform(_ order: WorkerTurn.Order, _ asides: [Aside]) {
+  /// - Parameters:
+  ///   - asides: what asides stand for.
+  ///   - epoch: under which the process carries tasks out.
+  func perform(_ order: WorkerTurn.Order, _ asides: [Aside], as epoch: Epoch) {
     switch order {
     case .aside(let number): perform(asides[number].command, asides[number].session)
-    case .submit(let submission): engine.submit([TransferJob(submission)])
+    case .submit(let submission): engine.submit([TransferJob(submission, as: epoch)])
     case .suspend(let task, let session): engine.suspend(task, in: session)
     case .resume(let task, let session): engine.resume(task, in: session)
     case .cancel(let task, let session, let keeps): engine.cancel(task, in: session, keepsPartial: keeps)
@@ -52,10 +55,9 @@ struct WorkerDesk: Sendable {
 }
 
 extension TransferJob {
-  fileprivate init(_ submission: Submission) {
-    // The process has no epoch: what its attempts write is told apart by their numbers.
-    self.init(
-      submission.task, in: submission.session, writing: BlobStamp(attempt: submission.number))
+  fileprivate init(_ submission: Submission, as epoch: Epoch) {
+    let stamp = BlobStamp(epoch: Flaw.writesUnderNoEpoch.isPresent ? 0 : epoch, attempt: submission.number)
+    self.init(submission.task, in: submission.session, writing: stamp)
     configuration.timeoutIntervalForResource = submission.timeLeft
     // URLSession's background sessions always wait.
     configuration.waitsForConnectivity = true

@@ -68,8 +68,18 @@ enum Migrations {
     migrator.registerMigration("17 documents compressed, tasks by state") { database in
       try database.execute(sql: seventeenth)
     }
+    migrator.registerMigration("18 the worker's epoch") { database in
+      try database.execute(sql: eighteenth)
+    }
     return migrator
   }
+
+  private static let eighteenth = """
+    CREATE TABLE worker (
+      only INTEGER PRIMARY KEY CHECK (only = 1),
+      epoch INTEGER NOT NULL
+    );
+    """
 
   // Those that have not ended are few, or many that wait: each kind is found without reading the other.
   private static let seventeenth = """

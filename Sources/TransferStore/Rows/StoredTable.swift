@@ -13,6 +13,8 @@ package enum StoredTable: String, CaseIterable, Sendable, CustomStringConvertibl
   /// How often that has changed: who takes part, and who owns what.
   case owner
   case process, shard
+  /// Of the process that carries background tasks out.
+  case worker
 
   package var description: String { rawValue }
 
@@ -28,7 +30,7 @@ package enum StoredTable: String, CaseIterable, Sendable, CustomStringConvertibl
     case .work: [.task]
     case .command, .news: [.number]
     case .journalPruningByTenant: [.tenant]
-    case .sequenceReservation, .journalPruning, .keyCheck, .owner: [.only]
+    case .sequenceReservation, .journalPruning, .keyCheck, .owner, .worker: [.only]
     case .process: [.epoch]
     case .shard: [.byte]
     }
@@ -66,7 +68,7 @@ package enum StoredTable: String, CaseIterable, Sendable, CustomStringConvertibl
     case .journalPruning: [.only, .through, .time]
     case .journalPruningByTenant: [.tenant, .through]
     case .keyCheck: [.only]
-    case .owner: [.only, .epoch]
+    case .owner, .worker: [.only, .epoch]
     case .process: [.epoch, .address, .retiring]
     case .shard: [.byte, .epoch]
     }

@@ -19,7 +19,7 @@ enum Query: Int, CaseIterable, Sendable {
   case fragmentsOfTenant, fragmentsOfSession, fragmentsOfTask, fragmentsAfter
   case oldestFragment, oldestFragmentOfTenant, oldestEvents, lastSequence
   case pruned, prunedOfTenant, reservation, dataVersion
-  case keyCheck, epoch, processes, shards
+  case keyCheck, epoch, processes, shards, worker
 
   var text: String { Self.texts[rawValue] }
   private static let texts = allCases.map(\.made)
@@ -126,6 +126,7 @@ enum Query: Int, CaseIterable, Sendable {
     case .epoch: "SELECT epoch FROM owner"
     case .processes: "SELECT epoch, address, retiring FROM process"
     case .shards: "SELECT byte, epoch FROM shard"
+    case .worker: "SELECT epoch FROM worker"
     }
   }
 

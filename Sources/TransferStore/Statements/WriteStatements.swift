@@ -256,7 +256,7 @@ extension WriteStatements {
     let insertCommand, deleteCommands, thinCommands, deleteCommandsOfSession: WriteStatement
     let keepWork, deleteWork, thinWork, deleteWorkOfSession: WriteStatement
     let insertNews, deleteNews: WriteStatement
-    let enter, retire, leave, takeShards, giveShard, countChange: WriteStatement
+    let enter, retire, leave, takeShards, giveShard, takeWork, countChange: WriteStatement
 
     fileprivate init(_ prepare: Prepare) throws {
       insertCommand = try prepare(StoredTable.command.insert(.session, .sealed))
@@ -272,6 +272,7 @@ extension WriteStatements {
       leave = try prepare(StoredTable.process.delete(by: .epoch))
       takeShards = try prepare("UPDATE shard SET epoch = ? WHERE \(isNobodys)")
       giveShard = try prepare("UPDATE shard SET epoch = ? WHERE byte = ?")
+      takeWork = try prepare(StoredTable.worker.insert(.only, .epoch, orReplace: true))
       countChange = try prepare(StoredTable.owner.insert(.only, .epoch, orReplace: true))
       insertNews = try prepare(StoredTable.news.insert(.sealed))
       deleteNews = try prepare("DELETE FROM news WHERE number BETWEEN ? AND ?")

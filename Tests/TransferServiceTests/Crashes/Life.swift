@@ -123,13 +123,14 @@ extension World {
     try call { try await $0.decisions.page(of: session, state: .pending, after: nil, limit: 100) }
   }
 
-  /// Answers the question of that kind.
+  /// Answers the question of that kind, when it is asked.
   func answer(_ type: EventType, in session: SessionID, _ text: String) throws {
-    for _ in 0..<3 {
+    for attempt in 0..<20 {
       if let decision = try questions(of: session).first(where: { $0.type == type }) {
         return try answer(decision, text)
       }
       try rest()
+      if attempt > 2 { letTimePass() }
     }
     faults.append("nobody asks \(type.rawValue)")
   }

@@ -208,7 +208,6 @@ extension Life {
         let task = try world.createTask(in: session, .upload, method: "POST") {
           $0.earliestBeginDate = World.start.adding(seconds: 600)
         }
-        try world.settle()
         try world.answer(
           .taskWillBeginDelayedRequest, in: session,
           #"{"disposition":"useNewRequest","request":{"url":"http://origin.test/new","method":"POST"}}"#)

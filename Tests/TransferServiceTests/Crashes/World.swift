@@ -97,11 +97,14 @@ final class World: @unchecked Sendable {
 
   // MARK: Processes
 
+  /// Whose alarms are whose.
+  private static let (serviceNumber, workerNumber) = (1, 2)
+
   private static func service(
     _ surroundings: Surroundings, _ origin: ScriptedOrigin, _ told: Told
   ) -> ServiceProcess<ScriptedCarrier> {
     let clock = surroundings.clock
-    return ServiceProcess(surroundings) { feed in
+    return ServiceProcess(surroundings, alarms: clock.alarms(of: serviceNumber)) { feed in
       told.fragments += feed.fragments.filter { !$0.isProgressOnly }
     } engine: { relay in
       ScriptedCarrier(origin, relay) { clock.now }
@@ -112,7 +115,7 @@ final class World: @unchecked Sendable {
     _ surroundings: Surroundings, _ origin: ScriptedOrigin
   ) -> WorkerProcess<ScriptedCarrier> {
     let clock = surroundings.clock
-    return WorkerProcess(surroundings, alarms: clock.alarms()) { relay in
+    return WorkerProcess(surroundings, alarms: clock.alarms(of: workerNumber)) { relay in
       ScriptedCarrier(origin, relay) { clock.now }
     }
   }
@@ -132,11 +135,21 @@ final class World: @unchecked Sendable {
     if victims.hasWorker { worker?.start(afterCrash: crash.isWorkersFault) }
   }
 
+  private func kill(_ service: ServiceProcess<ScriptedCarrier>, keeping count: Int = 0) {
+    service.kill(keeping: count)
+    clock.forget(Self.serviceNumber)
+  }
+
+  private func kill(_ worker: WorkerProcess<ScriptedCarrier>, keeping count: Int = 0) {
+    worker.kill(keeping: count)
+    clock.forget(Self.workerNumber)
+  }
+
   /// Who cannot begin, as its disk is full, ends, and somebody starts another.
   private func startAgain() {
     let (hasNoService, hasNoWorker) = (service.hasFailed, worker?.hasFailed == true)
-    if hasNoService { service.kill(keeping: 0) }
-    if hasNoWorker { worker?.kill(keeping: 0) }
+    if hasNoService { kill(service) }
+    if hasNoWorker, let worker { kill(worker) }
     guard hasNoService || hasNoWorker else { return }
     isDispatching = false
     restart(
@@ -149,11 +162,11 @@ final class World: @unchecked Sendable {
     let victims = crash.victims
     if victims.hasService {
       waitedAtCrash = max(waitedAtCrash, service.store.waitingCount)
-      service.kill(keeping: crash.keeping)
+      kill(service, keeping: crash.keeping)
     }
     if victims.hasWorker, let worker {
       waitedAtCrash = max(waitedAtCrash, worker.store.waitingCount)
-      worker.kill(keeping: crash.keeping)
+      kill(worker, keeping: crash.keeping)
     }
     isDispatching = false
     if let earlier { surroundings.database = earlier }

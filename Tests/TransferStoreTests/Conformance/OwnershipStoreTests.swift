@@ -157,6 +157,45 @@ import TransferModel
     for store in [first, second] { await store.close() }
   }
 
+  /// Whoever was the worker before writes nothing more, be it of its own rows or of others'.
+  @Test(arguments: StoreKind.allCases) func thereIsOneWorker(_ kind: StoreKind) async throws {
+    let bench = StoreBench(kind)
+    let (service, first, second) = (try bench.open(), try bench.open(), try bench.open())
+    let owner = try await Self.enter(service)
+    try await service.write(Self.ownership(.takesOver([])))
+    func work(_ number: UInt64) -> StoreChange {
+      var change = StoreChange()
+      change.work = [
+        StoredWork(task: TaskID(high: 3, low: number), session: Self.session(5).id, document: "w")
+      ]
+      return change
+    }
+    #expect(try await service.ownership().worker == 0)
+    try await first.write(Self.ownership(.takesWork))
+    let earlier = try #require(first.epoch)
+    #expect(try await Self.answer(first, work(1)) == .written)
+    // It is of no shard, and what it tells is of all of them.
+    #expect(try await Self.answer(first, Self.event(5)) == .written)
+    let told = Atomic(0)
+    second.record(Self.ownership(.takesWork)) { told.add(1, ordering: .relaxed) }
+    second.record(work(2)) { told.add(1, ordering: .relaxed) }
+    #expect(try await Self.answer(second, StoreChange()) == .written)
+    let table = try await service.ownership()
+    #expect(table.worker == second.epoch && earlier > owner && table.worker > earlier)
+    #expect(table.processes == [owner: "here"] && table.shards(of: owner) == .all)
+    first.record(work(3)) { told.add(10, ordering: .relaxed) }
+    #expect(try await Self.answer(first, work(4)) == .fencedOff)
+    // Services and the worker are nothing to each other.
+    #expect(try await Self.answer(service, Self.event(5)) == .written)
+    let other = try bench.open()
+    _ = try await Self.enter(other)
+    try await other.write(Self.ownership(.takesOver([owner])))
+    #expect(try await Self.answer(second, work(5)) == .written)
+    #expect(try await Set(second.work().map(\.task.low)) == [1, 2, 5])
+    for store in [service, first, second, other] { await store.close() }
+    #expect(told.load(ordering: .relaxed) == 2)
+  }
+
   /// Of those who take over at once, one owns each shard.
   @Test(arguments: StoreKind.allCases) func eachShardHasOneOwner(_ kind: StoreKind) async throws {
     let bench = StoreBench(kind)
