@@ -15,7 +15,8 @@ package enum ProcessLimits {
   /// Bounds what the allocator keeps. By itself it makes eight arenas for each core, and never gives back what is free in the midst of
   /// one: the more threads had a peak, the more stays. Called before there are threads.
   package static func boundHeap() {
-    clinux_bound_heap(Int32(max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN)))), mappedSize, keptBytes)
+    let arenas = 2 * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    clinux_bound_heap(Int32(arenas), mappedSize, keptBytes)
   }
 
   /// Leaves no core file behind: memory holds what nobody is to read.
