@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Builds one JSON text (RFC 8259) byte by byte.
 ///
 /// Foundation's encoder costs as much as a whole small transfer; replies and events are written with this one.
@@ -75,11 +77,15 @@ package struct JSONWriter: Sendable {
 
   /// Starts a member whose name needs no escaping.
   package mutating func key(_ name: StaticString) {
-    if needsComma { bytes.append(UInt8(ascii: ",")) }
-    bytes.append(UInt8(ascii: "\""))
-    name.withUTF8Buffer { bytes.append(contentsOf: $0) }
-    bytes.append(UInt8(ascii: "\""))
-    bytes.append(UInt8(ascii: ":"))
+    let begin = needsComma ? 1 : 0
+    let size = begin + name.utf8CodeUnitCount + 3
+    append(size) { place in
+      place[0] = UInt8(ascii: ",")
+      place[begin] = UInt8(ascii: "\"")
+      memcpy(place + begin + 1, name.utf8Start, name.utf8CodeUnitCount)
+      place[size - 2] = UInt8(ascii: "\"")
+      place[size - 1] = UInt8(ascii: ":")
+    }
     needsComma = false
   }
 
@@ -141,30 +147,43 @@ package struct JSONWriter: Sendable {
 
   // MARK: Bytes
 
+  /// Appends bytes that `write` sets, all of them: whether there is room is asked once.
+  @inline(__always)
+  private mutating func append(_ count: Int, _ write: (UnsafeMutablePointer<UInt8>) -> Void) {
+    bytes.append(addingCapacity: count) { span in
+      span.withUnsafeMutableBufferPointer { buffer, initialized in
+        guard let place = buffer.baseAddress else { return }
+        write(place)
+        initialized = count
+      }
+    }
+  }
+
   private mutating func literal(_ text: StaticString) {
-    text.withUTF8Buffer { bytes.append(contentsOf: $0) }
+    append(text.utf8CodeUnitCount) { memcpy($0, text.utf8Start, text.utf8CodeUnitCount) }
     needsComma = true
   }
 
   private mutating func appendDecimal(_ value: Int64) {
-    if value < 0 { bytes.append(UInt8(ascii: "-")) }
-    var rest = value.magnitude
-    var digits: (UInt64, UInt64, UInt64) = (0, 0, 0)  // twenty digits at the most, kept off the heap
-    withUnsafeMutableBytes(of: &digits) { buffer in
-      var index = 20
-      repeat {
+    let sign = value < 0 ? 1 : 0
+    var (size, power) = (sign + 1, value.magnitude / 10)
+    while power > 0 { (size, power) = (size + 1, power / 10) }
+    append(size) { place in
+      place[0] = UInt8(ascii: "-")
+      var (index, rest) = (size, value.magnitude)
+      while index > sign {
         index -= 1
-        buffer[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+        place[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
         rest /= 10
-      } while rest > 0
-      bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: buffer[index..<20]))
+      }
     }
   }
 
   private mutating func quote(_ text: String) {
-    bytes.append(UInt8(ascii: "\""))
     var text = text
     text.withUTF8 { utf8 in
+      guard utf8.contains(where: { JSONWriter.mustEscape($0) }) else { return quote(plain: utf8) }
+      bytes.append(UInt8(ascii: "\""))
       var start = 0
       for index in utf8.indices where JSONWriter.mustEscape(utf8[index]) {
         bytes.append(contentsOf: utf8[start..<index])
@@ -172,8 +191,17 @@ package struct JSONWriter: Sendable {
         start = index + 1
       }
       bytes.append(contentsOf: utf8[start...])
+      bytes.append(UInt8(ascii: "\""))
     }
-    bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// Text without anything to be escaped.
+  private mutating func quote(plain utf8: UnsafeBufferPointer<UInt8>) {
+    append(utf8.count + 2) { place in
+      place[0] = UInt8(ascii: "\"")
+      if let text = utf8.baseAddress { memcpy(place + 1, text, utf8.count) }
+      place[utf8.count + 1] = UInt8(ascii: "\"")
+    }
   }
 
   @inline(__always)
