@@ -182,7 +182,13 @@ package struct JSONWriter: Sendable {
   private mutating func quote(_ text: String) {
     var text = text
     text.withUTF8 { utf8 in
-      guard utf8.contains(where: { JSONWriter.mustEscape($0) }) else { return quote(plain: utf8) }
+      guard utf8.contains(where: { JSONWriter.mustEscape($0) }) else {
+        return append(utf8.count + 2) { place in
+          place[0] = UInt8(ascii: "\"")
+          if let text = utf8.baseAddress { memcpy(place + 1, text, utf8.count) }
+          place[utf8.count + 1] = UInt8(ascii: "\"")
+        }
+      }
       bytes.append(UInt8(ascii: "\""))
       var start = 0
       for index in utf8.indices where JSONWriter.mustEscape(utf8[index]) {
@@ -192,15 +198,6 @@ package struct JSONWriter: Sendable {
       }
       bytes.append(contentsOf: utf8[start...])
       bytes.append(UInt8(ascii: "\""))
-    }
-  }
-
-  /// Text without anything to be escaped.
-  private mutating func quote(plain utf8: UnsafeBufferPointer<UInt8>) {
-    append(utf8.count + 2) { place in
-      place[0] = UInt8(ascii: "\"")
-      if let text = utf8.baseAddress { memcpy(place + 1, text, utf8.count) }
-      place[utf8.count + 1] = UInt8(ascii: "\"")
     }
   }
 

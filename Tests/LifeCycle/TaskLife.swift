@@ -295,7 +295,8 @@ extension TaskLife {
     }
     mayBeginAnew = false
     try checkUnderWay()
-    step = .answered
+    // A worker that takes another's place begins its attempts anew, and nobody is told.
+    if !circumstances.isInBackground { step = .answered }
   }
 
   private mutating func becomeDownload() throws(TaskRule) {

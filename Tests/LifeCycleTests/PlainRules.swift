@@ -129,7 +129,9 @@ struct PlainRules {
       switch word {
       case .state(.running, .waitingToRetry): isAnswered = false
       case .state(.running, .queued) where circumstances.sessionType == .background: isAnswered = false
-      case .call(.response, _), .resumedAtOffset: isAnswered = true
+      case .call(.response, _): isAnswered = true
+      // A worker that takes another's place begins its attempts anew, and nobody is told.
+      case .resumedAtOffset: isAnswered = isAnswered || circumstances.sessionType != .background
       case .informational, .waitsForConnectivity: if isAnswered { return false }
       default:
         if isCall(word, .redirection, .taskChallenge, .sessionChallenge, .newBodyStream), isAnswered {
