@@ -54,17 +54,19 @@ def wait(ferry, origin, path="/f/1"):
     return run
 
 
-def batch(ferry, origin):
+def batch(kind):
     """Many tasks in one POST, 64 at once, and their ends from an event stream."""
-    session = ferry.session(httpMaximumConnectionsPerHost=64)
-    client, stream = Client(ferry.port), ends(ferry, session)
+    def prepare(ferry, origin):
+        session = ferry.session(httpMaximumConnectionsPerHost=64)
+        client, stream = Client(ferry.port), ends(ferry, session)
 
-    def run(count):
-        lines = "\n".join(specification(f"{origin.url}/f/{i}") for i in range(count)) + "\n"
-        status, _ = ferry.call("POST", tasks(session), lines, {"Content-Type": "application/x-ndjson"})
-        assert status == 200, status
-        count_ends(stream, count)
-    return run
+        def run(count):
+            lines = "\n".join(specification(f"{origin.url}/f/{i}", kind) for i in range(count)) + "\n"
+            status, _ = ferry.call("POST", tasks(session), lines, {"Content-Type": "application/x-ndjson"})
+            assert status == 200, status
+            count_ends(stream, count)
+        return run
+    return prepare
 
 
 def background(ferry, origin):
@@ -107,7 +109,8 @@ class Work:
 # Tolerances are three times what single runs differ by, or more. How many tasks share a commit is a matter of time in a batch, as is
 # how often the worker's news are read in a background session, and how many pieces a large body comes in.
 WORKS = {"post": Work(post, 50, 300, 0.04, 0.04), "wait": Work(wait, 50, 300, 0.05, 0.05), "get": Work(get, 50, 400, 0.04, 0.03),
-         "batch": Work(batch, 300, 800, 0.08, 0.08), "background": Work(background, 50, 200, 0.20, 0.20),
+         "batch": Work(batch("download"), 300, 800, 0.08, 0.08), "data": Work(batch("data"), 300, 800, 0.08, 0.08),
+         "background": Work(background, 50, 200, 0.20, 0.20),
          "large": Work(large, 1, 3, 0.05, 0.25)}
 
 
@@ -152,7 +155,7 @@ def all_costs(where, names, rounds):
     return found
 
 
-LONGEST_FIRST = ("background", "batch", "wait", "post", "large", "get")
+LONGEST_FIRST = ("background", "batch", "data", "wait", "post", "large", "get")
 
 
 def middle(runs, unit):

@@ -91,8 +91,9 @@ package struct HTTPHeaders: Sendable, Equatable, Codable {
   }
 
   package static func equal(_ left: String, _ right: String) -> Bool {
-    let (left, right) = (left.utf8, right.utf8)
-    return left.count == right.count && zip(left, right).allSatisfy { lowercase($0) == lowercase($1) }
+    guard left.utf8.count == right.utf8.count else { return false }
+    let (left, right) = (left.utf8Span.span, right.utf8Span.span)
+    return left.indices.allSatisfy { lowercase(left[$0]) == lowercase(right[$0]) }
   }
   fileprivate static func lowercase(_ byte: UInt8) -> UInt8 {
     byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte

@@ -19,6 +19,9 @@ import TransferModel
     "Xun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 6 Nov 1994 08:49:37 GMT",
     "Sun, 06 Nov 1994 8:49:37 GMT", "1994-11-06T08:49:37Z", "Sunday, 06-Nov-1994 08:49:37 GMT",
     "Sun, 06  Nov 1994 08:49:37 GMT", "Sun,  06 Nov 1994 08:49:37 GMT", "Sunday,  06-Nov-94 08:49:37 GMT",
+    "Sun, 0x Nov 1994 08:49:37 GMT", "Sun, 06 Nov 19a4 08:49:37 GMT",
+    "Sun, 06 Nov 1994 08-49-37 GMT", "Sun, 06 Nox 1994 08:49:37 GMT", "Sun; 06 Nov 1994 08:49:37 GMT",
+    "Sun, 06 Nov 1994 08:49:37 GMX", "Sun, 06-Nov-1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:3é GMT",
     "Sun Nov 6 08:49:37 1994", "Sun Nov  06 08:49:37 1994", "Sun Nov  6  08:49:37 1994",
   ])
   func noDates(_ text: String) { #expect(HTTPDate.parse(text, now: Self.now) == nil) }
