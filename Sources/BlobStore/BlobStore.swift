@@ -4,7 +4,7 @@ package import TransferModel
 ///
 /// A blob is written as a draft, and is there for readers once it is committed, whole and for good: what dies in between leaves a draft.
 /// Nobody's key is another's, so that owners need not know of each other. All of it may wait for a disk: it is for a pool's threads.
-package protocol BlobStore: Sendable {
+package protocol BlobStore: AnyObject, Sendable {
   /// What is here outlives the process.
   var isDurable: Bool { get }
   /// Blobs are files of this machine, which can have further names.

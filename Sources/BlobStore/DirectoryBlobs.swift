@@ -4,7 +4,7 @@ internal import Glibc
 package import TransferModel
 
 /// Blobs as files of two directories, one for what tasks have and one for stored files, under the names of their keys.
-package struct DirectoryBlobs: BlobStore {
+package final class DirectoryBlobs: BlobStore {
   private let bodies: String
   private let files: String
 

@@ -4,7 +4,7 @@ internal import Glibc
 package import TransferModel
 
 /// The blobs of one ephemeral session: files in memory, which leave nothing on a disk.
-package struct SessionBlobs: BlobStore {
+package final class SessionBlobs: BlobStore {
   private let files: MemoryFiles
   private let session: SessionID
 

@@ -29,8 +29,13 @@ package enum StoredFields {
     let named = FieldList.elements(of: headers["Connection"] ?? "").elements.map { $0.lowercased() }
     // What may not be used without asking is not there to be used (§5.2.2.4).
     let unusable = CacheControl(response: headers).noCacheFields.filter { !needed.contains($0) }
-    let dropped = Set(left + named + unusable)
-    var kept = HTTPHeaders(headers.fields.filter { !dropped.contains($0.name.lowercased()) })
+    // An origin that names many must not make each field dear.
+    let dropped = Set(named + unusable)
+    var kept = HTTPHeaders(
+      headers.fields.filter { field in
+        !left.contains { $0.utf8.count == field.name.utf8.count && HTTPHeaders.equal($0, field.name) }
+          && (dropped.isEmpty || !dropped.contains(field.name.lowercased()))
+      })
     if !kept.contains("Date") { kept.append("Date", HTTPDate.text(responseTime)) }
     return kept
   }

@@ -8,7 +8,7 @@ package enum HTTPDate {
   /// The instant; nil where the text is none of the three formats, or names another zone than GMT.
   /// - Parameter now: decides which century a year of two digits means.
   package static func parse(_ text: String, now: Timestamp) -> Timestamp? {
-    if let common = iso8601(ofFixdate: text) { return Timestamp(common) }
+    if let common = instant(ofFixdate: text) { return common }
     var words = text.trimmingBlanks.lowercased()
       .split(separator: " ", omittingEmptySubsequences: false).map(String.init)
     // asctime() fills the day up to two places; elsewhere a second blank is none of the formats.
@@ -31,29 +31,35 @@ package enum HTTPDate {
   private static let shortDays = days.map { Array(capital($0.prefix(3)).utf8) }
   private static let shortMonths = months.map { Array(capital($0).utf8) }
 
-  /// What almost all dates are (IMF-fixdate), in another format. Every answer has some, and to split them into words costs far more.
+  /// What almost all dates are (IMF-fixdate). Every answer has some, and to split them into words costs far more.
   /// Nil: it has to be looked at more closely.
-  private static func iso8601(ofFixdate text: String) -> String? {
+  private static func instant(ofFixdate text: String) -> Timestamp? {
     let bytes = text.utf8Span.span
     guard bytes.count == 29 else { return nil }
     func has(_ word: [UInt8], at place: Int) -> Bool {
       word.indices.allSatisfy { bytes[place + $0] == word[$0] }
     }
-    let blank: [UInt8] = [0x20]
-    guard has([0x2C, 0x20], at: 3), [7, 11, 16].allSatisfy({ has(blank, at: $0) }),
-      has([0x20, 0x47, 0x4D, 0x54], at: 25), shortDays.contains(where: { has($0, at: 0) }),
-      let month = shortMonths.firstIndex(where: { has($0, at: 8) })
+    guard has(commaBlank, at: 3), bytes[7] == 0x20, bytes[11] == 0x20, bytes[16] == 0x20, bytes[19] == 0x3A,
+      bytes[22] == 0x3A, has(blankGMT, at: 25), shortDays.contains(where: { has($0, at: 0) }),
+      let month = shortMonths.firstIndex(where: { has($0, at: 8) }),
+      let day = number(bytes, 5..<7), let year = number(bytes, 12..<16), let hour = number(bytes, 17..<19),
+      let minute = number(bytes, 20..<22), let second = number(bytes, 23..<25)
     else { return nil }
-    var iso: [UInt8] = []
-    iso.reserveCapacity(20)
-    for place in 12..<16 { iso.append(bytes[place]) }
-    let number = UInt8(month + 1)
-    for byte in [0x2D, 0x30 + number / 10, 0x30 + number % 10, 0x2D, bytes[5], bytes[6], 0x54] {
-      iso.append(byte)
+    return Timestamp(
+      year: year, month: Int64(month) + 1, day: day, hour: hour, minute: minute, second: second)
+  }
+
+  private static let commaBlank = Array(", ".utf8)
+  private static let blankGMT = Array(" GMT".utf8)
+
+  private static func number(_ bytes: borrowing Span<UInt8>, _ places: Range<Int>) -> Int64? {
+    var value: Int64 = 0
+    for place in places {
+      let digit = bytes[place] &- 0x30
+      guard digit < 10 else { return nil }
+      value = value * 10 + Int64(digit)
     }
-    for place in 17..<25 { iso.append(bytes[place]) }
-    iso.append(0x5A)
-    return String(decoding: iso, as: UTF8.self)
+    return value
   }
 
   /// `Sun, 06 Nov 1994 08:49:37 GMT`.

@@ -19,16 +19,34 @@ package struct HTTPHeaders: Sendable, Equatable, Codable {
 
   /// All values of that name, joined as one (RFC 9110 §5.2).
   package subscript(_ name: String) -> String? {
-    guard let first = fields.firstIndex(where: { Self.equal($0.name, name) }) else { return nil }
-    let rest = fields[(first + 1)...].lazy.filter { Self.equal($0.name, name) }
-    return rest.reduce(into: fields[first].value) { $0 += ", " + $1.value }
+    guard var place = place(of: name, from: 0) else { return nil }
+    var value = fields[place].value
+    while let next = self.place(of: name, from: place + 1) {
+      value += ", " + fields[next].value
+      place = next
+    }
+    return value
   }
-  package func contains(_ name: String) -> Bool { fields.contains { Self.equal($0.name, name) } }
+  package func contains(_ name: String) -> Bool { place(of: name, from: 0) != nil }
 
   /// The values of all fields of that name, in order.
   package func all(_ name: String) -> [String] {
-    fields.lazy.filter { Self.equal($0.name, name) }.map(\.value)
+    var values: [String] = []
+    var start = 0
+    while let place = place(of: name, from: start) {
+      values.append(fields[place].value)
+      start = place + 1
+    }
+    return values
   }
+
+  private func place(of name: String, from start: Int) -> Int? {
+    // An array's iterator would retain and release each field on the way.
+    let fields = fields.span
+    for place in start..<fields.count where Self.equal(fields[place].name, name) { return place }
+    return nil
+  }
+
   package mutating func append(_ name: String, _ value: String) {
     fields.append(Field(name: name, value: value))
   }
@@ -91,9 +109,11 @@ package struct HTTPHeaders: Sendable, Equatable, Codable {
   }
 
   package static func equal(_ left: String, _ right: String) -> Bool {
-    guard left.utf8.count == right.utf8.count else { return false }
-    let (left, right) = (left.utf8Span.span, right.utf8Span.span)
-    return left.indices.allSatisfy { lowercase(left[$0]) == lowercase(right[$0]) }
+    left.utf8.count == right.utf8.count && areEqual(left.utf8Span.span, right.utf8Span.span)
+  }
+  private static func areEqual(_ left: borrowing Span<UInt8>, _ right: borrowing Span<UInt8>) -> Bool {
+    for place in left.indices where lowercase(left[place]) != lowercase(right[place]) { return false }
+    return true
   }
   fileprivate static func lowercase(_ byte: UInt8) -> UInt8 {
     byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte

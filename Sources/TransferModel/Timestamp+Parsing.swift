@@ -3,34 +3,45 @@ extension Timestamp {
   /// are dropped.
   package init?(_ text: String) {
     var rest = Array(text.utf8)[...]
-    func digits(_ count: Int) -> Int64? {
-      guard rest.count >= count, rest.prefix(count).allSatisfy({ $0 &- 48 < 10 }) else { return nil }
-      defer { rest = rest.dropFirst(count) }
-      return rest.prefix(count).reduce(0) { $0 * 10 + Int64($1 - 48) }
-    }
-    func skip(_ characters: String) -> Bool {
-      guard let first = rest.first, characters.utf8.contains(first) else { return false }
-      rest = rest.dropFirst()
-      return true
-    }
-    guard let year = digits(4), skip("-"), let month = digits(2), skip("-"), let day = digits(2), skip("Tt "),
-      let hour = digits(2), skip(":"), let minute = digits(2), skip(":"), let second = digits(2),
-      (1...12).contains(month), day >= 1, day <= Self.days(in: month, of: year), hour < 24, minute < 60,
-      second <= 60
+    guard let year = Self.digits(4, &rest), Self.skip("-", &rest), let month = Self.digits(2, &rest),
+      Self.skip("-", &rest), let day = Self.digits(2, &rest), Self.skip("Tt ", &rest),
+      let hour = Self.digits(2, &rest), Self.skip(":", &rest), let minute = Self.digits(2, &rest),
+      Self.skip(":", &rest), let second = Self.digits(2, &rest),
+      let whole = Timestamp(
+        year: year, month: month, day: day, hour: hour, minute: minute, second: second)
     else { return nil }
     var fraction: Int64 = 0
-    if skip(".") {
+    if Self.skip(".", &rest) {
       guard let first = rest.first, first &- 48 < 10 else { return nil }
       var unit: Int64 = 100_000
-      while let digit = digits(1) {
+      while let digit = Self.digits(1, &rest) {
         fraction += digit * unit
         unit /= 10
       }
     }
     guard let offset = Self.offset(&rest), rest.isEmpty else { return nil }
+    self.init(microseconds: whole.microseconds - offset * 1_000_000 + fraction)
+  }
+
+  /// A moment in UTC; nil where the calendar or the clock has none such. A second 60 is a leap second (RFC 3339 §5.6).
+  init?(year: Int64, month: Int64, day: Int64, hour: Int64, minute: Int64, second: Int64) {
+    guard (1...12).contains(month), day >= 1, day <= Self.days(in: month, of: year), hour < 24, minute < 60,
+      second <= 60
+    else { return nil }
     let days = Self.days(fromCivil: year, month, day)
-    let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - offset
-    self.init(microseconds: seconds * 1_000_000 + fraction)
+    self.init(seconds: days * 86_400 + hour * 3600 + minute * 60 + second)
+  }
+
+  private static func digits(_ count: Int, _ rest: inout ArraySlice<UInt8>) -> Int64? {
+    guard rest.count >= count, rest.prefix(count).allSatisfy({ $0 &- 48 < 10 }) else { return nil }
+    defer { rest = rest.dropFirst(count) }
+    return rest.prefix(count).reduce(0) { $0 * 10 + Int64($1 - 48) }
+  }
+
+  private static func skip(_ characters: String, _ rest: inout ArraySlice<UInt8>) -> Bool {
+    guard let first = rest.first, characters.utf8.contains(first) else { return false }
+    rest = rest.dropFirst()
+    return true
   }
 
   /// Seconds east of UTC: `Z` or `+01:00`.

@@ -154,17 +154,21 @@ final class Transfer {
       progress.countOfBytesExpectedToSend =
         request.body == nil ? 0 : source?.length ?? request.bodyLength
     }
-    progress.countOfBytesReceived = response == nil ? 0 : sink?.size ?? 0
-    progress.countOfBytesExpectedToReceive = expectedToReceive
+    let expected = expectedLength
+    progress.countOfBytesReceived = expected == nil ? 0 : sink?.size ?? 0
+    progress.countOfBytesExpectedToReceive = expected ?? -1
     return progress
   }
 
-  /// With what was there before, where a download goes on.
-  private var expectedToReceive: Int64 {
+  /// With what was there before, where a download goes on; -1 where that is not known.
+  private var expectedToReceive: Int64 { expectedLength ?? -1 }
+
+  /// Nil before there is a response.
+  private var expectedLength: Int64? {
+    guard let length = response?.expectedContentLength else { return nil }
     // The length of a HEAD's response is what a GET's would be.
-    if request.method == "HEAD", response != nil { return 0 }
-    guard let length = response?.expectedContentLength, length >= 0 else { return -1 }
-    return length + (machine.claim.offset ?? 0)
+    if request.method == "HEAD" { return 0 }
+    return length < 0 ? -1 : length + (machine.claim.offset ?? 0)
   }
 
   /// Tells of a download's head: not of each at once, as most have ended before somebody asks.
@@ -275,9 +279,9 @@ final class Transfer {
     var defaults = job.configuration.httpAdditionalHeaders
     if hasLeftOrigin { for name in Redirect.credentialFields { defaults.remove(name) } }
     var headers = request.headers.merging(defaults: defaults)
-    let settings = worker.settings
     if !headers.contains("Cookie"),
-      let cookies = settings.cookies.header(for: request, at: url, of: job, now: settings.now())
+      let cookies = worker.settings.cookies.header(
+        for: request, at: url, of: job, now: worker.settings.now())
     {
       headers.append("Cookie", cookies)
     }
