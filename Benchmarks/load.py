@@ -2,13 +2,15 @@
 """The service under load, checked while it is measured.
 
 1. 5,000 downloads of 1 KiB, 64 at once, as one NDJSON batch: every body right, every event exactly once and in order.
-2. 1,000 slow transfers and 2,000 idle event streams at once; GET /v1/tasks/{id} timed meanwhile.
+2. 1,000 slow transfers and 2,000 idle event streams at once; GET /v1/tasks/{id} timed meanwhile, and the memory of a stream.
 usage: load.py [--quick]"""
 import hashlib, re, select
 from harness import *
 
 JOBS, AT_ONCE = (500, 64) if "--quick" in sys.argv else (5000, 64)
 SLOW, STREAMS = (100, 200) if "--quick" in sys.argv else (1000, 2000)
+# Of an idle stream, at most.
+STREAM_KIB = 16
 ORDER = ["task.didCreate", "task.didChangeState", "task.didChangeState", "downloadTask.didFinishDownloading",
          "task.didFinishCollectingMetrics", "task.didComplete"]
 
@@ -88,6 +90,8 @@ def crowd(ferry, origin):
     quiet = ferry.session()
     rss = memory(ferry.pid)["VmRSS"]
     streams = [EventStream(ferry.port, f"/v1/sessions/{quiet}/events") for _ in range(STREAMS)]
+    each = (memory(ferry.pid)["VmRSS"] - rss) * 1024 / STREAMS
+    assert each < STREAM_KIB, f"an idle stream takes {each:.1f} KiB"
     lines = "".join(
         json.dumps({"kind": "download", "resume": True, "request": {"url": f"{origin.url}/slow/{i}"}}) + "\n"
         for i in range(SLOW))
@@ -108,8 +112,8 @@ def crowd(ferry, origin):
                 time.sleep(0.002)
     p99 = percentile(latencies, 0.99)
     print(f"crowd: {SLOW} slow transfers and {STREAMS} idle event streams at once, {meter.wall:.0f} s")
-    table([("GET task p50 ms", "p99 ms", "max ms", "CPU share", "peak RSS MiB", "RSS before MiB"),
-           (f"{percentile(latencies, 0.5):.2f}", f"{p99:.2f}", f"{max(latencies):.1f}",
+    table([("KiB a stream", "GET task p50 ms", "p99 ms", "max ms", "CPU share", "peak RSS MiB", "RSS before MiB"),
+           (f"{each:.1f}", f"{percentile(latencies, 0.5):.2f}", f"{p99:.2f}", f"{max(latencies):.1f}",
             f"{meter.cpu / meter.wall:.2f}", f"{meter.peak:.0f}", f"{rss:.0f}")])
     assert transferring > len(latencies) * 0.9, (transferring, len(latencies))
     assert p99 < 20, p99
