@@ -90,7 +90,7 @@ package struct SettingsReport: Sendable, JSONEncodable {
         }
       }
     case (_, nil): writer.null()
-    case (.integer, let text?): writer.value(Int(text) ?? 0)
+    case (.integer, let text?): writer.value(Int64(text) ?? 0)
     case (.decimal, let text?): writer.value(Double(text) ?? 0)
     case (.flag, let text?): writer.value(text == "true")
     case (_, let text?): writer.value(text)

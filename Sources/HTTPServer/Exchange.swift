@@ -28,8 +28,6 @@ final class Exchange: @unchecked Sendable {
   static let discardableLength = 64 * 1024
   /// What is sent on behind a long reply that is ready, and has to wait for the request's end.
   static let maximumDiscardedForLongReply = 64 * 1024 * 1024
-  /// So many bytes of a stream's buffer are left to it.
-  static let littleWritten = 4096
   /// For how long the rest of a small body is waited for when its reply is ready.
   static let restPatience = Duration.seconds(1)
 
@@ -50,8 +48,7 @@ final class Exchange: @unchecked Sendable {
   var clientLeft = false
   private var departure = DepartureWatch()
   private var turns = TurnOrder()
-  /// Bytes of the longest part since the buffer was given back; before that, nobody knows what stands in it.
-  private var written = Int.max
+  private var stream = StreamBuffer()
   private var discarded = 0
   var clock = BodyClock()
   private var startHandler: (() -> Void)?
@@ -228,26 +225,17 @@ final class Exchange: @unchecked Sendable {
     guard let source, !clientLeft else { return cmhd_end_with_error }
     switch source.read(maximum: buffer.count) {
     case .bytes(let bytes):
-      buffer.copyBytes(from: bytes)
-      written = max(written, bytes.count)
+      stream.write(bytes, into: buffer)
       return bytes.count
     case .end: return cmhd_end_of_stream
     case .failed: return cmhd_end_with_error
     case .wait:
       if daemon.isDraining, source.isEndless { return cmhd_end_of_stream }
       departure.start(for: self)
-      if source.isEndless { rest(buffer) }
+      if source.isEndless { stream.rest(buffer) }
       suspend()
       return 0
     }
-  }
-
-  /// A stream waits long and has little to say at a time, but libmicrohttpd gives it all the memory of its connection, and has filled half
-  /// of that with zeros.
-  private func rest(_ buffer: UnsafeMutableRawBufferPointer) {
-    guard written > Self.littleWritten else { return }
-    written = 0
-    UnwantedPages.giveBack(buffer)
   }
 
   var isStreaming: Bool { source != nil }

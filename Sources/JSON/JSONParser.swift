@@ -131,9 +131,7 @@ package struct JSONParser {
     while index < end {
       switch bytes[index] {
       case UInt8(ascii: "\""):
-        guard let text = String(validating: bytes[start..<index], as: UTF8.self) else {
-          throw fault("text is not UTF-8")
-        }
+        let text = try text(bytes.span.extracting(start..<index))
         index += 1
         return text
       case UInt8(ascii: "\\"): return try escapedString(from: start)
@@ -144,6 +142,12 @@ package struct JSONParser {
     throw fault("unterminated string")
   }
 
+  private func text(_ bytes: borrowing Span<UInt8>) throws(JSONSyntaxError) -> String {
+    do { return String(copying: try UTF8Span(validating: copy bytes)) } catch {
+      throw fault("text is not UTF-8")
+    }
+  }
+
   private mutating func escapedString(from start: Int) throws(JSONSyntaxError) -> String {
     var decoded = Array(bytes[start..<index])
     while index < end {
@@ -151,8 +155,7 @@ package struct JSONParser {
       index += 1
       switch byte {
       case UInt8(ascii: "\""):
-        guard let text = String(validating: decoded, as: UTF8.self) else { throw fault("text is not UTF-8") }
-        return text
+        return try text(decoded.span)
       case UInt8(ascii: "\\"): decoded.append(contentsOf: try escape())
       case 0..<0x20: throw fault("control character in a string")
       default: decoded.append(byte)

@@ -23,8 +23,8 @@ package struct JSONWriter: Sendable {
   package mutating func null() { literal("null") }
   package mutating func value(_ value: Bool) { literal(value ? "true" : "false") }
 
-  package mutating func value(_ value: some BinaryInteger) {
-    appendDecimal(Int64(value))
+  package mutating func value(_ value: Int64) {
+    appendDecimal(value)
     needsComma = true
   }
 
@@ -107,14 +107,6 @@ package struct JSONWriter: Sendable {
     key(name)
     if let value { self.value(value) } else { null() }
   }
-  package mutating func field(_ name: StaticString, _ value: some BinaryInteger) {
-    key(name)
-    self.value(value)
-  }
-  package mutating func field(_ name: StaticString, _ value: Double) {
-    key(name)
-    self.value(value)
-  }
   package mutating func field(_ name: StaticString, _ value: Bool) {
     key(name)
     self.value(value)
@@ -124,7 +116,10 @@ package struct JSONWriter: Sendable {
     null()
   }
   /// Inlined: what is generic across modules looks its types up each time.
-  @inlinable @inline(__always)
+  package mutating func field(_ name: StaticString, _ value: some JSONEncodable) {
+    key(name)
+    value.encode(into: &self)
+  }
   package mutating func field(_ name: StaticString, _ value: (some JSONEncodable)?) {
     key(name)
     if let value { value.encode(into: &self) } else { null() }
@@ -224,6 +219,18 @@ package struct JSONWriter: Sendable {
 /// A value that has one JSON form.
 package protocol JSONEncodable {
   func encode(into writer: inout JSONWriter)
+}
+
+extension Int: JSONEncodable {
+  package func encode(into writer: inout JSONWriter) { writer.value(Int64(self)) }
+}
+
+extension Int64: JSONEncodable {
+  package func encode(into writer: inout JSONWriter) { writer.value(self) }
+}
+
+extension Double: JSONEncodable {
+  package func encode(into writer: inout JSONWriter) { writer.value(self) }
 }
 
 extension JSONEncodable {

@@ -3,14 +3,17 @@ package struct ObjectReader {
   package let pointer: String
   package let violations: Violations
   private let members: [JSONValue.Member]
-  private var seen: Set<String> = []
-  private var nullable: Set<String> = []
+  /// Of each member, whether somebody asked for it.
+  private var isAsked: [Bool]
+  /// Names of which null says the same as nothing.
+  private var nullable: [String] = []
 
   /// Takes `value` as an object; where it is none, that is a violation and the reader is empty.
   package init(_ value: JSONValue, at pointer: String, _ violations: Violations) {
     self.pointer = pointer
     self.violations = violations
     members = value.members ?? []
+    isAsked = Array(repeating: false, count: members.count)
     if value.members == nil { violations.add(pointer, "must be an object, not \(value.kind)") }
   }
 
@@ -28,27 +31,34 @@ package struct ObjectReader {
   /// The member's value; nil where it is absent, or null. Null is a violation but where it was allowed or asked for: who sends it
   /// means something, and it is not to be guessed what.
   package mutating func value(_ name: String) -> JSONValue? {
-    let isFirst = seen.insert(name).inserted
-    guard let value = member(name) else { return nil }
+    guard let place = place(of: name) else { return nil }
+    let isFirst = !isAsked[place]
+    isAsked[place] = true
+    let value = members[place].value
     guard value.isNull else { return value }
     if isFirst, !nullable.contains(name) { reject(name, "must not be null; leave it out") }
     return nil
   }
 
   /// From here on, null says the same as nothing for these members.
-  package mutating func allowNull(_ names: String...) { nullable.formUnion(names) }
+  package mutating func allowNull(_ names: String...) { nullable += names }
 
   /// The member is there, and null: for members of which that says something.
   package mutating func isNull(_ name: String) -> Bool {
-    seen.insert(name)
-    nullable.insert(name)
-    return member(name)?.isNull == true
+    nullable.append(name)
+    guard let place = place(of: name) else { return false }
+    isAsked[place] = true
+    return members[place].value.isNull
   }
 
   /// The member is not there, not even as null.
-  package func isMissing(_ name: String) -> Bool { member(name) == nil }
+  package func isMissing(_ name: String) -> Bool { place(of: name) == nil }
 
-  private func member(_ name: String) -> JSONValue? { members.first { $0.name == name }?.value }
+  /// An object has few members, and no name twice.
+  private func place(of name: String) -> Int? {
+    let members = members.span
+    return members.indices.first { members[$0].name == name }
+  }
 
   package mutating func string(_ name: String) -> String? {
     guard let value = value(name) else { return nil }
@@ -110,7 +120,7 @@ package struct ObjectReader {
   /// Reports the members that nobody asked for.
   /// - Parameter reasons: why those of some names are not taken.
   package func finish(explaining reasons: [String: String] = [:]) {
-    for member in members where !seen.contains(member.name) {
+    for (member, isAsked) in zip(members, isAsked) where !isAsked {
       reject(member.name, reasons[member.name] ?? "unknown field")
     }
   }

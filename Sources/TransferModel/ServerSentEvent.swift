@@ -23,8 +23,8 @@ package struct ServerSentEventWriter: Sendable {
       if let sequence { writer.field("id", sequence) } else { writer.nullField("id") }
       writer.field("type", event.type.rawValue)
       writer.field("time", event.time)
-      writer.field("sessionId", isOfAll ? nil : event.sessionID)
-      writer.field("taskId", event.taskID)
+      if isOfAll { writer.nullField("sessionId") } else { writer.field("sessionId", event.sessionID) }
+      if let task = event.taskID { writer.field("taskId", task) } else { writer.nullField("taskId") }
       writer.key("data")
       event.encodeData(into: &writer)
     }

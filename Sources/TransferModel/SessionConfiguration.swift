@@ -92,8 +92,7 @@ extension SessionConfiguration: JSONEncodable {
     writer.field("isDiscretionary", isDiscretionary)
     writer.field("sessionSendsLaunchEvents", sessionSendsLaunchEvents)
     writer.field("retry", retry)
-    writer.key("maximumBytesPerSecond")
-    if let maximumBytesPerSecond { writer.value(maximumBytesPerSecond) } else { writer.null() }
+    writer.field("maximumBytesPerSecond", maximumBytesPerSecond)
     writer.field("bodyRetention", bodyRetention)
   }
 
@@ -119,8 +118,7 @@ extension CacheCapacities: JSONEncodable {
 extension RetryConfiguration: JSONEncodable {
   package func encode(into writer: inout JSONWriter) {
     writer.object { writer in
-      writer.key("maximumAttempts")
-      if let maximumAttempts { writer.value(maximumAttempts) } else { writer.null() }
+      writer.field("maximumAttempts", maximumAttempts)
       writer.field("backoff", backoff)
     }
   }

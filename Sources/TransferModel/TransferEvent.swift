@@ -160,8 +160,7 @@ extension TransferEvent {
     case .metrics(let metrics): writer.field("metrics", Optional(metrics))
     case .completed(let task):
       writer.field("error", task.error)
-      writer.key("status")
-      if let status = task.response?.status { writer.value(status) } else { writer.null() }
+      writer.field("status", task.response?.status)
       writer.field("body", task.body)
     case .invalidated: writer.nullField("error")
     case .reset(let oldest): writer.field("oldestAvailable", oldest)

@@ -22,15 +22,14 @@ extension TransferTask: JSONEncodable {
     writer.field("description", description)
     writer.field("priority", priority)
     writer.field("earliestBeginDate", earliestBeginDate)
-    writer.key("maximumBytesPerSecond")
-    if let maximumBytesPerSecond { writer.value(maximumBytesPerSecond) } else { writer.null() }
+    writer.field("maximumBytesPerSecond", maximumBytesPerSecond)
     let preferences = preferences
     writer.field("countOfBytesClientExpectsToSend", preferences.countOfBytesClientExpectsToSend)
     writer.field("countOfBytesClientExpectsToReceive", preferences.countOfBytesClientExpectsToReceive)
     writer.field("prefersIncrementalDelivery", preferences.prefersIncrementalDelivery)
     if isDiscretionary { writer.field("isDiscretionary", true) }
-    writer.field("originalRequest", Optional(originalRequest))
-    writer.field("currentRequest", Optional(currentRequest))
+    writer.field("originalRequest", originalRequest)
+    writer.field("currentRequest", currentRequest)
     writer.field("response", response)
     writer.objectField("progress") { progress.encodeMembers(into: &$0, fractionCompleted: fractionCompleted) }
     writer.field("error", error)
@@ -85,8 +84,7 @@ extension TaskProgress: JSONEncodable {
     writer.field("countOfBytesExpectedToSend", countOfBytesExpectedToSend)
     writer.field("countOfBytesReceived", countOfBytesReceived)
     writer.field("countOfBytesExpectedToReceive", countOfBytesExpectedToReceive)
-    writer.key("fractionCompleted")
-    if let fractionCompleted { writer.value(fractionCompleted) } else { writer.null() }
+    writer.field("fractionCompleted", fractionCompleted)
   }
 
   /// Of the bytes to send and to receive; nil while a total is unknown.

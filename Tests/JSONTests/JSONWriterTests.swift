@@ -62,15 +62,15 @@ import Testing
             writer.field("b", 1)
             writer.field("c", "x")
           }
-          writer.arrayField("d", [1, 2]) { $0.value($1) }
-          writer.arrayField("e", [Int]()) { $0.value($1) }
+          writer.arrayField("d", [1, 2] as [Int64]) { $0.value($1) }
+          writer.arrayField("e", [Int64]()) { $0.value($1) }
           writer.nullField("f")
           writer.key("g")
           writer.array { _ in }
           writer.field("h", true)
         }
         writer.element()
-        writer.value(3)
+        writer.value(3 as Int64)
       }
     }
     #expect(written == #"[{},{"a":{"b":1,"c":"x"},"d":[1,2],"e":[],"f":null,"g":[],"h":true},3]"#)

@@ -60,7 +60,7 @@ import Testing
     let document = [UInt8](repeating: 7, count: size)
     let sealed = box.seal(document, as: .outcome)
     let isCompressed = size > 100
-    #expect(sealed[0] == (isCompressed ? 2 : 1) && sealed != box.seal(document, as: .outcome))
+    #expect(sealed[0] == (isCompressed ? 3 : 1) && sealed != box.seal(document, as: .outcome))
     #expect(isCompressed ? sealed.count < size / 10 : sealed.count == size + 33)
     #expect(try box.open(sealed, as: .outcome) == document)
     // It does not stand for another, and no bit of it can be another.
@@ -70,8 +70,10 @@ import Testing
       changed[index] ^= 1
       #expect(fault(changed, box, .outcome) == .changed)
     }
-    #expect(fault([3 - sealed[0]] + sealed.dropFirst(), box, .outcome) == .changed)
-    #expect(fault([3] + sealed.dropFirst(), box, .outcome) == .unknownFormat)
+    for format: UInt8 in 1...3 where format != sealed[0] {
+      #expect(fault([format] + sealed.dropFirst(), box, .outcome) == .changed)
+    }
+    #expect(fault([4] + sealed.dropFirst(), box, .outcome) == .unknownFormat)
     #expect(fault([], box, .outcome) == .unknownFormat)
     #expect(fault(sealed, SecretBox(secrets: [Self.key(2)]), .outcome) == .unknownKey)
     #expect(try SecretBox(secrets: [Self.key(2), Self.key(1)]).open(sealed, as: .outcome) == document)

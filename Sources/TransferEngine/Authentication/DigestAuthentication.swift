@@ -16,7 +16,8 @@ struct DigestAuthentication: Sendable, Equatable {
     func hash(_ text: String) -> String {
       let bytes = Array(text.utf8)
       return isSHA256
-        ? Hexadecimal.text(SHA256.hash(data: bytes)) : Hexadecimal.text(Insecure.MD5.hash(data: bytes))
+        ? Hexadecimal.text(Array(SHA256.hash(data: bytes)))
+        : Hexadecimal.text(Array(Insecure.MD5.hash(data: bytes)))
     }
   }
 

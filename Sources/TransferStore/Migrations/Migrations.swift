@@ -71,6 +71,8 @@ enum Migrations {
     migrator.registerMigration("18 the worker's epoch") { database in
       try database.execute(sql: eighteenth)
     }
+    // From here on: documents are read as they were written.
+    migrator.registerMigration("19 documents compressed with the second dictionary") { _ in }
     return migrator
   }
 

@@ -1,9 +1,25 @@
+internal import TransferModel
+
 /// What the store's documents are likely to say, the likeliest last: the dictionary with which they are compressed.
 ///
-/// Documents that were compressed with it are read with it for ever: it is never changed. Another one comes with another format of what is
+/// Documents that were compressed with one are read with it for ever: it is never changed. Another one comes with another format of what is
 /// sealed (`SecretBox`).
 enum DocumentDictionary {
+  /// The text alone.
   static let first = Array(text.utf8)
+  /// The text behind tables of how often each byte and each length stands in a document (RFC 8878 §5): no document has to bring its own.
+  /// It takes half of the time, and a sixth less room.
+  static let second = tables + first
+
+  // By Benchmarks/dictionary.py.
+  private static let tables: [UInt8] = {
+    let text = """
+      N6Qw7AEAAAApENCSpAP//////4PAcjS7Wmt2Hl9KKc2Y62KzI1NKKcmUkpTE+PeLAyNzAwAAAB4CwtHAxOoFAASARIcBQ8hM\
+      Q0RCAsdDRMNIZoA4NAgEhYQYBsMQCsMYmGMYkMU4CwAAAHQU9PkojYAYoEAAGakAAgYIwAAAAAABAAAABAAAAAgAAAA=
+      """
+    guard let tables = Base64.decode(text) else { preconditionFailure("the tables are base64") }
+    return tables
+  }()
 
   private static let text = #"""
     {"v":2,"type":"default","description":null,"tenant":"default",\#

@@ -71,7 +71,9 @@ package struct SecretBox: Sendable {
   private enum Format: UInt8, CaseIterable {
     /// As it is.
     case plain = 1
-    /// As a frame of Zstandard, with the first dictionary.
+    /// As a frame of Zstandard, with the first dictionary; not written any more.
+    case compressedWithFirst
+    /// As a frame of Zstandard, with the second dictionary.
     case compressed
 
     /// Authenticated with a document: one of one kind cannot stand for one of another.
@@ -82,7 +84,8 @@ package struct SecretBox: Sendable {
   }
   private static let markSize = 4
   private static let maximumSize = Int(Int32.max)
-  private static let dictionary = ZstandardDictionary(DocumentDictionary.first)
+  private static let firstDictionary = ZstandardDictionary(DocumentDictionary.first)
+  private static let dictionary = ZstandardDictionary(DocumentDictionary.second)
 
   func seal(_ document: [UInt8], as kind: DocumentKind) -> [UInt8] {
     guard let key = keys.first else { preconditionFailure("a service has a key") }
@@ -100,14 +103,16 @@ package struct SecretBox: Sendable {
     guard let box = try? AES.GCM.SealedBox(combined: sealed[start...]),
       let content = try? AES.GCM.open(box, using: key.key, authenticating: format.purpose(kind))
     else { throw .changed }
+    let dictionary: ZstandardDictionary
     switch format {
     case .plain: return Array(content)
-    case .compressed:
-      guard let document = try? Self.dictionary.decompress(Array(content), maximum: Self.maximumSize) else {
-        throw .changed
-      }
-      return document
+    case .compressedWithFirst: dictionary = Self.firstDictionary
+    case .compressed: dictionary = Self.dictionary
     }
+    guard let document = try? dictionary.decompress(Array(content), maximum: Self.maximumSize) else {
+      throw .changed
+    }
+    return document
   }
 
   // MARK: Documents of version 1

@@ -1,0 +1,79 @@
+import Glibc
+import Testing
+
+@testable import HTTPServer
+
+/// Memory that streams give back while they wait.
+@Suite struct StreamBufferTests {
+  private static let page = sysconf(Int32(_SC_PAGESIZE))
+
+  private struct Memory {
+    let bytes: Range<Int>
+    /// Pages that are given back.
+    let pages: Range<Int>
+
+    init(from start: Int, to end: Int, gives pages: Range<Int>) {
+      bytes = start..<end
+      self.pages = pages
+    }
+  }
+
+  private static let cases = [
+    Memory(from: 0, to: 4 * page, gives: 0..<4),
+    Memory(from: 1, to: 4 * page, gives: 1..<4),
+    Memory(from: page - 1, to: 4 * page, gives: 1..<4),
+    Memory(from: page, to: 4 * page - 1, gives: 1..<3),
+    Memory(from: 700, to: 3 * page + 1, gives: 1..<3),
+    Memory(from: 0, to: page - 1, gives: 0..<0),
+    Memory(from: 1, to: page + 1, gives: 0..<0),
+    Memory(from: page, to: page, gives: 0..<0),
+  ]
+
+  /// Four pages that are full of something.
+  private static func withPages(_ body: (UnsafeMutableRawBufferPointer) -> Void) {
+    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 4 * page, alignment: page)
+    defer { memory.deallocate() }
+    memory.initializeMemory(as: UInt8.self, repeating: 0xA5)
+    body(memory)
+  }
+
+  private static func isFull(_ memory: UnsafeMutableRawBufferPointer, _ page: Int) -> Bool {
+    memory[page * Self.page..<(page + 1) * Self.page].allSatisfy { $0 == 0xA5 }
+  }
+
+  private static func isEmpty(_ memory: UnsafeMutableRawBufferPointer, _ page: Int) -> Bool {
+    memory[page * Self.page..<(page + 1) * Self.page].allSatisfy { $0 == 0 }
+  }
+
+  @Test("only pages that lie wholly within are given back", arguments: cases.indices)
+  func wholePages(number: Int) {
+    let given = Self.cases[number]
+    Self.withPages { memory in
+      var buffer = StreamBuffer()
+      buffer.rest(UnsafeMutableRawBufferPointer(rebasing: memory[given.bytes]))
+      for page in 0..<4 {
+        #expect(given.pages.contains(page) ? Self.isEmpty(memory, page) : Self.isFull(memory, page))
+      }
+    }
+  }
+
+  @Test("there may be no memory") func nothing() {
+    var buffer = StreamBuffer()
+    buffer.rest(UnsafeMutableRawBufferPointer(start: nil, count: 0))
+  }
+
+  @Test("a stream that says little keeps its page, one that has said much does not")
+  func whatWasSaid() {
+    Self.withPages { memory in
+      var buffer = StreamBuffer()
+      buffer.rest(memory)
+      buffer.write([UInt8](repeating: 0xA5, count: StreamBuffer.kept), into: memory)
+      buffer.rest(memory)
+      #expect(Self.isFull(memory, 0))
+      buffer.write([UInt8](repeating: 0xA5, count: StreamBuffer.kept + 1), into: memory)
+      buffer.write([1], into: memory)
+      buffer.rest(memory)
+      #expect((0..<4).allSatisfy { Self.isEmpty(memory, $0) })
+    }
+  }
+}
