@@ -243,6 +243,6 @@ extension JSONEncodable {
 }
 
 /// The lower-case hexadecimal digit of `value` (0 to 15).
-@inlinable package func hexDigit(_ value: UInt8) -> UInt8 {
+package func hexDigit(_ value: UInt8) -> UInt8 {
   value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
 }

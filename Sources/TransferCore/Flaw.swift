@@ -25,6 +25,6 @@ package enum Flaw: String, CaseIterable, Sendable {
     @TaskLocal package static var present: Flaw?
     package var isPresent: Bool { Self.present == self }
   #else
-    @inlinable package var isPresent: Bool { false }
+    package var isPresent: Bool { false }
   #endif
 }
