@@ -71,7 +71,7 @@ enum Migrations {
     migrator.registerMigration("18 the worker's epoch") { database in
       try database.execute(sql: eighteenth)
     }
-    // From here on: documents are read as they were written.
+    // Nothing is written anew: each document says with which dictionary it was compressed.
     migrator.registerMigration("19 documents compressed with the second dictionary") { _ in }
     return migrator
   }
