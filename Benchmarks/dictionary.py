@@ -7,8 +7,9 @@ from harness import *
 
 ZSTD = ctypes.CDLL("libzstd.so.1")
 MAGIC = bytes.fromhex("37a430ec")
-# One of each so many documents is a sample; the others are measured.
+# One of so many documents is a sample; the others are measured.
 EVERY = 3
+# As in ZstandardDictionary.
 LEVEL = 3
 
 
@@ -25,8 +26,13 @@ def call(name, *arguments):
     return result
 
 
+def is_of_background(task):
+    """A background session's uploads are of stored files, and its tasks wait for hosts that are down."""
+    return task["kind"] == "download" and ":1/" not in task["request"]["url"]
+
+
 def work(ferry, origin):
-    """Tasks of all kinds, well and badly ended, by session of all types."""
+    """Tasks of all kinds, well and badly ended, in sessions of all types."""
     def task(path="/f/1", kind="download", **request):
         return {"kind": kind, "resume": True, "request": {"url": path if ":" in path else origin.url + path, **request}}
     text = base64.b64encode(b"x" * 300).decode()
@@ -37,22 +43,14 @@ def work(ferry, origin):
     for configuration in ({"type": "default"}, {"type": "background", "identifier": "dictionary"}, {"type": "ephemeral"}):
         status, session = ferry.call("POST", "/v1/sessions", {**configuration, "delegate": {}})
         assert status == 201, session
-        # A background session's uploads are of stored files, and its tasks wait for hosts that are down.
-        for one in (t for t in tasks if configuration["type"] != "background" or t["kind"] == "download" and ":1/" not in t["request"]["url"]):
+        for one in filter(is_of_background if configuration["type"] == "background" else None, tasks):
             status, reply = ferry.call("POST", f"/v1/sessions/{session['id']}/tasks", one)
             assert status == 201, reply
-        deadline = time.monotonic() + 60
-        while ferry.call("GET", f"/v1/sessions/{session['id']}/tasks?state=running&limit=1")[1]["items"]:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        ferry.wait_until_none_runs(session["id"])
 
 
 def recorded(directory):
-    library = f"{directory}/documents.so"
-    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "documents.c")
-    compiler = shutil.which("clang") or shutil.which("cc") or sys.exit("dictionary.py needs clang or cc")
-    subprocess.run([compiler, "-shared", "-fPIC", "-D_GNU_SOURCE", "-o", library, source], check=True)
-    path = f"{directory}/documents"
+    library, path = preloaded("documents", directory), f"{directory}/documents"
     origin = Origin(f"{directory}/origin")
     ferry = Ferry(f"{directory}/ferry", under=("env", f"LD_PRELOAD={library}", f"DOCUMENTS={path}"))
     try:

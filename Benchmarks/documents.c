@@ -1,27 +1,26 @@
 // What a program compresses with a dictionary of Zstandard: LD_PRELOAD this. Each message goes behind its length into the file DOCUMENTS,
 // and the dictionary into DOCUMENTS.dictionary.
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 
 typedef size_t Compress(void *, void *, size_t, const void *, size_t, const void *);
 typedef void *Create(const void *, size_t, int);
 
 static void append(const char *suffix, const char *mode, const void *bytes, size_t count, int counted) {
-  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   char path[4096];
   snprintf(path, sizeof path, "%s%s", getenv("DOCUMENTS"), suffix);
-  pthread_mutex_lock(&lock);
   FILE *file = fopen(path, mode);
   if (file) {
+    // Of other threads, and of the worker's process.
+    flock(fileno(file), LOCK_EX);
     uint32_t length = (uint32_t)count;
     if (counted) fwrite(&length, sizeof length, 1, file);
     fwrite(bytes, 1, count, file);
     fclose(file);
   }
-  pthread_mutex_unlock(&lock);
 }
 
 size_t ZSTD_compress_usingCDict(void *context, void *frame, size_t room, const void *message, size_t count, const void *dictionary) {

@@ -47,9 +47,7 @@ class World:
 
     def __init__(self, directory, chance, seed, target):
         self.directory, self.chance, self.seed, self.target = directory, chance, seed, target
-        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "clock.c")
-        compiler = shutil.which("clang") or shutil.which("cc") or sys.exit("faults.py needs clang or cc")
-        subprocess.run([compiler, "-shared", "-fPIC", "-D_GNU_SOURCE", "-o", f"{directory}/clock.so", source], check=True)
+        self.library = preloaded("clock", directory)
         self.place, self.receiver = Place(directory), Receiver()
         self.data, self.record = f"{self.place.path}/data", f"{directory}/uploads"
         self.port, self.origin_port, self.clock = free_port(), free_port(), f"{directory}/clock"
@@ -62,7 +60,7 @@ class World:
         os.replace(self.clock + ".new", self.clock)
 
     def start_serve(self):
-        environment = dict(os.environ, LD_PRELOAD=f"{self.directory}/clock.so", CLOCK_OFFSET_FILE=self.clock)
+        environment = dict(os.environ, LD_PRELOAD=self.library, CLOCK_OFFSET_FILE=self.clock)
         with open(f"{self.directory}/serve.log", "ab") as log:
             self.serve = subprocess.Popen(
                 [FERRY, "serve", "--listen", f"127.0.0.1:{self.port}", "--data-directory", self.data,

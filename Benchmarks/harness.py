@@ -31,6 +31,15 @@ def stop(process, seconds=20):
         process.wait()
 
 
+def preloaded(name, directory):
+    """The library that a C file beside this one makes, for LD_PRELOAD."""
+    compiler = shutil.which("clang") or shutil.which("cc") or sys.exit(f"{name}.c needs clang or cc")
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), f"{name}.c")
+    library = f"{directory}/{name}.so"
+    subprocess.run([compiler, "-shared", "-fPIC", "-D_GNU_SOURCE", "-o", library, source], check=True)
+    return library
+
+
 class Origin:
     """nginx on loopback: /f/… 1 KiB, /slow/… 100 KiB at 10 KiB/s, /brisk/… at 150, /put/… takes what is sent, /moved redirects, /1g one GiB; /kept/1k and /kept/100k may be cached."""
 
@@ -119,6 +128,13 @@ class Ferry:
         status, session = self.call("POST", "/v1/sessions", {"configuration": configuration})
         assert status == 201, session
         return session["id"]
+
+    def wait_until_none_runs(self, session):
+        """Until no task of the session runs any more."""
+        deadline = time.monotonic() + 60
+        while self.call("GET", f"/v1/sessions/{session}/tasks?state=running&limit=1")[1]["items"]:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
 
 
 class Client:

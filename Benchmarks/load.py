@@ -119,10 +119,7 @@ def crowd(ferry, origin):
     assert p99 < 20, p99
     for stream in streams:
         stream.close()
-    deadline = time.monotonic() + 60
-    while ferry.call("GET", f"/v1/sessions/{session}/tasks?state=running&limit=1")[1]["items"]:
-        assert time.monotonic() < deadline
-        time.sleep(0.5)
+    ferry.wait_until_none_runs(session)
     status, page = ferry.call("GET", f"/v1/sessions/{session}/tasks?limit=500")
     assert all(item["error"] is None and item["body"]["size"] == 102400 for item in page["items"]), page["items"][0]
 

@@ -3,14 +3,14 @@ package import TransferModel
 /// Which header fields a cache keeps, and how a later answer changes them (RFC 9111 §3.1 and §3.2).
 package enum StoredFields {
   /// Fields of one connection, of proxies, and cookies: a hit must not set those once more.
-  private static let left = [
+  private static let left: Set = [
     "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
     "proxy-authenticate", "proxy-authentication-info", "proxy-authorization", "set-cookie", "set-cookie2",
   ]
   /// What a delegate does not change of a response that it lets be stored (CachedURLResponse): what is of the connection and is not
   /// stored at all, what says how the body is written and which version it is, whom it is for, and when it was made.
   package static func isFixed(_ name: String) -> Bool { fixed.contains(name.lowercased()) }
-  private static let fixed = Set(left + bound + ["last-modified", "vary", "date", "age"])
+  private static let fixed = left.union(bound + ["last-modified", "vary", "date", "age"])
 
   /// The fields of a response with a delegate's in place of all that it may change.
   package static func changed(_ headers: HTTPHeaders, to given: HTTPHeaders) -> HTTPHeaders {
@@ -29,12 +29,11 @@ package enum StoredFields {
     let named = FieldList.elements(of: headers["Connection"] ?? "").elements.map { $0.lowercased() }
     // What may not be used without asking is not there to be used (§5.2.2.4).
     let unusable = CacheControl(response: headers).noCacheFields.filter { !needed.contains($0) }
-    // An origin that names many must not make each field dear.
     let dropped = Set(named + unusable)
     var kept = HTTPHeaders(
       headers.fields.filter { field in
-        !left.contains { $0.utf8.count == field.name.utf8.count && HTTPHeaders.equal($0, field.name) }
-          && (dropped.isEmpty || !dropped.contains(field.name.lowercased()))
+        let name = field.name.lowercased()
+        return !left.contains(name) && !dropped.contains(name)
       })
     if !kept.contains("Date") { kept.append("Date", HTTPDate.text(responseTime)) }
     return kept

@@ -99,17 +99,9 @@ package struct JSONWriter: Sendable {
 
   // MARK: Members
 
-  package mutating func field(_ name: StaticString, _ value: String) {
-    key(name)
-    self.value(value)
-  }
   package mutating func field(_ name: StaticString, _ value: String?) {
     key(name)
     if let value { self.value(value) } else { null() }
-  }
-  package mutating func field(_ name: StaticString, _ value: Bool) {
-    key(name)
-    self.value(value)
   }
   package mutating func nullField(_ name: StaticString) {
     key(name)
@@ -219,6 +211,14 @@ package struct JSONWriter: Sendable {
 /// A value that has one JSON form.
 package protocol JSONEncodable {
   func encode(into writer: inout JSONWriter)
+}
+
+extension String: JSONEncodable {
+  package func encode(into writer: inout JSONWriter) { writer.value(self) }
+}
+
+extension Bool: JSONEncodable {
+  package func encode(into writer: inout JSONWriter) { writer.value(self) }
 }
 
 extension Int: JSONEncodable {

@@ -2,9 +2,8 @@ import Glibc
 
 /// Whether work takes time in proportion to its size: what peers can make larger must not take its square.
 package enum Scaling {
-  /// Work of twice the size may take so many times as long: in the middle between twice, as it should, and four times, its square. What
-  /// runs beside it in the same cache costs a quarter.
-  package static let limit = 2.8
+  /// Work of twice the size may take so many times as long.
+  package static let limit = 2.5
   /// Nanoseconds; shorter runs say little, and are repeated.
   private static let least: UInt64 = 200_000
   /// Eight times as much stays in a processor's cache, and is below the size for which allocators ask the system for pages: beyond
@@ -27,7 +26,7 @@ package enum Scaling {
     let large = input(8 * size)
     var (shorter, longer) = (UInt64.max, UInt64.max)
     // A run that something else disturbed is as good as none: so there are more where the figure is bad.
-    for round in 0..<20 {
+    for round in 0..<100 {
       shorter = min(shorter, try time(single, times: times, work))
       longer = min(longer, try time(large, times: times, work))
       if round >= 2, growth(shorter, longer) < limit { break }

@@ -12,7 +12,6 @@ import Testing
     "Ledger": (
       36, "the names by which a ledger is asked for its rows: each hands on to the part that has them"
     ),
-    "JSONWriter": (27, "a method for each kind of value that can be written"),
   ]
 
   @Test func noTypeDoesTooMuch() throws {
