@@ -115,7 +115,7 @@ import Testing
     _ = try ferry.poll("/v1/tasks/\(task)") { _ in !target.requests.isEmpty }
     #expect(try ferry.act("suspend", task) == "suspended")
     ferry.kill()
-    gate.open()
+    gate.openForGood()
     ferry = try FerryProcess(directory: directory)
     #expect(try ferry.act("resume", task) == "running")
     #expect(try ferry.end(of: task)["response"]?["status"]?.integer == 200)
