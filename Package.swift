@@ -281,7 +281,7 @@ package.targets += [
   .target(
     name: "TestSupport",
     dependencies: [
-      "EventLoop", "JSON", "LifeCycle", "TransferModel", "TransferStore",
+      "EventLoop", "JSON", "LifeCycle", "Processes", "TransferModel", "TransferStore",
       .product(name: "Crypto", package: "swift-crypto"), .product(name: "GRDB", package: "GRDB.swift"),
     ], path: "Tests/TestSupport", swiftSettings: language),
   .testTarget(

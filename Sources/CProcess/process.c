@@ -27,6 +27,10 @@ int cprocess_close_from(void *actions, int first) {
   return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }
 
+int cprocess_begin_in(void *actions, const char *directory) {
+  return posix_spawn_file_actions_addchdir_np(actions, directory);
+}
+
 static _Thread_local int is_loop_thread;
 void cprocess_become_loop_thread(void) { is_loop_thread = 1; }
 int cprocess_is_loop_thread(void) { return is_loop_thread; }

@@ -77,9 +77,9 @@ package enum Disk {
     guard let stream = opendir(directory) else { return }
     defer { closedir(stream) }
     while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
+      // Where it lies: a copy of the field would be of 256 bytes, which an entry need not have.
+      guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return }
+      let name = String(cString: (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self))
       if name != ".", name != "..", !body(name) { return }
     }
   }

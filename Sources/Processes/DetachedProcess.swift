@@ -1,16 +1,9 @@
-internal import CProcess
 internal import CLinux
+internal import CProcess
 internal import Glibc
 
 /// Programs that nothing ties to this process: they have a session of their own, none of its descriptors and signals, and outlive it.
 package enum DetachedProcess {
-  package struct Failure: Error, CustomStringConvertible {
-    package let description: String
-  }
-
-  /// POSIX_SPAWN_SETSID, which wants _GNU_SOURCE.
-  private static let newSession: Int32 = 0x80
-
   /// This program's file, as it is now: an upgrade may put another in its place.
   package static func thisExecutable() -> String {
     var buffer = [UInt8](repeating: 0, count: 4096)
@@ -41,42 +34,14 @@ package enum DetachedProcess {
   /// - Returns: its pid.
   package static func start(
     _ executable: String, _ arguments: [String], environment: [String: String]? = nil, log: String
-  ) throws(Failure) -> Int32 {
+  ) throws(ProcessLaunch.Failure) -> Int32 {
     var information = stat()
     if stat(log, &information) == 0, information.st_size > 10 << 20 { rename(log, log + ".1") }
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-    posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-    posix_spawn_file_actions_adddup2(&actions, 1, 2)
-    // Whatever this process was given by its own parent, or a library has opened, without FD_CLOEXEC: who waits for the other end of
-    // such a pipe to close would wait for that program as well.
-    _ = cprocess_close_from(&actions, 3)
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    var (none, all) = (sigset_t(), sigset_t())
-    sigemptyset(&none)
-    sigfillset(&all)
-    posix_spawnattr_setsigmask(&attributes, &none)
-    posix_spawnattr_setsigdefault(&attributes, &all)
-    posix_spawnattr_setflags(
-      &attributes, Int16(Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF) | newSession))
-    var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
-    words.append(nil)
-    defer { for word in words { free(word) } }
-    var variables = environment?.map { strdup("\($0)=\($1)") } ?? []
-    variables.append(nil)
-    defer { for variable in variables { free(variable) } }
-    var pid: pid_t = 0
-    let status = variables.withUnsafeMutableBufferPointer { variables in
-      posix_spawn(
-        &pid, executable, &actions, &attributes, words,
-        environment == nil ? environ : variables.baseAddress)
-    }
-    guard status == 0 else { throw Failure(description: String(cString: strerror(status))) }
-    return pid
+    var launch = ProcessLaunch(executable, arguments)
+    launch.environment = environment
+    (launch.output, launch.error) = (.appending(to: log), .sameAsOutput)
+    launch.leads = .session
+    return try launch.start()
   }
 
   /// The status of a child that has ended; nil while it has not, or where it is nobody's child here.

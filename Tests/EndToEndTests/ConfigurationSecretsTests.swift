@@ -89,13 +89,8 @@ import Testing
   }
 
   private func rotate(_ options: [String]) throws {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: FerryProcess.binary)
-    process.arguments = ["rotate-key", "--data-directory", directory] + options
-    process.standardOutput = FileHandle.nullDevice
-    try process.run()
-    process.waitUntilExit()
-    try #require(process.terminationStatus == 0)
+    let result = try FerryCommand.run(["rotate-key", "--data-directory", directory] + options)
+    try #require(result.status == 0, "\(result.output)")
   }
 
   @Test func theySurviveWithoutTheirSessions() throws {

@@ -6,15 +6,9 @@ import Testing
 @Suite(.blocking, .endsInTime) struct ExampleTests {
   /// What the program says, and whether it ended well.
   private func run(_ program: String, _ arguments: [String] = []) throws -> (text: String, isGood: Bool) {
-    let (process, output) = (Process(), Pipe())
-    process.executableURL = URL(fileURLWithPath: ServerFiles.python)
-    process.arguments = [ServerFiles.client(program), ServerFiles.openAPI] + arguments
-    process.standardOutput = output
-    process.standardError = output
-    try process.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    return (text, process.terminationStatus == 0)
+    let result = try ChildProcess.run(
+      ServerFiles.python, [ServerFiles.client(program), ServerFiles.openAPI] + arguments)
+    return (result.output, result.status == 0)
   }
 
   @Test func everyReplyHasOneThatItsSchemaAllows() throws {

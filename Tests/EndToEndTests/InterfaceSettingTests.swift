@@ -63,19 +63,12 @@ import Testing
 
   /// How the start ends, and what it says.
   private func start(_ options: [String], _ environment: [String: String] = [:]) throws -> String {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: FerryProcess.binary)
     let directory = TemporaryDirectory.make("ferry-no")
-    process.arguments = ["serve", "--listen", "127.0.0.1:0", "--data-directory", directory] + options
-    process.environment = environment
-    let errors = Pipe()
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = errors
-    try process.run()
-    let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    #expect(process.terminationStatus != 0, "\(options)")
-    return text
+    let result = try ChildProcess.run(
+      FerryProcess.binary, ["serve", "--listen", "127.0.0.1:0", "--data-directory", directory] + options,
+      environment: environment)
+    #expect(result.status != 0, "\(options)")
+    return result.output
   }
 
   /// The wrong value, and the part of it that the message names.

@@ -184,16 +184,10 @@ import Testing
   ]
 
   @Test(arguments: limits, ["0", "soon"]) func wrongLimitsAreNamed(_ name: String, _ value: String) throws {
-    let (process, errors) = (Process(), Pipe())
-    process.executableURL = URL(fileURLWithPath: FerryProcess.binary)
-    process.arguments = ["serve", "--data-directory", TemporaryDirectory.make("ferry-limits")]
     let variable = "FERRY_" + name.uppercased().replacing("-", with: "_")
-    process.environment = ProcessInfo.processInfo.environment.merging([variable: value]) { $1 }
-    process.standardError = errors
-    try process.run()
-    let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    #expect(process.terminationStatus != 0)
-    #expect(text.contains("\(name): '\(value)' is not a number between 1 and"))
+    let result = try FerryCommand.run(
+      ["serve", "--data-directory", TemporaryDirectory.make("ferry-limits")], environment: [variable: value])
+    #expect(result.status != 0)
+    #expect(result.output.contains("\(name): '\(value)' is not a number between 1 and"))
   }
 }

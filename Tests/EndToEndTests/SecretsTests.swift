@@ -315,13 +315,7 @@ import Testing
   }
 
   private func rotate(_ directory: String, _ options: String...) throws {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: FerryProcess.binary)
-    process.arguments = ["rotate-key", "--data-directory", directory] + options
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else { throw NoSuccess() }
+    let result = try FerryCommand.run(["rotate-key", "--data-directory", directory] + options)
+    guard result.status == 0 else { throw NoSuccess() }
   }
 }

@@ -66,16 +66,9 @@ import Testing
       (["--allow-network", "10.0.0.1/8"], [:], "allow-network"), ([], ["FERRY_WORKERS": "many"], "workers"),
       (["--config", "/no/such"], [:], "config"),
     ] as [([String], [String: String], String)] {
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: FerryProcess.binary)
-      process.arguments = ["serve", "--data-directory", TemporaryDirectory.make("ferry-no")] + options
-      process.environment = environment
-      let errors = Pipe()
-      process.standardError = errors
-      try process.run()
-      let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-      process.waitUntilExit()
-      #expect(process.terminationStatus != 0 && text.contains(word), "\(options): \(text)")
+      let arguments = ["serve", "--data-directory", TemporaryDirectory.make("ferry-no")] + options
+      let result = try ChildProcess.run(FerryProcess.binary, arguments, environment: environment)
+      #expect(result.status != 0 && result.output.contains(word), "\(options): \(result.output)")
     }
   }
 

@@ -7,7 +7,7 @@ import Testing
 @Suite(.blocking, .endsInTime) struct StopTests {
   private let directory = TemporaryDirectory.make("ferry-stop")
 
-  private func stop(_ options: String...) throws -> FerryCommand.Result {
+  private func stop(_ options: String...) throws -> ChildProcess.Result {
     try FerryCommand.run(["stop", "--data-directory", directory] + options)
   }
 

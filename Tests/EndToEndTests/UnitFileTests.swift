@@ -10,15 +10,8 @@ import Testing
   private let directory = TemporaryDirectory.make("ferry-unit")
 
   private func run(_ arguments: String...) throws -> (status: Int32, output: String) {
-    let (process, output) = (Process(), Pipe())
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = arguments
-    process.standardOutput = output
-    process.standardError = output
-    try process.run()
-    let data = output.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    return (process.terminationStatus, String(decoding: data, as: UTF8.self))
+    let result = try ChildProcess.run("/usr/bin/env", arguments)
+    return (result.status, result.output)
   }
 
   private func text(_ name: String) throws -> String {

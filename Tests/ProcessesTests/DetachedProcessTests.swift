@@ -104,10 +104,10 @@ import Testing
   }
 
   @Test func whatCannotBeStartedSaysWhy() {
-    #expect(throws: DetachedProcess.Failure.self) {
+    #expect(throws: ProcessLaunch.Failure.self) {
       try DetachedProcess.start("/nowhere/at/all", ["all"], log: log)
     }
-    #expect(throws: DetachedProcess.Failure.self) {
+    #expect(throws: ProcessLaunch.Failure.self) {
       try DetachedProcess.start("/bin/sh", ["sh", "-c", "exit 0"], log: "/nowhere/log")
     }
   }

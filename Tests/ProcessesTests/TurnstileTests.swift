@@ -101,19 +101,15 @@ import Testing
 
   @Test func aProcessThatDiesIsInNoMore() throws {
     let turnstile = try make()
-    let child = Process()
-    child.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     // The room's byte, locked by a process that never gives it back.
     let lock =
       "import fcntl,os,struct,sys,time;f=os.open(sys.argv[1],os.O_RDWR);"
       + "fcntl.fcntl(f,37,struct.pack('hhqqi4x',1,0,0,2,0));os.write(1,b'in');time.sleep(600)"
-    child.arguments = ["python3", "-c", lock, path]
     let output = Pipe()
-    child.standardOutput = output
-    try child.run()
+    let child = try ChildProcess("/usr/bin/env", ["python3", "-c", lock, path], output: .pipe(output))
     #expect(output.fileHandleForReading.availableData == Data("in".utf8))
     #expect(!turnstile.enter(patience: .milliseconds(20)))
-    kill(child.processIdentifier, SIGKILL)
+    child.send(SIGKILL)
     child.waitUntilExit()
     #expect(turnstile.enter(patience: .seconds(30)))
     turnstile.leave()

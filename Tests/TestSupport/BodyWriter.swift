@@ -63,11 +63,6 @@ package enum Pattern {
 
   /// So much of nothing, in a thousandth of the bytes.
   package static func gzippedZeros(mebibytes: Int) throws -> [UInt8] {
-    let (process, output) = (Process(), Pipe())
-    process.executableURL = URL(fileURLWithPath: "/bin/sh")
-    process.arguments = ["-c", "head -c \(mebibytes << 20) /dev/zero | gzip -9"]
-    process.standardOutput = output
-    try process.run()
-    return Array(output.fileHandleForReading.readDataToEndOfFile())
+    try ChildProcess.run("/bin/sh", ["-c", "head -c \(mebibytes << 20) /dev/zero | gzip -9"]).bytes
   }
 }

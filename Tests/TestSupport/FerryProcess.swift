@@ -12,7 +12,7 @@ package final class FerryProcess: FerryAPI {
   package let libcurl: String
   /// What it had logged when it said that it listens.
   package let startLog: String
-  private let process = Process()
+  private let process: ChildProcess
   private let output = Pipe()
   private let logged = SharedBytes()
   private let ownsDirectory: Bool
@@ -43,12 +43,9 @@ package final class FerryProcess: FerryAPI {
         Self.binary, "serve", "--listen", "127.0.0.1:0", "--data-directory", self.directory,
       ]
       + networks.flatMap { ["--allow-network", $0] } + options
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = arguments
-    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-    process.standardOutput = output
-    if let input { process.standardInput = input }
-    try process.run()
+    process = try ChildProcess(
+      "/usr/bin/env", arguments, environment: ChildProcess.environment(with: environment),
+      input: input.map { .file($0) } ?? .nothing, output: .pipe(output))
     (port, libcurl, startLog) = try Self.readAnnouncement(output.fileHandleForReading, announced)
     guard [libcurl, nil].contains(Self.wantedLibcurl) else {
       kill()
@@ -125,20 +122,16 @@ package final class FerryProcess: FerryAPI {
 
   /// SIGKILL.
   package func kill() {
-    Foundation.kill(process.processIdentifier, SIGKILL)
+    process.send(SIGKILL)
     process.waitUntilExit()
   }
 
   /// Waits for its end without a signal; returns the exit status.
-  package func end() -> Int32 {
-    process.waitUntilExit()
-    return process.terminationStatus
-  }
+  package func end() -> Int32 { process.terminationStatus }
 
   /// SIGTERM; returns the exit status.
   package func terminate() -> Int32 {
     process.terminate()
-    process.waitUntilExit()
     return process.terminationStatus
   }
 

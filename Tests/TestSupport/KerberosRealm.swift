@@ -80,21 +80,14 @@ package final class KerberosRealm: Sendable {
   }
 
   private static func run(
-    _ executable: String, _ arguments: [String], in directory: String, input: String = "/dev/null"
+    _ executable: String, _ arguments: [String], in directory: String, input: String? = nil
   ) throws {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: executable)
-    process.arguments = arguments
-    process.environment = ProcessInfo.processInfo.environment.merging(environment(of: directory)) { $1 }
-    process.standardInput = FileHandle(forReadingAtPath: input)
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardError = output
-    try process.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else {
-      throw Socket.Failure(operation: "\(executable): \(text)", errno: process.terminationStatus)
+    let file = input.flatMap { FileHandle(forReadingAtPath: $0) }
+    let result = try ChildProcess.run(
+      executable, arguments, environment: ChildProcess.environment(with: environment(of: directory)),
+      input: file.map { .file($0) } ?? .nothing)
+    guard result.status == 0 else {
+      throw Socket.Failure(operation: "\(executable): \(result.output)", errno: result.status)
     }
   }
 

@@ -5,11 +5,10 @@ import Glibc
 ///
 /// It has no name and hangs on a process that ends with this one, however that ends: nothing is left behind. Where the
 /// tests are not run by root a user namespace comes with it (user_namespaces(7)): programs can be run in it, but threads
-/// cannot enter; inside `unshare -Urn` they can, once `lo` is up there: Foundation waits for processes in vain without
-/// it.
+/// cannot enter; inside `unshare -Urn` they can.
 package final class NetworkNamespace: Sendable {
   package let keeper: Int32
-  private let process: Process
+  private let process: ChildProcess
   /// A pipe would not tell: other programs inherit its ends.
   private static let keeping = "echo ready; while [ -d /proc/\(getpid()) ]; do sleep 0.2; done"
   private static let isRoot = getuid() == 0
@@ -21,14 +20,10 @@ package final class NetworkNamespace: Sendable {
 
   /// With `lo` up.
   package init() throws {
-    process = Process()
     let output = Pipe()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/unshare")
-    process.arguments = [Self.isRoot ? "-n" : "-Urn", "/bin/sh", "-c", Self.keeping]
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
-    try process.run()
+    process = try ChildProcess(
+      "/usr/bin/unshare", [Self.isRoot ? "-n" : "-Urn", "/bin/sh", "-c", Self.keeping], output: .pipe(output),
+      error: .nothing)
     keeper = process.processIdentifier
     guard output.fileHandleForReading.availableData.starts(with: Data("ready".utf8)) else {
       throw Socket.Failure(operation: "unshare", errno: 0)
@@ -37,7 +32,7 @@ package final class NetworkNamespace: Sendable {
   }
 
   deinit {
-    kill(keeper, SIGKILL)
+    process.send(SIGKILL)
     process.waitUntilExit()
   }
 
@@ -51,20 +46,12 @@ package final class NetworkNamespace: Sendable {
   /// - Returns: what it printed.
   @discardableResult package func run(_ arguments: [String]) throws -> String {
     let command = command(arguments)
-    let (child, output) = (Process(), Pipe())
-    child.executableURL = URL(fileURLWithPath: command[0])
-    child.arguments = Array(command.dropFirst())
-    child.standardInput = FileHandle.nullDevice
-    child.standardOutput = output
-    child.standardError = output
-    try child.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    child.waitUntilExit()
-    guard child.terminationStatus == 0 else {
+    let result = try ChildProcess.run(command[0], Array(command.dropFirst()))
+    guard result.status == 0 else {
       throw Socket.Failure(
-        operation: arguments.joined(separator: " ") + ": " + text, errno: child.terminationStatus)
+        operation: arguments.joined(separator: " ") + ": " + result.output, errno: result.status)
     }
-    return text
+    return result.output
   }
 
   /// The ip command (iproute2).

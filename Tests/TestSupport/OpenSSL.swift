@@ -7,27 +7,18 @@ package enum OpenSSL {
   @discardableResult package static func run(
     _ arguments: String, input: [UInt8] = [], in directory: String = "/"
   ) throws -> [UInt8] {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
-    process.arguments = arguments.split(separator: " ").map(String.init)
-    process.currentDirectoryURL = URL(fileURLWithPath: directory)
-    let (standardInput, output) = (Pipe(), Pipe())
-    process.standardInput = standardInput
-    process.standardOutput = output
-    // It has something to say where it fails, and then there is nothing else.
-    process.standardError = output
+    let standardInput = Pipe()
     // Less than a pipe holds, and before anybody can have closed its other end.
     try standardInput.fileHandleForWriting.write(contentsOf: Data(input))
-    try process.run()
     try standardInput.fileHandleForWriting.close()
-    let bytes = Array(output.fileHandleForReading.readDataToEndOfFile())
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else {
-      throw Socket.Failure(
-        operation: "openssl \(arguments): \(String(decoding: bytes, as: UTF8.self))",
-        errno: process.terminationStatus)
+    // It has something to say on its standard error where it fails, and then there is nothing else.
+    let result = try ChildProcess.run(
+      "/usr/bin/openssl", arguments.split(separator: " ").map(String.init), directory: directory,
+      input: .pipe(standardInput))
+    guard result.status == 0 else {
+      throw Socket.Failure(operation: "openssl \(arguments): \(result.output)", errno: result.status)
     }
-    return bytes
+    return result.bytes
   }
 
   /// In hexadecimal digits, as the Digest scheme has it.

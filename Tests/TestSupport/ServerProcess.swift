@@ -20,7 +20,7 @@ package final class ServerProcess: Sendable {
   package let directory: String
   package let ports: [Int]
   private let id: Int32
-  private let process: Process
+  private let process: ChildProcess
   private let input: Pipe?
 
   /// - Parameters:
@@ -84,25 +84,17 @@ package final class ServerProcess: Sendable {
   private static func start(
     _ name: String, _ count: Int, _ hasIPv6: Bool, _ input: Pipe?, in directory: String,
     _ command: (String, [Int]) throws -> Command
-  ) throws -> (Process, [Int]) {
+  ) throws -> (ChildProcess, [Int]) {
     let output = directory + "/output.log"
     for _ in 0..<10 {
       let ports = freePorts(count)
       let command = try command(directory, ports)
       _ = FileManager.default.createFile(atPath: output, contents: nil)
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: command.executable)
-      process.arguments = command.arguments
-      process.currentDirectoryURL = URL(fileURLWithPath: directory)
-      process.environment = ProcessInfo.processInfo.environment.merging(command.environment) { $1 }
-      if let input {
-        process.standardInput = input
-      } else {
-        process.standardInput = FileHandle.nullDevice
-      }
-      process.standardOutput = FileHandle(forWritingAtPath: output)
-      process.standardError = process.standardOutput
-      try process.run()
+      let process = try ChildProcess(
+        command.executable, command.arguments,
+        environment: ChildProcess.environment(with: command.environment), directory: directory,
+        input: input.map { .file($0.fileHandleForReading) } ?? .nothing,
+        output: FileHandle(forWritingAtPath: output).map { .file($0) } ?? .nothing, error: nil)
       let limit = Date().addingTimeInterval(20)
       while process.isRunning, Date() < limit {
         if listens(process.processIdentifier, on: ports, hasIPv6) { return (process, ports) }

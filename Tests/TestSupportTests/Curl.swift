@@ -13,16 +13,11 @@ struct Curl {
   var text: String { String(decoding: body, as: UTF8.self) }
 
   init(_ arguments: String..., environment: [String: String] = [:]) throws {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/curl")
     let format = "%{stderr}%{http_code} %{http_connect} %{http_version}"
-    process.arguments = ["-q", "-s", "-m", "20", "-w", format] + arguments
-    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-    process.standardInput = FileHandle.nullDevice
     let (output, figures) = (Pipe(), Pipe())
-    process.standardOutput = output
-    process.standardError = figures
-    try process.run()
+    let process = try ChildProcess(
+      "/usr/bin/curl", ["-q", "-s", "-m", "20", "-w", format] + arguments,
+      environment: ChildProcess.environment(with: environment), output: .pipe(output), error: .pipe(figures))
     body = Array(output.fileHandleForReading.readDataToEndOfFile())
     let words = String(decoding: figures.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
       .split(separator: " ").map(String.init)

@@ -28,6 +28,20 @@ import Testing
     }
   }
 
+  /// glibc's records of a directory are no longer than their names: a copy of the field is read beyond their end. Foundation's
+  /// `Process` does so (`findMaximumOpenFromProcSelfFD`).
+  @Test func noRecordOfADirectoryIsCopied() throws {
+    let process = /(^|[^\w.])Process\(\)/
+    for files in try [Tree.swiftFiles(under: "Sources"), Tree.swiftFiles(under: "Tests")].flatMap(\.values) {
+      for file in files where !file.path.hasSuffix("/TidyTests.swift") {
+        for line in file.lines {
+          #expect(!line.contains("pointee.d_name"), "\(file.path): \(line); use its address")
+          #expect(line.firstMatch(of: process) == nil, "\(file.path): \(line); use ChildProcess")
+        }
+      }
+    }
+  }
+
   /// What waits for a disk goes through `Disk`, which no loop may call.
   @Test func diskCallsAreMadeInOnePlace() throws {
     let raw = /(^|[^.\w])(unlink|ftruncate|mkdir|rmdir|opendir|fsync|fdatasync)\(/

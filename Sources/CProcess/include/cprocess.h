@@ -7,6 +7,8 @@ void cprocess_mark_crashes(const char *_Nonnull path);
 
 /// The program that is started with these actions (a posix_spawn_file_actions_t) gets no descriptor from `first` on.
 int cprocess_close_from(void *_Nonnull actions, int first);
+/// It begins in that directory.
+int cprocess_begin_in(void *_Nonnull actions, const char *_Nonnull directory);
 
 /// The calling thread is an event loop's from here on; whether it is.
 void cprocess_become_loop_thread(void);

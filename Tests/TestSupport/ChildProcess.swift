@@ -1,0 +1,136 @@
+import EventLoop
+package import Foundation
+import Processes
+import Synchronization
+
+/// A program that a test starts.
+///
+/// Foundation's `Process` is not for a process with more than a thousand descriptors: it reads their names beyond the end of the
+/// memory that it has for them (`findMaximumOpenFromProcSelfFD`).
+package final class ChildProcess: Sendable {
+  /// Where a standard stream comes from, or goes.
+  package enum Stream {
+    case nothing, inherited
+    case file(FileHandle)
+    /// This process has the other end.
+    case pipe(Pipe)
+  }
+
+  package let processIdentifier: Int32
+  private let status = Mutex<Int32?>(nil)
+
+  /// Starts it.
+  /// - Parameters:
+  ///   - environment: all of its variables; nil: this process's.
+  ///   - directory: where it begins; nil: where this process is.
+  ///   - error: nil: it goes where the output goes.
+  package init(
+    _ executable: String, _ arguments: [String], environment: [String: String]? = nil,
+    directory: String? = nil, input: Stream = .nothing, output: Stream = .inherited,
+    error: Stream? = .inherited
+  ) throws {
+    var launch = ProcessLaunch(executable, [executable] + arguments)
+    launch.environment = environment
+    launch.directory = directory
+    launch.input = input.launched(\.fileHandleForReading)
+    launch.output = output.launched(\.fileHandleForWriting)
+    launch.error = error?.launched(\.fileHandleForWriting) ?? .sameAsOutput
+    processIdentifier = try launch.start()
+    // Who reads such a pipe to its end would wait for this process.
+    input.close(\.fileHandleForReading)
+    output.close(\.fileHandleForWriting)
+    error?.close(\.fileHandleForWriting)
+    // Whoever asks whether it is there is not told of its remains: they go as soon as it ends.
+    let pid = processIdentifier
+    Thread.spawn(name: "test-child") { [self] in
+      Self.wait(for: pid)
+      end()
+    }
+  }
+
+  package var isRunning: Bool { status.withLock { $0 == nil } }
+
+  /// Its exit status, or the signal that ended it; waits for its end.
+  package var terminationStatus: Int32 {
+    waitUntilExit()
+    let status = status.withLock { $0 ?? 0 }
+    return status & 0x7F == 0 ? (status >> 8) & 0xFF : status & 0x7F
+  }
+
+  package func waitUntilExit() {
+    Self.wait(for: processIdentifier)
+    end()
+  }
+
+  /// SIGTERM.
+  package func terminate() { send(SIGTERM) }
+
+  package func send(_ signal: Int32) {
+    status.withLock { if $0 == nil { kill(processIdentifier, signal) } }
+  }
+
+  /// Its remains stay where they are.
+  private static func wait(for pid: Int32) {
+    var information = siginfo_t()
+    while waitid(P_PID, UInt32(pid), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+  }
+
+  private func end() {
+    status.withLock { status in
+      guard status == nil else { return }
+      var value: Int32 = 0
+      if waitpid(processIdentifier, &value, 0) == processIdentifier { status = value }
+    }
+  }
+}
+
+extension ChildProcess {
+  package struct Result: Sendable {
+    package let status: Int32
+    /// What it wrote to its standard output and error.
+    package let bytes: [UInt8]
+    package var output: String { String(decoding: bytes, as: UTF8.self) }
+  }
+
+  /// Runs a program to its end.
+  /// - Parameters:
+  ///   - environment: all of its variables; nil: this process's.
+  ///   - patience: seconds after which it is killed; nil: it may take as long as it likes.
+  package static func run(
+    _ executable: String, _ arguments: [String], environment: [String: String]? = nil,
+    directory: String? = nil, input: Stream = .nothing, patience: Double? = nil
+  ) throws -> Result {
+    let output = Pipe()
+    let child = try ChildProcess(
+      executable, arguments, environment: environment, directory: directory, input: input,
+      output: .pipe(output), error: nil)
+    let isOver = Gate()
+    if let patience {
+      Thread.spawn(name: "test-patience") { if !isOver.wait(seconds: patience) { child.send(SIGKILL) } }
+    }
+    let bytes = Array(output.fileHandleForReading.readDataToEndOfFile())
+    let status = child.terminationStatus
+    isOver.open()
+    return Result(status: status, bytes: bytes)
+  }
+
+  /// This process's variables, and others beside them or in their place.
+  package static func environment(with others: [String: String]) -> [String: String] {
+    ProcessInfo.processInfo.environment.merging(others) { $1 }
+  }
+}
+
+extension ChildProcess.Stream {
+  fileprivate func launched(_ end: KeyPath<Pipe, FileHandle>) -> ProcessLaunch.Stream {
+    switch self {
+    case .nothing: .nothing
+    case .inherited: .inherited
+    case .file(let file): .descriptor(file.fileDescriptor)
+    case .pipe(let pipe): .descriptor(pipe[keyPath: end].fileDescriptor)
+    }
+  }
+
+  fileprivate func close(_ end: KeyPath<Pipe, FileHandle>) {
+    if case .pipe(let pipe) = self { try? pipe[keyPath: end].close() }
+  }
+}
