@@ -50,7 +50,8 @@ import Testing
     let last = try #require(events.last)
     let durations = try (0..<5).map { _ in
       try ContinuousClock().measure {
-        #expect(try ferry.task(last.task ?? "")["phase"]?.string == "waitingForDecision")
+        let task = try ferry.task(last.task ?? "")
+        #expect(task["phase"]?.string == "waitingForDecision")
       }
     }
     #expect(try #require(durations.min()) < .milliseconds(500))
