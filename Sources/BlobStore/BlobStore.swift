@@ -88,9 +88,10 @@ extension BlobKey {
   /// Only its writer puts something there, and may do so again. What is left to go on from a successor may have put there.
   package var isNobodyElses: Bool { part != .partial || stamp.epoch == 0 }
 
-  /// Why one who writes under `draft` may not have this; nil where it may.
+  /// Why one who writes under `draft` may not have this; nil where it may. What another task has left is for whoever was given it, by
+  /// whichever process that task was carried out.
   package func refusal(to draft: BlobKey) -> BlobError? {
-    guard draft.stamp.epoch > 0, stamp.epoch > draft.stamp.epoch else { return nil }
+    guard task == draft.task, draft.stamp.epoch > 0, stamp.epoch > draft.stamp.epoch else { return nil }
     return BlobError(.fencedOff, "\(self) is a later owner's than \(draft)")
   }
 }

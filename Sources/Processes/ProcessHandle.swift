@@ -4,11 +4,12 @@ internal import Glibc
 /// One process, and never another that got its number later (pidfd_open(2)).
 package final class ProcessHandle: Sendable {
   package enum Signal: Sendable {
-    case hangUp, terminate
+    case hangUp, terminate, kill
     fileprivate var number: Int32 {
       switch self {
       case .hangUp: SIGHUP
       case .terminate: SIGTERM
+      case .kill: SIGKILL
       }
     }
   }

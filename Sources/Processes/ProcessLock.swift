@@ -20,6 +20,11 @@ package final class ProcessLock: Sendable {
 
     /// Whether that very process runs; one that has ended and was not waited for does not.
     package var isAlive: Bool { ProcessStatus(of: "\(pid)")?.runningSince == startTime }
+    /// That very process; nil where it has ended, or cannot be seen from here.
+    package var process: ProcessHandle? {
+      let owner = self
+      return ProcessHandle(pid: pid) { owner.isAlive }
+    }
   }
   private enum Byte {
     static let taken: off_t = 0

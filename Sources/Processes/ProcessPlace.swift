@@ -94,6 +94,12 @@ package final class ProcessPlace: Sendable {
     return Duration.nanoseconds(age) < Self.lease || renewal.withLock(\.isLate)
   }
 
+  /// Ends a process that stands still, and with it the locks that it has.
+  package func end(at address: String) {
+    guard !isAlive(at: address), Self.isName(address) else { return }
+    _ = ProcessLock.owner(path: path(address, .lock))?.process?.send(.kill)
+  }
+
   /// The path of a process's socket.
   package func socket(at address: String) -> String {
     sockets.path(of: "\(address).\(Suffix.socket.rawValue)")

@@ -63,9 +63,17 @@ extension TransferAPI {
     if text != nil, id == nil { reader.reject("fromTask", "is not the id of a task") }
     reader.finish()
     guard violations.isEmpty, let id else { throw Problem(violations) }
+    // The task's process has its body, and may have it in its memory.
     let view = try view(context)
-    let idempotent = try IdempotentRequest(context, body: bytes, service: service)
-    return try await create(context, idempotent) { try await view.keepBody(of: id, reply: $0) }
+    return try await forwarder.carryOut(
+      context.with(RequestBody(bytes)), .task(id),
+      at: { () async throws(ServiceError) in
+        try await service.whereabouts.place(of: .task(id), for: view.tenant)
+      }
+    ) { context in
+      let idempotent = try IdempotentRequest(context, body: bytes, service: service)
+      return try await create(context, idempotent) { try await view.keepBody(of: id, reply: $0) }
+    }
   }
 
   private func create(

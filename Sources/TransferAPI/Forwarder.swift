@@ -176,6 +176,34 @@ struct Forwarder: Sendable {
 
   // MARK: What is in the memory of another
 
+  /// Carries a request out whose reply is kept already: here, or in the memory of another process, which made something ephemeral.
+  /// - Returns: nil where no process has a reply under that key.
+  func repeated(
+    _ context: RequestContext, under key: IdempotencyKey,
+    _ handle: (RequestContext) async throws -> ServerResponse
+  ) async throws -> ServerResponse? {
+    guard !whereabouts.owners.isAlone else { return nil }
+    if await whereabouts.keepsReply(under: key) { return try await handle(context) }
+    guard !context.isFromPeer, let tenant = context.tenant else { return nil }
+    var fields = HTTPFields()
+    fields[.tenant] = tenant.name
+    fields[.idempotencyKey] = "\"\(key.text)\""
+    for address in whereabouts.owners.others {
+      let answer = try? await peers?.send(Self.question(Self.keepsPath), fields, body: [], to: address)
+      guard answer?.head.status == .noContent else { continue }
+      var context = context
+      if let response = try await forward(&context, to: address) { return response }
+    }
+    return nil
+  }
+
+  /// What one process asks another, by its path.
+  private static func question(_ path: String) -> ServerRequest {
+    ServerRequest(
+      head: HTTPRequest(method: .get, scheme: "http", authority: "ferry", path: nil), path: path, query: "",
+      body: RequestBody([]), localPort: 0)
+  }
+
   private enum Holder {
     case nobody
     case process(String)
@@ -187,9 +215,7 @@ struct Forwarder: Sendable {
   private func holder(of subject: Subject) async -> Holder {
     var holder = Holder.nobody
     for address in whereabouts.owners.others {
-      let request = ServerRequest(
-        head: HTTPRequest(method: .get, scheme: "http", authority: "ferry", path: nil),
-        path: Self.holdsPath + subject.text, query: "", body: RequestBody([]), localPort: 0)
+      let request = Self.question(Self.holdsPath + subject.text)
       switch try? await peers?.send(request, [:], body: [], to: address).head.status {
       case .noContent: return .process(address)
       case .notFound: break
@@ -200,10 +226,17 @@ struct Forwarder: Sendable {
   }
 
   /// What other processes ask: whether this one has something in its memory.
-  static let holdsPath = "/holds/"
+  private static let holdsPath = "/holds/"
+  /// The same, for a reply that is kept under a key.
+  private static let keepsPath = "/keeps"
 
   /// The answer to that; nil where it is no such question.
   func answer(to request: ServerRequest) async -> ServerResponse? {
+    let fields = request.head.headerFields
+    if request.path == Self.keepsPath, let tenant = fields[.tenant], let text = fields[.idempotencyKey] {
+      let key = IdempotencyKey(tenant: Tenant(name: tenant), text: String(text.dropFirst().dropLast()))
+      return ServerResponse(status: await whereabouts.keepsReply(under: key) ? .noContent : .notFound)
+    }
     guard request.path.hasPrefix(Self.holdsPath) else { return nil }
     let text = String(request.path.dropFirst(Self.holdsPath.count))
     let subject: Subject? =

@@ -12,18 +12,25 @@ struct IdempotentRequest: Sendable {
 
   /// Nil where the client sent no key.
   init?(_ context: RequestContext, body: [UInt8], service: TransferService) throws(Problem) {
-    guard let field = context.field(.idempotencyKey), let tenant = context.tenant else { return nil }
-    // A quoted string by the draft; bare keys are common and taken as well.
-    let isQuoted = field.count >= 2 && field.hasPrefix("\"") && field.hasSuffix("\"")
-    key = IdempotencyKey(tenant: tenant, text: isQuoted ? String(field.dropFirst().dropLast()) : field)
-    guard (1...255).contains(key.text.utf8.count) else {
-      throw Problem(.invalidRequest, "Idempotency-Key must have 1 to 255 bytes")
-    }
+    guard let key = try Self.key(of: context) else { return nil }
+    self.key = key
     var digest = SHA256()
     digest.update(data: Array("\(context.request.head.method.rawValue) \(context.request.path)\n".utf8))
     digest.update(data: body)
     fingerprints = service.idempotency.fingerprints(of: Array(digest.finalize()))
     self.service = service
+  }
+
+  /// Nil where the client sent none.
+  static func key(of context: RequestContext) throws(Problem) -> IdempotencyKey? {
+    guard let field = context.field(.idempotencyKey), let tenant = context.tenant else { return nil }
+    // A quoted string by the draft; bare keys are common and taken as well.
+    let isQuoted = field.count >= 2 && field.hasPrefix("\"") && field.hasSuffix("\"")
+    let key = IdempotencyKey(tenant: tenant, text: isQuoted ? String(field.dropFirst().dropLast()) : field)
+    guard (1...255).contains(key.text.utf8.count) else {
+      throw Problem(.invalidRequest, "Idempotency-Key must have 1 to 255 bytes")
+    }
+    return key
   }
 
   /// Runs `body`, or replays what it replied before.

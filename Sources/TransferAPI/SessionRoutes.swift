@@ -39,8 +39,15 @@ extension TransferAPI {
     let bytes = try await context.jsonBytes()
     let tenant = try view(context).tenant
     let json = try JSONParser.parse(bytes)
+    let key = try IdempotentRequest.key(of: context)
     let shard = try await service.whereabouts.shard(
-      forNew: json["identifier"]?.string, key: context.field(.idempotencyKey), of: tenant)
+      forNew: json["identifier"]?.string, key: key?.text, of: tenant)
+    if let key {
+      let known = try await forwarder.repeated(context.with(RequestBody(bytes)), under: key) {
+        try await createSession($0, bytes, json, in: shard)
+      }
+      if let known { return known }
+    }
     return try await forwarder.carryOut(
       context.with(RequestBody(bytes)),
       at: { () async throws(ServiceError) in try await service.owners.enter(shard) }

@@ -13,6 +13,8 @@ package struct SessionMachine: Sendable {
   var continued = ContinuedTasks()
   /// Of a background session that is not invalid.
   var handover: Handover?
+  /// It is to go on at another process, tasks that are still to come as well.
+  private var isLeaving = false
 
   /// - Parameters:
   ///   - lastIdentifier: that an earlier process gave out.
@@ -54,6 +56,7 @@ package struct SessionMachine: Sendable {
 
   package mutating func handle(_ input: Input, at now: Now, into turn: inout Turn) -> Reply {
     assert(turn.session == session.id)
+    turn.isLeaving = isLeaving
     let mark = (turn.ended.count, turn.inquiries.count, turn.messages.count)
     let reply = take(input, at: now, into: &turn)
     if session.type == .background {
@@ -98,9 +101,19 @@ package struct SessionMachine: Sendable {
     case .leave:
       // Background tasks are carried out by the worker, whoever decides about them.
       guard session.type != .background else { break }
+      isLeaving = true
       for id in tasks.ids {
-        change(id) { machine, _ in
-          if machine.place.leave(machine.task) { turn.order(.cancel(id, keepsPartial: true)) }
+        change(id) { machine, session in
+          if machine.place.isCarried, machine.task.canMove {
+            // It asks again there.
+            let wasAsked = machine.settle(.withdrawn, session, at: now.wall, into: &turn) != nil
+            if wasAsked, machine.task.state == .running {
+              let phase = machine.task.startedAt == nil ? TaskPhase.queued : .transferring
+              machine.task.enter(phase, at: now.wall, session, into: &turn)
+            }
+            machine.place.leave()
+            turn.order(.cancel(id, keepsPartial: true))
+          }
           // Whoever waits to send it finds the task at another process.
           if let body = machine.upload.dropReady() { turn.droppedUploads.append(body) }
         }

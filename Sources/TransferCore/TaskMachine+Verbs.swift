@@ -69,6 +69,10 @@ extension TaskMachine {
   /// Hands a running task over that nobody carries out: at once, at its begin date, or when its delegate agrees.
   mutating func launch(_ session: borrowing TransferSession, at now: Now, into turn: inout Turn) {
     guard task.state == .running, case .idle(let hasBegun) = place else { return }
+    guard !turn.isLeaving || turn.isCarriedElsewhere else {
+      task.goesOn = true
+      return turn.update(task)
+    }
     if let date = task.earliestBeginDate {
       let asks = session.delegate(of: task)?.asksForDelayedRequests == true
       // Whoever carries it out elsewhere waits, whether this process lives or not; a delegate is asked by this one.

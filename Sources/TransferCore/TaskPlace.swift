@@ -63,12 +63,12 @@ package enum TaskPlace: Sendable {
     }
   }
 
-  /// The task is to go on at another process, where it can.
-  /// - Returns: whether whoever carries it out is to stop now.
-  mutating func leave(_ task: TransferTask) -> Bool {
-    guard case .carried(nil) = self, task.canMove else { return false }
+  var isCarried: Bool { if case .carried = self { true } else { false } }
+
+  /// Whoever carries it out is told to stop. Nobody is asked any more.
+  mutating func leave() {
+    assert(isCarried && question == nil)
     self = .leaving
-    return true
   }
 
   /// The next attempt is under way, or waits for its turn.

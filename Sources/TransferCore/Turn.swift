@@ -39,6 +39,8 @@ package struct Turn: Sendable {
   package let session: SessionID
   /// Another process carries the session's tasks out: orders are written, in the commit.
   package let isCarriedElsewhere: Bool
+  /// The session is to go on at another process: nothing of it begins here.
+  var isLeaving = false
   package var identifiers: IdentifierGenerator
 
   // MARK: In the commit

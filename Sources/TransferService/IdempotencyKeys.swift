@@ -55,8 +55,7 @@ package final class IdempotencyKeys: Sendable {
   /// Replaces the reply that repeats get, which tells of a task of that session.
   package func replace(_ reply: IdempotentReply, of session: SessionID) {
     var change = StoreChange()
-    change.idempotentReply = reply
-    change.repliedSession = session
+    change.replaceReply(reply, about: session)
     change.owner = session
     store.record(change) {}
   }

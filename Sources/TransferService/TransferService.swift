@@ -153,7 +153,8 @@ package final class TransferService: Sendable {
 
   /// Takes away what is older than it has to be kept, and of what then is too much the oldest.
   package func prune(by retention: Retention) async throws(ServiceError) -> PrunedCounts {
-    try await pruner.prune(by: retention)
+    // One for all that share the disk.
+    try await pruner.prune(by: retention, in: owners.isYoungest ? .everywhere : .memory)
   }
 
   /// Other processes may have written something, or have taken over.

@@ -13,7 +13,7 @@ internal import TransferModel
 /// happened already, is kept and tried until the disk takes it, and the facts behind it wait, so that their order
 /// holds.
 final class CommitQueue: @unchecked Sendable {
-  // Unchecked: the writer and `hasRefused` are touched on the store's thread only.
+  // Unchecked: the writer, `hasRefused` and `givesUp` are touched on the store's thread only.
   typealias Entry = CommitEntry
   private struct State {
     var entries = Deque<Entry>()
@@ -30,6 +30,8 @@ final class CommitQueue: @unchecked Sendable {
 
   private static let changesPerCommit = 1024
   private static let retryDelayMicroseconds: UInt32 = 200_000
+  /// For how long facts are tried once the store is to be closed. Those that the disk takes not even then are lost, as by a crash.
+  static let lastPatience = Duration.seconds(5)
 
   private let writer: LedgerWriter
   private let ephemeral: EphemeralSessions
@@ -37,22 +39,27 @@ final class CommitQueue: @unchecked Sendable {
   private let wrote: @Sendable () -> Void
   private let fencedOff: @Sendable () -> Void
   private let state = Mutex(State())
+  private let lastPatience: Duration
   private let thread = WorkerPool(name: "ferry-store", threads: 1)
   private let lastWritten: Atomic<Int64>
   /// Where this process takes part in the ledger.
   private let place = Mutex<(epoch: Epoch?, part: Epoch?, highest: Int64)>((nil, nil, 0))
   /// The disk has refused facts, and nothing was written since.
   private var hasRefused = false
+  /// When nothing is tried any more; nil: the store is open.
+  private var givesUp: ContinuousClock.Instant?
 
   /// - Parameters:
   ///   - wrote: is called behind each commit that other processes have to hear of: with events on the disk.
   ///   - published: hears of each commit.
   ///   - fencedOff: is called once where another process has taken over from this one.
   init(
-    _ writer: LedgerWriter, ephemeral: EphemeralSessions, fencedOff: @escaping @Sendable () -> Void = {},
+    _ writer: LedgerWriter, ephemeral: EphemeralSessions, lastPatience: Duration = CommitQueue.lastPatience,
+    fencedOff: @escaping @Sendable () -> Void = {},
     wrote: @escaping @Sendable () -> Void = {}, published: @escaping @Sendable (Feed) -> Void
   ) {
     self.fencedOff = fencedOff
+    self.lastPatience = lastPatience
     self.writer = writer
     self.ephemeral = ephemeral
     (self.wrote, self.published) = (wrote, published)
@@ -100,6 +107,7 @@ final class CommitQueue: @unchecked Sendable {
   func close(_ done: @escaping @Sendable () -> Void) {
     thread.submit {
       self.state.withLock { $0.end = $0.end ?? .unavailable("the store is closed") }
+      self.givesUp = .now + self.lastPatience
       self.drain()
       self.writer.finalize()
       self.thread.stop()
@@ -222,6 +230,7 @@ final class CommitQueue: @unchecked Sendable {
 
   private func wait(_ entries: ArraySlice<Entry>, _ fault: SQLiteFault) {
     keep(entries, fault)
+    if let givesUp, .now >= givesUp { return state.withLock { $0.entries = [] } }
     if hasRefused { usleep(Self.retryDelayMicroseconds) }
   }
 

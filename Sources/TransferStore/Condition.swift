@@ -52,4 +52,10 @@ extension StoreChange {
     let oldest = reply.createdAt.adding(seconds: -IdempotentReply.retention)
     conditions.append(.keyAbsent(reply.key, since: oldest))
   }
+
+  /// Keeps another reply in place of the one that this process has kept.
+  package mutating func replaceReply(_ reply: IdempotentReply, about session: SessionID) {
+    idempotentReply = reply
+    repliedSession = session
+  }
 }

@@ -9,8 +9,10 @@ package struct Pruning: Sendable {
   /// The beginning of the journal.
   package var events: PrunedEvents?
   package var records = StaleRecords()
+  /// Where it goes.
+  package let place: RetainedPlace
 
-  package init() {}
+  package init(in place: RetainedPlace = .everywhere) { self.place = place }
 }
 
 /// What is of no use to anyone any more because of its age alone.

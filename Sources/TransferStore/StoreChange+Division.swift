@@ -31,6 +31,7 @@ extension StoreChange {
     (memory.newFiles, memory.deletedFiles) = ([], [])
     (memory.ownership, memory.owner) = (nil, nil)
     if let owner, ephemeral.contains(owner) { disk.owner = nil }
+    if pruning?.place == .memory { disk.pruning = nil }
     (memory.configurations, memory.deletedConfigurations) = ([], [])
     (memory.takenCommands, memory.takenNews, memory.finishedWork, memory.news) = ([], [], [], [])
     let isOfMemory = !memory.sessions.isEmpty || repliedSession.map { ephemeral.contains($0) } ?? false

@@ -34,7 +34,7 @@ package struct StoreChange: Sendable {
   package var deletedConfigurations: [ConfigurationName] = []
   package var newFiles: [StoredFile] = []
   package var deletedFiles: [FileID] = []
-  package var idempotentReply: IdempotentReply?
+  package internal(set) var idempotentReply: IdempotentReply?
   /// Whose tasks that reply tells of.
   package var repliedSession: SessionID?
   package var deletedSession: SessionID?

@@ -13,8 +13,7 @@ struct RetentionService: ServiceLifecycle.Service {
   func run() async throws {
     await cancelWhenGracefulShutdown {
       while !Task.isCancelled {
-        // One for all that share the directory.
-        if service.owners.isYoungest { await prune() }
+        await prune()
         try? await Task.sleep(for: interval)
       }
     }

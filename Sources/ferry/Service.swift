@@ -362,6 +362,8 @@ private struct HTTPService: ServiceLifecycle.Service {
     service.beginLeaving()
     await giveAway(until: deadline)
     service.beginDraining()
+    // Those who were created in the meantime.
+    _ = try? await service.giveAll()
     await server.drain(grace: max(Self.leastGrace, deadline - .now))
     await server.stop()
     await inner.stop()

@@ -11,15 +11,20 @@ extension ProcessPlace: Coordination {}
 /// Rings for the other processes whenever this one has committed events.
 final class FeedRinger: Sendable {
   private let place: ProcessPlace
-  private let others = Mutex<[DoorbellPull]>([])
+  private let others = Mutex<(addresses: [String], pulls: [DoorbellPull])>(([], []))
 
   init(place: ProcessPlace) { self.place = place }
 
-  func set(_ addresses: [String]) {
-    let pulls = addresses.map { place.feedPull(at: $0) }
-    others.withLock { $0 = pulls }
+  /// From here on it rings at these.
+  /// - Returns: where it rang before.
+  func set(_ addresses: [String]) -> [String] {
+    others.withLock { others in
+      let former = others.addresses
+      if former != addresses { others = (addresses, addresses.map { place.feedPull(at: $0) }) }
+      return former
+    }
   }
-  func ring() { for pull in others.withLock({ $0 }) { pull.ring() } }
+  func ring() { for pull in others.withLock({ $0.pulls }) { pull.ring() } }
 }
 
 /// This process among those that share the data directory: says that it lives, and looks after the others each second and whenever one
@@ -73,7 +78,6 @@ struct MembershipService: ServiceLifecycle.Service {
   }
 
   private func look() async {
-    let known = service.owners.others
     do throws(ServiceError) {
       let interrupted = try await service.attend()
       if interrupted > 0 {
@@ -83,8 +87,9 @@ struct MembershipService: ServiceLifecycle.Service {
     } catch {
       logger.error("cannot look after the other processes", metadata: ["error": "\(error)"])
     }
+    // They may have been learned before: at the start, or by a request that looked.
     let others = service.owners.others
-    guard others != known else { return }
+    let known = ringer.set(others)
     for address in known where !others.contains(address) {
       logger.notice("a process takes no part any more", metadata: ["address": "\(address)"])
       peers.abandon(address)
@@ -92,7 +97,6 @@ struct MembershipService: ServiceLifecycle.Service {
     for address in others where !known.contains(address) {
       logger.notice("another process takes part", metadata: ["address": "\(address)"])
     }
-    ringer.set(others)
   }
 }
 

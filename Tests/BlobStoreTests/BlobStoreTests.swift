@@ -169,6 +169,10 @@ import TransferModel
       bench.refusal { () throws(BlobError) in
         try bench.store.take(Bench.key(.partial, 7), as: Bench.key(.draft, 6), size: 1)
       } == .fencedOff)
+    // Another task goes on from it: its client was given that.
+    let other = BlobKey(TaskID(high: 3, low: 3), .draft, BlobStamp(epoch: 6))
+    try bench.store.take(Bench.key(.partial, 7), as: other, size: 1)
+    #expect(bench.store.move(other, to: Bench.key(.partial, 7)))
     // One that has no epoch is nobody's predecessor.
     try bench.store.take(Bench.key(.partial, 7), as: Bench.key(.draft, 0, attempt: 3), size: 1)
   }

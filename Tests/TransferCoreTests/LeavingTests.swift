@@ -93,4 +93,50 @@ import TransferModel
       return
     }
   }
+
+  /// Nothing begins here any more.
+  @Test func whatIsCreatedMeanwhileBeginsThere() throws {
+    var old = Stage()
+    old.give(.leave)
+    let id = old.create(.data, method: "POST")
+    #expect(old.takeOrders().isEmpty && old.machine.isQuiet)
+    let row = try #require(old.rows[id])
+    #expect(row.state == .running && row.goesOn)
+    var new = Stage(after: old)
+    new.give(.recovered(row))
+    new.give(.recoveredAll)
+    guard case .submit(let task)? = new.takeOrders().first else {
+      Issue.record("no submission")
+      return
+    }
+    #expect(task.id == id && task.retryCount == 0 && new.ends.isEmpty)
+  }
+
+  /// Who waits for an answer is asked again there.
+  @Test func aQuestionGoesWithItsProcess() throws {
+    var delegate = SessionDelegate()
+    delegate.taskChallenges = .ask
+    var old = Stage(.default, delegate: delegate)
+    let id = old.create(.download)
+    let space = ProtectionSpace(
+      host: "origin.test", port: 80, protocolName: "http", realm: "r", authenticationMethod: .httpBasic)
+    let question = TransferQuestion.challenge(AuthenticationChallenge(space), .taskDidReceiveChallenge)
+    old.fact(.began(id, at: old.now.wall))
+    old.fact(.asked(id, 1, question, at: old.now.wall))
+    let decision = try #require(old.machine.task(id)?.question?.decision)
+    old.give(.leave)
+    _ = old.takeOrders()
+    #expect(old.machine.task(id)?.question == nil && old.machine.task(id)?.task.phase == .transferring)
+    old.give(.answer(id, decision, .challenge(.cancel), shown: [], tag: nil))
+    #expect(old.takeOrders().isEmpty && old.machine.task(id)?.task.state == .running)
+    old.fact(.ended(id, try Self.cancelled(id, old)))
+    let row = try #require(old.rows[id])
+    #expect(old.machine.isQuiet && row.goesOn && old.ends.isEmpty)
+    var new = Stage(after: old)
+    new.give(.recovered(row))
+    new.give(.recoveredAll)
+    new.fact(.began(id, at: new.now.wall))
+    new.fact(.asked(id, 1, question, at: new.now.wall))
+    #expect(new.machine.task(id)?.question != nil)
+  }
 }

@@ -38,7 +38,7 @@ import TransferStore
       body: [1], createdAt: Self.time)
     #expect(reply.fingerprint != digest && reply.fingerprint.count == 32)
     var change = StoreChange()
-    change.idempotentReply = reply
+    change.answer(reply)
     try await first.write(change)
     #expect(try await admit(digest, first) == reply)
     // Another tenant's key of the same text is another key.

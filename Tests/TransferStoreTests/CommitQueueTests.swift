@@ -22,7 +22,7 @@ import TransferModel
     let writer = LedgerWriter(
       disk: disk, turns: nil, patience: .seconds(5), memory: memory, box: box, unreadable: UnreadableRows(),
       numbers: EventNumbers(journal: 0, reserved: 0), tenants: [:], isHeard: false)
-    queue = CommitQueue(writer, ephemeral: ephemeral) { _ in }
+    queue = CommitQueue(writer, ephemeral: ephemeral, lastPatience: .milliseconds(100)) { _ in }
   }
 
   /// From here on no page more, or as many as there is need for.
@@ -120,6 +120,15 @@ import TransferModel
   /// The refused request is told before the facts are put back: this follows at once.
   private func untilUnwell() async throws {
     while queue.refusal == nil { await Task.yield() }
+  }
+
+  /// Whoever is to end, ends.
+  @Test func closingEndsWhereThereIsNoRoom() async throws {
+    try setFull(true)
+    for number in 0..<3 { queue.append(.fact(Self.news("\(number)")) { _ in }) }
+    try await untilUnwell()
+    await close()
+    #expect(try told() == [])
   }
 
   @Test func closingWritesWhatWaited() async throws {

@@ -21,8 +21,11 @@ struct MemoryJournal: JournalRecords {
     return .joined(page, own, known: max(store.lastSequence, sequence))
   }
 
-  func oldestEvents(limit: Int) async throws(StoreError) -> [AgedEvents] {
-    var pages = [try store.readDisk { JournalRows(reader: $0).oldestEvents(limit: limit) }]
+  func oldestEvents(in place: RetainedPlace, limit: Int) async throws(StoreError) -> [AgedEvents] {
+    var pages: [[AgedEvents]] = []
+    if place == .everywhere {
+      pages.append(try store.readDisk { JournalRows(reader: $0).oldestEvents(limit: limit) })
+    }
     if store.hasEphemeralSessions {
       pages.append(try store.readOwn { JournalRows(reader: $0).oldestEvents(limit: limit) })
     }

@@ -6,13 +6,18 @@ struct MemoryRetention: RetentionRecords {
   let store: MemoryStore
 
   func finishedTasks(
-    _ query: FinishedTaskQuery, limit: Int
+    _ query: FinishedTaskQuery, in place: RetainedPlace, limit: Int
   ) async throws(StoreError) -> [FinishedTask] {
-    let durable = try store.readDisk { AgedRows(reader: $0).finishedTasks(query, limit: limit) }
+    var found: [FinishedTask] = []
+    if place == .everywhere {
+      found = try store.readDisk { AgedRows(reader: $0).finishedTasks(query, limit: limit) }
+    }
     // What is in memory has a limit of its own.
-    if case .keeping = query { return durable }
-    return store.hasEphemeralSessions
-      ? durable + (try store.readOwn { AgedRows(reader: $0).finishedTasks(query, limit: limit) }) : durable
+    if case .keeping = query { return found }
+    if store.hasEphemeralSessions {
+      found += try store.readOwn { AgedRows(reader: $0).finishedTasks(query, limit: limit) }
+    }
+    return found
   }
 
   func keptBytes() async throws(StoreError) -> Int64 {
@@ -20,9 +25,12 @@ struct MemoryRetention: RetentionRecords {
   }
 
   func staleRecords(
-    _ ages: StaleRecords.Ages, limit: Int
+    _ ages: StaleRecords.Ages, in place: RetainedPlace, limit: Int
   ) async throws(StoreError) -> StaleRecords {
-    var stale = try store.readDisk { AgedRows(reader: $0).staleRecords(ages, limit: limit) }
+    var stale = StaleRecords()
+    if place == .everywhere {
+      stale = try store.readDisk { AgedRows(reader: $0).staleRecords(ages, limit: limit) }
+    }
     guard store.hasEphemeralSessions else { return stale }
     let own = try store.readOwn { AgedRows(reader: $0).staleRecords(ages, limit: limit) }
     stale.deliveries += own.deliveries

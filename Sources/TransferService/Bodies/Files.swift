@@ -66,7 +66,7 @@ struct Files: Sendable {
   ) async throws(ServiceError) -> StoredFile {
     var change = StoreChange()
     change.newFiles = [file]
-    change.idempotentReply = reply(file)
+    change.answer(reply(file))
     try await recorder.write(change)
     return file
   }
@@ -95,7 +95,7 @@ struct Files: Sendable {
     var change = StoreChange()
     change.newFiles = [file]
     change.updatedTasks = [task]
-    change.idempotentReply = reply(file)
+    change.answer(reply(file))
     do throws(ServiceError) {
       try await recorder.write(change)
     } catch {

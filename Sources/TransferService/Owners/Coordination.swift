@@ -9,12 +9,17 @@ package protocol Coordination: Sendable {
   /// Whether the process of an address lives, and has said so within its lease. One that stands still does not.
   func isAlive(at address: String) -> Bool
 
+  /// Ends a process that does not live and yet is there: it has stood still in the middle of something, and keeps others from the ledger.
+  /// It would end by itself if it went on.
+  func end(at address: String)
+
   /// Tells a process that there is something to look at.
   func ring(at address: String)
 }
 
 extension Coordination {
   package var lease: Duration? { nil }
+  package func end(at address: String) {}
 }
 
 /// No other process lives.

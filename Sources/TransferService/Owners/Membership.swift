@@ -52,7 +52,12 @@ final class Membership: Sendable {
     if !table.retiring.contains(epoch), !gone.isEmpty || hasFree {
       var change = StoreChange()
       change.ownership = .takesOver(gone.sorted())
-      try await store.write(change)
+      do throws(StoreError) { try await store.write(change) } catch {
+        if case .unavailable = error {
+          for epoch in gone { table.processes[epoch].map { coordination.end(at: $0) } }
+        }
+        throw error
+      }
       time = owners.uptime()
       table = try await store.ownership()
     }

@@ -72,6 +72,12 @@ package struct Whereabouts: Sendable {
     return room.session(session) != nil
   }
 
+  /// Whether there is a reply for those who repeat a request, on the disk or in this process's memory.
+  package func keepsReply(under key: IdempotencyKey) async -> Bool {
+    let oldest = sessions.identifiers.now().adding(seconds: -IdempotentReply.retention)
+    return (try? await store.idempotentReply(key)).map { $0.createdAt > oldest } ?? false
+  }
+
   private func session(of subject: Subject, for tenant: Tenant) async throws(ServiceError) -> SessionID? {
     if case .session(.shared) = subject { return SessionID.shared(of: tenant) }
     // Where nobody else is, who carries the request out looks for itself.
@@ -110,7 +116,8 @@ package struct Whereabouts: Sendable {
     forNew name: String?, key: String?, of tenant: Tenant
   ) async throws(ServiceError) -> Shard {
     if let name { return try await shard(of: BackgroundName(tenant: tenant, identifier: name)) }
-    if let key, !owners.isAlone { return Self.shard(of: ["key", tenant.name, key]) }
+    // Where this process is alone as well: another may take part by the time that the request is repeated.
+    if let key { return Self.shard(of: ["key", tenant.name, key]) }
     // Any of those that are here, as a new id has it.
     let usual = sessions.identifiers.make(SessionID.self).shard
     let ready = owners.ready

@@ -16,6 +16,8 @@ package struct PrunedCounts: Sendable, Equatable {
 }
 
 /// Takes away what is older than it has to be kept, and of what then is too much the oldest.
+///
+/// One process does so for the disk. Each does so for its own memory, which has what ephemeral sessions leave.
 struct Pruner: Sendable {
   /// Rows that go with one commit: those who wait for the next one hardly notice.
   private static let rowsPerCommit = 500
@@ -27,15 +29,20 @@ struct Pruner: Sendable {
   private var now: Timestamp { bodies.tasks.identifiers.now() }
 
   /// Goes on to the end unless it is cancelled; what it did not come to is found the next time.
-  func prune(by retention: Retention) async throws(ServiceError) -> PrunedCounts {
+  func prune(
+    by retention: Retention, in place: RetainedPlace
+  ) async throws(ServiceError) -> PrunedCounts {
     var counts = PrunedCounts()
     do throws(StoreError) {
-      try await pruneTasks(.ended(by: now.adding(seconds: -retention.tasks)), by: retention, &counts)
-      try await pruneTasks(.expired(by: now), by: retention, &counts)
-      if retention.maximumBodyBytes != nil { try await pruneTasks(.keeping, by: retention, &counts) }
-      try await pruneRecords(by: retention, &counts)
-      try await pruneEvents(by: retention, &counts)
-      await sweeper.removeSetAside()
+      try await pruneTasks(
+        .ended(by: now.adding(seconds: -retention.tasks)), in: place, by: retention, &counts)
+      try await pruneTasks(.expired(by: now), in: place, by: retention, &counts)
+      if retention.maximumBodyBytes != nil, place == .everywhere {
+        try await pruneTasks(.keeping, in: place, by: retention, &counts)
+      }
+      try await pruneRecords(in: place, by: retention, &counts)
+      try await pruneEvents(in: place, by: retention, &counts)
+      if place == .everywhere { await sweeper.removeSetAside() }
     } catch {
       throw .store(error)
     }
@@ -43,16 +50,17 @@ struct Pruner: Sendable {
   }
 
   private func pruneTasks(
-    _ query: FinishedTaskQuery, by retention: Retention, _ counts: inout PrunedCounts
+    _ query: FinishedTaskQuery, in place: RetainedPlace, by retention: Retention,
+    _ counts: inout PrunedCounts
   ) async throws(StoreError) {
     var keptBytes = retention.maximumBodyBytes == nil ? 0 : try await store.keptBytes()
     while !Task.isCancelled {
-      let finished = try await store.finishedTasks(query, limit: Self.rowsPerCommit)
+      let finished = try await store.finishedTasks(query, in: place, limit: Self.rowsPerCommit)
       let plan = RetentionPlan(for: finished, keptBytes: keptBytes, by: retention, at: now)
       guard !plan.isEmpty else { return }
       // Where they are is in rows that go, or that know it no longer.
       let files = try await files(of: plan.tasks + plan.bodies)
-      var pruning = Pruning()
+      var pruning = Pruning(in: place)
       pruning.tasks = plan.tasks.map(\.id)
       pruning.bodies = plan.bodies.map(\.id)
       try await write(pruning)
@@ -78,7 +86,7 @@ struct Pruner: Sendable {
   }
 
   private func pruneRecords(
-    by retention: Retention, _ counts: inout PrunedCounts
+    in place: RetainedPlace, by retention: Retention, _ counts: inout PrunedCounts
   ) async throws(StoreError) {
     // A task's decisions are older than its end.
     let ages = StaleRecords.Ages(
@@ -86,8 +94,8 @@ struct Pruner: Sendable {
       decisions: now.adding(seconds: -retention.tasks),
       replies: now.adding(seconds: -IdempotentReply.retention))
     while !Task.isCancelled {
-      var pruning = Pruning()
-      pruning.records = try await store.staleRecords(ages, limit: Self.rowsPerCommit)
+      var pruning = Pruning(in: place)
+      pruning.records = try await store.staleRecords(ages, in: place, limit: Self.rowsPerCommit)
       guard pruning.records.count > 0 else { return }
       try await write(pruning)
       counts.records += pruning.records.count
@@ -95,13 +103,13 @@ struct Pruner: Sendable {
   }
 
   private func pruneEvents(
-    by retention: Retention, _ counts: inout PrunedCounts
+    in place: RetainedPlace, by retention: Retention, _ counts: inout PrunedCounts
   ) async throws(StoreError) {
     let time = now.adding(seconds: -retention.events)
     while !Task.isCancelled {
-      let oldest = try await store.oldestEvents(limit: Self.rowsPerCommit)
+      let oldest = try await store.oldestEvents(in: place, limit: Self.rowsPerCommit)
       guard let events = PrunedEvents(of: oldest, upTo: time) else { return }
-      var pruning = Pruning()
+      var pruning = Pruning(in: place)
       pruning.events = events
       try await write(pruning)
       counts.events += oldest.count { $0.last <= events.through }

@@ -45,7 +45,8 @@ struct Resumption: Sendable {
       if case .file(let id, _) = specification.request.body {
         _ = try await ownership.file(id, of: tenant)
       } else {
-        specification.request.body = try await ownership.task(point.source, of: tenant).originalRequest.body
+        // The data is sealed for the tenant; the task's session may be another process's.
+        specification.request.body = try await tasks.task(point.source).originalRequest.body
       }
     } catch {
       switch error {

@@ -7,5 +7,5 @@ package protocol JournalRecords: Sendable {
     _ scope: EventScope, after sequence: Int64, maximumBytes: Int
   ) async throws(StoreError) -> JournalPage
   /// The first rows of the journal.
-  func oldestEvents(limit: Int) async throws(StoreError) -> [AgedEvents]
+  func oldestEvents(in place: RetainedPlace, limit: Int) async throws(StoreError) -> [AgedEvents]
 }

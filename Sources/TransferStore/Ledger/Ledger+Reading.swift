@@ -95,8 +95,10 @@ extension Ledger {
     try await journalRecords.journal(scope, after: sequence, maximumBytes: maximumBytes)
   }
 
-  package func oldestEvents(limit: Int) async throws(StoreError) -> [AgedEvents] {
-    try await journalRecords.oldestEvents(limit: limit)
+  package func oldestEvents(
+    in place: RetainedPlace = .everywhere, limit: Int
+  ) async throws(StoreError) -> [AgedEvents] {
+    try await journalRecords.oldestEvents(in: place, limit: limit)
   }
 
   package func commands(after number: Int64, limit: Int) async throws(StoreError) -> [Queued<StoredCommand>] {
@@ -119,18 +121,20 @@ extension Ledger {
     try await processQueues.work(after: task, limit: limit)
   }
 
-  package func finishedTasks(_ query: FinishedTaskQuery, limit: Int) async throws(StoreError)
-    -> [FinishedTask]
-  {
-    try await retentionRecords.finishedTasks(query, limit: limit)
+  package func finishedTasks(
+    _ query: FinishedTaskQuery, in place: RetainedPlace = .everywhere, limit: Int
+  ) async throws(StoreError) -> [FinishedTask] {
+    try await retentionRecords.finishedTasks(query, in: place, limit: limit)
   }
 
   package func keptBytes() async throws(StoreError) -> Int64 {
     try await retentionRecords.keptBytes()
   }
 
-  package func staleRecords(_ ages: StaleRecords.Ages, limit: Int) async throws(StoreError) -> StaleRecords {
-    try await retentionRecords.staleRecords(ages, limit: limit)
+  package func staleRecords(
+    _ ages: StaleRecords.Ages, in place: RetainedPlace = .everywhere, limit: Int
+  ) async throws(StoreError) -> StaleRecords {
+    try await retentionRecords.staleRecords(ages, in: place, limit: limit)
   }
 
   package func dueDeliveries(at time: Timestamp, limit: Int) async throws(StoreError) -> [WebhookDelivery] {

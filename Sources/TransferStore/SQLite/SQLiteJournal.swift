@@ -8,12 +8,12 @@ struct SQLiteJournal: JournalRecords {
   /// Knows the newest number.
   let queue: CommitQueue
 
-  func oldestEvents(limit: Int) async throws(StoreError) -> [AgedEvents] {
+  func oldestEvents(in place: RetainedPlace, limit: Int) async throws(StoreError) -> [AgedEvents] {
     let known = queue.lastSequence
     let find: @Sendable (Database) throws -> [AgedEvents] = { database in
       try Row.fetchAll(database.prepared(.oldestEvents), arguments: [limit]).map { AgedEvents(row: $0) }
     }
-    var pages = [try await databases.readDisk(find)]
+    var pages = place == .everywhere ? [try await databases.readDisk(find)] : []
     if databases.hasEphemeralSessions { pages.append(try await databases.readMemory(find)) }
     return .joined(pages, limit: limit, known: known)
   }

@@ -7,7 +7,7 @@ struct SQLiteRetention: RetentionRecords {
   let databases: StoreDatabases
 
   func finishedTasks(
-    _ query: FinishedTaskQuery, limit: Int
+    _ query: FinishedTaskQuery, in place: RetainedPlace, limit: Int
   ) async throws(StoreError) -> [FinishedTask] {
     let (sql, argument) = Self.query(of: query)
     let reader = databases.reader(of: .task)
@@ -18,10 +18,11 @@ struct SQLiteRetention: RetentionRecords {
         return try FinishedTask(row)
       }
     }
-    let durable = try await databases.readDisk(find)
+    var found = place == .everywhere ? try await databases.readDisk(find) : []
     // What is in memory has a limit of its own.
-    if case .keeping = query { return durable }
-    return databases.hasEphemeralSessions ? durable + (try await databases.readMemory(find)) : durable
+    if case .keeping = query { return found }
+    if databases.hasEphemeralSessions { found += try await databases.readMemory(find) }
+    return found
   }
 
   private static func query(of query: FinishedTaskQuery) -> (Query, argument: Int64) {
@@ -39,7 +40,7 @@ struct SQLiteRetention: RetentionRecords {
   }
 
   func staleRecords(
-    _ ages: StaleRecords.Ages, limit: Int
+    _ ages: StaleRecords.Ages, in place: RetainedPlace, limit: Int
   ) async throws(StoreError) -> StaleRecords {
     let find: @Sendable (Database) throws -> StaleRecords = { database in
       var stale = StaleRecords()
@@ -60,7 +61,7 @@ struct SQLiteRetention: RetentionRecords {
       }
       return stale
     }
-    var stale = try await databases.readDisk(find)
+    var stale = place == .everywhere ? try await databases.readDisk(find) : StaleRecords()
     guard databases.hasEphemeralSessions else { return stale }
     let more = try await databases.readMemory(find)
     stale.deliveries += more.deliveries

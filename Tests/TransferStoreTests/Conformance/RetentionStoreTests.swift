@@ -300,6 +300,13 @@ import TransferModel
     #expect(try await store.oldestEvents(limit: 9).map(\.last) == [1, 2])
     // Cut off at one row each: what the disk has between is not known.
     #expect(try await store.oldestEvents(limit: 1).map(\.last) == [1])
+    // Each process looks after its own memory, and one of them after the disk.
+    #expect(try await store.finishedTasks(.ended(by: late), in: .memory, limit: 9).map(\.id) == [tasks[0].id])
+    #expect(try await store.oldestEvents(in: .memory, limit: 9).map(\.last) == [2])
+    var own = Pruning(in: .memory)
+    own.events = PrunedEvents(through: 2, time: Self.time)
+    try await write(store) { [own] in $0.pruning = own }
+    #expect(try await store.oldestEvents(limit: 9).map(\.last) == [1])
     try await prune(store) { pruning in
       pruning.tasks = tasks.map(\.id)
       pruning.events = PrunedEvents(through: 2, time: Self.time)

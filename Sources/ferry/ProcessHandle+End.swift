@@ -1,13 +1,5 @@
 import Processes
 
-extension ProcessLock.Owner {
-  /// The very process that holds the lock; nil where it has ended, or cannot be seen from here.
-  var process: ProcessHandle? {
-    let owner = self
-    return ProcessHandle(pid: pid) { owner.isAlive }
-  }
-}
-
 extension ProcessHandle {
   private static let interval = Duration.milliseconds(20)
 

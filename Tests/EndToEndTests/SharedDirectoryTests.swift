@@ -1,0 +1,118 @@
+import Foundation
+import JSON
+import Processes
+import Synchronization
+import TestSupport
+import Testing
+
+/// What two services of a data directory owe to each other.
+@Suite(.serialized, .blocking, .endsInTime) struct SharedDirectoryTests {
+  private let directory = TemporaryDirectory.make("ferry-shared")
+  private let origin = TestOrigin { request, socket in
+    try socket.write(TestOrigin.reply("200 OK", Array(request.path.utf8)))
+    return true
+  }
+
+  private func second(to first: FerryProcess) throws -> FerryProcess {
+    let second = try FerryProcess(directory: directory)
+    #expect(first.hasLogged("another process takes part"))
+    return second
+  }
+
+  /// The one that came second rings, too: without that the first one would look every fifteen seconds.
+  @Test func eventsOfEitherAreToldByTheOtherAtOnce() throws {
+    let first = try FerryProcess(directory: directory)
+    let ferries = [first, try second(to: first)]
+    let sessions = try (0..<6).map { _ in try ferries[1].session() }
+    for ferry in ferries {
+      let events = try ferry.events("/v1/events?after=0&types=task.didComplete")
+      let start = ContinuousClock.now
+      for session in sessions {
+        let task = try ferries[1].run(origin.url, session: session)
+        while let event = try events.next(), event.task != task.id {}
+      }
+      #expect(ContinuousClock.now - start < .seconds(15))
+    }
+    #expect(ferries.map { $0.terminate() } == [0, 0])
+  }
+
+  @Test(arguments: [#"{"type":"default"}"#, #"{"type":"ephemeral"}"#])
+  func aBodyIsKeptWhoeverIsAsked(_ body: String) throws {
+    let first = try FerryProcess(directory: directory)
+    let ferries = [first, try second(to: first)]
+    for ferry in ferries {
+      let session = try ferry.call("POST", "/v1/sessions", body).json.id
+      for (number, asked) in (ferries + ferries).enumerated() {
+        let task = try ferry.run(origin.url + "/\(number)", session: session)
+        let file = try asked.call("POST", "/v1/files", #"{"fromTask":"\#(task.id)"}"#)
+        #expect(file.status == 201, "\(file.text)")
+        #expect(try ferry.call("GET", "/v1/files/\(file.json.id)").text == "/\(number)")
+      }
+    }
+    #expect(ferries.map { $0.terminate() } == [0, 0])
+  }
+
+  /// A repeat gets the first reply, though the session is in the memory of one that was alone then.
+  @Test func aRepeatFindsWhatIsInAnothersMemory() throws {
+    let first = try FerryProcess(directory: directory)
+    func create(_ ferry: FerryProcess, _ number: Int) throws -> HTTPReply {
+      try ferry.call("POST", "/v1/sessions", #"{"type":"ephemeral"}"#, [("Idempotency-Key", "key-\(number)")])
+    }
+    let ids = try (0..<12).map { try create(first, $0).json.id }
+    let ferries = [first, try second(to: first)]
+    for ferry in ferries {
+      #expect(try (0..<12).map { try create(ferry, $0).json.id } == ids)
+    }
+    #expect(ferries.map { $0.terminate() } == [0, 0])
+  }
+
+  @Test func aFileIsStoredOnceUnderAKey() throws {
+    let first = try FerryProcess(directory: directory)
+    let ferries = [first, try second(to: first)]
+    let ports = ferries.map(\.port)
+    for number in 0..<8 {
+      let replies = Mutex<[HTTPReply]>([])
+      DispatchQueue.concurrentPerform(iterations: 2) { index in
+        let reply = try? HTTPClient(port: ports[index]).send(
+          "POST", "/v1/files", Array("bytes \(number)".utf8),
+          [("Idempotency-Key", "key-\(number)"), ("Content-Type", "text/plain")])
+        if let reply { replies.withLock { $0.append(reply) } }
+      }
+      let statuses = replies.withLock { $0.map(\.status) }
+      // One that comes while the other is carried out may be told so.
+      #expect(statuses.contains(201) && statuses.allSatisfy { [201, 409].contains($0) }, "\(statuses)")
+    }
+    #expect(try first.call("GET", "/v1/files?limit=100").json["items"]?.elements?.count == 8)
+    #expect(ferries.map { $0.terminate() } == [0, 0])
+  }
+
+  /// One that stands still in the middle of a commit has locked the database. It is ended, and taken over from.
+  @Test func whoKeepsTheDatabaseStandingStillIsEnded() throws {
+    let first = try FerryProcess(directory: directory)
+    let other = try second(to: first)
+    let session = try first.session()
+    let isOver = Gate()
+    let port = first.port
+    Thread.detachNewThread {
+      while !isOver.wait(seconds: 0) {
+        _ = try? HTTPClient(port: port).send(
+          "POST", "/v1/sessions", Array("{}".utf8), [("Content-Type", "application/json")])
+      }
+    }
+    defer { isOver.open() }
+    let turns = try #require(Turnstile(path: directory + "/ferry.db-turn"))
+    // It is stopped until that has happened within a commit.
+    while true {
+      kill(first.processIdentifier, SIGSTOP)
+      guard turns.enter(patience: .milliseconds(300)) else { break }
+      turns.leave()
+      kill(first.processIdentifier, SIGCONT)
+      usleep(.random(in: 0..<10_000))
+    }
+    let end = Date().addingTimeInterval(60)
+    while first.isRunning, Date() < end { usleep(10_000) }
+    #expect(first.end() == SIGKILL)
+    #expect(try other.run(origin.url, session: session)["error"] == .null)
+    #expect(other.terminate() == 0)
+  }
+}
