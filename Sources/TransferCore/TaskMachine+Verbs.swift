@@ -96,9 +96,10 @@ extension TaskMachine {
     let isRepeated = task.mayHaveBegun && !turn.isCarriedElsewhere
     if isRepeated { task.retryCount += 1 }
     task.wasHandedOver = true
+    // It waits for its date no more, however the clock is set when the next service begins; nor for another process.
+    let mustTell = isRepeated || task.goesOn || task.earliestBeginDate != nil
     task.goesOn = false
-    // It waits for its date no more, however the clock is set when the next service begins.
-    if isRepeated || task.earliestBeginDate != nil { turn.update(task) }
+    if mustTell { turn.update(task) }
     place = .carried(nil)
     if !Flaw.handsNothingOver.isPresent { turn.order(.submit(task)) }
   }

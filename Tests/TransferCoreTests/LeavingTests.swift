@@ -110,6 +110,8 @@ import TransferModel
       return
     }
     #expect(task.id == id && task.retryCount == 0 && new.ends.isEmpty)
+    // Where that process dies, it does not begin once more.
+    #expect(new.rows[id]?.goesOn == false)
   }
 
   /// Who waits for an answer is asked again there.
