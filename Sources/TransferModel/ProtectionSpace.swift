@@ -59,6 +59,26 @@ package struct ProtectionSpace: Sendable, Hashable, Codable {
     return authenticationMethod == other.authenticationMethod
       || authenticationMethod == .default && other.authenticationMethod.takesPassword
   }
+
+  /// Of two that cover `space`, the one that says more of it: the realm first, then the method.
+  package func isCloser(to space: ProtectionSpace, than other: ProtectionSpace) -> Bool {
+    if (realm == space.realm) != (other.realm == space.realm) { return realm == space.realm }
+    return authenticationMethod == space.authenticationMethod
+      && other.authenticationMethod != space.authenticationMethod
+  }
+
+  /// The order of lists: of no meaning, but always the same.
+  package func isListed(before other: ProtectionSpace) -> Bool {
+    if host != other.host { return host < other.host }
+    if port != other.port { return port < other.port }
+    if protocolName != other.protocolName { return protocolName < other.protocolName }
+    if isProxy != other.isProxy { return other.isProxy }
+    if realm != other.realm {
+      guard let realm else { return true }
+      return other.realm.map { realm < $0 } ?? false
+    }
+    return authenticationMethod.rawValue < other.authenticationMethod.rawValue
+  }
 }
 
 extension ProtectionSpace: JSONEncodable {

@@ -11,13 +11,15 @@ package final class CredentialStorage: Sendable {
   /// What is used in that space unless somebody says otherwise (URLCredentialStorage.defaultCredential(for:)).
   package func credential(for space: ProtectionSpace, in session: SessionID) -> Credential? {
     sessions.withLock { sessions in
-      guard let entries = sessions[session] else { return nil }
-      let exact = entries.last { $0.space == space } ?? entries.last { $0.space.covers(space) }
-      return exact?.credential
+      let good = (sessions[session] ?? []).filter { $0.space.covers(space) }
+      return good.max { !$0.space.isCloser(to: space, than: $1.space) }?.credential
     }
   }
 
-  package func entries(of session: SessionID) -> [CredentialEntry] { sessions.withLock { $0[session] ?? [] } }
+  /// In one order, whenever and in whatever order they were set.
+  package func entries(of session: SessionID) -> [CredentialEntry] {
+    sessions.withLock { $0[session] ?? [] }.sorted { $0.space.isListed(before: $1.space) }
+  }
 
   /// Remembers a credential in place of that which was there.
   package func set(_ credential: Credential, for space: ProtectionSpace, in session: SessionID) {

@@ -11,7 +11,7 @@ struct SessionCredentials: Sendable {
   private var background: BackgroundCarrier? { sessions.room.background }
   private var recorder: Recorder { sessions.room.recorder }
 
-  /// What a session remembers, oldest first (URLCredentialStorage.allCredentials).
+  /// What a session remembers (URLCredentialStorage.allCredentials).
   func credentials(of id: SessionID) throws(ServiceError) -> [CredentialEntry] {
     _ = try sessions.session(id)
     return engine.credentials.entries(of: id)

@@ -84,6 +84,33 @@ import TransferModel
     #expect(storage.credential(for: space, in: SessionID(high: 1, low: 2)) == nil)
   }
 
+  /// After a restart they come back in another order than they were set in.
+  @Test func whichOneIsUsedAndHowTheyAreListedIsTheSameInWhateverOrderTheyWereSet() {
+    func space(_ host: String, _ realm: String?, _ method: AuthenticationMethod) -> ProtectionSpace {
+      ProtectionSpace(
+        host: host, port: 443, protocolName: "https", realm: realm, authenticationMethod: method)
+    }
+    // Each is chosen where the ones before it are not there.
+    let spaces = [
+      space("a.test", "r", .httpBasic), space("a.test", "r", .default), space("a.test", nil, .httpBasic),
+      space("a.test", nil, .default),
+    ]
+    let listed = [space("0.test", "z", .default)] + [3, 2, 1, 0].map { spaces[$0] }
+    for first in 0..<4 {
+      for order in [Array(first..<4), Array((first..<4).reversed())] {
+        let storage = CredentialStorage()
+        for place in order {
+          storage.set(Credential(user: "\(place)", password: "p"), for: spaces[place], in: session)
+        }
+        storage.set(alice, for: listed[0], in: session)
+        #expect(storage.credential(for: spaces[0], in: session)?.user == "\(first)")
+        #expect(
+          storage.entries(of: session).map(\.space)
+            == listed.filter { $0 == listed[0] || order.map { spaces[$0] }.contains($0) })
+      }
+    }
+  }
+
   @Test func oneForEachSpace() {
     let storage = CredentialStorage()
     storage.set(alice, for: space, in: session)
