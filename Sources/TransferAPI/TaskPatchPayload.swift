@@ -36,13 +36,13 @@ extension ObjectReader {
     integer(name, in: -1...Int(HTTPHeaders.Limit.streamBytes)).map { Int64($0) }
   }
 
-  /// An RFC 3339 date-time. One before 1970 is as past as 1970 itself, which is what is kept of it: no time is below zero.
+  /// An RFC 3339 date-time. In what is stored, zero stands for none.
   mutating func timestamp(_ name: String) -> Timestamp? {
     guard let text = string(name) else { return nil }
     guard let time = Timestamp(text) else {
       reject(name, "must be an RFC 3339 date-time, like 2026-01-31T12:00:00Z")
       return nil
     }
-    return max(time, Timestamp(microseconds: 1))
+    return time.microseconds == 0 ? Timestamp(microseconds: 1) : time
   }
 }

@@ -64,10 +64,11 @@ package enum HTTPDate {
 
   /// `Sun, 06 Nov 1994 08:49:37 GMT`.
   package static func text(_ instant: Timestamp) -> String {
+    let instant = max(instant, Timestamp(microseconds: 0))
     let iso = Array(instant.description.utf8)
     let part = { (range: Range<Int>) in String(decoding: iso[range], as: UTF8.self) }
     // 1970-01-01 was a Thursday.
-    let day = Int((max(0, instant.seconds) / 86_400 + 3) % 7)
+    let day = Int((instant.seconds / 86_400 + 3) % 7)
     let month = months[(Int(part(5..<7)) ?? 1) - 1]
     return "\(capital(days[day].prefix(3))), \(part(8..<10)) \(capital(month)) \(part(0..<4)) "
       + "\(part(11..<19)) GMT"

@@ -1,6 +1,6 @@
 extension Timestamp {
-  /// An RFC 3339 date-time, `2026-01-31T12:00:00.5+01:00`; nil where the text is none. Fractions beyond microseconds
-  /// are dropped.
+  /// An RFC 3339 date-time, `2026-01-31T12:00:00.5+01:00`; nil where the text is none, or its instant has no year of four digits
+  /// in UTC. Fractions beyond microseconds are dropped.
   package init?(_ text: String) {
     var rest = Array(text.utf8)[...]
     guard let year = Self.digits(4, &rest), Self.skip("-", &rest), let month = Self.digits(2, &rest),
@@ -20,7 +20,9 @@ extension Timestamp {
       }
     }
     guard let offset = Self.offset(&rest), rest.isEmpty else { return nil }
-    self.init(microseconds: whole.microseconds - offset * 1_000_000 + fraction)
+    let microseconds = whole.microseconds - offset * 1_000_000 + fraction
+    guard Self.writable.contains(microseconds) else { return nil }
+    self.init(microseconds: microseconds)
   }
 
   /// A moment in UTC; nil where the calendar or the clock has none such. A second 60 is a leap second (RFC 3339 §5.6).

@@ -9,6 +9,8 @@ package struct Timestamp: Hashable, Sendable, Comparable, Codable {
 
   /// The last second that RFC 3339 can write.
   private static let latest = Timestamp(seconds: 253_402_300_799)
+  /// The instants that it can write: its years have four digits.
+  static let writable = -62_167_219_200_000_000...latest.microseconds + 999_999
 
   package var milliseconds: Int64 { microseconds / 1000 }
   package var seconds: Int64 { microseconds / 1_000_000 }
@@ -39,8 +41,13 @@ extension Timestamp: CustomStringConvertible, JSONEncodable {
 
   /// Appends the text, which is ASCII.
   func append(to text: inout [UInt8]) {
-    let total = milliseconds >= 0 ? milliseconds : 0
-    let (days, dayMilliseconds) = (total / 86_400_000, total % 86_400_000)
+    let sinceYear0 =
+      min(max(microseconds, Self.writable.lowerBound), Self.writable.upperBound)
+      - Self.writable.lowerBound
+    let total = sinceYear0 / 1000
+    let (days, dayMilliseconds) = (
+      total / 86_400_000 + Self.writable.lowerBound / 86_400_000_000, total % 86_400_000
+    )
     let (year, month, day) = Self.civil(fromDays: days)
     // Each event has several.
     text.append(addingCapacity: Self.length) { text in
@@ -72,7 +79,7 @@ extension Timestamp: CustomStringConvertible, JSONEncodable {
   /// low-level date algorithms").
   static func civil(fromDays days: Int64) -> (year: Int64, month: Int64, day: Int64) {
     let shifted = days + 719_468
-    let era = shifted / 146_097
+    let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
     let dayOfEra = shifted - era * 146_097
     let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
     let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)

@@ -12,15 +12,18 @@ import Testing
     #"{"name":"a","value":"b","domain":"a.example",\#(member)}"#
   }
 
-  @Test func aBeginDateBefore1970IsPast() throws {
+  @Test func aBeginDateBefore1970IsPastAndStaysWhatItIs() throws {
     let body =
       #"{"kind":"data","earliestBeginDate":"1517-10-25T10:46:13Z","request":{"url":"http://127.0.0.1:1/"}}"#
     let created = try place.call("POST", "/v1/tasks", body)
-    #expect(created.json["earliestBeginDate"]?.string == "1970-01-01T00:00:00.000Z")
+    #expect(created.json["earliestBeginDate"]?.string == "1517-10-25T10:46:13.000Z")
     let path = "/v1/tasks/" + (created.json["id"]?.string ?? "")
     #expect(try place.call("GET", path).status == 200)
     let patched = try place.call("PATCH", path, #"{"earliestBeginDate":"0001-01-01T00:00:00Z"}"#)
-    #expect(patched.status == 200)
+    #expect(patched.json["earliestBeginDate"]?.string == "0001-01-01T00:00:00.000Z")
+    let late = try place.call("PATCH", path, #"{"earliestBeginDate":"9999-12-31T23:59:60Z"}"#)
+    #expect(late.status == 400 && late.pointers == ["/earliestBeginDate"])
+    #expect(try place.call("GET", path).json["earliestBeginDate"]?.string == "0001-01-01T00:00:00.000Z")
     #expect(try place.call("POST", path + "/cancel").status == 200)
   }
 

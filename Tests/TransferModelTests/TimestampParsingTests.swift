@@ -10,6 +10,9 @@ import Testing
       ("1970-01-01 01:00:00+01:00", 0), ("1969-12-31T23:59:59Z", -1_000_000),
       ("2024-02-29T12:00:00.5Z", 1_709_208_000_500_000), ("2000-01-01T00:00:00-00:30", 946_686_600_000_000),
       ("1970-01-01T00:00:00.1234567Z", 123_456), ("2016-12-31T23:59:60Z", 1_483_228_800_000_000),
+      ("9999-12-31T23:59:59.999999Z", 253_402_300_799_999_999),
+      ("9999-12-31T23:59:60+00:01", 253_402_300_740_000_000),
+      ("0000-01-01T00:00:00Z", -62_167_219_200_000_000),
     ] as [(String, Int64)])
   func reads(_ text: String, _ microseconds: Int64) {
     #expect(Timestamp(text)?.microseconds == microseconds)
@@ -20,6 +23,8 @@ import Testing
     "2023-02-29T00:00:00Z", "1900-02-29T00:00:00Z", "2024-04-31T00:00:00Z", "2024-01-01T24:00:00Z",
     "2024-01-01T00:60:00Z", "2024-01-01T00:00:61Z", "2024-01-01T00:00:00.Z", "2024-01-01T00:00:00+1:00",
     "2024-01-01T00:00:00+24:00", "2024-01-01T00:00:00Zx", "24-01-01T00:00:00Z", "2024-01-01T00:00:00é",
+    // No year of four digits has them.
+    "9999-12-31T23:59:60Z", "9999-12-31T23:59:59-00:01", "0000-01-01T00:00:00+00:01",
   ])
   func refuses(_ text: String) { #expect(Timestamp(text) == nil) }
 
@@ -27,7 +32,8 @@ import Testing
   @Test func roundTrip() {
     var generator = SplitMix64(seed: 7)
     for _ in 0..<5000 {
-      let time = Timestamp(microseconds: Int64.random(in: 0...253_402_300_799_999, using: &generator) * 1000)
+      let time = Timestamp(
+        microseconds: Int64.random(in: -62_167_219_200_000...253_402_300_799_999, using: &generator) * 1000)
       #expect(Timestamp(time.description) == time)
     }
   }

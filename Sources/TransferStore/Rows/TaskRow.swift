@@ -193,9 +193,9 @@ extension TaskSpecification {
     self.init(kind: kind, request: try TransferRequest(stored: &request, body: body))
     description = try stored.stringIfAny("description")
     priority = try stored.numberIfAny("priority") ?? Self.defaultPriority
-    // Times before 1970 were taken once; they are past.
+    // One before 1970 is below zero: it is past, and shown as it was sent.
     earliestBeginDate = try stored.integerIfAny("earliestBeginDate").flatMap {
-      $0 == 0 ? nil : Timestamp(microseconds: max($0, 1))
+      $0 == 0 ? nil : Timestamp(microseconds: $0)
     }
     maximumBytesPerSecond = try stored.countIfAny("maximumBytesPerSecond").flatMap { $0 > 0 ? $0 : nil }
     resumePoint = try stored.resumePointIfAny("resumePoint")
