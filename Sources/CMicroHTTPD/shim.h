@@ -116,6 +116,10 @@ static inline int cmhd_unread(int descriptor) {
 static inline void cmhd_set_timeout(struct MHD_Connection *_Nonnull connection, unsigned int seconds) {
   MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, seconds);
 }
+// The end of the connection is the reply's end, and not that of its chunks.
+static inline void cmhd_close_behind(struct MHD_Response *_Nonnull response) {
+  MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
+}
 // Whether the client has sent something since it was sent something.
 static inline int cmhd_is_owed_a_word(int descriptor) {
   // What Linux tells beyond what the C library knows of.

@@ -33,6 +33,7 @@ final class Exchange: @unchecked Sendable {
 
   let daemon: ServerDaemon
   let connection: OpaquePointer
+  private let isHead: Bool
   private let hasBody: Bool
   let length: Int?
   /// Bytes of the body that have come.
@@ -58,11 +59,12 @@ final class Exchange: @unchecked Sendable {
   private(set) var calls = 0
   var callsBefore: Int?
 
-  init(daemon: ServerDaemon, connection: OpaquePointer, hasBody: Bool, length: Int?) {
+  init(daemon: ServerDaemon, _ request: RequestHead, on connection: OpaquePointer) {
     self.daemon = daemon
     self.connection = connection
-    self.hasBody = hasBody
-    self.length = length
+    isHead = request.head.method == .head
+    hasBody = request.hasBody
+    length = request.contentLength
   }
 
   // MARK: From the handler's side
@@ -175,7 +177,7 @@ final class Exchange: @unchecked Sendable {
     }
     RawReply(daemon.limits.refusal(.bodyTooLong(limit: Self.maximumDiscardedForLongReply)))?
       .write(to: cmhd_descriptor(connection))
-    if case .source(let source, _) = response.body { source.close() }
+    response.body.close()
     leavesBytes = true
     phase = .replying
     return true
@@ -188,7 +190,7 @@ final class Exchange: @unchecked Sendable {
     }
     phase = .replying
     guard daemon.limits.allow(response) else {
-      if case .source(let source, _) = response.body { source.close() }
+      response.body.close()
       return reply(with: daemon.limits.refusal(.replyTooLarge))
     }
     return reply(with: response)
@@ -204,12 +206,19 @@ final class Exchange: @unchecked Sendable {
           buffer.count, UnsafeMutableRawPointer(mutating: buffer.baseAddress), .RESPMEM_MUST_COPY)
       }
     case .source(let source, let length):
-      self.source = source
-      source.attach(ResponseWaker(exchange: self))
+      let isAlone = isHead || response.head.status == .notModified
+      if isAlone {
+        source.close()
+      } else {
+        self.source = source
+        source.attach(ResponseWaker(exchange: self))
+      }
       let context = Unmanaged.passUnretained(self).toOpaque()
       let size = length.map(UInt64.init) ?? cmhd_size_unknown
       message = MHD_create_response_from_callback(
         size, length == nil ? daemon.chunkedBlockSize : daemon.blockSize, onRead, context, nil)
+      // libmicrohttpd would end the chunks of a body that it does not send.
+      if isAlone, length == nil, let message { cmhd_close_behind(message) }
     }
     guard let message else { return .NO }
     defer { MHD_destroy_response(message) }

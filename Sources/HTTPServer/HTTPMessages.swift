@@ -28,6 +28,11 @@ package struct ServerResponse: Sendable {
     case bytes([UInt8])
     /// Read by the server as fast as the client takes it. A nil length is sent chunked.
     case source(any ResponseSource, length: Int64?)
+
+    /// Nobody will read it.
+    package func close() {
+      if case .source(let source, _) = self { source.close() }
+    }
   }
   package var head: HTTPResponse
   package var body: Body

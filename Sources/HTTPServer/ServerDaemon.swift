@@ -301,8 +301,7 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
       socket.isAnswered = true
       return nil
     }
-    let exchange = Exchange(
-      daemon: self, connection: parts.connection, hasBody: parsed.hasBody, length: parsed.contentLength)
+    let exchange = Exchange(daemon: self, parsed, on: parts.connection)
     exchanges[ObjectIdentifier(exchange)] = exchange
     socket.exchange = exchange
     let body = parsed.hasBody ? RequestBody(exchange, length: parsed.contentLength) : RequestBody([])

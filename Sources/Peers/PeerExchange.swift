@@ -173,7 +173,8 @@ final class PeerExchange: EasyHandleDelegate, ResponseSource, @unchecked Sendabl
     // The server says it for itself.
     for name in [HTTPField.Name.date, .server] { head.headerFields[name] = nil }
     isEndless = head.headerFields[.contentType]?.hasPrefix("text/event-stream") ?? false
-    let isEmpty = length == 0 || head.status == .noContent || head.status == .notModified
+    // A 304 tells the length that the 200 would have (RFC 9110 §8.6).
+    let isEmpty = length == 0 || head.status == .noContent || head.status == .notModified && length == nil
     var response = ServerResponse(status: head.status, fields: head.headerFields)
     response.body = isEmpty ? .empty : .source(self, length: length)
     settle(.success(response))

@@ -95,7 +95,7 @@ struct Forwarder: Sendable {
     do throws(PeerFailure) {
       let response = try await peers.send(context.request, Self.fields(context), body: body, to: address)
       guard response.head.status == .misdirectedRequest else { return response }
-      if case .source(let source, _) = response.body { source.close() }
+      response.body.close()
     } catch {
       switch error {
       case .unreachable: break

@@ -53,6 +53,13 @@ import Testing
         #expect(task["state"]?.string == "completed" && task["error"] == .null)
         #expect(try other.call("GET", "/v1/tasks/\(task.id)").json == task)
         #expect(try other.call("GET", "/v1/tasks/\(task.id)/body").text == "/a")
+        // A head alone tells the same length.
+        for (method, fields) in [("HEAD", []), ("GET", [("If-None-Match", "*")])] {
+          let lengths = try ferries.map {
+            try $0.call(method, "/v1/tasks/\(task.id)/body", nil, fields)["Content-Length"]
+          }
+          #expect(lengths == ["2", "2"], "\(method)")
+        }
         #expect(try asked.call("GET", "/v1/tasks/\(task.id)/metrics").status == 200)
         let stories = try ferries.map { try $0.story(of: task.id).map(\.type) }
         #expect(stories[0] == stories[1] && stories[0].last == "task.didComplete")
