@@ -30,6 +30,8 @@ struct StoredContent {
     var fields = fields
     let tag = "\"\(sha256)\""
     fields[.eTag] = tag
+    // Before the range, which may be one that only the other version has.
+    try Precondition.check(context, tag: tag)
     fields[.acceptRanges] = "bytes"
     fields[.reprDigest] = "sha-256=:\(Base64.encode(Self.bytes(ofHexadecimal: sha256))):"
     if EntityTag.matches(context.field(.ifNoneMatch), tag) {

@@ -104,9 +104,14 @@ package struct TransferAPI: Sendable {
       let context = RequestContext(
         request: request, parameters: parameters, requestID: requestID, tenant: tenant, isFromPeer: isFromPeer
       )
-      return try await withTaskExecutorPreference(route.isPrompt ? nil : globalConcurrentExecutor) {
+      let response = try await withTaskExecutorPreference(route.isPrompt ? nil : globalConcurrentExecutor) {
         try await forwarder.carryOut(route, context) { try await route.handle(self, $0) }
       }
+      do throws(Problem) { try Precondition.check(context, response) } catch {
+        response.body.close()
+        throw error
+      }
+      return response
     case .wrongMethod(let allowed) where request.head.method == .options:
       return ServerResponse(
         status: .noContent, fields: [.allow: allowed.joined(separator: ", "), .cacheControl: "no-store"])

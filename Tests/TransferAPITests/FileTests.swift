@@ -32,6 +32,9 @@ import Testing
       ("Range", "bytes=40960-", 416, 0..<0), ("Range", "lines=1-2", 200, 0..<40_960),
       ("If-None-Match", "TAG", 304, 0..<0), ("If-None-Match", "*", 304, 0..<0),
       ("If-None-Match", "W/TAG, \"x\"", 304, 0..<0), ("If-None-Match", "\"other\"", 200, 0..<40_960),
+      ("If-Match", "TAG", 200, 0..<40_960), ("If-Match", "\"x\", TAG", 200, 0..<40_960),
+      ("If-Match", "*", 200, 0..<40_960), ("If-Match", "\"other\"", 412, 0..<0),
+      ("If-Match", "W/TAG", 412, 0..<0),
     ] as [(String, String, Int, Range<Int>)])
   func partsAndConditions(_ name: String, _ value: String, _ status: Int, _ range: Range<Int>) throws {
     let bytes = Pattern.bytes(40_960)

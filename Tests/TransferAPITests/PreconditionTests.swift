@@ -1,0 +1,61 @@
+import HTTPTypes
+import JSON
+import TestSupport
+import Testing
+
+@testable import TransferAPI
+
+/// Reads with If-Match (RFC 9110 §13.1.1), and which condition goes before which (§13.2.2).
+@Suite(.serialized, .blocking, .sharing) struct PreconditionTests {
+  private let place: APIPlace
+  private let origin = TestOrigin { request, socket in
+    if request.path == "/endless" {
+      try socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
+      return try socket.readSome() != nil
+    }
+    try socket.write(TestOrigin.reply("200 OK", Pattern.bytes(1000)))
+    return true
+  }
+
+  init() throws { place = try .ofSuite() }
+
+  @Test(arguments: ["GET", "HEAD"]) func everyResourceWithATag(_ method: String) throws {
+    let task = try place.run(origin.url + "/").id
+    for target in [
+      "/v1/tasks/\(task)", "/v1/tasks/\(task)/body", "/v1/tasks/\(task)/metrics", "/v1/sessions",
+      "/v1/sessions/ses_shared", "/v1/sessions/ses_shared/tasks", "/v1/sessions/ses_shared/credentials",
+    ] {
+      func status(_ fields: (String, String)...) throws -> Int {
+        try place.call(method, target, nil, fields).status
+      }
+      let tag = try #require(try place.call("GET", target)["ETag"], "\(target)")
+      #expect(try status(("If-Match", tag)) == 200, "\(target)")
+      #expect(try status(("If-Match", "*")) == 200, "\(target)")
+      #expect(try status(("If-Match", "\"x\",\(tag)")) == 200, "\(target)")
+      #expect(try status(("If-Match", "\"x\"")) == 412, "\(target)")
+      #expect(try status(("If-Match", "W/" + tag)) == 412, "\(target): weak tags never match here")
+      #expect(try status(("If-Match", tag), ("If-None-Match", tag)) == 304, "\(target)")
+      #expect(try status(("If-Match", "\"x\""), ("If-None-Match", tag)) == 412, "\(target)")
+    }
+    let other = [("If-Match", "\"x\"")]
+    let missing = "/v1/tasks/tsk_01940000-0000-7000-8000-000000000000"
+    #expect(try place.call(method, missing, nil, other).status == 404)
+    // What asks for a part of another version gets nothing of this one.
+    for range in ["bytes=0-1", "bytes=5000-"] {
+      let reply = try place.call(method, "/v1/tasks/\(task)/body", nil, other + [("Range", range)])
+      #expect(reply.status == 412 && reply["Content-Range"] == nil)
+    }
+  }
+
+  @Test func whatHasNoTagMatchesNone() throws {
+    let created = try place.call(
+      "POST", "/v1/tasks", #"{"kind":"data","resume":true,"request":{"url":"\#(origin.url)/endless"}}"#)
+    let path = "/v1/tasks/\(created.json.id)"
+    _ = try place.poll(path) { $0["response"] != .null }
+    for target in [path + "/body", path + "/events"] {
+      #expect(try place.call("HEAD", target, nil, [("If-Match", "\"x\"")]).status == 412, "\(target)")
+      #expect(try place.call("HEAD", target, nil, [("If-Match", "*")]).status == 200, "\(target)")
+    }
+    #expect(try place.call("POST", path + "/cancel").status == 200)
+  }
+}
