@@ -6,7 +6,7 @@ internal import TransferService
 extension TransferAPI {
   static var bodyRoutes: [Route] {
     [
-      Route("GET", "/v1/tasks/{task}/body") { try await $0.readBody($1) },
+      Route("GET", "/v1/tasks/{task}/body", isOfAnyType: true) { try await $0.readBody($1) },
       Route("DELETE", "/v1/tasks/{task}/body") { api, context in
         try context.allowQuery()
         try await api.view(context).deleteBody(of: context.taskID())

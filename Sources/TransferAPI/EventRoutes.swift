@@ -7,14 +7,14 @@ internal import TransferService
 extension TransferAPI {
   static var eventRoutes: [Route] {
     [
-      Route("GET", "/v1/events") { api, context in
+      Route("GET", "/v1/events", isOfAnyType: true) { api, context in
         try await api.stream(context) { try await api.view(context).events($0) }
       },
-      Route("GET", "/v1/sessions/{session}/events") { api, context in
+      Route("GET", "/v1/sessions/{session}/events", isOfAnyType: true) { api, context in
         let id = try context.sessionID()
         return try await api.stream(context) { try await api.view(context).events(ofSession: id, $0) }
       },
-      Route("GET", "/v1/tasks/{task}/events") { api, context in
+      Route("GET", "/v1/tasks/{task}/events", isOfAnyType: true) { api, context in
         let id = try context.taskID()
         return try await api.stream(context) { try await api.view(context).events(ofTask: id, $0) }
       },

@@ -9,7 +9,7 @@ extension TransferAPI {
     [
       Route("POST", "/v1/files") { try await $0.createFile($1) },
       Route("GET", "/v1/files") { try await $0.listFiles($1) },
-      Route("GET", "/v1/files/{file}") { try await $0.readFile($1) },
+      Route("GET", "/v1/files/{file}", isOfAnyType: true) { try await $0.readFile($1) },
       Route("DELETE", "/v1/files/{file}") { api, context in
         try context.allowQuery()
         try await api.view(context).deleteFile(context.fileID())

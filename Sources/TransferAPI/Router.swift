@@ -11,18 +11,22 @@ package struct Route: Sendable {
   package let isPublic: Bool
   /// Handled where it was read: it waits for no disk, and has little to say.
   let isPrompt: Bool
+  /// What it brings has the type that it has, whatever the client accepts: an origin's bytes, a file, a stream.
+  let isOfAnyType: Bool
   /// It is about the tenant's shared session, though its path does not say so.
   var isOfSharedSession: Bool { pattern == "/v1/tasks" }
   let handle: @Sendable (TransferAPI, RequestContext) async throws -> ServerResponse
 
   init(
     _ method: String, _ pattern: String, isPublic: Bool = false, isPrompt: Bool = false,
+    isOfAnyType: Bool = false,
     _ handle: @escaping @Sendable (TransferAPI, RequestContext) async throws -> ServerResponse
   ) {
     self.method = method
     self.pattern = pattern
     self.isPublic = isPublic
     self.isPrompt = isPrompt
+    self.isOfAnyType = isOfAnyType
     self.handle = handle
   }
 }

@@ -79,7 +79,6 @@ package struct TransferAPI: Sendable {
     var response: ServerResponse
     do {
       response = try await reply(requestID)
-      try Acceptance.check(request, response)
     } catch is Forwarder.Misdirected {
       response = ServerResponse(status: .misdirectedRequest)
     } catch {
@@ -107,7 +106,10 @@ package struct TransferAPI: Sendable {
       let response = try await withTaskExecutorPreference(route.isPrompt ? nil : globalConcurrentExecutor) {
         try await forwarder.carryOut(route, context) { try await route.handle(self, $0) }
       }
-      do throws(Problem) { try Precondition.check(context, response) } catch {
+      do throws(Problem) {
+        if !route.isOfAnyType { try Acceptance.check(request, response) }
+        try Precondition.check(context, response)
+      } catch {
         response.body.close()
         throw error
       }

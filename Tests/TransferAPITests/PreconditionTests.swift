@@ -58,4 +58,24 @@ import Testing
     }
     #expect(try place.call("POST", path + "/cancel").status == 200)
   }
+
+  /// A body and a stream have the type that they have; only what the API itself writes is refused.
+  @Test func noAcceptRefusesABodyOrAStream() throws {
+    let task = try place.run(origin.url + "/").id
+    let path = "/v1/tasks/\(task)"
+    let file = try place.store(Pattern.bytes(10))
+    for accept in ["text/html", "application/json", "image/*;q=0.1", "*/*;q=0"] {
+      let fields = [("Accept", accept)]
+      #expect(try place.call("GET", path + "/body", nil, fields).body == Pattern.bytes(1000), "\(accept)")
+      // Who wants JSON gets what describes the file.
+      let isJSON = accept == "application/json"
+      let read = try place.call("GET", "/v1/files/\(file)", nil, fields)
+      #expect(isJSON ? read.json.id == file : read.body == Pattern.bytes(10), "\(accept)")
+      #expect(try place.call("HEAD", path + "/events", nil, fields).status == 200, "\(accept)")
+      #expect(try place.call("HEAD", "/v1/events", nil, fields).status == 200, "\(accept)")
+    }
+    for target in [path, path + "/metrics", "/v1/files", "/v1/sessions"] {
+      #expect(try place.call("GET", target, nil, [("Accept", "text/html")]).status == 406, "\(target)")
+    }
+  }
 }
