@@ -1,8 +1,22 @@
-/// Why a text is not JSON, and where.
+/// Why a text is not taken as JSON, and where.
 package struct JSONSyntaxError: Error, Sendable, Equatable {
   package let reason: String
   /// Bytes before the fault.
   package let offset: Int
+  /// The text may well be JSON, but this value is more than is taken (RFC 8259 §9): a pointer to it.
+  package private(set) var excess: String?
+
+  package init(reason: String, offset: Int, excess: String? = nil) {
+    self.reason = reason
+    self.offset = offset
+    self.excess = excess
+  }
+
+  /// As it is seen from around the member, or element, in which it is.
+  fileprivate func around(_ name: @autoclosure () -> String) -> Self {
+    guard let excess else { return self }
+    return Self(reason: reason, offset: offset, excess: JSONPointer.appending(name(), to: "") + excess)
+  }
 }
 
 /// A strict parser of RFC 8259: valid UTF-8 only, no duplicate names, a bounded depth and number of values.
@@ -35,9 +49,9 @@ package struct JSONParser {
   }
 
   private mutating func value(depth: Int) throws(JSONSyntaxError) -> JSONValue {
-    guard depth < Self.maximumDepth else { throw fault("nested too deeply") }
+    guard depth < Self.maximumDepth else { throw excess("nested too deeply") }
     values += 1
-    guard values <= Self.maximumValues else { throw fault("more than \(Self.maximumValues) values") }
+    guard values <= Self.maximumValues else { throw excess("more than \(Self.maximumValues) values") }
     skipWhitespace()
     guard index < end else { throw fault("unexpected end") }
     switch bytes[index] {
@@ -65,7 +79,11 @@ package struct JSONParser {
       guard names.insert(name) else { throw fault("duplicate member '\(BoundedText.text(name))'") }
       skipWhitespace()
       guard take(UInt8(ascii: ":")) else { throw fault("expected ':'") }
-      members.append(JSONValue.Member(name: name, value: try value(depth: depth + 1)))
+      do throws(JSONSyntaxError) {
+        members.append(JSONValue.Member(name: name, value: try value(depth: depth + 1)))
+      } catch {
+        throw error.around(name)
+      }
       skipWhitespace()
       if take(UInt8(ascii: "}")) { return .object(members) }
       guard take(UInt8(ascii: ",")) else { throw fault("expected ',' or '}'") }
@@ -78,7 +96,9 @@ package struct JSONParser {
     skipWhitespace()
     if take(UInt8(ascii: "]")) { return .array(values) }
     while true {
-      values.append(try value(depth: depth + 1))
+      do throws(JSONSyntaxError) { values.append(try value(depth: depth + 1)) } catch {
+        throw error.around(String(values.count))
+      }
       skipWhitespace()
       if take(UInt8(ascii: "]")) { return .array(values) }
       guard take(UInt8(ascii: ",")) else { throw fault("expected ',' or ']'") }
@@ -115,7 +135,7 @@ package struct JSONParser {
     }
     let text = String(decoding: bytes[start..<index], as: UTF8.self)
     if isInteger, let value = Int64(text) { return .integer(value) }
-    guard let value = Double(text), value.isFinite else { throw fault("number out of range") }
+    guard let value = Double(text), value.isFinite else { throw excess("number out of range") }
     return .number(value)
   }
 
@@ -216,6 +236,9 @@ package struct JSONParser {
   }
 
   private func fault(_ reason: String) -> JSONSyntaxError { JSONSyntaxError(reason: reason, offset: index) }
+  private func excess(_ reason: String) -> JSONSyntaxError {
+    JSONSyntaxError(reason: reason, offset: index, excess: "")
+  }
 }
 
 /// The names of one object, compared by bytes: names that only look alike are different (RFC 8259 §8.3).

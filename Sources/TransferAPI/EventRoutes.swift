@@ -50,7 +50,7 @@ extension TransferAPI {
     }
     guard let text = context.field(.lastEventID), !text.isEmpty else { return after }
     guard let id = eventID(text) else {
-      throw Problem(.invalidRequest, "Last-Event-ID must be the id of an event")
+      throw RequestContext.invalid(.lastEventID, "must be the id of an event")
     }
     return id
   }

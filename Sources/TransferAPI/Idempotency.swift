@@ -28,7 +28,7 @@ struct IdempotentRequest: Sendable {
     let isQuoted = field.count >= 2 && field.hasPrefix("\"") && field.hasSuffix("\"")
     let key = IdempotencyKey(tenant: tenant, text: isQuoted ? String(field.dropFirst().dropLast()) : field)
     guard (1...255).contains(key.text.utf8.count) else {
-      throw Problem(.invalidRequest, "Idempotency-Key must have 1 to 255 bytes")
+      throw RequestContext.invalid(.idempotencyKey, "must have 1 to 255 bytes")
     }
     return key
   }

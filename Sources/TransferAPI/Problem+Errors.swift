@@ -14,8 +14,7 @@ extension Problem {
     case let error as ServiceError: self = Self.problem(of: error)
     case let error as RequestBodyError: self = Self.problem(of: error)
     case let error as RequestFault: self = Self.problem(of: error)
-    case let error as JSONSyntaxError:
-      self = Problem(.malformedJSON, "\(error.reason), at byte \(error.offset)")
+    case let error as JSONSyntaxError: self = Self.problem(of: error)
     default: self = Problem(.internalError)
     }
   }
@@ -63,6 +62,12 @@ extension Problem {
 
   private static func identifierInUse(_ detail: String) -> Problem {
     Problem(.identifierInUse, violations: [FieldViolation(pointer: "/identifier", detail: detail)])
+  }
+
+  private static func problem(of error: JSONSyntaxError) -> Problem {
+    let detail = "\(error.reason), at byte \(error.offset)"
+    guard let excess = error.excess else { return Problem(.malformedJSON, detail) }
+    return Problem(.invalidRequest, violations: [FieldViolation(pointer: excess, detail: detail)])
   }
 
   private static func problem(of error: RequestBodyError) -> Problem {

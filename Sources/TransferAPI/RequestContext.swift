@@ -131,6 +131,10 @@ struct RequestContext: Sendable {
     Problem(.invalidRequest, violations: [FieldViolation(parameter: name, detail: detail)])
   }
 
+  static func invalid(_ field: HTTPField.Name, _ detail: String) -> Problem {
+    Problem(.invalidRequest, violations: [FieldViolation(field: field.rawName, detail: detail)])
+  }
+
   // MARK: Preferences (RFC 7240)
 
   /// Seconds of `Prefer: wait=N`; nil where the client does not want to wait.

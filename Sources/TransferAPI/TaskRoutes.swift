@@ -77,8 +77,8 @@ extension TransferAPI {
   /// The reply is the task's completion handler.
   private func giveHandler(to specification: inout TaskSpecification, in session: TransferSession) throws {
     guard session.type != .background else {
-      let detail = "background sessions take no completion handlers: leave wait out, and listen to events"
-      throw Problem(.invalidRequest, violations: [FieldViolation(field: "Prefer", detail: detail)])
+      throw RequestContext.invalid(
+        .prefer, "background sessions take no completion handlers: leave wait out, and listen to events")
     }
     specification.isAwaited = true
   }

@@ -82,6 +82,36 @@ import Testing
     #expect(reply.pointers == [wrong.pointer])
   }
 
+  @Test(arguments: [
+    ("GET", "/v1/events", "Last-Event-ID", "x"), ("GET", "/v1/events", "Last-Event-ID", "-1"),
+    ("POST", "/v1/tasks", "Idempotency-Key", ""),
+    ("POST", "/v1/tasks", "Idempotency-Key", String(repeating: "k", count: 256)),
+    ("POST", "/v1/sessions", "Idempotency-Key", "\"\""),
+  ]) func headerFieldIsNamed(_ method: String, _ target: String, _ name: String, _ value: String) throws {
+    let body = target == "/v1/sessions" ? "{}" : #"{"kind":"data","request":{"url":"http://a/"}}"#
+    let reply = try place.call(method, target, method == "GET" ? nil : body, [(name, value)])
+    #expect(reply.status == 400 && reply.json["type"]?.string == "/problems/invalid-request")
+    #expect(reply.pointers == ["/" + name])
+    #expect(reply.json["errors"]?.elements?.first?["in"]?.string == "header")
+  }
+
+  /// It is JSON (RFC 8259 §9): what is wrong is that it is more than is taken.
+  @Test(arguments: [
+    Case(body: #"{"kind":"data","priority":1e400}"#, pointer: "/priority"),
+    Case(body: #"{"a":{"b/c":[0,-1e999]}}"#, pointer: "/a/b~1c/1"),
+    Case(
+      body: #"{"x":"# + String(repeating: "[", count: 64) + String(repeating: "]", count: 64) + "}",
+      pointer: "/x" + String(repeating: "/0", count: 63)),
+  ]) func whatIsMoreThanIsTakenIsNamed(_ wrong: Case) throws {
+    for target in ["/v1/tasks", "/v1/sessions"] {
+      let reply = try place.call("POST", target, wrong.body)
+      #expect(reply.status == 400 && reply.json["type"]?.string == "/problems/invalid-request")
+      #expect(reply.pointers == [wrong.pointer])
+    }
+    let batch = try place.call("POST", "/v1/tasks", wrong.body, [("Content-Type", "application/x-ndjson")])
+    #expect(batch.lines.first?["errors"]?.elements?.first?["pointer"]?.string == wrong.pointer)
+  }
+
   @Test func allFaultsAreToldAtOnce() throws {
     let reply = try place.call("POST", "/v1/tasks", #"{"kind":1,"request":{"url":"x","y":2},"z":3}"#)
     #expect(reply.json["errors"]?.elements?.count == 4)
