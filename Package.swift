@@ -157,6 +157,7 @@ let package = Package(
         "TransferModel", "TransferCore", "HTTPCache", "HTTPCookies", "TransferStore", "BlobStore",
         "TransferEngine", "EventLoop", "Processes", "JSON",
         .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "HeapModule", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: safe),

@@ -150,6 +150,52 @@ import TransferStore
     #expect(await ids(subscription, news, upTo: 620) == Array(601...620))
   }
 
+  /// Waits until that holds: streams hear of a commit after its writer.
+  private func wait(until holds: () -> Bool) async throws {
+    while !holds() { try await Task.sleep(for: .milliseconds(2)) }
+  }
+
+  /// What waits is shared with other readers: a reader's own is about what one read asks for.
+  @Test(arguments: [16, 4096, 1 << 20]) func aStalledReaderHasLittleOfItsOwn(_ maximum: Int) async throws {
+    let (subscription, news) = subscribe(after: nil)
+    try await write(80, size: 10_000)
+    try await wait { subscription.waiting.shared > 800_000 }
+    #expect(subscription.waiting.own == 0)
+    let fragment = subscription.waiting.shared / 80
+    let first = try #require(subscription.read(maximum: maximum))
+    let bound = min(maximum, EventSubscription.readyBytes) + fragment + 100
+    #expect(first.count <= bound && subscription.waiting.own <= bound)
+    // However much comes, all that waits is bounded, and nothing of it is lost.
+    for _ in 0..<10 {
+      try await write(10, size: 10_000)
+      let waiting = subscription.waiting
+      #expect(waiting.own <= bound && waiting.own + waiting.shared <= EventSubscription.maximumQueuedBytes)
+    }
+    var text = first
+    var iterator = news.makeAsyncIterator()
+    while ServerSentEvents.split(text).compactMap({ ServerSentEvents.id(of: $0) }).last ?? 0 < 360 {
+      while let bytes = subscription.read(maximum: 64 * 1024) { text += bytes }
+      if !String(decoding: text.suffix(30_000), as: UTF8.self).contains("id: 360\n") {
+        _ = await iterator.next()
+      }
+    }
+    text.removeFirst(Self.retry.count)
+    #expect(ServerSentEvents.split(text).compactMap { ServerSentEvents.id(of: $0) } == Array(1...360))
+  }
+
+  /// Progress that waited is not told behind what came after it, where a reader has lost its queue.
+  @Test func progressDoesNotOutliveTheQueue() async throws {
+    let (subscription, news) = subscribe(after: nil)
+    let task = TaskID(high: 1, low: 1)
+    subscription.offer(
+      JournalFragment(
+        first: 0, last: 0, tenant: nil, sessionID: .shared, taskID: task, bytes: [],
+        bytesWithProgress: Array("event: old\ndata: {}\n\n".utf8)))
+    try await write(300, size: 10_000)
+    let read = await oldest(subscription, news, upTo: 600)
+    #expect(read.ids == Array(1...600) && !read.text.contains("event: old"))
+  }
+
   @Test func filtersHoldLiveAndReplayed() async throws {
     try await write(5)
     let (subscription, news) = subscribe(after: 0, types: [.taskDidChangeState])

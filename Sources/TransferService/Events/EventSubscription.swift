@@ -1,3 +1,4 @@
+internal import DequeModule
 internal import TransferCore
 package import EventLoop
 internal import Synchronization
@@ -8,7 +9,8 @@ package import TransferStore
 /// One reader of the events of a scope, at its own cursor.
 ///
 /// It is behind while it reads the journal, and live once that is exhausted; news that come meanwhile are queued, and
-/// where the queue grows too long it is dropped and the reader is behind again.
+/// where the queue grows too long it is dropped and the reader is behind again. All readers share the bytes of what is queued:
+/// of its own, one has about what a read of it takes.
 package final class EventSubscription: Sendable {
   private enum Mode {
     /// Reading the journal; `fetching` while a page is on its way.
@@ -19,12 +21,12 @@ package final class EventSubscription: Sendable {
     var mode: Mode
     /// Everything up to here was handed out or does not belong to the scope.
     var cursor: Int64
-    var queue: [JournalFragment] = []
+    var queue = Deque<JournalFragment>()
     var queuedBytes = 0
     var hasOverflowed = false
     var ready: [UInt8]
     var readyOffset = 0
-    var progress: [TaskID: [UInt8]] = [:]
+    var progress: [TaskID: JournalFragment] = [:]
     var wantsHeartbeat = false
     /// Whether the reader knows when to come again.
     var hasSaidRetry = false
@@ -34,11 +36,21 @@ package final class EventSubscription: Sendable {
     var isLost: Bool
     /// Where bodies are wanted inline.
     var inline: InlineBodies?
+
+    /// Bytes that were made ready and not read.
+    var unread: Int { ready.count - readyOffset }
+    /// What is queued may go on: neither the journal nor bodies go before it.
+    var mayGoOn: Bool {
+      if case .live = mode { inline?.hasEvents != true } else { false }
+    }
   }
 
-  /// Bytes of news that wait for a reader before it has to go back to the journal.
+  /// Bytes that wait for a reader, ready or queued, before it has to go back to the journal.
   static let maximumQueuedBytes = 1 << 20
-  private static let pageBytes = 256 * 1024
+  /// About as many are made ready at a time.
+  static let readyBytes = 64 * 1024
+  /// Of the journal at a time: no other reader shares them.
+  private static let pageBytes = 64 * 1024
   /// After so many milliseconds a reader that lost its stream asks again (HTML, server-sent events).
   private static let retry = Array("retry: 2000\n".utf8)
   private static let maximumProgress = 10_000
@@ -120,34 +132,61 @@ package final class EventSubscription: Sendable {
   /// The next bytes of the stream, at most `maximum`; nil where there are none now.
   package func read(maximum: Int) -> [UInt8]? {
     let bytes: [UInt8]? = state.withLock { state in
-      if state.readyOffset == state.ready.count { refill(&state) }
-      guard state.readyOffset < state.ready.count else { return nil }
+      if state.unread == 0 { refill(&state, min(maximum, Self.readyBytes)) }
+      guard state.unread > 0 else { return nil }
       let end = min(state.ready.count, state.readyOffset + maximum)
-      defer { state.readyOffset = end }
-      if state.readyOffset == 0, end == state.ready.count { return state.ready }
-      return Array(state.ready[state.readyOffset..<end])
+      let isWhole = state.readyOffset == 0 && end == state.ready.count
+      let bytes = isWhole ? state.ready : Array(state.ready[state.readyOffset..<end])
+      state.readyOffset = end
+      if state.unread == 0 { (state.ready, state.readyOffset) = ([], 0) }
+      return bytes
     }
     fetchIfNeeded()
     return bytes
   }
 
-  /// Moves what waits into the outgoing bytes: durable events first, then progress, then a sign of life.
-  private func refill(_ state: inout State) {
-    state.ready = []
-    state.readyOffset = 0
-    if case .live = state.mode, state.inline?.hasEvents != true {
-      for fragment in state.queue { append(fragment, &state) }
-      state.queue.removeAll(keepingCapacity: state.queue.count < 256)
-      state.queuedBytes = 0
-      for (task, bytes) in state.progress { append(progress: bytes, of: task, &state) }
-      state.progress.removeAll()
-    }
+  /// Bytes that wait for the reader: its own, and those that others may share.
+  var waiting: (own: Int, shared: Int) { state.withLock { ($0.ready.count, $0.queuedBytes) } }
+
+  /// Moves what waits into the outgoing bytes, until there are about as many as are wanted: durable events first, then progress,
+  /// then a sign of life.
+  private func refill(_ state: inout State, _ wanted: Int) {
     let (now, types) = (now, types)
-    var inline: [UInt8] = []
-    state.inline?.fill(&inline, at: now, wanted: types)
-    hand(out: inline, &state)
+    repeat {
+      if state.mayGoOn { takeFromQueue(wanted, &state) }
+      var inline: [UInt8] = []
+      state.inline?.fill(&inline, at: now, wanted: types)
+      hand(out: inline, &state)
+      // Nothing of what went to the bodies may have been asked for.
+    } while state.ready.isEmpty && state.mayGoOn && !state.queue.isEmpty
     if state.wantsHeartbeat, state.ready.isEmpty { state.ready = Array(": heartbeat\n\n".utf8) }
     state.wantsHeartbeat = false
+  }
+
+  private func takeFromQueue(_ wanted: Int, _ state: inout State) {
+    var ofBodies = 0
+    while state.ready.count + ofBodies < wanted {
+      if state.queue.isEmpty {
+        for fragment in state.progress.values { enqueue(fragment, &state) }
+        state.progress.removeAll()
+      }
+      guard let fragment = state.queue.popFirst() else { break }
+      state.queuedBytes -= size(of: fragment)
+      if state.inline != nil { ofBodies += size(of: fragment) }
+      append(fragment, &state)
+    }
+    // It has grown to the most that ever waited.
+    if state.queue.isEmpty { state.queue = [] }
+  }
+
+  private func enqueue(_ fragment: JournalFragment, _ state: inout State) {
+    state.queue.append(fragment)
+    state.queuedBytes += size(of: fragment)
+  }
+
+  /// Bytes of it that may concern the reader.
+  private func size(of fragment: JournalFragment) -> Int {
+    wantsProgress ? fragment.bytesWithProgress.count : fragment.bytes.count
   }
 
   /// Whole events, the first of them with the field that says when to come again: parsers make an empty event of a block that has
@@ -156,7 +195,8 @@ package final class EventSubscription: Sendable {
     guard !events.isEmpty else { return }
     if !state.hasSaidRetry { state.ready += Self.retry }
     state.hasSaidRetry = true
-    state.ready += events
+    // The whole of a fragment stays shared.
+    if state.ready.isEmpty { state.ready = events } else { state.ready += events }
   }
 
   private func append(_ fragment: JournalFragment, _ state: inout State) {
@@ -204,18 +244,13 @@ package final class EventSubscription: Sendable {
       guard !state.isClosed, !state.hasOverflowed else { return nil }
       if let task = fragment.taskID, let waiting = state.progress.removeValue(forKey: task) {
         // It was told before this; what is durable must not overtake it.
-        state.queue.append(
-          JournalFragment(
-            first: 0, last: 0, tenant: fragment.tenant, sessionID: fragment.sessionID, taskID: task,
-            bytes: [],
-            bytesWithProgress: waiting))
+        enqueue(waiting, &state)
       }
-      if state.queuedBytes + fragment.bytes.count > Self.maximumQueuedBytes {
+      if state.ready.count + state.queuedBytes + size(of: fragment) > Self.maximumQueuedBytes {
         Self.loseQueue(before: fragment.first, &state)
         return state.onNews
       }
-      state.queue.append(fragment)
-      state.queuedBytes += fragment.bytes.count
+      enqueue(fragment, &state)
       if case .live = state.mode, !Flaw.wakesNobody.isPresent { return state.onNews }
       return nil
     }
@@ -238,6 +273,8 @@ package final class EventSubscription: Sendable {
     let firstDropped = state.queue.first { !$0.isProgressOnly }?.first
     state.queue = []
     state.queuedBytes = 0
+    // It would come behind what was told after it.
+    state.progress.removeAll()
     if case .live = state.mode {
       // What was queued and dropped came after the cursor, or, before anything was read, right here.
       state.cursor = max(state.cursor, (firstDropped ?? next) - 1)
@@ -250,9 +287,14 @@ package final class EventSubscription: Sendable {
   /// Only the newest of each task is kept for a slow reader.
   private func offerProgress(_ fragment: JournalFragment, of task: TaskID) {
     guard wantsProgress else { return }
-    let bytes = fragment.bytesWithProgress
-    let wanted = types == nil ? bytes : ServerSentEvents.filter(bytes, after: 0, types: types)
-    guard !wanted.isEmpty else { return }
+    var wanted = fragment
+    if let types {
+      wanted = JournalFragment(
+        first: fragment.first, last: fragment.last, tenant: fragment.tenant, sessionID: fragment.sessionID,
+        taskID: task, bytes: [],
+        bytesWithProgress: ServerSentEvents.filter(fragment.bytesWithProgress, after: 0, types: types))
+    }
+    guard !wanted.bytesWithProgress.isEmpty else { return }
     let onNews: (@Sendable () -> Void)? = state.withLock { state in
       guard case .live = state.mode, !state.isClosed else { return nil }
       guard state.progress.count < Self.maximumProgress || state.progress[task] != nil else { return nil }
@@ -277,9 +319,7 @@ package final class EventSubscription: Sendable {
       guard case .behind(fetching: false) = state.mode, !state.isClosed, state.onNews != nil else {
         return nil
       }
-      guard state.ready.count - state.readyOffset < Self.pageBytes, state.inline?.hasEvents != true else {
-        return nil
-      }
+      guard state.unread < Self.readyBytes, state.inline?.hasEvents != true else { return nil }
       state.mode = .behind(fetching: true)
       return state.cursor
     }
@@ -300,6 +340,12 @@ package final class EventSubscription: Sendable {
     let onNews = state.withLock { state in
       if state.isLost || page.pruned.mayHaveTaken(from: scope, after: cursor) {
         appendReset(oldest: page.oldest, &state)
+      }
+      // What was read goes, and no more room is taken than the page needs.
+      state.ready.removeFirst(state.readyOffset)
+      state.readyOffset = 0
+      if state.inline == nil {
+        state.ready.reserveCapacity(state.ready.count + page.fragments.reduce(0) { $0 + size(of: $1) })
       }
       for fragment in page.fragments { append(fragment, &state) }
       state.cursor = max(state.cursor, page.coveredSequence)
