@@ -34,7 +34,7 @@ package enum Storability {
   /// There is a lifetime, or something to ask about later.
   private static func isUsable(_ head: CacheResponseHead, _ control: CacheControl) -> Bool {
     control.maxAge != nil || head.headers.contains("Expires")
-      || Validators.entityTag(head.headers) != nil || Validators.lastModified(head.headers) != nil
+      || !Validators.conditions(head.headers).isEmpty
   }
 
   /// A part is of use where the rest can be asked for (§3.3).

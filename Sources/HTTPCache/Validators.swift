@@ -20,10 +20,13 @@ package enum Validators {
 
   private static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
 
+  /// Whether an origin would know the tag again: the bytes of one that is not ASCII are not known any more.
+  private static func canBeSent(_ tag: String) -> Bool { tag.utf8.allSatisfy { $0 < 0x80 } }
+
   /// What may stand in If-Range (§13.1.5): a strong tag; without any tag, a date that was a minute old when it came
   /// (§8.8.2.2).
   package static func strong(_ headers: HTTPHeaders, now: Timestamp) -> String? {
-    if let tag = entityTag(headers) { return isStrong(tag) ? tag : nil }
+    if let tag = entityTag(headers) { return isStrong(tag) && canBeSent(tag) ? tag : nil }
     guard let text = lastModified(headers), let modified = HTTPDate.parse(text, now: now),
       let date = headers.all("Date").first.flatMap({ HTTPDate.parse($0, now: now) }),
       date.since(modified) >= 60
@@ -34,7 +37,9 @@ package enum Validators {
   /// The fields that ask whether what is stored is still right (RFC 9111 §4.3.1).
   static func conditions(_ headers: HTTPHeaders) -> [HTTPHeaders.Field] {
     var fields: [HTTPHeaders.Field] = []
-    if let tag = entityTag(headers) { fields.append(.init(name: "If-None-Match", value: tag)) }
+    if let tag = entityTag(headers), canBeSent(tag) {
+      fields.append(.init(name: "If-None-Match", value: tag))
+    }
     if let date = lastModified(headers) { fields.append(.init(name: "If-Modified-Since", value: date)) }
     return fields
   }

@@ -29,6 +29,15 @@ import TransferModel
     #expect(isMismatch != expected)
   }
 
+  /// The bytes of a tag that is not ASCII are not known any more.
+  @Test func aTagThatIsNotASCIIIsNotSentBack() {
+    let stored = Sample.stored([("ETag", "\"\u{E9}\""), Self.date])
+    #expect(stored.conditions.map(\.name) == ["If-Modified-Since"])
+    #expect(stored.strongValidator == nil)
+    #expect(
+      Sample.stored([Self.tag, Self.date]).conditions.map(\.name) == ["If-None-Match", "If-Modified-Since"])
+  }
+
   /// What the client asked may have been about another version.
   @Test(
     arguments: [([], false), ([tag], true), ([("ETag", "\"v2\"")], false)] as [([(String, String)], Bool)])

@@ -111,12 +111,25 @@ extension HTTPHeaders {
   /// - Parameter line: without its line end, not empty.
   mutating func append(line: UnsafeRawBufferPointer) {
     if line[0] == 0x20 || line[0] == 0x09 {  // obs-fold (RFC 9112 §5.2): part of the line before
-      return continueLast(with: String(decoding: Self.trimmed(line), as: UTF8.self))
+      return continueLast(with: Self.text(Self.trimmed(line), of: fields.last?.name ?? ""))
     }
     guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return }
     let name = String(decoding: UnsafeRawBufferPointer(rebasing: line[..<colon]), as: UTF8.self)
     let value = Self.trimmed(UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]))
-    append(ResponseHeadParser.canonical(name), String(decoding: value, as: UTF8.self))
+    append(ResponseHeadParser.canonical(name), Self.text(value, of: name))
+  }
+
+  /// A value that is no UTF-8 is ISO 8859-1 (RFC 9110 §5.5). A URI's bytes stay what they are: so other clients ask for them.
+  private static func text(_ value: UnsafeRawBufferPointer, of name: String) -> String {
+    if let text = String(validating: value, as: UTF8.self) { return text }
+    let isURI = ["location", "content-location"].contains(name.lowercased())
+    return value.reduce(into: "") { text, byte in
+      if isURI, byte >= 0x80 {
+        text += "%" + String(byte, radix: 16, uppercase: true)
+      } else {
+        text.unicodeScalars.append(Unicode.Scalar(byte))
+      }
+    }
   }
 
   private static func trimmed(_ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {

@@ -13,7 +13,8 @@ enum ResumeRules {
     }
     let ranges = head.headers["Accept-Ranges"]?.lowercased()
     guard isPlain(head), head.status == 206 || ranges == "bytes" else { return nil }
-    if let tag = head.headers["ETag"], tag.hasPrefix("\"") { return tag }
+    // The bytes of one that is not ASCII are not known any more.
+    if let tag = head.headers["ETag"], tag.hasPrefix("\""), tag.utf8.allSatisfy({ $0 < 0x80 }) { return tag }
     // An answer to If-Range need not repeat the date (RFC 9110 §15.3.7).
     return head.headers["Last-Modified"] ?? (head.status == 206 ? asked : nil)
   }

@@ -75,6 +75,29 @@ import TransferModel
     #expect(fields("X: é") == ["X=é"])
   }
 
+  /// What is no UTF-8 is ISO 8859-1 (RFC 9110 §5.5), but where a redirect leads: there the bytes stay what they are.
+  @Test(
+    arguments: [
+      ("X", [0x2F, 0xE9, 0x80], "/\u{E9}\u{80}"), ("X", [0xC3, 0xA9], "\u{E9}"),
+      ("X", [0xC3, 0xA9, 0xE9], "\u{C3}\u{A9}\u{E9}"),
+      ("location", [0x2F, 0xE9, 0x3F, 0xFF, 0x25], "/%E9?%FF%"), ("Location", [0x2F, 0xC3, 0xA9], "/\u{E9}"),
+      ("Content-Location", [0x2F, 0xC3, 0xA9, 0xE9], "/%C3%A9%E9"),
+    ] as [(String, [UInt8], String)])
+  func readsBytesThatAreNoUTF8(_ name: String, _ value: [UInt8], _ expected: String) {
+    for fold in [[], [0x0D, 0x0A, 0x20]] as [[UInt8]] {
+      var parser = ResponseHeadParser()
+      var head: ResponseHead?
+      let lines = Array("HTTP/1.1 302 Found\r\n\(name): ".utf8) + fold + value + Array("\r\n\r\n".utf8)
+      _ = lines.withUnsafeBytes { bytes in
+        ResponseHeadParser.lines(in: bytes) { line in
+          head = parser.add(line) ?? head
+          return true
+        }
+      }
+      #expect(head?.headers[name] == expected)
+    }
+  }
+
   @Test func foldedLinesBelongToTheLineBefore() {
     #expect(fields("A: one", "  two", "\tthree  ", "B: x") == ["A=one two three", "B=x"])
     #expect(fields("  nobody", "A: 1") == ["A=1"])

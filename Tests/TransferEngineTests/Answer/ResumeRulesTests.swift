@@ -21,6 +21,9 @@ import TransferModel
       ("GET", 200, [ranges, ("ETag", "W/\"v1\""), date], date.1),
       ("GET", 206, [tag], "\"v1\""), ("GET", 200, [("accept-ranges", "Bytes"), tag], "\"v1\""),
       ("GET", 200, [ranges, tag, ("Content-Encoding", "identity")], "\"v1\""),
+      // Its bytes are not known any more.
+      ("GET", 200, [ranges, ("ETag", "\"\u{E9}\""), date], date.1),
+      ("GET", 206, [("ETag", "\"\u{E9}\"")], nil),
       ("GET", 200, [ranges, ("ETag", "W/\"v1\"")], nil), ("GET", 200, [ranges], nil),
       ("GET", 200, [tag], nil), ("GET", 200, [("Accept-Ranges", "none"), tag], nil),
       ("GET", 200, [ranges, tag, ("Content-Encoding", "gzip")], nil), ("GET", 404, [ranges, tag], nil),
