@@ -60,9 +60,14 @@ package struct ObjectReader {
     return members.indices.first { members[$0].name == name }
   }
 
-  package mutating func string(_ name: String) -> String? {
+  /// - Parameter maximum: bytes of UTF-8 that it may have.
+  package mutating func string(_ name: String, upTo maximum: Int = .max) -> String? {
     guard let value = value(name) else { return nil }
     guard let text = value.string else { return mistyped(name, "a string", value) }
+    guard text.utf8.count <= maximum else {
+      reject(name, "must have at most \(maximum) bytes, not \(text.utf8.count)")
+      return nil
+    }
     return text
   }
 

@@ -29,25 +29,40 @@ enum Pages {
 
   /// The reply for a list that is always whole.
   static func whole(_ items: [some JSONEncodable], _ context: RequestContext) -> ServerResponse {
-    reply(items, limit: items.count, cursor: { _ in [] }, context)
+    reply(items, limit: items.count, maximumBytes: .max, cursor: { _ in [] }, context)
   }
 
   /// The reply for `items`, of which one more than `limit` were asked for.
   static func reply<Item: JSONEncodable, Kind>(
-    _ items: [Item], limit: Int, id: (Item) -> ID<Kind>, _ context: RequestContext
+    _ items: [Item], limit: Int, maximumBytes: Int = APILimits.pageBytes, id: (Item) -> ID<Kind>,
+    _ context: RequestContext
   ) -> ServerResponse {
-    reply(items, limit: limit, cursor: { id($0).bytes }, context)
+    reply(items, limit: limit, maximumBytes: maximumBytes, cursor: { id($0).bytes }, context)
   }
 
-  /// - Parameter cursor: what tells where the next page begins.
+  /// - Parameters:
+  ///   - maximumBytes: the page ends with the item that brings it there.
+  ///   - cursor: what tells where the next page begins.
   static func reply<Item: JSONEncodable>(
-    _ items: [Item], limit: Int, cursor: (Item) -> [UInt8], _ context: RequestContext
+    _ items: [Item], limit: Int, maximumBytes: Int = APILimits.pageBytes, cursor: (Item) -> [UInt8],
+    _ context: RequestContext
   ) -> ServerResponse {
-    let page = items.prefix(limit)
-    let next = items.count > limit ? page.last.map { Base64.encodeForURL(cursor($0)) } : nil
+    var page = items.prefix(limit)
+    var next: String?
     var writer = JSONWriter(capacity: 1024 * page.count + 64)
     writer.object { writer in
-      writer.arrayField("items", page) { $1.encode(into: &$0) }
+      writer.key("items")
+      writer.array { writer in
+        for place in page.indices {
+          writer.element()
+          page[place].encode(into: &writer)
+          guard writer.bytes.count < maximumBytes else {
+            page = page[...place]
+            break
+          }
+        }
+      }
+      next = items.count > page.count ? page.last.map { Base64.encodeForURL(cursor($0)) } : nil
       writer.field("nextCursor", next)
     }
     var fields = HTTPFields()

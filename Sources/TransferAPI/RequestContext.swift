@@ -217,4 +217,8 @@ package enum APILimits {
   package static let maximumWait = 300.0
   /// Items of a page.
   package static let pageItems = 500
+  /// A page ends with the item that brings it to so many bytes.
+  package static let pageBytes = 8 * 1024 * 1024
+  /// Bytes of a description: every list and many an event shows it.
+  package static let descriptionBytes = 64 * 1024
 }

@@ -19,7 +19,7 @@ struct SessionPayload {
     reader.allowNull("identifier", "description", "delegate")
     type = reader.choice("type") ?? .default
     identifier = Self.readIdentifier(&reader, of: type)
-    description = reader.string("description")
+    description = reader.string("description", upTo: APILimits.descriptionBytes)
     if var properties = reader.object("configuration") {
       configuration = try await ConfigurationPayload.read(&properties, of: type, named: named)
     }

@@ -85,7 +85,8 @@ extension TransferAPI {
     let list = { try view(context).sessions(type: type, state: state, after: cursor, limit: limit + 1) }
     if context.isFromPeer {
       let (sessions, shards) = try service.owners.list(list)
-      var reply = Pages.reply(sessions, limit: limit, id: \.id, context)
+      // What ends early would be taken for all that there is.
+      var reply = Pages.reply(sessions, limit: limit, maximumBytes: .max, id: \.id, context)
       reply.head.headerFields[.shards] = shards.text
       return reply
     }

@@ -14,7 +14,9 @@ extension TaskPatch {
     if reader.isNull("description") { description = .some(nil) }
     if reader.isNull("earliestBeginDate") { earliestBeginDate = .some(nil) }
     if reader.isNull("maximumBytesPerSecond") { maximumBytesPerSecond = .some(nil) }
-    if let text = reader.string("description") { description = .some(text) }
+    if let text = reader.string("description", upTo: APILimits.descriptionBytes) {
+      description = .some(text)
+    }
     if let date = reader.timestamp("earliestBeginDate") { earliestBeginDate = .some(date) }
     if let rate = reader.integer("maximumBytesPerSecond", in: 1...1_000_000_000_000) {
       maximumBytesPerSecond = .some(rate)

@@ -3,6 +3,9 @@ internal import TransferEngine
 package import TransferModel
 
 extension TransferRequest {
+  /// Bytes of a URL: every list and every event shows it.
+  private static let maximumURL = 64 * 1024
+
   /// Reads the contract's request.
   /// - Parameter shown: in an answer to a decision, the request that the delegate was shown: what it was not shown of
   ///   it, the body's bytes and secrets, may be kept.
@@ -11,7 +14,7 @@ extension TransferRequest {
   ) {
     self.init(url: "", method: defaultMethod)
     reader.allowNull("body", "mainDocumentURL")
-    if let url = reader.string("url") {
+    if let url = reader.string("url", upTo: Self.maximumURL) {
       do throws(TransferError) {
         (self.url, credential) = try OriginURL.parse(url)
       } catch {
@@ -35,8 +38,12 @@ extension TransferRequest {
     if let shown { restoreSecrets(of: shown) } else { refuseMarks(&reader) }
     timeoutInterval = reader.number("timeoutInterval", in: 0.001...31_536_000)
     readLoading(&reader)
-    if let document = mainDocumentURL, let fault = OriginURL.fault(document) {
-      reader.reject("mainDocumentURL", fault.message)
+    if let document = mainDocumentURL {
+      if document.utf8.count > Self.maximumURL {
+        reader.reject("mainDocumentURL", "must have at most \(Self.maximumURL) bytes")
+      } else if let fault = OriginURL.fault(document) {
+        reader.reject("mainDocumentURL", fault.message)
+      }
     }
     reader.finish(explaining: UnsupportedNames.request)
   }

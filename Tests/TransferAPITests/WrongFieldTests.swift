@@ -112,6 +112,31 @@ import Testing
     #expect(batch.lines.first?["errors"]?.elements?.first?["pointer"]?.string == wrong.pointer)
   }
 
+  /// In bytes of UTF-8.
+  @Test func descriptionsAndURLsHaveALimit() throws {
+    let (fits, tooLong) = (
+      String(repeating: "é", count: 32 * 1024), String(repeating: "é", count: 32 * 1024) + "x"
+    )
+    let path = String(repeating: "x", count: 64 * 1024 - 9)
+    func task(_ description: String, _ url: String = "http://a/") -> String {
+      #"{"kind":"data","description":"\#(description)","request":{"url":"\#(url)"}}"#
+    }
+    let created = try place.call("POST", "/v1/tasks", task(fits, "http://a/" + path))
+    #expect(created.status == 201 && created.json["description"]?.string == fits)
+    let target = "/v1/tasks/\(created.json.id)"
+    for (method, target, body, pointer) in [
+      ("POST", "/v1/tasks", task(tooLong), "/description"),
+      ("PATCH", target, #"{"description":"\#(tooLong)"}"#, "/description"),
+      ("POST", "/v1/sessions", #"{"description":"\#(tooLong)"}"#, "/description"),
+      ("POST", "/v1/tasks", task("", "http://a/x" + path), "/request/url"),
+    ] {
+      let reply = try place.call(method, target, body)
+      #expect(reply.status == 400 && reply.pointers == [pointer], "\(method) \(target)")
+    }
+    #expect(try place.call("PATCH", target, #"{"description":"\#(fits)"}"#).status == 200)
+    #expect(try place.call("POST", target + "/cancel").status == 200)
+  }
+
   @Test func allFaultsAreToldAtOnce() throws {
     let reply = try place.call("POST", "/v1/tasks", #"{"kind":1,"request":{"url":"x","y":2},"z":3}"#)
     #expect(reply.json["errors"]?.elements?.count == 4)
