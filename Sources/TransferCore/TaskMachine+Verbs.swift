@@ -69,7 +69,9 @@ extension TaskMachine {
   /// Hands a running task over that nobody carries out: at once, at its begin date, or when its delegate agrees.
   mutating func launch(_ session: borrowing TransferSession, at now: Now, into turn: inout Turn) {
     guard task.state == .running, case .idle(let hasBegun) = place else { return }
-    guard !turn.isLeaving || turn.isCarriedElsewhere else {
+    let isLeaving = turn.isLeaving && !turn.isCarriedElsewhere
+    // That its begin date has come was told, and only who has begun is known for that.
+    guard !isLeaving || hasBegun else {
       task.goesOn = true
       return turn.update(task)
     }
@@ -102,6 +104,9 @@ extension TaskMachine {
     if mustTell { turn.update(task) }
     place = .carried(nil)
     if !Flaw.handsNothingOver.isPresent { turn.order(.submit(task)) }
+    guard isLeaving, task.canMove else { return }
+    place.leave()
+    turn.order(.cancel(id, keepsPartial: true))
   }
 }
 
