@@ -146,7 +146,9 @@ package final class Socket: @unchecked Sendable {
       return buffer
     }
     var chunk = [UInt8](repeating: 0, count: 65_536)
-    let count = recv(descriptor, &chunk, chunk.count, 0)
+    // A process that was stopped and goes on finds its waits with a time limit interrupted (signal(7)).
+    var count = 0
+    repeat { count = recv(descriptor, &chunk, chunk.count, 0) } while count < 0 && errno == EINTR
     if count == 0 { return nil }
     guard count > 0 else { throw Failure(operation: "recv", errno: errno) }
     return Array(chunk[..<count])
