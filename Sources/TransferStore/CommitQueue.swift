@@ -13,7 +13,7 @@ internal import TransferModel
 /// happened already, is kept and tried until the disk takes it, and the facts behind it wait, so that their order
 /// holds.
 final class CommitQueue: @unchecked Sendable {
-  // Unchecked: the writer, `hasRefused` and `givesUp` are touched on the store's thread only.
+  // Unchecked: the writer and `hasRefused` are touched on the store's thread only.
   typealias Entry = CommitEntry
   private struct State {
     var entries = Deque<Entry>()
@@ -26,6 +26,8 @@ final class CommitQueue: @unchecked Sendable {
     var refusal: StoreError?
     /// Why nothing more is written; nil: it is.
     var end: StoreError?
+    /// When nothing is tried any more; nil: the store is open.
+    var givesUp: ContinuousClock.Instant?
   }
 
   private static let changesPerCommit = 1024
@@ -46,9 +48,6 @@ final class CommitQueue: @unchecked Sendable {
   private let place = Mutex<(epoch: Epoch?, part: Epoch?, highest: Int64)>((nil, nil, 0))
   /// The disk has refused facts, and nothing was written since.
   private var hasRefused = false
-  /// When nothing is tried any more; nil: the store is open.
-  private var givesUp: ContinuousClock.Instant?
-
   /// - Parameters:
   ///   - wrote: is called behind each commit that other processes have to hear of: with events on the disk.
   ///   - published: hears of each commit.
@@ -105,9 +104,10 @@ final class CommitQueue: @unchecked Sendable {
 
   /// Writes what waits, then calls `done`. What comes later is not written.
   func close(_ done: @escaping @Sendable () -> Void) {
+    // The thread may be busy with what the disk does not take.
+    state.withLock { $0.givesUp = .now + lastPatience }
     thread.submit {
       self.state.withLock { $0.end = $0.end ?? .unavailable("the store is closed") }
-      self.givesUp = .now + self.lastPatience
       self.drain()
       self.writer.finalize()
       self.thread.stop()
@@ -230,8 +230,16 @@ final class CommitQueue: @unchecked Sendable {
 
   private func wait(_ entries: ArraySlice<Entry>, _ fault: SQLiteFault) {
     keep(entries, fault)
-    if let givesUp, .now >= givesUp { return state.withLock { $0.entries = [] } }
-    if hasRefused { usleep(Self.retryDelayMicroseconds) }
+    let dropped = state.withLock { state -> Deque<Entry>? in
+      guard let givesUp = state.givesUp, .now >= givesUp else { return nil }
+      defer { state.entries = [] }
+      return state.entries
+    }
+    guard let dropped else {
+      if hasRefused { usleep(Self.retryDelayMicroseconds) }
+      return
+    }
+    for case .request(_, let done) in dropped { done(StoreError(fault)) }
   }
 
   /// Puts facts back at the head of the queue; requests among them fail now rather than wait for a disk. What is for memory
