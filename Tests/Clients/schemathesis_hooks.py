@@ -12,9 +12,11 @@ BEYOND_A_SCHEMA = [re.compile(each) for each in (
     "is not this service's, or was changed",
     "no configuration has this name",
     "stands for a value that is not known",
-    "Idempotency-Key must have 1 to 255 bytes",  # Quotes do not count, and octets are not characters.
+    "must have 1 to 255 bytes",  # Idempotency-Key: quotes do not count, and octets are not characters.
+    "must have at most \\d+ bytes.*",  # The same.
     "no file has this id",
     "must not be a stream without a delegate, .*",
+    "is not for tasks of background sessions: their session's delegate hears of them",
     # What members say together.
     "must not be above tlsMaximumSupportedProtocolVersion",
     "must be false: a download is delivered when it is whole",
