@@ -21,7 +21,7 @@ package enum Validators {
   private static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
 
   /// Whether an origin would know the tag again: the bytes of one that is not ASCII are not known any more.
-  private static func canBeSent(_ tag: String) -> Bool { tag.utf8.allSatisfy { $0 < 0x80 } }
+  package static func canBeSent(_ tag: String) -> Bool { tag.utf8.allSatisfy { $0 < 0x80 } }
 
   /// What may stand in If-Range (§13.1.5): a strong tag; without any tag, a date that was a minute old when it came
   /// (§8.8.2.2).

@@ -66,10 +66,7 @@ extension TransferAPI {
     // The task's process has its body, and may have it in its memory.
     let view = try view(context)
     return try await forwarder.carryOut(
-      context.with(RequestBody(bytes)), .task(id),
-      at: { () async throws(ServiceError) in
-        try await service.whereabouts.place(of: .task(id), for: view.tenant)
-      }
+      context.with(RequestBody(bytes)), about: .task(id), of: view.tenant
     ) { context in
       let idempotent = try IdempotentRequest(context, body: bytes, service: service)
       return try await create(context, idempotent) { try await view.keepBody(of: id, reply: $0) }

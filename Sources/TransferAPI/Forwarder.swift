@@ -34,7 +34,15 @@ struct Forwarder: Sendable {
     guard let tenant = context.tenant, let subject = Self.subject(route, context) else {
       return try await handle(context)
     }
-    return try await carryOut(
+    return try await carryOut(context, about: subject, of: tenant, handle)
+  }
+
+  /// - Parameter handle: carries the request out where the subject is.
+  func carryOut(
+    _ context: RequestContext, about subject: Subject, of tenant: Tenant,
+    _ handle: (RequestContext) async throws -> ServerResponse
+  ) async throws -> ServerResponse {
+    try await carryOut(
       context, subject,
       at: { () async throws(ServiceError) in
         try await whereabouts.place(of: subject, for: tenant)

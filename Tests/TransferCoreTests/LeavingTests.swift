@@ -26,15 +26,19 @@ import TransferModel
     #expect(old.machine.isQuiet && old.ends.isEmpty)
     let row = try #require(old.rows[id])
     #expect(row.state == .running && row.goesOn)
+    let (new, task) = try Self.begun(row, after: old)
+    #expect(task.id == id && task.retryCount == 1 && new.rows[id]?.goesOn == false && new.ends.isEmpty)
+  }
+
+  /// Another process goes on from the row, and begins the task.
+  private static func begun(_ row: TransferTask, after old: Stage) throws -> (Stage, TransferTask) {
     var new = Stage(after: old)
     new.give(.recovered(row))
     new.give(.recoveredAll)
-    guard case .submit(let task)? = new.takeOrders().first else {
-      Issue.record("no submission")
-      return
-    }
-    #expect(task.id == id && task.retryCount == 1 && new.rows[id]?.goesOn == false && new.ends.isEmpty)
+    guard case .submit(let task)? = new.takeOrders().first else { throw NothingBegins() }
+    return (new, task)
   }
+  private struct NothingBegins: Error {}
 
   /// At which offset a download goes on is told once, whichever process it is that goes on with it.
   @Test func anOffsetIsToldOnce() throws {
@@ -102,13 +106,7 @@ import TransferModel
     #expect(old.takeOrders().isEmpty && old.machine.isQuiet)
     let row = try #require(old.rows[id])
     #expect(row.state == .running && row.goesOn)
-    var new = Stage(after: old)
-    new.give(.recovered(row))
-    new.give(.recoveredAll)
-    guard case .submit(let task)? = new.takeOrders().first else {
-      Issue.record("no submission")
-      return
-    }
+    let (new, task) = try Self.begun(row, after: old)
     #expect(task.id == id && task.retryCount == 0 && new.ends.isEmpty)
     // Where that process dies, it does not begin once more.
     #expect(new.rows[id]?.goesOn == false)

@@ -1,3 +1,4 @@
+internal import HTTPCache
 internal import TransferModel
 
 /// When a download can go on where another stopped (RFC 9110 §13.1.5 and §14, Apple's conditions for resume data).
@@ -13,8 +14,7 @@ enum ResumeRules {
     }
     let ranges = head.headers["Accept-Ranges"]?.lowercased()
     guard isPlain(head), head.status == 206 || ranges == "bytes" else { return nil }
-    // The bytes of one that is not ASCII are not known any more.
-    if let tag = head.headers["ETag"], tag.hasPrefix("\""), tag.utf8.allSatisfy({ $0 < 0x80 }) { return tag }
+    if let tag = head.headers["ETag"], tag.hasPrefix("\""), Validators.canBeSent(tag) { return tag }
     // An answer to If-Range need not repeat the date (RFC 9110 §15.3.7).
     return head.headers["Last-Modified"] ?? (head.status == 206 ? asked : nil)
   }

@@ -12,7 +12,7 @@ package final class CredentialStorage: Sendable {
   package func credential(for space: ProtectionSpace, in session: SessionID) -> Credential? {
     sessions.withLock { sessions in
       let good = (sessions[session] ?? []).filter { $0.space.covers(space) }
-      return good.max { !$0.space.isCloser(to: space, than: $1.space) }?.credential
+      return good.max { $1.space.isCloser(to: space, than: $0.space) }?.credential
     }
   }
 
