@@ -54,8 +54,11 @@ struct Recorder: Sendable {
   /// How often that is tried.
   private static let attempts = 100
 
-  /// Returns when what was recorded so far is committed.
-  func settle() async {
+  /// Returns when what was recorded so far is committed; fails where the disk does not take it now.
+  func settle() async throws(ServiceError) { try await write(StoreChange()) }
+
+  /// Returns when what was recorded so far is committed, however long that takes.
+  func settleAtLast() async {
     await withCheckedContinuation { continuation in record(StoreChange()) { _ in continuation.resume() } }
   }
 

@@ -39,7 +39,7 @@ package final class TransferService: Sendable {
   package let identifiers: IdentifierSource
   package let owners: Owners
   package let whereabouts: Whereabouts
-  private let membership: Membership
+  package let membership: Membership
   private let pruner: Pruner
   /// Whether the data directory is where it was. It may wait for a disk.
   private let isAtHome: @Sendable () -> Bool
@@ -122,32 +122,6 @@ package final class TransferService: Sendable {
     do throws(StoreError) { try await membership.catchUp() } catch { throw .store(error) }
   }
 
-  /// Looks who lives: takes over from processes that are gone, takes up what has become this one's, and gives shards to those that have
-  /// fewer. Called each second, and when another process rings; one call at a time, once `catchUp` has succeeded.
-  /// - Returns: how many tasks ended with the process that carried them out.
-  package func attend() async throws(ServiceError) -> Int {
-    owners.wakeAll()
-    do throws(StoreError) {
-      let interrupted = try await membership.look()
-      try await membership.catchUp()
-      if !isLeaving { try await membership.share() }
-      return interrupted
-    } catch {
-      throw .store(error)
-    }
-  }
-
-  /// Gives what is quiet to another process, if there is one. What can go on there stops here, and is quiet the next time.
-  /// - Returns: whether nothing is left to give.
-  package func giveAll() async throws(ServiceError) -> Bool {
-    do throws(StoreError) { return try await membership.giveAll() } catch { throw .store(error) }
-  }
-
-  /// This process takes no part any more, and writes nothing from here on.
-  package func depart() async throws(ServiceError) {
-    do throws(StoreError) { try await membership.depart() } catch { throw .store(error) }
-  }
-
   /// Looks once at every file that an earlier process left. Called after `catchUp`.
   package func sweep() async throws(ServiceError) { try await sweeper.sweep() }
 
@@ -171,7 +145,7 @@ package final class TransferService: Sendable {
 
   /// True once the service is about to stop.
   package var isDraining: Bool { room.waiters.isDraining }
-  package var isLeaving: Bool { room.waiters.isLeaving || isDraining }
+  package var isLeaving: Bool { room.waiters.isLeaving }
 
   // MARK: Its state
 
@@ -235,7 +209,7 @@ package final class TransferService: Sendable {
     try await cookies.remove(of: id, CookieFilter())
     try await credentials.remove(of: id) { _ in true }
     try await caches.empty(of: id)
-    await sessions.resetConnections(of: id)
+    try await sessions.resetConnections(of: id)
     return session
   }
 

@@ -57,6 +57,7 @@ struct Service {
       pool: WorkerPool(name: "ferry-read", threads: 2), isAtHome: directory.watch(), now: now,
       logger: logger)
     if engine.networks.hasClasses { await engine.networks.wait() }
+    let beat = Beat(place: place, service: service)
     let interrupted = try await StartError.ofStore { try await service.recover() }
     if interrupted > 0 {
       logger.notice("ended tasks that an earlier process left running", metadata: ["tasks": "\(interrupted)"])
@@ -67,7 +68,7 @@ struct Service {
     let loop = EventLoop(name: "ferry-http")
     let peers = PeerClient(loop: loop) { place.socket(at: $0) }
     let membership = MembershipService(
-      service: service, place: place, peers: peers, ringer: ringer, logger: logger)
+      service: service, place: place, beat: beat, peers: peers, ringer: ringer, logger: logger)
     let gatehouse = Gatehouse(Gatekeeper(tokens: settings.tokens))
     let api = TransferAPI(
       service: service, gatehouse: gatehouse, version: .init(number: Ferry.version), peers: peers,
@@ -363,7 +364,7 @@ private struct HTTPService: ServiceLifecycle.Service {
     await giveAway(until: deadline)
     service.beginDraining()
     // Those who were created in the meantime.
-    _ = try? await service.giveAll()
+    _ = try? await service.membership.giveAll()
     await server.drain(grace: max(Self.leastGrace, deadline - .now))
     await server.stop()
     await inner.stop()
@@ -373,7 +374,7 @@ private struct HTTPService: ServiceLifecycle.Service {
   /// What becomes quiet meanwhile goes as well.
   private func giveAway(until deadline: ContinuousClock.Instant) async {
     while ContinuousClock.now < deadline {
-      if (try? await service.giveAll()) == true { return }
+      if (try? await service.membership.giveAll()) == true { return }
       try? await Task.sleep(for: Self.pause)
     }
   }

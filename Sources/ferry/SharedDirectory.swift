@@ -27,30 +27,45 @@ final class FeedRinger: Sendable {
   func ring() { for pull in others.withLock({ $0.pulls }) { pull.ring() } }
 }
 
-/// This process among those that share the data directory: says that it lives, and looks after the others each second and whenever one
-/// rings.
-struct MembershipService: ServiceLifecycle.Service {
+/// Says each second that this process lives, from before it takes part, and ends those that stand still and keep the ledger.
+///
+/// It waits for nobody: all else here may wait for the ledger.
+struct Beat {
   private static let interval = Duration.seconds(1)
 
-  let service: TransferService
-  let place: ProcessPlace
-  let peers: PeerClient
-  let ringer: FeedRinger
+  private let task: Task<Void, Never>
+  /// Yields each second, and whenever somebody rings.
   let rings: AsyncStream<Void>
   let bell: AsyncStream<Void>.Continuation
-  let logger: Logger
 
-  init(
-    service: TransferService, place: ProcessPlace, peers: PeerClient, ringer: FeedRinger, logger: Logger
-  ) {
-    (self.service, self.place, self.peers, self.ringer) = (service, place, peers, ringer)
-    self.logger = logger
-    (rings, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+  init(place: ProcessPlace, service: TransferService) {
+    let (rings, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    (self.rings, self.bell) = (rings, bell)
+    task = Task {
+      while !Task.isCancelled {
+        place.renew()
+        service.membership.beat()
+        bell.yield()
+        try? await Task.sleep(for: Self.interval)
+      }
+    }
   }
+
+  func stop() { task.cancel() }
+}
+
+/// This process among those that share the data directory: looks after the others with each beat and whenever one rings.
+struct MembershipService: ServiceLifecycle.Service {
+  let service: TransferService
+  let place: ProcessPlace
+  let beat: Beat
+  let peers: PeerClient
+  let ringer: FeedRinger
+  let logger: Logger
 
   /// The process's bells.
   func listen(on loop: EventLoop) {
-    place.bell.listen(on: loop) { [bell, service] in
+    place.bell.listen(on: loop) { [bell = beat.bell, service] in
       bell.yield()
       service.lookForNews()
     }
@@ -58,28 +73,21 @@ struct MembershipService: ServiceLifecycle.Service {
   }
 
   func run() async throws {
-    let clock = Task { [bell, place] in
-      while !Task.isCancelled {
-        place.renew()
-        bell.yield()
-        try? await Task.sleep(for: Self.interval)
-      }
-    }
     await cancelWhenGracefulShutdown {
-      for await _ in rings {
+      for await _ in beat.rings {
         if Task.isCancelled { break }
         await look()
       }
     }
-    clock.cancel()
-    try? await service.depart()
+    try? await service.membership.depart()
+    beat.stop()
     for address in service.owners.others { place.ring(at: address) }
     place.close()
   }
 
   private func look() async {
     do throws(ServiceError) {
-      let interrupted = try await service.attend()
+      let interrupted = try await service.membership.attend()
       if interrupted > 0 {
         logger.notice(
           "ended tasks of a process that is gone", metadata: ["tasks": "\(interrupted)"])

@@ -86,10 +86,10 @@ import Testing
     #expect(ferries.map { $0.terminate() } == [0, 0])
   }
 
-  /// One that stands still in the middle of a commit has locked the database. It is ended, and taken over from.
-  @Test func whoKeepsTheDatabaseStandingStillIsEnded() throws {
+  /// One that stands still in the middle of a commit has locked the database. It is ended, and taken over from: also where the other one
+  /// is just about to take up what it was given, and waits for the database with all that it does.
+  @Test(arguments: [false, true]) func whoKeepsTheDatabaseStandingStillIsEnded(_ isBeginning: Bool) throws {
     let first = try FerryProcess(directory: directory)
-    let other = try second(to: first)
     let session = try first.session()
     let isOver = Gate()
     let port = first.port
@@ -100,13 +100,16 @@ import Testing
       }
     }
     defer { isOver.open() }
+    let other = isBeginning ? try FerryProcess(directory: directory) : try second(to: first)
     let turns = try #require(Turnstile(path: directory + "/ferry.db-turn"))
-    // It is stopped until that has happened within a commit.
+    // It is stopped until that has happened within a commit. Then nobody can commit anything.
     while true {
       kill(first.processIdentifier, SIGSTOP)
-      // The other one does not keep it for so long.
-      guard turns.enter(patience: .seconds(4)) else { break }
-      turns.leave()
+      if turns.enter(patience: .seconds(2)) {
+        turns.leave()
+      } else if try other.call("POST", "/v1/sessions", "{}").status != 201 {
+        break
+      }
       kill(first.processIdentifier, SIGCONT)
       usleep(.random(in: 0..<10_000))
     }

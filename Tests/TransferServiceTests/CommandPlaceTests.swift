@@ -32,7 +32,7 @@ import TransferModel
     }
     let session = try await bench.session(.background)
     let task = try await bench.task("http://127.0.0.1:1/", in: session, kind: .download)
-    await bench.service.room.recorder.settle()
+    try await bench.service.room.recorder.settle()
     let before = try await commands(bench)
     armed.cookies.store(true, ordering: .relaxed)
     async let cookies = bench.service.cookies.set([WorkerSamples.cookie], of: session)

@@ -59,7 +59,7 @@ import TransferStore
     #expect(bodies.size(of: body) == 2)
     gate.open()
     #expect(try await bench.end(of: task.id).error?.name == "cancelled")
-    await room.recorder.settle()
+    try await room.recorder.settle()
     await room.pool.run {}
     #expect(bodies.size(of: body) == nil)
     await bench.stop()

@@ -88,7 +88,7 @@ final class LiveServiceBench: Sendable {
     change.news = documents
     try await store.write(change)
     try await service.news.hear(.all, readsAll: true)
-    await service.room.recorder.settle()
+    try await service.room.recorder.settle()
   }
 
   func stop() async {

@@ -113,7 +113,7 @@ import TransferModel
     #expect(try await service.recover() == 1, "the sound one was running")
     try await service.catchUp()
     try await service.sweep()
-    await service.room.recorder.settle()
+    try await service.room.recorder.settle()
     #expect(try await service.tasks.task(Self.id(11)).state == .completed)
     #expect(try service.sessions.session(Self.id(1)).description == "s1")
     for number in [12, 13] as [UInt64] {

@@ -15,7 +15,7 @@ import TransferStore
 @Suite(.endsInTime) struct StoreRefusalTests {
   /// A disk that is full is one thing, and another process that keeps the database is another.
   @Test(arguments: [MemoryStore.Fault.full, .unavailable])
-  func uploadsAreRefusedForTheStoresReason(_ fault: MemoryStore.Fault) async throws {
+  func requestsAreRefusedForTheStoresReason(_ fault: MemoryStore.Fault) async throws {
     let directory = TemporaryDirectory.make("ferry-refusal")
     let blobs = DirectoryBlobs(bodies: directory + "/bodies", files: directory + "/files")
     try blobs.prepare()
@@ -30,11 +30,29 @@ import TransferStore
       resumeSealer: ResumeDataSealer(secrets: keys), answerTagger: AnswerTagger(secrets: keys), pool: pool,
       now: { Timestamp(seconds: 1_800_000_000) },
       logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+    let session = try service.view(of: .default).session(.shared).id
     _ = try service.files.receive()
     store.set(fault)
     store.record(StoreChange()) {}
+    await expect(fault) { () async throws(ServiceError) in _ = try service.files.receive() }
+    // Nor does anybody wait for the disk who wants to know that something is there.
+    await expect(fault) { () async throws(ServiceError) in _ = try await service.sessions.flush(session) }
+    await expect(fault) { () async throws(ServiceError) in
+      let wish = EventWish(after: 1000, types: nil, wantsProgress: false, wantsData: false)
+      _ = try await service.streams.subscribe(.session(session), of: session, wish)
+    }
+    #expect(!service.isReady)
+    store.set(nil)
+    #expect(service.isReady)
+    _ = try service.files.receive()
+    await engine.stop()
+  }
+
+  private func expect(
+    _ fault: MemoryStore.Fault, _ request: () async throws(ServiceError) -> Void
+  ) async {
     do throws(ServiceError) {
-      _ = try service.files.receive()
+      try await request()
       Issue.record("it was taken")
     } catch {
       switch (fault, error) {
@@ -42,10 +60,5 @@ import TransferStore
       default: Issue.record("\(error)")
       }
     }
-    #expect(!service.isReady)
-    store.set(nil)
-    #expect(service.isReady)
-    _ = try service.files.receive()
-    await engine.stop()
   }
 }

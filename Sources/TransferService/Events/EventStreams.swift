@@ -21,7 +21,7 @@ struct EventStreams: Sendable {
     var after = wish.after
     // The client knows events that this store never had: it is told, and starts anew.
     // A commit learns of what other processes have committed before it.
-    if let after, after > store.highestSequence { await room.recorder.settle() }
+    if let after, after > store.highestSequence { try await room.recorder.settle() }
     let isLost = after.map { $0 > store.highestSequence } ?? false
     if isLost { after = 0 }
     // Bodies need to know which responses the reader has seen: it starts at a place in the journal, never at "now".

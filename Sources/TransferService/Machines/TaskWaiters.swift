@@ -34,7 +34,7 @@ final class TaskWaiters: Sendable {
 
   /// The service's sessions go to another.
   func beginLeaving() { state.withLock { $0.isLeaving = true } }
-  var isLeaving: Bool { state.withLock { $0.isLeaving } }
+  var isLeaving: Bool { state.withLock { $0.isLeaving || $0.isDraining } }
 
   /// Their ends come at another process.
   func letGo(of tasks: [TaskID]) { haveEnded(tasks, as: []) }

@@ -5,7 +5,7 @@ internal import TransferStore
 
 /// This process among those that share the ledger: it takes part, takes over from those that are gone, takes up what has become its own,
 /// and hands over what is to be another's. Calls take turns.
-final class Membership: Sendable {
+package final class Membership: Sendable {
   /// How long shards wait for those who are in them before they stay where they are.
   private static let patience = Duration.milliseconds(500)
 
@@ -36,7 +36,30 @@ final class Membership: Sendable {
     }
   }
 
-  /// Takes over from processes that are gone or stand still, and takes up what is this one's.
+  /// Looks who lives: takes over from processes that are gone or stand still, takes up what has become this one's, and gives shards to
+  /// those that have fewer. Called each second, and when another process rings; one call at a time, once `catchUp` has succeeded.
+  /// - Returns: how many tasks ended with the process that carried them out.
+  package func attend() async throws(ServiceError) -> Int {
+    do throws(StoreError) {
+      let interrupted = try await look()
+      try await catchUp()
+      if !room.waiters.isLeaving { try await share() }
+      return interrupted
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  /// A second has passed: whoever waits for an owner looks at the time, and processes end that stand still while others keep the ledger:
+  /// one of them has it. Called from before this one takes part. Whatever waits for the ledger waits for this, `attend` included, so it
+  /// waits for nothing itself.
+  package func beat() {
+    owners.wakeAll()
+    guard case .unavailable? = store.refusal else { return }
+    for address in owners.others { coordination.end(at: address) }
+  }
+
+  /// Takes over, and takes up.
   /// - Returns: how many tasks ended with the process that carried them out.
   func look() async throws(StoreError) -> Int {
     try await turns.take { () async throws(StoreError) in try await takeOver() }
@@ -44,29 +67,21 @@ final class Membership: Sendable {
 
   private func takeOver() async throws(StoreError) -> Int {
     guard let epoch = store.epoch else { return 0 }
-    var time = owners.uptime()
-    var table = try await store.ownership()
+    let table = try await learn(as: epoch)
     let gone = table.processes.filter { $0.key != epoch && !coordination.isAlive(at: $0.value) }.keys
     let hasFree = table.owners.contains { table.processes[$0] == nil }
     // Who is about to leave leaves it to the others.
     if !table.retiring.contains(epoch), !gone.isEmpty || hasFree {
       var change = StoreChange()
       change.ownership = .takesOver(gone.sorted())
-      do throws(StoreError) { try await store.write(change) } catch {
-        if case .unavailable = error {
-          for epoch in gone { table.processes[epoch].map { coordination.end(at: $0) } }
-        }
-        throw error
-      }
-      time = owners.uptime()
-      table = try await store.ownership()
+      try await store.write(change)
+      _ = try await learn(as: epoch)
     }
-    owners.learn(table, as: epoch, at: time)
     let arriving = owners.arriving
     guard !arriving.isEmpty else { return 0 }
     let interrupted = try await recovery.recover(arriving)
     // Nobody is shown a task as running that has ended with its process.
-    await room.recorder.settle()
+    await room.recorder.settleAtLast()
     recovery.news.leave(arriving)
     behind.withLock { $0 = $0.union(arriving) }
     owners.arrived(arriving)
@@ -78,8 +93,14 @@ final class Membership: Sendable {
   /// Learns who owns what. It waits for no turn: a request asks.
   func refresh() async throws(StoreError) {
     guard let epoch = store.epoch else { return }
+    _ = try await learn(as: epoch)
+  }
+
+  private func learn(as epoch: Epoch) async throws(StoreError) -> OwnershipTable {
     let time = owners.uptime()
-    owners.learn(try await store.ownership(), as: epoch, at: time)
+    let table = try await store.ownership()
+    owners.learn(table, as: epoch, at: time)
+    return table
   }
 
   /// What takes longer than that: how far the background tasks are whose sessions have arrived. Again where it fails.
@@ -95,7 +116,7 @@ final class Membership: Sendable {
   }
 
   /// Gives shards to processes that have fewer.
-  func share() async throws(StoreError) {
+  private func share() async throws(StoreError) {
     guard let (receiver, count) = owners.surplus else { return }
     try await turns.take { () async throws(StoreError) in
       let quiet = owners.ready.subtracting(room.busyShards).shards
@@ -103,23 +124,25 @@ final class Membership: Sendable {
     }
   }
 
-  /// Gives what is quiet to another process.
-  /// - Returns: whether nothing is left.
-  func giveAll() async throws(StoreError) -> Bool {
-    try await turns.take { () async throws(StoreError) in try await giveAllInTurn() }
+  /// Gives what is quiet to another process, if there is one. What can go on there stops here, and is quiet the next time.
+  /// - Returns: whether nothing is left to give.
+  package func giveAll() async throws(ServiceError) -> Bool {
+    do throws(StoreError) {
+      return try await turns.take { () async throws(StoreError) in try await giveAllInTurn() }
+    } catch {
+      throw .store(error)
+    }
   }
 
   private func giveAllInTurn() async throws(StoreError) -> Bool {
     guard let epoch = store.epoch else { return true }
-    let time = owners.uptime()
-    var table = try await store.ownership()
+    var table = try await learn(as: epoch)
     if !table.retiring.contains(epoch) {
       var change = StoreChange()
       change.ownership = .retires
       try await store.write(change)
-      table = try await store.ownership()
+      table = try await learn(as: epoch)
     }
-    owners.learn(table, as: epoch, at: time)
     let living = table.processes.filter {
       $0.key != epoch && table.mayReceive($0.key) && coordination.isAlive(at: $0.value)
     }
@@ -131,10 +154,11 @@ final class Membership: Sendable {
     return owners.ready.isEmpty && owners.arriving.isEmpty
   }
 
-  func depart() async throws(StoreError) {
+  /// This process takes no part any more, and writes nothing from here on.
+  package func depart() async throws(ServiceError) {
     var change = StoreChange()
     change.ownership = .leaves
-    try await store.write(change)
+    try await room.recorder.write(change)
   }
 
   private func give(_ shards: ShardSet, to receiver: Epoch) async throws(StoreError) {
@@ -145,7 +169,10 @@ final class Membership: Sendable {
     }
     let vacant = await owners.vacate(shards, patience: Self.patience)
     // What visitors have left behind is written before it is read elsewhere.
-    await room.recorder.settle()
+    do throws(StoreError) { try await store.write(StoreChange()) } catch {
+      owners.reopen(vacant)
+      throw error
+    }
     let given = vacant.subtracting(room.busyShards)
     owners.reopen(vacant.subtracting(given))
     guard !given.isEmpty else { return }

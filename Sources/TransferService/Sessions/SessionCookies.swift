@@ -52,6 +52,6 @@ struct SessionCookies: Sendable {
     body(&change)
     change.owner = id
     if !change.isEmpty { recorder.record(change) }
-    await recorder.settle()
+    try await recorder.settle()
   }
 }

@@ -202,21 +202,21 @@ struct Sessions: Sendable {
   // MARK: Connections
 
   /// Forgets whom a session has let in and was let in by; requests from here on open new connections.
-  func resetConnections(of id: SessionID) async {
-    await tell(.reset, id) { engine.reset(id, done: $0) }
+  func resetConnections(of id: SessionID) async throws(ServiceError) {
+    try await tell(.reset, id) { engine.reset(id, done: $0) }
   }
 
   /// URLSession.flush(): what the session remembers is on the disk, and idle connections are closed.
   func flush(_ id: SessionID) async throws(ServiceError) -> TransferSession {
     let session = try session(id)
-    await tell(.flush, id) { engine.flush(id, done: $0) }
+    try await tell(.flush, id) { engine.flush(id, done: $0) }
     return session
   }
 
   /// Returns when that is done here, or what another process is to do is on the disk.
   private func tell(
     _ command: WorkerCommand, _ id: SessionID, here: (@escaping @Sendable () -> Void) -> Void
-  ) async {
+  ) async throws(ServiceError) {
     if let background = room.background, background.has(id) {
       var change = StoreChange()
       change.command(command, of: id)
@@ -225,6 +225,6 @@ struct Sessions: Sendable {
     } else {
       await withCheckedContinuation { continuation in here { continuation.resume() } }
     }
-    await recorder.settle()
+    try await recorder.settle()
   }
 }

@@ -1,0 +1,71 @@
+import BlobStore
+import Crypto
+import EventLoop
+import Logging
+import MemoryStore
+import Synchronization
+import TestSupport
+import Testing
+import TransferEngine
+import TransferModel
+import TransferStore
+
+@testable import TransferService
+
+/// A process that stands still in the middle of a commit: nobody else writes anything before it has ended.
+@Suite(.endsInTime) struct FrozenOwnerTests {
+  private final class Others: Coordination {
+    let address: String
+    private let state = Mutex((areAlive: true, ended: [String]()))
+    init(address: String) { self.address = address }
+    var ended: [String] { state.withLock(\.ended) }
+    func standStill() { state.withLock { $0.areAlive = false } }
+    func isAlive(at address: String) -> Bool { state.withLock(\.areAlive) }
+    func end(at address: String) { state.withLock { if !$0.areAlive { $0.ended.append(address) } } }
+    func ring(at address: String) {}
+  }
+
+  private struct Member {
+    let service: TransferService
+    let store: MemoryStore
+    let others: Others
+    let engine: TransferEngine
+
+    init(_ address: String, on database: MemoryDatabase) throws {
+      let blobs = DirectoryBlobs(bodies: "/nowhere/bodies", files: "/nowhere/files")
+      let pool = WorkerPool(name: "test-pool", threads: 1)
+      let relay = FactRelay()
+      let keys = [SymmetricKey(size: .bits256)]
+      (store, others) = (MemoryStore(on: database, .atOnce), Others(address: address))
+      engine = try TransferEngine(
+        workers: 1, settings: .init(egress: EgressPolicy(), blobs: blobs, pool: pool)
+      ) { relay.deliver($0) }
+      service = TransferService(
+        store: store, engine: engine, relay: relay, hub: EventHub(), coordination: others, blobs: blobs,
+        resumeSealer: ResumeDataSealer(secrets: keys), answerTagger: AnswerTagger(secrets: keys), pool: pool,
+        now: { Timestamp(seconds: 1_800_000_000) },
+        logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+    }
+  }
+
+  /// Taking up what another has given waits until the store has written, and so waits for the one that keeps it.
+  @Test func itEndsThoughAllElseWaitsForTheLedger() async throws {
+    let database = MemoryDatabase()
+    let (first, second) = (try Member("first", on: database), try Member("second", on: database))
+    for member in [first, second] { _ = try await member.service.recover() }
+    _ = try await first.service.membership.attend()
+    second.store.set(.unavailable)
+    let look = Task { try await second.service.membership.attend() }
+    while second.store.refusal == nil { await Task.yield() }
+    second.service.membership.beat()
+    #expect(second.others.ended == [], "it is slow, but it lives")
+    second.others.standStill()
+    second.service.membership.beat()
+    #expect(second.others.ended == ["first"])
+    second.store.set(nil)
+    #expect(try await look.value == 0)
+    second.service.membership.beat()
+    #expect(second.others.ended == ["first"], "who keeps nobody from the ledger is not ended")
+    for member in [first, second] { await member.engine.stop() }
+  }
+}
