@@ -87,7 +87,8 @@ extension TaskMachine {
             ask(
               .delayedRequest, number: nil, .taskWillBeginDelayedRequest, payload, at: now.wall, session,
               into: &turn)
-            // That it is not waiting for the date any more, the row says to the next service.
+            // That it waits for neither the date nor another process any more, the row says to the next service.
+            task.goesOn = false
             return turn.update(task)
           }
           turn.tell(.taskWillBeginDelayedRequest, at: now.wall, payload, of: task, in: session)

@@ -16,13 +16,23 @@ extension SimulatedWorld {
     var hasNews = false
     /// The last number that was read; nil: none yet.
     var cursor: Int64?
+    /// What comes behind this is told in any case: the stream began at it, or before.
+    var certain: Int64 = 0
     /// So many of what is in the chronicle of the scope are behind the cursor.
     var position = 0
-    var isConnecting = false
+    /// Which of its connections it waits for; nil: for none.
+    var connecting: Int?
+    private var connections = 0
 
     init(_ tenant: Tenant, _ session: SessionID?) { (self.tenant, self.session) = (tenant, session) }
 
-    func lose() { (subscription, node, isConnecting) = (nil, nil, false) }
+    func connect() -> Int {
+      connections += 1
+      connecting = connections
+      return connections
+    }
+
+    func lose() { (subscription, node, connecting) = (nil, nil, nil) }
   }
 
   func openStream(_ luck: inout RandomSource) {
@@ -38,21 +48,28 @@ extension SimulatedWorld {
   }
 
   private func connect(_ reader: Reader) {
-    guard reader.subscription == nil, !reader.isConnecting, mayCall else { return }
-    reader.isConnecting = true
+    guard reader.subscription == nil, reader.connecting == nil, mayCall else { return }
+    let connection = reader.connect()
     let wish = EventWish(after: reader.cursor, types: nil, wantsProgress: false, wantsData: false)
     call(
       reader.tenant, about: reader.session.map { .session($0) },
       { view, node in
-        if let session = reader.session { return (try await view.events(ofSession: session, wish), node) }
-        return (try await view.events(wish), node)
+        // What others have committed since it last looked comes yet.
+        let place = node.process.store.lastSequence
+        if let session = reader.session {
+          return (try await view.events(ofSession: session, wish), node, place)
+        }
+        return (try await view.events(wish), node, place)
       },
-      lost: { reader.isConnecting = false }
+      lost: { if reader.connecting == connection { reader.connecting = nil } }
     ) { result in
-      reader.isConnecting = false
-      guard case .success(let (subscription, node)) = result, !node.process.isDead else { return }
-      // What others have committed since it last looked comes yet.
-      if reader.cursor == nil { reader.cursor = node.process.store.lastSequence }
+      let isWanted = reader.connecting == connection
+      if isWanted { reader.connecting = nil }
+      guard case .success(let (subscription, node, place)) = result, !node.process.isDead else { return }
+      guard isWanted else { return subscription.close() }
+      // It began between the question and the answer.
+      reader.certain = reader.cursor ?? node.process.store.lastSequence
+      reader.cursor = reader.cursor ?? place
       (reader.subscription, reader.node, reader.hasNews) = (subscription, node, true)
       subscription.start { [weak reader] in reader?.hasNews = true }
     }
@@ -91,7 +108,7 @@ extension SimulatedWorld {
     while reader.position < all.count, all[reader.position].number != number {
       let skipped = all[reader.position]
       if skipped.number > number { break }
-      if skipped.number > reader.cursor ?? 0, !mayBeMissing(skipped.session, reader) {
+      if skipped.number > reader.certain, !mayBeMissing(skipped.session, reader) {
         return chronicle.break_(
           .streamsAreWhole, "a stream tells \(number), and \(skipped.number) is missing")
       }
@@ -107,7 +124,7 @@ extension SimulatedWorld {
       return chronicle.break_(
         .streamsAreWhole, "a stream of \(reader.node?.address ?? "") tells \(number) behind \(cursor)")
     }
-    reader.cursor = number
+    (reader.cursor, reader.certain) = (number, number)
     reader.position += 1
   }
 
@@ -125,7 +142,7 @@ extension SimulatedWorld {
   func checkStreams() {
     for reader in readers where reader.subscription != nil {
       for entry in all(reader).dropFirst(reader.position)
-      where entry.number > reader.cursor ?? 0 && !mayBeMissing(entry.session, reader) {
+      where entry.number > reader.certain && !mayBeMissing(entry.session, reader) {
         return chronicle.break_(
           .streamsAreWhole,
           "a stream of \(reader.node?.address ?? "") never tells \(entry.number), is at \(reader.cursor ?? 0), of \(reader.session.map { "\($0.shard.number)" } ?? "all")"

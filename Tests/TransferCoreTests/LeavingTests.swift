@@ -112,6 +112,25 @@ import TransferModel
     #expect(new.rows[id]?.goesOn == false)
   }
 
+  /// Whether a task may begin is asked once: where the process dies that asked, the task ends with it.
+  @Test func whetherItBeginsIsAskedOnce() throws {
+    var delegate = SessionDelegate()
+    delegate.asksForDelayedRequests = true
+    var old = Stage(.default, delegate: delegate)
+    old.give(.leave)
+    let id = old.create { $0.earliestBeginDate = Timestamp(seconds: 0) }
+    #expect(old.rows[id]?.goesOn == true)
+    var asking = Stage(after: old)
+    asking.give(.recovered(try #require(old.rows[id])))
+    asking.give(.recoveredAll)
+    #expect(asking.machine.task(id)?.question != nil)
+    var last = Stage(after: asking)
+    last.give(.recovered(try #require(asking.rows[id])))
+    last.give(.recoveredAll)
+    #expect(last.types(of: id).count { $0 == .taskWillBeginDelayedRequest } == 1)
+    #expect(last.rows[id]?.error?.name == "networkConnectionLost" && last.ends == [id: 1])
+  }
+
   /// Who waits for an answer is asked again there.
   @Test func aQuestionGoesWithItsProcess() throws {
     var delegate = SessionDelegate()
