@@ -42,7 +42,7 @@ import Testing
       let phases = (list["items"]?.elements ?? []).map { $0["phase"]?.string }
       return phases == ["transferring", "transferring"]
     }
-    kill(ferry.processIdentifier, SIGTERM)
+    ferry.signal(SIGTERM)
     let reply = try #require(waited.get())
     #expect(reply.status == 202 && reply.json["state"]?.string == "running")
     #expect(reply["Location"] == "/v1/tasks/" + reply.json.id)

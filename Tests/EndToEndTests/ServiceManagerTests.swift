@@ -23,7 +23,7 @@ import Testing
     let ready = socket.next(having: "READY=1")
     #expect(ready == ["READY=1", "STATUS=Listening on 127.0.0.1:\(ferry.port)"])
     #expect(try ferry.call("GET", "/readyz").status == 200)
-    kill(ferry.processIdentifier, SIGHUP)
+    ferry.signal(SIGHUP)
     let reloading = socket.next(having: "RELOADING=1")
     #expect(reloading?.contains { $0.hasPrefix("MONOTONIC_USEC=") } == true)
     #expect(socket.next(having: "READY=1") == ready)

@@ -102,15 +102,16 @@ import Testing
     defer { isOver.open() }
     let other = isBeginning ? try FerryProcess(directory: directory) : try second(to: first)
     let turns = try #require(Turnstile(path: directory + "/ferry.db-turn"))
-    // It is stopped until that has happened within a commit. Then nobody can commit anything.
-    while true {
-      kill(first.processIdentifier, SIGSTOP)
+    // It is stopped until that has happened within a commit. Then nobody can commit anything, until it is ended: on a busy machine that may
+    // be before somebody was refused.
+    while first.isRunning {
+      first.signal(SIGSTOP)
       if turns.enter(patience: .seconds(2)) {
         turns.leave()
       } else if try other.call("POST", "/v1/sessions", "{}").status != 201 {
         break
       }
-      kill(first.processIdentifier, SIGCONT)
+      first.signal(SIGCONT)
       usleep(.random(in: 0..<10_000))
     }
     let end = Date().addingTimeInterval(60)

@@ -48,13 +48,13 @@ import Testing
 
   @Test func oneThatDoesNotEndInTimeIsAnError() throws {
     let ferry = try FerryProcess(directory: directory)
-    kill(ferry.processIdentifier, SIGSTOP)
+    ferry.signal(SIGSTOP)
     let result = try stop("--timeout", "1")
     #expect(result.status == 1)
     #expect(
       result.output
         == "ferry: the service of \(directory) (\(ferry.processIdentifier)) has not ended within 1 seconds\n")
-    kill(ferry.processIdentifier, SIGCONT)
+    ferry.signal(SIGCONT)
     #expect(ferry.terminate() == 0)
   }
 

@@ -175,7 +175,7 @@ import Testing
     for task in running {
       _ = try ferries[0].events("/v1/tasks/\(task)/events?after=0").read(upTo: "dataTask.didReceiveResponse")
     }
-    kill(ferries[0].processIdentifier, signal)
+    ferries[0].signal(signal)
     // What is asked from here on, it does not answer any more.
     while !["T", "Z", nil].contains(Self.state(of: ferries[0].processIdentifier)) { usleep(1000) }
     var (ended, going) = (0, 0)
@@ -191,7 +191,7 @@ import Testing
     }
     #expect(ended > 0 && going > 0)
     if signal == SIGSTOP {
-      kill(ferries[0].processIdentifier, SIGCONT)
+      ferries[0].signal(SIGCONT)
       #expect(ferries[0].end() == 1)
       #expect(ferries[0].hasLogged("another process has taken over"))
     }

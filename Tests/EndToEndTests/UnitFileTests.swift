@@ -106,7 +106,7 @@ import Testing
     let background = try ferry.background("a").json.id
     #expect(try ferry.runInBackground(nginx.url(.good, "/large"), session: background)["error"] == .null)
     // strace is not the parent: the number is the service's own.
-    kill(ferry.processIdentifier, SIGHUP)
+    ferry.signal(SIGHUP)
     #expect(ferry.hasLogged("read tokens and authorities again"))
     #expect(try FerryCommand.run(["stop", "--worker", "--data-directory", ferry.directory]).status == 0)
     let (names, lines) = try Self.calls(in: file)

@@ -126,6 +126,9 @@ package final class FerryProcess: FerryAPI {
     process.waitUntilExit()
   }
 
+  /// Does nothing to a process that has ended: its number may be another's.
+  package func signal(_ number: Int32) { process.send(number) }
+
   /// Waits for its end without a signal; returns the exit status.
   package func end() -> Int32 { process.terminationStatus }
 
