@@ -42,6 +42,16 @@ import Testing
     }
   }
 
+  /// The number of a child that has ended and was waited for may be another process's.
+  @Test func childrenAreSignalledOnlyWhileTheyRun() throws {
+    let raw = /kill\([^,]*\.processIdentifier, [^0]/
+    for file in try Tree.swiftFiles(under: "Tests").flatMap(\.value) {
+      for line in file.lines where line.firstMatch(of: raw) != nil {
+        Issue.record("\(file.path): \(line); use ChildProcess.send, or FerryProcess.signal")
+      }
+    }
+  }
+
   /// What waits for a disk goes through `Disk`, which no loop may call.
   @Test func diskCallsAreMadeInOnePlace() throws {
     let raw = /(^|[^.\w])(unlink|ftruncate|mkdir|rmdir|opendir|fsync|fdatasync)\(/
