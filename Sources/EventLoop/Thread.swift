@@ -8,6 +8,15 @@ package enum Thread {
     pthread_detach(start(name: name, body))
   }
 
+  /// Runs `body` on a new thread; returns what it returns.
+  package static func run<Result: Sendable>(
+    name: String, _ body: @escaping @Sendable () throws -> Result
+  ) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+      spawn(name: name) { continuation.resume(with: Swift.Result { try body() }) }
+    }
+  }
+
   /// Runs `body` on a new thread that somebody joins.
   static func start(name: String, _ body: @escaping @Sendable () -> Void) -> pthread_t {
     final class Box {

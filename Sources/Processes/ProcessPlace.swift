@@ -100,6 +100,16 @@ package final class ProcessPlace: Sendable {
     _ = ProcessLock.owner(path: path(address, .lock))?.process?.send(.kill)
   }
 
+  /// Ends whoever stands still among the others, whether they take part yet or not.
+  /// - Returns: whether there are others.
+  package func endTheFrozen() -> Bool {
+    let others = Self.addresses(under: directory).filter {
+      $0 != address && ProcessLock.owner(path: path($0, .lock)) != nil
+    }
+    for other in others { end(at: other) }
+    return !others.isEmpty
+  }
+
   /// The path of a process's socket.
   package func socket(at address: String) -> String {
     sockets.path(of: "\(address).\(Suffix.socket.rawValue)")
@@ -132,7 +142,11 @@ package final class ProcessPlace: Sendable {
   }
 
   private static func addresses(in dataDirectory: String) -> [String] {
-    let names = try? FileManager.default.contentsOfDirectory(atPath: directory(dataDirectory))
+    addresses(under: directory(dataDirectory))
+  }
+
+  private static func addresses(under directory: String) -> [String] {
+    let names = try? FileManager.default.contentsOfDirectory(atPath: directory)
     let end = "." + Suffix.lock.rawValue
     return (names ?? []).filter { $0.hasSuffix(end) }.map { String($0.dropLast(end.count)) }
   }

@@ -39,13 +39,14 @@ struct Service {
     PrivatePlaces.mend(settings.dataDirectory)
     defer { withExtendedLifetime(lock) {} }
     let place = try directory.place()
+    let beat = Beat(place: place)
     let ringer = FeedRinger(place: place)
     let places = WorkerPlaces(settings)
     let supervisor = WorkerSupervisor(places: places, arguments: settings.workerArguments, logger: logger)
     let keys = try SecretKeys(settings, mayCreate: true)
     manager.tell(.status("Opening the database"))
     let hub = EventHub()
-    let store = try await open(directory, keys, supervisor, wrote: ringer.ring) { hub.publish($0) }
+    let store = try await open(directory, keys, place, supervisor, wrote: ringer.ring) { hub.publish($0) }
     try directory.prepare()
     let relay = FactRelay()
     let engine = try settings.makeEngine(engineSettings(), workers: settings.workers, relay)
@@ -57,7 +58,7 @@ struct Service {
       pool: WorkerPool(name: "ferry-read", threads: 2), isAtHome: directory.watch(), now: now,
       logger: logger)
     if engine.networks.hasClasses { await engine.networks.wait() }
-    let beat = Beat(place: place, service: service)
+    beat.begin(for: service)
     let interrupted = try await StartError.ofStore { try await service.recover() }
     if interrupted > 0 {
       logger.notice("ended tasks that an earlier process left running", metadata: ["tasks": "\(interrupted)"])
@@ -97,7 +98,7 @@ struct Service {
           .init(service: CatchUpService(service: service, logger: logger)),
           .init(
             service: SupervisorService(
-              supervisor: supervisor, background: background, owners: service.owners)),
+              supervisor: supervisor, background: background, owners: service.owners, store: store)),
           .init(
             service: RetentionService(
               service: service, retention: settings.retention,
@@ -150,27 +151,33 @@ struct Service {
   /// How often it is seen whether services of an older version have ended.
   private static let pauseForOlder = Duration.milliseconds(100)
 
-  /// Opens the database. Where a worker is stuck in the middle of a write, it is ended as it would be while the service runs. Where those
-  /// of an older version have it open that could not go on beside this one, it waits until they have ended.
+  /// Opens the database. Where a worker or another service is stuck in the middle of a write, it is ended as it would be while this one
+  /// runs. Where those of an older version have it open that could not go on beside this one, it waits until they have ended.
   private func open(
-    _ directory: DataDirectory, _ keys: SecretKeys, _ supervisor: WorkerSupervisor,
+    _ directory: DataDirectory, _ keys: SecretKeys, _ place: ProcessPlace, _ supervisor: WorkerSupervisor,
     wrote: @escaping @Sendable () -> Void, published: (@Sendable (Feed) -> Void)?
   ) async throws -> SQLiteStore {
     if settings.acceptsNewDatabase { directory.setLogAside(at: now()) }
     let mayCreate = settings.acceptsNewDatabase || !directory.hasContents
     while true {
       do {
-        return try directory.open(
-          keys, .told(to: logger), mayCreate: mayCreate, fencedOff: endAtOnce, wrote: wrote,
-          published: published)
+        // On a thread of its own, as it takes its time: whoever says meanwhile that this process lives must not wait for it.
+        return try await Thread.run(name: "ferry-open") {
+          try directory.open(
+            keys, .told(to: logger), mayCreate: mayCreate, fencedOff: endAtOnce, wrote: wrote,
+            published: published)
+        }
       } catch let error as OpeningError {
         if error == .older {
           await supervisor.endOldWorker()
           try await Task.sleep(for: Self.pauseForOlder)
           continue
         }
-        guard error == .kept, await supervisor.watchWorker() else { throw directory.explain(error, keys) }
-        logger.warning("waits for the worker, which keeps the database")
+        guard error == .kept else { throw directory.explain(error, keys) }
+        let hasWorker = await supervisor.watchWorker()
+        // Each of them has said that it lives since then, or ends.
+        guard place.endTheFrozen() || hasWorker else { throw directory.explain(error, keys) }
+        logger.warning("waits for another service or the worker, which keeps the database")
       }
     }
   }
@@ -302,12 +309,15 @@ private struct SupervisorService: ServiceLifecycle.Service {
   let supervisor: WorkerSupervisor
   let background: BackgroundCarrier
   let owners: Owners
+  let store: any Ledger
   func run() async throws {
     await cancelWhenGracefulShutdown {
       await supervisor.run {
         background.isNeeded
       } mayReplace: {
         owners.isYoungest
+      } isKeptOut: {
+        if case .unavailable? = store.refusal { true } else { false }
       }
     }
     if ProcessHandle.isFirst { await supervisor.endWorker(patience: Service.workersPatience) }

@@ -27,31 +27,32 @@ final class FeedRinger: Sendable {
   func ring() { for pull in others.withLock({ $0.pulls }) { pull.ring() } }
 }
 
-/// Says each second that this process lives, from before it takes part, and ends those that stand still and keep the ledger.
+/// Says each second that this process lives, from the first moment, and ends others that stand still and keep the ledger.
 ///
 /// It waits for nobody: all else here may wait for the ledger.
-struct Beat {
+final class Beat: Sendable {
   private static let interval = Duration.seconds(1)
 
-  private let task: Task<Void, Never>
   /// Yields each second, and whenever somebody rings.
   let rings: AsyncStream<Void>
   let bell: AsyncStream<Void>.Continuation
+  private let state = Mutex((service: TransferService?.none, isOver: false))
 
-  init(place: ProcessPlace, service: TransferService) {
-    let (rings, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    (self.rings, self.bell) = (rings, bell)
-    task = Task {
-      while !Task.isCancelled {
+  init(place: ProcessPlace) {
+    (rings, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    Task { [self] in
+      while case let (service, isOver) = state.withLock({ $0 }), !isOver {
         place.renew()
-        service.membership.beat()
+        service?.membership.beat()
         bell.yield()
         try? await Task.sleep(for: Self.interval)
       }
     }
   }
 
-  func stop() { task.cancel() }
+  /// From here on it looks after those who share the ledger.
+  func begin(for service: TransferService) { state.withLock { $0.service = service } }
+  func stop() { state.withLock { $0 = (nil, true) } }
 }
 
 /// This process among those that share the data directory: looks after the others with each beat and whenever one rings.

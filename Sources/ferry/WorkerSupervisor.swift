@@ -9,6 +9,8 @@ actor WorkerSupervisor {
   private static let interval = Duration.milliseconds(500)
   /// A worker that has not said for so long that it lives is stuck.
   private static let patience = Duration.seconds(60)
+  /// The same for one that may be what keeps the database from all others.
+  private static let patienceOfOthers = Duration.seconds(15)
   private static let longestPause = Duration.seconds(30)
   /// After a crash over its tasks: the next one finds out which of them it was, and others wait for that.
   private static let longestPauseOfCrashes = Duration.seconds(1)
@@ -44,9 +46,12 @@ actor WorkerSupervisor {
   nonisolated func look() { bell.yield() }
 
   /// Until cancelled.
-  /// - Parameter mayReplace: whether this service says of which version and options the worker is.
+  /// - Parameters:
+  ///   - mayReplace: whether this service says of which version and options the worker is.
+  ///   - isKeptOut: whether somebody keeps the database from this service.
   func run(
-    isNeeded: @escaping @Sendable () -> Bool, mayReplace: @escaping @Sendable () -> Bool
+    isNeeded: @escaping @Sendable () -> Bool, mayReplace: @escaping @Sendable () -> Bool,
+    isKeptOut: @escaping @Sendable () -> Bool
   ) async {
     let clock = Task { [bell] in
       while !Task.isCancelled {
@@ -58,7 +63,9 @@ actor WorkerSupervisor {
     await withTaskCancellationHandler {
       for await _ in news {
         reap()
-        if isNeeded() { ensure(mayReplace: mayReplace()) }
+        if isNeeded() {
+          ensure(mayReplace: mayReplace(), within: isKeptOut() ? Self.patienceOfOthers : Self.patience)
+        }
       }
     } onCancel: {
       clock.cancel()
@@ -70,7 +77,7 @@ actor WorkerSupervisor {
   /// - Returns: false where there is none.
   func watchWorker() -> Bool {
     guard let owner = ProcessLock.owner(path: places.lock) else { return false }
-    watch(owner)
+    watch(owner, Self.patienceOfOthers)
     return true
   }
 
@@ -110,7 +117,7 @@ actor WorkerSupervisor {
     logger.warning("the worker has not ended in time", metadata: ["pid": "\(process.pid)"])
   }
 
-  private func ensure(mayReplace: Bool) {
+  private func ensure(mayReplace: Bool, within patience: Duration) {
     guard ending == nil else { return }
     guard let owner = ProcessLock.owner(path: places.lock) else { return start() }
     if mayReplace, owner.version != generation, asked != owner.pid {
@@ -120,17 +127,17 @@ actor WorkerSupervisor {
       DetachedProcess.terminate(owner.pid)
       asked = owner.pid
     }
-    watch(owner)
+    watch(owner, patience)
   }
 
   /// One that is alive and does nothing any more is ended: its tasks go on with another.
-  private func watch(_ owner: ProcessLock.Owner) {
+  private func watch(_ owner: ProcessLock.Owner, _ patience: Duration) {
     let beat = ProcessLock.lastBeat(path: places.lock)
     guard let last = lastBeat, last.beat == beat else {
       lastBeat = (beat, .now)
       return
     }
-    guard .now - last.since > Self.patience else { return }
+    guard .now - last.since > patience else { return }
     logger.error("the worker is stuck, and is ended", metadata: ["pid": "\(owner.pid)"])
     // It may be one of its tasks that it is stuck over.
     places.markCrash()

@@ -85,40 +85,4 @@ import Testing
     #expect(try first.call("GET", "/v1/files?limit=100").json["items"]?.elements?.count == 8)
     #expect(ferries.map { $0.terminate() } == [0, 0])
   }
-
-  /// One that stands still in the middle of a commit has locked the database. It is ended, and taken over from: also where the other one
-  /// is just about to take up what it was given, and waits for the database with all that it does.
-  @Test(arguments: [false, true]) func whoKeepsTheDatabaseStandingStillIsEnded(_ isBeginning: Bool) throws {
-    let first = try FerryProcess(directory: directory)
-    let session = try first.session()
-    let isOver = Gate()
-    let port = first.port
-    Thread.detachNewThread {
-      while !isOver.wait(seconds: 0) {
-        _ = try? HTTPClient(port: port).send(
-          "POST", "/v1/sessions", Array("{}".utf8), [("Content-Type", "application/json")])
-      }
-    }
-    defer { isOver.open() }
-    let other = isBeginning ? try FerryProcess(directory: directory) : try second(to: first)
-    let turns = try #require(Turnstile(path: directory + "/ferry.db-turn"))
-    // It is stopped until that has happened within a commit. Then nobody can commit anything, until it is ended: on a busy machine that may
-    // be before somebody was refused.
-    while first.isRunning {
-      first.signal(SIGSTOP)
-      if turns.enter(patience: .seconds(2)) {
-        turns.leave()
-      } else if try other.call("POST", "/v1/sessions", "{}").status != 201 {
-        break
-      }
-      first.signal(SIGCONT)
-      usleep(.random(in: 0..<10_000))
-    }
-    let end = Date().addingTimeInterval(60)
-    while first.isRunning, Date() < end { usleep(10_000) }
-    try #require(!first.isRunning)
-    #expect(first.end() == SIGKILL)
-    #expect(try other.run(origin.url, session: session)["error"] == .null)
-    #expect(other.terminate() == 0)
-  }
 }
