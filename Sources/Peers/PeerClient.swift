@@ -17,6 +17,8 @@ package final class PeerClient: @unchecked Sendable {
   private let handles = EasyHandlePool(maximumIdle: PeerClient.idle)
   private var exchanges: [ObjectIdentifier: (exchange: PeerExchange, address: String)] = [:]
   private var isClosed = false
+  /// How many exchanges there are with each address.
+  private let counts = Mutex<[String: Int]>([:])
 
   /// - Parameters:
   ///   - loop: the one of the server whose requests it hands on.
@@ -58,6 +60,9 @@ package final class PeerClient: @unchecked Sendable {
     return (response.head.headerFields, bytes)
   }
 
+  /// Those that something waits for.
+  package var addresses: [String] { counts.withLock { Array($0.keys) } }
+
   /// An address's process is gone, or stands still: whatever waits for it waits no longer.
   package func abandon(_ address: String) {
     loop.perform { [self] in
@@ -92,9 +97,11 @@ package final class PeerClient: @unchecked Sendable {
       let exchange = PeerExchange(
         request, on: transport, loop: loop, with: try handles.take(), answer: answer
       ) { [weak self] in
-        self?.exchanges[ObjectIdentifier($0.easy)] = nil
+        guard let self, exchanges.removeValue(forKey: ObjectIdentifier($0.easy)) != nil else { return }
+        counts.withLock { $0[address] = $0[address] == 1 ? nil : ($0[address] ?? 1) - 1 }
       }
       exchanges[ObjectIdentifier(exchange.easy)] = (exchange, address)
+      counts.withLock { $0[address, default: 0] += 1 }
       do throws(CurlError) {
         try exchange.start(at: socket(address), fields, body: body)
       } catch {

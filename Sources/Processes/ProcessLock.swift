@@ -35,10 +35,12 @@ package final class ProcessLock: Sendable {
   private let descriptor: Int32
 
   /// Nil where another process, or another lock of this one, has it, or the file cannot be had.
-  package init?(path: String, version: String) {
+  /// - Parameter version: of the program; nil: nobody is told who has it, or that somebody lives.
+  package init?(path: String, version: String?) {
     guard let descriptor = Self.take(path) else { return nil }
     self.path = path
     self.descriptor = descriptor
+    guard let version else { return }
     guard Self.tell(version: version, in: descriptor) else { return nil }
   }
 

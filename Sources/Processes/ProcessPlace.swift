@@ -43,7 +43,7 @@ package final class ProcessPlace: Sendable {
     do throws(UsableDirectory.Fault) { try UsableDirectory.prepare(directory) } catch {
       throw Failure(description: error.description)
     }
-    Self.removeDead(in: dataDirectory)
+    Self.removeDead(under: directory)
     address = String(UInt64.random(in: 0 ... .max), radix: 36)
     let base = "\(directory)/\(address)."
     func fault(_ suffix: Suffix) -> Failure {
@@ -64,12 +64,13 @@ package final class ProcessPlace: Sendable {
     lock.renew()
   }
 
-  /// It lives no more.
+  /// It lives no more. Nothing stays of those that have died.
   package func close() {
     bell.close()
     feed.close()
     listener.remove()
     _ = Disk.unlink("\(directory)/\(address).\(Suffix.lock.rawValue)")
+    removeDead()
   }
 
   /// Says that this process lives. Called each second.
@@ -94,21 +95,19 @@ package final class ProcessPlace: Sendable {
     return Duration.nanoseconds(age) < Self.lease || renewal.withLock(\.isLate)
   }
 
-  /// Ends a process that stands still, and with it the locks that it has.
-  package func end(at address: String) {
-    guard !isAlive(at: address), Self.isName(address) else { return }
-    _ = ProcessLock.owner(path: path(address, .lock))?.process?.send(.kill)
-  }
-
-  /// Ends whoever stands still among the others, whether they take part yet or not.
+  /// Ends whoever stands still among the others, and with that the locks that they have: whether they take part, do not yet, or do not any
+  /// more.
   /// - Returns: whether there are others.
   package func endTheFrozen() -> Bool {
-    let others = Self.addresses(under: directory).filter {
-      $0 != address && ProcessLock.owner(path: path($0, .lock)) != nil
+    let others = Self.addresses(under: directory).filter { $0 != address }.compactMap { other in
+      ProcessLock.owner(path: path(other, .lock)).map { (other, $0) }
     }
-    for other in others { end(at: other) }
+    for (other, owner) in others where !isAlive(at: other) { _ = owner.process?.send(.kill) }
     return !others.isEmpty
   }
+
+  /// Removes what processes have left that live no more.
+  package func removeDead() { Self.removeDead(under: directory) }
 
   /// The path of a process's socket.
   package func socket(at address: String) -> String {
@@ -152,12 +151,13 @@ package final class ProcessPlace: Sendable {
   }
 
   /// What processes have left that live no more.
-  private static func removeDead(in dataDirectory: String) {
-    for address in addresses(in: dataDirectory) {
-      let base = "\(directory(dataDirectory))/\(address)."
+  private static func removeDead(under directory: String) {
+    for address in addresses(under: directory) {
+      let base = "\(directory)/\(address)."
       // Whoever takes it now is not there yet.
-      guard let lock = ProcessLock(path: base + Suffix.lock.rawValue, version: "") else { continue }
-      for suffix in Suffix.allCases { _ = Disk.unlink(base + suffix.rawValue) }
+      guard let lock = ProcessLock(path: base + Suffix.lock.rawValue, version: nil) else { continue }
+      // The lock goes last: whoever goes on with this finds the rest by it.
+      for suffix in Suffix.allCases.reversed() { _ = Disk.unlink(base + suffix.rawValue) }
       withExtendedLifetime(lock) {}
     }
   }

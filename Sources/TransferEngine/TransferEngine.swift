@@ -24,6 +24,9 @@ package final class TransferEngine: Sendable {
     package var maximumIdleHandles = 256
     package var idleSessions = IdleSessions.Limits()
     package var userAgent = "Ferry"
+    /// Whether requests may go out now: false in a process that stood still, until it knows that no other one has taken over. Called on the
+    /// loops.
+    package var mayBegin: @Sendable () -> Bool = { true }
     /// nil: the system's.
     package var certificateAuthorityFile: String?
     /// What sessions remember.

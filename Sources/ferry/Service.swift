@@ -40,6 +40,11 @@ struct Service {
     defer { withExtendedLifetime(lock) {} }
     let place = try directory.place()
     let beat = Beat(place: place)
+    // Behind all else: who stands still with the last of it is found by that, too.
+    defer {
+      beat.stop()
+      place.close()
+    }
     let ringer = FeedRinger(place: place)
     let places = WorkerPlaces(settings)
     let supervisor = WorkerSupervisor(places: places, arguments: settings.workerArguments, logger: logger)
@@ -49,7 +54,7 @@ struct Service {
     let store = try await open(directory, keys, place, supervisor, wrote: ringer.ring) { hub.publish($0) }
     try directory.prepare()
     let relay = FactRelay()
-    let engine = try settings.makeEngine(engineSettings(), workers: settings.workers, relay)
+    let engine = try settings.makeEngine(engineSettings(beat), workers: settings.workers, relay)
     let background = BackgroundCarrier(doorbell: DoorbellPull(path: places.workerBell))
     let service = TransferService(
       store: store, engine: engine, background: background, relay: relay, hub: hub, coordination: place,
@@ -68,6 +73,7 @@ struct Service {
       defaultSecret: try webhookSecret(), now: now, logger: logger)
     let loop = EventLoop(name: "ferry-http")
     let peers = PeerClient(loop: loop) { place.socket(at: $0) }
+    beat.begin(for: peers)
     let membership = MembershipService(
       service: service, place: place, beat: beat, peers: peers, ringer: ringer, logger: logger)
     let gatehouse = Gatehouse(Gatekeeper(tokens: settings.tokens))
@@ -188,8 +194,9 @@ struct Service {
     _exit(EXIT_FAILURE)
   }
 
-  private func engineSettings() -> TransferEngine.Settings {
+  private func engineSettings(_ beat: Beat) -> TransferEngine.Settings {
     var engine = settings.engineSettings(now: now)
+    engine.mayBegin = { beat.isCurrent }
     engine.memoryFiles = MemoryFiles(capacity: Int64(settings.maximumEphemeralBytes))
     engine.caches = CacheStorage(
       directory: settings.path(of: .cache), pool: engine.pool, now: now)

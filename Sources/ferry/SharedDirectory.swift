@@ -27,7 +27,8 @@ final class FeedRinger: Sendable {
   func ring() { for pull in others.withLock({ $0.pulls }) { pull.ring() } }
 }
 
-/// Says each second that this process lives, from the first moment, and ends others that stand still and keep the ledger.
+/// Says each second that this process lives, from the first moment to the last, and sees to it that nothing waits for others that stand
+/// still: it ends those that keep the ledger, and what was handed on to them.
 ///
 /// It waits for nobody: all else here may wait for the ledger.
 final class Beat: Sendable {
@@ -36,14 +37,15 @@ final class Beat: Sendable {
   /// Yields each second, and whenever somebody rings.
   let rings: AsyncStream<Void>
   let bell: AsyncStream<Void>.Continuation
-  private let state = Mutex((service: TransferService?.none, isOver: false))
+  private let state = Mutex((service: TransferService?.none, peers: PeerClient?.none, isOver: false))
 
   init(place: ProcessPlace) {
     (rings, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     Task { [self] in
-      while case let (service, isOver) = state.withLock({ $0 }), !isOver {
+      while case let (service, peers, isOver) = state.withLock({ $0 }), !isOver {
         place.renew()
         service?.membership.beat()
+        for address in peers?.addresses ?? [] where !place.isAlive(at: address) { peers?.abandon(address) }
         bell.yield()
         try? await Task.sleep(for: Self.interval)
       }
@@ -52,7 +54,11 @@ final class Beat: Sendable {
 
   /// From here on it looks after those who share the ledger.
   func begin(for service: TransferService) { state.withLock { $0.service = service } }
-  func stop() { state.withLock { $0 = (nil, true) } }
+  func begin(for peers: PeerClient) { state.withLock { $0.peers = peers } }
+  func stop() { state.withLock { $0 = (nil, nil, true) } }
+
+  /// Whether this process may do what another one would do by now if it had taken over.
+  var isCurrent: Bool { state.withLock { $0.service }?.owners.isCurrent ?? true }
 }
 
 /// This process among those that share the data directory: looks after the others with each beat and whenever one rings.
@@ -81,9 +87,7 @@ struct MembershipService: ServiceLifecycle.Service {
       }
     }
     try? await service.membership.depart()
-    beat.stop()
     for address in service.owners.others { place.ring(at: address) }
-    place.close()
   }
 
   private func look() async {
@@ -102,6 +106,7 @@ struct MembershipService: ServiceLifecycle.Service {
     for address in known where !others.contains(address) {
       logger.notice("a process takes no part any more", metadata: ["address": "\(address)"])
       peers.abandon(address)
+      place.removeDead()
     }
     for address in others where !known.contains(address) {
       logger.notice("another process takes part", metadata: ["address": "\(address)"])

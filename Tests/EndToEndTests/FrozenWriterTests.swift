@@ -86,6 +86,70 @@ import Testing
     #expect(next.terminate() == 0)
   }
 
+  /// It takes no part yet.
+  @Test func aServiceThatBeginsKeepsNobodyOut() throws {
+    let ferry = try FerryProcess(directory: directory)
+    let turns = try #require(Turnstile(path: directory + "/ferry.db-turn"))
+    func beginner() throws -> ChildProcess? {
+      let child = try ChildProcess(
+        FerryProcess.binary,
+        ["serve", "--listen", "127.0.0.1:0", "--data-directory", directory],
+        output: .nothing)
+      for _ in 0..<500 where child.isRunning {
+        child.send(SIGSTOP)
+        guard turns.enter(patience: .seconds(2)) else { return child }
+        turns.leave()
+        child.send(SIGCONT)
+        usleep(.random(in: 0..<4000))
+      }
+      child.send(SIGKILL)
+      child.waitUntilExit()
+      return nil
+    }
+    let end = Date().addingTimeInterval(60)
+    var found: ChildProcess?
+    while found == nil, Date() < end { found = try beginner() }
+    let frozen = try #require(found, "none was found in a commit")
+    while try isKept(from: ferry), Date() < end { usleep(10_000) }
+    #expect(!frozen.isRunning && frozen.terminationStatus == SIGKILL)
+    #expect(try !isKept(from: ferry))
+    #expect(ferry.terminate() == 0)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: directory + "/processes") == [])
+  }
+
+  /// What waited for its turn at one that stood still, and has ended with it since, never goes out.
+  @Test func whoWakesUpSendsNothing() throws {
+    let received = Mutex(0)
+    let mayAnswer = Gate()
+    let slow = TestOrigin { _, socket in
+      received.withLock { $0 += 1 }
+      mayAnswer.wait()
+      try socket.write(TestOrigin.reply("200 OK", []))
+      return true
+    }
+    let first = try FerryProcess(directory: directory)
+    let session = try first.session()
+    let tasks = try (0..<14).map { _ in
+      try first.create(slow.url, session: session, request: #","method":"POST""#)
+    }
+    while received.withLock({ $0 }) < 6 { usleep(1000) }
+    let other = try FerryProcess(directory: directory)
+    // Not within a commit: it would be ended for that.
+    let turns = try #require(Turnstile(path: directory + "/ferry.db-turn"))
+    while true {
+      first.signal(SIGSTOP)
+      if turns.enter(patience: .seconds(2)) { break }
+      first.signal(SIGCONT)
+    }
+    turns.leave()
+    for task in tasks { #expect(try other.end(of: task).errorCode == -1005) }
+    mayAnswer.openForGood()
+    first.signal(SIGCONT)
+    #expect(first.end() == 1)
+    #expect(received.withLock { $0 } == 6)
+    #expect(other.terminate() == 0)
+  }
+
   /// It would be replaced after a minute if it kept nobody from the database.
   @Test func aWorkerIsReplaced() throws {
     let ferry = try FerryProcess(directory: directory)

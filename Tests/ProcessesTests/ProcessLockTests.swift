@@ -25,6 +25,18 @@ import Testing
     #expect(ProcessLock(path: directory.lock, version: "2") != nil)
   }
 
+  /// Who only looks after what a dead process has left makes nobody think that it lives.
+  @Test func oneThatIsNotToldMakesNobodyALiving() throws {
+    let directory = try Directory()
+    do { _ = ProcessLock(path: directory.lock, version: "1") }
+    let beat = ProcessLock.lastBeat(path: directory.lock)
+    let lock = try #require(ProcessLock(path: directory.lock, version: nil))
+    #expect(ProcessLock(path: directory.lock, version: "2") == nil)
+    #expect(ProcessLock.owner(path: directory.lock) == nil)
+    #expect(ProcessLock.lastBeat(path: directory.lock) == beat)
+    withExtendedLifetime(lock) {}
+  }
+
   @Test func theOwnerIsTold() throws {
     let directory = try Directory()
     #expect(ProcessLock.owner(path: directory.lock) == nil)

@@ -50,4 +50,21 @@ import TransferStore
     }
     #expect(owners.list { 1 }.1 == (owner == 1 ? .all : ShardSet()))
   }
+
+  /// Nothing goes out of a process that woke up, until it knows that it was not taken over from.
+  @Test func whoStoodStillSendsNothing() {
+    let clock = Clock()
+    let owners = Owners(coordination: Two()) { clock.now }
+    #expect(owners.isCurrent, "it has not begun")
+    owners.learn(Self.table(owner: 1), as: 1, at: clock.now)
+    #expect(owners.isCurrent)
+    clock.pass(.seconds(6))
+    #expect(!owners.isCurrent)
+    var table = Self.table(owner: 2)
+    owners.learn(table, as: 1, at: clock.now)
+    #expect(owners.isCurrent)
+    table.processes[1] = nil
+    owners.learn(table, as: 1, at: clock.now)
+    #expect(!owners.isCurrent, "another has taken over")
+  }
 }

@@ -27,6 +27,9 @@ final class TransferWorker: @unchecked Sendable {
   var facts: [TransferFact] = []
   private var urgent: [Transfer] = []
   private var beginning: Deque<TaskID> = []
+  /// How soon it is seen again whether requests may go out.
+  private static let pause = Duration.milliseconds(50)
+  private var beginsLater = false
   private var isBeginning = false
 
   let sessions: SessionRoom
@@ -179,7 +182,18 @@ final class TransferWorker: @unchecked Sendable {
     guard !isBeginning else { return }
     isBeginning = true
     defer { isBeginning = false }
-    while let task = beginning.popFirst() {
+    while !beginning.isEmpty {
+      guard settings.mayBegin() else {
+        if !beginsLater {
+          loop.schedule(at: .now + Self.pause) { [weak self] in
+            self?.beginsLater = false
+            self?.begin([])
+          }
+        }
+        beginsLater = true
+        return
+      }
+      guard let task = beginning.popFirst() else { break }
       if let (job, url) = queue.take(task) {
         if let transfer = open(job, url) { wire.send(transfer) }
       } else if let transfer = transfers[task] {

@@ -9,9 +9,10 @@ package protocol Coordination: Sendable {
   /// Whether the process of an address lives, and has said so within its lease. One that stands still does not.
   func isAlive(at address: String) -> Bool
 
-  /// Ends a process that does not live and yet is there: it has stood still in the middle of something, and keeps others from the ledger.
-  /// It would end by itself if it went on.
-  func end(at address: String)
+  /// Ends processes that do not live and yet are there, whether they take part or not: one that has stood still in the middle of something
+  /// keeps others from the ledger. It would end by itself if it went on.
+  /// - Returns: whether there are others.
+  @discardableResult func endTheFrozen() -> Bool
 
   /// Tells a process that there is something to look at.
   func ring(at address: String)
@@ -19,7 +20,7 @@ package protocol Coordination: Sendable {
 
 extension Coordination {
   package var lease: Duration? { nil }
-  package func end(at address: String) {}
+  package func endTheFrozen() -> Bool { false }
 }
 
 /// No other process lives.

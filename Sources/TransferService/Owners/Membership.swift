@@ -56,7 +56,7 @@ package final class Membership: Sendable {
   package func beat() {
     owners.wakeAll()
     guard case .unavailable? = store.refusal else { return }
-    for address in owners.others { coordination.end(at: address) }
+    coordination.endTheFrozen()
   }
 
   /// Takes over, and takes up.

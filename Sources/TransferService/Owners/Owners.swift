@@ -12,6 +12,8 @@ package final class Owners: Sendable {
     /// Under which background tasks are carried out; 0: nobody has begun to.
     var worker: Epoch = 0
     var waiting: [Waiter] = []
+    /// Whether the ledger has this process among those that take part, as far as is known.
+    var takesPart = true
     /// When the ledger was asked last.
     var lastLook: ContinuousClock.Instant?
   }
@@ -33,6 +35,9 @@ package final class Owners: Sendable {
     guard let lease = coordination.lease, let lastLook = state.lastLook else { return true }
     return uptime() - lastLook < lease
   }
+
+  /// Whether this process may do what another one would do by now if it had taken over.
+  package var isCurrent: Bool { state.withLock { isCurrent($0) && $0.takesPart } }
 
   // MARK: Visitors
 
@@ -141,6 +146,7 @@ package final class Owners: Sendable {
       _ = state.territory.learn(
         table.owners, processes: Set(table.processes.keys), retiring: table.retiring, as: epoch)
       (state.addresses, state.worker) = (table.processes, table.worker)
+      state.takesPart = table.processes[epoch] != nil
     }
     wakeAll()
   }
