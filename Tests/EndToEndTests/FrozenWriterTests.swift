@@ -97,8 +97,11 @@ import Testing
         output: .nothing)
       for _ in 0..<500 where child.isRunning {
         child.send(SIGSTOP)
-        guard turns.enter(patience: .seconds(2)) else { return child }
-        turns.leave()
+        if turns.enter(patience: .seconds(2)) {
+          turns.leave()
+        } else if try isKept(from: ferry) {
+          return child
+        }
         child.send(SIGCONT)
         usleep(.random(in: 0..<4000))
       }
@@ -106,10 +109,11 @@ import Testing
       child.waitUntilExit()
       return nil
     }
-    let end = Date().addingTimeInterval(60)
+    var end = Date().addingTimeInterval(60)
     var found: ChildProcess?
     while found == nil, Date() < end { found = try beginner() }
     let frozen = try #require(found, "none was found in a commit")
+    end = Date().addingTimeInterval(60)
     while try isKept(from: ferry), Date() < end { usleep(10_000) }
     #expect(!frozen.isRunning && frozen.terminationStatus == SIGKILL)
     #expect(try !isKept(from: ferry))
@@ -142,7 +146,11 @@ import Testing
       first.signal(SIGCONT)
     }
     turns.leave()
-    for task in tasks { #expect(try other.end(of: task).errorCode == -1005) }
+    for task in tasks {
+      // A stream would break off with the take-over.
+      let ended = try other.poll("/v1/tasks/\(task)") { $0["state"]?.string == "completed" }
+      #expect(ended.errorCode == -1005)
+    }
     mayAnswer.openForGood()
     first.signal(SIGCONT)
     #expect(first.end() == 1)
