@@ -27,6 +27,8 @@ BEYOND_A_SCHEMA = [re.compile(each) for each in (
     "must not begin or end with a blank",
     "must begin with '/'",
     "is for background sessions",
+    "background sessions take no completion handlers: .*",
+    "must (not be a stream|be a stored file .*) in a background session",
     "must be 0: an ephemeral session writes nothing to disk",
     "must have 4096 octets at the most, together with the name",
     # URLs, hosts, networks.
