@@ -104,7 +104,7 @@ struct Service {
           .init(service: CatchUpService(service: service, logger: logger)),
           .init(
             service: SupervisorService(
-              supervisor: supervisor, background: background, owners: service.owners, store: store)),
+              supervisor: supervisor, background: background, service: service)),
           .init(
             service: RetentionService(
               service: service, retention: settings.retention,
@@ -315,16 +315,15 @@ private struct CatchUpService: ServiceLifecycle.Service {
 private struct SupervisorService: ServiceLifecycle.Service {
   let supervisor: WorkerSupervisor
   let background: BackgroundCarrier
-  let owners: Owners
-  let store: any Ledger
+  let service: TransferService
   func run() async throws {
     await cancelWhenGracefulShutdown {
       await supervisor.run {
         background.isNeeded
       } mayReplace: {
-        owners.isYoungest
+        service.owners.isYoungest
       } isKeptOut: {
-        if case .unavailable? = store.refusal { true } else { false }
+        service.membership.isKeptOut
       }
     }
     if ProcessHandle.isFirst { await supervisor.endWorker(patience: Service.workersPatience) }

@@ -34,6 +34,16 @@ import Testing
     }
   }
 
+  /// Whether all of its threads have stopped: they go on for a moment behind the signal.
+  private static func standsStill(_ process: Int32) -> Bool {
+    let place = "/proc/\(process)/task"
+    let threads = (try? FileManager.default.contentsOfDirectory(atPath: place)) ?? []
+    return threads.allSatisfy { thread in
+      let line = try? String(contentsOfFile: "\(place)/\(thread)/stat", encoding: .utf8)
+      return line?.split(separator: ")").last?.split(separator: " ").first == "T"
+    }
+  }
+
   /// Calls `body` again and again, until the gate is opened.
   private func repeating(_ body: @escaping @Sendable () throws -> Void) -> Gate {
     let isOver = Gate()
@@ -142,6 +152,7 @@ import Testing
     let turns = try #require(Turnstile(path: directory + "/ferry.db-turn"))
     while true {
       first.signal(SIGSTOP)
+      while !Self.standsStill(first.processIdentifier) { usleep(1000) }
       if turns.enter(patience: .seconds(2)) { break }
       first.signal(SIGCONT)
     }

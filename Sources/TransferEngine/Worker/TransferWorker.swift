@@ -182,7 +182,7 @@ final class TransferWorker: @unchecked Sendable {
     guard !isBeginning else { return }
     isBeginning = true
     defer { isBeginning = false }
-    while !beginning.isEmpty {
+    while let task = beginning.first {
       guard settings.mayBegin() else {
         if !beginsLater {
           loop.schedule(at: .now + Self.pause) { [weak self] in
@@ -193,7 +193,7 @@ final class TransferWorker: @unchecked Sendable {
         beginsLater = true
         return
       }
-      guard let task = beginning.popFirst() else { break }
+      beginning.removeFirst()
       if let (job, url) = queue.take(task) {
         if let transfer = open(job, url) { wire.send(transfer) }
       } else if let transfer = transfers[task] {

@@ -55,9 +55,11 @@ package final class Membership: Sendable {
   /// waits for nothing itself.
   package func beat() {
     owners.wakeAll()
-    guard case .unavailable? = store.refusal else { return }
-    coordination.endTheFrozen()
+    if isKeptOut { coordination.endTheFrozen() }
   }
+
+  /// Whether another process keeps the ledger from this one.
+  package var isKeptOut: Bool { if case .unavailable? = store.refusal { true } else { false } }
 
   /// Takes over, and takes up.
   /// - Returns: how many tasks ended with the process that carried them out.
