@@ -7,13 +7,14 @@ let language: [SwiftSetting] =
     "NonisolatedNonsendingByDefault", "InferIsolatedConformances",
   ].map { .enableUpcomingFeature($0) } + [.treatAllWarnings(as: .error)]
 
-/// The program is optimized in debug builds, too, with all its assertions: tests that walk through many thousands of states would
-/// take twice as long.
-let common =
-  language + [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]
+/// Optimizes a target in debug builds too, with all its assertions. Only for targets whose code the simulator and the random walks
+/// run many thousands of times: optimizing all of them made the build of the tests longer than it made the tests shorter.
+let optimized: [SwiftSetting] = [
+  .unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))
+]
 
-/// Rooms that touch no raw memory: the compiler holds them to it.
-let safe = common + [.strictMemorySafety()]
+/// For targets that touch no raw memory: the compiler checks it.
+let safe: [SwiftSetting] = [.strictMemorySafety()]
 
 /// How the released program is linked: what it imports is bound and read-only before it runs, it exports nothing, and what nothing
 /// refers to is left out. The system's linker would write one library more than once among what is needed.
@@ -51,15 +52,15 @@ let package = Package(
   // sources to that, and ARCHITECTURE.md's picture to the floors.
   targets: [
     // 0: values
-    .target(name: "JSON", swiftSettings: common),
-    .target(name: "TransferModel", dependencies: ["JSON"], swiftSettings: safe),
+    .target(name: "JSON", swiftSettings: language + optimized),
+    .target(name: "TransferModel", dependencies: ["JSON"], swiftSettings: language + optimized + safe),
     .target(
       name: "FerrySettings",
       dependencies: [
         "TransferModel", "JSON", .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "SystemPackage", package: "swift-system"),
-      ], swiftSettings: common),
+      ], swiftSettings: language),
 
     // 1: C modules
     .systemLibrary(name: "CLinux"),
@@ -87,42 +88,45 @@ let package = Package(
         "CLinux", "CProcess", .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "HeapModule", package: "swift-collections"),
       ],
-      swiftSettings: common),
+      swiftSettings: language + optimized),
     .target(
-      name: "Processes", dependencies: ["CLinux", "CProcess", "EventLoop", "JSON"], swiftSettings: common),
+      name: "Processes", dependencies: ["CLinux", "CProcess", "EventLoop", "JSON"],
+      swiftSettings: language + optimized),
     .target(
-      name: "Netlink", dependencies: ["TransferModel", "EventLoop", "CNetlink"], swiftSettings: common),
-    .target(name: "Curl", dependencies: ["CCurl", "CHandshake", "EventLoop"], swiftSettings: common),
-    .target(name: "HTTPCookies", dependencies: ["TransferModel", "JSON", "CPSL"], swiftSettings: safe),
-    .target(name: "GSSAPI", dependencies: ["CGSSAPI"], swiftSettings: common),
-    .target(name: "ContentCoding", dependencies: ["CCompression"], swiftSettings: common),
+      name: "Netlink", dependencies: ["TransferModel", "EventLoop", "CNetlink"], swiftSettings: language),
+    .target(name: "Curl", dependencies: ["CCurl", "CHandshake", "EventLoop"], swiftSettings: language),
+    .target(
+      name: "HTTPCookies", dependencies: ["TransferModel", "JSON", "CPSL"],
+      swiftSettings: language + optimized + safe),
+    .target(name: "GSSAPI", dependencies: ["CGSSAPI"], swiftSettings: language),
+    .target(name: "ContentCoding", dependencies: ["CCompression"], swiftSettings: language + optimized),
     .target(
       name: "HTTPServer",
       dependencies: [
         "CMicroHTTPD", "CLinux", "EventLoop", .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "DequeModule", package: "swift-collections"),
-      ], swiftSettings: common),
+      ], swiftSettings: language),
     .target(
       name: "Peers",
       dependencies: [
         "Curl", "EventLoop", "HTTPServer", .product(name: "HTTPTypes", package: "swift-http-types"),
-      ], swiftSettings: common),
+      ], swiftSettings: language),
 
     // 3: core, engine, stores
     .target(
       name: "TransferCore",
       dependencies: ["TransferModel", .product(name: "HeapModule", package: "swift-collections")],
-      swiftSettings: safe),
+      swiftSettings: language + optimized + safe),
     .target(
       name: "HTTPCache",
       dependencies: [
         "TransferModel", "JSON", "EventLoop", .product(name: "Crypto", package: "swift-crypto"),
-      ], swiftSettings: common),
+      ], swiftSettings: language + optimized),
     .target(
       name: "BlobStore",
       dependencies: [
         "TransferModel", "EventLoop", "CLinux", .product(name: "Crypto", package: "swift-crypto"),
-      ], swiftSettings: common),
+      ], swiftSettings: language + optimized),
     .target(
       name: "TransferStore",
       dependencies: [
@@ -131,7 +135,7 @@ let package = Package(
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
-      ], swiftSettings: common),
+      ], swiftSettings: language + optimized),
     // The shipped program does not link it.
     .target(
       name: "MemoryStore",
@@ -139,7 +143,7 @@ let package = Package(
         "TransferModel", "TransferCore", "HTTPCookies", "JSON", "TransferStore", "BlobStore",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "DequeModule", package: "swift-collections"),
-      ], swiftSettings: safe),
+      ], swiftSettings: language + optimized + safe),
     .target(
       name: "TransferEngine",
       dependencies: [
@@ -148,7 +152,7 @@ let package = Package(
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "HeapModule", package: "swift-collections"),
-      ], swiftSettings: common),
+      ], swiftSettings: language),
 
     // 4: shells
     .target(
@@ -160,7 +164,7 @@ let package = Package(
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "HeapModule", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
-      ], swiftSettings: safe),
+      ], swiftSettings: language + optimized + safe),
 
     // 5: protocol edges
     .target(
@@ -169,7 +173,7 @@ let package = Package(
         "TransferModel", "TransferService", "TransferEngine", "Curl", "EventLoop", "JSON",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
-      ], swiftSettings: common),
+      ], swiftSettings: language),
     .target(
       name: "TransferAPI",
       dependencies: [
@@ -180,7 +184,7 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       resources: [.embedInCode("openapi.yaml")],
-      swiftSettings: safe),
+      swiftSettings: language + safe),
 
     // 6: composition
     .executableTarget(
@@ -193,7 +197,7 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-      ], swiftSettings: safe,
+      ], swiftSettings: language + safe,
       linkerSettings: [.unsafeFlags(hardening, .when(configuration: .release))]),
   ],
   swiftLanguageModes: [.v6]
@@ -265,7 +269,8 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
 package.targets += [
   // What every task and session may tell. No part of the program.
   .target(
-    name: "LifeCycle", dependencies: ["TransferModel", "JSON"], path: "Tests/LifeCycle", swiftSettings: safe),
+    name: "LifeCycle", dependencies: ["TransferModel", "JSON"], path: "Tests/LifeCycle",
+    swiftSettings: language + optimized + safe),
   // Whole worlds in one thread, each decided by a seed. No part of the program.
   .target(
     name: "Simulation",
@@ -275,10 +280,10 @@ package.targets += [
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "DequeModule", package: "swift-collections"),
       .product(name: "Logging", package: "swift-log"),
-    ], path: "Tests/Simulation", swiftSettings: common),
+    ], path: "Tests/Simulation", swiftSettings: language + optimized),
   .executableTarget(
     name: "simulate", dependencies: ["Simulation", "EventLoop", "TransferCore"], path: "Tests/simulate",
-    swiftSettings: common),
+    swiftSettings: language),
   .target(
     name: "TestSupport",
     dependencies: [
@@ -299,12 +304,12 @@ package.targets += [
       "BlobStore", "EventLoop", "FerrySettings", "HTTPServer", "TransferAPI", "TransferEngine",
       "TransferModel", .product(name: "Yams", package: "Yams"),
     ],
-    swiftSettings: common),
+    swiftSettings: language),
 ]
 /// Those of which the tests' own part of the work is large.
 let busy: Set = ["HTTPCache", "HTTPCookies", "TransferService"]
 package.targets += tests.map { name, uses in
   .testTarget(
     name: name + "Tests", dependencies: [.byName(name: name)] + uses,
-    swiftSettings: busy.contains(name) ? common : language)
+    swiftSettings: busy.contains(name) ? language + optimized : language)
 }

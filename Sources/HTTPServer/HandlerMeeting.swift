@@ -4,7 +4,7 @@ internal import Synchronization
 struct HandlerMeeting: ~Copyable, Sendable {
   /// What becomes of bytes that have come.
   enum Taking { case taken, full, unwanted }
-  private struct State {
+  struct State {
     var response: ServerResponse?
     /// The handler asked for the body.
     var wantsBody = false
