@@ -7,14 +7,14 @@ let language: [SwiftSetting] =
     "NonisolatedNonsendingByDefault", "InferIsolatedConformances",
   ].map { .enableUpcomingFeature($0) } + [.treatAllWarnings(as: .error)]
 
-/// Optimizes a target in debug builds too, with all its assertions. Only for targets whose code the simulator and the random walks
-/// run many thousands of times: optimizing all of them made the build of the tests longer than it made the tests shorter.
-let optimized: [SwiftSetting] = [
-  .unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))
-]
-
 /// For targets that touch no raw memory: the compiler checks it.
-let safe: [SwiftSetting] = [.strictMemorySafety()]
+let safe = language + [.strictMemorySafety()]
+
+/// Optimizes a target in debug builds too, with all its assertions. Only for targets whose code the simulator and the random walks
+/// run many thousands of times: optimizing all of them makes the build of the tests longer than it makes the tests shorter.
+let optimized =
+  language + [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]
+let optimizedSafe = optimized + [.strictMemorySafety()]
 
 /// How the released program is linked: what it imports is bound and read-only before it runs, it exports nothing, and what nothing
 /// refers to is left out. The system's linker would write one library more than once among what is needed.
@@ -52,8 +52,8 @@ let package = Package(
   // sources to that, and ARCHITECTURE.md's picture to the floors.
   targets: [
     // 0: values
-    .target(name: "JSON", swiftSettings: language + optimized),
-    .target(name: "TransferModel", dependencies: ["JSON"], swiftSettings: language + optimized + safe),
+    .target(name: "JSON", swiftSettings: optimized),
+    .target(name: "TransferModel", dependencies: ["JSON"], swiftSettings: optimizedSafe),
     .target(
       name: "FerrySettings",
       dependencies: [
@@ -88,18 +88,18 @@ let package = Package(
         "CLinux", "CProcess", .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "HeapModule", package: "swift-collections"),
       ],
-      swiftSettings: language + optimized),
+      swiftSettings: optimized),
     .target(
       name: "Processes", dependencies: ["CLinux", "CProcess", "EventLoop", "JSON"],
-      swiftSettings: language + optimized),
+      swiftSettings: optimized),
     .target(
       name: "Netlink", dependencies: ["TransferModel", "EventLoop", "CNetlink"], swiftSettings: language),
     .target(name: "Curl", dependencies: ["CCurl", "CHandshake", "EventLoop"], swiftSettings: language),
     .target(
       name: "HTTPCookies", dependencies: ["TransferModel", "JSON", "CPSL"],
-      swiftSettings: language + optimized + safe),
+      swiftSettings: optimizedSafe),
     .target(name: "GSSAPI", dependencies: ["CGSSAPI"], swiftSettings: language),
-    .target(name: "ContentCoding", dependencies: ["CCompression"], swiftSettings: language + optimized),
+    .target(name: "ContentCoding", dependencies: ["CCompression"], swiftSettings: optimized),
     .target(
       name: "HTTPServer",
       dependencies: [
@@ -116,17 +116,17 @@ let package = Package(
     .target(
       name: "TransferCore",
       dependencies: ["TransferModel", .product(name: "HeapModule", package: "swift-collections")],
-      swiftSettings: language + optimized + safe),
+      swiftSettings: optimizedSafe),
     .target(
       name: "HTTPCache",
       dependencies: [
         "TransferModel", "JSON", "EventLoop", .product(name: "Crypto", package: "swift-crypto"),
-      ], swiftSettings: language + optimized),
+      ], swiftSettings: optimized),
     .target(
       name: "BlobStore",
       dependencies: [
         "TransferModel", "EventLoop", "CLinux", .product(name: "Crypto", package: "swift-crypto"),
-      ], swiftSettings: language + optimized),
+      ], swiftSettings: optimized),
     .target(
       name: "TransferStore",
       dependencies: [
@@ -135,7 +135,7 @@ let package = Package(
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
-      ], swiftSettings: language + optimized),
+      ], swiftSettings: optimized),
     // The shipped program does not link it.
     .target(
       name: "MemoryStore",
@@ -143,7 +143,7 @@ let package = Package(
         "TransferModel", "TransferCore", "HTTPCookies", "JSON", "TransferStore", "BlobStore",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "DequeModule", package: "swift-collections"),
-      ], swiftSettings: language + optimized + safe),
+      ], swiftSettings: optimizedSafe),
     .target(
       name: "TransferEngine",
       dependencies: [
@@ -164,7 +164,7 @@ let package = Package(
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "HeapModule", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
-      ], swiftSettings: language + optimized + safe),
+      ], swiftSettings: optimizedSafe),
 
     // 5: protocol edges
     .target(
@@ -184,7 +184,7 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       resources: [.embedInCode("openapi.yaml")],
-      swiftSettings: language + safe),
+      swiftSettings: safe),
 
     // 6: composition
     .executableTarget(
@@ -197,7 +197,7 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-      ], swiftSettings: language + safe,
+      ], swiftSettings: safe,
       linkerSettings: [.unsafeFlags(hardening, .when(configuration: .release))]),
   ],
   swiftLanguageModes: [.v6]
@@ -270,7 +270,7 @@ package.targets += [
   // What every task and session may tell. No part of the program.
   .target(
     name: "LifeCycle", dependencies: ["TransferModel", "JSON"], path: "Tests/LifeCycle",
-    swiftSettings: language + optimized + safe),
+    swiftSettings: optimizedSafe),
   // Whole worlds in one thread, each decided by a seed. No part of the program.
   .target(
     name: "Simulation",
@@ -280,7 +280,7 @@ package.targets += [
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "DequeModule", package: "swift-collections"),
       .product(name: "Logging", package: "swift-log"),
-    ], path: "Tests/Simulation", swiftSettings: language + optimized),
+    ], path: "Tests/Simulation", swiftSettings: optimized),
   .executableTarget(
     name: "simulate", dependencies: ["Simulation", "EventLoop", "TransferCore"], path: "Tests/simulate",
     swiftSettings: language),
@@ -311,5 +311,5 @@ let busy: Set = ["HTTPCache", "HTTPCookies", "TransferService"]
 package.targets += tests.map { name, uses in
   .testTarget(
     name: name + "Tests", dependencies: [.byName(name: name)] + uses,
-    swiftSettings: busy.contains(name) ? language + optimized : language)
+    swiftSettings: busy.contains(name) ? optimized : language)
 }

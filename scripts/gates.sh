@@ -1,0 +1,43 @@
+#!/bin/bash
+# Runs the gates that .ci/run leaves out, all of them, and says at the end which failed.
+# usage: gates.sh [GATE ...]    The output of each is .build/gates/GATE.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+mkdir -p .build/gates
+
+declare -A gates=(
+  [deploy]="scripts/deploy-check.sh"
+  [release]="make release"
+  [race]="Benchmarks/race.py 5 --only=batch --peers=aria2 --at-least=0.8"
+  [load]="Benchmarks/load.py --quick"
+  [kill]="Benchmarks/kill.py 5"
+  [takeover]="Benchmarks/takeover.py 12"
+  [faults]="Benchmarks/faults.py 12 --tasks=200"
+  [idle]="Benchmarks/idle.py --quick"
+  [uptime]="Benchmarks/uptime.py 8000"
+  [clients]="scripts/clients.sh"
+  [schemathesis]="scripts/schemathesis.sh"
+  [check]="make check"
+  [fuzz]="make fuzz SECONDS=60 SEED=1"
+  [image]="make image-test"
+  [dist]="scripts/dist-check.sh"
+  [package]="make package-test"
+  [tests]="make test"
+  [newer-libcurl]="scripts/newer-libcurl.sh"
+  [debian13]="make debian13-test"
+)
+# The binary comes before the gates that run it, the tests before those that run them elsewhere.
+order=(deploy release race load kill takeover faults idle uptime clients schemathesis check fuzz image dist package tests newer-libcurl
+  debian13)
+[ $# = 0 ] || order=("$@")
+
+scripts/install-packages.sh build demo test faults cost
+failed=()
+for gate in "${order[@]}"; do
+  [ -n "${gates[$gate]:-}" ] || { echo "no gate is called $gate" >&2; exit 64; }
+  begun=$SECONDS
+  if ${gates[$gate]} >".build/gates/$gate" 2>&1; then outcome=passed; else outcome=FAILED failed+=("$gate"); fi
+  printf '%-14s %s in %d s\n' "$gate" "$outcome" $((SECONDS - begun))
+  [ "$outcome" = passed ] || tail -20 ".build/gates/$gate"
+done
+[ ${#failed[@]} = 0 ] || { echo "failed: ${failed[*]}" >&2; exit 1; }
