@@ -4,12 +4,13 @@
 What must hold: the service and its worker live, every task ends, no request is answered 500, and when all is over the service is
 idle. A seed decides what is sent; the order in which it arrives is not decided. What was sent last is printed where it breaks.
 usage: fuzz.py [seconds] [seed]    120 seconds and a seed of its own by default; BINARY names another binary"""
-import json, os, random, re, sys, threading, time
+import json, os, random, re, sys, threading, time, urllib.request
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../Benchmarks"))
 os.environ.setdefault("BINARY", os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.build/asan/debug/ferry"))
 from harness import Ferry, scratch, thread_seconds
 from hostile_client import exchange, request
 from hostile_origin import HostileOrigin
+from lying_origin import BODIES, LyingOrigin
 
 SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 120
 SEED = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(10**9)
@@ -25,6 +26,7 @@ class Broken(Exception):
 class Fuzz:
     def __init__(self, directory):
         self.origin = HostileOrigin(SEED)
+        self.liar = LyingOrigin(SEED)
         self.ferry = Ferry(f"{directory}/data", "--log-level", "error", "--maximum-body-size", str(1 << 26))
         self.log = f"{directory}/data.log"
         self.lock, self.last, self.faults = threading.Lock(), [], []
@@ -105,6 +107,35 @@ class Fuzz:
             self.run_tasks(sessions[kind], kind, number)
             number += LANES
 
+    def drive_downloads(self):
+        """Downloads that break off and continue at an origin that lies about ranges: one that succeeds has the bytes of one version."""
+        while time.monotonic() < self.end and not self.faults:
+            task = {"kind": "download", "resume": True, "request": {"url": self.liar.url + "/"}}
+            for _ in range(8):
+                status, shown = self.ferry.call("POST", "/v1/tasks", task, {"Prefer": "wait=20"})
+                if status != 200:
+                    raise Broken(f"a download was answered {status}: {shown}")
+                with self.lock:
+                    self.counts["tasks"] += 1
+                if not shown["error"]:
+                    self.check_body(shown)
+                    break
+                if not shown["error"]["resumeDataAvailable"]:
+                    break
+                status, data = self.ferry.call("GET", f"/v1/tasks/{shown['id']}/resume-data")
+                if status != 200:
+                    raise Broken(f"resume data were answered {status}: {data}")
+                task = {"kind": "download", "resume": True, "resumeData": data["resumeData"]}
+
+    def check_body(self, shown):
+        if shown["response"]["status"] not in (200, 206):
+            return
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.ferry.port}/v1/tasks/{shown['id']}/body") as reply:
+            body = reply.read()
+        # A length that was never told may be a lie.
+        if not any(version.startswith(body) for version in BODIES.values()):
+            raise Broken(f"a body of {len(body)} bytes is of no version: {body!r}\n{json.dumps(shown)}")
+
     def drive_clients(self, lane):
         number = 0
         while time.monotonic() < self.end and not self.faults:
@@ -139,6 +170,7 @@ class Fuzz:
         sessions = self.sessions()
         threads = [threading.Thread(target=self.guarded, args=(self.drive_tasks, sessions, lane)) for lane in range(LANES)]
         threads += [threading.Thread(target=self.guarded, args=(self.drive_clients, lane)) for lane in range(LANES)]
+        threads.append(threading.Thread(target=self.guarded, args=(self.drive_downloads,)))
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -175,6 +207,7 @@ class Fuzz:
 
     def report(self):
         self.origin.close()
+        self.liar.close()
         sanitizer = ""
         with reading(self.log) as f:
             text = f.read()

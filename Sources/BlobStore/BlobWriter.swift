@@ -26,6 +26,9 @@ package final class BlobWriter: Sendable {
     var isFinished = false
     /// Discarded, but what waits is still written.
     var writesOn = false
+    /// The draft is deleted, or was committed before that.
+    var isDeleted = false
+    var whenDeleted: (@Sendable () -> Void)?
     var finish: (key: BlobKey, done: @Sendable (Finished) -> Void)?
     var whenDrained: (@Sendable () -> Void)?
     var draft: (any BlobDraft)?
@@ -136,10 +139,13 @@ package final class BlobWriter: Sendable {
   /// True where a pause for its sake may end.
   package var isDrained: Bool { state.withLock { $0.waiting <= Self.lowWater || $0.failure != nil } }
 
-  /// Forgets what was written.
-  /// - Parameter keepsForReaders: those who read along still get all that was appended.
-  package func discard(keepsForReaders: Bool = false) {
+  /// Deletes the draft.
+  /// - Parameters:
+  ///   - keepsForReaders: those who read along still get all that was appended.
+  ///   - done: called once, from a thread of the pool, when the key is free.
+  package func discard(keepsForReaders: Bool = false, _ done: @escaping @Sendable () -> Void = {}) {
     state.withLock { state in
+      state.whenDeleted = done
       state.isDiscarded = true
       state.whenDrained = nil
       state.writesOn = keepsForReaders
@@ -248,11 +254,20 @@ package final class BlobWriter: Sendable {
 
   /// Ends it once nothing of it is worked at: committed, or gone.
   private func settle() {
-    enum Ending { case none, discard, finish(BlobKey, @Sendable (Finished) -> Void, State) }
+    enum Ending {
+      case none, discard(isFinished: Bool, (@Sendable () -> Void)?), finish(
+        BlobKey, @Sendable (Finished) -> Void, State)
+    }
     let ending: Ending = state.withLock { state in
       guard !state.isWorking else { return .none }
       // Once it has its final key, the other may be somebody else's.
-      if state.isDiscarded { return state.isFinished ? .none : .discard }
+      if state.isDiscarded {
+        // Once, for the key is somebody else's afterwards.
+        guard !state.isDeleted else { return .none }
+        state.isDeleted = true
+        defer { state.whenDeleted = nil }
+        return .discard(isFinished: state.isFinished, state.whenDeleted)
+      }
       guard let finish = state.finish else { return .none }
       state.finish = nil
       state.isFinished = true
@@ -260,7 +275,9 @@ package final class BlobWriter: Sendable {
     }
     switch ending {
     case .none: return
-    case .discard: store.delete(key)
+    case .discard(let isFinished, let done):
+      if !isFinished { store.delete(key) }
+      done?()
     case .finish(let key, let done, let state): done(complete(key, state))
     }
     for observer in state.withLock({ $0.observers }) { observer() }

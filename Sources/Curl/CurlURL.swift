@@ -29,16 +29,15 @@ package struct CurlURL: Sendable, Equatable {
     guard let handle = curl_url() else { throw .malformed("out of memory") }
     defer { curl_url_cleanup(handle) }
     // A blank is written as %20; libcurl 8 takes it only where it is told that it may come.
-    let flags = UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE | CURLU_ALLOW_SPACE)
     guard !url.utf8.contains(0) else { throw .malformed("contains a zero byte") }
-    let status = curl_url_set(handle, CURLUPART_URL, Self.encodingBlanks(url), flags)
+    let status = curl_url_set(handle, CURLUPART_URL, Self.encoding(url), Self.flags)
     guard status == CURLUE_OK else { throw Self.fault(status, url) }
     let scheme = Self.part(handle, CURLUPART_SCHEME)?.lowercased() ?? ""
     guard scheme == "http" || scheme == "https" else { throw .unsupportedScheme(scheme) }
     let host = Self.part(handle, CURLUPART_HOST) ?? ""
     guard !host.isEmpty else { throw .malformed("no host") }
     guard host.utf8.allSatisfy({ $0 < 0x80 }) else {
-      self = try Self.withASCIIHost(handle)
+      self = try Self.withASCIIHost(handle, of: url)
       return
     }
     self.scheme = scheme
@@ -53,12 +52,12 @@ package struct CurlURL: Sendable, Equatable {
       curl_url_set(handle, part, nil, 0)
     }
     guard let text = Self.part(handle, CURLUPART_URL) else { throw .malformed("cannot be normalised") }
-    self.text = text
+    self.text = Self.hasEmptyQuery(url) ? text + "?" : text
   }
 
   /// libcurl would connect to the ASCII form, and other spellings of it are the same host. Read anew: the form may be an
   /// address, or what separates the parts of a URL.
-  private static func withASCIIHost(_ handle: OpaquePointer) throws(Fault) -> CurlURL {
+  private static func withASCIIHost(_ handle: OpaquePointer, of url: String) throws(Fault) -> CurlURL {
     // libidn2 takes names as the thread's locale has them.
     let locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nil)
     let previous = locale.map { uselocale($0) }
@@ -70,7 +69,7 @@ package struct CurlURL: Sendable, Equatable {
     guard let host = part(handle, CURLUPART_HOST, flags), let text = part(handle, CURLUPART_URL, flags),
       host.utf8.allSatisfy(isNamed)
     else { throw .malformed("no host has this name") }
-    return try CurlURL(text)
+    return try CurlURL(hasEmptyQuery(url) ? text + "?" : text)
   }
 
   private static func isNamed(_ byte: UInt8) -> Bool {
@@ -104,19 +103,60 @@ package struct CurlURL: Sendable, Equatable {
     // libcurl takes an empty reference for the root; it means the same URL again.
     let reference = String(Substring(reference.utf8.prefix { $0 != UInt8(ascii: "#") }))
     guard !reference.isEmpty else { return self }
-    curl_url_set(handle, CURLUPART_URL, text, 0)
-    let flags = UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE | CURLU_ALLOW_SPACE)
-    let status = curl_url_set(handle, CURLUPART_URL, Self.encodingBlanks(reference), flags)
+    curl_url_set(handle, CURLUPART_URL, text, UInt32(CURLU_PATH_AS_IS))
+    let flags = Self.isRelativePath(reference) ? Self.flags & ~UInt32(CURLU_PATH_AS_IS) : Self.flags
+    let status = curl_url_set(handle, CURLUPART_URL, Self.encoding(reference), flags)
     guard status == CURLUE_OK, let resolved = Self.part(handle, CURLUPART_URL) else {
       throw Self.fault(status, reference)
     }
-    return try CurlURL(resolved)
+    return try CurlURL(Self.hasEmptyQuery(reference) ? resolved + "?" : resolved)
   }
 
-  /// The query's blanks as `%20`: libcurl makes them `+`, which only forms read as blanks.
-  private static func encodingBlanks(_ url: String) -> String {
-    guard let query = url.utf8.firstIndex(of: UInt8(ascii: "?")) else { return url }
-    return String(url[..<query]) + url[query...].replacing(" ", with: "%20")
+  /// A blank is written as `%20`; libcurl 8 accepts it only if it is told that it may come. Dots stay in paths: the keys of an object store
+  /// may have them, and a signature covers the path as it was given.
+  private static let flags = UInt32(
+    CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE | CURLU_ALLOW_SPACE | CURLU_PATH_AS_IS)
+
+  /// The text with bytes above 0x7F percent-encoded behind the authority, in upper case (RFC 3986 §2.1), and the query's blanks as `%20`:
+  /// libcurl writes lower case, and `+`, which only forms read as a blank.
+  private static func encoding(_ url: String) -> String {
+    guard !url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x80 }) else { return url }
+    let digits = Array("0123456789ABCDEF".utf8)
+    let start = endOfAuthority(url)
+    var bytes = Array(url.utf8[..<start])
+    var isInQuery = false
+    for byte in url.utf8[start...] {
+      if byte == UInt8(ascii: "?") { isInQuery = true }
+      if byte >= 0x80 || isInQuery && byte == UInt8(ascii: " ") {
+        bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 0xF)]]
+      } else {
+        bytes.append(byte)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// The beginning of the path of a URL or a reference.
+  private static func endOfAuthority(_ url: String) -> String.Index {
+    let delimiters = "/?#".utf8
+    let scheme = url.utf8.prefix { $0 != UInt8(ascii: ":") && !delimiters.contains($0) }
+    var rest = url.utf8[scheme.endIndex...]
+    if rest.first == UInt8(ascii: ":") { rest = rest.dropFirst() } else { rest = url.utf8[...] }
+    guard rest.starts(with: "//".utf8) else { return url.startIndex }
+    return rest.dropFirst(2).firstIndex { delimiters.contains($0) } ?? url.endIndex
+  }
+
+  /// Whether a reference has to be joined to the path that it stands on, which removes the dots of both (RFC 3986 §5.2.4).
+  private static func isRelativePath(_ reference: String) -> Bool {
+    guard let first = reference.utf8.first, !"/?".utf8.contains(first) else { return false }
+    let scheme = reference.utf8.prefix { !":/?".utf8.contains($0) }
+    return reference.utf8[scheme.endIndex...].first != UInt8(ascii: ":")
+  }
+
+  /// Whether there is a question mark with nothing behind it, which libcurl drops.
+  private static func hasEmptyQuery(_ url: String) -> Bool {
+    let url = url.utf8.prefix { $0 != UInt8(ascii: "#") }
+    return url.last == UInt8(ascii: "?") && url.dropLast().allSatisfy { $0 != UInt8(ascii: "?") }
   }
 
   /// What libcurl refused. It knows a scheme only with slashes behind it: `mailto:` and `data:` are malformed to it.

@@ -33,6 +33,7 @@ extension EasyOption<Int> {
   package static var forbidReuse: Self { Self(raw: CURLOPT_FORBID_REUSE) }
   package static var socks5Auth: Self { Self(raw: CURLOPT_SOCKS5_AUTH) }
   package static var noSignal: Self { Self(raw: CURLOPT_NOSIGNAL) }
+  package static var pathAsIs: Self { Self(raw: CURLOPT_PATH_AS_IS) }
   package static var quickExit: Self { Self(raw: CURLOPT_QUICK_EXIT) }
   package static var followLocation: Self { Self(raw: CURLOPT_FOLLOWLOCATION) }
   package static var noBody: Self { Self(raw: CURLOPT_NOBODY) }

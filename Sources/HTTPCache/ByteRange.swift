@@ -25,6 +25,12 @@ package struct ByteRange: Sendable, Equatable {
     self.init(first: first, last: last, total: total)
   }
 
+  /// The length in the Content-Range of a 416: `bytes */10` (§14.4).
+  package static func unsatisfiedTotal(contentRange field: String?) -> Int64? {
+    guard let field, field.lowercased().hasPrefix("bytes */") else { return nil }
+    return number(field.dropFirst(8))
+  }
+
   package var count: Int64 { last - first + 1 }
   package var isWhole: Bool { first == 0 && last + 1 == total }
   package var contentRange: String { "bytes \(first)-\(last)/\(total.map { String($0) } ?? "*")" }

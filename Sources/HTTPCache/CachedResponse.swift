@@ -106,12 +106,12 @@ package struct CachedResponse: Sendable, Equatable {
 
   /// The bytes that came, where they are not the whole.
   static func part(of head: CacheResponseHead, size: Int64, isComplete: Bool) -> ByteRange? {
-    if head.status == 206, var range = ByteRange(contentRange: head.headers["Content-Range"]) {
+    if head.status == 206, var range = ByteRange(contentRange: head.headers.unambiguous("Content-Range")) {
       range.last = range.first + size - 1
       return range.isWhole ? nil : range
     }
     guard !isComplete else { return nil }
-    let total = head.headers["Content-Length"].flatMap { ByteRange.number($0) }
+    let total = head.headers.contentLength
     return ByteRange(first: 0, last: size - 1, total: total)
   }
 
@@ -135,7 +135,7 @@ package struct CachedResponse: Sendable, Equatable {
   /// Ranges of it can be taken: it is not coded, as the body that is stored may not be either.
   package var hasRanges: Bool { status == 200 && Self.isPlain(headers) }
 
-  static func isPlain(_ headers: HTTPHeaders) -> Bool {
+  package static func isPlain(_ headers: HTTPHeaders) -> Bool {
     headers["Content-Encoding"].map { HTTPHeaders.equal($0, "identity") } ?? true
   }
 

@@ -20,9 +20,10 @@ package struct PartialContent: Sendable, Equatable {
     _ stored: CachedResponse, with head: CacheResponseHead, size: Int64, request: CacheRequest
   ) {
     guard head.status == 206, size > 0, stored.hasRanges, let held = stored.part,
-      CachedResponse.isPlain(head.headers), Self.isSameVersion(stored, head),
-      var new = ByteRange(contentRange: head.headers["Content-Range"]), size <= new.count,
-      held.total == nil || new.total == nil || held.total == new.total
+      let validator = stored.strongValidator,
+      var new = RangeJoin.range(
+        of: head.headers, validator: validator, total: held.total, answersIfRange: false),
+      size <= new.count
     else { return nil }
     new.last = new.first + size - 1
     guard new.first <= held.last + 1, new.last >= held.first - 1 else { return nil }
@@ -31,15 +32,6 @@ package struct PartialContent: Sendable, Equatable {
     guard joined.count > held.count, joined.last < joined.total ?? .max else { return nil }
     pieces = Self.pieces(held, new)
     response = Self.joined(stored, joined, head, request)
-  }
-
-  /// A strong tag on both sides, or none and the same date; what answers If-Range need not repeat the date (RFC 9110
-  /// §15.3.7).
-  private static func isSameVersion(_ stored: CachedResponse, _ head: CacheResponseHead) -> Bool {
-    guard let validator = stored.strongValidator else { return false }
-    if Validators.entityTag(stored.headers) != nil { return Validators.entityTag(head.headers) == validator }
-    return Validators.entityTag(head.headers) == nil
-      && Validators.lastModified(head.headers) ?? validator == validator
   }
 
   private static func pieces(_ held: ByteRange, _ new: ByteRange) -> [Piece] {

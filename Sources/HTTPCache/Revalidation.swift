@@ -72,7 +72,7 @@ package enum Revalidation {
     }
     guard !request.control.noStore else { return .unaffected }
     let isSame = ["ETag", "Last-Modified"].allSatisfy { name in
-      head.headers[name].map { $0 == stored.headers[name] } ?? true
+      head.headers.single(name).map { $0 == stored.headers.single(name) } ?? true
     }
     guard isSame, hasLength(of: head.headers, stored), Storability.permits(request, head) else {
       return .invalidated
@@ -81,11 +81,11 @@ package enum Revalidation {
   }
 
   private static func hasLength(of headers: HTTPHeaders, _ stored: CachedResponse) -> Bool {
-    guard let new = headers["Content-Length"] else { return true }
-    if let old = stored.headers["Content-Length"] { return new == old }
+    guard let new = headers.contentLength else { return true }
+    if let old = stored.headers.contentLength { return new == old }
     guard CachedResponse.isPlain(headers), CachedResponse.isPlain(stored.headers) else { return true }
     let whole = stored.part.map(\.total) ?? stored.size
-    return whole.map { new == String($0) } ?? true
+    return whole.map { new == $0 } ?? true
   }
 
   /// Whether what is stored may answer since the origin does not (RFC 5861 §4).

@@ -42,7 +42,7 @@ package struct ServedResponse: Sendable, Equatable {
   }
 
   private static func part(of stored: CachedResponse, for request: CacheRequest) -> Part? {
-    guard request.method == "GET", let field = request.headers["Range"] else {
+    guard request.method == "GET", let field = request.headers.single("Range") else {
       // Range means something to GET only (RFC 9110 §14.2).
       return stored.isComplete ? .whole : nil
     }
@@ -60,7 +60,7 @@ package struct ServedResponse: Sendable, Equatable {
 
   /// The condition of If-Range holds, or there is none (RFC 9110 §13.1.5).
   private static func allowsRange(_ stored: CachedResponse, _ request: CacheRequest) -> Bool {
-    request.headers["If-Range"].map { $0 == stored.strongValidator } ?? true
+    request.headers.single("If-Range").map { $0 == stored.strongValidator } ?? true
   }
 
   /// The stored fields with the Age of this moment (RFC 9111 §5.1).

@@ -43,7 +43,9 @@ package enum Storability {
       Validators.strong(head.headers, now: head.responseTime) != nil
     else { return false }
     if head.status == 206 {
-      guard let range = ByteRange(contentRange: head.headers["Content-Range"]) else { return false }
+      guard let range = ByteRange(contentRange: head.headers.unambiguous("Content-Range")) else {
+        return false
+      }
       return isComplete ? range.count == size : size < range.count
     }
     let ranges = head.headers["Accept-Ranges"] ?? "bytes"

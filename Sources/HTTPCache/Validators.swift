@@ -2,13 +2,13 @@ package import TransferModel
 
 /// What tells versions of a resource apart (RFC 9110 §8.8).
 package enum Validators {
-  /// The entity tag as it came.
-  static func entityTag(_ headers: HTTPHeaders) -> String? {
-    headers.all("ETag").first.flatMap { $0.isEmpty ? nil : $0 }
-  }
+  /// The entity tag as it came; nil if there is none, or if there are different ones.
+  static func entityTag(_ headers: HTTPHeaders) -> String? { validator("ETag", headers) }
 
-  static func lastModified(_ headers: HTTPHeaders) -> String? {
-    headers.all("Last-Modified").first.flatMap { $0.isEmpty ? nil : $0 }
+  static func lastModified(_ headers: HTTPHeaders) -> String? { validator("Last-Modified", headers) }
+
+  private static func validator(_ name: String, _ headers: HTTPHeaders) -> String? {
+    headers.unambiguous(name).flatMap { $0.isEmpty ? nil : $0 }
   }
 
   static func isStrong(_ tag: String) -> Bool {
@@ -23,15 +23,32 @@ package enum Validators {
   /// Whether an origin would know the tag again: the bytes of one that is not ASCII are not known any more.
   package static func canBeSent(_ tag: String) -> Bool { tag.utf8.allSatisfy { $0 < 0x80 } }
 
-  /// What may stand in If-Range (§13.1.5): a strong tag; without any tag, a date that was a minute old when it came
-  /// (§8.8.2.2).
+  /// Seconds by which a response's Date must be later than its Last-Modified for that to be a strong validator (§8.8.2.2).
+  private static let strongDateAge = 1.0
+
+  /// The validator for If-Range (§13.1.5): a strong entity tag. A response without any tag may have a strong date instead.
   package static func strong(_ headers: HTTPHeaders, now: Timestamp) -> String? {
-    if let tag = entityTag(headers) { return isStrong(tag) && canBeSent(tag) ? tag : nil }
+    if headers.all("ETag").contains(where: { !$0.isEmpty }) {
+      return entityTag(headers).flatMap { isStrong($0) && canBeSent($0) ? $0 : nil }
+    }
     guard let text = lastModified(headers), let modified = HTTPDate.parse(text, now: now),
-      let date = headers.all("Date").first.flatMap({ HTTPDate.parse($0, now: now) }),
-      date.since(modified) >= 60
+      let date = headers.unambiguous("Date").flatMap({ HTTPDate.parse($0, now: now) }),
+      date.since(modified) >= strongDateAge
     else { return nil }
     return text
+  }
+
+  /// Whether a response is of the version that a strong validator names. One without any date agrees with a date: an answer to If-Range
+  /// need not repeat it (§15.3.7).
+  /// - Parameter answersIfRange: the request named the version, so that the response need not repeat the tag.
+  package static func agree(
+    _ headers: HTTPHeaders, with validator: String, answersIfRange: Bool
+  ) -> Bool {
+    let tags = headers.all("ETag").filter { !$0.isEmpty }
+    guard !isStrong(validator) else {
+      return tags.isEmpty ? answersIfRange : tags.allSatisfy { $0 == validator }
+    }
+    return tags.isEmpty && headers.all("Last-Modified").allSatisfy { $0.isEmpty || $0 == validator }
   }
 
   /// The fields that ask whether what is stored is still right (RFC 9111 §4.3.1).

@@ -163,7 +163,8 @@ package struct AttemptMachine: Sendable {
       timeoutIntervalForResource: configuration.timeoutIntervalForResource)
     let attempt = RetryPolicy.Attempt(
       error: outcome.error, status: outcome.response?.status,
-      retryAfter: outcome.response?.headers["Retry-After"], number: state.attempts, failures: state.failures)
+      retryAfter: outcome.response?.headers.single("Retry-After"), number: state.attempts,
+      failures: state.failures)
     return policy.next(after: attempt, firstStart: state.startedAt ?? time, now: time, jitter: jitter)
   }
 

@@ -13,6 +13,11 @@ extension HTTPHeaders {
   package static func isSecret(name: String, and others: [String] = []) -> Bool {
     secretNames.contains { equal($0, name) } || others.contains { equal($0, name) }
   }
+  /// Removes what no other origin may see (RFC 9110 §15.4).
+  /// - Parameter others: names that a session adds.
+  package mutating func removeSecrets(and others: [String] = []) {
+    fields.removeAll { Self.isSecret(name: $0.name, and: others) }
+  }
   /// What stands for such a value where it is shown.
   package static let redaction = "(redacted)"
 

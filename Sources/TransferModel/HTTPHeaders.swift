@@ -17,11 +17,11 @@ package struct HTTPHeaders: Sendable, Equatable, Codable {
 
   package var isEmpty: Bool { fields.isEmpty }
 
-  /// All values of that name, joined as one (RFC 9110 §5.2).
+  /// The value of a field. All values of a list field are joined as one (RFC 9110 §5.2).
   package subscript(_ name: String) -> String? {
     guard var place = place(of: name, from: 0) else { return nil }
     var value = fields[place].value
-    while let next = self.place(of: name, from: place + 1) {
+    while let next = self.place(of: name, from: place + 1), !FieldName.isSingle(name) {
       value += ", " + fields[next].value
       place = next
     }
@@ -40,7 +40,7 @@ package struct HTTPHeaders: Sendable, Equatable, Codable {
     return values
   }
 
-  private func place(of name: String, from start: Int) -> Int? {
+  func place(of name: String, from start: Int) -> Int? {
     // An array's iterator would retain and release each field on the way.
     let fields = fields.span
     for place in start..<fields.count where Self.equal(fields[place].name, name) { return place }
@@ -68,14 +68,23 @@ package struct HTTPHeaders: Sendable, Equatable, Codable {
     return HTTPHeaders(fields + others.fields.filter { !names.contains(CaselessName(text: $0.name)) })
   }
 
-  /// Fields of one name as one (RFC 9110 §5.2), where the first of them stands.
+  /// Fields of one name as one (RFC 9110 §5.2), where the first of them stands. A field that is not a list has one value.
   package var joined: HTTPHeaders {
+    var joined = joinedLists
+    guard joined.fields.count < fields.count, let place = joined.place(of: "Content-Type", from: 0),
+      let type = contentType
+    else { return joined }
+    joined.fields[place].value = type
+    return joined
+  }
+
+  private var joinedLists: HTTPHeaders {
     var joined: [Field] = []
     joined.reserveCapacity(fields.count)
     guard fields.count > Self.few else {
       for field in fields {
         if let first = joined.firstIndex(where: { Self.equal($0.name, field.name) }) {
-          joined[first].value += ", " + field.value
+          if !FieldName.isSingle(field.name) { joined[first].value += ", " + field.value }
         } else {
           joined.append(field)
         }
@@ -87,6 +96,7 @@ package struct HTTPHeaders: Sendable, Equatable, Codable {
     for field in fields {
       let name = CaselessName(text: field.name)
       if let first = places[name] {
+        guard !FieldName.isSingle(field.name) else { continue }
         joined[first].value += ", "
         joined[first].value += field.value
       } else {

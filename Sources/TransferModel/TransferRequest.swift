@@ -37,7 +37,7 @@ package struct TransferRequest: Sendable, Equatable, Codable {
 extension TransferRequest {
   /// Bytes of a streamed body, where the client has said so beforehand (its `Content-Length`).
   package var declaredLength: Int64? {
-    body?.isStream == true ? headers["Content-Length"].flatMap { Int64($0) } : nil
+    body?.isStream == true ? headers.contentLength : nil
   }
 
   /// Bytes of its body: 0 without one, -1 where that is not known.

@@ -23,20 +23,20 @@ package struct TransferResponse: Sendable, Equatable, Codable {
 
   /// The media type without its parameters, in lower case (URLResponse.mimeType).
   package var mimeType: String? {
-    guard let field = headers["Content-Type"] else { return nil }
+    guard let field = headers.contentType else { return nil }
     let trimmed = Substring(field.utf8.prefix { $0 != UInt8(ascii: ";") }).trimmingBlanks
     return trimmed.isEmpty ? nil : trimmed.lowercased()
   }
 
   /// The charset parameter of Content-Type, in lower case (URLResponse.textEncodingName).
   package var textEncodingName: String? {
-    headers["Content-Type"].flatMap { HTTPParameters.value("charset", in: $0) }?.lowercased()
+    headers.contentType.flatMap { HTTPParameters.value("charset", in: $0) }?.lowercased()
   }
 
   /// A name to save the body under (URLResponse.suggestedFilename): Content-Disposition's, else the URL's
   /// last path component, else the host's name; never with a path in it.
   package var suggestedFilename: String {
-    let disposition = headers["Content-Disposition"]
+    let disposition = headers.single("Content-Disposition")
     let named =
       disposition.flatMap { HTTPParameters.extendedValue("filename", in: $0) }
       ?? disposition.flatMap { HTTPParameters.value("filename", in: $0) }

@@ -16,6 +16,8 @@ package final class TransferService: Sendable {
   package struct Limits: Sendable {
     /// Tasks of one session that have not ended.
     package var unfinishedTasks = 200_000
+    /// Bytes of a body that comes inline with its task.
+    package var smallBodyLimit = 32 * 1024
     package init() {}
   }
 
@@ -73,7 +75,7 @@ package final class TransferService: Sendable {
     tasks = Tasks(room: room, sessions: sessions, identifiers: identifiers)
     ownership = Ownership(sessions: sessions, tasks: tasks)
     resumption = Resumption(tasks: tasks, ownership: ownership, sealer: resumeSealer)
-    bodies = Bodies(room: room, tasks: tasks)
+    bodies = Bodies(room: room, tasks: tasks, smallBodyLimit: limits.smallBodyLimit)
     files = Files(blobs: blobs, bodies: bodies, ownership: ownership)
     decisions = Decisions(room: room, sessions: sessions, files: files, tagger: answerTagger)
     configurations = Configurations(recorder: recorder, now: now)

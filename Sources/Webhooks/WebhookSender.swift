@@ -117,6 +117,7 @@ final class WebhookSender: @unchecked Sendable {
   private func configure(_ easy: EasyHandle, _ message: Message, _ multi: MultiHandle) throws {
     try easy.set(.url, to: message.url)
     try easy.set(.noSignal, to: 1)
+    try easy.set(.pathAsIs, to: 1)
     try easy.set(.quickExit, to: 1)
     try easy.set(.followLocation, to: 0)
     try easy.set(.protocols, to: "http,https")

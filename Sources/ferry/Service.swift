@@ -56,11 +56,13 @@ struct Service {
     let relay = FactRelay()
     let engine = try settings.makeEngine(engineSettings(beat), workers: settings.workers, relay)
     let background = BackgroundCarrier(doorbell: DoorbellPull(path: places.workerBell))
+    var limits = TransferService.Limits()
+    limits.smallBodyLimit = settings.smallBodyLimit
     let service = TransferService(
       store: store, engine: engine, background: background, relay: relay, hub: hub, coordination: place,
       blobs: settings.blobs,
       resumeSealer: ResumeDataSealer(secrets: keys.all), answerTagger: AnswerTagger(secrets: keys.all),
-      pool: WorkerPool(name: "ferry-read", threads: 2), isAtHome: directory.watch(), now: now,
+      pool: WorkerPool(name: "ferry-read", threads: 2), limits: limits, isAtHome: directory.watch(), now: now,
       logger: logger)
     if engine.networks.hasClasses { await engine.networks.wait() }
     beat.begin(for: service)

@@ -100,6 +100,7 @@ final class HeadReceiver: WorkerPart {
     case .sendRest(let rest): transfer.sendInstead(rest)
     case .redirect(.fail(let error)), .fail(let error): fail(head, error, transfer)
     case .accept: accept(head, transfer)
+    case .stop: transfer.machine.course.endWire(Self.restIsMissing(transfer))
     }
   }
 
@@ -111,25 +112,45 @@ final class HeadReceiver: WorkerPart {
 
   /// The head of the answer whose body is the task's.
   func accept(_ head: ResponseHead, _ transfer: Transfer) {
-    let now = worker.settings.now()
-    switch transfer.machine.accept(head) {
-    case .take: break
-    case .restart:
-      let total = TransferResponse(head, at: transfer.url).expectedContentLength
-      transfer.facts.append(.resumed(transfer.task, offset: 0, expectedTotal: total, at: now))
-    case .goOn(let offset, let total):
-      transfer.sink = makeSink(transfer, resuming: offset)
-      transfer.facts.append(.resumed(transfer.task, offset: offset, expectedTotal: total, at: now))
+    let hasJoined = transfer.machine.ranges.hasJoined
+    switch transfer.machine.ranges.handle(head) {
+    case .deliver:
+      guard transfer.machine.claim.point != nil, (200..<300).contains(head.status), !hasJoined else { break }
+      noteResumed(at: 0, of: TransferResponse(head, at: transfer.url).expectedContentLength, transfer)
+    case .append(let offset):
+      if transfer.sink == nil { transfer.sink = makeSink(transfer, resuming: offset) }
+      if !hasJoined { noteResumed(at: offset, of: transfer.machine.ranges.total ?? -1, transfer) }
       transfer.noteKept()
-    case .askForWhole: return transfer.sendInstead(transfer.request)
+    case .startAgain: return transfer.sendInstead(transfer.request)
+    case .complete: return transfer.machine.course.endWire(nil)
+    case .stop: return transfer.machine.course.endWire(Self.restIsMissing(transfer))
+    case .fail: return transfer.machine.course.endWire(Self.rangesDoNotFit(transfer))
     }
-    if transfer.job.kind != .download, let type = head.headers["Content-Type"],
+    if transfer.job.kind != .download, let type = head.headers.contentType,
       let parts = MultipartAnswer(contentType: type)
     {
       transfer.multipart = parts
     } else {
       announce(TransferResponse(head, at: transfer.url), transfer)
     }
+  }
+
+  private func noteResumed(at offset: Int64, of total: Int64, _ transfer: Transfer) {
+    transfer.facts.append(
+      .resumed(transfer.task, offset: offset, expectedTotal: total, at: worker.settings.now()))
+  }
+
+  /// The bytes that came remain good.
+  static func restIsMissing(_ transfer: Transfer) -> TransferError {
+    TransferError(
+      .networkConnectionLost, "the server did not send the rest of the body", failingURL: transfer.request.url
+    )
+  }
+
+  static func rangesDoNotFit(_ transfer: Transfer) -> TransferError {
+    TransferError(
+      .cannotParseResponse, "the server's ranges do not belong to one version of the body",
+      failingURL: transfer.request.url)
   }
 
   /// Shows an answer, or a part of one, to the delegate; holds the transfer where that wants to decide.

@@ -51,7 +51,7 @@ extension TransferResponse {
   /// An answer as clients see it.
   init(_ head: ResponseHead, at url: CurlURL) {
     let isEncoded = head.headers["Content-Encoding"].map(ContentDecoder.decodes) ?? false
-    let length = isEncoded ? nil : head.headers["Content-Length"].flatMap { Int64($0) }
+    let length = isEncoded ? nil : head.headers.contentLength
     self.init(
       url: url.text, status: head.status, headers: Redirect.hidingUser(in: head.headers, at: url),
       expectedContentLength: length ?? -1, httpVersion: head.httpVersion)
@@ -63,7 +63,7 @@ extension TransferResponse {
     for name in ["Content-Type", "Content-Length"] { rest.remove(name) }
     self.init(
       url: url.text, status: head.status, headers: fields.merging(defaults: rest),
-      expectedContentLength: fields["Content-Length"].flatMap { Int64($0) } ?? -1,
+      expectedContentLength: fields.contentLength ?? -1,
       httpVersion: head.httpVersion)
   }
 }

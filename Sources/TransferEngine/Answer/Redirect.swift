@@ -5,30 +5,27 @@ internal import TransferModel
 enum Redirect {
   /// Redirects followed before a task gives up (URLSession on macOS).
   static let maximum = 20
-  /// Fields that no other origin gets to see.
-  static let credentialFields = ["Authorization", "Cookie", "Proxy-Authorization"]
 
   /// The request that `head` asks for in place of `request`, as the delegate is shown it.
+  /// - Parameter secretNames: names of fields that no other origin may see, beside the known ones.
   static func proposal(
-    from request: TransferRequest, at url: CurlURL, head: ResponseHead, count: Int
+    from request: TransferRequest, at url: CurlURL, head: ResponseHead, count: Int, secretNames: [String]
   ) throws(TransferError) -> TransferRequest {
     guard count <= maximum else {
       throw TransferError(
         .httpTooManyRedirects, "more than \(maximum) redirects", failingURL: request.url)
     }
-    let target = try destination(head.headers["Location"] ?? "", at: url)
+    let target = try destination(head.headers.single("Location") ?? "", at: url)
     var next = request
     next.url = target.text
     next.credential = target.credential ?? (target.origin == url.origin ? request.credential : nil)
     if head.status == 303 || ([301, 302].contains(head.status) && request.method == "POST") {
       next.method = "GET"
       next.body = nil
-      for name in ["Content-Type", "Content-Length", "Content-Encoding", "Content-Language"] {
-        next.headers.remove(name)
-      }
+      next.headers = HTTPHeaders(next.headers.fields.filter { !FieldName.describesContent($0.name) })
     }
     if target.origin != url.origin {
-      for name in credentialFields { next.headers.remove(name) }
+      next.headers.removeSecrets(and: secretNames)
     }
     return next
   }
@@ -53,7 +50,7 @@ enum Redirect {
 
   /// The fields as clients see them: where a redirect leads, but not as whom.
   static func hidingUser(in headers: HTTPHeaders, at url: CurlURL) -> HTTPHeaders {
-    guard let location = headers["Location"], location.contains("@") else { return headers }
+    guard let location = headers.single("Location"), location.contains("@") else { return headers }
     var shown = headers
     shown.remove("Location")
     shown.append("Location", hidingUser(in: location, at: url))

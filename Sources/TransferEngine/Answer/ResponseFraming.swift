@@ -10,34 +10,24 @@ extension ResponseHead {
     guard status != 101 else {
       return (.badServerResponse, "the server switched to a protocol that nobody asked for")
     }
-    let codings = values(of: "Transfer-Encoding").filter { !HTTPHeaders.equal($0, "identity") }
+    let codings = codings.filter { !HTTPHeaders.equal($0, "identity") }
     guard codings.isEmpty || codings.count == 1 && HTTPHeaders.equal(codings[0], "chunked") else {
       return (.cannotParseResponse, "the answer has a transfer coding that nobody asked for")
     }
     // Chunks say themselves where they end (RFC 9112 §6.3).
     guard codings.isEmpty else { return nil }
-    let lengths = values(of: "Content-Length")
-    guard lengths.allSatisfy({ Self.length($0) != nil }),
-      lengths.dropFirst().allSatisfy({ Self.length($0) == Self.length(lengths[0]) })
-    else {
+    guard !headers.contains("Content-Length") || headers.contentLength != nil else {
       return (.cannotParseResponse, "the answer's Content-Length is malformed")
     }
     return nil
   }
 
-  /// The members of a list field, wherever it was divided (RFC 9110 §5.6.1).
-  private func values(of name: String) -> [String] {
-    var values: [String] = []
-    for field in headers.fields where HTTPHeaders.equal(field.name, name) {
-      for value in field.value.utf8.split(separator: UInt8(ascii: ",")) {
-        values.append(Substring(value).trimmingBlanks)
-      }
+  /// The transfer codings. Fields that say the same, as a proxy and an origin may, are one: no message is chunked twice (RFC 9112 §6.1).
+  private var codings: [String] {
+    let fields = headers.all("Transfer-Encoding")
+    guard let first = fields.first, fields.allSatisfy({ HTTPHeaders.equal($0, first) }) else {
+      return headers.elements(of: "Transfer-Encoding")
     }
-    return values
-  }
-
-  private static func length(_ text: String) -> Int64? {
-    guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-    return Int64(text)
+    return HTTPHeaders([.init(name: "Transfer-Encoding", value: first)]).elements(of: "Transfer-Encoding")
   }
 }

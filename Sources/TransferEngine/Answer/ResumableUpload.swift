@@ -38,6 +38,7 @@ struct ResumableUpload: Sendable {
   let length: Int64
   private let task: TaskID
   private let allowsInsecureRedirects: Bool
+  private let secretNames: [String]
   /// Bytes that the server takes in one request.
   private var appendLimit: Int64?
   private var appends = 0
@@ -52,6 +53,7 @@ struct ResumableUpload: Sendable {
     length = body.length
     task = job.task
     allowsInsecureRedirects = job.configuration.allowsInsecureRedirects
+    secretNames = job.configuration.secretHeaderFields
     point = job.resumePoint?.upload
     step = point == nil ? .creation : .offsetRetrieval
   }
@@ -93,7 +95,7 @@ struct ResumableUpload: Sendable {
     if body != nil { next.headers.append("Content-Type", "application/partial-upload") }
     let (own, other) = (try? CurlURL(request.url), try? CurlURL(next.url))
     if own == nil || own?.origin != other?.origin {
-      for name in Redirect.credentialFields { next.headers.remove(name) }
+      next.headers.removeSecrets(and: secretNames)
       next.credential = nil
     }
     return next
@@ -101,8 +103,8 @@ struct ResumableUpload: Sendable {
 
   private static func isOfContent(_ name: String) -> Bool {
     let name = name.lowercased()
-    return ["content-", "if-", "upload-"].contains { name.hasPrefix($0) }
-      || ["digest", "repr-digest", "range", "expect"].contains(name)
+    return FieldName.describesContent(name) || ["if-", "upload-"].contains { name.hasPrefix($0) }
+      || ["range", "expect"].contains(name)
   }
 
   private static func isOwn(_ name: String) -> Bool { name.lowercased().hasPrefix("upload-") }
@@ -123,10 +125,10 @@ struct ResumableUpload: Sendable {
   /// Takes an informational response; true where the upload can go on from now on.
   mutating func take(informational head: ResponseHead, at url: CurlURL) -> Bool {
     guard head.status == 104,
-      head.headers["Upload-Draft-Interop-Version"]?.trimmingBlanks == Self.interopVersion
+      head.headers.single("Upload-Draft-Interop-Version")?.trimmingBlanks == Self.interopVersion
     else { return false }
     noteLimit(head)
-    guard step == .creation, point == nil, let location = head.headers["Location"],
+    guard step == .creation, point == nil, let location = head.headers.single("Location"),
       let resource = try? url.resolve(location), !resource.hasUserInfo,
       resource.scheme == "https" || url.scheme == "http" || allowsInsecureRedirects
     else { return false }
@@ -138,7 +140,7 @@ struct ResumableUpload: Sendable {
   mutating func verdict(on head: ResponseHead) -> Verdict {
     noteLimit(head)
     let isSuccess = (200..<300).contains(head.status)
-    let isComplete = Self.boolean(head.headers["Upload-Complete"])
+    let isComplete = Self.boolean(head.headers.single("Upload-Complete"))
     let offset = Self.offset(head).flatMap { $0 <= length ? $0 : nil }
     switch step {
     case .creation:
@@ -215,7 +217,7 @@ struct ResumableUpload: Sendable {
   }
 
   private static func offset(_ head: ResponseHead) -> Int64? {
-    head.headers["Upload-Offset"].flatMap { integer($0.trimmingBlanks) }
+    head.headers.single("Upload-Offset").flatMap { integer($0.trimmingBlanks) }
   }
 
   /// Not negative, and of at most 15 digits.

@@ -153,13 +153,16 @@ final class BodySink {
     finish(as: key, done)
   }
 
-  func discard() {
-    if case .file(let file, let pending) = storage {
-      // Readers may come when the answer is told to them, and get what came of it then.
-      let mayHaveReaders = live != nil
-      if mayHaveReaders, !pending.isEmpty { _ = file.append(pending) }
-      file.discard(keepsForReaders: mayHaveReaders)
-    }
-    storage = .memory([])
+  /// The body has a draft in its store.
+  var isFile: Bool { if case .file = storage { true } else { false } }
+
+  /// - Parameter done: called once its key is free; from a thread of the pool if it is a file.
+  func discard(_ done: @escaping @Sendable () -> Void = {}) {
+    defer { storage = .memory([]) }
+    guard case .file(let file, let pending) = storage else { return done() }
+    // Readers may come when the answer is told to them, and get what came of it then.
+    let mayHaveReaders = live != nil
+    if mayHaveReaders, !pending.isEmpty { _ = file.append(pending) }
+    file.discard(keepsForReaders: mayHaveReaders, done)
   }
 }

@@ -40,6 +40,7 @@ final class ByteReceiver: WorkerPart {
   ) -> BodyDisposition {
     do throws(ContentDecoder.Fault) {
       guard let decoder = try transfer.content.decoder(for: transfer.head?.headers["Content-Encoding"]) else {
+        guard fits(bytes.count, transfer) else { return .refused }
         transfer.limits.charge(bytes.count, at: .now)
         return deliver(bytes, to: sink, transfer) ? .accepted : .refused
       }
@@ -50,6 +51,16 @@ final class ByteReceiver: WorkerPart {
       transfer.content.fault = error
       return .refused
     }
+  }
+
+  /// Whether bytes belong to the range that was announced. If not, none of what came is used.
+  private func fits(_ count: Int, _ transfer: Transfer) -> Bool {
+    switch transfer.machine.ranges.take(count) {
+    case .taken: return true
+    case .startAgain: transfer.sendInstead(transfer.request)
+    case .fail: transfer.machine.course.endWire(HeadReceiver.rangesDoNotFit(transfer))
+    }
+    return false
   }
 
   private func takeDecoded(

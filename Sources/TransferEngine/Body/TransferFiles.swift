@@ -49,6 +49,7 @@ final class TransferFiles: WorkerPart {
 
   func opened(_ transfer: Transfer, _ files: Files) {
     guard transfer.machine.course.stopWaiting(for: .files) else { return }
+    if transfer.machine.claim.wanted != nil, !files.hasClaim { transfer.machine.ranges.lose() }
     transfer.machine.claim.tried(files.hasClaim)
     if let end = transfer.machine.course.endsOnceOpened {
       return worker.endings.finish(transfer, with: end.error, keepsPartial: end.keepsPartial)

@@ -103,6 +103,7 @@ private final class ProbeAttempt: EasyHandleDelegate {
     try easy.set(.url, to: url.text)
     try easy.set(.connectOnly, to: 1)
     try easy.set(.noSignal, to: 1)
+    try easy.set(.pathAsIs, to: 1)
     try easy.set(.quickExit, to: 1)
     try easy.set(.protocols, to: "http,https")
     try easy.set(.proxy, to: "")

@@ -16,8 +16,6 @@ struct DownloadClaim {
   /// nil: a download from its start.
   let point: DownloadPoint?
   private var phase = Phase.untried
-  /// The byte from which on the rest is asked for, and then received.
-  private(set) var offset: Int64?
 
   init(_ point: DownloadPoint?) { self.point = point }
 
@@ -28,43 +26,8 @@ struct DownloadClaim {
 
   /// The claim was tried.
   mutating func tried(_ hasSucceeded: Bool) {
-    guard let wanted else { return }
+    guard wanted != nil else { return }
     phase = hasSucceeded ? .held : .refused
-    offset = hasSucceeded ? wanted.partial.offset : nil
-  }
-
-  /// A request goes out: what is not held any more cannot be gone on from.
-  mutating func willSend() { if phase == .refused || phase == .used { offset = nil } }
-
-  // MARK: The answer
-
-  /// What an answer is for a download that was to go on.
-  enum Verdict: Equatable {
-    /// Like any other.
-    case take
-    /// All of it comes anew.
-    case restart
-    case goOn(offset: Int64, total: Int64)
-    /// It is of no use: the whole is asked for.
-    case askForWhole
-  }
-
-  mutating func meet(_ head: ResponseHead) -> Verdict {
-    guard let point else { return .take }
-    let whole: Verdict = (200..<300).contains(head.status) ? .restart : .take
-    guard let wanted = offset else { return whole }
-    switch ResumeRules.judge(head, wanted: wanted, validator: point.partial.validator) {
-    case .goesOn(let total): return .goOn(offset: wanted, total: total)
-    case .whole:
-      offset = nil
-      return whole
-    case .useless:
-      offset = nil
-      return .askForWhole
-    case .other:
-      offset = nil
-      return .take
-    }
   }
 
   /// The file is the body's from here on.
@@ -86,15 +49,14 @@ struct DownloadClaim {
   }
 
   /// - Parameters:
-  ///   - status: of the task's answer.
-  ///   - hasFailed: it ends with an error.
-  func atEnd(status: Int?, hasFailed: Bool) -> Return {
+  ///   - isReplaced: other bytes take the place of the claimed ones, or none can be joined to them.
+  ///   - hasFailed: the task ends with an error.
+  func atEnd(isReplaced: Bool, hasFailed: Bool) -> Return {
     guard let point, phase == .held || phase == .untried else { return Return() }
     let isHeld = phase == .held
-    let isOfNoUse = isHeld && (200..<300).contains(status ?? 0)
     return Return(
-      files: isHeld ? (isOfNoUse ? .drop : .giveBack(point)) : .nothing,
-      keeps: hasFailed && !isOfNoUse ? point : nil)
+      files: isHeld ? (isReplaced ? .drop : .giveBack(point)) : .nothing,
+      keeps: hasFailed && !(isHeld && isReplaced) ? point : nil)
   }
 
   /// It is not this task's any more.

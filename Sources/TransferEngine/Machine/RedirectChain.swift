@@ -19,7 +19,8 @@ struct RedirectChain {
   ) -> Verdict {
     count += 1
     do throws(TransferError) {
-      let proposed = try Redirect.proposal(from: request, at: url, head: head, count: count)
+      let proposed = try Redirect.proposal(
+        from: request, at: url, head: head, count: count, secretNames: configuration.secretHeaderFields)
       return asks ? .ask(proposed: proposed) : Self.byDefault(proposed, after: url, configuration)
     } catch {
       return .fail(error)

@@ -10,6 +10,8 @@ struct TransferMachine {
   /// Goes on where it stopped, should it stop.
   var upload: ResumableUpload?
   var claim: DownloadClaim
+  /// The responses that a download is put together from.
+  var ranges: RangeAssembly
   var cache: CacheUse?
   var course = TransferCourse()
   /// How many questions were asked about the task: the next has the next number.
@@ -19,6 +21,7 @@ struct TransferMachine {
     questions = job.questions
     upload = ResumableUpload(job)
     claim = DownloadClaim(job.resumePoint?.download)
+    ranges = RangeAssembly(job.resumePoint?.download?.partial)
   }
 
   /// A request as it went out.
@@ -53,6 +56,8 @@ struct TransferMachine {
     case fail(TransferError)
     /// It is the task's.
     case accept
+    /// It would be decided about while bytes of the body wait for the rest: the task ends, and can continue from them.
+    case stop
   }
 
   /// The head of an answer is here. Who asks for credentials is heard first, then where the answer leads, then whether an
@@ -66,13 +71,13 @@ struct TransferMachine {
       let challenges = Authenticator.challenges(of: side, in: head)
       let verdict = authenticator.consider(
         challenges, on: side, at: request.place(of: side), surroundings(), refused: refused)
-      return .challenge(verdict, on: side)
+      return mayDecide(verdict, side) ? .challenge(verdict, on: side) : .stop
     }
     if head.isRedirect {
-      return .redirect(
-        redirects.meet(
-          head, from: request.request, at: request.url, request.configuration,
-          asks: request.asksForRedirects))
+      let verdict = redirects.meet(
+        head, from: request.request, at: request.url, request.configuration, asks: request.asksForRedirects)
+      if ranges.isOpen, case .ask = verdict { return .stop }
+      return .redirect(verdict)
     }
     switch upload?.verdict(on: head) ?? .result {
     case .result: return .accept
@@ -81,8 +86,15 @@ struct TransferMachine {
     }
   }
 
-  /// What an answer is for a download that was to go on, once it is the task's.
-  mutating func accept(_ head: ResponseHead) -> DownloadClaim.Verdict { claim.meet(head) }
+  /// Whether a challenge may be met now: while it waits, the body of its response takes the place of the task's.
+  private func mayDecide(_ verdict: Authenticator.Verdict, _ side: Authenticator.Side) -> Bool {
+    guard ranges.isOpen else { return true }
+    switch verdict {
+    case .ask: return false
+    case .send: return !authenticator.needsToken(side)
+    case .pass, .exhausted: return true
+    }
+  }
 
   /// What an answer means for what is stored.
   func hear(_ head: CacheResponseHead, at now: @autoclosure () -> Timestamp) -> CacheUse.Hearing {

@@ -52,6 +52,7 @@ struct RequestConfigurator {
 
   private func setPolicy(_ easy: EasyHandle) throws(CurlError) {
     try easy.set(.noSignal, to: 1)
+    try easy.set(.pathAsIs, to: 1)
     try easy.set(.quickExit, to: 1)
     try easy.set(.followLocation, to: 0)
     // Any protocol that speaks first would be an HTTP/0.9 answer.
@@ -94,7 +95,7 @@ struct RequestConfigurator {
     if let line = try authentication(easy, transfer, .server) { lines.append("Authorization: \(line)") }
     guard let proxy = transfer.proxy else { return lines }
     let isTunnel = proxy.server.kind == .http && transfer.url.scheme == "https"
-    let own = isTunnel ? headers["Proxy-Authorization"] : nil
+    let own = isTunnel ? headers.single("Proxy-Authorization") : nil
     // A SOCKS proxy reads no fields: what it is to know is set beside them.
     guard let line = try authentication(easy, transfer, .proxy) ?? own, proxy.server.kind == .http else {
       return lines
@@ -155,7 +156,7 @@ struct RequestConfigurator {
   }
 
   private static func isDecoded(_ transfer: Transfer, _ headers: HTTPHeaders) -> Bool {
-    !headers.contains("Range") && transfer.machine.claim.offset == nil
+    !headers.contains("Range") && transfer.machine.ranges.kept == nil
   }
 
   private func headerLines(_ transfer: Transfer, _ headers: HTTPHeaders) -> [String] {
@@ -195,9 +196,9 @@ struct RequestConfigurator {
         lines.append("Transfer-Encoding: chunked")
       }
     }
-    if let offset = transfer.machine.claim.offset, let point = transfer.machine.claim.point {
+    if let kept = transfer.machine.ranges.kept {
       lines += [
-        "Range: bytes=\(offset)-", "If-Range: \(point.partial.validator)", "Accept-Encoding: identity",
+        "Range: bytes=\(kept.offset)-", "If-Range: \(kept.validator)", "Accept-Encoding: identity",
       ]
     }
     return lines

@@ -168,7 +168,8 @@ final class Transfer {
     guard let length = response?.expectedContentLength else { return nil }
     // The length of a HEAD's response is what a GET's would be.
     if request.method == "HEAD" { return 0 }
-    return length < 0 ? -1 : length + (machine.claim.offset ?? 0)
+    guard let offset = machine.ranges.offset else { return length }
+    return machine.ranges.total ?? (length < 0 ? -1 : offset + length)
   }
 
   /// Tells of a download's head: not of each at once, as most have ended before somebody asks.
@@ -195,16 +196,18 @@ final class Transfer {
 
   /// What names the version of what is being downloaded; nil where nothing could go on from it.
   var validator: String? {
-    guard job.kind == .download, let head, request.headers["Range"] == nil else { return nil }
-    let asked = machine.claim.offset == nil ? nil : machine.claim.point?.partial.validator
-    return ResumeRules.validator(of: head, to: request, asked: asked)
+    guard job.kind == .download, !request.headers.contains("Range"), !machine.ranges.isBroken else {
+      return nil
+    }
+    if let validator = machine.ranges.validator { return validator }
+    return head.flatMap { ResumeRules.validator(of: $0, to: request, now: headTime) }
   }
 
   /// The bytes have a file from here on: they outlive the process.
   func noteKept() {
     guard let validator else { return }
     let partial = PartialBody(
-      offset: machine.claim.offset ?? 0, total: expectedToReceive, validator: validator)
+      offset: machine.ranges.offset ?? 0, total: expectedToReceive, validator: validator)
     facts.append(.keeps(task, ResumePoint(partial: partial, source: task, blob: job.blob)))
   }
 
@@ -236,9 +239,8 @@ final class Transfer {
     touch()
   }
 
-  /// Makes ready what the request's body is read from, and what of an earlier download is asked for.
+  /// Makes ready what the request's body is read from.
   func prepareSource() {
-    machine.claim.willSend()
     if source == nil, case .data(let bytes) = request.body { source = DataUploadSource(bytes) }
   }
 
@@ -253,10 +255,12 @@ final class Transfer {
 
   func forgetAnswer() {
     machine.course.forgetAnswer()
-    sink?.discard()
-    sink = nil
+    if !machine.ranges.isOpen {
+      sink?.discard()
+      sink = nil
+      response = nil
+    }
     head = nil
-    response = nil
     live = nil
     multipart = nil
     content = ContentDecoding()
@@ -277,7 +281,7 @@ final class Transfer {
   /// - Parameter fields: what the cache adds.
   func headers(with fields: [HTTPHeaders.Field]) -> HTTPHeaders {
     var defaults = job.configuration.httpAdditionalHeaders
-    if hasLeftOrigin { for name in Redirect.credentialFields { defaults.remove(name) } }
+    if hasLeftOrigin { defaults.removeSecrets(and: job.configuration.secretHeaderFields) }
     var headers = request.headers.merging(defaults: defaults)
     if !headers.contains("Cookie"),
       let cookies = worker.settings.cookies.header(

@@ -75,8 +75,6 @@ final class TransferDecisions: WorkerPart {
 
   /// What was held leads to another request.
   private func goAfter(_ transfer: Transfer) {
-    transfer.sink?.discard()
-    transfer.sink = nil
     // What is left of the redirect's own body may end quickly; else its connection goes.
     if transfer.stage == .onWire { transfer.clock.cutSoon(at: .now) }
     worker.flow.move(transfer, transfer.machine.course.move)

@@ -127,8 +127,9 @@ final class TransferEndings: WorkerPart {
   /// Tells the end of a task that has nothing left to do on the disk.
   func conclude(_ transfer: Transfer) {
     guard transfer.outcome != nil else { return }
+    let isSuccess = (200..<300).contains(transfer.outcome?.response?.status ?? 0)
     let rest = transfer.machine.claim.atEnd(
-      status: transfer.outcome?.response?.status, hasFailed: transfer.outcome?.error != nil)
+      isReplaced: isSuccess || transfer.machine.ranges.isBroken, hasFailed: transfer.outcome?.error != nil)
     if let kept = rest.keeps {
       transfer.outcome?.partial = .download(kept)
       transfer.outcome?.error?.resumeDataAvailable = true

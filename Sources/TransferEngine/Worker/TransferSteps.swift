@@ -35,6 +35,11 @@ final class TransferSteps: WorkerPart {
   }
 
   func sendNext(_ transfer: Transfer, _ request: TransferRequest) {
+    // Its draft would be the next body's.
+    if let sink = transfer.sink, sink.isFile, !transfer.machine.ranges.isOpen {
+      transfer.sink = nil
+      return discard(sink, of: transfer, thenSend: request)
+    }
     let url: CurlURL
     do throws(CurlURL.Fault) {
       url = try CurlURL(request.url)
@@ -47,6 +52,25 @@ final class TransferSteps: WorkerPart {
     worker.leaveQueue(transfer.task)
     guard request.body?.isStream != true || transfer.connectsFirst else { return askForBody(transfer) }
     worker.enqueue(transfer)
+  }
+
+  private func discard(_ sink: BodySink, of transfer: Transfer, thenSend request: TransferRequest) {
+    transfer.machine.course.wait(for: .files)
+    worker.leaveQueue(transfer.task)
+    let task = transfer.task
+    sink.discard { [mailbox = worker.mailbox, weak worker] in
+      mailbox.post(
+        .run { [weak worker] in
+          guard let worker, let transfer = worker.transfer(task),
+            transfer.machine.course.stopWaiting(for: .files)
+          else { return }
+          if let end = transfer.machine.course.endsOnceOpened {
+            worker.endings.finish(transfer, with: end.error, keepsPartial: end.keepsPartial)
+          } else {
+            worker.steps.sendNext(transfer, request)
+          }
+        })
+    }
   }
 
   func askForBody(_ transfer: Transfer) {

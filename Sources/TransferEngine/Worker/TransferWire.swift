@@ -138,16 +138,27 @@ final class TransferWire: WorkerPart {
   private func takeEnd(
     of transfer: Transfer, _ result: CurlResult, _ easy: EasyHandle, isClean: Bool
   ) -> TransferError? {
-    if let end = transfer.machine.course.wireEnd, let error = end.error { return error }
+    if let end = transfer.machine.course.wireEnd { return end.error }
     guard transfer.machine.course.next == nil else { return nil }
     guard isClean else { return transfer.failure(result, easy) }
     if transfer.content.isCut {
       return RequestFailure.error(
         .malformed, hasResponse: transfer.response != nil, url: transfer.request.url)
     }
-    guard transfer.multipart != nil else { return nil }
+    guard transfer.multipart != nil else { return takeEndOfRange(of: transfer) }
     let areWhole = worker.bytes.finishParts(transfer)
     return areWhole ? nil : transfer.failure(.ok, easy)
+  }
+
+  /// What follows if the response was a part of the body. Returns an error if the rest is not asked for.
+  private func takeEndOfRange(of transfer: Transfer) -> TransferError? {
+    switch transfer.machine.ranges.end() {
+    case .whole: return nil
+    case .short: return HeadReceiver.restIsMissing(transfer)
+    case .next:
+      transfer.machine.course.send(transfer.request)
+      return nil
+    }
   }
 
   /// Closes the record of the request that just ended.

@@ -18,6 +18,8 @@ package enum BodyContent: Sendable {
 struct Bodies: Sendable {
   let room: MachineRoom
   let tasks: Tasks
+  /// Bytes of a body that may come inline.
+  let smallBodyLimit: Int
 
   private var store: any Ledger { room.recorder.store }
   private var now: Timestamp { tasks.identifiers.now() }
@@ -95,11 +97,17 @@ struct Bodies: Sendable {
     do throws(BlobError) { return try blobs.open(task.bodyKey) } catch { return nil }
   }
 
-  /// The bytes of a finished task's small body; nil where it has none, or none any more.
+  /// The bytes of a finished task's small body; nil if it has none, or none any more. Call it where waiting for the disk is allowed.
   func small(of task: TransferTask) async throws(ServiceError) -> [UInt8]? {
     do throws(ServiceError) {
-      guard case .small(let bytes, _) = try await storedBody(of: task) else { return nil }
-      return bytes
+      switch try await storedBody(of: task) {
+      case .small(let bytes, _): return bytes
+      case .file(let task, _):
+        // A body that was put together from parts is a file, also if it is small.
+        guard let size = task.body?.size, size <= Int64(smallBodyLimit) else { return nil }
+        return Self.reader(of: task, in: blobs(of: task.sessionID))?.wait(at: 0, maximum: Int(size))
+      case .live: return nil
+      }
     } catch {
       switch error {
       case .bodyNotFound, .bodyNotReady: return nil

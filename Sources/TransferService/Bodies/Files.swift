@@ -85,7 +85,7 @@ struct Files: Sendable {
     let file = StoredFile(
       id: identifiers.make(), tenant: tenant, createdAt: identifiers.now(), size: body.size,
       sha256: body.sha256,
-      contentType: task.response?.headers["Content-Type"], fromTask: task.id)
+      contentType: task.response?.headers.contentType, fromTask: task.id)
     if let bytes = try await bodies.small(of: task) {
       try await writeFile(bytes, file.id)
     } else {

@@ -30,7 +30,7 @@ import TransferModel
     .init(attemptLimit: 3, asks: { _ in asks }, stored: { _ in stored }, given: { _ in nil })
   }
 
-  private enum Kind { case pass, sendAgain, ask, exhausted, follow, askWhere, sendRest, fail, accept }
+  private enum Kind { case pass, sendAgain, ask, exhausted, follow, askWhere, sendRest, fail, accept, stop }
 
   private static func kind(_ verdict: TransferMachine.Verdict) -> Kind {
     switch verdict {
@@ -43,6 +43,7 @@ import TransferModel
     case .redirect(.fail), .fail: .fail
     case .sendRest: .sendRest
     case .accept: .accept
+    case .stop: .stop
     }
   }
 
@@ -60,6 +61,26 @@ import TransferModel
   private func heads(_ status: Int, _ fields: [(String, String)], _ asks: Bool, _ expected: Kind) throws {
     let job = Self.job()
     var machine = TransferMachine(job)
+    let verdict = machine.handle(
+      Self.head(status, fields), to: try Self.asked(job, asks: asks), Self.surroundings(asks: asks),
+      refused: { _ in })
+    #expect(Self.kind(verdict) == expected)
+  }
+
+  /// Bytes wait in the body's file for the rest: no question may take their place.
+  @Test(
+    arguments: [
+      (401, [basic], true, .stop), (401, [basic], false, .pass), (302, [away], true, .stop),
+      (302, [away], false, .follow), (200, [], true, .accept),
+    ] as [(Int, [(String, String)], Bool, Kind)])
+  private func headsWhileBytesWait(
+    _ status: Int, _ fields: [(String, String)], _ asks: Bool, _ expected: Kind
+  ) throws {
+    let job = Self.job()
+    var machine = TransferMachine(job)
+    machine.ranges = RangeAssembly(PartialBody(offset: 1, total: 9, validator: "\"v\""))
+    _ = machine.ranges.handle(Self.head(206, [("Content-Range", "bytes 1-8/9")]))
+    #expect(machine.ranges.take(1) == .taken && machine.ranges.end() == .next)
     let verdict = machine.handle(
       Self.head(status, fields), to: try Self.asked(job, asks: asks), Self.surroundings(asks: asks),
       refused: { _ in })

@@ -1,0 +1,144 @@
+internal import HTTPCache
+internal import TransferModel
+
+/// The responses of which one attempt puts a download together: which bytes may be joined, and whether all are there (RFC 9110 §14 and
+/// §15.3.7). Pure.
+///
+/// An origin may send less of a range than was asked for, and need not tell the length of the whole. Then the rest is asked for. Bytes of
+/// another version or another place are never joined: the download starts again from its first byte, once.
+struct RangeAssembly {
+  /// Further ranges that one attempt asks for.
+  static let maximumRanges = 1000
+
+  /// The bytes that are there, and what they are part of; nil if the whole is asked for.
+  private(set) var kept: PartialBody?
+  /// The range that the response at hand carries, and how many of its bytes have come.
+  private var part: ByteRange?
+  private var received: Int64 = 0
+  /// Further ranges that were asked for.
+  private var ranges = 0
+  private var hasStartedAgain = false
+  /// A response was joined to kept bytes, in this attempt.
+  private(set) var hasJoined = false
+  /// Bytes of responses of this attempt wait in the body's file for those of the next.
+  private(set) var isOpen = false
+  /// Nothing of what came may be used.
+  private(set) var isBroken = false
+
+  init(_ kept: PartialBody?) { self.kept = kept }
+
+  /// The first byte that is asked for; nil if that is the whole.
+  var offset: Int64? { kept?.offset }
+
+  /// The validator of the bytes that are kept in the body's file; nil if there are none.
+  var validator: String? { isOpen || part != nil ? kept?.validator : nil }
+
+  /// Bytes of the whole; nil if that is not known, or if it is the response that says it.
+  var total: Int64? { kept.flatMap { $0.total < 0 ? nil : $0.total } }
+
+  /// The kept bytes are gone.
+  mutating func lose() { kept = nil }
+
+  // MARK: Heads
+
+  enum HeadVerdict: Equatable {
+    /// The response is the task's, whatever it is.
+    case deliver
+    /// Its bytes continue the kept ones.
+    case append(at: Int64)
+    /// The whole is asked for.
+    case startAgain
+    /// The origin has no byte behind the kept ones: they are the whole.
+    case complete
+    /// It is no answer to the question for the rest. The kept bytes remain good.
+    case stop
+    case fail
+  }
+
+  /// The head of the response that is the task's.
+  mutating func handle(_ head: ResponseHead) -> HeadVerdict {
+    (part, received) = (nil, 0)
+    // A part does not answer a request for the whole.
+    guard let kept else { return hasStartedAgain && head.status == 206 ? fail() : .deliver }
+    let field = head.headers.unambiguous("Content-Range")
+    switch head.status {
+    case 206:
+      guard
+        let range = RangeJoin.range(
+          of: head.headers, validator: kept.validator, total: total, answersIfRange: true),
+        range.first == kept.offset
+      else { return startAgain() }
+      part = range
+      self.kept?.total = range.total ?? kept.total
+      hasJoined = true
+      return .append(at: kept.offset)
+    case 416:
+      let isComplete =
+        isOpen && total == nil && ByteRange.unsatisfiedTotal(contentRange: field) == kept.offset
+      return isComplete ? .complete : startAgain()
+    case 200..<300:
+      // A field that means nothing in a 200 (RFC 9110 §14.4), unless the origin means it.
+      let isRest = head.headers.contains("Content-Range") && ByteRange(contentRange: field)?.first != 0
+      guard !isOpen, !isRest else { return startAgain() }
+    default:
+      guard !isOpen else { return .stop }
+    }
+    self.kept = nil
+    return .deliver
+  }
+
+  private mutating func startAgain() -> HeadVerdict {
+    guard !hasStartedAgain else { return fail() }
+    hasStartedAgain = true
+    (kept, part, isOpen) = (nil, nil, false)
+    return .startAgain
+  }
+
+  private mutating func fail() -> HeadVerdict {
+    (kept, part, isOpen, isBroken) = (nil, nil, false, true)
+    return .fail
+  }
+
+  // MARK: Bytes
+
+  enum Room: Equatable {
+    case taken
+    /// More bytes come than the range has: none of them is written.
+    case startAgain
+    case fail
+  }
+
+  mutating func take(_ count: Int) -> Room {
+    guard let part else { return .taken }
+    received += Int64(count)
+    guard received > part.count else { return .taken }
+    return startAgain() == .fail ? .fail : .startAgain
+  }
+
+  // MARK: The end
+
+  enum End: Equatable {
+    /// As far as this can tell, the body is whole.
+    case whole
+    /// The rest is asked for.
+    case next
+    /// Bytes are missing, and it does not ask again.
+    case short
+  }
+
+  /// The response at hand has ended, without an error.
+  mutating func end() -> End {
+    guard part != nil, var kept else { return .whole }
+    part = nil
+    kept.offset += received
+    self.kept = kept
+    guard kept.offset != total else {
+      isOpen = false
+      return .whole
+    }
+    isOpen = true
+    guard received > 0, ranges < Self.maximumRanges else { return .short }
+    ranges += 1
+    return .next
+  }
+}

@@ -1,0 +1,24 @@
+/// Rules that follow from the name of a header field.
+package enum FieldName {
+  /// Fields that are not lists, as far as Ferry reads them or clients look them up in a response (RFC 9110 §18.4, RFC 6266, RFC 9530).
+  private static let single = [
+    "Age", "Authorization", "Content-Disposition", "Content-Length", "Content-Location", "Content-MD5",
+    "Content-Range", "Content-Type", "Date", "ETag", "Expires", "From", "Host", "If-Modified-Since",
+    "If-Range", "If-Unmodified-Since", "Last-Modified", "Location", "Max-Forwards", "Proxy-Authorization",
+    "Range", "Referer", "Retry-After", "Server", "Upload-Complete", "Upload-Draft-Interop-Version",
+    "Upload-Incomplete", "Upload-Offset", "User-Agent",
+  ]
+
+  /// Whether the field has one value: values of several must not be joined with a comma (RFC 9110 §5.3).
+  package static func isSingle(_ name: String) -> Bool { single.contains { HTTPHeaders.equal($0, name) } }
+
+  /// Whether the field describes the content of its message, so that it goes if that goes (RFC 9110 §8 and §15.4, RFC 9530).
+  package static func describesContent(_ name: String) -> Bool {
+    let prefix = "Content-"
+    guard name.utf8.count > prefix.utf8.count, HTTPHeaders.equal(String(name.prefix(prefix.count)), prefix)
+    else {
+      return ["Digest", "Repr-Digest", "Last-Modified"].contains { HTTPHeaders.equal($0, name) }
+    }
+    return true
+  }
+}

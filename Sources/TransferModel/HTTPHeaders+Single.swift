@@ -1,0 +1,30 @@
+/// Fields that are not lists. A message must have one of each, but a CDN and an origin may both add theirs (RFC 9110 §5.3).
+extension HTTPHeaders {
+  /// The value of a field that is not a list; the first one if several differ, as in browsers.
+  package func single(_ name: String) -> String? { place(of: name, from: 0).map { fields[$0].value } }
+
+  /// The value of a field that is not a list; nil if there are different ones.
+  package func unambiguous(_ name: String) -> String? {
+    let values = all(name)
+    return values.dropFirst().allSatisfy { $0 == values[0] } ? values.first : nil
+  }
+
+  /// The media type; of several fields the last valid one.
+  package var contentType: String? { MediaType.effective(all("Content-Type")) }
+
+  /// The length that `Content-Length` announces, in bytes; nil if it is absent, malformed or contradictory (RFC 9112 §6.3).
+  package var contentLength: Int64? {
+    let lengths = elements(of: "Content-Length").map { text in
+      text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int64(text) : nil
+    }
+    guard let first = lengths.first, lengths.allSatisfy({ $0 == first }) else { return nil }
+    return first
+  }
+
+  /// The members of a list field, wherever it was divided (RFC 9110 §5.6.1). Commas in quoted strings divide it too.
+  package func elements(of name: String) -> [String] {
+    all(name).flatMap { value in
+      value.utf8.split(separator: UInt8(ascii: ",")).map { Substring($0).trimmingBlanks }
+    }
+  }
+}

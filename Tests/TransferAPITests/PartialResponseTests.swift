@@ -1,0 +1,202 @@
+import JSON
+import Synchronization
+import TestSupport
+import Testing
+
+/// Downloads that continue at servers whose ranges are shorter, longer or other than was asked for: the body is that of one version, or
+/// the task ends with an error (RFC 9110 §14 and §15.3.7).
+@Suite(.serialized, .blocking, .sharing) struct PartialResponseTests {
+  private let place: APIPlace
+  private static let body = [UInt8](0..<104)
+  private static let other = [UInt8](100..<204)
+  private static let tag = "ETag: \"v1\"\r\n"
+  private static let date = "Sat, 21 Nov 2026 07:00:00 GMT"
+
+  init() throws { place = try .ofSuite() }
+
+  /// An answer to one request: its head without the status' version, and the bytes of its body.
+  struct Answer: Sendable {
+    var head: String
+    var body: ArraySlice<UInt8>
+    var closes = false
+
+    init(_ head: String, _ body: ArraySlice<UInt8>, closes: Bool = false) {
+      (self.head, self.body, self.closes) = (head, body, closes)
+    }
+
+    /// A 206 that says how long it is.
+    static func part(_ range: String, _ body: ArraySlice<UInt8>, _ fields: String = tag) -> Answer {
+      Answer(
+        "206 Partial Content\r\nContent-Range: bytes \(range)\r\nContent-Length: \(body.count)\r\n\(fields)",
+        body)
+    }
+
+    /// A 206 in one chunk, ended properly.
+    static func chunked(_ range: String, _ body: ArraySlice<UInt8>) -> Answer {
+      let chunk = Array((String(body.count, radix: 16) + "\r\n").utf8) + body + Array("\r\n0\r\n\r\n".utf8)
+      return Answer(
+        "206 Partial Content\r\nContent-Range: bytes \(range)\r\nTransfer-Encoding: chunked\r\n\(tag)",
+        chunk[...])
+    }
+
+    static func whole(_ body: [UInt8], _ fields: String = tag) -> Answer {
+      Answer("200 OK\r\nContent-Length: \(body.count)\r\n\(fields)", body[...])
+    }
+  }
+
+  /// Answers the requests in their order, the last answer again and again.
+  private static func origin(_ answers: [Answer]) -> TestOrigin {
+    let count = Mutex(0)
+    return TestOrigin { _, socket in
+      let index = count.withLock { count in
+        defer { count += 1 }
+        return min(count, answers.count - 1)
+      }
+      let answer = answers[index]
+      try socket.write(Array("HTTP/1.1 \(answer.head)\r\n".utf8) + answer.body)
+      return !answer.closes
+    }
+  }
+
+  private static func broken(_ fields: String = tag) -> Answer {
+    Answer("200 OK\r\nContent-Length: 104\r\nAccept-Ranges: bytes\r\n\(fields)", body[..<40], closes: true)
+  }
+  private static let brokenOfUnknownLength = Answer(
+    "200 OK\r\nTransfer-Encoding: chunked\r\nAccept-Ranges: bytes\r\n\(tag)",
+    Array("28\r\n".utf8) + body[..<40],
+    closes: true)
+
+  /// What the task that continues is answered, and what becomes of it.
+  struct Case: Sendable {
+    var answers: [Answer]
+    /// The Range of each request that continues; nil: the whole.
+    var ranges: [String?]
+    var result: [UInt8]?
+    var code: Int64?
+    var resumesAt: String?
+    var first = broken()
+  }
+
+  private static let cases: [String: Case] = [
+    "short and without a total": Case(
+      answers: [.part("40-59/*", body[40..<60]), .part("60-103/104", body[60...])],
+      ranges: ["bytes=40-", "bytes=60-"], result: body),
+    "shorter than its range": Case(
+      answers: [.part("40-103/104", body[40..<60]), .part("60-103/104", body[60...])],
+      ranges: ["bytes=40-", "bytes=60-"], result: body),
+    "shorter than its range, in chunks": Case(
+      answers: [.chunked("40-103/104", body[40..<60]), .part("60-103/104", body[60...])],
+      ranges: ["bytes=40-", "bytes=60-"], result: body),
+    "in many parts": Case(
+      answers: (40..<104).map { .part("\($0)-\($0)/*", body[$0..<($0 + 1)]) },
+      ranges: (40..<104).map { "bytes=\($0)-" }, result: body),
+    "longer than its range": Case(
+      answers: [.chunked("40-103/104", body[40...] + [1, 2, 3, 4, 5]), .whole(body)],
+      ranges: ["bytes=40-", nil],
+      result: body),
+    "longer than its range, with its length": Case(
+      answers: [.part("40-103/104", body[40...] + [1, 2, 3, 4, 5]), .whole(other)],
+      ranges: ["bytes=40-", nil],
+      result: other),
+    "with a larger total": Case(
+      answers: [.part("40-113/114", body[40...] + [UInt8](repeating: 7, count: 10)), .whole(body + [1])],
+      ranges: ["bytes=40-", nil], result: body + [1]),
+    "with a smaller total": Case(
+      answers: [.part("40-59/60", body[40..<60]), .whole(Array(body[..<60]))], ranges: ["bytes=40-", nil],
+      result: Array(body[..<60])),
+    "a 200 that is the rest": Case(
+      answers: [
+        Answer("200 OK\r\nContent-Range: bytes 40-103/104\r\nContent-Length: 64\r\n\(tag)", body[40...]),
+        .whole(body),
+      ], ranges: ["bytes=40-", nil], result: body),
+    "a 200 whose Content-Range means nothing": Case(
+      answers: [
+        .part("39-103/104", body[39...]), .whole(body, "Content-Range: bytes 40-103/104\r\n" + tag),
+      ], ranges: ["bytes=40-", nil], result: body),
+    "of another version": Case(
+      answers: [.part("40-103/104", other[40...], "ETag: \"v2\"\r\n"), .whole(other, "ETag: \"v2\"\r\n")],
+      ranges: ["bytes=40-", nil], result: other),
+    "without a total from the start": Case(
+      answers: [
+        .part("40-103/*", body[40...]),
+        Answer("416 Nope\r\nContent-Range: bytes */104\r\nContent-Length: 2\r\n", [1, 2]),
+      ], ranges: ["bytes=40-", "bytes=104-"], result: body, first: brokenOfUnknownLength),
+    "changed between two ranges": Case(
+      answers: [
+        .part("40-59/*", body[40..<60]), .whole(other, "ETag: \"v2\"\r\n"), .whole(other, "ETag: \"v2\"\r\n"),
+      ],
+      ranges: ["bytes=40-", "bytes=60-", nil], result: other),
+    "two mismatches": Case(
+      answers: [.part("40-59/60", body[40..<60])], ranges: ["bytes=40-", nil], code: -1017),
+    "an error in place of the rest": Case(
+      answers: [.part("40-59/*", body[40..<60]), Answer("503 Busy\r\nContent-Length: 2\r\n", [1, 2])],
+      ranges: ["bytes=40-", "bytes=60-"], code: -1005, resumesAt: "bytes=60-"),
+    "nothing of the rest": Case(
+      answers: [.part("40-59/*", body[40..<60]), .part("60-103/104", [])],
+      ranges: ["bytes=40-", "bytes=60-"],
+      code: -1005, resumesAt: "bytes=60-"),
+    "broken off again": Case(
+      answers: [
+        Answer(
+          "206 P\r\nContent-Range: bytes 40-103/104\r\nContent-Length: 64\r\n\(tag)", body[40..<50],
+          closes: true)
+      ], ranges: ["bytes=40-"], code: -1005, resumesAt: "bytes=50-"),
+  ]
+
+  @Test(arguments: cases.keys.sorted()) func continuedDownload(_ name: String) throws {
+    let trial = try #require(Self.cases[name])
+    let origin = Self.origin([trial.first] + trial.answers)
+    let cut = try place.run(origin.url)
+    #expect(cut.errorCode == -1005 && cut["error"]?["resumeDataAvailable"]?.bool == true)
+    let task = try place.download(resuming: #require(try place.resumeData(of: cut.id)))
+    #expect(origin.requests.dropFirst().map { $0["Range"] } == trial.ranges)
+    #expect(
+      origin.requests.dropFirst().map { $0["If-Range"] } == trial.ranges.map { $0 == nil ? nil : "\"v1\"" })
+    guard let result = trial.result else {
+      #expect(task.errorCode == trial.code)
+      #expect(task["error"]?["resumeDataAvailable"]?.bool == (trial.resumesAt != nil))
+      #expect(task["body"] == .null)
+      guard let range = trial.resumesAt else { return }
+      _ = try place.download(resuming: #require(try place.resumeData(of: task.id)))
+      #expect(origin.requests[trial.ranges.count + 1]["Range"] == range)
+      return
+    }
+    #expect(task["error"] == .null && [200, 206].contains(task["response"]?["status"]?.integer))
+    #expect(try place.body(of: task.id) == result && task.received == Int64(result.count))
+    #expect(try place.offsets(of: task.id).count == 1)
+    // A small body comes inline, also if it was put together.
+    let inline = try place.call("GET", "/v1/tasks/\(task.id)?include=body").json["body"]
+    #expect(inline?["base64"]?.string != nil || inline?["text"]?.string != nil)
+  }
+
+  /// Neither a weak tag nor a date beside one, or of an unknown age, names a version.
+  @Test(arguments: [
+    "ETag: W/\"a\"\r\nLast-Modified: \(date)\r\nDate: Sun, 22 Nov 2026 07:00:00 GMT\r\n", "ETag: W/\"a\"\r\n",
+    "Last-Modified: \(date)\r\n", "Last-Modified: \(date)\r\nDate: \(date)\r\n",
+    "ETag: \"a\"\r\nETag: \"b\"\r\n", "",
+  ]) func downloadWithoutStrongValidatorHasNoResumeData(_ fields: String) throws {
+    let origin = Self.origin([Self.broken(fields)])
+    let cut = try place.run(origin.url)
+    #expect(cut.errorCode == -1005 && cut["error"]?["resumeDataAvailable"]?.bool == false)
+    #expect(try place.call("GET", "/v1/tasks/\(cut.id)/resume-data").status == 404)
+  }
+
+  /// An origin that sends one byte a time is asked 1,000 times more.
+  @Test func rangesThatOneTaskAsksForAreLimited() throws {
+    let origin = TestOrigin { request, socket in
+      guard let first = request["Range"].flatMap({ Int($0.dropFirst(6).dropLast()) }) else {
+        try socket.write(
+          "HTTP/1.1 200 OK\r\nContent-Length: 5000\r\nAccept-Ranges: bytes\r\n\(Self.tag)\r\na")
+        return false
+      }
+      let head =
+        "HTTP/1.1 206 P\r\nContent-Range: bytes \(first)-4999/5000\r\nContent-Length: 1\r\n\(Self.tag)\r\na"
+      try socket.write(head)
+      return true
+    }
+    let cut = try place.run(origin.url)
+    let task = try place.download(resuming: #require(try place.resumeData(of: cut.id)))
+    #expect(task.errorCode == -1005 && task["error"]?["resumeDataAvailable"]?.bool == true)
+    #expect(task.received == 1002 && origin.requests.count == 1002)
+  }
+}

@@ -1,0 +1,66 @@
+import Testing
+import TransferModel
+
+@Suite struct SingleFieldTests {
+  private static func headers(_ name: String, _ values: [String]) -> HTTPHeaders {
+    HTTPHeaders(values.map { .init(name: name, value: $0) })
+  }
+
+  @Test(arguments: [
+    ("Location", ["/to", "/to"], "/to"), ("location", ["/a", "/b"], "/a"),
+    ("ETag", ["\"a\"", "\"b\""], "\"a\""),
+    ("Retry-After", ["5", "7"], "5"), ("Content-Disposition", ["attachment", "inline"], "attachment"),
+    ("Vary", ["Accept", "Cookie"], "Accept, Cookie"), ("X-Other", ["a", "b"], "a, b"),
+  ]) func fieldThatIsNoListIsNotJoined(_ name: String, _ values: [String], _ expected: String) {
+    let headers = Self.headers(name, values)
+    #expect(headers[name] == expected && headers.single(name) == values[0])
+    #expect(headers.joined == Self.headers(name, [expected]))
+    let many = HTTPHeaders(headers.fields + (0..<20).map { .init(name: "X-\($0)", value: "") })
+    #expect(many.joined.fields.first?.value == expected && many.joined.fields.count == 21)
+  }
+
+  @Test func differentValuesAreAmbiguous() {
+    #expect(Self.headers("ETag", ["\"a\"", "\"a\""]).unambiguous("ETag") == "\"a\"")
+    #expect(Self.headers("ETag", ["\"a\"", "\"b\""]).unambiguous("ETag") == nil)
+    #expect(HTTPHeaders().unambiguous("ETag") == nil && HTTPHeaders().single("ETag") == nil)
+  }
+
+  @Test(
+    arguments: [
+      (["5"], 5), (["5", "5"], 5), (["5, 5"], 5), (["5", "6"], nil), (["5, 6"], nil), (["x"], nil),
+      (["+5"], nil),
+      (["-5"], nil), ([""], nil), ([], nil), (["99999999999999999999"], nil), (["05"], 5),
+    ] as [([String], Int64?)])
+  func contentLengths(_ values: [String], _ expected: Int64?) {
+    #expect(Self.headers("Content-Length", values).contentLength == expected)
+  }
+
+  /// Fetch, "extract a MIME type".
+  @Test(
+    arguments: [
+      (["text/html"], "text/html"), (["text/plain", "text/html"], "text/html"),
+      (["text/html;charset=x", "text/html"], "text/html;charset=x"),
+      (["text/html;charset=x", "text/html;charset=y"], "text/html;charset=y"),
+      (["text/html;charset=x", "text/plain"], "text/plain"), (["text/html", "nonsense"], "text/html"),
+      (["text/html", "*/*"], "text/html"),
+      (["text/html;charset=x", "*/*", "text/html;a=b"], "text/html;a=b;charset=x"),
+      (["nonsense", "rubbish"], "nonsense"), (["text/html", ""], "text/html"), ([], nil),
+    ] as [([String], String?)])
+  func contentTypes(_ values: [String], _ expected: String?) {
+    let headers = Self.headers("Content-Type", values)
+    #expect(headers.contentType == expected)
+    #expect(headers.joined == Self.headers("Content-Type", expected.map { [$0] } ?? []))
+    let response = TransferResponse(
+      url: "http://a/", status: 200, headers: headers, expectedContentLength: -1, httpVersion: "HTTP/1.1")
+    let essence = expected.map { String($0.prefix { $0 != ";" }) }
+    #expect(response.mimeType == essence)
+  }
+
+  @Test(arguments: [
+    ("Content-Type", true), ("content-md5", true), ("Digest", true), ("repr-digest", true),
+    ("Last-Modified", true),
+    ("Content", false), ("Content-", false), ("X-Content-Type", false), ("ETag", false), ("Accept", false),
+  ]) func fieldsThatDescribeContent(_ name: String, _ expected: Bool) {
+    #expect(FieldName.describesContent(name) == expected)
+  }
+}
