@@ -75,6 +75,8 @@ import Testing
     Fields(type: "Text/HTML; Charset=UTF-8", mimeType: "text/html", encoding: "utf-8"),
     Fields(type: "text/plain;charset=\"ISO-8859-1\"", mimeType: "text/plain", encoding: "iso-8859-1"),
     Fields(type: "application/json ; a=b", mimeType: "application/json"),
+    Fields(path: "/report", type: "application/pdf", mimeType: "application/pdf", name: "report.pdf"),
+    Fields(disposition: "attachment; filename*=UTF-8''%FF; filename=\"a b.txt", name: "a b.txt"),
     Fields(path: "/"), Fields(path: "/a%20b%C3%A9.txt?x=/y", name: "a bé.txt"),
     Fields(path: "/dir/", name: "dir"), Fields(path: "/%2e%2e%2f%2e%2e"),
     Fields(disposition: "attachment; filename=\"other name.pdf\"", name: "other name.pdf"),
