@@ -93,7 +93,7 @@ extension TransferAPI {
     let status = task.state == .completed ? 200 : 202
     let body = try await includesBody ? Self.jsonWithBody(task, view) : task.json
     if let idempotent {
-      service.idempotency.replace(
+      await service.idempotency.replace(
         idempotent.reply(
           status: status, type: "application/json", location: "/v1/tasks/\(id)", body: body),
         of: task.sessionID)
