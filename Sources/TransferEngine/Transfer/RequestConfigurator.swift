@@ -120,6 +120,7 @@ struct RequestConfigurator {
       return attempt.digest?.value.authorization(
         user: user, password: password, method: isTunnel ? "CONNECT" : transfer.request.method,
         target: isTunnel ? "\(transfer.url.host):\(transfer.url.port)" : transfer.url.requestTarget,
+        body: isTunnel ? [] : transfer.request.bytesOfBody ?? [],
         clientNonce: Hexadecimal.text((0..<16).map { _ in UInt8.random(in: .min ... .max) }))
     case .ntlm:
       try easy.setNTLM(user: user, password: password, isProxy: side == .proxy)
