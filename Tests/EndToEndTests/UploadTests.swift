@@ -83,7 +83,9 @@ import Testing
         return origin.requests.last?["Content-Type"]
       }
       #expect(try sent(typed) == "text/csv")
-      #expect(try sent(bare) == nil)
+      #expect(try sent(bare) == "application/octet-stream")
+      #expect(try sent(bare, fields: #""Content-Type":"x/own""#) == "x/own")
+      #expect(try sent(bare, session: session) == "x/session")
       #expect(try sent(typed, fields: #""Content-Type":"x/own""#) == "x/own")
       #expect(try sent(typed, session: session) == "x/session")
     }

@@ -143,17 +143,18 @@ struct Files: Sendable {
   // MARK: Reading
 
   /// Fills in what only the store knows of a request's body: how large the file is that it names, and of which type, where neither
-  /// the request nor its session says so.
+  /// the request nor its session says so. A file that was stored without a type is a sequence of octets.
   func complete(_ request: inout TransferRequest, in session: TransferSession) async throws {
     guard case .file(let id, _) = request.body else { return }
     do throws(ServiceError) {
       let file = try await ownership.file(id, of: session.tenant)
       request.body = .file(id, size: file.size)
       let defaults = session.configuration.httpAdditionalHeaders
-      guard file.size > 0, let type = file.contentType, HTTPHeaders.isValid(value: type), !type.isEmpty,
-        !request.headers.contains("Content-Type"), !defaults.contains("Content-Type")
-      else { return }
-      request.headers.append("Content-Type", type)
+      guard file.size > 0, !request.headers.contains("Content-Type"), !defaults.contains("Content-Type")
+      else {
+        return
+      }
+      request.headers.append("Content-Type", file.typeAsBody)
     } catch .fileNotFound {
       throw InvalidFields([FieldViolation(pointer: "/request/body/file", detail: "no file has this id")])
     }
