@@ -35,6 +35,7 @@ extension EasyOption<Int> {
   package static var noSignal: Self { Self(raw: CURLOPT_NOSIGNAL) }
   package static var quickExit: Self { Self(raw: CURLOPT_QUICK_EXIT) }
   package static var followLocation: Self { Self(raw: CURLOPT_FOLLOWLOCATION) }
+  package static var ignoreContentLength: Self { Self(raw: CURLOPT_IGNORE_CONTENT_LENGTH) }
   package static var noBody: Self { Self(raw: CURLOPT_NOBODY) }
   package static var httpGet: Self { Self(raw: CURLOPT_HTTPGET) }
   package static var post: Self { Self(raw: CURLOPT_POST) }

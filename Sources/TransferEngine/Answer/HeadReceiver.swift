@@ -24,6 +24,7 @@ final class HeadReceiver: WorkerPart {
     guard let head = ended else { return true }
     let role = HeadRole(
       of: head, isPastConnect: transfer.contact.isPastConnect, hasAnswer: transfer.head != nil,
+      endsHere: transfer.request.method == "HEAD",
       isLeg: { transfer.machine.authenticator.isLeg($0, of: transfer.asked.challenger($0)) })
     switch role {
     case .connect: transfer.connectHead = head

@@ -135,7 +135,10 @@ struct RequestConfigurator {
     let request = transfer.request
     switch (request.method, request.body) {
     case ("GET", nil): try easy.set(.httpGet, to: 1)
-    case ("HEAD", nil): try easy.set(.noBody, to: 1)
+    case ("HEAD", nil):
+      try easy.set(.noBody, to: 1)
+      // The answer ends with its head: libcurl would refuse one whose length it cannot read.
+      try easy.set(.ignoreContentLength, to: 1)
     case (let method, nil) where method != "POST" && method != "PUT" && method != "PATCH":
       try easy.set(.customRequest, to: method)
     case (let method, _):
