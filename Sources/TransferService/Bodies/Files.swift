@@ -80,8 +80,10 @@ struct Files: Sendable {
   ) async throws(ServiceError) -> StoredFile {
     let key = task.bodyKey
     var task = task
-    guard task.state == .completed else { throw .bodyNotReady }
-    guard let body = task.body, try await bodies.isKept(body, of: task) else { throw .bodyNotFound }
+    guard task.state == .completed else { throw .bodyNotReady(task.state) }
+    guard let body = task.body, try await bodies.isKept(body, of: task) else {
+      throw .bodyNotFound(bodies.absence(of: task))
+    }
     let file = StoredFile(
       id: identifiers.make(), tenant: tenant, createdAt: identifiers.now(), size: body.size,
       sha256: body.sha256,
@@ -109,12 +111,12 @@ struct Files: Sendable {
   private func move(_ task: TransferTask, to file: FileID) async throws(ServiceError) {
     let source = bodies.blobs(of: task.sessionID)
     guard source.isDurable else {
-      guard let reader = Bodies.reader(of: task, in: source) else { throw .bodyNotFound }
+      guard let reader = Bodies.reader(of: task, in: source) else { throw .bodyNotFound(.lost) }
       return try await copy(reader, task.body?.size ?? 0, file)
     }
     // A second name first: until the store knows of the move, the body is where it was.
     do throws(BlobError) { try source.alias(task.bodyKey, as: BlobKey(file)) } catch {
-      if error.reason == .gone { throw .bodyNotFound }
+      if error.reason == .gone { throw .bodyNotFound(.lost) }
       throw .blob(error)
     }
   }
@@ -129,7 +131,7 @@ struct Files: Sendable {
     }
     guard offset == size else {
       reception.discard()
-      throw .bodyNotFound
+      throw .bodyNotFound(.lost)
     }
     _ = try await finish(reception.body, as: id)
   }
