@@ -55,8 +55,16 @@ final class HeadReceiver: WorkerPart {
     guard transfer.machine.upload?.take(informational: head, at: transfer.url) == true,
       let point = transfer.machine.upload?.point
     else { return }
+    noteUploadVersion(of: transfer)
     transfer.facts.append(.keeps(transfer.task, .upload(point)))
     worker.hurry(transfer)
+  }
+
+  /// Whether the server has answered to the version of resumable uploads that was offered: the session's next upload knows.
+  func noteUploadVersion(of transfer: Transfer) {
+    guard let upload = transfer.machine.upload, upload.step == .creation else { return }
+    transfer.session.uploadVersions.note(
+      upload.version, isSpoken: upload.point != nil, at: transfer.url.origin)
   }
 
   // MARK: The answer

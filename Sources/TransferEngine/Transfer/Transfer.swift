@@ -92,7 +92,7 @@ final class Transfer {
       session: session, storage: settings.credentials, usesStorage: job.configuration.urlCredentialStorage)
     self.drained = drained
     gate = EgressGate(settings.egress)
-    machine = TransferMachine(job)
+    machine = TransferMachine(job, uploadVersion: session.uploadVersions[url.origin])
     request = machine.upload?.first ?? job.request.withoutIdleBody
     self.url = request.url == job.request.url ? url : (try? CurlURL(request.url)) ?? url
     if request.url != job.originalURL {
