@@ -254,7 +254,10 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
       .product(name: "Crypto", package: "swift-crypto"), .product(name: "Logging", package: "swift-log"),
     ]
   ),
-  ("Webhooks", ["TransferModel", "Curl", "EventLoop", .product(name: "Crypto", package: "swift-crypto")]),
+  (
+    "Webhooks",
+    ["TransferModel", "Curl", "EventLoop", "TestSupport", .product(name: "Crypto", package: "swift-crypto")]
+  ),
   (
     "TransferAPI",
     [

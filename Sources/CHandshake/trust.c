@@ -211,6 +211,10 @@ static int64_t seconds(const ASN1_TIME *time) {
   return ASN1_TIME_to_tm(time, &parts) == 1 ? (int64_t)timegm(&parts) : 0;
 }
 
+void chandshake_sha512_256(const void *bytes, size_t size, uint8_t *digest) {
+  EVP_Digest(bytes, size, digest, NULL, EVP_sha512_256(), NULL);
+}
+
 void chandshake_key_digest(X509 *certificate, uint8_t *digest) {
   unsigned char *bytes = NULL;
   int count = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &bytes);

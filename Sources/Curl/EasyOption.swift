@@ -36,6 +36,7 @@ extension EasyOption<Int> {
   package static var pathAsIs: Self { Self(raw: CURLOPT_PATH_AS_IS) }
   package static var quickExit: Self { Self(raw: CURLOPT_QUICK_EXIT) }
   package static var followLocation: Self { Self(raw: CURLOPT_FOLLOWLOCATION) }
+  package static var ignoreContentLength: Self { Self(raw: CURLOPT_IGNORE_CONTENT_LENGTH) }
   package static var noBody: Self { Self(raw: CURLOPT_NOBODY) }
   package static var httpGet: Self { Self(raw: CURLOPT_HTTPGET) }
   package static var post: Self { Self(raw: CURLOPT_POST) }

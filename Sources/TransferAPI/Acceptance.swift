@@ -12,16 +12,29 @@ enum Acceptance {
     guard accepts(accept, type) else { throw Problem(.notAcceptable, "the resource is \(type)") }
   }
 
-  static func accepts(_ accept: String, _ type: String) -> Bool {
+  /// Refuses an event stream to a client that wants JSON rather, and would wait for the end of a stream that has none. Every other
+  /// value of Accept gets the stream.
+  static func checkStream(_ context: RequestContext) throws(Problem) {
+    guard let accept = context.field(.accept),
+      quality(of: "application/json", in: accept) > quality(of: "text/event-stream", in: accept)
+    else { return }
+    throw Problem(.notAcceptable, "events are a stream: accept text/event-stream")
+  }
+
+  static func accepts(_ accept: String, _ type: String) -> Bool { quality(of: type, in: accept) > 0 }
+
+  /// How much a client wants a type, from 0 (not at all) to 1: what the most specific range that covers it says.
+  static func quality(of type: String, in accept: String) -> Double {
     let type = essence(type)
-    let family = type.prefix { $0 != "/" } + "/*"
+    let family = String(type.prefix { $0 != "/" }) + "/*"
     // Which problems a client can read says nothing of the resource: generated clients name nothing else.
     let ranges = accept.split(separator: ",").filter { essence($0) != "application/problem+json" }
-    return ranges.isEmpty
-      || ranges.contains { range in
-        let wanted = essence(range)
-        return (wanted == "*/*" || wanted == family || wanted == type) && !isRefused(range)
-      }
+    guard !ranges.isEmpty else { return 1 }
+    for covering in [type, family, "*/*"] {
+      let qualities = ranges.filter { essence($0) == covering }.map { weight($0) }
+      if let decisive = qualities.max() { return decisive }
+    }
+    return 0
   }
 
   /// What a member of a list of preferences names, without its parameters.
@@ -30,10 +43,15 @@ enum Acceptance {
   }
 
   /// Whether its quality value is 0 (RFC 9110 §12.4.2).
-  static func isRefused(_ preference: Substring) -> Bool {
-    preference.split(separator: ";").dropFirst().contains { parameter in
+  static func isRefused(_ preference: Substring) -> Bool { weight(preference) == 0 }
+
+  /// A preference's weight; 1 where it has none that can be read.
+  private static func weight(_ preference: Substring) -> Double {
+    for parameter in preference.split(separator: ";").dropFirst() {
       let text = parameter.trimmingBlanks.lowercased()
-      return text.hasPrefix("q=") && Double(text.dropFirst(2)) == 0
+      guard text.hasPrefix("q="), let weight = Double(text.dropFirst(2)) else { continue }
+      return max(0, min(weight, 1))
     }
+    return 1
   }
 }

@@ -34,7 +34,7 @@ extension TransferAPI {
   private func stored(
     _ task: TransferTask, _ context: RequestContext, _ body: (Range<Int64>) -> ServerResponse.Body
   ) throws -> ServerResponse {
-    guard let info = task.body else { throw Problem(.bodyNotFound) }
+    guard let info = task.body else { throw Problem(.internalError) }
     let content = StoredContent(size: info.size, sha256: info.sha256, fields: Self.fields(of: task.response))
     return try content.reply(to: context, body)
   }

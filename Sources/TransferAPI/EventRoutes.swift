@@ -25,6 +25,7 @@ extension TransferAPI {
     _ context: RequestContext, _ subscribe: (EventWish) async throws -> EventSubscription
   ) async throws -> ServerResponse {
     try context.allowQuery("after", "types", "progress", "data")
+    try Acceptance.checkStream(context)
     if let data = context.value("data"), data != "inline" {
       throw RequestContext.invalid("data", "must be inline")
     }

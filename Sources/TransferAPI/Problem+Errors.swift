@@ -43,8 +43,8 @@ extension Problem {
     case .bodyStreamNotWanted:
       Problem(.conflict, "the task does not wait for a body: it has one, or has ended")
     case .preconditionFailed: Problem(.preconditionFailed)
-    case .bodyNotReady: Problem(.bodyNotReady)
-    case .bodyNotFound: Problem(.bodyNotFound)
+    case .bodyNotReady(let state): Problem(.bodyNotReady, "the task is \(state.rawValue)")
+    case .bodyNotFound(let absence): Problem(.bodyNotFound, "\(absence)")
     case .noCredentialStorage:
       Problem(.conflict, "the session has no credential storage (urlCredentialStorage is false)")
     case .idempotencyMismatch: Problem(.idempotencyMismatch)

@@ -53,7 +53,17 @@ extension TransferAPI {
   ) async throws -> ServerResponse {
     let view = try view(context)
     let bytes = try await context.request.body.collect(upTo: APILimits.jsonBytes)
-    var specification = try await TaskPayload.specification(JSONParser.parse(bytes), in: session, view)
+    let json = try JSONParser.parse(bytes)
+    guard json.elements == nil else {
+      throw Problem(
+        .invalidRequest,
+        violations: [
+          FieldViolation(
+            pointer: "", detail: "must not be an array: send a batch as application/x-ndjson, one task a line"
+          )
+        ])
+    }
+    var specification = try await TaskPayload.specification(json, in: session, view)
     // A task that was not resumed would not end while the client waits.
     let wait = specification.resume ? context.preferredWait : nil
     if wait != nil { try giveHandler(to: &specification, in: session) }
@@ -93,7 +103,7 @@ extension TransferAPI {
     let status = task.state == .completed ? 200 : 202
     let body = try await includesBody ? Self.jsonWithBody(task, view) : task.json
     if let idempotent {
-      service.idempotency.replace(
+      await service.idempotency.replace(
         idempotent.reply(
           status: status, type: "application/json", location: "/v1/tasks/\(id)", body: body),
         of: task.sessionID)

@@ -70,7 +70,7 @@ package struct RetryPolicy: Sendable {
     guard isWanted, attempt.number < maximumAttempts else { return .end }
     // A clock that was set back gives nobody more time than the whole.
     let remaining = timeout - max(0, now.since(firstStart))
-    let asked = isBusy ? attempt.retryAfter.flatMap { Self.seconds($0, now: now) } : nil
+    let asked = isBusy ? attempt.retryAfter.flatMap { RetryAfter.seconds($0, now: now) } : nil
     let (earliest, latest) = asked.map { ($0, $0 + $0 * Self.spread) } ?? backoff(after: attempt.failures)
     guard earliest < remaining else {
       if asked == nil, remaining >= Self.shortestRest { return .retry(after: remaining / 2) }
@@ -87,16 +87,6 @@ package struct RetryPolicy: Sendable {
     // Doublings beyond these change nothing, as the shortest backoff is a millisecond.
     let full = (1..<min(max(1, failures), 64)).reduce(backoff) { full, _ in min(full * 2, limit) }
     return (full / 2, full)
-  }
-
-  /// Seconds, or a date. Zero, and what is past, name no time: to come back at once is what a busy origin wants least.
-  private static func seconds(_ retryAfter: String, now: Timestamp) -> Double? {
-    let text = retryAfter.drop { $0 == " " || $0 == "\t" }
-    let digits = text.prefix { $0.isASCII && $0.isNumber }
-    let rest = text.dropFirst(digits.count)
-    let isNumber = !digits.isEmpty && rest.allSatisfy { $0 == " " || $0 == "\t" }
-    let wait = isNumber ? Double(digits) : HTTPDate.parse(retryAfter, now: now)?.since(now)
-    return wait.flatMap { $0 > 0 ? $0 : nil }
   }
 }
 

@@ -3,20 +3,20 @@ package enum HTTPParameters {
   /// The parameter's value, unquoted; nil where it is absent or empty.
   package static func value(_ name: String, in field: String) -> String? {
     for parameter in split(field).dropFirst() {
-      guard let equals = parameter.firstIndex(of: "=") else { continue }
-      guard HTTPHeaders.equal(parameter[..<equals].trimmingBlanks, name) else { continue }
-      let value = unquote(parameter[parameter.index(after: equals)...].trimmingBlanks)
+      guard let equals = parameter.utf8.firstIndex(of: UInt8(ascii: "=")) else { continue }
+      guard HTTPHeaders.equal(Substring(parameter.utf8[..<equals]).trimmingBlanks, name) else { continue }
+      let value = unquote(Substring(parameter.utf8[equals...].dropFirst()).trimmingBlanks)
       return value.isEmpty ? nil : value
     }
     return nil
   }
 
-  /// The value of `name*`, UTF-8 only (RFC 8187).
+  /// The value of `name*`, UTF-8 only (RFC 8187); nil if its bytes are not.
   static func extendedValue(_ name: String, in field: String) -> String? {
     guard let value = value(name + "*", in: field) else { return nil }
-    let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
-    guard parts.count == 3, parts[0].lowercased() == "utf-8" else { return nil }
-    return PercentEncoding.decode(String(parts[2]))
+    let parts = value.parts(between: "'", maxSplits: 2, omittingEmpty: false)
+    guard parts.count == 3, HTTPHeaders.equal(String(parts[0]), "utf-8") else { return nil }
+    return PercentEncoding.decodeUTF8(parts[2])
   }
 
   private static func split(_ field: String) -> [Substring] {
@@ -29,27 +29,32 @@ package enum HTTPParameters {
     }.map { Substring($0) }
   }
 
+  /// The content of a quoted string, which ends at its second quote or with the text; a token as it is. By byte: a combining
+  /// mark makes one character with the quote before it.
   private static func unquote(_ text: String) -> String {
-    guard text.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") else { return text }
-    var result = ""
-    var isEscaped = false
-    for character in text.dropFirst().dropLast() {
-      if character == "\\", !isEscaped {
-        isEscaped = true
-      } else {
-        result.append(character)
-        isEscaped = false
-      }
+    let quote = UInt8(ascii: "\"")
+    guard text.utf8.first == quote else {
+      return text.utf8.last == quote ? String(Substring(text.utf8.dropLast())) : text
     }
-    return result
+    var content: [UInt8] = []
+    var isEscaped = false
+    for byte in text.utf8.dropFirst() {
+      if byte == quote, !isEscaped { break }
+      isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
+      if !isEscaped { content.append(byte) }
+    }
+    return String(decoding: content, as: UTF8.self)
   }
 }
 
 /// Percent-encoding (RFC 3986 §2.1).
 package enum PercentEncoding {
   /// The text with `%XX` decoded; left alone where that is not UTF-8.
-  package static func decode(_ text: String) -> String {
-    guard text.utf8.contains(UInt8(ascii: "%")) else { return text }
+  package static func decode(_ text: String) -> String { decodeUTF8(text[...]) ?? text }
+
+  /// The text with `%XX` decoded; nil where that is not UTF-8.
+  static func decodeUTF8(_ text: Substring) -> String? {
+    guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
     var bytes: [UInt8] = []
     let utf8 = Array(text.utf8)
     var index = 0
@@ -64,7 +69,7 @@ package enum PercentEncoding {
         index += 1
       }
     }
-    return String(validating: bytes, as: UTF8.self) ?? text
+    return String(validating: bytes, as: UTF8.self)
   }
 
   private static func hexValue(_ byte: UInt8) -> UInt8? {

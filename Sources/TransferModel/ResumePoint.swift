@@ -35,9 +35,12 @@ package struct UploadPoint: Sendable, Equatable, Codable {
   package var resource: String
   /// The task that has the body.
   package var source: TaskID
-  package init(resource: String, source: TaskID) {
+  /// The draft's interop version that its server speaks; nil: 8, the only one that there was.
+  package var version: Int?
+  package init(resource: String, source: TaskID, version: Int? = nil) {
     self.resource = resource
     self.source = source
+    self.version = version
   }
 }
 
@@ -90,6 +93,7 @@ extension ResumePoint: JSONEncodable {
       case .upload(let point):
         writer.field("source", point.source)
         writer.field("upload", point.resource)
+        if let version = point.version { writer.field("version", version) }
       }
     }
   }
@@ -97,7 +101,8 @@ extension ResumePoint: JSONEncodable {
   package init?(json: JSONValue?) {
     guard let source = json?["source"]?.string.flatMap({ TaskID($0) }) else { return nil }
     if let resource = json?["upload"]?.string {
-      self = .upload(UploadPoint(resource: resource, source: source))
+      self = .upload(
+        UploadPoint(resource: resource, source: source, version: json?["version"]?.integer.map { Int($0) }))
       return
     }
     guard let offset = json?["offset"]?.integer, let validator = json?["validator"]?.string else {

@@ -25,6 +25,14 @@ package struct StoredFile: Sendable, Equatable {
     self.contentType = contentType
     self.fromTask = fromTask
   }
+
+  /// The Content-Type of an upload of it; octets if it was stored without a type that can be sent.
+  package var typeAsBody: String {
+    guard let contentType, !contentType.isEmpty, HTTPHeaders.isValid(value: contentType) else {
+      return "application/octet-stream"
+    }
+    return contentType
+  }
 }
 
 extension StoredFile: JSONEncodable {

@@ -34,13 +34,21 @@ package struct TransferResponse: Sendable, Equatable, Codable {
   }
 
   /// A name to save the body under (URLResponse.suggestedFilename): Content-Disposition's, else the URL's
-  /// last path component, else the host's name; never with a path in it.
+  /// last path component, else the host's name; never with a path in it. The media type's extension is appended if it has none.
   package var suggestedFilename: String {
-    let disposition = headers.single("Content-Disposition")
-    let named =
-      disposition.flatMap { HTTPParameters.extendedValue("filename", in: $0) }
-      ?? disposition.flatMap { HTTPParameters.value("filename", in: $0) }
-    if let name = named.map(Self.withoutPath), !name.isEmpty { return name }
+    let name = filename
+    guard !FilenameExtension.isIn(name), let type = mimeType,
+      let suffix = FilenameExtension.of(mimeType: type)
+    else { return name }
+    return name.utf8.last == UInt8(ascii: ".") ? name + suffix : name + "." + suffix
+  }
+
+  private var filename: String {
+    if let disposition = headers.single("Content-Disposition") {
+      for value in [HTTPParameters.extendedValue, HTTPParameters.value] {
+        if let name = value("filename", disposition).map(Self.withoutPath), !name.isEmpty { return name }
+      }
+    }
     let (authority, last) = Self.ends(of: url)
     if let last {
       let name = Self.isPlain(last) ? String(last) : Self.withoutPath(PercentEncoding.decode(String(last)))

@@ -24,8 +24,8 @@ package enum ServiceError: Error, Sendable {
   case bodyStreamNotWanted
   /// If-Match names another version.
   case preconditionFailed
-  case bodyNotReady
-  case bodyNotFound
+  case bodyNotReady(TaskState)
+  case bodyNotFound(BodyAbsence)
   /// The session remembers no credentials.
   case noCredentialStorage
   case idempotencyMismatch

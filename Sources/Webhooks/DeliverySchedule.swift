@@ -5,16 +5,19 @@ package enum DeliverySchedule {
   /// Seconds before each attempt, the first included (Standard Webhooks' recommended schedule).
   package static let delays: [Double] = [0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]
 
+  /// Seconds for which an endpoint may put off the next attempt with `Retry-After`.
+  package static let maximumRetryAfter = 86_400.0
+
   /// What an endpoint answered.
   package struct Answer: Sendable {
     /// Nil where there was no answer.
     package var status: Int?
-    /// Seconds that the endpoint asks to be left alone for.
-    package var retryAfter: Double?
+    /// The reply's `Retry-After`, as it came.
+    package var retryAfter: String?
     package var error: String?
     /// The reply's body, where it may be an answer.
     package var body: [UInt8] = []
-    package init(status: Int?, retryAfter: Double? = nil, error: String? = nil) {
+    package init(status: Int?, retryAfter: String? = nil, error: String? = nil) {
       self.status = status
       self.retryAfter = retryAfter
       self.error = error
@@ -40,7 +43,8 @@ package enum DeliverySchedule {
         break
       }
       let delay = delays[delivery.attempts]
-      let wait = max(delay + delay * 0.1 * jitter, min(answer.retryAfter ?? 0, 86_400))
+      let asked = answer.retryAfter.flatMap { RetryAfter.seconds($0, now: time) } ?? 0
+      let wait = max(delay + delay * 0.1 * jitter, min(asked, maximumRetryAfter))
       delivery.nextAttemptAt = time.adding(seconds: wait)
     }
     if delivery.state != .pending { delivery.finishedAt = time }

@@ -172,7 +172,7 @@ private final class WebhookAttempt: EasyHandleDelegate {
   var transport: (any WebhookTransport)?
   private var gate: EgressGate
   private let wantsReply: Bool
-  private var retryAfter: Double?
+  private var retryAfter: String?
   private var reply: [UInt8] = []
   private static let maximumReply = 1 << 20
   private static let maximumHead = 64 * 1024
@@ -206,7 +206,7 @@ private final class WebhookAttempt: EasyHandleDelegate {
     guard !refusesHead else { return false }
     let text = String(decoding: line, as: UTF8.self)
     guard text.lowercased().hasPrefix("retry-after:") else { return true }
-    retryAfter = Double(text.dropFirst(12).filter { !$0.isWhitespace })
+    retryAfter = String(text.unicodeScalars.dropFirst(12).prefix { $0 != "\r" && $0 != "\n" })
     return true
   }
 

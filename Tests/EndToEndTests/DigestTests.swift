@@ -59,8 +59,11 @@ import Testing
     private func hash(_ text: String) -> String {
       let bytes = Data(text.utf8)
       let digest: [UInt8] =
-        algorithm.hasPrefix("SHA-256")
-        ? Array(SHA256.hash(data: bytes)) : Array(Insecure.MD5.hash(data: bytes))
+        switch algorithm.lowercased().prefix(7) {
+        case "sha-512": (try? OpenSSL.run("dgst -sha512-256 -binary", input: Array(bytes))) ?? []
+        case "sha-256": Array(SHA256.hash(data: bytes))
+        default: Array(Insecure.MD5.hash(data: bytes))
+        }
       return digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
@@ -72,8 +75,9 @@ import Testing
       let client = self["cnonce"] ?? ""
       if algorithm.hasSuffix("-sess") { secret = hash("\(secret):\(nonce):\(client)") }
       let quality = self["qop"].map { ":\(self["nc"] ?? ""):\(client):\($0)" } ?? ""
+      let body = self["qop"] == "auth-int" ? ":" + hash(String(decoding: request.body, as: UTF8.self)) : ""
       return self["response"]
-        == hash("\(secret):\(nonce)\(quality):\(hash("\(request.method):\(request.path)"))")
+        == hash("\(secret):\(nonce)\(quality):\(hash("\(request.method):\(request.path)\(body)"))")
     }
   }
 
@@ -86,7 +90,8 @@ import Testing
   // MARK: Algorithms and forms
 
   @Test(
-    arguments: ["MD5", "MD5-sess", "SHA-256", "SHA-256-sess", "md5", "sha-256"], ["auth", "auth-int, auth"])
+    arguments: ["MD5", "MD5-sess", "SHA-256", "SHA-256-sess", "md5", "sha-256", "SHA-512-256"],
+    ["auth", "auth-int, auth"])
   func everyAlgorithmIsSpoken(_ algorithm: String, _ qualities: String) throws {
     let realm = #"a \"quoted\" realm, with commas"#
     let origin = Self.origin([
@@ -101,12 +106,47 @@ import Testing
   private static let md5 = #"Digest realm="r", qop="auth", algorithm=MD5, nonce="$n""#
   private static let sha = #"Digest realm="r", qop="auth", algorithm=SHA-256, nonce="$n""#
 
+  private static let sha512 = #"Digest realm="r", algorithm=SHA-512-256, nonce="$n", qop="auth""#
+
   /// RFC 7616 §3.9.1: of several the strongest that is known.
   @Test(arguments: [
-    [md5, sha], [sha, md5], [md5 + ", " + sha], [sha + ", " + md5],
-    [#"Digest realm="r", algorithm=SHA-512-256, nonce="$n", qop="auth""#, md5, sha],
-  ]) func theStrongerAlgorithmIsUsed(_ fields: [String]) throws {
-    #expect(try logIn(Self.origin(fields)).algorithm == "SHA-256")
+    ([md5, sha], "SHA-256"), ([sha, md5], "SHA-256"), ([md5 + ", " + sha], "SHA-256"),
+    ([sha + ", " + md5], "SHA-256"), ([sha512, md5, sha], "SHA-512-256"), ([sha, sha512], "SHA-512-256"),
+    ([#"Digest realm="r", algorithm=SHA-512-224, nonce="$n", qop="auth""#, md5, sha], "SHA-256"),
+  ]) func theStrongerAlgorithmIsUsed(_ fields: [String], _ algorithm: String) throws {
+    #expect(try logIn(Self.origin(fields)).algorithm == algorithm)
+  }
+
+  /// A body in memory is covered; so is none at all.
+  @Test(arguments: ["GET", "PUT some text", "POST €"], ["MD5", "SHA-512-256"])
+  func authIntAloneCoversABodyInMemory(_ message: String, _ algorithm: String) throws {
+    let method = String(message.prefix { $0 != " " })
+    let body = message.dropFirst(method.count + 1)
+    let origin = Self.origin([#"Digest realm="r", qop="auth-int", algorithm=\#(algorithm), nonce="$n""#])
+    let member = body.isEmpty ? "" : #","body":{"text":"\#(body)"}"#
+    let request = #"{"url":"\#(origin.url)/x","method":"\#(method)"\#(member)}"#
+    for turn in 1...2 {
+      let id = try ferry.call(
+        "POST", "/v1/sessions/\(session)/tasks", #"{"kind":"data","resume":true,"request":\#(request)}"#
+      ).json.id
+      if turn == 1 { try ferry.answer(try ferry.login(of: id).decision, Self.right) }
+      #expect(try ferry.end(of: id).status == 200)
+    }
+    #expect(origin.requests.count == 3 && origin.requests.last.flatMap { Shown($0) }?["qop"] == "auth-int")
+  }
+
+  /// Ferry does not hold a stream: the 401 is the response, and the next request is no worse off.
+  @Test func authIntAloneCoversNoStream() throws {
+    let origin = Self.origin([#"Digest realm="r", qop="auth-int", nonce="$n""#])
+    #expect(try ferry.run(origin.url + "/x", in: session, answers: [Self.right]).status == 200)
+    let request = #"{"url":"\#(origin.url)/x","method":"PUT","body":{"stream":true}}"#
+    let id = try ferry.call(
+      "POST", "/v1/sessions/\(session)/tasks", #"{"kind":"upload","resume":true,"request":\#(request)}"#
+    ).json.id
+    _ = try ferry.call("PUT", "/v1/tasks/\(id)/body", "some text")
+    #expect(try ferry.end(of: id).status == 401)
+    #expect(origin.requests.last?["Authorization"] == nil)
+    #expect(try ferry.run(origin.url + "/y", session: session).status == 200)
   }
 
   /// RFC 2069: without qop there is neither a client's nonce nor a count.
@@ -121,8 +161,8 @@ import Testing
 
   /// What only others could answer passes unasked.
   @Test(arguments: [
-    #"Digest realm="r", nonce="n", algorithm=SHA-512-256, qop="auth""#,
-    #"Digest realm="r", nonce="n", qop="auth-int""#, #"Digest realm="r", qop="auth""#, "Digest",
+    #"Digest realm="r", nonce="n", algorithm=SHA-512-224, qop="auth""#,
+    #"Digest realm="r", nonce="n", qop="auth-conf""#, #"Digest realm="r", qop="auth""#, "Digest",
   ]) func whatIsNotKnownIsNotAsked(_ field: String) throws {
     let origin = Self.origin([field])
     let id = try ferry.create(origin.url + "/", session: session)
@@ -147,6 +187,20 @@ import Testing
       #expect(fresh["nonce"] == nonce && fresh["nc"] == (index == 3 ? "00000002" : "00000001"))
     }
     #expect(same.requests.count == 6 && next.requests.count == 6)
+  }
+
+  /// Cameras take each nonce once, and do not call the one before stale.
+  @Test func aServerThatWantsANonceForEachRequestGetsIt() throws {
+    let origin = Self.origin([Self.md5], nonces: (0..<10).map { "n\($0)" })
+    _ = try logIn(origin)
+    for index in 1...3 {
+      let id = try ferry.create(origin.url + "/\(index)", session: session)
+      #expect(try !ferry.story(of: id).contains { $0.type.hasSuffix("Challenge") })
+      #expect(try ferry.task(id).status == 200)
+      let shown = try #require(origin.requests.last.flatMap { Shown($0) })
+      #expect(shown["nonce"] == "n\(index)" && shown["nc"] == "00000001")
+    }
+    #expect(origin.requests.count == 2 + 3 * 2)
   }
 
   @Test func aClientsNonceIsNewEachTime() throws {

@@ -83,7 +83,9 @@ import Testing
         return origin.requests.last?["Content-Type"]
       }
       #expect(try sent(typed) == "text/csv")
-      #expect(try sent(bare) == nil)
+      #expect(try sent(bare) == "application/octet-stream")
+      #expect(try sent(bare, fields: #""Content-Type":"x/own""#) == "x/own")
+      #expect(try sent(bare, session: session) == "x/session")
       #expect(try sent(typed, fields: #""Content-Type":"x/own""#) == "x/own")
       #expect(try sent(typed, session: session) == "x/session")
     }
@@ -109,12 +111,35 @@ import Testing
   }
 
   /// dataTaskWithHttpInputStream: a GET with a body fails before anything is sent.
-  @Test(arguments: ["data", "download", "upload"]) func aGetWithABodyFails(_ kind: String) throws {
-    for body in [#"{"text":"x"}"#, #"{"base64":"eA=="}"#] {
-      let task = try ferry.run(origin.url + "/", kind: kind, request: #","method":"GET","body":\#(body)"#)
+  @Test(arguments: ["data", "download", "upload"], ["GET", "HEAD"])
+  func aGetOrHeadWithABodyFails(_ kind: String, _ method: String) throws {
+    let file = try ferry.store([120])
+    for body in [#"{"text":"x"}"#, #"{"base64":"eA=="}"#, #"{"file":"\#(file)"}"#, #"{"stream":true}"#] {
+      let session = try ferry.session(delegate: "{}")
+      let request = #","method":"\#(method)","body":\#(body)"#
+      let task = try ferry.run(origin.url + "/", kind: kind, session: session, request: request)
       #expect(task.errorCode == -1103 && task["error"]?["name"]?.string == "dataLengthExceedsMaximum")
+      #expect(task["error"]?["message"]?.string?.contains(method) == true)
     }
     #expect(origin.requests.isEmpty)
+  }
+
+  /// A keep-alive connection stays usable: nothing is expected behind the head of the answer to HEAD.
+  @Test(arguments: ["data", "download", "upload"], ["GET", "HEAD"])
+  func anEmptyBodyOfAGetOrHeadIsNone(_ kind: String, _ method: String) throws {
+    let empty = try ferry.store([])
+    let session = try ferry.session(FerryProcess.uncached)
+    for body in [#"{"text":""}"#, #"{"base64":""}"#, #"{"file":"\#(empty)"}"#] {
+      let request = #","method":"\#(method)","body":\#(body)"#
+      let task = try ferry.run(origin.url + "/204", kind: kind, session: session, request: request)
+      #expect(task["error"] == .null && task.status == 204, "\(body)")
+      let sent = try #require(origin.requests.last)
+      #expect(sent.method == method && sent.body.isEmpty, "\(body)")
+      for name in ["Content-Length", "Content-Type", "Transfer-Encoding"] {
+        #expect(sent[name] == nil, "\(body) \(name)")
+      }
+    }
+    #expect(origin.requests.count == 3)
   }
 
   @Test(arguments: ["data", "download"], Source.allCases)

@@ -11,12 +11,30 @@ import Testing
     ("application/json", true), ("*/*", true), ("application/*;q=0.1", true), ("text/html", false),
     ("", true),
     ("application/json;q=0", false), ("text/html, APPLICATION/JSON", true),
+    // The most specific range decides (RFC 9110 §12.5.1).
+    ("application/json;q=0, */*", false), ("*/*, application/json;q=0", false),
+    ("application/*;q=0, */*", false), ("application/json, */*;q=0", true),
+    ("application/*;q=0, application/json;q=0.1", true), ("application/json;q=0, application/*", false),
+    ("text/html;q=0, */*", true), ("application/json;q=0.000, */*;q=1", false),
+    ("application/json;q=0, application/json", true), ("*/*;q=0", false),
     // Which problems a client can read is not what it wants to read.
     ("application/problem+json", true), ("application/problem+json, text/html", false),
     ("application/problem+json, application/json", true),
   ])
   func accepts(_ field: String, _ expected: Bool) {
     #expect(Acceptance.accepts(field, "application/json; charset=utf-8") == expected)
+  }
+
+  @Test(arguments: [
+    ("application/json", true), ("application/json, text/event-stream;q=0.5", true),
+    ("application/json, */*;q=0.1", true), ("application/*", true), ("*/*", false), ("", false),
+    ("text/event-stream", false), ("application/json, text/plain, */*", false), ("text/html", false),
+    ("application/json, text/event-stream", false), ("application/json;q=0.5, text/event-stream", false),
+    ("*/*;q=0", false), ("application/problem+json", false), ("application/json;q=x, */*", false),
+  ])
+  func jsonIsWantedRatherThanAStream(_ accept: String, _ expected: Bool) {
+    let json = Acceptance.quality(of: "application/json", in: accept)
+    #expect((json > Acceptance.quality(of: "text/event-stream", in: accept)) == expected)
   }
 
   @Test(

@@ -47,6 +47,20 @@ import Testing
     #expect(origin.requests.allSatisfy { $0.method == method })
   }
 
+  /// The next request on the connection shows that nothing was waited for.
+  @Test(arguments: [
+    "Content-Length: 500", "Content-Length: 5\r\nContent-Length: 6", "Content-Length: many",
+    "Transfer-Encoding: chunked", "Transfer-Encoding: gzip, chunked", "Content-Encoding: gzip",
+  ]) func aHEADsAnswerEndsWithItsHead(_ fields: String) throws {
+    let origin = origin("HTTP/1.1 200 OK\r\n\(fields)\r\nContent-Type: text/plain\r\n\r\n")
+    let session = try place.session()
+    for _ in 0..<2 {
+      let task = try place.run(origin.url, session: session, request: #","method":"HEAD""#)
+      #expect(task["error"] == .null && task.status == 200 && task["body"]?["size"]?.integer == 0)
+    }
+    #expect(origin.requests.count == 2)
+  }
+
   @Test func anEmptyBodyIsABody() throws {
     for text in ["Content-Length: 0\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"] {
       let origin = origin("HTTP/1.1 200 OK\r\n" + text)
@@ -75,6 +89,8 @@ import Testing
     Fields(type: "Text/HTML; Charset=UTF-8", mimeType: "text/html", encoding: "utf-8"),
     Fields(type: "text/plain;charset=\"ISO-8859-1\"", mimeType: "text/plain", encoding: "iso-8859-1"),
     Fields(type: "application/json ; a=b", mimeType: "application/json"),
+    Fields(path: "/report", type: "application/pdf", mimeType: "application/pdf", name: "report.pdf"),
+    Fields(disposition: "attachment; filename*=UTF-8''%FF; filename=\"a b.txt", name: "a b.txt"),
     Fields(path: "/"), Fields(path: "/a%20b%C3%A9.txt?x=/y", name: "a bé.txt"),
     Fields(path: "/dir/", name: "dir"), Fields(path: "/%2e%2e%2f%2e%2e"),
     Fields(disposition: "attachment; filename=\"other name.pdf\"", name: "other name.pdf"),

@@ -73,6 +73,17 @@ import Testing
     #expect(filtered.json["items"]?.elements?.isEmpty == true)
   }
 
+  @Test func aRepeatAtOnceGetsTheReplyThatHasWaited() throws {
+    let place = try APIPlace()
+    for turn in 0..<40 {
+      let fields = [("Idempotency-Key", "turn-\(turn)"), ("Prefer", "wait=25")]
+      let first = try place.call("POST", "/v1/tasks", task("/"), fields)
+      let again = try place.call("POST", "/v1/tasks", task("/"), fields)
+      #expect(first.status == 200 && again.status == 200 && first.body == again.body)
+      #expect(first["Location"] == again["Location"] && first["ETag"] == again["ETag"])
+    }
+  }
+
   @Test func idempotencyKeyGivesTheFirstReplyAgain() throws {
     let place = try APIPlace()
     let body = task("/", resume: false)

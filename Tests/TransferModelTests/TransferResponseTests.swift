@@ -54,6 +54,24 @@ import Testing
     ("attachment; filename*=UTF-8''.%00.", "fallback.bin"),
     ("attachment", "fallback.bin"), ("attachment; name=x", "fallback.bin"),
     ("attachment; filename=.profile", ".profile"),
+    // What filename* says is of no use: filename counts.
+    ("attachment; filename*=UTF-8''%FF%FE.txt; filename=plain.txt", "plain.txt"),
+    ("attachment; filename=\"plain\"; filename*=UTF-8''caf%E9", "plain"),
+    ("attachment; filename*=UTF-8''%C3; filename=plain", "plain"),
+    ("attachment; filename*=UTF-8''%ED%A0%80; filename=plain", "plain"),
+    ("attachment; filename*=UTF-8''; filename=plain", "plain"),
+    ("attachment; filename*=UTF-8''%2E%2E; filename=plain", "plain"),
+    ("attachment; filename*=UTF-8''%FF", "fallback.bin"),
+    // A quote that is not closed, or not opened.
+    ("attachment; filename=\"report.pdf", "report.pdf"), ("attachment; filename=\"a b; c=d", "a b; c=d"),
+    ("attachment; filename=\"", "fallback.bin"), ("attachment; filename=report.pdf\"", "report.pdf"),
+    ("attachment; filename=\"a\\\"b.txt", "a\"b.txt"), ("attachment; filename=\"a.txt\\", "a.txt"),
+    ("attachment; filename=\"a.txt\"b", "a.txt"),
+    // A combining mark behind a quote, an equals sign or a delimiter.
+    ("attachment; filename=\"\u{301}evil.txt\"", "\u{301}evil.txt"),
+    ("attachment; filename=\"\u{301}\"", "\u{301}"), ("attachment; filename=\u{301}a.txt", "\u{301}a.txt"),
+    ("attachment; filename=\"a\\\u{301}b\"", "a\u{301}b"),
+    ("attachment; filename*=UTF-8''\u{301}a.txt", "\u{301}a.txt"),
   ])
   func takesTheNameFromTheDisposition(_ field: String, _ expected: String) {
     let name = response(
@@ -86,6 +104,33 @@ import Testing
     #expect(response("Content-Disposition", nil, at: url).suggestedFilename == expected)
   }
 
+  @Test(
+    arguments: [
+      ("report", "application/pdf", "report.pdf"), ("report", "Application/PDF; a=b", "report.pdf"),
+      ("report.txt", "application/pdf", "report.txt"), ("a.b", "text/plain", "a.b"),
+      ("archive.tar", "application/gzip", "archive.tar"), ("report", nil, "report"),
+      ("report", "application/octet-stream", "report"), ("report", "x/unknown", "report"),
+      ("report", "", "report"), (".profile", "text/plain", ".profile"),
+      ("report.", "application/pdf", "report.pdf"), ("Mr. Smith", "application/pdf", "Mr. Smith.pdf"),
+      ("photo", "image/jpeg", "photo.jpg"), ("data", "application/json", "data.json"),
+      ("\u{301}", "text/plain", "\u{301}.txt"), ("a.\u{301}", "text/plain", "a.\u{301}"),
+    ] as [(String, String?, String)])
+  func appendsTheExtensionOfTheType(_ name: String, _ type: String?, _ expected: String) {
+    var named = response("Content-Disposition", "attachment; filename=\"\(name)\"")
+    var plain = response("X", nil, at: "https://example.com/a/" + PercentEncoding.encode(name))
+    if let type {
+      named.headers.append("Content-Type", type)
+      plain.headers.append("Content-Type", type)
+    }
+    #expect(named.suggestedFilename == expected)
+    #expect(plain.suggestedFilename == expected)
+  }
+
+  @Test(arguments: [("http://localhost/", "localhost.html"), ("http://example.com/", "example.com")])
+  func appendsTheExtensionToAHost(_ url: String, _ expected: String) {
+    #expect(response("Content-Type", "text/html", at: url).suggestedFilename == expected)
+  }
+
   @Test func jsonRoundTrips() throws {
     var before = response("Content-Type", "text/plain;charset=UTF-8", at: "https://example.com/a")
     before.headers.append("X-A", "1")
@@ -95,7 +140,7 @@ import Testing
     #expect(TransferResponse(json: json) == before)
     #expect(json["mimeType"] == .string("text/plain"))
     #expect(json["textEncodingName"] == .string("utf-8"))
-    #expect(json["suggestedFilename"] == .string("a"))
+    #expect(json["suggestedFilename"] == .string("a.txt"))
     #expect(TransferResponse(json: nil) == nil)
     #expect(TransferResponse(json: .null) == nil)
     #expect(TransferResponse(json: .object([])) == nil)

@@ -48,6 +48,11 @@ import TransferStore
     #expect(second.fingerprints(of: digest)[0] != reply.fingerprint)
     #expect(try await admit(digest, second) == reply)
     await #expect(throws: ServiceError.self) { try await admit(digest.reversed(), second) }
+    let keys = IdempotencyKeys(store: second) { Self.time }
+    var later = reply
+    (later.status, later.body) = (200, [2])
+    await keys.replace(later, of: .shared)
+    #expect(try await admit(digest, second) == later, "a repeat that comes at once gets the later reply")
     await second.close()
     #expect(throws: OpeningError.otherKey) { try open(3) }
   }

@@ -40,7 +40,7 @@ import TransferModel
 
   @Test(arguments: [0, 4, 9])
   func goneEndsItAtOnce(_ attempts: Int) {
-    let result = after(.init(status: 410, retryAfter: 60), attempts: attempts)
+    let result = after(.init(status: 410, retryAfter: "60"), attempts: attempts)
     #expect(result.state == .failed)
     #expect(result.attempts == attempts + 1)
     #expect(result.nextAttemptAt == delivery().nextAttemptAt)
@@ -58,10 +58,14 @@ import TransferModel
 
   @Test(
     arguments: [
-      (nil, 5), (0, 5), (4, 5), (5, 5), (6, 6), (120, 120), (86_400, 86_400), (86_401, 86_400),
-      (.infinity, 86_400), (-100, 5),
-    ] as [(Double?, Double)])
-  func retryAfterOnlyPutsOff(_ asked: Double?, _ wait: Double) {
+      (nil, 5), ("0", 5), ("4", 5), ("5", 5), ("6", 6), (" 120 ", 120), ("86400", 86_400),
+      ("86401", 86_400), (String(repeating: "9", count: 400), 86_400), ("-100", 5), ("soon", 5), ("", 5),
+      // Dates in the three formats of RFC 9110 §5.6.7; now is 22:13:20.
+      ("Tue, 14 Nov 2023 22:15:20 GMT", 120), ("Tuesday, 14-Nov-23 22:15:20 GMT", 120),
+      ("Tue Nov 14 22:15:20 2023", 120), ("Tue, 14 Nov 2023 22:13:21 GMT", 5),
+      ("Tue, 14 Nov 2023 22:00:00 GMT", 5), ("Thu, 14 Nov 2024 22:15:20 GMT", 86_400),
+    ] as [(String?, Double)])
+  func retryAfterOnlyPutsOff(_ asked: String?, _ wait: Double) {
     let result = after(.init(status: 429, retryAfter: asked))
     #expect(result.nextAttemptAt == Self.now.adding(seconds: wait))
   }
@@ -79,7 +83,7 @@ import TransferModel
 
   @Test(arguments: [nil, 302, 429, 500] as [Int?])
   func theLastAttemptEndsIt(_ status: Int?) {
-    let result = after(.init(status: status, retryAfter: 10), attempts: DeliverySchedule.delays.count - 1)
+    let result = after(.init(status: status, retryAfter: "10"), attempts: DeliverySchedule.delays.count - 1)
     #expect(result.state == .failed)
     #expect(result.attempts == DeliverySchedule.delays.count)
   }

@@ -109,4 +109,7 @@ char *_Nullable chandshake_copy_issuer(const chandshake *_Nonnull handshake, int
 /// - identity: what is shown where `decision` is accept and the question is for a certificate.
 void chandshake_decide(
   chandshake *_Nonnull handshake, chandshake_decision decision, chandshake_identity *_Nullable identity);
+
+/// SHA-512/256 (FIPS 180-4 §5.3.6.2): writes 32 bytes.
+void chandshake_sha512_256(const void *_Nullable bytes, size_t size, uint8_t *_Nonnull digest);
 #endif

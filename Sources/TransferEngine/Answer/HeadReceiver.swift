@@ -24,6 +24,7 @@ final class HeadReceiver: WorkerPart {
     guard let head = ended else { return true }
     let role = HeadRole(
       of: head, isPastConnect: transfer.contact.isPastConnect, hasAnswer: transfer.head != nil,
+      endsHere: transfer.request.method == "HEAD",
       isLeg: { transfer.machine.authenticator.isLeg($0, of: transfer.asked.challenger($0)) })
     switch role {
     case .connect: transfer.connectHead = head
@@ -54,8 +55,16 @@ final class HeadReceiver: WorkerPart {
     guard transfer.machine.upload?.take(informational: head, at: transfer.url) == true,
       let point = transfer.machine.upload?.point
     else { return }
+    noteUploadVersion(of: transfer)
     transfer.facts.append(.keeps(transfer.task, .upload(point)))
     worker.hurry(transfer)
+  }
+
+  /// Whether the server has answered to the version of resumable uploads that was offered: the session's next upload knows.
+  func noteUploadVersion(of transfer: Transfer) {
+    guard let upload = transfer.machine.upload, upload.step == .creation else { return }
+    transfer.session.uploadVersions.note(
+      upload.version, isSpoken: upload.point != nil, at: transfer.url.origin)
   }
 
   // MARK: The answer

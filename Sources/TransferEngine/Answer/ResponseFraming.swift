@@ -3,13 +3,15 @@ internal import TransferModel
 extension ResponseHead {
   /// What leaves open where the answer ends, or what it is an answer to; nil where nothing does. libcurl reads such an answer
   /// up to the end of its connection, and calls it whole.
-  var framingFault: (code: URLErrorCode, message: String)? {
+  /// - Parameter endsHere: the answer ends with its head, whatever that says of a body (RFC 9110 §9.3.2).
+  func framingFault(endsHere: Bool = false) -> (code: URLErrorCode, message: String)? {
     guard (100...999).contains(status) else {
       return (.cannotParseResponse, "the answer's status line is malformed")
     }
     guard status != 101 else {
       return (.badServerResponse, "the server switched to a protocol that nobody asked for")
     }
+    guard !endsHere else { return nil }
     let codings = codings.filter { !HTTPHeaders.equal($0, "identity") }
     guard codings.isEmpty || codings.count == 1 && HTTPHeaders.equal(codings[0], "chunked") else {
       return (.cannotParseResponse, "the answer has a transfer coding that nobody asked for")

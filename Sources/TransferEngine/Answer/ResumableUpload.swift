@@ -2,11 +2,10 @@ internal import Curl
 internal import TransferModel
 
 /// An upload that can go on where it stopped, on servers that keep what has come: what is sent next, and what an answer means
-/// (draft-ietf-httpbis-resumable-upload-11, URLSessionUploadTask). Every upload offers it; a server that does not know it takes the
-/// request as any other.
+/// (draft-ietf-httpbis-resumable-upload, URLSessionUploadTask). Every upload offers it; a server that does not know it takes the
+/// request as any other. Version 6 differs in this alone: the reply to a part may call the upload complete, and the reply to the
+/// last part need not.
 struct ResumableUpload: Sendable {
-  /// Of the draft: servers of another version do not answer to it.
-  static let interopVersion = "8"
   /// Requests in which one upload may have to be sent.
   static let maximumAppends = 1000
   /// Offsets that a server may correct without anything having gone on.
@@ -30,6 +29,8 @@ struct ResumableUpload: Sendable {
   }
 
   private(set) var step: Step
+  /// What it offers, and what the server of its upload resource speaks.
+  private(set) var version: UploadVersion
   /// The client's own request, or what redirects have made of it.
   private(set) var request: TransferRequest
   /// Where the server keeps what has come, once it has said so.
@@ -45,7 +46,8 @@ struct ResumableUpload: Sendable {
   private var corrections = 0
 
   /// nil where nothing could go on: no upload, a body that cannot be read again, or a client that speaks the protocol itself.
-  init?(_ job: TransferJob) {
+  /// - Parameter offered: the version for an upload that is new.
+  init?(_ job: TransferJob, offering offered: UploadVersion = .v8) {
     guard job.kind == .upload, let body = job.request.body, body.length > 0,
       !job.request.headers.fields.contains(where: { Self.isOwn($0.name) })
     else { return nil }
@@ -56,6 +58,7 @@ struct ResumableUpload: Sendable {
     secretNames = job.configuration.secretHeaderFields
     point = job.resumePoint?.upload
     step = point == nil ? .creation : .offsetRetrieval
+    version = point == nil ? offered : point?.version.flatMap { UploadVersion(rawValue: $0) } ?? .v8
   }
 
   // MARK: Requests
@@ -74,7 +77,7 @@ struct ResumableUpload: Sendable {
 
   /// The fields that the request under way needs beside its own.
   var fields: [HTTPHeaders.Field] {
-    var fields = [HTTPHeaders.Field(name: "Upload-Draft-Interop-Version", value: Self.interopVersion)]
+    var fields = [HTTPHeaders.Field(name: "Upload-Draft-Interop-Version", value: "\(version.rawValue)")]
     switch step {
     case .creation: fields.append(.init(name: "Upload-Complete", value: "?1"))
     case .offsetRetrieval: break
@@ -125,14 +128,15 @@ struct ResumableUpload: Sendable {
   /// Takes an informational response; true where the upload can go on from now on.
   mutating func take(informational head: ResponseHead, at url: CurlURL) -> Bool {
     guard head.status == 104,
-      head.headers.single("Upload-Draft-Interop-Version")?.trimmingBlanks == Self.interopVersion
+      head.headers.single("Upload-Draft-Interop-Version")?.trimmingBlanks == "\(version.rawValue)"
     else { return false }
     noteLimit(head)
     guard step == .creation, point == nil, let location = head.headers.single("Location"),
       let resource = try? url.resolve(location), !resource.hasUserInfo,
       resource.scheme == "https" || url.scheme == "http" || allowsInsecureRedirects
     else { return false }
-    point = UploadPoint(resource: resource.text, source: task)
+    point = UploadPoint(
+      resource: resource.text, source: task, version: version == .v8 ? nil : version.rawValue)
     return true
   }
 
@@ -144,6 +148,10 @@ struct ResumableUpload: Sendable {
     let offset = Self.offset(head).flatMap { $0 <= length ? $0 : nil }
     switch step {
     case .creation:
+      if isUnknownVersion(head) {
+        version = .v6
+        return .send(request)
+      }
       guard isSuccess, isComplete == false, point != nil, let offset else { return .result }
       return append(from: offset)
     case .offsetRetrieval:
@@ -153,11 +161,15 @@ struct ResumableUpload: Sendable {
       guard let offset else { return lost("its upload resource does not say how much has come") }
       return append(from: offset)
     case .append(let range):
-      if isComplete == true { return .result }
-      if head.status == 409, let offset {
+      if isComplete == true, version == .v8 || range.upperBound == length || !isSuccess { return .result }
+      if head.status == 409 {
         corrections += 1
         guard corrections <= Self.maximumCorrections else {
           return lost("the server corrects its offset again and again")
+        }
+        guard let offset else {
+          step = .offsetRetrieval
+          return .send(message("HEAD", body: nil))
         }
         return append(from: offset)
       }
@@ -166,6 +178,11 @@ struct ResumableUpload: Sendable {
       guard next > range.lowerBound || range.isEmpty else { return lost("the server takes no more of it") }
       return append(from: next)
     }
+  }
+
+  /// A server of tus takes a version that it does not know for a request of tus 1.0, and refuses that before it reads on.
+  private func isUnknownVersion(_ head: ResponseHead) -> Bool {
+    head.status == 412 && version == .v8 && point == nil && head.headers.contains("Tus-Resumable")
   }
 
   private mutating func append(from offset: Int64) -> Verdict {

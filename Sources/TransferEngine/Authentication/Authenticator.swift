@@ -19,8 +19,15 @@ struct Authenticator {
     var isAdopted = false
     /// An answer came that was no challenge.
     var isConfirmed = false
+    /// A request was let in with it, and its nonce has not been replaced since: a new nonce alone does not refuse it.
+    var isProven = false
 
     var method: AuthenticationMethod { space.authenticationMethod }
+
+    /// False if the response must cover a body that is not in memory.
+    func canSign(_ request: TransferRequest) -> Bool {
+      digest?.value.quality != .requestAndBody || request.bytesOfBody != nil
+    }
   }
 
   /// What happens now.
@@ -43,6 +50,8 @@ struct Authenticator {
     var stored: (ProtectionSpace) -> Credential?
     /// What came with the URL of the server, or of the proxy.
     var given: (Side) -> Credential?
+    /// The body of the request that the side reads is in memory, or there is none.
+    var hasBytesOfBody: (Side) -> Bool = { _ in true }
   }
 
   private struct Offer {
@@ -60,6 +69,13 @@ struct Authenticator {
     var failures = 0
     var staleNonces = 0
     var hasTriedTicket = false
+
+    /// The nonce is the attempt's alone: a server that wants one for each request would refuse it to others.
+    mutating func renew(_ digest: DigestAuthentication) {
+      attempt?.digest = SharedDigest(digest)
+      attempt?.isProven = false
+      attempt?.isConfirmed = false
+    }
   }
 
   private var server = Party()
@@ -87,6 +103,7 @@ struct Authenticator {
     self[side].attempt?.isConfirmed = false
     self[side].attempt?.isAnswered = false
     self[side].attempt?.isAdopted = true
+    self[side].attempt?.isProven = true
   }
 
   mutating func setToken(_ token: [UInt8]?, on side: Side) { self[side].attempt?.token = token }
@@ -103,7 +120,9 @@ struct Authenticator {
   mutating func confirm(_ side: Side) -> Attempt? {
     guard self[side].attempt?.isConfirmed == false else { return nil }
     self[side].attempt?.isConfirmed = true
+    self[side].attempt?.isProven = true
     self[side].attempt?.token = nil
+    self[side].staleNonces = 0
     return self[side].attempt
   }
 
@@ -115,13 +134,20 @@ struct Authenticator {
     _ challenges: [HTTPChallenge], on side: Side, at place: ProtectionSpace, _ surroundings: Surroundings,
     refused: (Attempt) -> Void
   ) -> Verdict {
-    self[side].offers = Self.offers(challenges, at: place)
+    self[side].offers = Self.offers(challenges, at: place, hasBytesOfBody: surroundings.hasBytesOfBody(side))
     if let attempt = self[side].attempt {
       if let digest = attempt.digest, self[side].staleNonces < Self.maximumStaleNonces,
         let fresh = Self.staleNonce(challenges, digest.value)
       {
         self[side].staleNonces += 1
+        self[side].attempt?.isConfirmed = false
         digest.value = fresh
+        return .send
+      }
+      if attempt.isProven, let digest = attempt.digest,
+        let fresh = self[side].offers.lazy.compactMap(\.digest).first(where: digest.value.isRenewed(by:))
+      {
+        self[side].renew(fresh)
         return .send
       }
       if attempt.isAdopted, !self[side].offers.contains(where: { $0.space == attempt.space }) {
@@ -223,19 +249,23 @@ struct Authenticator {
   // MARK: What is offered
 
   /// The schemes that are known here, the strongest first.
-  private static func offers(_ challenges: [HTTPChallenge], at place: ProtectionSpace) -> [Offer] {
+  private static func offers(
+    _ challenges: [HTTPChallenge], at place: ProtectionSpace, hasBytesOfBody: Bool
+  ) -> [Offer] {
     var offers: [Offer] = []
     for challenge in challenges {
       let (method, digest) = method(of: challenge)
-      guard let method else { continue }
+      guard let method, hasBytesOfBody || digest?.quality != .requestAndBody else { continue }
       var space = place
       space.authenticationMethod = method
       space.realm = challenge.realm
       if let known = offers.firstIndex(where: { $0.space.authenticationMethod == method }) {
         // Of two Digests the stronger one; of others the first.
-        let isStronger =
-          digest?.algorithm.isSHA256 == true && offers[known].digest?.algorithm.isSHA256 == false
-        if isStronger { offers[known] = Offer(space: space, digest: digest) }
+        if let digest, let other = offers[known].digest,
+          digest.algorithm.strength > other.algorithm.strength
+        {
+          offers[known] = Offer(space: space, digest: digest)
+        }
       } else {
         offers.append(Offer(space: space, digest: digest))
       }

@@ -1,4 +1,5 @@
 internal import Crypto
+internal import Curl
 internal import TransferModel
 
 /// A server's Digest challenge and how often it was answered (RFC 7616; RFC 2069 where there is no qop).
@@ -8,23 +9,43 @@ struct DigestAuthentication: Sendable, Equatable {
     case md5Session = "MD5-sess"
     case sha256 = "SHA-256"
     case sha256Session = "SHA-256-sess"
+    case sha512Truncated = "SHA-512-256"
+    case sha512TruncatedSession = "SHA-512-256-sess"
 
-    var isSession: Bool { self == .md5Session || self == .sha256Session }
-    var isSHA256: Bool { self == .sha256 || self == .sha256Session }
+    var isSession: Bool { rawValue.hasSuffix("-sess") }
+
+    /// A greater number is the stronger algorithm.
+    var strength: Int {
+      switch self {
+      case .md5, .md5Session: 0
+      case .sha256, .sha256Session: 1
+      case .sha512Truncated, .sha512TruncatedSession: 2
+      }
+    }
+
+    func hash(_ text: String) -> String { hash(Array(text.utf8)) }
 
     /// Lower-case hexadecimal.
-    func hash(_ text: String) -> String {
-      let bytes = Array(text.utf8)
-      return isSHA256
-        ? Hexadecimal.text(Array(SHA256.hash(data: bytes)))
-        : Hexadecimal.text(Array(Insecure.MD5.hash(data: bytes)))
+    func hash(_ bytes: [UInt8]) -> String {
+      switch self {
+      case .md5, .md5Session: Hexadecimal.text(Array(Insecure.MD5.hash(data: bytes)))
+      case .sha256, .sha256Session: Hexadecimal.text(Array(SHA256.hash(data: bytes)))
+      case .sha512Truncated, .sha512TruncatedSession: Hexadecimal.text(SHA512Truncated.hash(bytes))
+      }
     }
+  }
+
+  /// The quality of protection (`qop`).
+  enum Quality: String, Sendable {
+    case request = "auth"
+    /// The response covers the request's body too.
+    case requestAndBody = "auth-int"
   }
 
   let realm: String
   let algorithm: Algorithm
-  /// `qop` was offered, with `auth` among what it takes; else the old form is used.
-  let hasQuality: Bool
+  /// The weaker of those that were offered, which every request can have; nil: no `qop`, so the old form is used.
+  let quality: Quality?
   private(set) var nonce: String
   private let opaque: String?
   private let hashesUser: Bool
@@ -39,10 +60,10 @@ struct DigestAuthentication: Sendable, Equatable {
       return nil
     }
     let qualities = challenge.parameters["qop"]?.split(separator: ",").map { $0.trimmingBlanks.lowercased() }
-    guard qualities?.contains("auth") ?? !algorithm.isSession else { return nil }
+    quality = [.request, .requestAndBody].first { qualities?.contains($0.rawValue) == true }
+    guard quality != nil || qualities == nil && !algorithm.isSession else { return nil }
     self.algorithm = algorithm
     self.nonce = nonce
-    hasQuality = qualities != nil
     realm = challenge.realm ?? ""
     opaque = challenge.parameters["opaque"]
     hashesUser = challenge.parameters["userhash"]?.lowercased() == "true"
@@ -51,24 +72,24 @@ struct DigestAuthentication: Sendable, Equatable {
   /// The value of the Authorization field for one request.
   /// - Parameters:
   ///   - target: the request line's.
+  ///   - body: the request's; read only for `requestAndBody`.
   ///   - clientNonce: never used before.
   mutating func authorization(
-    user: String, password: String, method: String, target: String, clientNonce: String
+    user: String, password: String, method: String, target: String, body: [UInt8] = [], clientNonce: String
   ) -> String {
     count += 1
     let number = String(count, radix: 16)
     let nc = String(repeating: "0", count: 8 - number.count) + number
     var secret = algorithm.hash("\(user):\(realm):\(password)")
     if algorithm.isSession { secret = algorithm.hash("\(secret):\(nonce):\(clientNonce)") }
-    let subject = algorithm.hash("\(method):\(target)")
-    let response =
-      hasQuality
-      ? algorithm.hash("\(secret):\(nonce):\(nc):\(clientNonce):auth:\(subject)")
-      : algorithm.hash("\(secret):\(nonce):\(subject)")
+    let covered = quality == .requestAndBody ? ":" + algorithm.hash(body) : ""
+    let subject = algorithm.hash("\(method):\(target)\(covered)")
+    let parts = quality.map { ":\(nc):\(clientNonce):\($0.rawValue)" } ?? ""
+    let response = algorithm.hash("\(secret):\(nonce)\(parts):\(subject)")
     let name = hashesUser ? algorithm.hash("\(user):\(realm)") : user
     var value = "Digest username=\(Self.quote(name)), realm=\(Self.quote(realm)), nonce=\(Self.quote(nonce))"
     value += ", uri=\(Self.quote(target)), response=\"\(response)\", algorithm=\(algorithm.rawValue)"
-    if hasQuality { value += ", qop=auth, nc=\(nc), cnonce=\(Self.quote(clientNonce))" }
+    if let quality { value += ", qop=\(quality.rawValue), nc=\(nc), cnonce=\(Self.quote(clientNonce))" }
     if let opaque { value += ", opaque=\(Self.quote(opaque))" }
     if hashesUser { value += ", userhash=true" }
     return value
@@ -82,6 +103,11 @@ struct DigestAuthentication: Sendable, Equatable {
     else { return }
     self.nonce = nonce
     count = 0
+  }
+
+  /// Whether a later challenge is the same one with another nonce.
+  func isRenewed(by other: DigestAuthentication) -> Bool {
+    other.realm == realm && other.algorithm == algorithm && other.quality == quality && other.nonce != nonce
   }
 
   private static func quote(_ text: String) -> String {

@@ -26,12 +26,15 @@ struct SessionLogin {
   ) {
     guard !session.authentication.isEmpty || proxy != nil else { return }
     if !request.headers.contains("Authorization"),
-      let attempt = session.authentication.attempt(at: url.place, path: url.requestTarget)
+      let attempt = session.authentication.attempt(at: url.place, path: url.requestTarget),
+      attempt.canSign(request)
     {
       authenticator.adopt(attempt, on: .server)
     }
     guard let proxy else { return }
-    if let attempt = session.authentication.attempt(at: proxy.server.place, path: "") {
+    if let attempt = session.authentication.attempt(at: proxy.server.place, path: ""),
+      url.scheme == "https" || attempt.canSign(request)
+    {
       authenticator.adopt(attempt, on: .proxy)
     }
     // A SOCKS proxy asks for nothing that could be answered later: what its URL says is said at once.

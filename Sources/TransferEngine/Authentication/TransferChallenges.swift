@@ -39,6 +39,10 @@ final class TransferChallenges: WorkerPart {
       stored: { [login = transfer.login] in login.credential(for: $0) },
       given: { [request = transfer.request, proxy = transfer.proxy] side in
         side == .server ? request.credential : proxy?.credential
+      },
+      hasBytesOfBody: { [request = transfer.request, scheme = transfer.url.scheme] side in
+        // A proxy that is asked for a tunnel reads no body.
+        side == .proxy && scheme == "https" || request.bytesOfBody != nil
       })
   }
 

@@ -16,15 +16,19 @@ enum HeadRole: Equatable {
   /// - Parameters:
   ///   - isPastConnect: the request is on its way to the origin.
   ///   - hasAnswer: the head of the answer is here already.
+  ///   - endsHere: the answer ends with its head: it answers HEAD.
   ///   - isLeg: asked where all else says that it is the answer.
-  init(of head: ResponseHead, isPastConnect: Bool, hasAnswer: Bool, isLeg: (ResponseHead) -> Bool) {
+  init(
+    of head: ResponseHead, isPastConnect: Bool, hasAnswer: Bool, endsHere: Bool = false,
+    isLeg: (ResponseHead) -> Bool
+  ) {
     if !isPastConnect {
       self = .connect
     } else if head.isInformational {
       self = .informational
     } else if hasAnswer {
       self = .surplus
-    } else if let fault = head.framingFault {
+    } else if let fault = head.framingFault(endsHere: endsHere) {
       self = .broken(fault.code, fault.message)
     } else {
       self = isLeg(head) ? .leg : .answer

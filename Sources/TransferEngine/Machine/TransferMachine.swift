@@ -17,9 +17,10 @@ struct TransferMachine {
   /// How many questions were asked about the task: the next has the next number.
   private(set) var questions: Int
 
-  init(_ job: TransferJob) {
+  /// - Parameter uploadVersion: what a new upload offers.
+  init(_ job: TransferJob, uploadVersion: UploadVersion = .v8) {
     questions = job.questions
-    upload = ResumableUpload(job)
+    upload = ResumableUpload(job, offering: uploadVersion)
     claim = DownloadClaim(job.resumePoint?.download)
     ranges = RangeAssembly(job.resumePoint?.download?.partial)
   }

@@ -121,6 +121,7 @@ struct RequestConfigurator {
       return attempt.digest?.value.authorization(
         user: user, password: password, method: isTunnel ? "CONNECT" : transfer.request.method,
         target: isTunnel ? "\(transfer.url.host):\(transfer.url.port)" : transfer.url.requestTarget,
+        body: isTunnel ? [] : transfer.request.bytesOfBody ?? [],
         clientNonce: Hexadecimal.text((0..<16).map { _ in UInt8.random(in: .min ... .max) }))
     case .ntlm:
       try easy.setNTLM(user: user, password: password, isProxy: side == .proxy)
@@ -135,7 +136,10 @@ struct RequestConfigurator {
     let request = transfer.request
     switch (request.method, request.body) {
     case ("GET", nil): try easy.set(.httpGet, to: 1)
-    case ("HEAD", nil): try easy.set(.noBody, to: 1)
+    case ("HEAD", nil):
+      try easy.set(.noBody, to: 1)
+      // The answer ends with its head: libcurl would refuse one whose length it cannot read.
+      try easy.set(.ignoreContentLength, to: 1)
     case (let method, nil) where method != "POST" && method != "PUT" && method != "PATCH":
       try easy.set(.customRequest, to: method)
     case (let method, _):

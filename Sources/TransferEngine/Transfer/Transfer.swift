@@ -92,8 +92,8 @@ final class Transfer {
       session: session, storage: settings.credentials, usesStorage: job.configuration.urlCredentialStorage)
     self.drained = drained
     gate = EgressGate(settings.egress)
-    machine = TransferMachine(job)
-    request = machine.upload?.first ?? job.request
+    machine = TransferMachine(job, uploadVersion: session.uploadVersions[url.origin])
+    request = machine.upload?.first ?? job.request.withoutIdleBody
     self.url = request.url == job.request.url ? url : (try? CurlURL(request.url)) ?? url
     if request.url != job.originalURL {
       hasLeftOrigin = (try? CurlURL(job.originalURL))?.origin != self.url.origin
@@ -216,8 +216,8 @@ final class Transfer {
   /// Makes ready for another request of the same task.
   func prepare(_ next: TransferRequest, at url: CurlURL) {
     let leavesOrigin = url.origin != self.url.origin
-    request = next
-    machine.prepare(next, leavesOrigin: leavesOrigin)
+    request = next.withoutIdleBody
+    machine.prepare(request, leavesOrigin: leavesOrigin)
     connectsFirst = leavesOrigin && job.mayBeChallenged(at: url, next)
     if leavesOrigin { hasLeftOrigin = true }
     self.url = url

@@ -68,13 +68,6 @@ package struct TransferJob: Sendable {
     set { sharedConfiguration = Shared(newValue) }
   }
 
-  /// As URLSession: a GET has no body.
-  var bodyFault: TransferError? {
-    guard request.method == "GET", request.body != nil else { return nil }
-    return TransferError(
-      .dataLengthExceedsMaximum, "a GET request must not have a body", failingURL: request.url)
-  }
-
   /// Whether the delegate may be asked about the connection of a request whose body it is to stream: URLSession asks for the body
   /// only after that.
   func mayBeChallenged(at url: CurlURL, _ request: TransferRequest) -> Bool {

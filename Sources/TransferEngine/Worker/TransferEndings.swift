@@ -42,8 +42,9 @@ final class TransferEndings: WorkerPart {
       error: error, currentRequest: transfer.currentRequest, response: transfer.response,
       progress: transfer.progress, transactions: transfer.transactions, endedAt: worker.settings.now())
     transfer.outcome = outcome
-    if error != nil, keepsPartial, let point = transfer.machine.upload?.point {
-      transfer.outcome?.partial = .upload(UploadPoint(resource: point.resource, source: transfer.task))
+    if error != nil, keepsPartial, var point = transfer.machine.upload?.point {
+      point.source = transfer.task
+      transfer.outcome?.partial = .upload(point)
       transfer.outcome?.error?.resumeDataAvailable = true
     }
     switch fate(of: transfer, hasFailed: error != nil, keepsPartial) {

@@ -47,6 +47,7 @@ final class TransferSteps: WorkerPart {
       return worker.endings.finish(
         transfer, with: TransferError(.badURL, "redirected to a malformed URL", failingURL: request.url))
     }
+    if let fault = request.bodyFault { return worker.endings.finish(transfer, with: fault) }
     transfer.prepare(request, at: url)
     transfer.machine.course.park()
     worker.leaveQueue(transfer.task)

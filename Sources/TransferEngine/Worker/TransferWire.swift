@@ -110,6 +110,9 @@ final class TransferWire: WorkerPart {
       reclaim(transfer, isClean: false)
       return worker.steps.sendNext(transfer, transfer.request)
     }
+    if transfer.contact.isPastConnect, transfer.machine.course.next == nil {
+      worker.heads.noteUploadVersion(of: transfer)
+    }
     let isClean = completion.result == .ok && transfer.head != nil
     let error = takeEnd(of: transfer, completion.result, easy, isClean: isClean)
     if isClean, let source = transfer.source, source.length ?? transfer.sent <= transfer.sent {

@@ -147,7 +147,7 @@ final class TransferWorker: @unchecked Sendable {
   // MARK: Queueing
 
   private func submit(_ job: TransferJob) {
-    if let fault = job.fault ?? job.bodyFault { return endings.end(job, with: fault) }
+    if let fault = job.fault ?? job.request.bodyFault { return endings.end(job, with: fault) }
     let url: CurlURL
     do throws(CurlURL.Fault) {
       url = try CurlURL(job.request.url)

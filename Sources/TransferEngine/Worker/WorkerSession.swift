@@ -43,6 +43,8 @@ final class WorkerSession {
   /// What is being asked about while it answers already.
   var revalidating: Set<String> = []
   var authentication = AuthenticationCache()
+  /// Of resumable uploads.
+  var uploadVersions = UploadVersions()
   /// Origins whose connections take many requests at once (HTTP/2).
   private var multiplexing: Set<String> = []
   /// Connections whose handshake waits for the delegate; others may wait for them.

@@ -31,7 +31,7 @@ struct Bodies: Sendable {
       guard known.task.kind != .download, known.task.preferences.prefersIncrementalDelivery,
         known.task.state == .running
       else {
-        guard known.isEnding else { throw .bodyNotReady }
+        guard known.isEnding else { throw .bodyNotReady(known.task.state) }
         await tasks.waitForEnd(of: task.id, seconds: Tasks.patience)
         return try await storedBody(of: tasks.task(task.id))
       }
@@ -80,8 +80,10 @@ struct Bodies: Sendable {
 
   private func storedBody(of task: TransferTask) async throws(ServiceError) -> BodyContent {
     let id = task.id
-    guard task.state == .completed else { throw .bodyNotReady }
-    guard let body = task.body, try await isKept(body, of: task) else { throw .bodyNotFound }
+    guard task.state == .completed else { throw .bodyNotReady(task.state) }
+    guard let body = task.body, try await isKept(body, of: task) else {
+      throw .bodyNotFound(absence(of: task))
+    }
     do throws(StoreError) {
       if let bytes = try await store.smallBody(of: id) { return .small(bytes, task) }
       if try await store.hasBodyFile(id), let reader = Self.reader(of: task, in: blobs(of: task.sessionID)) {
@@ -90,7 +92,15 @@ struct Bodies: Sendable {
     } catch {
       throw .store(error)
     }
-    throw .bodyNotFound
+    throw .bodyNotFound(absence(of: task))
+  }
+
+  /// Why a finished task has no body.
+  func absence(of task: TransferTask) -> BodyAbsence {
+    let session = room.session(task.sessionID)
+    return BodyAbsence(
+      of: task, retention: session?.configuration.bodyRetention ?? SessionConfiguration().bodyRetention,
+      hasSessionEnded: session?.type == .ephemeral && session?.state == .invalid, now: now)
   }
 
   static func reader(of task: TransferTask, in blobs: any BlobStore) -> BlobReader? {
@@ -118,7 +128,7 @@ struct Bodies: Sendable {
 
   /// Drops the temporary body now. Dropping it twice is no error.
   func delete(of task: TransferTask) async throws(ServiceError) {
-    guard task.state == .completed else { throw .bodyNotReady }
+    guard task.state == .completed else { throw .bodyNotReady(task.state) }
     let keys = task.keys
     var task = task
     task.body = nil

@@ -80,8 +80,10 @@ struct Files: Sendable {
   ) async throws(ServiceError) -> StoredFile {
     let key = task.bodyKey
     var task = task
-    guard task.state == .completed else { throw .bodyNotReady }
-    guard let body = task.body, try await bodies.isKept(body, of: task) else { throw .bodyNotFound }
+    guard task.state == .completed else { throw .bodyNotReady(task.state) }
+    guard let body = task.body, try await bodies.isKept(body, of: task) else {
+      throw .bodyNotFound(bodies.absence(of: task))
+    }
     let file = StoredFile(
       id: identifiers.make(), tenant: tenant, createdAt: identifiers.now(), size: body.size,
       sha256: body.sha256,
@@ -109,12 +111,12 @@ struct Files: Sendable {
   private func move(_ task: TransferTask, to file: FileID) async throws(ServiceError) {
     let source = bodies.blobs(of: task.sessionID)
     guard source.isDurable else {
-      guard let reader = Bodies.reader(of: task, in: source) else { throw .bodyNotFound }
+      guard let reader = Bodies.reader(of: task, in: source) else { throw .bodyNotFound(.lost) }
       return try await copy(reader, task.body?.size ?? 0, file)
     }
     // A second name first: until the store knows of the move, the body is where it was.
     do throws(BlobError) { try source.alias(task.bodyKey, as: BlobKey(file)) } catch {
-      if error.reason == .gone { throw .bodyNotFound }
+      if error.reason == .gone { throw .bodyNotFound(.lost) }
       throw .blob(error)
     }
   }
@@ -129,7 +131,7 @@ struct Files: Sendable {
     }
     guard offset == size else {
       reception.discard()
-      throw .bodyNotFound
+      throw .bodyNotFound(.lost)
     }
     _ = try await finish(reception.body, as: id)
   }
@@ -143,17 +145,18 @@ struct Files: Sendable {
   // MARK: Reading
 
   /// Fills in what only the store knows of a request's body: how large the file is that it names, and of which type, where neither
-  /// the request nor its session says so.
+  /// the request nor its session says so. A file that was stored without a type is a sequence of octets.
   func complete(_ request: inout TransferRequest, in session: TransferSession) async throws {
     guard case .file(let id, _) = request.body else { return }
     do throws(ServiceError) {
       let file = try await ownership.file(id, of: session.tenant)
       request.body = .file(id, size: file.size)
       let defaults = session.configuration.httpAdditionalHeaders
-      guard file.size > 0, let type = file.contentType, HTTPHeaders.isValid(value: type), !type.isEmpty,
-        !request.headers.contains("Content-Type"), !defaults.contains("Content-Type")
-      else { return }
-      request.headers.append("Content-Type", type)
+      guard file.size > 0, !request.headers.contains("Content-Type"), !defaults.contains("Content-Type")
+      else {
+        return
+      }
+      request.headers.append("Content-Type", file.typeAsBody)
     } catch .fileNotFound {
       throw InvalidFields([FieldViolation(pointer: "/request/body/file", detail: "no file has this id")])
     }

@@ -118,7 +118,8 @@ extension StoredObject {
   mutating func resumePointIfAny(_ name: String) throws(Fault) -> ResumePoint? {
     guard var fields = try objectIfAny(name) else { return nil }
     if let resource = try fields.stringIfAny("upload") {
-      let point = UploadPoint(resource: resource, source: try fields.id("source"))
+      let version = try fields.integerIfAny("version").map { Int($0) }
+      let point = UploadPoint(resource: resource, source: try fields.id("source"), version: version)
       try fields.finish()
       return .upload(point)
     }

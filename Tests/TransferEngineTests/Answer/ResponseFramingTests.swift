@@ -6,7 +6,7 @@ import TransferModel
 @Suite struct ResponseFramingTests {
   private func fault(_ status: Int, _ fields: [(String, String)]) -> URLErrorCode? {
     let headers = HTTPHeaders(fields.map { .init(name: $0.0, value: $0.1) })
-    return ResponseHead(httpVersion: "HTTP/1.1", status: status, headers: headers).framingFault?.code
+    return ResponseHead(httpVersion: "HTTP/1.1", status: status, headers: headers).framingFault()?.code
   }
 
   @Test(arguments: [

@@ -19,12 +19,14 @@ import TransferModel
     var stored: Credential?
     var given: Credential?
     var limit = 3
+    var hasBytesOfBody = true
     var refused: [String?] = []
 
     var surroundings: Authenticator.Surroundings {
       .init(
         attemptLimit: limit, asks: { [asks] _ in asks }, stored: { [stored] _ in stored },
-        given: { [given] side in side == .server ? given : nil })
+        given: { [given] side in side == .server ? given : nil },
+        hasBytesOfBody: { [hasBytesOfBody] _ in hasBytesOfBody })
     }
 
     mutating func meet(_ fields: [String], on side: Authenticator.Side = .server) -> String {
@@ -107,7 +109,7 @@ import TransferModel
     var subject = Subject()
     #expect(subject.meet(["Bearer error=x"]) == "pass")
     #expect(subject.meet([]) == "pass")
-    #expect(subject.meet(["Digest realm=r, nonce=n, algorithm=SHA-512-256"]) == "pass")
+    #expect(subject.meet(["Digest realm=r, nonce=n, algorithm=SHA-512-224"]) == "pass")
   }
 
   @Test func theStrongerOfTwoDigestsIsUsed() {
@@ -118,7 +120,23 @@ import TransferModel
     #expect(subject.meet(offered) == "ask HTTPDigest - 0")
     _ = subject.use(alice)
     #expect(subject.authenticator.attempt(.server)?.digest?.value.algorithm == .sha256)
+    var strongest = Subject()
+    _ = strongest.meet(offered + ["Digest realm=r, nonce=n, qop=auth, algorithm=SHA-512-256"])
+    _ = strongest.use(alice)
+    #expect(strongest.authenticator.attempt(.server)?.digest?.value.algorithm == .sha512Truncated)
   }
+
+  @Test func aBodyThatIsNotInMemoryIsNotSigned() {
+    let covering = #"Digest realm=r, nonce=n, qop="auth-int", algorithm=SHA-256"#
+    var subject = Subject(hasBytesOfBody: false)
+    #expect(subject.meet([covering]) == "pass")
+    #expect(subject.meet([covering, "Digest realm=r, nonce=n, qop=auth"]) == "ask HTTPDigest - 0")
+    _ = subject.use(alice)
+    #expect(subject.authenticator.attempt(.server)?.digest?.value.quality == .request)
+    #expect(subject.authenticator.attempt(.server)?.digest?.value.algorithm == .md5)
+  }
+
+  // MARK: Nonces
 
   @Test func unaskedWhatIsStoredIsUsedThenWhatTheURLSays() {
     var subject = Subject(asks: false, stored: alice, given: bob)
@@ -152,6 +170,65 @@ import TransferModel
     for _ in 0..<3 { #expect(subject.meet(stale) == "send HTTPDigest alice") }
     #expect(subject.authenticator.attempt(.server)?.digest?.value.nonce == "m")
     #expect(subject.meet(stale) == "ask HTTPDigest alice 1")
+  }
+
+  @Test func staleNoncesAreCountedFromTheLastRequestThatWasLetIn() {
+    var subject = Subject()
+    let stale = ["Digest realm=r, nonce=m, qop=auth, stale=true"]
+    _ = subject.meet(["Digest realm=r, nonce=n, qop=auth"])
+    _ = subject.use(alice)
+    for _ in 0..<8 {
+      #expect(subject.meet(stale) == "send HTTPDigest alice")
+      #expect(subject.authenticator.confirm(.server) != nil)
+    }
+  }
+
+  private static func digest(nonce: String) -> [String] { ["Digest realm=r, nonce=\(nonce), qop=auth"] }
+
+  /// One that the session was let in with before, with nonce n.
+  private func adopted() -> Subject {
+    var first = Subject(asks: false, stored: alice)
+    _ = first.meet(Self.digest(nonce: "n"))
+    var subject = Subject(asks: false, stored: alice)
+    if let attempt = first.authenticator.confirm(.server) {
+      subject.authenticator.adopt(attempt, on: .server)
+    }
+    return subject
+  }
+
+  /// Cameras want a nonce for each request, and do not say `stale`.
+  @Test func aNewNonceDoesNotRefuseWhatWasLetInBefore() {
+    var subject = adopted()
+    #expect(subject.meet(Self.digest(nonce: "m")) == "send HTTPDigest alice")
+    #expect(subject.authenticator.attempt(.server)?.digest?.value.nonce == "m" && subject.refused.isEmpty)
+    // It is told once more, so that the session remembers it; then the next request may want another.
+    #expect(subject.authenticator.confirm(.server)?.digest?.value.nonce == "m")
+    #expect(subject.meet(Self.digest(nonce: "l")) == "send HTTPDigest alice")
+  }
+
+  @Test func aSecondNewNonceInARowRefusesIt() {
+    var subject = adopted()
+    #expect(subject.meet(Self.digest(nonce: "m")) == "send HTTPDigest alice")
+    #expect(subject.meet(Self.digest(nonce: "l")) == "pass" && subject.refused == ["alice"])
+  }
+
+  @Test func theSameNonceRefusesIt() {
+    var subject = adopted()
+    #expect(subject.meet(Self.digest(nonce: "n")) == "pass" && subject.refused == ["alice"])
+  }
+
+  @Test func aNewNonceRefusesWhatWasNeverLetIn() {
+    var subject = Subject(asks: false, stored: alice)
+    #expect(subject.meet(Self.digest(nonce: "n")) == "send HTTPDigest alice")
+    #expect(subject.meet(Self.digest(nonce: "m")) == "pass" && subject.refused == ["alice"])
+  }
+
+  /// Another request of the session may be sent before this one is: it must not use up the nonce.
+  @Test func aNewNonceIsForOneRequest() {
+    var subject = adopted()
+    let shared = subject.authenticator.attempt(.server)?.digest
+    _ = subject.meet(Self.digest(nonce: "m"))
+    #expect(shared?.value.nonce == "n")
   }
 
   @Test func serverAndProxyAreApart() {

@@ -33,6 +33,42 @@ import TransferModel
     #expect(value.contains("qop=auth,") && value.contains("nc=00000001,"), "neither is quoted")
   }
 
+  /// RFC 7616 §3.9.2, with the values of its erratum 4897: those of the text are not of SHA-512/256.
+  @Test func sha512TruncatedExampleOfRFC7616() throws {
+    var digest = try digest(
+      #"Digest realm="api@example.org", qop="auth", algorithm=SHA-512-256, "#
+        + #"nonce="5TsQWLVdgBdmrQ0XsxbDODV+57QdFR34I9HAbC/RVvkK", "#
+        + #"opaque="HRPCssKJSGjCrkzDg8OhwpzCiGPChXYjwrI2QmXDnsOS", charset=UTF-8, userhash=true"#)
+    let value = digest.authorization(
+      user: "Jäsøn Doe", password: "Secret, or not?", method: "GET", target: "/doe.json",
+      clientNonce: "NTg6RKcb9boFIAS3KrFK9BGeh+iDa/sm6jUMp2wds69v")
+    let sent = parameters(value)
+    #expect(sent["response"] == "3798d4131c277846293534c3edc11bd8a5e4cdcbff78b05db9d95eeb1cec68a5")
+    #expect(sent["username"] == "793263caabb707a56211940d90411ea4a575adeccb7e360aeb624ed06ece9b0b")
+    #expect(sent["algorithm"] == "SHA-512-256" && sent["userhash"] == "true" && sent["qop"] == "auth")
+  }
+
+  /// FIPS 180-4's example of one block, and the empty message.
+  @Test(arguments: [
+    ("abc", "53048e2681941ef99b2e29b76b4c7dabe4c2d0c634fc6d46e0e2f13107e7af23"),
+    ("", "c672b8d1ef56ed28ab87c3622c5114069bdd3ad7b8f9737498d0c01ecef0967a"),
+  ]) func sha512TruncatedDigestsAreTheStandards(_ text: String, _ digest: String) {
+    #expect(DigestAuthentication.Algorithm.sha512Truncated.hash(text) == digest)
+  }
+
+  /// The responses were computed with another implementation (RFC 7616 §3.4.3).
+  @Test(arguments: [
+    ("MD5", "hello", "96d9d8253d426f4928a00e44443a3279"), ("MD5", "", "6fe89387290fa95f2a2c358e2d1292fe"),
+    ("SHA-256", "hello", "b76b06e1cc8fd721f0af720a14fc08a943fd6465520bc82ddcef7c41834117b0"),
+    ("SHA-256-sess", "hello", "593d7bbbfc3f4b2d2f156fa130e03685b5419062863d83a0eb7b370d2c98220b"),
+  ]) func authIntCoversTheBody(_ algorithm: String, _ body: String, _ response: String) throws {
+    var digest = try digest(#"Digest realm="r", nonce="n", qop="auth-int", algorithm=\#(algorithm)"#)
+    let value = digest.authorization(
+      user: "u", password: "p", method: "PUT", target: "/x", body: Array(body.utf8), clientNonce: "c")
+    #expect(parameters(value)["response"] == response)
+    #expect(value.contains("qop=auth-int,"))
+  }
+
   /// RFC 2617 §3.5.
   @Test func exampleOfRFC2617() throws {
     var digest = try digest(
@@ -97,9 +133,9 @@ import TransferModel
   }
 
   @Test(arguments: [
-    "Basic realm=x", "Digest realm=x", "Digest nonce=x, algorithm=SHA-512-256, qop=auth",
-    "Digest nonce=x, qop=\"auth-int\"", "Digest nonce=x, algorithm=token",
-    "Digest nonce=x, algorithm=MD5-sess",
+    "Basic realm=x", "Digest realm=x", "Digest nonce=x, algorithm=SHA-512-224, qop=auth",
+    "Digest nonce=x, qop=\"auth-conf\"", "Digest nonce=x, algorithm=token",
+    "Digest nonce=x, algorithm=MD5-sess", "Digest nonce=x, algorithm=SHA-512-256-sess",
   ])
   func whatIsNotKnownIsNotAnswered(_ field: String) {
     #expect(HTTPChallenge.parse([field]).first.flatMap { DigestAuthentication($0) } == nil)

@@ -1,0 +1,31 @@
+/// A version of draft-ietf-httpbis-resumable-upload: clients and servers of different ones ignore each other.
+enum UploadVersion: Int, Sendable, CaseIterable {
+  /// Drafts -09 to -11.
+  case v8 = 8
+  /// Drafts -04 and -05, which deployed servers speak.
+  case v6 = 6
+
+  /// The version to offer after this one has found no server that speaks it.
+  var next: UploadVersion { self == .v8 ? .v6 : .v8 }
+}
+
+/// Which version the next upload to each origin offers. A request offers one alone, since the field is an Integer, and a server
+/// does not say which one it speaks before that is offered: uploads offer them in turn until one is spoken.
+struct UploadVersions {
+  private struct Entry {
+    var version: UploadVersion
+    var isSpoken: Bool
+  }
+  /// Origins that are remembered.
+  static let maximumOrigins = 1000
+  private var entries: [String: Entry] = [:]
+
+  subscript(origin: String) -> UploadVersion { entries[origin]?.version ?? .v8 }
+
+  /// Notes whether a server has answered to the version that an upload offered.
+  mutating func note(_ offered: UploadVersion, isSpoken: Bool, at origin: String) {
+    guard isSpoken || entries[origin]?.isSpoken != true else { return }
+    if entries.count >= Self.maximumOrigins, entries[origin] == nil { entries = [:] }
+    entries[origin] = Entry(version: isSpoken ? offered : offered.next, isSpoken: isSpoken)
+  }
+}
