@@ -43,7 +43,7 @@ package struct Settings: Sendable {
         \.listen,
         """
         without a token (\(catalogue.tokenFile.option) or \(catalogue.tokens.variable)) only a loopback address is \
-        allowed, not \(settings.listen.host)
+        allowed, not \(settings.listen)
         """)
     }
     return settings
@@ -118,8 +118,6 @@ package struct Settings: Sendable {
 // MARK: What several settings say together, and shorter names
 
 extension Settings {
-  package var host: String { self.listen.host }
-  package var port: Int { self.listen.port }
   package var allowedNetworks: [IPNetwork] { self.allowNetwork }
   package var interfacePolicy: InterfacePolicy { self.interfaceClass }
   package var certificateAuthorityFile: String? { self.caFile }

@@ -32,17 +32,17 @@ struct HealthCommand: AsyncParsableCommand {
   func run() async throws {
     let address = try await Settings.listenAddress(place.values)
     let answer = try HealthProbe.ask(
-      host: Self.reachable(address.host), port: address.port, path: ready ? "/readyz" : "/livez",
+      host: Self.reachable(address), port: address.port, path: ready ? "/readyz" : "/livez",
       timeout: .seconds(timeout))
     StandardOutput.write(Array((answer + "\n").utf8))
   }
 
-  /// Who listens on every address listens on loopback.
-  static func reachable(_ host: String) -> String {
-    switch host {
+  /// A service that listens on all addresses is asked on loopback.
+  private static func reachable(_ address: ListenAddress) -> String {
+    switch address.hosts.last ?? "" {
     case "0.0.0.0": "127.0.0.1"
     case "::", "0:0:0:0:0:0:0:0": "::1"
-    default: host
+    case let host: host
     }
   }
 }
