@@ -8,8 +8,8 @@ struct HealthCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "health", abstract: "Ask the service on this machine whether it lives.",
     discussion: """
-      For the health checks of containers, which need no other program then. 0.0.0.0 and [::] are asked on loopback. The status is 0 where the service answers 200, \
-      and 1 where it does not; one line says which.
+      For the health checks of containers, which need no other program then. 0.0.0.0 and [::] are asked on loopback. \
+      The exit status is 0 if the service answers 200, and 1 if it does not; one line says which. \(LocalService.help)
       """)
 
   struct Place: SettingOptions {
@@ -30,11 +30,11 @@ struct HealthCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let address = try await Settings.listenAddress(place.values)
+    let address = try await Settings.listenAddress(place.values, local: .standard)
     let answer = try HealthProbe.ask(
       host: Self.reachable(address), port: address.port, path: ready ? "/readyz" : "/livez",
       timeout: .seconds(timeout))
-    StandardOutput.write(Array((answer + "\n").utf8))
+    StandardOutput.write(Array("\(answer) (\(address))\n".utf8))
   }
 
   /// A service that listens on all addresses is asked on loopback.
