@@ -17,6 +17,8 @@ def program(directory):
 
 class Counted:
     """`ferry serve` under callgrind. What it spawns runs as always."""
+    # Seconds.
+    patience = 30
 
     def __init__(self, binary, directory, by_thread=False):
         self.directory = directory
@@ -27,8 +29,9 @@ class Counted:
             f"--callgrind-out-file={directory}/out", f"--separate-threads={'yes' if by_thread else 'no'}"))
 
     def tell(self, *command):
-        """A word to valgrind itself, which answers also while all threads sleep."""
-        done = subprocess.run(["vgdb", f"--vgdb-prefix={self.prefix}", f"--pid={self.ferry.pid}", *command], timeout=60,
+        """A word to valgrind itself, which answers also while all threads sleep. vgdb waits until valgrind has made its FIFO."""
+        done = subprocess.run(["vgdb", f"--wait={self.patience}", f"--vgdb-prefix={self.prefix}", f"--pid={self.ferry.pid}", *command],
+                              timeout=2 * self.patience,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         assert done.returncode == 0, done.stdout
         return done.stdout

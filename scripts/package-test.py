@@ -229,6 +229,28 @@ def main():
     print("package test: installed, downloaded, upgraded, removed and purged")
 
 
+def commands(system):
+    """Commands without options are about this service, and nothing that it does is an error in its journal."""
+    shown = system.run("ferry", "config", check=True)
+    if not re.search(r"^data-directory +/var/lib/ferry +ferry.service$", shown, re.M) or \
+            not re.search(r"^allow-network +127.0.0.0/8 +/etc/ferry/ferry.env$", shown, re.M):
+        fail(f"ferry config does not show the service's settings:\n{shown}")
+    system.run("ferry", "health", "--ready", check=True)
+    refused = system.run("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "ferry", "stop")
+    if "sudo" not in refused:
+        fail(f"ferry stop of a user without rights: {refused}")
+    stopped = system.run("ferry", "stop", "--worker", check=True)
+    if "stopped the service" not in stopped or system.run("systemctl", "is-active", "ferry").strip() != "inactive":
+        fail(f"ferry stop --worker has not stopped the service: {stopped}")
+    again = system.run("sh", "-c", "ferry stop; echo $?")
+    if again.split()[-1] != "3":
+        fail(f"ferry stop without a service: {again}")
+    logged = system.run("journalctl", "--no-pager", "-o", "cat", "-u", "ferry")
+    if "thread priority" in logged:
+        fail(f"the system refuses priorities of threads:\n{logged}")
+    system.run("systemctl", "start", "ferry", check=True)
+
+
 def carry_out(system, before):
     system.enter_network()
     origin = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Origin)
@@ -242,6 +264,9 @@ def carry_out(system, before):
     call("GET", "/readyz")
     if system.run("stat", "-c", "%U %a", "/var/lib/ferry").split() != ["ferry", "700"]:
         fail("the data directory is not the service's own")
+    if system.run("stat", "-c", "%U:%G %a", "/etc/ferry/ferry.env").strip() != "root:ferry 640":
+        fail("the settings are not for root and the service alone")
+    system.run("test", "-s", "/usr/share/doc/ferry/examples/ferry-stop-worker.conf", check=True)
     for page in ("ferry", "ferry-serve"):
         system.run("test", "-s", f"/usr/share/man/man1/{page}.1.gz", check=True)
 
@@ -251,6 +276,7 @@ def carry_out(system, before):
     system.run("systemctl", "restart", "ferry", check=True)
     finished(download(port, "/whole"))
     system.run("systemctl", "reload", "ferry", check=True)
+    commands(system)
 
     say("upgrade, with a background task under way")
     session = json.loads(call("POST", "/v1/sessions", {"type": "background", "identifier": "upgraded", "delegate": {}}))["id"]

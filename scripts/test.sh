@@ -1,11 +1,32 @@
 #!/bin/bash
-# Runs the tests that are built. What fails is said again at the end; all that the runner printed is in .build/test.log.
+# Runs the tests that are built. Failures are repeated at the end; the whole output is in .build/test.log. The run has places of its own for
+# temporary files, and files that the tests leave there are an error.
 # usage: test.sh [options of swift test]
 set -uo pipefail
 cd "$(dirname "$0")/.."
 log=.build/test.log
 
-swift test --skip-build "$@" 2>&1 | tee "$log" | grep --line-buffered -v '^◇ '
+own=$(mktemp -d) && memory=$(mktemp -d -p /dev/shm) || exit 1
+trap 'rm -rf "$own" "$memory"' EXIT
+mkdir -m 1777 "$own/tmp" "$own/var"
+chmod 1777 "$memory"
+if [ "$(id -u)" = 0 ] && [[ $PWD/ != /tmp/* && $PWD/ != /var/tmp/* ]]; then
+  # Programs that ignore TMPDIR are watched, too. /tmp is the last one: the other two lie below it.
+  enter=(unshare --mount sh -c 'mount --bind "$1" /dev/shm && mount --bind "$0/var" /var/tmp && mount --bind "$0/tmp" /tmp && shift && exec "$@"'
+    "$own" "$memory" env -u TMPDIR)
+else
+  enter=(env "TMPDIR=$own/tmp")
+fi
+
+"${enter[@]}" swift test --skip-build "$@" 2>&1 | tee "$log" | grep --line-buffered -v '^◇ '
 status=${PIPESTATUS[0]}
 [ "$status" = 0 ] || grep '^✘ ' "$log"
+
+# SwiftPM has its own.
+left=$(find "$own/tmp" "$own/var" "$memory" -mindepth 1 -maxdepth 1 ! -name '_*.lock' ! -name 'TemporaryDirectory.*' | sort)
+if [ -n "$left" ]; then
+  echo "✘ the tests have left files behind:"
+  sed "s|^$own/tmp|/tmp|; s|^$own/var|/var/tmp|; s|^$memory|/dev/shm|" <<<"$left"
+  [ "$status" != 0 ] || status=1
+fi
 exit "$status"

@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 
 /// Why bytes cannot be kept, or had.
-package struct BlobError: Error, Sendable, Equatable {
+package struct BlobError: Error, Sendable, Equatable, CustomStringConvertible {
   package enum Reason: Sendable, CaseIterable {
     /// No room is left where it is to be.
     case full
@@ -23,6 +23,7 @@ package struct BlobError: Error, Sendable, Equatable {
   package let message: String
   /// The system's (errno(3)); 0 where there is none.
   package let code: Int32
+  package var description: String { message }
 
   package init(_ reason: Reason, _ message: String, code: Int32 = 0) {
     self.reason = reason

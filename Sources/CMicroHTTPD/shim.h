@@ -191,6 +191,10 @@ static inline int cmhd_listen(const char *_Nonnull host, uint16_t port, int back
   if (descriptor < 0) return -1;
   int one = 1;
   setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+  // All addresses are IPv4's as well, whatever net.ipv6.bindv6only says.
+  int zero = 0;
+  if (storage.ss_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&((struct sockaddr_in6 *)&storage)->sin6_addr))
+    setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
   if (bind(descriptor, (struct sockaddr *)&storage, length) != 0 || listen(descriptor, backlog) != 0) {
     int saved = errno;
     close(descriptor);

@@ -32,9 +32,10 @@ package struct CurlResult: Sendable, Equatable {
 }
 
 /// What libcurl refused, and what it was asked to do.
-package struct CurlError: Error, Sendable {
+package struct CurlError: Error, Sendable, CustomStringConvertible {
   package let result: CurlResult
   package let operation: String
+  package var description: String { "\(operation) failed (CURLcode \(result.code))" }
 }
 
 /// How a SOCKS handshake failed, in libcurl's words (`CURLproxycode`).

@@ -3,7 +3,10 @@ internal import CHandshake
 /// The authorities that a session trusts.
 package final class TLSRoots: @unchecked Sendable {
   // Unchecked: never changed; OpenSSL counts and locks what is behind it.
-  package struct Fault: Error, Sendable { package let message: String }
+  package struct Fault: Error, Sendable, CustomStringConvertible {
+    package let message: String
+    package var description: String { message }
+  }
   let raw: OpaquePointer
 
   /// - Parameters:
@@ -37,9 +40,10 @@ package final class TLSRoots: @unchecked Sendable {
 
 /// A client's certificate and its key (URLCredential with a SecIdentity). On one thread only.
 package final class TLSIdentity {
-  package struct Fault: Error, Sendable {
+  package struct Fault: Error, Sendable, CustomStringConvertible {
     /// Begins with `certificate` or `key`.
     package let message: String
+    package var description: String { message }
   }
   let raw: OpaquePointer
 

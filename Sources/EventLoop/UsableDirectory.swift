@@ -22,6 +22,11 @@ package enum UsableDirectory {
     }
   }
 
+  /// Whether this user may look into the directory. One that is missing has nothing to hide.
+  package static func isSearchable(_ path: String) -> Bool {
+    faccessat(AT_FDCWD, path, R_OK | X_OK, AT_EACCESS) == 0 || errno != EACCES
+  }
+
   private static let hint = "; make it, or name another that this user can write"
 
   private static func make(_ path: String) throws(Fault) {

@@ -85,12 +85,27 @@ extension IPNetwork {
   static func all(_ texts: [String]) throws(SettingFault) -> [IPNetwork] {
     var networks: [IPNetwork] = []
     for text in texts {
+      if let prefix = missingPrefix(text) {
+        throw SettingFault(
+          "'\(text)' is a network without its prefix length; write \(text)/\(prefix), or the length that you mean"
+        )
+      }
       guard let network = IPNetwork(text) else {
         throw SettingFault("'\(text)' is not a network in CIDR notation, like 10.0.0.0/8")
       }
       networks.append(network)
     }
     return networks
+  }
+
+  /// The prefix length that is missing behind an address that ends in `.0` or `::`: such an address stands for a network.
+  private static func missingPrefix(_ text: String) -> Int? {
+    switch text.contains("/") ? nil : IPAddress(text) {
+    case .v4(let value)? where value & 0xFF == 0: 32 - value.trailingZeroBitCount / 8 * 8
+    case .v6(let high, 0)?: 64 - high.trailingZeroBitCount / 16 * 16
+    case .v6(_, let low)? where text.hasSuffix("::"): 128 - low.trailingZeroBitCount / 16 * 16
+    default: nil
+    }
   }
 }
 

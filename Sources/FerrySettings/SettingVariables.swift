@@ -3,14 +3,16 @@ enum SettingVariables {
   static let prefix = "FERRY_"
 
   /// A variable with a wrong name would have no effect, and nobody would know.
-  static func check(_ environment: [String: String]) throws(SettingsError) {
+  /// - Parameter file: the one that has them, if it is not the process's environment.
+  static func check(_ environment: [String: String], in file: String? = nil) throws(SettingsError) {
     let known = SettingsCatalogue.all.filter { $0.places.contains(.environment) }.map(\.variable)
     for (name, value) in environment.sorted(by: { $0.key < $1.key })
     where name.hasPrefix(prefix) && !known.contains(name) && !isOfContainers(name, value) {
       let hint = NearestName.hint(name, among: known)
       throw SettingsError(
         whole:
-          "\(name) is not a setting\(hint.isEmpty ? "; `ferry config` lists those that there are" : hint)")
+          "\(name)\(file.map { " in " + $0 } ?? "") is not a setting\(hint.isEmpty ? "; `ferry config` lists those that there are" : hint)"
+      )
     }
   }
 

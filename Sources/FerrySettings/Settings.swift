@@ -22,14 +22,17 @@ package struct Settings: Sendable {
 
   /// - Parameters:
   ///   - options: what was given on the command line, by the settings' names.
+  ///   - local: the service whose settings count if neither an option nor a variable names a data directory or a file; nil: none.
   ///   - environment: the process's.
   package static func load(
-    _ options: [String: String], for purpose: Purpose = .service,
+    _ options: [String: String], for purpose: Purpose = .service, local: LocalService? = nil,
     environment: [String: String] = ProcessInfo.processInfo.environment
   ) async throws(SettingsError) -> Settings {
     // What another version of the service took for a setting must not keep its worker from its work.
     if purpose != .worker { try SettingVariables.check(environment) }
-    let sources = try await SettingsSources(options: options, environment: environment)
+    let sources = try await SettingsSources(
+      options: options, environment: environment, local: local,
+      unless: [SettingsCatalogue.shared.dataDirectory])
     var settings = Settings()
     for setting in SettingsCatalogue.all
     where purpose == .service || setting.traits.contains(.forWorker) {
@@ -43,7 +46,7 @@ package struct Settings: Sendable {
         \.listen,
         """
         without a token (\(catalogue.tokenFile.option) or \(catalogue.tokens.variable)) only a loopback address is \
-        allowed, not \(settings.listen.host)
+        allowed, not \(settings.listen)
         """)
     }
     return settings
@@ -51,11 +54,13 @@ package struct Settings: Sendable {
 
   /// Where the service listens; no other setting is looked at, and no file that one names is read.
   package static func listenAddress(
-    _ options: [String: String],
+    _ options: [String: String], local: LocalService? = nil,
     environment: [String: String] = ProcessInfo.processInfo.environment
   ) async throws(SettingsError) -> ListenAddress {
-    let sources = try await SettingsSources(options: options, environment: environment)
     let setting = SettingsCatalogue.shared.listen
+    let sources = try await SettingsSources(
+      options: options, environment: environment, local: local,
+      unless: [setting, SettingsCatalogue.shared.dataDirectory])
     var settings = Settings()
     try settings.take(setting, sources.value(of: setting))
     return settings.listen
@@ -118,8 +123,14 @@ package struct Settings: Sendable {
 // MARK: What several settings say together, and shorter names
 
 extension Settings {
-  package var host: String { self.listen.host }
-  package var port: Int { self.listen.port }
+  /// The data directory as messages of commands call it, with its origin if no option names it.
+  package var namedDirectory: String {
+    switch given[SettingsCatalogue.shared.dataDirectory.name]?.origin {
+    case .commandLine?: self.dataDirectory
+    case let origin?: "\(self.dataDirectory) (\(origin.place))"
+    case nil: "\(self.dataDirectory) (the default)"
+    }
+  }
   package var allowedNetworks: [IPNetwork] { self.allowNetwork }
   package var interfacePolicy: InterfacePolicy { self.interfaceClass }
   package var certificateAuthorityFile: String? { self.caFile }

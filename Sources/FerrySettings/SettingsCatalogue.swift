@@ -5,7 +5,10 @@ package import TransferModel
 package struct SettingsCatalogue: Sendable {
   package let listen = Setting(
     "listen", .address, initial: ListenAddress.initial, defaultText: ListenAddress.initial.description,
-    help: "Address and port to listen on; port 0 takes a free one, which the log line `listening` tells."
+    help: """
+      Address and port to listen on; `:8080` means all addresses. Port 0 takes a free one, which the log line `listening` \
+      tells.
+      """
   ) { text throws(SettingFault) in try ListenAddress(text) }
 
   package let dataDirectory = Setting.text(

@@ -44,6 +44,7 @@ package struct SettingsReport: Sendable, JSONEncodable {
     switch origin {
     case .commandLine(let name)?, .environment(let name)?: name
     case .file(let path, _)?: printable(path)
+    case .workingDirectory?: "found in the working directory"
     case nil: "default"
     }
   }
@@ -63,6 +64,7 @@ package struct SettingsReport: Sendable, JSONEncodable {
           case .commandLine(let name)?: Self.encode("commandLine", from: name, into: &writer)
           case .environment(let name)?: Self.encode("environment", from: name, into: &writer)
           case .file(let path, _)?: Self.encode("file", from: path, into: &writer)
+          case .workingDirectory?: Self.encode("workingDirectory", from: nil, into: &writer)
           case nil: Self.encode("default", from: nil, into: &writer)
           }
         }

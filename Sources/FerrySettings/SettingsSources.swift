@@ -10,12 +10,15 @@ package enum SettingOrigin: Sendable, Equatable {
   case environment(String)
   /// The file's path, and the member's name in camelCase.
   case file(String, member: String)
+  /// Found in the working directory, without being named anywhere.
+  case workingDirectory
 
   /// What messages call it.
   var place: String {
     switch self {
     case .commandLine(let name), .environment(let name): name
     case .file(let path, let member): "'\(member)' in \(path)"
+    case .workingDirectory: "the working directory"
     }
   }
 }
@@ -26,29 +29,52 @@ package struct GivenValue: Sendable, Equatable {
   package let origin: SettingOrigin
 }
 
-/// Options before the environment before the file: the first that has a value gives it.
+/// Options before the environment before the file: the first that has a value gives it. The settings of a service of this machine that
+/// was not named stand between the environment and the file.
 struct SettingsSources {
   private static let commandLine = "options"
+  private static let service = "service"
 
   private let reader: ConfigReader
   private let winner = Winner()
   private let file: String?
+  private let local: LocalService?
+  /// The settings of that service; empty if it was named, or if there is none.
+  private var found: [String: GivenValue] = [:]
 
-  /// - Parameter options: what was given on the command line, by the settings' names.
+  /// - Parameters:
+  ///   - options: what was given on the command line, by the settings' names.
+  ///   - local: the service whose settings count if none of `names` is given.
+  ///   - names: the settings that name a service.
   /// - Throws: that the file cannot be read.
-  init(options: [String: String], environment: [String: String]) async throws(SettingsError) {
-    let values = options.map { (AbsoluteConfigKey(Self.key($0)), ConfigValue(.string($1), isSecret: false)) }
+  init(
+    options: [String: String], environment: [String: String], local: LocalService? = nil,
+    unless names: [any AnySetting] = []
+  ) async throws(SettingsError) {
     let secrets = SettingsCatalogue.all.filter { $0.traits.contains(.secret) }.map(\.variable)
     var providers: [any ConfigProvider] = [
-      InMemoryProvider(name: Self.commandLine, values: Dictionary(uniqueKeysWithValues: values)),
+      Self.provider(Self.commandLine, options),
       EnvironmentVariablesProvider(
         environmentVariables: environment.filter { $0.key.hasPrefix(SettingVariables.prefix) },
         secretsSpecifier: .specific(Set(secrets))),
     ]
-    let config = SettingsCatalogue.shared.config.name
-    file = ConfigReader(providers: providers).string(forKey: Self.key(config))
+    let config = SettingsCatalogue.shared.config
+    let named = ConfigReader(providers: providers)
+    self.local = local
+    if let local, let first = names.first,
+      (names + [config]).allSatisfy({ named.string(forKey: Self.key($0.name)) == nil })
+    {
+      found = try local.settings(unless: first)
+      providers.append(Self.provider(Self.service, found.mapValues(\.text)))
+    }
+    file = ConfigReader(providers: providers).string(forKey: Self.key(config.name))
     if let file, !file.isEmpty { providers.append(try await Self.provider(of: file)) }
     reader = ConfigReader(providers: providers, accessReporter: winner)
+  }
+
+  private static func provider(_ name: String, _ texts: [String: String]) -> InMemoryProvider {
+    let values = texts.map { (AbsoluteConfigKey(Self.key($0)), ConfigValue(.string($1), isSecret: true)) }
+    return InMemoryProvider(name: name, values: Dictionary(uniqueKeysWithValues: values))
   }
 
   private static func provider(of path: String) async throws(SettingsError) -> any ConfigProvider {
@@ -69,6 +95,7 @@ struct SettingsSources {
   func value(of setting: any AnySetting) -> GivenValue? {
     guard let text = reader.string(forKey: Self.key(setting.name)) else { return nil }
     let provider = winner.name.withLock { $0 }
+    guard provider != "InMemoryProvider[\(Self.service)]" else { return found[setting.name] }
     let origin: SettingOrigin =
       if provider.hasPrefix("InMemoryProvider") {
         .commandLine(setting.option)
@@ -77,7 +104,10 @@ struct SettingsSources {
       } else {
         .file(file ?? "", member: setting.member)
       }
-    return GivenValue(text: text, origin: origin)
+    guard case .file = origin, let local, !found.isEmpty else {
+      return GivenValue(text: text, origin: origin)
+    }
+    return GivenValue(text: local.path(text, of: setting), origin: origin)
   }
 
   /// Hears which provider answered last.

@@ -59,7 +59,7 @@ package final class HTTPServer: Sendable {
   package convenience init(
     loop: EventLoop, host: String, port: Int, limits: Limits = Limits(), handler: @escaping HTTPHandler
   ) throws {
-    let socket = try ListeningSocket(host: host, port: port)
+    let socket = try ListeningSocket(hosts: [host], port: port)
     self.init(loop: loop, socket: socket, limits: limits, handler: handler)
   }
 

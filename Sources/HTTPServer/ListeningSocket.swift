@@ -29,15 +29,20 @@ package struct ListeningSocket: Sendable {
 
   /// Opens one.
   /// - Parameters:
-  ///   - host: a numeric address.
+  ///   - hosts: numeric addresses. The next one is tried if this machine does not have an address, or not its family. `::` takes IPv4, too.
   ///   - port: 0 takes a free one.
-  package init(host: String, port: Int) throws(HTTPServer.Failure) {
-    descriptor = cmhd_listen(host, UInt16(clamping: port), Self.backlog)
-    guard descriptor >= 0 else {
-      let code = errno
+  package init(hosts: [String], port: Int) throws(HTTPServer.Failure) {
+    var (opened, host, code) = (Int32(-1), "", Int32(0))
+    for next in hosts where opened < 0 && [0, EAFNOSUPPORT, EADDRNOTAVAIL].contains(code) {
+      host = next
+      opened = cmhd_listen(host, UInt16(clamping: port), Self.backlog)
+      code = opened < 0 ? errno : 0
+    }
+    guard opened >= 0 else {
       throw HTTPServer.Failure(
         message: "cannot listen on \(host) port \(port): \(String(cString: strerror(code)))", code: code)
     }
+    descriptor = opened
     address = try Self.address(of: descriptor)
   }
 

@@ -19,6 +19,10 @@ package struct JSONSyntaxError: Error, Sendable, Equatable {
   }
 }
 
+extension JSONSyntaxError: CustomStringConvertible {
+  package var description: String { "\(reason), at byte \(offset)" }
+}
+
 /// A strict parser of RFC 8259: valid UTF-8 only, no duplicate names, a bounded depth and number of values.
 package struct JSONParser {
   package static let maximumDepth = 64

@@ -28,6 +28,10 @@ package struct FieldViolation: Error, Sendable, Equatable {
   }
 }
 
+extension FieldViolation: CustomStringConvertible {
+  package var description: String { "\(pointer.isEmpty ? "the document" : pointer): \(detail)" }
+}
+
 /// Collects the violations of one document, so that a client sees them all at once: the first of them, and how many more there are.
 package final class Violations {
   /// As many are kept.

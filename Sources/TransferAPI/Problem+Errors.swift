@@ -65,7 +65,7 @@ extension Problem {
   }
 
   private static func problem(of error: JSONSyntaxError) -> Problem {
-    let detail = "\(error.reason), at byte \(error.offset)"
+    let detail = "\(error)"
     guard let excess = error.excess else { return Problem(.malformedJSON, detail) }
     return Problem(.invalidRequest, violations: [FieldViolation(pointer: excess, detail: detail)])
   }

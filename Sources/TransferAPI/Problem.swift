@@ -148,6 +148,13 @@ package struct Problem: Error, Sendable {
   }
 }
 
+extension Problem: CustomStringConvertible {
+  /// As the log has it.
+  package var description: String {
+    ([detail ?? kind.title] + violations.map(\.description)).joined(separator: "; ")
+  }
+}
+
 extension Problem: JSONEncodable {
   package func encode(into writer: inout JSONWriter) {
     writer.object { writer in

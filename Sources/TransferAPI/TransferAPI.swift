@@ -84,8 +84,10 @@ package struct TransferAPI: Sendable {
     } catch {
       let problem = Problem(error)
       if problem.kind.status >= 500 {
-        logger.error(
-          "request failed",
+        // A service that is about to stop refuses requests as it should.
+        logger.log(
+          level: problem.kind == .draining ? .info : .error,
+          problem.kind == .draining ? "request refused" : "request failed",
           metadata: ["request": "\(requestID)", "path": "\(request.path)", "error": "\(error)"])
       }
       response = Reply.problem(problem)

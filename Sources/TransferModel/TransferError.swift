@@ -63,6 +63,11 @@ package struct TransferError: Error, Sendable, Equatable, Codable {
   }
 }
 
+extension TransferError: CustomStringConvertible {
+  /// As the log has it.
+  package var description: String { "\(name): \(message)" }
+}
+
 extension TransferError: JSONEncodable {
   package func encode(into writer: inout JSONWriter) {
     writer.object { writer in

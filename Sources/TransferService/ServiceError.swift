@@ -74,3 +74,38 @@ extension ServiceError {
     }
   }
 }
+
+extension ServiceError: CustomStringConvertible {
+  /// As the log has it.
+  package var description: String {
+    switch self {
+    case .sessionNotFound: "no such session"
+    case .taskNotFound: "no such task"
+    case .sharedSession: "the shared session cannot be removed"
+    case .sessionInvalid: "the session is invalidated"
+    case .sessionNotInvalid: "the session is not invalid"
+    case .tooManyTasks(let limit): "the session has \(limit) unfinished tasks, its limit"
+    case .decisionNotFound: "no such decision"
+    case .decisionSettled(let state): "the decision is \(state.rawValue)"
+    case .fileNotFound: "no such file"
+    case .noBodyStream: "the task's body is not a stream"
+    case .bodyStreamNotWanted: "the task has its body, or has ended"
+    case .preconditionFailed: "If-Match names another version"
+    case .bodyNotReady: "the body is not ready"
+    case .bodyNotFound: "the task has no body"
+    case .noCredentialStorage: "the session has no credential storage"
+    case .idempotencyMismatch: "the Idempotency-Key belongs to another request"
+    case .idempotencyInProgress, .keyTaken: "the request of the Idempotency-Key still runs"
+    case .identifierInUse(let differences):
+      "the identifier is in use, with another \(differences.joined(separator: ", "))"
+    case .identifierBeingInvalidated: "the session of the identifier is being invalidated"
+    case .draining: "the service is about to stop"
+    case .memoryFull(let limit): "bodies of ephemeral sessions take \(limit) bytes, their limit"
+    case .configurationNotFound: "no such configuration"
+    case .configurationExists: "the configuration exists"
+    case .storeFull: "the disk is full"
+    case .storeUnavailable(let reason): "the database cannot be used: \(reason)"
+    case .storedDataUnreadable(let row): "\(row)"
+    }
+  }
+}

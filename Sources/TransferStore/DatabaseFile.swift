@@ -1,8 +1,19 @@
+internal import Dispatch
 internal import Processes
 internal import GRDB
 internal import GRDBSQLite
 internal import COpenSSL
 internal import Glibc
+
+extension Configuration {
+  /// The database's threads have the priority of all others. GRDB's own default is a nice value below zero, which the system refuses a
+  /// service without privileges; libdispatch then logs each refusal.
+  static var ofStore: Configuration {
+    var configuration = Configuration()
+    configuration.qos = .default
+    return configuration
+  }
+}
 
 /// The file of a database: how it is opened, and who of several processes writes to it.
 ///
@@ -70,7 +81,7 @@ struct DatabaseFile {
   }
 
   private func makePool() throws -> DatabasePool {
-    var configuration = Configuration()
+    var configuration = Configuration.ofStore
     configuration.label = "ferry-store"
     configuration.maximumReaderCount = 4
     configuration.busyMode = .timeout(5)

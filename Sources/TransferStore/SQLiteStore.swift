@@ -88,7 +88,7 @@ package final class SQLiteStore: Ledger {
 
   /// A database that has no file, for what ephemeral sessions have.
   private static func openMemory() throws -> DatabaseQueue {
-    var configuration = Configuration()
+    var configuration = Configuration.ofStore
     configuration.label = "ferry-store-memory"
     configuration.prepareDatabase { database in
       // What is deleted is overwritten, and nothing spills into a file.

@@ -84,3 +84,17 @@ package enum StoreError: Error, Sendable {
   /// What was asked for is there, and is not as it was written.
   case unreadable(UnreadableRow)
 }
+
+extension StoreError: CustomStringConvertible {
+  /// As the log has it.
+  package var description: String {
+    switch self {
+    case .full: "the disk is full"
+    case .unavailable(let reason): "the database cannot be used: \(reason)"
+    case .unmet: "the rows are not as the change expects them"
+    case .notOwner: "another service owns the session"
+    case .fencedOff: "another process has taken over"
+    case .unreadable(let row): "\(row)"
+    }
+  }
+}

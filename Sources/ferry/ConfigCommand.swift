@@ -6,10 +6,10 @@ import JSON
 /// `ferry config`.
 struct ConfigCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "config", abstract: "Show the settings that hold, and where each comes from.",
+    commandName: "config", abstract: "Print the effective settings, and the source of each.",
     discussion: """
-      Takes the options of `ferry serve`, the environment and the file, and refuses what that would refuse. Secrets \
-      are shown as <redacted>.
+      Takes the options of `ferry serve`, the environment and the file, and refuses the same errors. \(LocalService.help) \
+      Secrets are shown as <redacted>.
       """)
 
   @Flag(help: "As JSON: {\"settings\": [{\"name\", \"value\", \"source\", \"from\"}]}.")
@@ -17,7 +17,7 @@ struct ConfigCommand: AsyncParsableCommand {
   @OptionGroup var options: ServiceOptions
 
   func run() async throws {
-    let report = SettingsReport(try await Settings.load(options.values))
+    let report = SettingsReport(try await Settings.load(options.values, local: .standard))
     StandardOutput.write(json ? report.json + [0x0A] : Array(report.table.utf8))
   }
 }

@@ -8,8 +8,8 @@ struct HealthCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "health", abstract: "Ask the service on this machine whether it lives.",
     discussion: """
-      For the health checks of containers, which need no other program then. 0.0.0.0 and [::] are asked on loopback. The status is 0 where the service answers 200, \
-      and 1 where it does not; one line says which.
+      For the health checks of containers, which need no other program then. 0.0.0.0 and [::] are asked on loopback. \
+      The exit status is 0 if the service answers 200, and 1 if it does not; one line says which. \(LocalService.help)
       """)
 
   struct Place: SettingOptions {
@@ -30,19 +30,19 @@ struct HealthCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let address = try await Settings.listenAddress(place.values)
+    let address = try await Settings.listenAddress(place.values, local: .standard)
     let answer = try HealthProbe.ask(
-      host: Self.reachable(address.host), port: address.port, path: ready ? "/readyz" : "/livez",
+      host: Self.reachable(address), port: address.port, path: ready ? "/readyz" : "/livez",
       timeout: .seconds(timeout))
-    StandardOutput.write(Array((answer + "\n").utf8))
+    StandardOutput.write(Array("\(answer) (\(address))\n".utf8))
   }
 
-  /// Who listens on every address listens on loopback.
-  static func reachable(_ host: String) -> String {
-    switch host {
+  /// A service that listens on all addresses is asked on loopback.
+  private static func reachable(_ address: ListenAddress) -> String {
+    switch address.hosts.last ?? "" {
     case "0.0.0.0": "127.0.0.1"
     case "::", "0:0:0:0:0:0:0:0": "::1"
-    default: host
+    case let host: host
     }
   }
 }

@@ -13,7 +13,7 @@ struct RotateKeyCommand: AsyncParsableCommand {
     discussion: """
       A new key is put before those in the secret key file, and every secret in the database is encrypted anew with \
       it. The old keys stay in the file, so that resume data that clients hold can still be opened, unless \
-      --drop-old is given. It can be run again after it was interrupted.
+      --drop-old is given. It can be run again after it was interrupted. \(LocalService.help)
       """)
 
   struct Places: SettingOptions {
@@ -27,7 +27,7 @@ struct RotateKeyCommand: AsyncParsableCommand {
   var dropOld = false
 
   func run() async throws {
-    try await rotate(try await Settings.load(places.values, for: .maintenance))
+    try await rotate(try await Settings.load(places.values, for: .maintenance, local: .standard))
   }
 
   private func rotate(_ settings: Settings) async throws {
@@ -56,6 +56,6 @@ struct RotateKeyCommand: AsyncParsableCommand {
       throw StartError(\.dataDirectory, "the secrets cannot be encrypted anew: \(error)")
     }
     if dropOld { try keys.dropOld() }
-    StandardOutput.write(Array("\(count) rows encrypted anew\n".utf8))
+    StandardOutput.write(Array("\(count) rows re-encrypted in \(settings.namedDirectory)\n".utf8))
   }
 }

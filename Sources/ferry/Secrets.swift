@@ -84,12 +84,16 @@ private enum SecretFile {
 
   static func isThere(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
-  /// All of it or nothing: a key that is lost takes with it what it protects.
+  /// All of it or nothing: a key that is lost takes with it what it protects. A file that is replaced keeps its owner, as root may rotate
+  /// the keys of a service that another user runs.
   static func write(_ text: String, to path: String) throws {
+    let old = try? FileManager.default.attributesOfItem(atPath: path)
     guard DurableFile.write(Array(text.utf8), to: path) else {
       throw StartError(
         \.dataDirectory, "\(path) cannot be written; see its owner, its mode, and whether the disk is full")
     }
+    let owner = old?.filter { [.ownerAccountID, .groupOwnerAccountID].contains($0.key) } ?? [:]
+    if !owner.isEmpty { try FileManager.default.setAttributes(owner, ofItemAtPath: path) }
   }
 
   static func random(_ count: Int) -> [UInt8] {

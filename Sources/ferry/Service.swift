@@ -240,7 +240,7 @@ struct Service {
 
   private func listeningSocket() throws -> ListeningSocket {
     do throws(HTTPServer.Failure) {
-      return try ListeningSocket(host: settings.host, port: settings.port)
+      return try ListeningSocket(hosts: settings.listen.hosts, port: settings.listen.port)
     } catch {
       throw StartError(error)
     }

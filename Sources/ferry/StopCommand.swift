@@ -10,8 +10,10 @@ struct StopCommand: AsyncParsableCommand {
     discussion: """
       The service answers what is under way and ends, as at SIGTERM. The worker of background sessions goes on without it, \
       unless --worker ends that, too: it writes down how far it has come, and the next service's goes on from there. \
-      Where nothing runs there is nothing to do, and that is no error.
+      The exit status is 3 if nothing runs. \(LocalService.help)
       """)
+  /// The exit status that says that nothing ran: the one of `systemctl status` and of init scripts.
+  private static let nothingRuns = ExitCode(3)
 
   struct Place: SettingOptions {
     @Option(\.dataDirectory) var dataDirectory: String?
@@ -31,24 +33,34 @@ struct StopCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let settings = try await Settings.load(place.values, for: .maintenance)
+    let settings = try await Settings.load(place.values, for: .maintenance, local: .standard)
     let directory = settings.dataDirectory
+    guard UsableDirectory.isSearchable(directory) else {
+      throw StartError(
+        \.dataDirectory, "\(settings.namedDirectory) cannot be searched by this user: use sudo")
+    }
     let deadline = ContinuousClock.now + .seconds(timeout)
     // An earlier version keeps the directory for itself.
     let owners = [DirectoryLock.owner(of: directory)].compactMap(\.self) + ProcessPlace.owners(in: directory)
-    for owner in owners { try await stop("service", owner, in: directory, before: deadline) }
-    if owners.isEmpty { say("no service runs in \(directory)") }
-    guard worker else { return }
-    // Not before: the service would start another.
-    let lock = WorkerPlaces(settings).lock
-    try await stop("worker", ProcessLock.owner(path: lock), in: directory, before: deadline)
+    for owner in owners { try await stop("service", owner, settings, before: deadline) }
+    if owners.isEmpty { say("no service runs in \(settings.namedDirectory)") }
+    var hasStopped = !owners.isEmpty
+    if worker {
+      // Not before: the service would start another.
+      if let owner = ProcessLock.owner(path: WorkerPlaces(settings).lock) {
+        try await stop("worker", owner, settings, before: deadline)
+        hasStopped = true
+      } else {
+        say("no worker runs in \(settings.namedDirectory)")
+      }
+    }
+    guard hasStopped else { throw Self.nothingRuns }
   }
 
   private func stop(
-    _ name: String, _ owner: ProcessLock.Owner?, in directory: String,
-    before deadline: ContinuousClock.Instant
+    _ name: String, _ owner: ProcessLock.Owner, _ settings: Settings, before deadline: ContinuousClock.Instant
   ) async throws {
-    guard let owner else { return say("no \(name) runs in \(directory)") }
+    let directory = settings.namedDirectory
     guard let process = owner.process else {
       throw StopFailure(
         "the \(name) of \(directory) (\(owner.pid)) cannot be seen from here: it has just ended, or runs in another container"
@@ -63,7 +75,7 @@ struct StopCommand: AsyncParsableCommand {
     guard await process.end(before: deadline) else {
       throw StopFailure("the \(name) of \(directory) (\(owner.pid)) has not ended within \(timeout) seconds")
     }
-    say("stopped the \(name) (\(owner.pid))")
+    say("stopped the \(name) (\(owner.pid)) of \(directory)")
   }
 
   private func say(_ text: String) { StandardOutput.write(Array((text + "\n").utf8)) }

@@ -102,6 +102,15 @@ import Testing
     #expect(result.status == 0 && !result.output.hasPrefix("ferry: "))
   }
 
+  @Test func listenWithoutHostServesAllAddresses() throws {
+    let tokens = ["FERRY_TOKENS": "one"]
+    let ferry = try FerryProcess(options: ["--listen", ":0"], environment: tokens)
+    #expect(ferry.startLog.contains(#/"address":"(\[::\]|0\.0\.0\.0):[0-9]+"/#))
+    #expect(try ferry.call("GET", "/livez").status == 200)
+    let health = try FerryCommand.run(["health", "--listen", ":\(ferry.port)"])
+    #expect(health.status == 0 && health.output.hasPrefix("ok"))
+  }
+
   // MARK: Tokens of the environment
 
   @Test func tokensOfTheEnvironmentOpenTheService() throws {

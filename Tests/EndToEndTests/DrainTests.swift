@@ -56,6 +56,12 @@ import Testing
     #expect(String(decoding: bytes, as: UTF8.self).hasPrefix("HTTP/1.1 200"))
     #expect(bytes.count > 100 && !bytes.ends(with: "0\r\n\r\n".utf8))
     #expect(ferry.terminate() == 0)
+    #expect(ferry.hasLogged(#""message":"request refused""#, times: 2))
+    let lines = String(decoding: ferry.log, as: UTF8.self).split(separator: "\n")
+    let refusals = lines.filter { $0.contains(#""message":"request refused""#) }
+    #expect(refusals.count == 2 && refusals.allSatisfy { $0.contains(#""level":"info""#) })
+    #expect(refusals.allSatisfy { $0.lowercased().contains(#""error":"the service is about to stop""#) })
+    #expect(!lines.contains { $0.contains(#""level":"error""#) })
   }
 }
 

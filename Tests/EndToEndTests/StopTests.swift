@@ -11,11 +11,11 @@ import Testing
     try FerryCommand.run(["stop", "--data-directory", directory] + options)
   }
 
-  @Test func whereNothingRunsThereIsNothingToDo() throws {
+  @Test func statusIsThreeIfNothingRuns() throws {
     let result = try stop()
-    #expect(result.status == 0 && result.output == "no service runs in \(directory)\n")
+    #expect(result.status == 3 && result.output == "no service runs in \(directory)\n")
     let both = try stop("--worker")
-    #expect(both.status == 0)
+    #expect(both.status == 3)
     #expect(both.output == "no service runs in \(directory)\nno worker runs in \(directory)\n")
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])
   }
@@ -26,11 +26,12 @@ import Testing
     let worker = try ferry.worker.waitUntilItWorks()
     let result = try stop()
     #expect(result.status == 0)
-    #expect(result.output == "stopped the service (\(ferry.processIdentifier))\n")
+    #expect(result.output == "stopped the service (\(ferry.processIdentifier)) of \(directory)\n")
     #expect(ferry.terminate() == 0 && ferry.worker.pid == worker)
     let again = try stop("--worker")
     #expect(again.status == 0)
-    #expect(again.output == "no service runs in \(directory)\nstopped the worker (\(worker))\n")
+    #expect(
+      again.output == "no service runs in \(directory)\nstopped the worker (\(worker)) of \(directory)\n")
     #expect(ferry.worker.pid == nil && ferry.worker.log.contains("all that it has done is written down"))
   }
 
@@ -42,8 +43,68 @@ import Testing
     #expect(result.status == 0)
     #expect(
       result.output
-        == "stopped the service (\(ferry.processIdentifier))\nstopped the worker (\(worker))\n")
+        == "stopped the service (\(ferry.processIdentifier)) of \(directory)\nstopped the worker (\(worker)) of \(directory)\n"
+    )
     #expect(ferry.worker.pid == nil && ferry.terminate() == 0)
+  }
+
+  /// The binary in a world whose /etc has a `ferry.env` and nothing else.
+  /// - Parameter readable: else it runs without the right to read it, as root without capabilities.
+  private func run(_ arguments: String..., package text: String, readable: Bool = true) throws
+    -> ChildProcess.Result
+  {
+    let script = """
+      mount -t tmpfs none /etc && mkdir /etc/ferry && printf %s "$1" >/etc/ferry/ferry.env \
+        && chmod "$2" /etc/ferry/ferry.env && shift 2 && exec "$@"
+      """
+    let world = [
+      "unshare", geteuid() == 0 ? "-m" : "-Urm", "sh", "-c", script, "sh", text, readable ? "640" : "0",
+    ]
+    let bounds = readable ? [] : ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+    return try FerryCommand.run(arguments, wrapper: world + bounds)
+  }
+
+  @Test func packagedServiceNeedsNoOptions() throws {
+    let ferry = try FerryProcess(directory: directory)
+    let variables = "FERRY_DATA_DIRECTORY=\(directory)\nFERRY_LISTEN='127.0.0.1:\(ferry.port)'\n"
+    let named = "\(directory) ('FERRY_DATA_DIRECTORY' in /etc/ferry/ferry.env)"
+    let health = try run("health", package: variables)
+    #expect(health.status == 0 && health.output == "ok (127.0.0.1:\(ferry.port))\n")
+    let config = try run("config", package: variables)
+    #expect(config.output.contains(#/(?m)^data-directory +/.+ +/etc/ferry/ferry.env$/#))
+    let stopped = try run("stop", package: variables)
+    #expect(stopped.status == 0)
+    #expect(stopped.output == "stopped the service (\(ferry.processIdentifier)) of \(named)\n")
+    #expect(ferry.terminate() == 0)
+    let again = try run("stop", package: variables)
+    #expect(again.status == 3 && again.output == "no service runs in \(named)\n")
+    let key = directory + "/secret-key"
+    FerryCommand.giveToNobody(key)
+    let owner = try #require(FileManager.default.attributesOfItem(atPath: key)[.ownerAccountID] as? Int)
+    let rotated = try run("rotate-key", package: variables)
+    #expect(try FileManager.default.attributesOfItem(atPath: key)[.ownerAccountID] as? Int == owner)
+    #expect(rotated.status == 0 && rotated.output.hasSuffix(" rows re-encrypted in \(named)\n"))
+  }
+
+  @Test(arguments: ["stop", "config", "health", "rotate-key"])
+  func unreadableSettingsOfThePackageAskForSudo(_ command: String) throws {
+    let result = try run(command, package: "FERRY_TOKENS=s3cret", readable: false)
+    let option = command == "health" ? "--listen" : "--data-directory"
+    #expect(result.status == 78)
+    #expect(
+      result.output
+        == "ferry: /etc/ferry/ferry.env may not be read by this user: use sudo, or name the service with \(option)\n"
+    )
+  }
+
+  @Test func directoryThatCannotBeSearchedAsksForSudo() throws {
+    chmod(directory, 0)
+    defer { chmod(directory, 0o700) }
+    let result = try FerryCommand.run(
+      ["stop", "--data-directory", directory], wrapper: ["setpriv", "--bounding-set=-all", "--inh-caps=-all"])
+    #expect(result.status == 1)
+    #expect(
+      result.output == "ferry: data-directory: \(directory) cannot be searched by this user: use sudo\n")
   }
 
   @Test func oneThatDoesNotEndInTimeIsAnError() throws {
@@ -77,7 +138,7 @@ import Testing
     for host in ["127.0.0.1", "0.0.0.0"] {
       for options in [[], ["--ready"]] {
         let result = try FerryCommand.run(["health", "--listen", "\(host):\(ferry.port)"] + options)
-        #expect(result.status == 0 && result.output == "ok\n")
+        #expect(result.status == 0 && result.output == "ok (\(host):\(ferry.port))\n")
       }
     }
     let variable = ["FERRY_LISTEN": "127.0.0.1:\(ferry.port)", "FERRY_TOKEN_FILE": "/nowhere"]

@@ -47,7 +47,9 @@ import Testing
     let line = try #require(
       text("ferry-stop-worker.conf").split(separator: "\n").first { $0.hasPrefix("ExecStop=") })
     let words = line.split(separator: " ").dropFirst().map(String.init)
-    #expect(try FerryCommand.run(words + ["--data-directory", directory]).status == 0)
+    // Nothing runs: systemd takes any status, as the minus sign says.
+    #expect(line.hasPrefix("ExecStop=-/usr/bin/ferry stop "))
+    #expect(try FerryCommand.run(words + ["--data-directory", directory]).status == 3)
     #expect(try text("ferry.service").contains("ExecStart=/usr/bin/ferry serve\n"))
   }
 
@@ -127,6 +129,23 @@ import Testing
       })
     #expect(families.isSubset(of: ["AF_INET", "AF_INET6", "AF_UNIX", "AF_NETLINK"]), "\(families)")
     #expect(families.contains("AF_NETLINK"))
+  }
+
+  /// libdispatch raises priorities, and logs each time that the system refuses a user without rights.
+  @Test func noThreadRaisesItsPriority() throws {
+    let file = directory + "/priorities"
+    let place = TemporaryDirectory.make("ferry-priorities")
+    FerryCommand.giveToNobody(place)
+    let wrapper = [
+      "strace", "-D", "-f", "-e", "trace=setpriority,exit_group", "-e", "signal=none", "-o", file,
+    ]
+    let ferry = try FerryProcess(directory: place, wrapper: wrapper + FerryCommand.asNobody)
+    #expect(try ferry.call("POST", "/v1/sessions", "{}").status == 201)
+    #expect(try ferry.call("GET", "/v1/sessions").status == 200)
+    #expect(ferry.terminate() == 0)
+    let (names, lines) = try Self.calls(in: file)
+    #expect(names.contains("exit_group"))
+    #expect(lines.filter { $0.contains("setpriority(") && ($0.contains(", -") || $0.contains("= -1")) } == [])
   }
 
   /// The names of all calls, once the processes have ended.

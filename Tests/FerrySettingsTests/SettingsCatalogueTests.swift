@@ -1,5 +1,6 @@
 import JSON
 import Testing
+import TransferModel
 
 @testable import FerrySettings
 
@@ -80,7 +81,36 @@ import Testing
   ])
   func addresses(_ text: String, _ host: String, _ port: Int, _ isLoopback: Bool) throws {
     let address = try ListenAddress(text)
-    #expect(address.host == host && address.port == port && address.isLoopback == isLoopback)
+    #expect(address.hosts == [host] && address.port == port && address.isLoopback == isLoopback)
+  }
+
+  @Test func anAddressWithoutHostMeansAllAddresses() throws {
+    let address = try ListenAddress(":8080")
+    #expect(address.hosts == ["::", "0.0.0.0"] && address.port == 8080)
+    #expect(!address.isLoopback && address.description == ":8080")
+  }
+
+  @Test(arguments: [
+    ("10.0.0.0", 8), ("192.168.0.0", 16), ("192.168.7.0", 24), ("0.0.0.0", 0), ("fd00::", 16),
+    ("2001:db8::", 32),
+    ("2001:db8:0:0:0:0:0:0", 32), ("2001:db8:1:2:3::", 80), ("::", 0),
+  ])
+  func networkWithoutItsPrefixLengthIsRefused(_ text: String, _ prefix: Int) {
+    let problem =
+      "'\(text)' is a network without its prefix length; write \(text)/\(prefix), or the length that you mean"
+    let setting = SettingsCatalogue.shared.allowNetwork
+    for list in [text, "127.0.0.1, \(text)"] {
+      #expect(throws: SettingFault(problem)) { try setting.value(of: list) }
+    }
+    #expect(throws: Never.self) { try setting.value(of: "\(text)/\(prefix)") }
+  }
+
+  @Test(arguments: [
+    ("10.0.0.5", "10.0.0.5/32"), ("10.0.0.0/32", "10.0.0.0/32"), ("::1", "::1/128"),
+    ("2001:db8::1:0", "2001:db8::1:0/128"),
+  ])
+  func addressAloneIsANetworkOfOne(_ text: String, _ network: String) throws {
+    #expect(try SettingsCatalogue.shared.allowNetwork.value(of: text) == [try #require(IPNetwork(network))])
   }
 
   @Test(arguments: [

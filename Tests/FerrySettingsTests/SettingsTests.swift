@@ -67,7 +67,7 @@ import TransferModel
 
   @Test func withoutAnythingTheDefaultsHold() async throws {
     let settings = try await Settings.load([:], environment: [:])
-    #expect(settings.host == "127.0.0.1" && settings.port == 8080 && settings.dataDirectory == "ferry-data")
+    #expect(settings.listen.description == "127.0.0.1:8080" && settings.dataDirectory == "ferry-data")
     #expect(settings.tokens.isEmpty && settings.allowedNetworks.isEmpty && settings.logLevel == .info)
     #expect(settings.retention == Retention() && settings.discretion == DiscretionaryPolicy())
     #expect(!settings.acceptsNewDatabase && settings.workerArguments.isEmpty && settings.given.isEmpty)
@@ -109,7 +109,7 @@ import TransferModel
   @Test func theWorkerReadsWhatIsItsOwn() async throws {
     let environment = ["FERRY_TOMORROW": "1", "FERRY_LISTEN": "0.0.0.0:1", "FERRY_WORKERS": "none"]
     let settings = try await Settings.load(["log-level": "error"], for: .worker, environment: environment)
-    #expect(settings.logLevel == .error && settings.port == 8080)
+    #expect(settings.logLevel == .error && settings.listen.port == 8080)
     #expect(await fault(for: .maintenance, environment)?.hasPrefix("FERRY_TOMORROW is not a setting") == true)
     #expect(await fault(for: .maintenance, ["FERRY_LISTEN": "0.0.0.0:1"]) == nil)
   }
@@ -175,6 +175,7 @@ import TransferModel
   @Test func withoutATokenOnlyThisMachineIsServed() async throws {
     let message = try #require(await fault(["listen": "0.0.0.0:1"]))
     #expect(message.hasPrefix("listen: without a token (--token-file or FERRY_TOKENS)"))
+    #expect(await fault(["listen": ":1"])?.hasSuffix("only a loopback address is allowed, not :1") == true)
     #expect(await fault(["listen": "[::1]:1"]) == nil)
   }
 

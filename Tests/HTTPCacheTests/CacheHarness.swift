@@ -41,13 +41,8 @@ final class CacheHarness: Sendable {
     set { clock.now = newValue }
   }
 
-  /// A name in memory, where there is such a place: the walks sync thousands of files.
-  static func directory() -> String {
-    let memory = "/dev/shm"
-    let manager = FileManager.default
-    let base = manager.isWritableFile(atPath: memory) ? memory : manager.temporaryDirectory.path
-    return base + "/ferry-cache-" + HexText.random()
-  }
+  /// A name in memory, if there is such a place: the walks sync thousands of files.
+  static func directory() -> String { TemporaryDirectory.make("ferry-cache", inMemory: true) + "/cache" }
 
   static func remove(_ directory: String) { try? FileManager.default.removeItem(atPath: directory) }
 

@@ -1,6 +1,7 @@
 import EventLoop
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Processes
@@ -9,7 +10,7 @@ import Testing
   /// A directory that goes with its test.
   private final class Directory: Sendable {
     let path: String
-    private let root = FileManager.default.temporaryDirectory.path + "/ferry-bell-\(UUID().uuidString)"
+    private let root = TemporaryDirectory.make("ferry-bell")
     init(depth: Int = 0) throws {
       path = root + String(repeating: "/a-directory-with-a-name", count: depth)
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)

@@ -1,11 +1,12 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Processes
 
 @Suite struct ProcessLockTests {
   private final class Directory {
-    let path = FileManager.default.temporaryDirectory.path + "/ferry-lock-\(UUID().uuidString)"
+    let path = TemporaryDirectory.make("ferry-lock")
     init() throws { try make() }
     deinit { try? FileManager.default.removeItem(atPath: path) }
     func make() throws {

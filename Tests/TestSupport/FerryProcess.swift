@@ -155,15 +155,6 @@ package final class FerryProcess: FerryAPI {
   }
 }
 
-/// Directories for tests.
-package enum TemporaryDirectory {
-  package static func make(_ name: String) -> String {
-    let path = NSTemporaryDirectory() + "/\(name)-\(UUID().uuidString)"
-    try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    return path
-  }
-}
-
 /// Bytes that a thread adds to while a test reads them.
 private final class SharedBytes: Sendable {
   private let bytes = Mutex(Data())

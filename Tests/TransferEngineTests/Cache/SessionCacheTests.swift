@@ -27,8 +27,7 @@ import TransferModel
 
   /// Whoever asks in a later turn finds the cache ready: by then all who waited must have gone on, in their order.
   @Test func thoseWhoWaitGoOnInTheTurnInWhichTheCacheIsReady() {
-    let directory = NSTemporaryDirectory() + "ferry-session-cache-" + UUID().uuidString
-    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let directory = TemporaryDirectory.make("ferry-session-cache") + "/cache"
     let (turns, pool) = (Turns(), WorkerPool(name: "test-cache", threads: 1))
     defer { pool.stop() }
     let cache = ResponseCache(

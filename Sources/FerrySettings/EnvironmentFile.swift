@@ -1,0 +1,46 @@
+/// A file of variables as `EnvironmentFile=` of a systemd unit reads it (systemd.exec(5)).
+enum EnvironmentFile {
+  private static let blanks = " \t\r"
+
+  private enum State { case name, startOfValue, value, singleQuoted, doubleQuoted, comment }
+
+  /// The variables by their names; the last one of a name counts. A line that assigns nothing has no effect, as in systemd.
+  static func variables(of text: String) -> [String: String] {
+    var (found, state) = ([String: String](), State.name)
+    var (name, value, blanksBehind) = ("", "", 0)
+    func endOfLine() {
+      if state != .name, state != .comment {
+        found[String(name.reversed().drop { blanks.contains($0) }.reversed())] =
+          String(value.dropLast(blanksBehind))
+      }
+      (name, value, blanksBehind, state) = ("", "", 0, .name)
+    }
+    // A CRLF is one Character, and no line's end to systemd.
+    var characters = Array(text.replacing("\r\n", with: "\n") + "\n")[...]
+    while let character = characters.popFirst() {
+      switch (state, character) {
+      case (.singleQuoted, "'"), (.doubleQuoted, "\""): (state, blanksBehind) = (.startOfValue, 0)
+      case (.doubleQuoted, "\\"):
+        guard let next = characters.popFirst(), next != "\n" else { break }
+        value += ("\"\\`$".contains(next) ? "" : "\\") + String(next)
+      case (.singleQuoted, _), (.doubleQuoted, _): value.append(character)
+      case (_, "\n"): endOfLine()
+      case (.comment, _): break
+      case (.name, "#") where name.isEmpty, (.name, ";") where name.isEmpty: state = .comment
+      case (.name, "="): state = .startOfValue
+      case (.name, _): if !name.isEmpty || !blanks.contains(character) { name.append(character) }
+      case (.startOfValue, "'"): state = .singleQuoted
+      case (.startOfValue, "\""): state = .doubleQuoted
+      case (_, "\\"):
+        if let next = characters.popFirst(), next != "\n" { value.append(next) }
+        (state, blanksBehind) = (.value, 0)
+      case (.startOfValue, _) where blanks.contains(character): break
+      case (.startOfValue, _), (.value, _):
+        state = .value
+        value.append(character)
+        blanksBehind = blanks.contains(character) ? blanksBehind + 1 : 0
+      }
+    }
+    return found
+  }
+}
