@@ -73,6 +73,8 @@ enum Migrations {
     }
     // Nothing is written anew: each document says with which dictionary it was compressed.
     migrator.registerMigration("19 documents compressed with the second dictionary") { _ in }
+    // The documents of tasks get a member, which older versions refuse.
+    migrator.registerMigration("20 reasons and times of retries") { _ in }
     return migrator
   }
 
