@@ -185,6 +185,15 @@ package struct TransferTask: Sendable, Equatable {
     state == .running && phase == .waitingToRetry ? retryWait : nil
   }
 
+  /// As lists show it.
+  package var listed: TransferTask {
+    guard completion != nil || ownPreferences?.delegate?.webhook != nil else { return self }
+    var task = self
+    task.completion = completion?.listed
+    task.ownPreferences?.delegate = ownPreferences?.delegate?.listed
+    return task
+  }
+
   /// URLSession's convenience tasks: a completion handler takes the calls about the response and the end over from the delegate.
   package var hasCompletionHandler: Bool { isAwaited || completion != nil }
 
