@@ -32,6 +32,7 @@ extension TransferTask {
     partialExpiresAt = task.partialExpiresAt
     downloadTask = task.downloadTask
     retryCount = task.retryCount
+    retryWait = task.retryWait
     startedAt = task.startedAt
     completedAt = task.completedAt
     phase = task.notablePhase

@@ -82,7 +82,9 @@ extension TransferAPI {
       try context.choice("type") as SessionType?, try context.choice("state") as SessionState?
     )
     let cursor: SessionID? = try Pages.cursor(context)
-    let list = { try view(context).sessions(type: type, state: state, after: cursor, limit: limit + 1) }
+    let list = {
+      try view(context).sessions(type: type, state: state, after: cursor, limit: limit + 1).map(\.listed)
+    }
     if context.isFromPeer {
       let (sessions, shards) = try service.owners.list(list)
       // What ends early would be taken for all that there is.

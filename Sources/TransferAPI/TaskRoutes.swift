@@ -122,7 +122,7 @@ extension TransferAPI {
     let query = TaskQuery(
       session: try context.sessionID(), kind: try context.choice("kind"), state: try context.choice("state"),
       after: try Pages.cursor(context), limit: limit + 1)
-    return Pages.reply(try await view(context).tasks(query), limit: limit, id: \.id, context)
+    return Pages.reply(try await view(context).tasks(query).map(\.listed), limit: limit, id: \.id, context)
   }
 
   private func readTask(_ context: RequestContext) async throws -> ServerResponse {

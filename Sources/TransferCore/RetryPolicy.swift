@@ -90,6 +90,18 @@ package struct RetryPolicy: Sendable {
   }
 }
 
+extension TransferOutcome {
+  /// Why another attempt follows: the error, or the status with which the origin sent the request away.
+  var retryReason: TransferError {
+    if let error { return error }
+    let status = response?.status ?? 0
+    var error = TransferError(
+      .badServerResponse, "the origin answered with status \(status)", failingURL: currentRequest.url)
+    error.status = status
+    return error
+  }
+}
+
 // MARK: What passes
 
 extension RetryPolicy {

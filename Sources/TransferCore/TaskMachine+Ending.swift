@@ -93,6 +93,7 @@ extension TransferTask {
     var task = self
     _ = task.lifecycle.complete()
     task.phase = nil
+    task.retryWait = nil
     task.wasHandedOver = false
     task.currentRequest = outcome.currentRequest
     task.response = outcome.response

@@ -37,7 +37,9 @@ extension TaskMachine {
     case .accepted(_, let response): task.note(response, nil, into: &turn)
     case .willCache(_, let response, let size, let time):
       turn.tell(.dataTaskWillCacheResponse, at: time, .willCache(response, size: size), of: task, in: session)
-    case .waitsForConnectivity(_, let time): task.waitForConnectivity(at: time, session, into: &turn)
+    case .waitsForConnectivity(_, let time):
+      place.goOn()
+      task.waitForConnectivity(at: time, session, into: &turn)
     case .began(_, let time): began(at: time, session, into: &turn)
     case .redirected(_, let response, let request, let time):
       task.currentRequest = request

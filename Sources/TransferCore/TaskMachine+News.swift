@@ -10,7 +10,7 @@ extension TaskMachine {
     case .challenged(_, let challenge, let type, let time):
       take(.challenge(challenge, type), nil, at: time, session, into: &turn)
       turn.update(task)
-    case .retries(_, let count, let time): retries(count, at: time, session, into: &turn)
+    case .retries(_, let count, let time, let wait): retries(count, wait, at: time, session, into: &turn)
     case .beganDelayed(_, let time): beganDelayed(at: time, session, into: &turn)
     case .wasTakenOver(_, let time): wasTakenOver(at: time, session, into: &turn)
     }
@@ -18,11 +18,13 @@ extension TaskMachine {
 
   /// An attempt failed; there will be another.
   private mutating func retries(
-    _ count: Int, at time: Timestamp, _ session: borrowing TransferSession, into turn: inout Turn
+    _ count: Int, _ wait: RetryWait?, at time: Timestamp, _ session: borrowing TransferSession,
+    into turn: inout Turn
   ) {
     settle(.withdrawn, session, at: time, into: &turn)
     place = .waitsToRetry
     task.retryCount = count
+    task.retryWait = wait
     task.enter(.waitingToRetry, at: time, session, into: &turn)
     turn.update(task)
   }
@@ -42,6 +44,7 @@ extension TaskMachine {
     at time: Timestamp, _ session: borrowing TransferSession, into turn: inout Turn
   ) {
     settle(.withdrawn, session, at: time, into: &turn)
+    place.goOn()
     task.enter(.queued, at: time, session, into: &turn)
     turn.update(task)
   }

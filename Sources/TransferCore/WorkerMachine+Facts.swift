@@ -110,7 +110,9 @@ extension WorkerMachine {
     if case .file = outcome.body { turn.orders.append(.remove(BlobKey(attempt.id, .body, outcome.blob))) }
     attempts.insert(attempt)
     turn.keep(attempt)
-    turn.news.append(.retries(attempt.id, count: attempt.state.retries, at: now.wall))
+    let wait = RetryWait(
+      lastError: outcome.retryReason, nextAttemptAt: attempt.state.retryAt ?? now.wall)
+    turn.news.append(.retries(attempt.id, count: attempt.state.retries, at: now.wall, wait: wait))
     admit(attempt.id, at: now, into: &turn)
   }
 
@@ -142,7 +144,8 @@ extension WorkerMachine {
     }
     // At once: it was nobody's fault out there.
     attempt.state.retries += 1
-    turn.news.append(.retries(attempt.id, count: attempt.state.retries, at: now.wall))
+    let wait = RetryWait(lastError: outcome.retryReason, nextAttemptAt: now.wall)
+    turn.news.append(.retries(attempt.id, count: attempt.state.retries, at: now.wall, wait: wait))
     return true
   }
 

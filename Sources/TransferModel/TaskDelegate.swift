@@ -29,6 +29,13 @@ package struct TaskDelegate: Sendable, Equatable {
 
   package var webhook: Webhook? { values.webhook }
 
+  /// As lists show it.
+  package var listed: TaskDelegate {
+    var delegate = self
+    delegate.values.webhook = webhook?.listed
+    return delegate
+  }
+
   /// What the task's calls go by: its own members, and those of its session's delegate.
   package func over(_ session: SessionDelegate?) -> SessionDelegate {
     var merged = session ?? SessionDelegate()

@@ -24,6 +24,8 @@ package struct TransferError: Error, Sendable, Equatable, Codable {
   package var rule: String?
   /// The class of networks that the task may not use (NSURLErrorNetworkUnavailableReasonKey).
   package var networkUnavailableReason: String?
+  /// The status of a complete response that counts as a failed attempt; nil if the attempt failed otherwise.
+  package var status: Int?
   /// What arrived was kept: a download can go on from there (NSURLSessionDownloadTaskResumeData).
   package var resumeDataAvailable = false
 
@@ -88,6 +90,7 @@ extension TransferError: JSONEncodable {
       }
       if let rule { writer.field("rule", rule) }
       if let networkUnavailableReason { writer.field("networkUnavailableReason", networkUnavailableReason) }
+      if let status { writer.field("status", status) }
     }
   }
 
@@ -102,6 +105,7 @@ extension TransferError: JSONEncodable {
     message = json["message"]?.string ?? ""
     failingURL = json["failingURL"]?.string
     networkUnavailableReason = json["networkUnavailableReason"]?.string
+    status = json["status"]?.integer.map { Int($0) }
     resumeDataAvailable = json["resumeDataAvailable"]?.bool ?? false
     if let under = json["underlying"], let library = under["library"]?.string {
       underlying = Underlying(library: library, code: Int(under["code"]?.integer ?? 0))

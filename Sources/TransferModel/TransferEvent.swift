@@ -52,7 +52,7 @@ package struct TransferEvent: Sendable {
     /// A call without arguments.
     case none
     case created(TransferTask)
-    case stateChanged(TaskState, TaskPhase?)
+    case stateChanged(TaskState, TaskPhase?, RetryWait? = nil)
     case challenged(AuthenticationChallenge)
     case redirected(TransferResponse, to: TransferRequest)
     case informational(status: Int, headers: HTTPHeaders)
@@ -128,9 +128,10 @@ extension TransferEvent {
       writer.field("url", task.originalRequest.url)
       writer.field("method", task.originalRequest.method)
       writer.field("description", task.description)
-    case .stateChanged(let state, let phase):
+    case .stateChanged(let state, let phase, let wait):
       writer.field("state", state.rawValue)
       writer.field("phase", phase?.rawValue)
+      wait?.encodeMembers(into: &writer)
     case .challenged(let challenge): challenge.encodeMembers(into: &writer)
     case .redirected(let response, let request):
       writer.field("response", Optional(response))

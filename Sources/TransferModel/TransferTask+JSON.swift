@@ -35,6 +35,7 @@ extension TransferTask: JSONEncodable {
     writer.field("error", error)
     encodeBody(into: &writer, inlineBody)
     writer.field("retryCount", retryCount)
+    shownRetryWait?.encodeMembers(into: &writer)
     if let downloadTask { writer.field("downloadTaskId", downloadTask) }
     writer.key("completion")
     if let completion {
@@ -58,6 +59,13 @@ extension TransferTask: JSONEncodable {
         writer.field("base64", Base64.encode(inline))
       }
     }
+  }
+}
+
+extension RetryWait {
+  func encodeMembers(into writer: inout JSONWriter) {
+    writer.field("lastError", Optional(lastError))
+    writer.field("nextAttemptAt", nextAttemptAt)
   }
 }
 

@@ -126,7 +126,8 @@ package struct TransferTask: Sendable, Equatable {
   package var wasHandedOver = false
   /// Whoever carried it out has stopped, so that another process goes on with it.
   package var goesOn = false
-  package var retryCount = 0
+  /// nil: no attempt has failed, as of most tasks.
+  @IndirectIfAny private var retries: Retries?
   package var startedAt: Timestamp?
   package var completedAt: Timestamp?
 
@@ -156,6 +157,42 @@ package struct TransferTask: Sendable, Equatable {
   }
 
   package var state: TaskState { lifecycle.state }
+
+  /// Attempts that failed and were followed by another.
+  package var retryCount: Int {
+    get { retries?.count ?? 0 }
+    set { retries = Retries(count: newValue, wait: retryWait) }
+  }
+
+  /// Why and until when the next attempt waits; nil from its begin on.
+  package var retryWait: RetryWait? {
+    get { retries?.wait }
+    set { retries = Retries(count: retryCount, wait: newValue) }
+  }
+
+  private struct Retries: Sendable, Equatable {
+    var count: Int
+    var wait: RetryWait?
+
+    init?(count: Int, wait: RetryWait?) {
+      guard count > 0 || wait != nil else { return nil }
+      (self.count, self.wait) = (count, wait)
+    }
+  }
+
+  /// The wait that clients see: only while the task is in phase `waitingToRetry`.
+  package var shownRetryWait: RetryWait? {
+    state == .running && phase == .waitingToRetry ? retryWait : nil
+  }
+
+  /// As lists show it.
+  package var listed: TransferTask {
+    guard completion != nil || ownPreferences?.delegate?.webhook != nil else { return self }
+    var task = self
+    task.completion = completion?.listed
+    task.ownPreferences?.delegate = ownPreferences?.delegate?.listed
+    return task
+  }
 
   /// URLSession's convenience tasks: a completion handler takes the calls about the response and the end over from the delegate.
   package var hasCompletionHandler: Bool { isAwaited || completion != nil }

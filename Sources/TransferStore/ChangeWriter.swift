@@ -11,7 +11,7 @@ struct ChangeWriter {
 
   init(_ connection: OpaquePointer, _ box: SecretBox) throws {
     statements = try WriteStatements(connection)
-    pruning = PruningWriter(statements: statements)
+    pruning = PruningWriter(statements: statements, names: box.names)
     sessions = SessionDeletionWriter(statements: statements)
     self.box = box
   }
@@ -36,12 +36,14 @@ struct ChangeWriter {
     for decision in change.settledDecisions { try settle(decision) }
     for credential in change.credentials { try keep(credential) }
     for (session, space) in change.deletedCredentials {
-      try statements.belongings.deleteCredential.run(.id(session), .string(StoredCredential.key(space)))
+      try statements.belongings.deleteCredential.run(
+        .id(session), .blob(box.names.name(space, of: session)))
     }
     for (session, cookie) in change.cookies { try write(cookie, of: session) }
     for configuration in change.configurations { try keep(configuration) }
     for name in change.deletedConfigurations {
-      try statements.belongings.deleteConfiguration.run(.string(name.tenant.name), .string(name.text))
+      try statements.belongings.deleteConfiguration.run(
+        .string(name.tenant.name), .blob(box.names.name(name)))
     }
     for file in change.newFiles { try insert(file) }
     for file in change.deletedFiles { try statements.belongings.deleteFile.run(.id(file)) }
@@ -66,6 +68,10 @@ struct ChangeWriter {
 
   private func sealed(_ document: [UInt8], _ kind: DocumentKind) -> WriteStatement.Value {
     .blob(box.seal(document, as: kind))
+  }
+
+  private func sealed(_ text: String, _ kind: DocumentKind) -> WriteStatement.Value {
+    sealed(Array(text.utf8), kind)
   }
 
   private func create(_ task: TransferTask) throws {
@@ -96,21 +102,25 @@ struct ChangeWriter {
 
   private func keep(_ stored: StoredCredential) throws {
     try statements.belongings.keepCredential.run(
-      .id(stored.session), .string(StoredCredential.key(stored.space)), .string(box.seal(stored.document)))
+      .id(stored.session), .blob(box.names.name(stored.space, of: stored.session)),
+      .string(box.seal(stored.document)))
   }
 
   private func write(_ change: CookieJar.Change, of session: SessionID) throws {
     switch change {
     case .stored(let cookie):
       try statements.belongings.keepCookie.run(
-        .id(session), .string(cookie.key.stored), .string(box.seal(cookie.document(of: session))))
-    case .removed(let key): try statements.belongings.deleteCookie.run(.id(session), .string(key.stored))
+        .id(session), .blob(box.names.name(cookie.key, of: session)),
+        .string(box.seal(cookie.document(of: session))))
+    case .removed(let key):
+      try statements.belongings.deleteCookie.run(.id(session), .blob(box.names.name(key, of: session)))
     }
   }
 
   private func keep(_ named: NamedConfiguration) throws {
     try statements.belongings.keepConfiguration.run(
-      .string(named.name.tenant.name), .string(named.name.text), sealed(named.document, .configuration),
+      .string(named.name.tenant.name), .blob(box.names.name(named.name)),
+      sealed(named.name.text, .configurationName), sealed(named.document, .configuration),
       .integer(named.createdAt.microseconds),
       .integer(named.updatedAt.microseconds))
   }
@@ -140,7 +150,7 @@ struct ChangeWriter {
     try statements.belongings.insertFile.run(
       .id(file.id), .string(file.tenant.name), .integer(file.createdAt.microseconds), .integer(file.size),
       .string(file.sha256),
-      file.contentType.map { .string($0) } ?? .null, file.fromTask.map { .id($0) } ?? .null)
+      file.contentType.map { sealed($0, .fileType) } ?? .null, file.fromTask.map { .id($0) } ?? .null)
   }
 
   private func update(_ task: TransferTask, smallBody: [UInt8]?) throws {
@@ -149,7 +159,7 @@ struct ChangeWriter {
       .string(task.state.rawValue), .integer(Int64(task.lifecycle.suspendCount)),
       sealed(task.outcomeDocument, .outcome),
       task.metrics.map { sealed($0.json, .metrics) } ?? .null, .integer(hasFile ? 1 : 0),
-      smallBody.map { .blob($0) } ?? .null,
+      smallBody.map { sealed($0, .smallBody) } ?? .null,
       task.state == .completed ? .integer((task.completedAt ?? task.createdAt).microseconds) : .null,
       task.keptUntil.map { .integer($0.microseconds) } ?? .null,
       task.keptUntil == nil ? .null : .integer(task.keptBytes), .id(task.id))
@@ -169,7 +179,7 @@ struct ChangeWriter {
   private func insert(_ delivery: WebhookDelivery) throws {
     try statements.deliveries.insert.run(
       .id(delivery.id), .id(delivery.sessionID), delivery.taskID.map { .id($0) } ?? .null,
-      .string(delivery.type.rawValue), .string(delivery.webhook.url),
+      .string(delivery.type.rawValue), sealed(delivery.webhook.url, .deliveryURL),
       delivery.webhook.secret.map { .string(box.seal($0)) } ?? .null, sealed(delivery.payload, .payload),
       .integer(delivery.createdAt.microseconds), .string(delivery.state.rawValue),
       .integer(Int64(delivery.attempts)), .integer(delivery.lastAttemptAt.microseconds),
@@ -181,7 +191,7 @@ struct ChangeWriter {
       .string(delivery.state.rawValue), .integer(Int64(delivery.attempts)),
       .integer(delivery.lastAttemptAt.microseconds), .integer(delivery.nextAttemptAt.microseconds),
       delivery.lastStatus.map { .integer(Int64($0)) } ?? .null,
-      delivery.lastError.map { .string($0) } ?? .null,
+      delivery.lastError.map { sealed($0, .deliveryError) } ?? .null,
       delivery.finishedAt.map { .integer($0.microseconds) } ?? .null, .id(delivery.id))
   }
 
@@ -189,9 +199,10 @@ struct ChangeWriter {
     let oldest = reply.createdAt.adding(seconds: -IdempotentReply.retention)
     try statements.replies.expire.run(.integer(oldest.microseconds))
     try statements.replies.keep.run(
-      .string(reply.key.tenant.name), .string(reply.key.text), .blob(reply.fingerprint),
+      .string(reply.key.tenant.name), .blob(box.names.name(reply.key)), sealed(reply.key.text, .replyKey),
+      .blob(reply.fingerprint),
       .integer(Int64(reply.status)), .string(reply.contentType),
-      reply.location.map { .string($0) } ?? .null, sealed(reply.body, .reply),
+      reply.location.map { sealed($0, .replyLocation) } ?? .null, sealed(reply.body, .reply),
       .integer(reply.createdAt.microseconds),
       session.map { .id($0) } ?? .null)
   }

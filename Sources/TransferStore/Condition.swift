@@ -28,10 +28,11 @@ extension Condition {
     switch self {
     case .keyAbsent(let key, let oldest):
       return try Bool.fetchOne(
-        database.prepared(.hasReply), arguments: [key.tenant.name, key.text, oldest.microseconds]) != true
+        database.prepared(.hasReply),
+        arguments: [key.tenant.name, Data(box.names.name(key)), oldest.microseconds]) != true
     case .revision(let name, let updatedAt):
       let known = try Int64.fetchOne(
-        database.prepared(.revision), arguments: [name.tenant.name, name.text])
+        database.prepared(.revision), arguments: [name.tenant.name, Data(box.names.name(name))])
       return known == updatedAt?.microseconds
     case .unchanged(let task):
       let row = try Row.fetchOne(database.prepared(.task), arguments: [Data(task.id.bytes)])

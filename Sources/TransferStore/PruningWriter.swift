@@ -3,6 +3,7 @@ internal import TransferModel
 /// Takes rows away. On the store's thread, inside its transaction.
 struct PruningWriter {
   let statements: WriteStatements
+  let names: RowNames
 
   func write(_ pruning: Pruning) throws {
     for id in pruning.tasks { try statements.tasks.prune.run(.id(id)) }
@@ -17,7 +18,7 @@ struct PruningWriter {
     for id in pruning.records.decisions { try statements.decisions.prune.run(.id(id)) }
     for old in pruning.records.replies {
       try statements.replies.prune.run(
-        .string(old.key.tenant.name), .string(old.key.text), .integer(old.createdAt.microseconds))
+        .string(old.key.tenant.name), .blob(names.name(old.key)), .integer(old.createdAt.microseconds))
     }
   }
 }

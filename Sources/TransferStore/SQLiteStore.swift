@@ -58,6 +58,7 @@ package final class SQLiteStore: Ledger {
     self.file = file
     let disk = try file.open(box, mayCreate: mayCreate, willWrite: willWrite)
     do {
+      let naming = try disk.read { try KeyCheck.naming($0, box) }
       let memory = try Self.openMemory()
       try Migrations.migrator(box).migrate(memory)
       let (numbers, tenants) = try disk.read { database in
@@ -68,11 +69,11 @@ package final class SQLiteStore: Ledger {
         )
       }
       let writer = LedgerWriter(
-        disk: disk, turns: file.turns, patience: DatabaseFile.patience, memory: memory, box: box,
+        disk: disk, turns: file.turns, patience: DatabaseFile.patience, memory: memory, box: naming,
         unreadable: unreadable, numbers: numbers, tenants: tenants, isHeard: published != nil)
       let ephemeral = EphemeralSessions()
       databases = StoreDatabases(
-        disk: disk, memory: memory, ephemeral: ephemeral, box: box, unreadable: unreadable)
+        disk: disk, memory: memory, ephemeral: ephemeral, box: naming, unreadable: unreadable)
       queue = CommitQueue(
         writer, ephemeral: ephemeral, fencedOff: fencedOff, wrote: wrote, published: published ?? { _ in })
     } catch let error as DatabaseError {

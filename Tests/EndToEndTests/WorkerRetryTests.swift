@@ -31,6 +31,37 @@ import Testing
     #expect(origin.pauses.count == 2 && origin.pauses.allSatisfy { $0 >= shortest }, "\(origin.pauses)")
   }
 
+  /// The reason and the time stand in the task, in its event and in the worker's log, and outlive the service.
+  @Test(arguments: [("503 Service Unavailable", Int64(503)), ("429 Too Many Requests", 429), ("", nil)])
+  func waitingTaskSaysWhyAndUntilWhen(_ failure: String, _ status: Int64?) throws {
+    let place = try BackgroundPlace()
+    let origin = FailingOrigin(failure, status == nil ? nil : "3", times: 1)
+    let configuration = #"{"retry":{"backoff":4}}"#
+    let url = origin.url + "/a?token=hushed"
+    let id = try place.ferry.create(url, session: place.session("a", configuration))
+    func isWaiting(_ task: JSONValue) -> Bool { task["phase"]?.string == "waitingToRetry" }
+    let waiting = try place.ferry.poll("/v1/tasks/\(id)", until: isWaiting)
+    let error = try #require(waiting["lastError"])
+    #expect(error["name"]?.string == "badServerResponse" && error["status"]?.integer == status, "\(error)")
+    #expect(error["failingURL"]?.string == url && waiting["error"] == .null)
+    let time = try #require(waiting["nextAttemptAt"]?.string)
+    place.stop(SIGKILL)
+    try place.start()
+    let again = try place.ferry.task(id)
+    if isWaiting(again) { #expect(again["lastError"] == error && again["nextAttemptAt"]?.string == time) }
+    let story = try place.ferry.story(of: id)
+    let states = story.filter { $0.type == "task.didChangeState" }.map(\.data)
+    let told = try #require(states.first(where: isWaiting))
+    #expect(told["lastError"] == error && told["nextAttemptAt"]?.string == time)
+    #expect(states.allSatisfy { isWaiting($0) || $0["lastError"] == nil && $0["nextAttemptAt"] == nil })
+    let end = try place.ferry.task(id)
+    #expect(end["error"] == .null && end["lastError"] == nil && end["nextAttemptAt"] == nil)
+    let log = try String(contentsOfFile: place.directory + "/worker.log", encoding: .utf8)
+    let lines = log.split(separator: "\n").filter { $0.contains("another will follow") }
+    #expect(lines.count == 1 && lines.allSatisfy { $0.contains(id) && $0.contains(time) }, "\(lines)")
+    #expect(lines.allSatisfy { $0.contains(error["message"]?.string ?? "?") && !$0.contains("hushed") })
+  }
+
   @Test func anOriginThatRefusesConnectionsIsAskedUntilItDoesNot() throws {
     let place = try BackgroundPlace()
     let closed = ClosedPort()

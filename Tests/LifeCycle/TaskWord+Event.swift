@@ -11,7 +11,7 @@ extension TaskWord {
     }
     switch event.payload {
     case .created(let task): self = .created(task.kind)
-    case .stateChanged(let state, let phase): self = .state(state, phase)
+    case .stateChanged(let state, let phase, _): self = .state(state, phase)
     case .completed(let task):
       self = .completed(
         TaskEnd(

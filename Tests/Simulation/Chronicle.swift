@@ -197,7 +197,7 @@ package final class Chronicle: @unchecked Sendable {
     take(SessionWord(word), event.sessionID)
     let wasOver = tasks.values[index].isOver
     tasks.values[index].words.append(word)
-    if case .stateChanged(let state, _) = event.payload { tasks.values[index].hasBeen.insert(state) }
+    if case .stateChanged(let state, _, _) = event.payload { tasks.values[index].hasBeen.insert(state) }
     do throws(TaskLife.Violation) { try tasks.values[index].life.accept(word) } catch {
       let isEnd =
         switch word {

@@ -79,9 +79,16 @@ package struct JournalReview: Sendable {
     _ type: EventType, _ event: ArraySlice<UInt8>, of id: TaskID, in session: SessionID,
     _ downloads: Set<TaskID>
   ) {
-    guard let word = TaskWord(type, Self.data(type, event)) else {
+    let data = Self.data(type, event)
+    guard let word = TaskWord(type, data) else {
       faults.append("\(type.rawValue) is no event of \(id)")
       return
+    }
+    if case .state(_, let phase) = word {
+      let saysWhy = data["lastError"] != nil && data["nextAttemptAt"] != nil
+      if saysWhy != (phase == .waitingToRetry) {
+        faults.append("\(id) says why it waits to retry: \(saysWhy), in phase \(phase?.rawValue ?? "null")")
+      }
     }
     if tasks[id] == nil, mayBeCut(session) {
       if case .created = word {} else { cutTasks.insert(id) }

@@ -84,6 +84,32 @@ import Testing
     }
   }
 
+  @Test func listsShowURLsOfWebhooksWithoutTheirQueries() throws {
+    let place = try APIPlace()
+    func webhook(_ name: String) -> String {
+      #"{"webhook":{"url":"http://127.0.0.1:1/\#(name)?token=hushed"}}"#
+    }
+    let session = try place.session(delegate: webhook("session"))
+    let more = #","completion":\#(webhook("completion")),"delegate":\#(webhook("task"))"#
+    let body = #"{"kind":"data","request":{"url":"\#(origin.url)/?q=shown"}\#(more)}"#
+    let task = try place.call("POST", "/v1/sessions/\(session)/tasks", body).json["id"]?.string ?? ""
+    let sessions = try place.call("GET", "/v1/sessions").json["items"]?.elements ?? []
+    let listed = try #require(sessions.first { $0["id"]?.string == session })
+    #expect(listed["delegate"]?["webhook"]?["url"]?.string == "http://127.0.0.1:1/session")
+    let tasks = try place.call("GET", "/v1/sessions/\(session)/tasks")
+    let item = try #require(tasks.json["items"]?.elements?.first)
+    #expect(item["completion"]?["webhook"]?["url"]?.string == "http://127.0.0.1:1/completion")
+    #expect(item["delegate"]?["webhook"]?["url"]?.string == "http://127.0.0.1:1/task")
+    #expect(!tasks.text.contains("hushed") && tasks.text.contains("q=shown"))
+    // By itself each says what its client gave.
+    #expect(
+      try place.call("GET", "/v1/tasks/\(task)").json["completion"]?["webhook"]?["url"]?.string
+        == "http://127.0.0.1:1/completion?token=hushed")
+    #expect(
+      try place.call("GET", "/v1/sessions/\(session)").json["delegate"]?["webhook"]?["url"]?.string
+        == "http://127.0.0.1:1/session?token=hushed")
+  }
+
   @Test func idempotencyKeyGivesTheFirstReplyAgain() throws {
     let place = try APIPlace()
     let body = task("/", resume: false)

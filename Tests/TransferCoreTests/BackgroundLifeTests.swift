@@ -118,6 +118,8 @@ import TransferModel
     broken.partial = point
     house.fact(.ended(id, broken))
     #expect(house.stage.machine.task(id)?.task.phase == .waitingToRetry)
+    let wait = try #require(house.stage.machine.task(id)?.task.shownRetryWait)
+    #expect(wait.lastError.name == "networkConnectionLost" && wait.nextAttemptAt == house.state[id]?.retryAt)
     guard case .retry(id, let time)? = house.alarms.last else { throw Missing("no other attempt") }
     house.give(.due(id))
     #expect(house.takeOrders().submissions.isEmpty)

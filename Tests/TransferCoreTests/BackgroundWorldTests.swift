@@ -176,6 +176,6 @@ extension BackgroundWorld {
 extension TransferEvent.Payload {
   /// Of a state event.
   fileprivate var phase: String {
-    if case .stateChanged(let state, let phase) = self { "\(state) \(phase?.rawValue ?? "")" } else { "" }
+    if case .stateChanged(let state, let phase, _) = self { "\(state) \(phase?.rawValue ?? "")" } else { "" }
   }
 }

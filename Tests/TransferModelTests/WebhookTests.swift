@@ -18,6 +18,17 @@ import Testing
   ])
   func otherSecretsAreNone(_ secret: String) { #expect(Webhook.key(of: secret) == nil) }
 
+  @Test(arguments: [
+    ("https://a.test/hook", "https://a.test/hook"), ("https://a.test/hook?token=x", "https://a.test/hook"),
+    ("https://a.test?token=x", "https://a.test"), ("https://a.test/#x?y", "https://a.test/"),
+    ("https://u:p@a.test:8443/a@b?c@d", "https://a.test:8443/a@b"),
+    ("https://u:p@q@a.test/", "https://a.test/"), ("https://a.test/?u=http://b:c@d/", "https://a.test/"),
+    ("", ""), ("?", ""),
+  ])
+  func listedURLHasNeitherUserInfoNorQuery(_ url: String, _ listed: String) {
+    #expect(Webhook(url: url, secret: "s").listed == Webhook(url: listed, secret: "s"))
+  }
+
   @Test func aWebhookSecretIsItsBase64() {
     #expect(Webhook.key(of: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")?.prefix(4) == [0x31, 0xF2, 0x90, 0xF6])
   }

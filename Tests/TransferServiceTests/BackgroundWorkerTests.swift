@@ -79,7 +79,7 @@ import TransferModel
     let news = try await bench.news()
     #expect(
       news.names(of: task.id) == ["began", "retries", "began", "retries", "began", "ended"])
-    let counts = news.compactMap { if case .retries(_, let count, _) = $0 { count } else { nil } }
+    let counts = news.compactMap { if case .retries(_, let count, _, _) = $0 { count } else { nil } }
     #expect(counts == [1, 2])
     await process.stop()
   }
@@ -197,7 +197,7 @@ import TransferModel
     bench.advance(1000)
     let next = try await bench.started()
     _ = try await bench.news { news in
-      news.contains { if case .retries(task.id, 2, _) = $0 { true } else { false } }
+      news.contains { if case .retries(task.id, 2, _, _) = $0 { true } else { false } }
     }
     await next.stop()
   }

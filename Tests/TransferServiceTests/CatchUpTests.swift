@@ -116,8 +116,10 @@ import TransferModel
   @Test func aTaskWhoseNewsCannotBeReadIsNotHandedOver() async throws {
     let bench = try ServiceBench()
     let (held, other) = (try await bench.task(2), try await bench.task(3))
-    let unknown = WorkerDocument.encode(WorkerNews.retries(held.id, count: 1, at: ServiceBench.start))
-      .replacingOccurrences(of: #""retries""#, with: #""retriesOtherwise""#)
+    let unknown = WorkerDocument.encode(
+      WorkerNews.retries(held.id, count: 1, at: ServiceBench.start, wait: nil)
+    )
+    .replacingOccurrences(of: #""retries""#, with: #""retriesOtherwise""#)
     try await bench.write { $0.news = [unknown] }
     _ = try await bench.service.recover()
     try await bench.service.catchUp()

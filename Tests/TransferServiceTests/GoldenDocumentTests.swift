@@ -44,8 +44,8 @@ import TransferStore
   @Test func everyColumnHasItsDocuments() throws {
     let kinds = SealedText.allCases.compactMap { Self.kind($0) }
     let names = Self.versions.flatMap { version in kinds.map { "\($0)-\(version).ndjson" } }
-    let later = "news-\(WorkerDocument.version).later.ndjson"
-    #expect(try Golden.names(in: "worker") == Set(names + [later]))
+    let later = ["later", "retries"].map { "news-\(WorkerDocument.version).\($0).ndjson" }
+    #expect(try Golden.names(in: "worker") == Set(names + later))
   }
 
   /// Byte for byte, from every process: where this fails, `WorkerDocument.version` grows.
@@ -60,12 +60,13 @@ import TransferStore
   }
 
   /// Members that this version got later, and values that the first of its documents lack.
-  @Test func laterMembersAreWrittenAndRead() throws {
-    let name = "worker/news-\(WorkerDocument.version).later.ndjson"
-    let lines = WorkerSamples.laterNews.map { WorkerDocument.encode($0) + "\n" }.joined()
+  @Test(arguments: [("later", WorkerSamples.laterNews), ("retries", WorkerSamples.retries)])
+  func laterMembersAreWrittenAndRead(_ variant: String, _ samples: [WorkerNews]) throws {
+    let name = "worker/news-\(WorkerDocument.version).\(variant).ndjson"
+    let lines = samples.map { WorkerDocument.encode($0) + "\n" }.joined()
     try Golden.expect(lines, is: name)
     let read = try Golden.lines(name).map { "\(try WorkerDocument.decode(WorkerNews.self, $0))" }
-    #expect(read == WorkerSamples.laterNews.map { "\($0)" })
+    #expect(read == samples.map { "\($0)" })
   }
 
   @Test func theHighestVersionSaysWhatIsSaidNow() throws {

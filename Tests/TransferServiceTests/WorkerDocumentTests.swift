@@ -69,7 +69,8 @@ import TransferStore
     ]
     for fact in silent { #expect(WorkerNews(fact) == nil) }
     let own: [WorkerNews] = [
-      .retries(Samples.task, count: 1, at: Samples.time), .beganDelayed(Samples.task, at: Samples.time),
+      .retries(Samples.task, count: 1, at: Samples.time, wait: nil),
+      .beganDelayed(Samples.task, at: Samples.time),
       .wasTakenOver(Samples.task, at: Samples.time), .changedCookies(Samples.session, []), .refused(count: 1),
     ]
     for news in own { #expect(news.fact == nil) }

@@ -131,7 +131,8 @@ enum WorkerSamples {
 
   static let news: [WorkerNews] =
     facts.compactMap { WorkerNews($0) } + [
-      .retries(task, count: 3, at: time), .beganDelayed(task, at: time), .wasTakenOver(task, at: time),
+      .retries(task, count: 3, at: time, wait: nil), .beganDelayed(task, at: time),
+      .wasTakenOver(task, at: time),
       .changedCookies(session, cookies), .refused(count: 3),
     ]
 
@@ -152,6 +153,17 @@ enum WorkerSamples {
     outcome.body = .file
     outcome.partial = .upload(UploadPoint(resource: "http://a.test/uploads/1", source: task))
     return redirected + [.ended(task, outcome)]
+  }()
+
+  /// Failed attempts, with what tasks say of them.
+  static let retries: [WorkerNews] = {
+    var busy = TransferError(
+      .badServerResponse, "the origin answered with status 503", failingURL: "http://a/")
+    busy.status = 503
+    return [busy, errors[0]].map {
+      .retries(
+        task, count: 3, at: time, wait: RetryWait(lastError: $0, nextAttemptAt: time.adding(seconds: 9)))
+    }
   }()
 
   /// As full as it can be.

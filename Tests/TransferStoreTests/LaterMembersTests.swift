@@ -99,6 +99,26 @@ import TransferModel
     await store.close()
   }
 
+  /// A task that waits for another attempt.
+  private var retrying: TransferTask {
+    var waiting = task
+    var error = TransferError(
+      .badServerResponse, "the origin answered with status 503", failingURL: "http://a/")
+    error.status = 503
+    waiting.retryWait = RetryWait(lastError: error, nextAttemptAt: GoldenSamples.time.adding(seconds: 9))
+    return waiting
+  }
+
+  @Test func reasonAndTimeOfARetryStandInATasksRow() async throws {
+    try Golden.expect(
+      retrying.outcomeDocument, is: "store-later/\(DocumentVersion.current)/task.outcome.retrying")
+    var change = StoreChange()
+    (change.sessions, change.createdTasks, change.updatedTasks) = ([session], [task], [retrying])
+    let store = try await storeAndRead([change])
+    #expect(try await store.task(task.id)?.shownRetryWait == retrying.retryWait)
+    await store.close()
+  }
+
   @Test func theyAreWrittenAsTheyWere() throws {
     for (name, bytes) in documents.sorted(by: { $0.key < $1.key }) {
       try Golden.expect(bytes, is: "store-later/\(DocumentVersion.current)/\(name)")
@@ -106,7 +126,7 @@ import TransferModel
     #expect(try Golden.names(in: "store-later") == ["\(DocumentVersion.current)"])
     #expect(
       try Golden.names(in: "store-later/\(DocumentVersion.current)")
-        == Set(documents.keys).union(["task.outcome.stamped"]),
+        == Set(documents.keys).union(["task.outcome.stamped", "task.outcome.retrying"]),
       "of each kind that says of which version it is")
     #expect(Set(documents.keys) == Set(DocumentKind.allCases.filter(\.hasVersion).map(\.name)))
   }

@@ -202,6 +202,18 @@ import TransferModel
     Damage(
       sql: "UPDATE delivery SET secret = 'sealed:AAAA'", place: "delivery.secret",
       reason: "is sealed under another key, or was changed"),
+    Damage(
+      sql: "UPDATE delivery SET url = x'00'", place: "delivery.url",
+      reason: "is not sealed in a format that this program knows"),
+    Damage(
+      sql: "UPDATE delivery SET last_error = ?", value: seal("no", .deliveryURL),
+      place: "delivery.last_error",
+      reason: "was changed since it was sealed"),
+    Damage(
+      sql: "UPDATE file SET content_type = x'00'", place: "file.content_type",
+      reason: "is not sealed in a format that this program knows"),
+    Damage(
+      sql: "UPDATE idempotency SET name = NULL", place: "idempotency.name", reason: "is missing"),
     Damage(sql: "UPDATE file SET size = 'x'", place: "file.size", reason: "must be an integer"),
     Damage(
       sql: "UPDATE journal SET stream = x'00'", place: "journal.stream",
@@ -210,7 +222,7 @@ import TransferModel
       sql: "UPDATE idempotency SET body = x'00'", place: "idempotency.body",
       reason: "is not sealed in a format that this program knows"),
     Damage(
-      sql: "UPDATE credential SET sealed = 'sealed:AAAA' WHERE space LIKE '%a.test%'",
+      sql: "UPDATE credential SET sealed = 'sealed:AAAA' WHERE space = (SELECT min(space) FROM credential)",
       place: "credential.sealed", reason: "is sealed under another key, or was changed"),
     Damage(sql: "UPDATE cookie SET sealed = '{}'", place: "cookie.sealed/session", reason: "is missing"),
     Damage(

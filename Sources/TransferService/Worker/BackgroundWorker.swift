@@ -189,6 +189,7 @@ package final class BackgroundWorker: Sendable {
   }
 
   private func perform(_ turn: WorkerTurn, _ page: Page, _ written: (@Sendable () -> Void)?) {
+    logger.noteRetries(turn.news)
     var change = StoreChange(turn)
     change.takenCommands = Flaw.keepsTakenCommands.isPresent ? [] : page.taken
     if let count = page.refused { change.tell(.refused(count: count)) }
@@ -237,6 +238,21 @@ package final class BackgroundWorker: Sendable {
     }
     await withCheckedContinuation { continuation in
       give([], written: { continuation.resume() })
+    }
+  }
+}
+
+extension Logger {
+  /// One line for each failed attempt that another follows.
+  fileprivate func noteRetries(_ news: [News]) {
+    for case .retries(let task, let count, _, let wait?) in news {
+      // Without the URL: its query may be secret.
+      info(
+        "an attempt failed, and another will follow",
+        metadata: [
+          "task": "\(task)", "error": "\(wait.lastError.name)", "reason": "\(wait.lastError.message)",
+          "retryCount": "\(count)", "nextAttemptAt": "\(wait.nextAttemptAt)",
+        ])
     }
   }
 }

@@ -189,7 +189,8 @@ extension News {
       self = .fact(.asked(task, number, .challenge(challenge, type), at: time))
     case .challenged(let task, let challenge, let type, let time, nil):
       self = .challenged(task, challenge, type, at: time)
-    case .retries(let task, let count, let time): self = .retries(task, count: count, at: time)
+    case .retries(let task, let count, let time, let wait):
+      self = .retries(task, count: count, at: time, wait: wait)
     case .beganDelayed(let task, let time): self = .beganDelayed(task, at: time)
     case .wasTakenOver(let task, let time): self = .wasTakenOver(task, at: time)
     default:

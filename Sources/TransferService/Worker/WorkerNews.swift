@@ -17,7 +17,8 @@ enum WorkerNews: WorkerContent {
   case progress(TaskID, TaskProgress, at: Timestamp)
   case ended(TaskID, TransferOutcome)
   /// An attempt failed; there will be another.
-  case retries(TaskID, count: Int, at: Timestamp)
+  /// - Parameter wait: nil: by a process that said neither why nor until when.
+  case retries(TaskID, count: Int, at: Timestamp, wait: RetryWait?)
   /// Its begin date has come.
   case beganDelayed(TaskID, at: Timestamp)
   /// Whoever carried it out is gone, and it goes on from what is on the disk.
@@ -54,7 +55,8 @@ enum WorkerNews: WorkerContent {
     case .fact(let fact): self.init(fact)
     case .challenged(let task, let challenge, let type, let time):
       self = .challenged(task, challenge, type, at: time, question: nil)
-    case .retries(let task, let count, let time): self = .retries(task, count: count, at: time)
+    case .retries(let task, let count, let time, let wait):
+      self = .retries(task, count: count, at: time, wait: wait)
     case .beganDelayed(let task, let time): self = .beganDelayed(task, at: time)
     case .wasTakenOver(let task, let time): self = .wasTakenOver(task, at: time)
     }

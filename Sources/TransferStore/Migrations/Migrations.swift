@@ -35,7 +35,7 @@ enum Migrations {
     migrator.registerMigration("9 documents sealed") { database in
       try database.execute(sql: ninth)
       try JournalTimes.fill(database)
-      try SealedDocuments(database: database).sealAll(with: box)
+      try SealedDocuments(database: database).sealFirst(with: box)
       try Overwritten.mark(database)
     }
     migrator.registerMigration("10 key check") { database in
@@ -73,8 +73,25 @@ enum Migrations {
     }
     // Nothing is written anew: each document says with which dictionary it was compressed.
     migrator.registerMigration("19 documents compressed with the second dictionary") { _ in }
+    // The documents of tasks get a member, which older versions refuse.
+    migrator.registerMigration("20 reasons and times of retries") { _ in }
+    migrator.registerMigration("21 small bodies, URLs and names sealed") { database in
+      try database.execute(sql: twentyFirst)
+      for kind in [DocumentKind.smallBody, .deliveryURL, .deliveryError, .fileType, .replyLocation] {
+        try SealedDocuments(database: database).seal(kind, with: box)
+      }
+      try RowNaming(database: database, box: KeyCheck.naming(database, box)).hideTexts()
+      try Overwritten.mark(database)
+    }
     return migrator
   }
+
+  // A row is found by a keyed hash, and has the name sealed.
+  private static let twentyFirst = """
+    ALTER TABLE configuration RENAME COLUMN name TO key;
+    ALTER TABLE configuration ADD COLUMN name BLOB;
+    ALTER TABLE idempotency ADD COLUMN name BLOB;
+    """
 
   private static let eighteenth = """
     CREATE TABLE worker (

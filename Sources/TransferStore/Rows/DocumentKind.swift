@@ -1,8 +1,14 @@
-/// The columns that hold whole documents of requests and responses. Each is sealed as one: nobody reads in the file what a client
-/// or an origin has sent.
+/// Columns with data of clients and origins. Each value is sealed as a whole, under the name of its column.
 enum DocumentKind: Int, CaseIterable, Sendable {
   case session, configuration, specification, requestBody, outcome, metrics, stream, payload, arguments
   case answer, reply
+  case smallBody, deliveryURL, deliveryError, fileType, replyKey, replyLocation, configurationName
+
+  /// The kinds that versions before the 21st migration sealed. They stored the others in clear.
+  static let first: [DocumentKind] = [
+    .session, .configuration, .specification, .requestBody, .outcome, .metrics, .stream, .payload,
+    .arguments, .answer, .reply,
+  ]
 
   var place: ColumnPlace {
     switch self {
@@ -17,6 +23,13 @@ enum DocumentKind: Int, CaseIterable, Sendable {
     case .arguments: ColumnPlace(.decision, .arguments)
     case .answer: ColumnPlace(.decision, .answer)
     case .reply: ColumnPlace(.idempotency, .body)
+    case .smallBody: ColumnPlace(.task, .smallBody)
+    case .deliveryURL: ColumnPlace(.delivery, .url)
+    case .deliveryError: ColumnPlace(.delivery, .lastError)
+    case .fileType: ColumnPlace(.file, .contentType)
+    case .replyKey: ColumnPlace(.idempotency, .name)
+    case .replyLocation: ColumnPlace(.idempotency, .location)
+    case .configurationName: ColumnPlace(.configuration, .name)
     }
   }
 
@@ -27,7 +40,16 @@ enum DocumentKind: Int, CaseIterable, Sendable {
   private static let names = allCases.map(\.place.name)
 
   /// Whether it is made smaller before it is sealed: what Ferry writes itself says much that all of its kind say.
-  var isCompressed: Bool { self != .requestBody }
+  var isCompressed: Bool {
+    switch self {
+    case .session, .configuration, .specification, .outcome, .metrics, .stream, .payload, .arguments, .answer,
+      .reply:
+      true
+    case .requestBody, .smallBody, .deliveryURL, .deliveryError, .fileType, .replyKey, .replyLocation,
+      .configurationName:
+      false
+    }
+  }
 
   /// Whether it is an object of the store's own, which says of which version it is. The others are bytes of somebody else, or what
   /// clients are shown.
@@ -35,6 +57,8 @@ enum DocumentKind: Int, CaseIterable, Sendable {
     switch self {
     case .session, .configuration, .specification, .outcome: true
     case .requestBody, .metrics, .stream, .payload, .arguments, .answer, .reply: false
+    case .smallBody, .deliveryURL, .deliveryError, .fileType, .replyKey, .replyLocation, .configurationName:
+      false
     }
   }
 }

@@ -7,7 +7,7 @@ extension WebhookDelivery {
     self.init(
       id: try row.id(.id), sessionID: try row.id(.session), taskID: try row.idIfAny(.task),
       type: try row.choice(.type),
-      webhook: Webhook(url: try row.string(.url), secret: try row.secretIfAny(.deliverySecret)),
+      webhook: Webhook(url: try row.text(.deliveryURL), secret: try row.secretIfAny(.deliverySecret)),
       payload: try row.content(.payload), createdAt: try row.time(.created),
       decisionID: try row.idIfAny(.decision))
     state = try row.choice(.state)
@@ -15,7 +15,7 @@ extension WebhookDelivery {
     lastAttemptAt = try row.time(.lastAttempt)
     nextAttemptAt = try row.time(.nextAttempt)
     lastStatus = try row.integerIfAny(.lastStatus).map { Int($0) }
-    lastError = try row.stringIfAny(.lastError)
+    lastError = try row.textIfAny(.deliveryError)
     finishedAt = try row.integerIfAny(.finished).map { Timestamp(microseconds: $0) }
   }
 }
@@ -38,7 +38,7 @@ extension StoredFile {
     self.init(
       id: try row.id(.id), tenant: try row.tenant(), createdAt: try row.time(.created),
       size: try row.integer(.size), sha256: try row.string(.sha256),
-      contentType: try row.stringIfAny(.contentType), fromTask: try row.idIfAny(.task))
+      contentType: try row.textIfAny(.fileType), fromTask: try row.idIfAny(.task))
   }
 }
 
@@ -57,9 +57,9 @@ extension IdempotentReply {
       throw row.fault(.fingerprint, "is missing")
     }
     self.init(
-      key: IdempotencyKey(tenant: try row.tenant(), text: try row.string(.key)), fingerprint: fingerprint,
+      key: IdempotencyKey(tenant: try row.tenant(), text: try row.text(.replyKey)), fingerprint: fingerprint,
       status: Int(try row.integer(.status)),
-      contentType: try row.string(.contentType), location: try row.stringIfAny(.location),
+      contentType: try row.string(.contentType), location: try row.textIfAny(.replyLocation),
       body: try row.content(.reply), createdAt: try row.time(.created))
   }
 }

@@ -61,7 +61,7 @@ extension NamedConfiguration {
 
   init(_ row: StoredRow) throws(UnreadableRow) {
     self.init(
-      name: ConfigurationName(tenant: try row.tenant(), text: try row.string(.name)),
+      name: ConfigurationName(tenant: try row.tenant(), text: try row.text(.configurationName)),
       configuration: try row.document(.configuration) { stored throws(StoredObject.Fault) in
         try SessionConfiguration(stored: &stored)
       }, createdAt: try row.time(.created), updatedAt: try row.time(.updated))

@@ -97,6 +97,7 @@ extension TransferError {
     failingURL = try stored.stringIfAny("failingURL")
     rule = try stored.stringIfAny("rule")
     networkUnavailableReason = try stored.stringIfAny("networkUnavailableReason")
+    status = try stored.countIfAny("status")
     resumeDataAvailable = try stored.boolIfAny("resumeDataAvailable") ?? false
     if var fields = try stored.objectIfAny("underlying") {
       underlying = Underlying(library: try fields.string("library"), code: Int(try fields.integer("code")))

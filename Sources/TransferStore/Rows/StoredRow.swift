@@ -15,8 +15,8 @@ extension StoredTable {
     case (.file, .id): Self.name(FileID.self, row.optionalBytes(column))
     case (_, .first), (_, .number), (_, .only):
       (row[column.rawValue] as DatabaseValue?).map { "\($0)" } ?? "?"
-    // Domain, path and name; the name alone could be somebody's secret.
-    case (.cookie, .key): String(Self.text(row, column).prefix { $0 != "\t" })
+    // A keyed hash: what it names could be somebody's secret.
+    case (_, .key), (_, .space): Hexadecimal.text(row.bytes(column))
     default: Self.text(row, column)
     }
   }
@@ -154,6 +154,16 @@ struct StoredRow {
   func content(_ kind: DocumentKind) throws(UnreadableRow) -> [UInt8] {
     guard let bytes = try contentIfAny(kind) else { throw fault(kind.column, "is missing") }
     return bytes
+  }
+
+  /// A text that is sealed as it is.
+  func textIfAny(_ kind: DocumentKind) throws(UnreadableRow) -> String? {
+    guard let bytes = try contentIfAny(kind) else { return nil }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+  func text(_ kind: DocumentKind) throws(UnreadableRow) -> String {
+    guard let text = try textIfAny(kind) else { throw fault(kind.column, "is missing") }
+    return text
   }
 
   /// Reads a document to its end.

@@ -25,8 +25,7 @@ package enum StoredTable: String, CaseIterable, Sendable, CustomStringConvertibl
     case .journal: [.first]
     case .credential: [.session, .space]
     case .cookie: [.session, .key]
-    case .configuration: [.tenant, .name]
-    case .idempotency: [.tenant, .key]
+    case .configuration, .idempotency: [.tenant, .key]
     case .work: [.task]
     case .command, .news: [.number]
     case .journalPruningByTenant: [.tenant]
@@ -36,31 +35,31 @@ package enum StoredTable: String, CaseIterable, Sendable, CustomStringConvertibl
     }
   }
 
-  /// The columns that stand there as they are.
+  /// The columns that stand there as they are. A key or a space is a keyed hash of what it names (`RowNames`).
   private var openColumns: [StoredColumn] {
     switch self {
     case .session: [.id, .created, .state, .type, .tenant, .lastIdentifier]
     case .task:
       [
-        .id, .session, .identifier, .kind, .state, .suspendCount, .created, .hasBodyFile, .smallBody,
-        .completed, .keptUntil, .keptBytes, .isPruned,
+        .id, .session, .identifier, .kind, .state, .suspendCount, .created, .hasBodyFile, .completed,
+        .keptUntil, .keptBytes, .isPruned,
       ]
     case .journal: [.first, .last, .tenant, .session, .task, .time]
     case .delivery:
       [
-        .id, .session, .task, .type, .url, .created, .state, .attempts, .lastAttempt, .nextAttempt,
-        .lastStatus, .lastError, .finished, .decision,
+        .id, .session, .task, .type, .created, .state, .attempts, .lastAttempt, .nextAttempt, .lastStatus,
+        .finished, .decision,
       ]
     case .decision:
       [
         .id, .session, .task, .type, .state, .created, .expires, .defaultAnswer, .answerTag, .question,
       ]
-    case .file: [.id, .tenant, .created, .size, .sha256, .contentType, .task]
+    case .file: [.id, .tenant, .created, .size, .sha256, .task]
     case .credential: [.session, .space]
     case .cookie: [.session, .key]
-    case .configuration: [.tenant, .name, .created, .updated]
+    case .configuration: [.tenant, .key, .created, .updated]
     case .idempotency:
-      [.tenant, .key, .fingerprint, .status, .contentType, .location, .created, .session]
+      [.tenant, .key, .fingerprint, .status, .contentType, .created, .session]
     case .command: [.number, .session]
     case .work: [.task, .session]
     case .news: [.number]

@@ -76,6 +76,12 @@ extension TransferTask {
       writer.field("startedAt", startedAt?.microseconds ?? 0)
       writer.field("completedAt", completedAt?.microseconds ?? 0)
       if retryCount > 0 { writer.field("retryCount", retryCount) }
+      if let retryWait {
+        writer.objectField("retryWait") { writer in
+          writer.field("lastError", Optional(retryWait.lastError))
+          writer.field("nextAttemptAt", retryWait.nextAttemptAt.microseconds)
+        }
+      }
       if hasWaitedForConnectivity { writer.field("hasWaitedForConnectivity", true) }
       if hasToldOffset { writer.field("hasToldOffset", true) }
       if wasHandedOver { writer.field("wasHandedOver", true) }
@@ -146,6 +152,7 @@ extension TransferTask {
     progress.countOfBytesReceived = try stored.integerIfAny("received") ?? 0
     progress.countOfBytesExpectedToReceive = try stored.integerIfAny("expected") ?? -1
     retryCount = try stored.countIfAny("retryCount") ?? 0
+    if var fields = try stored.objectIfAny("retryWait") { retryWait = try RetryWait(stored: &fields) }
     hasWaitedForConnectivity = try stored.boolIfAny("hasWaitedForConnectivity") ?? false
     hasToldOffset = try stored.boolIfAny("hasToldOffset") ?? false
     wasHandedOver = try stored.boolIfAny("wasHandedOver") ?? false
@@ -182,6 +189,16 @@ extension TransferTask {
       _ = try TransferTask(row)
       return
     }
+  }
+}
+
+extension RetryWait {
+  fileprivate init(stored: inout StoredObject) throws(StoredObject.Fault) {
+    var error = try stored.object("lastError")
+    self.init(
+      lastError: try TransferError(stored: &error),
+      nextAttemptAt: Timestamp(microseconds: try stored.integer("nextAttemptAt")))
+    try stored.finish()
   }
 }
 

@@ -18,10 +18,14 @@ struct SQLiteKept: KeptRecords {
 
   func credentials() async throws(StoreError) -> [StoredCredential] {
     let reader = databases.reader(of: .credential)
-    return try await databases.readDisk { database in
+    let found = try await databases.readDisk { database in
       try reader.all(database, .credentials) {
         row throws(UnreadableRow) in try StoredCredential(row)
       }
+    }
+    return found.sorted { left, right in
+      guard left.session == right.session else { return left.session < right.session }
+      return Self.precedes(StoredCredential.key(left.space), StoredCredential.key(right.space))
     }
   }
 
@@ -45,9 +49,9 @@ struct SQLiteKept: KeptRecords {
 
   func configuration(_ name: ConfigurationName) async throws(StoreError) -> NamedConfiguration? {
     let reader = databases.reader(of: .configuration)
-    return try await databases.readDisk { database in
+    return try await databases.readDisk { [box = databases.box] database in
       try reader.one(
-        database, .configuration, [name.tenant.name, name.text]
+        database, .configuration, [name.tenant.name, Data(box.names.name(name))]
       ) { row throws(UnreadableRow) in try NamedConfiguration(row) }
     }
   }
@@ -56,12 +60,25 @@ struct SQLiteKept: KeptRecords {
     of tenant: Tenant, after: String?, limit: Int
   ) async throws(StoreError) -> [NamedConfiguration] {
     let reader = databases.reader(of: .configuration)
-    return try await databases.readDisk { database in
-      try reader.all(
-        database, .configurationsOfTenant,
-        [tenant.name, after ?? ""], limit: limit
-      ) { row throws(UnreadableRow) in try NamedConfiguration(row) }
+    // Keyed hashes have no order: this opens all names of the tenant, and the documents of one page.
+    return try await databases.readDisk { [box = databases.box] database in
+      let names = try reader.all(database, .configurationNames, [tenant.name]) { row throws(UnreadableRow) in
+        ConfigurationName(tenant: tenant, text: try row.text(.configurationName))
+      }
+      let rest = names.filter { Self.precedes(after ?? "", $0.text) }
+        .sorted { Self.precedes($0.text, $1.text) }
+      var found: [NamedConfiguration] = []
+      for name in rest where found.count < limit {
+        found += try reader.all(database, .configuration, [tenant.name, Data(box.names.name(name))]) {
+          row throws(UnreadableRow) in try NamedConfiguration(row)
+        }
+      }
+      return found
     }
+  }
+
+  private static func precedes(_ left: String, _ right: String) -> Bool {
+    left.utf8.lexicographicallyPrecedes(right.utf8)
   }
 
   func files(
@@ -78,9 +95,9 @@ struct SQLiteKept: KeptRecords {
 
   func idempotentReply(_ key: IdempotencyKey) async throws(StoreError) -> IdempotentReply? {
     let reader = databases.reader(of: .idempotency)
-    return try await databases.find { database in
+    return try await databases.find { [box = databases.box] database in
       try reader.one(
-        database, .reply, [key.tenant.name, key.text]
+        database, .reply, [key.tenant.name, Data(box.names.name(key))]
       ) { row throws(UnreadableRow) in try IdempotentReply(row) }
     }
   }

@@ -42,6 +42,7 @@ struct SQLiteRetention: RetentionRecords {
   func staleRecords(
     _ ages: StaleRecords.Ages, in place: RetainedPlace, limit: Int
   ) async throws(StoreError) -> StaleRecords {
+    let replies = databases.reader(of: .idempotency)
     let find: @Sendable (Database) throws -> StaleRecords = { database in
       var stale = StaleRecords()
       stale.deliveries = try Data.fetchAll(
@@ -52,12 +53,11 @@ struct SQLiteRetention: RetentionRecords {
         database.prepared(.staleDecisions),
         arguments: [Data(DecisionID(at: ages.decisions, random: (0, 0)).bytes), limit]
       ).compactMap { DecisionID(bytes: Array($0)) }
-      stale.replies = try Row.fetchAll(
-        database.prepared(.staleReplies), arguments: [ages.replies.microseconds, limit]
-      ).map { row in
+      stale.replies = try replies.all(database, .staleReplies, [ages.replies.microseconds, limit]) {
+        row throws(UnreadableRow) in
         StaleRecords.Reply(
-          key: IdempotencyKey(tenant: Tenant(name: row[.tenant]), text: row[.key]),
-          createdAt: Timestamp(microseconds: row[.created]))
+          key: IdempotencyKey(tenant: try row.tenant(), text: try row.text(.replyKey)),
+          createdAt: try row.time(.created))
       }
       return stale
     }

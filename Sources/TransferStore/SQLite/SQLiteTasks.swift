@@ -39,9 +39,13 @@ struct SQLiteTasks: TaskRecords {
   }
 
   func smallBody(of id: TaskID) async throws(StoreError) -> [UInt8]? {
-    try await databases.find { database in
-      try Data.fetchOne(database.prepared(.smallBody), arguments: [Data(id.bytes)]).map { Array($0) }
+    let reader = databases.reader(of: .task)
+    let body: [UInt8]?? = try await databases.find { database in
+      try reader.one(database, .smallBody, [Data(id.bytes)]) {
+        row throws(UnreadableRow) in try row.contentIfAny(.smallBody)
+      }
     }
+    return body ?? nil
   }
 
   func metrics(of id: TaskID) async throws(StoreError) -> [UInt8]? {

@@ -18,6 +18,11 @@ enum KeyCheck {
       arguments: [box.seal(text)])
   }
 
+  /// The box with the names of the key that the database was written with.
+  static func naming(_ database: Database, _ box: SecretBox) throws -> SecretBox {
+    try String.fetchOne(database, sql: Query.keyCheck.text).map { box.naming(asIn: $0) } ?? box
+  }
+
   /// Throws where the database was written with other keys. One from before the row is judged by what it has sealed.
   static func verify(_ database: Database, _ box: SecretBox) throws {
     if try database.tableExists(StoredTable.keyCheck.rawValue),

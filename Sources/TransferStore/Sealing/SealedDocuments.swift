@@ -8,20 +8,26 @@ struct SealedDocuments {
   let database: Database
 
   /// What is no document is left as it is, and found when it is read.
-  func sealAll(with box: SecretBox) throws {
-    for kind in DocumentKind.allCases {
-      // Rows had no tenant then.
-      let key = kind.place.table.key.filter { $0 != .tenant }
-      _ = try SealedColumn(kind.place, in: database).rewrite(by: key) { value in
-        switch value.storage {
-        case .string(let text):
-          let bytes = Array(text.utf8)
-          guard !kind.hasVersion || (try? JSONParser.parse(bytes)) != nil else { return nil }
-          return Data(box.seal(bytes, as: kind)).databaseValue
-        // Some were blobs before.
-        case .blob(let data): return Data(box.seal(Array(data), as: kind)).databaseValue
-        default: return nil
-        }
+  func sealFirst(with box: SecretBox) throws {
+    for kind in DocumentKind.first {
+      // Rows had no tenant then, and a configuration its name in clear.
+      let table = kind.place.table
+      try seal(
+        kind, by: table == .configuration ? [.name] : table.key.filter { $0 != .tenant }, with: box)
+    }
+  }
+
+  /// - Parameter key: the columns that name a row; nil: those of today.
+  func seal(_ kind: DocumentKind, by key: [StoredColumn]? = nil, with box: SecretBox) throws {
+    _ = try SealedColumn(kind.place, in: database).rewrite(by: key) { value in
+      switch value.storage {
+      case .string(let text):
+        let bytes = Array(text.utf8)
+        guard !kind.hasVersion || (try? JSONParser.parse(bytes)) != nil else { return nil }
+        return Data(box.seal(bytes, as: kind)).databaseValue
+      // Some were blobs before.
+      case .blob(let data): return Data(box.seal(Array(data), as: kind)).databaseValue
+      default: return nil
       }
     }
   }

@@ -14,11 +14,13 @@ package struct SecretBox: Sendable {
     let cipher: DocumentCipher
     /// Tells the keys apart, and nothing else.
     let mark: [UInt8]
+    let names: RowNames
 
     init(_ secret: SymmetricKey) {
       key = secret.derived(for: "ferry stored secrets 1")
       cipher = DocumentCipher(key)
       mark = secret.derived(for: "ferry key mark 1", size: 4).withUnsafeBytes { Array($0) }
+      names = RowNames(secret)
     }
   }
   static let prefix = "sealed:"
@@ -27,11 +29,22 @@ package struct SecretBox: Sendable {
   private let nonces = NonceSequence()
   /// What was asked under an Idempotency-Key is kept as such: a body may hold passwords.
   let requests: KeyedDigest
+  /// Index of the key that names rows.
+  private var naming = 0
+  var names: RowNames { keys[naming].names }
 
   /// - Parameter secrets: the first seals, all of them open.
   package init(secrets: [SymmetricKey]) {
     keys = secrets.map { Key($0) }
     requests = .ofRequests(secrets)
+  }
+
+  /// The box that names rows by the key of that sealed text. A key that is before it in the list, but was not rotated to, names none.
+  func naming(asIn sealed: String) -> SecretBox {
+    var box = self
+    let mark = Base64.decodeForURL(String(sealed.dropFirst(Self.prefix.count)))?.prefix(Self.markSize) ?? []
+    box.naming = keys.firstIndex { mark.elementsEqual($0.mark) } ?? naming
+    return box
   }
 
   package func seal(_ text: String) -> String {

@@ -40,6 +40,7 @@ package enum SecretRotation {
         }
       }
       count += try SealedDocuments(database: database).resealAll(with: new)
+      try RowNaming(database: database, box: new).rename()
       try KeyCheck.write(database, new)
       try Overwritten.mark(database)
       try willCommit()

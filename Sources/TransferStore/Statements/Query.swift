@@ -10,7 +10,7 @@ enum Query: Int, CaseIterable, Sendable {
   case decision, decisionsOfSession, staleDecisions
   case credentials, cookies
   case file, filesOfTenant
-  case configuration, configurationsOfTenant, revision
+  case configuration, configurationNames, revision
   case reply, hasReply, staleReplies
   case commands, news, lastNews, work
   case dueDeliveries, triedDeliveries, pendingBackgroundDeliveries, pendingTimes, hasPendingDelivery
@@ -49,7 +49,7 @@ enum Query: Int, CaseIterable, Sendable {
       SELECT EXISTS (SELECT 1 FROM task WHERE \(Self.isOfSession))
         OR EXISTS (SELECT 1 FROM journal WHERE session = ?1)
       """
-    case .smallBody: "SELECT small_body FROM task WHERE id = ?"
+    case .smallBody: "SELECT id, small_body FROM task WHERE id = ?"
     case .metrics: "SELECT id, metrics FROM task WHERE id = ?"
     case .hasBodyFile: "SELECT has_body_file FROM task WHERE id = ?"
     case .bodyFilesOfSession: "SELECT id FROM task WHERE \(Self.isOfSession) AND has_body_file"
@@ -71,13 +71,13 @@ enum Query: Int, CaseIterable, Sendable {
     case .cookies: "SELECT session, key, sealed FROM cookie ORDER BY rowid"
     case .file: "SELECT * FROM file WHERE id = ?"
     case .filesOfTenant: "SELECT * FROM file WHERE tenant = ? AND id > ? ORDER BY id"
-    case .configuration: "SELECT * FROM configuration WHERE tenant = ? AND name = ?"
-    case .configurationsOfTenant: "SELECT * FROM configuration WHERE tenant = ? AND name > ? ORDER BY name"
-    case .revision: "SELECT updated FROM configuration WHERE tenant = ? AND name = ?"
+    case .configuration: "SELECT * FROM configuration WHERE tenant = ? AND key = ?"
+    case .configurationNames: "SELECT tenant, key, name FROM configuration WHERE tenant = ?"
+    case .revision: "SELECT updated FROM configuration WHERE tenant = ? AND key = ?"
     case .hasReply: "SELECT EXISTS (SELECT 1 FROM idempotency WHERE tenant = ? AND key = ? AND created > ?)"
     case .reply: "SELECT * FROM idempotency WHERE tenant = ? AND key = ?"
     case .staleReplies:
-      "SELECT tenant, key, created FROM idempotency WHERE created <= ? ORDER BY created LIMIT ?"
+      "SELECT tenant, key, name, created FROM idempotency WHERE created <= ? ORDER BY created LIMIT ?"
 
     case .commands: "SELECT number, session, sealed FROM command WHERE number > ? ORDER BY number LIMIT ?"
     case .news: "SELECT number, sealed FROM news WHERE number > ? ORDER BY number LIMIT ?"

@@ -228,12 +228,12 @@ extension WriteStatements {
       deleteCookies = try prepare(StoredTable.cookie.delete(by: .session))
       keepConfiguration = try prepare(
         StoredTable.configuration.insert(
-          .tenant, .name, .document, .created, .updated,
+          .tenant, .key, .name, .document, .created, .updated,
           else: """
-             ON CONFLICT (tenant, name)
+             ON CONFLICT (tenant, key)
             DO UPDATE SET document = excluded.document, updated = excluded.updated
             """))
-      deleteConfiguration = try prepare(StoredTable.configuration.delete(by: .tenant, .name))
+      deleteConfiguration = try prepare(StoredTable.configuration.delete(by: .tenant, .key))
     }
   }
 
@@ -243,7 +243,7 @@ extension WriteStatements {
     fileprivate init(_ prepare: Prepare) throws {
       keep = try prepare(
         StoredTable.idempotency.insert(
-          .tenant, .key, .fingerprint, .status, .contentType, .location, .body, .created, .session,
+          .tenant, .key, .name, .fingerprint, .status, .contentType, .location, .body, .created, .session,
           orReplace: true))
       expire = try prepare("DELETE FROM idempotency WHERE created < ?")
       wipe = try prepare(StoredTable.idempotency.delete(by: .session))

@@ -37,6 +37,9 @@ import TransferModel
       if isTrue() { _ = task.lifecycle.resume() }
       task.currentRequest.url = "http://b/\(number)"
       task.retryCount = Int(self.number())
+      if isTrue() {
+        task.retryWait = RetryWait(lastError: TransferError(.timedOut, "x"), nextAttemptAt: moment())
+      }
       (task.phase, task.startedAt) = (.transferring, moment())
       guard isTrue() else { return task }
       _ = task.lifecycle.complete()
@@ -202,7 +205,7 @@ import TransferModel
     let parts: [Any?] = [
       task.id, task.sessionID, task.priority, task.lifecycle, task.phase, task.originalRequest,
       task.currentRequest, task.response, task.progress, task.error, task.body, task.partial,
-      task.partialExpiresAt, task.retryCount, task.startedAt, task.completedAt, task.metrics,
+      task.partialExpiresAt, task.retryCount, task.retryWait, task.startedAt, task.completedAt, task.metrics,
     ]
     return parts.map { $0.map { "\($0)" } ?? "nil" }.joined(separator: " | ")
   }

@@ -1,0 +1,453 @@
+CREATE TABLE command (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  session BLOB NOT NULL,
+  sealed TEXT NOT NULL
+);
+CREATE TABLE "configuration" (
+  tenant TEXT NOT NULL,
+  name TEXT NOT NULL,
+  document TEXT NOT NULL,
+  created INTEGER NOT NULL,
+  updated INTEGER NOT NULL,
+  PRIMARY KEY (tenant, name)
+) WITHOUT ROWID;
+CREATE TABLE cookie (
+  session BLOB NOT NULL,
+  key TEXT NOT NULL,
+  sealed TEXT NOT NULL,
+  PRIMARY KEY (session, key)
+);
+CREATE TABLE credential (
+  session BLOB NOT NULL,
+  space TEXT NOT NULL,
+  sealed TEXT NOT NULL,
+  PRIMARY KEY (session, space)
+) WITHOUT ROWID;
+CREATE TABLE decision (
+  id BLOB PRIMARY KEY NOT NULL,
+  session BLOB NOT NULL,
+  task BLOB NOT NULL,
+  type TEXT NOT NULL,
+  state TEXT NOT NULL,
+  created INTEGER NOT NULL,
+  expires INTEGER NOT NULL,
+  default_answer TEXT NOT NULL,
+  arguments TEXT NOT NULL,
+  answer TEXT
+, answer_tag BLOB, question INTEGER);
+CREATE TABLE delivery (
+  id BLOB PRIMARY KEY NOT NULL,
+  session BLOB NOT NULL,
+  task BLOB,
+  type TEXT NOT NULL,
+  url TEXT NOT NULL,
+  secret TEXT,
+  payload BLOB NOT NULL,
+  created INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  attempts INTEGER NOT NULL,
+  next_attempt INTEGER NOT NULL,
+  last_status INTEGER,
+  last_error TEXT
+, decision BLOB, finished INTEGER, last_attempt INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE file (
+  id BLOB PRIMARY KEY NOT NULL,
+  created INTEGER NOT NULL,
+  size INTEGER NOT NULL,
+  sha256 TEXT NOT NULL,
+  content_type TEXT,
+  task BLOB
+, tenant TEXT NOT NULL DEFAULT 'default');
+CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
+CREATE TABLE "idempotency" (
+  tenant TEXT NOT NULL,
+  key TEXT NOT NULL,
+  fingerprint BLOB NOT NULL,
+  status INTEGER NOT NULL,
+  content_type TEXT NOT NULL,
+  location TEXT,
+  body BLOB NOT NULL,
+  created INTEGER NOT NULL,
+  session BLOB,
+  PRIMARY KEY (tenant, key)
+);
+CREATE TABLE journal (
+  first INTEGER PRIMARY KEY NOT NULL,
+  last INTEGER NOT NULL,
+  session BLOB NOT NULL,
+  task BLOB,
+  stream TEXT NOT NULL
+, time INTEGER NOT NULL DEFAULT 0, tenant TEXT DEFAULT 'default');
+CREATE TABLE journal_pruning (
+  only INTEGER PRIMARY KEY CHECK (only = 1),
+  through INTEGER NOT NULL,
+  time INTEGER NOT NULL
+);
+CREATE TABLE journal_pruning_by_tenant (
+  tenant TEXT PRIMARY KEY NOT NULL,
+  through INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE key_check (
+  only INTEGER PRIMARY KEY CHECK (only = 1),
+  sealed TEXT NOT NULL
+);
+CREATE TABLE news (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  sealed TEXT NOT NULL
+);
+CREATE TABLE owner (
+  only INTEGER PRIMARY KEY CHECK (only = 1),
+  epoch INTEGER NOT NULL
+);
+CREATE TABLE process (
+  epoch INTEGER PRIMARY KEY,
+  address TEXT NOT NULL
+, retiring INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE sequence_reservation (
+  only INTEGER PRIMARY KEY CHECK (only = 1),
+  last INTEGER NOT NULL
+);
+CREATE TABLE session (
+  id BLOB PRIMARY KEY NOT NULL,
+  created INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  document TEXT NOT NULL,
+  last_identifier INTEGER NOT NULL DEFAULT 0
+, type TEXT NOT NULL DEFAULT 'default', tenant TEXT NOT NULL DEFAULT 'default');
+CREATE TABLE shard (
+  byte BLOB PRIMARY KEY NOT NULL,
+  epoch INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE task (
+  id BLOB PRIMARY KEY NOT NULL,
+  session BLOB NOT NULL,
+  identifier INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  state TEXT NOT NULL,
+  suspend_count INTEGER NOT NULL,
+  created INTEGER NOT NULL,
+  specification TEXT NOT NULL,
+  request_body BLOB,
+  outcome TEXT,
+  metrics TEXT,
+  has_body_file INTEGER NOT NULL DEFAULT 0,
+  small_body BLOB
+, completed INTEGER, kept_until INTEGER, kept_bytes INTEGER, is_pruned INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE work (
+  task BLOB PRIMARY KEY NOT NULL,
+  session BLOB NOT NULL,
+  sealed TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE worker (
+  only INTEGER PRIMARY KEY CHECK (only = 1),
+  epoch INTEGER NOT NULL
+);
+INSERT INTO command (number, session, sealed) VALUES (1, X'01A3185C507B70018000000000000001', 'sealed:qU1ViyfbycfdTBhW1KXijh4f892wG-AFtSyMbVqtGNh6gWHByEKE');
+INSERT INTO configuration (tenant, name, document, created, updated) VALUES ('default', 'golden', X'03A94D558BEEA131581073CF8E0000001BAC36D801F2C95E0F22F64D037F97BAD84007BC1A59D53C19A573C131CC600EF5ED31E8A464FE1D8D95C3E102F77F57219C69C51BC050AF426F36F578C8D8A4F780FAA7234F377400D3C8DFCA1A72591BFE5B5129E866D2851B2BAB1143145A4329B25C6E7D817B6A72C3E32956A4DBBD66428CB6970EDADFFD4DB5A7264F52E6D5E1674D53D0FB490BBB0F93570A3128153BDA35A68170C2178E3DB9FE579FFF0C644FF5C8ED869DE5654A1A13EB1541FEF0870250FE0FBE7790EB826D96179E48E11B31D26A97D4233A9D9F1EC7958DBBD04AC56CB89D3284969793EFE700A1DB078C121C823C3D23137738A5B75CD7833F6E1A1292FB6302E47579C0BF155F602932CD04FA655536561C79B3BC4956768C9F0E0F94BF754FD77F3DABCB217B6372AEC049FFDC7628C11BC28D648B9593A86E2D6322F464AD14552BEE90722287804CD4A0E8D92828C871CB67F15E02B7C13FE0D4BE2ABF3D0CFD087937F0E791700D2FB842C6A93FDAEB19B008429A78893ABCDA520331D449A2575DFC6219E695D06282477069E6DA85010F344536B497C147F7EBB851480791EF1331602B9CD0EFF575C39B7C6647DF7A06F875A8', 1800000000123456, 1800000001123456);
+INSERT INTO cookie (session, key, sealed) VALUES (X'01A3185C507B70018000000000000001', '.a.test	/p	n', 'sealed:qU1Vi0-TpUQ7UuepVUzAPOb6Yn26FMrRlgrsU9hqgQjjYd70EAZjtGm7FxnIBNJ0Lz3AmgTXnDEeYrDXP32rl1RLv219A-kB0XGxAhdaUz5iTbaoIZ7ZxZrBKNvLR_IqL5Y-VYAVPoUjlRsSWylsAcPFVUv3W1xGkYkrdk6ZvBP6nwlfrhTpJZMBoYAB31hwN-NLjJdwiuaA7d7__j45_MRgNAd3TBAjqOZggSAzFlVaYafRwNkbwo4pkNocI7K4gCi6SgypdAWPnWDQKNgaIlChYqLSBuqCtOl-MFipeRF3DiUlDrTod9bWy60OplznTRJKHl0aHYMS3-TF5B0iF0NEt67Fv3DPGeLR10lWcVxudDuwug');
+INSERT INTO credential (session, space, sealed) VALUES (X'01A3185C507B70018000000000000001', '{"host":"a.test","port":443,"protocol":"https","realm":"r","authenticationMethod":"NSURLAuthenticationMethodHTTPBasic","isProxy":true}', 'sealed:qU1Vi_vvyxBWqhDKbRAd6YBni4Og1HSSt09qjQFW9q2WN6ja9towvPCIYFIcUhCtiLPwDe0lpN4VzXy7NWROxYgwCSanZgU5xOe4E3mJ33mbj_hHiBzhpqW_ER443TLxK97OnjDmuI4rcv60yucLyk8yF1zz3VquSdJtFnKzNPoKs-1QB2ekAsAgcHvzHlIgo_F0cdJ7cIZq-I08ruRXz5Crj46uoEAC3zbQ0FXC8n6P9FaarrUASglDQnxsnj9Ti-sSqorNOo0l6xNznJs1UPNvF4-cmfUgKikkLdhPyAtN7Y4Jrz7eTfBE7N_lOIhLgwwDB0k2veFleovLWYjHmjsSpVqvpcG2IbMKtGrDDffzYb38NYub4GATYEGHNvun3hR2eAdWTwmCuByLiBqhL6LFEjtbFfI');
+INSERT INTO credential (session, space, sealed) VALUES (X'01A3185C507B70018000000000000001', '{"host":"b.test","port":443,"protocol":"https","realm":null,"authenticationMethod":"NSURLAuthenticationMethodClientCertificate","isProxy":false}', 'sealed:qU1VizVTlNV1pS09D7JmBLtuedhrH6QsVQL-sHg85BV3KaYA-i7JBP8KO_zWuWDbF7DW-QA5HV3aDJBWSxhrUdObPQJ5UrsZKyDTO_a2ETSYaEiikPZfqFk0rQw0c7l0FFu9SH-Bq5kKqPrSIe0KISA1nhQG-xrwVRgoH0EnQHvldUIOzUTH1MeNdpevHIjJ176R7syOzI7QE8Yww1Qi2qBR1OX7iVjsG22LeYsbmNrSA5uZ9eTWdNqP-_ybfKWaRMiMvZp_e-AaagkITU-xrV3crCJW911hALOv2b6Wxolp5DBRbpdOXhZwMV45-fwmdDmqoM_RIHIZba56oc75-xRm1zAVqLeHBCMKaZXNSE50md2SjuZ52V8Jp3_KEe7WP9Gz2hCL2r0BCznhv16RZxhQN_V8BDQCXQQODBtgZlKumFQ0504Q_-7Cjxc');
+INSERT INTO decision (id, session, task, type, state, created, expires, default_answer, arguments, answer, answer_tag, question) VALUES (X'01A3185C507B70078000000000000007', X'01A3185C507B70018000000000000001', X'01A3185C507B70038000000000000003', 'task.willPerformHTTPRedirection', 'answered', 1800000000123456, 1800000060123456, 'follow', X'01A94D558BEEA131581073CF8E0000001A243B32F1A12BA3059D877168CEB2E85556E8C847FE2948D5B1546404412D336987595E9D34AC8F8B6BE66DDEA01234A1C5A23D2BF492DB3EF6648B22F2F1FC434A39', X'01A94D558BEEA131581073CF8E0000003086FFE6E4E1F8CB05DBEC4E9A0B7EFD44081C7BC93458F8C7FD009320BB5D5D90E42EA5ABD433C30104D3A22377658D2526C17CCA52B079C7311DB9B19237ABD2F1', X'010203', NULL);
+INSERT INTO delivery (id, session, task, type, url, secret, payload, created, state, attempts, next_attempt, last_status, last_error, decision, finished, last_attempt) VALUES (X'01A3185C507B70068000000000000006', X'01A3185C507B70018000000000000001', X'01A3185C507B70038000000000000003', 'task.didComplete', 'http://a.test/done', 'sealed:qU1Vi9nr5FU3GQvVRTAC6DX584wjnY3zsUHUS3oTe2i7CyHZ64RBBPZQc7Q', X'03A94D558BEEA131581073CF8E0000001CC31CDA81A4D99B904B835999C19CA2D6A54DA305BD2C86E7DA2707869A12990FBB24582A817691FEC6D04E00F30DEFE047505ADA1F49A9AF97E5711B3BCC07A469', 1800000000123456, 'pending', 2, 1800000000123456, 500, 'no', X'01A3185C507B70078000000000000007', NULL, 1800000000123456);
+INSERT INTO file (id, created, size, sha256, content_type, task, tenant) VALUES (X'01A3185C507B70088000000000000008', 1800000000123456, 3, 'ab', 'a/b', X'01A3185C507B70038000000000000003', 'default');
+INSERT INTO grdb_migrations (identifier) VALUES ('1 sessions, tasks, journal, outbox');
+INSERT INTO grdb_migrations (identifier) VALUES ('2 decisions, files');
+INSERT INTO grdb_migrations (identifier) VALUES ('3 credentials');
+INSERT INTO grdb_migrations (identifier) VALUES ('4 secrets sealed');
+INSERT INTO grdb_migrations (identifier) VALUES ('5 cookies, named configurations, what memory has numbered');
+INSERT INTO grdb_migrations (identifier) VALUES ('6 retention');
+INSERT INTO grdb_migrations (identifier) VALUES ('7 work of the background worker');
+INSERT INTO grdb_migrations (identifier) VALUES ('8 a message''s last attempt');
+INSERT INTO grdb_migrations (identifier) VALUES ('9 documents sealed');
+INSERT INTO grdb_migrations (identifier) VALUES ('10 key check');
+INSERT INTO grdb_migrations (identifier) VALUES ('11 a decision''s question');
+INSERT INTO grdb_migrations (identifier) VALUES ('12 messages by session');
+INSERT INTO grdb_migrations (identifier) VALUES ('13 tenants');
+INSERT INTO grdb_migrations (identifier) VALUES ('14 the owner''s epoch');
+INSERT INTO grdb_migrations (identifier) VALUES ('15 processes and shards');
+INSERT INTO grdb_migrations (identifier) VALUES ('16 processes that retire');
+INSERT INTO grdb_migrations (identifier) VALUES ('17 documents compressed, tasks by state');
+INSERT INTO grdb_migrations (identifier) VALUES ('18 the worker''s epoch');
+INSERT INTO grdb_migrations (identifier) VALUES ('19 documents compressed with the second dictionary');
+INSERT INTO grdb_migrations (identifier) VALUES ('20 reasons and times of retries');
+INSERT INTO idempotency (tenant, key, fingerprint, status, content_type, location, body, created, session) VALUES ('default', 'k', X'0102', 201, 'application/json', '/v1/x', X'01A94D558BEEA131581073CF8E0000001DD3A4C3B8C19ED9BB99F1E80195F92713ACE8C29BF208136FA1306B34D8A5AEE0B96C2D7ED4C872F297E7D790B5A5B8502B', 1800000000123456, NULL);
+INSERT INTO journal (first, last, session, task, stream, time, tenant) VALUES (1, 1, X'01A3185C507B70018000000000000001', X'01A3185C507B70038000000000000003', X'03A94D558BEEA131581073CF8E00000019E9F2AAA3AA692D0CB0AD7DD3C1EB1306D6E0DBA0229CA5D2032DF8CF81824EEA5F50D3BA50D02953D5E722764234123E14532FD93BE1B0F7BA69846BC0D06F84FE1B6018B76227EBC8BA21120321A64CCA2B6D9C7477C5B0412875219DF4C6026FDE0AAC45A2CD3CACC2B572B94C0295D86E676A667854A2D93C17DB58C863E30CCBFC5D81CC040E75A80E8770E84477481CAFC178F49DC1C9D33CF0107B60E3A607E4ABC72F27305792E086856F6D', 1800000000123456, 't1');
+INSERT INTO journal_pruning (only, through, time) VALUES (1, 0, 1800000000123456);
+INSERT INTO key_check (only, sealed) VALUES (1, 'sealed:qU1ViyM9RbQeSYX1x1KNY3ws1NwDcunlstPHdFLo9W4DXyTq_g');
+INSERT INTO news (number, sealed) VALUES (1, 'sealed:qU1Vi9ZjmGt18Gn9JsUzhfSAI4c-srYP6dvbyw72YFndSOLxHinf');
+INSERT INTO session (id, created, state, document, last_identifier, type, tenant) VALUES (X'01A3185C507B70018000000000000001', 1800000000123456, 'invalidating', X'03A94D558BEEA131581073CF8E00000015A79C4B0D1A7D5ED953EA965D8B10ED58826632F47CC25C30CCFF4E0E02DEE5513D1ED01598D680F2A6646C6B65F1FCE541A75573B5D91D448069359B4032BEC9B5833113A00FE94F347584822C37F0D2DDDD89E7EE5FD893FD7FE7D231A512A4D4C1BEFEBC00F428466F21EA40B54847D239DD389EC1C7455692ABD356C60E1DA9472758915E36A6204053CDDC325F09294F59DC8E438DC7A6FB77256A2DE82D2E040D3F7D1D643E8E4A29CFEF836BE5E886DE38BD60E1D74105E195A574ECA51FE0AF740CF2103F97471B267ECC8DFD47BBE109B7BF3AED2A587DBD958EAB66E6D88493472B246D32A0107E39239549228A036B4EA62F99E2732CF3C2E17DE29A8CC09CA12954889730EBF2BB23B2B07BD5BDB9DF7349B148752CAA37110B881113964E412DF1FA6200085E589A6C8CE2673419165F9D32A155374D08CCCD22822FE103959103E2B065FC6E5CB63D71D8832EEFD4C46CC5951A77C8BC2DC05B7B91878C4D6946D42A4FB820286E575D26562EC6B8840CBDE223F5E8DEF928833C4D50EABB2A04F0CFF9047311A9DE2FCA653BD0EFE5FD3C10EDC11FB1A7D73CCC88FE63824254F941353745A8295AC845BC601E4D030D418B867EDDA90E5826FFDD559C38963FBC42BC77250F0F969F1BBB43BDA4E8DBA6C236841121E29B0AB0CB1162A8FC1B0C838810D365A6B62FD909F26227D8978B78487A0680F75AEE16336CA24FD6037C0A80DEF24EDD442886B3FE2719239FBA6E8B', 5, 'default', 't1');
+INSERT INTO session (id, created, state, document, last_identifier, type, tenant) VALUES (X'01A3185C507B70028000000000000002', 1800000000123456, 'active', X'03A94D558BEEA131581073CF8E00000016F76E457D94057C1C529786B8FC85D3A8C3BF486BEAF18FD769F0AAF625EA6B649A1FEABE993602FB6FDD60BA7C22605ADD4708EC0D5FE4862821BE2A1524BA1BD8F2B1DE6A36788D63A8F71F85F434F24B89E9EAB2A887C611B65E78E30F56A1183A2DC2E75EA1931F38A522B765E9E505703B34DBE68E52C12C9570FE4FFCF616518605F5ACAB600D26F0615E87A56F344F98603107CB251EF7EFD2EDB163ED1CC52CF8', 0, 'background', 'default');
+INSERT INTO shard (byte, epoch) VALUES (X'00', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'01', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'02', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'03', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'04', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'05', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'06', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'07', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'08', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'09', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'0A', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'0B', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'0C', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'0D', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'0E', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'0F', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'10', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'11', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'12', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'13', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'14', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'15', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'16', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'17', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'18', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'19', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'1A', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'1B', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'1C', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'1D', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'1E', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'1F', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'20', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'21', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'22', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'23', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'24', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'25', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'26', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'27', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'28', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'29', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'2A', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'2B', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'2C', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'2D', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'2E', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'2F', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'30', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'31', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'32', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'33', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'34', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'35', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'36', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'37', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'38', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'39', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'3A', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'3B', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'3C', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'3D', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'3E', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'3F', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'40', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'41', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'42', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'43', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'44', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'45', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'46', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'47', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'48', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'49', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'4A', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'4B', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'4C', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'4D', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'4E', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'4F', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'50', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'51', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'52', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'53', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'54', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'55', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'56', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'57', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'58', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'59', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'5A', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'5B', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'5C', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'5D', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'5E', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'5F', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'60', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'61', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'62', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'63', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'64', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'65', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'66', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'67', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'68', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'69', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'6A', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'6B', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'6C', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'6D', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'6E', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'6F', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'70', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'71', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'72', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'73', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'74', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'75', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'76', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'77', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'78', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'79', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'7A', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'7B', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'7C', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'7D', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'7E', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'7F', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'80', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'81', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'82', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'83', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'84', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'85', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'86', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'87', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'88', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'89', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'8A', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'8B', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'8C', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'8D', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'8E', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'8F', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'90', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'91', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'92', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'93', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'94', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'95', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'96', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'97', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'98', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'99', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'9A', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'9B', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'9C', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'9D', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'9E', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'9F', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'A0', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'A1', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'A2', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'A3', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'A4', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'A5', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'A6', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'A7', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'A8', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'A9', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'AA', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'AB', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'AC', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'AD', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'AE', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'AF', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'B0', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'B1', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'B2', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'B3', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'B4', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'B5', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'B6', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'B7', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'B8', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'B9', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'BA', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'BB', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'BC', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'BD', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'BE', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'BF', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'C0', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'C1', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'C2', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'C3', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'C4', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'C5', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'C6', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'C7', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'C8', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'C9', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'CA', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'CB', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'CC', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'CD', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'CE', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'CF', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'D0', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'D1', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'D2', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'D3', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'D4', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'D5', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'D6', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'D7', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'D8', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'D9', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'DA', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'DB', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'DC', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'DD', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'DE', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'DF', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'E0', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'E1', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'E2', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'E3', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'E4', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'E5', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'E6', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'E7', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'E8', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'E9', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'EA', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'EB', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'EC', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'ED', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'EE', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'EF', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'F0', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'F1', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'F2', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'F3', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'F4', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'F5', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'F6', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'F7', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'F8', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'F9', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'FA', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'FB', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'FC', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'FD', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'FE', 0);
+INSERT INTO shard (byte, epoch) VALUES (X'FF', 0);
+INSERT INTO task (id, session, identifier, kind, state, suspend_count, created, specification, request_body, outcome, metrics, has_body_file, small_body, completed, kept_until, kept_bytes, is_pruned) VALUES (X'01A3185C507B70038000000000000003', X'01A3185C507B70018000000000000001', 5, 'download', 'completed', 0, 1800000000123456, X'03A94D558BEEA131581073CF8E00000017437930632A5C89EABC1FFA360A8625D6471911D76B75763C7EFD112D06C61981EF270E6CDCBF18AC767671609F5D20733871C15ABDC01EA219D4AE342D13B37B720F65BF494B97AA50F36487F72F6F3E226D98E0F5551BB2AE1005286FDFCD500ACB0EAE17C810477F5B99DDB907072059E724500879906F53BE263A898211C2F4BA89D152ED9BDF9CF5E5406CFA365CA888C71B811DC4245EDA5E689D9C8BC7F8542B433F013CB4BAC6C2B8EA96A73539EC114F6FD819D9BC356C069386469AA69AD028C6AF17DC154F897E9BD5017202EFA232529D35B4AACE0D07BD8206CC5319243512FD7D2D60DFD4122A04166D705A8E96832DB76D49E42C7E1720FC70AD3C83178BF78A1DFF1E197202CD38C7F5BA848BE4CD0A9364B922D754354A94126ACC3F1A9EC85689B53CA05C662ACBF3B71E06A1D1E226302C69103398AE283C784F74FAC5E1A1E0FBE3221E0B7C4716531AC403', X'01A94D558BEEA131581073CF8E00000018676F44EF158E7A5E722D8627B027BD55F82CE4', X'03A94D558BEEA131581073CF8E0000002E446327DB98975295A5D304434E05713F7D331C3B155943EA5E54F91283CDA443255F36C96DE3AA5B7754FDB61A0269F2541157721A4B323667D732331749772E9E3043BCCAD77A6267A46CCF7F03C36A7C9253C54A00959A938719F836ED633E2BB0E82E92061FF704456E85A1DDF80B50427497C1696C68E9879584D4FE1BF08CF439FADBC3CD598551B709C498887662FD014A79D1298C4FFE0F2A6DCF746BDC7D96709EFA31979FF362D295EF1D4CFFF5F9A4C547A5B56639BD332B14C3D2D5B4E355D26D875588C70380C1D2CF97931CD325FC6C28BC27E6E67AABDE69A9DFE0E506E5C941DC81C9283E0A887DF871B5EB5364400709CBE49779C14B1F67B7F27715BD7780D6612050C4FC56B58E2D73FAB8F2B1C442AAACCB414E762397DD65862E88546FFA59DF291564DD128DF9D1CD9C526038FAEACE6B461BB1B3F81FB3E5B6CCDCF47AC67071842D86B9820F35A8FCBF07BB4B2CEF69BE46A619724C8CBF56F9E7E1F10E96FDD58D88AB5AB6E0F9CDF0DC4C5A85B82FBC049C2C61B3143418C88133AFA09642D5E36022298D659D1786D798E3AF24E5A66EDBED418F165323B6663A760AB6C7818B7B6D55DCC2F7876DA6F9F61E4331C4AB83740FDFF3EAA7C307083718069BAE97', X'03A94D558BEEA131581073CF8E0000002F3BD10201309C34AA9637772758C59B57A532D0CB1E951080BCACD81220D995006083FD6DCA74865F3182BD8B6DCEB9EE6F7A047B4150CFDCABF7DF7E708CDACC75BF3F9FEB69E7C031ABA1C79E51499BE616E3B8F1464BB6C25EDD2E14195EF0F810266DE4AA5259E6E651DCB6251772293622D9B5CF59F8218333284D058ADF607DED16', 1, NULL, 1800000002123456, 1800000070123456, 5, 0);
+INSERT INTO work (task, session, sealed) VALUES (X'01A3185C507B70038000000000000003', X'01A3185C507B70018000000000000001', 'sealed:qU1Vi2HKvqnASx6svhR28GV2knX7YiHZF4wIlM0QE5OzXpbWhxAM');
+CREATE INDEX decision_by_session ON decision (session, id);
+CREATE INDEX decision_pending ON decision (id) WHERE state = 'pending';
+CREATE INDEX delivery_by_session ON delivery (session);
+CREATE INDEX delivery_due ON delivery (next_attempt) WHERE state = 'pending';
+CREATE INDEX delivery_finished ON delivery (finished) WHERE finished IS NOT NULL;
+CREATE INDEX delivery_pending_by_task ON delivery (task) WHERE state = 'pending';
+CREATE INDEX delivery_tried ON delivery (last_attempt) WHERE state = 'pending';
+CREATE INDEX file_by_tenant ON file (tenant, id);
+CREATE INDEX idempotency_by_age ON idempotency (created);
+CREATE INDEX journal_by_session ON journal (session, first);
+CREATE INDEX journal_by_task ON journal (task, first) WHERE task IS NOT NULL;
+CREATE INDEX journal_by_tenant ON journal (tenant, first);
+CREATE INDEX task_by_end ON task (completed, kept_bytes) WHERE completed IS NOT NULL;
+CREATE INDEX task_by_expiry ON task (kept_until) WHERE kept_until IS NOT NULL;
+CREATE INDEX task_finished ON task (session, id, kind) WHERE state = 'completed';
+CREATE INDEX task_unfinished ON task (session, id, state, kind) WHERE state <> 'completed';
