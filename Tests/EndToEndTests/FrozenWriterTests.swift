@@ -119,13 +119,13 @@ import Testing
       child.waitUntilExit()
       return nil
     }
-    var end = Date().addingTimeInterval(60)
-    var found: ChildProcess?
-    while found == nil, Date() < end { found = try beginner() }
-    let frozen = try #require(found, "none was found in a commit")
-    end = Date().addingTimeInterval(60)
-    while try isKept(from: ferry), Date() < end { usleep(10_000) }
-    #expect(!frozen.isRunning && frozen.terminationStatus == SIGKILL)
+    let end = Date().addingTimeInterval(120)
+    var frozen: ChildProcess?
+    while frozen == nil, Date() < end { frozen = try beginner() }
+    let found = try #require(frozen, "none was found in a commit")
+    while found.isRunning, Date() < end { usleep(10_000) }
+    try #require(!found.isRunning)
+    #expect(found.terminationStatus == SIGKILL)
     #expect(try !isKept(from: ferry))
     #expect(ferry.terminate() == 0)
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory + "/processes") == [])

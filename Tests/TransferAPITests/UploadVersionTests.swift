@@ -66,6 +66,7 @@ import Testing
     private func create(_ request: TestOrigin.Request, isSpoken: Bool, _ socket: Socket) throws -> Bool {
       if speaksTus, !isSpoken {
         try socket.write(TestOrigin.reply("412 Precondition Failed", [], [("Tus-Resumable", "1.0.0")]))
+        try Self.linger(socket)
         return false
       }
       state.withLock { ($0.bytes, $0.isComplete) = ([], false) }
@@ -90,6 +91,12 @@ import Testing
       return true
     }
 
+    /// Closes a connection on which bytes are still to come. A reset would take the reply with it (RFC 9112 9.6).
+    private static func linger(_ socket: Socket) throws {
+      socket.shutdownWrites()
+      while try socket.readSome() != nil {}
+    }
+
     /// Appends a body; false where it breaks off.
     private func take(_ request: TestOrigin.Request, _ socket: Socket) throws -> Bool {
       var left = Int(request["Content-Length"] ?? "") ?? 0
@@ -100,8 +107,7 @@ import Testing
       while left > 0 {
         let count = state.withLock { $0.bytes.count }
         if let end, count >= end {
-          socket.shutdownWrites()
-          while try socket.readSome() != nil {}
+          try Self.linger(socket)
           return false
         }
         let piece = try socket.read(exactly: min(left, 16_384, end.map { $0 - count } ?? left))

@@ -158,8 +158,11 @@ import TransferStore
   /// What waits is shared with other readers: a reader's own is about what one read asks for.
   @Test(arguments: [16, 4096, 1 << 20]) func aStalledReaderHasLittleOfItsOwn(_ maximum: Int) async throws {
     let (subscription, news) = subscribe(after: nil)
-    try await write(80, size: 10_000)
-    try await wait { subscription.waiting.shared > 800_000 }
+    try await write(1, size: 10_000)
+    try await wait { subscription.waiting.shared > 0 }
+    let smallest = subscription.waiting.shared
+    try await write(79, size: 10_000)
+    try await wait { subscription.waiting.shared >= 80 * smallest }
     #expect(subscription.waiting.own == 0)
     let fragment = subscription.waiting.shared / 80
     let first = try #require(subscription.read(maximum: maximum))

@@ -68,7 +68,7 @@ struct MultipartOutput: Equatable {
     ("multipart/x-mixed-replace; boundary=", false), ("multipart/x-mixed-replace; boundary=\"\"", false),
     ("multipart/x-mixed-replace", false), ("multipart/x-mixed-replace; boundary", false),
     ("multipart/x-mixed-replace; boundary=\"a \"", false), ("multipart/x-mixed-replace; boundary=é", false),
-    ("multipart/x-mixed-replace; boundary=a\rb", false), ("multipart/x-mixed-replace; boundary=\"a", false),
+    ("multipart/x-mixed-replace; boundary=a\rb", false), ("multipart/x-mixed-replace; boundary=\"a", true),
     ("multipart/mixed; boundary=a", false), ("multipart/x-mixed-replaces; boundary=a", false),
     ("image/jpeg", false), ("", false), (";boundary=a", false),
   ])
