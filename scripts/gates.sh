@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs the gates that .ci/run leaves out, all of them, and says at the end which failed.
-# usage: gates.sh [GATE ...]    The output of each is .build/gates/GATE.
+# Runs the gates that .ci/run leaves out, and the tests again; prints at the end which gates failed.
+# usage: gates.sh [GATE ...]    The output of each gate is in .build/gates/GATE.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p .build/gates
@@ -27,7 +27,7 @@ declare -A gates=(
   [debian13]="make debian13-test"
 )
 # The binary comes before the gates that run it, the tests before those that run them elsewhere.
-order=(deploy release race load kill takeover faults idle uptime clients schemathesis check fuzz image dist package tests newer-libcurl
+order=(deploy release race load kill takeover faults idle uptime clients schemathesis check fuzz image package dist tests newer-libcurl
   debian13)
 [ $# = 0 ] || order=("$@")
 

@@ -230,7 +230,7 @@ def main():
 
 
 def commands(system):
-    """Commands without options are about this service, and nothing that it does is an error in its journal."""
+    """Commands without options use the packaged service, whose journal has no refused thread priorities."""
     shown = system.run("ferry", "config", check=True)
     if not re.search(r"^data-directory +/var/lib/ferry +ferry.service$", shown, re.M) or \
             not re.search(r"^allow-network +127.0.0.0/8 +/etc/ferry/ferry.env$", shown, re.M):

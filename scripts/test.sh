@@ -11,7 +11,7 @@ trap 'rm -rf "$own" "$memory"' EXIT
 mkdir -m 1777 "$own/tmp" "$own/var"
 chmod 1777 "$memory"
 if [ "$(id -u)" = 0 ] && [[ $PWD/ != /tmp/* && $PWD/ != /var/tmp/* ]]; then
-  # Programs that ignore TMPDIR are watched, too. /tmp is the last one: the other two lie below it.
+  # The mounts also catch programs that ignore TMPDIR. /tmp is mounted last, because $own lies in it.
   enter=(unshare --mount sh -c 'mount --bind "$1" /dev/shm && mount --bind "$0/var" /var/tmp && mount --bind "$0/tmp" /tmp && shift && exec "$@"'
     "$own" "$memory" env -u TMPDIR)
 else

@@ -28,7 +28,6 @@ package struct CurlURL: Sendable, Equatable {
   package init(_ url: String) throws(Fault) {
     guard let handle = curl_url() else { throw .malformed("out of memory") }
     defer { curl_url_cleanup(handle) }
-    // A blank is written as %20; libcurl 8 takes it only where it is told that it may come.
     guard !url.utf8.contains(0) else { throw .malformed("contains a zero byte") }
     let status = curl_url_set(handle, CURLUPART_URL, Self.encoding(url), Self.flags)
     guard status == CURLUE_OK else { throw Self.fault(status, url) }

@@ -15,7 +15,7 @@ enum EnvironmentFile {
       }
       (name, value, blanksBehind, state) = ("", "", 0, .name)
     }
-    // A CRLF is one Character, and no line's end to systemd.
+    // Swift reads CRLF as one Character, which no case below treats as the end of a line.
     var characters = Array(text.replacing("\r\n", with: "\n") + "\n")[...]
     while let character = characters.popFirst() {
       switch (state, character) {

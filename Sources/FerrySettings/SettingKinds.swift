@@ -98,7 +98,7 @@ extension IPNetwork {
     return networks
   }
 
-  /// The prefix length that is missing behind an address that ends in `.0` or `::`: such an address stands for a network.
+  /// A suggested prefix length if the text is an address that ends in `.0` or `::`; nil for other texts.
   private static func missingPrefix(_ text: String) -> Int? {
     switch text.contains("/") ? nil : IPAddress(text) {
     case .v4(let value)? where value & 0xFF == 0: 32 - value.trailingZeroBitCount / 8 * 8

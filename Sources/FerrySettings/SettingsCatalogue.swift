@@ -6,8 +6,8 @@ package struct SettingsCatalogue: Sendable {
   package let listen = Setting(
     "listen", .address, initial: ListenAddress.initial, defaultText: ListenAddress.initial.description,
     help: """
-      Address and port to listen on; `:8080` means all addresses. Port 0 takes a free one, which the log line `listening` \
-      tells.
+      Address and port to listen on; `:8080` means all addresses. Port 0 takes a free port; the log \
+      line `listening` names it.
       """
   ) { text throws(SettingFault) in try ListenAddress(text) }
 

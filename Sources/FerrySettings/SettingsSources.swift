@@ -29,8 +29,8 @@ package struct GivenValue: Sendable, Equatable {
   package let origin: SettingOrigin
 }
 
-/// Options before the environment before the file: the first that has a value gives it. The settings of a service of this machine that
-/// was not named stand between the environment and the file.
+/// The sources of settings, in order of precedence: options, the environment, the local service, the file.
+/// The local service counts only if no option or variable names a service or a file.
 struct SettingsSources {
   private static let commandLine = "options"
   private static let service = "service"

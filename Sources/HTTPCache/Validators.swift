@@ -38,9 +38,9 @@ package enum Validators {
     return text
   }
 
-  /// Whether a response is of the version that a strong validator names. One without any date agrees with a date: an answer to If-Range
-  /// need not repeat it (§15.3.7).
-  /// - Parameter answersIfRange: the request named the version, so that the response need not repeat the tag.
+  /// Whether a response belongs to the version that a strong validator names. A response without
+  /// Last-Modified agrees with a date, because a response to If-Range need not repeat the date (§15.3.7).
+  /// - Parameter answersIfRange: the request had the validator in If-Range, so the response may omit the tag.
   package static func agree(
     _ headers: HTTPHeaders, with validator: String, answersIfRange: Bool
   ) -> Bool {

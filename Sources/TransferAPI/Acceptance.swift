@@ -12,8 +12,8 @@ enum Acceptance {
     guard accepts(accept, type) else { throw Problem(.notAcceptable, "the resource is \(type)") }
   }
 
-  /// Refuses an event stream to a client that wants JSON rather, and would wait for the end of a stream that has none. Every other
-  /// value of Accept gets the stream.
+  /// Throws if the client prefers JSON to an event stream: it would wait for the end of an endless stream.
+  /// Every other value of Accept gets the stream.
   static func checkStream(_ context: RequestContext) throws(Problem) {
     guard let accept = context.field(.accept),
       quality(of: "application/json", in: accept) > quality(of: "text/event-stream", in: accept)

@@ -36,7 +36,7 @@ package struct ProblemKind: Sendable, Equatable {
     "not-found", 404, "There is no such resource", "The path or the id in it is unknown, or was deleted.")
   package static let bodyNotFound = Self(
     "body-not-found", 404, "The task has no body",
-    "The detail says why: the task failed or was cancelled, its body has expired, or was deleted or moved.")
+    "The detail says why; for example, the task failed, or its body has expired.")
   package static let methodNotAllowed = Self(
     "method-not-allowed", 405, "The resource does not have this method", "The Allow field names those it has."
   )

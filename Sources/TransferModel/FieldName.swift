@@ -12,7 +12,8 @@ package enum FieldName {
   /// Whether the field has one value: values of several must not be joined with a comma (RFC 9110 §5.3).
   package static func isSingle(_ name: String) -> Bool { single.contains { HTTPHeaders.equal($0, name) } }
 
-  /// Whether the field describes the content of its message, so that it goes if that goes (RFC 9110 §8 and §15.4, RFC 9530).
+  /// Whether the field describes the content of its message. A request that loses its content loses these
+  /// fields, too (RFC 9110 §8 and §15.4, RFC 9530).
   package static func describesContent(_ name: String) -> Bool {
     let prefix = "Content-"
     guard name.utf8.count > prefix.utf8.count, HTTPHeaders.equal(String(name.prefix(prefix.count)), prefix)

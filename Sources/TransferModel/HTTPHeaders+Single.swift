@@ -1,4 +1,5 @@
-/// Fields that are not lists. A message must have one of each, but a CDN and an origin may both add theirs (RFC 9110 §5.3).
+/// Fields that are not lists. A message may have each of them at most once (RFC 9110 §5.3), but a CDN and an
+/// origin sometimes both add one.
 extension HTTPHeaders {
   /// The value of a field that is not a list; the first one if several differ, as in browsers.
   package func single(_ name: String) -> String? { place(of: name, from: 0).map { fields[$0].value } }

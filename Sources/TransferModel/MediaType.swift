@@ -15,7 +15,7 @@ enum MediaType {
     return type?.text ?? values[0]
   }
 
-  /// Type and subtype in lower case; nil if the value is no media type, or any.
+  /// Type and subtype in lower case; nil if the value is no media type, or is `*/*`.
   private static func essence(_ text: String) -> String? {
     let essence = Substring(text.utf8.prefix { $0 != UInt8(ascii: ";") }).trimmingBlanks
     let parts = essence.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)

@@ -52,8 +52,8 @@ package final class IdempotencyKeys: Sendable {
 
   package func release(_ key: IdempotencyKey) { inProgress.withLock { _ = $0.remove(key) } }
 
-  /// Replaces the reply that repeats get, which tells of a task of that session. Returns once repeats get it: a client that has the
-  /// reply may repeat its request at once.
+  /// Replaces the stored reply, which describes a task of that session. Returns when the reply is recorded: a
+  /// client that receives it may repeat its request at once.
   package func replace(_ reply: IdempotentReply, of session: SessionID) async {
     var change = StoreChange()
     change.replaceReply(reply, about: session)

@@ -52,7 +52,7 @@ import Testing
     #expect(again.json["detail"]?.string == "the body was deleted, or moved to a file")
   }
 
-  @Test func anArrayOfTasksIsSaidToBeABatch() throws {
+  @Test func arrayOfTasksIsRefusedWithAHintAtBatches() throws {
     for path in ["/v1/tasks", "/v1/sessions/ses_shared/tasks"] {
       for body in ["[]", #"[{"kind":"data","request":{"url":"\#(origin.url)/"}}]"#] {
         let reply = try place.call("POST", path, body)

@@ -60,7 +60,8 @@ final class HeadReceiver: WorkerPart {
     worker.hurry(transfer)
   }
 
-  /// Whether the server has answered to the version of resumable uploads that was offered: the session's next upload knows.
+  /// Records whether the server answered to the offered version of resumable uploads, for the session's next
+  /// upload to this origin.
   func noteUploadVersion(of transfer: Transfer) {
     guard let upload = transfer.machine.upload, upload.step == .creation else { return }
     transfer.session.uploadVersions.note(

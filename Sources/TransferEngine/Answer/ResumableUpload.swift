@@ -180,7 +180,8 @@ struct ResumableUpload: Sendable {
     }
   }
 
-  /// A server of tus takes a version that it does not know for a request of tus 1.0, and refuses that before it reads on.
+  /// Whether a tus server refused the offered version. It treats an unknown version as a request of tus 1.0,
+  /// and answers 412 before it reads the body.
   private func isUnknownVersion(_ head: ResponseHead) -> Bool {
     head.status == 412 && version == .v8 && point == nil && head.headers.contains("Tus-Resumable")
   }

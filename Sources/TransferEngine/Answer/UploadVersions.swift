@@ -9,8 +9,9 @@ enum UploadVersion: Int, Sendable, CaseIterable {
   var next: UploadVersion { self == .v8 ? .v6 : .v8 }
 }
 
-/// Which version the next upload to each origin offers. A request offers one alone, since the field is an Integer, and a server
-/// does not say which one it speaks before that is offered: uploads offer them in turn until one is spoken.
+/// The version that the next upload to each origin offers. A request can offer only one version, because the
+/// field is an Integer, and a server answers only to a version that it knows. So uploads offer the versions
+/// in turn until the server answers to one.
 struct UploadVersions {
   private struct Entry {
     var version: UploadVersion

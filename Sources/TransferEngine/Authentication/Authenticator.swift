@@ -19,7 +19,8 @@ struct Authenticator {
     var isAdopted = false
     /// An answer came that was no challenge.
     var isConfirmed = false
-    /// A request was let in with it, and its nonce has not been replaced since: a new nonce alone does not refuse it.
+    /// The server has accepted a request with this attempt, so a challenge with a new nonce is no refusal.
+    /// `renew(_:)` resets it.
     var isProven = false
 
     var method: AuthenticationMethod { space.authenticationMethod }
@@ -70,7 +71,7 @@ struct Authenticator {
     var staleNonces = 0
     var hasTriedTicket = false
 
-    /// The nonce is the attempt's alone: a server that wants one for each request would refuse it to others.
+    /// Gives the attempt a nonce of its own: a server may accept each nonce only once.
     mutating func renew(_ digest: DigestAuthentication) {
       attempt?.digest = SharedDigest(digest)
       attempt?.isProven = false

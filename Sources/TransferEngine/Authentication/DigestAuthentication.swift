@@ -44,7 +44,8 @@ struct DigestAuthentication: Sendable, Equatable {
 
   let realm: String
   let algorithm: Algorithm
-  /// The weaker of those that were offered, which every request can have; nil: no `qop`, so the old form is used.
+  /// `auth` if the server offers it, because it needs no body in memory, else `auth-int`. Nil if the
+  /// challenge has no `qop` (RFC 2069).
   let quality: Quality?
   private(set) var nonce: String
   private let opaque: String?

@@ -1,11 +1,12 @@
 internal import HTTPCache
 internal import TransferModel
 
-/// The responses of which one attempt puts a download together: which bytes may be joined, and whether all are there (RFC 9110 §14 and
-/// §15.3.7). Pure.
+/// Assembly of a download from several partial responses: decides which bytes may be joined, and whether the
+/// body is whole (RFC 9110 §14 and §15.3.7). Pure.
 ///
-/// An origin may send less of a range than was asked for, and need not tell the length of the whole. Then the rest is asked for. Bytes of
-/// another version or another place are never joined: the download starts again from its first byte, once.
+/// An origin may send less of a range than was requested, and may omit the total length. Then the attempt
+/// requests the rest. It never joins bytes of another version or at another offset. Instead it starts again
+/// from the first byte, once.
 struct RangeAssembly {
   /// Further ranges that one attempt asks for.
   static let maximumRanges = 1000
@@ -20,7 +21,7 @@ struct RangeAssembly {
   private var hasStartedAgain = false
   /// A response was joined to kept bytes, in this attempt.
   private(set) var hasJoined = false
-  /// Bytes of responses of this attempt wait in the body's file for those of the next.
+  /// The body's file has bytes that this attempt received, and more may be missing.
   private(set) var isOpen = false
   /// Nothing of what came may be used.
   private(set) var isBroken = false
@@ -33,7 +34,7 @@ struct RangeAssembly {
   /// The validator of the bytes that are kept in the body's file; nil if there are none.
   var validator: String? { isOpen || part != nil ? kept?.validator : nil }
 
-  /// Bytes of the whole; nil if that is not known, or if it is the response that says it.
+  /// Bytes of the whole body; nil if that is not known, or if the whole is requested.
   var total: Int64? { kept.flatMap { $0.total < 0 ? nil : $0.total } }
 
   /// The kept bytes are gone.
@@ -48,9 +49,9 @@ struct RangeAssembly {
     case append(at: Int64)
     /// The whole is asked for.
     case startAgain
-    /// The origin has no byte behind the kept ones: they are the whole.
+    /// The origin has no bytes after the kept ones: they are the whole body.
     case complete
-    /// It is no answer to the question for the rest. The kept bytes remain good.
+    /// The response does not answer the request for the rest. The kept bytes remain usable.
     case stop
     case fail
   }
@@ -77,7 +78,7 @@ struct RangeAssembly {
         isOpen && total == nil && ByteRange.unsatisfiedTotal(contentRange: field) == kept.offset
       return isComplete ? .complete : startAgain()
     case 200..<300:
-      // A field that means nothing in a 200 (RFC 9110 §14.4), unless the origin means it.
+      // Content-Range has no meaning in a 200 (RFC 9110 §14.4), but some origins send a part with it.
       let isRest = head.headers.contains("Content-Range") && ByteRange(contentRange: field)?.first != 0
       guard !isOpen, !isRest else { return startAgain() }
     default:

@@ -57,7 +57,7 @@ struct TransferMachine {
     case fail(TransferError)
     /// It is the task's.
     case accept
-    /// It would be decided about while bytes of the body wait for the rest: the task ends, and can continue from them.
+    /// A decision is needed, but the body's file waits for the rest: the task ends with resume data.
     case stop
   }
 
@@ -87,7 +87,8 @@ struct TransferMachine {
     }
   }
 
-  /// Whether a challenge may be met now: while it waits, the body of its response takes the place of the task's.
+  /// Whether a challenge may be answered now. False if that takes time while the body's file waits for the
+  /// rest: the body of the challenge's response would replace the task's.
   private func mayDecide(_ verdict: Authenticator.Verdict, _ side: Authenticator.Side) -> Bool {
     guard ranges.isOpen else { return true }
     switch verdict {

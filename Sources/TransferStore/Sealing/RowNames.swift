@@ -2,10 +2,10 @@ internal import Crypto
 internal import HTTPCookies
 internal import TransferModel
 
-/// Names of rows that are looked up by a text of a client or an origin: HMAC-SHA256 under a key derived from the service's own. The
-/// text itself is not in the file.
+/// Keyed hashes under which rows are found by a text of a client or an origin: HMAC-SHA256 under a key
+/// derived from the secret key. The row does not have the text in clear.
 struct RowNames: Sendable {
-  /// Bytes of a name: two texts of a table do not get the same.
+  /// Bytes of a hash: enough that two texts of a table do not get the same one.
   private static let size = 16
   private let key: SymmetricKey
 

@@ -39,7 +39,8 @@ package struct SecretBox: Sendable {
     requests = .ofRequests(secrets)
   }
 
-  /// The box that names rows by the key of that sealed text. A key that is before it in the list, but was not rotated to, names none.
+  /// The box, hashing row names under the key that sealed that text. A new first key is not used for names
+  /// until the rotation.
   func naming(asIn sealed: String) -> SecretBox {
     var box = self
     let mark = Base64.decodeForURL(String(sealed.dropFirst(Self.prefix.count)))?.prefix(Self.markSize) ?? []

@@ -115,7 +115,7 @@ import TransferModel
     #expect(upload.verdict(on: Self.head(204, [(Self.version, "6"), ("Upload-Offset", "10")])) == .result)
   }
 
-  @Test func whatIsCompleteIsTheResult() throws {
+  @Test func offsetReplyOfACompleteUploadIsTheResult() throws {
     var upload = try Self.resumed()
     let told = [
       (Self.version, "6"), ("Upload-Offset", "10"), ("Upload-Length", "10"), ("Upload-Complete", "?1"),

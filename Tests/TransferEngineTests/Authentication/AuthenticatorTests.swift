@@ -136,8 +136,6 @@ import TransferModel
     #expect(subject.authenticator.attempt(.server)?.digest?.value.algorithm == .md5)
   }
 
-  // MARK: Nonces
-
   @Test func unaskedWhatIsStoredIsUsedThenWhatTheURLSays() {
     var subject = Subject(asks: false, stored: alice, given: bob)
     #expect(subject.meet(["Basic realm=r"]) == "send HTTPBasic alice")
@@ -161,6 +159,8 @@ import TransferModel
     #expect(subject.meet(["Basic realm=r"]) == "ask HTTPBasic alice 1")
     #expect(subject.byDefault() == "pass")
   }
+
+  // MARK: Nonces
 
   @Test func aStaleNonceIsNoFailureButNotForEver() {
     var subject = Subject()
@@ -197,7 +197,7 @@ import TransferModel
   }
 
   /// Cameras want a nonce for each request, and do not say `stale`.
-  @Test func aNewNonceDoesNotRefuseWhatWasLetInBefore() {
+  @Test func newNonceAfterSuccessIsAnsweredWithTheSameCredential() {
     var subject = adopted()
     #expect(subject.meet(Self.digest(nonce: "m")) == "send HTTPDigest alice")
     #expect(subject.authenticator.attempt(.server)?.digest?.value.nonce == "m" && subject.refused.isEmpty)
@@ -206,18 +206,18 @@ import TransferModel
     #expect(subject.meet(Self.digest(nonce: "l")) == "send HTTPDigest alice")
   }
 
-  @Test func aSecondNewNonceInARowRefusesIt() {
+  @Test func secondNewNonceInARowRefusesTheCredential() {
     var subject = adopted()
     #expect(subject.meet(Self.digest(nonce: "m")) == "send HTTPDigest alice")
     #expect(subject.meet(Self.digest(nonce: "l")) == "pass" && subject.refused == ["alice"])
   }
 
-  @Test func theSameNonceRefusesIt() {
+  @Test func repeatedNonceRefusesTheCredential() {
     var subject = adopted()
     #expect(subject.meet(Self.digest(nonce: "n")) == "pass" && subject.refused == ["alice"])
   }
 
-  @Test func aNewNonceRefusesWhatWasNeverLetIn() {
+  @Test func newNonceRefusesACredentialThatNeverSucceeded() {
     var subject = Subject(asks: false, stored: alice)
     #expect(subject.meet(Self.digest(nonce: "n")) == "send HTTPDigest alice")
     #expect(subject.meet(Self.digest(nonce: "m")) == "pass" && subject.refused == ["alice"])

@@ -86,7 +86,7 @@ import TransferModel
     #expect(ranges.take(14) == .taken && ranges.end() == .whole && !ranges.isOpen)
   }
 
-  @Test func rangeIsLongerThanItSaysStartsAgainOnce() {
+  @Test func overlongRangeStartsAgainOnce() {
     var ranges = RangeAssembly(Self.kept)
     #expect(ranges.handle(Self.head(206, "bytes 40-103/104")) == .append(at: 40))
     #expect(ranges.take(64) == .taken && ranges.take(1) == .startAgain && ranges.offset == nil)
@@ -96,7 +96,7 @@ import TransferModel
     #expect(ranges.handle(Self.head(206, "bytes 40-103/104")) == .fail && ranges.isBroken)
   }
 
-  @Test func unknownTotalEndsWithNothingBehindIt() {
+  @Test func unsatisfiedRangeAtTheKeptLengthCompletesAnUnknownTotal() {
     var ranges = RangeAssembly(Self.unknown)
     #expect(ranges.handle(Self.head(206, "bytes 40-59/*")) == .append(at: 40))
     #expect(ranges.take(20) == .taken && ranges.end() == .next)
