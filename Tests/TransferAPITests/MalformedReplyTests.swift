@@ -101,6 +101,12 @@ import Testing
     ("an unasked upgrade", "101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade", -1011),
     ("an unasked transfer coding", "200 OK\r\nTransfer-Encoding: gzip", -1017),
     ("two lengths", "200 OK\r\nContent-Length: 5\r\nContent-Length: 6", -1017),
+    ("a blank behind the name of a length", "200 OK\r\nContent-Length : 5", -1017),
+    (
+      "a blank behind the name of a coding", "302 Found\r\nLocation: /\r\nTransfer-Encoding\t: chunked", -1017
+    ),
+    ("a hidden length beside another", "200 OK\r\nContent-Length: 5\r\ncontent-length : 6", -1017),
+    ("a coding on a line of its own", "200 OK\r\nTransfer-Encoding:\r\n chunked", -1017),
   ]) func anAnswerThatEndsNowhereIsRefused(_: String, _ head: String, _ code: Int64) throws {
     let gate = Gate()
     let origin = TestOrigin { _, socket in
@@ -129,6 +135,7 @@ import Testing
     // dataTaskAcceptsResponseHeaderValueWithoutWhitespace
     Reply("no blank behind the colon", ok + "X-A:b\r\nContent-Length:2\r\n\r\nok", body: "ok"),
     Reply("blanks around a value", ok + "X-A: \t b \t \r\nContent-Length:   2  \r\n\r\nok", body: "ok"),
+    Reply("blanks before a colon", ok + "X-A \t: b\r\nContent-Length: 2\r\n\r\nok", body: "ok"),
     Reply("folded field", ok + "X-B: 1\r\nX-A: \r\n b\r\nContent-Length: 2\r\n\r\nok", body: "ok"),
     Reply("more than the length", ok + "X-A: b\r\nContent-Length: 2\r\n\r\nokay", body: "ok"),
     Reply(
