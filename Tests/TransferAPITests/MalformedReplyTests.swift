@@ -55,6 +55,12 @@ import Testing
       "last chunk missing", ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", code: -1005,
       underlying: 18),
     Reply(
+      "last chunk cut short", ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0", code: -1005,
+      underlying: 18),
+    Reply(
+      "data like a last chunk", ok + "Transfer-Encoding: chunked\r\n\r\n10\r\nhello\r\n0\r\n", code: -1005,
+      underlying: 18),
+    Reply(
       "chunk cut short", ok + "Transfer-Encoding: chunked\r\n\r\n10\r\nhalf", code: -1005, underlying: 18),
     Reply(
       "chunk size of words", ok + "Transfer-Encoding: chunked\r\n\r\nzz\r\nab\r\n0\r\n\r\n", code: -1017,
@@ -147,6 +153,13 @@ import Testing
     Reply(
       "chunk extensions", ok + "X-A: b\r\nTransfer-Encoding: chunked\r\n\r\n2;a=b\r\nok\r\n0;c\r\n\r\n",
       body: "ok"),
+    // RFC 9112 §8: the last chunk makes the body whole.
+    Reply(
+      "no line behind the last chunk", ok + "X-A: b\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n",
+      body: "ok"),
+    Reply(
+      "trailers cut short",
+      ok + "X-A: b\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-T: 1\r\nX-U", body: "ok"),
     // Trailers ended the peer's process (swift-corelibs-foundation, NativeProtocol.swift).
     Reply(
       "trailers",

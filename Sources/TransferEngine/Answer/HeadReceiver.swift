@@ -34,10 +34,12 @@ final class HeadReceiver: WorkerPart {
       transfer.machine.course.endWire(TransferError(code, message, failingURL: transfer.request.url))
       return false
     case .leg:
+      transfer.expectBody(of: head)
       keepCookies(of: head, transfer)
       transfer.provisionalHead = head
     case .answer:
       transfer.provisionalHead = nil
+      transfer.expectBody(of: head)
       takeUp(head, transfer)
     }
     return true

@@ -54,6 +54,9 @@ extension ResponseHead {
     HTTPHeaders.equal(name, "Content-Length") || HTTPHeaders.equal(name, "Transfer-Encoding")
   }
 
+  /// Its body comes in chunks, and may lack the line end behind the last of them.
+  var isChunked: Bool { codings.contains { HTTPHeaders.equal($0, "chunked") } }
+
   /// The transfer codings. Fields that say the same, as a proxy and an origin may, are one: no message is chunked twice (RFC 9112 §6.1).
   private var codings: [String] {
     let fields = headers.all("Transfer-Encoding")

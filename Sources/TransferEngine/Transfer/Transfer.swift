@@ -47,6 +47,8 @@ final class Transfer {
   // The answer
   var parser = ResponseHeadParser()
   var content = ContentDecoding()
+  /// Of a body that comes in chunks.
+  private var chunks: ChunkFraming?
   var multipart: MultipartAnswer?
   var head: ResponseHead?
   var response: TransferResponse?
@@ -253,6 +255,21 @@ final class Transfer {
     clock.cutSoon(at: .now)
   }
 
+  /// The body behind that head may come in chunks: then their last one is its end.
+  func expectBody(of head: ResponseHead) {
+    let isTraced = head.isChunked && (try? easy?.traceBody()) != nil
+    chunks = isTraced ? ChunkFraming() : nil
+  }
+
+  /// How libcurl has ended the request. A connection that ends behind the last chunk leaves the body whole (RFC 9112 §8), but libcurl
+  /// waits for the end of the trailer section.
+  func result(of completion: MultiHandle.Completion) -> CurlResult {
+    let isWhole =
+      [.partialFile, .recvError].contains(completion.result) && chunks?.hasLastChunk == true
+      && !completion.easy.errorMessage.contains("chunk")
+    return isWhole ? .ok : completion.result
+  }
+
   func forgetAnswer() {
     machine.course.forgetAnswer()
     if !machine.ranges.isOpen {
@@ -264,6 +281,7 @@ final class Transfer {
     live = nil
     multipart = nil
     content = ContentDecoding()
+    chunks = nil
     parser = ResponseHeadParser()
     contact.forgetAnswer()
     connectHead = nil
@@ -327,6 +345,8 @@ extension Transfer: EasyHandleDelegate {
   func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyDisposition {
     worker.bytes.received(bytes, by: self)
   }
+
+  func didTraceBody(_ bytes: UnsafeRawBufferPointer) { chunks?.add(bytes) }
 
   func readBody(into buffer: UnsafeMutableRawBufferPointer) -> UploadDisposition {
     worker.bytes.read(of: self, into: buffer)
