@@ -85,19 +85,23 @@ import Testing
     #expect(try decode([], coding.name).isComplete)
   }
 
-  @Test(arguments: codings.filter { !$0.isBare && $0.name != "zstd" }) func whatIsBehindTheEndIsAFault(
-    _ coding: Coding
-  ) {
-    #expect(throws: ContentDecoder.Fault.malformed) {
-      try decode(coding.bytes + Array("garbage".utf8), coding.name)
+  /// As gunzip and browsers have it.
+  @Test(
+    arguments: codings,
+    [[0], [0x0D, 0x0A], [0x0A], [0, 0, 0, 0, 0], Array("<!-- cached -->".utf8), [0, 0x1F, 0x8B, 0x28]])
+  func whatFollowsTheWholeIsPassedOver(_ coding: Coding, _ trailing: [UInt8]) throws {
+    for piece in [1, coding.bytes.count, .max] {
+      let result = try decode(coding.bytes + trailing, coding.name, piece: piece)
+      #expect(result.text == Self.text && result.isComplete)
     }
   }
 
-  @Test func aBareStreamMayHaveAFewBytesBehindIt() throws {
-    #expect(try decode(Self.bare.bytes + [0, 0, 0, 0], "deflate").isComplete)
-    #expect(throws: ContentDecoder.Fault.malformed) {
-      try decode(Self.bare.bytes + [0, 0, 0, 0, 0], "deflate")
-    }
+  @Test(arguments: [1, 2, 10, 100]) func aCutMemberIsSeen(_ count: Int) throws {
+    #expect(try !decode(Self.gzip.bytes + Self.gzip.bytes.prefix(count), "gzip").isComplete)
+  }
+
+  @Test func aBrokenMemberIsAFault() {
+    #expect(throws: ContentDecoder.Fault.malformed) { try decode(Self.gzip.bytes + [0x1F, 0], "gzip") }
   }
 
   @Test func membersFollowEachOther() throws {

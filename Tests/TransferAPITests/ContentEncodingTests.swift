@@ -126,6 +126,18 @@ import Testing
     withExtendedLifetime(origin) {}
   }
 
+  /// Some servers pad what they compress, or end it with a line.
+  @Test(arguments: [[0], [0x0D, 0x0A], [UInt8](repeating: 0, count: 512)])
+  func whatFollowsAWholeStreamIsNotInTheBody(_ trailing: [UInt8]) throws {
+    let origin = origin("gzip", Self.gzip.bytes + trailing)
+    for kind in ["data", "download"] {
+      let task = try place.run(origin.url, kind: kind)
+      #expect(task["error"] == .null)
+      #expect(try place.body(of: task.id) == Self.text)
+    }
+    withExtendedLifetime(origin) {}
+  }
+
   /// As URLSession and browsers have it.
   @Test(arguments: ["rot13", "gzip, rot13"], ["data", "download"])
   func contentInAnUnknownCodingIsHandedOverAsItCame(_ coding: String, _ kind: String) throws {
