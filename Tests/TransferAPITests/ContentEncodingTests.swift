@@ -30,6 +30,8 @@ import Testing
       base64:
         "eNrtyLENwCAMALBXckHP4I+CMnRNWPi+dyDZo0dWnVhv1Zcd8+zsJ4aUUkoppZRSSimllFJKKaWUUkoppZRSSimllFJKKaWUUkoppZRSSimllFJKKaWUUkoppZRSSimllFJKKaWUUkoppZRSSimllFJKKaWUUkoppZRSSimllFJKKaWUUkoppZRSSimllHfmD472xFY="
     ),
+    // As S3 returns what was uploaded in signed pieces.
+    Coding(name: "gzip,aws-chunked", base64: gzip.base64),
     // What many servers call deflate: without zlib's frame.
     Coding(
       name: "deflate",
@@ -145,6 +147,14 @@ import Testing
     let task = try place.run(origin.url, kind: kind)
     #expect(task["error"] == .null && task["response"]?["expectedContentLength"]?.integer == 5)
     #expect(try place.call("GET", "/v1/tasks/\(task.id)/body").text == "uryyb")
+    withExtendedLifetime(origin) {}
+  }
+
+  @Test func contentInNoCodingIsHandedOverAsItCame() throws {
+    let origin = origin("aws-chunked", Array("plain".utf8))
+    let task = try place.run(origin.url)
+    #expect(task["error"] == .null && task["response"]?["expectedContentLength"]?.integer == 5)
+    #expect(try place.body(of: task.id) == Array("plain".utf8))
     withExtendedLifetime(origin) {}
   }
 

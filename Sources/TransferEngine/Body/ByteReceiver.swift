@@ -39,7 +39,8 @@ final class ByteReceiver: WorkerPart {
     _ bytes: UnsafeRawBufferPointer, into sink: BodySink, _ transfer: Transfer
   ) -> BodyDisposition {
     do throws(ContentDecoder.Fault) {
-      guard let decoder = try transfer.content.decoder(for: transfer.head?.headers["Content-Encoding"]) else {
+      guard let decoder = try transfer.content.decoder(for: transfer.head?.headers.contentCodings ?? [])
+      else {
         guard fits(bytes.count, transfer) else { return .refused }
         transfer.limits.charge(bytes.count, at: .now)
         return deliver(bytes, to: sink, transfer) ? .accepted : .refused
