@@ -108,7 +108,7 @@ final class HeadReceiver: WorkerPart {
       transfer.machine.course.pause(for: .redirect(proposed: proposed))
       transfer.ask(.redirect(TransferResponse(head, at: transfer.url), proposed: proposed))
       worker.hurry(transfer)
-    case .sendRest(let rest): transfer.sendInstead(rest)
+    case .send(let next): transfer.sendInstead(next)
     case .redirect(.fail(let error)), .fail(let error): fail(head, error, transfer)
     case .accept: accept(head, transfer)
     case .stop: transfer.machine.course.endWire(Self.restIsMissing(transfer))

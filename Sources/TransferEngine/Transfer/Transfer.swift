@@ -307,6 +307,7 @@ final class Transfer {
     {
       headers.append("Cookie", cookies)
     }
+    if machine.withholdsExpect { headers.remove("Expect") }
     for field in fields { headers.append(field.name, field.value) }
     return headers
   }
@@ -366,6 +367,8 @@ extension Transfer: EasyHandleDelegate {
 
   func maySendRequest(toAddress address: String) -> Bool {
     touch()
+    // libcurl would repeat by itself what was answered with 417.
+    guard machine.course.next == nil else { return false }
     switch contact.meet(lacksBody: lacksBody, isIdempotent: request.isIdempotent) {
     case .waitForBody, .refuseRepeat: return false
     case .send(let beginsAgain):
