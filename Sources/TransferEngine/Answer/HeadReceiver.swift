@@ -34,15 +34,21 @@ final class HeadReceiver: WorkerPart {
       transfer.machine.course.endWire(TransferError(code, message, failingURL: transfer.request.url))
       return false
     case .leg:
-      transfer.expectBody(of: head)
+      followChunks(of: head, transfer)
       keepCookies(of: head, transfer)
       transfer.provisionalHead = head
     case .answer:
       transfer.provisionalHead = nil
-      transfer.expectBody(of: head)
+      followChunks(of: head, transfer)
       takeUp(head, transfer)
     }
     return true
+  }
+
+  /// The body behind the head may come in chunks: then their last one is its end.
+  private func followChunks(of head: ResponseHead, _ transfer: Transfer) {
+    let isTraced = head.isChunked && (try? transfer.easy?.traceBody()) != nil
+    transfer.chunks = isTraced ? ChunkFraming() : nil
   }
 
   private func keepCookies(of head: ResponseHead, _ transfer: Transfer) {

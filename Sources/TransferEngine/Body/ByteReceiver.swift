@@ -132,7 +132,7 @@ final class ByteReceiver: WorkerPart {
     let disposition = source.read(into: room)
     switch disposition {
     case .bytes(let count):
-      transfer.bytesRead += Int64(count)
+      transfer.bytesTaken += Int64(count)
       transfer.limits.charge(count, at: .now)
     case .paused: transfer.flow.send.insert(.source)
     case .end: source.wasSent()

@@ -48,7 +48,7 @@ final class Transfer {
   var parser = ResponseHeadParser()
   var content = ContentDecoding()
   /// Of a body that comes in chunks.
-  private var chunks: ChunkFraming?
+  var chunks: ChunkFraming?
   var multipart: MultipartAnswer?
   var head: ResponseHead?
   var response: TransferResponse?
@@ -75,8 +75,11 @@ final class Transfer {
   var transactions: [TransactionMetrics] = []
   private(set) var fetchStart = Timestamp(microseconds: 0)
   private var sentBefore: Int64 = 0
-  /// Bytes read from `source`: where the body is chunked, libcurl counts its own lines among what it sent.
-  var bytesRead: Int64 = 0
+  /// Where the body of the current request begins in the task's.
+  private var sentFrom: Int64 = 0
+  /// Bytes that libcurl has taken of the request's body since its beginning. Of what it sent it counts more: the lines of chunks, and
+  /// what it sent on a connection that was gone.
+  var bytesTaken: Int64 = 0
   private var reported = (sent: Int64(0), received: Int64(0))
   var outcome: TransferOutcome?
 
@@ -139,8 +142,7 @@ final class Transfer {
 
   /// Bytes of the current request's body that went out.
   var sent: Int64 {
-    let sent = max(sentBefore, easy?.info(.uploaded) ?? 0)
-    return source != nil && source?.length == nil ? min(sent, bytesRead) : sent
+    min(max(sentBefore, easy?.info(.uploaded) ?? 0), bytesTaken)
   }
 
   /// Remembers what only the easy handle knows, before that goes.
@@ -148,14 +150,9 @@ final class Transfer {
 
   var progress: TaskProgress {
     var progress = TaskProgress()
-    if let upload = machine.upload {
-      progress.countOfBytesSent = upload.range.lowerBound + sent
-      progress.countOfBytesExpectedToSend = upload.length
-    } else {
-      progress.countOfBytesSent = sent
-      progress.countOfBytesExpectedToSend =
-        request.body == nil ? 0 : source?.length ?? request.bodyLength
-    }
+    progress.countOfBytesSent = sentFrom + sent
+    progress.countOfBytesExpectedToSend =
+      machine.upload?.length ?? (request.body == nil ? 0 : source?.length ?? request.bodyLength)
     let expected = expectedLength
     progress.countOfBytesReceived = expected == nil ? 0 : sink?.size ?? 0
     progress.countOfBytesExpectedToReceive = expected ?? -1
@@ -189,6 +186,26 @@ final class Transfer {
     if now.sent != reported.sent { touch() }
     reported = now
     facts.append(.progress(task, progress, at: worker.settings.now()))
+  }
+
+  /// A request goes out, and what it moves counts from zero: but for what its server has of the body.
+  func noteBegan() {
+    facts.append(.began(task, at: fetchStart))
+    if sentFrom > 0 { noteSentFrom() }
+  }
+
+  /// The body is sent from its beginning, or from where its server wants it: what is sent from here on is growth.
+  private func restartBody() {
+    sentBefore = 0
+    bytesTaken = 0
+    if reported.sent != sentFrom { noteSentFrom() }
+  }
+
+  private func noteSentFrom() {
+    guard let upload = machine.upload else { return noteProgress() }
+    reported.sent = sentFrom
+    facts.append(
+      .resumed(task, offset: sentFrom, expectedTotal: upload.length, at: worker.settings.now()))
   }
 
   /// Where a part of what it gets is.
@@ -228,15 +245,10 @@ final class Transfer {
     network = NetworkTrial()
     contact.forgetConnection()
     (delivery, combining, storagePolicy, storedHeaders) = (nil, nil, nil, nil)
-    sentBefore = 0
-    bytesRead = 0
     source?.detach()
     source = nil
-    if reported.sent > 0 {
-      // The next request's body is counted from its beginning.
-      reported = (0, 0)
-      facts.append(.progress(task, progress, at: worker.settings.now()))
-    }
+    sentFrom = machine.upload?.range.lowerBound ?? 0
+    restartBody()
     beginFetch()
     touch()
   }
@@ -253,21 +265,6 @@ final class Transfer {
   func sendInstead(_ next: TransferRequest) {
     machine.course.send(next)
     clock.cutSoon(at: .now)
-  }
-
-  /// The body behind that head may come in chunks: then their last one is its end.
-  func expectBody(of head: ResponseHead) {
-    let isTraced = head.isChunked && (try? easy?.traceBody()) != nil
-    chunks = isTraced ? ChunkFraming() : nil
-  }
-
-  /// How libcurl has ended the request. A connection that ends behind the last chunk leaves the body whole (RFC 9112 §8), but libcurl
-  /// waits for the end of the trailer section.
-  func result(of completion: MultiHandle.Completion) -> CurlResult {
-    let isWhole =
-      [.partialFile, .recvError].contains(completion.result) && chunks?.hasLastChunk == true
-      && !completion.easy.errorMessage.contains("chunk")
-    return isWhole ? .ok : completion.result
   }
 
   func forgetAnswer() {
@@ -354,7 +351,7 @@ extension Transfer: EasyHandleDelegate {
   }
 
   func rewindBody() -> Bool {
-    bytesRead = 0
+    restartBody()
     return source?.rewind() ?? false
   }
 
@@ -372,7 +369,7 @@ extension Transfer: EasyHandleDelegate {
     switch contact.meet(lacksBody: lacksBody, isIdempotent: request.isIdempotent) {
     case .waitForBody, .refuseRepeat: return false
     case .send(let beginsAgain):
-      if beginsAgain { facts.append(.began(task, at: fetchStart)) }
+      if beginsAgain { noteBegan() }
       return gate.maySendRequest(toAddress: address)
     }
   }

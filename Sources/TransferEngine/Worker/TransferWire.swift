@@ -41,9 +41,7 @@ final class TransferWire: WorkerPart {
       isBusy = true
       transfer.touch()
       transfer.contact.begin()
-      if !transfer.contact.isTryingAgain {
-        transfer.facts.append(.began(transfer.task, at: transfer.fetchStart))
-      }
+      if !transfer.contact.isTryingAgain { transfer.noteBegan() }
       try transport.add(easy)
     } catch let error as TransferError {
       worker.endings.finish(transfer, with: error)
@@ -98,7 +96,7 @@ final class TransferWire: WorkerPart {
 
   /// libcurl is done with a request.
   func completed(_ transfer: Transfer, _ completion: MultiHandle.Completion) {
-    let (easy, result) = (completion.easy, transfer.result(of: completion))
+    let (easy, result) = (completion.easy, result(completion, of: transfer))
     worker.handshakes.end(transfer)
     if let head = transfer.provisionalHead, transfer.head == nil { worker.heads.takeUp(head, transfer) }
     let challenges = worker.challenges.proxyChallenges(to: transfer, result, easy)
@@ -134,6 +132,15 @@ final class TransferWire: WorkerPart {
     case .hold: worker.leaveQueue(transfer.task)
     case .settle: worker.endings.settle(transfer, error)
     }
+  }
+
+  /// How libcurl has ended a request. A connection that ends behind the last chunk leaves the body whole (RFC 9112 §8), but libcurl
+  /// waits for the end of the trailer section.
+  private func result(_ completion: MultiHandle.Completion, of transfer: Transfer) -> CurlResult {
+    let isWhole =
+      [.partialFile, .recvError].contains(completion.result) && transfer.chunks?.hasLastChunk == true
+      && !completion.easy.errorMessage.contains("chunk")
+    return isWhole ? .ok : completion.result
   }
 
   /// Hands on what is left of the answer. Returns how the wire ended; nil where the answer is whole, or where it does not matter any
