@@ -213,11 +213,12 @@ final class Transfer {
 
   // MARK: What a later download could go on from
 
-  /// What names the version of what is being downloaded; nil where nothing could go on from it.
+  /// What names the version of what is being downloaded; nil where nothing could go on from it, as the parts of a multipart answer
+  /// are not bytes of its body.
   var validator: String? {
-    guard job.kind == .download, !request.headers.contains("Range"), !machine.ranges.isBroken else {
-      return nil
-    }
+    guard job.kind == .download, multipart == nil, !request.headers.contains("Range"),
+      !machine.ranges.isBroken
+    else { return nil }
     if let validator = machine.ranges.validator { return validator }
     return head.flatMap { ResumeRules.validator(of: $0, to: request, now: headTime) }
   }
