@@ -41,7 +41,8 @@ final class TransferWire: WorkerPart {
       isBusy = true
       transfer.touch()
       transfer.contact.begin()
-      if !transfer.contact.isTryingAgain { transfer.noteBegan() }
+      // Another range of the same body counts on.
+      if !transfer.contact.isTryingAgain, !transfer.machine.ranges.isOpen { transfer.noteBegan() }
       try transport.add(easy)
     } catch let error as TransferError {
       worker.endings.finish(transfer, with: error)
