@@ -45,6 +45,9 @@ static inline CURLcode ccurl_easy_setopt_ssl_context(CURL *_Nonnull h, curl_ssl_
 static inline CURLcode ccurl_easy_setopt_prerequest(CURL *_Nonnull h, curl_prereq_callback _Nonnull f) {
   return curl_easy_setopt(h, CURLOPT_PREREQFUNCTION, f);
 }
+static inline CURLcode ccurl_easy_setopt_debug(CURL *_Nonnull h, curl_debug_callback _Nonnull f) {
+  return curl_easy_setopt(h, CURLOPT_DEBUGFUNCTION, f);
+}
 static inline CURLcode ccurl_easy_getinfo_long(CURL *_Nonnull h, CURLINFO i, long *_Nonnull v) {
   return curl_easy_getinfo(h, i, v);
 }

@@ -23,27 +23,26 @@ package final class ContentDecoder {
 
   /// Those that are to be undone, in the order in which they were applied: none where one of them is not known, or where there are
   /// more than anybody needs.
-  private static func known(in codings: String) -> [Coding] {
+  private static func known(in codings: [String]) -> [Coding] {
+    guard codings.count <= maximumCodings else { return [] }
     var known: [Coding] = []
-    for name in codings.split(separator: ",").map({ $0.trimmed.lowercased() }) where !name.isEmpty {
+    for name in codings {
       switch name {
-      case "identity", "none": continue
       case "gzip", "x-gzip": known.append(.gzip)
       case "deflate": known.append(.deflate)
       case "br": known.append(.brotli)
       case "zstd": known.append(.zstandard)
       default: return []
       }
-      guard known.count <= maximumCodings else { return [] }
     }
     return known
   }
 
-  /// Whether there is something to decode in content with these values of `Content-Encoding`.
-  package static func decodes(_ codings: String) -> Bool { !known(in: codings).isEmpty }
+  /// Whether there is something to decode in content with these codings.
+  package static func decodes(_ codings: [String]) -> Bool { !known(in: codings).isEmpty }
 
-  /// - Parameter codings: the values of `Content-Encoding`. Nil where `decodes` is false for them.
-  package init?(codings: String) throws(Fault) {
+  /// - Parameter codings: in the order in which they were applied, in lower case. Nil where `decodes` is false for them.
+  package init?(codings: [String]) throws(Fault) {
     var coders: [any Decoder] = []
     for coding in Self.known(in: codings) {
       switch coding {
@@ -108,12 +107,6 @@ protocol Decoder: AnyObject {
   func decode(
     _ input: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
   ) throws(ContentDecoder.Fault) -> Int
-}
-
-extension StringProtocol {
-  fileprivate var trimmed: String {
-    String(drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
-  }
 }
 
 // The standard library's own rethrow no typed error.

@@ -1,6 +1,7 @@
 internal import CCompression
 
-/// gzip (RFC 1952), and what is called deflate: zlib's format (RFC 1950), or the bare stream (RFC 1951) that many servers send.
+/// gzip (RFC 1952), and what is called deflate: zlib's format (RFC 1950), or the bare stream (RFC 1951) that many servers send. What
+/// follows a whole stream and is no further member of gzip, such as padding or a line end, is passed over, as gunzip and browsers do.
 final class ZlibDecoder: Decoder {
   enum Format {
     case gzip
@@ -11,19 +12,20 @@ final class ZlibDecoder: Decoder {
     /// The bytes that are to tell the format.
     case undecided([UInt8])
     case open
+    /// The stream is whole; another member of gzip may follow.
     case ended
+    /// Something else follows.
+    case over
   }
 
   private let format: Format
   private var state: State
-  private var isBare = false
   private var stream = z_stream()
   private var hasStream = false
   /// What told the format and is yet to be decoded.
   private var start: [UInt8] = []
-  /// Bytes behind a bare stream, which some servers send.
-  private var trailing = 0
-  private static let maximumTrailing = 4
+  /// What a member begins with (ID1, RFC 1952 §2.3.1).
+  private static let memberStart: UInt8 = 0x1F
 
   init(_ format: Format) throws(ContentDecoder.Fault) {
     self.format = format
@@ -36,7 +38,7 @@ final class ZlibDecoder: Decoder {
 
   var isComplete: Bool {
     switch state {
-    case .ended: true
+    case .ended, .over: true
     case .undecided(let bytes): bytes.isEmpty
     case .open: stream.total_in == 0 && format == .gzip
     }
@@ -59,7 +61,7 @@ final class ZlibDecoder: Decoder {
       state = .undecided(bytes)
       guard bytes.count == 2 else { return 0 }
       // CM, CINFO and FCHECK of RFC 1950 §2.2.
-      isBare = bytes[0] & 0x0F != 8 || bytes[0] >> 4 > 7 || (Int(bytes[0]) << 8 + Int(bytes[1])) % 31 != 0
+      let isBare = bytes[0] & 0x0F != 8 || bytes[0] >> 4 > 7 || (Int(bytes[0]) << 8 + Int(bytes[1])) % 31 != 0
       try open(windowBits: isBare ? -MAX_WBITS : MAX_WBITS)
       start = bytes
     }
@@ -88,9 +90,7 @@ final class ZlibDecoder: Decoder {
     _ input: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
   ) throws(ContentDecoder.Fault) -> Int {
     while true {
-      if case .ended = state {
-        guard try begin(&input) else { return 0 }
-      }
+      guard goesOn(&input) else { return 0 }
       let (offered, room) = (UInt32(clamping: input.count), UInt32(clamping: output.count))
       stream.next_in = input.baseAddress.map {
         UnsafeMutablePointer(mutating: $0.assumingMemoryBound(to: UInt8.self))
@@ -112,16 +112,13 @@ final class ZlibDecoder: Decoder {
     }
   }
 
-  /// What stands behind the end of a stream: another gzip member, or the few bytes that are passed over.
-  private func begin(_ input: inout UnsafeRawBufferPointer) throws(ContentDecoder.Fault) -> Bool {
-    guard !input.isEmpty else { return false }
-    if format == .gzip {
-      guard inflateReset(&stream) == Z_OK else { throw .malformed }
-      state = .open
-      return true
+  /// Whether there is something to inflate, at the end of a stream or before it. Drops what is passed over.
+  private func goesOn(_ input: inout UnsafeRawBufferPointer) -> Bool {
+    if case .ended = state, let first = input.first {
+      let isMember = format == .gzip && first == Self.memberStart && inflateReset(&stream) == Z_OK
+      state = isMember ? .open : .over
     }
-    trailing += input.count
-    guard isBare, trailing <= Self.maximumTrailing else { throw .malformed }
+    if case .open = state { return true }
     input = UnsafeRawBufferPointer(rebasing: input.suffix(0))
     return false
   }

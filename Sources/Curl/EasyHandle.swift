@@ -36,6 +36,8 @@ package protocol EasyHandleDelegate: AnyObject {
   /// One header line with its line end; a blank line ends a head. False ends the transfer, with a write error.
   func didReceiveHeader(_ line: UnsafeRawBufferPointer) -> Bool
   func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyDisposition
+  /// A body's bytes as the wire had them, if `traceBody` has asked for them; each is shown once, also where it waits to be taken.
+  func didTraceBody(_ bytes: UnsafeRawBufferPointer)
   /// Asked for the next bytes of a body that was announced with `setUpload`.
   func readBody(into buffer: UnsafeMutableRawBufferPointer) -> UploadDisposition
   /// Asked to start the body anew; false where that cannot be.
@@ -49,6 +51,7 @@ package protocol EasyHandleDelegate: AnyObject {
 extension EasyHandleDelegate {
   package func readBody(into buffer: UnsafeMutableRawBufferPointer) -> UploadDisposition { .failed }
   package func rewindBody() -> Bool { false }
+  package func didTraceBody(_ bytes: UnsafeRawBufferPointer) {}
 }
 
 /// Owner of a `CURL *`. Belongs to the loop of the multi handle that it is added to.

@@ -28,6 +28,7 @@ extension EasyOption<Int> {
   static var httpAuth: Self { Self(raw: CURLOPT_HTTPAUTH) }
   static var proxyAuth: Self { Self(raw: CURLOPT_PROXYAUTH) }
   static var sslVerifyHost: Self { Self(raw: CURLOPT_SSL_VERIFYHOST) }
+  static var verbose: Self { Self(raw: CURLOPT_VERBOSE) }
   static var sslSessionCache: Self { Self(raw: CURLOPT_SSL_SESSIONID_CACHE) }
   package static var freshConnect: Self { Self(raw: CURLOPT_FRESH_CONNECT) }
   package static var forbidReuse: Self { Self(raw: CURLOPT_FORBID_REUSE) }

@@ -135,9 +135,7 @@ package struct CachedResponse: Sendable, Equatable {
   /// Ranges of it can be taken: it is not coded, as the body that is stored may not be either.
   package var hasRanges: Bool { status == 200 && Self.isPlain(headers) }
 
-  package static func isPlain(_ headers: HTTPHeaders) -> Bool {
-    headers["Content-Encoding"].map { HTTPHeaders.equal($0, "identity") } ?? true
-  }
+  package static func isPlain(_ headers: HTTPHeaders) -> Bool { headers.contentCodings.isEmpty }
 
   /// What names the version in If-Range, where there is such a thing.
   package var strongValidator: String? { Validators.strong(headers, now: responseTime) }

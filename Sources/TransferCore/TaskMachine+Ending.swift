@@ -146,6 +146,8 @@ extension TransferTask {
     currentRequest = task.currentRequest
     response = task.response
     progress = task.progress
+    // Its own body begins here.
+    progress.countOfBytesReceived = 0
     startedAt = task.startedAt
   }
 }

@@ -13,6 +13,13 @@ extension HTTPHeaders {
   /// The media type; of several fields the last valid one.
   package var contentType: String? { MediaType.effective(all("Content-Type")) }
 
+  /// The codings of the content in the order in which they were applied, in lower case; none if it is as it was made (RFC 9110 §8.4).
+  /// `aws-chunked` is how S3 gets an upload, and not how it keeps it; yet it returns the word with the object.
+  package var contentCodings: [String] {
+    elements(of: "Content-Encoding").map { $0.lowercased() }
+      .filter { !["", "identity", "none", "aws-chunked"].contains($0) }
+  }
+
   /// The length that `Content-Length` announces, in bytes; nil if it is absent, malformed or contradictory (RFC 9112 §6.3).
   package var contentLength: Int64? {
     let lengths = elements(of: "Content-Length").map { text in

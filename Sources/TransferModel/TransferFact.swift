@@ -13,7 +13,7 @@ package enum TransferFact: Sendable {
   case waitsForConnectivity(TaskID, at: Timestamp)
   /// It waits for an answer to the question of that number: each of a task's has a higher one.
   indirect case asked(TaskID, Int, TransferQuestion, at: Timestamp)
-  /// A download goes on at that byte; 0: it had to start anew.
+  /// A download or an upload goes on at that byte; 0: it had to start anew.
   case resumed(TaskID, offset: Int64, expectedTotal: Int64, at: Timestamp)
   /// The bytes of a download now go to the disk, where a later one could go on from them.
   indirect case keeps(TaskID, ResumePoint)

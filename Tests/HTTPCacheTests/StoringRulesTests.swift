@@ -57,6 +57,7 @@ import TransferModel
       (200, [tag], 5, false, true), (200, [tag, ("Accept-Ranges", "none")], 5, false, false),
       (200, [fresh], 5, false, false), (200, [tag], 0, false, false), (203, [tag], 5, false, false),
       (200, [tag, ("Content-Encoding", "br")], 5, false, false),
+      (200, [tag, ("Content-Encoding", "aws-chunked")], 5, false, true),
     ] as [(Int, [(String, String)], Int64, Bool, Bool)])
   func parts(
     _ status: Int, _ fields: [(String, String)], _ size: Int64, _ isComplete: Bool, _ expected: Bool

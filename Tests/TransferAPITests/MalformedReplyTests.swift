@@ -55,6 +55,12 @@ import Testing
       "last chunk missing", ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", code: -1005,
       underlying: 18),
     Reply(
+      "last chunk cut short", ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0", code: -1005,
+      underlying: 18),
+    Reply(
+      "data like a last chunk", ok + "Transfer-Encoding: chunked\r\n\r\n10\r\nhello\r\n0\r\n", code: -1005,
+      underlying: 18),
+    Reply(
       "chunk cut short", ok + "Transfer-Encoding: chunked\r\n\r\n10\r\nhalf", code: -1005, underlying: 18),
     Reply(
       "chunk size of words", ok + "Transfer-Encoding: chunked\r\n\r\nzz\r\nab\r\n0\r\n\r\n", code: -1017,
@@ -101,6 +107,12 @@ import Testing
     ("an unasked upgrade", "101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade", -1011),
     ("an unasked transfer coding", "200 OK\r\nTransfer-Encoding: gzip", -1017),
     ("two lengths", "200 OK\r\nContent-Length: 5\r\nContent-Length: 6", -1017),
+    ("a blank behind the name of a length", "200 OK\r\nContent-Length : 5", -1017),
+    (
+      "a blank behind the name of a coding", "302 Found\r\nLocation: /\r\nTransfer-Encoding\t: chunked", -1017
+    ),
+    ("a hidden length beside another", "200 OK\r\nContent-Length: 5\r\ncontent-length : 6", -1017),
+    ("a coding on a line of its own", "200 OK\r\nTransfer-Encoding:\r\n chunked", -1017),
   ]) func anAnswerThatEndsNowhereIsRefused(_: String, _ head: String, _ code: Int64) throws {
     let gate = Gate()
     let origin = TestOrigin { _, socket in
@@ -129,6 +141,7 @@ import Testing
     // dataTaskAcceptsResponseHeaderValueWithoutWhitespace
     Reply("no blank behind the colon", ok + "X-A:b\r\nContent-Length:2\r\n\r\nok", body: "ok"),
     Reply("blanks around a value", ok + "X-A: \t b \t \r\nContent-Length:   2  \r\n\r\nok", body: "ok"),
+    Reply("blanks before a colon", ok + "X-A \t: b\r\nContent-Length: 2\r\n\r\nok", body: "ok"),
     Reply("folded field", ok + "X-B: 1\r\nX-A: \r\n b\r\nContent-Length: 2\r\n\r\nok", body: "ok"),
     Reply("more than the length", ok + "X-A: b\r\nContent-Length: 2\r\n\r\nokay", body: "ok"),
     Reply(
@@ -140,6 +153,13 @@ import Testing
     Reply(
       "chunk extensions", ok + "X-A: b\r\nTransfer-Encoding: chunked\r\n\r\n2;a=b\r\nok\r\n0;c\r\n\r\n",
       body: "ok"),
+    // RFC 9112 §8: the last chunk makes the body whole.
+    Reply(
+      "no line behind the last chunk", ok + "X-A: b\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n",
+      body: "ok"),
+    Reply(
+      "trailers cut short",
+      ok + "X-A: b\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-T: 1\r\nX-U", body: "ok"),
     // Trailers ended the peer's process (swift-corelibs-foundation, NativeProtocol.swift).
     Reply(
       "trailers",

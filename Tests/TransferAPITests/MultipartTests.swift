@@ -22,7 +22,10 @@ import Testing
   init() throws {
     place = try .ofSuite()
     origin = TestOrigin { request, socket in
-      try socket.write("HTTP/1.1 200 OK\r\n" + Self.type)
+      let fields =
+        request.path == "/cutInLastPart"
+        ? "ETag: \"v1\"\r\nAccept-Ranges: bytes\r\nContent-Length: 900000\r\n" : ""
+      try socket.write("HTTP/1.1 200 OK\r\n" + fields + Self.type)
       switch request.path {
       case "/whole": try socket.write(Array("a preamble\r\n".utf8) + Self.parts + Self.end)
       case "/open": try socket.write(Self.parts)
@@ -32,6 +35,7 @@ import Testing
         for byte in all { try socket.write([byte]) }
       case "/empty": try socket.write(Self.part(0, []) + Self.end)
       case "/none": break
+      case "/cutInLastPart": try socket.write(Self.part(0, Self.bodies[0]) + Self.part(1, Self.large))
       case "/hugeHeader":
         try socket.write(Self.part(0, Self.bodies[0]))
         try socket.write("--frame\r\nX-Long: " + String(repeating: "x", count: 17 * 1024) + "\r\n\r\nbody")
@@ -73,7 +77,7 @@ import Testing
         let piece = event.data["data"]?.string.flatMap { Data(base64Encoded: $0) }
         try #require(!parts.isEmpty)
         parts[parts.count - 1].bytes += try #require(piece)
-      case "task.didComplete": return (parts, event, id)
+      case "task.didComplete", "dataTask.didBecomeDownloadTask": return (parts, event, id)
       default: break
       }
     }
@@ -142,6 +146,30 @@ import Testing
     #expect(parts.count == 2 && parts.first == Self.expected(Self.bodies)[0])
     #expect(parts.last?.bytes.isEmpty == true)
     #expect(end?.data["error"]?["code"]?.integer == -999)
+  }
+
+  /// Its file begins with the part at which it became a download.
+  @Test(arguments: 1...3) func theDelegateMayMakeADownloadAtAPart(_ number: Int) throws {
+    let session = try place.session(delegate: #"{"responses":"ask"}"#)
+    let (parts, end, _) = try parts("/whole", session: session) { $0 == number ? "becomeDownload" : "allow" }
+    #expect(parts.dropLast() == Self.expected(Self.bodies).prefix(number - 1))
+    let id = try #require(end?.data["downloadTaskId"]?.string)
+    let download = try place.end(of: id)
+    let expected = Self.bodies[(number - 1)...].flatMap(\.self)
+    #expect(download["error"] == .null && download.received == Int64(expected.count))
+    #expect(try place.body(of: id) == expected)
+  }
+
+  /// Where a part begins in the answer is not known.
+  @Test(arguments: 1...2) func aDownloadThatBeganAtAPartIsNotResumed(_ number: Int) throws {
+    let session = try place.session(delegate: #"{"responses":"ask"}"#)
+    let (_, end, _) = try parts("/cutInLastPart", session: session) {
+      $0 == number ? "becomeDownload" : "allow"
+    }
+    let id = try #require(end?.data["downloadTaskId"]?.string)
+    let download = try place.end(of: id)
+    #expect(download.errorCode == -1005 && download["error"]?["resumeDataAvailable"]?.bool == false)
+    #expect(try place.call("GET", "/v1/tasks/\(id)/resume-data").status == 404)
   }
 
   @Test func aPartWithTooLargeAHeadFails() throws {

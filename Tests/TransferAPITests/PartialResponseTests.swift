@@ -169,6 +169,23 @@ import Testing
     #expect(inline?["base64"]?.string != nil || inline?["text"]?.string != nil)
   }
 
+  /// `bytesWritten` is the growth since the last call, also from one range to the next.
+  @Test func furtherRangesCountAsGrowth() throws {
+    let origin = Self.origin([
+      Self.broken(), .part("40-59/*", Self.body[40..<60]), .part("60-103/104", Self.body[60...]),
+    ])
+    let data = try #require(try place.resumeData(of: place.run(origin.url).id))
+    let task = #"{"kind":"download","resume":false,"resumeData":"\#(data)"}"#
+    let id = try place.call("POST", "/v1/tasks", task).json.id
+    let events = try place.events("/v1/tasks/\(id)/events")
+    _ = try place.act("resume", id)
+    let calls = try events.read(upTo: "task.didComplete").filter { $0.type == "downloadTask.didWriteData" }
+    // Of what waits for a slow reader only the newest is kept.
+    #expect(calls.compactMap { $0.data["bytesWritten"]?.integer }.reduce(0, +) <= 64)
+    #expect(calls.last?.data["totalBytesWritten"]?.integer == 104)
+    withExtendedLifetime(origin) {}
+  }
+
   /// Neither a weak tag nor a date beside one, or of an unknown age, names a version.
   @Test(arguments: [
     "ETag: W/\"a\"\r\nLast-Modified: \(date)\r\nDate: Sun, 22 Nov 2026 07:00:00 GMT\r\n", "ETag: W/\"a\"\r\n",

@@ -65,7 +65,8 @@ import Testing
 
     private func create(_ request: TestOrigin.Request, isSpoken: Bool, _ socket: Socket) throws -> Bool {
       if speaksTus, !isSpoken {
-        try socket.write(TestOrigin.reply("412 Precondition Failed", [], [("Tus-Resumable", "1.0.0")]))
+        let fields = [("Tus-Resumable", "1.0.0"), ("Connection", "close")]
+        try socket.write(TestOrigin.reply("412 Precondition Failed", [], fields))
         try Self.linger(socket)
         return false
       }

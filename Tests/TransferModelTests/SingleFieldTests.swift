@@ -35,6 +35,18 @@ import TransferModel
     #expect(Self.headers("Content-Length", values).contentLength == expected)
   }
 
+  @Test(
+    arguments: [
+      (["GZIP, br"], ["gzip", "br"]), (["deflate", "gzip"], ["deflate", "gzip"]),
+      (["gzip,aws-chunked"], ["gzip"]),
+      (["aws-chunked, gzip"], ["gzip"]), (["AWS-Chunked"], []), (["identity"], []),
+      (["none , identity, "], []),
+      ([""], []), ([], []), (["rot13"], ["rot13"]),
+    ] as [([String], [String])])
+  func contentCodings(_ values: [String], _ expected: [String]) {
+    #expect(Self.headers("content-encoding", values).contentCodings == expected)
+  }
+
   /// Fetch, "extract a MIME type".
   @Test(
     arguments: [

@@ -24,12 +24,12 @@ struct ContentDecoding {
 
   /// The decoder of an answer that has one; made when the first bytes of the body come. Content in a coding that is not known is
   /// handed over as it came, as URLSession and browsers do.
-  mutating func decoder(for codings: @autoclosure () -> String?) throws(ContentDecoder.Fault)
+  mutating func decoder(for codings: @autoclosure () -> [String]) throws(ContentDecoder.Fault)
     -> ContentDecoder?
   {
     if let decoder { return decoder }
-    guard isWanted, let codings = codings() else { return nil }
-    decoder = try ContentDecoder(codings: codings)
+    guard isWanted else { return nil }
+    decoder = try ContentDecoder(codings: codings())
     return decoder
   }
 

@@ -34,13 +34,21 @@ final class HeadReceiver: WorkerPart {
       transfer.machine.course.endWire(TransferError(code, message, failingURL: transfer.request.url))
       return false
     case .leg:
+      followChunks(of: head, transfer)
       keepCookies(of: head, transfer)
       transfer.provisionalHead = head
     case .answer:
       transfer.provisionalHead = nil
+      followChunks(of: head, transfer)
       takeUp(head, transfer)
     }
     return true
+  }
+
+  /// The body behind the head may come in chunks: then their last one is its end.
+  private func followChunks(of head: ResponseHead, _ transfer: Transfer) {
+    let isTraced = head.isChunked && (try? transfer.easy?.traceBody()) != nil
+    transfer.chunks = isTraced ? ChunkFraming() : nil
   }
 
   private func keepCookies(of head: ResponseHead, _ transfer: Transfer) {
@@ -107,7 +115,7 @@ final class HeadReceiver: WorkerPart {
       transfer.machine.course.pause(for: .redirect(proposed: proposed))
       transfer.ask(.redirect(TransferResponse(head, at: transfer.url), proposed: proposed))
       worker.hurry(transfer)
-    case .sendRest(let rest): transfer.sendInstead(rest)
+    case .send(let next): transfer.sendInstead(next)
     case .redirect(.fail(let error)), .fail(let error): fail(head, error, transfer)
     case .accept: accept(head, transfer)
     case .stop: transfer.machine.course.endWire(Self.restIsMissing(transfer))

@@ -50,7 +50,7 @@ enum MultipartPiece {
 extension TransferResponse {
   /// An answer as clients see it.
   init(_ head: ResponseHead, at url: CurlURL) {
-    let isEncoded = head.headers["Content-Encoding"].map(ContentDecoder.decodes) ?? false
+    let isEncoded = ContentDecoder.decodes(head.headers.contentCodings)
     let length = isEncoded ? nil : head.headers.contentLength
     self.init(
       url: url.text, status: head.status, headers: Redirect.hidingUser(in: head.headers, at: url),

@@ -12,6 +12,12 @@ extension ResponseHead {
       return (.badServerResponse, "the server switched to a protocol that nobody asked for")
     }
     guard !endsHere else { return nil }
+    guard !hidesFraming else {
+      return (
+        .cannotParseResponse,
+        "a blank before a colon or a folded line hides the answer's Content-Length or Transfer-Encoding"
+      )
+    }
     let codings = codings.filter { !HTTPHeaders.equal($0, "identity") }
     guard codings.isEmpty || codings.count == 1 && HTTPHeaders.equal(codings[0], "chunked") else {
       return (.cannotParseResponse, "the answer has a transfer coding that nobody asked for")
@@ -23,6 +29,33 @@ extension ResponseHead {
     }
     return nil
   }
+
+  /// Takes a line of its field section. libcurl frames a message without a field whose name it does not recognize, or whose value
+  /// stands on the next line, while others on the way may read it (RFC 9112 §5.1, §5.2 and §11.2).
+  mutating func append(line: UnsafeRawBufferPointer) {
+    if line[0] == 0x20 || line[0] == 0x09 {
+      if let last = headers.fields.last, Self.isFraming(last.name), !line.allSatisfy(Self.isInvisible) {
+        hidesFraming = true
+      }
+    } else {
+      let name = line.prefix { $0 != UInt8(ascii: ":") }
+      if name.contains(where: Self.isInvisible),
+        Self.isFraming(String(decoding: name.filter { !Self.isInvisible($0) }, as: UTF8.self))
+      {
+        hidesFraming = true
+      }
+    }
+    headers.append(line: line)
+  }
+
+  private static func isInvisible(_ byte: UInt8) -> Bool { !(0x21...0x7E).contains(byte) }
+
+  private static func isFraming(_ name: String) -> Bool {
+    HTTPHeaders.equal(name, "Content-Length") || HTTPHeaders.equal(name, "Transfer-Encoding")
+  }
+
+  /// Its body comes in chunks, and may lack the line end behind the last of them.
+  var isChunked: Bool { codings.contains { HTTPHeaders.equal($0, "chunked") } }
 
   /// The transfer codings. Fields that say the same, as a proxy and an origin may, are one: no message is chunked twice (RFC 9112 §6.1).
   private var codings: [String] {

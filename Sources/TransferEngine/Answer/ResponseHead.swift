@@ -5,6 +5,8 @@ struct ResponseHead: Sendable, Equatable {
   var httpVersion: String
   var status: Int
   var headers: HTTPHeaders
+  /// A field that frames the message is written so that libcurl does not see it.
+  var hidesFraming = false
 
   var isInformational: Bool { (100..<200).contains(status) && status != 101 }
   /// 300 and 304 are not followed; neither is a redirect without a destination.
@@ -47,7 +49,7 @@ struct ResponseHeadParser {
       size = 0
     } else if head != nil {
       size += text.count
-      head?.headers.append(line: text)
+      head?.append(line: text)
       let count = head?.headers.fields.count ?? 0
       if size > HTTPHeaders.Limit.bytes || count > HTTPHeaders.Limit.fields {
         exceed("the head of the answer is too large")
@@ -114,7 +116,9 @@ extension HTTPHeaders {
       return continueLast(with: Self.text(Self.trimmed(line), of: fields.last?.name ?? ""))
     }
     guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return }
-    let name = String(decoding: UnsafeRawBufferPointer(rebasing: line[..<colon]), as: UTF8.self)
+    // Blanks before the colon are no part of the name (RFC 9112 §5.1).
+    let name = String(
+      decoding: Self.trimmed(UnsafeRawBufferPointer(rebasing: line[..<colon])), as: UTF8.self)
     let value = Self.trimmed(UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]))
     append(ResponseHeadParser.canonical(name), Self.text(value, of: name))
   }

@@ -39,7 +39,8 @@ final class ByteReceiver: WorkerPart {
     _ bytes: UnsafeRawBufferPointer, into sink: BodySink, _ transfer: Transfer
   ) -> BodyDisposition {
     do throws(ContentDecoder.Fault) {
-      guard let decoder = try transfer.content.decoder(for: transfer.head?.headers["Content-Encoding"]) else {
+      guard let decoder = try transfer.content.decoder(for: transfer.head?.headers.contentCodings ?? [])
+      else {
         guard fits(bytes.count, transfer) else { return .refused }
         transfer.limits.charge(bytes.count, at: .now)
         return deliver(bytes, to: sink, transfer) ? .accepted : .refused
@@ -131,7 +132,7 @@ final class ByteReceiver: WorkerPart {
     let disposition = source.read(into: room)
     switch disposition {
     case .bytes(let count):
-      transfer.bytesRead += Int64(count)
+      transfer.bytesTaken += Int64(count)
       transfer.limits.charge(count, at: .now)
     case .paused: transfer.flow.send.insert(.source)
     case .end: source.wasSent()

@@ -14,6 +14,8 @@ struct TransferMachine {
   var ranges: RangeAssembly
   var cache: CacheUse?
   var course = TransferCourse()
+  /// A server does not support expectations: the task's requests go out without one.
+  private(set) var withholdsExpect = false
   /// How many questions were asked about the task: the next has the next number.
   private(set) var questions: Int
 
@@ -36,6 +38,13 @@ struct TransferMachine {
 
     var configuration: SessionConfiguration { _read { yield sharedConfiguration.value } }
 
+    /// It expects to be let send its body.
+    var expectsContinue: Bool {
+      request.headers.merging(defaults: configuration.httpAdditionalHeaders).elements(of: "Expect").contains {
+        HTTPHeaders.equal($0, "100-continue")
+      }
+    }
+
     /// Who asks for credentials with an answer to it; nil where nobody does.
     func challenger(_ head: ResponseHead) -> Authenticator.Side? {
       Authenticator.side(asking: head, proxy?.server.kind, scheme: url.scheme)
@@ -52,8 +61,8 @@ struct TransferMachine {
     /// A 401 or 407.
     case challenge(Authenticator.Verdict, on: Authenticator.Side)
     case redirect(RedirectChain.Verdict)
-    /// An upload's server has kept some of it: the rest is sent.
-    case sendRest(TransferRequest)
+    /// Goes out instead: the rest of an upload of which its server has kept some, or the same request without its expectation.
+    case send(TransferRequest)
     case fail(TransferError)
     /// It is the task's.
     case accept
@@ -80,9 +89,14 @@ struct TransferMachine {
       if ranges.isOpen, case .ask = verdict { return .stop }
       return .redirect(verdict)
     }
+    // A 417 says no more than that somebody on the way does not support expectations (RFC 9110 §10.1.1).
+    if head.status == 417, request.expectsContinue, !withholdsExpect {
+      withholdsExpect = true
+      return .send(request.request)
+    }
     switch upload?.verdict(on: head) ?? .result {
     case .result: return .accept
-    case .send(let rest): return .sendRest(rest)
+    case .send(let rest): return .send(rest)
     case .failed(let error): return .fail(error)
     }
   }

@@ -47,6 +47,8 @@ final class Transfer {
   // The answer
   var parser = ResponseHeadParser()
   var content = ContentDecoding()
+  /// Of a body that comes in chunks.
+  var chunks: ChunkFraming?
   var multipart: MultipartAnswer?
   var head: ResponseHead?
   var response: TransferResponse?
@@ -73,8 +75,11 @@ final class Transfer {
   var transactions: [TransactionMetrics] = []
   private(set) var fetchStart = Timestamp(microseconds: 0)
   private var sentBefore: Int64 = 0
-  /// Bytes read from `source`: where the body is chunked, libcurl counts its own lines among what it sent.
-  var bytesRead: Int64 = 0
+  /// Where the body of the current request begins in the task's.
+  private var sentFrom: Int64 = 0
+  /// Bytes that libcurl has taken of the request's body since its beginning. Of what it sent it counts more: the lines of chunks, and
+  /// what it sent on a connection that was gone.
+  var bytesTaken: Int64 = 0
   private var reported = (sent: Int64(0), received: Int64(0))
   var outcome: TransferOutcome?
 
@@ -137,8 +142,7 @@ final class Transfer {
 
   /// Bytes of the current request's body that went out.
   var sent: Int64 {
-    let sent = max(sentBefore, easy?.info(.uploaded) ?? 0)
-    return source != nil && source?.length == nil ? min(sent, bytesRead) : sent
+    min(max(sentBefore, easy?.info(.uploaded) ?? 0), bytesTaken)
   }
 
   /// Remembers what only the easy handle knows, before that goes.
@@ -146,14 +150,9 @@ final class Transfer {
 
   var progress: TaskProgress {
     var progress = TaskProgress()
-    if let upload = machine.upload {
-      progress.countOfBytesSent = upload.range.lowerBound + sent
-      progress.countOfBytesExpectedToSend = upload.length
-    } else {
-      progress.countOfBytesSent = sent
-      progress.countOfBytesExpectedToSend =
-        request.body == nil ? 0 : source?.length ?? request.bodyLength
-    }
+    progress.countOfBytesSent = sentFrom + sent
+    progress.countOfBytesExpectedToSend =
+      machine.upload?.length ?? (request.body == nil ? 0 : source?.length ?? request.bodyLength)
     let expected = expectedLength
     progress.countOfBytesReceived = expected == nil ? 0 : sink?.size ?? 0
     progress.countOfBytesExpectedToReceive = expected ?? -1
@@ -189,16 +188,37 @@ final class Transfer {
     facts.append(.progress(task, progress, at: worker.settings.now()))
   }
 
+  /// A request goes out, and what it moves counts from zero: but for what its server has of the body.
+  func noteBegan() {
+    facts.append(.began(task, at: fetchStart))
+    if sentFrom > 0 { noteSentFrom() }
+  }
+
+  /// The body is sent from its beginning, or from where its server wants it: what is sent from here on is growth.
+  private func restartBody() {
+    sentBefore = 0
+    bytesTaken = 0
+    if reported.sent != sentFrom { noteSentFrom() }
+  }
+
+  private func noteSentFrom() {
+    guard let upload = machine.upload else { return noteProgress() }
+    reported.sent = sentFrom
+    facts.append(
+      .resumed(task, offset: sentFrom, expectedTotal: upload.length, at: worker.settings.now()))
+  }
+
   /// Where a part of what it gets is.
   func key(_ part: BlobKey.Part) -> BlobKey { BlobKey(task, part, job.blob) }
 
   // MARK: What a later download could go on from
 
-  /// What names the version of what is being downloaded; nil where nothing could go on from it.
+  /// What names the version of what is being downloaded; nil where nothing could go on from it, as the parts of a multipart answer
+  /// are not bytes of its body.
   var validator: String? {
-    guard job.kind == .download, !request.headers.contains("Range"), !machine.ranges.isBroken else {
-      return nil
-    }
+    guard job.kind == .download, multipart == nil, !request.headers.contains("Range"),
+      !machine.ranges.isBroken
+    else { return nil }
     if let validator = machine.ranges.validator { return validator }
     return head.flatMap { ResumeRules.validator(of: $0, to: request, now: headTime) }
   }
@@ -226,15 +246,10 @@ final class Transfer {
     network = NetworkTrial()
     contact.forgetConnection()
     (delivery, combining, storagePolicy, storedHeaders) = (nil, nil, nil, nil)
-    sentBefore = 0
-    bytesRead = 0
     source?.detach()
     source = nil
-    if reported.sent > 0 {
-      // The next request's body is counted from its beginning.
-      reported = (0, 0)
-      facts.append(.progress(task, progress, at: worker.settings.now()))
-    }
+    sentFrom = machine.upload?.range.lowerBound ?? 0
+    restartBody()
     beginFetch()
     touch()
   }
@@ -264,6 +279,7 @@ final class Transfer {
     live = nil
     multipart = nil
     content = ContentDecoding()
+    chunks = nil
     parser = ResponseHeadParser()
     contact.forgetAnswer()
     connectHead = nil
@@ -289,6 +305,7 @@ final class Transfer {
     {
       headers.append("Cookie", cookies)
     }
+    if machine.withholdsExpect { headers.remove("Expect") }
     for field in fields { headers.append(field.name, field.value) }
     return headers
   }
@@ -328,12 +345,14 @@ extension Transfer: EasyHandleDelegate {
     worker.bytes.received(bytes, by: self)
   }
 
+  func didTraceBody(_ bytes: UnsafeRawBufferPointer) { chunks?.add(bytes) }
+
   func readBody(into buffer: UnsafeMutableRawBufferPointer) -> UploadDisposition {
     worker.bytes.read(of: self, into: buffer)
   }
 
   func rewindBody() -> Bool {
-    bytesRead = 0
+    restartBody()
     return source?.rewind() ?? false
   }
 
@@ -346,10 +365,12 @@ extension Transfer: EasyHandleDelegate {
 
   func maySendRequest(toAddress address: String) -> Bool {
     touch()
+    // libcurl would repeat by itself what was answered with 417.
+    guard machine.course.next == nil else { return false }
     switch contact.meet(lacksBody: lacksBody, isIdempotent: request.isIdempotent) {
     case .waitForBody, .refuseRepeat: return false
     case .send(let beginsAgain):
-      if beginsAgain { facts.append(.began(task, at: fetchStart)) }
+      if beginsAgain { noteBegan() }
       return gate.maySendRequest(toAddress: address)
     }
   }

@@ -64,6 +64,12 @@ final class TransferDecisions: WorkerPart {
     transfer.job.kind = .download
     transfer.live?.end(.failed)
     transfer.live = nil
+    // The parts of a multipart answer that came before were the data task's.
+    guard transfer.multipart != nil, let sink = transfer.sink else { return }
+    sink.discard()
+    transfer.flow.receive.remove(.downstream)
+    transfer.sink = worker.heads.makeSink(transfer)
+    transfer.noteProgress()
   }
 
   /// Another request goes out in place of the one whose answer is held.

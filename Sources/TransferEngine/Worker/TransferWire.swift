@@ -41,9 +41,8 @@ final class TransferWire: WorkerPart {
       isBusy = true
       transfer.touch()
       transfer.contact.begin()
-      if !transfer.contact.isTryingAgain {
-        transfer.facts.append(.began(transfer.task, at: transfer.fetchStart))
-      }
+      // Another range of the same body counts on.
+      if !transfer.contact.isTryingAgain, !transfer.machine.ranges.isOpen { transfer.noteBegan() }
       try transport.add(easy)
     } catch let error as TransferError {
       worker.endings.finish(transfer, with: error)
@@ -98,12 +97,12 @@ final class TransferWire: WorkerPart {
 
   /// libcurl is done with a request.
   func completed(_ transfer: Transfer, _ completion: MultiHandle.Completion) {
-    let easy = completion.easy
+    let (easy, result) = (completion.easy, result(completion, of: transfer))
     worker.handshakes.end(transfer)
     if let head = transfer.provisionalHead, transfer.head == nil { worker.heads.takeUp(head, transfer) }
-    let challenges = worker.challenges.proxyChallenges(to: transfer, completion.result, easy)
+    let challenges = worker.challenges.proxyChallenges(to: transfer, result, easy)
     guard challenges.isEmpty else {
-      return worker.challenges.meetProxy(transfer, completion.result, easy, challenges)
+      return worker.challenges.meetProxy(transfer, result, easy, challenges)
     }
     if transfer.connectsFirst, transfer.lacksBody, transfer.contact.isConnected {
       // Its handshake could not be held: the body is asked for all the same, before another try.
@@ -113,8 +112,8 @@ final class TransferWire: WorkerPart {
     if transfer.contact.isPastConnect, transfer.machine.course.next == nil {
       worker.heads.noteUploadVersion(of: transfer)
     }
-    let isClean = completion.result == .ok && transfer.head != nil
-    let error = takeEnd(of: transfer, completion.result, easy, isClean: isClean)
+    let isClean = result == .ok && transfer.head != nil
+    let error = takeEnd(of: transfer, result, easy, isClean: isClean)
     if isClean, let source = transfer.source, source.length ?? transfer.sent <= transfer.sent {
       source.wasSent()
     }
@@ -122,7 +121,7 @@ final class TransferWire: WorkerPart {
     record(easy, of: transfer, isComplete: isClean)
     let easyErrno = easy.info(.osErrno)
     if easy.lacksDescriptor { worker.sessions.closeIdle() }
-    reclaim(transfer, isClean: isClean)
+    reclaim(transfer, isClean: isClean && completion.result == .ok)
     let verdict = transfer.machine.wireEnded(
       error, status: transfer.head?.status, hasResponse: transfer.response != nil,
       lacksNetwork: worker.connectivity.mustWait(transfer, error, easyErrno), at: worker.settings.now())
@@ -134,6 +133,15 @@ final class TransferWire: WorkerPart {
     case .hold: worker.leaveQueue(transfer.task)
     case .settle: worker.endings.settle(transfer, error)
     }
+  }
+
+  /// How libcurl has ended a request. A connection that ends behind the last chunk leaves the body whole (RFC 9112 §8), but libcurl
+  /// waits for the end of the trailer section.
+  private func result(_ completion: MultiHandle.Completion, of transfer: Transfer) -> CurlResult {
+    let isWhole =
+      [.partialFile, .recvError].contains(completion.result) && transfer.chunks?.hasLastChunk == true
+      && !completion.easy.errorMessage.contains("chunk")
+    return isWhole ? .ok : completion.result
   }
 
   /// Hands on what is left of the answer. Returns how the wire ended; nil where the answer is whole, or where it does not matter any

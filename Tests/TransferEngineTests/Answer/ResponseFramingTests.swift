@@ -34,6 +34,24 @@ import TransferModel
     #expect(fault(200, [("Transfer-Encoding", "chunked"), ("Content-Length", "many")]) == nil)
   }
 
+  @Test(
+    arguments: [
+      (["Content-Length : 5"], true), (["content-length\t: 5"], true), (["Content-Length\u{B}: 5"], true),
+      (["Transfer-Encoding : chunked"], true), (["Transfer-Encoding:", " chunked"], true),
+      (["Transfer-Encoding: chunked", "\t, gzip"], true),
+      (["Content-Length: 5", "Content-Length : 5"], true),
+      (["Content-Length: 5"], false), (["Content-Length: 5", " "], false),
+      (["Content-Type : text/css"], false),
+      (["X-Content-Length : 5"], false), (["X-A: 1", " Content-Length: 5"], false), (["X-A:", " b"], false),
+    ] as [([String], Bool)])
+  func fieldsThatLibcurlDoesNotSeeAreRefused(_ lines: [String], _ areHidden: Bool) {
+    var head = ResponseHead(httpVersion: "HTTP/1.1", status: 200, headers: HTTPHeaders())
+    for line in lines { Array(line.utf8).withUnsafeBytes { head.append(line: $0) } }
+    #expect(head.hidesFraming == areHidden)
+    #expect((head.framingFault()?.code == .cannotParseResponse) == areHidden)
+    #expect(head.framingFault(endsHere: true) == nil)
+  }
+
   @Test func anUpgradeThatNobodyAskedForIsNoAnswer() {
     #expect(fault(101, [("Upgrade", "h2c")]) == .badServerResponse)
     #expect(fault(200, []) == nil && fault(304, []) == nil)

@@ -72,6 +72,7 @@ import TransferModel
         "A=1", "B=2", "C=3", "D=", "E=a:b", "A=4",
       ])
     #expect(fields("nothing", ": x", "X: 1") == ["X=1"])
+    #expect(fields("A : 1", "b\t : 2", "Content-Length : 3") == ["A=1", "B=2", "Content-Length=3"])
     #expect(fields("X: é") == ["X=é"])
   }
 

@@ -24,6 +24,8 @@ import TransferModel
       ("GET", 200, [ranges, tag], "\"v1\""), ("GET", 200, [ranges, tag, date, same], "\"v1\""),
       ("GET", 206, [tag], "\"v1\""), ("GET", 200, [("accept-ranges", "Bytes"), tag], "\"v1\""),
       ("GET", 200, [ranges, tag, ("Content-Encoding", "identity")], "\"v1\""),
+      ("GET", 200, [ranges, tag, ("Content-Encoding", "aws-chunked")], "\"v1\""),
+      ("GET", 200, [ranges, tag, ("Content-Encoding", "gzip,aws-chunked")], nil),
       // The same field twice.
       ("GET", 200, [ranges, ranges, tag], "\"v1\""),
       ("GET", 200, [("Accept-Ranges", "x, bytes"), tag], "\"v1\""),

@@ -30,7 +30,7 @@ import TransferModel
     .init(attemptLimit: 3, asks: { _ in asks }, stored: { _ in stored }, given: { _ in nil })
   }
 
-  private enum Kind { case pass, sendAgain, ask, exhausted, follow, askWhere, sendRest, fail, accept, stop }
+  private enum Kind { case pass, sendAgain, ask, exhausted, follow, askWhere, send, fail, accept, stop }
 
   private static func kind(_ verdict: TransferMachine.Verdict) -> Kind {
     switch verdict {
@@ -41,7 +41,7 @@ import TransferModel
     case .redirect(.follow): .follow
     case .redirect(.ask): .askWhere
     case .redirect(.fail), .fail: .fail
-    case .sendRest: .sendRest
+    case .send: .send
     case .accept: .accept
     case .stop: .stop
     }
@@ -103,6 +103,35 @@ import TransferModel
     #expect(Self.kind(second) == .pass && refused.count == 1)
   }
 
+  /// RFC 9110 §10.1.1.
+  @Test(
+    arguments: [
+      (417, "100-continue", .send), (417, "x, 100-CONTINUE", .send), (417, "x", .accept), (417, nil, .accept),
+      (400, "100-continue", .accept),
+    ] as [(Int, String?, Kind)])
+  private func expectationsAreWithheldOnce(_ status: Int, _ expect: String?, _ expected: Kind) throws {
+    let fields = expect.map { [HTTPHeaders.Field(name: "expect", value: $0)] } ?? []
+    for isOfSession in [false, true] {
+      var request = TransferRequest(url: "http://a.test/x", method: "POST", body: .data([1]))
+      var configuration = SessionConfiguration()
+      if isOfSession {
+        configuration.httpAdditionalHeaders = HTTPHeaders(fields)
+      } else {
+        request.headers = HTTPHeaders(fields)
+      }
+      let job = TransferJob(
+        task: TaskID(high: 1, low: 1), session: .shared, configuration: configuration, kind: .data,
+        request: request, priority: 0.5)
+      var machine = TransferMachine(job)
+      for (round, kind) in [expected, .accept].enumerated() {
+        let verdict = machine.handle(
+          Self.head(status), to: try Self.asked(job), Self.surroundings(asks: false), refused: { _ in })
+        #expect(Self.kind(verdict) == kind, "round \(round)")
+        #expect(machine.withholdsExpect == (expected == .send))
+      }
+    }
+  }
+
   /// What the server of an upload has kept is sent no more; another origin is shown nothing of this one's.
   @Test func uploadsGoOn() throws {
     let job = Self.job(.upload, body: .data([1, 2, 3]))
@@ -114,7 +143,7 @@ import TransferModel
     let part = Self.head(201, [("Upload-Complete", "?0"), ("Upload-Offset", "2")])
     let verdict = machine.handle(
       part, to: try Self.asked(job), Self.surroundings(asks: false), refused: { _ in })
-    guard case .sendRest(let rest) = verdict else {
+    guard case .send(let rest) = verdict else {
       Issue.record("\(verdict)")
       return
     }
@@ -145,7 +174,7 @@ import TransferModel
         let next: TransferRequest
         switch machine.handle(answer, to: asked, surroundings, refused: { _ in }) {
         case .challenge(.send, _): next = asked.request
-        case .redirect(.follow(let request)), .sendRest(let request): next = request
+        case .redirect(.follow(let request)), .send(let request): next = request
         default: next = TransferRequest(url: "")
         }
         guard !next.url.isEmpty else { break }

@@ -1,0 +1,52 @@
+/// How far a body has come that is sent in chunks (RFC 9112 §7.1), by its bytes as they are on the wire. It looks for the end alone: what
+/// is malformed is libcurl's to refuse. Pure.
+struct ChunkFraming {
+  private enum Part {
+    /// A line with a chunk's size, up to where that ends.
+    case size(UInt64)
+    /// The rest of the line.
+    case extensions(size: UInt64)
+    case data(left: UInt64)
+    case lineEnd
+    case trailer
+  }
+  private var part = Part.size(0)
+
+  /// The last chunk is here: the body is whole, whatever becomes of the fields behind it (§8).
+  var hasLastChunk: Bool { if case .trailer = part { true } else { false } }
+
+  mutating func add(_ bytes: UnsafeRawBufferPointer) {
+    var place = 0
+    while place < bytes.count {
+      let byte = bytes[place]
+      let isLineEnd = byte == 0x0A
+      switch part {
+      case .trailer: return
+      case .data(let left):
+        let count = min(left, UInt64(bytes.count - place))
+        part = count == left ? .lineEnd : .data(left: left - count)
+        place += Int(count)
+        continue
+      case .lineEnd: if isLineEnd { part = .size(0) }
+      case .size(let size), .extensions(let size):
+        if isLineEnd {
+          part = size == 0 ? .trailer : .data(left: size)
+        } else if case .size = part, let digit = Self.digit(byte) {
+          part = .size(size << 4 | digit)
+        } else {
+          part = .extensions(size: size)
+        }
+      }
+      place += 1
+    }
+  }
+
+  private static func digit(_ byte: UInt8) -> UInt64? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(byte - UInt8(ascii: "0"))
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt64(byte - UInt8(ascii: "a") + 10)
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt64(byte - UInt8(ascii: "A") + 10)
+    default: nil
+    }
+  }
+}
