@@ -68,6 +68,8 @@ package final class EasyHandle {
   /// How packets of the connections that it opens are marked, whoever uses them later (RFC 2474 §3): 0...63.
   package var codePoint: UInt8 = 0
   fileprivate var tlsConnection: TLSConnection?
+  /// Of the connection that it opened last, or by which its request went out.
+  package var certificateRequest: CertificateRequest { tlsConnection?.certificateRequest ?? .none }
   /// The alert that the peer of that connection sent last (RFC 8446 §6); 0: none. libcurl tells of it only where it came to read it
   /// before it failed to write, but reads it when it closes the connection.
   package var tlsAlert: Int { tlsConnection?.alert ?? 0 }
@@ -289,12 +291,12 @@ package final class EasyHandle {
   _ easy: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?, _ policy: UnsafeMutableRawPointer?
 ) -> CURLcode {
   guard let context, let policy else { return CURLE_SSL_CERTPROBLEM }
-  var owner: UnsafePointer<CChar>?
-  if let easy, ccurl_easy_getinfo_string(easy, CURLINFO_PRIVATE, &owner) == CURLE_OK, let owner {
-    let owner = handle(UnsafeMutableRawPointer(mutating: owner))
+  guard chandshake_attach(easy, context, policy) == 0 else { return CURLE_OUT_OF_MEMORY }
+  if let owner = easy.flatMap(EasyHandle.owner) {
     owner.handshakeStart = owner.handshakeStart ?? .now
+    owner.tlsConnection = TLSConnection(context: context)
   }
-  return CURLcode(UInt32(chandshake_attach(easy, context, policy)))
+  return CURLE_OK
 }
 
 private func handle(_ context: UnsafeMutableRawPointer?) -> EasyHandle {
@@ -305,6 +307,7 @@ private func handle(_ context: UnsafeMutableRawPointer?) -> EasyHandle {
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
   let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+  handle(context).tlsConnection?.noteAnswer()
   return handle(context).delegate?.didReceiveHeader(line) == false ? 0 : line.count
 }
 
