@@ -21,7 +21,7 @@ struct RequestConfigurator {
     // CURL_HTTP_VERSION_2TLS, or 1.1: libcurl 7.88 loses an answer in HTTP/2 that comes before the end of the body.
     try easy.set(.httpVersion, to: Self.mayBeAnsweredEarly(transfer) ? 2 : 4)
     try setHeaders(easy, transfer, headers)
-    if transfer.connectsFirst { try easy.set(.freshConnect, to: 1) }
+    if transfer.connectsFirst, !transfer.mayKeepConnection { try easy.set(.freshConnect, to: 1) }
     // What was asked for in whatever words is decoded (URLSession); a range is of the coded bytes.
     transfer.content.isWanted = Self.isDecoded(transfer, headers)
     try easy.set(.pipeWait, to: configuration.httpShouldUsePipelining ? 1 : 0)

@@ -108,7 +108,7 @@ final class TransferWire: WorkerPart {
     if transfer.connectsFirst, transfer.lacksBody, transfer.contact.isConnected {
       // Its handshake could not be held: the body is asked for all the same, before another try.
       reclaim(transfer, isClean: false)
-      return worker.steps.sendNext(transfer, transfer.request)
+      return worker.steps.sendNext(transfer, transfer.request, connectsFirst: false)
     }
     if transfer.contact.isPastConnect, transfer.machine.course.next == nil {
       worker.heads.noteUploadVersion(of: transfer)
