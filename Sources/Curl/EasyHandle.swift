@@ -75,10 +75,13 @@ package final class EasyHandle {
   package var tlsAlert: Int { tlsConnection?.alert ?? 0 }
   /// No descriptor was left for its socket.
   package private(set) var lacksDescriptor = false
+  /// Where what becomes of its HTTP/2 stream is recorded.
+  let stream = UnsafeMutablePointer<cstreams_stream>.allocate(capacity: 1)
   private let message = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
   package init() throws(CurlError) {
     message.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    stream.initialize(to: cstreams_stream())
     guard let raw = curl_easy_init() else {
       throw CurlError(result: CurlResult(code: 2), operation: "easy_init")
     }
@@ -88,6 +91,7 @@ package final class EasyHandle {
   deinit {
     curl_easy_cleanup(raw)
     message.deallocate()
+    stream.deallocate()
   }
 
   /// Back to a new handle's options (curl_easy_reset); `EasyHandlePool` knows where that is enough.
@@ -102,6 +106,7 @@ package final class EasyHandle {
     handshakeStart = nil
     tlsParameters = nil
     tlsConnection = nil
+    forgetStream()
     lacksDescriptor = false
     codePoint = 0
     headers = HeaderList()
@@ -382,8 +387,9 @@ private func handle(_ context: UnsafeMutableRawPointer?) -> EasyHandle {
   let easy = handle(context)
   easy.tlsParameters = TLSParameters(of: easy.raw)
   easy.tlsConnection = TLSConnection(of: easy.raw)
-  let isAllowed = easy.delegate?.maySendRequest(toAddress: address) ?? false
-  return isAllowed ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+  guard easy.delegate?.maySendRequest(toAddress: address) == true else { return CURL_PREREQFUNC_ABORT }
+  easy.forgetStream()
+  return CURL_PREREQFUNC_OK
 }
 
 @c private func onCloseSocket(_ context: UnsafeMutableRawPointer?, _ socket: curl_socket_t) -> Int32 {

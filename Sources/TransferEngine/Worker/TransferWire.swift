@@ -99,11 +99,12 @@ final class TransferWire: WorkerPart {
   /// libcurl is done with a request.
   func completed(_ transfer: Transfer, _ completion: MultiHandle.Completion) {
     let easy = completion.easy
+    let result = Self.isLoss(completion.result) && easy.hasWholeAnswer ? .ok : completion.result
     worker.handshakes.end(transfer)
     if let head = transfer.provisionalHead, transfer.head == nil { worker.heads.takeUp(head, transfer) }
-    let challenges = worker.challenges.proxyChallenges(to: transfer, completion.result, easy)
+    let challenges = worker.challenges.proxyChallenges(to: transfer, result, easy)
     guard challenges.isEmpty else {
-      return worker.challenges.meetProxy(transfer, completion.result, easy, challenges)
+      return worker.challenges.meetProxy(transfer, result, easy, challenges)
     }
     if transfer.connectsFirst, transfer.lacksBody, transfer.contact.isConnected {
       // Its handshake could not be held: the body is asked for all the same, before another try.
@@ -113,8 +114,8 @@ final class TransferWire: WorkerPart {
     if transfer.contact.isPastConnect, transfer.machine.course.next == nil {
       worker.heads.noteUploadVersion(of: transfer)
     }
-    let isClean = completion.result == .ok && transfer.head != nil
-    let error = takeEnd(of: transfer, completion.result, easy, isClean: isClean)
+    let isClean = result == .ok && transfer.head != nil
+    let error = takeEnd(of: transfer, result, easy, isClean: isClean)
     if isClean, let source = transfer.source, source.length ?? transfer.sent <= transfer.sent {
       source.wasSent()
     }
@@ -134,6 +135,11 @@ final class TransferWire: WorkerPart {
     case .hold: worker.leaveQueue(transfer.task)
     case .settle: worker.endings.settle(transfer, error)
     }
+  }
+
+  /// The connection, or the stream, has gone.
+  private static func isLoss(_ result: CurlResult) -> Bool {
+    [.recvError, .sendError, .partialFile, .http2, .http2Stream].contains(result)
   }
 
   /// Hands on what is left of the answer. Returns how the wire ended; nil where the answer is whole, or where it does not matter any
