@@ -45,6 +45,56 @@ import Testing
     origin.requests.compactMap { $0.split(separator: " ").dropFirst(2).first.map(String.init) }
   }
 
+  // MARK: Not processed
+
+  /// RFC 9113 §6.8 and §8.7: whatever the method, it goes out again, on another connection.
+  @Test(arguments: ["goaway", "goaway-error", "refuse"], Shape.allCases)
+  func unprocessedRequestIsSentAgain(_ action: String, _ shape: Shape) throws {
+    for before in [[], ["answer"]] {
+      let origin = try HTTP2Origin(before + [action, action, "answer"])
+      let session = try ferry.session(FerryProcess.uncached, delegate: "{}")
+      for _ in before { _ = try run(.nothing, origin, in: session, method: "GET") }
+      let (task, bodies) = try run(shape, origin, in: session)
+      #expect(task["error"] == .null && task.status == 200, "\(task.text)")
+      #expect(try body(of: task) == (shape == .nothing ? "0" : "300000"))
+      #expect(actions(origin) == before + [action, action, "answer"])
+      let isStream = shape == .stream || shape == .chunkedStream
+      #expect(isStream ? (1...3).contains(bodies) : bodies == 0)
+      let connections = origin.requests.compactMap { $0.split(separator: " ").first }
+      #expect(Set(connections.suffix(3)).count == 3)
+    }
+  }
+
+  @Test(arguments: ["goaway", "refuse"], [Shape.nothing, .text, .stream])
+  func unprocessedRequestIsSentSixTimesAtMost(_ action: String, _ shape: Shape) throws {
+    let origin = try HTTP2Origin([action])
+    let (task, _) = try run(shape, origin, in: ferry.session(delegate: "{}"))
+    #expect(task.errorCode == -1005, "\(task.text)")
+    #expect(actions(origin) == Array(repeating: action, count: 6))
+  }
+
+  /// What may have been processed is sent again only where that means the same.
+  @Test(arguments: [
+    ("GET", Shape.nothing, true), ("PUT", .file, true), ("PUT", .stream, true), ("POST", .file, false),
+    ("POST", .stream, false),
+  ])
+  func lostKeptConnectionRepeatsWhatMeansTheSame(
+    _ method: String, _ shape: Shape, _ isRepeated: Bool
+  ) throws {
+    let origin = try HTTP2Origin(["answer", "close", "answer"])
+    let session = try ferry.session(FerryProcess.uncached, delegate: "{}")
+    _ = try run(.nothing, origin, in: session, method: "GET")
+    let (task, _) = try run(shape, origin, in: session, method: method)
+    #expect(task.errorCode == (isRepeated ? nil : -1005), "\(task.text)")
+    #expect(actions(origin) == ["answer", "close"] + (isRepeated ? ["answer"] : []))
+  }
+
+  @Test func lostNewConnectionRepeatsNothing() throws {
+    let origin = try HTTP2Origin(["close"])
+    let (task, _) = try run(.nothing, origin, in: ferry.session(delegate: "{}"), method: "GET")
+    #expect(task.errorCode == -1005 && actions(origin) == ["close"])
+  }
+
   // MARK: Answered early
 
   private static let early = ["413", "302", "200"].flatMap { status in

@@ -59,7 +59,7 @@ struct RequestFailure {
         .cannotConnectToHost, "no descriptor is left for a connection", failingURL: url,
         underlying: .init(library: "posix", code: Int(EMFILE)))
     }
-    if refusesRepeat, result == .abortedByCallback {
+    if refusesRepeat, result == .abortedByCallback || result == .sendFailRewind {
       return TransferError(
         .networkConnectionLost,
         "the connection was lost before an answer came; a \(method) is not sent twice", failingURL: url)

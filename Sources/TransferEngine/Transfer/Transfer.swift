@@ -350,7 +350,10 @@ extension Transfer: EasyHandleDelegate {
 
   func maySendRequest(toAddress address: String) -> Bool {
     touch()
-    switch contact.meet(lacksBody: lacksBody, isIdempotent: request.isIdempotent) {
+    let verdict = contact.meet(
+      lacksBody: lacksBody, isIdempotent: request.isIdempotent, isUnprocessed: easy?.isUnprocessed == true,
+      hasBody: bytesRead == 0 || rewindBody())
+    switch verdict {
     case .waitForBody, .refuseRepeat: return false
     case .send(let beginsAgain):
       if beginsAgain { facts.append(.began(task, at: fetchStart)) }

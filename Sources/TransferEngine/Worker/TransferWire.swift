@@ -114,6 +114,11 @@ final class TransferWire: WorkerPart {
     if transfer.contact.isPastConnect, transfer.machine.course.next == nil {
       worker.heads.noteUploadVersion(of: transfer)
     }
+    if isRepeated(transfer, result, easy) {
+      record(easy, of: transfer, isComplete: false)
+      reclaim(transfer, isClean: false)
+      return worker.steps.sendNext(transfer, transfer.request)
+    }
     let isClean = result == .ok && transfer.head != nil
     let error = takeEnd(of: transfer, result, easy, isClean: isClean)
     if isClean, let source = transfer.source, source.length ?? transfer.sent <= transfer.sent {
@@ -140,6 +145,22 @@ final class TransferWire: WorkerPart {
   /// The connection, or the stream, has gone.
   private static func isLoss(_ result: CurlResult) -> Bool {
     [.recvError, .sendError, .partialFile, .http2, .http2Stream].contains(result)
+  }
+
+  /// Whether a request that was lost is sent again: where that does nothing twice.
+  private func isRepeated(_ transfer: Transfer, _ result: CurlResult, _ easy: EasyHandle) -> Bool {
+    let course = transfer.machine.course
+    guard result != .ok, course.next == nil, course.wireEnd == nil else { return false }
+    var loss = RequestContact.Loss(isIdempotent: transfer.request.isIdempotent)
+    switch result {
+    // libcurl was about to send it again, which it does for one reason or the other.
+    case .abortedByCallback where transfer.contact.refusesRepeat, .sendFailRewind: loss.wasKept = true
+    case .recvError, .sendError, .partialFile: loss.wasKept = easy.info(.connectionsMade) == 0
+    case .http2, .http2Stream: break
+    default: return false
+    }
+    loss.isUnprocessed = easy.isUnprocessed
+    return transfer.contact.lose(loss)
   }
 
   /// Hands on what is left of the answer. Returns how the wire ended; nil where the answer is whole, or where it does not matter any
