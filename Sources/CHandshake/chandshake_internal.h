@@ -36,6 +36,7 @@ struct chandshake {
   bool is_established;  // the connection's first handshake is over
   bool has_waited;  // at its end
   int alert;  // the last that the peer sent
+  chandshake_request request;
   chandshake_question question;
   int decision;  // 0: none yet
   int verify_error;

@@ -42,8 +42,15 @@ static bool is_at_end(const SSL *ssl) {
   return SSL_get_state(ssl) == (SSL_version(ssl) >= TLS1_3_VERSION ? TLS_ST_CW_FINISHED : TLS_ST_CR_FINISHED);
 }
 
+// A server that is done with the client's certificate ends the handshake; in TLS 1.3 that was over before, but tickets come then.
+static bool lets_in(const SSL *ssl, int where) {
+  if (SSL_version(ssl) < TLS1_3_VERSION) return where & SSL_CB_HANDSHAKE_DONE;
+  return where == SSL_CB_CONNECT_LOOP && SSL_get_state(ssl) == TLS_ST_CR_SESSION_TICKET;
+}
+
 static void note(const SSL *ssl, int where, int value) {
   chandshake *handshake = of(ssl);
+  if (lets_in(ssl, where)) chandshake_let_in(handshake);
   if ((where & SSL_CB_READ_ALERT) == SSL_CB_READ_ALERT) handshake->alert = value & 0xff;
   if (where & SSL_CB_HANDSHAKE_DONE) handshake->is_established = true;
   if (where != SSL_CB_CONNECT_LOOP || handshake->is_established || handshake->has_waited) return;
@@ -120,6 +127,7 @@ static int verify(X509_STORE_CTX *context, void *unused) {
 static int choose_certificate(SSL *ssl, X509 **certificate, EVP_PKEY **key) {
   chandshake *handshake = of(ssl);
   chandshake_identity *identity = handshake->policy->identity;
+  handshake->request = chandshake_is_unmet;
   if (handshake->is_established) {
     if (handshake->identity) identity = handshake->identity;
   } else if (handshake->policy->asks_for_certificate) {
@@ -134,6 +142,7 @@ static int choose_certificate(SSL *ssl, X509 **certificate, EVP_PKEY **key) {
   if (SSL_use_cert_and_key(ssl, identity->certificate, identity->key, identity->above, 1) != 1) ERR_clear_error();
   X509_up_ref(*certificate = identity->certificate);
   EVP_PKEY_up_ref(*key = identity->key);
+  handshake->request = chandshake_is_answered;
   return 1;
 }
 
@@ -149,7 +158,7 @@ int chandshake_attach(void *easy, void *context, void *data) {
   SSL_CTX_set1_cert_store(context, policy->store);
   SSL_CTX_set_cert_verify_callback(context, verify, NULL);
   SSL_CTX_set_info_callback(context, note);
-  if (policy->identity || policy->asks_for_certificate) SSL_CTX_set_client_cert_cb(context, choose_certificate);
+  SSL_CTX_set_client_cert_cb(context, choose_certificate);
   if (policy->asks_for_trust || policy->asks_for_certificate || policy->waits_at_end) SSL_CTX_set_mode(context, SSL_MODE_ASYNC);
   return 0;
 }
@@ -166,7 +175,15 @@ chandshake *chandshake_of_session(const void *session) {
   return handshake;
 }
 
+chandshake *chandshake_of_context(const void *context) {
+  chandshake *handshake = SSL_CTX_get_ex_data(context, slot);
+  chandshake_retain(handshake);
+  return handshake;
+}
+
 int chandshake_alert(const chandshake *handshake) { return handshake->alert; }
+chandshake_request chandshake_get_request(const chandshake *handshake) { return handshake->request; }
+void chandshake_let_in(chandshake *handshake) { handshake->request = chandshake_has_no_request; }
 
 void chandshake_retain(chandshake *handshake) { handshake->references++; }
 

@@ -71,15 +71,20 @@ package final class EasyHandle {
   /// How packets of the connections that it opens are marked, whoever uses them later (RFC 2474 §3): 0...63.
   package var codePoint: UInt8 = 0
   fileprivate var tlsConnection: TLSConnection?
+  /// Of the connection that it opened last, or by which its request went out.
+  package var certificateRequest: CertificateRequest { tlsConnection?.certificateRequest ?? .none }
   /// The alert that the peer of that connection sent last (RFC 8446 §6); 0: none. libcurl tells of it only where it came to read it
   /// before it failed to write, but reads it when it closes the connection.
   package var tlsAlert: Int { tlsConnection?.alert ?? 0 }
   /// No descriptor was left for its socket.
   package private(set) var lacksDescriptor = false
+  /// Where what becomes of its HTTP/2 stream is recorded.
+  let stream = UnsafeMutablePointer<cstreams_stream>.allocate(capacity: 1)
   private let message = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
   package init() throws(CurlError) {
     message.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    stream.initialize(to: cstreams_stream())
     guard let raw = curl_easy_init() else {
       throw CurlError(result: CurlResult(code: 2), operation: "easy_init")
     }
@@ -89,6 +94,7 @@ package final class EasyHandle {
   deinit {
     curl_easy_cleanup(raw)
     message.deallocate()
+    stream.deallocate()
   }
 
   /// Back to a new handle's options (curl_easy_reset); `EasyHandlePool` knows where that is enough.
@@ -103,6 +109,7 @@ package final class EasyHandle {
     handshakeStart = nil
     tlsParameters = nil
     tlsConnection = nil
+    forgetStream()
     lacksDescriptor = false
     codePoint = 0
     headers = HeaderList()
@@ -292,12 +299,12 @@ package final class EasyHandle {
   _ easy: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?, _ policy: UnsafeMutableRawPointer?
 ) -> CURLcode {
   guard let context, let policy else { return CURLE_SSL_CERTPROBLEM }
-  var owner: UnsafePointer<CChar>?
-  if let easy, ccurl_easy_getinfo_string(easy, CURLINFO_PRIVATE, &owner) == CURLE_OK, let owner {
-    let owner = handle(UnsafeMutableRawPointer(mutating: owner))
+  guard chandshake_attach(easy, context, policy) == 0 else { return CURLE_OUT_OF_MEMORY }
+  if let owner = easy.flatMap(EasyHandle.owner) {
     owner.handshakeStart = owner.handshakeStart ?? .now
+    owner.tlsConnection = TLSConnection(context: context)
   }
-  return CURLcode(UInt32(chandshake_attach(easy, context, policy)))
+  return CURLE_OK
 }
 
 private func handle(_ context: UnsafeMutableRawPointer?) -> EasyHandle {
@@ -308,6 +315,7 @@ private func handle(_ context: UnsafeMutableRawPointer?) -> EasyHandle {
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
   let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+  handle(context).tlsConnection?.noteAnswer()
   return handle(context).delegate?.didReceiveHeader(line) == false ? 0 : line.count
 }
 
@@ -382,8 +390,9 @@ private func handle(_ context: UnsafeMutableRawPointer?) -> EasyHandle {
   let easy = handle(context)
   easy.tlsParameters = TLSParameters(of: easy.raw)
   easy.tlsConnection = TLSConnection(of: easy.raw)
-  let isAllowed = easy.delegate?.maySendRequest(toAddress: address) ?? false
-  return isAllowed ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+  guard easy.delegate?.maySendRequest(toAddress: address) == true else { return CURL_PREREQFUNC_ABORT }
+  easy.forgetStream()
+  return CURL_PREREQFUNC_OK
 }
 
 @c private func onCloseSocket(_ context: UnsafeMutableRawPointer?, _ socket: curl_socket_t) -> Int32 {

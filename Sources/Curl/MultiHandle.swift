@@ -40,6 +40,7 @@ package final class MultiHandle {
   ///   - maximumIdleConnections: connections kept for later requests.
   package init(multiplexing: Bool, maximumIdleConnections: Int) throws(CurlError) {
     _ = Self.initialized
+    _ = EasyHandle.recordsStreams
     guard Descriptors.areLeft else {
       throw CurlError(result: .outOfMemory, operation: "multi_init: no descriptors are left")
     }

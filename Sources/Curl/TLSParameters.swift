@@ -1,7 +1,16 @@
 internal import CCurl
 internal import CHandshake
 
-/// A TLS connection by which a request went out. It may be closed since.
+/// How a server's request for the client's certificate stands.
+package enum CertificateRequest: Sendable {
+  /// There was none, or the client was let in.
+  case none
+  /// No certificate was shown.
+  case unmet
+  case answered
+}
+
+/// A TLS connection by which a request went out, or was to. It may be closed since.
 final class TLSConnection {
   private let raw: OpaquePointer
 
@@ -12,10 +21,23 @@ final class TLSConnection {
     }
     self.raw = raw
   }
+  /// Of a connection that is being made.
+  init(context: UnsafeRawPointer) { raw = chandshake_of_context(context) }
   deinit { chandshake_release(raw) }
 
   /// The last alert that the peer sent; 0: none.
   var alert: Int { Int(chandshake_alert(raw)) }
+
+  var certificateRequest: CertificateRequest {
+    switch chandshake_get_request(raw) {
+    case chandshake_is_unmet: .unmet
+    case chandshake_is_answered: .answered
+    default: .none
+    }
+  }
+
+  /// The server has begun to answer a request.
+  func noteAnswer() { chandshake_let_in(raw) }
 }
 
 /// What the two ends of a TLS connection have agreed on.

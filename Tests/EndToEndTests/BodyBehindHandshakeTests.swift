@@ -69,6 +69,40 @@ import Testing
     #expect(try questions(of: task) == [Fixture.event, Fixture.event, Self.body])
   }
 
+  /// A 401 ends the first connection, with most of the body unsent: what the next one asks comes before the body all the same.
+  @Test(arguments: [true, false], [1000, 900_000])
+  func theNextConnectionsChallengesComeBeforeTheNextBody(_ hasHTTP2: Bool, _ size: Int) throws {
+    let fixture = try HandshakeFixture(hasHTTP2: hasHTTP2)
+    let ferry = fixture.ferry
+    let session = try ferry.session(
+      FerryProcess.uncached, delegate: #"{"sessionChallenges":"ask","taskChallenges":"ask"}"#)
+    let task = try ferry.create(
+      fixture.nginx.url(.asksForCertificate, "/basic/any"), kind: "upload", session: session,
+      request: #","method":"PUT","body":{"stream":true}"#)
+    let events = try ferry.events("/v1/tasks/\(task)/events?after=0&progress=false")
+    var asked: [String] = []
+    while let event = try events.next(), event.type != "task.didComplete" {
+      if event.type == Self.body {
+        asked.append("body")
+        _ = try ferry.put(Pattern.bytes(size), to: task)
+      } else if event.type.hasSuffix("didReceiveChallenge") {
+        let method = event.data["protectionSpace"]?["authenticationMethod"]?.string ?? ""
+        asked.append(method)
+        switch method {
+        case Fixture.serverTrust: try fixture.answer(event, Fixture.trust)
+        case Fixture.clientCertificate:
+          try fixture.answer(event, Fixture.certificate(.client, persistence: "forSession"))
+        default:
+          try fixture.answer(event, LoginAnswer.use(NginxServer.user, NginxServer.password, "forSession"))
+        }
+      }
+    }
+    // It takes no files there.
+    #expect(try ferry.task(task).status == 405)
+    #expect(asked.prefix(3) == [Fixture.serverTrust, Fixture.clientCertificate, "body"])
+    #expect(asked.count { $0 == "body" } == 2 && asked.last == "body", "\(asked)")
+  }
+
   /// Nobody needs a body for an origin that is not trusted.
   @Test func whoIsNotTrustedIsSentNoBody() throws {
     let session = try ferry.session(delegate: Fixture.asking)

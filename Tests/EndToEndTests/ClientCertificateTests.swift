@@ -119,7 +119,7 @@ import Testing
     var isTrusted = false
     for (answer, code) in [
       (try Fixture.certificate(.strangeClient), -1205), (try Fixture.certificate(.client), nil),
-      (Fixture.byDefault, version == "-tls1_3" ? -1206 : -1200),
+      (Fixture.byDefault, -1206), (Fixture.reject, -1206),
     ] as [(String, Int64?)] {
       let id = try fixture.ferry.create(server.url(), session: session)
       var challenge = try fixture.ferry.question(of: id, Fixture.event)
@@ -136,7 +136,7 @@ import Testing
 
   /// In TLS 1.3 the refusal comes behind the handshake, while the request goes out: who still writes has not read it.
   @Test(arguments: [10, 1_000_000]) func theRefusalIsReadWhateverIsBeingWritten(_ size: Int) throws {
-    let server = try RefusingTLSOrigin()
+    let server = try RefusingTLSOrigin(version: "TLSv1_3")
     let fixture = try HandshakeFixture()
     let file = try fixture.ferry.store(Pattern.bytes(size))
     for _ in 0..<50 {
@@ -144,6 +144,40 @@ import Testing
         server.url(), kind: "upload", session: fixture.ferry.session(),
         request: #","method":"POST","body":{"file":"\#(file)"}"#)
       #expect(end.errorCode == -1206, "\(end["error"]?.text ?? "")")
+    }
+  }
+
+  /// Whatever the server says, or nothing, and whether that is read or not: Ferry knows that it was asked, and what it has shown.
+  @Test(arguments: ["TLSv1_2", "TLSv1_3"], RefusingTLSOrigin.Manner.allCases)
+  func aRefusalIsKnownByTheQuestion(_ version: String, _ manner: RefusingTLSOrigin.Manner) throws {
+    let server = try RefusingTLSOrigin(version: version, manner)
+    let fixture = try HandshakeFixture()
+    let place = #""host":"127.0.0.1","port":\#(server.port),"protocol":"https""#
+    let space = #"{\#(place),"authenticationMethod":"\#(Fixture.clientCertificate)"}"#
+    for (leaf, code) in [(nil, -1206), (.strangeClient, -1205)] as [(CertificateKit.Leaf?, Int64)] {
+      for round in 0..<10 {
+        let session = try fixture.ferry.session()
+        if let leaf {
+          let stored =
+            #"{"protectionSpace":\#(space),"credential":\#(try Fixture.identity(leaf, persistence: "forSession"))}"#
+          let reply = try fixture.ferry.call("PUT", "/v1/sessions/\(session)/credentials", stored)
+          #expect(reply.status == 200, "\(reply.text)")
+        }
+        let end = try fixture.ferry.run(server.url(), kind: "data", session: session)
+        #expect(end.errorCode == code, "\(round): \(end["error"]?.text ?? "")")
+      }
+    }
+  }
+
+  /// A server that asks and then lets the client in without one is no other server from then on.
+  @Test(arguments: ["TLSv1_2", "TLSv1_3"]) func aClientThatIsLetInLosesItsConnectionLikeAnyOther(
+    _ version: String
+  ) throws {
+    let server = try RefusingTLSOrigin(version: version, .leavesLater)
+    let fixture = try HandshakeFixture()
+    for _ in 0..<10 {
+      let end = try fixture.ferry.run(server.url(), kind: "data", session: fixture.ferry.session())
+      #expect([-1005, -1011].contains(end.errorCode), "\(end["error"]?.text ?? "")")
     }
   }
 

@@ -1,6 +1,13 @@
 import JSON
+import Synchronization
 import TestSupport
 import Testing
+
+/// Which paths were asked for.
+private final class Visits: Sendable {
+  private let paths = Mutex<Set<String>>([])
+  func isFirst(of path: String) -> Bool { paths.withLock { $0.insert(path).inserted } }
+}
 
 /// A connection that was kept is lost with a request on it that was not answered: the origin may have acted on that.
 @Suite(.serialized, .blocking) struct RepeatedRequestTests {
@@ -24,6 +31,40 @@ import Testing
     // Who asks once more gets an answer.
     let again = try ferry.run(origin.url + "/kept", kind: "data", session: session, request: request)
     #expect(again["response"]?["status"]?.integer == 200)
+  }
+
+  /// The bytes of a stream are gone when the connection is: its client is asked for them again, whether all of them were sent or not.
+  @Test(arguments: ["PUT", "POST"], ["/cut-unread", "/cut-read"])
+  func streamOnALostKeptConnectionIsAskedForAgain(_ method: String, _ path: String) throws {
+    let visits = Visits()
+    let origin = TestOrigin(readsBodies: false) { request, socket in
+      let isCut = request.path.hasPrefix("/cut") && visits.isFirst(of: request.path)
+      if isCut, request.path.hasPrefix("/cut-unread") { return false }
+      let body = try TestOrigin.read(bodyOf: request, from: socket)
+      if isCut { return false }
+      let isExact = body == Pattern.bytes(body.count)
+      try socket.write(TestOrigin.reply("200 OK", Array("\(isExact) \(body.count)".utf8)))
+      return true
+    }
+    let ferry = try FerryProcess()
+    let session = try ferry.session(delegate: "{}")
+    for size in [1000, 300_000] {
+      _ = try ferry.run(origin.url + "/kept", kind: "data", session: session)
+      let id = try ferry.create(
+        "\(origin.url)\(path)/\(size)", kind: "upload", session: session,
+        request: #","method":"\#(method)","body":{"stream":true}"#)
+      let needsBody = "task.needNewBodyStream"
+      let events = try ferry.events("/v1/tasks/\(id)/events?after=0&types=\(needsBody),task.didComplete")
+      var bodies = 0
+      while let event = try events.next(), event.type == needsBody {
+        bodies += 1
+        _ = try ferry.put(Pattern.bytes(size), to: id)
+      }
+      let task = try ferry.task(id)
+      #expect(task.errorCode == (method == "PUT" ? nil : -1005), "\(task.text)")
+      #expect(bodies == (method == "PUT" ? 2 : 1))
+      if method == "PUT" { #expect(try ferry.body(of: id) == Array("true \(size)".utf8)) }
+    }
   }
 
   @Test func aBackgroundTasksAttemptsAreAllCounted() throws {

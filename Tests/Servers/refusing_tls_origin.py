@@ -1,31 +1,50 @@
 #!/usr/bin/env python3
-"""A TLS 1.3 server that wants a client certificate and gets none: it says so in an alert, and leaves at once."""
+"""A TLS server that wants a client certificate of the authority, and leaves at once where it gets none.
+
+usage: refusing_tls_origin.py PORT DIRECTORY VERSION MANNER
+
+VERSION is one of ssl.TLSVersion. MANNER: withAlert says so in an alert; silently closes the connection; rudely resets it; leavesLater
+asks for one, lets everybody in, reads the request and closes the connection.
+"""
 import socket
 import ssl
+import struct
 import sys
 import threading
 
-port, directory = int(sys.argv[1]), sys.argv[2]
+port, directory, version, manner = int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4]
 context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
 context.load_cert_chain(f"{directory}/leaf.pem", f"{directory}/key.pem")
 context.load_verify_locations(f"{directory}/authority.pem")
-context.verify_mode = ssl.CERT_REQUIRED
-context.minimum_version = ssl.TLSVersion.TLSv1_3
+context.verify_mode = ssl.CERT_OPTIONAL if manner == "leavesLater" else ssl.CERT_REQUIRED
+context.minimum_version = context.maximum_version = ssl.TLSVersion[version]
 
 
 def serve(client):
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     tls = context.wrap_bio(incoming, outgoing, server_side=True)
+
+    def exchange(step):
+        while True:
+            try:
+                return step()
+            except ssl.SSLWantReadError:
+                client.sendall(outgoing.read())
+                piece = client.recv(65536)
+                if not piece:
+                    raise OSError
+                incoming.write(piece)
+
     with client:
         try:
-            while True:
-                try:
-                    return tls.do_handshake()
-                except ssl.SSLWantReadError:
-                    client.sendall(outgoing.read())
-                    incoming.write(client.recv(65536))
-        except ssl.SSLError:
+            exchange(tls.do_handshake)
             client.sendall(outgoing.read())
+            exchange(lambda: tls.read(65536))
+        except ssl.SSLError:
+            if manner == "rudely":
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            elif manner == "withAlert":
+                client.sendall(outgoing.read())
         except OSError:
             pass
 

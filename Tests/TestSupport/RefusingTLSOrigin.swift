@@ -1,8 +1,20 @@
-/// A TLS 1.3 server that wants a client certificate, says so in an alert to those who show none, and leaves without reading on.
+/// A TLS server that wants a client certificate of the authority, and leaves without reading on where it gets none.
 package final class RefusingTLSOrigin: Sendable {
   private let process: ServerProcess
 
-  package init() throws {
+  /// How it leaves.
+  package enum Manner: String, CaseIterable, Sendable {
+    case withAlert, silently
+    /// It resets the connection.
+    case rudely
+    /// It lets everybody in, reads the request, and leaves without an answer.
+    case leavesLater
+
+    package static let allCases = [withAlert, silently, rudely]
+  }
+
+  /// - Parameter version: as Python has it, such as `TLSv1_3`.
+  package init(version: String, _ manner: Manner = .withAlert) throws {
     process = try ServerProcess(
       "refusing-tls",
       prepare: { directory in
@@ -14,9 +26,12 @@ package final class RefusingTLSOrigin: Sendable {
       command: { directory, ports in
         ServerProcess.Command(
           executable: ServerFiles.python,
-          arguments: [ServerFiles.path("refusing_tls_origin.py"), "\(ports[0])", directory])
+          arguments: [
+            ServerFiles.path("refusing_tls_origin.py"), "\(ports[0])", directory, version, manner.rawValue,
+          ])
       })
   }
 
-  package func url(_ path: String = "/") -> String { "https://127.0.0.1:\(process.ports[0])\(path)" }
+  package var port: Int { process.ports[0] }
+  package func url(_ path: String = "/") -> String { "https://127.0.0.1:\(port)\(path)" }
 }

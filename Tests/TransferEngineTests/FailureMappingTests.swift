@@ -28,6 +28,26 @@ import TransferModel
     }
   }
 
+  /// What was asked for, and not said to be enough, is what the connection was lost for.
+  @Test(arguments: [
+    (CertificateRequest.unmet, URLErrorCode.clientCertificateRequired),
+    (.answered, .clientCertificateRejected),
+  ])
+  func certificateRequestExplainsALostConnection(_ request: CertificateRequest, _ code: URLErrorCode) {
+    for result in [CurlResult.sslConnectError, .gotNothing, .recvError, .sendError, .partialFile] {
+      for alert in [0, 40, 42, 116] {
+        let cause = FailureMapping.Cause(result: result, alert: alert, certificateRequest: request)
+        #expect(map(cause).reason == .url(code))
+      }
+    }
+    for (result, code) in [
+      (CurlResult.peerFailedVerification, URLErrorCode.serverCertificateUntrusted),
+      (.couldntConnect, .cannotConnectToHost), (.http2Stream, .networkConnectionLost),
+    ] {
+      #expect(map(.init(result: result, certificateRequest: request)).reason == .url(code))
+    }
+  }
+
   /// libcurl's numbers as curl.h has them.
   @Test(
     arguments: [

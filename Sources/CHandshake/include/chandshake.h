@@ -38,6 +38,15 @@ typedef enum chandshake_decision {
   chandshake_refuse = 3,
 } chandshake_decision;
 
+/// How the server's request for the client's certificate stands.
+typedef enum chandshake_request {
+  /// There was none, or the client was let in.
+  chandshake_has_no_request = 0,
+  /// Nothing was shown.
+  chandshake_is_unmet = 1,
+  chandshake_is_answered = 2,
+} chandshake_request;
+
 /// A certificate of a peer's chain. Names as RFC 2253 has them, times in seconds since 1970.
 typedef struct chandshake_certificate {
   char *_Nullable pem;
@@ -81,8 +90,13 @@ void chandshake_get_agreed(
 
 /// The connection's handshake, `session` being what CURLINFO_TLS_SSL_PTR gives; to be released. NULL where there is none.
 chandshake *_Nullable chandshake_of_session(const void *_Nonnull session);
+/// The same of a connection that is being made, `context` being its SSL_CTX.
+chandshake *_Nonnull chandshake_of_context(const void *_Nonnull context);
 /// The last alert that the peer sent (RFC 8446 §6), at any time; 0: none, or that it closes.
 int chandshake_alert(const chandshake *_Nonnull handshake);
+chandshake_request chandshake_get_request(const chandshake *_Nonnull handshake);
+/// The server has answered a request: it has let the client in.
+void chandshake_let_in(chandshake *_Nonnull handshake);
 
 /// The next handshake that waits; to be released.
 chandshake *_Nullable chandshake_take(chandshake_queue *_Nonnull queue);

@@ -16,6 +16,7 @@ enum FailureMapping {
     var verifyResult = 0
     /// The last alert of the server on the connection (RFC 8446 §6); 0: none.
     var alert = 0
+    var certificateRequest = CertificateRequest.none
     /// Of the connection that could not be made.
     var errno = 0
   }
@@ -35,7 +36,8 @@ enum FailureMapping {
     case .couldntConnect: connection(cause)
     case .proxy: (.cannotConnectToHost, "the proxy could not or would not connect")
     case .weirdServerReply: (.cannotParseResponse, "the answer is not HTTP")
-    case .gotNothing: (.badServerResponse, "the server closed the connection without an answer")
+    case .gotNothing:
+      refusal(cause) ?? (.badServerResponse, "the server closed the connection without an answer")
     case .partialFile where cause.receivedHead && cause.receivedBytes == 0:
       (.zeroByteResource, "the server announced a body and closed the connection without one")
     case .partialFile, .recvError, .sendError, .http2, .http2Stream: lost(cause)
@@ -59,9 +61,7 @@ enum FailureMapping {
   }
 
   private static func lost(_ cause: Cause) -> (URLErrorCode, String) {
-    if let refusal = refusal(cause.message) { return refusal }
-    // Whoever was still writing may not have come to read it.
-    if !cause.receivedHead, let refusal = refusal(alert: cause.alert) { return refusal }
+    if let refusal = refusal(cause) { return refusal }
     if cause.message.contains("chunk") {
       return (.cannotParseResponse, "the chunked coding of the answer is broken")
     }
@@ -71,7 +71,19 @@ enum FailureMapping {
     )
   }
 
-  /// The server says in an alert that it does not like the client's certificate: in the handshake, or, in TLS 1.3, after it.
+  /// The server wanted a certificate, and has not let the client in: it leaves in the handshake, or, in TLS 1.3, after it. What it says
+  /// then depends on the server, and does not reach everybody: who was still writing may not have come to read it.
+  private static func refusal(_ cause: Cause) -> (URLErrorCode, String)? {
+    // By HTTP/2 it would not have spoken.
+    let isInside = cause.result == .http2 || cause.result == .http2Stream
+    switch isInside ? .none : cause.certificateRequest {
+    case .unmet: return refusal(alert: certificateRequired)
+    case .answered: return refusal(alert: badCertificate)
+    case .none: return refusal(cause.message) ?? (cause.receivedHead ? nil : refusal(alert: cause.alert))
+    }
+  }
+
+  /// The server says in an alert that it does not like the client's certificate.
   private static func refusal(_ message: String) -> (URLErrorCode, String)? {
     if message.contains("alert certificate required") { return refusal(alert: certificateRequired) }
     let alerts = [
@@ -96,7 +108,7 @@ enum FailureMapping {
   }
 
   private static func handshake(_ cause: Cause) -> (URLErrorCode, String) {
-    if let refusal = refusal(cause.message) { return refusal }
+    if let refusal = refusal(cause) { return refusal }
     let isRefused = cause.message.contains("alert handshake failure")
     return (
       .secureConnectionFailed, isRefused ? "the server refused the TLS handshake" : "the TLS handshake failed"

@@ -18,10 +18,9 @@ struct RequestConfigurator {
     try setPolicy(easy)
     try setMethod(easy, transfer)
     try setProxy(easy, transfer)
-    // CURL_HTTP_VERSION_2TLS, or 1.1: libcurl 7.88 loses an answer in HTTP/2 that comes before the end of the body.
-    try easy.set(.httpVersion, to: Self.mayBeAnsweredEarly(transfer) ? 2 : 4)
+    try easy.set(.httpVersion, to: 4)  // CURL_HTTP_VERSION_2TLS
     try setHeaders(easy, transfer, headers)
-    if transfer.connectsFirst { try easy.set(.freshConnect, to: 1) }
+    if transfer.connectsFirst, !transfer.mayKeepConnection { try easy.set(.freshConnect, to: 1) }
     // What was asked for in whatever words is decoded (URLSession); a range is of the coded bytes.
     transfer.content.isWanted = Self.isDecoded(transfer, headers)
     try easy.set(.pipeWait, to: configuration.httpShouldUsePipelining ? 1 : 0)
@@ -38,16 +37,6 @@ struct RequestConfigurator {
   /// The body is known now, of a request that is about to go out: libcurl has taken its length already, and reads the fields only then.
   func setBodyLength(_ easy: EasyHandle, _ transfer: Transfer) throws {
     try setHeaders(easy, transfer, transfer.outgoingHeaders)
-  }
-
-  /// Bodies up to here are with the server before it can answer.
-  private static let promptBodyLimit: Int64 = 16 * 1024
-
-  private static func mayBeAnsweredEarly(_ transfer: Transfer) -> Bool {
-    guard let body = transfer.request.body, !transfer.job.configuration.httpShouldUsePipelining else {
-      return false
-    }
-    return body.isStream || body.length > promptBodyLimit
   }
 
   private func setPolicy(_ easy: EasyHandle) throws(CurlError) {

@@ -12,6 +12,7 @@ struct RequestFailure {
     /// OpenSSL's verification result, and the server's last alert.
     var verifyResult = 0
     var alert = 0
+    var certificateRequest = CertificateRequest.none
     var errno = 0
     var headerSize = 0
     /// No descriptor was left for its socket.
@@ -58,7 +59,7 @@ struct RequestFailure {
         .cannotConnectToHost, "no descriptor is left for a connection", failingURL: url,
         underlying: .init(library: "posix", code: Int(EMFILE)))
     }
-    if refusesRepeat, result == .abortedByCallback {
+    if refusesRepeat, result == .abortedByCallback || result == .sendFailRewind {
       return TransferError(
         .networkConnectionLost,
         "the connection was lost before an answer came; a \(method) is not sent twice", failingURL: url)
@@ -74,7 +75,8 @@ struct RequestFailure {
     return FailureMapping.error(
       FailureMapping.Cause(
         result: result, message: report.message, receivedHead: hasResponse, receivedBytes: receivedBytes,
-        verifyResult: report.verifyResult, alert: report.alert, errno: report.errno),
+        verifyResult: report.verifyResult, alert: report.alert,
+        certificateRequest: report.certificateRequest, errno: report.errno),
       url: url)
   }
 
@@ -135,8 +137,8 @@ extension RequestFailure.Report {
   init(_ easy: EasyHandle) {
     self.init(
       message: easy.errorMessage, verifyResult: easy.info(.sslVerifyResult), alert: easy.tlsAlert,
-      errno: easy.info(.osErrno), headerSize: easy.info(.headerSize), lacksDescriptor: easy.lacksDescriptor,
-      proxyError: easy.proxyError)
+      certificateRequest: easy.certificateRequest, errno: easy.info(.osErrno),
+      headerSize: easy.info(.headerSize), lacksDescriptor: easy.lacksDescriptor, proxyError: easy.proxyError)
   }
 }
 

@@ -35,6 +35,8 @@ final class Transfer {
   var contact = RequestContact()
   /// The request's body is asked for when its connection's challenges are answered, and not before.
   var connectsFirst = false
+  /// The connection of the request before is as good as a new one for that.
+  private(set) var mayKeepConnection = false
   /// When its connection was held for the body.
   var heldSince = ContinuousClock.now
   /// Shown to a server in this request's handshake, and where it is to be remembered.
@@ -234,11 +236,13 @@ final class Transfer {
   // MARK: From request to request
 
   /// Makes ready for another request of the same task.
-  func prepare(_ next: TransferRequest, at url: CurlURL) {
+  /// - Parameter mayConnectFirst: its body may wait for the challenges of its connection.
+  func prepare(_ next: TransferRequest, at url: CurlURL, mayConnectFirst: Bool = true) {
     let leavesOrigin = url.origin != self.url.origin
     request = next.withoutIdleBody
     machine.prepare(request, leavesOrigin: leavesOrigin)
-    connectsFirst = leavesOrigin && job.mayBeChallenged(at: url, next)
+    connectsFirst = mayConnectFirst && job.mayBeChallenged(at: url, next)
+    mayKeepConnection = !leavesOrigin
     if leavesOrigin { hasLeftOrigin = true }
     self.url = url
     clock.forgetCut()
@@ -367,7 +371,10 @@ extension Transfer: EasyHandleDelegate {
     touch()
     // libcurl would repeat by itself what was answered with 417.
     guard machine.course.next == nil else { return false }
-    switch contact.meet(lacksBody: lacksBody, isIdempotent: request.isIdempotent) {
+    let verdict = contact.meet(
+      lacksBody: lacksBody, isIdempotent: request.isIdempotent, isUnprocessed: easy?.isUnprocessed == true,
+      hasBody: bytesRead == 0 || rewindBody())
+    switch verdict {
     case .waitForBody, .refuseRepeat: return false
     case .send(let beginsAgain):
       if beginsAgain { noteBegan() }

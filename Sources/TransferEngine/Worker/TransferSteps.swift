@@ -34,7 +34,8 @@ final class TransferSteps: WorkerPart {
     }
   }
 
-  func sendNext(_ transfer: Transfer, _ request: TransferRequest) {
+  /// - Parameter connectsFirst: its body may wait for the challenges of its connection.
+  func sendNext(_ transfer: Transfer, _ request: TransferRequest, connectsFirst: Bool = true) {
     // Its draft would be the next body's.
     if let sink = transfer.sink, sink.isFile, !transfer.machine.ranges.isOpen {
       transfer.sink = nil
@@ -48,7 +49,7 @@ final class TransferSteps: WorkerPart {
         transfer, with: TransferError(.badURL, "redirected to a malformed URL", failingURL: request.url))
     }
     if let fault = request.bodyFault { return worker.endings.finish(transfer, with: fault) }
-    transfer.prepare(request, at: url)
+    transfer.prepare(request, at: url, mayConnectFirst: connectsFirst)
     transfer.machine.course.park()
     worker.leaveQueue(transfer.task)
     guard request.body?.isStream != true || transfer.connectsFirst else { return askForBody(transfer) }

@@ -107,10 +107,15 @@ final class TransferWire: WorkerPart {
     if transfer.connectsFirst, transfer.lacksBody, transfer.contact.isConnected {
       // Its handshake could not be held: the body is asked for all the same, before another try.
       reclaim(transfer, isClean: false)
-      return worker.steps.sendNext(transfer, transfer.request)
+      return worker.steps.sendNext(transfer, transfer.request, connectsFirst: false)
     }
     if transfer.contact.isPastConnect, transfer.machine.course.next == nil {
       worker.heads.noteUploadVersion(of: transfer)
+    }
+    if isRepeated(transfer, result, easy) {
+      record(easy, of: transfer, isComplete: false)
+      reclaim(transfer, isClean: false)
+      return worker.steps.sendNext(transfer, transfer.request)
     }
     let isClean = result == .ok && transfer.head != nil
     let error = takeEnd(of: transfer, result, easy, isClean: isClean)
@@ -135,13 +140,37 @@ final class TransferWire: WorkerPart {
     }
   }
 
-  /// How libcurl has ended a request. A connection that ends behind the last chunk leaves the body whole (RFC 9112 §8), but libcurl
-  /// waits for the end of the trailer section.
+  /// How libcurl has ended a request. A loss behind a whole answer does not matter. Nor does one behind the last chunk: libcurl waits for
+  /// the end of the trailer section, without which the body is whole (RFC 9112 §8).
   private func result(_ completion: MultiHandle.Completion, of transfer: Transfer) -> CurlResult {
+    guard Self.isLoss(completion.result) else { return completion.result }
+    let easy = completion.easy
+    if easy.hasWholeAnswer { return .ok }
     let isWhole =
       [.partialFile, .recvError].contains(completion.result) && transfer.chunks?.hasLastChunk == true
-      && !completion.easy.errorMessage.contains("chunk")
+      && !easy.errorMessage.contains("chunk")
     return isWhole ? .ok : completion.result
+  }
+
+  /// The connection, or the stream, has gone.
+  private static func isLoss(_ result: CurlResult) -> Bool {
+    [.recvError, .sendError, .partialFile, .http2, .http2Stream].contains(result)
+  }
+
+  /// Whether a request that was lost is sent again: where that does nothing twice.
+  private func isRepeated(_ transfer: Transfer, _ result: CurlResult, _ easy: EasyHandle) -> Bool {
+    let course = transfer.machine.course
+    guard result != .ok, course.next == nil, course.wireEnd == nil else { return false }
+    var loss = RequestContact.Loss(isIdempotent: transfer.request.isIdempotent)
+    switch result {
+    // libcurl was about to send it again, which it does for one reason or the other.
+    case .abortedByCallback where transfer.contact.refusesRepeat, .sendFailRewind: loss.wasKept = true
+    case .recvError, .sendError, .partialFile: loss.wasKept = easy.info(.connectionsMade) == 0
+    case .http2, .http2Stream: break
+    default: return false
+    }
+    loss.isUnprocessed = easy.isUnprocessed
+    return transfer.contact.lose(loss)
   }
 
   /// Hands on what is left of the answer. Returns how the wire ended; nil where the answer is whole, or where it does not matter any

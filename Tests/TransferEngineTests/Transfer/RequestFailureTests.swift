@@ -24,7 +24,10 @@ import TransferModel
     let body = Self.failure { ($0.bodyFault, $0.refusesRepeat) = ("short", true) }
     #expect(Self.reason(body, .abortedByCallback) == .url(.requestBodyStreamExhausted))
     let repeated = Self.failure { $0.refusesRepeat = true }
-    #expect(Self.reason(repeated, .abortedByCallback) == .url(.networkConnectionLost))
+    for result in [CurlResult.abortedByCallback, .sendFailRewind] {
+      #expect(Self.reason(repeated, result) == .url(.networkConnectionLost))
+    }
+    #expect(Self.reason(Self.failure(), .sendFailRewind) == .url(.requestBodyStreamExhausted))
     let large = Self.failure { ($0.isTooLarge, $0.contentFault) = (true, .malformed) }
     #expect(
       large.error(.recvError, nil)

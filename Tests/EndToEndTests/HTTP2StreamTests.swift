@@ -1,0 +1,137 @@
+import JSON
+import TestSupport
+import Testing
+
+/// How streams of HTTP/2 end: not processed, answered early, or lost.
+@Suite(.serialized, .blocking, .sharing) struct HTTP2StreamTests {
+  /// What a request carries.
+  enum Shape: String, CaseIterable, Sendable { case nothing, text, file, stream, chunkedStream }
+
+  private let ferry: FerryProcess
+  private static let needsBody = "task.needNewBodyStream"
+
+  init() throws { ferry = try .ofSuite(trustsAuthority: true) }
+
+  /// Runs a task, and sends the body of a stream as often as it is asked for.
+  /// - Returns: the task at its end, and how often that was.
+  private func run(
+    _ shape: Shape, _ origin: HTTP2Origin, in session: String, method: String = "POST", size: Int = 300_000
+  ) throws -> (task: JSONValue, bodies: Int) {
+    let body: String? =
+      switch shape {
+      case .nothing: nil
+      case .text: #"{"text":"\#(String(repeating: "a", count: size))"}"#
+      case .file: #"{"file":"\#(try ferry.store(Pattern.bytes(size)))"}"#
+      case .stream, .chunkedStream: #"{"stream":true}"#
+      }
+    let id = try ferry.create(
+      origin.url(), kind: shape == .nothing || shape == .text ? "data" : "upload", session: session,
+      request: #","method":"\#(method)""# + (body.map { #","body":\#($0)"# } ?? ""))
+    let events = try ferry.events("/v1/tasks/\(id)/events?after=0&types=\(Self.needsBody),task.didComplete")
+    var bodies = 0
+    while let event = try events.next(), event.type == Self.needsBody {
+      bodies += 1
+      let reply = try ferry.put(Pattern.bytes(size), to: id, isChunked: shape == .chunkedStream)
+      #expect([204, 409].contains(reply.status))
+    }
+    return (try ferry.task(id), bodies)
+  }
+
+  private func body(of task: JSONValue) throws -> String {
+    try ferry.call("GET", "/v1/tasks/\(task.id)/body").text
+  }
+
+  private func actions(_ origin: HTTP2Origin) -> [String] {
+    origin.requests.compactMap { $0.split(separator: " ").dropFirst(2).first.map(String.init) }
+  }
+
+  // MARK: Not processed
+
+  /// RFC 9113 §6.8 and §8.7: whatever the method, it goes out again, on another connection.
+  @Test(arguments: ["goaway", "goaway-error", "refuse"], Shape.allCases)
+  func unprocessedRequestIsSentAgain(_ action: String, _ shape: Shape) throws {
+    for before in [[], ["answer"]] {
+      let origin = try HTTP2Origin(before + [action, action, "answer"])
+      let session = try ferry.session(FerryProcess.uncached, delegate: "{}")
+      for _ in before { _ = try run(.nothing, origin, in: session, method: "GET") }
+      let (task, bodies) = try run(shape, origin, in: session)
+      #expect(task["error"] == .null && task.status == 200, "\(task.text)")
+      #expect(try body(of: task) == (shape == .nothing ? "0" : "300000"))
+      #expect(actions(origin) == before + [action, action, "answer"])
+      let isStream = shape == .stream || shape == .chunkedStream
+      #expect(isStream ? (1...3).contains(bodies) : bodies == 0)
+      let connections = origin.requests.compactMap { $0.split(separator: " ").first }
+      #expect(Set(connections.suffix(3)).count == 3)
+    }
+  }
+
+  @Test(arguments: ["goaway", "refuse"], [Shape.nothing, .text, .stream])
+  func unprocessedRequestIsSentSixTimesAtMost(_ action: String, _ shape: Shape) throws {
+    let origin = try HTTP2Origin([action])
+    let (task, _) = try run(shape, origin, in: ferry.session(delegate: "{}"))
+    #expect(task.errorCode == -1005, "\(task.text)")
+    #expect(actions(origin) == Array(repeating: action, count: 6))
+  }
+
+  /// What may have been processed is sent again only where that means the same.
+  @Test(arguments: [
+    ("GET", Shape.nothing, true), ("PUT", .file, true), ("PUT", .stream, true), ("POST", .file, false),
+    ("POST", .stream, false),
+  ])
+  func lostKeptConnectionRepeatsWhatMeansTheSame(
+    _ method: String, _ shape: Shape, _ isRepeated: Bool
+  ) throws {
+    let origin = try HTTP2Origin(["answer", "close", "answer"])
+    let session = try ferry.session(FerryProcess.uncached, delegate: "{}")
+    _ = try run(.nothing, origin, in: session, method: "GET")
+    let (task, _) = try run(shape, origin, in: session, method: method)
+    #expect(task.errorCode == (isRepeated ? nil : -1005), "\(task.text)")
+    #expect(actions(origin) == ["answer", "close"] + (isRepeated ? ["answer"] : []))
+  }
+
+  @Test func lostNewConnectionRepeatsNothing() throws {
+    let origin = try HTTP2Origin(["close"])
+    let (task, _) = try run(.nothing, origin, in: ferry.session(delegate: "{}"), method: "GET")
+    #expect(task.errorCode == -1005 && actions(origin) == ["close"])
+  }
+
+  // MARK: Answered early
+
+  private static let early = ["413", "302", "200"].flatMap { status in
+    ["", "-length", "-bare", "-length-bare"].flatMap { content in
+      // Behind a 200 the server may still want the rest.
+      (status == "200" ? ["-reset"] : ["-reset", ""]).map { status + content + $0 }
+    }
+  }
+
+  /// RFC 9113 §8.1: it is the result, and none of it is lost.
+  @Test(arguments: early, [Shape.text, .file, .stream, .chunkedStream])
+  func earlyAnswerIsTheResult(_ action: String, _ shape: Shape) throws {
+    let origin = try HTTP2Origin([action])
+    let session = try ferry.session(FerryProcess.uncached, delegate: "{}")
+    for size in [10, 300_000, 300_000] {
+      let (task, bodies) = try run(shape, origin, in: session, size: size)
+      #expect(task["error"] == .null && task.status == Int64(action.prefix(3)), "\(size): \(task.text)")
+      #expect(try body(of: task) == (action.contains("bare") ? "" : "refused"))
+      #expect(bodies <= 1)
+    }
+    #expect(actions(origin) == Array(repeating: action, count: 3))
+  }
+
+  /// A stream that is reset without an error has no whole answer for that.
+  @Test(arguments: ["413-half-reset", "200-half-reset", "200-length-half-reset"], [Shape.nothing, .file])
+  func halfAnAnswerIsNone(_ action: String, _ shape: Shape) throws {
+    let (task, _) = try run(shape, HTTP2Origin([action]), in: ferry.session(delegate: "{}"))
+    #expect(task.errorCode == -1005, "\(task.text)")
+  }
+
+  // MARK: Uploads
+
+  @Test(arguments: [0, 16_384, 16_385, 3_000_000], [Shape.file, .stream, .chunkedStream])
+  func uploadReachesAnOriginThatSpeaksHTTP2Alone(_ size: Int, _ shape: Shape) throws {
+    let (task, _) = try run(shape, HTTP2Origin(["answer"]), in: ferry.session(delegate: "{}"), size: size)
+    #expect(task["error"] == .null && task["response"]?["httpVersion"]?.string == "HTTP/2", "\(task.text)")
+    #expect(try body(of: task) == "\(size)")
+    #expect(task["progress"]?["countOfBytesSent"]?.integer == Int64(size))
+  }
+}

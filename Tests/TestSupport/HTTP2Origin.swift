@@ -1,0 +1,25 @@
+/// An origin that speaks HTTP/2 alone, and does to each request what the test wants: `Tests/Servers/http2_origin.py` lists the actions.
+package final class HTTP2Origin: Sendable {
+  private let process: ServerProcess
+
+  /// - Parameter actions: for one request each; the last is for all that follow.
+  package init(_ actions: [String]) throws {
+    process = try ServerProcess(
+      "http2",
+      prepare: { directory in
+        let kit = try CertificateKit.shared()
+        try ServerFiles.write(kit.leaves[.good] ?? "", to: directory + "/leaf.pem")
+        try ServerFiles.write(kit.key, to: directory + "/key.pem")
+      },
+      command: { directory, ports in
+        ServerProcess.Command(
+          executable: ServerFiles.python,
+          arguments: [ServerFiles.path("http2_origin.py"), "\(ports[0])", directory] + actions)
+      })
+  }
+
+  package func url(_ path: String = "/") -> String { "https://127.0.0.1:\(process.ports[0])\(path)" }
+
+  /// A line for each request: its connection, stream and action, and the bytes of its body that were read.
+  package var requests: [String] { process.lines(of: "requests.log") }
+}
