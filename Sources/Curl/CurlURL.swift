@@ -24,6 +24,8 @@ package struct CurlURL: Sendable, Equatable {
 
   /// Scheme, host and port: what "same origin" compares (RFC 6454 §4).
   package var origin: String { "\(scheme)://\(host):\(port)" }
+  /// Scheme, authority and path.
+  package var withoutQuery: String { String(Substring(text.utf8.prefix { $0 != UInt8(ascii: "?") })) }
 
   package init(_ url: String) throws(Fault) {
     guard let handle = curl_url() else { throw .malformed("out of memory") }

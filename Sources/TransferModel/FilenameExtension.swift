@@ -11,7 +11,7 @@ enum FilenameExtension {
     return !rest.isEmpty && !rest.contains(0x20)
   }
 
-  /// Common types with an extension that shared-mime-info 2.2 (freedesktop.org) lists for them: the usual one where it lists several.
+  /// Common types with an extension that shared-mime-info 2.2 (freedesktop.org) lists for them (the usual one of several), and common aliases of such types.
   private static let common: [String: String] = [
     "application/atom+xml": "atom",
     "application/epub+zip": "epub",
@@ -27,6 +27,10 @@ enum FilenameExtension {
     "application/rss+xml": "rss",
     "application/rtf": "rtf",
     "application/sql": "sql",
+    "application/vnd.debian.binary-package": "deb",
+    "application/vnd.rar": "rar",
+    "application/wasm": "wasm",
+    "application/yaml": "yaml",
     "application/vnd.android.package-archive": "apk",
     "application/vnd.ms-excel": "xls",
     "application/vnd.ms-powerpoint": "ppt",
@@ -47,10 +51,12 @@ enum FilenameExtension {
     "application/zstd": "zst",
     "audio/aac": "aac",
     "audio/flac": "flac",
+    "audio/mp3": "mp3",
     "audio/mp4": "m4a",
     "audio/mpeg": "mp3",
     "audio/ogg": "oga",
     "audio/wav": "wav",
+    "audio/x-m4a": "m4a",
     "audio/x-wav": "wav",
     "font/otf": "otf",
     "font/ttf": "ttf",
@@ -61,6 +67,7 @@ enum FilenameExtension {
     "image/gif": "gif",
     "image/heic": "heic",
     "image/jpeg": "jpg",
+    "image/jpg": "jpg",
     "image/png": "png",
     "image/svg+xml": "svg",
     "image/tiff": "tif",
@@ -83,6 +90,7 @@ enum FilenameExtension {
     "video/ogg": "ogv",
     "video/quicktime": "mov",
     "video/webm": "webm",
+    "video/x-m4v": "m4v",
     "video/x-matroska": "mkv",
     "video/x-msvideo": "avi",
   ]

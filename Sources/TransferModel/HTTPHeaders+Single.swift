@@ -10,6 +10,9 @@ extension HTTPHeaders {
     return values.dropFirst().allSatisfy { $0 == values[0] } ? values.first : nil
   }
 
+  /// Where a redirect leads: the first value that is not empty, as in browsers.
+  package var location: String? { all("Location").first { !$0.isEmpty } }
+
   /// The media type; of several fields the last valid one.
   package var contentType: String? { MediaType.effective(all("Content-Type")) }
 

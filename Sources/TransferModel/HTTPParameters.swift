@@ -2,7 +2,7 @@
 package enum HTTPParameters {
   /// The parameter's value, unquoted; nil where it is absent or empty.
   package static func value(_ name: String, in field: String) -> String? {
-    for parameter in split(field).dropFirst() {
+    for parameter in split(field, at: ";").dropFirst() {
       guard let equals = parameter.utf8.firstIndex(of: UInt8(ascii: "=")) else { continue }
       guard HTTPHeaders.equal(Substring(parameter.utf8[..<equals]).trimmingBlanks, name) else { continue }
       let value = unquote(Substring(parameter.utf8[equals...].dropFirst()).trimmingBlanks)
@@ -11,21 +11,28 @@ package enum HTTPParameters {
     return nil
   }
 
-  /// The value of `name*`, UTF-8 only (RFC 8187); nil if its bytes are not.
+  /// The value of `name*` in UTF-8 or ISO 8859-1 (RFC 8187, RFC 5987); nil if it is badly encoded.
   static func extendedValue(_ name: String, in field: String) -> String? {
     guard let value = value(name + "*", in: field) else { return nil }
     let parts = value.parts(between: "'", maxSplits: 2, omittingEmpty: false)
-    guard parts.count == 3, HTTPHeaders.equal(String(parts[0]), "utf-8") else { return nil }
-    return PercentEncoding.decodeUTF8(parts[2])
+    guard parts.count == 3, let bytes = PercentEncoding.bytes(parts[2], isStrict: true) else { return nil }
+    switch parts[0].lowercased() {
+    case "utf-8": return String(validating: bytes, as: UTF8.self)
+    case "iso-8859-1":
+      return bytes.reduce(into: "") { $0.unicodeScalars.append(Unicode.Scalar($1)) }
+    default: return nil
+    }
   }
 
-  private static func split(_ field: String) -> [Substring] {
+  /// The parts between separators that are not in a quoted string.
+  static func split(_ field: String, at separator: Unicode.Scalar) -> [Substring] {
+    let separator = UInt8(ascii: separator)
     var isQuoted = false
     var isEscaped = false
     return field.utf8.split(omittingEmptySubsequences: false) { byte in
       defer { isEscaped = isQuoted && byte == UInt8(ascii: "\\") && !isEscaped }
       if byte == UInt8(ascii: "\""), !isEscaped { isQuoted.toggle() }
-      return byte == UInt8(ascii: ";") && !isQuoted
+      return byte == separator && !isQuoted
     }.map { Substring($0) }
   }
 
@@ -50,11 +57,14 @@ package enum HTTPParameters {
 /// Percent-encoding (RFC 3986 §2.1).
 package enum PercentEncoding {
   /// The text with `%XX` decoded; left alone where that is not UTF-8.
-  package static func decode(_ text: String) -> String { decodeUTF8(text[...]) ?? text }
+  package static func decode(_ text: String) -> String {
+    guard text.utf8.contains(UInt8(ascii: "%")) else { return text }
+    return bytes(text[...], isStrict: false).flatMap { String(validating: $0, as: UTF8.self) } ?? text
+  }
 
-  /// The text with `%XX` decoded; nil where that is not UTF-8.
-  static func decodeUTF8(_ text: Substring) -> String? {
-    guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
+  /// The bytes of a text with `%XX` decoded.
+  /// - Parameter isStrict: nil if a percent sign has not two digits behind it; otherwise the sign stands for itself.
+  static func bytes(_ text: Substring, isStrict: Bool) -> [UInt8]? {
     var bytes: [UInt8] = []
     let utf8 = Array(text.utf8)
     var index = 0
@@ -65,11 +75,12 @@ package enum PercentEncoding {
         bytes.append(high << 4 | low)
         index += 3
       } else {
+        guard !isStrict || utf8[index] != UInt8(ascii: "%") else { return nil }
         bytes.append(utf8[index])
         index += 1
       }
     }
-    return String(validating: bytes, as: UTF8.self)
+    return bytes
   }
 
   private static func hexValue(_ byte: UInt8) -> UInt8? {

@@ -2,8 +2,11 @@
 enum MediaType {
   /// The type that several fields come to: the last valid one, with the charset of those before it if they are of the same type (Fetch,
   /// "extract a MIME type").
-  static func effective(_ values: [String]) -> String? {
-    guard values.count > 1 else { return values.first }
+  static func effective(_ fields: [String]) -> String? {
+    let isList = fields.count > 1 || fields.first?.utf8.contains(UInt8(ascii: ",")) == true
+    guard isList else { return fields.first }
+    // Somebody on the way may have joined them.
+    let values = fields.flatMap { HTTPParameters.split($0, at: ",") }.map(\.trimmingBlanks)
     var type: (text: String, essence: String, charset: String?)?
     for text in values {
       guard let essence = essence(text) else { continue }
@@ -12,7 +15,7 @@ enum MediaType {
       type = (text, essence, charset ?? known)
       if charset == nil, let known { type?.text = "\(text);charset=\(known)" }
     }
-    return type?.text ?? values[0]
+    return type?.text ?? fields[0]
   }
 
   /// Type and subtype in lower case; nil if the value is no media type, or is `*/*`.

@@ -8,10 +8,14 @@ package struct PartialBody: Sendable, Equatable, Codable {
   package var total: Int64
   /// The ETag or Last-Modified that names the version they are of (RFC 9110 §13.1.5).
   package var validator: String
-  package init(offset: Int64, total: Int64, validator: String) {
+  /// Where the bytes came from, behind all redirects: the URL without its query. A validator says nothing of another resource
+  /// (RFC 9110 §8.8.1). Nil if it is not known.
+  package var resource: String?
+  package init(offset: Int64, total: Int64, validator: String, resource: String? = nil) {
     self.offset = offset
     self.total = total
     self.validator = validator
+    self.resource = resource
   }
 }
 
@@ -89,6 +93,7 @@ extension ResumePoint: JSONEncodable {
         writer.field("offset", point.partial.offset)
         writer.field("total", point.partial.total)
         writer.field("validator", point.partial.validator)
+        if let resource = point.partial.resource { writer.field("resource", resource) }
         if let blob = point.blob { writer.field("blob", blob.description) }
       case .upload(let point):
         writer.field("source", point.source)
@@ -108,7 +113,9 @@ extension ResumePoint: JSONEncodable {
     guard let offset = json?["offset"]?.integer, let validator = json?["validator"]?.string else {
       return nil
     }
-    let partial = PartialBody(offset: offset, total: json?["total"]?.integer ?? -1, validator: validator)
+    let partial = PartialBody(
+      offset: offset, total: json?["total"]?.integer ?? -1, validator: validator,
+      resource: json?["resource"]?.string)
     self.init(partial: partial, source: source, blob: json?["blob"]?.string.flatMap { BlobStamp($0) })
   }
 }

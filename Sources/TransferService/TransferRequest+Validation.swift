@@ -24,7 +24,7 @@ extension TransferRequest {
       reader.reject("url", "is required")
     }
     if let method = reader.string("method") {
-      self.method = method
+      self.method = Self.normalized(method)
       if !HTTPHeaders.isValid(name: method) || ["CONNECT", "TRACE"].contains(method.uppercased()) {
         reader.reject("method", "is not a method that can be sent")
       }
@@ -46,6 +46,12 @@ extension TransferRequest {
       }
     }
     reader.finish(explaining: UnsupportedNames.request)
+  }
+
+  /// Methods are case-sensitive (RFC 9110 §9.1), but URLRequest and browsers take these in any case.
+  private static func normalized(_ method: String) -> String {
+    let standard = method.uppercased()
+    return ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"].contains(standard) ? standard : method
   }
 
   private mutating func restoreSecrets(of shown: TransferRequest) {

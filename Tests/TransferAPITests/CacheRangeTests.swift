@@ -98,6 +98,32 @@ import Testing
     #expect(origin.count("/parts") == 2)
   }
 
+  /// Neither a part under the status of the whole nor an envelope of several ranges completes what is stored.
+  @Test(arguments: ["200 OK", "206 Partial Content"]) func badRestIsAskedForAgainAsAWhole(_ status: String)
+    throws
+  {
+    serve("/odd")
+    _ = try load("/odd", range: "0-99999")
+    origin.on("/odd") { request, socket in
+      var fields = CacheOrigin.fresh + [("ETag", "\"1\"")]
+      guard request["Range"] != nil else {
+        try socket.write(TestOrigin.reply("200 OK", Self.body, fields))
+        return true
+      }
+      fields += [("Content-Range", "bytes 100000-299999/300000")]
+      if status.hasPrefix("206") { fields += [("Content-Type", "multipart/byteranges; boundary=x")] }
+      try socket.write(TestOrigin.reply(status, Array(Self.body[100_000...]), fields))
+      return true
+    }
+    let whole = try client.load("/odd")
+    #expect(whole.status == 200 && whole["error"] == .null)
+    #expect(try place.body(of: whole.id) == Self.body)
+    #expect(origin.requests("/odd").map { $0["Range"] } == ["bytes=0-99999", "bytes=100000-", nil])
+    let again = try client.load("/odd")
+    #expect(again.isFromCache && again.status == 200)
+    #expect(try place.body(of: again.id) == Self.body)
+  }
+
   @Test func aRestThatMayNotBeStoredCompletesNothing() throws {
     serve("/secret")
     _ = try load("/secret", range: "0-99999")

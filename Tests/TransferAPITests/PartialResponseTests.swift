@@ -186,6 +186,54 @@ import Testing
     withExtendedLifetime(origin) {}
   }
 
+  /// An ETag names the versions of one resource: a redirect may lead to another that has the same.
+  @Test(arguments: [("/a?signature=2", true), ("/b", false)])
+  func downloadContinuesFromTheSameResource(_ target: String, _ isSame: Bool) throws {
+    let count = Mutex(0)
+    let origin = TestOrigin { request, socket in
+      if request.path == "/start" {
+        let isFirst = count.withLock { count in
+          defer { count += 1 }
+          return count == 0
+        }
+        let location = ("Location", isFirst ? "/a?signature=1" : target)
+        try socket.write(TestOrigin.reply("302 Found", [], [location]))
+        return true
+      }
+      let isFirst = request.path == "/a?signature=1"
+      let answer =
+        isFirst
+        ? Self.broken()
+        : request["Range"] == nil
+          ? .whole(Self.other) : .part("40-103/104", (isSame ? Self.body : Self.other)[40...])
+      try socket.write(Array("HTTP/1.1 \(answer.head)\r\n".utf8) + answer.body)
+      return !isFirst
+    }
+    let cut = try place.run(origin.url + "/start")
+    let task = try place.download(resuming: #require(try place.resumeData(of: cut.id)))
+    #expect(task["error"] == .null)
+    #expect(try place.body(of: task.id) == (isSame ? Self.body : Self.other))
+  }
+
+  /// A 206 that was not asked for is a part, and not the beginning of the whole.
+  @Test func unrequestedPartHasNoResumeData() throws {
+    let part = Answer(
+      "206 Partial Content\r\nContent-Range: bytes 100-203/204\r\nContent-Length: 104\r\n\(Self.tag)",
+      Self.body[..<40], closes: true)
+    let cut = try place.run(Self.origin([part]).url)
+    #expect(cut.errorCode == -1005 && cut["error"]?["resumeDataAvailable"]?.bool == false)
+  }
+
+  /// The length beside Transfer-Encoding means nothing (RFC 9112 §6.3).
+  @Test func chunkedResponseHasNoLength() throws {
+    let answer = Answer(
+      "200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n",
+      Array("5\r\nhello\r\n0\r\n\r\n".utf8)[...])
+    let task = try place.run(Self.origin([answer]).url)
+    #expect(task["response"]?["expectedContentLength"]?.integer == -1)
+    #expect(try place.body(of: task.id) == Array("hello".utf8))
+  }
+
   /// Neither a weak tag nor a date beside one, or of an unknown age, names a version.
   @Test(arguments: [
     "ETag: W/\"a\"\r\nLast-Modified: \(date)\r\nDate: Sun, 22 Nov 2026 07:00:00 GMT\r\n", "ETag: W/\"a\"\r\n",

@@ -41,12 +41,23 @@ import Testing
   }
 
   /// What an empty reference means is the same URL again (RFC 3986 §5.2.2).
-  @Test(arguments: ["", " ", " #part", " http://HOST/dir/start?old=1#part"])
+  @Test(arguments: [" #part", " http://HOST/dir/start?old=1#part"])
   func aLocationThatIsTheSameAgainIsALoop(_ location: String) throws {
     let origin = origin(location)
     let task = try place.run(origin.url + "/dir/start?old=1")
     #expect(task.errorCode == -1007)
     #expect(Set(origin.requests.map(\.path)) == ["/dir/start?old=1"] && origin.requests.count == 21)
+  }
+
+  /// An empty value leads nowhere, in browsers and in curl: the response is the task's.
+  @Test(arguments: ["", " "]) func emptyLocationIsNoRedirect(_ location: String) throws {
+    let origin = origin(location)
+    let task = try place.run(origin.url + "/dir/start?old=1")
+    #expect(task["error"] == .null && task["response"]?["status"]?.integer == 302)
+    #expect(origin.requests.count == 1)
+    let second = self.origin(location + "\r\nLocation: /end")
+    #expect(try place.run(second.url + "/dir/start?old=1")["response"]?["status"]?.integer == 200)
+    #expect(second.requests.map(\.path) == ["/dir/start?old=1", "/end"])
   }
 
   /// redirectionDefaultPort: the port of the origin is not carried over.

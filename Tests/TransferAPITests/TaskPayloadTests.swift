@@ -41,6 +41,14 @@ import TransferService
     #expect(task.completion == nil)
   }
 
+  @Test(arguments: [
+    ("get", "GET"), ("Head", "HEAD"), ("options", "OPTIONS"), ("patch", "patch"), ("X-y", "X-y"),
+  ])
+  func standardMethodsAreTakenInAnyCase(_ method: String, _ expected: String) throws {
+    let task = try read(#"{"kind":"data","request":{"url":"http://a/","method":"\#(method)"}}"#)
+    #expect(task.request.method == expected)
+  }
+
   @Test func whatATaskMayHaveOfItsOwn() throws {
     let plain = try read(
       #"{"kind":"upload","delegate":null,"request":{"url":"http://a/","body":{"text":"x"}}}"#)

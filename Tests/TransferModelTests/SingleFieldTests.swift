@@ -56,6 +56,8 @@ import TransferModel
       (["text/html;charset=x", "text/plain"], "text/plain"), (["text/html", "nonsense"], "text/html"),
       (["text/html", "*/*"], "text/html"),
       (["text/html;charset=x", "*/*", "text/html;a=b"], "text/html;a=b;charset=x"),
+      (["text/plain, text/html; charset=utf-8"], "text/html; charset=utf-8"),
+      (["text/html; a=\"b, c\""], "text/html; a=\"b, c\""), (["nonsense, rubbish"], "nonsense, rubbish"),
       (["nonsense", "rubbish"], "nonsense"), (["text/html", ""], "text/html"), ([], nil),
     ] as [([String], String?)])
   func contentTypes(_ values: [String], _ expected: String?) {

@@ -131,7 +131,7 @@ final class HeadReceiver: WorkerPart {
   /// The head of the answer whose body is the task's.
   func accept(_ head: ResponseHead, _ transfer: Transfer) {
     let hasJoined = transfer.machine.ranges.hasJoined
-    switch transfer.machine.ranges.handle(head) {
+    switch transfer.machine.ranges.handle(head, from: transfer.url.withoutQuery) {
     case .deliver:
       guard transfer.machine.claim.point != nil, (200..<300).contains(head.status), !hasJoined else { break }
       noteResumed(at: 0, of: TransferResponse(head, at: transfer.url).expectedContentLength, transfer)

@@ -15,7 +15,7 @@ enum Redirect {
       throw TransferError(
         .httpTooManyRedirects, "more than \(maximum) redirects", failingURL: request.url)
     }
-    let target = try destination(head.headers.single("Location") ?? "", at: url)
+    let target = try destination(head.headers.location ?? "", at: url)
     var next = request
     next.url = target.text
     next.credential = target.credential ?? (target.origin == url.origin ? request.credential : nil)
@@ -50,10 +50,11 @@ enum Redirect {
 
   /// The fields as clients see them: where a redirect leads, but not as whom.
   static func hidingUser(in headers: HTTPHeaders, at url: CurlURL) -> HTTPHeaders {
-    guard let location = headers.single("Location"), location.contains("@") else { return headers }
+    let locations = headers.all("Location")
+    guard locations.contains(where: { $0.contains("@") }) else { return headers }
     var shown = headers
     shown.remove("Location")
-    shown.append("Location", hidingUser(in: location, at: url))
+    for location in locations { shown.append("Location", hidingUser(in: location, at: url)) }
     return shown
   }
 

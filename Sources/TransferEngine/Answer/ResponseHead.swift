@@ -11,7 +11,7 @@ struct ResponseHead: Sendable, Equatable {
   var isInformational: Bool { (100..<200).contains(status) && status != 101 }
   /// 300 and 304 are not followed; neither is a redirect without a destination.
   var isRedirect: Bool {
-    [301, 302, 303, 305, 306, 307, 308].contains(status) && headers.contains("Location")
+    [301, 302, 303, 305, 306, 307, 308].contains(status) && headers.location != nil
   }
 }
 

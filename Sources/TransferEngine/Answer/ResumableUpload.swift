@@ -131,7 +131,7 @@ struct ResumableUpload: Sendable {
       head.headers.single("Upload-Draft-Interop-Version")?.trimmingBlanks == "\(version.rawValue)"
     else { return false }
     noteLimit(head)
-    guard step == .creation, point == nil, let location = head.headers.single("Location"),
+    guard step == .creation, point == nil, let location = head.headers.location,
       let resource = try? url.resolve(location), !resource.hasUserInfo,
       resource.scheme == "https" || url.scheme == "http" || allowsInsecureRedirects
     else { return false }

@@ -51,7 +51,9 @@ struct CacheUse: Equatable {
     guard !completesCandidate else {
       switch head.status {
       case 206 where Storability.permits(request, head): return .rest
-      case 206, 416: return .mismatched(candidate)
+      case 200..<300 where RangeJoin.isPart(head.headers): return .mismatched(candidate)
+      // 304 answers no condition of a request that has only If-Range.
+      case 206, 304, 416: return .mismatched(candidate)
       default: return .incomplete
       }
     }

@@ -23,14 +23,12 @@ enum BodyFate: Equatable {
     /// They come from the session's cache.
     var isFromCache: Bool
     var hasResponse: Bool
-    /// Of the whole; -1 where that is not known.
-    var total: Int64
   }
 
   /// - Parameters:
-  ///   - validator: names the version of what is being downloaded, where a download could go on from it.
+  ///   - partial: what is being downloaded, if a later download could continue it; its offset does not matter.
   ///   - isCacheable: whether the cache could use so much of the body.
-  init(at end: Ending, validator: @autoclosure () -> String?, isCacheable: @autoclosure () -> Bool) {
+  init(at end: Ending, partial: @autoclosure () -> PartialBody?, isCacheable: @autoclosure () -> Bool) {
     guard let size = end.size else {
       self = .nothing
       return
@@ -43,8 +41,9 @@ enum BodyFate: Equatable {
       self = .dropped
       return
     }
-    if !end.isFromCache, let validator = validator(), end.hasResponse, size > 0 {
-      self = .resumable(PartialBody(offset: size, total: end.total, validator: validator))
+    if !end.isFromCache, end.hasResponse, size > 0, var partial = partial() {
+      partial.offset = size
+      self = .resumable(partial)
     } else {
       self = isCacheable() ? .cached : .dropped
     }

@@ -31,8 +31,8 @@ struct RangeAssembly {
   /// The first byte that is asked for; nil if that is the whole.
   var offset: Int64? { kept?.offset }
 
-  /// The validator of the bytes that are kept in the body's file; nil if there are none.
-  var validator: String? { isOpen || part != nil ? kept?.validator : nil }
+  /// The bytes that are kept in the body's file; nil if there are none.
+  var open: PartialBody? { isOpen || part != nil ? kept : nil }
 
   /// Bytes of the whole body; nil if that is not known, or if the whole is requested.
   var total: Int64? { kept.flatMap { $0.total < 0 ? nil : $0.total } }
@@ -57,14 +57,15 @@ struct RangeAssembly {
   }
 
   /// The head of the response that is the task's.
-  mutating func handle(_ head: ResponseHead) -> HeadVerdict {
+  /// - Parameter resource: where it came from: the URL without its query.
+  mutating func handle(_ head: ResponseHead, from resource: String) -> HeadVerdict {
     (part, received) = (nil, 0)
     // A part does not answer a request for the whole.
     guard let kept else { return hasStartedAgain && head.status == 206 ? fail() : .deliver }
-    let field = head.headers.unambiguous("Content-Range")
+    let isSame = kept.resource == nil || kept.resource == resource
     switch head.status {
     case 206:
-      guard
+      guard isSame,
         let range = RangeJoin.range(
           of: head.headers, validator: kept.validator, total: total, answersIfRange: true),
         range.first == kept.offset
@@ -74,13 +75,12 @@ struct RangeAssembly {
       hasJoined = true
       return .append(at: kept.offset)
     case 416:
+      let field = head.headers.unambiguous("Content-Range")
       let isComplete =
-        isOpen && total == nil && ByteRange.unsatisfiedTotal(contentRange: field) == kept.offset
+        isOpen && isSame && total == nil && ByteRange.unsatisfiedTotal(contentRange: field) == kept.offset
       return isComplete ? .complete : startAgain()
     case 200..<300:
-      // Content-Range has no meaning in a 200 (RFC 9110 §14.4), but some origins send a part with it.
-      let isRest = head.headers.contains("Content-Range") && ByteRange(contentRange: field)?.first != 0
-      guard !isOpen, !isRest else { return startAgain() }
+      guard !isOpen, !RangeJoin.isPart(head.headers) else { return startAgain() }
     default:
       guard !isOpen else { return .stop }
     }

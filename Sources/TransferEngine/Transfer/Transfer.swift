@@ -215,21 +215,26 @@ final class Transfer {
 
   // MARK: What a later download could go on from
 
-  /// What names the version of what is being downloaded; nil where nothing could go on from it, as the parts of a multipart answer
-  /// are not bytes of its body.
-  var validator: String? {
+  /// What is being downloaded, and the first byte that its request asked for; nil where nothing could go on from it, as the parts of a
+  /// multipart answer are not bytes of its body.
+  var partial: PartialBody? {
     guard job.kind == .download, multipart == nil, !request.headers.contains("Range"),
       !machine.ranges.isBroken
     else { return nil }
-    if let validator = machine.ranges.validator { return validator }
-    return head.flatMap { ResumeRules.validator(of: $0, to: request, now: headTime) }
+    if var partial = machine.ranges.open {
+      partial.total = expectedToReceive
+      return partial
+    }
+    return head.flatMap { ResumeRules.validator(of: $0, to: request, now: headTime) }.map {
+      PartialBody(
+        offset: machine.ranges.offset ?? 0, total: expectedToReceive, validator: $0,
+        resource: url.withoutQuery)
+    }
   }
 
   /// The bytes have a file from here on: they outlive the process.
   func noteKept() {
-    guard let validator else { return }
-    let partial = PartialBody(
-      offset: machine.ranges.offset ?? 0, total: expectedToReceive, validator: validator)
+    guard let partial else { return }
     facts.append(.keeps(task, ResumePoint(partial: partial, source: task, blob: job.blob)))
   }
 
@@ -373,7 +378,7 @@ extension Transfer: EasyHandleDelegate {
     guard machine.course.next == nil else { return false }
     let verdict = contact.meet(
       lacksBody: lacksBody, isIdempotent: request.isIdempotent, isUnprocessed: easy?.isUnprocessed == true,
-      hasBody: bytesRead == 0 || rewindBody())
+      hasBody: bytesTaken == 0 || rewindBody())
     switch verdict {
     case .waitForBody, .refuseRepeat: return false
     case .send(let beginsAgain):

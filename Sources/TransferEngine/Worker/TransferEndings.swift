@@ -68,9 +68,8 @@ final class TransferEndings: WorkerPart {
     let ending = BodyFate.Ending(
       hasFailed: hasFailed, keepsPartial: keepsPartial, size: transfer.sink?.size,
       isTooLarge: transfer.sink?.isTooLarge == true, isFromCache: transfer.delivery != nil,
-      hasResponse: transfer.response != nil,
-      total: transfer.outcome?.progress.countOfBytesExpectedToReceive ?? -1)
-    return BodyFate(at: ending, validator: transfer.validator, isCacheable: mayKeepPart(of: transfer))
+      hasResponse: transfer.response != nil)
+    return BodyFate(at: ending, partial: transfer.partial, isCacheable: mayKeepPart(of: transfer))
   }
 
   /// Whether what came of an answer that broke off is worth keeping (RFC 9111 §3.3).

@@ -126,7 +126,7 @@ extension StoredObject {
     }
     let partial = PartialBody(
       offset: try fields.integer("offset"), total: try fields.integerIfAny("total") ?? -1,
-      validator: try fields.string("validator"))
+      validator: try fields.string("validator"), resource: try fields.stringIfAny("resource"))
     let point = ResumePoint(
       partial: partial, source: try fields.id("source"), blob: try fields.stampIfAny("blob"))
     try fields.finish()

@@ -44,11 +44,15 @@ import TransferModel
 
   @Test(
     arguments: [
-      (206, .rest), (416, .mismatched), (200, .incomplete), (404, .incomplete), (503, .incomplete),
-    ] as [(Int, Kind)])
-  private func answersToWhatIsMissing(_ status: Int, _ expected: Kind) {
+      (206, [range], .rest), (416, [range], .mismatched), (304, [], .mismatched), (200, [], .incomplete),
+      (404, [range], .incomplete), (503, [range], .incomplete),
+      // A part under the status of the whole.
+      (200, [range], .mismatched), (200, [("Content-Range", "bytes 0-8/10")], .mismatched),
+      (200, [("Content-Range", "bytes 0-9/10")], .incomplete),
+    ] as [(Int, [(String, String)], Kind)])
+  private func answersToWhatIsMissing(_ status: Int, _ fields: [(String, String)], _ expected: Kind) {
     let hearing = Self.use(CacheSamples.part, completes: true).hear(
-      CacheSamples.head(status, [Self.range, Self.tag]), at: CacheSamples.at(1))
+      CacheSamples.head(status, fields + [Self.tag]), at: CacheSamples.at(1))
     #expect(Self.kind(hearing) == expected)
     #expect(hearing.passesAnswer == (expected == .incomplete))
   }

@@ -6,9 +6,9 @@ import TransferModel
 
 @Suite struct BodyFateTests {
   private static let good = BodyFate.Ending(
-    hasFailed: true, keepsPartial: true, size: 4, isTooLarge: false, isFromCache: false, hasResponse: true,
-    total: 10)
-  private static let partial = BodyFate.resumable(PartialBody(offset: 4, total: 10, validator: "v"))
+    hasFailed: true, keepsPartial: true, size: 4, isTooLarge: false, isFromCache: false, hasResponse: true)
+  private static let partial = BodyFate.resumable(
+    PartialBody(offset: 4, total: 10, validator: "v", resource: "http://a/b"))
 
   private static func fate(
     _ validator: String? = nil, isCacheable: Bool = false,
@@ -16,7 +16,8 @@ import TransferModel
   ) -> BodyFate {
     var ending = good
     change(&ending)
-    return BodyFate(at: ending, validator: validator, isCacheable: isCacheable)
+    let partial = validator.map { PartialBody(offset: 0, total: 10, validator: $0, resource: "http://a/b") }
+    return BodyFate(at: ending, partial: partial, isCacheable: isCacheable)
   }
 
   @Test func whatSucceedsIsWhole() {

@@ -23,6 +23,8 @@ import TransferModel
           + (range == nil ? [] : fields.map { .init(name: $0.0, value: $0.1) })))
   }
 
+  private static let multipart = [("ETag", "\"v1\""), ("Content-Type", "Multipart/ByteRanges; boundary=x")]
+
   @Test(
     arguments: [
       (kept, head(206, "bytes 40-103/104"), .append(at: 40)),
@@ -54,64 +56,80 @@ import TransferModel
         .startAgain
       ),
       (kept, head(206, "bytes 40-103/104", [("ETag", "\"v1\""), ("Content-Encoding", "gzip")]), .startAgain),
+      // An envelope of several ranges must not have the field of one.
+      (kept, head(206, "bytes 40-103/104", multipart), .startAgain),
       // The whole, or what looks like it.
       (kept, head(200), .deliver), (kept, head(200, "bytes 0-103/104"), .deliver),
       (kept, head(200, "bytes 40-103/104"), .startAgain), (kept, head(200, "bytes */104"), .startAgain),
+      (kept, head(200, "bytes 0-39/104"), .startAgain), (kept, head(200, "bytes 0-103/*"), .deliver),
       (kept, head(203, "bytes 40-103/104"), .startAgain), (kept, head(416, "bytes */104"), .startAgain),
       (kept, head(404), .deliver), (kept, head(503), .deliver), (kept, head(204), .deliver),
     ] as [(PartialBody, ResponseHead, RangeAssembly.HeadVerdict)])
   func firstHeadDecides(_ kept: PartialBody, _ head: ResponseHead, _ expected: RangeAssembly.HeadVerdict) {
     var ranges = RangeAssembly(kept)
-    #expect(ranges.handle(head) == expected)
+    #expect(ranges.handle(head, from: "http://a/b") == expected)
     if case .append = expected {
-      #expect(ranges.validator == kept.validator)
+      #expect(ranges.open?.validator == kept.validator)
     } else {
       #expect(ranges.kept == nil)
     }
   }
 
+  /// A validator says nothing of another resource, to which a redirect may lead.
+  @Test(
+    arguments: [
+      (nil, .append(at: 40)), ("http://a/b", .append(at: 40)), ("http://a/c", .startAgain),
+      ("http://b/b", .startAgain),
+    ] as [(String?, RangeAssembly.HeadVerdict)])
+  func bytesOfOneResourceAreJoined(_ resource: String?, _ expected: RangeAssembly.HeadVerdict) {
+    let kept = PartialBody(offset: 40, total: 104, validator: "\"v1\"", resource: resource)
+    var ranges = RangeAssembly(kept)
+    #expect(ranges.handle(Self.head(206, "bytes 40-103/104"), from: "http://a/b") == expected)
+  }
+
   @Test(arguments: [200, 206, 404]) func downloadFromItsStartIsDelivered(_ status: Int) {
     var ranges = RangeAssembly(nil)
-    #expect(ranges.handle(Self.head(status, "bytes 40-103/104")) == .deliver)
-    #expect(ranges.take(1000) == .taken && ranges.end() == .whole && ranges.validator == nil)
+    #expect(ranges.handle(Self.head(status, "bytes 40-103/104"), from: "http://a/b") == .deliver)
+    #expect(ranges.take(1000) == .taken && ranges.end() == .whole && ranges.open?.validator == nil)
   }
 
   @Test func shortRangeLeadsToTheNext() {
     var ranges = RangeAssembly(Self.kept)
-    #expect(ranges.handle(Self.head(206, "bytes 40-59/*")) == .append(at: 40))
+    #expect(ranges.handle(Self.head(206, "bytes 40-59/*"), from: "http://a/b") == .append(at: 40))
     #expect(ranges.take(20) == .taken && ranges.end() == .next && ranges.offset == 60 && ranges.isOpen)
-    #expect(ranges.handle(Self.head(206, "bytes 60-103/104")) == .append(at: 60))
+    #expect(ranges.handle(Self.head(206, "bytes 60-103/104"), from: "http://a/b") == .append(at: 60))
     #expect(ranges.take(30) == .taken && ranges.end() == .next && ranges.offset == 90)
-    #expect(ranges.handle(Self.head(206, "bytes 90-103/104")) == .append(at: 90))
+    #expect(ranges.handle(Self.head(206, "bytes 90-103/104"), from: "http://a/b") == .append(at: 90))
     #expect(ranges.take(14) == .taken && ranges.end() == .whole && !ranges.isOpen)
   }
 
   @Test func overlongRangeStartsAgainOnce() {
     var ranges = RangeAssembly(Self.kept)
-    #expect(ranges.handle(Self.head(206, "bytes 40-103/104")) == .append(at: 40))
+    #expect(ranges.handle(Self.head(206, "bytes 40-103/104"), from: "http://a/b") == .append(at: 40))
     #expect(ranges.take(64) == .taken && ranges.take(1) == .startAgain && ranges.offset == nil)
     // A 206 is no answer to a request for the whole.
     var other = ranges
-    #expect(other.handle(Self.head(206, "bytes 0-103/104")) == .fail)
-    #expect(ranges.handle(Self.head(206, "bytes 40-103/104")) == .fail && ranges.isBroken)
+    #expect(other.handle(Self.head(206, "bytes 0-103/104"), from: "http://a/b") == .fail)
+    #expect(ranges.handle(Self.head(206, "bytes 40-103/104"), from: "http://a/b") == .fail && ranges.isBroken)
   }
 
   @Test func unsatisfiedRangeAtTheKeptLengthCompletesAnUnknownTotal() {
     var ranges = RangeAssembly(Self.unknown)
-    #expect(ranges.handle(Self.head(206, "bytes 40-59/*")) == .append(at: 40))
+    #expect(ranges.handle(Self.head(206, "bytes 40-59/*"), from: "http://a/b") == .append(at: 40))
     #expect(ranges.take(20) == .taken && ranges.end() == .next)
     var (changed, silent) = (ranges, ranges)
-    #expect(ranges.handle(Self.head(416, "bytes */60")) == .complete && ranges.end() == .whole)
-    #expect(changed.handle(Self.head(416, "bytes */61")) == .startAgain)
-    #expect(silent.handle(Self.head(416)) == .startAgain)
+    #expect(
+      ranges.handle(Self.head(416, "bytes */60"), from: "http://a/b") == .complete && ranges.end() == .whole)
+    #expect(changed.handle(Self.head(416, "bytes */61"), from: "http://a/b") == .startAgain)
+    #expect(silent.handle(Self.head(416), from: "http://a/b") == .startAgain)
   }
 
   @Test(arguments: [401, 404, 500, 503]) func otherAnswerToTheRestStops(_ status: Int) {
     var ranges = RangeAssembly(Self.kept)
-    _ = ranges.handle(Self.head(206, "bytes 40-59/*"))
+    _ = ranges.handle(Self.head(206, "bytes 40-59/*"), from: "http://a/b")
     #expect(ranges.take(20) == .taken && ranges.end() == .next)
-    #expect(ranges.handle(Self.head(status)) == .stop)
-    #expect(ranges.validator == "\"v1\"" && ranges.offset == 60)
+    #expect(ranges.handle(Self.head(status), from: "http://a/b") == .stop)
+    #expect(ranges.open?.validator == "\"v1\"" && ranges.offset == 60)
   }
 
   @Test func rangesAreLimited() {
@@ -119,17 +137,18 @@ import TransferModel
     var count = 0
     while true {
       let offset = ranges.offset ?? -1
-      #expect(ranges.handle(Self.head(206, "bytes \(offset)-4999/5000")) == .append(at: offset))
+      #expect(
+        ranges.handle(Self.head(206, "bytes \(offset)-4999/5000"), from: "http://a/b") == .append(at: offset))
       #expect(ranges.take(1) == .taken)
       guard ranges.end() == .next else { break }
       count += 1
     }
-    #expect(count == RangeAssembly.maximumRanges && ranges.offset == 1002 && ranges.validator != nil)
+    #expect(count == RangeAssembly.maximumRanges && ranges.offset == 1002 && ranges.open?.validator != nil)
   }
 
   @Test func emptyRangeIsNotAskedForAgain() {
     var ranges = RangeAssembly(Self.kept)
-    _ = ranges.handle(Self.head(206, "bytes 40-103/104"))
+    _ = ranges.handle(Self.head(206, "bytes 40-103/104"), from: "http://a/b")
     #expect(ranges.end() == .short && ranges.offset == 40)
   }
 
@@ -152,7 +171,7 @@ import TransferModel
         let head = Self.head(status, "bytes \(first)-\(last)/\(total)", [("ETag", "\"v\(version)\"")])
         let count =
           Bool.random(using: &generator) ? Int(last - first + 1) : Int.random(in: 0...80, using: &generator)
-        switch ranges.handle(head) {
+        switch ranges.handle(head, from: "http://a/b") {
         case .deliver, .stop, .fail, .complete: break attempt
         case .startAgain:
           body = []

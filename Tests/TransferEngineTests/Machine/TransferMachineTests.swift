@@ -79,7 +79,7 @@ import TransferModel
     let job = Self.job()
     var machine = TransferMachine(job)
     machine.ranges = RangeAssembly(PartialBody(offset: 1, total: 9, validator: "\"v\""))
-    _ = machine.ranges.handle(Self.head(206, [("Content-Range", "bytes 1-8/9")]))
+    _ = machine.ranges.handle(Self.head(206, [("Content-Range", "bytes 1-8/9")]), from: "http://a/")
     #expect(machine.ranges.take(1) == .taken && machine.ranges.end() == .next)
     let verdict = machine.handle(
       Self.head(status, fields), to: try Self.asked(job, asks: asks), Self.surroundings(asks: asks),
