@@ -1,5 +1,5 @@
 # Builds the service, and runs it as a user without privileges who writes to /var/lib/ferry and nowhere else.
-# scripts/image-test.sh carries out what is written here and tries the outcome; docs/deploy.md tells how to run it.
+# scripts/image-test.py builds and tries it; docs/deploy.md tells how to run it.
 #
 # The tags name one release each. Where a base is to be pinned to the byte, give its digest as well:
 #   docker build --build-arg SWIFT_TAG=6.3.1-bookworm@sha256:… --build-arg DEBIAN_TAG=13.7-slim@sha256:… .

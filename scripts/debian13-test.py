@@ -7,10 +7,10 @@ usage: debian13-test.py
 import os, re, subprocess, sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import dockerfile, image_roots as roots  # noqa: E402
+import debian_roots as roots  # noqa: E402
 
-SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# The image's root, which its test has packed.
+SOURCE = roots.SOURCE
+# The image's base, which its test has packed.
 PLACE = f"{SOURCE}/.build/image-test"
 # What the tests start.
 TOOLS = "iproute2 nginx-light openssl procps python3 sqlite3 strace tzdata"
@@ -23,9 +23,8 @@ def main():
     subprocess.run(["scripts/install-packages.sh", "deploy"], check=True)
     roots.leave_mounts()
     os.makedirs(PLACE, exist_ok=True)
-    _, image = dockerfile.stages(open("Dockerfile").read(), {})
-    root = roots.make_base(PLACE, image.image)
-    roots.install(root, *image.packages, *TOOLS.split())
+    root = roots.make_root(PLACE, "debian", roots.codename(roots.tag("debian")), options=roots.SLIM)
+    roots.install(root, *roots.image_packages(), *TOOLS.split())
     roots.try_tarball(root)
 
     roots.lend(root, roots.toolchain())

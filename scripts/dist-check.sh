@@ -1,6 +1,6 @@
 #!/bin/bash
 # Checks what `make dist` has made: Debian's rules for packages, the manual pages, the SBOM's schema; and that two places make the same
-# bytes of one commit: the program that the image's test has built in a root of its own is this one, and what a clone elsewhere makes
+# bytes of one commit: the program that the image's test has built in a container is this one, and what a clone elsewhere makes
 # around it is this, too.
 set -euo pipefail
 cd "$(dirname "$0")/.."

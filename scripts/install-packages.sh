@@ -16,7 +16,7 @@ declare -A groups=(
   [clients]="python3-venv nodejs node-typescript golang-go"
   [dist]="debhelper dpkg-dev binutils python3 lintian mandoc"
   [deploy]="python3 python3-venv python3-yaml mmdebstrap debian-archive-keyring distro-info-data mount util-linux git golang-go \
-    golang-github-masterminds-sprig-dev golang-gopkg-yaml.v3-dev shellcheck"
+    podman runc iptables containernetworking-plugins binutils golang-github-masterminds-sprig-dev golang-gopkg-yaml.v3-dev shellcheck"
 )
 # What sets the clock for the fault test is C: Swift's own clang compiles it where it can be found.
 command -v clang >/dev/null || command -v cc >/dev/null || groups[faults]+=" gcc libc6-dev"

@@ -9,7 +9,7 @@ The root is packed under .build, so that the next run need not make it. For the 
 import ctypes, glob, http.client, http.server, json, os, re, shutil, signal, subprocess, sys, threading, time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import image_roots as roots  # noqa: E402
+import debian_roots as roots  # noqa: E402
 
 PLACE = os.path.abspath(".build/package-test")
 ROOT = PLACE + "/root-debian"

@@ -94,6 +94,27 @@ import Testing
     #expect(origin.requests.map(\.method) == ["GET", "PUT", "PUT"])
   }
 
+  /// libcurl has a copy of a small body, and reads none of it.
+  @Test func smallBodySentAgainCounts() throws {
+    let puts = Mutex(0)
+    let origin = TestOrigin { request, socket in
+      let isFirst =
+        request.method == "PUT"
+        && puts.withLock { puts in
+          puts += 1
+          return puts == 1
+        }
+      if !isFirst { try socket.write(TestOrigin.reply("200 OK")) }
+      return !isFirst
+    }
+    let session = try place.session()
+    #expect(try place.run(origin.url, session: session).status == 200)
+    let task = try place.run(
+      origin.url, kind: "data", session: session, request: #","method":"PUT","body":{"text":"0123456789"}"#)
+    #expect(task.status == 200 && sent(task) == 10)
+    #expect(origin.requests.map(\.method) == ["GET", "PUT", "PUT"])
+  }
+
   /// What the server has of a body is not sent, and not told as sent.
   @Test func resumedUploadCountsFromItsOffset() throws {
     let origin = ResumableUploadOrigin()

@@ -142,10 +142,9 @@ struct RequestConfigurator {
     let data = transfer.request.body?.data ?? []
     guard !transfer.lacksBody else { return try easy.setUpload(length: transfer.request.declaredLength) }
     guard let source = transfer.source else { return try easy.setBody(data) }
-    if data.count > 0, data.count <= Self.copiedBodyLimit, !transfer.limits.areAny {
-      transfer.bytesTaken = Int64(data.count)
-      return try easy.setBody(data)
-    }
+    transfer.isBodyCopied =
+      data.count > 0 && data.count <= Self.copiedBodyLimit && !transfer.limits.areAny
+    guard !transfer.isBodyCopied else { return try easy.setBody(data) }
     try easy.setUpload(length: source.length)
   }
 

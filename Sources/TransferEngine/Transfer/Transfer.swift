@@ -82,6 +82,8 @@ final class Transfer {
   /// Bytes that libcurl has taken of the request's body since its beginning. Of what it sent it counts more: the lines of chunks, and
   /// what it sent on a connection that was gone.
   var bytesTaken: Int64 = 0
+  /// libcurl has all of the body, and takes none of it.
+  var isBodyCopied = false
   private var reported = (sent: Int64(0), received: Int64(0))
   var outcome: TransferOutcome?
 
@@ -144,7 +146,8 @@ final class Transfer {
 
   /// Bytes of the current request's body that went out.
   var sent: Int64 {
-    min(max(sentBefore, easy?.info(.uploaded) ?? 0), bytesTaken)
+    let sent = max(sentBefore, easy?.info(.uploaded) ?? 0)
+    return isBodyCopied ? sent : min(sent, bytesTaken)
   }
 
   /// Remembers what only the easy handle knows, before that goes.

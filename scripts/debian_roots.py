@@ -1,17 +1,12 @@
-"""Carries out the steps of a Dockerfile's stages in roots of their own, where there is no container engine."""
-import ctypes, glob, os, re, shutil, subprocess, sys, time
+"""Roots of Debian's releases: bases of images, and places to install in that have nothing else."""
+import ctypes, glob, os, re, shutil, subprocess, time
 
-import dockerfile
-
-# What Swift's image has beside the toolchain, as far as a build needs it.
-SWIFT_PACKAGES = ("binutils ca-certificates git libc6-dev libcurl4 libedit2 libgcc-12-dev libncurses6 libpython3-dev "
-                  "libsqlite3-0 libstdc++-12-dev libxml2 tzdata")
+SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # What the slim images of Debian have not.
-UNREAD = ("doc", "info", "locale", "man")
+SLIM = [f"--dpkgopt=path-exclude=/usr/share/{part}/*" for part in ("doc", "info", "locale", "man")]
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 MOUNTS_OF_ITS_OWN = 0x20000
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-PATHS = {}
 
 
 def output(*command, **options):
@@ -46,23 +41,23 @@ def codename(tag):
     raise SystemExit(f"{tag}: no release of Debian has this number")
 
 
-def make_base(place, image):
-    """A root like the image's base."""
-    name, tag = image.split("@")[0].rsplit(":", 1)
-    extra = {"swift": SWIFT_PACKAGES, "debian": ""}[name]
-    slim = [f"--dpkgopt=path-exclude=/usr/share/{part}/*" for part in UNREAD] if tag.endswith("-slim") else []
-    root = make_root(place, name, codename(tag), extra.split(), slim)
-    at = open(f"{root}/etc/debian_version").read().strip()
-    if name == "debian" and not tag.startswith(at):
-        print(f"note: the mirror has Debian {at}, and the image is to be made from {tag}")
-    if name == "swift":
-        add_swift(root, tag)
-    return root
+def tag(name):
+    """Of the base with this name, as the Dockerfile has it."""
+    return re.search(rf"^ARG {name.upper()}_TAG=(\S+)$", dockerfile(), re.M)[1]
 
 
-def make_root(place, name, release, packages, options=()):
-    """A release of Debian with these packages and what is essential, at `place`/root-`name`, with what an engine mounts. It is packed, so
-    that the next run need not make it."""
+def image_packages():
+    """The packages that the image has beside its base's, as the Dockerfile names them."""
+    last = dockerfile().rpartition("\nFROM ")[2].replace("\\\n", " ")
+    return [word for word in re.search(r"apt-get install ([^&]+)", last)[1].split() if not word.startswith("-")]
+
+
+def dockerfile():
+    return open(f"{SOURCE}/Dockerfile").read()
+
+
+def pack(place, name, release, packages=(), options=()):
+    """A release of Debian with these packages and what is essential: a tar archive, which the next run need not make."""
     packed = f"{place}/{name}-{release}.tar"
     if not os.path.exists(packed):
         mirror, security = mirrors()
@@ -73,6 +68,12 @@ def make_root(place, name, release, packages, options=()):
                         *[f"--include={package}" for package in packages], *options, release, packed + ".new", "-"],
                        input="\n".join(lines), text=True, check=True)
         os.rename(packed + ".new", packed)
+    return packed
+
+
+def make_root(place, name, release, packages=(), options=()):
+    """The same at `place`/root-`name`, with what an engine mounts."""
+    packed = pack(place, name, release, packages, options)
     root = f"{place}/root-{name}"
     shutil.rmtree(root, ignore_errors=True)
     os.mkdir(root)
@@ -142,21 +143,6 @@ def toolchain():
     return os.path.dirname(os.path.dirname(os.path.realpath(shutil.which("swift"))))
 
 
-def add_swift(root, tag):
-    """This machine's toolchain in place of the image's, and where this machine's git has repositories from."""
-    wanted = tag.split("-")[0]
-    if f"Swift version {wanted} " not in output("swift", "--version", stderr=subprocess.DEVNULL):
-        raise SystemExit(f"the image has Swift {wanted}, this machine another")
-    lend(root, toolchain())
-    PATHS[root] = f"{PATH}:{toolchain()}/bin"
-    said = subprocess.run(["git", "config", "--get-regexp", r"^url\..*\.insteadof$"], stdout=subprocess.PIPE, text=True).stdout
-    for key, value in (line.split(" ", 1) for line in said.splitlines()):
-        subprocess.run(["git", "config", "--file", f"{root}/etc/gitconfig", "--add", key, value], check=True)
-        repositories = key[len("url."):-len(".insteadof")].rstrip("/")
-        if os.path.isdir(repositories) and not os.path.ismount(root + repositories):
-            lend(root, repositories)
-
-
 def lend(root, directory):
     os.makedirs(root + directory, exist_ok=True)
     mount(directory, root + directory, "--bind")
@@ -165,48 +151,3 @@ def lend(root, directory):
 
 def mount(source, target, *options):
     subprocess.run(["mount", *options, *([source] if source else []), target], check=True)
-
-
-def carry_out(stage, root, source, built, log):
-    """The stage's steps, in their order. `built` are the roots of the stages before it, by their names."""
-    kept = sorted(dockerfile.context(source, open(f"{source}/.dockerignore").read()))
-    for name, value, directory, environment in stage.steps:
-        print(f"{name} {value}"[:110], flush=True)
-        if name == "WORKDIR":
-            os.makedirs(root + value, exist_ok=True)
-        elif name == "COPY":
-            copy(value.split(), root, directory, source, kept, built)
-        else:
-            run(value, root, directory, environment, log)
-
-
-def copy(words, root, directory, source, kept, built):
-    origin = built[words.pop(0).partition("=")[2]] if words[0].startswith("--from=") else None
-    *names, target = words
-    target = root + os.path.join(directory, target)
-    for name in names:
-        if origin:
-            found = [(path, os.path.basename(path)) for path in glob.glob(origin + name)]
-        elif name == ".":
-            found = [(f"{source}/{path}", path) for path in kept]
-        else:
-            found = [(f"{source}/{path}", os.path.relpath(path, name if os.path.isdir(f"{source}/{name}") else os.path.dirname(name)))
-                     for path in kept if path == name or path.startswith(name + "/")]
-        if not found:
-            raise SystemExit(f"COPY: there is no {name}")
-        is_one = len(found) == 1 and not target.endswith(("/", "/."))
-        for path, inside in found:
-            place = target if is_one else os.path.join(target, inside)
-            os.makedirs(os.path.dirname(place), exist_ok=True)
-            shutil.copy2(path, place, follow_symlinks=False)
-            os.chown(place, 0, 0, follow_symlinks=False)
-
-
-def run(command, root, directory, environment, log):
-    variables = {"PATH": PATHS.get(root, PATH), "HOME": "/root", **proxies(), **environment}
-    with open(log, "ab") as file:
-        made = subprocess.run(["chroot", root, "/bin/sh", "-c", f'cd "{directory}" && {command}'], env=variables,
-                              stdin=subprocess.DEVNULL, stdout=file, stderr=file)
-    if made.returncode != 0:
-        sys.stderr.write("".join(open(log, errors="replace").readlines()[-60:]))
-        raise SystemExit(f"RUN {command}: exit code {made.returncode}")
