@@ -137,6 +137,20 @@ import Testing
     #expect(actions(origin) == Array(repeating: action, count: 3))
   }
 
+  /// The client has sent some, and waits.
+  @Test(arguments: ["413", "413-reset", "413-length", "413-bare-reset"], [nil, 300_000])
+  func refusalIsTheResultWhileTheClientWaits(_ action: String, _ length: Int?) throws {
+    let origin = try HTTP2Origin([action])
+    let id = try ferry.create(
+      origin.url(), kind: "upload", session: ferry.session(delegate: "{}"),
+      request: #","method":"POST","body":{"stream":true}"#)
+    let writer = try BodyWriter(ferry, id, length: length)
+    try writer.write(Pattern.bytes(100))
+    let task = try ferry.end(of: id)
+    #expect(task["error"] == .null && task.status == 413, "\(task.text)")
+    #expect(try writer.client.readReply().status == 409)
+  }
+
   /// A stream that is reset without an error has no whole answer for that.
   @Test(arguments: ["413-half-reset", "200-half-reset", "200-length-half-reset"], [Shape.nothing, .file])
   func halfAnAnswerIsNone(_ action: String, _ shape: Shape) throws {
