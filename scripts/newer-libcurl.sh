@@ -8,7 +8,7 @@ place=$PWD/.build/newer-libcurl
 expected=8.14
 filter='CurlTests|TransferEngineTests|WebhooksTests|ConnectionTests|ContentEncodingTests|MalformedReplyTests|HTTP2Tests'
 filter+='|InformationalTests|NTLMTests|ProxyTests|TLSConnectionTests|HeldHandshakeTests|UploadTests|WebhookTests'
-filter+='|LoadedLibcurlTests|ReachabilityTests'
+filter+='|LoadedLibcurlTests|ReachabilityTests|HTTP2StreamTests|RepeatedRequestTests|ClientCertificateTests|BodyBehindHandshakeTests'
 
 scripts/install-packages.sh build demo test
 

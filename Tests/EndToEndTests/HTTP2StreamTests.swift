@@ -73,6 +73,25 @@ import Testing
     #expect(actions(origin) == Array(repeating: action, count: 6))
   }
 
+  /// All that share the connection.
+  @Test(arguments: ["goaway", "refuse"]) func unprocessedRequestsThatShareAConnectionAreSentAgain(
+    _ action: String
+  ) throws {
+    let origin = try HTTP2Origin(["answer", action, "answer"])
+    let session = try ferry.session(#"{"urlCache":null,"httpShouldUsePipelining":true}"#)
+    _ = try run(.nothing, origin, in: session, method: "GET")
+    let request = #"{"url":"\#(origin.url())","method":"POST","body":{"text":"sent"}}"#
+    let line = #"{"kind":"data","resume":true,"request":\#(request)}"# + "\n"
+    let reply = try ferry.call(
+      "POST", "/v1/sessions/\(session)/tasks", String(repeating: line, count: 10),
+      [("Content-Type", "application/x-ndjson")])
+    for task in reply.lines {
+      let end = try ferry.end(of: task.id)
+      #expect(end["error"] == .null && end.status == 200, "\(end.text)")
+    }
+    #expect(actions(origin).count { $0 == "answer" } == 11)
+  }
+
   /// What may have been processed is sent again only where that means the same.
   @Test(arguments: [
     ("GET", Shape.nothing, true), ("PUT", .file, true), ("PUT", .stream, true), ("POST", .file, false),
@@ -116,6 +135,20 @@ import Testing
       #expect(bodies <= 1)
     }
     #expect(actions(origin) == Array(repeating: action, count: 3))
+  }
+
+  /// The client has sent some, and waits.
+  @Test(arguments: ["413", "413-reset", "413-length", "413-bare-reset"], [nil, 300_000])
+  func refusalIsTheResultWhileTheClientWaits(_ action: String, _ length: Int?) throws {
+    let origin = try HTTP2Origin([action])
+    let id = try ferry.create(
+      origin.url(), kind: "upload", session: ferry.session(delegate: "{}"),
+      request: #","method":"POST","body":{"stream":true}"#)
+    let writer = try BodyWriter(ferry, id, length: length)
+    try writer.write(Pattern.bytes(100))
+    let task = try ferry.end(of: id)
+    #expect(task["error"] == .null && task.status == 413, "\(task.text)")
+    #expect(try writer.client.readReply().status == 409)
   }
 
   /// A stream that is reset without an error has no whole answer for that.

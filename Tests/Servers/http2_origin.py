@@ -41,6 +41,7 @@ class Connection:
     def __init__(self, number, tls):
         self.number, self.tls, self.last = number, tls, 0
         self.reading = {}  # the bodies that are read to their end: their sizes
+        self.is_going = False
 
     def exactly(self, count):
         data = b""
@@ -72,6 +73,8 @@ class Connection:
                 self.take(stream, length, flags & END_STREAM)
 
     def begin(self, stream, is_whole):
+        if self.is_going:
+            return
         with lock:
             action = next(coming)
         if action == "answer":
@@ -82,6 +85,7 @@ class Connection:
         if action == "refuse":
             self.send(frame(RST_STREAM, 0, stream, struct.pack(">I", REFUSED_STREAM)))
         elif action in ("goaway", "goaway-error"):
+            self.is_going = True
             code = NO_ERROR if action == "goaway" else ENHANCE_YOUR_CALM
             self.send(frame(GOAWAY, 0, 0, struct.pack(">II", self.last, code)))
         elif action == "close":

@@ -20,7 +20,7 @@ struct RequestConfigurator {
     try setProxy(easy, transfer)
     try easy.set(.httpVersion, to: 4)  // CURL_HTTP_VERSION_2TLS
     try setHeaders(easy, transfer, headers)
-    if transfer.connectsFirst, !transfer.mayKeepConnection { try easy.set(.freshConnect, to: 1) }
+    if transfer.connectsFirst { try easy.set(.freshConnect, to: 1) }
     // What was asked for in whatever words is decoded (URLSession); a range is of the coded bytes.
     transfer.content.isWanted = Self.isDecoded(transfer, headers)
     try easy.set(.pipeWait, to: configuration.httpShouldUsePipelining ? 1 : 0)

@@ -35,8 +35,6 @@ final class Transfer {
   var contact = RequestContact()
   /// The request's body is asked for when its connection's challenges are answered, and not before.
   var connectsFirst = false
-  /// The connection of the request before is as good as a new one for that.
-  private(set) var mayKeepConnection = false
   /// When its connection was held for the body.
   var heldSince = ContinuousClock.now
   /// Shown to a server in this request's handshake, and where it is to be remembered.
@@ -250,7 +248,6 @@ final class Transfer {
     request = next.withoutIdleBody
     machine.prepare(request, leavesOrigin: leavesOrigin)
     connectsFirst = mayConnectFirst && job.mayBeChallenged(at: url, next)
-    mayKeepConnection = !leavesOrigin
     if leavesOrigin { hasLeftOrigin = true }
     self.url = url
     clock.forgetCut()
