@@ -190,14 +190,8 @@ package final class EasyHandle {
     try set(.forbidReuse, to: 1)
   }
 
-  /// What a SOCKS proxy is offered: nothing but user and password.
+  /// What a SOCKS proxy is offered: nothing but user and password (RFC 1929).
   package func setSOCKSMethods() throws(CurlError) { try set(.socks5Auth, to: Int(ccurl_auth_basic)) }
-
-  /// User and password of a SOCKS proxy (RFC 1929).
-  package func setSOCKSLogin(user: String, password: String) throws(CurlError) {
-    try set(.proxyUserName, to: user)
-    try set(.proxyPassword, to: password)
-  }
 
   /// Least and most TLS version, as 10 to 13.
   package func setTLSVersions(minimum: Int, maximum: Int) throws(CurlError) {

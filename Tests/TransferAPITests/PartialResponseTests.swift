@@ -220,7 +220,8 @@ import Testing
     let part = Answer(
       "206 Partial Content\r\nContent-Range: bytes 100-203/204\r\nContent-Length: 104\r\n\(Self.tag)",
       Self.body[..<40], closes: true)
-    let cut = try place.run(Self.origin([part]).url)
+    let origin = Self.origin([part])
+    let cut = try place.run(origin.url)
     #expect(cut.errorCode == -1005 && cut["error"]?["resumeDataAvailable"]?.bool == false)
   }
 
@@ -229,7 +230,8 @@ import Testing
     let answer = Answer(
       "200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n",
       Array("5\r\nhello\r\n0\r\n\r\n".utf8)[...])
-    let task = try place.run(Self.origin([answer]).url)
+    let origin = Self.origin([answer])
+    let task = try place.run(origin.url)
     #expect(task["response"]?["expectedContentLength"]?.integer == -1)
     #expect(try place.body(of: task.id) == Array("hello".utf8))
   }

@@ -115,7 +115,9 @@ struct RequestConfigurator {
     case .ntlm:
       try easy.setNTLM(user: user, password: password, isProxy: side == .proxy)
       try easy.set(.httpVersion, to: 2)  // CURL_HTTP_VERSION_1_1: NTLM belongs to a connection
-    case .default: try easy.setSOCKSLogin(user: user, password: password)
+    case .default:
+      try easy.set(.proxyUserName, to: user)
+      try easy.set(.proxyPassword, to: password)
     default: break
     }
     return nil
