@@ -20,8 +20,8 @@ extension EasyOption<String> {
 extension EasyOption<String> {
   static var userName: Self { Self(raw: CURLOPT_USERNAME) }
   static var password: Self { Self(raw: CURLOPT_PASSWORD) }
-  static var proxyUserName: Self { Self(raw: CURLOPT_PROXYUSERNAME) }
-  static var proxyPassword: Self { Self(raw: CURLOPT_PROXYPASSWORD) }
+  package static var proxyUserName: Self { Self(raw: CURLOPT_PROXYUSERNAME) }
+  package static var proxyPassword: Self { Self(raw: CURLOPT_PROXYPASSWORD) }
 }
 
 extension EasyOption<Int> {
