@@ -9,7 +9,7 @@ struct ContentDecoding {
   /// Bytes that the decoder writes at once.
   static let pieceSize = 32 * 1024
 
-  /// The request asked for an answer that is to be decoded.
+  /// The request accepts codings, and those of its answer were not looked at yet.
   var isWanted = false
   var decoder: ContentDecoder?
   /// The bytes that the decoder has taken of those that libcurl will offer again.
@@ -29,6 +29,7 @@ struct ContentDecoding {
   {
     if let decoder { return decoder }
     guard isWanted else { return nil }
+    isWanted = false
     decoder = try ContentDecoder(codings: codings())
     return decoder
   }
