@@ -12,13 +12,18 @@ import Testing
       var limit = rlimit(rlim_cur: 1024, rlim_max: 1024)
       #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
       #expect(Descriptors.raiseLimit() == 1024)
+      // Threads that the test does not know open and close some meanwhile.
       var taken: [Int32] = []
-      while Descriptors.areLeft { taken.append(Descriptors.yielding(open("/dev/null", O_RDONLY))) }
-      #expect(taken.allSatisfy { (0..<768).contains($0) })
-      #expect(Descriptors.yielding(open("/dev/null", O_RDONLY)) == -1 && errno == EMFILE)
+      repeat {
+        while case let next = Descriptors.yielding(open("/dev/null", O_RDONLY)), next >= 0 {
+          taken.append(next)
+        }
+        #expect(errno == EMFILE)
+      } while Descriptors.areLeft
+      #expect(!taken.isEmpty && taken.allSatisfy { $0 < 768 })
       // Others still get some.
       let rest = (0..<200).map { _ in open("/dev/null", O_RDONLY) }
-      #expect(rest.allSatisfy { $0 >= 768 })
+      #expect(rest.allSatisfy { $0 >= 0 } && rest.contains { $0 >= 768 })
       for descriptor in taken { close(descriptor) }
       #expect(Descriptors.areLeft)
     }
