@@ -1,6 +1,6 @@
 internal import CCompression
 
-/// br (RFC 7932). What follows the whole is passed over, as browsers do.
+/// br (RFC 7932). It ignores bytes after the end of the stream, as browsers do.
 final class BrotliDecoder: Decoder {
   private let state: OpaquePointer
   private var hasBegun = false

@@ -1,7 +1,7 @@
 internal import CCompression
 
-/// gzip (RFC 1952), and what is called deflate: zlib's format (RFC 1950), or the bare stream (RFC 1951) that many servers send. What
-/// follows a whole stream and is no further member of gzip, such as padding or a line end, is passed over, as gunzip and browsers do.
+/// gzip (RFC 1952), and what is called deflate: zlib's format (RFC 1950), or the bare stream (RFC 1951) that many servers send.
+/// After a complete stream it ignores bytes that do not begin another member of gzip, as gunzip and browsers do: padding, line ends.
 final class ZlibDecoder: Decoder {
   enum Format {
     case gzip
@@ -24,7 +24,7 @@ final class ZlibDecoder: Decoder {
   private var hasStream = false
   /// What told the format and is yet to be decoded.
   private var start: [UInt8] = []
-  /// What a member begins with (ID1, RFC 1952 §2.3.1).
+  /// The first byte of a member (ID1, RFC 1952 §2.3.1).
   private static let memberStart: UInt8 = 0x1F
 
   init(_ format: Format) throws(ContentDecoder.Fault) {

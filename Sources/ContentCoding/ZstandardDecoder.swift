@@ -1,6 +1,6 @@
 internal import CCompression
 
-/// zstd (RFC 8878). What follows a whole frame and is no further one is passed over, as browsers do.
+/// zstd (RFC 8878). After a complete frame it ignores bytes that do not begin another, as browsers do.
 final class ZstandardDecoder: Decoder {
   /// The largest window of a content coding, as a power of two: 8 MiB (RFC 9659 §3).
   private static let windowLog: Int32 = 23

@@ -309,8 +309,9 @@ private func handle(_ context: UnsafeMutableRawPointer?) -> EasyHandle {
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
   let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
-  handle(context).tlsConnection?.noteAnswer()
-  return handle(context).delegate?.didReceiveHeader(line) == false ? 0 : line.count
+  let easy = handle(context)
+  easy.tlsConnection?.noteAnswer()
+  return easy.delegate?.didReceiveHeader(line) == false ? 0 : line.count
 }
 
 @c private func onBody(

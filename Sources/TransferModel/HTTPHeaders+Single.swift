@@ -23,8 +23,10 @@ extension HTTPHeaders {
       .filter { !["", "identity", "none", "aws-chunked"].contains($0) }
   }
 
-  /// The length that `Content-Length` announces, in bytes; nil if it is absent, malformed or contradictory (RFC 9112 §6.3).
+  /// The length that `Content-Length` announces, in bytes; nil if it is absent, malformed or contradictory, or if a transfer coding
+  /// overrides it (RFC 9112 §6.3).
   package var contentLength: Int64? {
+    guard elements(of: "Transfer-Encoding").allSatisfy({ Self.equal($0, "identity") }) else { return nil }
     let lengths = elements(of: "Content-Length").map { text in
       text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int64(text) : nil
     }

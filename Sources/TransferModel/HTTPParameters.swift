@@ -70,7 +70,7 @@ package enum PercentEncoding {
     var index = 0
     while index < utf8.count {
       if utf8[index] == UInt8(ascii: "%"), index + 2 < utf8.count,
-        let high = hexValue(utf8[index + 1]), let low = hexValue(utf8[index + 2])
+        let high = Hexadecimal.value(of: utf8[index + 1]), let low = Hexadecimal.value(of: utf8[index + 2])
       {
         bytes.append(high << 4 | low)
         index += 3
@@ -81,15 +81,6 @@ package enum PercentEncoding {
       }
     }
     return bytes
-  }
-
-  private static func hexValue(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - 48
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - 87
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - 55
-    default: nil
-    }
   }
 }
 

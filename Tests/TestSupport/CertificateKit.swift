@@ -125,6 +125,13 @@ package struct CertificateKit: Sendable {
     leaves = try Dictionary(uniqueKeysWithValues: Leaf.allCases.map { ($0, try read("\($0).pem")) })
   }
 
+  /// Writes the files that a TLS server reads: `leaf.pem`, `key.pem` and `authority.pem`.
+  func write(_ leaf: Leaf = .good, to directory: String) throws {
+    try ServerFiles.write(leaves[leaf] ?? "", to: directory + "/leaf.pem")
+    try ServerFiles.write(key, to: directory + "/key.pem")
+    try ServerFiles.write(authority, to: directory + "/authority.pem")
+  }
+
   /// The pin of the key of the authority that signed what is good: `OpenSSL.keyPin(of:)`.
   package func authorityKeyPins() throws -> [String] { [try OpenSSL.keyPin(of: authority)] }
 }

@@ -6,11 +6,7 @@ package final class HTTP2Origin: Sendable {
   package init(_ actions: [String]) throws {
     process = try ServerProcess(
       "http2",
-      prepare: { directory in
-        let kit = try CertificateKit.shared()
-        try ServerFiles.write(kit.leaves[.good] ?? "", to: directory + "/leaf.pem")
-        try ServerFiles.write(kit.key, to: directory + "/key.pem")
-      },
+      prepare: { try CertificateKit.shared().write(to: $0) },
       command: { directory, ports in
         ServerProcess.Command(
           executable: ServerFiles.python,

@@ -12,12 +12,7 @@ package final class OpenSSLServer {
   ) throws {
     process = try ServerProcess(
       "s_server", hasInput: isByHand,
-      prepare: { directory in
-        let kit = try CertificateKit.shared()
-        try ServerFiles.write(kit.leaves[leaf] ?? "", to: directory + "/leaf.pem")
-        try ServerFiles.write(kit.key, to: directory + "/key.pem")
-        try ServerFiles.write(kit.authority, to: directory + "/authority.pem")
-      },
+      prepare: { try CertificateKit.shared().write(leaf, to: $0) },
       command: { _, ports in
         let arguments =
           "s_server -accept 127.0.0.1:\(ports[0]) -cert leaf.pem -key key.pem \(isByHand ? "" : "-www ")\(options)"

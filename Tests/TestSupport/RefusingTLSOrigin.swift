@@ -17,12 +17,7 @@ package final class RefusingTLSOrigin: Sendable {
   package init(version: String, _ manner: Manner = .withAlert) throws {
     process = try ServerProcess(
       "refusing-tls",
-      prepare: { directory in
-        let kit = try CertificateKit.shared()
-        try ServerFiles.write(kit.leaves[.good] ?? "", to: directory + "/leaf.pem")
-        try ServerFiles.write(kit.key, to: directory + "/key.pem")
-        try ServerFiles.write(kit.authority, to: directory + "/authority.pem")
-      },
+      prepare: { try CertificateKit.shared().write(to: $0) },
       command: { directory, ports in
         ServerProcess.Command(
           executable: ServerFiles.python,

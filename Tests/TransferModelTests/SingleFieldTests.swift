@@ -35,6 +35,15 @@ import TransferModel
     #expect(Self.headers("Content-Length", values).contentLength == expected)
   }
 
+  /// RFC 9112 §6.3.
+  @Test(
+    arguments: [("chunked", nil), ("gzip, chunked", nil), ("identity", 5), ("", 5)] as [(String, Int64?)])
+  func transferCodingOverridesTheLength(_ coding: String, _ expected: Int64?) {
+    var headers = Self.headers("Content-Length", ["5"])
+    if !coding.isEmpty { headers.append("Transfer-Encoding", coding) }
+    #expect(headers.contentLength == expected)
+  }
+
   @Test(
     arguments: [
       (["GZIP, br"], ["gzip", "br"]), (["deflate", "gzip"], ["deflate", "gzip"]),

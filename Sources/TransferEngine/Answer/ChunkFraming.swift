@@ -1,3 +1,5 @@
+internal import TransferModel
+
 /// How far a body has come that is sent in chunks (RFC 9112 §7.1), by its bytes as they are on the wire. It looks for the end alone: what
 /// is malformed is libcurl's to refuse. Pure.
 struct ChunkFraming {
@@ -31,22 +33,13 @@ struct ChunkFraming {
       case .size(let size), .extensions(let size):
         if isLineEnd {
           part = size == 0 ? .trailer : .data(left: size)
-        } else if case .size = part, let digit = Self.digit(byte) {
-          part = .size(size << 4 | digit)
+        } else if case .size = part, let digit = Hexadecimal.value(of: byte) {
+          part = .size(size << 4 | UInt64(digit))
         } else {
           part = .extensions(size: size)
         }
       }
       place += 1
-    }
-  }
-
-  private static func digit(_ byte: UInt8) -> UInt64? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(byte - UInt8(ascii: "0"))
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt64(byte - UInt8(ascii: "a") + 10)
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt64(byte - UInt8(ascii: "A") + 10)
-    default: nil
     }
   }
 }

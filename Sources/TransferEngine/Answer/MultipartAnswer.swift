@@ -51,8 +51,7 @@ extension TransferResponse {
   /// An answer as clients see it.
   init(_ head: ResponseHead, at url: CurlURL) {
     let isEncoded = ContentDecoder.decodes(head.headers.contentCodings)
-    // Transfer-Encoding overrides it (RFC 9112 §6.3).
-    let length = isEncoded || head.headers.contains("Transfer-Encoding") ? nil : head.headers.contentLength
+    let length = isEncoded ? nil : head.headers.contentLength
     self.init(
       url: url.text, status: head.status, headers: Redirect.hidingUser(in: head.headers, at: url),
       expectedContentLength: length ?? -1, httpVersion: head.httpVersion)

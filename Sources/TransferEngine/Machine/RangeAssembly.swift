@@ -58,11 +58,11 @@ struct RangeAssembly {
 
   /// The head of the response that is the task's.
   /// - Parameter resource: where it came from: the URL without its query.
-  mutating func handle(_ head: ResponseHead, from resource: String) -> HeadVerdict {
+  mutating func handle(_ head: ResponseHead, from resource: @autoclosure () -> String) -> HeadVerdict {
     (part, received) = (nil, 0)
     // A part does not answer a request for the whole.
     guard let kept else { return hasStartedAgain && head.status == 206 ? fail() : .deliver }
-    let isSame = kept.resource == nil || kept.resource == resource
+    let isSame = kept.resource == nil || kept.resource == resource()
     switch head.status {
     case 206:
       guard isSame,

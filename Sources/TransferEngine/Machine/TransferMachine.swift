@@ -89,7 +89,7 @@ struct TransferMachine {
       if ranges.isOpen, case .ask = verdict { return .stop }
       return .redirect(verdict)
     }
-    // A 417 says no more than that somebody on the way does not support expectations (RFC 9110 §10.1.1).
+    // A server on the way does not support expectations (RFC 9110 §10.1.1).
     if head.status == 417, request.expectsContinue, !withholdsExpect {
       withholdsExpect = true
       return .send(request.request)
