@@ -96,21 +96,32 @@ package struct CurlURL: Sendable, Equatable {
     return String(Substring(authority.drop { $0 != UInt8(ascii: "/") }))
   }
 
-  /// The absolute URL that `reference` means on a page at this one (RFC 3986 §5.2).
+  /// The absolute URL that `reference` means on a page at this one (RFC 3986 §5.2.2).
   package func resolve(_ reference: String) throws(Fault) -> CurlURL {
-    guard let handle = curl_url() else { throw .malformed("out of memory") }
-    defer { curl_url_cleanup(handle) }
-    guard !reference.utf8.contains(0) else { throw .malformed("contains a zero byte") }
-    // libcurl takes an empty reference for the root; it means the same URL again.
     let reference = String(Substring(reference.utf8.prefix { $0 != UInt8(ascii: "#") }))
     guard !reference.isEmpty else { return self }
-    curl_url_set(handle, CURLUPART_URL, text, UInt32(CURLU_PATH_AS_IS))
-    let flags = Self.isRelativePath(reference) ? Self.flags & ~UInt32(CURLU_PATH_AS_IS) : Self.flags
-    let status = curl_url_set(handle, CURLUPART_URL, Self.encoding(reference), flags)
-    guard status == CURLUE_OK, let resolved = Self.part(handle, CURLUPART_URL) else {
-      throw Self.fault(status, reference)
+    // libcurl 8 would remove the dots of these, also where the flags keep them.
+    if reference.utf8.starts(with: "//".utf8) { return try CurlURL("\(scheme):\(reference)") }
+    if reference.utf8.starts(with: "/".utf8) {
+      return try CurlURL(text.dropLast(requestTarget.count) + reference)
     }
-    return try CurlURL(Self.hasEmptyQuery(reference) ? resolved + "?" : resolved)
+    if reference.utf8.starts(with: "?".utf8) { return try CurlURL(withoutQuery + reference) }
+    guard Self.isRelativePath(reference) else { return try CurlURL(reference) }
+    return try join(reference)
+  }
+
+  /// Joins a path to the one of this URL, which removes the dots of both (RFC 3986 §5.2.4).
+  private func join(_ path: String) throws(Fault) -> CurlURL {
+    guard let handle = curl_url() else { throw .malformed("out of memory") }
+    defer { curl_url_cleanup(handle) }
+    guard !path.utf8.contains(0) else { throw .malformed("contains a zero byte") }
+    curl_url_set(handle, CURLUPART_URL, text, UInt32(CURLU_PATH_AS_IS))
+    let flags = Self.flags & ~UInt32(CURLU_PATH_AS_IS)
+    let status = curl_url_set(handle, CURLUPART_URL, Self.encoding(path), flags)
+    guard status == CURLUE_OK, let joined = Self.part(handle, CURLUPART_URL) else {
+      throw Self.fault(status, path)
+    }
+    return try CurlURL(Self.hasEmptyQuery(path) ? joined + "?" : joined)
   }
 
   /// A blank is written as `%20`; libcurl 8 accepts it only if it is told that it may come. Dots stay in paths: the keys of an object store
@@ -147,9 +158,8 @@ package struct CurlURL: Sendable, Equatable {
     return rest.dropFirst(2).firstIndex { delimiters.contains($0) } ?? url.endIndex
   }
 
-  /// Whether a reference has to be joined to the path that it stands on, which removes the dots of both (RFC 3986 §5.2.4).
+  /// Whether a reference begins with a segment of a path, and not with a scheme.
   private static func isRelativePath(_ reference: String) -> Bool {
-    guard let first = reference.utf8.first, !"/?".utf8.contains(first) else { return false }
     let scheme = reference.utf8.prefix { !":/?".utf8.contains($0) }
     return reference.utf8[scheme.endIndex...].first != UInt8(ascii: ":")
   }

@@ -115,7 +115,8 @@ import TransferModel
     ("http://a/b", "http://c/d/./e", "http://c/d/./e"), ("http://a/b", "//ü/é", "http://xn--tda/%C3%A9"),
     ("http://a/b/../c", ".", "http://a/"), ("http://a/b/c", "./d/../e", "http://a/b/e"),
     ("http://a/b/../c", "?d", "http://a/b/../c?d"),
-    ("http://a/b?c", "?d e", "http://a/b?d%20e"),
+    ("http://a/b?c", "?d e", "http://a/b?d%20e"), ("http://a:81/b/../c?d", "//e/f/../g", "http://e/f/../g"),
+    ("https://[::1]:81/b?c", "/d/./e?f#g", "https://[::1]:81/d/./e?f"), ("http://a", "?b", "http://a/?b"),
   ])
   func resolves(_ base: String, _ reference: String, _ expected: String) throws {
     #expect(try CurlURL(base).resolve(reference).text == expected)
