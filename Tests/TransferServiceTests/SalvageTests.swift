@@ -68,6 +68,7 @@ import TransferModel
     #expect(salvage.keep(Self.point(Self.task, nil)) == nil)
     try put(0, BlobKey(Self.task, .draft, nil))
     #expect(salvage.keep(Self.point(Self.task, nil)) == nil)
+    #expect(blobs.list(.tasks).isEmpty, "an empty file would stay behind when the task has ended")
   }
 
   @Test func whatWasTakenOfAnotherIsGivenBack() throws {

@@ -28,7 +28,11 @@ struct Salvage {
       blobs.move(left, to: kept.key)
       size = blobs.size(of: kept.key)
     }
-    guard let size, size > 0 else { return nil }
+    guard let size, size > 0 else {
+      // No row will speak of an empty file, so nobody would remove it at the task's end.
+      if size != nil { blobs.delete(kept.key) }
+      return nil
+    }
     kept.partial.offset = size
     return kept
   }
