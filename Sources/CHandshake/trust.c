@@ -211,9 +211,17 @@ static int64_t seconds(const ASN1_TIME *time) {
   return ASN1_TIME_to_tm(time, &parts) == 1 ? (int64_t)timegm(&parts) : 0;
 }
 
-void chandshake_sha512_256(const void *bytes, size_t size, uint8_t *digest) {
-  EVP_Digest(bytes, size, digest, NULL, EVP_sha512_256(), NULL);
+void *chandshake_sha512_256_begin(void) {
+  EVP_MD_CTX *hash = EVP_MD_CTX_new();
+  if (hash == NULL || EVP_DigestInit_ex(hash, EVP_sha512_256(), NULL) != 1) abort();
+  return hash;
 }
+
+void chandshake_sha512_256_update(void *hash, const void *bytes, size_t size) { EVP_DigestUpdate(hash, bytes, size); }
+
+void chandshake_sha512_256_end(void *hash, uint8_t *digest) { EVP_DigestFinal_ex(hash, digest, NULL); }
+
+void chandshake_sha512_256_free(void *hash) { EVP_MD_CTX_free(hash); }
 
 void chandshake_key_digest(X509 *certificate, uint8_t *digest) {
   unsigned char *bytes = NULL;

@@ -43,9 +43,6 @@ extension TransferRequest {
   /// Bytes of its body: 0 without one, -1 where that is not known.
   package var bodyLength: Int64 { declaredLength ?? body?.length ?? 0 }
 
-  /// The body's bytes: none without a body; nil for a file or a stream, which are not in memory.
-  package var bytesOfBody: [UInt8]? { body == nil ? [] : body?.data }
-
   /// Sent twice it means the same as once (RFC 9110 §9.2.2).
   package var isIdempotent: Bool {
     ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(method)

@@ -135,6 +135,23 @@ import Testing
     #expect(origin.requests.count == 3 && origin.requests.last.flatMap { Shown($0) }?["qop"] == "auth-int")
   }
 
+  /// A stored file is digested before the request goes out, also where that takes more than one turn.
+  @Test(arguments: [("SHA-256", 0), ("SHA-256", 3 << 20), ("SHA-512-256-sess", 100)])
+  func authIntAloneCoversAStoredFile(_ algorithm: String, _ size: Int) throws {
+    let origin = Self.origin([#"Digest realm="r", qop="auth-int", algorithm=\#(algorithm), nonce="$n""#])
+    let text = String(repeating: "x", count: size)
+    let file = try ferry.call("POST", "/v1/files", text, [("Content-Type", "text/plain")]).json.id
+    let request = #"{"url":"\#(origin.url)/x","method":"PUT","body":{"file":"\#(file)"}}"#
+    for turn in 1...2 {
+      let id = try ferry.call(
+        "POST", "/v1/sessions/\(session)/tasks", #"{"kind":"upload","resume":true,"request":\#(request)}"#
+      ).json.id
+      if turn == 1 { try ferry.answer(try ferry.login(of: id).decision, Self.right) }
+      #expect(try ferry.end(of: id).status == 200)
+    }
+    #expect(origin.requests.count == 3 && origin.requests.last?.body.count == size)
+  }
+
   /// Ferry does not hold a stream: the 401 is the response, and the next request is no worse off.
   @Test func authIntAloneCoversNoStream() throws {
     let origin = Self.origin([#"Digest realm="r", qop="auth-int", nonce="$n""#])

@@ -25,10 +25,11 @@ struct Authenticator {
 
     var method: AuthenticationMethod { space.authenticationMethod }
 
-    /// False if the response must cover a body that is not in memory.
-    func canSign(_ request: TransferRequest) -> Bool {
-      digest?.value.quality != .requestAndBody || request.bytesOfBody != nil
-    }
+    /// It covers the body as well as the request.
+    var coversBody: Bool { digest?.value.quality == .requestAndBody }
+
+    /// False if it must cover a body that is only known when it has been sent.
+    func canSign(_ request: TransferRequest) -> Bool { !coversBody || request.body?.isStream != true }
   }
 
   /// What happens now.
@@ -51,8 +52,8 @@ struct Authenticator {
     var stored: (ProtectionSpace) -> Credential?
     /// What came with the URL of the server, or of the proxy.
     var given: (Side) -> Credential?
-    /// The body of the request that the side reads is in memory, or there is none.
-    var hasBytesOfBody: (Side) -> Bool = { _ in true }
+    /// The body of the request that the side reads is known before it is sent, or there is none.
+    var holdsBody: (Side) -> Bool = { _ in true }
   }
 
   private struct Offer {
@@ -135,7 +136,7 @@ struct Authenticator {
     _ challenges: [HTTPChallenge], on side: Side, at place: ProtectionSpace, _ surroundings: Surroundings,
     refused: (Attempt) -> Void
   ) -> Verdict {
-    self[side].offers = Self.offers(challenges, at: place, hasBytesOfBody: surroundings.hasBytesOfBody(side))
+    self[side].offers = Self.offers(challenges, at: place, holdsBody: surroundings.holdsBody(side))
     if let attempt = self[side].attempt {
       if let digest = attempt.digest, self[side].staleNonces < Self.maximumStaleNonces,
         let fresh = Self.staleNonce(challenges, digest.value)
@@ -251,12 +252,12 @@ struct Authenticator {
 
   /// The schemes that are known here, the strongest first.
   private static func offers(
-    _ challenges: [HTTPChallenge], at place: ProtectionSpace, hasBytesOfBody: Bool
+    _ challenges: [HTTPChallenge], at place: ProtectionSpace, holdsBody: Bool
   ) -> [Offer] {
     var offers: [Offer] = []
     for challenge in challenges {
       let (method, digest) = method(of: challenge)
-      guard let method, hasBytesOfBody || digest?.quality != .requestAndBody else { continue }
+      guard let method, holdsBody || digest?.quality != .requestAndBody else { continue }
       var space = place
       space.authenticationMethod = method
       space.realm = challenge.realm

@@ -27,10 +27,45 @@ struct DigestAuthentication: Sendable, Equatable {
 
     /// Lower-case hexadecimal.
     func hash(_ bytes: [UInt8]) -> String {
+      var hasher = Hasher(self)
+      hasher.update(bytes)
+      return hasher.finalize()
+    }
+  }
+
+  /// Takes bytes piece by piece.
+  enum Hasher {
+    case md5(Insecure.MD5)
+    case sha256(SHA256)
+    case sha512Truncated(SHA512Truncated)
+
+    init(_ algorithm: Algorithm) {
+      self =
+        switch algorithm {
+        case .md5, .md5Session: .md5(Insecure.MD5())
+        case .sha256, .sha256Session: .sha256(SHA256())
+        case .sha512Truncated, .sha512TruncatedSession: .sha512Truncated(SHA512Truncated())
+        }
+    }
+
+    mutating func update(_ bytes: [UInt8]) {
       switch self {
-      case .md5, .md5Session: Hexadecimal.text(Array(Insecure.MD5.hash(data: bytes)))
-      case .sha256, .sha256Session: Hexadecimal.text(Array(SHA256.hash(data: bytes)))
-      case .sha512Truncated, .sha512TruncatedSession: Hexadecimal.text(SHA512Truncated.hash(bytes))
+      case .md5(var hash):
+        hash.update(data: bytes)
+        self = .md5(hash)
+      case .sha256(var hash):
+        hash.update(data: bytes)
+        self = .sha256(hash)
+      case .sha512Truncated(let hash): hash.update(bytes)
+      }
+    }
+
+    /// Lower-case hexadecimal. Called once.
+    func finalize() -> String {
+      switch self {
+      case .md5(let hash): Hexadecimal.text(Array(hash.finalize()))
+      case .sha256(let hash): Hexadecimal.text(Array(hash.finalize()))
+      case .sha512Truncated(let hash): Hexadecimal.text(hash.finalize())
       }
     }
   }
@@ -44,7 +79,7 @@ struct DigestAuthentication: Sendable, Equatable {
 
   let realm: String
   let algorithm: Algorithm
-  /// `auth` if the server offers it, because it needs no body in memory, else `auth-int`. Nil if the
+  /// `auth` if the server offers it, because it needs no digest of the body, else `auth-int`. Nil if the
   /// challenge has no `qop` (RFC 2069).
   let quality: Quality?
   private(set) var nonce: String
@@ -73,17 +108,18 @@ struct DigestAuthentication: Sendable, Equatable {
   /// The value of the Authorization field for one request.
   /// - Parameters:
   ///   - target: the request line's.
-  ///   - body: the request's; read only for `requestAndBody`.
+  ///   - bodyDigest: of the request's body, by the challenge's algorithm; wanted only for `requestAndBody`.
   ///   - clientNonce: never used before.
   mutating func authorization(
-    user: String, password: String, method: String, target: String, body: [UInt8] = [], clientNonce: String
+    user: String, password: String, method: String, target: String, bodyDigest: String? = nil,
+    clientNonce: String
   ) -> String {
     count += 1
     let number = String(count, radix: 16)
     let nc = String(repeating: "0", count: 8 - number.count) + number
     var secret = algorithm.hash("\(user):\(realm):\(password)")
     if algorithm.isSession { secret = algorithm.hash("\(secret):\(nonce):\(clientNonce)") }
-    let covered = quality == .requestAndBody ? ":" + algorithm.hash(body) : ""
+    let covered = quality == .requestAndBody ? ":" + (bodyDigest ?? algorithm.hash("")) : ""
     let subject = algorithm.hash("\(method):\(target)\(covered)")
     let parts = quality.map { ":\(nc):\(clientNonce):\($0.rawValue)" } ?? ""
     let response = algorithm.hash("\(secret):\(nonce)\(parts):\(subject)")

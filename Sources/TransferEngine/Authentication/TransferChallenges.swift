@@ -40,9 +40,9 @@ final class TransferChallenges: WorkerPart {
       given: { [request = transfer.request, proxy = transfer.proxy] side in
         side == .server ? request.credential : proxy?.credential
       },
-      hasBytesOfBody: { [request = transfer.request, scheme = transfer.url.scheme] side in
+      holdsBody: { [request = transfer.request, url = transfer.url] side in
         // A proxy that is asked for a tunnel reads no body.
-        side == .proxy && scheme == "https" || request.bytesOfBody != nil
+        side.wantsTunnel(to: url) || request.body?.isStream != true
       })
   }
 

@@ -10,6 +10,8 @@ final class TransferFiles: WorkerPart {
     var body: BlobReader?
     /// Why that cannot be had.
     var failure: BlobError?
+    /// Of the request's body.
+    var digest: String?
     /// The bytes that an earlier download left are this one's now.
     var hasClaim = false
   }
@@ -24,8 +26,9 @@ final class TransferFiles: WorkerPart {
   }
 
   func need(of transfer: Transfer) -> Need {
-    Need(
-      body: transfer.source == nil ? transfer.request.body?.file : nil, claim: transfer.machine.claim.wanted)
+    let wantsBody = transfer.source == nil || transfer.missingDigest != nil
+    return Need(
+      body: wantsBody ? transfer.request.body?.file : nil, claim: transfer.machine.claim.wanted)
   }
 
   /// Opens what a request needs, and comes back with it. Its place in the queue stays its own meanwhile.
@@ -48,25 +51,49 @@ final class TransferFiles: WorkerPart {
   }
 
   func opened(_ transfer: Transfer, _ files: Files) {
+    if let algorithm = transfer.missingDigest, let body = files.body,
+      transfer.machine.course.endsOnceOpened == nil
+    {
+      if files.digest == nil { return digest(body, algorithm, for: transfer, files) }
+      transfer.digests.note(files.digest, by: algorithm)
+    }
+    transfer.digester = nil
     guard transfer.machine.course.stopWaiting(for: .files) else { return }
     if transfer.machine.claim.wanted != nil, !files.hasClaim { transfer.machine.ranges.lose() }
     transfer.machine.claim.tried(files.hasClaim)
     if let end = transfer.machine.course.endsOnceOpened {
       return worker.endings.finish(transfer, with: end.error, keepsPartial: end.keepsPartial)
     }
-    if case .file(let id, let size) = transfer.request.body {
+    if case .file(let id, _) = transfer.request.body {
       guard let reader = files.body else {
         worker.leaveQueue(transfer.task)
         return worker.endings.finish(transfer, with: Self.failure(to: id, files.failure, of: transfer))
       }
       let task = transfer.task
-      let range = transfer.machine.upload?.range ?? 0..<size
-      transfer.source = FileUploadSource(reader, range: range, pool: worker.settings.pool) {
+      transfer.source = FileUploadSource(reader, range: transfer.bodyRange, pool: worker.settings.pool) {
         [mailbox = worker.mailbox] in
         mailbox.post(.uploadReady(task))
       }
     }
     worker.steps.worker.steps.sendAtLast(transfer)
+  }
+
+  /// Comes back with the digest, or without the body.
+  private func digest(
+    _ body: BlobReader, _ algorithm: DigestAuthentication.Algorithm, for transfer: Transfer, _ files: Files
+  ) {
+    let task = transfer.task
+    let digester = FileDigester(body, transfer.bodyRange, algorithm, on: worker.settings.pool) {
+      [mailbox = worker.mailbox] digest in
+      var files = files
+      files.digest = digest
+      if digest == nil {
+        (files.body, files.failure) = (nil, BlobError(.torn, "it cannot be read to its end"))
+      }
+      mailbox.post(.opened(task, files))
+    }
+    transfer.digester = digester
+    digester.start()
   }
 
   private static func failure(to open: FileID, _ cause: BlobError?, of transfer: Transfer) -> TransferError {

@@ -106,11 +106,11 @@ struct RequestConfigurator {
     switch attempt.method {
     case .httpBasic: return "Basic \(Base64.encode(Array("\(user):\(password)".utf8)))"
     case .httpDigest:
-      let isTunnel = side == .proxy && transfer.url.scheme == "https"
+      let isTunnel = side.wantsTunnel(to: transfer.url)
       return attempt.digest?.value.authorization(
         user: user, password: password, method: isTunnel ? "CONNECT" : transfer.request.method,
         target: isTunnel ? "\(transfer.url.host):\(transfer.url.port)" : transfer.url.requestTarget,
-        body: isTunnel ? [] : transfer.request.bytesOfBody ?? [],
+        bodyDigest: isTunnel ? nil : transfer.digests.digest(of: transfer.request.body, for: attempt),
         clientNonce: Hexadecimal.text((0..<16).map { _ in UInt8.random(in: .min ... .max) }))
     case .ntlm:
       try easy.setNTLM(user: user, password: password, isProxy: side == .proxy)

@@ -22,6 +22,9 @@ final class Transfer {
   var request: TransferRequest
   var url: CurlURL
   var source: (any UploadSource)?
+  var digests = BodyDigests()
+  /// Makes one of them.
+  var digester: FileDigester?
   var gate: EgressGate
   var limits: RateLimits
   let session: WorkerSession
@@ -257,6 +260,7 @@ final class Transfer {
     (delivery, combining, storagePolicy, storedHeaders) = (nil, nil, nil, nil)
     source?.detach()
     source = nil
+    digests = BodyDigests()
     sentFrom = machine.upload?.range.lowerBound ?? 0
     restartBody()
     beginFetch()
@@ -294,55 +298,6 @@ final class Transfer {
     connectHead = nil
     provisionalHead = nil
     identity = nil
-  }
-
-  // MARK: The request
-
-  var cachePolicy: CachePolicy { request.cachePolicy ?? job.configuration.requestCachePolicy }
-
-  /// The fields that a request goes out with, but for what says who sends it.
-  var outgoingHeaders: HTTPHeaders { headers(with: machine.cache?.fields ?? []) }
-
-  /// - Parameter fields: what the cache adds.
-  func headers(with fields: [HTTPHeaders.Field]) -> HTTPHeaders {
-    var defaults = job.configuration.httpAdditionalHeaders
-    if hasLeftOrigin { defaults.removeSecrets(and: job.configuration.secretHeaderFields) }
-    var headers = request.headers.merging(defaults: defaults)
-    if !headers.contains("Cookie"),
-      let cookies = worker.settings.cookies.header(
-        for: request, at: url, of: job, now: worker.settings.now())
-    {
-      headers.append("Cookie", cookies)
-    }
-    if machine.withholdsExpect { headers.remove("Expect") }
-    for field in fields { headers.append(field.name, field.value) }
-    return headers
-  }
-
-  /// Whether the client's own `Proxy-Authorization` goes out beside the request's other fields.
-  var sendsProxyFields: Bool {
-    guard let proxy else { return job.configuration.proxies.isEmpty }
-    return proxy.server.kind == .http && url.scheme == "http" && machine.authenticator.attempt(.proxy) == nil
-  }
-
-  /// The classes of interfaces that both the session and the request allow.
-  var allowedClasses: InterfaceClasses {
-    let access = job.configuration.networkAccess.intersection(request.networkAccess)
-    return InterfaceClasses(
-      cellular: access.allowsCellularAccess, expensive: access.allowsExpensiveNetworkAccess,
-      constrained: access.allowsConstrainedNetworkAccess)
-  }
-
-  /// What its traffic is for: the request says so, unless it leaves that to the session.
-  var networkServiceType: NetworkServiceType {
-    request.networkServiceType ?? job.configuration.networkServiceType
-  }
-
-  /// The request as it went out.
-  var asked: TransferMachine.Request {
-    TransferMachine.Request(
-      request: request, url: url, proxy: proxy, sharedConfiguration: job.sharedConfiguration,
-      asksForRedirects: job.delegate?.asksForRedirects == true)
   }
 }
 

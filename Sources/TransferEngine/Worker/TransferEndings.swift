@@ -27,7 +27,10 @@ final class TransferEndings: WorkerPart {
 
   func abort(_ transfer: Transfer, _ error: TransferError, keepsPartial: Bool = true) {
     let ending = TransferCourse.Ending(error: error, keepsPartial: keepsPartial)
-    guard transfer.machine.course.abort(ending) == .now else { return }
+    guard transfer.machine.course.abort(ending) == .now else {
+      transfer.digester?.stop()
+      return
+    }
     worker.wire.leave(transfer)
     finish(transfer, with: error, keepsPartial: keepsPartial)
   }

@@ -19,14 +19,14 @@ import TransferModel
     var stored: Credential?
     var given: Credential?
     var limit = 3
-    var hasBytesOfBody = true
+    var holdsBody = true
     var refused: [String?] = []
 
     var surroundings: Authenticator.Surroundings {
       .init(
         attemptLimit: limit, asks: { [asks] _ in asks }, stored: { [stored] _ in stored },
         given: { [given] side in side == .server ? given : nil },
-        hasBytesOfBody: { [hasBytesOfBody] _ in hasBytesOfBody })
+        holdsBody: { [holdsBody] _ in holdsBody })
     }
 
     mutating func meet(_ fields: [String], on side: Authenticator.Side = .server) -> String {
@@ -126,9 +126,9 @@ import TransferModel
     #expect(strongest.authenticator.attempt(.server)?.digest?.value.algorithm == .sha512Truncated)
   }
 
-  @Test func aBodyThatIsNotInMemoryIsNotSigned() {
+  @Test func aBodyThatIsNotKnownBeforehandIsNotSigned() {
     let covering = #"Digest realm=r, nonce=n, qop="auth-int", algorithm=SHA-256"#
-    var subject = Subject(hasBytesOfBody: false)
+    var subject = Subject(holdsBody: false)
     #expect(subject.meet([covering]) == "pass")
     #expect(subject.meet([covering, "Digest realm=r, nonce=n, qop=auth"]) == "ask HTTPDigest - 0")
     _ = subject.use(alice)
