@@ -52,12 +52,13 @@ let package = Package(
   // sources to that, and ARCHITECTURE.md's picture to the floors.
   targets: [
     // 0: values
-    .target(name: "JSON", swiftSettings: optimized),
-    .target(name: "TransferModel", dependencies: ["JSON"], swiftSettings: optimizedSafe),
+    .target(name: "Limits", swiftSettings: optimizedSafe),
+    .target(name: "JSON", dependencies: ["Limits"], swiftSettings: optimized),
+    .target(name: "TransferModel", dependencies: ["Limits", "JSON"], swiftSettings: optimizedSafe),
     .target(
       name: "FerrySettings",
       dependencies: [
-        "TransferModel", "JSON", .product(name: "Configuration", package: "swift-configuration"),
+        "Limits", "TransferModel", "JSON", .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: language),
@@ -96,7 +97,7 @@ let package = Package(
       name: "Netlink", dependencies: ["TransferModel", "EventLoop", "CNetlink"], swiftSettings: language),
     .target(name: "Curl", dependencies: ["CCurl", "CHandshake", "EventLoop"], swiftSettings: language),
     .target(
-      name: "HTTPCookies", dependencies: ["TransferModel", "JSON", "CPSL"],
+      name: "HTTPCookies", dependencies: ["Limits", "TransferModel", "JSON", "CPSL"],
       swiftSettings: optimizedSafe),
     .target(name: "GSSAPI", dependencies: ["CGSSAPI"], swiftSettings: language),
     .target(name: "ContentCoding", dependencies: ["CCompression"], swiftSettings: optimized),
@@ -120,7 +121,7 @@ let package = Package(
     .target(
       name: "HTTPCache",
       dependencies: [
-        "TransferModel", "JSON", "EventLoop", .product(name: "Crypto", package: "swift-crypto"),
+        "Limits", "TransferModel", "JSON", "EventLoop", .product(name: "Crypto", package: "swift-crypto"),
       ], swiftSettings: optimized),
     .target(
       name: "BlobStore",
@@ -147,7 +148,8 @@ let package = Package(
     .target(
       name: "TransferEngine",
       dependencies: [
-        "TransferModel", "BlobStore", "HTTPCache", "HTTPCookies", "Netlink", "Curl", "EventLoop", "CLinux",
+        "Limits", "TransferModel", "BlobStore", "HTTPCache", "HTTPCookies", "Netlink", "Curl", "EventLoop",
+        "CLinux",
         "GSSAPI", "ContentCoding",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "DequeModule", package: "swift-collections"),
@@ -158,7 +160,7 @@ let package = Package(
     .target(
       name: "TransferService",
       dependencies: [
-        "TransferModel", "TransferCore", "HTTPCache", "HTTPCookies", "TransferStore", "BlobStore",
+        "Limits", "TransferModel", "TransferCore", "HTTPCache", "HTTPCookies", "TransferStore", "BlobStore",
         "TransferEngine", "EventLoop", "Processes", "JSON",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "DequeModule", package: "swift-collections"),
@@ -177,7 +179,8 @@ let package = Package(
     .target(
       name: "TransferAPI",
       dependencies: [
-        "TransferModel", "TransferCore", "TransferService", "HTTPCache", "HTTPCookies", "ContentCoding",
+        "Limits", "TransferModel", "TransferCore", "TransferService", "HTTPCache", "HTTPCookies",
+        "ContentCoding",
         "HTTPServer", "Peers", "JSON",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -205,7 +208,7 @@ let package = Package(
 
 // Tests mirror the targets; TestSupport is what they share.
 let tests: [(name: String, uses: [Target.Dependency])] = [
-  ("JSON", ["TestSupport"]),
+  ("JSON", ["Limits", "TestSupport"]),
   ("TransferModel", ["JSON", "TestSupport"]),
   ("LifeCycle", ["TransferModel", "TestSupport"]),
   ("Simulation", ["TransferCore", "TransferService", "Processes", "EventLoop", "TestSupport"]),
@@ -217,7 +220,8 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   (
     "HTTPCache",
     [
-      "TransferModel", "JSON", "EventLoop", "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
+      "Limits", "TransferModel", "JSON", "EventLoop", "TestSupport",
+      .product(name: "Crypto", package: "swift-crypto"),
     ]
   ),
   ("Netlink", ["TransferModel", "EventLoop", "TestSupport"]),
@@ -244,12 +248,13 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   ("TransferCore", ["TransferModel", "LifeCycle", "TestSupport"]),
   (
     "TransferEngine",
-    ["TransferModel", "HTTPCache", "ContentCoding", "Curl", "CLinux", "EventLoop", "TestSupport"]
+    ["Limits", "TransferModel", "HTTPCache", "ContentCoding", "Curl", "CLinux", "EventLoop", "TestSupport"]
   ),
   (
     "TransferService",
     [
-      "TransferModel", "TransferCore", "TransferStore", "MemoryStore", "BlobStore", "TransferEngine",
+      "Limits", "TransferModel", "TransferCore", "TransferStore", "MemoryStore", "BlobStore",
+      "TransferEngine",
       "HTTPCache", "HTTPCookies", "EventLoop", "Processes", "JSON", "TestSupport", "Simulation",
       .product(name: "Crypto", package: "swift-crypto"), .product(name: "Logging", package: "swift-log"),
     ]
@@ -261,7 +266,8 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   (
     "TransferAPI",
     [
-      "TransferModel", "TransferCore", "TransferService", "TransferStore", "BlobStore", "TransferEngine",
+      "Limits", "TransferModel", "TransferCore", "TransferService", "TransferStore", "BlobStore",
+      "TransferEngine",
       "HTTPServer", "ContentCoding", "EventLoop", "JSON", "TestSupport",
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -304,7 +310,7 @@ package.targets += [
   .testTarget(
     name: "TidyTests",
     dependencies: [
-      "BlobStore", "EventLoop", "FerrySettings", "HTTPServer", "TransferAPI", "TransferEngine",
+      "BlobStore", "EventLoop", "FerrySettings", "HTTPServer", "Limits", "TransferAPI", "TransferEngine",
       "TransferModel", .product(name: "Yams", package: "Yams"),
     ],
     swiftSettings: language),

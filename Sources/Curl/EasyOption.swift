@@ -8,6 +8,7 @@ package struct EasyOption<Value>: Sendable {
 extension EasyOption<String> {
   package static var sslCipherList: Self { Self(raw: CURLOPT_SSL_CIPHER_LIST) }
   package static var url: Self { Self(raw: CURLOPT_URL) }
+  package static var requestTarget: Self { Self(raw: CURLOPT_REQUEST_TARGET) }
   package static var customRequest: Self { Self(raw: CURLOPT_CUSTOMREQUEST) }
   package static var userAgent: Self { Self(raw: CURLOPT_USERAGENT) }
   package static var proxy: Self { Self(raw: CURLOPT_PROXY) }

@@ -98,6 +98,7 @@ package struct Settings: Sendable {
       throw SettingsError(
         list, "\(one.origin.place) and \(other.origin.place) are both given; leave one of them out")
     }
+    try NamedFile.refuseWritable(path, of: \.tokenFile)
     let text = try NamedFile.text(path, of: file)
     do throws(SettingFault) {
       return try BearerToken.all(text, separators: "", item: "line")

@@ -30,14 +30,7 @@ package struct SettingsReport: Sendable, JSONEncodable {
       let value = row.text.map { Self.printable($0) } ?? "(\(row.setting.withoutValue))"
       return [row.setting.name, value, Self.source(row.given?.origin)]
     }
-    // One that is much longer than the others does not push all of the third column aside.
-    let widths = [0, 1].map { column in min(60, cells.map { $0[column].count }.max() ?? 0) }
-    return cells.map { cells in
-      let padded = zip(cells, widths).map { cell, width in
-        cell + String(repeating: " ", count: max(0, width - cell.count))
-      }
-      return (padded + [cells[2]]).joined(separator: "  ") + "\n"
-    }.joined()
+    return TextTable.lines(cells)
   }
 
   private static func source(_ origin: SettingOrigin?) -> String {

@@ -1,3 +1,4 @@
+internal import Limits
 package import TransferModel
 
 /// The directives of a request or a response (RFC 9111 §5.2, RFC 5861, RFC 8246). Where they conflict, the most
@@ -34,7 +35,13 @@ package struct CacheControl: Sendable, Equatable {
   package init(response headers: HTTPHeaders) { self.init(headers) }
 
   private init(_ headers: HTTPHeaders) {
-    for field in headers.all("Cache-Control") {
+    let fields = headers.all("Cache-Control")
+    // Nobody means so many: what they say is not read, and nothing is stored by it.
+    guard !FieldList.hasMore(than: Limits.cacheDirectives.value, in: fields) else {
+      (noStore, noCache) = (true, true)
+      return
+    }
+    for field in fields {
       let (elements, isMalformed) = FieldList.elements(of: field)
       for element in elements { add(element) }
       if isMalformed { maxAge = 0 }

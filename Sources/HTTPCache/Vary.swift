@@ -1,4 +1,5 @@
 internal import Crypto
+internal import Limits
 package import TransferModel
 
 /// A request field that a response depends on, and what it said; nil where it was absent.
@@ -18,14 +19,17 @@ package enum Vary {
   /// These prove who somebody is: a digest is enough to compare them.
   private static let secret: Set<String> = ["authorization", "proxy-authorization", "cookie"]
 
-  /// Each is looked for in every request; an answer that depends on more is taken for one that depends on all.
-  private static let maximumNames = 64
+  /// It depends on more fields than are looked for: nothing is stored of it.
+  package static func isExcessive(_ response: HTTPHeaders) -> Bool {
+    FieldList.hasMore(than: Limits.varyNames.value, in: response.all("Vary"))
+  }
 
   /// The names in order, each once; nil where nothing can match: `*`.
   package static func names(_ response: HTTPHeaders) -> [String]? {
+    guard !isExcessive(response) else { return nil }
     let names = Set(
       response.all("Vary").flatMap { FieldList.elements(of: $0).elements }.map { $0.lowercased() })
-    return names.contains("*") || names.count > maximumNames ? nil : names.sorted()
+    return names.contains("*") ? nil : names.sorted()
   }
 
   /// What the request said in the fields that the response names.
@@ -39,12 +43,35 @@ package enum Vary {
   }
 
   package static func matches(_ stored: CachedResponse, _ request: HTTPHeaders) -> Bool {
-    !stored.variesOnAll && stored.vary.allSatisfy { value($0.name, in: request) == $0.value }
+    var asked = Asked(request)
+    return asked.matches(stored)
+  }
+
+  /// What a request says in the fields that variants depend on; each is read once.
+  private struct Asked {
+    private let request: HTTPHeaders
+    private var values: [String: String?] = [:]
+
+    init(_ request: HTTPHeaders) { self.request = request }
+
+    mutating func matches(_ stored: CachedResponse) -> Bool {
+      guard !stored.variesOnAll else { return false }
+      for field in stored.vary where value(field.name) != field.value { return false }
+      return true
+    }
+
+    private mutating func value(_ name: String) -> String? {
+      if let known = values[name] { return known }
+      let value = Vary.value(name, in: request)
+      values[name] = value
+      return value
+    }
   }
 
   /// Those that match, the most recent first.
   package static func select(_ variants: [CachedResponse], for request: HTTPHeaders) -> [CachedResponse] {
-    let matching = variants.filter { matches($0, request) }
+    var asked = Asked(request)
+    let matching = variants.filter { asked.matches($0) }
     return matching.count < 2
       ? matching
       : matching.sorted { left, right in

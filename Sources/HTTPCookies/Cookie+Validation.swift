@@ -1,4 +1,5 @@
 package import JSON
+internal import Limits
 package import TransferModel
 
 extension Cookie {
@@ -32,8 +33,9 @@ extension Cookie {
     )
     guard let givenName, let givenValue else { return }
     (name, value) = (givenName, givenValue)
-    if name.utf8.count + value.utf8.count > CookieLimit.pair {
-      reader.reject("value", "must have \(CookieLimit.pair) octets at the most, together with the name")
+    if name.utf8.count + value.utf8.count > Limits.cookieBytes.value {
+      reader.reject(
+        "value", "must have \(Limits.cookieBytes.value) octets at the most, together with the name")
     }
     if name.isEmpty, value.isEmpty {
       reader.reject("name", "must not be empty where the value is empty, too")
@@ -99,6 +101,8 @@ extension Cookie {
       reader.reject("path", "must begin with '/'")
     } else if let fault = Self.fault(of: text, forbidden: "") {
       reader.reject("path", fault)
+    } else if text.utf8.count > Limits.cookieAttributeBytes.value {
+      reader.exceed("path", "must have at most \(Limits.cookieAttributeBytes.value) bytes")
     } else {
       path = text
     }

@@ -81,7 +81,10 @@ package struct CookieKey: Sendable, Hashable, Codable {
   }
 
   package func hash(into hasher: inout Hasher) {
-    for text in [domain, path, name] { hasher.combine(Array(text.utf8)) }
+    for text in [domain, path, name] {
+      for byte in text.utf8 { hasher.combine(byte) }
+      hasher.combine(UInt8(0))
+    }
     hasher.combine(isHostOnly)
   }
 }

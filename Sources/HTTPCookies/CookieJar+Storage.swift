@@ -1,3 +1,4 @@
+internal import Limits
 package import TransferModel
 
 extension CookieJar {
@@ -21,7 +22,7 @@ extension CookieJar {
       else { continue }
       changes += insert(cookie, site: site, now: now)
     }
-    return changes
+    return changes + evictSurplus(now)
   }
 
   /// Step 16: who can listen on the line must not put a cookie over one that is secure. Those of another site never meet
@@ -37,51 +38,71 @@ extension CookieJar {
     }
   }
 
-  /// Steps 23 and 24, and the limits.
+  /// Steps 23 and 24, and the site's limit.
   mutating func insert(_ cookie: Cookie, site: String, now: Timestamp) -> [Change] {
     if cookie.isExpired(at: now) { return take(cookie.key, site: site) ? [.removed(cookie.key)] : [] }
     var changes: [Change] = []
     if place(cookie), let stored = sites[site]?.first(where: { $0.cookie.key == cookie.key }) {
       changes.append(.stored(stored.cookie))
     }
-    while sites[site, default: []].count > limits.perSite,
-      let victim = firstToGo(of: sites[site, default: []], siteCount: nil, now)
+    while sites[site, default: []].count > capacity.perSite,
+      let victim = sites[site, default: []].min(by: { Self.goesBefore($0, $1, now) })
     {
-      changes.append(evict(victim))
+      changes.append(evict(victim, from: site))
     }
-    while count > limits.total, let victim = firstToGo(now) { changes.append(evict(victim)) }
     return changes
   }
 
-  private mutating func evict(_ entry: Entry) -> Change {
-    take(entry.cookie.key, site: Self.site(ofDomain: entry.cookie.domain))
+  private mutating func evict(_ entry: Entry, from site: String) -> Change {
+    take(entry.cookie.key, site: site)
     return .removed(entry.cookie.key)
   }
 
-  /// Of all sites.
-  private func firstToGo(_ now: Timestamp) -> Entry? {
-    let candidates = sites.values.compactMap { entries in
-      firstToGo(of: entries, siteCount: entries.count, now).map { (entry: $0, siteCount: entries.count) }
+  /// Which cookies go where there are too many in all (§5.7), the first first.
+  private enum Surplus: CaseIterable {
+    case expired
+    /// Of sites that have more than their fair share.
+    case ofLargeSites
+    case any
+  }
+
+  /// Removes what is too much in all: one pass over the jar, however many cookies go.
+  /// - Parameter time: nil: nothing was stored.
+  mutating func evictSurplus(_ time: Timestamp?) -> [Change] {
+    guard let now = time, count > capacity.total else { return [] }
+    var changes: [Change] = []
+    for surplus in Surplus.allCases where count > capacity.total {
+      for (site, entry) in candidates(surplus, now) where count > capacity.total {
+        // It is no large site any more.
+        if surplus == .ofLargeSites, sites[site, default: []].count <= capacity.fairShare { continue }
+        changes.append(evict(entry, from: site))
+      }
     }
-    return candidates.min {
-      urgency($0.entry, siteCount: $0.siteCount, now) < urgency($1.entry, siteCount: $1.siteCount, now)
-    }?.entry
+    return changes
   }
 
-  /// - Parameter siteCount: nil: the site has too many.
-  private func firstToGo(of entries: [Entry], siteCount: Int?, _ now: Timestamp) -> Entry? {
-    entries.min { urgency($0, siteCount: siteCount, now) < urgency($1, siteCount: siteCount, now) }
+  private func candidates(_ surplus: Surplus, _ now: Timestamp) -> [(site: String, entry: Entry)] {
+    var found: [(site: String, entry: Entry)] = []
+    for (site, entries) in sites where surplus != .ofLargeSites || entries.count > capacity.fairShare {
+      for entry in entries where surplus != .expired || entry.cookie.isExpired(at: now) {
+        found.append((site, entry))
+      }
+    }
+    return surplus == .any
+      ? found.sorted { Self.age($0.entry) < Self.age($1.entry) }
+      : found.sorted { Self.goesBefore($0.entry, $1.entry, now) }
   }
 
-  /// §5.7's order of removal; within it, what was not used for longest goes first.
-  private func urgency(_ entry: Entry, siteCount: Int?, _ now: Timestamp) -> (
-    Int, Timestamp, Timestamp, UInt64
-  ) {
-    let cookie = entry.cookie
-    var rank = cookie.isSecure ? 2 : 1
-    if let siteCount, siteCount <= limits.fairShare { rank = 3 }
-    if cookie.isExpired(at: now) { rank = 0 }
-    return (rank, cookie.lastAccess, cookie.created, entry.serial)
+  /// §5.7's order of removal within a site: what has expired, what is not secure, the rest.
+  private static func goesBefore(_ one: Entry, _ other: Entry, _ now: Timestamp) -> Bool {
+    func rank(_ cookie: Cookie) -> Int { cookie.isExpired(at: now) ? 0 : cookie.isSecure ? 2 : 1 }
+    let (first, second) = (rank(one.cookie), rank(other.cookie))
+    return first != second ? first < second : age(one) < age(other)
+  }
+
+  /// What was not used for longest goes first.
+  private static func age(_ entry: Entry) -> (Timestamp, Timestamp, UInt64) {
+    (entry.cookie.lastAccess, entry.cookie.created, entry.serial)
   }
 
   /// Removes what has expired of a site, so that nothing is compared with it.
@@ -99,6 +120,8 @@ extension Cookie {
     isSameSite: Bool, now: Timestamp
   ) {
     guard !received.name.isEmpty || !received.value.isEmpty else { return nil }
+    // The default path is as long as the URL's.
+    guard (received.path ?? defaultPath).utf8.count <= Limits.cookieAttributeBytes.value else { return nil }
     guard let isHostOnly = Self.isHostOnly(received.domain ?? "", host) else { return nil }
     self.init(
       name: received.name, value: received.value,

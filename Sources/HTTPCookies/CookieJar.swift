@@ -1,3 +1,4 @@
+internal import Limits
 package import TransferModel
 
 /// A session's cookies (HTTPCookieStorage; RFC 6265bis §5.7 and §5.8). They lie by site, so that a request looks at those of
@@ -10,9 +11,9 @@ package struct CookieJar: Sendable {
   }
 
   /// RFC 6265bis §6.1 asks for 50 of a domain and 3000 in all.
-  package struct Limits: Sendable {
-    package var perSite = 180
-    package var total = 3000
+  package struct Capacity: Sendable {
+    package var perSite = Limits.cookiesOfSite.value
+    package var total = Limits.cookies.value
     /// Where there are too many in all, sites that have more than this give first.
     package var fairShare = 50
     package init() {}
@@ -28,13 +29,13 @@ package struct CookieJar: Sendable {
   var sites: [String: [Entry]] = [:]
   package private(set) var count = 0
   private var nextSerial: UInt64 = 0
-  let limits: Limits
+  let capacity: Capacity
 
-  package init(limits: Limits = Limits()) { self.limits = limits }
+  package init(capacity: Capacity = Capacity()) { self.capacity = capacity }
 
   /// What a store kept, in the order in which it was stored. Of two with one key the later holds.
-  package init(_ cookies: [Cookie], limits: Limits = Limits()) {
-    self.init(limits: limits)
+  package init(_ cookies: [Cookie], capacity: Capacity = Capacity()) {
+    self.init(capacity: capacity)
     for cookie in cookies { place(cookie) }
   }
 
@@ -49,13 +50,21 @@ package struct CookieJar: Sendable {
     return entries.filter { isMeant($0.cookie) }.sorted { $0.serial < $1.serial }.map(\.cookie)
   }
 
-  /// Stores what a client gives; one that has expired removes the cookie it would have replaced. Its `lastAccess` is
-  /// taken for the time.
+  /// Stores what a client gives, in order; one that has expired removes the cookie it would have replaced. The `lastAccess` of
+  /// each is taken for the time.
   @discardableResult
-  package mutating func set(_ cookie: Cookie) -> [Change] {
-    let site = Self.site(ofDomain: cookie.domain)
-    return purge(site, now: cookie.lastAccess) + insert(cookie, site: site, now: cookie.lastAccess)
+  package mutating func set(_ cookies: [Cookie]) -> [Change] {
+    var changes: [Change] = []
+    for cookie in cookies {
+      let site = Self.site(ofDomain: cookie.domain)
+      changes += purge(site, now: cookie.lastAccess)
+      changes += insert(cookie, site: site, now: cookie.lastAccess)
+    }
+    return changes + evictSurplus(cookies.last?.lastAccess)
   }
+
+  @discardableResult
+  package mutating func set(_ cookie: Cookie) -> [Change] { set([cookie]) }
 
   /// The cookies that were removed.
   @discardableResult

@@ -31,9 +31,6 @@ enum CookieText {
 
 /// RFC 6265bis §5.6 and §5.5.
 enum CookieLimit {
-  /// Octets of name and value together.
-  static let pair = 4096
-  static let attribute = 1024
   /// Seconds: 400 days.
   static let age = 34_560_000
 }

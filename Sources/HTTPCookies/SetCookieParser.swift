@@ -1,3 +1,4 @@
+internal import Limits
 package import TransferModel
 
 /// What one `Set-Cookie` field says, before anybody judged whether its sender may say so.
@@ -26,13 +27,13 @@ package enum SetCookieParser {
     let parts = bytes.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
     let pair = divided(parts[0])
     let (name, value) = pair.value.map { (pair.name, $0) } ?? ([], pair.name)
-    guard name.count + value.count <= CookieLimit.pair else { return nil }
+    guard name.count + value.count <= Limits.cookieBytes.value else { return nil }
     var cookie = ReceivedCookie(name: text(name), value: text(value))
     var dates = Dates()
     for part in parts.dropFirst() {
       let attribute = divided(part)
       let value = attribute.value ?? []
-      guard value.count <= CookieLimit.attribute else { continue }
+      guard value.count <= Limits.cookieAttributeBytes.value else { continue }
       let word = CookieText.lowercased(attribute.name)
       dates.take(word, value, now: now)
       take(word, value, into: &cookie, defaultPath: defaultPath)

@@ -1,3 +1,5 @@
+internal import Limits
+
 /// Why a text is not taken as JSON, and where.
 package struct JSONSyntaxError: Error, Sendable, Equatable {
   package let reason: String
@@ -25,9 +27,6 @@ extension JSONSyntaxError: CustomStringConvertible {
 
 /// A strict parser of RFC 8259: valid UTF-8 only, no duplicate names, a bounded depth and number of values.
 package struct JSONParser {
-  package static let maximumDepth = 64
-  /// Members and elements of one text: each takes many times the memory that its bytes do.
-  package static let maximumValues = 500_000
   private let bytes: [UInt8]
   private let end: Int
   private var index: Int
@@ -53,9 +52,11 @@ package struct JSONParser {
   }
 
   private mutating func value(depth: Int) throws(JSONSyntaxError) -> JSONValue {
-    guard depth < Self.maximumDepth else { throw excess("nested too deeply") }
+    guard depth < Limits.jsonDepth.value else { throw excess("nested too deeply") }
     values += 1
-    guard values <= Self.maximumValues else { throw excess("more than \(Self.maximumValues) values") }
+    guard values <= Limits.jsonValues.value else {
+      throw excess("more than \(Limits.jsonValues.value) values")
+    }
     skipWhitespace()
     guard index < end else { throw fault("unexpected end") }
     switch bytes[index] {

@@ -23,6 +23,11 @@ package struct ObjectReader {
     violations.add(pointer(to: name), detail())
   }
 
+  /// Refuses a member that is too large, or of which there is too much.
+  package func exceed(_ name: String, _ detail: @autoclosure () -> String) {
+    violations.exceed(pointer(to: name), detail())
+  }
+
   /// Refuses one element of an array member.
   package func reject(_ name: String, element index: Int, _ detail: @autoclosure () -> String) {
     violations.add("\(pointer(to: name))/\(index)", detail())
@@ -65,7 +70,7 @@ package struct ObjectReader {
     guard let value = value(name) else { return nil }
     guard let text = value.string else { return mistyped(name, "a string", value) }
     guard text.utf8.count <= maximum else {
-      reject(name, "must have at most \(maximum) bytes, not \(text.utf8.count)")
+      exceed(name, "must have at most \(maximum) bytes, not \(text.utf8.count)")
       return nil
     }
     return text
@@ -109,9 +114,14 @@ package struct ObjectReader {
     return choice
   }
 
-  package mutating func strings(_ name: String) -> [String]? {
+  /// - Parameter maximum: how many there may be.
+  package mutating func strings(_ name: String, upTo maximum: Int = .max) -> [String]? {
     guard let value = value(name) else { return nil }
     guard let elements = value.elements else { return mistyped(name, "an array of strings", value) }
+    guard elements.count <= maximum else {
+      exceed(name, "must have at most \(maximum) elements, not \(elements.count)")
+      return nil
+    }
     let texts = elements.compactMap(\.string)
     guard texts.count == elements.count else { return mistyped(name, "an array of strings", value) }
     return texts

@@ -4,12 +4,14 @@ package struct FieldViolation: Error, Sendable, Equatable {
   package let pointer: String
   package let detail: String
   package let place: Place
+  /// It is right but for its size: a limit is exceeded.
+  package let isExcess: Bool
 
   /// Which part of a request the pointer is into.
   package enum Place: String, Sendable { case body, query, header }
 
-  package init(pointer: String, detail: String) {
-    self.init(pointer: pointer, detail: detail, in: .body)
+  package init(pointer: String, detail: String, isExcess: Bool = false) {
+    self.init(pointer: pointer, detail: detail, in: .body, isExcess: isExcess)
   }
 
   package init(parameter: String, detail: String) {
@@ -21,7 +23,8 @@ package struct FieldViolation: Error, Sendable, Equatable {
     self.init(pointer: "/" + field, detail: detail, in: .header)
   }
 
-  private init(pointer: String, detail: String, in place: Place) {
+  private init(pointer: String, detail: String, in place: Place, isExcess: Bool = false) {
+    self.isExcess = isExcess
     self.pointer = BoundedText.text(pointer)
     self.detail = BoundedText.text(detail)
     self.place = place
@@ -45,6 +48,11 @@ package final class Violations {
 
   package func add(_ pointer: @autoclosure () -> String, _ detail: @autoclosure () -> String) {
     add { FieldViolation(pointer: pointer(), detail: detail()) }
+  }
+
+  /// - Parameter detail: names the value and the limit.
+  package func exceed(_ pointer: @autoclosure () -> String, _ detail: @autoclosure () -> String) {
+    add { FieldViolation(pointer: pointer(), detail: detail(), isExcess: true) }
   }
 
   package func add(parameter: String, _ detail: @autoclosure () -> String) {

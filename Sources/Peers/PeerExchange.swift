@@ -62,7 +62,9 @@ final class PeerExchange: EasyHandleDelegate, ResponseSource, @unchecked Sendabl
   ///   - bytes: its body, where it is at hand; nil: it is read from the client.
   func start(at socket: String, _ fields: HTTPFields, body bytes: [UInt8]?) throws(CurlError) {
     let query = request.query.isEmpty ? "" : "?" + request.query
-    try easy.set(.url, to: "http://ferry" + request.path + query)
+    try easy.set(.url, to: "http://ferry/")
+    // Byte for byte: a URL would lose dots, fragments and odd escapes.
+    try easy.set(.requestTarget, to: request.path + query)
     try easy.set(.unixSocketPath, to: socket)
     try easy.set(.noSignal, to: 1)
     try easy.set(.proxy, to: "")

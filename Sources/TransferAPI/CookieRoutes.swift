@@ -1,6 +1,7 @@
 internal import HTTPCookies
 internal import HTTPServer
 internal import JSON
+internal import Limits
 internal import TransferModel
 internal import TransferService
 
@@ -36,6 +37,11 @@ extension TransferAPI {
       let list = reader.value("items")
       let items = list?.elements
       if list != nil, items == nil { reader.reject("items", "must be an array of cookies") }
+      let most = Limits.cookiesInRequest.value
+      if let items, items.count > most {
+        reader.exceed("items", "must have at most \(most) cookies, not \(items.count)")
+        throw Problem(violations)
+      }
       for (index, item) in (items ?? []).enumerated() {
         cookies.append(Self.cookie(item, at: "/items/\(index)", violations, service.identifiers.now()))
       }

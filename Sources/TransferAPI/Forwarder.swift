@@ -1,6 +1,7 @@
 internal import HTTPServer
 internal import HTTPTypes
 internal import JSON
+internal import Limits
 internal import Peers
 internal import TransferModel
 internal import TransferService
@@ -140,13 +141,19 @@ struct Forwarder: Sendable {
 
   // MARK: Lists
 
-  /// Bytes of a list that another process gives.
-  private static let listBytes = 64 * 1024 * 1024
+  /// Bytes of a page that another process gives: its last item may end behind the limit.
+  private static let listBytes = Limits.pageBytes.value + 8 * 1024 * 1024
+
+  /// What the other processes have for a list, and whether one of them has more than that.
+  struct Others {
+    var items: [JSONValue] = []
+    var hasMore = false
+  }
 
   /// What all processes have for a list, once each shard's sessions are in the list of one of them; each is asked for so many items.
   func joinLists<Items>(
     _ context: RequestContext, limit: Int, own: () throws -> Items
-  ) async throws -> (own: Items, others: [JSONValue]) {
+  ) async throws -> (own: Items, others: Others) {
     let deadline = ContinuousClock.now + Self.patience
     let rest = context.request.query.split(separator: "&").filter { !$0.hasPrefix("limit=") }
     let query = (rest + ["limit=\(limit)"]).joined(separator: "&")
@@ -157,8 +164,8 @@ struct Forwarder: Sendable {
     fields[.tenant] = context.tenant?.name
     while true {
       let (items, shards) = try whereabouts.owners.list(own)
-      if let others = try? await askAll(request, fields), others.shards.union(shards) == .all {
-        return (items, others.items)
+      if let (others, otherShards) = try? await askAll(request, fields), otherShards.union(shards) == .all {
+        return (items, others)
       }
       guard ContinuousClock.now < deadline else { throw Self.moving }
       try await whereabouts.refresh(waits: true)
@@ -167,19 +174,20 @@ struct Forwarder: Sendable {
 
   private func askAll(
     _ request: ServerRequest, _ fields: HTTPFields
-  ) async throws(PeerFailure) -> (items: [JSONValue], shards: ShardSet) {
-    var items: [JSONValue] = []
+  ) async throws(PeerFailure) -> (others: Others, shards: ShardSet) {
+    var others = Others()
     var shards = ShardSet()
     for address in whereabouts.owners.others {
       guard let peers else { continue }
       let (fields, bytes) = try await peers.fetch(request, fields, upTo: Self.listBytes, from: address)
-      guard let list = try? JSONParser.parse(bytes)["items"]?.elements,
+      guard let page = try? JSONParser.parse(bytes), let list = page["items"]?.elements,
         let listed = fields[.shards].flatMap({ ShardSet(text: $0) })
       else { throw .lost("gives no list") }
-      items += list
+      others.items += list
+      if page["nextCursor"]?.string != nil { others.hasMore = true }
       shards = shards.union(listed)
     }
-    return (items, shards)
+    return (others, shards)
   }
 
   // MARK: What is in the memory of another

@@ -1,13 +1,14 @@
 internal import HTTPServer
 internal import HTTPTypes
 internal import JSON
+internal import Limits
 internal import TransferModel
 
 /// Pages of a list (keyset on the id): opaque cursors, and a Link to the next page (RFC 8288).
 enum Pages {
   static func limit(_ context: RequestContext) throws(Problem) -> Int {
     // Another process wants one more, too.
-    try context.integer("limit", in: 1...APILimits.pageItems + (context.isFromPeer ? 1 : 0)) ?? 50
+    try context.integer("limit", in: 1...Limits.pageItems.value + (context.isFromPeer ? 1 : 0)) ?? 50
   }
 
   static func cursor<Kind>(_ context: RequestContext) throws(Problem) -> ID<Kind>? {
@@ -34,18 +35,18 @@ enum Pages {
 
   /// The reply for `items`, of which one more than `limit` were asked for.
   static func reply<Item: JSONEncodable, Kind>(
-    _ items: [Item], limit: Int, maximumBytes: Int = APILimits.pageBytes, id: (Item) -> ID<Kind>,
-    _ context: RequestContext
+    _ items: [Item], limit: Int, hasMore: Bool = false, id: (Item) -> ID<Kind>, _ context: RequestContext
   ) -> ServerResponse {
-    reply(items, limit: limit, maximumBytes: maximumBytes, cursor: { id($0).bytes }, context)
+    reply(items, limit: limit, hasMore: hasMore, cursor: { id($0).bytes }, context)
   }
 
   /// - Parameters:
+  ///   - hasMore: than these items, in any case.
   ///   - maximumBytes: the page ends with the item that brings it there.
   ///   - cursor: what tells where the next page begins.
   static func reply<Item: JSONEncodable>(
-    _ items: [Item], limit: Int, maximumBytes: Int = APILimits.pageBytes, cursor: (Item) -> [UInt8],
-    _ context: RequestContext
+    _ items: [Item], limit: Int, hasMore: Bool = false, maximumBytes: Int = Limits.pageBytes.value,
+    cursor: (Item) -> [UInt8], _ context: RequestContext
   ) -> ServerResponse {
     var page = items.prefix(limit)
     var next: String?
@@ -62,7 +63,7 @@ enum Pages {
           }
         }
       }
-      next = items.count > page.count ? page.last.map { Base64.encodeForURL(cursor($0)) } : nil
+      next = hasMore || items.count > page.count ? page.last.map { Base64.encodeForURL(cursor($0)) } : nil
       writer.field("nextCursor", next)
     }
     var fields = HTTPFields()

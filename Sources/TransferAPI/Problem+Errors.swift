@@ -1,5 +1,6 @@
 internal import HTTPServer
 internal import JSON
+internal import Limits
 internal import TransferModel
 internal import TransferService
 
@@ -9,8 +10,7 @@ extension Problem {
     switch error {
     case let problem as Problem: self = problem
     case let error as InvalidFields:
-      self = Problem(.invalidRequest, violations: error.violations)
-      omittedViolations = error.omitted
+      self = Problem(error.violations, omitted: error.omitted)
     case let error as ServiceError: self = Self.problem(of: error)
     case let error as RequestBodyError: self = Self.problem(of: error)
     case let error as RequestFault: self = Self.problem(of: error)
@@ -47,6 +47,22 @@ extension Problem {
     case .bodyNotFound(let absence): Problem(.bodyNotFound, "\(absence)")
     case .noCredentialStorage:
       Problem(.conflict, "the session has no credential storage (urlCredentialStorage is false)")
+    case .tooManyCredentials:
+      Problem(
+        .limitExceeded,
+        violations: [
+          FieldViolation(
+            pointer: "/protectionSpace",
+            detail:
+              "the session has \(Limits.credentials.value) credentials, the most it may have; delete some",
+            isExcess: true)
+        ])
+    case .tooManyProbes:
+      Problem(
+        .quotaExceeded,
+        "\(Limits.waitingProbes.value) questions of yours wait already, or one has waited for \(Limits.probeWaitSeconds.value) seconds"
+      )
+      .with("Retry-After", "5")
     case .idempotencyMismatch: Problem(.idempotencyMismatch)
     case .idempotencyInProgress, .keyTaken: Problem(.idempotencyInProgress).with("Retry-After", "1")
     case .identifierInUse(let differences):

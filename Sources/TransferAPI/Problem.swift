@@ -81,6 +81,9 @@ package struct ProblemKind: Sendable, Equatable {
   package static let idempotencyMismatch = Self(
     "idempotency-mismatch", 422, "The key was used for another request",
     "An Idempotency-Key belongs to one request: method, path and body.")
+  package static let limitExceeded = Self(
+    "limit-exceeded", 422, "Something is larger than it may be",
+    "The members of errors name each field, its size and the limit. Nothing was changed.")
   package static let quotaExceeded = Self(
     "quota-exceeded", 429, "A limit of the service is reached", "The detail names the limit; try again later."
   )
@@ -102,7 +105,8 @@ package struct ProblemKind: Sendable, Equatable {
     bodyNotFound, methodNotAllowed, notAcceptable, conflict, bodyNotReady, idempotencyInProgress,
     identifierInUse,
     payloadTooLarge, decisionSettled, uploadInterrupted, preconditionFailed, unsupportedMediaType,
-    rangeNotSatisfiable, idempotencyMismatch, quotaExceeded, internalError, storedDataUnreadable, draining,
+    rangeNotSatisfiable, idempotencyMismatch, limitExceeded, quotaExceeded, internalError,
+    storedDataUnreadable, draining,
     requestTimeout, targetTooLong, headTooLarge,
     storeUnavailable, storeFull,
   ]
@@ -128,8 +132,14 @@ package struct Problem: Error, Sendable {
 
   /// Everything that is wrong with a request, as far as it was kept.
   package init(_ violations: Violations) {
-    self.init(.invalidRequest, violations: violations.all)
-    omittedViolations = violations.omitted
+    self.init(violations.all, omitted: violations.omitted)
+  }
+
+  /// What is wrong with a request: of all its faults the worst says what kind of problem it is.
+  package init(_ violations: [FieldViolation], omitted: Int) {
+    let isExcess = !violations.isEmpty && violations.allSatisfy(\.isExcess)
+    self.init(isExcess ? .limitExceeded : .invalidRequest, violations: violations)
+    omittedViolations = omitted
   }
 
   /// The same, with so many violations at the most.

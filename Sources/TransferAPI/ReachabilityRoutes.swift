@@ -1,5 +1,6 @@
 internal import HTTPServer
 internal import JSON
+internal import Limits
 internal import TransferModel
 internal import TransferService
 
@@ -12,12 +13,15 @@ extension TransferAPI {
     try context.allowQuery()
     let violations = Violations()
     var reader = ObjectReader(try JSONParser.parse(try await context.jsonBytes()), at: "", violations)
-    let url = reader.string("url")
+    let url = reader.string("url", upTo: Limits.urlBytes.value)
     if reader.isMissing("url") { reader.reject("url", "is required") }
     if let fault = url.flatMap({ TransferService.fault(ofURL: $0) }) { reader.reject("url", fault.message) }
     let timeout = reader.number("timeoutInterval", in: 0.001...60) ?? 10
     reader.finish()
     guard let url, violations.isEmpty else { throw Problem(violations) }
-    return Reply.json(try await service.reach(url, timeout: timeout).json)
+    return Reply.json(
+      try await view(context).reach(
+        url, timeout: timeout, hasTenants: gatehouse.gatekeeper.hasTokens
+      ).json)
   }
 }

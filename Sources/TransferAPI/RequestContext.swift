@@ -1,6 +1,7 @@
 internal import HTTPServer
 internal import HTTPTypes
 internal import JSON
+internal import Limits
 internal import TransferModel
 
 /// A request on its way through the API: what it asks, and what the route found in its path.
@@ -148,7 +149,7 @@ struct RequestContext: Sendable {
       guard value.utf8.allSatisfy({ $0 &- 48 < 10 || $0 == 0x2E }), let seconds = Double(value) else {
         continue
       }
-      return min(seconds, APILimits.maximumWait)
+      return min(seconds, Double(Limits.waitSeconds.value))
     }
     return nil
   }
@@ -181,13 +182,13 @@ struct RequestContext: Sendable {
   /// The bytes of a JSON body.
   func jsonBytes() async throws -> [UInt8] {
     _ = try bodyType(.json)
-    return try await request.body.collect(upTo: APILimits.jsonBytes)
+    return try await request.body.collect(upTo: Limits.jsonBytes.value)
   }
 
   /// A body that may be absent: an empty object then.
   func optionalJSON() async throws -> JSONValue {
     if field(.contentType) == nil {
-      let bytes = try await request.body.collect(upTo: APILimits.jsonBytes)
+      let bytes = try await request.body.collect(upTo: Limits.jsonBytes.value)
       guard bytes.isEmpty else { throw Problem(.unsupportedMediaType, "send application/json") }
       return .object([])
     }
@@ -201,24 +202,4 @@ struct RequestContext: Sendable {
     ObjectReader(try await optionalJSON(), at: "", violations).finish()
     guard violations.isEmpty else { throw Problem(violations) }
   }
-}
-
-/// What the API takes at most.
-package enum APILimits {
-  /// Bytes of a JSON body.
-  package static let jsonBytes = 8 * 1024 * 1024
-  /// Bytes of an NDJSON batch, of one of its lines, and how many lines it may have.
-  package static let batchBytes = 64 * 1024 * 1024
-  package static let batchLineBytes = 1024 * 1024
-  package static let batchLines = 20_000
-  /// Violations that are told of one line.
-  package static let batchLineErrors = 10
-  /// Seconds of `Prefer: wait`.
-  package static let maximumWait = 300.0
-  /// Items of a page.
-  package static let pageItems = 500
-  /// A page ends with the item that brings it to so many bytes.
-  package static let pageBytes = 8 * 1024 * 1024
-  /// Bytes of a description: every list and many an event shows it.
-  package static let descriptionBytes = 64 * 1024
 }

@@ -1,4 +1,5 @@
 internal import JSON
+internal import Limits
 internal import TransferModel
 internal import TransferService
 
@@ -19,7 +20,7 @@ struct SessionPayload {
     reader.allowNull("identifier", "description", "delegate")
     type = reader.choice("type") ?? .default
     identifier = Self.readIdentifier(&reader, of: type)
-    description = reader.string("description", upTo: APILimits.descriptionBytes)
+    description = reader.string("description", upTo: Limits.descriptionBytes.value)
     if var properties = reader.object("configuration") {
       configuration = try await ConfigurationPayload.read(&properties, of: type, named: named)
     }
@@ -95,6 +96,14 @@ enum ConfigurationPayload {
       let fault = TransferService.fault(ofRoots: roots)
     {
       reader.reject("tlsAdditionalRootCertificates", fault)
+    }
+    var bare = configuration
+    bare.tlsAdditionalRootCertificates = nil
+    let size = bare.json.count
+    if size > Limits.configurationBytes.value {
+      reader.violations.exceed(
+        reader.pointer,
+        "must have at most \(Limits.configurationBytes.value) bytes without its certificates, not \(size)")
     }
     if type != .background, configuration.retry != nil {
       reader.reject("retry", "is for background sessions")

@@ -1,6 +1,7 @@
 internal import HTTPServer
 internal import HTTPTypes
 internal import JSON
+internal import Limits
 internal import TransferModel
 internal import TransferService
 
@@ -87,18 +88,26 @@ extension TransferAPI {
     }
     if context.isFromPeer {
       let (sessions, shards) = try service.owners.list(list)
-      // What ends early would be taken for all that there is.
-      var reply = Pages.reply(sessions, limit: limit, maximumBytes: .max, id: \.id, context)
+      var reply = Pages.reply(sessions, limit: limit, id: \.id, context)
       reply.head.headerFields[.shards] = shards.text
       return reply
     }
     if service.owners.isAlone { return Pages.reply(try list(), limit: limit, id: \.id, context) }
     let (own, others) = try await forwarder.joinLists(context, limit: limit + 1, own: list)
-    let listed = own.map { ListedSession(id: $0.id, json: $0.json) } + others.compactMap { ListedSession($0) }
+    var (listed, size) = (others.items.compactMap { ListedSession($0) }, 0)
+    // As many as fit in a page are enough, as in the lists of the others: the page ends with the last of them, or before.
+    let shown = own.prefix { session in
+      guard size < Limits.pageBytes.value else { return false }
+      let json = session.json
+      size += json.count
+      listed.append(ListedSession(id: session.id, json: json))
+      return true
+    }
     // One that moves from one process to another may be in both of their lists.
     let all = Dictionary(listed.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     let page = all.values.sorted { $0.id < $1.id }.prefix(limit + 1)
-    return Pages.reply(Array(page), limit: limit, id: \.id, context)
+    let hasMore = others.hasMore || shown.count < own.count
+    return Pages.reply(Array(page), limit: limit, hasMore: hasMore, id: \.id, context)
   }
 
   private func invalidateSession(_ context: RequestContext) async throws -> ServerResponse {

@@ -1,5 +1,6 @@
 internal import HTTPServer
 internal import JSON
+internal import Limits
 internal import TransferModel
 internal import TransferService
 
@@ -10,6 +11,8 @@ struct TaskBatch {
   private let session: TransferSession
   /// Tasks that share a commit: few enough that the first start while later lines are still being read.
   private static let groupSize = 256
+  /// Violations that are told of one line.
+  private static let mostLineErrors = 10
 
   /// - Parameter session: of the same tenant.
   init(view: TenantView, session: TransferSession) {
@@ -34,18 +37,18 @@ struct TaskBatch {
   /// Creates group by group while the body arrives. Once a group is committed the reply is what tells of it: a
   /// fault behind it becomes the reply's last line and not another status.
   func create(from body: RequestBody) async throws -> ServerResponse {
-    var splitter = LineSplitter(maximumLine: APILimits.batchLineBytes)
+    var splitter = LineSplitter(maximumLine: Limits.batchLineBytes.value)
     var group: [Line] = []
     var reply: [UInt8] = []
-    if let length = body.length, length > APILimits.batchBytes { throw Self.tooManyBytes }
+    if let length = body.length, length > Limits.batchBytes.value { throw Self.tooManyBytes }
     do {
       var (count, size) = (0, 0)
       while let chunk = try await body.next() {
         size += chunk.count
-        guard size <= APILimits.batchBytes else { throw Self.tooManyBytes }
+        guard size <= Limits.batchBytes.value else { throw Self.tooManyBytes }
         for line in try splitter.add(chunk) {
           count += 1
-          guard count <= APILimits.batchLines else { throw Self.tooManyLines(at: line.number) }
+          guard count <= Limits.batchLines.value else { throw Self.tooManyLines(at: line.number) }
           group.append(await parse(line))
           guard group.count == Self.groupSize else { continue }
           reply += await create(group)
@@ -53,7 +56,7 @@ struct TaskBatch {
         }
       }
       for line in splitter.finish() {
-        guard count < APILimits.batchLines else { throw Self.tooManyLines(at: line.number) }
+        guard count < Limits.batchLines.value else { throw Self.tooManyLines(at: line.number) }
         group.append(await parse(line))
       }
       reply += await create(group)
@@ -67,10 +70,10 @@ struct TaskBatch {
 
   /// Creates all with one commit that also keeps the reply.
   func create(from bytes: [UInt8], _ idempotent: IdempotentRequest) async throws -> ServerResponse {
-    var splitter = LineSplitter(maximumLine: APILimits.batchLineBytes)
+    var splitter = LineSplitter(maximumLine: Limits.batchLineBytes.value)
     let lines = try splitter.add(bytes) + splitter.finish()
-    guard lines.count <= APILimits.batchLines else {
-      throw Self.tooManyLines(at: lines[APILimits.batchLines].number)
+    guard lines.count <= Limits.batchLines.value else {
+      throw Self.tooManyLines(at: lines[Limits.batchLines.value].number)
     }
     var all: [Line] = []
     for line in lines { all.append(await parse(line)) }
@@ -85,12 +88,12 @@ struct TaskBatch {
   private static func tooManyLines(at line: Int) -> Problem {
     var problem = Problem(
       .payloadTooLarge,
-      "a batch has at most \(APILimits.batchLines) lines; send this one and the rest as another")
+      "a batch has at most \(Limits.batchLines.value) lines; send this one and the rest as another")
     problem.line = line
     return problem
   }
   private static let tooManyBytes = Problem(
-    .payloadTooLarge, "a batch has at most \(APILimits.batchBytes) bytes; send the rest as another")
+    .payloadTooLarge, "a batch has at most \(Limits.batchBytes.value) bytes; send the rest as another")
 
   private func create(_ group: [Line]) async -> [UInt8] {
     do throws(ServiceError) {
@@ -118,7 +121,7 @@ struct TaskBatch {
         JSONParser.parse(line.bytes), in: session, view)
       return .specification(specification, line: line.number)
     } catch {
-      var problem = Problem(error).telling(at: APILimits.batchLineErrors)
+      var problem = Problem(error).telling(at: Self.mostLineErrors)
       problem.line = line.number
       return .problem(problem)
     }

@@ -1,4 +1,5 @@
 internal import JSON
+internal import Limits
 internal import TransferCore
 internal import TransferModel
 internal import TransferService
@@ -14,7 +15,7 @@ extension TaskPatch {
     if reader.isNull("description") { description = .some(nil) }
     if reader.isNull("earliestBeginDate") { earliestBeginDate = .some(nil) }
     if reader.isNull("maximumBytesPerSecond") { maximumBytesPerSecond = .some(nil) }
-    if let text = reader.string("description", upTo: APILimits.descriptionBytes) {
+    if let text = reader.string("description", upTo: Limits.descriptionBytes.value) {
       description = .some(text)
     }
     if let date = reader.timestamp("earliestBeginDate") { earliestBeginDate = .some(date) }
@@ -35,7 +36,7 @@ extension TaskPatch {
 extension ObjectReader {
   /// The client's guess of a count of bytes; -1: it has none.
   mutating func guess(_ name: String) -> Int64? {
-    integer(name, in: -1...Int(HTTPHeaders.Limit.streamBytes)).map { Int64($0) }
+    integer(name, in: -1...Int(Limits.streamBytes.value)).map { Int64($0) }
   }
 
   /// An RFC 3339 date-time. In what is stored, zero stands for none.

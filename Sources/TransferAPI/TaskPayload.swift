@@ -1,4 +1,5 @@
 internal import JSON
+internal import Limits
 internal import TransferModel
 internal import TransferService
 
@@ -33,7 +34,7 @@ enum TaskPayload {
     var specification = readSource(&reader, kind, resuming)
     specification.resume = reader.bool("resume") ?? false
     specification.priority = reader.number("priority", in: 0...1) ?? TaskSpecification.defaultPriority
-    specification.description = reader.string("description", upTo: APILimits.descriptionBytes)
+    specification.description = reader.string("description", upTo: Limits.descriptionBytes.value)
     specification.earliestBeginDate = reader.timestamp("earliestBeginDate")
     specification.maximumBytesPerSecond = reader.integer("maximumBytesPerSecond", in: 1...1_000_000_000_000)
     specification.preferences = readPreferences(&reader, kind)

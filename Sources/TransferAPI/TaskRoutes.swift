@@ -1,6 +1,7 @@
 internal import HTTPServer
 internal import HTTPTypes
 internal import JSON
+internal import Limits
 internal import TransferCore
 internal import TransferModel
 internal import TransferService
@@ -38,7 +39,7 @@ extension TransferAPI {
       guard context.field(.idempotencyKey) != nil else {
         return try await TaskBatch(view: view, session: session).create(from: context.request.body)
       }
-      let bytes = try await context.request.body.collect(upTo: APILimits.batchBytes)
+      let bytes = try await context.request.body.collect(upTo: Limits.batchBytes.value)
       guard let idempotent = try IdempotentRequest(context, body: bytes, service: service) else {
         throw Problem(.internalError)
       }
@@ -52,7 +53,7 @@ extension TransferAPI {
     _ context: RequestContext, in session: TransferSession
   ) async throws -> ServerResponse {
     let view = try view(context)
-    let bytes = try await context.request.body.collect(upTo: APILimits.jsonBytes)
+    let bytes = try await context.request.body.collect(upTo: Limits.jsonBytes.value)
     let json = try JSONParser.parse(bytes)
     guard json.elements == nil else {
       throw Problem(
@@ -205,7 +206,7 @@ extension TransferAPI {
     try context.allowQuery()
     let id = try context.taskID()
     _ = try context.bodyType(.json, .mergePatch)
-    let bytes = try await context.request.body.collect(upTo: APILimits.jsonBytes)
+    let bytes = try await context.request.body.collect(upTo: Limits.jsonBytes.value)
     let patch = try TaskPatch(JSONParser.parse(bytes))
     let ifMatch = context.field(.ifMatch)
     let task = try await view(context).patch(id, patch) { task in

@@ -15,7 +15,7 @@ package struct TransferAPI: Sendable {
   let service: TransferService
   let version: Version
   let forwarder: Forwarder
-  private let gatehouse: Gatehouse
+  let gatehouse: Gatehouse
   private let logger: Logger
 
   package init(

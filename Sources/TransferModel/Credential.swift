@@ -1,4 +1,5 @@
 package import JSON
+internal import Limits
 
 /// What answers a challenge (URLCredential). It never describes its secret, not to a log either.
 package struct Credential: Sendable, Equatable, Codable {
@@ -63,8 +64,12 @@ extension Credential: JSONEncodable {
     defer { reader.finish() }
     reader.allowNull("user")  // that of a certificate, as it is shown
     let persistence: Persistence = reader.choice("persistence") ?? .none
-    let (user, password) = (reader.string("user"), reader.string("password"))
-    let (certificate, key) = (reader.string("clientCertificate"), reader.string("privateKey"))
+    let user = reader.string("user", upTo: Limits.userBytes.value)
+    let password = reader.string("password", upTo: Limits.passwordBytes.value)
+    let certificate = reader.certificates("clientCertificate", upTo: Limits.chainCertificates)
+    let key = reader.string("privateKey", upTo: Limits.certificateBytes.value)
+    // What is too long was told of.
+    guard reader.violations.isEmpty else { return nil }
     if let certificate, let key, user == nil, password == nil {
       self.init(.certificate(certificate, privateKey: key), persistence: persistence)
     } else if let user, let password, certificate == nil, key == nil {

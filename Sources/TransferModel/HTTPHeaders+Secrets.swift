@@ -48,8 +48,4 @@ extension HTTPHeaders {
     }
     return unknown
   }
-
-  /// The longest list of names that a session may add, and the longest name in it, in bytes.
-  package static let maximumSecretNames = 64
-  package static let maximumSecretNameLength = 256
 }

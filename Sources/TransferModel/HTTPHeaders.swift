@@ -147,25 +147,6 @@ package struct HTTPHeaders: Sendable, Equatable, Codable {
   }
 }
 
-extension HTTPHeaders {
-  /// What Ferry takes of header fields, of clients and of origins: far more than anybody needs, and little enough that nobody else
-  /// waits for it.
-  package enum Limit {
-    /// Fields of one message.
-    package static let fields = 1000
-    /// Bytes of one field of a request, its name and its value.
-    package static let fieldBytes = 64 * 1024
-    /// Bytes of all fields of one message.
-    package static let bytes = 256 * 1024
-    /// What a client may announce of a body, bytes: a pebibyte.
-    package static let streamBytes: Int64 = 1 << 50
-    /// Bytes of the fields behind a body (trailers, RFC 9110 §6.5).
-    package static let trailerBytes = 64 * 1024
-    /// Informational responses (1xx) before one answer.
-    package static let informationalResponses = 1000
-  }
-}
-
 extension HTTPHeaders: JSONEncodable {
   /// An object; fields of one name are joined, as in `allHeaderFields`.
   package func encode(into writer: inout JSONWriter) {

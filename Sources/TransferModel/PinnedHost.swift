@@ -1,4 +1,5 @@
 internal import JSON
+internal import Limits
 
 /// The keys that a host's certificate chain must have one of (Apple's NSPinnedDomains; RFC 7469 §2.4 for the digest).
 package struct PinnedHost: Sendable, Equatable {
@@ -24,12 +25,20 @@ package struct PinnedHost: Sendable, Equatable {
       violations.add(pointer, "must be an object of hosts and arrays of pins, not \(value.kind)")
       return []
     }
+    guard members.count <= Limits.pinnedHosts.value else {
+      violations.exceed(pointer, "must have at most \(Limits.pinnedHosts.value) hosts, not \(members.count)")
+      return []
+    }
     return members.map { member in
       let place = JSONPointer.appending(member.name, to: pointer)
-      if !isPattern(member.name) {
+      if member.name.utf8.count > Limits.hostBytes.value || !isPattern(member.name) {
         violations.add(
           place,
           "must be a host, *. and a domain, or an address without brackets; international names as xn--")
+      }
+      if let count = member.value.elements?.count, count > Limits.pinnedKeys.value {
+        violations.exceed(place, "must have at most \(Limits.pinnedKeys.value) pins, not \(count)")
+        return PinnedHost(pattern: member.name, keys: [])
       }
       let keys = (member.value.elements ?? []).map { $0.string.flatMap(key(of:)) }
       if member.value.elements == nil || keys.isEmpty {

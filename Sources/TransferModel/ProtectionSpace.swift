@@ -1,4 +1,5 @@
 package import JSON
+internal import Limits
 
 /// How a client shows who it is, or a server that it can be trusted (URLProtectionSpace.authenticationMethod).
 package enum AuthenticationMethod: String, Sendable, CaseIterable, Codable {
@@ -101,7 +102,7 @@ extension ProtectionSpace: JSONEncodable {
       reader.reject("protocol", "must be one of http, https, socks5")
     }
     self.init(host: "", port: 0, protocolName: name)
-    if let text = reader.string("host") {
+    if let text = reader.string("host", upTo: Limits.hostBytes.value) {
       host = String(text.lowercased().drop { $0 == "[" }.prefix { $0 != "]" })
       let isHost = !host.isEmpty && host.utf8.allSatisfy { $0 > 0x20 && !"/?#@\\".utf8.contains($0) }
       if !isHost { reader.reject("host", "must be a host's name or address") }
@@ -110,7 +111,7 @@ extension ProtectionSpace: JSONEncodable {
     }
     let standard = ["http": 80, "https": 443, "socks5": 1080][name] ?? 0
     port = reader.integer("port", in: 1...65_535) ?? standard
-    realm = reader.string("realm")
+    realm = reader.string("realm", upTo: Limits.realmBytes.value)
     authenticationMethod = reader.choice("authenticationMethod") ?? .default
     if authenticationMethod == .serverTrust {
       reader.reject("authenticationMethod", "trust is decided for each chain; it cannot be stored")

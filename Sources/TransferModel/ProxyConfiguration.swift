@@ -1,4 +1,5 @@
 package import JSON
+internal import Limits
 
 /// A proxy that requests go through.
 package struct ProxyServer: Sendable, Hashable {
@@ -35,7 +36,7 @@ package struct ProxyConfiguration: Sendable, Equatable {
   package var https: Entry?
   /// For what the other two leave.
   package var socks5: Entry?
-  package var noProxy: [ProxyException] = []
+  package var noProxy = ProxyExceptions()
 
   package init() {}
 
@@ -43,48 +44,8 @@ package struct ProxyConfiguration: Sendable, Equatable {
 
   /// The proxy for an origin; nil: none.
   package func entry(scheme: String, host: String, port: Int) -> Entry? {
-    guard !noProxy.contains(where: { $0.covers(host: host, port: port) }) else { return nil }
+    guard !noProxy.cover(host: host, port: port) else { return nil }
     return (scheme == "https" ? https : http) ?? socks5
-  }
-}
-
-/// Origins that are reached without a proxy: `*`, a host with its subdomains, an address, a network (CIDR); a host or an
-/// address perhaps with a port.
-package struct ProxyException: Sendable, Equatable {
-  package let text: String
-  private let network: IPNetwork?
-  private let host: String
-  private let port: Int?
-
-  package init?(_ text: String) {
-    let lower = text.lowercased()
-    guard !lower.isEmpty, lower.utf8.allSatisfy({ $0 > 0x20 && $0 != UInt8(ascii: ",") }) else { return nil }
-    self.text = text
-    network = lower.contains("/") ? IPNetwork(lower) : nil
-    guard network != nil || !lower.contains("/") else { return nil }
-    var name = Substring(lower)
-    var port: Int?
-    if IPAddress(lower) == nil, let colon = name.lastIndex(of: ":"), network == nil {
-      guard let number = Int(name[name.index(after: colon)...]), (1...65_535).contains(number) else {
-        return nil
-      }
-      port = number
-      name = name[..<colon]
-    }
-    if name.hasPrefix("[") { name = name.dropFirst().prefix { $0 != "]" } }
-    if name.hasPrefix("*.") { name = name.dropFirst() }
-    if name.hasPrefix(".") { name = name.dropFirst() }
-    guard !name.isEmpty else { return nil }
-    host = String(name)
-    self.port = port
-  }
-
-  package func covers(host other: String, port otherPort: Int) -> Bool {
-    guard port == nil || port == otherPort else { return false }
-    if let network { return IPAddress(other).map { network.contains($0) } ?? false }
-    guard host != "*", host != other else { return true }
-    if let address = IPAddress(host) { return IPAddress(other) == address }
-    return IPAddress(other) == nil && other.hasSuffix("." + host)
   }
 }
 
@@ -95,21 +56,25 @@ extension ProxyConfiguration {
     http = Self.entry("http", [.http], &reader)
     https = Self.entry("https", [.http], &reader)
     socks5 = Self.entry("socks5", [.socks5], &reader)
-    for (index, text) in (reader.strings("noProxy") ?? []).enumerated() {
-      if let exception = ProxyException(text) {
-        noProxy.append(exception)
+    var exceptions: [ProxyException] = []
+    for (index, text) in (reader.strings("noProxy", upTo: Limits.proxyExceptions.value) ?? []).enumerated() {
+      if text.utf8.count <= Limits.hostBytes.value, let exception = ProxyException(text) {
+        exceptions.append(exception)
       } else {
         reader.reject(
-          "noProxy", element: index, "must be *, a host, an address or a network, perhaps with a port")
+          "noProxy", element: index,
+          "must be *, a host, an address or a network, perhaps with a port, and have at most \(Limits.hostBytes.value) bytes"
+        )
       }
     }
+    noProxy = ProxyExceptions(exceptions)
     reader.finish()
   }
 
   private static func entry(
     _ name: String, _ kinds: Set<ProxyServer.Kind>, _ reader: inout ObjectReader
   ) -> Entry? {
-    guard let text = reader.string(name) else { return nil }
+    guard let text = reader.string(name, upTo: Limits.urlBytes.value) else { return nil }
     guard let entry = Entry(text, kinds.first ?? .http), kinds.contains(entry.server.kind) else {
       let scheme = kinds.first?.rawValue ?? ""
       reader.reject(name, "must be the URL of a proxy, like \(scheme)://proxy.example:3128")
@@ -126,7 +91,7 @@ extension ProxyConfiguration {
         writer.key(name)
         writer.value(withSecrets ? entry.urlWithUser : entry.server.url)
       }
-      writer.arrayField("noProxy", noProxy) { $0.value($1.text) }
+      writer.arrayField("noProxy", noProxy.all) { $0.value($1.text) }
     }
   }
 }
@@ -149,7 +114,9 @@ extension ProxyConfiguration.Entry {
       let login = rest[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
       let password = PercentEncoding.decode(login.count > 1 ? String(login[1]) : "")
       let user = PercentEncoding.decode(String(login[0]))
-      guard Credential.isUser(user), Credential.isPassword(password) else { return nil }
+      guard Credential.isUser(user), Credential.isPassword(password),
+        user.utf8.count <= Limits.userBytes.value, password.utf8.count <= Limits.passwordBytes.value
+      else { return nil }
       credential = Credential(user: user, password: password)
       rest = rest[rest.index(after: at)...]
     }
@@ -166,7 +133,8 @@ extension ProxyConfiguration.Entry {
     let isHost =
       isBracketed
       ? IPAddress(host) != nil
-      : !host.isEmpty && host.utf8.allSatisfy { $0 > 0x20 && !"/?#@\\:[]".utf8.contains($0) }
+      : (1...Limits.hostBytes.value).contains(host.utf8.count)
+        && host.utf8.allSatisfy { $0 > 0x20 && !"/?#@\\:[]".utf8.contains($0) }
     guard isHost else { return nil }
     server = ProxyServer(kind: kind, host: host, port: port)
   }

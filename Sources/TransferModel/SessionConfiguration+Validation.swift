@@ -1,4 +1,5 @@
 package import JSON
+internal import Limits
 
 extension SessionConfiguration {
   /// Reads the contract's properties.
@@ -42,18 +43,17 @@ extension SessionConfiguration {
   }
 
   private mutating func readSecretNames(_ reader: inout ObjectReader) {
-    guard let names = reader.strings("secretHeaderFields") else { return }
-    secretHeaderFields = names
-    guard names.count <= HTTPHeaders.maximumSecretNames else {
-      return reader.reject("secretHeaderFields", "must be at most \(HTTPHeaders.maximumSecretNames) names")
+    guard let names = reader.strings("secretHeaderFields", upTo: Limits.secretNames.value) else {
+      return
     }
+    secretHeaderFields = names
     for (index, name) in names.enumerated() {
       if !HTTPHeaders.isValid(name: name) {
         reader.reject("secretHeaderFields", element: index, "is not a header field name (RFC 9110)")
-      } else if name.utf8.count > HTTPHeaders.maximumSecretNameLength {
+      } else if name.utf8.count > Limits.secretNameBytes.value {
         reader.reject(
           "secretHeaderFields", element: index,
-          "must be at most \(HTTPHeaders.maximumSecretNameLength) bytes long")
+          "must be at most \(Limits.secretNameBytes.value) bytes long")
       }
     }
   }
@@ -69,7 +69,8 @@ extension SessionConfiguration {
     }
     if reader.isNull("tlsAdditionalRootCertificates") { tlsAdditionalRootCertificates = nil }
     tlsAdditionalRootCertificates =
-      reader.string("tlsAdditionalRootCertificates") ?? tlsAdditionalRootCertificates
+      reader.certificates("tlsAdditionalRootCertificates", upTo: Limits.roots, bytes: Limits.rootBytes.value)
+      ?? tlsAdditionalRootCertificates
     if let value = reader.value("tlsPinnedPublicKeys") {
       tlsPinnedPublicKeys = PinnedHost.read(
         value, at: reader.pointer(to: "tlsPinnedPublicKeys"), reader.violations)
@@ -121,7 +122,7 @@ extension HTTPHeaders {
   /// Bytes of a streamed body, as its client says them.
   private static func streamLength(_ value: JSONValue) -> Int64? {
     guard let text = value.string, !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }),
-      let length = Int64(text), length <= Limit.streamBytes
+      let length = Int64(text), length <= Limits.streamBytes.value
     else { return nil }
     return length
   }
@@ -132,7 +133,7 @@ extension HTTPHeaders {
     validating value: JSONValue, at pointer: String, _ violations: Violations, isOfStream: Bool = false
   ) {
     let length = "Content-Length"
-    let refused = "must be a number of bytes as digits, once, and at most \(Limit.streamBytes)"
+    let refused = "must be a number of bytes as digits, once, and at most \(Limits.streamBytes.value)"
     self.init(validating: value, at: pointer, violations) { name, value in
       guard isOfStream, Self.equal(length, name) else {
         return Self.reserved.contains { Self.equal($0, name) } ? "is set by the service" : nil
@@ -160,14 +161,16 @@ extension HTTPHeaders {
       violations.add(pointer, "must be an object of strings, not \(value.kind)")
       return
     }
-    if members.count > Limit.fields { violations.add(pointer, "has more than \(Limit.fields) fields") }
+    if members.count > Limits.fields.value {
+      violations.exceed(pointer, "has more than \(Limits.fields.value) fields")
+    }
     var size = 0
     for member in members {
       let fieldSize = member.name.utf8.count + (member.value.string?.utf8.count ?? 0)
       size += fieldSize
       let place = JSONPointer.appending(member.name, to: pointer)
-      if fieldSize > Limit.fieldBytes {
-        violations.add(place, "has more than \(Limit.fieldBytes) bytes, name and value together")
+      if fieldSize > Limits.fieldBytes.value {
+        violations.exceed(place, "has more than \(Limits.fieldBytes.value) bytes, name and value together")
       }
       if !Self.isValid(name: member.name) {
         violations.add(place, "is not a header field name (RFC 9110)")
@@ -179,6 +182,8 @@ extension HTTPHeaders {
         violations.add(place, "must be a string without control characters")
       }
     }
-    if size > Limit.bytes { violations.add(pointer, "has more than \(Limit.bytes) bytes of fields") }
+    if size > Limits.headBytes.value {
+      violations.exceed(pointer, "has more than \(Limits.headBytes.value) bytes of fields")
+    }
   }
 }

@@ -107,7 +107,8 @@ extension SessionConfiguration {
     configuration.retry = retry ?? RetryConfiguration()
     configuration.httpAdditionalHeaders = httpAdditionalHeaders.canonical
     configuration.secretHeaderFields = Set(secretHeaderFields.map { $0.lowercased() }).sorted()
-    configuration.proxies.noProxy.sort { $0.text < $1.text }
+    configuration.proxies.noProxy = ProxyExceptions(
+      configuration.proxies.noProxy.all.sorted { $0.text < $1.text })
     return configuration
   }
 }

@@ -1,9 +1,10 @@
 package import JSON
+internal import Limits
 
 extension Webhook {
   /// Reads `url` and `secret`; the caller checks the URL with the parser that will use it.
   package init?(validating reader: inout ObjectReader) {
-    guard let url = reader.string("url") else {
+    guard let url = reader.string("url", upTo: Limits.urlBytes.value) else {
       if reader.isMissing("url") { reader.reject("url", "is required") }
       return nil
     }

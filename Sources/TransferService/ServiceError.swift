@@ -28,6 +28,10 @@ package enum ServiceError: Error, Sendable {
   case bodyNotFound(BodyAbsence)
   /// The session remembers no credentials.
   case noCredentialStorage
+  /// It has as many as it may.
+  case tooManyCredentials
+  /// Too many questions of the tenant wait whether origins can be reached, or one has waited too long.
+  case tooManyProbes
   case idempotencyMismatch
   case idempotencyInProgress
   /// Another process has carried out the request of the key, or does so.
@@ -94,6 +98,8 @@ extension ServiceError: CustomStringConvertible {
     case .bodyNotReady: "the body is not ready"
     case .bodyNotFound: "the task has no body"
     case .noCredentialStorage: "the session has no credential storage"
+    case .tooManyProbes: "too many questions whether origins can be reached"
+    case .tooManyCredentials: "the session has as many credentials as it may"
     case .idempotencyMismatch: "the Idempotency-Key belongs to another request"
     case .idempotencyInProgress, .keyTaken: "the request of the Idempotency-Key still runs"
     case .identifierInUse(let differences):

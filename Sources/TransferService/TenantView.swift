@@ -18,6 +18,19 @@ extension TransferService {
   package func view(of tenant: Tenant) -> TenantView { TenantView(self, of: tenant) }
 }
 
+// MARK: Origins
+
+extension TenantView {
+  /// Whether an origin can be reached now.
+  /// - Parameters:
+  ///   - timeout: seconds, for all steps together.
+  ///   - hasTenants: callers say who they are, and each has so many questions at once.
+  package func reach(_ url: String, timeout: Double, hasTenants: Bool) async throws -> Reachability {
+    try await service.reach(
+      ProbeQuestion(tenant: tenant, url: url, timeout: timeout), hasTenants: hasTenants)
+  }
+}
+
 // MARK: Sessions
 
 extension TenantView {

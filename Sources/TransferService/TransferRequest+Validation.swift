@@ -1,11 +1,9 @@
 package import JSON
+internal import Limits
 internal import TransferEngine
 package import TransferModel
 
 extension TransferRequest {
-  /// Bytes of a URL: every list and every event shows it.
-  private static let maximumURL = 64 * 1024
-
   /// Reads the contract's request.
   /// - Parameter shown: in an answer to a decision, the request that the delegate was shown: what it was not shown of
   ///   it, the body's bytes and secrets, may be kept.
@@ -14,7 +12,7 @@ extension TransferRequest {
   ) {
     self.init(url: "", method: defaultMethod)
     reader.allowNull("body", "mainDocumentURL")
-    if let url = reader.string("url", upTo: Self.maximumURL) {
+    if let url = reader.string("url", upTo: Limits.urlBytes.value) {
       do throws(TransferError) {
         (self.url, credential) = try OriginURL.parse(url)
       } catch {
@@ -23,7 +21,7 @@ extension TransferRequest {
     } else if reader.isMissing("url") {
       reader.reject("url", "is required")
     }
-    if let method = reader.string("method") {
+    if let method = reader.string("method", upTo: Limits.methodBytes.value) {
       self.method = Self.normalized(method)
       if !HTTPHeaders.isValid(name: method) || ["CONNECT", "TRACE"].contains(method.uppercased()) {
         reader.reject("method", "is not a method that can be sent")
@@ -39,8 +37,8 @@ extension TransferRequest {
     timeoutInterval = reader.number("timeoutInterval", in: 0.001...31_536_000)
     readLoading(&reader)
     if let document = mainDocumentURL {
-      if document.utf8.count > Self.maximumURL {
-        reader.reject("mainDocumentURL", "must have at most \(Self.maximumURL) bytes")
+      if document.utf8.count > Limits.urlBytes.value {
+        reader.exceed("mainDocumentURL", "must have at most \(Limits.urlBytes.value) bytes")
       } else if let fault = OriginURL.fault(document) {
         reader.reject("mainDocumentURL", fault.message)
       }

@@ -38,6 +38,7 @@ package final class TransferService: Sendable {
   let news: NewsReader
   let sweeper: Sweeper
   package let idempotency: IdempotencyKeys
+  let probes: Probes
   package let identifiers: IdentifierSource
   package let owners: Owners
   package let whereabouts: Whereabouts
@@ -92,6 +93,7 @@ package final class TransferService: Sendable {
     }
     pruner = Pruner(bodies: bodies, sweeper: sweeper)
     idempotency = IdempotencyKeys(store: store, now: now)
+    probes = Probes { url, timeout in try await engine.reach(url, timeout: timeout) }
     self.isAtHome = isAtHome
     relay.connect { [weak room] in room?.absorb($0) }
     engine.cookies.onChange { session, changes in
@@ -199,9 +201,9 @@ package final class TransferService: Sendable {
   // MARK: Sessions as a whole
 
   /// Whether an origin can be reached now.
-  /// - Parameter timeout: seconds, for all steps together.
-  package func reach(_ url: String, timeout: Double) async throws -> Reachability {
-    try await room.engine.reach(url, timeout: .seconds(timeout))
+  /// - Parameter hasTenants: callers say who they are.
+  func reach(_ question: ProbeQuestion, hasTenants: Bool) async throws -> Reachability {
+    try await probes.answer(question, hasTenants: hasTenants)
   }
 
   /// URLSession.reset(): no cookie, no cached response and no credential is left, and requests from here on open

@@ -14,9 +14,14 @@ struct ConfigCommand: AsyncParsableCommand {
 
   @Flag(help: "As JSON: {\"settings\": [{\"name\", \"value\", \"source\", \"from\"}]}.")
   var json = false
+  @Flag(help: "The limits that no setting changes, in place of the settings.")
+  var limits = false
   @OptionGroup var options: ServiceOptions
 
   func run() async throws {
+    guard !limits else {
+      return StandardOutput.write(json ? LimitsReport().json + [0x0A] : Array(LimitsReport().table.utf8))
+    }
     let report = SettingsReport(try await Settings.load(options.values, local: .standard))
     StandardOutput.write(json ? report.json + [0x0A] : Array(report.table.utf8))
   }

@@ -21,6 +21,7 @@ struct DataDirectory {
     do throws(UsableDirectory.Fault) { try UsableDirectory.prepare(path) } catch {
       throw StartError(\.dataDirectory, error.description)
     }
+    try settings.guardDirectory()
     return try lock(isShared: true)
   }
 

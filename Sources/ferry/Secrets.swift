@@ -1,6 +1,7 @@
 import Crypto
 import FerrySettings
 import FoundationEssentials
+import Logging
 import BlobStore
 import TransferModel
 
@@ -8,6 +9,7 @@ import TransferModel
 enum WebhookSecret {
   /// Reads `whsec_…` from `path`; where there is no such file and it is the default one, makes it.
   static func load(path: String, mayCreate: Bool) throws -> [UInt8] {
+    try NamedFile.refuseWritable(path, of: \.webhookSecretFile)
     if let text = SecretFile.read(path) {
       guard let key = Webhook.key(of: text) else {
         throw SettingsError(
@@ -37,6 +39,7 @@ struct SecretKeys {
   /// - Parameter mayCreate: whether a new key is made where there is no such file; `saveNew` writes it.
   init(_ settings: Settings, mayCreate: Bool) throws {
     path = settings.secretKeyFile ?? settings.path(of: .secretKey)
+    try NamedFile.refuseWritable(path, of: \.secretKeyFile)
     guard let text = SecretFile.read(path) else {
       guard settings.secretKeyFile == nil, mayCreate, !SecretFile.isThere(path) else {
         throw SettingsError(\.secretKeyFile, "\(path) \(NamedFile.fault(path) ?? "cannot be read")")
@@ -99,5 +102,12 @@ private enum SecretFile {
   static func random(_ count: Int) -> [UInt8] {
     var generator = SystemRandomNumberGenerator()
     return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+  }
+}
+
+extension Settings {
+  /// A secret that all users of the machine may read is none.
+  func warnOfReadableSecrets(_ logger: Logger) {
+    for warning in secretFiles.compactMap(NamedFile.warning) { logger.warning("\(warning)") }
   }
 }

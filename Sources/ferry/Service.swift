@@ -45,8 +45,7 @@ struct Service {
       beat.stop()
       place.close()
     }
-    let ringer = FeedRinger(place: place)
-    let places = WorkerPlaces(settings)
+    let (ringer, places) = (FeedRinger(place: place), WorkerPlaces(settings))
     let supervisor = WorkerSupervisor(places: places, arguments: settings.workerArguments, logger: logger)
     let keys = try SecretKeys(settings, mayCreate: true)
     manager.tell(.status("Opening the database"))
@@ -91,6 +90,7 @@ struct Service {
     let pulse = Pulse(
       [loop.pulse, Pulse.Part("ferry-store") { store.ping($0) }, dispatcher.pulse] + engine.pulses
     ) { manager.tell(.watchdog) }
+    settings.warnOfReadableSecrets(logger)
     let listening = "Listening on \(http.address)"
     background.onNobody { supervisor.look() }
     let group = ServiceGroup(

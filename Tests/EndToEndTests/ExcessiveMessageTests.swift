@@ -80,7 +80,7 @@ import Testing
     for (fields, place) in [(fields, ""), (large, "/X-A")] {
       let task = try ferry.call(
         "POST", "/v1/tasks", #"{"kind":"data","request":{"url":"http://a.test/","headers":{\#(fields)}}}"#)
-      #expect(task.status == 400)
+      #expect(task.status == 422)
       #expect(task.json["errors"]?.elements?.map { $0["pointer"]?.string } == ["/request/headers" + place])
       let session = try ferry.call(
         "POST", "/v1/sessions", #"{"configuration":{"httpAdditionalHeaders":{\#(fields)}}}"#)

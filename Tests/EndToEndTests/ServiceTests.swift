@@ -124,9 +124,13 @@ import Testing
       if reply.status == 201 { created += 1 } else { refused = reply }
     }
     #expect(refused?.status == 507 && refused?.json["type"]?.string == "/problems/insufficient-storage")
-    let listed = try ferry.call("GET", "/v1/sessions/ses_shared/tasks?kind=data&limit=500").json["items"]?
-      .elements
-    #expect(listed?.count == created)
+    var (listed, cursor) = (0, "")
+    repeat {
+      let page = try ferry.call("GET", "/v1/sessions/ses_shared/tasks?kind=data&limit=500\(cursor)").json
+      listed += page["items"]?.elements?.count ?? 0
+      cursor = page["nextCursor"]?.string.map { "&cursor=\($0)" } ?? ""
+    } while !cursor.isEmpty
+    #expect(listed == created)
     #expect(try ferry.call("GET", "/livez").status == 200)
   }
 }

@@ -1,4 +1,5 @@
 import JSON
+import Limits
 import TestSupport
 import Testing
 import TransferModel
@@ -55,7 +56,18 @@ import TransferModel
     let names = { (count: Int) in
       Sample.headers([("Vary", (0..<count).map { "x-\($0)" }.joined(separator: ","))])
     }
-    #expect(Vary.names(names(64))?.count == 64)
-    #expect(Vary.names(names(65)) == nil)
+    let most = Limits.varyNames.value
+    #expect(Vary.names(names(most))?.count == most)
+    #expect(Vary.names(names(most + 1)) == nil)
+  }
+
+  @Test func whatSaysMoreThanAnybodyMeansIsNotStored() {
+    let control = { (count: Int) in
+      CacheControl(
+        response: Sample.headers([("Cache-Control", "max-age=60" + String(repeating: ",x", count: count))]))
+    }
+    let most = Limits.cacheDirectives.value
+    #expect(control(most - 1).maxAge == 60 && !control(most - 1).noStore)
+    #expect(control(most).maxAge == nil && control(most).noStore)
   }
 }

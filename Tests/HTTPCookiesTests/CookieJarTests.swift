@@ -253,9 +253,9 @@ import TransferModel
 
   /// Whoever has more than its share gives first; then it is the one that was not used for longest.
   @Test func allHaveTheirLimit() {
-    var limits = CookieJar.Limits()
-    (limits.perSite, limits.total, limits.fairShare) = (10, 12, 5)
-    var jar = CookieJar(limits: limits)
+    var capacity = CookieJar.Capacity()
+    (capacity.perSite, capacity.total, capacity.fairShare) = (10, 12, 5)
+    var jar = CookieJar(capacity: capacity)
     _ = jar.store(["old="], from: request("https://a.example/"), now: start)
     _ = jar.store((0..<10).map { "n\($0)=" }, from: request("https://b.example/"), now: later(1))
     _ = jar.store(["x="], from: request("https://c.example/"), now: later(2))

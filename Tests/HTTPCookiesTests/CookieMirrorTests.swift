@@ -29,18 +29,18 @@ import TransferModel
 
   /// Limits hold where the change was made; whoever is told of it counts nothing.
   @Test func noLimitOfItsOwn() {
-    var limits = CookieJar.Limits()
-    (limits.perSite, limits.total) = (1, 1)
-    var jar = CookieJar(limits: limits)
+    var capacity = CookieJar.Capacity()
+    (capacity.perSite, capacity.total) = (1, 1)
+    var jar = CookieJar(capacity: capacity)
     for number in 0..<5 { jar.apply(.stored(Self.cookie("\(number)", ""))) }
     #expect(jar.count == 5)
   }
 
   @Test(arguments: 0..<20) func aMirrorStaysOne(_ seed: UInt64) {
     var random = SplitMix64(seed: seed)
-    var limits = CookieJar.Limits()
-    (limits.perSite, limits.total, limits.fairShare) = (4, 9, 2)
-    var (jar, mirror) = (CookieJar(limits: limits), CookieJar())
+    var capacity = CookieJar.Capacity()
+    (capacity.perSite, capacity.total, capacity.fairShare) = (4, 9, 2)
+    var (jar, mirror) = (CookieJar(capacity: capacity), CookieJar())
     var now = start
     for _ in 0..<400 {
       now.microseconds += Int64.random(in: 0...3_000_000, using: &random)

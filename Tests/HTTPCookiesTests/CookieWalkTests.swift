@@ -19,9 +19,9 @@ import TransferModel
   @Test(arguments: 0..<240)
   func agrees(_ seed: UInt64) {
     var random = SplitMix64(seed: seed)
-    var limits = CookieJar.Limits()
-    if seed % 2 == 0 { (limits.perSite, limits.total, limits.fairShare) = (6, 14, 3) }
-    var (jar, reference) = (CookieJar(limits: limits), ReferenceJar(limits: limits))
+    var capacity = CookieJar.Capacity()
+    if seed % 2 == 0 { (capacity.perSite, capacity.total, capacity.fairShare) = (6, 14, 3) }
+    var (jar, reference) = (CookieJar(capacity: capacity), ReferenceJar(capacity: capacity))
     var (mirror, now) = ([CookieKey: Cookie](), start)
     // Half of the walks stay in few places, where cookies meet.
     let hosts = seed % 4 < 2 ? Self.hosts : Array(Self.hosts.shuffled(using: &random).prefix(4))
@@ -40,6 +40,7 @@ import TransferModel
         }
         let changes = jar.store(all.map { Self.field($0, using: &random) }, from: context, now: now)
         for attributes in all { reference.receive(attributes, request, now: now) }
+        reference.removeSurplus(now: now)
         for change in changes {
           switch change {
           case .stored(let cookie): mirror[cookie.key] = cookie

@@ -33,9 +33,9 @@ struct ReferenceJar {
 
   var list: [Stored] = []
   var serial = 0
-  var limits: CookieJar.Limits
+  var capacity: CookieJar.Capacity
 
-  init(limits: CookieJar.Limits) { self.limits = limits }
+  init(capacity: CookieJar.Capacity) { self.capacity = capacity }
 
   /// The public suffix and one label more.
   static func site(_ host: String) -> String {
@@ -127,26 +127,32 @@ struct ReferenceJar {
     }
     if let expires, expires <= now { return }
     list.append(new)
-    removeExcess(Self.site(domain), now: now)
+    removeExcess(Self.site(domain))
   }
 
-  private mutating func removeExcess(_ site: String, now: Timestamp) {
-    func ofSite(_ site: String) -> [Stored] { list.filter { Self.site($0.cookie.domain) == site } }
-    func oldest(_ candidates: [Stored]) -> Stored? {
-      candidates.min {
-        ($0.cookie.lastAccess, $0.cookie.created, $0.serial) < (
-          $1.cookie.lastAccess, $1.cookie.created, $1.serial
-        )
-      }
+  private func ofSite(_ site: String) -> [Stored] { list.filter { Self.site($0.cookie.domain) == site } }
+
+  private func oldest(_ candidates: [Stored]) -> Stored? {
+    candidates.min {
+      ($0.cookie.lastAccess, $0.cookie.created, $0.serial) < (
+        $1.cookie.lastAccess, $1.cookie.created, $1.serial
+      )
     }
-    func isExpired(_ stored: Stored) -> Bool { stored.cookie.expiresDate.map { $0 <= now } ?? false }
-    while ofSite(site).count > limits.perSite {
+  }
+
+  private mutating func removeExcess(_ site: String) {
+    while ofSite(site).count > capacity.perSite {
       let all = ofSite(site)
       guard let victim = oldest(all.filter { !$0.cookie.isSecure }) ?? oldest(all) else { return }
       list.removeAll { $0.serial == victim.serial }
     }
-    while list.count > limits.total {
-      let crowded = list.filter { ofSite(Self.site($0.cookie.domain)).count > limits.fairShare }
+  }
+
+  /// One answer has been read.
+  mutating func removeSurplus(now: Timestamp) {
+    func isExpired(_ stored: Stored) -> Bool { stored.cookie.expiresDate.map { $0 <= now } ?? false }
+    while list.count > capacity.total {
+      let crowded = list.filter { ofSite(Self.site($0.cookie.domain)).count > capacity.fairShare }
       guard
         let victim = oldest(list.filter(isExpired)) ?? oldest(crowded.filter { !$0.cookie.isSecure })
           ?? oldest(crowded)

@@ -1,3 +1,4 @@
+import Limits
 import Testing
 
 @testable import JSON
@@ -78,8 +79,8 @@ import Testing
     func nested(_ levels: Int) -> String {
       String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
     }
-    #expect(throws: Never.self) { try parse(nested(JSONParser.maximumDepth)) }
-    #expect(throws: JSONSyntaxError.self) { try parse(nested(JSONParser.maximumDepth + 1)) }
+    #expect(throws: Never.self) { try parse(nested(Limits.jsonDepth.value)) }
+    #expect(throws: JSONSyntaxError.self) { try parse(nested(Limits.jsonDepth.value + 1)) }
   }
 
   /// RFC 8259 §8.3: names are compared code unit by code unit, without normalisation.

@@ -3,6 +3,7 @@ import EventLoop
 import FerrySettings
 import Glibc
 import HTTPServer
+import Limits
 import Testing
 import TransferEngine
 import TransferModel
@@ -28,6 +29,18 @@ import TransferModel
       String.init)
     let wanted = SettingsCatalogue.all.filter { !$0.traits.contains(.hidden) }.map(Self.row)
     #expect(rows == wanted, "the rows should be\n\(wanted.joined(separator: "\n"))")
+  }
+
+  @Test func theTableOfLimitsIsTheDeclarations() throws {
+    let page = try Tree.text("docs/settings.md")
+    let section = try #require(page.firstMatch(of: /(?s)\n## Limits\n(.*?)\n##\s/)).1
+    let rows = section.split(separator: "\n").filter { $0.hasPrefix("| `") }.map(String.init)
+    let wanted = Limits.all.map { limit in
+      let unit = limit.unit == .count ? "" : " \(limit.unit.rawValue)"
+      return "| `\(limit.name)` | \(limit.meaning) | \(limit.value)\(unit) | \(limit.beyond) |"
+    }
+    #expect(rows == wanted, "the rows should be\n\(wanted.joined(separator: "\n"))")
+    #expect(Set(Limits.all.map(\.name)).count == Limits.all.count)
   }
 
   /// Nothing else in the documents, and in what the service is deployed with, is called a setting.

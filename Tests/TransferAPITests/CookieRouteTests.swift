@@ -1,4 +1,5 @@
 import JSON
+import Limits
 import TestSupport
 import Testing
 
@@ -111,12 +112,27 @@ import Testing
     let items = [
       #"{"name":"a","value":"1","domain":"co.uk"}"#,
       #"{"name":"a","value":"1","domain":"x.test","path":"/a;b"}"#,
-      #"{"name":"a","value":"1","domain":"x.test","path":"/\#(String(repeating: "p", count: 2000))"}"#,
+      #"{"name":"a","value":"1","domain":"x.test","path":"/\#(String(repeating: "p", count: 1000))"}"#,
     ].joined(separator: ",")
     #expect(try place.call("PUT", path, #"{"items":[\#(items)]}"#).status == 200)
     let list = try place.call("GET", path)
     #expect(list.json["items"]?.elements?.count == 3)
     #expect(try place.call("PUT", path, list.text).text == list.text)
+  }
+
+  /// More than a jar holds change nothing, and are refused before each is looked at.
+  @Test func thereIsALimitToWhatIsPutAtOnce() throws {
+    let items = { (count: Int) in
+      (0..<count).map { #"{"name":"n\#($0)","value":"1","domain":"d\#($0 / 100).test"}"# }.joined(
+        separator: ",")
+    }
+    let most = Limits.cookiesInRequest.value
+    let refused = try place.call("PUT", path, #"{"items":[\#(items(most + 1))]}"#)
+    #expect(refused.status == 422 && refused.json["type"]?.string?.hasSuffix("limit-exceeded") == true)
+    #expect(refused.pointers == ["/items"])
+    #expect(try place.call("GET", path).json["items"]?.elements == [])
+    #expect(try place.call("PUT", path, #"{"items":[\#(items(most))]}"#).status == 200)
+    #expect(try place.call("GET", path).json["items"]?.elements?.count == most)
   }
 
   /// The reply shows the jar, not what was asked for.

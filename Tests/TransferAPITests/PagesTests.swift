@@ -29,12 +29,12 @@ import TransferModel
     )
   }
 
-  /// Items of a megabyte: eight of them and one more.
+  /// Items of a megabyte: four of them and one more.
   @Test(
     arguments: [
       ([], 5, 0, nil), ([1], 5, 1, nil), ([1, 1, 1], 2, 2, 1), ([1, 1], 2, 2, nil),
-      (Array(repeating: 1 << 20, count: 20), 50, 8, 7), (Array(repeating: 1 << 20, count: 20), 3, 3, 2),
-      (Array(repeating: 1 << 20, count: 8), 50, 8, nil), ([1 << 24, 1], 50, 1, 0), ([1 << 24], 50, 1, nil),
+      (Array(repeating: 1 << 20, count: 20), 50, 4, 3), (Array(repeating: 1 << 20, count: 20), 3, 3, 2),
+      (Array(repeating: 1 << 20, count: 4), 50, 4, nil), ([1 << 24, 1], 50, 1, 0), ([1 << 24], 50, 1, nil),
       ([1, 1 << 24], 50, 2, nil), ([1, 1 << 24, 1], 50, 2, 1),
     ] as [([Int], Int, Int, UInt64?)])
   func aPageEndsWhereItHasEnough(_ sizes: [Int], _ limit: Int, _ count: Int, _ next: UInt64?) throws {

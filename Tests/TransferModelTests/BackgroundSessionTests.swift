@@ -48,8 +48,8 @@ import TransferModel
       other.httpAdditionalHeaders.append(name, value)
     }
     one.retry = RetryConfiguration()
-    one.proxies.noProxy = ["a", "b"].compactMap { ProxyException($0) }
-    other.proxies.noProxy = ["b", "a"].compactMap { ProxyException($0) }
+    one.proxies.noProxy = ProxyExceptions(["a", "b"].compactMap { ProxyException($0) })
+    other.proxies.noProxy = ProxyExceptions(["b", "a"].compactMap { ProxyException($0) })
     var (first, second) = (SessionDelegate(), SessionDelegate())
     first.events = [.taskDidComplete, .taskDidCreate]
     second.events = [.taskDidCreate, .taskDidComplete]

@@ -1,4 +1,5 @@
 import JSON
+import Limits
 import Testing
 import TransferCore
 import TransferModel
@@ -85,8 +86,8 @@ import TransferModel
   @Test func whatIsNotStoredHasNoFields() throws {
     #expect(try caching(#"{"storagePolicy":"notAllowed","response":{"headers":{}}}"#).1 == ["/response"])
     #expect(try caching(#"{"response":{"headers":{}}}"#).1 == ["/storagePolicy"])
-    let large = String(repeating: "x", count: HTTPHeaders.Limit.fieldBytes)
-    let many = (0...HTTPHeaders.Limit.fields).map { #""X\#($0)":"1""# }.joined(separator: ",")
+    let large = String(repeating: "x", count: Limits.fieldBytes.value)
+    let many = (0...Limits.fields.value).map { #""X\#($0)":"1""# }.joined(separator: ",")
     for (headers, place) in [(#""X":"\#(large)""#, "/response/headers/X"), (many, "/response/headers")] {
       let text = #"{"storagePolicy":"allowed","response":{"headers":{\#(headers)}}}"#
       #expect(try caching(text).1 == [place])

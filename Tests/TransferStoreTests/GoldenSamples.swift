@@ -39,7 +39,7 @@ struct GoldenSamples {
     sample.proxies.https = .init(server: ProxyServer(kind: .http, host: "::1", port: 8080), credential: nil)
     sample.proxies.socks5 = .init(
       server: ProxyServer(kind: .socks5, host: "s.test", port: 1080), credential: nil)
-    sample.proxies.noProxy = ["*.b.test", "10.0.0.0/8"].compactMap { ProxyException($0) }
+    sample.proxies.noProxy = ProxyExceptions(["*.b.test", "10.0.0.0/8"].compactMap { ProxyException($0) })
     sample.urlCache = CacheCapacities(memoryCapacity: 1, diskCapacity: 2)
     sample.urlCredentialStorage = false
     sample.waitsForConnectivity = true

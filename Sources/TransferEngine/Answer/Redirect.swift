@@ -1,19 +1,17 @@
 internal import Curl
+internal import Limits
 internal import TransferModel
 
 /// The rules by which a redirect becomes the next request (RFC 9110 §15.4, Apple's measured behaviour).
 enum Redirect {
-  /// Redirects followed before a task gives up (URLSession on macOS).
-  static let maximum = 20
-
   /// The request that `head` asks for in place of `request`, as the delegate is shown it.
   /// - Parameter secretNames: names of fields that no other origin may see, beside the known ones.
   static func proposal(
     from request: TransferRequest, at url: CurlURL, head: ResponseHead, count: Int, secretNames: [String]
   ) throws(TransferError) -> TransferRequest {
-    guard count <= maximum else {
+    guard count <= Limits.redirects.value else {
       throw TransferError(
-        .httpTooManyRedirects, "more than \(maximum) redirects", failingURL: request.url)
+        .httpTooManyRedirects, "more than \(Limits.redirects.value) redirects", failingURL: request.url)
     }
     let target = try destination(head.headers.location ?? "", at: url)
     var next = request

@@ -1,3 +1,4 @@
+internal import Limits
 internal import TransferModel
 
 /// The head of one HTTP message from an origin.
@@ -51,12 +52,12 @@ struct ResponseHeadParser {
       size += text.count
       head?.append(line: text)
       let count = head?.headers.fields.count ?? 0
-      if size > HTTPHeaders.Limit.bytes || count > HTTPHeaders.Limit.fields {
+      if size > Limits.headBytes.value || count > Limits.fields.value {
         exceed("the head of the answer is too large")
       }
     } else {
       trailerSize += text.count
-      if trailerSize > HTTPHeaders.Limit.trailerBytes { exceed("the fields behind the body are too large") }
+      if trailerSize > Limits.trailerBytes.value { exceed("the fields behind the body are too large") }
     }
     return nil
   }
@@ -65,7 +66,7 @@ struct ResponseHeadParser {
     defer { head = nil }
     if head?.isInformational == true {
       informational += 1
-      if informational > HTTPHeaders.Limit.informationalResponses {
+      if informational > Limits.informationalResponses.value {
         exceed("too many informational responses came before the answer")
         return nil
       }

@@ -1,42 +1,61 @@
+internal import Limits
 internal import Synchronization
 package import TransferModel
 
 /// The credentials that sessions remember, each for its own (URLCredentialStorage). In memory: what is permanent comes
 /// from the store and goes there.
 package final class CredentialStorage: Sendable {
-  private let sessions = Mutex<[SessionID: [CredentialEntry]]>([:])
+  /// By host, so that a request looks at those of its own host only.
+  private struct Shelf {
+    var hosts: [String: [ProtectionSpace: Credential]] = [:]
+    var count = 0
+  }
+  private let sessions = Mutex<[SessionID: Shelf]>([:])
 
   package init() {}
 
   /// What is used in that space unless somebody says otherwise (URLCredentialStorage.defaultCredential(for:)).
   package func credential(for space: ProtectionSpace, in session: SessionID) -> Credential? {
     sessions.withLock { sessions in
-      let good = (sessions[session] ?? []).filter { $0.space.covers(space) }
-      return good.max { $1.space.isCloser(to: space, than: $0.space) }?.credential
+      let good = (sessions[session]?.hosts[space.host] ?? [:]).filter { $0.key.covers(space) }
+      return good.max { $1.key.isCloser(to: space, than: $0.key) }?.value
     }
   }
 
   /// In one order, whenever and in whatever order they were set.
   package func entries(of session: SessionID) -> [CredentialEntry] {
-    sessions.withLock { $0[session] ?? [] }.sorted { $0.space.isListed(before: $1.space) }
+    let hosts = sessions.withLock { $0[session]?.hosts ?? [:] }
+    return hosts.values.joined().map { CredentialEntry(space: $0.key, credential: $0.value) }
+      .sorted { $0.space.isListed(before: $1.space) }
+  }
+
+  /// Whether one more credential may be kept, or this space has one that it would replace.
+  package func hasRoom(for space: ProtectionSpace, in session: SessionID) -> Bool {
+    sessions.withLock { sessions in
+      guard let shelf = sessions[session] else { return true }
+      return shelf.count < Limits.credentials.value || shelf.hosts[space.host]?[space] != nil
+    }
   }
 
   /// Remembers a credential in place of that which was there.
   package func set(_ credential: Credential, for space: ProtectionSpace, in session: SessionID) {
     sessions.withLock { sessions in
-      sessions[session, default: []].removeAll { $0.space == space }
-      sessions[session, default: []].append(CredentialEntry(space: space, credential: credential))
+      let replaced = sessions[session, default: Shelf()].hosts[space.host, default: [:]]
+        .updateValue(credential, forKey: space)
+      if replaced == nil { sessions[session]?.count += 1 }
     }
   }
 
-  /// Forgets what `matches` says, and returns it.
-  @discardableResult
-  package func remove(in session: SessionID, where matches: (CredentialEntry) -> Bool) -> [ProtectionSpace] {
+  /// Forgets those of some spaces.
+  package func remove(_ spaces: [ProtectionSpace], in session: SessionID) {
     sessions.withLock { sessions in
-      let gone = (sessions[session] ?? []).filter(matches).map(\.space)
-      sessions[session]?.removeAll { gone.contains($0.space) }
-      if sessions[session]?.isEmpty == true { sessions[session] = nil }
-      return gone
+      for space in spaces where sessions[session]?.hosts[space.host]?.removeValue(forKey: space) != nil {
+        sessions[session]?.count -= 1
+        if sessions[session]?.hosts[space.host]?.isEmpty == true {
+          sessions[session]?.hosts[space.host] = nil
+        }
+      }
+      if sessions[session]?.count == 0 { sessions[session] = nil }
     }
   }
 

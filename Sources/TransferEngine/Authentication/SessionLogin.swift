@@ -61,10 +61,11 @@ struct SessionLogin {
   /// Keeps a credential that was good. True where it is news.
   func keep(_ credential: Credential, for space: ProtectionSpace) -> Bool {
     guard credential.persistence != .none, usesStorage,
-      storage.credential(for: space, in: session.id) != credential
+      storage.credential(for: space, in: session.id) != credential,
+      storage.hasRoom(for: space, in: session.id)
     else { return false }
     // What somebody else was shown there is not for whoever comes next.
-    session.cache?.removeAll { CurlURL.isURL($0, in: space) }
+    session.cache?.removeAll(at: [space])
     storage.set(credential, for: space, in: session.id)
     return true
   }

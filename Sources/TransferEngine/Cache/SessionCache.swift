@@ -2,6 +2,7 @@ internal import BlobStore
 internal import Crypto
 internal import EventLoop
 internal import CLinux
+internal import Curl
 internal import Glibc
 internal import HTTPCache
 internal import TransferModel
@@ -128,9 +129,12 @@ final class SessionCache {
   func remove(_ url: String) { cache.remove(url: url) }
 
   /// Removes what is stored for the URLs that `matches` says.
-  func removeAll(where matches: (String) -> Bool) {
-    for url in Set(cache.entries(limit: .max).map(\.response.url)) where matches(url) {
-      cache.remove(url: url)
+  /// What servers that ask for credentials in these spaces have answered.
+  func removeAll(at spaces: [ProtectionSpace]) {
+    let places = Set(spaces.filter { !$0.isProxy }.map(\.place))
+    guard !places.isEmpty else { return }
+    for url in Set(cache.entries(limit: .max).map(\.response.url)) {
+      if let place = (try? CurlURL(url))?.place, places.contains(place) { cache.remove(url: url) }
     }
   }
 

@@ -52,7 +52,7 @@ package final class CookieStorage: Sendable {
 
   /// Puts cookies there as they are (HTTPCookieStorage.setCookie(_:)).
   package func set(_ cookies: [Cookie], in session: SessionID) {
-    change(session) { jar in cookies.flatMap { jar.set($0) } }
+    change(session) { $0.set(cookies) }
   }
 
   /// Takes cookies away (HTTPCookieStorage.deleteCookie(_:)).

@@ -1,4 +1,5 @@
 internal import HTTPCache
+internal import Limits
 internal import TransferModel
 
 /// Assembly of a download from several partial responses: decides which bytes may be joined, and whether the
@@ -8,9 +9,6 @@ internal import TransferModel
 /// requests the rest. It never joins bytes of another version or at another offset. Instead it starts again
 /// from the first byte, once.
 struct RangeAssembly {
-  /// Further ranges that one attempt asks for.
-  static let maximumRanges = 1000
-
   /// The bytes that are there, and what they are part of; nil if the whole is asked for.
   private(set) var kept: PartialBody?
   /// The range that the response at hand carries, and how many of its bytes have come.
@@ -138,7 +136,7 @@ struct RangeAssembly {
       return .whole
     }
     isOpen = true
-    guard received > 0, ranges < Self.maximumRanges else { return .short }
+    guard received > 0, ranges < Limits.ranges.value else { return .short }
     ranges += 1
     return .next
   }

@@ -198,9 +198,10 @@ final class WorkerSession {
 
   /// Credentials were taken away, or replaced.
   func forgetCredentials(for spaces: [ProtectionSpace]) {
-    authentication.forget { known in spaces.contains { $0.covers(known) } }
+    let hosts = Dictionary(grouping: spaces, by: \.host)
+    authentication.forget { known in hosts[known.host]?.contains { $0.covers(known) } == true }
     // What somebody else was shown there is not for whoever comes next.
-    for space in spaces { cache?.removeAll { CurlURL.isURL($0, in: space) } }
+    cache?.removeAll(at: spaces)
     policies.removeAll()
     // A connection is what a client certificate was shown on.
     if spaces.contains(where: { $0.authenticationMethod == .clientCertificate }) { retireConnections() }
@@ -213,11 +214,6 @@ extension CurlURL {
     ProtectionSpace(host: tlsHost, port: port, protocolName: scheme)
   }
 
-  static func isURL(_ text: String, in space: ProtectionSpace) -> Bool {
-    guard let place = (try? CurlURL(text))?.place else { return false }
-    return !space.isProxy && place.host == space.host && place.port == space.port
-      && place.protocolName == space.protocolName
-  }
 }
 
 extension ProxyServer {

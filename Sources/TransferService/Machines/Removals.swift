@@ -20,9 +20,9 @@ struct Removals: Sendable {
   /// What was for a session's life only goes with the commit of its end.
   func retire(_ id: SessionID, _ retirement: Turn.Retirement, into change: inout StoreChange) {
     let isEphemeral = retirement == .ephemeral
-    let gone = engine.credentials.remove(in: id) {
-      isEphemeral || $0.credential.persistence != .permanent
-    }
+    let gone = engine.credentials.entries(of: id)
+      .filter { isEphemeral || $0.credential.persistence != .permanent }.map(\.space)
+    engine.credentials.remove(gone, in: id)
     if retirement == .background { change.deletedCredentials = gone.map { (id, $0) } }
     if isEphemeral { change.wipedSession = id }
   }

@@ -24,6 +24,7 @@ struct SessionCredentials: Sendable {
     let session = try sessions.session(id)
     guard session.configuration.urlCredentialStorage else { throw .noCredentialStorage }
     guard session.state != .invalid else { throw .sessionInvalid }
+    guard engine.credentials.hasRoom(for: space, in: id) else { throw .tooManyCredentials }
     var change = StoreChange()
     change.owner = id
     if session.type.keeps(credential) {
@@ -46,7 +47,7 @@ struct SessionCredentials: Sendable {
     change.deletedCredentials = spaces.map { (id, $0) }
     if background?.has(id) == true { change.command(.forgetCredentials(spaces), of: id) }
     try await recorder.write(change)
-    engine.credentials.remove(in: id) { spaces.contains($0.space) }
+    engine.credentials.remove(spaces, in: id)
     engine.forgetCredentials(of: id, for: spaces)
   }
 }

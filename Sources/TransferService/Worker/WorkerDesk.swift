@@ -36,16 +36,16 @@ struct WorkerDesk: Sendable {
     switch command {
     case .keepCredential(let credential, let space): engine.keep(credential, for: space, in: session)
     case .forgetCredentials(let spaces):
-      engine.credentials.remove(in: session) { spaces.contains($0.space) }
+      engine.credentials.remove(spaces, in: session)
       engine.forgetCredentials(of: session, for: spaces)
     case .setCookies(let cookies): engine.cookies.set(cookies, in: session)
     case .removeCookies(let filter): engine.cookies.remove(filter, of: session)
     case .reset:
-      engine.credentials.remove(in: session) { _ in true }
+      engine.credentials.forget(session)
       engine.reset(session) {}
     case .flush: engine.flush(session) {}
     case .forget:
-      engine.credentials.remove(in: session) { _ in true }
+      engine.credentials.forget(session)
       engine.forget(session)
     case .submit, .suspend, .resume, .cancel, .answer, .answerByDefault, .setPriority, .setLimit,
       .setBeginDate:

@@ -75,12 +75,10 @@ extension ProxyConfiguration {
     http = try Self.entry("http", .http, &stored)
     https = try Self.entry("https", .http, &stored)
     socks5 = try Self.entry("socks5", .socks5, &stored)
-    for text in try stored.stringsIfAny("noProxy") ?? [] {
-      guard let exception = ProxyException(text) else {
-        throw stored.fault("noProxy", "has an entry that is none")
-      }
-      noProxy.append(exception)
-    }
+    let texts = try stored.stringsIfAny("noProxy") ?? []
+    let exceptions = texts.compactMap { ProxyException($0) }
+    guard exceptions.count == texts.count else { throw stored.fault("noProxy", "has an entry that is none") }
+    noProxy = ProxyExceptions(exceptions)
     try stored.finish()
   }
 

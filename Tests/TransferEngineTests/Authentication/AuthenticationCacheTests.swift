@@ -1,3 +1,4 @@
+import Limits
 import Testing
 import TransferModel
 
@@ -116,8 +117,27 @@ import TransferModel
     storage.set(alice, for: space, in: session)
     storage.set(Credential(user: "bob", password: "p"), for: space, in: session)
     #expect(storage.entries(of: session).map(\.credential.user) == ["bob"])
-    #expect(storage.remove(in: session) { $0.space.host == "b.test" }.isEmpty)
-    #expect(storage.remove(in: session) { $0.space.host == "a.test" } == [space])
+    var other = space
+    other.host = "b.test"
+    storage.remove([other], in: session)
+    #expect(storage.entries(of: session).count == 1)
+    storage.remove([space], in: session)
     #expect(storage.entries(of: session).isEmpty)
+  }
+
+  /// One more than there may be is not kept; one that replaces another is.
+  @Test func aSessionHasALimit() {
+    let storage = CredentialStorage()
+    for index in 0..<Limits.credentials.value {
+      var place = space
+      place.realm = "\(index)"
+      #expect(storage.hasRoom(for: place, in: session))
+      storage.set(alice, for: place, in: session)
+    }
+    var (known, unknown) = (space, space)
+    (known.realm, unknown.realm) = ("7", "other")
+    #expect(storage.hasRoom(for: known, in: session) && !storage.hasRoom(for: unknown, in: session))
+    storage.remove([known], in: session)
+    #expect(storage.hasRoom(for: unknown, in: session))
   }
 }

@@ -1,4 +1,5 @@
 import HTTPCache
+import Limits
 import TestSupport
 import Testing
 import TransferModel
@@ -143,7 +144,7 @@ import TransferModel
       guard ranges.end() == .next else { break }
       count += 1
     }
-    #expect(count == RangeAssembly.maximumRanges && ranges.offset == 1002 && ranges.open?.validator != nil)
+    #expect(count == Limits.ranges.value && ranges.offset == 1002 && ranges.open?.validator != nil)
   }
 
   @Test func emptyRangeIsNotAskedForAgain() {
@@ -162,7 +163,7 @@ import TransferModel
       var requests = 0
       attempt: while true {
         requests += 1
-        #expect(requests <= RangeAssembly.maximumRanges + 2)
+        #expect(requests <= Limits.ranges.value + 2)
         let version = Int.random(in: 1...2, using: &generator)
         let first = ([ranges.offset ?? 0, 0, 39] as [Int64]).randomElement(using: &generator) ?? 0
         let last = first + Int64.random(in: 0...70, using: &generator)

@@ -1,4 +1,5 @@
 import Curl
+import Limits
 import Testing
 import TransferModel
 
@@ -53,7 +54,7 @@ import TransferModel
     var chain = RedirectChain()
     let request = TransferRequest(url: "http://a.test/a")
     let url = try CurlURL(request.url)
-    for step in 1...Redirect.maximum {
+    for step in 1...Limits.redirects.value {
       let verdict = chain.meet(Self.head("/\(step)"), from: request, at: url, .init(), asks: step % 2 == 0)
       #expect(try Self.kind(verdict) != .fail(.httpTooManyRedirects))
     }

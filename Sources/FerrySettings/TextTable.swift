@@ -1,0 +1,13 @@
+/// Rows of three cells as lines, for people to read.
+enum TextTable {
+  static func lines(_ rows: [[String]]) -> String {
+    // One that is much longer than the others does not push all of the third column aside.
+    let widths = [0, 1].map { column in min(60, rows.map { $0[column].count }.max() ?? 0) }
+    return rows.map { cells in
+      let padded = zip(cells, widths).map { cell, width in
+        cell + String(repeating: " ", count: max(0, width - cell.count))
+      }
+      return (padded + [cells[2]]).joined(separator: "  ") + "\n"
+    }.joined()
+  }
+}

@@ -1,0 +1,161 @@
+/// A bound on something that a client, an origin, a webhook's receiver or another process of Ferry may choose.
+///
+/// `ferry config --limits` and docs/settings.md list them all, and what happens beyond each.
+package struct Limit: Sendable {
+  package enum Unit: String, Sendable {
+    case bytes, seconds, count
+  }
+
+  /// In kebab-case.
+  package let name: String
+  package let value: Int
+  package let unit: Unit
+  /// What it bounds, as one phrase.
+  package let meaning: String
+  /// What happens beyond it, as one phrase.
+  package let beyond: String
+
+  init(_ name: String, _ value: Int, _ meaning: String, in unit: Unit = .count, beyond: String) {
+    self.name = name
+    self.value = value
+    self.unit = unit
+    self.meaning = meaning
+    self.beyond = beyond
+  }
+}
+
+/// All limits that no setting changes. Those that an operator may change are settings.
+package enum Limits {
+  private static let refused = "422 with the field"
+  private static let tooLarge = "413"
+
+  // MARK: Requests of clients
+
+  package static let jsonBytes = Limit(
+    "json-body", 8 << 20, "JSON in the body of a request", in: .bytes, beyond: tooLarge)
+  package static let batchBytes = Limit(
+    "batch", 64 << 20, "a batch of tasks (NDJSON)", in: .bytes, beyond: tooLarge)
+  package static let batchLineBytes = Limit(
+    "batch-line", 1 << 20, "one line of a batch", in: .bytes, beyond: tooLarge)
+  package static let batchLines = Limit("batch-lines", 20_000, "lines of a batch", beyond: tooLarge)
+  package static let jsonValues = Limit(
+    "json-values", 500_000, "values in one JSON document", beyond: "400")
+  package static let jsonDepth = Limit(
+    "json-depth", 64, "arrays and objects inside each other in JSON", beyond: "400")
+  package static let pageItems = Limit("page-items", 500, "items of a page", beyond: refused)
+  package static let pageBytes = Limit(
+    "page", 4 << 20, "a page of a list", in: .bytes, beyond: "the page ends early, with a cursor for the rest"
+  )
+  package static let waitSeconds = Limit(
+    "prefer-wait", 300, "`Prefer: wait`", in: .seconds, beyond: "the reply comes then, with the task as it is"
+  )
+
+  package static let methodBytes = Limit("method", 64, "a request's method", in: .bytes, beyond: refused)
+  package static let urlBytes = Limit("url", 64 << 10, "a URL", in: .bytes, beyond: refused)
+  package static let descriptionBytes = Limit(
+    "description", 64 << 10, "the description of a session or task", in: .bytes, beyond: refused)
+  package static let hostBytes = Limit(
+    "host", 253, "a host's name (RFC 1035 §3.1)", in: .bytes, beyond: refused)
+  package static let userBytes = Limit(
+    "user", 1 << 10, "the user of a credential", in: .bytes, beyond: refused)
+  package static let passwordBytes = Limit(
+    "password", 16 << 10, "the password of a credential, which may be a token", in: .bytes, beyond: refused)
+  package static let realmBytes = Limit(
+    "realm", 1 << 10, "the realm of a protection space", in: .bytes, beyond: refused)
+
+  package static let fields = Limit(
+    "fields", 1000, "header fields of one message",
+    beyond: "422 in a request of a client; the task ends with cannotParseResponse in a response")
+  package static let fieldBytes = Limit(
+    "field", 64 << 10, "one field of a request, name and value", in: .bytes, beyond: refused)
+  package static let headBytes = Limit(
+    "head", 256 << 10, "all header fields of one message", in: .bytes,
+    beyond: "422 in a request of a client; the task ends with cannotParseResponse in a response")
+  package static let streamBytes = Limit(
+    "stream", 1 << 50, "the `Content-Length` that a client announces for a stream", in: .bytes,
+    beyond: refused)
+  package static let secretNames = Limit(
+    "secret-names", 64, "names in `secretHeaderFields`", beyond: refused)
+  package static let secretNameBytes = Limit(
+    "secret-name", 256, "one of these names", in: .bytes, beyond: refused)
+
+  // MARK: Sessions
+
+  package static let configurationBytes = Limit(
+    "configuration", 1 << 20, "a session's configuration, without its certificates", in: .bytes,
+    beyond: refused)
+  package static let rootBytes = Limit(
+    "root-certificates-size", 4 << 20, "`tlsAdditionalRootCertificates`", in: .bytes, beyond: refused)
+  package static let roots = Limit(
+    "root-certificates", 1000, "certificates in `tlsAdditionalRootCertificates`", beyond: refused)
+  package static let proxyExceptions = Limit(
+    "proxy-exceptions", 10_000, "entries of `noProxy`", beyond: refused)
+  package static let pinnedHosts = Limit(
+    "pinned-hosts", 1000, "hosts in `tlsPinnedPublicKeys`", beyond: refused)
+  package static let pinnedKeys = Limit("pinned-keys", 64, "keys of one pinned host", beyond: refused)
+
+  package static let credentials = Limit(
+    "credentials", 5000, "credentials of a session",
+    beyond: "422; what answers a challenge is used and not kept")
+  package static let chainCertificates = Limit(
+    "chain", 16, "certificates in a `clientCertificate`", beyond: refused)
+  package static let certificateBytes = Limit(
+    "certificate", 64 << 10, "one of these certificates, and the key", in: .bytes, beyond: refused)
+
+  // MARK: Cookies
+
+  package static let cookiesInRequest = Limit(
+    "cookies-in-request", 3000, "cookies in one `PUT`", beyond: "422; none is stored")
+  package static let cookies = Limit(
+    "cookies", 3000, "cookies of a session", beyond: "the least recently used go (RFC 6265bis §5.7)")
+  package static let cookiesOfSite = Limit(
+    "cookies-of-site", 180, "cookies of one site", beyond: "the least recently used go (RFC 6265bis §5.7)")
+  package static let cookieBytes = Limit(
+    "cookie", 4096, "a cookie's name and value together", in: .bytes, beyond: "422; a `Set-Cookie` is ignored"
+  )
+  package static let cookieAttributeBytes = Limit(
+    "cookie-attribute", 1 << 10, "a cookie's path or domain", in: .bytes,
+    beyond: "422; of a `Set-Cookie` the attribute is ignored")
+
+  // MARK: Answers of origins
+
+  package static let cacheDirectives = Limit(
+    "cache-directives", 64, "directives of `Cache-Control`", beyond: "the answer is not stored")
+  package static let varyNames = Limit(
+    "vary-names", 32, "names in `Vary`", beyond: "the answer is not stored")
+  package static let trailerBytes = Limit(
+    "trailer", 64 << 10, "fields behind a body", in: .bytes, beyond: "the task ends with cannotParseResponse")
+  package static let informationalResponses = Limit(
+    "informational-responses", 1000, "informational responses (1xx) before one answer",
+    beyond: "the task ends with cannotParseResponse")
+  package static let redirects = Limit(
+    "redirects", 20, "redirects of one task", beyond: "the task ends with httpTooManyRedirects")
+  package static let ranges = Limit(
+    "ranges", 1000, "range requests of one download", beyond: "the task ends with networkConnectionLost")
+
+  // MARK: Reachability
+
+  package static let probes = Limit(
+    "probes", 64, "reachability questions that are being answered", beyond: "they wait for their turn")
+  package static let probesOfTenant = Limit(
+    "probes-of-tenant", 8, "the same, of one tenant, where there are tokens",
+    beyond: "they wait for their turn")
+  package static let waitingProbes = Limit(
+    "waiting-probes", 256, "reachability questions of one tenant that wait", beyond: "429 with Retry-After")
+  package static let probeWaitSeconds = Limit(
+    "probe-wait", 30, "how long one waits", in: .seconds, beyond: "429 with Retry-After")
+
+  /// In the order in which they are listed.
+  package static let all: [Limit] = [
+    jsonBytes, jsonValues, jsonDepth, batchBytes, batchLineBytes, batchLines, pageItems, pageBytes,
+    waitSeconds,
+    methodBytes, urlBytes, descriptionBytes, hostBytes, userBytes, passwordBytes, realmBytes, fields,
+    fieldBytes,
+    headBytes, streamBytes, secretNames, secretNameBytes, configurationBytes, rootBytes, roots,
+    proxyExceptions, pinnedHosts,
+    pinnedKeys, credentials, chainCertificates, certificateBytes, cookiesInRequest, cookies, cookiesOfSite,
+    cookieBytes, cookieAttributeBytes, cacheDirectives, varyNames, trailerBytes, informationalResponses,
+    redirects,
+    ranges, probes, probesOfTenant, waitingProbes, probeWaitSeconds,
+  ]
+}

@@ -1,0 +1,87 @@
+/// Origins that are reached without a proxy. However many there are, one is looked up as fast as its name is read.
+package struct ProxyExceptions: Sendable, Equatable {
+  /// As they were given.
+  package let all: [ProxyException]
+  /// Ports by host and by address; nil among them: every port.
+  private var names: [String: Set<Int?>] = [:]
+  private var addresses: [IPAddress: Set<Int?>] = [:]
+  /// By the bits of their prefix, of which there are few.
+  private var networks: [Int: Set<IPNetwork>] = [:]
+  private var ofAll: Set<Int?> = []
+
+  package init(_ all: [ProxyException] = []) {
+    self.all = all
+    for exception in all {
+      switch exception.subject {
+      case .everything: ofAll.insert(exception.port)
+      case .host(let name): names[name, default: []].insert(exception.port)
+      case .address(let address): addresses[address, default: []].insert(exception.port)
+      case .network(let network): networks[network.prefixLength, default: []].insert(network)
+      }
+    }
+  }
+
+  package static func == (left: Self, right: Self) -> Bool { left.all == right.all }
+
+  package func cover(host: String, port: Int) -> Bool {
+    func isMeant(_ ports: Set<Int?>?) -> Bool { ports.map { $0.contains(nil) || $0.contains(port) } ?? false }
+    if isMeant(ofAll) { return true }
+    if let address = IPAddress(host) {
+      return isMeant(addresses[address])
+        || networks.contains { prefix, known in
+          IPNetwork(around: address, prefixLength: prefix).map(known.contains) ?? false
+        }
+    }
+    // The name, and each domain above it.
+    var name = Substring(host)
+    while true {
+      if isMeant(names[String(name)]) { return true }
+      guard let dot = name.utf8.firstIndex(of: UInt8(ascii: ".")) else { return false }
+      name = name[name.utf8.index(after: dot)...]
+    }
+  }
+}
+
+/// Origins that are reached without a proxy: `*`, a host with its subdomains, an address, a network (CIDR); a host or an
+/// address perhaps with a port.
+package struct ProxyException: Sendable, Equatable {
+  enum Subject: Sendable, Equatable {
+    case everything
+    /// With its subdomains.
+    case host(String)
+    case address(IPAddress)
+    case network(IPNetwork)
+  }
+
+  package let text: String
+  let subject: Subject
+  /// nil: every port.
+  let port: Int?
+
+  package init?(_ text: String) {
+    let lower = text.lowercased()
+    guard !lower.isEmpty, lower.utf8.allSatisfy({ $0 > 0x20 && $0 != UInt8(ascii: ",") }) else { return nil }
+    self.text = text
+    guard !lower.contains("/") else {
+      guard let network = IPNetwork(lower) else { return nil }
+      (subject, port) = (.network(network), nil)
+      return
+    }
+    var name = Substring(lower)
+    var port: Int?
+    if IPAddress(lower) == nil, let colon = name.lastIndex(of: ":") {
+      guard let number = Int(name[name.index(after: colon)...]), (1...65_535).contains(number) else {
+        return nil
+      }
+      port = number
+      name = name[..<colon]
+    }
+    if name.hasPrefix("[") { name = name.dropFirst().prefix { $0 != "]" } }
+    if name.hasPrefix("*.") { name = name.dropFirst() }
+    if name.hasPrefix(".") { name = name.dropFirst() }
+    guard !name.isEmpty else { return nil }
+    let host = String(name)
+    self.port = port
+    subject = host == "*" ? .everything : IPAddress(host).map { .address($0) } ?? .host(host)
+  }
+}

@@ -1,0 +1,80 @@
+import TestSupport
+import Testing
+import TransferModel
+
+@testable import TransferService
+
+/// Whose question is answered when there are many.
+@Suite struct ProbeTurnsTests {
+  private static func question(_ tenant: String, _ number: Int) -> ProbeQuestion {
+    ProbeQuestion(tenant: Tenant(name: tenant), url: "http://\(number).test/", timeout: 1)
+  }
+
+  @Test func soManyAtOnceAndSoManyWait() {
+    var turns = ProbeTurns(most: 3, mostOfTenant: 2, mostWaiting: 2)
+    let verdicts = (0..<5).map { turns.ask(Self.question("a", $0)) }
+    #expect(verdicts == [.start, .start, .wait, .wait, .refuse])
+    let others = ["b", "c"].map { turns.ask(Self.question($0, 0)) }
+    #expect(others == [.start, .wait], "for the last there is no room in all")
+    // b's ends: a has its two, so it is c's turn.
+    var started = ["b", "a"].map { turns.end(Tenant(name: $0)) }
+    #expect(started == [[Self.question("c", 0)], [Self.question("a", 2)]])
+    let given = (0..<2).map { _ in turns.giveUp(Self.question("a", 3)) }
+    #expect(given == [true, false])
+    started = ["a", "a", "c"].map { turns.end(Tenant(name: $0)) }
+    #expect(started == [[], [], []] && turns.isEmpty)
+  }
+
+  /// Who asks much waits for itself, and the others have their turns.
+  @Test func tenantsTakeTurns() {
+    var turns = ProbeTurns(most: 1, mostOfTenant: 1, mostWaiting: 100)
+    for number in 0..<50 { _ = turns.ask(Self.question("greedy", number)) }
+    _ = turns.ask(Self.question("modest", 0))
+    var order: [String] = []
+    var last = Tenant(name: "greedy")
+    while let next = turns.end(last).first {
+      order.append(next.tenant.name)
+      last = next.tenant
+    }
+    #expect(order.count == 50 && order.firstIndex(of: "modest").map { $0 <= 1 } == true)
+    #expect(turns.isEmpty)
+  }
+
+  @Test(arguments: 0..<50) func nothingIsLostAndNoLimitPassed(_ seed: UInt64) {
+    var random = SplitMix64(seed: seed)
+    var turns = ProbeTurns(most: 4, mostOfTenant: 2, mostWaiting: 3)
+    var (running, waiting) = ([ProbeQuestion](), Set<ProbeQuestion>())
+    for step in 0..<400 {
+      switch Int.random(in: 0..<3, using: &random) {
+      case 0:
+        let question = Self.question(["a", "b", "c", "d"].randomElement(using: &random)!, step)
+        switch turns.ask(question) {
+        case .start: running.append(question)
+        case .wait: waiting.insert(question)
+        case .refuse: #expect(waiting.count { $0.tenant == question.tenant } == 3)
+        }
+      case 1 where !running.isEmpty:
+        let ended = running.remove(at: Int.random(in: running.indices, using: &random))
+        for next in turns.end(ended.tenant) {
+          #expect(waiting.remove(next) != nil)
+          running.append(next)
+        }
+      default:
+        guard let tired = waiting.sorted(by: { $0.url < $1.url }).first else { continue }
+        let hasGivenUp = turns.giveUp(tired)
+        #expect(hasGivenUp)
+        waiting.remove(tired)
+      }
+      #expect(running.count <= 4)
+      for tenant in Set(running.map(\.tenant)) { #expect(running.count { $0.tenant == tenant } <= 2) }
+      // Nobody waits where there is room.
+      if running.count < 4 {
+        #expect(waiting.allSatisfy { question in running.count { $0.tenant == question.tenant } == 2 })
+      }
+    }
+    while let ended = running.popLast() {
+      for next in turns.end(ended.tenant) where waiting.remove(next) != nil { running.append(next) }
+    }
+    #expect(waiting.isEmpty && turns.isEmpty)
+  }
+}
