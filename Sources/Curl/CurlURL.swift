@@ -100,7 +100,7 @@ package struct CurlURL: Sendable, Equatable {
   package func resolve(_ reference: String) throws(Fault) -> CurlURL {
     let reference = String(Substring(reference.utf8.prefix { $0 != UInt8(ascii: "#") }))
     guard !reference.isEmpty else { return self }
-    // libcurl 8 would remove the dots of these, also where the flags keep them.
+    // libcurl 8 removes dot segments when it resolves these references, even with CURLU_PATH_AS_IS.
     if reference.utf8.starts(with: "//".utf8) { return try CurlURL("\(scheme):\(reference)") }
     if reference.utf8.starts(with: "/".utf8) {
       return try CurlURL(text.dropLast(requestTarget.count) + reference)
@@ -110,7 +110,7 @@ package struct CurlURL: Sendable, Equatable {
     return try join(reference)
   }
 
-  /// Joins a path to the one of this URL, which removes the dots of both (RFC 3986 §5.2.4).
+  /// Resolves a relative path against this URL and removes dot segments from the result (RFC 3986 §5.2.4).
   private func join(_ path: String) throws(Fault) -> CurlURL {
     guard let handle = curl_url() else { throw .malformed("out of memory") }
     defer { curl_url_cleanup(handle) }

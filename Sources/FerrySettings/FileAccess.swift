@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Glibc
 
-/// Who besides this user may read or change a file or a directory: what its owner, group and mode say (inode(7)).
+/// Who can read or change a file or directory, by its owner, group and mode (inode(7)).
 package struct FileAccess: Sendable, Equatable {
   package let owner: UInt32
   package let group: UInt32
@@ -20,17 +20,17 @@ package struct FileAccess: Sendable, Equatable {
     self.init(owner: information.st_uid, group: information.st_gid, mode: information.st_mode)
   }
 
-  /// Anybody may read it, as far as directories above it let them come.
+  /// All users can read it if they can reach it.
   package var isReadableByAll: Bool { mode & 0o004 != 0 }
-  /// Its group, or anybody, may change it.
+  /// Its group or all users can change it.
   package var isWritableByOthers: Bool { mode & 0o022 != 0 }
-  /// Nobody but its owner and its group comes to what is in a directory.
+  /// Only its owner and group can reach files in this directory.
   package var keepsOthersOut: Bool { mode & 0o001 == 0 }
   /// In `chmod`'s notation.
   package var modeText: String { "0" + String(mode, radix: 8) }
 
-  /// Whether users who are not in one of these groups, or anybody, may put something else in the place of what is in a directory.
-  /// Where it is sticky, only what is theirs.
+  /// Whether another user can replace files in this directory. True if all users, or a group outside `groups`, can write to it and
+  /// it is not sticky.
   package func isOpen(groups: Set<UInt32>) -> Bool {
     guard mode & 0o1000 == 0 else { return false }
     return mode & 0o002 != 0 || mode & 0o020 != 0 && !groups.contains(group)
@@ -45,10 +45,10 @@ package struct FileAccess: Sendable, Equatable {
 }
 
 extension NamedFile {
-  /// Where containers mount their secrets: whoever is in the container may read them.
+  /// Where containers mount secrets; every process in the container may read them.
   private static let containerSecrets = "/run/secrets/"
 
-  /// Refuses a file by which another user could take the service over.
+  /// Refuses a file whose change by another user would give that user control of the service.
   /// - Parameter setting: the one that names it.
   package static func refuseWritable<Value>(
     _ path: String, of setting: KeyPath<SettingsCatalogue, Setting<Value>>
@@ -58,7 +58,7 @@ extension NamedFile {
       setting, "\(path) can be changed by other users (mode \(access.modeText)); run `chmod go-w \(path)`")
   }
 
-  /// What is to be said of a secret that all may read; nil where they may not, or cannot come to it.
+  /// The warning for a secret file that all users can read. Nil if they cannot read or reach the file.
   package static func warning(_ path: String) -> String? {
     guard let access = FileAccess(path), access.isReadableByAll, !path.hasPrefix(containerSecrets) else {
       return nil
@@ -82,8 +82,8 @@ extension Settings {
     [self.tokenFile, self.webhookSecretFile, self.secretKeyFile].compactMap(\.self)
   }
 
-  /// Refuses the data directory where another user could put something else in the place of its files, and keeps others out of it
-  /// where it is this user's.
+  /// Restricts the data directory to this user if this user owns it. Refuses another user's directory in which further users can
+  /// replace files.
   package func guardDirectory() throws(SettingsError) {
     let path = self.dataDirectory
     guard let access = FileAccess(path) else { return }
@@ -92,11 +92,11 @@ extension Settings {
       throw SettingsError(
         \.dataDirectory,
         """
-        \(path) belongs to user \(access.owner), and others can change it (mode \(access.modeText)); run \
-        `chmod o-w \(path)`, or name a directory in it, which Ferry makes for its own user alone
+        \(path) belongs to user \(access.owner), and other users can write to it (mode \(access.modeText)); run \
+        `chmod go-w \(path)`, or name a subdirectory, which Ferry creates for its own user alone
         """)
     }
-    // A sticky directory is made for all.
+    // A sticky directory is shared on purpose, as /tmp is.
     guard access.mode & 0o1077 != 0, access.mode & 0o1000 == 0 else { return }
     _ = chmod(path, access.mode & 0o700)
   }

@@ -1,7 +1,7 @@
 /// Rows of three cells as lines, for people to read.
 enum TextTable {
   static func lines(_ rows: [[String]]) -> String {
-    // One that is much longer than the others does not push all of the third column aside.
+    // Column widths are capped, so that one long cell does not shift the whole next column.
     let widths = [0, 1].map { column in min(60, rows.map { $0[column].count }.max() ?? 0) }
     return rows.map { cells in
       let padded = zip(cells, widths).map { cell, width in

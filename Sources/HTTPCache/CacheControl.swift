@@ -36,7 +36,7 @@ package struct CacheControl: Sendable, Equatable {
 
   private init(_ headers: HTTPHeaders) {
     let fields = headers.all("Cache-Control")
-    // Nobody means so many: what they say is not read, and nothing is stored by it.
+    // No real message has this many directives. Treat the field as `no-store, no-cache` without parsing it.
     guard !FieldList.hasMore(than: Limits.cacheDirectives.value, in: fields) else {
       (noStore, noCache) = (true, true)
       return

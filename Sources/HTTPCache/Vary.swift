@@ -19,7 +19,7 @@ package enum Vary {
   /// These prove who somebody is: a digest is enough to compare them.
   private static let secret: Set<String> = ["authorization", "proxy-authorization", "cookie"]
 
-  /// It depends on more fields than are looked for: nothing is stored of it.
+  /// Whether `Vary` names more fields than Ferry supports. Such a response is not stored.
   package static func isExcessive(_ response: HTTPHeaders) -> Bool {
     FieldList.hasMore(than: Limits.varyNames.value, in: response.all("Vary"))
   }

@@ -34,8 +34,9 @@ extension Cookie {
     guard let givenName, let givenValue else { return }
     (name, value) = (givenName, givenValue)
     if name.utf8.count + value.utf8.count > Limits.cookieBytes.value {
-      reader.reject(
-        "value", "must have \(Limits.cookieBytes.value) octets at the most, together with the name")
+      let size = name.utf8.count + value.utf8.count
+      reader.exceed(
+        "value", "name and value together must have at most \(Limits.cookieBytes.value) bytes, not \(size)")
     }
     if name.isEmpty, value.isEmpty {
       reader.reject("name", "must not be empty where the value is empty, too")
@@ -102,7 +103,8 @@ extension Cookie {
     } else if let fault = Self.fault(of: text, forbidden: "") {
       reader.reject("path", fault)
     } else if text.utf8.count > Limits.cookieAttributeBytes.value {
-      reader.exceed("path", "must have at most \(Limits.cookieAttributeBytes.value) bytes")
+      reader.exceed(
+        "path", "must have at most \(Limits.cookieAttributeBytes.value) bytes, not \(text.utf8.count)")
     } else {
       path = text
     }

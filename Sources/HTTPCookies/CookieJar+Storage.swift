@@ -58,7 +58,7 @@ extension CookieJar {
     return .removed(entry.cookie.key)
   }
 
-  /// Which cookies go where there are too many in all (§5.7), the first first.
+  /// Eviction classes for a full jar (§5.7), in eviction order.
   private enum Surplus: CaseIterable {
     case expired
     /// Of sites that have more than their fair share.
@@ -66,14 +66,14 @@ extension CookieJar {
     case any
   }
 
-  /// Removes what is too much in all: one pass over the jar, however many cookies go.
-  /// - Parameter time: nil: nothing was stored.
+  /// Evicts cookies beyond the jar's total capacity, with at most one pass over the jar per class.
+  /// - Parameter time: the current time; nil if nothing was stored.
   mutating func evictSurplus(_ time: Timestamp?) -> [Change] {
     guard let now = time, count > capacity.total else { return [] }
     var changes: [Change] = []
     for surplus in Surplus.allCases where count > capacity.total {
       for (site, entry) in candidates(surplus, now) where count > capacity.total {
-        // It is no large site any more.
+        // The site is back within its fair share.
         if surplus == .ofLargeSites, sites[site, default: []].count <= capacity.fairShare { continue }
         changes.append(evict(entry, from: site))
       }

@@ -50,8 +50,8 @@ package struct CookieJar: Sendable {
     return entries.filter { isMeant($0.cookie) }.sorted { $0.serial < $1.serial }.map(\.cookie)
   }
 
-  /// Stores what a client gives, in order; one that has expired removes the cookie it would have replaced. The `lastAccess` of
-  /// each is taken for the time.
+  /// Stores a client's cookies in order. An expired cookie removes the cookie that it would have replaced. Each cookie's `lastAccess`
+  /// serves as the current time.
   @discardableResult
   package mutating func set(_ cookies: [Cookie]) -> [Change] {
     var changes: [Change] = []

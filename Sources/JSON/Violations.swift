@@ -4,7 +4,7 @@ package struct FieldViolation: Error, Sendable, Equatable {
   package let pointer: String
   package let detail: String
   package let place: Place
-  /// It is right but for its size: a limit is exceeded.
+  /// Whether the only fault is an exceeded limit.
   package let isExcess: Bool
 
   /// Which part of a request the pointer is into.

@@ -1,6 +1,6 @@
-/// A bound on something that a client, an origin, a webhook's receiver or another process of Ferry may choose.
+/// A bound on something that a client, an origin, a webhook's receiver or another service may choose.
 ///
-/// `ferry config --limits` and docs/settings.md list them all, and what happens beyond each.
+/// `ferry config --limits` and docs/settings.md list all of them.
 package struct Limit: Sendable {
   package enum Unit: String, Sendable {
     case bytes, seconds, count
@@ -42,12 +42,12 @@ package enum Limits {
     "json-values", 500_000, "values in one JSON document", beyond: "400")
   package static let jsonDepth = Limit(
     "json-depth", 64, "arrays and objects inside each other in JSON", beyond: "400")
-  package static let pageItems = Limit("page-items", 500, "items of a page", beyond: refused)
+  package static let pageItems = Limit("page-items", 500, "items of a page", beyond: "400")
   package static let pageBytes = Limit(
     "page", 4 << 20, "a page of a list", in: .bytes, beyond: "the page ends early, with a cursor for the rest"
   )
   package static let waitSeconds = Limit(
-    "prefer-wait", 300, "`Prefer: wait`", in: .seconds, beyond: "the reply comes then, with the task as it is"
+    "prefer-wait", 300, "`Prefer: wait`", in: .seconds, beyond: "the reply has the task's current state"
   )
 
   package static let methodBytes = Limit("method", 64, "a request's method", in: .bytes, beyond: refused)
@@ -55,11 +55,14 @@ package enum Limits {
   package static let descriptionBytes = Limit(
     "description", 64 << 10, "the description of a session or task", in: .bytes, beyond: refused)
   package static let hostBytes = Limit(
-    "host", 253, "a host's name (RFC 1035 §3.1)", in: .bytes, beyond: refused)
+    "host", 253, "a host's name (RFC 1035 §3.1)", in: .bytes,
+    beyond: "422 with the field; 400 inside the URL of a proxy")
   package static let userBytes = Limit(
-    "user", 1 << 10, "the user of a credential", in: .bytes, beyond: refused)
+    "user", 1 << 10, "the user of a credential", in: .bytes,
+    beyond: "422 with the field; 400 inside the URL of a proxy")
   package static let passwordBytes = Limit(
-    "password", 16 << 10, "the password of a credential, which may be a token", in: .bytes, beyond: refused)
+    "password", 16 << 10, "the password of a credential, which may be a token", in: .bytes,
+    beyond: "422 with the field; 400 inside the URL of a proxy")
   package static let realmBytes = Limit(
     "realm", 1 << 10, "the realm of a protection space", in: .bytes, beyond: refused)
 
@@ -73,7 +76,7 @@ package enum Limits {
     beyond: "422 in a request of a client; the task ends with cannotParseResponse in a response")
   package static let streamBytes = Limit(
     "stream", 1 << 50, "the `Content-Length` that a client announces for a stream", in: .bytes,
-    beyond: refused)
+    beyond: "400")
   package static let secretNames = Limit(
     "secret-names", 64, "names in `secretHeaderFields`", beyond: refused)
   package static let secretNameBytes = Limit(
@@ -96,7 +99,7 @@ package enum Limits {
 
   package static let credentials = Limit(
     "credentials", 5000, "credentials of a session",
-    beyond: "422; what answers a challenge is used and not kept")
+    beyond: "422; a credential that answers a challenge is used but not stored")
   package static let chainCertificates = Limit(
     "chain", 16, "certificates in a `clientCertificate`", beyond: refused)
   package static let certificateBytes = Limit(
@@ -107,26 +110,28 @@ package enum Limits {
   package static let cookiesInRequest = Limit(
     "cookies-in-request", 3000, "cookies in one `PUT`", beyond: "422; none is stored")
   package static let cookies = Limit(
-    "cookies", 3000, "cookies of a session", beyond: "the least recently used go (RFC 6265bis §5.7)")
+    "cookies", 3000, "cookies of a session",
+    beyond: "excess cookies are evicted, in the order of RFC 6265bis §5.7")
   package static let cookiesOfSite = Limit(
-    "cookies-of-site", 180, "cookies of one site", beyond: "the least recently used go (RFC 6265bis §5.7)")
+    "cookies-of-site", 180, "cookies of one site",
+    beyond: "excess cookies are evicted, in the order of RFC 6265bis §5.7")
   package static let cookieBytes = Limit(
     "cookie", 4096, "a cookie's name and value together", in: .bytes, beyond: "422; a `Set-Cookie` is ignored"
   )
   package static let cookieAttributeBytes = Limit(
     "cookie-attribute", 1 << 10, "a cookie's path or domain", in: .bytes,
-    beyond: "422; of a `Set-Cookie` the attribute is ignored")
+    beyond: "422; in a `Set-Cookie`, the attribute is ignored")
 
-  // MARK: Answers of origins
+  // MARK: Responses
 
   package static let cacheDirectives = Limit(
-    "cache-directives", 64, "directives of `Cache-Control`", beyond: "the answer is not stored")
+    "cache-directives", 64, "directives of `Cache-Control`", beyond: "the response is not stored")
   package static let varyNames = Limit(
-    "vary-names", 32, "names in `Vary`", beyond: "the answer is not stored")
+    "vary-names", 32, "names in `Vary`", beyond: "the response is not stored")
   package static let trailerBytes = Limit(
-    "trailer", 64 << 10, "fields behind a body", in: .bytes, beyond: "the task ends with cannotParseResponse")
+    "trailer", 64 << 10, "trailer fields", in: .bytes, beyond: "the task ends with cannotParseResponse")
   package static let informationalResponses = Limit(
-    "informational-responses", 1000, "informational responses (1xx) before one answer",
+    "informational-responses", 1000, "informational responses (1xx) before the final response",
     beyond: "the task ends with cannotParseResponse")
   package static let redirects = Limit(
     "redirects", 20, "redirects of one task", beyond: "the task ends with httpTooManyRedirects")
@@ -136,14 +141,14 @@ package enum Limits {
   // MARK: Reachability
 
   package static let probes = Limit(
-    "probes", 64, "reachability questions that are being answered", beyond: "they wait for their turn")
+    "probes", 64, "running reachability probes", beyond: "further probes wait")
   package static let probesOfTenant = Limit(
-    "probes-of-tenant", 8, "the same, of one tenant, where there are tokens",
-    beyond: "they wait for their turn")
+    "probes-of-tenant", 8, "running reachability probes of one tenant, if tokens are configured",
+    beyond: "further probes wait")
   package static let waitingProbes = Limit(
-    "waiting-probes", 256, "reachability questions of one tenant that wait", beyond: "429 with Retry-After")
+    "waiting-probes", 256, "waiting reachability probes of one tenant", beyond: "429 with Retry-After")
   package static let probeWaitSeconds = Limit(
-    "probe-wait", 30, "how long one waits", in: .seconds, beyond: "429 with Retry-After")
+    "probe-wait", 30, "how long a reachability probe waits", in: .seconds, beyond: "429 with Retry-After")
 
   /// In the order in which they are listed.
   package static let all: [Limit] = [

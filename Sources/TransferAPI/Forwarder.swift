@@ -141,10 +141,10 @@ struct Forwarder: Sendable {
 
   // MARK: Lists
 
-  /// Bytes of a page that another process gives: its last item may end behind the limit.
+  /// The largest page accepted from another service, in bytes. The last item of a page may exceed `Limits.pageBytes`.
   private static let listBytes = Limits.pageBytes.value + 8 * 1024 * 1024
 
-  /// What the other processes have for a list, and whether one of them has more than that.
+  /// The other services' items for a list, and whether any of these services has more.
   struct Others {
     var items: [JSONValue] = []
     var hasMore = false

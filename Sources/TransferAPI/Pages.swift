@@ -41,7 +41,7 @@ enum Pages {
   }
 
   /// - Parameters:
-  ///   - hasMore: than these items, in any case.
+  ///   - hasMore: whether items exist beyond `items`. If true, the reply has a cursor even if all of `items` fit.
   ///   - maximumBytes: the page ends with the item that brings it there.
   ///   - cursor: what tells where the next page begins.
   static func reply<Item: JSONEncodable>(

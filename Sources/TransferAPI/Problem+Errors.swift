@@ -60,9 +60,11 @@ extension Problem {
     case .tooManyProbes:
       Problem(
         .quotaExceeded,
-        "\(Limits.waitingProbes.value) questions of yours wait already, or one has waited for \(Limits.probeWaitSeconds.value) seconds"
-      )
-      .with("Retry-After", "5")
+        """
+        \(Limits.waitingProbes.value) reachability probes of this tenant are already waiting, or this one has waited for \
+        \(Limits.probeWaitSeconds.value) seconds; try again later
+        """
+      ).with("Retry-After", "5")
     case .idempotencyMismatch: Problem(.idempotencyMismatch)
     case .idempotencyInProgress, .keyTaken: Problem(.idempotencyInProgress).with("Retry-After", "1")
     case .identifierInUse(let differences):

@@ -83,7 +83,7 @@ package struct ProblemKind: Sendable, Equatable {
     "An Idempotency-Key belongs to one request: method, path and body.")
   package static let limitExceeded = Self(
     "limit-exceeded", 422, "Something is larger than it may be",
-    "The members of errors name each field, its size and the limit. Nothing was changed.")
+    "The members of errors name each field, its size and the limit.")
   package static let quotaExceeded = Self(
     "quota-exceeded", 429, "A limit of the service is reached", "The detail names the limit; try again later."
   )
@@ -135,7 +135,8 @@ package struct Problem: Error, Sendable {
     self.init(violations.all, omitted: violations.omitted)
   }
 
-  /// What is wrong with a request: of all its faults the worst says what kind of problem it is.
+  /// The problem for a request's violations: `limit-exceeded` if every violation is an exceeded limit, otherwise
+  /// `invalid-request`.
   package init(_ violations: [FieldViolation], omitted: Int) {
     let isExcess = !violations.isEmpty && violations.allSatisfy(\.isExcess)
     self.init(isExcess ? .limitExceeded : .invalidRequest, violations: violations)

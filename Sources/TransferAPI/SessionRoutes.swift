@@ -95,7 +95,7 @@ extension TransferAPI {
     if service.owners.isAlone { return Pages.reply(try list(), limit: limit, id: \.id, context) }
     let (own, others) = try await forwarder.joinLists(context, limit: limit + 1, own: list)
     var (listed, size) = (others.items.compactMap { ListedSession($0) }, 0)
-    // As many as fit in a page are enough, as in the lists of the others: the page ends with the last of them, or before.
+    // Stop when this service's own sessions fill a page. The merged page ends at or before the last of these sessions.
     let shown = own.prefix { session in
       guard size < Limits.pageBytes.value else { return false }
       let json = session.json

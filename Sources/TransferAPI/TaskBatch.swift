@@ -11,7 +11,7 @@ struct TaskBatch {
   private let session: TransferSession
   /// Tasks that share a commit: few enough that the first start while later lines are still being read.
   private static let groupSize = 256
-  /// Violations that are told of one line.
+  /// The largest number of violations reported per line.
   private static let mostLineErrors = 10
 
   /// - Parameter session: of the same tenant.

@@ -68,7 +68,7 @@ extension Credential: JSONEncodable {
     let password = reader.string("password", upTo: Limits.passwordBytes.value)
     let certificate = reader.certificates("clientCertificate", upTo: Limits.chainCertificates)
     let key = reader.string("privateKey", upTo: Limits.certificateBytes.value)
-    // What is too long was told of.
+    // The reader has already recorded values that exceed their limits.
     guard reader.violations.isEmpty else { return nil }
     if let certificate, let key, user == nil, password == nil {
       self.init(.certificate(certificate, privateKey: key), persistence: persistence)

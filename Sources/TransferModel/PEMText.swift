@@ -2,7 +2,7 @@ internal import JSON
 internal import Limits
 
 extension ObjectReader {
-  /// A member that holds certificates in PEM (RFC 7468): its size is looked at before anything is made of it.
+  /// A member that holds PEM certificates (RFC 7468). Their number and sizes are checked before they are parsed.
   /// - Parameter most: how many there may be.
   mutating func certificates(_ name: String, upTo most: Limit, bytes: Int = .max) -> String? {
     guard let text = string(name, upTo: bytes) else { return nil }
@@ -11,8 +11,9 @@ extension ObjectReader {
       exceed(name, "must have at most \(most.value) certificates, not \(sizes.count)")
       return nil
     }
-    guard sizes.allSatisfy({ $0 <= Limits.certificateBytes.value }) else {
-      exceed(name, "must have at most \(Limits.certificateBytes.value) bytes in each certificate")
+    if let size = sizes.max(), size > Limits.certificateBytes.value {
+      exceed(
+        name, "must have at most \(Limits.certificateBytes.value) bytes in each certificate, not \(size)")
       return nil
     }
     return text
@@ -21,13 +22,13 @@ extension ObjectReader {
 
 /// Text in PEM.
 enum PEMText {
-  /// Bytes from one beginning to the next, and to the end.
+  /// The size of each PEM block in bytes, from its `-----BEGIN ` to the next one or to the end of the text.
   static func sizes(_ text: String) -> [Int] {
     let (bytes, begin) = (text.utf8, Array("-----BEGIN ".utf8))
     var starts: [Int] = []
     var matched = 0
     for (offset, byte) in bytes.enumerated() {
-      // The text repeats nothing of itself but hyphens.
+      // After a mismatch, only hyphens already read can belong to the next match.
       matched = byte == begin[matched] ? matched + 1 : byte == begin[0] ? (matched == 5 ? 5 : 1) : 0
       if matched == begin.count {
         starts.append(offset + 1 - begin.count)

@@ -63,7 +63,7 @@ extension ProxyConfiguration {
       } else {
         reader.reject(
           "noProxy", element: index,
-          "must be *, a host, an address or a network, perhaps with a port, and have at most \(Limits.hostBytes.value) bytes"
+          "must be `*`, a host or an address, optionally followed by `:port`, or a network in CIDR notation"
         )
       }
     }

@@ -1,4 +1,4 @@
-/// Origins that are reached without a proxy. However many there are, one is looked up as fast as its name is read.
+/// Origins that are reached without a proxy. Lookup time depends on the length of the host name, not on the number of exceptions.
 package struct ProxyExceptions: Sendable, Equatable {
   /// As they were given.
   package let all: [ProxyException]
@@ -42,8 +42,8 @@ package struct ProxyExceptions: Sendable, Equatable {
   }
 }
 
-/// Origins that are reached without a proxy: `*`, a host with its subdomains, an address, a network (CIDR); a host or an
-/// address perhaps with a port.
+/// Origins that are reached without a proxy: `*`, a host with its subdomains, an address, a network (CIDR). A host or an address
+/// may have a port.
 package struct ProxyException: Sendable, Equatable {
   enum Subject: Sendable, Equatable {
     case everything

@@ -51,9 +51,9 @@ extension SessionConfiguration {
       if !HTTPHeaders.isValid(name: name) {
         reader.reject("secretHeaderFields", element: index, "is not a header field name (RFC 9110)")
       } else if name.utf8.count > Limits.secretNameBytes.value {
-        reader.reject(
-          "secretHeaderFields", element: index,
-          "must be at most \(Limits.secretNameBytes.value) bytes long")
+        reader.violations.exceed(
+          "\(reader.pointer(to: "secretHeaderFields"))/\(index)",
+          "must have at most \(Limits.secretNameBytes.value) bytes, not \(name.utf8.count)")
       }
     }
   }
@@ -162,7 +162,7 @@ extension HTTPHeaders {
       return
     }
     if members.count > Limits.fields.value {
-      violations.exceed(pointer, "has more than \(Limits.fields.value) fields")
+      violations.exceed(pointer, "must have at most \(Limits.fields.value) fields, not \(members.count)")
     }
     var size = 0
     for member in members {
@@ -170,7 +170,9 @@ extension HTTPHeaders {
       size += fieldSize
       let place = JSONPointer.appending(member.name, to: pointer)
       if fieldSize > Limits.fieldBytes.value {
-        violations.exceed(place, "has more than \(Limits.fieldBytes.value) bytes, name and value together")
+        violations.exceed(
+          place,
+          "name and value together must have at most \(Limits.fieldBytes.value) bytes, not \(fieldSize)")
       }
       if !Self.isValid(name: member.name) {
         violations.add(place, "is not a header field name (RFC 9110)")
@@ -183,7 +185,8 @@ extension HTTPHeaders {
       }
     }
     if size > Limits.headBytes.value {
-      violations.exceed(pointer, "has more than \(Limits.headBytes.value) bytes of fields")
+      violations.exceed(
+        pointer, "all fields together must have at most \(Limits.headBytes.value) bytes, not \(size)")
     }
   }
 }

@@ -30,7 +30,7 @@ package enum ServiceError: Error, Sendable {
   case noCredentialStorage
   /// It has as many as it may.
   case tooManyCredentials
-  /// Too many questions of the tenant wait whether origins can be reached, or one has waited too long.
+  /// Too many of the tenant's reachability probes are waiting, or this one has waited too long.
   case tooManyProbes
   case idempotencyMismatch
   case idempotencyInProgress
@@ -98,7 +98,7 @@ extension ServiceError: CustomStringConvertible {
     case .bodyNotReady: "the body is not ready"
     case .bodyNotFound: "the task has no body"
     case .noCredentialStorage: "the session has no credential storage"
-    case .tooManyProbes: "too many questions whether origins can be reached"
+    case .tooManyProbes: "too many reachability probes are waiting"
     case .tooManyCredentials: "the session has as many credentials as it may"
     case .idempotencyMismatch: "the Idempotency-Key belongs to another request"
     case .idempotencyInProgress, .keyTaken: "the request of the Idempotency-Key still runs"

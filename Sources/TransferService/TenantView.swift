@@ -24,7 +24,7 @@ extension TenantView {
   /// Whether an origin can be reached now.
   /// - Parameters:
   ///   - timeout: seconds, for all steps together.
-  ///   - hasTenants: callers say who they are, and each has so many questions at once.
+  ///   - hasTenants: tokens are configured, so each tenant has its own limit.
   package func reach(_ url: String, timeout: Double, hasTenants: Bool) async throws -> Reachability {
     try await service.reach(
       ProbeQuestion(tenant: tenant, url: url, timeout: timeout), hasTenants: hasTenants)

@@ -38,7 +38,8 @@ extension TransferRequest {
     readLoading(&reader)
     if let document = mainDocumentURL {
       if document.utf8.count > Limits.urlBytes.value {
-        reader.exceed("mainDocumentURL", "must have at most \(Limits.urlBytes.value) bytes")
+        reader.exceed(
+          "mainDocumentURL", "must have at most \(Limits.urlBytes.value) bytes, not \(document.utf8.count)")
       } else if let fault = OriginURL.fault(document) {
         reader.reject("mainDocumentURL", fault.message)
       }

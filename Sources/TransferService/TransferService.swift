@@ -201,7 +201,7 @@ package final class TransferService: Sendable {
   // MARK: Sessions as a whole
 
   /// Whether an origin can be reached now.
-  /// - Parameter hasTenants: callers say who they are.
+  /// - Parameter hasTenants: tokens are configured, so each tenant has its own limit.
   func reach(_ question: ProbeQuestion, hasTenants: Bool) async throws -> Reachability {
     try await probes.answer(question, hasTenants: hasTenants)
   }

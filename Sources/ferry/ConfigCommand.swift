@@ -14,7 +14,7 @@ struct ConfigCommand: AsyncParsableCommand {
 
   @Flag(help: "As JSON: {\"settings\": [{\"name\", \"value\", \"source\", \"from\"}]}.")
   var json = false
-  @Flag(help: "The limits that no setting changes, in place of the settings.")
+  @Flag(help: "Print the fixed limits instead of the settings.")
   var limits = false
   @OptionGroup var options: ServiceOptions
 

@@ -106,7 +106,7 @@ private enum SecretFile {
 }
 
 extension Settings {
-  /// A secret that all users of the machine may read is none.
+  /// Logs a warning for each secret file that all users of the machine can read.
   func warnOfReadableSecrets(_ logger: Logger) {
     for warning in secretFiles.compactMap(NamedFile.warning) { logger.warning("\(warning)") }
   }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FerrySettings
 
-/// Who besides this user may read or change what Ferry depends on.
+/// Who can read or change the files that Ferry depends on.
 @Suite struct FileAccessTests {
   private static func access(_ mode: UInt32, owner: UInt32 = 7, group: UInt32 = 9) -> FileAccess {
     FileAccess(owner: owner, group: group, mode: mode)
@@ -29,7 +29,7 @@ import Testing
     #expect(Self.access(mode).isOpen(groups: [1]) == isOpen)
   }
 
-  /// A volume of a container is its group's, which is this process's.
+  /// A container volume belongs to this process's own group, so group write access is safe.
   @Test func aGroupOfOnesOwnIsNoOther() {
     #expect(!Self.access(0o42770).isOpen(groups: [9]) && Self.access(0o42777).isOpen(groups: [9]))
   }

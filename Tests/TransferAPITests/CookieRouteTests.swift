@@ -157,7 +157,7 @@ import Testing
   }
 
   private static func pointers(_ reply: HTTPReply) -> [String] {
-    guard reply.status == 400, reply["Content-Type"] == "application/problem+json" else {
+    guard [400, 422].contains(reply.status), reply["Content-Type"] == "application/problem+json" else {
       return ["\(reply.status)"]
     }
     return reply.json["errors"]?.elements?.compactMap { $0["pointer"]?.string } ?? []

@@ -124,7 +124,7 @@ import Testing
     #expect(refused.text.contains("\(most)"), "the limit is named")
   }
 
-  /// Strings in which there is more to be found than their length.
+  /// An oversized host or user inside a longer value is a 400 that names the value.
   @Test(arguments: [
     ("/configuration/proxies/http", #""proxies":{"http":"http://\#(text(254, ".test")):80"}"#),
     ("/configuration/proxies/http", #""proxies":{"http":"http://\#(text(1025)):p@proxy.test:80"}"#),
@@ -139,7 +139,7 @@ import Testing
     #expect(reply.status == 400 && reply.pointers == [pointer], "\(reply.text.prefix(300))")
   }
 
-  /// Many members of the right size may be too much together.
+  /// Many members within their limits can exceed the limit of the whole.
   @Test func aConfigurationHasASize() throws {
     let exceptions = Self.list(5000) { "\"" + Self.text(240, "\($0).test") + "\"" }
     let reply = try place.call(
@@ -166,7 +166,7 @@ import Testing
     #expect(large.status == 422 && large.pointers == ["/credential/clientCertificate"])
     let key = try put(block, Self.text(65_537))
     #expect(key.status == 422 && key.pointers == ["/credential/privateKey"])
-    // As many as there may be are looked at, and are none.
+    // 16 blocks are within the limit, so Ferry parses them; they are not valid certificates.
     #expect(try put(String(repeating: block, count: 16), "k").status == 400)
     let roots = String(repeating: block, count: 1001)
     let reply = try place.call(
@@ -174,7 +174,7 @@ import Testing
     #expect(reply.status == 422 && reply.pointers == ["/configuration/tlsAdditionalRootCertificates"])
   }
 
-  /// What is wrong and not only too large stays what it was.
+  /// One violation that is not an exceeded limit makes the whole reply a 400.
   @Test func ofSeveralFaultsTheWorstNamesTheProblem() throws {
     let reply = try place.call(
       "POST", "/v1/tasks",

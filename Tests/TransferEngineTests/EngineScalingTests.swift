@@ -49,7 +49,7 @@ import TransferModel
     #expect(Self.parse(head + Array(repeating: "X-T: y", count: 5000)).excess == nil)
     #expect(
       Self.parse(head + Array(repeating: "X-T: y", count: 20_000)).excess
-        == "the fields behind the body are too large")
+        == "the trailer fields have more than 65536 bytes")
     let hints = Array(repeating: ["HTTP/1.1 103 Early Hints", "Link: </a>", ""], count: 1000).flatMap(\.self)
     #expect(Self.parse(hints + head).heads == 1001)
     #expect(

@@ -4,7 +4,7 @@ import TransferModel
 
 @testable import TransferService
 
-/// Whose question is answered when there are many.
+/// Whose probe runs if there are many.
 @Suite struct ProbeTurnsTests {
   private static func question(_ tenant: String, _ number: Int) -> ProbeQuestion {
     ProbeQuestion(tenant: Tenant(name: tenant), url: "http://\(number).test/", timeout: 1)
@@ -16,7 +16,7 @@ import TransferModel
     #expect(verdicts == [.start, .start, .wait, .wait, .refuse])
     let others = ["b", "c"].map { turns.ask(Self.question($0, 0)) }
     #expect(others == [.start, .wait], "for the last there is no room in all")
-    // b's ends: a has its two, so it is c's turn.
+    // b's probe ends. Tenant a already runs two, so c's probe starts.
     var started = ["b", "a"].map { turns.end(Tenant(name: $0)) }
     #expect(started == [[Self.question("c", 0)], [Self.question("a", 2)]])
     let given = (0..<2).map { _ in turns.giveUp(Self.question("a", 3)) }
@@ -25,7 +25,7 @@ import TransferModel
     #expect(started == [[], [], []] && turns.isEmpty)
   }
 
-  /// Who asks much waits for itself, and the others have their turns.
+  /// A tenant with many probes delays only its own.
   @Test func tenantsTakeTurns() {
     var turns = ProbeTurns(most: 1, mostOfTenant: 1, mostWaiting: 100)
     for number in 0..<50 { _ = turns.ask(Self.question("greedy", number)) }

@@ -57,7 +57,9 @@ struct ResponseHeadParser {
       }
     } else {
       trailerSize += text.count
-      if trailerSize > Limits.trailerBytes.value { exceed("the fields behind the body are too large") }
+      if trailerSize > Limits.trailerBytes.value {
+        exceed("the trailer fields have more than \(Limits.trailerBytes.value) bytes")
+      }
     }
     return nil
   }

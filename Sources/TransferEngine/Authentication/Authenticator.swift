@@ -25,10 +25,10 @@ struct Authenticator {
 
     var method: AuthenticationMethod { space.authenticationMethod }
 
-    /// It covers the body as well as the request.
+    /// The response covers the body as well (`auth-int`).
     var coversBody: Bool { digest?.value.quality == .requestAndBody }
 
-    /// False if it must cover a body that is only known when it has been sent.
+    /// False if it must cover a streamed body.
     func canSign(_ request: TransferRequest) -> Bool { !coversBody || request.body?.isStream != true }
   }
 
@@ -52,7 +52,7 @@ struct Authenticator {
     var stored: (ProtectionSpace) -> Credential?
     /// What came with the URL of the server, or of the proxy.
     var given: (Side) -> Credential?
-    /// The body of the request that the side reads is known before it is sent, or there is none.
+    /// Whether Ferry can digest the body before sending it. False for a streamed body, unless the side authenticates only a CONNECT.
     var holdsBody: (Side) -> Bool = { _ in true }
   }
 

@@ -1,8 +1,7 @@
 internal import Curl
 internal import TransferModel
 
-/// The digests of a request's body that say who sends it (`auth-int`, RFC 7616 §3.4.3). A stored file's are made before the request goes
-/// out.
+/// Body digests for Digest authentication with `auth-int` (RFC 7616 §3.4.3). A stored file is digested before the request is sent.
 struct BodyDigests {
   private var ofFile: [DigestAuthentication.Algorithm: String] = [:]
 
@@ -16,7 +15,7 @@ struct BodyDigests {
     return body?.file == nil ? algorithm.hash(body?.data ?? []) : ofFile[algorithm]
   }
 
-  /// By which algorithm a stored file is yet to be digested; nil where nothing is missing.
+  /// The algorithm by which the stored file still has to be digested; nil if there is none.
   func missing(
     of body: RequestContent?, for authenticator: Authenticator, at url: CurlURL
   ) -> DigestAuthentication.Algorithm? {
@@ -28,6 +27,6 @@ struct BodyDigests {
 }
 
 extension Authenticator.Side {
-  /// A CONNECT of its own tells the side who asks, before the request goes out.
+  /// Whether this side authenticates a CONNECT request instead of the transfer's request: a proxy does for https.
   func wantsTunnel(to url: CurlURL) -> Bool { self == .proxy && url.scheme == "https" }
 }

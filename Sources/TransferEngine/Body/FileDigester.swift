@@ -2,9 +2,9 @@ internal import BlobStore
 internal import EventLoop
 internal import Synchronization
 
-/// Digests a stored file on the pool's threads, in turns: other work comes between them.
+/// Digests a stored file on the pool's threads in jobs of 2 MiB, so that other jobs run in between.
 final class FileDigester: Sendable {
-  /// Bytes of one turn, and of one piece of it.
+  /// Bytes per job, and per read.
   private static let (turn, piece) = (2 << 20, 256 << 10)
 
   private struct State {
@@ -17,7 +17,7 @@ final class FileDigester: Sendable {
   private let end: Int64
   private let pool: WorkerPool
   private let state: Mutex<State>
-  /// Gets the digest; nil where the file cannot be read to its end, or nobody wants it any more.
+  /// Called with the digest, or with nil if the file cannot be read to its end or `stop()` was called.
   private let done: @Sendable (String?) -> Void
 
   init(

@@ -78,7 +78,7 @@ final class TransferFiles: WorkerPart {
     worker.steps.worker.steps.sendAtLast(transfer)
   }
 
-  /// Comes back with the digest, or without the body.
+  /// Digests the body and posts `.opened` with the digest. If the file cannot be read, `.opened` carries the failure and no body.
   private func digest(
     _ body: BlobReader, _ algorithm: DigestAuthentication.Algorithm, for transfer: Transfer, _ files: Files
   ) {

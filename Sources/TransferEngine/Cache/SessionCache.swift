@@ -128,8 +128,7 @@ final class SessionCache {
   func remove(_ stored: CachedResponse) { cache.remove(stored) }
   func remove(_ url: String) { cache.remove(url: url) }
 
-  /// Removes what is stored for the URLs that `matches` says.
-  /// What servers that ask for credentials in these spaces have answered.
+  /// Removes the stored responses of the servers in these protection spaces. Proxy spaces are ignored.
   func removeAll(at spaces: [ProtectionSpace]) {
     let places = Set(spaces.filter { !$0.isProxy }.map(\.place))
     guard !places.isEmpty else { return }

@@ -13,7 +13,7 @@ extension Transfer {
 
   var cachePolicy: CachePolicy { request.cachePolicy ?? job.configuration.requestCachePolicy }
 
-  /// The fields that a request goes out with, but for what says who sends it.
+  /// The header fields to send, without those that the authenticator adds.
   var outgoingHeaders: HTTPHeaders { headers(with: machine.cache?.fields ?? []) }
 
   /// - Parameter fields: what the cache adds.

@@ -2,7 +2,7 @@ internal import DequeModule
 internal import Limits
 internal import TransferModel
 
-/// A question whether an origin can be reached. Those that are equal at one time share an answer.
+/// A reachability probe. Identical concurrent probes share one result.
 struct ProbeQuestion: Sendable, Hashable {
   let tenant: Tenant
   let url: String
@@ -10,11 +10,11 @@ struct ProbeQuestion: Sendable, Hashable {
   let timeout: Double
 }
 
-/// Which questions are being answered, and which wait for that: so many in all, so many of one tenant, and the tenants take turns. Pure.
+/// The queue of reachability probes. It limits the running probes, in all and per tenant, and serves waiting tenants in turn. Pure.
 struct ProbeTurns {
   enum Verdict: Equatable {
     case start, wait
-    /// Too many of the tenant wait already.
+    /// Too many of the tenant's probes are waiting.
     case refuse
   }
 
@@ -26,7 +26,7 @@ struct ProbeTurns {
   private var running: [Tenant: Int] = [:]
   private var runningInAll = 0
   private var waiting: [Tenant: Deque<ProbeQuestion>] = [:]
-  /// Tenants with questions that wait, in the order of their turns; each is there once.
+  /// Tenants with waiting probes, in the order of their turns; each is there once.
   private var turns: Deque<Tenant> = []
 
   init(
@@ -60,8 +60,8 @@ struct ProbeTurns {
     runningInAll += 1
   }
 
-  /// A tenant's question was answered.
-  /// - Returns: those that start in its place.
+  /// A tenant's probe has ended.
+  /// - Returns: the probes that the caller must start now.
   mutating func end(_ tenant: Tenant) -> [ProbeQuestion] {
     let left = running[tenant, default: 1] - 1
     running[tenant] = left == 0 ? nil : left
@@ -81,7 +81,7 @@ struct ProbeTurns {
     return started
   }
 
-  /// It has waited too long. False where it does not wait any more.
+  /// Removes a probe that has waited too long. False if the probe is not waiting.
   mutating func giveUp(_ question: ProbeQuestion) -> Bool {
     guard let place = waiting[question.tenant]?.firstIndex(of: question) else { return false }
     waiting[question.tenant]?.remove(at: place)
@@ -94,6 +94,6 @@ struct ProbeTurns {
     if waiting[tenant]?.isEmpty == false { turns.append(tenant) } else { waiting[tenant] = nil }
   }
 
-  /// Nothing is answered, and nothing waits.
+  /// No probe is running or waiting.
   var isEmpty: Bool { runningInAll == 0 && running.isEmpty && waiting.isEmpty && turns.isEmpty }
 }

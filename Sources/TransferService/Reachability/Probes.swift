@@ -3,16 +3,16 @@ internal import Limits
 internal import Synchronization
 internal import TransferModel
 
-/// Answers whether origins can be reached: some questions at once, others in their turn.
+/// Runs reachability probes, some at once and the others in turn.
 final class Probes: Sendable {
   typealias Answer = Result<Reachability, any Error>
 
-  /// Those who wait for the answer to a question.
+  /// The callers that wait for one probe.
   private struct Askers {
-    /// Another each time that the question is asked anew.
+    /// Identifies this group of callers, so that its timeout cannot end a later group with the same probe.
     let number: Int
     var all: [CheckedContinuation<Answer, Never>]
-    /// When it has waited long enough.
+    /// Ends the wait for a turn.
     var alarm: Alarm?
   }
   private struct State {
@@ -23,17 +23,17 @@ final class Probes: Sendable {
   private let state = Mutex(State())
   private let reach: @Sendable (_ url: String, _ timeout: Duration) async throws -> Reachability
 
-  /// - Parameter reach: tries it.
+  /// - Parameter reach: runs the probe.
   init(_ reach: @escaping @Sendable (_ url: String, _ timeout: Duration) async throws -> Reachability) {
     self.reach = reach
   }
 
-  /// - Parameter hasTenants: callers say who they are; else they are all one tenant.
-  /// - Throws: `ServiceError.tooManyProbes`, or what the attempt throws.
+  /// - Parameter hasTenants: tokens are configured, so each tenant has its own limit.
+  /// - Throws: `ServiceError.tooManyProbes`, or the error of `reach`.
   func answer(_ question: ProbeQuestion, hasTenants: Bool) async throws -> Reachability {
     let answer: Answer = await withCheckedContinuation { continuation in
       let (verdict, number) = state.withLock { state -> (ProbeTurns.Verdict?, Int) in
-        // Somebody asks the same just now.
+        // The same probe is running or waiting.
         guard state.askers[question] == nil else {
           state.askers[question]?.all.append(continuation)
           return (nil, 0)

@@ -29,7 +29,7 @@ struct Salvage {
       size = blobs.size(of: kept.key)
     }
     guard let size, size > 0 else {
-      // No row will speak of an empty file, so nobody would remove it at the task's end.
+      // No row will refer to an empty file, so the task's end would not delete it.
       if size != nil { blobs.delete(kept.key) }
       return nil
     }

@@ -125,7 +125,7 @@ import TransferModel
     #expect(storage.entries(of: session).isEmpty)
   }
 
-  /// One more than there may be is not kept; one that replaces another is.
+  /// A full session has no room for another credential, but an existing credential can be replaced.
   @Test func aSessionHasALimit() {
     let storage = CredentialStorage()
     for index in 0..<Limits.credentials.value {
