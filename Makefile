@@ -8,7 +8,7 @@ RELEASE_FLAGS = -c release --scratch-path $(RELEASE_PLACE) --static-swift-stdlib
 	-Xcc -ffunction-sections -Xcc -fdata-sections \
 	-Xcc -ffile-prefix-map=$(CURDIR)=. -Xcc -ffile-prefix-map=$(RELEASE_PLACE)=.build
 
-.PHONY: demo test gates check build release dist image-test package-test debian13-test packages demo-packages test-packages format format-check race side-by-side cost load kill takeover idle faults cache uptime growth fuzz simulate clients schemathesis clean
+.PHONY: demo test gates check build release dist image-test package-test debian13-test packages demo-packages test-packages format format-check race side-by-side cost load kill takeover idle faults cache uptime fairness growth fuzz simulate clients schemathesis clean
 
 demo: demo-packages release
 	@scripts/demo.py $(if $(URL),--url '$(URL)')
@@ -102,6 +102,10 @@ cache: demo-packages release
 
 uptime: demo-packages release
 	Benchmarks/uptime.py $(TASKS)
+
+# What one tenant or one server costs the others.
+fairness: demo-packages release
+	Benchmarks/fairness.py
 
 # What requests and starts cost with 100, 10,000 and 1,000,000 tasks. SIZES may be given, with commas between them.
 growth: demo-packages release

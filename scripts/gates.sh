@@ -15,6 +15,7 @@ declare -A gates=(
   [faults]="Benchmarks/faults.py 12 --tasks=200"
   [idle]="Benchmarks/idle.py --quick"
   [uptime]="Benchmarks/uptime.py 8000"
+  [fairness]="Benchmarks/fairness.py"
   [clients]="scripts/clients.sh"
   [schemathesis]="scripts/schemathesis.sh"
   [check]="make check"
@@ -27,8 +28,8 @@ declare -A gates=(
   [debian13]="make debian13-test"
 )
 # The binary comes before the gates that run it, the tests before those that run them elsewhere.
-order=(deploy release race load kill takeover faults idle uptime clients schemathesis check fuzz image package dist tests newer-libcurl
-  debian13)
+order=(deploy release race load kill takeover faults idle uptime fairness clients schemathesis check fuzz image package dist tests
+  newer-libcurl debian13)
 [ $# = 0 ] || order=("$@")
 
 scripts/install-packages.sh build demo test faults cost

@@ -6,9 +6,9 @@ internal import TransferModel
 
 /// Pages of a list (keyset on the id): opaque cursors, and a Link to the next page (RFC 8288).
 enum Pages {
-  static func limit(_ context: RequestContext) throws(Problem) -> Int {
-    // Another process wants one more, too.
-    try context.integer("limit", in: 1...Limits.pageItems.value + (context.isFromPeer ? 1 : 0)) ?? 50
+  /// - Parameter more: items beyond a client's limit that may be asked for.
+  static func limit(_ context: RequestContext, more: Int = 0) throws(Problem) -> Int {
+    try context.integer("limit", in: 1...Limits.pageItems.value + more) ?? 50
   }
 
   static func cursor<Kind>(_ context: RequestContext) throws(Problem) -> ID<Kind>? {

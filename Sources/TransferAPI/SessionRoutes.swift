@@ -78,7 +78,8 @@ extension TransferAPI {
 
   private func listSessions(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery("limit", "cursor", "type", "state")
-    let limit = try Pages.limit(context)
+    // Another service that joins the lists wants to know whether there is more.
+    let limit = try Pages.limit(context, more: context.isFromPeer ? 1 : 0)
     let (type, state) = (
       try context.choice("type") as SessionType?, try context.choice("state") as SessionState?
     )

@@ -141,6 +141,47 @@ import Testing
     try expect(Self.badSetting, word, of: serve("--" + name, try file("it", text)))
   }
 
+  @Test func withSecretsThatOthersMayChange() throws {
+    for name in ["token-file", "webhook-secret-file", "secret-key-file"] {
+      for mode: mode_t in [0o666, 0o620] {
+        let path = try file(name, "s3cret")
+        chmod(path, mode)
+        try expect(
+          Self.badSetting, "ferry: \(name): \(path) ", "`chmod go-w \(path)`", of: serve("--" + name, path))
+      }
+    }
+  }
+
+  /// A token file that all users can read is a warning, unless a directory keeps them out.
+  @Test(
+    arguments: [(0o644, 0o755, true), (0o640, 0o755, false), (0o644, 0o700, false)]
+      as [(mode_t, mode_t, Bool)])
+  func withATokenFileThatAllCanRead(_ mode: mode_t, _ directoryMode: mode_t, _ isTold: Bool) throws {
+    let token = try file("tokens", "s3cret")
+    chmod(token, mode)
+    chmod(directory, directoryMode)
+    let ferry = try FerryProcess(options: ["--token-file", token])
+    #expect(ferry.startLog.contains("\(token) can be read by all users") == isTold)
+    #expect(ferry.terminate() == 0)
+  }
+
+  // MARK: The data directory
+
+  @Test func inADirectoryOfAnotherThatOthersMayChange() throws {
+    let place = path("data")
+    mkdir(place, 0o777)
+    chmod(place, 0o777)
+    chown(place, 4242, 4242)
+    try expect(
+      Self.badSetting, "ferry: data-directory: \(place) belongs to user 4242", "`chmod go-w \(place)`",
+      of: serve())
+    chown(place, 0, 0)
+    let ferry = try FerryProcess(directory: place)
+    var information = stat()
+    #expect(stat(place, &information) == 0 && information.st_mode & 0o777 == 0o700)
+    #expect(ferry.terminate() == 0)
+  }
+
   // MARK: Values
 
   @Test(arguments: [

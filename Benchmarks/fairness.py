@@ -1,0 +1,293 @@
+#!/usr/bin/env python3
+"""What one tenant or one server costs the others.
+
+Tenant b fetches small files one after the other while tenant a attacks: large cookie jars, many credentials and proxy exceptions, long
+strings, probes of a silent address, strange responses. Each attack runs twice. During each, 99 of 100 of b's transfers take less than
+250 ms, the memory of the service stays bounded, and both runs get the same replies.
+usage: fairness.py [ATTACK ...]"""
+import socketserver
+from harness import *
+
+# Milliseconds of p99; MiB that an attack may leave.
+SLOWEST, GROWTH = 250, 64
+ATTACKS = {}
+
+
+def attack(function):
+    ATTACKS[function.__name__.replace("_", " ")] = function
+    return function
+
+
+class Strange(socketserver.ThreadingTCPServer):
+    """An origin that answers as its path says."""
+    daemon_threads, allow_reuse_address, request_queue_size = True, True, 512
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self):
+            with contextlib.suppress(OSError):
+                while line := self.rfile.readline():
+                    path = line.split(b" ")[1].decode()
+                    while self.rfile.readline() not in (b"\r\n", b"\n", b""):
+                        pass
+                    self.answer(*path.split("/")[1:])
+
+        def answer(self, kind, number="0", *_):
+            head, body = [], b"x"
+            if kind == "cookies":
+                head = [f"Set-Cookie: n{number}-{i}=v" for i in range(950)]
+                if int(number) < 19:
+                    head.append(f"Location: /cookies/{int(number) + 1}")
+                self.send("302 Found" if int(number) < 19 else "200 OK", head, body)
+            elif kind == "stored":
+                vary = ",".join(f"x-{i}" for i in range(30))
+                head = ["Cache-Control: max-age=60" + ",x" * 60, f"Vary: {vary}"]
+                self.send("200 OK", head, body)
+            elif kind == "excessive":
+                vary = ",".join(f"x-{i}" for i in range(60))
+                self.send("200 OK", ["Cache-Control: max-age=60" + ",x" * 5000, f"Vary: {vary}"], body)
+            elif kind == "fields":
+                self.send("200 OK", [f"X-{i}: {'y' * 200}" for i in range(900)], body)
+
+        def send(self, status, head, body):
+            lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}"] + head
+            self.wfile.write(("\r\n".join(lines) + "\r\n\r\n").encode() + body)
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), self.Handler)
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class Tenant:
+    """Calls on somebody's behalf."""
+
+    def __init__(self, ferry, token):
+        self.ferry, self.fields = ferry, {"Authorization": f"Bearer {token}"}
+
+    def call(self, method, path, body=None, kind="application/json", **fields):
+        headers = dict(self.fields, **({"Content-Type": kind} if body is not None else {}), **fields)
+        if body is not None and not isinstance(body, (bytes, str)):
+            body = json.dumps(body)
+        return self.ferry.call(method, path, body, headers)
+
+    def session(self, **members):
+        status, session = self.call("POST", "/v1/sessions", members)
+        assert status == 201, session
+        return session["id"]
+
+    def fetch(self, session, url):
+        status, task = self.call(
+            "POST", f"/v1/sessions/{session}/tasks", {"kind": "data", "resume": True, "request": {"url": url}},
+            Prefer="wait=60")
+        assert status == 200 and task["response"]["status"] == 200, (status, task)
+
+    def many(self, count, each):
+        """Calls `each` with every number below `count`, eight at once; the statuses, and how many had each."""
+        statuses, lock, numbers = {}, threading.Lock(), iter(range(count))
+
+        def work():
+            while True:
+                with lock:
+                    number = next(numbers, None)
+                if number is None:
+                    return
+                status = each(number)
+                with lock:
+                    statuses[status] = statuses.get(status, 0) + 1
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return statuses
+
+
+class Victim(threading.Thread):
+    """Fetches small files until it is told to stop."""
+
+    def __init__(self, tenant, origin):
+        super().__init__(daemon=True)
+        self.client, self.origin = Client(tenant.ferry.port), origin
+        self.line = "".join(f"{name}: {value}\r\n" for name, value in tenant.fields.items()) + "Prefer: wait=60\r\n"
+        self.times, self.is_over = [], False
+
+    def run(self):
+        number = 0
+        while not self.is_over:
+            number += 1
+            body = json.dumps({"kind": "data", "resume": True, "request": {"url": f"{self.origin.url}/f/{number}"}})
+            begun = time.monotonic()
+            self.client.post("/v1/tasks", body, self.line)
+            self.times.append((time.monotonic() - begun) * 1000)
+        self.client.close()
+
+
+def cookie(number):
+    return {"name": f"n{number}", "value": "v", "domain": f"d{number // 100}.test"}
+
+
+@attack
+def a_PUT_of_60000_cookies(a, _):
+    session = a.session()
+    status, reply = a.call("PUT", f"/v1/sessions/{session}/cookies", {"items": [cookie(i) for i in range(60_000)]})
+    left = a.call("GET", f"/v1/sessions/{session}/cookies")[1]["items"]
+    return status, reply["type"], reply["errors"][0]["pointer"], len(left)
+
+
+@attack
+def PUTs_of_3000_cookies(a, _):
+    session, statuses = a.session(), []
+    for number in range(10):
+        items = [cookie(number * 3000 + i) for i in range(3000)]
+        statuses.append(a.call("PUT", f"/v1/sessions/{session}/cookies", {"items": items})[0])
+    return statuses, len(a.call("GET", f"/v1/sessions/{session}/cookies")[1]["items"])
+
+
+@attack
+def a_full_jar_and_20_redirects(a, strange):
+    session = a.session()
+    a.call("PUT", f"/v1/sessions/{session}/cookies", {"items": [cookie(i) for i in range(3000)]})
+    a.fetch(session, f"{strange.url}/cookies/0")
+    return len(a.call("GET", f"/v1/sessions/{session}/cookies")[1]["items"])
+
+
+@attack
+def a_DELETE_of_5000_credentials(a, _):
+    session = a.session()
+
+    def put(number):
+        return a.call("PUT", f"/v1/sessions/{session}/credentials", {
+            "protectionSpace": {"host": f"h{number % 7}.test", "realm": f"r{number}"},
+            "credential": {"user": "u", "password": "p"}})[0]
+    statuses = a.many(5001, put)
+    return statuses, a.call("DELETE", f"/v1/sessions/{session}/credentials")[0], a.call(
+        "GET", f"/v1/sessions/{session}/credentials")[1]["items"]
+
+
+@attack
+def sessions_with_10000_proxy_exceptions(a, strange):
+    exceptions = [f"h{i}.test" for i in range(10_000)]
+    session = a.session(configuration={"proxies": {"http": "http://127.0.0.1:1", "noProxy": exceptions}})
+    status = a.call("POST", f"/v1/sessions/{session}/tasks", {
+        "kind": "data", "resume": True, "request": {"url": f"{strange.url}/fields"}}, Prefer="wait=30")
+    beyond = a.call("POST", "/v1/sessions", {"configuration": {"proxies": {"noProxy": exceptions + ["one.test"]}}})
+    return status[1]["error"]["code"], beyond[0], beyond[1]["errors"][0]["pointer"]
+
+
+@attack
+def strings_of_7_megabytes(a, _):
+    long, session = "x" * 7_000_000, a.session()
+    url = f"http://127.0.0.1:1/{long}"
+    space = f"/v1/sessions/{session}/credentials"
+    tries = [
+        ("POST", "/v1/tasks", {"kind": "data", "request": {"url": "http://a.test/", "method": long}}),
+        ("POST", "/v1/sessions", {"delegate": {"webhook": {"url": url}}}),
+        ("PUT", space, {"protectionSpace": {"host": "a.test"}, "credential": {"user": long, "password": "p"}}),
+        ("PUT", space, {"protectionSpace": {"host": "a.test"}, "credential": {"user": "u", "password": long}}),
+        ("PUT", space, {"protectionSpace": {"host": long}, "credential": {"user": "u", "password": "p"}}),
+        ("PUT", space, {"protectionSpace": {"host": "a.test", "realm": long}, "credential": {"user": "u", "password": "p"}}),
+        ("PUT", f"/v1/sessions/{session}/cookies", {"name": "a", "value": "b", "domain": "a.test", "path": "/" + long}),
+        ("POST", "/v1/sessions", {"configuration": {"proxies": {"http": url}}}),
+        ("POST", "/v1/sessions", {"configuration": {"proxies": {"http": f"http://{'u' * 5000}:p@a.test:1"}}}),
+        ("POST", "/v1/sessions", {"configuration": {"proxies": {"noProxy": [long]}}}),
+        ("POST", "/v1/reachability", {"url": url}),
+        ("POST", "/v1/sessions", {"configuration": {"tlsPinnedPublicKeys": {long: ["sha256/" + "A" * 43 + "="]}}}),
+    ]
+    return [a.call(*one)[0] for one in tries]
+
+
+@attack
+def questions_to_a_silent_address(a, _):
+    silent = socket.socket()
+    silent.bind(("127.0.0.1", 0))
+    silent.listen(0)
+    # Its queue is full: whoever connects now waits.
+    full = [socket.socket() for _ in range(3)]
+    for one in full:
+        one.setblocking(False)
+        one.connect_ex(silent.getsockname())
+    port = silent.getsockname()[1]
+    try:
+        statuses = a.many(300, lambda number: a.call(
+            "POST", "/v1/reachability", {"url": f"http://127.0.0.1:{port}/{number % 8}", "timeoutInterval": 0.2})[0])
+    finally:
+        for one in full + [silent]:
+            one.close()
+    return statuses
+
+
+@attack
+def answers_with_many_directives(a, strange):
+    session = a.session()
+    for kind in ("excessive", "stored") * 100:
+        a.fetch(session, f"{strange.url}/{kind}")
+    return len(a.call("GET", f"/v1/sessions/{session}/cache")[1].get("items", []))
+
+
+@attack
+def answers_with_many_fields(a, strange):
+    session = a.session()
+    for _ in range(100):
+        a.fetch(session, f"{strange.url}/fields")
+
+
+@attack
+def deep_and_wide_JSON(a, _):
+    texts = ["[" * 100_000, "{\"a\":" * 100_000, "[" + "1," * 600_000 + "1]", '{"' + "x" * 7_000_000 + '":1}']
+    return [a.call("POST", "/v1/tasks", text)[0] for text in texts]
+
+
+@attack
+def long_queries(a, _):
+    query = "&".join(f"a{i}=b" for i in range(1500))
+    return [a.call("GET", f"/v1/tasks/tsk_x?{query}")[0], a.call("GET", f"/v1/sessions?limit=1&{query}")[0]]
+
+
+def run(name, a, b, origin, strange, ferry):
+    answers, waits, before = [], [], memory(ferry.pid)["VmRSS"]
+    for _ in range(2):
+        victim = Victim(b, origin)
+        victim.start()
+        time.sleep(0.3)
+        answers.append(ATTACKS[name](a, strange))
+        time.sleep(0.3)
+        victim.is_over = True
+        victim.join()
+        waits += victim.times
+    waits.sort()
+    p99 = waits[max(0, len(waits) * 99 // 100 - 1)]
+    growth = memory(ferry.pid)["VmRSS"] - before
+    faults = [text for is_wrong, text in [
+        (p99 > SLOWEST, f"99 of 100 took up to {p99:.0f} ms"),
+        (growth > GROWTH, f"{growth:.0f} MiB are still there"),
+        (answers[0] != answers[1], f"first {answers[0]}, then {answers[1]}")] if is_wrong]
+    return (name, f"{len(waits)}", f"{p99:.0f}", f"{waits[-1]:.0f}", f"{growth:.0f}"), faults
+
+
+def main():
+    names = sys.argv[1:] or list(ATTACKS)
+    failures, rows = [], [("attack", "transfers of the other", "p99 ms", "worst ms", "MiB more")]
+    with scratch(True) as directory:
+        tokens = f"{directory}/tokens"
+        with open(os.open(tokens, os.O_WRONLY | os.O_CREAT, 0o600), "w") as f:
+            f.write("a token-a\nb token-b\n")
+        origin, strange = Origin(f"{directory}"), Strange()
+        ferry = Ferry(f"{directory}/data", "--token-file", tokens)
+        try:
+            a, b = Tenant(ferry, "token-a"), Tenant(ferry, "token-b")
+            for name in names:
+                row, faults = run(name, a, b, origin, strange, ferry)
+                rows.append(row)
+                failures += [f"{name}: {fault}" for fault in faults]
+        finally:
+            ferry.stop()
+            origin.stop()
+            strange.shutdown()
+    table(rows)
+    for failure in failures:
+        print(failure)
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
