@@ -5,19 +5,6 @@ enum FieldList {
   /// The elements without blanks around them; empty ones are none. Where a quoted string is left open, commas count
   /// everywhere: a directive behind it is rather seen than lost.
   static func elements(of field: String) -> (elements: [String], isMalformed: Bool) {
-    let (parts, isQuoted) = parts(of: field)
-    let texts = parts.map { String(decoding: $0, as: UTF8.self).trimmingBlanks }
-    return (texts.filter { !$0.isEmpty }, isQuoted)
-  }
-
-  /// More elements than these, empty ones included. Cheap: none is made.
-  static func hasMore(than most: Int, in fields: [String]) -> Bool {
-    fields.reduce(0) { count, field in
-      count + field.utf8.reduce(1) { $1 == UInt8(ascii: ",") ? $0 + 1 : $0 }
-    } > most
-  }
-
-  private static func parts(of field: String) -> (parts: [ArraySlice<UInt8>], isMalformed: Bool) {
     let bytes = Array(field.utf8)
     var parts: [ArraySlice<UInt8>] = []
     var (start, index, isQuoted) = (0, 0, false)
@@ -34,7 +21,15 @@ enum FieldList {
     }
     parts.append(bytes[start...])
     if isQuoted { parts = bytes.split(separator: UInt8(ascii: ",")) }
-    return (parts, isQuoted)
+    let texts = parts.map { String(decoding: $0, as: UTF8.self).trimmingBlanks }
+    return (texts.filter { !$0.isEmpty }, isQuoted)
+  }
+
+  /// Whether the fields have more elements than `most`, by their commas: those in quotes and empty elements count.
+  static func hasMore(than most: Int, in fields: [String]) -> Bool {
+    fields.reduce(0) { count, field in
+      count + field.utf8.reduce(1) { $1 == UInt8(ascii: ",") ? $0 + 1 : $0 }
+    } > most
   }
 
   /// What a quoted string says (RFC 9110 §5.6.4), or the token itself; nil where a quote is left open.

@@ -19,16 +19,11 @@ package enum Vary {
   /// These prove who somebody is: a digest is enough to compare them.
   private static let secret: Set<String> = ["authorization", "proxy-authorization", "cookie"]
 
-  /// Whether `Vary` names more fields than Ferry supports. Such a response is not stored.
-  package static func isExcessive(_ response: HTTPHeaders) -> Bool {
-    FieldList.hasMore(than: Limits.varyNames.value, in: response.all("Vary"))
-  }
-
-  /// The names in order, each once; nil where nothing can match: `*`.
+  /// The names in order, each once; nil if nothing can match: `*`, or more names than Ferry supports.
   package static func names(_ response: HTTPHeaders) -> [String]? {
-    guard !isExcessive(response) else { return nil }
-    let names = Set(
-      response.all("Vary").flatMap { FieldList.elements(of: $0).elements }.map { $0.lowercased() })
+    let fields = response.all("Vary")
+    guard !FieldList.hasMore(than: Limits.varyNames.value, in: fields) else { return nil }
+    let names = Set(fields.flatMap { FieldList.elements(of: $0).elements }.map { $0.lowercased() })
     return names.contains("*") ? nil : names.sorted()
   }
 
@@ -47,7 +42,7 @@ package enum Vary {
     return asked.matches(stored)
   }
 
-  /// What a request says in the fields that variants depend on; each is read once.
+  /// The values of a request's fields that variants depend on. Each is read once.
   private struct Asked {
     private let request: HTTPHeaders
     private var values: [String: String?] = [:]

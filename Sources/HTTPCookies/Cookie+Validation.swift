@@ -33,8 +33,8 @@ extension Cookie {
     )
     guard let givenName, let givenValue else { return }
     (name, value) = (givenName, givenValue)
-    if name.utf8.count + value.utf8.count > Limits.cookieBytes.value {
-      let size = name.utf8.count + value.utf8.count
+    let size = name.utf8.count + value.utf8.count
+    if size > Limits.cookieBytes.value {
       reader.exceed(
         "value", "name and value together must have at most \(Limits.cookieBytes.value) bytes, not \(size)")
     }

@@ -95,19 +95,20 @@ extension TransferAPI {
     }
     if service.owners.isAlone { return Pages.reply(try list(), limit: limit, id: \.id, context) }
     let (own, others) = try await forwarder.joinLists(context, limit: limit + 1, own: list)
-    var (listed, size) = (others.items.compactMap { ListedSession($0) }, 0)
-    // Stop when this service's own sessions fill a page. The merged page ends at or before the last of these sessions.
-    let shown = own.prefix { session in
-      guard size < Limits.pageBytes.value else { return false }
+    var (listed, size, hasMore) = (others.items.compactMap { ListedSession($0) }, 0, others.hasMore)
+    for session in own {
+      // This service's own sessions fill a page. The merged page ends at or before the last of these sessions.
+      guard size < Limits.pageBytes.value else {
+        hasMore = true
+        break
+      }
       let json = session.json
       size += json.count
       listed.append(ListedSession(id: session.id, json: json))
-      return true
     }
     // One that moves from one process to another may be in both of their lists.
     let all = Dictionary(listed.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     let page = all.values.sorted { $0.id < $1.id }.prefix(limit + 1)
-    let hasMore = others.hasMore || shown.count < own.count
     return Pages.reply(Array(page), limit: limit, hasMore: hasMore, id: \.id, context)
   }
 

@@ -87,6 +87,17 @@ import Testing
     return try #require(origin.requests.last.flatMap { Shown($0) })
   }
 
+  /// Runs two tasks with one request. Only the first is asked for a login.
+  private func runTwice(_ kind: String, _ request: String) throws {
+    for turn in 1...2 {
+      let id = try ferry.call(
+        "POST", "/v1/sessions/\(session)/tasks", #"{"kind":"\#(kind)","resume":true,"request":\#(request)}"#
+      ).json.id
+      if turn == 1 { try ferry.answer(try ferry.login(of: id).decision, Self.right) }
+      #expect(try ferry.end(of: id).status == 200)
+    }
+  }
+
   // MARK: Algorithms and forms
 
   @Test(
@@ -125,13 +136,7 @@ import Testing
     let origin = Self.origin([#"Digest realm="r", qop="auth-int", algorithm=\#(algorithm), nonce="$n""#])
     let member = body.isEmpty ? "" : #","body":{"text":"\#(body)"}"#
     let request = #"{"url":"\#(origin.url)/x","method":"\#(method)"\#(member)}"#
-    for turn in 1...2 {
-      let id = try ferry.call(
-        "POST", "/v1/sessions/\(session)/tasks", #"{"kind":"data","resume":true,"request":\#(request)}"#
-      ).json.id
-      if turn == 1 { try ferry.answer(try ferry.login(of: id).decision, Self.right) }
-      #expect(try ferry.end(of: id).status == 200)
-    }
+    try runTwice("data", request)
     #expect(origin.requests.count == 3 && origin.requests.last.flatMap { Shown($0) }?["qop"] == "auth-int")
   }
 
@@ -142,13 +147,7 @@ import Testing
     let text = String(repeating: "x", count: size)
     let file = try ferry.call("POST", "/v1/files", text, [("Content-Type", "text/plain")]).json.id
     let request = #"{"url":"\#(origin.url)/x","method":"PUT","body":{"file":"\#(file)"}}"#
-    for turn in 1...2 {
-      let id = try ferry.call(
-        "POST", "/v1/sessions/\(session)/tasks", #"{"kind":"upload","resume":true,"request":\#(request)}"#
-      ).json.id
-      if turn == 1 { try ferry.answer(try ferry.login(of: id).decision, Self.right) }
-      #expect(try ferry.end(of: id).status == 200)
-    }
+    try runTwice("upload", request)
     #expect(origin.requests.count == 3 && origin.requests.last?.body.count == size)
   }
 

@@ -124,7 +124,7 @@ char *_Nullable chandshake_copy_issuer(const chandshake *_Nonnull handshake, int
 void chandshake_decide(
   chandshake *_Nonnull handshake, chandshake_decision decision, chandshake_identity *_Nullable identity);
 
-/// SHA-512/256 (FIPS 180-4 §5.3.6.2): writes 32 bytes.
+/// SHA-512/256 (FIPS 180-4 §5.3.6.2), piece by piece; the end writes 32 bytes.
 void *_Nonnull chandshake_sha512_256_begin(void);
 void chandshake_sha512_256_update(void *_Nonnull hash, const void *_Nullable bytes, size_t size);
 void chandshake_sha512_256_end(void *_Nonnull hash, uint8_t *_Nonnull digest);
