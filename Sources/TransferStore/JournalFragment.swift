@@ -14,10 +14,21 @@ package struct JournalFragment: Sendable, Equatable {
   package let bytes: [UInt8]
   /// With the progress that was told between.
   package let bytesWithProgress: [UInt8]
+  /// What a fragment of progress alone tells; empty in any other.
+  let progress: [Progress]
 
   package init(
     first: Int64, last: Int64, tenant: Tenant?, sessionID: SessionID, taskID: TaskID?, time: Timestamp? = nil,
     bytes: [UInt8], bytesWithProgress: [UInt8]? = nil
+  ) {
+    self.init(
+      first: first, last: last, tenant: tenant, sessionID: sessionID, taskID: taskID, time: time,
+      bytes: bytes, bytesWithProgress: bytesWithProgress ?? bytes, progress: [])
+  }
+
+  private init(
+    first: Int64, last: Int64, tenant: Tenant?, sessionID: SessionID, taskID: TaskID?, time: Timestamp?,
+    bytes: [UInt8], bytesWithProgress: [UInt8], progress: [Progress]
   ) {
     self.first = first
     self.last = last
@@ -26,7 +37,8 @@ package struct JournalFragment: Sendable, Equatable {
     self.taskID = taskID
     self.time = time
     self.bytes = bytes
-    self.bytesWithProgress = bytesWithProgress ?? bytes
+    self.bytesWithProgress = bytesWithProgress
+    self.progress = progress
   }
 
   package var isProgressOnly: Bool { bytes.isEmpty }
@@ -71,6 +83,62 @@ extension JournalFragment {
     let head = run[run.startIndex]
     return JournalFragment(
       first: first, last: sequence, tenant: tenant, sessionID: head.sessionID, taskID: head.taskID,
-      time: head.time, bytes: kept.bytes, bytesWithProgress: all?.bytes)
+      time: head.time, bytes: kept.bytes, bytesWithProgress: all?.bytes ?? kept.bytes,
+      progress: kept.bytes.isEmpty ? run.compactMap(Progress.init) : [])
+  }
+}
+
+// MARK: Progress
+
+extension JournalFragment {
+  /// One progress event.
+  struct Progress: Sendable, Equatable {
+    let type: EventType
+    let time: Timestamp
+    let counts: TaskProgress
+    /// Bytes since the event of this type before it.
+    var growth: Int64
+
+    init?(_ event: TransferEvent) {
+      guard case .progress(let counts, let growth) = event.payload else { return nil }
+      (type, time, self.counts, self.growth) = (event.type, event.time, counts, growth)
+    }
+  }
+
+  /// Those progress events of this fragment that have one of the types.
+  /// - Precondition: the fragment has progress alone.
+  package func progress(of types: Set<EventType>) -> JournalFragment {
+    progress.allSatisfy { types.contains($0.type) }
+      ? self : telling(progress.filter { types.contains($0.type) })
+  }
+
+  /// This fragment for a reader that was not told an earlier one of the same task: its events tell the growth of both.
+  /// - Precondition: both have progress alone.
+  package func covering(_ earlier: JournalFragment) -> JournalFragment {
+    assert(isProgressOnly && earlier.isProgressOnly && taskID == earlier.taskID)
+    var all = progress
+    var before: [Progress] = []
+    for event in earlier.progress {
+      if let place = all.firstIndex(where: { $0.type == event.type }) {
+        all[place].growth += event.growth
+      } else {
+        before.append(event)
+      }
+    }
+    return telling(before + all)
+  }
+
+  private func telling(_ events: [Progress]) -> JournalFragment {
+    var writer = ServerSentEventWriter()
+    for event in events {
+      writer.append(
+        event: TransferEvent(
+          event.type, at: event.time, session: sessionID, task: taskID,
+          .progress(event.counts, delta: event.growth)),
+        sequence: nil)
+    }
+    return JournalFragment(
+      first: first, last: last, tenant: tenant, sessionID: sessionID, taskID: taskID, time: nil, bytes: [],
+      bytesWithProgress: writer.bytes, progress: events)
   }
 }

@@ -199,6 +199,34 @@ import TransferStore
     #expect(read.ids == Array(1...600) && !read.text.contains("event: old"))
   }
 
+  /// What grew between two events that a slow reader gets is told with the second.
+  @Test(arguments: [nil, Set([EventType.taskDidSendBodyData, .taskDidComplete])])
+  func mergedProgressTellsAllGrowth(_ types: Set<EventType>?) async throws {
+    let (subscription, _) = subscribe(after: nil, types: types)
+    let (task, other) = (TaskID(high: 1, low: 1), TaskID(high: 1, low: 2))
+    func tell(_ type: EventType, _ growth: Int64, total: Int64, of task: TaskID) {
+      var (counts, sequence) = (TaskProgress(), Int64(0))
+      counts.countOfBytesSent = total
+      counts.countOfBytesReceived = total
+      let event = TransferEvent(
+        type, at: Self.time, session: .shared, task: task, .progress(counts, delta: growth))
+      for fragment in JournalFragment.render([event], [:], &sequence) { subscription.offer(fragment) }
+    }
+    tell(.taskDidSendBodyData, 3, total: 3, of: task)
+    tell(.taskDidSendBodyData, 4, total: 7, of: task)
+    tell(.taskDidSendBodyData, 1, total: 1, of: other)
+    tell(.dataTaskDidReceiveData, 6, total: 6, of: task)
+    tell(.taskDidSendBodyData, 5, total: 12, of: task)
+    var text = String(decoding: subscription.read(maximum: 1 << 16) ?? [], as: UTF8.self)
+    #expect(text.contains(#""bytesSent":12,"totalBytesSent":12"#))
+    #expect(text.contains(#""bytesSent":1,"totalBytesSent":1"#))
+    #expect(text.contains(#""bytesReceived":6"#) == (types == nil))
+    tell(.taskDidSendBodyData, 8, total: 20, of: task)
+    text = String(decoding: subscription.read(maximum: 1 << 16) ?? [], as: UTF8.self)
+    #expect(text.contains(#""bytesSent":8,"totalBytesSent":20"#), "what was told is not counted again")
+    subscription.close()
+  }
+
   @Test func filtersHoldLiveAndReplayed() async throws {
     try await write(5)
     let (subscription, news) = subscribe(after: 0, types: [.taskDidChangeState])

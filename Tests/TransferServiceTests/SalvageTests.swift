@@ -28,12 +28,15 @@ import TransferModel
     try put(5, BlobKey(Self.task, .draft, stamp))
     try put(7, BlobKey(Self.other, .draft, stamp))
     var salvage = Salvage(blobs, as: Self.stamp)
-    #expect(salvage.keep(point)?.partial.offset == 5)
+    #expect(salvage.takeOver(Self.task, at: point)?.partial.offset == 5)
     let kept = BlobKey(Self.task, .partial, Self.stamp)
     #expect(blobs.size(of: kept) == 5 && blobs.size(of: BlobKey(Self.other, .draft, stamp)) == 7)
     // The next start finds the same, though the row was not written.
     var again = Salvage(blobs, as: Self.stamp)
-    #expect(again.keep(point)?.partial.offset == 5 && again.keep(point)?.key == kept)
+    for _ in 0..<2 {
+      let found = again.takeOver(Self.task, at: point)
+      #expect(found?.partial.offset == 5 && found?.key == kept)
+    }
   }
 
   /// The bytes were taken up under another stamp, and the process died before its row said so.
@@ -42,7 +45,7 @@ import TransferModel
     try put(4, BlobKey(Self.task, .draft, BlobStamp(epoch: 4, attempt: 9)))
     try put(6, BlobKey(Self.task, .draft, BlobStamp(epoch: 5)))
     var salvage = Salvage(blobs, as: Self.stamp)
-    #expect(salvage.keep(point)?.partial.offset == 6)
+    #expect(salvage.takeOver(Self.task, at: point)?.partial.offset == 6)
     #expect(blobs.size(of: BlobKey(Self.task, .partial, Self.stamp)) == 6)
   }
 
@@ -51,23 +54,23 @@ import TransferModel
     let point = Self.point(Self.task, BlobStamp(epoch: 3))
     try put(5, point.key)
     var salvage = Salvage(blobs, as: BlobStamp(epoch: 4))
-    let found = salvage.keep(point)
+    let found = salvage.takeOver(Self.task, at: point)
     let kept = try #require(found)
     #expect(kept.blob == BlobStamp(epoch: 4) && kept.partial.offset == 5 && blobs.list(.tasks) == [kept.key])
     let late = BlobKey(Self.task, .draft, BlobStamp(epoch: 3, attempt: 1))
     #expect(throws: BlobError.self) { try blobs.take(kept.key, as: late, size: 5) }
-    #expect(salvage.keep(point) == kept, "asked again")
+    #expect(salvage.takeOver(Self.task, at: point) == kept, "asked again")
     // Its row was not written before the next owner came.
     var next = Salvage(blobs, as: BlobStamp(epoch: 5))
-    #expect(next.keep(point)?.partial.offset == 5)
+    #expect(next.takeOver(Self.task, at: point)?.partial.offset == 5)
     #expect(blobs.list(.tasks) == [BlobKey(Self.task, .partial, BlobStamp(epoch: 5))])
   }
 
   @Test func whereNothingIsLeftItBeginsAnew() throws {
     var salvage = Salvage(blobs, as: Self.stamp)
-    #expect(salvage.keep(Self.point(Self.task, nil)) == nil)
+    #expect(salvage.takeOver(Self.task, at: Self.point(Self.task, nil)) == nil)
     try put(0, BlobKey(Self.task, .draft, nil))
-    #expect(salvage.keep(Self.point(Self.task, nil)) == nil)
+    #expect(salvage.takeOver(Self.task, at: Self.point(Self.task, nil)) == nil)
     #expect(blobs.list(.tasks).isEmpty, "an empty file would stay behind when the task has ended")
   }
 
@@ -76,14 +79,33 @@ import TransferModel
     let draft = BlobKey(Self.task, .draft, BlobStamp(epoch: 3))
     try put(4, draft)
     var salvage = Salvage(blobs, as: Self.stamp)
-    salvage.giveBack(point, from: Self.task)
-    #expect(blobs.list(.tasks) == [draft], "there are fewer bytes than there were")
+    _ = salvage.takeOver(Self.task, at: point)
+    #expect(blobs.list(.tasks).isEmpty, "there were fewer bytes than the other task had")
     try put(5, draft)
-    salvage.giveBack(point, from: Self.task)
+    _ = salvage.takeOver(Self.task, at: point)
     #expect(blobs.list(.tasks) == [point.key])
     // Nobody has taken it.
     try put(8, draft)
-    salvage.giveBack(point, from: Self.task)
-    #expect(blobs.size(of: point.key) == 5)
+    _ = salvage.takeOver(Self.task, at: point)
+    #expect(blobs.size(of: point.key) == 5 && blobs.list(.tasks) == [point.key])
+  }
+
+  /// Its owners died after they had created a file, and before a row said so: no end of the task would delete it.
+  @Test(arguments: [nil, point(task, BlobStamp(epoch: 3)), point(other, BlobStamp(epoch: 2))])
+  func whatNoRowSpeaksOfIsDeleted(_ point: DownloadPoint?) throws {
+    let others = [
+      BlobKey(Self.task, .body, BlobStamp(epoch: 3)), BlobKey(Self.other, .draft, BlobStamp(epoch: 3)),
+      BlobKey(Self.other, .partial, BlobStamp(epoch: 2)),
+    ]
+    for key in others { try put(3, key) }
+    if point?.source == Self.task { try put(2, BlobKey(Self.task, .draft, BlobStamp(epoch: 3))) }
+    for epoch: Int64 in 4...6 {
+      try put(1, BlobKey(Self.task, .draft, BlobStamp(epoch: epoch, attempt: 1)))
+      try put(1, BlobKey(Self.task, .partial, BlobStamp(epoch: epoch)))
+    }
+    var salvage = Salvage(blobs, as: Self.stamp)
+    let kept = salvage.takeOver(Self.task, at: point)
+    #expect((kept != nil) == (point?.source == Self.task))
+    #expect(Set(blobs.list(.tasks)) == Set(others + [kept?.key].compactMap(\.self)))
   }
 }

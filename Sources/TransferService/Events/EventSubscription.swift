@@ -284,21 +284,16 @@ package final class EventSubscription: Sendable {
     }
   }
 
-  /// Only the newest of each task is kept for a slow reader.
+  /// A slow reader is told of each task once, with all that it grew by meanwhile.
   private func offerProgress(_ fragment: JournalFragment, of task: TaskID) {
     guard wantsProgress else { return }
-    var wanted = fragment
-    if let types {
-      wanted = JournalFragment(
-        first: fragment.first, last: fragment.last, tenant: fragment.tenant, sessionID: fragment.sessionID,
-        taskID: task, bytes: [],
-        bytesWithProgress: ServerSentEvents.filter(fragment.bytesWithProgress, after: 0, types: types))
-    }
-    guard !wanted.bytesWithProgress.isEmpty else { return }
+    let fragment = types.map(fragment.progress) ?? fragment
+    guard !fragment.bytesWithProgress.isEmpty else { return }
     let onNews: (@Sendable () -> Void)? = state.withLock { state in
       guard case .live = state.mode, !state.isClosed else { return nil }
-      guard state.progress.count < Self.maximumProgress || state.progress[task] != nil else { return nil }
-      state.progress[task] = wanted
+      let waiting = state.progress[task]
+      guard waiting != nil || state.progress.count < Self.maximumProgress else { return nil }
+      state.progress[task] = waiting.map(fragment.covering) ?? fragment
       return state.onNews
     }
     onNews?()

@@ -118,11 +118,9 @@ struct Recovery: Sendable {
   /// What a download had got: it can go on from there.
   private func partial(of task: TransferTask, _ salvage: inout Salvage) -> ResumePoint? {
     if task.partial?.upload != nil { return task.partial }
-    guard let point = task.partial?.download, point.source == task.id else {
-      if let given = task.resumePoint?.download { salvage.giveBack(given, from: task.id) }
-      return nil
+    return salvage.takeOver(task.id, at: task.partial?.download, given: task.resumePoint?.download).map {
+      .download($0)
     }
-    return salvage.keep(point).map { .download($0) }
   }
 
   /// A delegate that was asked about a begin date is not asked again: suspended tasks begin when they are resumed.

@@ -5,7 +5,7 @@ internal import TransferModel
 struct Salvage {
   private let blobs: any BlobStore
   private let stamp: BlobStamp
-  /// What is not whole, by task; read when it is first needed, which is seldom: a row tells where to look.
+  /// What is not whole, by task; listed once.
   private var unfinished: [TaskID: [BlobKey]]?
 
   /// - Parameter stamp: of the new owner: what it keeps stays under that.
@@ -14,8 +14,26 @@ struct Salvage {
     self.stamp = stamp
   }
 
+  /// Finds what a task goes on from among its files, and deletes the others: earlier owners died before a row spoke of them, and
+  /// the task's end would not find them.
+  /// - Parameters:
+  ///   - point: what the task's row says that it had got; nil where it had not.
+  ///   - given: what the task was created with, of a download before it.
+  mutating func takeOver(_ task: TaskID, at point: DownloadPoint?, given: DownloadPoint? = nil)
+    -> DownloadPoint?
+  {
+    var kept: DownloadPoint?
+    if let point, point.source == task {
+      kept = keep(point)
+    } else if let given = point ?? given {
+      giveBack(given, from: task)
+    }
+    for key in unfinished(of: task) where key != kept?.key { blobs.delete(key) }
+    return kept
+  }
+
   /// Keeps what a task had got itself; nil where nothing is left of it.
-  mutating func keep(_ point: DownloadPoint) -> DownloadPoint? {
+  private mutating func keep(_ point: DownloadPoint) -> DownloadPoint? {
     var kept = point
     // An earlier owner that wakes late takes nothing that is a later one's.
     kept.blob = stamp
@@ -29,7 +47,6 @@ struct Salvage {
       size = blobs.size(of: kept.key)
     }
     guard let size, size > 0 else {
-      // No row will refer to an empty file, so the task's end would not delete it.
       if size != nil { blobs.delete(kept.key) }
       return nil
     }
@@ -38,7 +55,7 @@ struct Salvage {
   }
 
   /// Gives back what a task had taken of another's and not gone on with, where all of it is still there.
-  mutating func giveBack(_ point: DownloadPoint, from task: TaskID) {
+  private mutating func giveBack(_ point: DownloadPoint, from task: TaskID) {
     guard blobs.size(of: point.key) == nil else { return }
     let drafts = unfinished(of: task).filter { $0.part == .draft }
     let draft = drafts.filter { blobs.size(of: $0) ?? -1 >= point.partial.offset }.max(by: Self.isEarlier)

@@ -102,12 +102,10 @@ private struct Inheritance {
 
   /// What is on the disk of what a task was to go on from. The bytes of another download are given back.
   private mutating func partial(_ point: ResumePoint?, of task: TaskID) -> ResumePoint? {
-    guard let download = point?.download else { return point }
-    guard download.source == task else {
-      salvage.giveBack(download, from: task)
-      return point
-    }
-    return salvage.keep(download).map { .download($0) }
+    if point?.upload != nil { return point }
+    let download = point?.download
+    let kept = salvage.takeOver(task, at: download)
+    return download?.source == task ? kept.map { .download($0) } : point
   }
 }
 
