@@ -2,12 +2,30 @@
 #define CHANDSHAKE_INTERNAL_H
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "chandshake.h"
 
+// A certificate in DER.
+typedef struct entry {
+  unsigned long subject;  // hash of the name
+  const unsigned char *bytes;
+  size_t size;
+} entry;
+
+// Certificates by their subjects: a parsed one takes several times the room, and most are never looked for. Never changed.
+typedef struct table {
+  atomic_int references;
+  entry *entries;
+  size_t count;
+  unsigned char *bytes;
+} table;
+
+// Belongs to a lookup of its store, and lives as long.
 struct chandshake_roots {
   X509_STORE *store;
+  table *tables[2];
 };
 
 // Counts are plain: policies, identities and handshakes stay on the thread of their multi handle.

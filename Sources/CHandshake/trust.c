@@ -1,6 +1,7 @@
 // What handshakes are judged by, and what is seen of them.
 #include <openssl/err.h>
 #include <openssl/pem.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -75,40 +76,163 @@ static STACK_OF(X509) *read_certificates(const char *pem, bool *has_more) {
   return NULL;
 }
 
-static void add(X509_STORE *store, STACK_OF(X509) *certificates) {
-  for (int i = 0; i < sk_X509_num(certificates); i++) X509_STORE_add_cert(store, sk_X509_value(certificates, i));
-  sk_X509_pop_free(certificates, X509_free);
+static void table_release(table *table) {
+  if (!table || atomic_fetch_sub(&table->references, 1) > 1) return;
+  free(table->entries);
+  free(table->bytes);
+  free(table);
 }
 
-chandshake_roots *chandshake_roots_create(
-  const chandshake_roots *base, const char *file, const char *pem, char *problem, size_t problem_size) {
-  X509_STORE *store = X509_STORE_new();
-  X509_STORE_set_flags(store, X509_V_FLAG_TRUSTED_FIRST | X509_V_FLAG_PARTIAL_CHAIN);
-  if (file && X509_STORE_load_file(store, file) != 1) {
-    explain(problem, problem_size, file);
-    X509_STORE_free(store);
-    return NULL;
+static table *table_retain(table *table) {
+  if (table) atomic_fetch_add(&table->references, 1);
+  return table;
+}
+
+// By subject, and what is equal side by side.
+static int compare(const void *left, const void *right) {
+  const entry *a = left, *b = right;
+  if (a->subject != b->subject) return a->subject < b->subject ? -1 : 1;
+  if (a->size != b->size) return a->size < b->size ? -1 : 1;
+  return memcmp(a->bytes, b->bytes, a->size);
+}
+
+// Takes the certificates.
+static table *table_create(STACK_OF(X509) *certificates) {
+  size_t count = (size_t)sk_X509_num(certificates), size = 0;
+  for (size_t i = 0; i < count; i++) size += (size_t)i2d_X509_AUX(sk_X509_value(certificates, (int)i), NULL);
+  table *table = calloc(1, sizeof *table);
+  table->references = 1;
+  table->entries = malloc((count + 1) * sizeof *table->entries);
+  unsigned char *end = table->bytes = malloc(size + 1);
+  for (size_t i = 0; i < count; i++) {
+    X509 *certificate = sk_X509_value(certificates, (int)i);
+    entry *entry = &table->entries[i];
+    *entry = (struct entry){X509_NAME_hash_ex(X509_get_subject_name(certificate), NULL, NULL, NULL), end, 0};
+    i2d_X509_AUX(certificate, &end);
+    entry->size = (size_t)(end - entry->bytes);
   }
-  if (pem) {
-    bool has_more;
-    STACK_OF(X509) *certificates = read_certificates(pem, &has_more);
-    if (!certificates) {
-      explain(problem, problem_size, has_more ? "holds more than certificates" : "not certificates in PEM");
-      X509_STORE_free(store);
-      return NULL;
+  sk_X509_pop_free(certificates, X509_free);
+  qsort(table->entries, count, sizeof *table->entries, compare);
+  for (size_t i = 0; i < count; i++)
+    if (!table->count || compare(&table->entries[table->count - 1], &table->entries[i]))
+      table->entries[table->count++] = table->entries[i];
+  return table;
+}
+
+// The first entry that is not before the subject.
+static size_t table_find(const table *table, unsigned long subject) {
+  size_t low = 0, high = table->count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (table->entries[middle].subject < subject) low = middle + 1; else high = middle;
+  }
+  return low;
+}
+
+static void lookup_free(X509_LOOKUP *lookup) {
+  chandshake_roots *roots = X509_LOOKUP_get_method_data(lookup);
+  if (!roots) return;
+  for (size_t i = 0; i < 2; i++) table_release(roots->tables[i]);
+  free(roots);
+}
+
+// Puts the authorities of that name into the store, which looks there first the next time.
+static int find_by_subject(X509_LOOKUP *lookup, X509_LOOKUP_TYPE type, const X509_NAME *name, X509_OBJECT *found) {
+  if (type != X509_LU_X509) return 0;
+  const chandshake_roots *roots = X509_LOOKUP_get_method_data(lookup);
+  unsigned long subject = X509_NAME_hash_ex(name, NULL, NULL, NULL);
+  int is_found = 0;
+  for (size_t i = 0; i < 2; i++) {
+    const table *table = roots->tables[i];
+    for (size_t at = table ? table_find(table, subject) : 0; table && at < table->count; at++) {
+      if (table->entries[at].subject != subject) break;
+      const unsigned char *bytes = table->entries[at].bytes;
+      X509 *certificate = d2i_X509_AUX(NULL, &bytes, (long)table->entries[at].size);
+      if (!certificate) continue;
+      if (!X509_NAME_cmp(X509_get_subject_name(certificate), name) &&
+          X509_STORE_add_cert(X509_LOOKUP_get_store(lookup), certificate) && !is_found) {
+        // The caller counts the reference that it is given here, and the store has one: this one is not wanted.
+        is_found = X509_OBJECT_set1_X509(found, certificate);
+        if (is_found) X509_free(certificate);
+      }
+      X509_free(certificate);
     }
-    add(store, certificates);
   }
-  if (base) add(store, X509_STORE_get1_all_certs(base->store));
+  return is_found;
+}
+
+static X509_LOOKUP_METHOD *method;
+static pthread_once_t method_once = PTHREAD_ONCE_INIT;
+
+static void create_method(void) {
+  method = X509_LOOKUP_meth_new("certificate authorities");
+  X509_LOOKUP_meth_set_get_by_subject(method, find_by_subject);
+  X509_LOOKUP_meth_set_free(method, lookup_free);
+}
+
+// Takes the tables.
+static chandshake_roots *roots_of(table *first, table *second) {
+  pthread_once(&method_once, create_method);
   chandshake_roots *roots = calloc(1, sizeof *roots);
-  roots->store = store;
+  roots->store = X509_STORE_new();
+  roots->tables[0] = first;
+  roots->tables[1] = second;
+  X509_STORE_set_flags(roots->store, X509_V_FLAG_TRUSTED_FIRST | X509_V_FLAG_PARTIAL_CHAIN);
+  X509_LOOKUP_set_method_data(X509_STORE_add_lookup(roots->store, method), roots);
   return roots;
 }
 
-void chandshake_roots_free(chandshake_roots *roots) {
-  X509_STORE_free(roots->store);
-  free(roots);
+static STACK_OF(X509) *read_file(const char *path) {
+  ERR_clear_error();
+  BIO *input = BIO_new_file(path, "r");
+  STACK_OF(X509_INFO) *found = input ? PEM_X509_INFO_read_bio(input, NULL, no_passphrase, NULL) : NULL;
+  BIO_free(input);
+  STACK_OF(X509) *certificates = sk_X509_new_null();
+  for (int i = 0; i < sk_X509_INFO_num(found); i++) {
+    X509_INFO *info = sk_X509_INFO_value(found, i);
+    if (!info->x509) continue;
+    sk_X509_push(certificates, info->x509);
+    info->x509 = NULL;
+  }
+  sk_X509_INFO_pop_free(found, X509_INFO_free);
+  if (sk_X509_num(certificates)) {
+    ERR_clear_error();
+    return certificates;
+  }
+  sk_X509_free(certificates);
+  return NULL;
 }
+
+chandshake_roots *chandshake_roots_create(const char *file, const char *pem, char *problem, size_t problem_size) {
+  STACK_OF(X509) *certificates = sk_X509_new_null();
+  if (file || pem) {
+    bool has_more = false;
+    sk_X509_free(certificates);
+    certificates = file ? read_file(file) : read_certificates(pem, &has_more);
+    if (!certificates) {
+      explain(problem, problem_size, file ? file : has_more ? "holds more than certificates" : "not certificates in PEM");
+      return NULL;
+    }
+  }
+  return roots_of(table_create(certificates), NULL);
+}
+
+chandshake_roots *chandshake_roots_join(const chandshake_roots *first, const chandshake_roots *second) {
+  return roots_of(table_retain(first->tables[0]), table_retain(second->tables[0]));
+}
+
+size_t chandshake_roots_most_of_a_subject(const chandshake_roots *roots) {
+  const table *table = roots->tables[0];
+  size_t most = 0;
+  for (size_t start = 0, at = 0; at < table->count; at++) {
+    if (table->entries[at].subject != table->entries[start].subject) start = at;
+    if (at - start + 1 > most) most = at - start + 1;
+  }
+  return most;
+}
+
+// What is behind them goes with their store, which connections may still have.
+void chandshake_roots_free(chandshake_roots *roots) { X509_STORE_free(roots->store); }
 
 chandshake_identity *chandshake_identity_create(
   const char *certificate, const char *key, char *problem, size_t problem_size) {

@@ -9,27 +9,40 @@ package final class TLSRoots: @unchecked Sendable {
   }
   let raw: OpaquePointer
 
-  /// - Parameters:
-  ///   - file: PEM certificates; nil: none from a file.
-  ///   - pem: further ones.
-  package convenience init(file: String?, pem: String?) throws(Fault) {
-    try self.init(base: nil, file: file, pem: pem)
-  }
-
-  /// Those of `base`, which are not read again, and further ones.
-  package convenience init(base: TLSRoots, pem: String) throws(Fault) {
-    try self.init(base: base, file: nil, pem: pem)
-  }
-
-  private init(base: TLSRoots?, file: String?, pem: String?) throws(Fault) {
-    // C would not see what stands behind it.
-    guard pem?.utf8.contains(0) != true else { throw Fault(message: "not certificates in PEM: a zero byte") }
+  /// None.
+  package init() {
     var problem = CString()
-    guard let raw = chandshake_roots_create(base?.raw, file, pem, &problem.bytes, problem.bytes.count) else {
-      throw Fault(message: problem.text)
+    guard let raw = chandshake_roots_create(nil, nil, &problem.bytes, problem.bytes.count) else {
+      preconditionFailure("nothing is read: \(problem.text)")
     }
     self.raw = raw
   }
+
+  /// - Parameter file: with PEM certificates.
+  package init(file: String) throws(Fault) { raw = try Self.read(file: file, pem: nil) }
+
+  /// - Parameter pem: certificates.
+  package init(pem: String) throws(Fault) {
+    // C would not see what stands behind it.
+    guard !pem.utf8.contains(0) else { throw Fault(message: "not certificates in PEM: a zero byte") }
+    raw = try Self.read(file: nil, pem: pem)
+  }
+
+  /// Those of both: nothing is read or copied.
+  /// - Precondition: neither was made by this.
+  package init(_ first: TLSRoots, and second: TLSRoots) { raw = chandshake_roots_join(first.raw, second.raw) }
+
+  private static func read(file: String?, pem: String?) throws(Fault) -> OpaquePointer {
+    var problem = CString()
+    guard let raw = chandshake_roots_create(file, pem, &problem.bytes, problem.bytes.count) else {
+      throw Fault(message: problem.text)
+    }
+    return raw
+  }
+
+  /// How many certificates have the subject that most have.
+  package var mostOfASubject: Int { chandshake_roots_most_of_a_subject(raw) }
+
   deinit { chandshake_roots_free(raw) }
 
   /// The file of the system's authorities, as libcurl was built to find them.

@@ -91,6 +91,10 @@ package enum Limits {
     "root-certificates-size", 4 << 20, "`tlsAdditionalRootCertificates`", in: .bytes, beyond: refused)
   package static let roots = Limit(
     "root-certificates", 1000, "certificates in `tlsAdditionalRootCertificates`", beyond: refused)
+  package static let rootsOfOneSubject = Limit(
+    "root-certificates-of-one-subject", 16,
+    "certificates in `tlsAdditionalRootCertificates` with the same subject",
+    beyond: refused)
   package static let proxyExceptions = Limit(
     "proxy-exceptions", 10_000, "entries of `noProxy`", beyond: refused)
   package static let pinnedHosts = Limit(
@@ -157,6 +161,7 @@ package enum Limits {
     methodBytes, urlBytes, descriptionBytes, hostBytes, userBytes, passwordBytes, realmBytes, fields,
     fieldBytes,
     headBytes, streamBytes, secretNames, secretNameBytes, configurationBytes, rootBytes, roots,
+    rootsOfOneSubject,
     proxyExceptions, pinnedHosts,
     pinnedKeys, credentials, chainCertificates, certificateBytes, cookiesInRequest, cookies, cookiesOfSite,
     cookieBytes, cookieAttributeBytes, cacheDirectives, varyNames, trailerBytes, informationalResponses,

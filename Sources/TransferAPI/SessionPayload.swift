@@ -95,7 +95,13 @@ enum ConfigurationPayload {
     if let roots = configuration.tlsAdditionalRootCertificates,
       let fault = TransferService.fault(ofRoots: roots)
     {
-      reader.reject("tlsAdditionalRootCertificates", fault)
+      switch fault {
+      case .unusable(let reason): reader.reject("tlsAdditionalRootCertificates", reason)
+      case .ofOneSubject(let count):
+        reader.exceed(
+          "tlsAdditionalRootCertificates",
+          "must have at most \(Limits.rootsOfOneSubject.value) certificates of one subject, not \(count)")
+      }
     }
     var bare = configuration
     bare.tlsAdditionalRootCertificates = nil

@@ -190,3 +190,13 @@ extension HTTPHeaders {
     }
   }
 }
+
+extension SessionConfiguration {
+  /// Why certificates cannot be `tlsAdditionalRootCertificates`.
+  package enum RootsFault: Error {
+    /// They are not what they should be.
+    case unusable(String)
+    /// More than `Limits.rootsOfOneSubject` have the same name: each handshake may have to look at all of them.
+    case ofOneSubject(Int)
+  }
+}

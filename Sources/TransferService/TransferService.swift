@@ -240,5 +240,7 @@ package final class TransferService: Sendable {
   package static func place(ofURL url: String) -> (host: String, path: String)? { OriginURL.place(url) }
 
   /// Why these cannot be a session's authorities; nil where they can.
-  package static func fault(ofRoots pem: String) -> String? { SessionTrust.fault(ofRoots: pem) }
+  package static func fault(ofRoots pem: String) -> SessionConfiguration.RootsFault? {
+    SessionTrust.fault(ofRoots: pem)
+  }
 }

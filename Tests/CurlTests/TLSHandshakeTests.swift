@@ -145,7 +145,7 @@ import Testing
   ) async -> Seen {
     let driver = Driver()
     defer { driver.close() }
-    guard let roots = try? TLSRoots(file: nil, pem: known ? kit.authority : nil) else { return Seen() }
+    guard let roots = known ? try? TLSRoots(pem: kit.authority) : TLSRoots() else { return Seen() }
     return await driver.get(
       nginx.url(face, path, host: host), roots: roots, pins: pins, asks: asks, acts)
   }
@@ -227,10 +227,10 @@ import Testing
     #expect(throws: TLSIdentity.Fault.self) { try TLSIdentity(certificate: "nothing", key: kit.key) }
     #expect(throws: TLSIdentity.Fault.self) { try TLSIdentity(certificate: client, key: client) }
     #expect(throws: TLSIdentity.Fault.self) { try TLSIdentity(certificate: kit.authority, key: kit.key) }
-    #expect(throws: TLSRoots.Fault.self) { try TLSRoots(file: nil, pem: "nothing") }
-    #expect(throws: TLSRoots.Fault.self) { try TLSRoots(file: "/nowhere", pem: nil) }
+    #expect(throws: TLSRoots.Fault.self) { try TLSRoots(pem: "nothing") }
+    #expect(throws: TLSRoots.Fault.self) { try TLSRoots(file: "/nowhere") }
     _ = try TLSIdentity(certificate: client + kit.authority, key: kit.key)
-    _ = try TLSRoots(file: nil, pem: kit.authority + client)
+    _ = try TLSRoots(pem: kit.authority + client)
   }
 
   /// What is said of certificates is shown and kept as it is: no key may be in it.
@@ -253,40 +253,51 @@ import Testing
     ] {
       let identity = #expect(throws: TLSIdentity.Fault.self) { try TLSIdentity(certificate: text, key: key) }
       #expect(identity?.message.hasPrefix("certificate") == true)
-      #expect(throws: TLSRoots.Fault.self) { try TLSRoots(file: nil, pem: text) }
+      #expect(throws: TLSRoots.Fault.self) { try TLSRoots(pem: text) }
     }
     #expect(throws: TLSIdentity.Fault.self) { try TLSIdentity(certificate: client, key: key + "\0") }
-    let fault = #expect(throws: TLSRoots.Fault.self) { try TLSRoots(file: nil, pem: client + key) }
+    let fault = #expect(throws: TLSRoots.Fault.self) { try TLSRoots(pem: client + key) }
     #expect(fault?.message == "holds more than certificates")
     for text in [
       "subject=CN = client\n" + client + "\n# between\n" + authority, client.replacing("\n", with: "\r\n"),
       block("X509 CERTIFICATE", body), block("TRUSTED CERTIFICATE", body),
     ] {
       _ = try TLSIdentity(certificate: text, key: key)
-      _ = try TLSRoots(file: nil, pem: text)
+      _ = try TLSRoots(pem: text)
     }
   }
 
-  /// A session's own authorities come to the service's, and reading those again would hold the loop.
-  @Test func authoritiesAreSharedAndNotReadAgain() async throws {
+  /// A session's own authorities come to the service's.
+  @Test func peersAreJudgedByBothOfJoinedAuthorities() async throws {
     let odd = try #require(kit.leaves[.selfSigned])
-    let base = try TLSRoots(file: nil, pem: kit.authority)
-    let both = try TLSRoots(base: base, pem: odd + kit.authority)
+    let base = try TLSRoots(pem: kit.authority)
+    let both = TLSRoots(try TLSRoots(pem: odd + kit.authority), and: base)
+    // Each twice: the second time it stands in OpenSSL's own store.
     for (face, roots, result) in [
       (NginxServer.Face.good, both, 0), (.selfSigned, both, 0), (.unknownRoot, both, 60), (.good, base, 0),
-      (.selfSigned, base, 60),
+      (.selfSigned, base, 60), (.good, both, 0), (.selfSigned, both, 0), (.good, base, 0),
     ] {
       let driver = Driver()
       defer { driver.close() }
       #expect(await driver.get(nginx.url(face, "/hello.txt"), roots: roots, asks: false, []).result == result)
     }
-    #expect(throws: TLSRoots.Fault.self) { try TLSRoots(base: base, pem: "nothing") }
-    let system = try TLSRoots(file: TLSRoots.systemFile, pem: nil)
+  }
+
+  /// The work is the search for a name: neither the service's authorities nor the session's are read again or copied.
+  @Test func joiningCostsTheSameHoweverManyThereAre() throws {
+    let system = try TLSRoots(file: TLSRoots.systemFile)
+    let odd = try TLSRoots(pem: try #require(kit.leaves[.selfSigned]))
     func quickest(_ read: () throws -> TLSRoots) throws -> Duration {
       try #require(try (0..<20).map { _ in try ContinuousClock().measure { _ = try read() } }.min())
     }
-    let shared = try quickest { try TLSRoots(base: system, pem: odd) }
-    let whole = try quickest { try TLSRoots(file: TLSRoots.systemFile, pem: nil) }
-    #expect(shared * 3 < whole, "\(shared) beside \(whole)")
+    let joined = try quickest { TLSRoots(odd, and: system) }
+    let whole = try quickest { try TLSRoots(file: TLSRoots.systemFile) }
+    #expect(joined * 20 < whole, "\(joined) beside \(whole)")
+  }
+
+  @Test func equalCertificatesAreOne() throws {
+    let (client, authority) = (try #require(kit.leaves[.client]), kit.authority)
+    #expect(TLSRoots().mostOfASubject == 0)
+    #expect(try TLSRoots(pem: client + authority + client).mostOfASubject == 1)
   }
 }

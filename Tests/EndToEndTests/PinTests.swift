@@ -118,6 +118,17 @@ import Testing
     #expect(try code("ses_shared", .good) == -1203)
   }
 
+  /// They are parsed beside the loop, once for all tasks that a new session begins with.
+  @Test func tasksWaitUntilAuthoritiesAreParsed() throws {
+    let stranger = try FerryProcess()
+    let kit = try CertificateKit.shared()
+    let session = try stranger.session(
+      #"{"tlsAdditionalRootCertificates":"\#(HandshakeFixture.escaped(kit.authority))"}"#)
+    let url = fixture.nginx.url(.good, "/hello.txt")
+    let tasks = try (0..<20).map { _ in try stranger.create(url, session: session) }
+    for task in tasks { #expect(try stranger.end(of: task).status == 200) }
+  }
+
   @Test(arguments: [
     "", "no certificate", "-----BEGIN CERTIFICATE-----\\nAAAA\\n-----END CERTIFICATE-----\\n",
   ])

@@ -174,6 +174,27 @@ import Testing
     #expect(reply.status == 422 && reply.pointers == ["/configuration/tlsAdditionalRootCertificates"])
   }
 
+  /// A handshake with a peer of that name may have to look at each of them.
+  @Test(arguments: [(16, 201), (17, 422)]) func certificatesOfOneSubjectAreCounted(
+    _ count: Int, _ status: Int
+  )
+    throws
+  {
+    let key = place.directory + "/ca.key"
+    try OpenSSL.run("ecparam -name prime256v1 -genkey -noout -out \(key)")
+    let roots = try (1...count).map { number in
+      String(
+        decoding: try OpenSSL.run("req -x509 -key \(key) -subj /CN=same -days 9 -set_serial \(number)"),
+        as: UTF8.self)
+    }.joined()
+    let text = JSONValue.string(roots).text
+    let reply = try place.call(
+      "POST", "/v1/sessions", Self.session(#""tlsAdditionalRootCertificates":\#(text)"#))
+    #expect(reply.status == status)
+    guard status == 422 else { return }
+    #expect(reply.pointers == ["/configuration/tlsAdditionalRootCertificates"])
+  }
+
   /// One violation that is not an exceeded limit makes the whole reply a 400.
   @Test func ofSeveralFaultsTheWorstNamesTheProblem() throws {
     let reply = try place.call(

@@ -57,11 +57,14 @@ typedef struct chandshake_certificate {
   uint8_t sha256[32], key_sha256[32];
 } chandshake_certificate;
 
-/// Loads PEM certificates from a file, from text or from both; NULL with words in `problem` where none can be read.
-/// - base: whose authorities are trusted, too, without reading them again; may be NULL, and belong to other threads.
+/// Reads PEM certificates from a file or from text; NULL with words in `problem` where none can be read. With neither: none.
 chandshake_roots *_Nullable chandshake_roots_create(
-  const chandshake_roots *_Nullable base, const char *_Nullable file, const char *_Nullable pem,
-  char *_Nonnull problem, size_t problem_size);
+  const char *_Nullable file, const char *_Nullable pem, char *_Nonnull problem, size_t problem_size);
+/// Those of both, which share them. None may come of a join itself.
+chandshake_roots *_Nonnull chandshake_roots_join(
+  const chandshake_roots *_Nonnull first, const chandshake_roots *_Nonnull second);
+/// How many certificates have the subject that most have.
+size_t chandshake_roots_most_of_a_subject(const chandshake_roots *_Nonnull roots);
 void chandshake_roots_free(chandshake_roots *_Nonnull roots);
 
 /// Reads a certificate (perhaps with others above it) and its key, both PEM; NULL with words in `problem`, which begin

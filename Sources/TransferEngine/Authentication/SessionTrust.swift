@@ -1,15 +1,16 @@
 internal import Curl
-internal import TransferModel
+internal import Limits
+package import TransferModel
 
 /// What TLS is judged by, checked before anything depends on it.
 package enum SessionTrust {
   /// Why these cannot be a session's authorities; nil where they can. PEM.
-  package static func fault(ofRoots pem: String) -> String? {
+  package static func fault(ofRoots pem: String) -> SessionConfiguration.RootsFault? {
     do throws(TLSRoots.Fault) {
-      _ = try TLSRoots(file: nil, pem: pem)
-      return nil
+      let most = try TLSRoots(pem: pem).mostOfASubject
+      return most > Limits.rootsOfOneSubject.value ? .ofOneSubject(most) : nil
     } catch {
-      return error.message
+      return .unusable(error.message)
     }
   }
 
@@ -26,19 +27,17 @@ package enum SessionTrust {
   /// - Parameter file: nil: the system's, where it has one.
   static func roots(file: String?) throws(TransferError) -> TLSRoots {
     do throws(TLSRoots.Fault) {
-      return try TLSRoots(file: file ?? TLSRoots.systemFile, pem: nil)
+      return try TLSRoots(file: file ?? TLSRoots.systemFile)
     } catch {
-      guard file == nil, let none = try? TLSRoots(file: nil, pem: nil) else {
-        throw TransferError(.cannotOpenFile, error.message)
-      }
-      return none
+      guard file == nil else { throw TransferError(.cannotOpenFile, error.message) }
+      return TLSRoots()
     }
   }
 
   /// The same once more; what was there before is better than none.
   static func rootsAgain(file: String?) throws(TransferError) -> TLSRoots {
     do throws(TLSRoots.Fault) {
-      return try TLSRoots(file: file ?? TLSRoots.systemFile, pem: nil)
+      return try TLSRoots(file: file ?? TLSRoots.systemFile)
     } catch {
       throw TransferError(.cannotOpenFile, error.message)
     }

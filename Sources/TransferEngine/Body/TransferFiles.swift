@@ -1,9 +1,14 @@
 internal import BlobStore
+internal import Curl
 internal import EventLoop
 internal import TransferModel
 
-/// What a transfer has on the disk: opened, claimed, given back and removed by the pool, for the loop waits for no disk.
+/// What a transfer has on the disk: opened, claimed, given back and removed by the pool, for the loop waits for no disk. What takes
+/// long to parse is parsed there as well.
 final class TransferFiles: WorkerPart {
+  /// Transfers whose session's authorities are being parsed.
+  private var waitingForRoots: [SessionID: [TaskID]] = [:]
+
   /// What a request needs before it goes out.
   struct Files: Sendable {
     /// Reads the request's body.
@@ -18,22 +23,26 @@ final class TransferFiles: WorkerPart {
 
   // MARK: Before a request
 
-  /// What a request lacks of the disk.
+  /// What a request lacks.
   struct Need {
+    /// PEM; they come before the others.
+    var roots: String?
     var body: FileID?
     var claim: DownloadPoint?
-    var isNothing: Bool { body == nil && claim == nil }
+    var isNothing: Bool { roots == nil && body == nil && claim == nil }
   }
 
   func need(of transfer: Transfer) -> Need {
     let wantsBody = transfer.source == nil || transfer.missingDigest != nil
     return Need(
+      roots: transfer.session.unparsedRoots,
       body: wantsBody ? transfer.request.body?.file : nil, claim: transfer.machine.claim.wanted)
   }
 
   /// Opens what a request needs, and comes back with it. Its place in the queue stays its own meanwhile.
   func open(_ need: Need, of transfer: Transfer) {
     transfer.machine.course.wait(for: .files)
+    if let roots = need.roots { return parse(roots, for: transfer) }
     let (task, draft, bodies) = (transfer.task, transfer.key(.draft), transfer.session.bodies)
     worker.settings.pool.submit { [mailbox = worker.mailbox, blobs = worker.settings.blobs] in
       var files = Files()
@@ -47,6 +56,36 @@ final class TransferFiles: WorkerPart {
         if case .success = claim { files.hasClaim = true }
       }
       mailbox.post(.opened(task, files))
+    }
+  }
+
+  /// Parses a session's authorities, once for all transfers that wait for it.
+  private func parse(_ roots: String, for transfer: Transfer) {
+    let session = transfer.session.id
+    waitingForRoots[session, default: []].append(transfer.task)
+    guard waitingForRoots[session]?.count == 1 else { return }
+    worker.settings.pool.submit { [mailbox = worker.mailbox, weak worker] in
+      let parsed = Result { () throws(TLSRoots.Fault) in try TLSRoots(pem: roots) }
+      mailbox.post(.run { [weak worker] in worker?.files.parsed(parsed, of: session) })
+    }
+  }
+
+  private func parsed(_ roots: Result<TLSRoots, TLSRoots.Fault>, of session: SessionID) {
+    if case .success(let own) = roots { worker.sessions[session]?.use(ownRoots: own) }
+    for task in waitingForRoots.removeValue(forKey: session) ?? [] {
+      guard let transfer = worker.transfer(task), transfer.machine.course.stopWaiting(for: .files) else {
+        continue
+      }
+      if let end = transfer.machine.course.endsOnceOpened {
+        worker.endings.finish(transfer, with: end.error, keepsPartial: end.keepsPartial)
+      } else if case .failure(let fault) = roots {
+        worker.leaveQueue(task)
+        let message = "the session's certificates cannot be used: \(fault)"
+        worker.endings.finish(
+          transfer, with: TransferError(.unknown, message, failingURL: transfer.request.url))
+      } else {
+        worker.steps.sendAtLast(transfer)
+      }
     }
   }
 
@@ -75,7 +114,7 @@ final class TransferFiles: WorkerPart {
         mailbox.post(.uploadReady(task))
       }
     }
-    worker.steps.worker.steps.sendAtLast(transfer)
+    worker.steps.sendAtLast(transfer)
   }
 
   /// Digests the body and posts `.opened` with the digest. If the file cannot be read, `.opened` carries the failure and no body.

@@ -31,9 +31,9 @@ final class SessionRoom {
   subscript(id: SessionID) -> WorkerSession? { sessions[id] }
 
   /// A job's session, which comes to be with its first.
-  func session(of job: TransferJob) throws -> WorkerSession {
+  func session(of job: TransferJob) -> WorkerSession {
     if let session = sessions[job.session] { return session }
-    let session = try WorkerSession(job: job, roots: roots, settings: settings, post: post)
+    let session = WorkerSession(job: job, roots: roots, settings: settings, post: post)
     sessions[job.session] = session
     return session
   }

@@ -156,15 +156,15 @@ final class TransferWorker: @unchecked Sendable {
     }
     if job.request.body?.isStream == true {
       // Asked for before it queues: a slot is not held for a client that has yet to send.
-      guard let transfer = open(job, url) else { return }
+      let transfer = open(job, url)
       transfer.connectsFirst = job.mayBeChallenged(at: url, job.request)
       return transfer.connectsFirst ? enqueue(transfer) : steps.askForBody(transfer)
     }
     let policy = job.request.cachePolicy ?? job.configuration.requestCachePolicy
-    let session = ["GET", "HEAD"].contains(job.request.method) ? try? sessions.session(of: job) : nil
+    let session = ["GET", "HEAD"].contains(job.request.method) ? sessions.session(of: job) : nil
     if policy == .returnCacheDataDontLoad || session?.cache?.mayHave(url.text) == true {
       // It may never have to wait for its turn.
-      guard let transfer = open(job, url) else { return }
+      let transfer = open(job, url)
       let verdict = serving.lookup(transfer)
       serving.carryOut(verdict, transfer)
       if case .load = verdict { enqueue(transfer) }
@@ -195,24 +195,16 @@ final class TransferWorker: @unchecked Sendable {
       }
       beginning.removeFirst()
       if let (job, url) = queue.take(task) {
-        if let transfer = open(job, url) { wire.send(transfer) }
+        wire.send(open(job, url))
       } else if let transfer = transfers[task] {
         wire.send(transfer)
       }
     }
   }
 
-  /// Gives a job its place among the transfers; nil where it has ended by that.
-  private func open(_ job: TransferJob, _ url: CurlURL) -> Transfer? {
-    let session: WorkerSession
-    do {
-      session = try sessions.session(of: job)
-    } catch {
-      let message = "the session's certificates cannot be used: \(error)"
-      endings.end(job, with: TransferError(.unknown, message, failingURL: job.request.url))
-      leaveQueue(job.task)
-      return nil
-    }
+  /// Gives a job its place among the transfers.
+  private func open(_ job: TransferJob, _ url: CurlURL) -> Transfer {
+    let session = sessions.session(of: job)
     let transfer = Transfer(job: job, url: url, session: session, worker: self) { [weak self] in
       self?.post(.drained(job.task))
     }

@@ -51,7 +51,10 @@ final class WorkerSession {
   var heldHandshakes = 0
   /// Transfers that have a handle in one of its multi handles.
   var handlesInUse = 0
-  private var roots: TLSRoots
+  /// The service's authorities, and what the session has on top: nil until those of a session that has some are parsed.
+  private var roots: TLSRoots?
+  private var ownRoots: TLSRoots?
+  private var serviceRoots: TLSRoots
   private var acceptedChains: Set<AcceptedChain> = []
   private var policies: [Peer: TLSPolicy] = [:]
   private var openTransports: [Lane: CurlTransport] = [:]
@@ -59,11 +62,11 @@ final class WorkerSession {
   private var retired: [CurlTransport] = []
 
   /// - Parameters:
-  ///   - roots: the service's own; the session's come on top. No file is read.
+  ///   - roots: the service's own; the session's come on top.
   ///   - post: runs a closure on the worker's loop.
   init(
     job: TransferJob, roots: TLSRoots, settings: TransferEngine.Settings, post: @escaping ResponseCache.Post
-  ) throws {
+  ) {
     let capacities = job.configuration.urlCache
     cache = settings.caches?.cache(of: job.session, job.sessionType, capacities, post: post).map {
       SessionCache(
@@ -73,20 +76,23 @@ final class WorkerSession {
     bodies = settings.bodies(of: job.session, job.sessionType)
     configuration = job.configuration
     limit = job.configuration.maximumBytesPerSecond.map { SharedLimit(bytesPerSecond: $0) }
-    self.roots = try Self.roots(roots, configuration)
+    serviceRoots = roots
+    if configuration.tlsAdditionalRootCertificates == nil { self.roots = roots }
   }
 
-  private static func roots(
-    _ base: TLSRoots, _ configuration: SessionConfiguration
-  ) throws(TLSRoots.Fault) -> TLSRoots {
-    guard let pem = configuration.tlsAdditionalRootCertificates else { return base }
-    return try TLSRoots(base: base, pem: pem)
+  /// Its own authorities in PEM, where they are still to be parsed: no request goes out before that.
+  var unparsedRoots: String? { roots == nil ? configuration.tlsAdditionalRootCertificates : nil }
+
+  /// Its own authorities are parsed.
+  func use(ownRoots own: TLSRoots) {
+    ownRoots = own
+    roots = TLSRoots(own, and: serviceRoots)
   }
 
   /// Peers of new connections are judged by these from here on, and the session's own.
   func replaceRoots(_ base: TLSRoots) {
-    // The session's own were good before.
-    roots = (try? Self.roots(base, configuration)) ?? base
+    serviceRoots = base
+    if roots != nil { roots = ownRoots.map { TLSRoots($0, and: base) } ?? base }
     policies.removeAll()
     retireConnections()
   }
@@ -174,6 +180,7 @@ final class WorkerSession {
       host: url.tlsHost, port: url.port, certificate: shown?.pem, waitsAtEnd: waitsAtEnd,
       multi: ObjectIdentifier(multi))
     if let known = policies[peer] { return known }
+    guard let roots else { preconditionFailure("a request went out before the authorities were parsed") }
     var identity: TLSIdentity?
     if let shown { identity = try TLSIdentity(certificate: shown.pem, key: shown.key) }
     let pins = configuration.tlsPinnedPublicKeys.filter { $0.covers(peer.host) }.flatMap(\.keys)

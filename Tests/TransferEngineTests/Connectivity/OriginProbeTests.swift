@@ -16,7 +16,8 @@ import TransferModel
     loop.start()
     let egress = EgressPolicy(allowedNetworks: [try #require(IPNetwork(network))])
     let probe = OriginProbe(
-      loop: loop, egress: egress, authorities: TLSAuthorities(try TLSRoots(file: nil, pem: authority)))
+      loop: loop, egress: egress,
+      authorities: TLSAuthorities(try authority.map(TLSRoots.init(pem:)) ?? TLSRoots()))
     try await body(probe)
     await probe.close()
     await loop.stopAndJoin()
