@@ -6,7 +6,9 @@ internal import Glibc
 /// What happens to bytes that libcurl hands over.
 package enum BodyDisposition: Sendable {
   case accepted
-  /// Not taken: libcurl offers them again after `EasyHandle.resume()`.
+  /// Taken; these directions are held from then on, until `EasyHandle.setPaused`.
+  case acceptedThenHolding(FlowDirections)
+  /// Not taken: libcurl offers them again after `EasyHandle.setPaused`.
   case paused
   /// The transfer ends with a write error.
   case refused
@@ -318,8 +320,12 @@ private func handle(_ context: UnsafeMutableRawPointer?) -> EasyHandle {
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
   let buffer = UnsafeRawBufferPointer(start: bytes, count: size * count)
-  switch handle(context).delegate?.didReceiveBody(buffer) {
+  let easy = handle(context)
+  switch easy.delegate?.didReceiveBody(buffer) {
   case .accepted: return buffer.count
+  case .acceptedThenHolding(let directions):
+    easy.setPaused(directions)
+    return buffer.count
   case .paused: return ccurl_writefunc_pause
   case .refused, nil: return buffer.count == 0 ? 1 : 0
   }

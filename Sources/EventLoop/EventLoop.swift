@@ -55,6 +55,8 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
   private var timers = TimerQueue()
   private var tickHandlers: [() -> Void] = []
   private var backlog = Deque<UnownedJob>()
+  /// How often it has gone round.
+  package private(set) var tick: UInt64 = 0
 
   /// The name of the thread, at most 15 bytes.
   package let name: String
@@ -176,6 +178,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
       let isAwaited = !backlog.isEmpty || inbox.withLock { $0.isSignalled }
       let timeout = isAwaited ? 0 : timers.milliseconds(from: .now)
       let count = Int(epoll_wait(epoll, &events, Int32(Self.eventsPerTick), timeout))
+      tick += 1
       for index in 0..<max(0, count) { dispatch(events[index]) }
       for action in timers.takeDue(.now) { action() }
       let isStopped = runJobs()

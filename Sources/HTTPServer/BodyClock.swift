@@ -1,12 +1,15 @@
-/// How long a client may still take to send a request's body. libmicrohttpd's own timeout starts anew with every byte.
+/// Whether a client sends a request's body fast enough. libmicrohttpd's own timeout starts anew with every byte.
 ///
 /// The clock stands still while the server does not read, since that is not the client's doing.
 struct BodyClock {
-  private var deadline: ContinuousClock.Instant?
+  private var lastByte: ContinuousClock.Instant?
+  private var periodStart: ContinuousClock.Instant?
+  private var bytesInPeriod = 0
   private var stoppedAt: ContinuousClock.Instant?
 
-  mutating func start(seconds: Int, _ now: ContinuousClock.Instant) {
-    if deadline == nil { deadline = now + .seconds(seconds) }
+  mutating func start(_ now: ContinuousClock.Instant) {
+    guard lastByte == nil else { return }
+    (lastByte, periodStart) = (now, now)
   }
 
   mutating func stop(_ now: ContinuousClock.Instant) {
@@ -16,19 +19,32 @@ struct BodyClock {
   mutating func goOn(_ now: ContinuousClock.Instant) {
     guard let stopped = stoppedAt else { return }
     stoppedAt = nil
-    deadline? += now - stopped
+    forgive(now - stopped)
   }
 
-  /// Bytes that came earn time for those that follow.
-  mutating func credit(_ bytes: Int, perSecond rate: Int) {
-    deadline? += .nanoseconds(bytes * 1_000_000_000 / rate)
+  mutating func note(_ bytes: Int, _ now: ContinuousClock.Instant) {
+    guard bytes > 0, lastByte != nil else { return }
+    lastByte = now
+    bytesInPeriod += bytes
   }
 
   /// Nobody read for so long.
-  mutating func forgive(_ standstill: Duration) { deadline? += standstill }
+  mutating func forgive(_ standstill: Duration) {
+    lastByte? += standstill
+    periodStart? += standstill
+  }
 
-  func isOver(_ now: ContinuousClock.Instant) -> Bool {
-    guard stoppedAt == nil, let deadline else { return false }
-    return now > deadline
+  /// Why the client has no more time; nil where it has. Called every second or so.
+  mutating func fault(_ patience: BodyPatience, _ now: ContinuousClock.Instant) -> RequestFault? {
+    guard stoppedAt == nil, let lastByte, let periodStart else { return nil }
+    guard now - lastByte <= patience.silence else {
+      return .bodyStalled(seconds: Int(patience.silence.components.seconds))
+    }
+    guard let least = patience.bytesInPeriod, now - periodStart >= patience.period else { return nil }
+    guard bytesInPeriod >= least else {
+      return .bodyTooSlow(bytes: least, seconds: Int(patience.period.components.seconds))
+    }
+    (self.periodStart, bytesInPeriod) = (now, 0)
+    return nil
   }
 }

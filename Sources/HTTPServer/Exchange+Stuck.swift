@@ -20,8 +20,8 @@ extension Exchange {
 
   /// Refuses a body for which the client has taken more time than it has.
   func giveUpIfLate(_ now: ContinuousClock.Instant) {
-    guard phase == .body, clock.isOver(now) else { return }
-    giveUp(RawReply(daemon.limits.refusal(.timedOut(seconds: daemon.limits.bodySeconds))))
+    guard phase == .body, let fault = clock.fault(patience, now) else { return }
+    giveUp(RawReply(daemon.limits.refusal(fault)))
   }
 
   private func giveUp(_ reply: RawReply?) {

@@ -148,7 +148,7 @@ final class Exchange: @unchecked Sendable {
 
   /// Somebody wants the body, or has answered: from here on its client's time runs.
   private func timeBody() {
-    clock.start(seconds: max(daemon.limits.bodySeconds, meeting.silence), .now)
+    clock.start(.now)
     // A handler lets its client be silent for longer; libmicrohttpd has not stopped here.
     if meeting.silence > daemon.limits.idleSeconds { cmhd_set_timeout(connection, UInt32(meeting.silence)) }
   }
@@ -157,7 +157,7 @@ final class Exchange: @unchecked Sendable {
     let bytes = UnsafeRawBufferPointer(start: upload, count: size.pointee)
     defer {
       received += bytes.count - size.pointee
-      clock.credit(bytes.count - size.pointee, perSecond: daemon.limits.bodyBytesPerSecond)
+      clock.note(bytes.count - size.pointee, .now)
     }
     switch meeting.take(bytes) {
     case .taken: size.pointee = 0
@@ -266,6 +266,13 @@ final class Exchange: @unchecked Sendable {
     isSuspended = false
     if phase == .body { clock.goOn(.now) }
     MHD_resume_connection(connection)
+  }
+
+  /// A handler that lets its client be silent for longer judges by itself how fast it is.
+  var patience: BodyPatience {
+    let silence = meeting.silence
+    return silence == 0
+      ? daemon.limits.bodyPatience : BodyPatience(silence: .seconds(silence), bytesInPeriod: nil)
   }
 
   private var idleSeconds: Int { max(daemon.limits.idleSeconds, meeting.silence) }

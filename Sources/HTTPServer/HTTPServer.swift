@@ -24,10 +24,7 @@ package final class HTTPServer: Sendable {
     package var replyHeaderBytes = 8 * 1024
     /// Seconds within which the head of a request must arrive.
     package var headSeconds = 10
-    /// Seconds that a request's body may take beside what its bytes earn it.
-    package var bodySeconds = 300
-    /// Bytes of a body that earn its client another second.
-    package var bodyBytesPerSecond = 100
+    package var bodyPatience = BodyPatience()
     /// Seconds for which an idle connection is kept.
     package var idleSeconds = 75
     /// The reply to a request that the server refuses by itself.
@@ -123,7 +120,7 @@ extension RequestFault {
     case .headTooLarge: .requestHeaderFieldsTooLarge
     case .targetTooLong: .uriTooLong
     case .bodyTooLong: .contentTooLarge
-    case .timedOut: .requestTimeout
+    case .timedOut, .bodyStalled, .bodyTooSlow: .requestTimeout
     case .replyTooLarge: .internalServerError
     }
   }

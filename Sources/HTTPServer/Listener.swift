@@ -7,7 +7,7 @@ internal import Glibc
 /// one of its connections closes, which streams may never do; this one looks again soon. On the loop's thread.
 final class Listener: DescriptorHandler {
   /// Clients that are taken in one go: then it is the turn of those that are here.
-  private static let atOnce = 64
+  static let atOnce = 64
   /// How long to wait where no descriptor is left.
   private static let patience = Duration.milliseconds(100)
 

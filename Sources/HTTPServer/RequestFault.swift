@@ -10,6 +10,10 @@ package enum RequestFault: Error, Sendable, Equatable {
   case bodyTooLong(limit: Int)
   /// The head was not whole in time.
   case timedOut(seconds: Int)
+  /// No byte of the body came for so long.
+  case bodyStalled(seconds: Int)
+  /// Fewer bytes of the body came within that time.
+  case bodyTooSlow(bytes: Int, seconds: Int)
   /// The reply's head is larger than what the server sends.
   case replyTooLarge
 }

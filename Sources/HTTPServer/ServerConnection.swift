@@ -1,3 +1,5 @@
+internal import CMicroHTTPD
+
 /// One TCP connection of a daemon, from accept to close. On the loop only.
 final class ServerConnection {
   let descriptor: Int32
@@ -16,9 +18,26 @@ final class ServerConnection {
   /// Its socket is in libmicrohttpd's epoll set without its knowledge, and must not outlive it under another descriptor.
   var isCut = false
 
+  /// Its place among the idle ones.
+  var isIdle = false
+  /// It was closed for another client.
+  var isClosing = false
+  var next: ServerConnection?
+  unowned(unsafe) var previous: ServerConnection?
+
   init(descriptor: Int32, headDeadline: ContinuousClock.Instant) {
     self.descriptor = descriptor
     self.headDeadline = headDeadline
+  }
+
+  /// libmicrohttpd gives some connections up without a reply.
+  func sayWhy(_ limits: HTTPServer.Limits) {
+    guard !isAnswered else { return }
+    if fault == nil, cmhd_is_owed_a_word(descriptor) != 0 {
+      fault = .malformed("this is no request of HTTP/1.1")
+    }
+    guard let fault else { return }
+    RawReply(limits.refusal(fault))?.write(to: descriptor)
   }
 
   /// Nobody read for so long.

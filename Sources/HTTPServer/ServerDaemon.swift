@@ -35,6 +35,7 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
   private let wakes = Mutex(Wakes())
   private(set) var daemon: OpaquePointer?
   private var connections: [Int32: ServerConnection] = [:]
+  private var idle = IdleConnections()
   private(set) var exchanges: [ObjectIdentifier: Exchange] = [:]
   private var watched: [Int32: Exchange] = [:]
   private let lingering: LingeringSockets
@@ -48,8 +49,7 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
   private var fresh: [Exchange] = []
   private var standstill = Standstill(period: ServerDaemon.sweepPeriod)
   private var lastStreamFlush = ContinuousClock.now
-  /// Some of the streams that have something to tell wait for the next turn.
-  private var isFlushing = false
+  private var isFlushing = false  // some of the streams that have something to tell wait for the next turn
   private(set) var isDraining = false
   private var whenIdle: (() -> Void)?
 
@@ -84,7 +84,8 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
 
   func start(listener: Int32) throws(HTTPServer.Failure) {
     var settings = cmhd_settings(
-      connection_limit: UInt32(limits.connections),
+      // Those that are being closed for others are there a little longer.
+      connection_limit: UInt32(limits.connections + Listener.atOnce),
       connection_memory_limit: UInt32(limits.connectionBytes), connection_timeout: UInt32(limits.idleSeconds),
       on_request: onRequest, on_completed: onCompleted, on_connection: onConnection, on_target: onTarget,
       context: Unmanaged.passUnretained(self).toOpaque())
@@ -94,7 +95,7 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     self.daemon = daemon
     self.listener = Listener(listener, daemon: daemon, loop: loop) { [unowned self] in
       mustRun = true
-      return connections.count < limits.connections
+      return connections.count < limits.connections + Listener.atOnce && (!isFull || idle.areAny())
     }
     loop.watch(cmhd_epoll_descriptor(daemon), for: .readable, handler: self)
     loop.atEndOfTick { [weak self] in self?.drive() }
@@ -167,6 +168,8 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
       }
     }
   }
+
+  private var isFull: Bool { connections.count - idle.closing >= limits.connections }
 
   /// Cuts connections whose request head takes too long: libmicrohttpd's own timeout starts anew with every byte.
   private func sweep() {
@@ -262,18 +265,20 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     let deadline = ContinuousClock.now + .seconds(limits.headSeconds)
     let opened = ServerConnection(descriptor: cmhd_descriptor(connection), headDeadline: deadline)
     connections[opened.descriptor] = opened
+    if connections.count - idle.closing > limits.connections { idle.closeLongest() }
     return opened
   }
 
   /// libmicrohttpd closes the socket next.
   fileprivate func disconnected(_ connection: ServerConnection) {
     connections[connection.descriptor] = nil
+    idle.forget(connection)
     // libmicrohttpd 1.0.1 forgets to tell of the end of a request where its refusal of a chunk's line fails. Nothing may use the connection
     // from here on.
     if let exchange = connection.exchange { ended(exchange, on: connection, .REQUEST_TERMINATED_WITH_ERROR) }
-    if connections.count == limits.connections - 1 { listener?.resume() }
+    listener?.resume()
     guard let daemon else { return }
-    sayWhy(connection)
+    connection.sayWhy(limits)
     // Nothing follows, even where the socket is kept for a while.
     shutdown(connection.descriptor, Int32(SHUT_WR))
     guard !connection.isCut else { return cmhd_await_no_more(daemon, connection.descriptor) }
@@ -281,14 +286,10 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     lingering.keep(connection.descriptor)
   }
 
-  /// libmicrohttpd gives some connections up without a reply.
-  private func sayWhy(_ connection: ServerConnection) {
-    guard !connection.isAnswered else { return }
-    if connection.fault == nil, cmhd_is_owed_a_word(connection.descriptor) != 0 {
-      connection.fault = .malformed("this is no request of HTTP/1.1")
-    }
-    guard let fault = connection.fault else { return }
-    RawReply(limits.refusal(fault))?.write(to: connection.descriptor)
+  /// The line of a request is here.
+  fileprivate func hears(_ target: String, on socket: ServerConnection) {
+    socket.target = target
+    idle.remove(socket)
   }
 
   /// - Returns: nil where the request was refused.
@@ -305,9 +306,9 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     exchanges[ObjectIdentifier(exchange)] = exchange
     socket.exchange = exchange
     let body = parsed.hasBody ? RequestBody(exchange, length: parsed.contentLength) : RequestBody([])
-    let request = ServerRequest(
-      head: parsed.head, path: parsed.path, query: parsed.query, body: body, localPort: port)
-    exchange.start(request, handler)
+    exchange.start(
+      ServerRequest(head: parsed.head, path: parsed.path, query: parsed.query, body: body, localPort: port),
+      handler)
     return exchange
   }
 
@@ -331,6 +332,10 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     socket?.headDeadline = .now + .seconds(limits.idleSeconds + limits.headSeconds)
     socket?.lingers = isReceiving || exchange?.leavesBytes == true
     if exchange?.leavesBytes == true { socket?.isAnswered = true }
+    if let socket, !socket.lingers {
+      idle.append(socket)
+      if isFull { listener?.resume() }
+    }
     mustRun = true
   }
 }
@@ -362,7 +367,7 @@ private func socket(of connection: OpaquePointer) -> ServerConnection? {
 @c private func onTarget(
   _ context: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>, _ connection: OpaquePointer
 ) -> UnsafeMutableRawPointer? {
-  socket(of: connection)?.target = String(cString: target)
+  if let socket = socket(of: connection) { daemon(context).hears(String(cString: target), on: socket) }
   cmhd_drop_query(target)
   return nil
 }

@@ -42,6 +42,16 @@ package enum Limits {
     "json-values", 500_000, "values in one JSON document", beyond: "400")
   package static let jsonDepth = Limit(
     "json-depth", 64, "arrays and objects inside each other in JSON", beyond: "400")
+  package static let bodySilenceSeconds = Limit(
+    "body-silence", 30, "how long no byte of a request's body may come", in: .seconds,
+    beyond: "408; for `PUT /v1/tasks/{id}/body`, the task's `timeoutIntervalForRequest` holds instead")
+  package static let bodyPeriodSeconds = Limit(
+    "body-period", 60, "how long a request's body may stay below `body-in-period`", in: .seconds,
+    beyond: "408; not for `PUT /v1/tasks/{id}/body`")
+  package static let bodyBytesInPeriod = Limit(
+    "body-in-period", 60 << 10, "the least that a request's body must bring in each `body-period`",
+    in: .bytes,
+    beyond: "408; not for `PUT /v1/tasks/{id}/body`")
   package static let pageItems = Limit("page-items", 500, "items of a page", beyond: "400")
   package static let pageBytes = Limit(
     "page", 4 << 20, "a page of a list", in: .bytes, beyond: "the page ends early, with a cursor for the rest"
@@ -139,6 +149,10 @@ package enum Limits {
     beyond: "the task ends with cannotParseResponse")
   package static let redirects = Limit(
     "redirects", 20, "redirects of one task", beyond: "the task ends with httpTooManyRedirects")
+  package static let partsUnderWay = Limit(
+    "parts-under-way", 64,
+    "parts of one `multipart/x-mixed-replace` response whose events are not stored yet",
+    beyond: "the server waits")
   package static let ranges = Limit(
     "ranges", 1000, "range requests of one download", beyond: "the task ends with networkConnectionLost")
 
@@ -156,7 +170,9 @@ package enum Limits {
 
   /// In the order in which they are listed.
   package static let all: [Limit] = [
-    jsonBytes, jsonValues, jsonDepth, batchBytes, batchLineBytes, batchLines, pageItems, pageBytes,
+    jsonBytes, jsonValues, jsonDepth, batchBytes, batchLineBytes, batchLines, bodySilenceSeconds,
+    bodyPeriodSeconds,
+    bodyBytesInPeriod, pageItems, pageBytes,
     waitSeconds,
     methodBytes, urlBytes, descriptionBytes, hostBytes, userBytes, passwordBytes, realmBytes, fields,
     fieldBytes,
@@ -165,7 +181,6 @@ package enum Limits {
     proxyExceptions, pinnedHosts,
     pinnedKeys, credentials, chainCertificates, certificateBytes, cookiesInRequest, cookies, cookiesOfSite,
     cookieBytes, cookieAttributeBytes, cacheDirectives, varyNames, trailerBytes, informationalResponses,
-    redirects,
-    ranges, probes, probesOfTenant, waitingProbes, probeWaitSeconds,
+    redirects, partsUnderWay, ranges, probes, probesOfTenant, waitingProbes, probeWaitSeconds,
   ]
 }

@@ -105,6 +105,9 @@ extension Problem {
         .payloadTooLarge,
         "\(limit) bytes came behind what was answered already; what they followed may have been done")
     case .timedOut(let seconds): Problem(.requestTimeout, "it was not there within \(seconds) seconds")
+    case .bodyStalled(let seconds): Problem(.requestTimeout, "no byte of the body came for \(seconds) seconds")
+    case .bodyTooSlow(let bytes, let seconds):
+      Problem(.requestTimeout, "fewer than \(bytes) bytes of the body came in \(seconds) seconds")
     case .replyTooLarge: Problem(.internalError, "the reply's fields are too large to be sent")
     }
   }

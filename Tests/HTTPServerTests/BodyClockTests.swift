@@ -1,35 +1,76 @@
-@testable import HTTPServer
 import Testing
 
-struct BodyClockTests {
-  private let start = ContinuousClock.now
+@testable import HTTPServer
 
-  @Test func itRunsFromItsStart() {
+@Suite struct BodyClockTests {
+  private static let start = ContinuousClock.now
+  private static let patience = BodyPatience(
+    silence: .seconds(30), bytesInPeriod: 60_000, period: .seconds(60))
+
+  /// A client that sends so many bytes every so many seconds; when it has no more time, and why.
+  private static func end(
+    sending bytes: Int, every seconds: Int, _ patience: BodyPatience = patience, until last: Int = 1000
+  ) -> (second: Int, fault: RequestFault)? {
     var clock = BodyClock()
-    #expect(!clock.isOver(start + .seconds(1000)))
-    clock.start(seconds: 10, start)
-    clock.start(seconds: 10, start + .seconds(5))
-    #expect(!clock.isOver(start + .seconds(10)))
-    #expect(clock.isOver(start + .seconds(11)))
+    clock.start(start)
+    for second in 1...last {
+      let now = start + .seconds(second)
+      if second.isMultiple(of: seconds) { clock.note(bytes, now) }
+      if let fault = clock.fault(patience, now) { return (second, fault) }
+    }
+    return nil
   }
 
-  @Test func bytesEarnTime() {
+  @Test func aClientThatSendsNothingHasAnEnd() throws {
+    let end = try #require(Self.end(sending: 0, every: 1))
+    #expect(end.second == 31 && end.fault == .bodyStalled(seconds: 30))
+  }
+
+  @Test func aClientThatSendsTooLittleHasAnEnd() throws {
+    let end = try #require(Self.end(sending: 999, every: 1))
+    #expect(end.second == 60 && end.fault == .bodyTooSlow(bytes: 60_000, seconds: 60))
+    #expect(Self.end(sending: 1000, every: 1) == nil)
+    #expect(Self.end(sending: 30_000, every: 30) == nil)
+  }
+
+  /// The first minute does not make up for the second.
+  @Test func eachMinuteCounts() throws {
     var clock = BodyClock()
-    clock.start(seconds: 10, start)
-    clock.credit(250, perSecond: 100)
-    #expect(!clock.isOver(start + .seconds(12)))
-    #expect(clock.isOver(start + .seconds(13)))
+    clock.start(Self.start)
+    clock.note(10_000_000, Self.start + .seconds(1))
+    var faults: [Int] = []
+    for second in 1...120 {
+      if second.isMultiple(of: 20) { clock.note(1, Self.start + .seconds(second)) }
+      if clock.fault(Self.patience, Self.start + .seconds(second)) != nil { faults.append(second) }
+    }
+    #expect(faults == [120])
+  }
+
+  @Test func aHandlerMayGrantSilence() throws {
+    let patience = BodyPatience(silence: .seconds(300), bytesInPeriod: nil)
+    #expect(Self.end(sending: 1, every: 290, patience) == nil)
+    #expect(try #require(Self.end(sending: 0, every: 1, patience)).second == 301)
+  }
+
+  @Test func itRunsFromItsStartOnly() {
+    var clock = BodyClock()
+    #expect(clock.fault(Self.patience, Self.start + .seconds(1000)) == nil)
+    clock.start(Self.start)
+    clock.start(Self.start + .seconds(20))
+    #expect(clock.fault(Self.patience, Self.start + .seconds(31)) != nil)
   }
 
   @Test func itStandsStillWhileTheServerDoesNotRead() {
     var clock = BodyClock()
-    clock.start(seconds: 10, start)
-    clock.stop(start + .seconds(5))
-    clock.stop(start + .seconds(9))
-    #expect(!clock.isOver(start + .seconds(1000)))
-    clock.goOn(start + .seconds(1000))
-    clock.goOn(start + .seconds(2000))
-    #expect(!clock.isOver(start + .seconds(1004)))
-    #expect(clock.isOver(start + .seconds(1006)))
+    clock.start(Self.start)
+    clock.stop(Self.start + .seconds(5))
+    clock.stop(Self.start + .seconds(9))
+    #expect(clock.fault(Self.patience, Self.start + .seconds(1000)) == nil)
+    clock.goOn(Self.start + .seconds(1000))
+    clock.goOn(Self.start + .seconds(2000))
+    #expect(clock.fault(Self.patience, Self.start + .seconds(1025)) == nil)
+    clock.forgive(.seconds(10))
+    #expect(clock.fault(Self.patience, Self.start + .seconds(1035)) == nil)
+    #expect(clock.fault(Self.patience, Self.start + .seconds(1036)) != nil)
   }
 }

@@ -1,4 +1,4 @@
-import HTTPServer
+@testable import HTTPServer
 import HTTPTypes
 import Synchronization
 import TestSupport
@@ -91,7 +91,8 @@ import Testing
   /// A handler may grant more silence than the server does.
   @Test func silenceCanBeAllowed() async throws {
     var limits = HTTPServer.Limits()
-    (limits.idleSeconds, limits.bodySeconds) = (1, 1)
+    limits.idleSeconds = 1
+    limits.bodyPatience = BodyPatience(silence: .seconds(1), bytesInPeriod: 1000, period: .seconds(1))
     let handler: HTTPHandler = { request in
       request.body.allowSilence(seconds: 60)
       return await ServerPlace.echo(request)

@@ -1,4 +1,4 @@
-import HTTPServer
+@testable import HTTPServer
 import HTTPTypes
 import TestSupport
 import Testing
@@ -93,16 +93,19 @@ import Testing
     }
   }
 
-  @Test(arguments: ["Content-Length: 100", "Transfer-Encoding: chunked"])
-  func aBodyThatComesByteByByteHasAnEnd(_ framing: String) async throws {
+  @Test(arguments: ["Content-Length: 100", "Transfer-Encoding: chunked"], [true, false])
+  func aBodyThatStallsHasAnEnd(_ framing: String, _ isSilent: Bool) async throws {
     var limits = HTTPServer.Limits()
-    limits.bodySeconds = 1
+    limits.bodyPatience =
+      isSilent
+      ? BodyPatience(silence: .seconds(1), bytesInPeriod: nil)
+      : BodyPatience(bytesInPeriod: 1000, period: .seconds(1))
     try await ServerPlace.withServer(limits: limits, ServerPlace.echo) { port in
       let client = try HTTPClient(port: port)
       try client.socket.write("POST / HTTP/1.1\r\n\(Self.host)\(framing)\r\n\r\n")
       var sent = 0
       while !client.socket.hasBytes(within: 100), sent < 90 {
-        try client.socket.write(framing.hasPrefix("T") ? "1\r\nx\r\n" : "x")
+        if !isSilent || sent == 0 { try client.socket.write(framing.hasPrefix("T") ? "1\r\nx\r\n" : "x") }
         sent += 1
       }
       #expect(sent < 90)
@@ -114,8 +117,7 @@ import Testing
   /// The time that the handler takes is not the client's.
   @Test func aHandlerThatReadsSlowlyDoesNotCostTheClientItsTime() async throws {
     var limits = HTTPServer.Limits()
-    limits.bodySeconds = 1
-    limits.bodyBytesPerSecond = 1_000_000_000
+    limits.bodyPatience = BodyPatience(silence: .seconds(1), bytesInPeriod: 1000, period: .seconds(1))
     let (starts, start) = AsyncStream.makeStream(of: Void.self)
     let handler: HTTPHandler = { request in
       _ = try? await request.body.next()

@@ -19,11 +19,13 @@ import Testing
   @Test func deadlinesMoveByIt() {
     let start = ContinuousClock.now
     var clock = BodyClock()
-    clock.start(seconds: 10, start)
+    clock.start(start)
     var standstill = Standstill(period: .seconds(1))
     _ = standstill.end(start)
     clock.forgive(standstill.end(start + .seconds(13)))
-    #expect(!clock.isOver(start + .seconds(13)) && clock.isOver(start + .seconds(23)))
+    let patience = BodyPatience(silence: .seconds(10), bytesInPeriod: nil)
+    #expect(clock.fault(patience, start + .seconds(13)) == nil)
+    #expect(clock.fault(patience, start + .seconds(23)) != nil)
     let connection = ServerConnection(descriptor: -1, headDeadline: start + .seconds(10))
     connection.forgive(.seconds(12))
     #expect(connection.headDeadline == start + .seconds(22))

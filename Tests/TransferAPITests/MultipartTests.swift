@@ -17,6 +17,7 @@ import Testing
   }
   private static let bodies = [Array("first".utf8), large, Array("\r\n--fram\r\n--frame-".utf8)]
   private static let parts = bodies.indices.flatMap { part($0, bodies[$0]) }
+  private static let many = (0..<1000).map { [UInt8](String($0).utf8) }
   private static let end = Array("--frame--\r\n".utf8)
 
   init() throws {
@@ -34,6 +35,7 @@ import Testing
         let all = Self.part(0, Self.bodies[0]) + Self.part(1, Self.bodies[2]) + Self.end
         for byte in all { try socket.write([byte]) }
       case "/empty": try socket.write(Self.part(0, []) + Self.end)
+      case "/many": try socket.write(Self.many.indices.flatMap { Self.part($0, Self.many[$0]) } + Self.end)
       case "/none": break
       case "/cutInLastPart": try socket.write(Self.part(0, Self.bodies[0]) + Self.part(1, Self.large))
       case "/hugeHeader":
@@ -113,6 +115,12 @@ import Testing
   @Test func aPartMayBeEmpty() throws {
     let (parts, end, _) = try parts("/empty")
     #expect(parts == Self.expected([[]]) && end?.data["error"] == .null)
+  }
+
+  /// More than may be under way come at once: the rest waits until their events are stored, also when the server has sent all.
+  @Test func manyPartsAreToldInTheirOrder() throws {
+    let (parts, end, _) = try parts("/many")
+    #expect(parts == Self.expected(Self.many) && end?.data["error"] == .null)
   }
 
   /// What looks like a delimiter's beginning belongs to the body where nothing follows.

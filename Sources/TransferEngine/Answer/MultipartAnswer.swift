@@ -1,12 +1,13 @@
 internal import ContentCoding
 internal import Curl
+internal import DequeModule
 internal import TransferModel
 
 /// A multipart answer on its way to its task, which may have to decide about each part. Pure.
 struct MultipartAnswer {
   private var parser: MultipartParser
   /// What has come but was not let pass yet.
-  private var pending: [MultipartPiece] = []
+  private var pending = Deque<MultipartPiece>()
 
   /// nil where the answer is none.
   init?(contentType: String) {
@@ -17,19 +18,18 @@ struct MultipartAnswer {
   var isMalformed: Bool { parser.isMalformed }
 
   mutating func add(_ bytes: UnsafeRawBufferPointer) {
-    var pieces: [MultipartPiece] = []
-    parser.add(bytes) { pieces.append(MultipartPiece($0)) }
-    pending += pieces
+    parser.add(bytes) { pending.append(MultipartPiece($0)) }
   }
 
   /// The end, which may lack its last delimiter.
   mutating func finish() {
-    var pieces: [MultipartPiece] = []
-    parser.finish { pieces.append(MultipartPiece($0)) }
-    pending += pieces
+    parser.finish { pending.append(MultipartPiece($0)) }
   }
 
-  mutating func next() -> MultipartPiece? { pending.isEmpty ? nil : pending.removeFirst() }
+  /// Whether a part begins next.
+  var isAtHead: Bool { if case .head = pending.first { true } else { false } }
+
+  mutating func next() -> MultipartPiece? { pending.popFirst() }
 }
 
 /// A piece of a multipart answer, kept beyond the callback that brought it.

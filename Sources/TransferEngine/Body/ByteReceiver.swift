@@ -1,5 +1,6 @@
 internal import ContentCoding
 internal import Curl
+internal import EventLoop
 internal import TransferModel
 
 /// The bytes of bodies, as libcurl brings them and fetches them.
@@ -10,7 +11,8 @@ final class ByteReceiver: WorkerPart {
     guard !transfer.machine.course.isLeaving else { return .refused }
     // Holds that came too early for libcurl, and those that begin in the middle of its buffer.
     guard transfer.flow.receive.isEmpty else { return .paused }
-    transfer.touch()
+    let now = ContinuousClock.now
+    transfer.clock.touch(at: now)
     if transfer.head == nil {
       guard let head = transfer.provisionalHead else { return .refused }
       worker.heads.takeUp(head, transfer)
@@ -25,7 +27,17 @@ final class ByteReceiver: WorkerPart {
       hold(transfer, .receive, for: delay)
       return .paused
     }
-    return take(bytes, into: sink, transfer)
+    let disposition = take(bytes, into: sink, transfer)
+    guard case .accepted = disposition, isOver(transfer, bytes.count, now) else { return disposition }
+    transfer.flow.receive.insert(.turn)
+    worker.flow.holdForTurn(transfer)
+    return .acceptedThenHolding(transfer.flow.directions)
+  }
+
+  /// Whether others have their turn now. Streams of one HTTP/2 connection come as its frames do: to stop one costs a frame.
+  private func isOver(_ transfer: Transfer, _ count: Int, _ now: ContinuousClock.Instant) -> Bool {
+    let isAlone = worker.transfers.count == 1 || transfer.head?.httpVersion == "HTTP/2"
+    return transfer.turn.take(count, at: now, tick: worker.loop.tick, isAlone: isAlone)
   }
 
   /// Holds what nobody can take now. Whoever reads along says when there is room again.
@@ -87,10 +99,15 @@ final class ByteReceiver: WorkerPart {
     return transfer.sink
   }
 
-  /// Hands on the parts of a multipart answer, up to where the delegate has to decide.
+  /// Hands on the parts of a multipart answer, up to where the delegate has to decide, or so many are under way that the next one waits.
   func passParts(_ transfer: Transfer) -> Bool {
     guard transfer.multipart?.isMalformed != true else { return false }
-    while transfer.hold == nil, let piece = transfer.multipart?.next() {
+    while transfer.hold == nil {
+      if transfer.multipart?.isAtHead == true, transfer.live?.askForPart() == false {
+        transfer.machine.course.pause(for: .parts)
+        break
+      }
+      guard let piece = transfer.multipart?.next() else { break }
       switch piece {
       case .head(let fields):
         let head = transfer.head ?? ResponseHead(httpVersion: "", status: 200, headers: HTTPHeaders())

@@ -1,4 +1,5 @@
 package import BlobStore
+internal import Limits
 internal import Synchronization
 package import TransferModel
 
@@ -26,6 +27,9 @@ package final class LiveBody: BodyToken {
     var isHeldBack = false
     /// Where the parts of a multipart answer begin.
     var parts: [Int64] = []
+    /// Parts that were told and whose events are not stored yet, and whether another one waits for that.
+    var partsUnderWay = 0
+    var holdsParts = false
 
     var isTooFarAhead: Bool {
       guard let slowest = readers.values.min(), ending == nil else { return false }
@@ -91,6 +95,33 @@ package final class LiveBody: BodyToken {
     }
   }
 
+  /// Whether another part may be told; if not, `hasRoom` is called once it may.
+  func askForPart() -> Bool {
+    state.withLock { state in
+      state.holdsParts = state.partsUnderWay >= Limits.partsUnderWay.value
+      return !state.holdsParts
+    }
+  }
+
+  /// A part of a multipart answer is about to be told.
+  func tellPart() { state.withLock { $0.partsUnderWay += 1 } }
+
+  /// The event of a response is stored. From any thread.
+  package func responseIsStored() {
+    let mustTell = state.withLock { state in
+      // An answer that is not multipart counts none.
+      state.partsUnderWay = max(0, state.partsUnderWay - 1)
+      // Not for each single one.
+      guard state.holdsParts, state.partsUnderWay <= Limits.partsUnderWay.value / 2 else { return false }
+      state.holdsParts = false
+      return true
+    }
+    if mustTell { hasRoom() }
+  }
+
+  /// Whether the events of this answer's responses are counted.
+  package var hasParts: Bool { state.withLock { $0.partsUnderWay > 0 } }
+
   /// Where the parts that have begun start; for an answer that is not multipart, its only start.
   package var parts: [Int64] { state.withLock { $0.parts } }
 
@@ -146,5 +177,19 @@ package final class LiveBody: BodyToken {
       return state.observers
     }
     for observer in observers { observer() }
+  }
+}
+
+extension LiveBody {
+  /// What is to be called once what facts tell is stored; nil where nobody waits for it.
+  package static func responsesAreStored(in facts: some Sequence<TransferFact>) -> (@Sendable () -> Void)? {
+    let bodies = facts.compactMap { fact -> LiveBody? in
+      guard case .response(_, _, let body, _) = fact, let live = body as? LiveBody, live.hasParts else {
+        return nil
+      }
+      return live
+    }
+    guard !bodies.isEmpty else { return nil }
+    return { for live in bodies { live.responseIsStored() } }
   }
 }

@@ -61,7 +61,7 @@ struct TransferCourse: Equatable {
   mutating func pause(for hold: TransferHold) {
     assert(stage != .finishing)
     self.hold = hold
-    if hold == .response { flow.receive.insert(.decision) }
+    if hold == .response || hold == .parts { flow.receive.insert(.decision) }
   }
 
   /// It would be sent. False where it is suspended, and is not put into the queue.

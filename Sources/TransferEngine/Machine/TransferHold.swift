@@ -4,6 +4,8 @@ internal import TransferModel
 enum TransferHold: Equatable {
   case redirect(proposed: TransferRequest)
   case response
+  /// The events of earlier parts are not stored yet.
+  case parts
   /// Its client sends the request's body.
   /// - Parameter behindHandshake: its connection came first, and its handshake is held meanwhile.
   case bodyStream(behindHandshake: Bool)
@@ -29,7 +31,7 @@ enum TransferHold: Equatable {
   var keepsBody: Bool {
     switch self {
     case .redirect, .challenge, .token: true
-    case .response, .bodyStream, .handshake, .cache, .caching, .connectivity, .files: false
+    case .response, .parts, .bodyStream, .handshake, .cache, .caching, .connectivity, .files: false
     }
   }
 }

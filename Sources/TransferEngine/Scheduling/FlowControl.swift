@@ -14,6 +14,8 @@ struct FlowControl: Sendable, Equatable {
     static let rate = Reasons(rawValue: 8)
     /// The delegate has not answered yet.
     static let decision = Reasons(rawValue: 16)
+    /// It is the turn of others.
+    static let turn = Reasons(rawValue: 32)
   }
 
   var receive: Reasons = []

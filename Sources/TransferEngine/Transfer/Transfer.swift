@@ -50,6 +50,8 @@ final class Transfer {
   // The answer
   var parser = ResponseHeadParser()
   var content = ContentDecoding()
+  /// How much of it the loop's turn has brought.
+  var turn = LoopTurn()
   /// Of a body that comes in chunks.
   var chunks: ChunkFraming?
   var multipart: MultipartAnswer?

@@ -15,7 +15,7 @@ final class TransferDecisions: WorkerPart {
     case .handshake(let answer): worker.handshakes.answer(transfer, answer)
     case .allow(let download):
       if let download { becomeDownload(transfer, download) }
-      allow(transfer)
+      passParts(transfer)
     case .store(let policy, let headers):
       (transfer.storagePolicy, transfer.storedHeaders) = (policy, headers)
       goOn(transfer)
@@ -42,7 +42,8 @@ final class TransferDecisions: WorkerPart {
     if behindHandshake { worker.handshakes.send(transfer) } else { worker.steps.proceed(transfer) }
   }
 
-  private func allow(_ transfer: Transfer) {
+  /// Hands on the parts that have come meanwhile.
+  func passParts(_ transfer: Transfer) {
     guard worker.bytes.passParts(transfer) else {
       return worker.endings.abort(
         transfer,

@@ -40,6 +40,10 @@ final class TransferFlow: WorkerPart {
   }
 
   func roomDownstream(_ transfer: Transfer) {
+    if transfer.hold == .parts, transfer.live?.askForPart() == true {
+      transfer.machine.course.decided()
+      worker.decisions.passParts(transfer)
+    }
     transfer.sink?.drainEnded()
     guard transfer.sink?.isFull != true, transfer.live?.askForRoom() != false else { return }
     release(transfer, receive: .downstream)
@@ -52,6 +56,14 @@ final class TransferFlow: WorkerPart {
       release(
         transfer, receive: directions.contains(.receive) ? .rate : [],
         send: directions.contains(.send) ? .rate : [])
+    }
+  }
+
+  /// It goes on when all others have had their turn.
+  func holdForTurn(_ transfer: Transfer) {
+    worker.loop.schedule(at: .now) { [weak self, weak transfer] in
+      guard let self, let transfer else { return }
+      release(transfer, receive: .turn)
     }
   }
 

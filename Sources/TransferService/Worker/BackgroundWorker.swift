@@ -126,7 +126,9 @@ package final class BackgroundWorker: Sendable {
 
   private func absorb(_ facts: [TransferFact]) {
     let isProgress = facts.contains { if case .progress = $0 { true } else { false } }
-    give(facts.map { .fact($0) }, isServiceThere: isProgress && isHeard())
+    give(
+      facts.map { .fact($0) }, isServiceThere: isProgress && isHeard(),
+      written: LiveBody.responsesAreStored(in: facts))
   }
 
   /// Gives the machine what has happened, as one turn.

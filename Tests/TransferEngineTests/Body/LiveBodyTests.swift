@@ -1,0 +1,42 @@
+import Limits
+import Synchronization
+import Testing
+import TransferModel
+
+@testable import TransferEngine
+
+@Suite struct LiveBodyTests {
+  private final class Calls: Sendable { let count = Mutex(0) }
+  private static let most = Limits.partsUnderWay.value
+
+  /// The facts of so many responses of the body.
+  private static func facts(_ live: LiveBody, _ count: Int) -> [TransferFact] {
+    let response = TransferResponse(
+      url: "http://a.test/", status: 200, headers: HTTPHeaders(), expectedContentLength: -1,
+      httpVersion: "HTTP/1.1")
+    let fact = TransferFact.response(
+      TaskID(high: 1, low: 1), response, live, at: Timestamp(microseconds: 0))
+    return Array(repeating: fact, count: count)
+  }
+
+  @Test func partsWaitForTheEventsOfThoseBefore() throws {
+    let calls = Calls()
+    let live = LiveBody { calls.count.withLock { $0 += 1 } }
+    for _ in 0..<Self.most {
+      #expect(live.askForPart())
+      live.tellPart()
+    }
+    #expect(!live.askForPart())
+    let stored = try #require(LiveBody.responsesAreStored(in: Self.facts(live, Self.most / 2 - 1)))
+    stored()
+    #expect(calls.count.withLock { $0 } == 0, "half of them are to be stored before it goes on")
+    LiveBody.responsesAreStored(in: Self.facts(live, 1))?()
+    #expect(calls.count.withLock { $0 } == 1 && live.askForPart())
+    LiveBody.responsesAreStored(in: Self.facts(live, Self.most))?()
+    #expect(calls.count.withLock { $0 } == 1, "nobody waits")
+  }
+
+  @Test func nobodyWaitsForTheEventOfTheOnlyResponse() {
+    #expect(LiveBody.responsesAreStored(in: Self.facts(LiveBody(), 1)) == nil)
+  }
+}
