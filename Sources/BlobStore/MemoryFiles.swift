@@ -4,25 +4,37 @@ internal import Glibc
 internal import Synchronization
 package import TransferModel
 
-/// The bodies of ephemeral sessions: files in memory, in place of those in a directory, with a limit on their sum.
+/// The bodies of ephemeral sessions: files in memory, in place of those in a directory, with a limit on the sum of all that such sessions
+/// have.
 ///
 /// What has a name here is kept open; its last name gone, the kernel gives the memory back once no reader has it.
 package final class MemoryFiles: Sendable {
   private struct File {
-    /// -1 where the bytes are kept elsewhere, and only their room is taken here.
+    /// -1 where the bytes are in a row, and only their room is taken here.
     var descriptor: Int32
     var size: Int64
   }
   private struct State {
     var files: [SessionID: [String: File]] = [:]
     var used: Int64 = 0
+    /// Of `used`, what is in rows.
+    var usedInRows: Int64 = 0
   }
+
+  /// What rows may take beside bodies before they count: the database in memory has room to begin with.
+  static let freeRows: Int64 = 4 << 20
 
   /// Bytes of all of them together.
   package let capacity: Int64
   private let state = Mutex(State())
 
-  package init(capacity: Int64) { self.capacity = capacity }
+  /// What the rows of ephemeral sessions take, with the bodies that are in them.
+  private let rows: @Sendable () -> Int64
+
+  package init(capacity: Int64, rows: @escaping @Sendable () -> Int64 = { 0 }) {
+    self.capacity = capacity
+    self.rows = rows
+  }
 
   deinit {
     for files in state.withLock({ $0.files }).values {
@@ -30,14 +42,28 @@ package final class MemoryFiles: Sendable {
     }
   }
 
-  package var used: Int64 { state.withLock { $0.used } }
+  package var used: Int64 { state.withLock { used($0) } }
 
-  /// Takes room for bytes that are kept elsewhere; false where there is not enough.
+  /// - Parameter rows: more bytes in rows.
+  private func used(_ state: State, adding rows: Int64 = 0) -> Int64 {
+    state.used + max(0, self.rows() + rows - state.usedInRows - Self.freeRows)
+  }
+
+  /// Rows are counted as they are stored, compressed; what they make large in memory counts by itself.
+  package static func large(_ size: Int) -> Int { max(0, size - 4096) }
+
+  /// Whether so many more bytes may be in rows, beside bodies.
+  package func hasRoom(forRows size: Int64) -> Bool {
+    state.withLock { used($0, adding: size) <= capacity }
+  }
+
+  /// Takes room for a body that is in a row; false where there is not enough.
   package func reserve(_ size: Int64, as name: String, of session: SessionID) -> Bool {
     state.withLock { state in
-      guard state.used + size <= capacity else { return false }
+      guard used(state) + size <= capacity else { return false }
       Self.remove(name, session, &state)
       state.used += size
+      state.usedInRows += size
       state.files[session, default: [:]][name] = File(descriptor: -1, size: size)
       return true
     }
@@ -68,7 +94,7 @@ package final class MemoryFiles: Sendable {
   /// Takes room for a file's growth; false where there is not enough, or no such file any more.
   func grow(_ name: String, of session: SessionID, by count: Int64) -> Bool {
     state.withLock { state in
-      guard var file = state.files[session]?[name], state.used + count <= capacity else { return false }
+      guard var file = state.files[session]?[name], used(state) + count <= capacity else { return false }
       file.size += count
       state.used += count
       state.files[session]?[name] = file
@@ -92,7 +118,7 @@ package final class MemoryFiles: Sendable {
   /// A second name for the same bytes, which count twice; false where there is no such file, or not enough room.
   func alias(_ name: String, as other: String, of session: SessionID) -> Bool {
     state.withLock { state in
-      guard let file = state.files[session]?[name], file.descriptor >= 0, state.used + file.size <= capacity
+      guard let file = state.files[session]?[name], file.descriptor >= 0, used(state) + file.size <= capacity
       else { return false }
       let descriptor = fcntl(file.descriptor, F_DUPFD_CLOEXEC, 0)
       guard descriptor >= 0 else { return false }
@@ -131,6 +157,7 @@ package final class MemoryFiles: Sendable {
     let files = state.withLock { state in
       let files = state.files.removeValue(forKey: session) ?? [:]
       state.used -= files.values.reduce(0) { $0 + $1.size }
+      state.usedInRows -= files.values.reduce(0) { $0 + ($1.descriptor < 0 ? $1.size : 0) }
       return files
     }
     let descriptors = files.values.map(\.descriptor).filter { $0 >= 0 }
@@ -142,5 +169,6 @@ package final class MemoryFiles: Sendable {
     guard let file = state.files[session]?.removeValue(forKey: name) else { return }
     if file.descriptor >= 0 { Disk.close(file.descriptor) }
     state.used -= file.size
+    if file.descriptor < 0 { state.usedInRows -= file.size }
   }
 }

@@ -46,6 +46,8 @@ final class Exchange: @unchecked Sendable {
   var phase = Phase.head
   private(set) var isSuspended = false
   private var source: (any ResponseSource)?
+  /// Bytes of the reply, where they are all here.
+  private var replySize = 0
   var clientLeft = false
   private var departure = DepartureWatch()
   private var turns = TurnOrder()
@@ -201,6 +203,10 @@ final class Exchange: @unchecked Sendable {
     switch response.body {
     case .empty: message = MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT)
     case .bytes(let bytes):
+      guard daemon.replies.take(bytes.count, of: daemon.limits.replyBytes) else {
+        return reply(with: daemon.limits.refusal(.tooManyReplies))
+      }
+      replySize = bytes.count
       message = bytes.withUnsafeBytes { buffer in
         MHD_create_response_from_buffer(
           buffer.count, UnsafeMutableRawPointer(mutating: buffer.baseAddress), .RESPMEM_MUST_COPY)
@@ -304,6 +310,8 @@ final class Exchange: @unchecked Sendable {
   func finish() {
     phase = .over
     departure.stop(for: self)
+    daemon.replies.give(replySize)
+    replySize = 0
     meeting.end()
     startHandler = nil  // holds this exchange, where the client left before it was called
     source?.close()

@@ -25,6 +25,9 @@ package final class HTTPServer: Sendable {
     /// Seconds within which the head of a request must arrive.
     package var headSeconds = 10
     package var bodyPatience = BodyPatience()
+    /// Bytes of the bodies together that handlers collect, and of the replies together that clients read; small ones apart.
+    package var receivingBytes = ReceivingRoom.capacity
+    package var replyBytes = ReplyRoom.capacity
     /// Seconds for which an idle connection is kept.
     package var idleSeconds = 75
     /// The reply to a request that the server refuses by itself.
@@ -122,6 +125,7 @@ extension RequestFault {
     case .bodyTooLong: .contentTooLarge
     case .timedOut, .bodyStalled, .bodyTooSlow: .requestTimeout
     case .replyTooLarge: .internalServerError
+    case .tooManyReplies: .tooManyRequests
     }
   }
 }

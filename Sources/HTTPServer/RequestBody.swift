@@ -6,6 +6,8 @@ package enum RequestBodyError: Error, Sendable {
   case tooLarge(limit: Int)
   /// The client left before the end.
   case disconnected
+  /// The bodies that are being received have their limit together.
+  case noRoom
 }
 
 /// The bytes of a request, read once. Bytes that are not read stay with the client: a slow reader slows it down.
@@ -67,14 +69,25 @@ package struct RequestBody: Sendable {
     }
   }
 
+  /// For whoever keeps what `next` gives.
+  package func share() -> ReceivingShare {
+    if case .exchange(let exchange) = storage {
+      ReceivingShare(exchange.daemon.receiving)
+    } else {
+      ReceivingShare(nil)
+    }
+  }
+
   /// The whole body, where it has at most `limit` bytes.
   package func collect(upTo limit: Int) async throws(RequestBodyError) -> [UInt8] {
     if let length, length > limit { throw .tooLarge(limit: limit) }
     if case .bytes(let bytes) = storage { return bytes.bytes }
+    let share = share()
     var bytes: [UInt8] = []
     // Where the end is known, nobody waits for the word that it has come.
     while bytes.count < length ?? .max, let chunk = try await next() {
       guard bytes.count + chunk.count <= limit else { throw .tooLarge(limit: limit) }
+      try share.take(chunk.count)
       if bytes.isEmpty { bytes = chunk } else { bytes += chunk }
     }
     return bytes

@@ -16,4 +16,6 @@ package enum RequestFault: Error, Sendable, Equatable {
   case bodyTooSlow(bytes: Int, seconds: Int)
   /// The reply's head is larger than what the server sends.
   case replyTooLarge
+  /// Clients are reading so many large replies that there is no room for another one.
+  case tooManyReplies
 }

@@ -30,6 +30,11 @@ final class ServerConnection {
     self.headDeadline = headDeadline
   }
 
+  /// What libmicrohttpd has of a connection.
+  static func of(_ connection: OpaquePointer) -> ServerConnection? {
+    cmhd_socket_context(connection).map { Unmanaged<ServerConnection>.fromOpaque($0).takeUnretainedValue() }
+  }
+
   /// libmicrohttpd gives some connections up without a reply.
   func sayWhy(_ limits: HTTPServer.Limits) {
     guard !isAnswered else { return }

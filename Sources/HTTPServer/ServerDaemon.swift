@@ -32,6 +32,8 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
   let limits: HTTPServer.Limits
   private let port: Int
   private let handler: HTTPHandler
+  let receiving: ReceivingRoom
+  var replies = ReplyRoom()
   private let wakes = Mutex(Wakes())
   private(set) var daemon: OpaquePointer?
   private var connections: [Int32: ServerConnection] = [:]
@@ -39,15 +41,13 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
   private(set) var exchanges: [ObjectIdentifier: Exchange] = [:]
   private var watched: [Int32: Exchange] = [:]
   private let lingering: LingeringSockets
-  var stalls = StallWatch()
-  var mustRun = true
+  var (stalls, mustRun) = (StallWatch(), true)
   private var listener: Listener?
-  private var timeoutTimer: LoopTimer?
-  private var streamTimer: LoopTimer?
+  private var timeoutTimer, streamTimer: LoopTimer?
   private static let sweepPeriod = Duration.seconds(1)
   /// Requests that began in this run of libmicrohttpd.
   private var fresh: [Exchange] = []
-  private var standstill = Standstill(period: ServerDaemon.sweepPeriod)
+  private var standstill = Standstill(period: sweepPeriod)
   private var lastStreamFlush = ContinuousClock.now
   private var isFlushing = false  // some of the streams that have something to tell wait for the next turn
   private(set) var isDraining = false
@@ -59,6 +59,7 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     self.limits = limits
     self.port = port
     self.handler = handler
+    receiving = ReceivingRoom(capacity: limits.receivingBytes)
     lingering = LingeringSockets(loop: loop)
   }
 
@@ -346,10 +347,6 @@ private func daemon(_ context: UnsafeMutableRawPointer?) -> ServerDaemon {
   Unmanaged<ServerDaemon>.fromOpaque(context!).takeUnretainedValue()
 }
 
-private func socket(of connection: OpaquePointer) -> ServerConnection? {
-  cmhd_socket_context(connection).map { Unmanaged<ServerConnection>.fromOpaque($0).takeUnretainedValue() }
-}
-
 @c private func onConnection(
   _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
   _ socketContext: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _: MHD_ConnectionNotificationCode
@@ -367,7 +364,9 @@ private func socket(of connection: OpaquePointer) -> ServerConnection? {
 @c private func onTarget(
   _ context: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>, _ connection: OpaquePointer
 ) -> UnsafeMutableRawPointer? {
-  if let socket = socket(of: connection) { daemon(context).hears(String(cString: target), on: socket) }
+  if let socket = ServerConnection.of(connection) {
+    daemon(context).hears(String(cString: target), on: socket)
+  }
   cmhd_drop_query(target)
   return nil
 }
@@ -381,7 +380,7 @@ private func socket(of connection: OpaquePointer) -> ServerConnection? {
   if let pointer = requestContext.pointee {
     return Unmanaged<Exchange>.fromOpaque(pointer).takeUnretainedValue().advance(upload, size)
   }
-  guard let socket = socket(of: connection) else { return .NO }
+  guard let socket = ServerConnection.of(connection) else { return .NO }
   let parts = RequestHead.Parts(
     connection: connection, method: method, url: url, version: version, target: socket.target)
   guard let exchange = daemon(context).began(parts, on: socket) else { return .NO }
@@ -396,5 +395,5 @@ private func socket(of connection: OpaquePointer) -> ServerConnection? {
   guard let connection else { return }
   let exchange = requestContext?.pointee.map { Unmanaged<Exchange>.fromOpaque($0).takeUnretainedValue() }
   requestContext?.pointee = nil
-  daemon(context).ended(exchange, on: socket(of: connection), reason)
+  daemon(context).ended(exchange, on: ServerConnection.of(connection), reason)
 }

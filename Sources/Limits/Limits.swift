@@ -52,6 +52,16 @@ package enum Limits {
     "body-in-period", 60 << 10, "the least that a request's body must bring in each `body-period`",
     in: .bytes,
     beyond: "408; not for `PUT /v1/tasks/{id}/body`")
+  package static let smallBodyBytes = Limit(
+    "small-body", 64 << 10, "a body of a request or reply that `receiving` and `replying` do not count",
+    in: .bytes,
+    beyond: "it is counted")
+  package static let receivingBytes = Limit(
+    "receiving", 128 << 20, "JSON and batches that are being received, of all clients together", in: .bytes,
+    beyond: "429 with Retry-After")
+  package static let replyBytes = Limit(
+    "replying", 128 << 20, "JSON that is being sent, to all clients together", in: .bytes,
+    beyond: "429 with Retry-After")
   package static let pageItems = Limit("page-items", 500, "items of a page", beyond: "400")
   package static let pageBytes = Limit(
     "page", 4 << 20, "a page of a list", in: .bytes, beyond: "the page ends early, with a cursor for the rest"
@@ -172,7 +182,7 @@ package enum Limits {
   package static let all: [Limit] = [
     jsonBytes, jsonValues, jsonDepth, batchBytes, batchLineBytes, batchLines, bodySilenceSeconds,
     bodyPeriodSeconds,
-    bodyBytesInPeriod, pageItems, pageBytes,
+    bodyBytesInPeriod, smallBodyBytes, receivingBytes, replyBytes, pageItems, pageBytes,
     waitSeconds,
     methodBytes, urlBytes, descriptionBytes, hostBytes, userBytes, passwordBytes, realmBytes, fields,
     fieldBytes,

@@ -10,14 +10,30 @@ struct IdempotentRequest: Sendable {
   private let fingerprints: [[UInt8]]
   private let service: TransferService
 
+  /// What tells one request from another: its method, path and body.
+  struct Digest {
+    private var hash = SHA256()
+
+    init(_ context: RequestContext) {
+      hash.update(data: Array("\(context.request.head.method.rawValue) \(context.request.path)\n".utf8))
+    }
+
+    mutating func update(_ body: [UInt8]) { hash.update(data: body) }
+    fileprivate var bytes: [UInt8] { Array(hash.finalize()) }
+  }
+
   /// Nil where the client sent no key.
   init?(_ context: RequestContext, body: [UInt8], service: TransferService) throws(Problem) {
+    var digest = Digest(context)
+    digest.update(body)
+    try self.init(context, digest, service: service)
+  }
+
+  /// Nil where the client sent no key.
+  init?(_ context: RequestContext, _ digest: Digest, service: TransferService) throws(Problem) {
     guard let key = try Self.key(of: context) else { return nil }
     self.key = key
-    var digest = SHA256()
-    digest.update(data: Array("\(context.request.head.method.rawValue) \(context.request.path)\n".utf8))
-    digest.update(data: body)
-    fingerprints = service.idempotency.fingerprints(of: Array(digest.finalize()))
+    fingerprints = service.idempotency.fingerprints(of: digest.bytes)
     self.service = service
   }
 

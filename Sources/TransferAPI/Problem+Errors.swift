@@ -31,7 +31,8 @@ extension Problem {
         .with("Retry-After", "5")
     case .memoryFull(let limit):
       Problem(
-        .quotaExceeded, "the bodies of ephemeral sessions take \(limit) bytes together, the most they may"
+        .storeFull,
+        "ephemeral sessions take \(limit) bytes of memory together, the most they may (--maximum-ephemeral-bytes)"
       )
       .with("Retry-After", "5")
     case .configurationNotFound: Problem(.notFound, "no configuration has this name")
@@ -92,6 +93,9 @@ extension Problem {
     switch error {
     case .tooLarge(let limit): Problem(.payloadTooLarge, "at most \(limit) bytes are taken")
     case .disconnected: Problem(.malformedHTTP, "the body ended early")
+    case .noRoom:
+      Problem(.quotaExceeded, "too many large bodies are being received at the same time").with(
+        "Retry-After", "5")
     }
   }
 
@@ -105,9 +109,13 @@ extension Problem {
         .payloadTooLarge,
         "\(limit) bytes came behind what was answered already; what they followed may have been done")
     case .timedOut(let seconds): Problem(.requestTimeout, "it was not there within \(seconds) seconds")
-    case .bodyStalled(let seconds): Problem(.requestTimeout, "no byte of the body came for \(seconds) seconds")
+    case .bodyStalled(let seconds):
+      Problem(.requestTimeout, "no byte of the body came for \(seconds) seconds")
     case .bodyTooSlow(let bytes, let seconds):
       Problem(.requestTimeout, "fewer than \(bytes) bytes of the body came in \(seconds) seconds")
+    case .tooManyReplies:
+      Problem(.quotaExceeded, "clients are reading too many large replies at the same time").with(
+        "Retry-After", "5")
     case .replyTooLarge: Problem(.internalError, "the reply's fields are too large to be sent")
     }
   }

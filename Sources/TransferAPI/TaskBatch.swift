@@ -21,7 +21,7 @@ struct TaskBatch {
   }
 
   /// One line: what to create, or why not.
-  private enum Line {
+  fileprivate enum Line {
     case specification(TaskSpecification, line: Int)
     case problem(Problem)
 
@@ -68,16 +68,39 @@ struct TaskBatch {
     return Reply.json(reply, type: "application/x-ndjson")
   }
 
-  /// Creates all with one commit that also keeps the reply.
-  func create(from bytes: [UInt8], _ idempotent: IdempotentRequest) async throws -> ServerResponse {
+  /// A batch that was read to its end, under an Idempotency-Key.
+  struct Whole {
+    fileprivate var lines: [Line] = []
+    /// Its body is received until it is created.
+    fileprivate let share: ReceivingShare
+  }
+
+  /// Reads a whole batch; each line is checked, and dropped as text, when it has come.
+  /// - Parameter digest: hears of all bytes.
+  func read(_ body: RequestBody, digest: inout IdempotentRequest.Digest) async throws -> Whole {
+    if let length = body.length, length > Limits.batchBytes.value { throw Self.tooManyBytes }
+    var (whole, size) = (Whole(share: body.share()), 0)
     var splitter = LineSplitter(maximumLine: Limits.batchLineBytes.value)
-    let lines = try splitter.add(bytes) + splitter.finish()
-    guard lines.count <= Limits.batchLines.value else {
-      throw Self.tooManyLines(at: lines[Limits.batchLines.value].number)
+    func add(_ lines: [LineSplitter.Line], to whole: inout Whole) async throws {
+      for line in lines {
+        guard whole.lines.count < Limits.batchLines.value else { throw Self.tooManyLines(at: line.number) }
+        whole.lines.append(await parse(line))
+      }
     }
-    var all: [Line] = []
-    for line in lines { all.append(await parse(line)) }
-    let parsed = all
+    while let chunk = try await body.next() {
+      size += chunk.count
+      guard size <= Limits.batchBytes.value else { throw Self.tooManyBytes }
+      try whole.share.take(chunk.count)
+      digest.update(chunk)
+      try await add(splitter.add(chunk), to: &whole)
+    }
+    try await add(splitter.finish(), to: &whole)
+    return whole
+  }
+
+  /// Creates all with one commit that also keeps the reply.
+  func create(_ batch: Whole, _ idempotent: IdempotentRequest) async throws -> ServerResponse {
+    let parsed = batch.lines
     let tasks = try await view.createTasks(Self.specifications(parsed), in: session.id) { tasks in
       idempotent.reply(
         status: 200, type: "application/x-ndjson", location: nil, body: Self.render(parsed, tasks))

@@ -39,13 +39,13 @@ extension TransferAPI {
       guard context.field(.idempotencyKey) != nil else {
         return try await TaskBatch(view: view, session: session).create(from: context.request.body)
       }
-      let bytes = try await context.request.body.collect(upTo: Limits.batchBytes.value)
-      guard let idempotent = try IdempotentRequest(context, body: bytes, service: service) else {
+      let batch = TaskBatch(view: view, session: session)
+      var digest = IdempotentRequest.Digest(context)
+      let whole = try await batch.read(context.request.body, digest: &digest)
+      guard let idempotent = try IdempotentRequest(context, digest, service: service) else {
         throw Problem(.internalError)
       }
-      return try await idempotent.run {
-        try await TaskBatch(view: view, session: session).create(from: bytes, idempotent)
-      }
+      return try await idempotent.run { try await batch.create(whole, idempotent) }
     }
   }
 

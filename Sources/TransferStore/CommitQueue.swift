@@ -68,6 +68,7 @@ final class CommitQueue: @unchecked Sendable {
 
   /// The number of the newest event, by this process or by another, as far as is known.
   var lastSequence: Int64 { lastWritten.load(ordering: .relaxed) }
+  var memoryBytes: Int64 { writer.memoryBytes.load(ordering: .relaxed) }
   var epoch: Epoch? { place.withLock { $0.epoch } }
   var highestSequence: Int64 { place.withLock { max($0.highest, lastSequence) } }
   /// Under which this process owns some of the shards; nil: it takes no part, or all are its own.

@@ -43,8 +43,9 @@ final class LedgerWriter: @unchecked Sendable {
     disk: DatabasePool, turns: Turnstile?, patience: Duration, memory: DatabaseQueue, box: SecretBox,
     unreadable: UnreadableRows, numbers: EventNumbers, tenants: [SessionID: Tenant],
     isHeard: Bool
-  ) {
+  ) throws {
     self.isHeard = isHeard
+    emptyBytes = try memory.read { try Self.bytes(of: $0) }
     self.disk = disk
     self.turns = turns
     self.patience = patience
@@ -54,6 +55,10 @@ final class LedgerWriter: @unchecked Sendable {
     self.numbers = numbers
     self.tenants = tenants
   }
+
+  /// Bytes of the rows in memory, beside what an empty database takes.
+  let memoryBytes = Atomic<Int64>(0)
+  private let emptyBytes: Int64
 
   var isFencedOff: Bool { fence.isDown }
   var hasLeft: Bool { fence.hasLeft }
@@ -219,6 +224,9 @@ final class LedgerWriter: @unchecked Sendable {
       try transact(on: memory, &memoryWriter) { _, writer in
         for part in parts { try writer.write(part.change, part.fragments) }
       }
+      try on(memory, &memoryWriter) { [self] database, _ in
+        memoryBytes.store(try Self.bytes(of: database) - emptyBytes, ordering: .relaxed)
+      }
     } catch {
       // The disk's part is committed: there is no way back.
       preconditionFailure("the database in memory refuses a change: \(error)")
@@ -230,6 +238,10 @@ final class LedgerWriter: @unchecked Sendable {
   /// Looks for what other processes have committed.
   func follow() throws -> [Feed] {
     try on(disk, &diskWriter) { [self] database, _ in [try catchUp(database)].compactMap { $0 } }
+  }
+
+  private static func bytes(of database: Database) throws -> Int64 {
+    try Int64.fetchOne(database.prepared(.bytes)) ?? 0
   }
 
   private func isBehind() throws -> Bool {

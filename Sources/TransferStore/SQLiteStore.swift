@@ -68,7 +68,7 @@ package final class SQLiteStore: Ledger {
           try SessionTenants.all(database)
         )
       }
-      let writer = LedgerWriter(
+      let writer = try LedgerWriter(
         disk: disk, turns: file.turns, patience: DatabaseFile.patience, memory: memory, box: naming,
         unreadable: unreadable, numbers: numbers, tenants: tenants, isHeard: published != nil)
       let ephemeral = EphemeralSessions()
@@ -98,6 +98,9 @@ package final class SQLiteStore: Ledger {
     }
     return try DatabaseQueue(configuration: configuration)
   }
+
+  /// What the rows of ephemeral sessions take.
+  package var memoryBytes: Int64 { queue.memoryBytes }
 
   package func commit(_ change: StoreChange, done: @escaping @Sendable (StoreError?) -> Void) {
     queue.append(.request(change, done: done))

@@ -53,7 +53,7 @@ struct Service {
     let store = try await open(directory, keys, place, supervisor, wrote: ringer.ring) { hub.publish($0) }
     try directory.prepare()
     let relay = FactRelay()
-    let engine = try settings.makeEngine(engineSettings(beat), workers: settings.workers, relay)
+    let engine = try settings.makeEngine(engineSettings(beat, store), workers: settings.workers, relay)
     let background = BackgroundCarrier(doorbell: DoorbellPull(path: places.workerBell))
     var limits = TransferService.Limits()
     limits.smallBodyLimit = settings.smallBodyLimit
@@ -196,12 +196,11 @@ struct Service {
     _exit(EXIT_FAILURE)
   }
 
-  private func engineSettings(_ beat: Beat) -> TransferEngine.Settings {
+  private func engineSettings(_ beat: Beat, _ store: SQLiteStore) -> TransferEngine.Settings {
     var engine = settings.engineSettings(now: now)
     engine.mayBegin = { beat.isCurrent }
-    engine.memoryFiles = MemoryFiles(capacity: Int64(settings.maximumEphemeralBytes))
-    engine.caches = CacheStorage(
-      directory: settings.path(of: .cache), pool: engine.pool, now: now)
+    engine.memoryFiles = MemoryFiles(capacity: Int64(settings.maximumEphemeralBytes)) { store.memoryBytes }
+    engine.caches = CacheStorage(directory: settings.path(of: .cache), pool: engine.pool, now: now)
     return engine
   }
 

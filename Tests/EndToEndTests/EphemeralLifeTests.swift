@@ -129,7 +129,7 @@ import Testing
       expectFull(try ferry.run(origin.url + "/1", kind: kind, session: other))
       let text = #"{"kind":"upload","request":{"url":"\#(origin.url)","body":{"text":"x"}}}"#
       let refused = try ferry.call("POST", "/v1/sessions/\(other)/tasks", text)
-      #expect(refused.status == 429 && refused["Retry-After"] != nil)
+      #expect(refused.status == 507 && refused["Retry-After"] != nil)
       #expect(try ferry.run(origin.url + "/1000001", kind: kind)["error"] == .null, "others have the disk")
       #expect(try ferry.call("DELETE", "/v1/tasks/\(all.id)/body").status == 204)
     }
@@ -143,6 +143,33 @@ import Testing
     #expect(try ferry.run(origin.url + "/1000000", session: session(ferry, none))["error"] == .null)
   }
 
+  /// Configurations, tasks and their events count as bodies do.
+  @Test(arguments: [true, false]) func rowsCount(_ areSessions: Bool) throws {
+    let ferry = try FerryProcess(options: ["--maximum-ephemeral-bytes", "2000000"])
+    let first = try session(ferry, "")
+    let long = String(repeating: "x", count: 50_000)
+    let path = areSessions ? "/v1/sessions" : "/v1/sessions/\(first)/tasks"
+    let body =
+      areSessions
+      ? #"{"type":"ephemeral","description":"\#(long)"}"#
+      : #"{"kind":"data","description":"\#(long)","request":{"url":"\#(origin.url)"}}"#
+    var (created, reply, last) = (0, try ferry.call("POST", path, body), first)
+    while reply.status == 201, created < 1000 {
+      created += 1
+      if areSessions { last = reply.json.id }
+      reply = try ferry.call("POST", path, body)
+    }
+    #expect(reply.status == 507 && created > 30 && created < 200, "\(created) \(reply.status)")
+    let durable = areSessions ? body.replacing("ephemeral", with: "default") : body
+    let other = areSessions ? path : "/v1/tasks"
+    #expect(try ferry.call("POST", other, durable).status == 201, "others have the disk")
+    // A session that ends gives its room back.
+    let end = try ferry.call("POST", "/v1/sessions/\(last)/invalidate", #"{"mode":"cancelTasks"}"#)
+    #expect(end.status == 202)
+    #expect(
+      try ferry.call("POST", "/v1/sessions", #"{"type":"ephemeral","description":"\#(long)"}"#).status == 201)
+  }
+
   /// A line of a batch that is too much is refused alone.
   @Test func theOtherLinesOfABatchAreTaken() throws {
     let ferry = try FerryProcess(options: ["--maximum-ephemeral-bytes", "1000"])
@@ -154,7 +181,7 @@ import Testing
       [("Content-Type", "application/x-ndjson")])
     let lines = try reply.text.split(separator: "\n").map { try JSONParser.parse(Array($0.utf8)) }
     #expect(lines.map { $0["state"]?.string } == ["suspended", nil, "suspended"])
-    #expect(lines[1]["status"]?.integer == 429 && lines[1]["line"]?.integer == 2)
+    #expect(lines[1]["status"]?.integer == 507 && lines[1]["line"]?.integer == 2)
   }
 
   @Test func oneStreamHasTheEventsOfBothKinds() throws {

@@ -19,7 +19,7 @@ import TransferModel
     disk = try DatabasePool(path: TemporaryDirectory.make("ferry-commits") + "/test.db")
     memory = try DatabaseQueue()
     for database in [disk, memory] as [any DatabaseWriter] { try Migrations.migrator(box).migrate(database) }
-    let writer = LedgerWriter(
+    let writer = try LedgerWriter(
       disk: disk, turns: nil, patience: .seconds(5), memory: memory, box: box, unreadable: UnreadableRows(),
       numbers: EventNumbers(journal: 0, reserved: 0), tenants: [:], isHeard: false)
     queue = CommitQueue(writer, ephemeral: ephemeral, lastPatience: .milliseconds(100)) { _ in }

@@ -61,9 +61,9 @@ import TransferModel
     }
   }
 
-  /// One row, some for each tenant, one for each process, or as many as there are shards.
+  /// No table of the database's, one row, some for each tenant, one for each process, or as many as there are shards.
   private static func isSmall(_ detail: String) -> Bool {
-    ["journal_pruning", "sequence_reservation", "key_check", "owner", "process", "shard", "worker"]
+    detail.hasPrefix("SCAN pragma_") || ["journal_pruning", "sequence_reservation", "key_check", "owner", "process", "shard", "worker"]
       .contains { detail == "SCAN \($0)" }
   }
 }

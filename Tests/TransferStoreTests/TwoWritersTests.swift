@@ -78,7 +78,7 @@ import TransferModel
     let disk = try file.open(box, mayCreate: true) {}
     let memory = try DatabaseQueue()
     try Migrations.migrator(box).migrate(memory)
-    let writer = LedgerWriter(
+    let writer = try LedgerWriter(
       disk: disk, turns: file.turns, patience: .milliseconds(20), memory: memory, box: box,
       unreadable: UnreadableRows(), numbers: EventNumbers(journal: 0, reserved: 0), tenants: [:],
       isHeard: false)

@@ -1,5 +1,6 @@
 internal import BlobStore
 internal import EventLoop
+internal import JSON
 internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
@@ -102,14 +103,30 @@ struct Sessions: Sendable {
     return (session, true)
   }
 
+  /// An ephemeral session counts until it is over.
+  private func keepInMemory(_ session: TransferSession) throws(ServiceError) {
+    guard session.type == .ephemeral else { return }
+    let (files, text) = (engine.memoryFiles, session.description?.utf8.count ?? 0)
+    let size = MemoryFiles.large(session.configuration.json.count + text)
+    guard files.hasRoom(forRows: 4096),
+      size == 0 || files.reserve(Int64(size), as: "session", of: session.id)
+    else { throw .memoryFull(limit: files.capacity) }
+  }
+
   private func keep(
     _ session: TransferSession, _ reply: (TransferSession, Bool) -> IdempotentReply?
   ) async throws(ServiceError) {
+    try keepInMemory(session)
     var change = StoreChange()
     change.sessions = [session]
     change.owner = session.id
     change.answer(reply(session, true))
-    try await recorder.write(change)
+    do throws(ServiceError) {
+      try await recorder.write(change)
+    } catch {
+      engine.memoryFiles.release("session", of: session.id)
+      throw error
+    }
     open(session)
   }
 

@@ -129,14 +129,18 @@ struct Tasks: Sendable {
     }
   }
 
-  /// What an ephemeral session's requests send counts among its bodies, until it is over.
+  /// The bodies of an ephemeral session's requests count until it is over, and so does what else is large in them.
   private func keepInMemory(
     _ specifications: [TaskSpecification], of session: TransferSession, as name: String
   ) throws(ServiceError) {
     guard session.type == .ephemeral else { return }
-    let size = specifications.reduce(0) { $0 + Int64($1.request.body?.data?.count ?? 0) }
     let files = room.engine.memoryFiles
-    guard size == 0 || files.reserve(size, as: name, of: session.id) else {
+    let size = specifications.reduce(0) {
+      $0 + ($1.request.body?.data?.count ?? 0) + MemoryFiles.large($1.memberSize)
+    }
+    guard files.hasRoom(forRows: Int64(specifications.count) * 1024),
+      size == 0 || files.reserve(Int64(size), as: name, of: session.id)
+    else {
       throw .memoryFull(limit: files.capacity)
     }
   }
@@ -213,5 +217,13 @@ struct Tasks: Sendable {
 
   private enum Patched {
     case task(TransferTask), refused, over
+  }
+}
+
+extension TaskSpecification {
+  /// Bytes of what a client may make large, without the body.
+  fileprivate var memberSize: Int {
+    let fields = request.headers.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
+    return request.url.utf8.count + fields + (description?.utf8.count ?? 0)
   }
 }

@@ -126,16 +126,17 @@ import TransferModel
     func types(_ bytes: [UInt8]) -> [EventType] {
       ServerSentEvents.split(bytes).compactMap { ServerSentEvents.type(of: $0) }
     }
+    let page = try await store.journal(.task(id), after: 0, maximumBytes: 1 << 20)
+    #expect(
+      page.fragments.map { types($0.bytes) } == [[.taskDidCreate, .taskDidComplete], [.taskDidChangeState]])
+    #expect(store.lastSequence == 3)
+    await store.close()
+    // Readers hear of a commit after its writer.
     #expect(
       bench.published.map { types($0.bytesWithProgress) } == [
         [.taskDidCreate, .dataTaskDidReceiveData, .taskDidComplete], [.taskDidSendBodyData],
         [.dataTaskDidReceiveData, .taskDidChangeState],
       ])
     #expect(bench.published.map(\.isProgressOnly) == [false, true, false])
-    let page = try await store.journal(.task(id), after: 0, maximumBytes: 1 << 20)
-    #expect(
-      page.fragments.map { types($0.bytes) } == [[.taskDidCreate, .taskDidComplete], [.taskDidChangeState]])
-    #expect(store.lastSequence == 3)
-    await store.close()
   }
 }

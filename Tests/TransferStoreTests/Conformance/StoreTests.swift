@@ -133,10 +133,11 @@ import TransferModel
       }
       try await group.waitForAll()
     }
+    #expect(try await store.unfinishedTasks(after: nil, limit: 1000).count == 500)
+    // Readers hear of a commit after its writer.
+    await store.close()
     let firsts = bench.published.map(\.first)
     #expect(firsts == Array(1...500))
-    #expect(try await store.unfinishedTasks(after: nil, limit: 1000).count == 500)
-    await store.close()
   }
 
   @Test(arguments: StoreKind.allCases) func failedRequestLeavesNothingAndHarmsNoOther(_ kind: StoreKind)
@@ -153,9 +154,9 @@ import TransferModel
       for await outcome in group { outcomes.append(outcome) }
     }
     #expect(outcomes.count { $0 } == 2)
+    await store.close()
     let numbers = bench.published.flatMap { Array($0.first...$0.last) }
     #expect(numbers == [1, 2, 3])
-    await store.close()
   }
 
   @Test(arguments: StoreKind.allCases) func journalIsReadByScopeAndCursor(_ kind: StoreKind) async throws {
