@@ -2,15 +2,20 @@
 """What one tenant or one server costs the others.
 
 Tenant b fetches small files one after the other while tenant a attacks: large cookie jars, many credentials and proxy exceptions, long
-strings, probes of a silent address, many root certificates, strange responses, responses without end. Each attack runs twice. During
-each, 99 of 100 of b's transfers take less than 250 ms, the memory of the service stays bounded, and both runs get the same replies.
+strings, probes of a silent address, many root certificates, idle connections, bodies that stall, replies that nobody reads, strange
+responses, responses without end. Each attack runs twice. During each, 99 of 100 of b's transfers take less than 250 ms, the memory of
+the service stays bounded, and both runs get the same replies.
 usage: fairness.py [ATTACK ...]"""
 import base64
+import resource
 import socketserver
+import urllib.request
 from harness import *
 
 # Milliseconds of p99; MiB that an attack may take, and may leave.
 SLOWEST, PEAK, GROWTH = 250, 256, 64
+# As many as the service takes.
+CONNECTIONS = 2000
 # For so many seconds a response without end is received.
 ENDLESS = 5
 ATTACKS = {}
@@ -186,8 +191,7 @@ def a_DELETE_of_5000_credentials(a, _):
         return a.call("PUT", f"/v1/sessions/{session}/credentials", {
             "protectionSpace": {"host": f"h{number % 7}.test", "realm": f"r{number}"},
             "credential": {"user": "u", "password": "p"}})[0]
-    # The last alone: of those that are put at the same time, each may be the last for which there is room.
-    return a.many(5000, put), put(5000), a.call("DELETE", f"/v1/sessions/{session}/credentials")[0], a.call(
+    return a.many(5001, put), a.call("DELETE", f"/v1/sessions/{session}/credentials")[0], a.call(
         "GET", f"/v1/sessions/{session}/credentials")[1]["items"]
 
 
@@ -296,6 +300,80 @@ def sessions_with_1000_root_certificates(a, strange):
     return states, beyond[0], beyond[1]["errors"][0]["pointer"]
 
 
+def connections(ferry, count):
+    """That many, each with one request that is answered."""
+    opened = []
+    for _ in range(count):
+        one = socket.create_connection(("127.0.0.1", ferry.port))
+        one.sendall(b"GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
+        opened.append(one)
+        if len(opened) % 100 == 0:
+            opened[-1].recv(4096)
+    return opened
+
+
+@attack
+def idle_connections_up_to_the_limit(a, _):
+    opened = connections(a.ferry, CONNECTIONS + 100)
+    try:
+        # Those that come now are let in, each in the place of the one that has been idle longest.
+        return [urllib.request.urlopen(f"http://127.0.0.1:{a.ferry.port}/livez", timeout=1).status for _ in range(20)]
+    finally:
+        for one in opened:
+            one.close()
+
+
+@attack
+def batches_that_stall(a, _):
+    session = a.session()
+    line = json.dumps({"kind": "data", "description": "x" * 3000, "request": {"url": "http://a.test/"}}).encode() + b"\n"
+    piece, opened, statuses = line * 100, [], {}
+    for number in range(24):
+        one = socket.create_connection(("127.0.0.1", a.ferry.port))
+        fields = f"Content-Length: {60 << 20}\r\nContent-Type: application/x-ndjson\r\nIdempotency-Key: {number}-{time.time()}\r\n"
+        fields += "".join(f"{name}: {value}\r\n" for name, value in a.fields.items())
+        one.sendall(f"POST /v1/sessions/{session}/tasks HTTP/1.1\r\nHost: a\r\n{fields}\r\n".encode())
+        opened.append(one)
+
+    def send(one):
+        with contextlib.suppress(OSError):
+            for _ in range((50 << 20) // len(piece)):
+                one.sendall(piece)
+    threads = [threading.Thread(target=send, args=(one,)) for one in opened]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    time.sleep(1)
+    for one in opened:
+        one.setblocking(False)
+        try:
+            status = one.recv(20).split(b" ")[1].decode()
+        except BlockingIOError:
+            status = "none yet"
+        except (OSError, IndexError):
+            status = "closed"
+        statuses[status] = statuses.get(status, 0) + 1
+        one.close()
+    return sorted(status for status in statuses if status != "closed")
+
+
+@attack
+def readers_that_do_not_read(a, _):
+    session = a.session(configuration={"proxies": {"http": "http://127.0.0.1:1", "noProxy": [f"h{i}.{'x' * 80}.test" for i in range(9000)]}})
+    opened = []
+    for _ in range(400):
+        one = socket.create_connection(("127.0.0.1", a.ferry.port))
+        fields = "".join(f"{name}: {value}\r\n" for name, value in a.fields.items())
+        one.sendall(f"GET /v1/sessions/{session} HTTP/1.1\r\nHost: a\r\n{fields}\r\n".encode())
+        opened.append(one)
+    time.sleep(3)
+    heads = {one.recv(20).split(b" ")[1].decode() for one in opened}
+    for one in opened:
+        one.close()
+    return sorted(heads)
+
+
 @attack
 def deep_and_wide_JSON(a, _):
     texts = ["[" * 100_000, "{\"a\":" * 100_000, "[" + "1," * 600_000 + "1]", '{"' + "x" * 7_000_000 + '":1}']
@@ -334,13 +412,15 @@ def run(name, a, b, origin, strange, ferry):
 
 def main():
     names = sys.argv[1:] or list(ATTACKS)
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     failures, rows = [], [("attack", "transfers of the other", "p99 ms", "worst ms", "peak MiB", "MiB more")]
     with scratch(True) as directory:
         tokens = f"{directory}/tokens"
         with open(os.open(tokens, os.O_WRONLY | os.O_CREAT, 0o600), "w") as f:
             f.write("a token-a\nb token-b\n")
         origin, strange = Origin(f"{directory}"), Strange()
-        ferry = Ferry(f"{directory}/data", "--token-file", tokens)
+        ferry = Ferry(f"{directory}/data", "--token-file", tokens, "--maximum-connections", str(CONNECTIONS))
         try:
             a, b = Tenant(ferry, "token-a"), Tenant(ferry, "token-b")
             for name in names:

@@ -9,6 +9,12 @@ package final class CredentialStorage: Sendable {
   private struct Shelf {
     var hosts: [String: [ProtectionSpace: Credential]] = [:]
     var count = 0
+    /// Credentials that are being stored.
+    var arriving = 0
+
+    func hasRoom(for space: ProtectionSpace) -> Bool {
+      count + arriving < Limits.credentials.value || hosts[space.host]?[space] != nil
+    }
   }
   private let sessions = Mutex<[SessionID: Shelf]>([:])
 
@@ -31,10 +37,28 @@ package final class CredentialStorage: Sendable {
 
   /// Whether one more credential may be kept, or this space has one that it would replace.
   package func hasRoom(for space: ProtectionSpace, in session: SessionID) -> Bool {
+    sessions.withLock { $0[session]?.hasRoom(for: space) ?? true }
+  }
+
+  /// Takes room for a credential that is being stored; false where there is none. Then the caller owes a `giveRoom`.
+  package func takeRoom(for space: ProtectionSpace, in session: SessionID) -> Bool {
     sessions.withLock { sessions in
-      guard let shelf = sessions[session] else { return true }
-      return shelf.count < Limits.credentials.value || shelf.hosts[space.host]?[space] != nil
+      guard sessions[session, default: Shelf()].hasRoom(for: space) else { return false }
+      sessions[session, default: Shelf()].arriving += 1
+      return true
     }
+  }
+
+  /// The credential is set, or will not be.
+  package func giveRoom(in session: SessionID) {
+    sessions.withLock { sessions in
+      sessions[session]?.arriving -= 1
+      Self.dropIfEmpty(session, &sessions)
+    }
+  }
+
+  private static func dropIfEmpty(_ session: SessionID, _ sessions: inout [SessionID: Shelf]) {
+    if let shelf = sessions[session], shelf.count == 0, shelf.arriving == 0 { sessions[session] = nil }
   }
 
   /// Remembers a credential in place of that which was there.
@@ -55,7 +79,7 @@ package final class CredentialStorage: Sendable {
           sessions[session]?.hosts[space.host] = nil
         }
       }
-      if sessions[session]?.count == 0 { sessions[session] = nil }
+      Self.dropIfEmpty(session, &sessions)
     }
   }
 

@@ -24,7 +24,8 @@ struct SessionCredentials: Sendable {
     let session = try sessions.session(id)
     guard session.configuration.urlCredentialStorage else { throw .noCredentialStorage }
     guard session.state != .invalid else { throw .sessionInvalid }
-    guard engine.credentials.hasRoom(for: space, in: id) else { throw .tooManyCredentials }
+    guard engine.credentials.takeRoom(for: space, in: id) else { throw .tooManyCredentials }
+    defer { engine.credentials.giveRoom(in: id) }
     var change = StoreChange()
     change.owner = id
     if session.type.keeps(credential) {

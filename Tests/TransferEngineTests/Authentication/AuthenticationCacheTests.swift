@@ -140,4 +140,23 @@ import TransferModel
     storage.remove([known], in: session)
     #expect(storage.hasRoom(for: unknown, in: session))
   }
+
+  /// Credentials that are stored at the same time do not share the last room.
+  @Test func aCredentialThatIsBeingStoredCounts() {
+    let storage = CredentialStorage()
+    var places = (0...Limits.credentials.value).map { index in
+      var place = space
+      place.realm = "\(index)"
+      return place
+    }
+    let last = places.removeLast()
+    for place in places { #expect(storage.takeRoom(for: place, in: session)) }
+    #expect(!storage.takeRoom(for: last, in: session))
+    for place in places { storage.set(alice, for: place, in: session) }
+    for _ in places { storage.giveRoom(in: session) }
+    #expect(!storage.takeRoom(for: last, in: session) && storage.takeRoom(for: places[0], in: session))
+    storage.giveRoom(in: session)
+    storage.remove([places[0]], in: session)
+    #expect(storage.takeRoom(for: last, in: session))
+  }
 }
