@@ -33,6 +33,8 @@ class Strange(socketserver.ThreadingTCPServer):
     class Handler(socketserver.StreamRequestHandler):
         def handle(self):
             with contextlib.suppress(OSError):
+                if self.rfile.peek(1)[:1] == b"\x16":
+                    return  # TLS, which it does not speak
                 while line := self.rfile.readline():
                     path = line.split(b" ")[1].decode(errors="replace")
                     while self.rfile.readline() not in (b"\r\n", b"\n", b""):
@@ -401,7 +403,10 @@ def run(name, a, b, origin, strange, ferry):
         waits += victim.times
     waits.sort()
     p99 = waits[max(0, len(waits) * 99 // 100 - 1)]
-    growth, peak = (memory(ferry.pid)[name] - before for name in ("VmRSS", "VmHWM"))
+    peak, deadline = memory(ferry.pid)["VmHWM"] - before, time.monotonic() + 20
+    # The service gives memory back when it next looks, every 15 seconds.
+    while (growth := memory(ferry.pid)["VmRSS"] - before) > GROWTH and time.monotonic() < deadline:
+        time.sleep(0.5)
     faults = [text for is_wrong, text in [
         (p99 > SLOWEST, f"99 of 100 took up to {p99:.0f} ms"),
         (peak > PEAK, f"it took {peak:.0f} MiB"),

@@ -147,6 +147,9 @@ static inline void clinux_bound_heap(int arenas, int mmap_threshold, int trim_th
   mallopt(M_TRIM_THRESHOLD, trim_threshold);
 }
 
+/// Gives free pages of all arenas back (malloc_trim(3)).
+static inline void clinux_trim_heap(void) { malloc_trim(0); }
+
 /// The limit of open descriptors.
 static inline uint64_t clinux_descriptor_limit(void) {
   struct rlimit limit;

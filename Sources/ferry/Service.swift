@@ -331,22 +331,6 @@ private struct SupervisorService: ServiceLifecycle.Service {
   }
 }
 
-/// Every open stream says that it lives (an SSE comment each 15 s). News that could not be read when somebody rang are read now.
-private struct HeartbeatService: ServiceLifecycle.Service {
-  let hub: EventHub
-  let service: TransferService
-  func run() async throws {
-    await cancelWhenGracefulShutdown {
-      while !Task.isCancelled {
-        try? await Task.sleep(for: .seconds(15))
-        hub.heartbeat()
-        service.lookForNews()
-        service.follow()
-      }
-    }
-  }
-}
-
 private struct HTTPService: ServiceLifecycle.Service {
   /// How long what is under way may take once this process is to end.
   private static let grace = Duration.seconds(10)
