@@ -104,7 +104,8 @@ let package = Package(
     .target(
       name: "HTTPServer",
       dependencies: [
-        "Limits", "CMicroHTTPD", "CLinux", "EventLoop", .product(name: "HTTPTypes", package: "swift-http-types"),
+        "Limits", "CMicroHTTPD", "CLinux", "EventLoop",
+        .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "DequeModule", package: "swift-collections"),
       ], swiftSettings: language),
     .target(

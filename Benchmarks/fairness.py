@@ -12,11 +12,11 @@ import socketserver
 import urllib.request
 from harness import *
 
-# Milliseconds of p99; MiB that an attack may take, and may leave.
+# Milliseconds of p99; MiB that an attack may use at its peak, and may leave in use.
 SLOWEST, PEAK, GROWTH = 250, 256, 64
-# As many as the service takes.
+# The service's connection limit.
 CONNECTIONS = 2000
-# For so many seconds a response without end is received.
+# Seconds for which an endless response is received.
 ENDLESS = 5
 ATTACKS = {}
 
@@ -101,7 +101,7 @@ class Tenant:
         assert status == 200 and task["response"]["status"] == 200, (status, task)
 
     def fetch_for_a_while(self, session, url, count=4):
-        """Runs tasks that have no end, and cancels them; their states before that, and how far each has come."""
+        """Runs tasks whose responses never end and cancels them. Returns their states before the cancellation."""
         tasks = [self.call("POST", f"/v1/sessions/{session}/tasks", {
             "kind": "data", "resume": True, "request": {"url": url}})[1]["id"] for _ in range(count)]
         time.sleep(ENDLESS)
@@ -275,7 +275,7 @@ def endless_chunks_of_one_byte(a, strange):
 
 
 def certificates(count, name="n{:05}"):
-    """That many different ones in PEM: one whose name is replaced."""
+    """Returns `count` distinct certificates in PEM: copies of one with different names."""
     with scratch(True) as directory:
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "key", "-out", "pem",
@@ -294,7 +294,7 @@ def sessions_with_1000_root_certificates(a, strange):
     one = roots.index("-----END CERTIFICATE-----\n") + 26
     for _ in range(8):
         session = a.session(configuration={"tlsAdditionalRootCertificates": roots[one:]})
-        # Nobody speaks TLS there, which comes out when the certificates have been parsed.
+        # The server does not speak TLS: the task fails after the certificates are parsed.
         url = strange.url.replace("http:", "https:") + "/fields"
         states.append(a.call("POST", f"/v1/sessions/{session}/tasks", {
             "kind": "data", "resume": True, "request": {"url": url}}, Prefer="wait=30")[1]["error"]["code"])
@@ -303,7 +303,7 @@ def sessions_with_1000_root_certificates(a, strange):
 
 
 def connections(ferry, count):
-    """That many, each with one request that is answered."""
+    """Opens `count` connections and sends one request on each."""
     opened = []
     for _ in range(count):
         one = socket.create_connection(("127.0.0.1", ferry.port))
@@ -318,7 +318,7 @@ def connections(ferry, count):
 def idle_connections_up_to_the_limit(a, _):
     opened = connections(a.ferry, CONNECTIONS + 100)
     try:
-        # Those that come now are let in, each in the place of the one that has been idle longest.
+        # Each new connection replaces the one that has been idle longest.
         return [urllib.request.urlopen(f"http://127.0.0.1:{a.ferry.port}/livez", timeout=1).status for _ in range(20)]
     finally:
         for one in opened:

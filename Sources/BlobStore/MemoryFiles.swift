@@ -10,25 +10,25 @@ package import TransferModel
 /// What has a name here is kept open; its last name gone, the kernel gives the memory back once no reader has it.
 package final class MemoryFiles: Sendable {
   private struct File {
-    /// -1 where the bytes are in a row, and only their room is taken here.
+    /// -1 if the bytes are in a row and are only counted here.
     var descriptor: Int32
     var size: Int64
   }
   private struct State {
     var files: [SessionID: [String: File]] = [:]
     var used: Int64 = 0
-    /// Of `used`, what is in rows.
+    /// The part of `used` that is stored in rows.
     var usedInRows: Int64 = 0
   }
 
-  /// What rows may take beside bodies before they count: the database in memory has room to begin with.
+  /// Bytes of rows, bodies excluded, that do not count: a base allowance for the database in memory.
   static let freeRows: Int64 = 4 << 20
 
   /// Bytes of all of them together.
   package let capacity: Int64
   private let state = Mutex(State())
 
-  /// What the rows of ephemeral sessions take, with the bodies that are in them.
+  /// Bytes of the rows of ephemeral sessions, including bodies in rows.
   private let rows: @Sendable () -> Int64
 
   package init(capacity: Int64, rows: @escaping @Sendable () -> Int64 = { 0 }) {
@@ -49,15 +49,16 @@ package final class MemoryFiles: Sendable {
     state.used + max(0, self.rows() + rows - state.usedInRows - Self.freeRows)
   }
 
-  /// Rows are counted as they are stored, compressed; what they make large in memory counts by itself.
-  package static func large(_ size: Int) -> Int { max(0, size - 4096) }
+  /// Bytes to reserve for a value of that size: all beyond 4096. Rows count at their compressed size, which is far below what they take in
+  /// memory.
+  package static func bytesToReserve(forValueOf size: Int) -> Int { max(0, size - 4096) }
 
-  /// Whether so many more bytes may be in rows, beside bodies.
+  /// Whether rows may grow by `size` bytes.
   package func hasRoom(forRows size: Int64) -> Bool {
     state.withLock { used($0, adding: size) <= capacity }
   }
 
-  /// Takes room for a body that is in a row; false where there is not enough.
+  /// Reserves room for data that is stored in a row; false if there is not enough.
   package func reserve(_ size: Int64, as name: String, of session: SessionID) -> Bool {
     state.withLock { state in
       guard used(state) + size <= capacity else { return false }

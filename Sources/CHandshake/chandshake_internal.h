@@ -14,7 +14,7 @@ typedef struct entry {
   size_t size;
 } entry;
 
-// Certificates by their subjects: a parsed one takes several times the room, and most are never looked for. Never changed.
+// Certificates by their subjects: a parsed one takes several times the room, and most are never looked up. Immutable.
 typedef struct table {
   atomic_int references;
   entry *entries;
@@ -22,7 +22,7 @@ typedef struct table {
   unsigned char *bytes;
 } table;
 
-// Belongs to a lookup of its store, and lives as long.
+// Owned by the lookup of its store, and freed with it.
 struct chandshake_roots {
   X509_STORE *store;
   table *tables[2];

@@ -88,7 +88,7 @@ static table *table_retain(table *table) {
   return table;
 }
 
-// By subject, and what is equal side by side.
+// Orders by subject; equal certificates are adjacent.
 static int compare(const void *left, const void *right) {
   const entry *a = left, *b = right;
   if (a->subject != b->subject) return a->subject < b->subject ? -1 : 1;
@@ -96,7 +96,7 @@ static int compare(const void *left, const void *right) {
   return memcmp(a->bytes, b->bytes, a->size);
 }
 
-// Takes the certificates.
+// Takes ownership of the certificates.
 static table *table_create(STACK_OF(X509) *certificates) {
   size_t count = (size_t)sk_X509_num(certificates), size = 0;
   for (size_t i = 0; i < count; i++) size += (size_t)i2d_X509_AUX(sk_X509_value(certificates, (int)i), NULL);
@@ -136,7 +136,7 @@ static void lookup_free(X509_LOOKUP *lookup) {
   free(roots);
 }
 
-// Puts the authorities of that name into the store, which looks there first the next time.
+// Adds the certificates with this subject to the store, where the next lookup finds them.
 static int find_by_subject(X509_LOOKUP *lookup, X509_LOOKUP_TYPE type, const X509_NAME *name, X509_OBJECT *found) {
   if (type != X509_LU_X509) return 0;
   const chandshake_roots *roots = X509_LOOKUP_get_method_data(lookup);
@@ -151,7 +151,7 @@ static int find_by_subject(X509_LOOKUP *lookup, X509_LOOKUP_TYPE type, const X50
       if (!certificate) continue;
       if (!X509_NAME_cmp(X509_get_subject_name(certificate), name) &&
           X509_STORE_add_cert(X509_LOOKUP_get_store(lookup), certificate) && !is_found) {
-        // The caller counts the reference that it is given here, and the store has one: this one is not wanted.
+        // OpenSSL adds its own reference to `found`, and the store holds one: release the one that set1 added.
         is_found = X509_OBJECT_set1_X509(found, certificate);
         if (is_found) X509_free(certificate);
       }
@@ -170,7 +170,7 @@ static void create_method(void) {
   X509_LOOKUP_meth_set_free(method, lookup_free);
 }
 
-// Takes the tables.
+// Takes ownership of the tables.
 static chandshake_roots *roots_of(table *first, table *second) {
   pthread_once(&method_once, create_method);
   chandshake_roots *roots = calloc(1, sizeof *roots);
@@ -221,7 +221,7 @@ chandshake_roots *chandshake_roots_join(const chandshake_roots *first, const cha
   return roots_of(table_retain(first->tables[0]), table_retain(second->tables[0]));
 }
 
-size_t chandshake_roots_most_of_a_subject(const chandshake_roots *roots) {
+size_t chandshake_roots_largest_subject_count(const chandshake_roots *roots) {
   const table *table = roots->tables[0];
   size_t most = 0;
   for (size_t start = 0, at = 0; at < table->count; at++) {
@@ -231,7 +231,7 @@ size_t chandshake_roots_most_of_a_subject(const chandshake_roots *roots) {
   return most;
 }
 
-// What is behind them goes with their store, which connections may still have.
+// Connections may still hold the store. The tables are freed with it.
 void chandshake_roots_free(chandshake_roots *roots) { X509_STORE_free(roots->store); }
 
 chandshake_identity *chandshake_identity_create(

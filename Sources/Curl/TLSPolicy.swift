@@ -9,27 +9,27 @@ package final class TLSRoots: @unchecked Sendable {
   }
   let raw: OpaquePointer
 
-  /// None.
+  /// An empty set.
   package init() {
     var problem = CString()
     guard let raw = chandshake_roots_create(nil, nil, &problem.bytes, problem.bytes.count) else {
-      preconditionFailure("nothing is read: \(problem.text)")
+      preconditionFailure("an empty set of certificates cannot be made: \(problem.text)")
     }
     self.raw = raw
   }
 
-  /// - Parameter file: with PEM certificates.
+  /// - Parameter file: path of a file with certificates in PEM.
   package init(file: String) throws(Fault) { raw = try Self.read(file: file, pem: nil) }
 
-  /// - Parameter pem: certificates.
+  /// - Parameter pem: certificates in PEM.
   package init(pem: String) throws(Fault) {
     // C would not see what stands behind it.
     guard !pem.utf8.contains(0) else { throw Fault(message: "not certificates in PEM: a zero byte") }
     raw = try Self.read(file: nil, pem: pem)
   }
 
-  /// Those of both: nothing is read or copied.
-  /// - Precondition: neither was made by this.
+  /// Joins two sets; no certificate is read or copied.
+  /// - Precondition: neither argument is itself a joined set.
   package init(_ first: TLSRoots, and second: TLSRoots) { raw = chandshake_roots_join(first.raw, second.raw) }
 
   private static func read(file: String?, pem: String?) throws(Fault) -> OpaquePointer {
@@ -40,8 +40,8 @@ package final class TLSRoots: @unchecked Sendable {
     return raw
   }
 
-  /// How many certificates have the subject that most have.
-  package var mostOfASubject: Int { chandshake_roots_most_of_a_subject(raw) }
+  /// The largest number of distinct certificates with the same subject.
+  package var largestSubjectCount: Int { chandshake_roots_largest_subject_count(raw) }
 
   deinit { chandshake_roots_free(raw) }
 

@@ -55,7 +55,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
   private var timers = TimerQueue()
   private var tickHandlers: [() -> Void] = []
   private var backlog = Deque<UnownedJob>()
-  /// How often it has gone round.
+  /// Number of iterations since the loop started.
   package private(set) var tick: UInt64 = 0
 
   /// The name of the thread, at most 15 bytes.

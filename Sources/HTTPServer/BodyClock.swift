@@ -34,15 +34,15 @@ struct BodyClock {
     periodStart? += standstill
   }
 
-  /// Why the client has no more time; nil where it has. Called every second or so.
-  mutating func fault(_ patience: BodyPatience, _ now: ContinuousClock.Instant) -> RequestFault? {
+  /// The violated limit; nil if the client is fast enough. Call it about once a second.
+  mutating func fault(_ timeouts: BodyTimeouts, _ now: ContinuousClock.Instant) -> RequestFault? {
     guard stoppedAt == nil, let lastByte, let periodStart else { return nil }
-    guard now - lastByte <= patience.silence else {
-      return .bodyStalled(seconds: Int(patience.silence.components.seconds))
+    guard now - lastByte <= timeouts.silence else {
+      return .bodyStalled(seconds: Int(timeouts.silence.components.seconds))
     }
-    guard let least = patience.bytesInPeriod, now - periodStart >= patience.period else { return nil }
+    guard let least = timeouts.bytesInPeriod, now - periodStart >= timeouts.period else { return nil }
     guard bytesInPeriod >= least else {
-      return .bodyTooSlow(bytes: least, seconds: Int(patience.period.components.seconds))
+      return .bodyTooSlow(bytes: least, seconds: Int(timeouts.period.components.seconds))
     }
     (self.periodStart, bytesInPeriod) = (now, 0)
     return nil

@@ -20,7 +20,7 @@ extension Exchange {
 
   /// Refuses a body for which the client has taken more time than it has.
   func giveUpIfLate(_ now: ContinuousClock.Instant) {
-    guard phase == .body, let fault = clock.fault(patience, now) else { return }
+    guard phase == .body, let fault = clock.fault(timeouts, now) else { return }
     giveUp(RawReply(daemon.limits.refusal(fault)))
   }
 

@@ -46,7 +46,7 @@ final class Exchange: @unchecked Sendable {
   var phase = Phase.head
   private(set) var isSuspended = false
   private var source: (any ResponseSource)?
-  /// Bytes of the reply, where they are all here.
+  /// Size of the reply in bytes if it is held in memory; otherwise 0.
   private var replySize = 0
   var clientLeft = false
   private var departure = DepartureWatch()
@@ -203,7 +203,7 @@ final class Exchange: @unchecked Sendable {
     switch response.body {
     case .empty: message = MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT)
     case .bytes(let bytes):
-      guard daemon.replies.take(bytes.count, of: daemon.limits.replyBytes) else {
+      guard daemon.replies.reserve(bytes.count, of: daemon.limits.replyBytes) else {
         return reply(with: daemon.limits.refusal(.tooManyReplies))
       }
       replySize = bytes.count
@@ -274,11 +274,11 @@ final class Exchange: @unchecked Sendable {
     MHD_resume_connection(connection)
   }
 
-  /// A handler that lets its client be silent for longer judges by itself how fast it is.
-  var patience: BodyPatience {
+  /// If the handler allows a longer silence, no minimum rate applies.
+  var timeouts: BodyTimeouts {
     let silence = meeting.silence
     return silence == 0
-      ? daemon.limits.bodyPatience : BodyPatience(silence: .seconds(silence), bytesInPeriod: nil)
+      ? daemon.limits.bodyTimeouts : BodyTimeouts(silence: .seconds(silence), bytesInPeriod: nil)
   }
 
   private var idleSeconds: Int { max(daemon.limits.idleSeconds, meeting.silence) }
@@ -310,7 +310,7 @@ final class Exchange: @unchecked Sendable {
   func finish() {
     phase = .over
     departure.stop(for: self)
-    daemon.replies.give(replySize)
+    daemon.replies.release(replySize)
     replySize = 0
     meeting.end()
     startHandler = nil  // holds this exchange, where the client left before it was called

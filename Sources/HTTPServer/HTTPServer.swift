@@ -24,10 +24,10 @@ package final class HTTPServer: Sendable {
     package var replyHeaderBytes = 8 * 1024
     /// Seconds within which the head of a request must arrive.
     package var headSeconds = 10
-    package var bodyPatience = BodyPatience()
-    /// Bytes of the bodies together that handlers collect, and of the replies together that clients read; small ones apart.
-    package var receivingBytes = ReceivingRoom.capacity
-    package var replyBytes = ReplyRoom.capacity
+    package var bodyTimeouts = BodyTimeouts()
+    /// Total bytes of request bodies being collected, and of replies being sent. Small ones do not count.
+    package var receivingBytes = RequestBodyBudget.capacity
+    package var replyBytes = ReplyBudget.capacity
     /// Seconds for which an idle connection is kept.
     package var idleSeconds = 75
     /// The reply to a request that the server refuses by itself.

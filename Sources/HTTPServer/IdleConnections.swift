@@ -4,7 +4,7 @@ internal import Glibc
 
 /// Connections between two requests, the one that has been idle longest first. On the loop only.
 ///
-/// When the server is full, that one is closed for a client that wants to come in, as nginx does: clients have to expect that of any idle
+/// When the server is full, the first one is closed to admit a new client, as nginx does: clients have to expect that of any idle
 /// connection (RFC 9112 §9.3). A connection with a request that is not answered, or with a stream, is never among them.
 struct IdleConnections {
   private var first: ServerConnection?
@@ -12,7 +12,7 @@ struct IdleConnections {
   /// Those that were closed and have not ended yet.
   private(set) var closing = 0
 
-  /// Its request is answered.
+  /// Adds a connection whose request was answered.
   mutating func append(_ connection: ServerConnection) {
     guard !connection.isIdle else { return }
     connection.isIdle = true
@@ -21,13 +21,13 @@ struct IdleConnections {
     last = connection
   }
 
-  /// It has ended.
-  mutating func forget(_ connection: ServerConnection) {
+  /// Removes a connection that has ended.
+  mutating func connectionEnded(_ connection: ServerConnection) {
     remove(connection)
     if connection.isClosing { closing -= 1 }
   }
 
-  /// Its next request begins.
+  /// Removes a connection whose next request begins.
   mutating func remove(_ connection: ServerConnection) {
     guard connection.isIdle else { return }
     connection.isIdle = false
@@ -37,8 +37,8 @@ struct IdleConnections {
     if let next { next.previous = previous } else { last = previous }
   }
 
-  /// Whether one can be closed.
-  mutating func areAny() -> Bool {
+  /// Whether a connection can be closed. Removes those whose next request has arrived.
+  mutating func hasClosable() -> Bool {
     while let connection = first {
       guard cmhd_unread(connection.descriptor) > 0 else { return true }
       // A request is on its way: libmicrohttpd has not read it yet.
@@ -47,9 +47,9 @@ struct IdleConnections {
     return false
   }
 
-  /// Closes the one that has been idle longest. libmicrohttpd tells of its end.
+  /// Closes the one that has been idle longest. libmicrohttpd reports its end.
   mutating func closeLongest() {
-    guard areAny(), let connection = first else { return }
+    guard hasClosable(), let connection = first else { return }
     remove(connection)
     connection.isAnswered = true
     connection.isClosing = true

@@ -6,7 +6,7 @@ package enum RequestBodyError: Error, Sendable {
   case tooLarge(limit: Int)
   /// The client left before the end.
   case disconnected
-  /// The bodies that are being received have their limit together.
+  /// The limit for all bodies that are being received is reached.
   case noRoom
 }
 
@@ -69,12 +69,12 @@ package struct RequestBody: Sendable {
     }
   }
 
-  /// For whoever keeps what `next` gives.
-  package func share() -> ReceivingShare {
+  /// Counts the bytes from `next` that the caller keeps in memory.
+  package func makeReservation() -> BudgetReservation {
     if case .exchange(let exchange) = storage {
-      ReceivingShare(exchange.daemon.receiving)
+      BudgetReservation(exchange.daemon.receiving)
     } else {
-      ReceivingShare(nil)
+      BudgetReservation(nil)
     }
   }
 
@@ -82,12 +82,12 @@ package struct RequestBody: Sendable {
   package func collect(upTo limit: Int) async throws(RequestBodyError) -> [UInt8] {
     if let length, length > limit { throw .tooLarge(limit: limit) }
     if case .bytes(let bytes) = storage { return bytes.bytes }
-    let share = share()
+    let reservation = makeReservation()
     var bytes: [UInt8] = []
     // Where the end is known, nobody waits for the word that it has come.
     while bytes.count < length ?? .max, let chunk = try await next() {
       guard bytes.count + chunk.count <= limit else { throw .tooLarge(limit: limit) }
-      try share.take(chunk.count)
+      try reservation.reserve(chunk.count)
       if bytes.isEmpty { bytes = chunk } else { bytes += chunk }
     }
     return bytes

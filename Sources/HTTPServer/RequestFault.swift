@@ -10,9 +10,9 @@ package enum RequestFault: Error, Sendable, Equatable {
   case bodyTooLong(limit: Int)
   /// The head was not whole in time.
   case timedOut(seconds: Int)
-  /// No byte of the body came for so long.
+  /// No byte of the body arrived for `seconds`.
   case bodyStalled(seconds: Int)
-  /// Fewer bytes of the body came within that time.
+  /// Fewer than `bytes` of the body arrived within `seconds`.
   case bodyTooSlow(bytes: Int, seconds: Int)
   /// The reply's head is larger than what the server sends.
   case replyTooLarge

@@ -18,9 +18,9 @@ final class ServerConnection {
   /// Its socket is in libmicrohttpd's epoll set without its knowledge, and must not outlive it under another descriptor.
   var isCut = false
 
-  /// Its place among the idle ones.
+  /// Whether the connection is in `IdleConnections`; `next` and `previous` are its neighbours there.
   var isIdle = false
-  /// It was closed for another client.
+  /// Closed to admit another client; its end is not reported yet.
   var isClosing = false
   var next: ServerConnection?
   unowned(unsafe) var previous: ServerConnection?
@@ -30,7 +30,7 @@ final class ServerConnection {
     self.headDeadline = headDeadline
   }
 
-  /// What libmicrohttpd has of a connection.
+  /// The `ServerConnection` that is libmicrohttpd's socket context.
   static func of(_ connection: OpaquePointer) -> ServerConnection? {
     cmhd_socket_context(connection).map { Unmanaged<ServerConnection>.fromOpaque($0).takeUnretainedValue() }
   }

@@ -32,8 +32,8 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
   let limits: HTTPServer.Limits
   private let port: Int
   private let handler: HTTPHandler
-  let receiving: ReceivingRoom
-  var replies = ReplyRoom()
+  let receiving: RequestBodyBudget
+  var replies = ReplyBudget()
   private let wakes = Mutex(Wakes())
   private(set) var daemon: OpaquePointer?
   private var connections: [Int32: ServerConnection] = [:]
@@ -49,7 +49,7 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
   private var fresh: [Exchange] = []
   private var standstill = Standstill(period: sweepPeriod)
   private var lastStreamFlush = ContinuousClock.now
-  private var isFlushing = false  // some of the streams that have something to tell wait for the next turn
+  private var isFlushing = false  // some streams with pending events wait for the next iteration
   private(set) var isDraining = false
   private var whenIdle: (() -> Void)?
 
@@ -59,7 +59,7 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     self.limits = limits
     self.port = port
     self.handler = handler
-    receiving = ReceivingRoom(capacity: limits.receivingBytes)
+    receiving = RequestBodyBudget(capacity: limits.receivingBytes)
     lingering = LingeringSockets(loop: loop)
   }
 
@@ -85,7 +85,7 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
 
   func start(listener: Int32) throws(HTTPServer.Failure) {
     var settings = cmhd_settings(
-      // Those that are being closed for others are there a little longer.
+      // Connections that were closed to admit others still count until they end.
       connection_limit: UInt32(limits.connections + Listener.atOnce),
       connection_memory_limit: UInt32(limits.connectionBytes), connection_timeout: UInt32(limits.idleSeconds),
       on_request: onRequest, on_completed: onCompleted, on_connection: onConnection, on_target: onTarget,
@@ -96,7 +96,7 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     self.daemon = daemon
     self.listener = Listener(listener, daemon: daemon, loop: loop) { [unowned self] in
       mustRun = true
-      return connections.count < limits.connections + Listener.atOnce && (!isFull || idle.areAny())
+      return connections.count < limits.connections + Listener.atOnce && (!isFull || idle.hasClosable())
     }
     loop.watch(cmhd_epoll_descriptor(daemon), for: .readable, handler: self)
     loop.atEndOfTick { [weak self] in self?.drive() }
@@ -273,7 +273,7 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
   /// libmicrohttpd closes the socket next.
   fileprivate func disconnected(_ connection: ServerConnection) {
     connections[connection.descriptor] = nil
-    idle.forget(connection)
+    idle.connectionEnded(connection)
     // libmicrohttpd 1.0.1 forgets to tell of the end of a request where its refusal of a chunk's line fails. Nothing may use the connection
     // from here on.
     if let exchange = connection.exchange { ended(exchange, on: connection, .REQUEST_TERMINATED_WITH_ERROR) }
@@ -287,8 +287,8 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     lingering.keep(connection.descriptor)
   }
 
-  /// The line of a request is here.
-  fileprivate func hears(_ target: String, on socket: ServerConnection) {
+  /// The request line has arrived: the connection is no longer idle.
+  fileprivate func didReceiveTarget(_ target: String, on socket: ServerConnection) {
     socket.target = target
     idle.remove(socket)
   }
@@ -365,7 +365,7 @@ private func daemon(_ context: UnsafeMutableRawPointer?) -> ServerDaemon {
   _ context: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>, _ connection: OpaquePointer
 ) -> UnsafeMutableRawPointer? {
   if let socket = ServerConnection.of(connection) {
-    daemon(context).hears(String(cString: target), on: socket)
+    daemon(context).didReceiveTarget(String(cString: target), on: socket)
   }
   cmhd_drop_query(target)
   return nil

@@ -43,24 +43,26 @@ package enum Limits {
   package static let jsonDepth = Limit(
     "json-depth", 64, "arrays and objects inside each other in JSON", beyond: "400")
   package static let bodySilenceSeconds = Limit(
-    "body-silence", 30, "how long no byte of a request's body may come", in: .seconds,
-    beyond: "408; for `PUT /v1/tasks/{id}/body`, the task's `timeoutIntervalForRequest` holds instead")
+    "body-silence", 30, "longest pause between bytes of a request's body", in: .seconds,
+    beyond:
+      "408; for `PUT /v1/tasks/{id}/body`, the task's `timeoutIntervalForRequest` plus 15 seconds applies instead"
+  )
   package static let bodyPeriodSeconds = Limit(
-    "body-period", 60, "how long a request's body may stay below `body-in-period`", in: .seconds,
+    "body-period", 60, "period in which a request's body must reach `body-in-period`", in: .seconds,
     beyond: "408; not for `PUT /v1/tasks/{id}/body`")
   package static let bodyBytesInPeriod = Limit(
-    "body-in-period", 60 << 10, "the least that a request's body must bring in each `body-period`",
+    "body-in-period", 60 << 10, "minimum bytes of a request's body in each `body-period`",
     in: .bytes,
     beyond: "408; not for `PUT /v1/tasks/{id}/body`")
   package static let smallBodyBytes = Limit(
-    "small-body", 64 << 10, "a body of a request or reply that `receiving` and `replying` do not count",
+    "small-body", 64 << 10, "largest body that does not count towards `receiving` and `replying`",
     in: .bytes,
     beyond: "it is counted")
   package static let receivingBytes = Limit(
-    "receiving", 128 << 20, "JSON and batches that are being received, of all clients together", in: .bytes,
+    "receiving", 128 << 20, "request bodies being collected, for all clients together", in: .bytes,
     beyond: "429 with Retry-After")
   package static let replyBytes = Limit(
-    "replying", 128 << 20, "JSON that is being sent, to all clients together", in: .bytes,
+    "replying", 128 << 20, "replies being sent from memory, for all clients together", in: .bytes,
     beyond: "429 with Retry-After")
   package static let pageItems = Limit("page-items", 500, "items of a page", beyond: "400")
   package static let pageBytes = Limit(
@@ -162,7 +164,7 @@ package enum Limits {
   package static let partsUnderWay = Limit(
     "parts-under-way", 64,
     "parts of one `multipart/x-mixed-replace` response whose events are not stored yet",
-    beyond: "the server waits")
+    beyond: "Ferry pauses receiving until half of the events are stored")
   package static let ranges = Limit(
     "ranges", 1000, "range requests of one download", beyond: "the task ends with networkConnectionLost")
 

@@ -10,7 +10,7 @@ struct IdempotentRequest: Sendable {
   private let fingerprints: [[UInt8]]
   private let service: TransferService
 
-  /// What tells one request from another: its method, path and body.
+  /// Digest of a request's method, path and body; it identifies the request.
   struct Digest {
     private var hash = SHA256()
 

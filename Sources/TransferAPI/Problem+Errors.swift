@@ -32,7 +32,7 @@ extension Problem {
     case .memoryFull(let limit):
       Problem(
         .storeFull,
-        "ephemeral sessions take \(limit) bytes of memory together, the most they may (--maximum-ephemeral-bytes)"
+        "ephemeral sessions may use at most \(limit) bytes of memory in total (--maximum-ephemeral-bytes)"
       )
       .with("Retry-After", "5")
     case .configurationNotFound: Problem(.notFound, "no configuration has this name")
@@ -94,7 +94,10 @@ extension Problem {
     case .tooLarge(let limit): Problem(.payloadTooLarge, "at most \(limit) bytes are taken")
     case .disconnected: Problem(.malformedHTTP, "the body ended early")
     case .noRoom:
-      Problem(.quotaExceeded, "too many large bodies are being received at the same time").with(
+      Problem(
+        .quotaExceeded,
+        "request bodies in progress exceed the limit of \(Limits.receivingBytes.value) bytes for all clients together"
+      ).with(
         "Retry-After", "5")
     }
   }
@@ -110,11 +113,14 @@ extension Problem {
         "\(limit) bytes came behind what was answered already; what they followed may have been done")
     case .timedOut(let seconds): Problem(.requestTimeout, "it was not there within \(seconds) seconds")
     case .bodyStalled(let seconds):
-      Problem(.requestTimeout, "no byte of the body came for \(seconds) seconds")
+      Problem(.requestTimeout, "no byte of the body arrived for \(seconds) seconds")
     case .bodyTooSlow(let bytes, let seconds):
-      Problem(.requestTimeout, "fewer than \(bytes) bytes of the body came in \(seconds) seconds")
+      Problem(.requestTimeout, "fewer than \(bytes) bytes of the body arrived in \(seconds) seconds")
     case .tooManyReplies:
-      Problem(.quotaExceeded, "clients are reading too many large replies at the same time").with(
+      Problem(
+        .quotaExceeded,
+        "unsent replies exceed the limit of \(Limits.replyBytes.value) bytes for all clients together"
+      ).with(
         "Retry-After", "5")
     case .replyTooLarge: Problem(.internalError, "the reply's fields are too large to be sent")
     }

@@ -98,7 +98,8 @@ package struct ProblemKind: Sendable, Equatable {
   package static let storeUnavailable = Self(
     "store-unavailable", 503, "The store cannot be used at the moment", "Nothing was changed; try again.")
   package static let storeFull = Self(
-    "insufficient-storage", 507, "There is no room left", "Nothing was changed; free some room and try again."
+    "insufficient-storage", 507, "The disk or the memory for ephemeral sessions is full",
+    "Nothing was changed; free some room and try again."
   )
 
   package static let all: [ProblemKind] = [

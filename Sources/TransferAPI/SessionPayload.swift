@@ -97,10 +97,11 @@ enum ConfigurationPayload {
     {
       switch fault {
       case .unusable(let reason): reader.reject("tlsAdditionalRootCertificates", reason)
-      case .ofOneSubject(let count):
+      case .tooManyWithOneSubject(let count):
         reader.exceed(
           "tlsAdditionalRootCertificates",
-          "must have at most \(Limits.rootsOfOneSubject.value) certificates of one subject, not \(count)")
+          "must have at most \(Limits.rootsOfOneSubject.value) certificates with the same subject, but has \(count)"
+        )
       }
     }
     var bare = configuration

@@ -68,20 +68,20 @@ struct TaskBatch {
     return Reply.json(reply, type: "application/x-ndjson")
   }
 
-  /// A batch that was read to its end, under an Idempotency-Key.
-  struct Whole {
+  /// A fully parsed batch of a request with an Idempotency-Key.
+  struct ParsedBatch {
     fileprivate var lines: [Line] = []
-    /// Its body is received until it is created.
-    fileprivate let share: ReceivingShare
+    /// Counts the body as in progress until the tasks are created.
+    fileprivate let reservation: BudgetReservation
   }
 
-  /// Reads a whole batch; each line is checked, and dropped as text, when it has come.
-  /// - Parameter digest: hears of all bytes.
-  func read(_ body: RequestBody, digest: inout IdempotentRequest.Digest) async throws -> Whole {
+  /// Reads a whole batch; each line is parsed when it arrives, and its text is not kept.
+  /// - Parameter digest: updated with every byte of the body.
+  func read(_ body: RequestBody, digest: inout IdempotentRequest.Digest) async throws -> ParsedBatch {
     if let length = body.length, length > Limits.batchBytes.value { throw Self.tooManyBytes }
-    var (whole, size) = (Whole(share: body.share()), 0)
+    var (whole, size) = (ParsedBatch(reservation: body.makeReservation()), 0)
     var splitter = LineSplitter(maximumLine: Limits.batchLineBytes.value)
-    func add(_ lines: [LineSplitter.Line], to whole: inout Whole) async throws {
+    func add(_ lines: [LineSplitter.Line], to whole: inout ParsedBatch) async throws {
       for line in lines {
         guard whole.lines.count < Limits.batchLines.value else { throw Self.tooManyLines(at: line.number) }
         whole.lines.append(await parse(line))
@@ -90,7 +90,7 @@ struct TaskBatch {
     while let chunk = try await body.next() {
       size += chunk.count
       guard size <= Limits.batchBytes.value else { throw Self.tooManyBytes }
-      try whole.share.take(chunk.count)
+      try whole.reservation.reserve(chunk.count)
       digest.update(chunk)
       try await add(splitter.add(chunk), to: &whole)
     }
@@ -99,7 +99,7 @@ struct TaskBatch {
   }
 
   /// Creates all with one commit that also keeps the reply.
-  func create(_ batch: Whole, _ idempotent: IdempotentRequest) async throws -> ServerResponse {
+  func create(_ batch: ParsedBatch, _ idempotent: IdempotentRequest) async throws -> ServerResponse {
     let parsed = batch.lines
     let tasks = try await view.createTasks(Self.specifications(parsed), in: session.id) { tasks in
       idempotent.reply(

@@ -194,9 +194,9 @@ extension HTTPHeaders {
 extension SessionConfiguration {
   /// Why certificates cannot be `tlsAdditionalRootCertificates`.
   package enum RootsFault: Error {
-    /// They are not what they should be.
+    /// The text is not certificates in PEM, and why.
     case unusable(String)
-    /// More than `Limits.rootsOfOneSubject` have the same name: each handshake may have to look at all of them.
-    case ofOneSubject(Int)
+    /// Number of certificates with one subject, above `Limits.rootsOfOneSubject`. OpenSSL tries each as the issuer.
+    case tooManyWithOneSubject(Int)
   }
 }

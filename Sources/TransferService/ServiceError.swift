@@ -106,7 +106,7 @@ extension ServiceError: CustomStringConvertible {
       "the identifier is in use, with another \(differences.joined(separator: ", "))"
     case .identifierBeingInvalidated: "the session of the identifier is being invalidated"
     case .draining: "the service is about to stop"
-    case .memoryFull(let limit): "ephemeral sessions take \(limit) bytes, their limit"
+    case .memoryFull(let limit): "ephemeral sessions may use at most \(limit) bytes of memory in total"
     case .configurationNotFound: "no such configuration"
     case .configurationExists: "the configuration exists"
     case .storeFull: "the disk is full"

@@ -14,7 +14,7 @@ package struct JournalFragment: Sendable, Equatable {
   package let bytes: [UInt8]
   /// With the progress that was told between.
   package let bytesWithProgress: [UInt8]
-  /// What a fragment of progress alone tells; empty in any other.
+  /// The events of a progress-only fragment; empty for any other.
   let progress: [Progress]
 
   package init(
@@ -96,7 +96,7 @@ extension JournalFragment {
     let type: EventType
     let time: Timestamp
     let counts: TaskProgress
-    /// Bytes since the event of this type before it.
+    /// Bytes since the previous event of this type.
     var growth: Int64
 
     init?(_ event: TransferEvent) {
@@ -109,12 +109,12 @@ extension JournalFragment {
   /// - Precondition: the fragment has progress alone.
   package func progress(of types: Set<EventType>) -> JournalFragment {
     progress.allSatisfy { types.contains($0.type) }
-      ? self : telling(progress.filter { types.contains($0.type) })
+      ? self : withProgress(progress.filter { types.contains($0.type) })
   }
 
-  /// This fragment for a reader that was not told an earlier one of the same task: its events tell the growth of both.
+  /// Merges an undelivered earlier fragment of the same task into this one and adds up the growth.
   /// - Precondition: both have progress alone.
-  package func covering(_ earlier: JournalFragment) -> JournalFragment {
+  package func merging(earlier: JournalFragment) -> JournalFragment {
     assert(isProgressOnly && earlier.isProgressOnly && taskID == earlier.taskID)
     var all = progress
     var before: [Progress] = []
@@ -125,10 +125,10 @@ extension JournalFragment {
         before.append(event)
       }
     }
-    return telling(before + all)
+    return withProgress(before + all)
   }
 
-  private func telling(_ events: [Progress]) -> JournalFragment {
+  private func withProgress(_ events: [Progress]) -> JournalFragment {
     var writer = ServerSentEventWriter()
     for event in events {
       writer.append(

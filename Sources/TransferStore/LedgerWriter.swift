@@ -56,7 +56,7 @@ final class LedgerWriter: @unchecked Sendable {
     self.tenants = tenants
   }
 
-  /// Bytes of the rows in memory, beside what an empty database takes.
+  /// Size of the in-memory database in bytes, less that of an empty one.
   let memoryBytes = Atomic<Int64>(0)
   private let emptyBytes: Int64
 

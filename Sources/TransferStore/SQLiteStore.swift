@@ -99,7 +99,7 @@ package final class SQLiteStore: Ledger {
     return try DatabaseQueue(configuration: configuration)
   }
 
-  /// What the rows of ephemeral sessions take.
+  /// Bytes of the rows of ephemeral sessions.
   package var memoryBytes: Int64 { queue.memoryBytes }
 
   package func commit(_ change: StoreChange, done: @escaping @Sendable (StoreError?) -> Void) {

@@ -267,12 +267,12 @@ import Testing
     }
   }
 
-  /// A session's own authorities come to the service's.
-  @Test func peersAreJudgedByBothOfJoinedAuthorities() async throws {
+  /// A session's certificate authorities are added to the service's.
+  @Test func joinedRootsTrustPeersOfBothSets() async throws {
     let odd = try #require(kit.leaves[.selfSigned])
     let base = try TLSRoots(pem: kit.authority)
     let both = TLSRoots(try TLSRoots(pem: odd + kit.authority), and: base)
-    // Each twice: the second time it stands in OpenSSL's own store.
+    // Successful lookups run twice: the second one is served from OpenSSL's own store.
     for (face, roots, result) in [
       (NginxServer.Face.good, both, 0), (.selfSigned, both, 0), (.unknownRoot, both, 60), (.good, base, 0),
       (.selfSigned, base, 60), (.good, both, 0), (.selfSigned, both, 0), (.good, base, 0),
@@ -283,8 +283,8 @@ import Testing
     }
   }
 
-  /// The work is the search for a name: neither the service's authorities nor the session's are read again or copied.
-  @Test func joiningCostsTheSameHoweverManyThereAre() throws {
+  /// Joining does not read or copy certificates; lookups search both tables.
+  @Test func joiningDoesNotReadOrCopyCertificates() throws {
     let system = try TLSRoots(file: TLSRoots.systemFile)
     let odd = try TLSRoots(pem: try #require(kit.leaves[.selfSigned]))
     func quickest(_ read: () throws -> TLSRoots) throws -> Duration {
@@ -295,9 +295,9 @@ import Testing
     #expect(joined * 20 < whole, "\(joined) beside \(whole)")
   }
 
-  @Test func equalCertificatesAreOne() throws {
+  @Test func duplicateCertificatesCountOnce() throws {
     let (client, authority) = (try #require(kit.leaves[.client]), kit.authority)
-    #expect(TLSRoots().mostOfASubject == 0)
-    #expect(try TLSRoots(pem: client + authority + client).mostOfASubject == 1)
+    #expect(TLSRoots().largestSubjectCount == 0)
+    #expect(try TLSRoots(pem: client + authority + client).largestSubjectCount == 1)
   }
 }

@@ -144,7 +144,7 @@ import Testing
   }
 
   /// Configurations, tasks and their events count as bodies do.
-  @Test(arguments: [true, false]) func rowsCount(_ areSessions: Bool) throws {
+  @Test(arguments: [true, false]) func rowsCountTowardsTheMemoryLimit(_ areSessions: Bool) throws {
     let ferry = try FerryProcess(options: ["--maximum-ephemeral-bytes", "2000000"])
     let first = try session(ferry, "")
     let long = String(repeating: "x", count: 50_000)

@@ -118,7 +118,7 @@ import Testing
     #expect(try code("ses_shared", .good) == -1203)
   }
 
-  /// They are parsed beside the loop, once for all tasks that a new session begins with.
+  /// The pool parses a new session's certificates once, for all tasks that wait.
   @Test func tasksWaitUntilAuthoritiesAreParsed() throws {
     let stranger = try FerryProcess()
     let kit = try CertificateKit.shared()

@@ -4,12 +4,12 @@ import Testing
 
 @Suite struct BodyClockTests {
   private static let start = ContinuousClock.now
-  private static let patience = BodyPatience(
+  private static let patience = BodyTimeouts(
     silence: .seconds(30), bytesInPeriod: 60_000, period: .seconds(60))
 
-  /// A client that sends so many bytes every so many seconds; when it has no more time, and why.
+  /// A client that sends so many bytes every so many seconds. Returns when the clock reports a fault, and which.
   private static func end(
-    sending bytes: Int, every seconds: Int, _ patience: BodyPatience = patience, until last: Int = 1000
+    sending bytes: Int, every seconds: Int, _ patience: BodyTimeouts = patience, until last: Int = 1000
   ) -> (second: Int, fault: RequestFault)? {
     var clock = BodyClock()
     clock.start(start)
@@ -21,20 +21,20 @@ import Testing
     return nil
   }
 
-  @Test func aClientThatSendsNothingHasAnEnd() throws {
+  @Test func silentClientTimesOut() throws {
     let end = try #require(Self.end(sending: 0, every: 1))
     #expect(end.second == 31 && end.fault == .bodyStalled(seconds: 30))
   }
 
-  @Test func aClientThatSendsTooLittleHasAnEnd() throws {
+  @Test func slowClientTimesOut() throws {
     let end = try #require(Self.end(sending: 999, every: 1))
     #expect(end.second == 60 && end.fault == .bodyTooSlow(bytes: 60_000, seconds: 60))
     #expect(Self.end(sending: 1000, every: 1) == nil)
     #expect(Self.end(sending: 30_000, every: 30) == nil)
   }
 
-  /// The first minute does not make up for the second.
-  @Test func eachMinuteCounts() throws {
+  /// Extra bytes in the first minute do not count for the second.
+  @Test func minimumAppliesToEachPeriod() throws {
     var clock = BodyClock()
     clock.start(Self.start)
     clock.note(10_000_000, Self.start + .seconds(1))
@@ -46,13 +46,13 @@ import Testing
     #expect(faults == [120])
   }
 
-  @Test func aHandlerMayGrantSilence() throws {
-    let patience = BodyPatience(silence: .seconds(300), bytesInPeriod: nil)
+  @Test func allowedSilenceReplacesBothLimits() throws {
+    let patience = BodyTimeouts(silence: .seconds(300), bytesInPeriod: nil)
     #expect(Self.end(sending: 1, every: 290, patience) == nil)
     #expect(try #require(Self.end(sending: 0, every: 1, patience)).second == 301)
   }
 
-  @Test func itRunsFromItsStartOnly() {
+  @Test func secondStartDoesNotResetTheClock() {
     var clock = BodyClock()
     #expect(clock.fault(Self.patience, Self.start + .seconds(1000)) == nil)
     clock.start(Self.start)

@@ -92,7 +92,7 @@ import Testing
   @Test func silenceCanBeAllowed() async throws {
     var limits = HTTPServer.Limits()
     limits.idleSeconds = 1
-    limits.bodyPatience = BodyPatience(silence: .seconds(1), bytesInPeriod: 1000, period: .seconds(1))
+    limits.bodyTimeouts = BodyTimeouts(silence: .seconds(1), bytesInPeriod: 1000, period: .seconds(1))
     let handler: HTTPHandler = { request in
       request.body.allowSilence(seconds: 60)
       return await ServerPlace.echo(request)

@@ -9,7 +9,7 @@ import Testing
 @Suite(.blocking) struct IdleConnectionTests {
   private static let most = 4
 
-  /// - Parameter body: gets the port, and what lets the request for `/slow` end.
+  /// - Parameter body: receives the port and a continuation that ends `/slow` requests.
   private func withFullServer(_ body: (Int, AsyncStream<Void>.Continuation) async throws -> Void) async throws
   {
     var limits = HTTPServer.Limits()
@@ -27,7 +27,7 @@ import Testing
 
   private func isOpen(_ client: HTTPClient) -> Bool { (try? client.send("GET", "/").status) == 200 }
 
-  @Test func theLongestIdleIsClosed() async throws {
+  @Test func longestIdleConnectionIsClosedWhenFull() async throws {
     try await withFullServer { port, _ in
       let clients = try (0..<Self.most).map { _ in try HTTPClient(port: port) }
       for index in [2, 0, 3, 1, 2] { #expect(isOpen(clients[index])) }
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func whatIsUnderWayIsNeverClosed() async throws {
+  @Test func busyConnectionsAreNotClosed() async throws {
     try await withFullServer { port, end in
       let busy = try (0..<Self.most).map { _ in try HTTPClient(port: port) }
       // Idle once, and busy now.

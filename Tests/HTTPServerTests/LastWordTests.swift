@@ -94,12 +94,12 @@ import Testing
   }
 
   @Test(arguments: ["Content-Length: 100", "Transfer-Encoding: chunked"], [true, false])
-  func aBodyThatStallsHasAnEnd(_ framing: String, _ isSilent: Bool) async throws {
+  func stalledBodyGets408(_ framing: String, _ isSilent: Bool) async throws {
     var limits = HTTPServer.Limits()
-    limits.bodyPatience =
+    limits.bodyTimeouts =
       isSilent
-      ? BodyPatience(silence: .seconds(1), bytesInPeriod: nil)
-      : BodyPatience(bytesInPeriod: 1000, period: .seconds(1))
+      ? BodyTimeouts(silence: .seconds(1), bytesInPeriod: nil)
+      : BodyTimeouts(bytesInPeriod: 1000, period: .seconds(1))
     try await ServerPlace.withServer(limits: limits, ServerPlace.echo) { port in
       let client = try HTTPClient(port: port)
       try client.socket.write("POST / HTTP/1.1\r\n\(Self.host)\(framing)\r\n\r\n")
@@ -117,7 +117,7 @@ import Testing
   /// The time that the handler takes is not the client's.
   @Test func aHandlerThatReadsSlowlyDoesNotCostTheClientItsTime() async throws {
     var limits = HTTPServer.Limits()
-    limits.bodyPatience = BodyPatience(silence: .seconds(1), bytesInPeriod: 1000, period: .seconds(1))
+    limits.bodyTimeouts = BodyTimeouts(silence: .seconds(1), bytesInPeriod: 1000, period: .seconds(1))
     let (starts, start) = AsyncStream.makeStream(of: Void.self)
     let handler: HTTPHandler = { request in
       _ = try? await request.body.next()

@@ -23,7 +23,7 @@ import Testing
     var standstill = Standstill(period: .seconds(1))
     _ = standstill.end(start)
     clock.forgive(standstill.end(start + .seconds(13)))
-    let patience = BodyPatience(silence: .seconds(10), bytesInPeriod: nil)
+    let patience = BodyTimeouts(silence: .seconds(10), bytesInPeriod: nil)
     #expect(clock.fault(patience, start + .seconds(13)) == nil)
     #expect(clock.fault(patience, start + .seconds(23)) != nil)
     let connection = ServerConnection(descriptor: -1, headDeadline: start + .seconds(10))

@@ -174,7 +174,7 @@ import Testing
     #expect(reply.status == 422 && reply.pointers == ["/configuration/tlsAdditionalRootCertificates"])
   }
 
-  /// A handshake with a peer of that name may have to look at each of them.
+  /// If a peer's certificate names that subject as its issuer, the handshake may try each of these certificates.
   @Test(arguments: [(16, 201), (17, 422)]) func certificatesOfOneSubjectAreCounted(
     _ count: Int, _ status: Int
   )

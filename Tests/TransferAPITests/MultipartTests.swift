@@ -117,8 +117,8 @@ import Testing
     #expect(parts == Self.expected([[]]) && end?.data["error"] == .null)
   }
 
-  /// More than may be under way come at once: the rest waits until their events are stored, also when the server has sent all.
-  @Test func manyPartsAreToldInTheirOrder() throws {
+  /// More parts than the limit arrive at once. The rest wait for stored events, even after the origin has sent everything.
+  @Test func manyPartsAreReportedInOrder() throws {
     let (parts, end, _) = try parts("/many")
     #expect(parts == Self.expected(Self.many) && end?.data["error"] == .null)
   }

@@ -199,7 +199,7 @@ import TransferStore
     #expect(read.ids == Array(1...600) && !read.text.contains("event: old"))
   }
 
-  /// What grew between two events that a slow reader gets is told with the second.
+  /// A merged event carries all growth since the last delivered one.
   @Test(arguments: [nil, Set([EventType.taskDidSendBodyData, .taskDidComplete])])
   func mergedProgressTellsAllGrowth(_ types: Set<EventType>?) async throws {
     let (subscription, _) = subscribe(after: nil, types: types)
@@ -223,7 +223,7 @@ import TransferStore
     #expect(text.contains(#""bytesReceived":6"#) == (types == nil))
     tell(.taskDidSendBodyData, 8, total: 20, of: task)
     text = String(decoding: subscription.read(maximum: 1 << 16) ?? [], as: UTF8.self)
-    #expect(text.contains(#""bytesSent":8,"totalBytesSent":20"#), "what was told is not counted again")
+    #expect(text.contains(#""bytesSent":8,"totalBytesSent":20"#), "delivered growth is not repeated")
     subscription.close()
   }
 

@@ -90,9 +90,9 @@ import TransferModel
     #expect(blobs.size(of: point.key) == 5 && blobs.list(.tasks) == [point.key])
   }
 
-  /// Its owners died after they had created a file, and before a row said so: no end of the task would delete it.
+  /// The owners died after creating a file and before a row referred to it, so the task's end would not delete it.
   @Test(arguments: [nil, point(task, BlobStamp(epoch: 3)), point(other, BlobStamp(epoch: 2))])
-  func whatNoRowSpeaksOfIsDeleted(_ point: DownloadPoint?) throws {
+  func unreferencedFilesAreDeleted(_ point: DownloadPoint?) throws {
     let others = [
       BlobKey(Self.task, .body, BlobStamp(epoch: 3)), BlobKey(Self.other, .draft, BlobStamp(epoch: 3)),
       BlobKey(Self.other, .partial, BlobStamp(epoch: 2)),

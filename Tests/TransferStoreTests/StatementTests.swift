@@ -61,9 +61,10 @@ import TransferModel
     }
   }
 
-  /// No table of the database's, one row, some for each tenant, one for each process, or as many as there are shards.
+  /// A pragma, or a table with one row, a few per tenant, one per process or one per shard.
   private static func isSmall(_ detail: String) -> Bool {
-    detail.hasPrefix("SCAN pragma_") || ["journal_pruning", "sequence_reservation", "key_check", "owner", "process", "shard", "worker"]
-      .contains { detail == "SCAN \($0)" }
+    detail.hasPrefix("SCAN pragma_")
+      || ["journal_pruning", "sequence_reservation", "key_check", "owner", "process", "shard", "worker"]
+        .contains { detail == "SCAN \($0)" }
   }
 }

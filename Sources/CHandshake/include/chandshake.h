@@ -57,14 +57,15 @@ typedef struct chandshake_certificate {
   uint8_t sha256[32], key_sha256[32];
 } chandshake_certificate;
 
-/// Reads PEM certificates from a file or from text; NULL with words in `problem` where none can be read. With neither: none.
+/// Reads PEM certificates from a file or from text; NULL with words in `problem` where none can be read. If both are NULL, the set is
+/// empty.
 chandshake_roots *_Nullable chandshake_roots_create(
   const char *_Nullable file, const char *_Nullable pem, char *_Nonnull problem, size_t problem_size);
-/// Those of both, which share them. None may come of a join itself.
+/// Joins two sets without copying certificates. Neither may itself be the result of a join.
 chandshake_roots *_Nonnull chandshake_roots_join(
   const chandshake_roots *_Nonnull first, const chandshake_roots *_Nonnull second);
-/// How many certificates have the subject that most have.
-size_t chandshake_roots_most_of_a_subject(const chandshake_roots *_Nonnull roots);
+/// The largest number of distinct certificates with the same subject.
+size_t chandshake_roots_largest_subject_count(const chandshake_roots *_Nonnull roots);
 void chandshake_roots_free(chandshake_roots *_Nonnull roots);
 
 /// Reads a certificate (perhaps with others above it) and its key, both PEM; NULL with words in `problem`, which begin

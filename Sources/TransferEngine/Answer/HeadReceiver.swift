@@ -180,7 +180,7 @@ final class HeadReceiver: WorkerPart {
     transfer.live?.beginPart(isDownload ? nil : response, at: sink.size)
     guard !isDownload else { return }
     guard transfer.job.asksForResponses else {
-      if transfer.multipart != nil { transfer.live?.tellPart() }
+      if transfer.multipart != nil { transfer.live?.countPart() }
       transfer.facts.append(.response(transfer.task, response, transfer.live, at: worker.settings.now()))
       return
     }

@@ -9,7 +9,7 @@ package final class CredentialStorage: Sendable {
   private struct Shelf {
     var hosts: [String: [ProtectionSpace: Credential]] = [:]
     var count = 0
-    /// Credentials that are being stored.
+    /// Number of credentials that are being stored.
     var arriving = 0
 
     func hasRoom(for space: ProtectionSpace) -> Bool {
@@ -40,8 +40,8 @@ package final class CredentialStorage: Sendable {
     sessions.withLock { $0[session]?.hasRoom(for: space) ?? true }
   }
 
-  /// Takes room for a credential that is being stored; false where there is none. Then the caller owes a `giveRoom`.
-  package func takeRoom(for space: ProtectionSpace, in session: SessionID) -> Bool {
+  /// Reserves room for a credential that is being stored. If it returns true, the caller must call `releaseRoom`.
+  package func reserveRoom(for space: ProtectionSpace, in session: SessionID) -> Bool {
     sessions.withLock { sessions in
       guard sessions[session, default: Shelf()].hasRoom(for: space) else { return false }
       sessions[session, default: Shelf()].arriving += 1
@@ -49,8 +49,8 @@ package final class CredentialStorage: Sendable {
     }
   }
 
-  /// The credential is set, or will not be.
-  package func giveRoom(in session: SessionID) {
+  /// Releases a reservation, whether or not the credential was stored.
+  package func releaseRoom(in session: SessionID) {
     sessions.withLock { sessions in
       sessions[session]?.arriving -= 1
       Self.dropIfEmpty(session, &sessions)

@@ -7,8 +7,8 @@ package enum SessionTrust {
   /// Why these cannot be a session's authorities; nil where they can. PEM.
   package static func fault(ofRoots pem: String) -> SessionConfiguration.RootsFault? {
     do throws(TLSRoots.Fault) {
-      let most = try TLSRoots(pem: pem).mostOfASubject
-      return most > Limits.rootsOfOneSubject.value ? .ofOneSubject(most) : nil
+      let most = try TLSRoots(pem: pem).largestSubjectCount
+      return most > Limits.rootsOfOneSubject.value ? .tooManyWithOneSubject(most) : nil
     } catch {
       return .unusable(error.message)
     }

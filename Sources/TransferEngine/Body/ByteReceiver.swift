@@ -34,10 +34,10 @@ final class ByteReceiver: WorkerPart {
     return .acceptedThenHolding(transfer.flow.directions)
   }
 
-  /// Whether others have their turn now. Streams of one HTTP/2 connection come as its frames do: to stop one costs a frame.
+  /// Whether the transfer's turn is over. HTTP/2 streams have no byte limit, because pausing one costs a frame.
   private func isOver(_ transfer: Transfer, _ count: Int, _ now: ContinuousClock.Instant) -> Bool {
     let isAlone = worker.transfers.count == 1 || transfer.head?.httpVersion == "HTTP/2"
-    return transfer.turn.take(count, at: now, tick: worker.loop.tick, isAlone: isAlone)
+    return transfer.timeSlice.consume(count, at: now, tick: worker.loop.tick, isAlone: isAlone)
   }
 
   /// Holds what nobody can take now. Whoever reads along says when there is room again.
@@ -99,7 +99,7 @@ final class ByteReceiver: WorkerPart {
     return transfer.sink
   }
 
-  /// Hands on the parts of a multipart answer, up to where the delegate has to decide, or so many are under way that the next one waits.
+  /// Delivers parts of a multipart response until one needs a decision, or too many events are not stored yet.
   func passParts(_ transfer: Transfer) -> Bool {
     guard transfer.multipart?.isMalformed != true else { return false }
     while transfer.hold == nil {

@@ -27,7 +27,7 @@ package final class LiveBody: BodyToken {
     var isHeldBack = false
     /// Where the parts of a multipart answer begin.
     var parts: [Int64] = []
-    /// Parts that were told and whose events are not stored yet, and whether another one waits for that.
+    /// Parts whose events are not stored yet, and whether another part waits for those events.
     var partsUnderWay = 0
     var holdsParts = false
 
@@ -41,7 +41,7 @@ package final class LiveBody: BodyToken {
   package static let window: Int64 = 1 << 20
 
   private let state = Mutex(State())
-  /// Called from any thread when readers have made room after `askForRoom` said no.
+  /// Called from any thread when there is room again after `askForRoom` or `askForPart` said no.
   private let hasRoom: @Sendable () -> Void
 
   /// Its bytes are shown as they come; else those of each part when it is whole.
@@ -95,7 +95,7 @@ package final class LiveBody: BodyToken {
     }
   }
 
-  /// Whether another part may be told; if not, `hasRoom` is called once it may.
+  /// Whether another part may be reported. If false, `hasRoom` is called when it may.
   func askForPart() -> Bool {
     state.withLock { state in
       state.holdsParts = state.partsUnderWay >= Limits.partsUnderWay.value
@@ -103,15 +103,15 @@ package final class LiveBody: BodyToken {
     }
   }
 
-  /// A part of a multipart answer is about to be told.
-  func tellPart() { state.withLock { $0.partsUnderWay += 1 } }
+  /// Counts a part whose response event is about to be recorded.
+  func countPart() { state.withLock { $0.partsUnderWay += 1 } }
 
   /// The event of a response is stored. From any thread.
   package func responseIsStored() {
     let mustTell = state.withLock { state in
-      // An answer that is not multipart counts none.
+      // A response that is not multipart has no counted parts.
       state.partsUnderWay = max(0, state.partsUnderWay - 1)
-      // Not for each single one.
+      // Resume when half are stored, not after each one.
       guard state.holdsParts, state.partsUnderWay <= Limits.partsUnderWay.value / 2 else { return false }
       state.holdsParts = false
       return true
@@ -119,7 +119,7 @@ package final class LiveBody: BodyToken {
     if mustTell { hasRoom() }
   }
 
-  /// Whether the events of this answer's responses are counted.
+  /// Whether parts are waiting for their events to be stored.
   package var hasParts: Bool { state.withLock { $0.partsUnderWay > 0 } }
 
   /// Where the parts that have begun start; for an answer that is not multipart, its only start.
@@ -181,8 +181,8 @@ package final class LiveBody: BodyToken {
 }
 
 extension LiveBody {
-  /// What is to be called once what facts tell is stored; nil where nobody waits for it.
-  package static func responsesAreStored(in facts: some Sequence<TransferFact>) -> (@Sendable () -> Void)? {
+  /// A callback to run once the events of `facts` are stored; nil if no part waits for them.
+  package static func storedCallback(for facts: some Sequence<TransferFact>) -> (@Sendable () -> Void)? {
     let bodies = facts.compactMap { fact -> LiveBody? in
       guard case .response(_, _, let body, _) = fact, let live = body as? LiveBody, live.hasParts else {
         return nil

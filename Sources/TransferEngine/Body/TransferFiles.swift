@@ -3,10 +3,10 @@ internal import Curl
 internal import EventLoop
 internal import TransferModel
 
-/// What a transfer has on the disk: opened, claimed, given back and removed by the pool, for the loop waits for no disk. What takes
-/// long to parse is parsed there as well.
+/// What a transfer has on the disk: opened, claimed, given back and removed by the pool, for the loop waits for no disk. The pool also
+/// parses the sessions' root certificates.
 final class TransferFiles: WorkerPart {
-  /// Transfers whose session's authorities are being parsed.
+  /// Transfers whose session's certificate authorities are being parsed.
   private var waitingForRoots: [SessionID: [TaskID]] = [:]
 
   /// What a request needs before it goes out.
@@ -23,9 +23,9 @@ final class TransferFiles: WorkerPart {
 
   // MARK: Before a request
 
-  /// What a request lacks.
+  /// The files and certificates that a request still needs.
   struct Need {
-    /// PEM; they come before the others.
+    /// The session's root certificates in PEM; parsed before files are opened.
     var roots: String?
     var body: FileID?
     var claim: DownloadPoint?
@@ -59,7 +59,7 @@ final class TransferFiles: WorkerPart {
     }
   }
 
-  /// Parses a session's authorities, once for all transfers that wait for it.
+  /// Parses a session's certificate authorities, once for all transfers that wait for them.
   private func parse(_ roots: String, for transfer: Transfer) {
     let session = transfer.session.id
     waitingForRoots[session, default: []].append(transfer.task)

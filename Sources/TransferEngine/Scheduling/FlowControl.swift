@@ -12,7 +12,7 @@ struct FlowControl: Sendable, Equatable {
     static let source = Reasons(rawValue: 4)
     /// maximumBytesPerSecond.
     static let rate = Reasons(rawValue: 8)
-    /// The delegate has not answered yet.
+    /// Waits for the delegate, or for the events of earlier parts.
     static let decision = Reasons(rawValue: 16)
     /// It is the turn of others.
     static let turn = Reasons(rawValue: 32)

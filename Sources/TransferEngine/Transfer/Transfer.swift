@@ -51,7 +51,7 @@ final class Transfer {
   var parser = ResponseHeadParser()
   var content = ContentDecoding()
   /// How much of it the loop's turn has brought.
-  var turn = LoopTurn()
+  var timeSlice = LoopTimeSlice()
   /// Of a body that comes in chunks.
   var chunks: ChunkFraming?
   var multipart: MultipartAnswer?

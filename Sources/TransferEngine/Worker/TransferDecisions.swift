@@ -42,7 +42,7 @@ final class TransferDecisions: WorkerPart {
     if behindHandshake { worker.handshakes.send(transfer) } else { worker.steps.proceed(transfer) }
   }
 
-  /// Hands on the parts that have come meanwhile.
+  /// Delivers the buffered parts of a multipart response and resumes the transfer.
   func passParts(_ transfer: Transfer) {
     guard worker.bytes.passParts(transfer) else {
       return worker.endings.abort(

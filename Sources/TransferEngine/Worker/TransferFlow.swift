@@ -59,7 +59,7 @@ final class TransferFlow: WorkerPart {
     }
   }
 
-  /// It goes on when all others have had their turn.
+  /// Resumes the transfer after the other ready transfers have run.
   func holdForTurn(_ transfer: Transfer) {
     worker.loop.schedule(at: .now) { [weak self, weak transfer] in
       guard let self, let transfer else { return }

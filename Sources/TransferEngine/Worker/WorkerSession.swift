@@ -51,7 +51,7 @@ final class WorkerSession {
   var heldHandshakes = 0
   /// Transfers that have a handle in one of its multi handles.
   var handlesInUse = 0
-  /// The service's authorities, and what the session has on top: nil until those of a session that has some are parsed.
+  /// The service's certificate authorities joined with the session's; nil until the session's are parsed.
   private var roots: TLSRoots?
   private var ownRoots: TLSRoots?
   private var serviceRoots: TLSRoots
@@ -80,10 +80,10 @@ final class WorkerSession {
     if configuration.tlsAdditionalRootCertificates == nil { self.roots = roots }
   }
 
-  /// Its own authorities in PEM, where they are still to be parsed: no request goes out before that.
+  /// The session's certificates in PEM, if not parsed yet. No request is sent before they are.
   var unparsedRoots: String? { roots == nil ? configuration.tlsAdditionalRootCertificates : nil }
 
-  /// Its own authorities are parsed.
+  /// Sets the session's parsed certificate authorities.
   func use(ownRoots own: TLSRoots) {
     ownRoots = own
     roots = TLSRoots(own, and: serviceRoots)
@@ -180,7 +180,9 @@ final class WorkerSession {
       host: url.tlsHost, port: url.port, certificate: shown?.pem, waitsAtEnd: waitsAtEnd,
       multi: ObjectIdentifier(multi))
     if let known = policies[peer] { return known }
-    guard let roots else { preconditionFailure("a request went out before the authorities were parsed") }
+    guard let roots else {
+      preconditionFailure("request sent before the session's root certificates were parsed")
+    }
     var identity: TLSIdentity?
     if let shown { identity = try TLSIdentity(certificate: shown.pem, key: shown.key) }
     let pins = configuration.tlsPinnedPublicKeys.filter { $0.covers(peer.host) }.flatMap(\.keys)

@@ -284,7 +284,7 @@ package final class EventSubscription: Sendable {
     }
   }
 
-  /// A slow reader is told of each task once, with all that it grew by meanwhile.
+  /// A slow reader gets one fragment per task. Its events carry the growth of all that were merged.
   private func offerProgress(_ fragment: JournalFragment, of task: TaskID) {
     guard wantsProgress else { return }
     let fragment = types.map(fragment.progress) ?? fragment
@@ -293,7 +293,7 @@ package final class EventSubscription: Sendable {
       guard case .live = state.mode, !state.isClosed else { return nil }
       let waiting = state.progress[task]
       guard waiting != nil || state.progress.count < Self.maximumProgress else { return nil }
-      state.progress[task] = waiting.map(fragment.covering) ?? fragment
+      state.progress[task] = waiting.map(fragment.merging(earlier:)) ?? fragment
       return state.onNews
     }
     onNews?()

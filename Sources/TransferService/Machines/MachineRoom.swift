@@ -193,7 +193,7 @@ final class MachineRoom: Sendable {
     for (session, facts) in directory.bySession(facts, \.task) {
       visit(session) { machine, step in
         for fact in facts { take(fact, &machine, &step) }
-        if let stored = LiveBody.responsesAreStored(in: facts) { step.settled.append { _ in stored() } }
+        if let stored = LiveBody.storedCallback(for: facts) { step.settled.append { _ in stored() } }
       }
     }
   }

@@ -5,7 +5,7 @@ internal import TransferModel
 struct Salvage {
   private let blobs: any BlobStore
   private let stamp: BlobStamp
-  /// What is not whole, by task; listed once.
+  /// Unfinished files by task; listed on first use.
   private var unfinished: [TaskID: [BlobKey]]?
 
   /// - Parameter stamp: of the new owner: what it keeps stays under that.
@@ -14,11 +14,11 @@ struct Salvage {
     self.stamp = stamp
   }
 
-  /// Finds what a task goes on from among its files, and deletes the others: earlier owners died before a row spoke of them, and
-  /// the task's end would not find them.
+  /// Keeps the file from which a task resumes and deletes its other unfinished files. Earlier owners died before a row referred to those,
+  /// so the task's end would not delete them.
   /// - Parameters:
-  ///   - point: what the task's row says that it had got; nil where it had not.
-  ///   - given: what the task was created with, of a download before it.
+  ///   - point: the download point in the task's row, of this task or of an earlier one; nil if the row has none.
+  ///   - given: the resume point that the task was created with; used if `point` is nil.
   mutating func takeOver(_ task: TaskID, at point: DownloadPoint?, given: DownloadPoint? = nil)
     -> DownloadPoint?
   {

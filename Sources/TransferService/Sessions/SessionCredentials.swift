@@ -24,8 +24,8 @@ struct SessionCredentials: Sendable {
     let session = try sessions.session(id)
     guard session.configuration.urlCredentialStorage else { throw .noCredentialStorage }
     guard session.state != .invalid else { throw .sessionInvalid }
-    guard engine.credentials.takeRoom(for: space, in: id) else { throw .tooManyCredentials }
-    defer { engine.credentials.giveRoom(in: id) }
+    guard engine.credentials.reserveRoom(for: space, in: id) else { throw .tooManyCredentials }
+    defer { engine.credentials.releaseRoom(in: id) }
     var change = StoreChange()
     change.owner = id
     if session.type.keeps(credential) {

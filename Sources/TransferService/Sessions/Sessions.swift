@@ -103,11 +103,11 @@ struct Sessions: Sendable {
     return (session, true)
   }
 
-  /// An ephemeral session counts until it is over.
+  /// Reserves memory for an ephemeral session until it ends.
   private func keepInMemory(_ session: TransferSession) throws(ServiceError) {
     guard session.type == .ephemeral else { return }
     let (files, text) = (engine.memoryFiles, session.description?.utf8.count ?? 0)
-    let size = MemoryFiles.large(session.configuration.json.count + text)
+    let size = MemoryFiles.bytesToReserve(forValueOf: session.configuration.json.count + text)
     guard files.hasRoom(forRows: 4096),
       size == 0 || files.reserve(Int64(size), as: "session", of: session.id)
     else { throw .memoryFull(limit: files.capacity) }

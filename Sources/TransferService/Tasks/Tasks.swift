@@ -129,14 +129,14 @@ struct Tasks: Sendable {
     }
   }
 
-  /// The bodies of an ephemeral session's requests count until it is over, and so does what else is large in them.
+  /// Reserves memory for the bodies and other large values of an ephemeral session's requests, until the session ends.
   private func keepInMemory(
     _ specifications: [TaskSpecification], of session: TransferSession, as name: String
   ) throws(ServiceError) {
     guard session.type == .ephemeral else { return }
     let files = room.engine.memoryFiles
     let size = specifications.reduce(0) {
-      $0 + ($1.request.body?.data?.count ?? 0) + MemoryFiles.large($1.memberSize)
+      $0 + ($1.request.body?.data?.count ?? 0) + MemoryFiles.bytesToReserve(forValueOf: $1.memberSize)
     }
     guard files.hasRoom(forRows: Int64(specifications.count) * 1024),
       size == 0 || files.reserve(Int64(size), as: name, of: session.id)
@@ -221,7 +221,7 @@ struct Tasks: Sendable {
 }
 
 extension TaskSpecification {
-  /// Bytes of what a client may make large, without the body.
+  /// Bytes of the URL, header fields and description.
   fileprivate var memberSize: Int {
     let fields = request.headers.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
     return request.url.utf8.count + fields + (description?.utf8.count ?? 0)

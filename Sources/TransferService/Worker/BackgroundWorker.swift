@@ -128,7 +128,7 @@ package final class BackgroundWorker: Sendable {
     let isProgress = facts.contains { if case .progress = $0 { true } else { false } }
     give(
       facts.map { .fact($0) }, isServiceThere: isProgress && isHeard(),
-      written: LiveBody.responsesAreStored(in: facts))
+      written: LiveBody.storedCallback(for: facts))
   }
 
   /// Gives the machine what has happened, as one turn.

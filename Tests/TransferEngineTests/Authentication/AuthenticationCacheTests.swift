@@ -141,8 +141,8 @@ import TransferModel
     #expect(storage.hasRoom(for: unknown, in: session))
   }
 
-  /// Credentials that are stored at the same time do not share the last room.
-  @Test func aCredentialThatIsBeingStoredCounts() {
+  /// Concurrent stores cannot both take the last free place.
+  @Test func reservedCredentialsCountTowardsTheLimit() {
     let storage = CredentialStorage()
     var places = (0...Limits.credentials.value).map { index in
       var place = space
@@ -150,13 +150,13 @@ import TransferModel
       return place
     }
     let last = places.removeLast()
-    for place in places { #expect(storage.takeRoom(for: place, in: session)) }
-    #expect(!storage.takeRoom(for: last, in: session))
+    for place in places { #expect(storage.reserveRoom(for: place, in: session)) }
+    #expect(!storage.reserveRoom(for: last, in: session))
     for place in places { storage.set(alice, for: place, in: session) }
-    for _ in places { storage.giveRoom(in: session) }
-    #expect(!storage.takeRoom(for: last, in: session) && storage.takeRoom(for: places[0], in: session))
-    storage.giveRoom(in: session)
+    for _ in places { storage.releaseRoom(in: session) }
+    #expect(!storage.reserveRoom(for: last, in: session) && storage.reserveRoom(for: places[0], in: session))
+    storage.releaseRoom(in: session)
     storage.remove([places[0]], in: session)
-    #expect(storage.takeRoom(for: last, in: session))
+    #expect(storage.reserveRoom(for: last, in: session))
   }
 }

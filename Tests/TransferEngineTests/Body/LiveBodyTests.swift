@@ -19,24 +19,24 @@ import TransferModel
     return Array(repeating: fact, count: count)
   }
 
-  @Test func partsWaitForTheEventsOfThoseBefore() throws {
+  @Test func partsWaitUntilEarlierEventsAreStored() throws {
     let calls = Calls()
     let live = LiveBody { calls.count.withLock { $0 += 1 } }
     for _ in 0..<Self.most {
       #expect(live.askForPart())
-      live.tellPart()
+      live.countPart()
     }
     #expect(!live.askForPart())
-    let stored = try #require(LiveBody.responsesAreStored(in: Self.facts(live, Self.most / 2 - 1)))
+    let stored = try #require(LiveBody.storedCallback(for: Self.facts(live, Self.most / 2 - 1)))
     stored()
-    #expect(calls.count.withLock { $0 } == 0, "half of them are to be stored before it goes on")
-    LiveBody.responsesAreStored(in: Self.facts(live, 1))?()
+    #expect(calls.count.withLock { $0 } == 0, "the callback runs when half are stored")
+    LiveBody.storedCallback(for: Self.facts(live, 1))?()
     #expect(calls.count.withLock { $0 } == 1 && live.askForPart())
-    LiveBody.responsesAreStored(in: Self.facts(live, Self.most))?()
-    #expect(calls.count.withLock { $0 } == 1, "nobody waits")
+    LiveBody.storedCallback(for: Self.facts(live, Self.most))?()
+    #expect(calls.count.withLock { $0 } == 1, "no part waits, so no callback")
   }
 
-  @Test func nobodyWaitsForTheEventOfTheOnlyResponse() {
-    #expect(LiveBody.responsesAreStored(in: Self.facts(LiveBody(), 1)) == nil)
+  @Test func singleResponseNeedsNoCallback() {
+    #expect(LiveBody.storedCallback(for: Self.facts(LiveBody(), 1)) == nil)
   }
 }

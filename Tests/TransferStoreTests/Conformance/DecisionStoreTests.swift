@@ -131,7 +131,7 @@ import TransferModel
       page.fragments.map { types($0.bytes) } == [[.taskDidCreate, .taskDidComplete], [.taskDidChangeState]])
     #expect(store.lastSequence == 3)
     await store.close()
-    // Readers hear of a commit after its writer.
+    // A commit is published after its caller resumes; `close` waits for that.
     #expect(
       bench.published.map { types($0.bytesWithProgress) } == [
         [.taskDidCreate, .dataTaskDidReceiveData, .taskDidComplete], [.taskDidSendBodyData],

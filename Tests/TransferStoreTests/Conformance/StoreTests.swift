@@ -134,7 +134,7 @@ import TransferModel
       try await group.waitForAll()
     }
     #expect(try await store.unfinishedTasks(after: nil, limit: 1000).count == 500)
-    // Readers hear of a commit after its writer.
+    // A commit is published after its caller resumes; `close` waits for that.
     await store.close()
     let firsts = bench.published.map(\.first)
     #expect(firsts == Array(1...500))

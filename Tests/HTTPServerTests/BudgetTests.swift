@@ -5,11 +5,11 @@ import Testing
 @testable import HTTPServer
 
 /// Large bodies that are received, and large replies that are read, at the same time.
-@Suite(.blocking) struct RoomTests {
+@Suite(.blocking) struct BudgetTests {
   private static let size = 150_000
   private static let host = "Host: a\r\n"
 
-  /// Collects a body, and says what came of it.
+  /// Collects a body and returns its size or the error.
   private static let handler: HTTPHandler = { request in
     do {
       let count = try await request.body.collect(upTo: 1_000_000).count
@@ -30,27 +30,27 @@ import Testing
     return try client.readReply()
   }
 
-  @Test func bodiesShareARoom() async throws {
+  @Test func largeBodiesShareALimit() async throws {
     var limits = HTTPServer.Limits()
     limits.receivingBytes = 2 * Self.size - 2
     try await ServerPlace.withServer(limits: limits, Self.handler) { port in
       let first = try begin(port, Self.size)
-      // Its last byte is missing; the server has taken the others before anybody else comes.
+      // Its last byte is missing.
       try first.socket.write([UInt8](repeating: 97, count: Self.size - 1))
       let small = try begin(port, 1000)
       #expect(try end(small, 1000).status == 200)
-      // The server has taken the first one's bytes by then, or does soon.
+      // The server may not have read the first body yet: retry until it has.
       var reply = try end(begin(port, Self.size), Self.size)
       for _ in 0..<1000 where reply.status == 200 { reply = try end(begin(port, Self.size), Self.size) }
       #expect(reply.status == 429 && reply.text == "noRoom")
       #expect(try end(begin(port, 60_000), 60_000).status == 200, "small ones need no room")
       #expect(try end(first, 1).status == 200)
       #expect(
-        try end(begin(port, Self.size), Self.size).status == 200, "what was received is not counted any more")
+        try end(begin(port, Self.size), Self.size).status == 200, "a finished body no longer counts")
     }
   }
 
-  @Test func repliesShareARoom() async throws {
+  @Test func largeRepliesShareALimit() async throws {
     let room = 8 << 20
     var limits = HTTPServer.Limits()
     limits.replyBytes = room

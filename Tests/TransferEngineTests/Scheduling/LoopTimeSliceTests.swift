@@ -3,7 +3,7 @@ import Testing
 @testable import TransferEngine
 
 /// A transfer that always has bytes gives others their turn.
-@Suite struct LoopTurnTests {
+@Suite struct LoopTimeSliceTests {
   private static let start = ContinuousClock.now
   private static let piece = 16 * 1024
 
@@ -11,41 +11,41 @@ import Testing
   private static func pieces(
     of size: Int = piece, every pause: Duration = .zero, isAlone: Bool, most: Int = 10_000
   ) -> Int {
-    var turn = LoopTurn()
+    var turn = LoopTimeSlice()
     for count in 1...most
-    where turn.take(size, at: start + pause * (count - 1), tick: 1, isAlone: isAlone) {
+    where turn.consume(size, at: start + pause * (count - 1), tick: 1, isAlone: isAlone) {
       return count
     }
     return most
   }
 
-  @Test func itEndsByTimeHoweverFewBytesThereAre() {
+  @Test func turnEndsAfterFiveMilliseconds() {
     for isAlone in [true, false] {
       #expect(Self.pieces(of: 1, every: .microseconds(1), isAlone: isAlone) == 5001)
       #expect(Self.pieces(every: .milliseconds(2), isAlone: isAlone) == 4)
     }
   }
 
-  @Test func besideOthersItEndsByBytes() {
+  @Test func turnEndsAtTheByteLimitIfNotAlone() {
     #expect(Self.pieces(isAlone: true) == 10_000)
     // Where a buffer ends with a shorter piece, and where none does.
     #expect(Self.pieces(of: Self.piece - 1, isAlone: false) == 17)
     #expect(Self.pieces(isAlone: false) == 32)
   }
 
-  @Test func eachTickIsATurnOfItsOwn() {
-    var turn = LoopTurn()
+  @Test func newTickStartsANewTurn() {
+    var turn = LoopTimeSlice()
     for tick in 1...1000 as ClosedRange<UInt64> {
-      let isOver = turn.take(
-        LoopTurn.bytes - 1, at: Self.start + .milliseconds(9) * Int(tick), tick: tick, isAlone: false)
+      let isOver = turn.consume(
+        LoopTimeSlice.bytes - 1, at: Self.start + .milliseconds(9) * Int(tick), tick: tick, isAlone: false)
       #expect(!isOver)
     }
     let (first, second) = (
-      turn.take(1, at: Self.start, tick: 2000, isAlone: false),
-      turn.take(LoopTurn.bytes, at: Self.start, tick: 2000, isAlone: false)
+      turn.consume(1, at: Self.start, tick: 2000, isAlone: false),
+      turn.consume(LoopTimeSlice.bytes, at: Self.start, tick: 2000, isAlone: false)
     )
     #expect(!first && !second)
-    let third = turn.take(1, at: Self.start, tick: 2000, isAlone: false)
+    let third = turn.consume(1, at: Self.start, tick: 2000, isAlone: false)
     #expect(third)
   }
 }

@@ -1,0 +1,44 @@
+internal import Limits
+internal import Synchronization
+
+/// Room for the bodies that handlers collect at the same time.
+final class RequestBodyBudget: Sendable {
+  static let capacity = Limits.receivingBytes.value
+  private let taken = Mutex(0)
+  private let capacity: Int
+
+  init(capacity: Int) { self.capacity = capacity }
+
+  func reserve(_ size: Int) -> Bool {
+    taken.withLock { taken in
+      guard taken + size <= capacity else { return false }
+      taken += size
+      return true
+    }
+  }
+
+  func release(_ size: Int) { taken.withLock { $0 -= size } }
+}
+
+/// One body's share of the limit, returned on deinit. Small bodies do not count, so they are always received.
+package final class BudgetReservation: Sendable {
+  private let budget: RequestBodyBudget?
+  private let taken = Mutex((bytes: 0, counted: 0))
+
+  /// - Parameter budget: nil: there is no limit.
+  init(_ budget: RequestBodyBudget?) { self.budget = budget }
+  deinit { budget?.release(taken.withLock { $0.counted }) }
+
+  /// Counts `count` more bytes of the body; throws `noRoom` if the limit is reached.
+  package func reserve(_ count: Int) throws(RequestBodyError) {
+    let isGranted = taken.withLock { taken in
+      taken.bytes += count
+      let missing = taken.bytes - taken.counted
+      guard let budget, taken.bytes > Limits.smallBodyBytes.value else { return true }
+      guard budget.reserve(missing) else { return false }
+      taken.counted += missing
+      return true
+    }
+    guard isGranted else { throw .noRoom }
+  }
+}
