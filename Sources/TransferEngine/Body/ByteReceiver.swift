@@ -36,8 +36,9 @@ final class ByteReceiver: WorkerPart {
 
   /// Whether the transfer's turn is over. HTTP/2 streams have no byte limit, because pausing one costs a frame.
   private func isOver(_ transfer: Transfer, _ count: Int, _ now: ContinuousClock.Instant) -> Bool {
-    let isAlone = worker.transfers.count == 1 || transfer.head?.httpVersion == "HTTP/2"
-    return transfer.timeSlice.consume(count, at: now, tick: worker.loop.tick, isAlone: isAlone)
+    transfer.timeSlice.consume(
+      count, at: now, tick: worker.loop.tick, isAlone: worker.transfers.count == 1,
+      isStream: transfer.head?.httpVersion == "HTTP/2")
   }
 
   /// Holds what nobody can take now. Whoever reads along says when there is room again.

@@ -3,7 +3,9 @@
 /// libcurl reads up to a hundred buffers while the socket has bytes. Without a limit, one fast origin would delay the other transfers, as
 /// would one whose bytes are slow to process.
 struct LoopTimeSlice {
-  /// Time limit of a turn.
+  /// Limit of a turn in pieces of a body, however short they are: a few milliseconds. A count, unlike a clock, is the same on every machine.
+  static let pieces = 2048
+  /// Time limit of a turn if other transfers run.
   static let time = Duration.milliseconds(5)
   /// Byte limit of a turn if other transfers run. The rest of libcurl's buffer is still taken, up to twice the limit.
   static let bytes = 256 * 1024
@@ -13,18 +15,27 @@ struct LoopTimeSlice {
   private var tick: UInt64 = 0
   private var begin = ContinuousClock.now
   private var taken = 0
+  private var count = 0
 
   /// The transfer has taken bytes.
   /// - Parameters:
   ///   - tick: the loop's.
-  ///   - isAlone: no byte limit applies, since this is the only transfer, or an HTTP/2 stream.
+  ///   - isAlone: this is the only transfer.
+  ///   - isStream: no byte limit applies, since this is an HTTP/2 stream.
   /// - Returns: whether its turn is over.
-  mutating func consume(_ count: Int, at now: ContinuousClock.Instant, tick: UInt64, isAlone: Bool) -> Bool {
-    if tick != self.tick { (self.tick, begin, taken) = (tick, now, 0) }
-    taken += count
-    if now - begin >= Self.time { return true }
-    guard !isAlone, taken >= Self.bytes else { return false }
+  mutating func consume(
+    _ size: Int, at now: ContinuousClock.Instant, tick: UInt64, isAlone: @autoclosure () -> Bool,
+    isStream: @autoclosure () -> Bool
+  ) -> Bool {
+    if tick != self.tick { (self.tick, begin, taken, count) = (tick, now, 0, 0) }
+    taken += size
+    count += 1
+    if count >= Self.pieces { return true }
+    let isLate = now - begin >= Self.time
+    guard isLate || taken >= Self.bytes, !isAlone() else { return false }
+    guard !isLate else { return true }
+    guard !isStream() else { return false }
     // What is left of a buffer would have to be copied.
-    return count < Self.pieceSize || taken >= 2 * Self.bytes
+    return size < Self.pieceSize || taken >= 2 * Self.bytes
   }
 }

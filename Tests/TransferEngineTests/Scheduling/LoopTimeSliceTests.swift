@@ -9,43 +9,51 @@ import Testing
 
   /// Takes pieces, each after a pause, until the turn is over or there were `most`; how many.
   private static func pieces(
-    of size: Int = piece, every pause: Duration = .zero, isAlone: Bool, most: Int = 10_000
+    of size: Int = piece, every pause: Duration = .zero, isAlone: Bool = false, isStream: Bool = false
   ) -> Int {
     var turn = LoopTimeSlice()
-    for count in 1...most
-    where turn.consume(size, at: start + pause * (count - 1), tick: 1, isAlone: isAlone) {
+    for count in 1...10_000
+    where turn.consume(
+      size, at: start + pause * (count - 1), tick: 1, isAlone: isAlone, isStream: isStream)
+    {
       return count
     }
-    return most
+    return 0
   }
 
-  @Test func turnEndsAfterFiveMilliseconds() {
-    for isAlone in [true, false] {
-      #expect(Self.pieces(of: 1, every: .microseconds(1), isAlone: isAlone) == 5001)
-      #expect(Self.pieces(every: .milliseconds(2), isAlone: isAlone) == 4)
+  @Test func turnEndsAfterSomePiecesHoweverShort() {
+    for (isAlone, isStream) in [(true, true), (true, false), (false, true), (false, false)] {
+      let count = Self.pieces(of: 1, every: .microseconds(1), isAlone: isAlone, isStream: isStream)
+      #expect(count == LoopTimeSlice.pieces)
     }
+  }
+
+  @Test func turnEndsAfterFiveMillisecondsIfNotAlone() {
+    #expect(Self.pieces(every: .milliseconds(2), isAlone: true) == LoopTimeSlice.pieces)
+    #expect(Self.pieces(every: .milliseconds(2), isStream: true) == 4)
+    #expect(Self.pieces(every: .milliseconds(2)) == 4)
   }
 
   @Test func turnEndsAtTheByteLimitIfNotAlone() {
-    #expect(Self.pieces(isAlone: true) == 10_000)
+    #expect(Self.pieces(isAlone: true) == LoopTimeSlice.pieces)
+    #expect(Self.pieces(isStream: true) == LoopTimeSlice.pieces, "to stop a stream costs a frame")
     // Where a buffer ends with a shorter piece, and where none does.
-    #expect(Self.pieces(of: Self.piece - 1, isAlone: false) == 17)
-    #expect(Self.pieces(isAlone: false) == 32)
+    #expect(Self.pieces(of: Self.piece - 1) == 17)
+    #expect(Self.pieces() == 32)
   }
 
   @Test func newTickStartsANewTurn() {
     var turn = LoopTimeSlice()
-    for tick in 1...1000 as ClosedRange<UInt64> {
-      let isOver = turn.consume(
-        LoopTimeSlice.bytes - 1, at: Self.start + .milliseconds(9) * Int(tick), tick: tick, isAlone: false)
+    func take(_ size: Int, _ milliseconds: Int, _ tick: Int) -> Bool {
+      turn.consume(
+        size, at: Self.start + .milliseconds(milliseconds), tick: UInt64(tick), isAlone: false,
+        isStream: false)
+    }
+    for tick in 1...5000 {
+      let isOver = take(LoopTimeSlice.bytes - 1, 9 * tick, tick)
       #expect(!isOver)
     }
-    let (first, second) = (
-      turn.consume(1, at: Self.start, tick: 2000, isAlone: false),
-      turn.consume(LoopTimeSlice.bytes, at: Self.start, tick: 2000, isAlone: false)
-    )
-    #expect(!first && !second)
-    let third = turn.consume(1, at: Self.start, tick: 2000, isAlone: false)
-    #expect(third)
+    let isOver = [take(1, 0, 9999), take(LoopTimeSlice.bytes, 0, 9999), take(1, 0, 9999)]
+    #expect(isOver == [false, false, true])
   }
 }
