@@ -24,6 +24,7 @@ struct IdempotentRequest: Sendable {
 
   /// Nil where the client sent no key.
   init?(_ context: RequestContext, body: [UInt8], service: TransferService) throws(Problem) {
+    guard context.field(.idempotencyKey) != nil else { return nil }
     var digest = Digest(context)
     digest.update(body)
     try self.init(context, digest, service: service)
