@@ -100,7 +100,7 @@ let package = Package(
       name: "HTTPCookies", dependencies: ["Limits", "TransferModel", "JSON", "CPSL"],
       swiftSettings: optimizedSafe),
     .target(name: "GSSAPI", dependencies: ["CGSSAPI"], swiftSettings: language),
-    .target(name: "ContentCoding", dependencies: ["CCompression"], swiftSettings: optimized),
+    .target(name: "ContentCoding", dependencies: ["Limits", "CCompression"], swiftSettings: optimized),
     .target(
       name: "HTTPServer",
       dependencies: [
@@ -173,7 +173,7 @@ let package = Package(
     .target(
       name: "Webhooks",
       dependencies: [
-        "TransferModel", "TransferService", "TransferEngine", "Curl", "EventLoop", "JSON",
+        "Limits", "TransferModel", "TransferService", "TransferEngine", "Curl", "EventLoop", "JSON",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: language),

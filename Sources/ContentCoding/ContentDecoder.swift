@@ -1,3 +1,5 @@
+internal import Limits
+
 /// Undoes the codings of a message's content (RFC 9110 §8.4), piece by piece: it takes no more bytes than the room for
 /// what becomes of them allows, so that neither memory nor time depends on how far they expand.
 package final class ContentDecoder {
@@ -9,7 +11,7 @@ package final class ContentDecoder {
   /// What is known, as an `Accept-Encoding` field says it.
   package static let accepted = "gzip, deflate, br, zstd"
   /// Codings on top of each other.
-  package static let maximumCodings = 5
+  package static let maximumCodings = Limits.contentCodings.value
   private static let bufferSize = 16 * 1024
 
   /// What comes from the wire goes into the first.

@@ -44,6 +44,12 @@ package enum SettingForm: Sendable, Equatable {
     }
   }
 
+  /// The largest number that is allowed; nil if there is none.
+  package var most: String? {
+    guard case .integer(let range, let unit) = self, range.upperBound < .max else { return nil }
+    return "\(range.upperBound)" + (unit.map { " \($0.rawValue)" } ?? "")
+  }
+
   private static func words(_ range: ClosedRange<Int>) -> String {
     range.upperBound == .max
       ? "\(range.lowerBound) or more" : "\(range.lowerBound) to \(range.upperBound)"

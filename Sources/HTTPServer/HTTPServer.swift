@@ -1,6 +1,14 @@
 internal import CMicroHTTPD
 package import EventLoop
 package import HTTPTypes
+internal import Limits
+
+// Within `HTTPServer`, `Limits` is the server's own.
+private let initialHeadBytes = Limits.requestHeadBytes.value
+private let initialFields = Limits.requestFields.value
+private let initialTargetBytes = Limits.targetBytes.value
+private let initialHeadSeconds = Limits.requestHeadSeconds.value
+private let initialIdleSeconds = Limits.idleSeconds.value
 
 /// An HTTP/1.1 server: libmicrohttpd on an event loop of ours, swift-http-types at the surface.
 package final class HTTPServer: Sendable {
@@ -15,21 +23,21 @@ package final class HTTPServer: Sendable {
   package struct Limits: Sendable {
     package var connections = 10_000
     /// Bytes of a request's line and fields together.
-    package var headerBytes = 16 * 1024
+    package var headerBytes = initialHeadBytes
     /// Fields of a request.
-    package var fields = 100
+    package var fields = initialFields
     /// Bytes of a request's target.
-    package var targetBytes = 8 * 1024
+    package var targetBytes = initialTargetBytes
     /// Bytes of a reply's fields together.
     package var replyHeaderBytes = 8 * 1024
     /// Seconds within which the head of a request must arrive.
-    package var headSeconds = 10
+    package var headSeconds = initialHeadSeconds
     package var bodyTimeouts = BodyTimeouts()
     /// Total bytes of request bodies being collected, and of replies being sent. Small ones do not count.
     package var receivingBytes = RequestBodyBudget.capacity
     package var replyBytes = ReplyBudget.capacity
     /// Seconds for which an idle connection is kept.
-    package var idleSeconds = 75
+    package var idleSeconds = initialIdleSeconds
     /// The reply to a request that the server refuses by itself.
     package var refusal: @Sendable (RequestFault) -> ServerResponse = { fault in
       ServerResponse(status: fault.status)

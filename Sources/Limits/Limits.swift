@@ -64,6 +64,21 @@ package enum Limits {
   package static let replyBytes = Limit(
     "replying", 128 << 20, "replies being sent from memory, for all clients together", in: .bytes,
     beyond: "429 with Retry-After")
+  package static let requestHeadBytes = Limit(
+    "request-head", 16 << 10, "request line and header fields of a request to Ferry", in: .bytes,
+    beyond: "431")
+  package static let requestFields = Limit(
+    "request-fields", 100, "header fields of a request to Ferry", beyond: "431")
+  package static let targetBytes = Limit(
+    "request-target", 8 << 10, "target of a request to Ferry", in: .bytes, beyond: "414")
+  package static let requestHeadSeconds = Limit(
+    "request-head-time", 10, "time in which the head of a request to Ferry must arrive", in: .seconds,
+    beyond: "408")
+  package static let idleSeconds = Limit(
+    "idle-connection", 75, "how long an idle connection of a client is kept", in: .seconds,
+    beyond: "it is closed")
+  package static let unfinishedTasks = Limit(
+    "unfinished-tasks", 200_000, "unfinished tasks of a session", beyond: "429 with Retry-After")
   package static let pageItems = Limit("page-items", 500, "items of a page", beyond: "400")
   package static let pageBytes = Limit(
     "page", 4 << 20, "a page of a list", in: .bytes, beyond: "the page ends early, with a cursor for the rest"
@@ -161,6 +176,24 @@ package enum Limits {
     beyond: "the task ends with cannotParseResponse")
   package static let redirects = Limit(
     "redirects", 20, "redirects of one task", beyond: "the task ends with httpTooManyRedirects")
+  package static let partHeadBytes = Limit(
+    "part-head", 16 << 10, "header fields of one part of `multipart/x-mixed-replace`", in: .bytes,
+    beyond: "the task ends with cannotParseResponse")
+  package static let contentCodings = Limit(
+    "content-codings", 5, "codings in one `Content-Encoding`",
+    beyond: "the body is not decoded")
+  package static let discardedBytes = Limit(
+    "discarded-body", 64 << 10, "body of a redirect or challenge that Ferry reads to keep the connection",
+    in: .bytes, beyond: "the connection is closed")
+  package static let repeats = Limit(
+    "repeats", 5, "repeats of one request after lost connections",
+    beyond: "the task ends with the error of the last one")
+  package static let staleNonces = Limit(
+    "stale-nonces", 3, "nonces that one server may call stale in a row",
+    beyond: "the credential counts as refused")
+  package static let uploadAppends = Limit(
+    "upload-appends", 1000, "requests of one resumable upload",
+    beyond: "the task ends with badServerResponse")
   package static let partsUnderWay = Limit(
     "parts-under-way", 64,
     "parts of one `multipart/x-mixed-replace` response whose events are not stored yet",
@@ -180,11 +213,30 @@ package enum Limits {
   package static let probeWaitSeconds = Limit(
     "probe-wait", 30, "how long a reachability probe waits", in: .seconds, beyond: "429 with Retry-After")
 
+  // MARK: Webhooks and events
+
+  package static let webhookReplyBytes = Limit(
+    "webhook-reply", 1 << 20, "body of a webhook endpoint's reply", in: .bytes,
+    beyond: "the attempt fails if the reply is an answer; otherwise the rest is not kept")
+  package static let webhookHeadBytes = Limit(
+    "webhook-head", 64 << 10, "header fields of a webhook endpoint's reply", in: .bytes,
+    beyond: "the attempt fails")
+  package static let webhookRetryAfterSeconds = Limit(
+    "webhook-retry-after", 86_400, "`Retry-After` of a webhook endpoint", in: .seconds,
+    beyond: "it counts as one day")
+  package static let queuedEventBytes = Limit(
+    "queued-events", 1 << 20, "events that wait for one reader of a stream", in: .bytes,
+    beyond: "the reader goes on from the journal")
+  package static let waitingProgress = Limit(
+    "waiting-progress", 10_000, "tasks whose progress waits for one reader of a stream",
+    beyond: "progress of further tasks is left out")
+
   /// In the order in which they are listed.
   package static let all: [Limit] = [
     jsonBytes, jsonValues, jsonDepth, batchBytes, batchLineBytes, batchLines, bodySilenceSeconds,
     bodyPeriodSeconds,
-    bodyBytesInPeriod, smallBodyBytes, receivingBytes, replyBytes, pageItems, pageBytes,
+    bodyBytesInPeriod, smallBodyBytes, receivingBytes, replyBytes, requestHeadBytes, requestFields,
+    targetBytes, requestHeadSeconds, idleSeconds, unfinishedTasks, pageItems, pageBytes,
     waitSeconds,
     methodBytes, urlBytes, descriptionBytes, hostBytes, userBytes, passwordBytes, realmBytes, fields,
     fieldBytes,
@@ -193,6 +245,8 @@ package enum Limits {
     proxyExceptions, pinnedHosts,
     pinnedKeys, credentials, chainCertificates, certificateBytes, cookiesInRequest, cookies, cookiesOfSite,
     cookieBytes, cookieAttributeBytes, cacheDirectives, varyNames, trailerBytes, informationalResponses,
-    redirects, partsUnderWay, ranges, probes, probesOfTenant, waitingProbes, probeWaitSeconds,
+    redirects, partHeadBytes, contentCodings, discardedBytes, repeats, staleNonces, uploadAppends,
+    partsUnderWay, ranges, probes, probesOfTenant, waitingProbes, probeWaitSeconds, webhookReplyBytes,
+    webhookHeadBytes, webhookRetryAfterSeconds, queuedEventBytes, waitingProgress,
   ]
 }

@@ -2,6 +2,7 @@ package import BlobStore
 package import EventLoop
 internal import HTTPCookies
 package import JSON
+internal import Limits
 package import Logging
 internal import Synchronization
 internal import TransferCore
@@ -9,13 +10,16 @@ internal import TransferEngine
 package import TransferModel
 package import TransferStore
 
+// Within `TransferService`, `Limits` is the service's own.
+private let mostUnfinishedTasks = Limits.unfinishedTasks.value
+
 /// Sessions and tasks as a service: builds the rooms where that is done, and opens their doors.
 ///
 /// Clients come in by a `TenantView`. What is decided about sessions and tasks, `SessionMachine` decides; `MachineRoom` carries it out.
 package final class TransferService: Sendable {
   package struct Limits: Sendable {
     /// Tasks of one session that have not ended.
-    package var unfinishedTasks = 200_000
+    package var unfinishedTasks = mostUnfinishedTasks
     /// Bytes of a body that comes inline with its task.
     package var smallBodyLimit = 32 * 1024
     package init() {}

@@ -1,3 +1,4 @@
+internal import Limits
 package import TransferModel
 
 /// When a message is tried again, and when it is given up.
@@ -6,7 +7,7 @@ package enum DeliverySchedule {
   package static let delays: [Double] = [0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]
 
   /// Seconds for which an endpoint may put off the next attempt with `Retry-After`.
-  package static let maximumRetryAfter = 86_400.0
+  package static let maximumRetryAfter = Double(Limits.webhookRetryAfterSeconds.value)
 
   /// What an endpoint answered.
   package struct Answer: Sendable {

@@ -1,5 +1,6 @@
 internal import Curl
 internal import EventLoop
+internal import Limits
 internal import Synchronization
 internal import TransferEngine
 internal import TransferModel
@@ -174,8 +175,8 @@ private final class WebhookAttempt: EasyHandleDelegate {
   private let wantsReply: Bool
   private var retryAfter: String?
   private var reply: [UInt8] = []
-  private static let maximumReply = 1 << 20
-  private static let maximumHead = 64 * 1024
+  private static let maximumReply = Limits.webhookReplyBytes.value
+  private static let maximumHead = Limits.webhookHeadBytes.value
   private var headSize = 0
 
   init(

@@ -35,9 +35,8 @@ import TransferModel
     let page = try Tree.text("docs/settings.md")
     let section = try #require(page.firstMatch(of: /(?s)\n## Limits\n(.*?)\n##\s/)).1
     let rows = section.split(separator: "\n").filter { $0.hasPrefix("| `") }.map(String.init)
-    let wanted = Limits.all.map { limit in
-      let unit = limit.unit == .count ? "" : " \(limit.unit.rawValue)"
-      return "| `\(limit.name)` | \(limit.meaning) | \(limit.value)\(unit) | \(limit.beyond) |"
+    let wanted = LimitsReport.rows.map { row in
+      "| `\(row.name)` | \(row.meaning) | \(row.initial) | \(row.most) | \(row.beyond) |"
     }
     #expect(rows == wanted, "the rows should be\n\(wanted.joined(separator: "\n"))")
     #expect(Set(Limits.all.map(\.name)).count == Limits.all.count)

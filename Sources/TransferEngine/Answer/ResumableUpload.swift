@@ -1,4 +1,5 @@
 internal import Curl
+internal import Limits
 internal import TransferModel
 
 /// An upload that can go on where it stopped, on servers that keep what has come: what is sent next, and what an answer means
@@ -7,7 +8,7 @@ internal import TransferModel
 /// last part need not.
 struct ResumableUpload: Sendable {
   /// Requests in which one upload may have to be sent.
-  static let maximumAppends = 1000
+  static let maximumAppends = Limits.uploadAppends.value
   /// Offsets that a server may correct without anything having gone on.
   private static let maximumCorrections = 3
 

@@ -1,3 +1,4 @@
+internal import Limits
 internal import TransferModel
 
 /// What one task does about challenges of its server and of its proxy: a state machine without a socket.
@@ -83,7 +84,7 @@ struct Authenticator {
   private var server = Party()
   private var proxy = Party()
   /// A server that calls every nonce stale is not believed for ever.
-  private static let maximumStaleNonces = 3
+  private static let maximumStaleNonces = Limits.staleNonces.value
 
   private subscript(side: Side) -> Party {
     get { side == .server ? server : proxy }

@@ -26,7 +26,7 @@ package final class LiveBody: BodyToken {
     var size: Int64 = 0
     var isHeldBack = false
     /// Where the parts of a multipart answer begin.
-    var parts: [Int64] = []
+    var parts = PartStarts()
     /// Parts whose events are not stored yet, and whether another part waits for those events.
     var partsUnderWay = 0
     var holdsParts = false
@@ -121,9 +121,6 @@ package final class LiveBody: BodyToken {
 
   /// Whether parts are waiting for their events to be stored.
   package var hasParts: Bool { state.withLock { $0.partsUnderWay > 0 } }
-
-  /// Where the parts that have begun start; for an answer that is not multipart, its only start.
-  package var parts: [Int64] { state.withLock { $0.parts } }
 
   /// Up to where the bytes of the first `count` parts go, as far as is known by now, and whether that is the end of all.
   package func extent(ofParts count: Int) -> (limit: Int64, isFinal: Bool) {

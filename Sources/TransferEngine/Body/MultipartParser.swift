@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import Limits
 internal import TransferModel
 
 /// Takes the parts out of a `multipart/x-mixed-replace` stream (RFC 2046 §5.1) that arrives in pieces of any size.
@@ -39,7 +40,7 @@ struct MultipartParser {
     case close
   }
   /// Bytes; a part's header block with its line ends may have this many.
-  static let maximumHeader = 16 * 1024
+  static let maximumHeader = Limits.partHeadBytes.value
   /// Bytes; a longer line is no delimiter, so that blanks behind a boundary cannot fill the memory.
   private static let maximumDelimiterLine = 256
 

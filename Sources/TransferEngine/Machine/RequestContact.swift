@@ -1,3 +1,5 @@
+internal import Limits
+
 /// How far a request has come on its connection, and whether it goes out again where it was lost. Pure.
 struct RequestContact {
   enum Verdict: Equatable {
@@ -20,7 +22,7 @@ struct RequestContact {
   }
 
   /// How often a request is sent again.
-  static let maximumRepeats = 5
+  static let maximumRepeats = Limits.repeats.value
 
   /// The request was about to go out.
   private(set) var isConnected = false

@@ -1,3 +1,4 @@
+internal import Limits
 internal import TransferModel
 
 /// Where one transfer is, what it waits for there, and what comes next. Pure: the handle, the queue and the disk are the worker's.
@@ -22,7 +23,7 @@ struct TransferCourse: Equatable {
   }
 
   /// The bytes of a redirect's answer that are read so that its connection can be used again.
-  static let discardLimit: Int64 = 64 * 1024
+  static let discardLimit = Int64(Limits.discardedBytes.value)
 
   private(set) var stage = Stage.parked
   private(set) var hold: TransferHold?

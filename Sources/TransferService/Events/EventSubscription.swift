@@ -1,4 +1,5 @@
 internal import DequeModule
+internal import Limits
 internal import TransferCore
 package import EventLoop
 internal import Synchronization
@@ -46,14 +47,14 @@ package final class EventSubscription: Sendable {
   }
 
   /// Bytes that wait for a reader, ready or queued, before it has to go back to the journal.
-  static let maximumQueuedBytes = 1 << 20
+  static let maximumQueuedBytes = Limits.queuedEventBytes.value
   /// About as many are made ready at a time.
   static let readyBytes = 64 * 1024
   /// Of the journal at a time: no other reader shares them.
   private static let pageBytes = 64 * 1024
   /// After so many milliseconds a reader that lost its stream asks again (HTML, server-sent events).
   private static let retry = Array("retry: 2000\n".utf8)
-  private static let maximumProgress = 10_000
+  private static let maximumProgress = Limits.waitingProgress.value
 
   let scope: EventScope
   /// The session that the scope is of; nil where it is all of them.
