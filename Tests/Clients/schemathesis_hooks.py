@@ -39,7 +39,7 @@ BEYOND_A_SCHEMA = [re.compile(each) for each in (
     "a user has no control characters",
     "a password has no zero bytes and no line ends",
     "must be the URL of a proxy, like .*",
-    "must be \\*, a host, an address or a network, perhaps with a port",
+    "must be `\\*`, a host or an address, optionally followed by `:port`, or a network in CIDR notation",
     "must be a host, \\*\\. and a domain, or an address without brackets; international names as xn--",
     "must be a host's name in ASCII or an address, perhaps after a dot",
     "not certificates in PEM: .*",
