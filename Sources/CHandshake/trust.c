@@ -204,15 +204,11 @@ static STACK_OF(X509) *read_file(const char *path) {
 }
 
 chandshake_roots *chandshake_roots_create(const char *file, const char *pem, char *problem, size_t problem_size) {
-  STACK_OF(X509) *certificates = sk_X509_new_null();
-  if (file || pem) {
-    bool has_more = false;
-    sk_X509_free(certificates);
-    certificates = file ? read_file(file) : read_certificates(pem, &has_more);
-    if (!certificates) {
-      explain(problem, problem_size, file ? file : has_more ? "holds more than certificates" : "not certificates in PEM");
-      return NULL;
-    }
+  bool has_more = false;
+  STACK_OF(X509) *certificates = file ? read_file(file) : pem ? read_certificates(pem, &has_more) : sk_X509_new_null();
+  if (!certificates) {
+    explain(problem, problem_size, file ? file : has_more ? "holds more than certificates" : "not certificates in PEM");
+    return NULL;
   }
   return roots_of(table_create(certificates), NULL);
 }

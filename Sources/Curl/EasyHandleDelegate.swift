@@ -1,4 +1,4 @@
-/// What happens to bytes that libcurl hands over.
+/// The disposition of bytes that libcurl delivers.
 package enum BodyDisposition: Sendable {
   case accepted
   /// Taken; these directions are held from then on, until `EasyHandle.setPaused`.
@@ -9,7 +9,7 @@ package enum BodyDisposition: Sendable {
   case refused
 }
 
-/// What libcurl gets when it asks for the request's body.
+/// The reply to libcurl's request for bytes of the body.
 package enum UploadDisposition: Sendable, Equatable {
   /// So many bytes were written to the buffer; at least one.
   case bytes(Int)

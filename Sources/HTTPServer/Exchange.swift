@@ -3,6 +3,7 @@ internal import EventLoop
 internal import CLinux
 internal import Glibc
 internal import HTTPTypes
+internal import Limits
 
 /// One request and its reply, from the first header to the last byte.
 ///
@@ -46,7 +47,7 @@ final class Exchange: @unchecked Sendable {
   var phase = Phase.head
   private(set) var isSuspended = false
   private var source: (any ResponseSource)?
-  /// Size of the reply in bytes if it is held in memory; otherwise 0.
+  /// Bytes of the reply that count towards `daemon.replies`.
   private var replySize = 0
   var clientLeft = false
   private var departure = DepartureWatch()
@@ -203,10 +204,12 @@ final class Exchange: @unchecked Sendable {
     switch response.body {
     case .empty: message = MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT)
     case .bytes(let bytes):
-      guard daemon.replies.reserve(bytes.count, of: daemon.limits.replyBytes) else {
-        return reply(with: daemon.limits.refusal(.tooManyReplies))
+      if bytes.count > Limits.smallBodyBytes.value {
+        guard daemon.replies.reserve(bytes.count) else {
+          return reply(with: daemon.limits.refusal(.tooManyReplies))
+        }
+        replySize = bytes.count
       }
-      replySize = bytes.count
       message = bytes.withUnsafeBytes { buffer in
         MHD_create_response_from_buffer(
           buffer.count, UnsafeMutableRawPointer(mutating: buffer.baseAddress), .RESPMEM_MUST_COPY)
@@ -310,7 +313,7 @@ final class Exchange: @unchecked Sendable {
   func finish() {
     phase = .over
     departure.stop(for: self)
-    daemon.replies.release(replySize)
+    if replySize > 0 { daemon.replies.release(replySize) }
     replySize = 0
     meeting.end()
     startHandler = nil  // holds this exchange, where the client left before it was called

@@ -8,6 +8,8 @@ private let initialHeadBytes = Limits.requestHeadBytes.value
 private let initialFields = Limits.requestFields.value
 private let initialTargetBytes = Limits.targetBytes.value
 private let initialHeadSeconds = Limits.requestHeadSeconds.value
+private let initialReceivingBytes = Limits.receivingBytes.value
+private let initialReplyBytes = Limits.replyBytes.value
 private let initialIdleSeconds = Limits.idleSeconds.value
 
 /// An HTTP/1.1 server: libmicrohttpd on an event loop of ours, swift-http-types at the surface.
@@ -34,8 +36,8 @@ package final class HTTPServer: Sendable {
     package var headSeconds = initialHeadSeconds
     package var bodyTimeouts = BodyTimeouts()
     /// Total bytes of request bodies being collected, and of replies being sent. Small ones do not count.
-    package var receivingBytes = RequestBodyBudget.capacity
-    package var replyBytes = ReplyBudget.capacity
+    package var receivingBytes = initialReceivingBytes
+    package var replyBytes = initialReplyBytes
     /// Seconds for which an idle connection is kept.
     package var idleSeconds = initialIdleSeconds
     /// The reply to a request that the server refuses by itself.

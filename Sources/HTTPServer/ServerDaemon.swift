@@ -32,8 +32,7 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
   let limits: HTTPServer.Limits
   private let port: Int
   private let handler: HTTPHandler
-  let receiving: RequestBodyBudget
-  var replies = ReplyBudget()
+  let receiving, replies: ByteBudget
   private let wakes = Mutex(Wakes())
   private(set) var daemon: OpaquePointer?
   private var connections: [Int32: ServerConnection] = [:]
@@ -59,7 +58,8 @@ final class ServerDaemon: DescriptorHandler, @unchecked Sendable {
     self.limits = limits
     self.port = port
     self.handler = handler
-    receiving = RequestBodyBudget(capacity: limits.receivingBytes)
+    receiving = ByteBudget(capacity: limits.receivingBytes)
+    replies = ByteBudget(capacity: limits.replyBytes)
     lingering = LingeringSockets(loop: loop)
   }
 

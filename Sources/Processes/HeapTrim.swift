@@ -6,7 +6,7 @@ private import Glibc
 package struct HeapTrim: Sendable {
   /// Bytes by which the process has to grow before it looks.
   static let growth = 32 << 20
-  /// What was resident after the last look.
+  /// Resident bytes after the last look.
   private var resident = 0
 
   package init() {}

@@ -2,8 +2,8 @@ import Processes
 import ServiceLifecycle
 import TransferService
 
-/// Every open stream says that it lives (an SSE comment each 15 s). News that could not be read when somebody rang are read now, and
-/// what a peak has left of memory goes back.
+/// Sends a heartbeat to every open stream (an SSE comment each 15 s), reads news that could not be read when another process rang, and
+/// gives memory back after a peak.
 struct HeartbeatService: ServiceLifecycle.Service {
   let hub: EventHub
   let service: TransferService

@@ -59,7 +59,7 @@ import Testing
         status: .ok, body: .bytes([UInt8](repeating: 120, count: request.path == "/large" ? room : 1000)))
     }
     try await ServerPlace.withServer(limits: limits, handler) { port in
-      // More than the sockets take: the reply is under way as long as nobody reads it.
+      // Larger than the socket buffers, so the reply is under way until it is read.
       let first = try HTTPClient(port: port)
       try first.socket.write("GET /large HTTP/1.1\r\n\(Self.host)\r\n")
       #expect(first.socket.hasBytes(within: 5000))

@@ -3,8 +3,8 @@ internal import Curl
 internal import EventLoop
 internal import TransferModel
 
-/// What a transfer has on the disk: opened, claimed, given back and removed by the pool, for the loop waits for no disk. The pool also
-/// parses the sessions' root certificates.
+/// The files of transfers. The pool opens, claims, returns and removes them, because the loop must not wait for a disk. It also parses
+/// the sessions' root certificates.
 final class TransferFiles: WorkerPart {
   /// Transfers whose session's certificate authorities are being parsed.
   private var waitingForRoots: [SessionID: [TaskID]] = [:]
@@ -76,9 +76,8 @@ final class TransferFiles: WorkerPart {
       guard let transfer = worker.transfer(task), transfer.machine.course.stopWaiting(for: .files) else {
         continue
       }
-      if let end = transfer.machine.course.endsOnceOpened {
-        worker.endings.finish(transfer, with: end.error, keepsPartial: end.keepsPartial)
-      } else if case .failure(let fault) = roots {
+      if worker.endings.finishIfEnded(transfer) { continue }
+      if case .failure(let fault) = roots {
         worker.leaveQueue(task)
         let message = "the session's certificates cannot be used: \(fault)"
         worker.endings.finish(
@@ -100,9 +99,7 @@ final class TransferFiles: WorkerPart {
     guard transfer.machine.course.stopWaiting(for: .files) else { return }
     if transfer.machine.claim.wanted != nil, !files.hasClaim { transfer.machine.ranges.lose() }
     transfer.machine.claim.tried(files.hasClaim)
-    if let end = transfer.machine.course.endsOnceOpened {
-      return worker.endings.finish(transfer, with: end.error, keepsPartial: end.keepsPartial)
-    }
+    if worker.endings.finishIfEnded(transfer) { return }
     if case .file(let id, _) = transfer.request.body {
       guard let reader = files.body else {
         worker.leaveQueue(transfer.task)

@@ -35,7 +35,7 @@ struct LoopTimeSlice {
     guard isLate || taken >= Self.bytes, !isAlone() else { return false }
     guard !isLate else { return true }
     guard !isStream() else { return false }
-    // What is left of a buffer would have to be copied.
+    // A pause in the middle of a buffer makes libcurl copy the rest of it.
     return size < Self.pieceSize || taken >= 2 * Self.bytes
   }
 }

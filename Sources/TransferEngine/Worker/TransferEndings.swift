@@ -35,6 +35,13 @@ final class TransferEndings: WorkerPart {
     finish(transfer, with: error, keepsPartial: keepsPartial)
   }
 
+  /// Finishes a transfer that was ended while it waited for files; false if it was not.
+  func finishIfEnded(_ transfer: Transfer) -> Bool {
+    guard let end = transfer.machine.course.endsOnceOpened else { return false }
+    finish(transfer, with: end.error, keepsPartial: end.keepsPartial)
+    return true
+  }
+
   /// The wire is done with the task; its body may still be on its way to the disk.
   func finish(_ transfer: Transfer, with error: TransferError?, keepsPartial: Bool = true) {
     worker.wire.reclaim(transfer, isClean: false)

@@ -66,11 +66,7 @@ final class TransferSteps: WorkerPart {
           guard let worker, let transfer = worker.transfer(task),
             transfer.machine.course.stopWaiting(for: .files)
           else { return }
-          if let end = transfer.machine.course.endsOnceOpened {
-            worker.endings.finish(transfer, with: end.error, keepsPartial: end.keepsPartial)
-          } else {
-            worker.steps.sendNext(transfer, request)
-          }
+          if !worker.endings.finishIfEnded(transfer) { worker.steps.sendNext(transfer, request) }
         })
     }
   }

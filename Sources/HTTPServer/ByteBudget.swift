@@ -1,9 +1,8 @@
 internal import Limits
 internal import Synchronization
 
-/// Room for the bodies that handlers collect at the same time.
-final class RequestBodyBudget: Sendable {
-  static let capacity = Limits.receivingBytes.value
+/// A limit on the bytes of several bodies together: of those that handlers collect, or of replies that are being sent.
+final class ByteBudget: Sendable {
   private let taken = Mutex(0)
   private let capacity: Int
 
@@ -22,11 +21,11 @@ final class RequestBodyBudget: Sendable {
 
 /// One body's share of the limit, returned on deinit. Small bodies do not count, so they are always received.
 package final class BudgetReservation: Sendable {
-  private let budget: RequestBodyBudget?
+  private let budget: ByteBudget?
   private let taken = Mutex((bytes: 0, counted: 0))
 
   /// - Parameter budget: nil: there is no limit.
-  init(_ budget: RequestBodyBudget?) { self.budget = budget }
+  init(_ budget: ByteBudget?) { self.budget = budget }
   deinit { budget?.release(taken.withLock { $0.counted }) }
 
   /// Counts `count` more bytes of the body; throws `noRoom` if the limit is reached.
