@@ -60,7 +60,7 @@ package final class CacheOrigin: Sendable {
     Array(("HTTP/1.1 304 Not Modified\r\n" + fields.map { "\($0): \($1)\r\n" }.joined() + "\r\n").utf8)
   }
 
-  package static let fresh = [("Cache-Control", "max-age=600")]
+  package static let fresh = [("Cache-Control", "max-age=86400")]
   /// Stored an hour after its time.
   package static let stale = [("Cache-Control", "max-age=10"), ("Age", "3610")]
 }

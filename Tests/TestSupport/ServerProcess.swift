@@ -5,15 +5,29 @@ import Synchronization
 /// of its own that ends with its owner.
 package final class ServerProcess: Sendable {
   /// What is run. Its output goes to `output.log`.
-  package struct Command {
+  package struct Command: Sendable {
     let executable: String
     let arguments: [String]
     let environment: [String: String]
+    /// How the names begin of the shared memory that it leaves behind, however it is ended.
+    let sharedMemory: String?
 
-    package init(executable: String, arguments: [String], environment: [String: String] = [:]) {
+    package init(
+      executable: String, arguments: [String], environment: [String: String] = [:],
+      sharedMemory: String? = nil
+    ) {
       self.executable = executable
       self.arguments = arguments
       self.environment = environment
+      self.sharedMemory = sharedMemory
+    }
+
+    fileprivate func removeSharedMemory() {
+      guard let sharedMemory else { return }
+      let names = (try? FileManager.default.contentsOfDirectory(atPath: "/dev/shm")) ?? []
+      for name in names where name.hasPrefix(sharedMemory) {
+        try? FileManager.default.removeItem(atPath: "/dev/shm/" + name)
+      }
     }
   }
 
@@ -21,6 +35,7 @@ package final class ServerProcess: Sendable {
   package let ports: [Int]
   private let id: Int32
   private let process: ChildProcess
+  private let command: Command
   private let input: Pipe?
 
   /// - Parameters:
@@ -39,30 +54,32 @@ package final class ServerProcess: Sendable {
       // Servers that root starts work as another user, who writes here.
       try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: directory)
       try prepare(directory)
-      (process, ports) = try Self.start(name, count, hasIPv6, input, in: directory, command)
+      (process, ports, self.command) = try Self.start(name, count, hasIPv6, input, in: directory, command)
     } catch {
       try? FileManager.default.removeItem(atPath: directory)
       throw error
     }
     id = process.processIdentifier
     _ = Self.atExit
-    Self.running.withLock { $0[id] = directory }
+    Self.running.withLock { [directory, command = self.command] in $0[id] = (directory, command) }
   }
 
   deinit {
     _ = Self.running.withLock { $0.removeValue(forKey: id) }
     Self.end(id)
     process.waitUntilExit()
+    command.removeSharedMemory()
     try? FileManager.default.removeItem(atPath: directory)
   }
 
   /// Servers that live as long as the tests do: nobody releases what is static.
-  private static let running = Mutex<[Int32: String]>([:])
+  private static let running = Mutex<[Int32: (directory: String, command: Command)]>([:])
   private static let atExit: Void = {
     atexit {
-      for (id, directory) in ServerProcess.running.withLock({ $0 }) {
+      for (id, server) in ServerProcess.running.withLock({ $0 }) {
         ServerProcess.end(id)
-        try? FileManager.default.removeItem(atPath: directory)
+        server.command.removeSharedMemory()
+        try? FileManager.default.removeItem(atPath: server.directory)
       }
     }
   }()
@@ -84,7 +101,7 @@ package final class ServerProcess: Sendable {
   private static func start(
     _ name: String, _ count: Int, _ hasIPv6: Bool, _ input: Pipe?, in directory: String,
     _ command: (String, [Int]) throws -> Command
-  ) throws -> (ChildProcess, [Int]) {
+  ) throws -> (ChildProcess, [Int], Command) {
     let output = directory + "/output.log"
     for _ in 0..<10 {
       let ports = freePorts(count)
@@ -97,11 +114,12 @@ package final class ServerProcess: Sendable {
         output: FileHandle(forWritingAtPath: output).map { .file($0) } ?? .nothing, error: nil)
       let limit = Date().addingTimeInterval(20)
       while process.isRunning, Date() < limit {
-        if listens(process.processIdentifier, on: ports, hasIPv6) { return (process, ports) }
+        if listens(process.processIdentifier, on: ports, hasIPv6) { return (process, ports, command) }
         usleep(10_000)
       }
       end(process.processIdentifier)
       process.waitUntilExit()
+      command.removeSharedMemory()
     }
     let logs = ["output.log", "error.log"].map { text(of: directory + "/" + $0) }
     throw Socket.Failure(operation: "\(name) did not start: \(logs.joined())", errno: 0)

@@ -21,16 +21,9 @@ package final class SquidProxy: Sendable {
         try ServerFiles.write(text, to: directory + "/squid.conf")
         return ServerProcess.Command(
           executable: "/usr/sbin/squid",
-          arguments: ["-N", "-n", Self.service(ports[0]), "-f", directory + "/squid.conf"])
+          arguments: ["-N", "-n", Self.service(ports[0]), "-f", directory + "/squid.conf"],
+          sharedMemory: Self.service(ports[0]) + "-")
       })
-  }
-
-  deinit {
-    // It leaves its shared memory behind, however it is ended.
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/dev/shm")) ?? []
-    for name in names where name.hasPrefix(Self.service(port) + "-") {
-      try? FileManager.default.removeItem(atPath: "/dev/shm/" + name)
-    }
   }
 
   package var port: Int { process.ports[0] }

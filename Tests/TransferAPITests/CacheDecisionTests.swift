@@ -45,7 +45,7 @@ import Testing
         return true
       }
       try socket.write(
-        TestOrigin.reply("200 OK", Array("private".utf8), [("Cache-Control", "private, max-age=60")]))
+        TestOrigin.reply("200 OK", Array("private".utf8), [("Cache-Control", "private, max-age=86400")]))
       return true
     }
     let session = try place.session(delegate: #"{"caching":"ask","taskChallenges":"ask"}"#)

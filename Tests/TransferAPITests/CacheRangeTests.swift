@@ -133,7 +133,7 @@ import Testing
     #expect(origin.requests("/secret").map { $0["Range"] } == ["bytes=0-99999", nil])
     #expect(try client.cache["entries"]?.elements?.map { $0["isComplete"]?.bool } == [false])
     // The answer does.
-    serve("/secret", [("Cache-Control", "no-store, max-age=600")])
+    serve("/secret", [("Cache-Control", "no-store, max-age=86400")])
     let whole = try client.load("/secret")
     #expect(try place.body(of: whole.id) == Self.body)
     #expect(origin.requests("/secret").dropFirst(2).map { $0["Range"] } == ["bytes=100000-", nil])
