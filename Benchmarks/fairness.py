@@ -2,8 +2,8 @@
 """What one tenant or one server costs the others.
 
 Tenant b fetches small files one after the other while tenant a attacks: large cookie jars, many credentials and proxy exceptions, long
-strings, probes of a silent address, many root certificates, idle connections, bodies that stall, replies that nobody reads, strange
-responses, responses without end. Each attack runs twice. During each, 99 of 100 of b's transfers take less than 250 ms, the memory of
+strings, probes of a silent address, many root certificates, idle connections, bodies that stall, replies that nobody reads, large
+tasks that wait, strange responses, responses without end. Each attack runs twice. During each, 99 of 100 of b's transfers take less than 250 ms, the memory of
 the service stays bounded, and both runs get the same replies.
 usage: fairness.py [ATTACK ...]"""
 import base64
@@ -374,6 +374,23 @@ def readers_that_do_not_read(a, _):
     for one in opened:
         one.close()
     return sorted(heads)
+
+
+def create_suspended(a, count, **members):
+    """Creates tasks that are not resumed; the statuses, and how many had each."""
+    session = a.session()
+    return a.many(count, lambda number: a.call("POST", f"/v1/sessions/{session}/tasks", dict(members, kind="data"))[0])
+
+
+@attack
+def suspended_tasks_with_bodies_of_7_megabytes(a, _):
+    return create_suspended(a, 40, request={"url": "http://a.test/", "method": "PUT", "body": {"text": "x" * 7_000_000}})
+
+
+@attack
+def suspended_tasks_with_many_fields(a, _):
+    fields = {f"X-{i}": "y" * 4000 for i in range(60)}
+    return create_suspended(a, 300, request={"url": "http://a.test/", "headers": fields}, description="z" * 60_000)
 
 
 @attack

@@ -1,6 +1,7 @@
 internal import CLinux
 package import EventLoop
 internal import Glibc
+package import TransferModel
 
 /// Reads a blob without ever waiting for the disk: what is not in the page cache is fetched by a pool first. What it is read from is
 /// its own affair.
@@ -18,6 +19,7 @@ package final class BlobReader: Sendable {
   private enum Source {
     case file(Int32)
     case bytes(Bytes)
+    case encrypted(EncryptedBlob)
   }
   private let source: Source
 
@@ -26,6 +28,11 @@ package final class BlobReader: Sendable {
 
   /// Of what is in memory.
   package init(_ bytes: @escaping Bytes) { source = .bytes(bytes) }
+
+  /// Decrypts the body of a request, which `source` reads as it is stored.
+  package init(decrypting source: BlobReader, _ body: SpooledBody) {
+    self.source = .encrypted(EncryptedBlob(source, BlockCipher(key: body.key), size: body.size))
+  }
 
   deinit { if case .file(let descriptor) = source { Disk.close(descriptor) } }
 
@@ -47,6 +54,7 @@ package final class BlobReader: Sendable {
   /// Fills the buffer from `offset` on, as far as that is in memory.
   package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Outcome<Int> {
     guard let start = buffer.baseAddress else { return .failed }
+    if case .encrypted(let blob) = source { return blob.read(at: offset, into: buffer) }
     guard case .file(let descriptor) = source else {
       guard let bytes = wait(at: offset, maximum: buffer.count) else { return .failed }
       buffer.copyBytes(from: bytes)
@@ -61,8 +69,11 @@ package final class BlobReader: Sendable {
 
   /// At most `maximum` bytes from `offset` on, and none at the end; waits for the disk. Nil where they cannot be had.
   package func wait(at offset: Int64, maximum: Int) -> [UInt8]? {
-    guard case .file(let descriptor) = source else {
-      return if case .bytes(let bytes) = source { bytes(offset, maximum) } else { nil }
+    let descriptor: Int32
+    switch source {
+    case .bytes(let bytes): return bytes(offset, maximum)
+    case .encrypted(let blob): return blob.wait(at: offset, maximum: maximum)
+    case .file(let file): descriptor = file
     }
     var count = 0
     let bytes = [UInt8](unsafeUninitializedCapacity: maximum) { buffer, initialized in
@@ -79,7 +90,11 @@ package final class BlobReader: Sendable {
     at offset: Int64, count: Int, on pool: WorkerPool, _ done: @escaping @Sendable () -> Void
   ) {
     pool.submit { [self] in
-      _ = wait(at: offset, maximum: count)
+      if case .encrypted(let blob) = source {
+        blob.prefetch(at: offset, count: count)
+      } else {
+        _ = wait(at: offset, maximum: count)
+      }
       done()
     }
   }

@@ -10,9 +10,10 @@ package import TransferModel
 /// What has a name here is kept open; its last name gone, the kernel gives the memory back once no reader has it.
 package final class MemoryFiles: Sendable {
   private struct File {
-    /// -1 if the bytes are in a row and are only counted here.
+    /// -1 if the bytes are elsewhere and are only counted here.
     var descriptor: Int32
     var size: Int64
+    var isInRow = false
   }
   private struct State {
     var files: [SessionID: [String: File]] = [:]
@@ -53,6 +54,10 @@ package final class MemoryFiles: Sendable {
   /// memory.
   package static func bytesToReserve(forValueOf size: Int) -> Int { max(0, size - 4096) }
 
+  package func hasRoom(for size: Int) -> Bool {
+    state.withLock { used($0) + Int64(size) <= capacity }
+  }
+
   /// Whether rows may grow by `size` bytes.
   package func hasRoom(forRows size: Int64) -> Bool {
     state.withLock { used($0, adding: size) <= capacity }
@@ -65,7 +70,25 @@ package final class MemoryFiles: Sendable {
       Self.remove(name, session, &state)
       state.used += size
       state.usedInRows += size
-      state.files[session, default: [:]][name] = File(descriptor: -1, size: size)
+      state.files[session, default: [:]][name] = File(descriptor: -1, size: size, isInRow: true)
+      return true
+    }
+  }
+
+  /// Counts memory that a session takes elsewhere, in place of what is counted under that name.
+  /// - Parameter mustFit: whether more than before is refused if there is not enough room.
+  /// - Returns: false if it was refused.
+  @discardableResult
+  package func count(_ size: Int64, as name: String, of session: SessionID, mustFit: Bool) -> Bool {
+    state.withLock { state in
+      let old = state.files[session]?[name]?.size ?? 0
+      guard !mustFit || size <= old || used(state) + size - old <= capacity else { return false }
+      state.used += size - old
+      if size > 0 {
+        state.files[session, default: [:]][name] = File(descriptor: -1, size: size)
+      } else {
+        state.files[session]?[name] = nil
+      }
       return true
     }
   }
@@ -158,7 +181,7 @@ package final class MemoryFiles: Sendable {
     let files = state.withLock { state in
       let files = state.files.removeValue(forKey: session) ?? [:]
       state.used -= files.values.reduce(0) { $0 + $1.size }
-      state.usedInRows -= files.values.reduce(0) { $0 + ($1.descriptor < 0 ? $1.size : 0) }
+      state.usedInRows -= files.values.reduce(0) { $0 + ($1.isInRow ? $1.size : 0) }
       return files
     }
     let descriptors = files.values.map(\.descriptor).filter { $0 >= 0 }
@@ -170,6 +193,6 @@ package final class MemoryFiles: Sendable {
     guard let file = state.files[session]?.removeValue(forKey: name) else { return }
     if file.descriptor >= 0 { Disk.close(file.descriptor) }
     state.used -= file.size
-    if file.descriptor < 0 { state.usedInRows -= file.size }
+    if file.isInRow { state.usedInRows -= file.size }
   }
 }

@@ -9,6 +9,8 @@ package import TransferModel
 /// posted to the loop. `usage` and the end of a lease may come from any thread; so all that it knows is behind one mutex.
 package final class ResponseCache: Sendable {
   package typealias Post = @Sendable (@escaping @Sendable () -> Void) -> Void
+  /// Counts the bytes that it takes in memory; false if there is no room for them, and they must fit.
+  package typealias Count = @Sendable (_ bytes: Int64, _ mustFit: Bool) -> Bool
 
   private struct State {
     var index: CacheIndex
@@ -20,30 +22,34 @@ package final class ResponseCache: Sendable {
   private let disk: CacheDisk?
   private let lane: SerialLane
   private let pool: WorkerPool
+  private let count: Count?
   private let post: Post
   private let now: @Sendable () -> Timestamp
 
   /// - Parameters:
   ///   - directory: this cache's own; nil: memory only.
+  ///   - count: nil: what it takes in memory counts nowhere but here.
   ///   - post: runs a closure on the loop.
   package convenience init(
-    directory: String?, memoryCapacity: Int64, diskCapacity: Int64, pool: WorkerPool, post: @escaping Post,
+    directory: String?, memoryCapacity: Int64, diskCapacity: Int64, pool: WorkerPool, count: Count? = nil,
+    post: @escaping Post,
     now: @escaping @Sendable () -> Timestamp = { Timestamp(microseconds: WallClock.microseconds()) }
   ) {
     self.init(
       disk: directory.map { CacheDisk(directory: $0) }, memoryCapacity: memoryCapacity,
-      diskCapacity: diskCapacity, pool: pool, post: post, now: now)
+      diskCapacity: diskCapacity, pool: pool, count: count, post: post, now: now)
   }
 
   init(
-    disk: CacheDisk?, memoryCapacity: Int64, diskCapacity: Int64, pool: WorkerPool, post: @escaping Post,
-    now: @escaping @Sendable () -> Timestamp
+    disk: CacheDisk?, memoryCapacity: Int64, diskCapacity: Int64, pool: WorkerPool, count: Count? = nil,
+    post: @escaping Post, now: @escaping @Sendable () -> Timestamp
   ) {
     let disk = diskCapacity > 0 ? disk : nil
     let index = CacheIndex(memoryCapacity: memoryCapacity, diskCapacity: disk.map { _ in diskCapacity })
     state = Mutex(State(index: index, isReady: disk == nil))
     self.disk = disk
     self.pool = pool
+    self.count = count
     self.post = post
     self.now = now
     lane = SerialLane(pool: pool)
@@ -166,7 +172,10 @@ package final class ResponseCache: Sendable {
       let goesToDisk = disk != nil && !memoryOnly
       let cost = response.size + Int64(meta.count)
       guard response.sha256.utf8.count == 64, hasSize(body, response.size),
-        state.withLock({ $0.index.fits(cost, isOnDisk: goesToDisk) })
+        state.withLock({ state in
+          state.index.fits(cost, isOnDisk: goesToDisk)
+            && count?(state.index.usage.memoryUsed + cost, true) != false
+        })
       else {
         // It still is the answer now: an older one must not be given any more.
         change { $0.index.remove(key: response.key) }
@@ -261,6 +270,7 @@ package final class ResponseCache: Sendable {
   private func change<T: Sendable>(_ body: (inout State) -> T, then: () -> Void = {}) -> T {
     state.withLock { state in
       let result = body(&state)
+      _ = count?(state.index.usage.memoryUsed, false)
       let effects = state.index.takeEffects()
       if let disk, !effects.isEmpty { lane.submit { for effect in effects { Self.carryOut(effect, disk) } } }
       then()

@@ -28,6 +28,8 @@ package struct CookieJar: Sendable {
   /// Cookies by `CookieHost.site`; no list is empty.
   var sites: [String: [Entry]] = [:]
   package private(set) var count = 0
+  /// Bytes that they take in memory, approximately.
+  package private(set) var size = 0
   private var nextSerial: UInt64 = 0
   let capacity: Capacity
 
@@ -76,7 +78,7 @@ package struct CookieJar: Sendable {
 
   package mutating func removeAll() {
     sites = [:]
-    count = 0
+    (count, size) = (0, 0)
   }
 
   /// The cookies that were removed.
@@ -109,21 +111,36 @@ package struct CookieJar: Sendable {
       sites[site, default: []].append(Entry(cookie: cookie, serial: nextSerial))
       nextSerial += 1
       count += 1
+      size += cookie.size
       return true
     }
     guard let old = sites[site]?[index].cookie else { return false }
     var cookie = cookie
     cookie.created = old.created
     sites[site]?[index].cookie = cookie
+    size += cookie.size - old.size
     return !cookie.isSame(as: old)
   }
 
   @discardableResult
   mutating func take(_ key: CookieKey, site: String) -> Bool {
     guard let index = sites[site]?.firstIndex(where: { $0.cookie.key == key }) else { return false }
-    sites[site]?.remove(at: index)
+    size -= sites[site]?.remove(at: index).cookie.size ?? 0
     if sites[site]?.isEmpty ?? false { sites[site] = nil }
     count -= 1
     return true
   }
+}
+
+extension Cookie {
+  /// Bytes beside its texts.
+  private static let overhead = 256
+
+  /// Bytes that it takes in memory, approximately.
+  package var size: Int {
+    Self.overhead + name.utf8.count + value.utf8.count + domain.utf8.count + path.utf8.count
+  }
+
+  /// Bytes that cookies take at most that a field of that length sets.
+  package static func size(ofField length: Int, host: Int) -> Int { overhead + length + host }
 }

@@ -44,6 +44,10 @@ package enum Input: Sendable {
 
   /// The commit in which these tasks ended holds.
   case endHolds([TaskID])
+  /// The commits hold after which tasks can be evicted.
+  case evict([Eviction])
+  /// An evicted task as it was read from its row.
+  case load(TransferTask)
   /// These messages were taken by their endpoints, or given up.
   case settled([DeliveryID])
   /// A message is about to be sent.
@@ -52,7 +56,8 @@ package enum Input: Sendable {
   // MARK: An earlier process
 
   /// A task that has not ended, with what was salvaged of it.
-  case recovered(TransferTask)
+  /// - isAhead: its row does not say all of that, since bytes that it had got were moved.
+  case recovered(TransferTask, isAhead: Bool = false)
   /// Its delegate agreed to its begin already.
   case hadBegun(TaskID)
   /// A decision that waits still, of a task that another process carries out; nil: a kind that nobody can answer any more.
@@ -100,6 +105,8 @@ package enum Reply: Sendable {
   case admitted(first: Int, TransferSession)
   /// The task's row is being written: the input is for later.
   case creating
+  /// It has to be read from its row first.
+  case evicted
   /// The task has ended, its end is on its way, or there is none.
   case over
   case refused(Refusal)

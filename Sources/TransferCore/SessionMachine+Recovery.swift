@@ -12,8 +12,15 @@ extension SessionMachine {
 
   mutating func recover(_ input: Input, at now: Now, into turn: inout Turn) {
     switch input {
-    case .recovered(let task): recover(task, at: now, into: &turn)
-    case .hadBegun(let id): change(id) { machine, _ in machine.place.hadBegun() }
+    case .recovered(let task, let isAhead):
+      recover(task, at: now, into: &turn)
+      // Where it is evicted, the row is all that is left of it.
+      if isAhead, let machine = tasks[task.id], Eviction(of: machine, above: residentBytes) != nil {
+        turn.update(machine.task)
+      }
+    case .hadBegun(let id):
+      tasks.hadBegun(evicted: id)
+      change(id) { machine, _ in machine.place.hadBegun() }
     case .waits(let id, let decision, let number, let kind, let seconds):
       guard let kind, tasks[id]?.place.isEnding == false else {
         return turn.settlements.append(.init(id: decision, task: id, state: .withdrawn))
@@ -44,10 +51,6 @@ extension SessionMachine {
     }
     // Another process may have the task. Until that is found out it is taken for one that was handed over, since that must not happen
     // twice. Its phase is as it was told last; what has changed since then is told by news.
-    var shown = task
-    if task.state == .running {
-      shown.phase = task.phase ?? (task.startedAt == nil ? .queued : .transferring)
-    }
-    tasks.insert(TaskMachine(shown, at: .uncertain(nil, hasBegun: hasBegun)))
+    tasks.insert(TaskMachine(task.withPhase, at: .uncertain(nil, hasBegun: hasBegun)))
   }
 }

@@ -7,7 +7,7 @@ package import TransferModel
 package struct SessionMachine: Sendable {
   package internal(set) var session: TransferSession
   var tally: TaskTally
-  var tasks = TaskTable()
+  package internal(set) var tasks = TaskTable()
   /// invalidateAndCancel() was called: what is still being created is cancelled, too.
   var cancelsTasks = false
   var continued = ContinuedTasks()
@@ -15,11 +15,19 @@ package struct SessionMachine: Sendable {
   var handover: Handover?
   /// It is to go on at another process, tasks that are still to come as well.
   private var isLeaving = false
+  /// Bytes that clients chose of a task that stays in memory while it waits.
+  let residentBytes: Int
+  /// Of the input that is being handled.
+  private var evictions: [Eviction] = []
 
   /// - Parameters:
   ///   - lastIdentifier: that an earlier process gave out.
   ///   - limit: of unfinished tasks.
-  package init(_ session: TransferSession, lastIdentifier: Int = 0, limit: Int) {
+  ///   - residentBytes: what clients chose the length of in a task may take so much memory while the task waits.
+  package init(
+    _ session: TransferSession, lastIdentifier: Int = 0, limit: Int, residentBytes: Int = 1024
+  ) {
+    self.residentBytes = residentBytes
     self.session = session
     tally = TaskTally(lastIdentifier: lastIdentifier, limit: limit)
     if session.type == .background, session.state != .invalid { handover = Handover() }
@@ -30,11 +38,14 @@ package struct SessionMachine: Sendable {
   /// How many tasks have not ended, with those that are admitted.
   package var unfinished: Int { tally.unfinished }
 
-  /// The task as it is now; nil where it has ended, or there is none.
+  /// The task as it is now; nil if it has ended, is evicted, or there is none.
   package func task(_ id: TaskID) -> TaskMachine? { tasks[id] }
 
   /// The tasks that have not ended, in the order of their creation.
-  package var unfinishedTasks: [TransferTask] { tasks.ids.compactMap { tasks[$0]?.task } }
+  package var unfinishedIDs: [TaskID] { tasks.ids }
+
+  /// Of the tasks that have not ended those that are in memory.
+  package var residentTasks: [TransferTask] { tasks.ids.compactMap { tasks[$0]?.task } }
 
   /// What stops the clocks that run for it, where it goes on elsewhere.
   package var cancelledAlarms: [Turn.Alarm] {
@@ -42,11 +53,14 @@ package struct SessionMachine: Sendable {
       let question = machine.question.map { Turn.Alarm.cancelDecision($0.decision, of: machine.task.id) }
       return [question, machine.task.earliestBeginDate.map { _ in .cancelBegin(machine.task.id) }]
         .compactMap { $0 }
-    }
+    } + tasks.evicted.filter(\.value.hasBeginDate).keys.sorted().map { .cancelBegin($0) }
   }
 
-  /// Whether one of them is so.
-  package func hasTask(where body: (TransferTask) -> Bool) -> Bool { tasks.contains(where: body) }
+  /// Whether one of them has a begin date, and may be as `body` says: that is not known of those that are evicted.
+  package func hasBeginDate(where body: (TransferTask) -> Bool) -> Bool {
+    tasks.evicted.values.contains(where: \.hasBeginDate)
+      || tasks.contains { $0.earliestBeginDate != nil && body($0) }
+  }
 
   /// Nobody carries any of its tasks out: it goes on anywhere.
   package var isQuiet: Bool { tasks.areIdle }
@@ -62,6 +76,10 @@ package struct SessionMachine: Sendable {
     if session.type == .background {
       noteCalls(ended: mark.0, asked: mark.1, at: now, into: &turn)
       for message in turn.messages[mark.2...] { handover?.queue(message.id) }
+    }
+    if !evictions.isEmpty {
+      turn.evictions += evictions
+      evictions = []
     }
     return reply
   }
@@ -96,6 +114,8 @@ package struct SessionMachine: Sendable {
       change(id) { $0.expire(decision, $1, at: now, into: &turn) }
     case .begin(let id): change(id) { $0.launch($1, at: now, into: &turn) }
     case .endHolds(let ids): endHolds(ids, at: now, into: &turn)
+    case .evict(let evictions): for eviction in evictions { tasks.evict(eviction) }
+    case .load(let task): if tasks.load(task) { change(task.id) { _, _ in } }
     case .settled(let deliveries): settled(deliveries, at: now, into: &turn)
     case .attempts(let delivery): handover?.attempt(delivery)
     case .leave:
@@ -128,17 +148,20 @@ package struct SessionMachine: Sendable {
 
   /// Does something with an unfinished task, where there is one.
   mutating func change(_ id: TaskID, _ body: (inout TaskMachine, borrowing TransferSession) -> Void) {
-    let session = session
+    let (session, residentBytes) = (session, residentBytes)
+    var eviction: Eviction?
     tasks.change(id) { machine in
       if !machine.isEnding { body(&machine, session) }
+      eviction = Eviction(of: machine, above: residentBytes)
     }
+    if let eviction { evictions.append(eviction) }
   }
 
   /// What a client wants of a task.
   private mutating func verb(
     _ id: TaskID, _ body: (inout TaskMachine, borrowing TransferSession) -> Void
   ) -> Reply {
-    guard let place = tasks[id]?.place else { return .over }
+    guard let place = tasks[id]?.place else { return tasks.isEvicted(id) ? .evicted : .over }
     switch place {
     case .creating: return .creating
     case .ending: return .over

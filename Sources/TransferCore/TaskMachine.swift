@@ -8,6 +8,8 @@ package struct TaskMachine: Sendable {
   package internal(set) var task: TransferTask
   package internal(set) var place: TaskPlace
   var upload = TaskUpload.none
+  /// How often it was changed.
+  var revision = 0
 
   /// - Parameter place: where a task that was just created, or that an earlier process left, is.
   package init(_ task: TransferTask, at place: TaskPlace) {

@@ -9,18 +9,49 @@ package struct TaskTable: Sendable {
     init(_ machine: TaskMachine) { self.machine = machine }
   }
   private var boxes: [TaskID: Box] = [:]
+  private(set) var evicted: [TaskID: EvictedTask] = [:]
 
   package init() {}
 
-  package var count: Int { boxes.count }
+  package var count: Int { boxes.count + evicted.count }
   /// In the order of their ids, which is that of their creation.
-  package var ids: [TaskID] { boxes.keys.sorted() }
+  package var ids: [TaskID] { (Array(boxes.keys) + evicted.keys).sorted() }
 
+  /// Nil for an evicted task, too.
   package subscript(id: TaskID) -> TaskMachine? { boxes[id]?.machine }
+
+  package func contains(_ id: TaskID) -> Bool { boxes[id] != nil || isEvicted(id) }
+
+  /// Whether the task has to be read from its row.
+  package func isEvicted(_ id: TaskID) -> Bool { evicted[id] != nil }
 
   func contains(where body: (TransferTask) -> Bool) -> Bool {
     boxes.values.contains { body($0.machine.task) }
   }
+
+  // MARK: Eviction
+
+  /// Evicts a task whose row says all that is known of it.
+  mutating func evict(_ eviction: Eviction) {
+    guard let machine = boxes[eviction.task]?.machine, machine.revision == eviction.revision,
+      let rest = EvictedTask(machine)
+    else { return }
+    evicted[eviction.task] = rest
+    boxes[eviction.task] = nil
+  }
+
+  /// - Parameter task: as it was read from its row.
+  /// - Returns: whether it was evicted.
+  mutating func load(_ task: TransferTask) -> Bool {
+    guard let rest = evicted.removeValue(forKey: task.id) else { return false }
+    var machine = TaskMachine(task.withPhase, at: .idle(hasBegun: rest.hasBegun))
+    machine.revision = rest.revision
+    insert(machine)
+    return true
+  }
+
+  /// That its begin date has come was told.
+  mutating func hadBegun(evicted id: TaskID) { evicted[id]?.hasBegun = true }
 
   /// Whether nobody carries any of them out, asks about one, or is sending the body of one.
   var areIdle: Bool {
@@ -40,6 +71,7 @@ package struct TaskTable: Sendable {
     if !isKnownUniquelyReferenced(&boxes.values[index]) {
       boxes.values[index] = Box(boxes.values[index].machine)
     }
+    boxes.values[index].machine.revision += 1
     return body(&boxes.values[index].machine)
   }
 }

@@ -83,6 +83,8 @@ package struct Turn: Sendable {
 
   /// Tasks that have ended: the machine is told by `Input.endHolds`.
   package var ended: [TaskID] = []
+  /// Tasks that can be evicted: the machine is told by `Input.evict`.
+  package var evictions: [Eviction] = []
 
   // MARK: At once
 
@@ -106,7 +108,7 @@ package struct Turn: Sendable {
   /// There is nothing to be carried out.
   package var isEmpty: Bool {
     events.isEmpty && isProgressOnly && orders.isEmpty && openedBodies.isEmpty && unwantedBodies.isEmpty
-      && droppedUploads.isEmpty && alarms.isEmpty && heads.isEmpty
+      && droppedUploads.isEmpty && alarms.isEmpty && heads.isEmpty && evictions.isEmpty
   }
 
   /// Gives an order to whoever carries the session's tasks out.

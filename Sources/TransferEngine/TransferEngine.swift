@@ -122,7 +122,9 @@ package final class TransferEngine: Sendable {
   /// A session's cache; nil where it has none. From any thread.
   package func cache(of session: TransferSession) -> ResponseCache? {
     let worker = worker(of: session.id)
-    return settings.caches?.cache(of: session.id, session.type, session.configuration.urlCache) {
+    return settings.caches?.cache(
+      of: session.id, session.type, session.configuration.urlCache, countingIn: settings.memoryFiles
+    ) {
       [mailbox = worker.mailbox] in
       mailbox.post(.run($0))
     }

@@ -54,6 +54,8 @@ package struct BlobKey: Sendable, Hashable {
     case draft = ".part"
     /// What a download that did not finish left to go on from.
     case partial = ".resume"
+    /// The body of the task's request, encrypted. Whole, and never changed.
+    case request = ".request"
   }
 
   package let owner: Owner

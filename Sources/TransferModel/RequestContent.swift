@@ -3,6 +3,8 @@ package import JSON
 /// The body of a request: URLRequest.httpBody, an upload's file, or httpBodyStream.
 package enum RequestContent: Sendable, Equatable {
   case data([UInt8])
+  /// The same, where there is much of it.
+  case spooled(SpooledBody)
   /// A stored file, as large as it was when the task was created.
   case file(FileID, size: Int64)
   /// Sent by the client with `PUT /v1/tasks/{id}/body` when the task asks for it.
@@ -12,6 +14,7 @@ package enum RequestContent: Sendable, Equatable {
   package var length: Int64 {
     switch self {
     case .data(let bytes): Int64(bytes.count)
+    case .spooled(let body): body.size
     case .file(_, let size): size
     case .stream: -1
     }
@@ -19,7 +22,23 @@ package enum RequestContent: Sendable, Equatable {
 
   package var data: [UInt8]? { if case .data(let bytes) = self { bytes } else { nil } }
   package var file: FileID? { if case .file(let id, _) = self { id } else { nil } }
+  package var spooled: SpooledBody? { if case .spooled(let body) = self { body } else { nil } }
+  /// It is read from a file when it is sent.
+  package var isInFile: Bool { file != nil || spooled != nil }
+  /// It came with the request.
+  package var isClients: Bool { data != nil || spooled != nil }
   package var isStream: Bool { self == .stream }
+}
+
+extension RequestContent {
+  /// The bytes that came with the request go, or what decrypts them.
+  mutating func forget() {
+    switch self {
+    case .data: self = .data([])
+    case .spooled(let body): self = .spooled(SpooledBody(size: body.size, blob: body.blob, key: []))
+    case .file, .stream: break
+    }
+  }
 }
 
 extension RequestContent: JSONEncodable {
@@ -28,6 +47,7 @@ extension RequestContent: JSONEncodable {
     writer.object { writer in
       switch self {
       case .data(let bytes): writer.field("size", bytes.count)
+      case .spooled(let body): writer.field("size", body.size)
       case .file(let id, let size):
         writer.field("file", id)
         writer.field("size", size)

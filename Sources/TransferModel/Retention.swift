@@ -21,15 +21,19 @@ package struct FinishedTask: Sendable, Equatable {
   package let keptUntil: Timestamp?
   /// Bytes of that.
   package let keptBytes: Int64
+  /// Its request had a body that came with it, which may be in a file.
+  package let hadBody: Bool
 
   package init(
-    id: TaskID, sessionID: SessionID, endedAt: Timestamp, keptUntil: Timestamp?, keptBytes: Int64
+    id: TaskID, sessionID: SessionID, endedAt: Timestamp, keptUntil: Timestamp?, keptBytes: Int64,
+    hadBody: Bool = false
   ) {
     self.id = id
     self.sessionID = sessionID
     self.endedAt = endedAt
     self.keptUntil = keptUntil
     self.keptBytes = keptBytes
+    self.hadBody = hadBody
   }
 }
 

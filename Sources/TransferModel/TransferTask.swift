@@ -211,8 +211,8 @@ package struct TransferTask: Sendable, Equatable {
 
   /// The bytes that its requests were to send go; that there were some is still known.
   package mutating func forgetRequestBody() {
-    if originalRequest.body?.data != nil { originalRequest.body = .data([]) }
-    if currentRequest.body?.data != nil { currentRequest.body = .data([]) }
+    originalRequest.body?.forget()
+    currentRequest.body?.forget()
   }
 
   /// Until when a finished task's body, or what it can go on from, is kept; nil where there is neither.

@@ -22,7 +22,7 @@ extension TransferService {
       let kept = room.look(at: session.id) { machine in
         (
           tasks: machine.unfinished, handover: machine.hasHandedOver ? 0 : 1,
-          decisions: machine.unfinishedTasks.count { machine.task($0.id)?.question != nil }
+          decisions: machine.residentTasks.count { machine.task($0.id)?.question != nil }
         )
       }
       holdings.tasks += kept?.tasks ?? 0

@@ -22,6 +22,8 @@ package final class TransferService: Sendable {
     package var unfinishedTasks = mostUnfinishedTasks
     /// Bytes of a body that comes inline with its task.
     package var smallBodyLimit = 32 * 1024
+    /// Bytes that clients chose of a task that stays in memory while it waits; larger ones are read from their rows.
+    package var residentTaskBytes = 1024
     package init() {}
   }
 
@@ -72,8 +74,8 @@ package final class TransferService: Sendable {
     identifiers = IdentifierSource(seed: seeds.next(), now: now)
     room = MachineRoom(
       engine: engine, background: background, hub: hub, recorder: recorder, pool: pool, seed: seeds.next(),
-      now: now, uptime: uptime, alarms: alarms)
-    sessions = Sessions(room: room, identifiers: identifiers, taskLimit: limits.unfinishedTasks)
+      now: now, uptime: uptime, alarms: alarms, spawn: spawn)
+    sessions = Sessions(room: room, identifiers: identifiers, limits: limits)
     cookies = SessionCookies(sessions: sessions)
     credentials = SessionCredentials(sessions: sessions)
     caches = SessionCaches(sessions: sessions)

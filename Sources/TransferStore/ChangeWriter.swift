@@ -79,7 +79,7 @@ struct ChangeWriter {
       .id(task.id), .id(task.sessionID), .integer(Int64(task.taskIdentifier)), .string(task.kind.rawValue),
       .string(task.state.rawValue), .integer(Int64(task.lifecycle.suspendCount)),
       .integer(task.createdAt.microseconds), sealed(task.specificationDocument, .specification),
-      task.originalRequest.body?.data.map { sealed($0, .requestBody) } ?? .null)
+      task.originalRequest.body?.ownBytes.map { sealed($0, .requestBody) } ?? .null)
   }
 
   private func respecify(_ task: TransferTask) throws {

@@ -34,6 +34,16 @@ import TransferModel
       partial: PartialBody(offset: 1, total: -1, validator: ""), source: id, blob: other)
   }
 
+  private static let spooled: TransferTask = {
+    let body = SpooledBody(size: 1, blob: mine, key: [])
+    var task = TransferTask(
+      id: id, sessionID: .shared, taskIdentifier: 1, createdAt: Timestamp(seconds: 1),
+      specification: TaskSpecification(
+        kind: .data, request: TransferRequest(url: "http://a/", method: "PUT", body: .spooled(body))))
+    _ = task.lifecycle.complete()
+    return task
+  }()
+
   private static let cases: [(TransferTask?, BlobKey.Part, BlobStamp?, Leftover)] = [
     (nil, .body, nil, .setAside), (nil, .draft, nil, .setAside), (nil, .partial, nil, .setAside),
     (nil, .draft, mine, .setAside),
@@ -41,6 +51,9 @@ import TransferModel
     (task(isOver: false), .partial, nil, .keep),
     // Its body was pruned, or moved to a file.
     (task(), .body, nil, .remove), (task(), .draft, nil, .remove), (task(), .partial, nil, .remove),
+    // The body of a request goes with the row.
+    (nil, .request, mine, .setAside), (task(isOver: false), .request, mine, .keep),
+    (spooled, .request, mine, .keep), (spooled, .request, other, .remove), (whole, .request, mine, .remove),
     (whole, .body, nil, .keep), (whole, .draft, nil, .remove),
     // A backup of the database may be older than the body.
     (failed, .body, nil, .setAside), (failed, .draft, nil, .remove), (failed, .partial, nil, .remove),

@@ -151,6 +151,14 @@ import Testing
     #expect(origin.requests.count == 3 && origin.requests.last?.body.count == size)
   }
 
+  /// So is a large body, which is in a file of its own.
+  @Test func authIntAloneCoversALargeBody() throws {
+    let origin = Self.origin([#"Digest realm="r", qop="auth-int", algorithm=SHA-256, nonce="$n""#])
+    let text = String(repeating: "x", count: 200_000)
+    try runTwice("data", #"{"url":"\#(origin.url)/x","method":"PUT","body":{"text":"\#(text)"}}"#)
+    #expect(origin.requests.count == 3 && origin.requests.last?.body == Array(text.utf8))
+  }
+
   /// Ferry does not hold a stream: the 401 is the response, and the next request is no worse off.
   @Test func authIntAloneCoversNoStream() throws {
     let origin = Self.origin([#"Digest realm="r", qop="auth-int", nonce="$n""#])

@@ -113,9 +113,49 @@ import Testing
     }
   }
 
+  @Test func cookiesCredentialsAndTheCacheCount() throws {
+    let ferry = try FerryProcess(options: ["--maximum-ephemeral-bytes", "1000000"])
+    let configuration = #","configuration":{"urlCache":{"memoryCapacity":10000000,"diskCapacity":0}}"#
+    let session = try session(ferry, configuration)
+    let path = "/v1/sessions/\(session)"
+    let value = String(repeating: "v", count: 4000)
+    func cookies(_ count: Int) -> String {
+      let items = (0..<count).map { #"{"name":"n\#($0)","value":"\#(value)","domain":"d\#($0 / 100).test"}"# }
+      return #"{"items":[\#(items.joined(separator: ","))]}"#
+    }
+    let refused = try ferry.call("PUT", path + "/cookies", cookies(300))
+    #expect(refused.status == 507 && refused["Retry-After"] != nil)
+    #expect(try ferry.cookies(of: session) == [], "nothing of it is kept")
+    #expect(try ferry.call("PUT", path + "/cookies", cookies(200)).status == 200)
+    // What is left holds no more of the others either.
+    let password = String(repeating: "p", count: 16_000)
+    let statuses = try (0..<20).map { number in
+      try ferry.call(
+        "PUT", path + "/credentials",
+        #"{"protectionSpace":{"host":"h\#(number).test"},"credential":{"user":"u","password":"\#(password)"}}"#
+      ).status
+    }
+    #expect(statuses == statuses.sorted() && Set(statuses) == [200, 507], "\(statuses)")
+    #expect(try ferry.run(origin.url + "/30000", kind: "data", session: session)["error"] != .null)
+    #expect(try ferry.call("GET", path + "/cache").json["countOfEntries"]?.integer == 0)
+    // All of it is given back.
+    #expect(try ferry.call("DELETE", path + "/cookies").status == 204)
+    #expect(try ferry.call("DELETE", path + "/credentials").status == 204)
+    #expect(try ferry.run(origin.url + "/400000", kind: "data", session: session)["error"] == .null)
+    let usage = try ferry.call("GET", path + "/cache").json
+    #expect(usage["countOfEntries"]?.integer == 1 && usage["currentMemoryUsage"]?.integer ?? 0 >= 400_000)
+    // The body is there twice, and so are the tasks' rows: another does not fit.
+    #expect(try ferry.call("PUT", path + "/cookies", cookies(100)).status == 507)
+    #expect(try ferry.call("DELETE", path + "/cache").status == 204)
+    #expect(try ferry.call("PUT", path + "/cookies", cookies(100)).status == 200)
+    _ = try ferry.call("POST", path + "/invalidate", #"{"mode":"cancelTasks"}"#)
+    let next = try self.session(ferry, #","configuration":{"urlCache":null}"#)
+    #expect(try ferry.run(origin.url + "/990000", session: next)["error"] == .null)
+  }
+
   @Test func theBytesOfAllOfThemHaveALimit() throws {
     let ferry = try FerryProcess(options: ["--maximum-ephemeral-bytes", "1000000"])
-    let none = #","configuration":{"urlCache":null}"#
+    let none = #","configuration":{"urlCache":null,"httpCookieAcceptPolicy":"never"}"#
     let (one, other) = (try session(ferry, none), try session(ferry, none))
     func expectFull(_ task: JSONValue) {
       let error = task["error"]

@@ -228,6 +228,11 @@ import Testing
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let first = Client(try FerryProcess(directory: directory))
     let (session, suspended) = try plant(first)
+    let text = String(repeating: Planted.bearer.text, count: 5000)
+    let large = try first.call(
+      "POST", "/v1/sessions/ses_shared/tasks",
+      #"{"kind":"data","request":{"url":"\#(origin.url)/large","method":"PUT","body":{"text":"\#(text)"}}}"#
+    ).id
     first.ferry.kill()
     let key = try String(contentsOfFile: directory + "/secret-key", encoding: .utf8)
     try rotate(directory, "--drop-old")
@@ -238,6 +243,9 @@ import Testing
     let second = Client(try FerryProcess(directory: directory))
     #expect(try second.ferry.act("resume", suspended) == "running")
     #expect(try second.status(of: suspended) == 200, "the URL's")
+    #expect(try second.ferry.act("resume", large) == "running")
+    _ = try second.status(of: large)
+    #expect(origin.requests.last { $0.path == "/large" }.map { $0.body == Array(text.utf8) } == true)
     let answered = try second.run("\(origin.url)/basic/answered", in: session)
     try expectProposal("alice", of: answered, second)
     let stored = try second.run("\(origin.url)/basic/stored", in: session)

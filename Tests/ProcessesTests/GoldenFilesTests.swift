@@ -44,7 +44,7 @@ import TransferModel
     let stamped = [BlobStamp(epoch: 7), BlobStamp(attempt: 2), BlobStamp(epoch: 1 << 40, attempt: 12)]
     let later = stamped.flatMap { stamp in BlobKey.Part.allCases.map { BlobKey(Self.task, $0, stamp) } }
     try Golden.expect(later.map { "bodies/\($0)\n" }.joined(), is: "directory/stamped")
-    let found = try Golden.lines("directory/names").prefix(5) + Golden.lines("directory/stamped")
+    let found = try Golden.lines("directory/names").prefix(6) + Golden.lines("directory/stamped")
     #expect(
       found.map { BlobKey(String($0.drop { $0 != "/" }.dropFirst())) } == (bodies + files + later)
         as [BlobKey?])

@@ -7,7 +7,10 @@ package struct SharingTrait: SuiteTrait, TestScoping {
   package func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
   ) async throws {
-    try await Shared.$ofSuite.withValue(Shared()) { try await function() }
+    let suite = Shared()
+    // Not whenever the last task is freed that inherited it: the process may be at its exit by then, and OpenSSL's locks gone.
+    defer { suite.end() }
+    try await Shared.$ofSuite.withValue(suite) { try await function() }
   }
 }
 
@@ -25,6 +28,14 @@ package final class Shared: Sendable {
   private struct Kept: @unchecked Sendable {
     let thing: AnyObject
     var uses = 0
+  }
+
+  fileprivate func end() {
+    let things = things.withLock { things in
+      defer { things = [:] }
+      return things
+    }
+    withExtendedLifetime(things) {}
   }
 
   /// The suite's only thing of that name.

@@ -377,7 +377,7 @@ struct SmallWorld {
       guard let move = Self.healing.first(where: possible.contains) else { break }
       try world.make(move)
     }
-    guard world.isOver, world.stage.machine.unfinishedTasks.isEmpty else {
+    guard world.isOver, world.stage.machine.unfinishedIDs.isEmpty else {
       throw world.violation("it never ends")
     }
     guard world.wasRefused || world.lives.allSatisfy(\.isOver) else {

@@ -16,6 +16,8 @@ struct Stage {
   /// Orders to whoever carries tasks out, here or elsewhere, that were not taken yet.
   private(set) var orders: [Order] = []
   private(set) var alarms: [Turn.Alarm] = []
+  /// Tasks that can be evicted, once each.
+  private var evictions: [Eviction] = []
   private(set) var retirement: Turn.Retirement?
   private(set) var ends: [TaskID: Int] = [:]
   /// Bodies that clients send and nobody wants.
@@ -58,6 +60,7 @@ struct Stage {
     settlements += turn.settlements
     orders += isCarriedElsewhere ? turn.commands : turn.orders
     alarms += turn.alarms
+    evictions += turn.evictions
     droppedUploads += turn.droppedUploads
     retirement = turn.retirement ?? retirement
     for id in turn.ended { ends[id, default: 0] += 1 }
@@ -89,6 +92,18 @@ struct Stage {
     give(.begin(task.id))
     return task.id
   }
+
+  /// Evicts what can be: the commits hold.
+  mutating func evict() { give(.evict(takeEvictions())) }
+
+  /// The tasks that can be evicted since this was last asked.
+  mutating func takeEvictions() -> [Eviction] {
+    defer { evictions = [] }
+    return evictions
+  }
+
+  /// Reads an evicted task from its row.
+  mutating func load(_ id: TaskID) { if machine.tasks.isEvicted(id), let row = rows[id] { give(.load(row)) } }
 
   mutating func fact(_ fact: TransferFact) { give(.news(.fact(fact))) }
 

@@ -95,7 +95,7 @@ import TransferModel
   func unreferencedFilesAreDeleted(_ point: DownloadPoint?) throws {
     let others = [
       BlobKey(Self.task, .body, BlobStamp(epoch: 3)), BlobKey(Self.other, .draft, BlobStamp(epoch: 3)),
-      BlobKey(Self.other, .partial, BlobStamp(epoch: 2)),
+      BlobKey(Self.other, .partial, BlobStamp(epoch: 2)), BlobKey(Self.task, .request, BlobStamp(epoch: 3)),
     ]
     for key in others { try put(3, key) }
     if point?.source == Self.task { try put(2, BlobKey(Self.task, .draft, BlobStamp(epoch: 3))) }

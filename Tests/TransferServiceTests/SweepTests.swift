@@ -50,10 +50,10 @@ import TransferModel
     let others = try [put(bodies + "/note"), put(files + "/note")]
     try await sweep()
     #expect(!found.contains(where: isThere) && !isThere(stored) && others.allSatisfy(isThere))
-    #expect(aside(bodies) == ["\(unknown)", "\(unknown).part", "\(unknown).resume"])
+    #expect(aside(bodies) == ["\(unknown)", "\(unknown).part", "\(unknown).request", "\(unknown).resume"])
     #expect(aside(files) == ["\(file)"])
     _ = try await bench.service.prune(by: Retention())
-    #expect(aside(bodies).count == 3)
+    #expect(aside(bodies).count == 4)
     bench.advance(SetAside.retention + 1)
     _ = try await bench.service.prune(by: Retention())
     #expect(aside(bodies) == [] && aside(files) == [])
@@ -90,7 +90,7 @@ import TransferModel
     try await sweep()
     #expect(isThere(path(named.bodyKey)))
     #expect(!(gone + receiving + unknown).contains(where: isThere))
-    #expect(aside(bench.directory + "/bodies").count == 3)
+    #expect(aside(bench.directory + "/bodies").count == 4)
     await bench.stop()
   }
 

@@ -53,7 +53,8 @@ extension MemoryRows.TaskRow {
   fileprivate var finished: FinishedTask? {
     completedAt.map {
       FinishedTask(
-        id: task.id, sessionID: task.sessionID, endedAt: $0, keptUntil: keptUntil, keptBytes: keptBytes ?? 0)
+        id: task.id, sessionID: task.sessionID, endedAt: $0, keptUntil: keptUntil, keptBytes: keptBytes ?? 0,
+        hadBody: task.originalRequest.body?.isClients == true)
     }
   }
 }

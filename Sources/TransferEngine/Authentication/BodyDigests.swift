@@ -1,7 +1,7 @@
 internal import Curl
 internal import TransferModel
 
-/// Body digests for Digest authentication with `auth-int` (RFC 7616 §3.4.3). A stored file is digested before the request is sent.
+/// Body digests for Digest authentication with `auth-int` (RFC 7616 §3.4.3). What is in a file is digested before the request is sent.
 struct BodyDigests {
   private var ofFile: [DigestAuthentication.Algorithm: String] = [:]
 
@@ -12,14 +12,14 @@ struct BodyDigests {
   /// Nil where the attempt covers no body.
   func digest(of body: RequestContent?, for attempt: Authenticator.Attempt) -> String? {
     guard attempt.coversBody, let algorithm = attempt.digest?.value.algorithm else { return nil }
-    return body?.file == nil ? algorithm.hash(body?.data ?? []) : ofFile[algorithm]
+    return body?.isInFile == true ? ofFile[algorithm] : algorithm.hash(body?.data ?? [])
   }
 
   /// The algorithm by which the stored file still has to be digested; nil if there is none.
   func missing(
     of body: RequestContent?, for authenticator: Authenticator, at url: CurlURL
   ) -> DigestAuthentication.Algorithm? {
-    guard body?.file != nil else { return nil }
+    guard body?.isInFile == true else { return nil }
     let attempts = [Authenticator.Side.server, .proxy].filter { !$0.wantsTunnel(to: url) }
       .compactMap(authenticator.attempt)
     return attempts.filter(\.coversBody).compactMap(\.digest?.value.algorithm).first { ofFile[$0] == nil }

@@ -1,3 +1,4 @@
+package import BlobStore
 internal import Limits
 internal import Synchronization
 package import TransferModel
@@ -9,6 +10,8 @@ package final class CredentialStorage: Sendable {
   private struct Shelf {
     var hosts: [String: [ProtectionSpace: Credential]] = [:]
     var count = 0
+    /// Bytes that they take in memory, approximately.
+    var size = 0
     /// Number of credentials that are being stored.
     var arriving = 0
 
@@ -17,6 +20,10 @@ package final class CredentialStorage: Sendable {
     }
   }
   private let sessions = Mutex<[SessionID: Shelf]>([:])
+  /// Where the credentials of a session count.
+  private let counts = Mutex<[SessionID: MemoryFiles]>([:])
+  /// Under which they count.
+  private static let name = "credentials"
 
   package init() {}
 
@@ -67,21 +74,48 @@ package final class CredentialStorage: Sendable {
       let replaced = sessions[session, default: Shelf()].hosts[space.host, default: [:]]
         .updateValue(credential, forKey: space)
       if replaced == nil { sessions[session]?.count += 1 }
+      sessions[session]?.size += credential.size - (replaced?.size ?? 0)
+      count(session, sessions)
     }
+  }
+
+  /// From here on the session's credentials count with its other memory.
+  package func count(_ session: SessionID, in files: MemoryFiles) { counts.withLock { $0[session] = files } }
+
+  private func count(_ session: SessionID, _ sessions: [SessionID: Shelf]) {
+    let files = counts.withLock { $0.isEmpty ? nil : $0[session] }
+    files?.count(Int64(sessions[session]?.size ?? 0), as: Self.name, of: session, mustFit: false)
   }
 
   /// Forgets those of some spaces.
   package func remove(_ spaces: [ProtectionSpace], in session: SessionID) {
     sessions.withLock { sessions in
-      for space in spaces where sessions[session]?.hosts[space.host]?.removeValue(forKey: space) != nil {
+      for space in spaces {
+        guard let removed = sessions[session]?.hosts[space.host]?.removeValue(forKey: space) else { continue }
         sessions[session]?.count -= 1
+        sessions[session]?.size -= removed.size
         if sessions[session]?.hosts[space.host]?.isEmpty == true {
           sessions[session]?.hosts[space.host] = nil
         }
       }
       Self.dropIfEmpty(session, &sessions)
+      count(session, sessions)
     }
   }
 
-  package func forget(_ session: SessionID) { sessions.withLock { $0[session] = nil } }
+  package func forget(_ session: SessionID) {
+    sessions.withLock { $0[session] = nil }
+    counts.withLock { $0.removeValue(forKey: session) }?
+      .count(0, as: Self.name, of: session, mustFit: false)
+  }
+}
+
+extension Credential {
+  /// Bytes that it takes in memory, approximately.
+  package var size: Int {
+    switch kind {
+    case .password(let user, let password): 256 + user.utf8.count + password.utf8.count
+    case .certificate(let certificates, let key): 256 + certificates.utf8.count + key.utf8.count
+    }
+  }
 }

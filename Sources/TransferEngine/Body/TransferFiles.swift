@@ -27,7 +27,7 @@ final class TransferFiles: WorkerPart {
   struct Need {
     /// The session's root certificates in PEM; parsed before files are opened.
     var roots: String?
-    var body: FileID?
+    var body: RequestContent?
     var claim: DownloadPoint?
     var isNothing: Bool { roots == nil && body == nil && claim == nil }
   }
@@ -36,7 +36,8 @@ final class TransferFiles: WorkerPart {
     let wantsBody = transfer.source == nil || transfer.missingDigest != nil
     return Need(
       roots: transfer.session.unparsedRoots,
-      body: wantsBody ? transfer.request.body?.file : nil, claim: transfer.machine.claim.wanted)
+      body: wantsBody && transfer.request.body?.isInFile == true ? transfer.request.body : nil,
+      claim: transfer.machine.claim.wanted)
   }
 
   /// Opens what a request needs, and comes back with it. Its place in the queue stays its own meanwhile.
@@ -47,7 +48,9 @@ final class TransferFiles: WorkerPart {
     worker.settings.pool.submit { [mailbox = worker.mailbox, blobs = worker.settings.blobs] in
       var files = Files()
       if let body = need.body {
-        do throws(BlobError) { files.body = try blobs.open(BlobKey(body)) } catch { files.failure = error }
+        do throws(BlobError) { files.body = try Self.open(body, of: task, bodies, blobs) } catch {
+          files.failure = error
+        }
       }
       if let point = need.claim {
         let claim = Result { () throws(BlobError) in
@@ -56,6 +59,16 @@ final class TransferFiles: WorkerPart {
         if case .success = claim { files.hasClaim = true }
       }
       mailbox.post(.opened(task, files))
+    }
+  }
+
+  private static func open(
+    _ body: RequestContent, of task: TaskID, _ bodies: any BlobStore, _ files: any BlobStore
+  ) throws(BlobError) -> BlobReader? {
+    switch body {
+    case .file(let file, _): try files.open(BlobKey(file))
+    case .spooled(let body): BlobReader(decrypting: try bodies.open(body.blobKey(of: task)), body)
+    case .data, .stream: nil
     }
   }
 
@@ -100,10 +113,10 @@ final class TransferFiles: WorkerPart {
     if transfer.machine.claim.wanted != nil, !files.hasClaim { transfer.machine.ranges.lose() }
     transfer.machine.claim.tried(files.hasClaim)
     if worker.endings.finishIfEnded(transfer) { return }
-    if case .file(let id, _) = transfer.request.body {
+    if let body = transfer.request.body, body.isInFile {
       guard let reader = files.body else {
         worker.leaveQueue(transfer.task)
-        return worker.endings.finish(transfer, with: Self.failure(to: id, files.failure, of: transfer))
+        return worker.endings.finish(transfer, with: Self.failure(to: body, files.failure, of: transfer))
       }
       let task = transfer.task
       transfer.source = FileUploadSource(reader, range: transfer.bodyRange, pool: worker.settings.pool) {
@@ -132,12 +145,15 @@ final class TransferFiles: WorkerPart {
     digester.start()
   }
 
-  private static func failure(to open: FileID, _ cause: BlobError?, of transfer: Transfer) -> TransferError {
+  private static func failure(
+    to open: RequestContent, _ cause: BlobError?, of transfer: Transfer
+  ) -> TransferError {
+    let name = open.file.map { "the file \($0)" } ?? "the file with the request's body"
     guard let cause, cause.reason != .gone else {
-      return TransferError(.fileDoesNotExist, "the file \(open) is gone", failingURL: transfer.request.url)
+      return TransferError(.fileDoesNotExist, "\(name) is gone", failingURL: transfer.request.url)
     }
     return TransferError(
-      .cannotOpenFile, "the file \(open) cannot be opened: \(cause.message)",
+      .cannotOpenFile, "\(name) cannot be opened: \(cause.message)",
       failingURL: transfer.request.url, underlying: cause.underlying)
   }
 

@@ -1,3 +1,4 @@
+internal import BlobStore
 package import EventLoop
 internal import HTTPCache
 internal import Synchronization
@@ -21,18 +22,23 @@ package final class CacheStorage: Sendable {
   }
 
   /// A session's cache, opened where it is not; nil where it has none.
+  /// - Parameter files: where an ephemeral session's counts.
   /// - Parameter post: runs a closure on the loop of the session's worker.
   func cache(
     of session: SessionID, _ type: SessionType, _ capacities: CacheCapacities,
-    post: @escaping ResponseCache.Post
+    countingIn files: MemoryFiles, post: @escaping ResponseCache.Post
   ) -> ResponseCache? {
     guard capacities != .none, type != .background else { return nil }
     return caches.withLock { caches in
       if let open = caches[session] { return open }
       let place = type == .ephemeral ? nil : directory.map { "\($0)/\(session)" }
+      let count: ResponseCache.Count = { bytes, mustFit in
+        files.count(bytes, as: "cache", of: session, mustFit: mustFit)
+      }
       let cache = ResponseCache(
         directory: place, memoryCapacity: Int64(capacities.memoryCapacity),
-        diskCapacity: Int64(capacities.diskCapacity), pool: pool, post: post, now: now)
+        diskCapacity: Int64(capacities.diskCapacity), pool: pool, count: type == .ephemeral ? count : nil,
+        post: post, now: now)
       caches[session] = cache
       return cache
     }

@@ -1,3 +1,4 @@
+package import BlobStore
 package import HTTPCookies
 internal import Synchronization
 package import TransferModel
@@ -7,6 +8,8 @@ package import TransferModel
 package final class CookieStorage: Sendable {
   private struct State {
     var jars: [SessionID: CookieJar] = [:]
+    /// Where the cookies of a session count.
+    var counts: [SessionID: MemoryFiles] = [:]
     var hear: (@Sendable (SessionID, [CookieJar.Change]) -> Void)?
   }
   private let state = Mutex(State())
@@ -18,13 +21,35 @@ package final class CookieStorage: Sendable {
     state.withLock { $0.hear = hear }
   }
 
+  /// From here on the session's cookies count with its other memory. What does not fit is refused.
+  package func count(_ session: SessionID, in files: MemoryFiles) {
+    state.withLock { $0.counts[session] = files }
+  }
+
   /// Changes a jar, and tells of it before anybody else can.
-  private func change(_ session: SessionID, _ body: (inout CookieJar) -> [CookieJar.Change]) {
+  /// - Parameter size: bytes by which it may grow.
+  /// - Returns: false if there is no room for them: then nothing is changed.
+  @discardableResult
+  private func change(
+    _ session: SessionID, growingBy size: Int = 0, _ body: (inout CookieJar) -> [CookieJar.Change]
+  ) -> Bool {
     state.withLock { state in
+      let files = state.counts[session]
+      if let files, size > 0 {
+        let most = (state.jars[session]?.size ?? 0) + size
+        guard files.count(Int64(most), as: Self.name, of: session, mustFit: true) else { return false }
+      }
       let changes = body(&state.jars[session, default: CookieJar()])
+      if let files {
+        files.count(Int64(state.jars[session]?.size ?? 0), as: Self.name, of: session, mustFit: false)
+      }
       if !changes.isEmpty { state.hear?(session, changes) }
+      return true
     }
   }
+
+  /// Under which they count.
+  private static let name = "cookies"
 
   /// The `Cookie` field of a request; nil where the session has none for it (RFC 6265bis §5.8.3).
   func header(
@@ -40,7 +65,10 @@ package final class CookieStorage: Sendable {
   /// Takes what an answer sets, as far as it may (RFC 6265bis §5.7).
   func store(
     _ fields: [String], from context: CookieContext, in session: SessionID, now: Timestamp
-  ) { change(session) { $0.store(fields, from: context, now: now) } }
+  ) {
+    let size = fields.reduce(0) { $0 + Cookie.size(ofField: $1.utf8.count, host: context.host.utf8.count) }
+    change(session, growingBy: size) { $0.store(fields, from: context, now: now) }
+  }
 
   /// A session's cookies that have not expired.
   package func cookies(
@@ -51,8 +79,10 @@ package final class CookieStorage: Sendable {
   }
 
   /// Puts cookies there as they are (HTTPCookieStorage.setCookie(_:)).
-  package func set(_ cookies: [Cookie], in session: SessionID) {
-    change(session) { $0.set(cookies) }
+  /// - Returns: false if there is no room for them: then nothing is changed.
+  package func set(_ cookies: [Cookie], in session: SessionID) -> Bool {
+    let size = cookies.reduce(0) { $0 + $1.size }
+    return change(session, growingBy: size) { $0.set(cookies) }
   }
 
   /// Takes cookies away (HTTPCookieStorage.deleteCookie(_:)).
@@ -75,5 +105,10 @@ package final class CookieStorage: Sendable {
     }
   }
 
-  package func forget(_ session: SessionID) { state.withLock { $0.jars[session] = nil } }
+  package func forget(_ session: SessionID) {
+    state.withLock { state in
+      state.jars[session] = nil
+      state.counts.removeValue(forKey: session)?.count(0, as: Self.name, of: session, mustFit: false)
+    }
+  }
 }

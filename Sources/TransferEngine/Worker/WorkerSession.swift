@@ -68,7 +68,9 @@ final class WorkerSession {
     job: TransferJob, roots: TLSRoots, settings: TransferEngine.Settings, post: @escaping ResponseCache.Post
   ) {
     let capacities = job.configuration.urlCache
-    cache = settings.caches?.cache(of: job.session, job.sessionType, capacities, post: post).map {
+    cache = settings.caches?.cache(
+      of: job.session, job.sessionType, capacities, countingIn: settings.memoryFiles, post: post
+    ).map {
       SessionCache(
         $0, capacities, isOnDisk: capacities.diskCapacity > 0, pool: settings.pool, post: post)
     }

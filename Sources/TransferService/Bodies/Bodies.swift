@@ -27,15 +27,17 @@ struct Bodies: Sendable {
   /// The body of a task. A data task's can be read while it arrives, unless it is delivered whole: waits for the head of the answer.
   func body(of task: TransferTask) async throws(ServiceError) -> BodyContent {
     if task.state == .completed { return try await storedBody(of: task) }
-    if let known = room.task(task.id) {
-      guard known.task.kind != .download, known.task.preferences.prefersIncrementalDelivery,
-        known.task.state == .running
+    let known = room.task(task.id)
+    if known != nil || room.look(at: task.sessionID, { $0.tasks.isEvicted(task.id) }) == true {
+      let current = known?.task ?? task
+      guard current.kind != .download, current.preferences.prefersIncrementalDelivery,
+        current.state == .running
       else {
-        guard known.isEnding else { throw .bodyNotReady(known.task.state) }
+        guard known?.isEnding == true else { throw .bodyNotReady(current.state) }
         await tasks.waitForEnd(of: task.id, seconds: Tasks.patience)
         return try await storedBody(of: tasks.task(task.id))
       }
-      if let live = await liveBody(of: known.task) {
+      if let live = await liveBody(of: current) {
         return .live(live.response, BodyStream(live, pool: room.pool))
       }
     }
@@ -49,7 +51,7 @@ struct Bodies: Sendable {
       let waiter = Waiter()
       // Under the session's lock: a task that is there then has not told those who wait for its head.
       let mayCome = room.look(at: task.sessionID) { machine in
-        guard let known = machine.task(task.id), !known.isEnding else { return false }
+        guard machine.tasks.contains(task.id), machine.task(task.id)?.isEnding != true else { return false }
         room.waiters.waitForHead(of: task.id) { waiter.resume() }
         return true
       }
@@ -154,14 +156,16 @@ struct Bodies: Sendable {
     let blobs = blobs(of: session)
     let partials = await withCheckedContinuation { continuation in
       room.engine.onPool {
-        continuation.resume(returning: blobs.list(.tasks).filter { $0.part == .partial }.compactMap(\.task))
+        continuation.resume(
+          returning:
+            blobs.list(.tasks).filter { $0.part == .partial || $0.part == .request }.compactMap(\.task))
       }
     }
     var rest = Set(bodies + partials).sorted()[...]
     var keys: [BlobKey] = []
     while !rest.isEmpty {
       let tasks = try await store.tasks(Array(rest.prefix(500)))
-      keys += tasks.filter { $0.sessionID == session }.flatMap(\.keys)
+      keys += tasks.filter { $0.sessionID == session }.flatMap(\.allKeys)
       rest = rest.dropFirst(500)
     }
     return keys
@@ -171,4 +175,7 @@ struct Bodies: Sendable {
 extension TransferTask {
   /// Where what it left may be.
   var keys: [BlobKey] { [bodyKey] + (partialKey.map { [$0] } ?? []) }
+
+  /// All that goes with its row.
+  var allKeys: [BlobKey] { keys + (requestKey.map { [$0] } ?? []) }
 }

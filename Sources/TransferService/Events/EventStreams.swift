@@ -48,14 +48,14 @@ struct EventStreams: Sendable {
     }
   }
 
-  /// The unfinished tasks whose events are told in a scope.
+  /// The unfinished tasks whose events are told in a scope, but for those that are evicted: they have no body that is under way.
   private func tasks(in scope: EventScope) -> [TransferTask] {
     switch scope {
     case .task(let task): return room.task(task).map { [$0.task] } ?? []
-    case .session(let session): return room.look(at: session) { $0.unfinishedTasks } ?? []
+    case .session(let session): return room.look(at: session) { $0.residentTasks } ?? []
     case .tenant(let tenant):
       return room.sessions().filter { $0.tenant == tenant }.flatMap { session in
-        room.look(at: session.id) { $0.unfinishedTasks } ?? []
+        room.look(at: session.id) { $0.residentTasks } ?? []
       }
     }
   }

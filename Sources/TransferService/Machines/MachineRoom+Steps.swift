@@ -26,6 +26,7 @@ extension MachineRoom {
     } else {
       record(change, step, later)
     }
+    RequestSpool(room: self).shareFiles(in: step.turn, of: session)
     orders.carryOut(now, in: session, writing: stamp)
     for alarm in step.turn.alarms { deadlines.set(alarm) }
     waiters.headsAreThere(step.turn.heads)
@@ -38,7 +39,8 @@ extension MachineRoom {
     // Where a crash undoes the end, they are wanted after all.
     let unwanted = step.turn.unwantedBodies
     assert(unwanted.isEmpty || !ended.isEmpty)
-    guard !ended.isEmpty || !settled.isEmpty || !later.isEmpty else {
+    let evictions = step.turn.evictions
+    guard !ended.isEmpty || !settled.isEmpty || !later.isEmpty || !evictions.isEmpty else {
       if !change.isEmpty { recorder.record(change) }
       return
     }
@@ -52,6 +54,9 @@ extension MachineRoom {
       if isWritten, !ended.isEmpty {
         visit(session.id) { machine, step in _ = machine.take(.endHolds(ended), &step) }
         waiters.haveEnded(ended, as: rows)
+      }
+      if isWritten, !evictions.isEmpty {
+        visit(session.id) { machine, step in _ = machine.take(.evict(evictions), &step) }
       }
       for action in settled { action(isWritten) }
     }

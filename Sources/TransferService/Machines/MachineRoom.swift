@@ -21,6 +21,7 @@ final class MachineRoom: Sendable {
   let hub: EventHub
   let recorder: Recorder
   let pool: WorkerPool
+  private let spawn: Spawn
   private let shards: [SessionShard]
   /// Under which this process decides; 0: it does not yet.
   let epoch = Atomic<Int64>(0)
@@ -32,11 +33,14 @@ final class MachineRoom: Sendable {
   ///   - now: the clock on the wall.
   ///   - uptime: a clock that nobody sets.
   ///   - alarms: keep the time of deadlines; nil: the system's timer does.
+  ///   - spawn: how it reads evicted tasks beside everything else.
   init(
     engine: any LocalCarrier, background: BackgroundCarrier?, hub: EventHub, recorder: Recorder,
     pool: WorkerPool, seed: UInt64, now: @escaping @Sendable () -> Timestamp,
-    uptime: @escaping @Sendable () -> ContinuousClock.Instant, alarms: Alarms? = nil
+    uptime: @escaping @Sendable () -> ContinuousClock.Instant, alarms: Alarms? = nil,
+    spawn: Spawn = Spawn()
   ) {
+    self.spawn = spawn
     self.engine = engine
     self.background = background
     self.hub = hub
@@ -132,13 +136,26 @@ final class MachineRoom: Sendable {
     }
   }
 
-  /// Does something to a task's session once the task's row is written. False where the task has ended, or there is none.
+  /// Does something to a task's session once the task's row is written, and the task in memory. False where the task has ended, or
+  /// there is none.
   func visit(task: TaskID, _ visit: @escaping Visit) -> Bool {
     guard let session = directory[task] else { return false }
     let shard = shard(of: session)
-    guard let mustCarryOut = shard.visit(task, in: session, visit) else { return false }
-    if mustCarryOut { carryOut(shard) }
+    switch shard.visit(task, in: session, visit) {
+    case .missing: return false
+    case .parked: break
+    case .firstParked: spawn { [self] in await load(task, of: session) }
+    case .taken(let mustCarryOut): if mustCarryOut { carryOut(shard) }
+    }
     return true
+  }
+
+  /// Reads an evicted task from its row. If that fails, those who wait for it find it evicted.
+  private func load(_ task: TaskID, of session: SessionID) async {
+    var row: TransferTask?
+    do throws(StoreError) { row = try await recorder.store.task(task) } catch {}
+    let shard = shard(of: session)
+    if shard.endLoading(of: task, as: row, in: session) == true { carryOut(shard) }
   }
 
   /// Gives a task's session an input once the task's row is written; returns when what that comes to is committed.
@@ -238,15 +255,11 @@ final class MachineRoom: Sendable {
 
   private func deadlinePassed(_ purpose: DeadlineQueue.Purpose) {
     switch purpose {
-    case .decision(let decision, let task): give(.expired(task, decision), to: task)
-    case .begin(let task): give(.begin(task), to: task)
+    case .decision(let decision, let task):
+      _ = visit(task: task) { _ = $0.take(.expired(task, decision), &$1) }
+    case .begin(let task): _ = visit(task: task) { _ = $0.take(.begin(task), &$1) }
     case .wait(let ticket): waiters.giveUp(ticket)
     }
-  }
-
-  private func give(_ input: Input, to task: TaskID) {
-    guard let session = directory[task] else { return }
-    visit(session) { machine, step in _ = machine.take(input, &step) }
   }
 
   private func carryOut(_ shard: SessionShard) { shard.carryOut { perform($0) } }

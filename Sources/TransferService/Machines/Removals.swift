@@ -32,7 +32,8 @@ struct Removals: Sendable {
     background?.release(id)
     engine.caches?.forget(id)
     guard retirement == .ephemeral else { return }
-    engine.memoryFiles.wipe(id, on: pool)
     engine.cookies.forget(id)
+    engine.credentials.forget(id)
+    engine.memoryFiles.wipe(id, on: pool)
   }
 }

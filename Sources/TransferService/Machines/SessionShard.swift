@@ -70,21 +70,58 @@ final class SessionShard: Sendable {
     }
   }
 
-  /// As above, for a task of the session: as soon as its row is written, and before it begins.
-  func visit(_ task: TaskID, in id: SessionID, _ visit: @escaping Visit) -> Bool? {
+  /// What became of a visit to a task.
+  enum TaskVisit {
+    /// There is no such session.
+    case missing
+    /// It waits until the task's row is written or read.
+    case parked
+    /// The caller has to read the task's row.
+    case firstParked
+    /// Whether the caller has to carry the steps out.
+    case taken(Bool)
+  }
+
+  /// As above, for a task of the session: as soon as its row is written, and before it begins; and after it was read if the task is
+  /// evicted.
+  func visit(_ task: TaskID, in id: SessionID, _ visit: @escaping Visit) -> TaskVisit {
     state.withLock { state in
-      guard !isCreating(task, in: id, &state) else {
+      let (isCreating, isEvicted) = needs(task, in: id, &state)
+      guard !isCreating, !isEvicted else {
         state.parked[task, default: []].append(visit)
-        return false
+        return isEvicted && state.parked[task]?.count == 1 ? .firstParked : .parked
       }
-      return take(id, &state, visit).map { queue(&state) }
+      return take(id, &state, visit).map { .taken(queue(&state)) } ?? .missing
     }
+  }
+
+  /// An evicted task was read, or could not be. Whoever waited for that is let in.
+  func endLoading(of task: TaskID, as row: TransferTask?, in id: SessionID) -> Bool? {
+    let (mustCarryOut, turnedAway): (Bool?, [Visit]) = state.withLock { state in
+      let parked = state.parked.removeValue(forKey: task) ?? []
+      let taken: Void? = take(id, &state) { machine, step in
+        if let row { machine.take(.load(row), &step) }
+        for visit in parked { visit(&machine, &step) }
+      }
+      return (taken.map { queue(&state) }, taken == nil ? parked : [])
+    }
+    turnAway(turnedAway)
+    return mustCarryOut
+  }
+
+  /// The session went elsewhere while somebody waited for a task of it: they find that it has no such task.
+  private func turnAway(_ visits: [Visit]) {
+    guard !visits.isEmpty else { return }
+    var machine = SessionMachine(.shared(.shared, of: .default), limit: 0)
+    var step = step(for: &machine, IdentifierGenerator(seed: 0))
+    for visit in visits { visit(&machine, &step) }
+    for action in step.settled { action(false) }
   }
 
   /// Tasks have been created, or not. Whoever waited for that is let in, and what is to run begins.
   /// - Parameter refused: the messages that they would have sent; nil: they are.
   func endCreation(of tasks: [TaskID], in id: SessionID, refused: [DeliveryID]?) -> Bool? {
-    state.withLock { state in
+    let (mustCarryOut, turnedAway): (Bool?, [Visit]) = state.withLock { state in
       let parked = state.parked.isEmpty ? [] : tasks.flatMap { state.parked.removeValue(forKey: $0) ?? [] }
       let taken: Void? = take(id, &state) { machine, step in
         if let refused {
@@ -95,13 +132,20 @@ final class SessionShard: Sendable {
         for visit in parked { visit(&machine, &step) }
         if refused == nil { for task in tasks { machine.take(.begin(task), &step) } }
       }
-      return taken.map { queue(&state) }
+      return (taken.map { queue(&state) }, taken == nil ? parked : [])
     }
+    turnAway(turnedAway)
+    return mustCarryOut
   }
 
-  private func isCreating(_ task: TaskID, in id: SessionID, _ state: inout State) -> Bool {
-    guard let index = state.machines.index(forKey: id) else { return false }
-    return Self.look(&state.machines.values[index]) { $0.task(task)?.isCreating ?? false }
+  /// Whether a task's row is yet to be written, or to be read.
+  private func needs(
+    _ task: TaskID, in id: SessionID, _ state: inout State
+  ) -> (isCreating: Bool, isEvicted: Bool) {
+    guard let index = state.machines.index(forKey: id) else { return (false, false) }
+    return Self.look(&state.machines.values[index]) {
+      ($0.task(task)?.isCreating ?? false, $0.tasks.isEvicted(task))
+    }
   }
 
   /// Visits a session; what that comes to is the outbox's last step, where it has grown: a step is too large to be passed around.

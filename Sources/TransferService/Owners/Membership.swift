@@ -167,7 +167,7 @@ package final class Membership: Sendable {
     guard !shards.isEmpty else { return }
     // Who waits for a task's end hears how far it is.
     for session in recovery.sessions.sessions(of: shards) {
-      room.waiters.letGo(of: room.look(at: session.id) { $0.unfinishedTasks.map(\.id) } ?? [])
+      room.waiters.letGo(of: room.look(at: session.id) { $0.unfinishedIDs } ?? [])
     }
     let vacant = await owners.vacate(shards, patience: Self.patience)
     // What visitors have left behind is written before it is read elsewhere.

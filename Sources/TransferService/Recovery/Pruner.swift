@@ -59,7 +59,8 @@ struct Pruner: Sendable {
       let plan = RetentionPlan(for: finished, keptBytes: keptBytes, by: retention, at: now)
       guard !plan.isEmpty else { return }
       // Where they are is in rows that go, or that know it no longer.
-      let files = try await files(of: plan.tasks + plan.bodies)
+      let goingWithRows = try await rows(of: plan.tasks.filter { $0.keptUntil != nil || $0.hadBody })
+      let going = try await rows(of: plan.bodies.filter { $0.keptUntil != nil })
       var pruning = Pruning(in: place)
       pruning.tasks = plan.tasks.map(\.id)
       pruning.bodies = plan.bodies.map(\.id)
@@ -67,21 +68,22 @@ struct Pruner: Sendable {
       keptBytes = plan.keptBytes
       counts.tasks += plan.tasks.count
       counts.bodies += plan.bodies.count
-      await remove(files)
+      await remove(goingWithRows.map { ($0.sessionID, $0.allKeys) } + going.map { ($0.sessionID, $0.keys) })
     }
   }
 
-  private func files(of tasks: [FinishedTask]) async throws(StoreError) -> [(SessionID, BlobKey)] {
-    let keeping = tasks.filter { $0.keptUntil != nil }.map(\.id)
-    guard !keeping.isEmpty else { return [] }
-    return try await store.tasks(keeping).flatMap { task in task.keys.map { (task.sessionID, $0) } }
+  private func rows(of tasks: [FinishedTask]) async throws(StoreError) -> [TransferTask] {
+    tasks.isEmpty ? [] : try await store.tasks(tasks.map(\.id))
   }
 
   /// After the commit: where the process dies in between, the next one finds files without a row.
-  private func remove(_ files: [(session: SessionID, key: BlobKey)]) async {
+  private func remove(_ files: [(session: SessionID, keys: [BlobKey])]) async {
     guard !files.isEmpty else { return }
     await bodies.room.pool.run { [bodies] in
-      for file in files { bodies.blobs(of: file.session).delete(file.key) }
+      for (session, keys) in files {
+        let blobs = bodies.blobs(of: session)
+        for key in keys { blobs.delete(key) }
+      }
     }
   }
 

@@ -100,17 +100,17 @@ struct Recovery: Sendable {
   }
 
   /// - Returns: whether it has ended with its process.
-  private func recover(_ task: TransferTask, _ salvage: inout Salvage) -> Bool {
+  private func recover(_ known: TransferTask, _ salvage: inout Salvage) -> Bool {
     // What belongs to a session that cannot be read waits with it.
-    guard store.unreadable.row(.session, task.sessionID) == nil else { return false }
-    var task = task
+    guard store.unreadable.row(.session, known.sessionID) == nil else { return false }
+    var task = known
     if room.background?.has(task.sessionID) != true {
       task.partial = partial(of: task, &salvage)
     }
-    let recovered = task
+    let (recovered, isAhead) = (task, task.partial != known.partial)
     room.directory[task.id] = task.sessionID
     return room.visit(task.sessionID) { machine, step in
-      machine.take(.recovered(recovered), &step)
+      machine.take(.recovered(recovered, isAhead: isAhead), &step)
       return task.state == .running && machine.task(task.id)?.isEnding == true
     } ?? false
   }
@@ -127,9 +127,7 @@ struct Recovery: Sendable {
   private func recoverBeginnings(_ arrived: [TransferSession]) async throws(StoreError) {
     for session in arrived {
       let mayHaveAsked = room.look(at: session.id) { machine in
-        machine.hasTask { task in
-          task.earliestBeginDate != nil && session.delegate(of: task)?.asksForDelayedRequests == true
-        }
+        machine.hasBeginDate { session.delegate(of: $0)?.asksForDelayedRequests == true }
       }
       guard mayHaveAsked == true else { continue }
       for state in [Decision.State.answered, .expired] {

@@ -64,7 +64,10 @@ struct Salvage {
 
   private mutating func unfinished(of task: TaskID) -> [BlobKey] {
     let known =
-      unfinished ?? Dictionary(grouping: blobs.list(.tasks).filter { $0.part != .body }) { $0.task ?? task }
+      unfinished
+      ?? Dictionary(grouping: blobs.list(.tasks).filter { $0.part == .draft || $0.part == .partial }) {
+        $0.task ?? task
+      }
     unfinished = known
     return known[task] ?? []
   }

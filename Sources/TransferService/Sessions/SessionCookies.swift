@@ -1,3 +1,4 @@
+internal import BlobStore
 internal import HTTPCookies
 internal import TransferEngine
 internal import TransferModel
@@ -23,13 +24,18 @@ struct SessionCookies: Sendable {
   /// - Returns: those of them that the jar has now, as it has them.
   func set(_ cookies: [Cookie], of id: SessionID) async throws(ServiceError) -> [Cookie] {
     guard try sessions.session(id).state != .invalid else { throw .sessionInvalid }
+    var hasRoom = true
     try await keepCookies(of: id) { change in
-      guard background?.has(id) == true else { return engine.cookies.set(cookies, in: id) }
+      guard background?.has(id) == true else {
+        hasRoom = engine.cookies.set(cookies, in: id)
+        return
+      }
       // Shown at once; which of them stay, and which others go, is told by who keeps them.
       engine.cookies.apply(
         cookies.map { $0.isExpired(at: $0.lastAccess) ? .removed($0.key) : .stored($0) }, to: id)
       change.command(.setCookies(cookies), of: id)
     }
+    guard hasRoom else { throw .memoryFull(limit: engine.memoryFiles.capacity) }
     let keys = Set(cookies.map(\.key))
     return engine.cookies.cookies(of: id, now: now).filter { keys.contains($0.key) }
   }

@@ -1,3 +1,4 @@
+internal import BlobStore
 package import JSON
 internal import TransferEngine
 package import TransferModel
@@ -24,6 +25,9 @@ struct SessionCredentials: Sendable {
     let session = try sessions.session(id)
     guard session.configuration.urlCredentialStorage else { throw .noCredentialStorage }
     guard session.state != .invalid else { throw .sessionInvalid }
+    guard session.type != .ephemeral || engine.memoryFiles.hasRoom(for: credential.size) else {
+      throw .memoryFull(limit: engine.memoryFiles.capacity)
+    }
     guard engine.credentials.reserveRoom(for: space, in: id) else { throw .tooManyCredentials }
     defer { engine.credentials.releaseRoom(in: id) }
     var change = StoreChange()

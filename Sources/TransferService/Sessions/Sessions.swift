@@ -19,8 +19,7 @@ struct Sessions: Sendable {
   let room: MachineRoom
   let names = SessionNames()
   let identifiers: IdentifierSource
-  /// Of unfinished tasks in one session.
-  let taskLimit: Int
+  let limits: TransferService.Limits
 
   private var recorder: Recorder { room.recorder }
   private var store: any Ledger { room.recorder.store }
@@ -138,9 +137,14 @@ struct Sessions: Sendable {
     _ session: TransferSession, lastIdentifier: Int = 0, pending: [(id: DeliveryID, isWakeUp: Bool)] = []
   ) {
     if session.type == .background, session.state != .invalid { room.background?.take(session.id) }
-    var machine = SessionMachine(session, lastIdentifier: lastIdentifier, limit: taskLimit)
+    var machine = SessionMachine(
+      session, lastIdentifier: lastIdentifier, limit: limits.unfinishedTasks,
+      residentBytes: limits.residentTaskBytes)
     machine.recover(pending)
     room.insert(machine)
+    guard session.type == .ephemeral else { return }
+    engine.cookies.count(session.id, in: engine.memoryFiles)
+    engine.credentials.count(session.id, in: engine.memoryFiles)
   }
 
   /// Throws where a client that asks for `wanted` must not get `known`.
@@ -159,7 +163,7 @@ struct Sessions: Sendable {
   /// is told to nobody.
   func forget(_ shards: ShardSet) {
     for session in sessions(of: shards) {
-      for task in room.look(at: session.id, { $0.unfinishedTasks.map(\.id) }) ?? [] {
+      for task in room.look(at: session.id, \.unfinishedIDs) ?? [] {
         room.directory[task] = nil
       }
       room.stopClocks(of: session.id)
@@ -190,7 +194,11 @@ struct Sessions: Sendable {
     while !tasks.isEmpty {
       let slice = Array(tasks.prefix(Self.cancellationSlice))
       tasks = tasks.dropFirst(slice.count)
-      _ = await room.visitAndWait(id) { _ = $0.take(.cancelTasks(slice), &$1) }
+      let evicted = room.look(at: id) { machine in slice.filter { machine.tasks.isEvicted($0) } } ?? []
+      let resident = evicted.isEmpty ? slice : slice.filter { !Set(evicted).contains($0) }
+      _ = await room.visitAndWait(id) { _ = $0.take(.cancelTasks(resident), &$1) }
+      // One by one, so that few of them are in memory at a time.
+      for task in evicted { _ = await room.give(.cancelTasks([task]), to: task) }
     }
   }
 

@@ -46,7 +46,12 @@ struct Resumption: Sendable {
         _ = try await ownership.file(id, of: tenant)
       } else {
         // The data is sealed for the tenant; the task's session may be another process's.
-        specification.request.body = try await tasks.task(point.source).originalRequest.body
+        let source = try await tasks.task(point.source)
+        specification.request.body = source.originalRequest.body
+        guard let body = source.originalRequest.body?.spooled else { return }
+        // That file goes with its own task.
+        guard let bytes = await tasks.spool.read(body, of: source) else { throw ServiceError.taskNotFound }
+        specification.request.body = .data(bytes)
       }
     } catch {
       switch error {

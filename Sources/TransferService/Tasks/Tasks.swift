@@ -14,6 +14,7 @@ struct Tasks: Sendable {
   let sessions: Sessions
   let identifiers: IdentifierSource
 
+  var spool: RequestSpool { RequestSpool(room: room) }
   private var store: any Ledger { room.recorder.store }
 
   // MARK: Reading
@@ -26,7 +27,7 @@ struct Tasks: Sendable {
       let task = try await store.task(id)
       if let task, known?.isEnding != true || task.state == .completed {
         if let row = store.unreadable.row(.session, task.sessionID) { throw StoreError.unreadable(row) }
-        return task
+        return task.withPhase
       }
     } catch {
       guard known?.isEnding == true else { throw .store(error) }
@@ -41,7 +42,7 @@ struct Tasks: Sendable {
     let stored: [TransferTask]
     do throws(StoreError) { stored = try await store.tasks(query) } catch { throw .store(error) }
     return room.look(at: query.session) { machine in
-      stored.map { $0.state == .completed ? $0 : machine.task($0.id)?.task ?? $0 }
+      stored.map { $0.state == .completed ? $0 : machine.task($0.id)?.task ?? $0.withPhase }
     } ?? stored
   }
 
@@ -59,7 +60,7 @@ struct Tasks: Sendable {
     let waiter = Waiter()
     // Under the session's lock: a task that is there then has not told those who wait for its end.
     let ticket = room.look(at: session) { machine in
-      machine.task(task) == nil ? nil : room.waiters.enter(waiter, for: task, isPatient: isPatient)
+      !machine.tasks.contains(task) ? nil : room.waiters.enter(waiter, for: task, isPatient: isPatient)
     }
     guard let ticket, let ticket else { return nil }
     room.deadlines.add(.wait(ticket), after: seconds)
@@ -78,18 +79,24 @@ struct Tasks: Sendable {
   ) async throws(ServiceError) -> [TransferTask] {
     let count = specifications.count
     let (first, session) = try admit(count, in: id)
-    let tasks = self.tasks(specifications, from: first, in: session)
+    let ids = specifications.map { _ in identifiers.make(TaskID.self) }
+    var specifications = specifications
+    var bodies: [BlobKey] = []
     let place = "requests/\(identifiers.make(TaskID.self))"
     do throws(ServiceError) {
+      bodies = try await spool.write(&specifications, of: ids, in: session)
       try keepInMemory(specifications, of: session, as: place)
     } catch {
+      spool.remove(bodies, of: session)
       room.withdraw(count, in: id)
       throw error
     }
+    let tasks = self.tasks(specifications, ids, from: first, in: session)
     do throws(ServiceError) {
       try await room.create(tasks, in: id, reply: reply(tasks))
     } catch {
       room.engine.memoryFiles.release(place, of: id)
+      spool.remove(bodies, of: session)
       throw error
     }
     return tasks
@@ -109,7 +116,7 @@ struct Tasks: Sendable {
   }
 
   private func tasks(
-    _ specifications: [TaskSpecification], from first: Int, in session: TransferSession
+    _ specifications: [TaskSpecification], _ ids: [TaskID], from first: Int, in session: TransferSession
   ) -> [TransferTask] {
     let time = identifiers.now()
     let secrets = session.configuration.secretHeaderFields
@@ -119,7 +126,7 @@ struct Tasks: Sendable {
       specification.isDiscretionary = isUnheard
       if !secrets.isEmpty { specification.request.secretHeaderFields = secrets }
       var task = TransferTask(
-        id: identifiers.make(), sessionID: session.id, taskIdentifier: first + offset, createdAt: time,
+        id: ids[offset], sessionID: session.id, taskIdentifier: first + offset, createdAt: time,
         specification: specification)
       if specification.resume {
         _ = task.lifecycle.resume()
@@ -163,8 +170,13 @@ struct Tasks: Sendable {
   }
 
   private func give(_ input: Input, to id: TaskID) async throws(ServiceError) -> TransferTask {
-    if case .task(let task) = await room.give(input, to: id) { return task }
-    return try await task(id)
+    switch await room.give(input, to: id) {
+    case .task(let task): return task
+    case .evicted:
+      _ = try await task(id)
+      throw .storeUnavailable("the task could not be read")
+    default: return try await task(id)
+    }
   }
 
   /// Changes a task, where `isExpected` finds it as the client knows it.

@@ -38,7 +38,7 @@ struct WorkerDesk: Sendable {
     case .forgetCredentials(let spaces):
       engine.credentials.remove(spaces, in: session)
       engine.forgetCredentials(of: session, for: spaces)
-    case .setCookies(let cookies): engine.cookies.set(cookies, in: session)
+    case .setCookies(let cookies): _ = engine.cookies.set(cookies, in: session)
     case .removeCookies(let filter): engine.cookies.remove(filter, of: session)
     case .reset:
       engine.credentials.forget(session)

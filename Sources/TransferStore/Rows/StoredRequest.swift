@@ -15,12 +15,20 @@ extension TransferRequest {
         writer.arrayField("secretHeaderFields", names) { $0.value($1) }
       }
       if let timeoutInterval { writer.field("timeoutInterval", timeoutInterval) }
-      if let body { writer.field("body", Optional(body)) }
+      if let body = body?.spooled {
+        // Its key is where the bytes of others are.
+        writer.objectField("body") { writer in
+          writer.field("size", body.size)
+          writer.field("blob", body.blob.description)
+        }
+      } else if let body {
+        writer.field("body", Optional(body))
+      }
       encodeLoading(into: &writer)
     }
   }
 
-  /// - Parameter data: the bytes, where the body is data: they have a column of their own.
+  /// - Parameter data: the bytes, or the key of the file that has them: they have a column of their own.
   init(stored: inout StoredObject, body data: [UInt8]?) throws(StoredObject.Fault) {
     var body: RequestContent?
     if var fields = try stored.objectIfAny("body") {
@@ -50,11 +58,15 @@ extension TransferRequest {
 extension RequestContent {
   fileprivate init(stored: inout StoredObject, _ data: [UInt8]?) throws(StoredObject.Fault) {
     let size = try stored.integerIfAny("size")
+    let blob = try stored.stampIfAny("blob")
     if try stored.boolIfAny("stream") == true {
       self = .stream
     } else if let file = try stored.idIfAny("file", of: FileID.self) {
       guard let size else { throw stored.fault("size", "is missing") }
       self = .file(file, size: size)
+    } else if let size, let blob {
+      // The key of a session that is over is gone, as the file is.
+      self = .spooled(SpooledBody(size: size, blob: blob, key: data ?? []))
     } else if size != nil {
       // The bytes of a session that is over are gone.
       self = .data(data ?? [])

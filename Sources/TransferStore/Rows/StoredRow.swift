@@ -58,6 +58,9 @@ struct StoredRow {
     return value.storage
   }
 
+  func has(_ column: StoredColumn) throws(UnreadableRow) -> Bool {
+    if case .null = try storage(column) { false } else { true }
+  }
   func integerIfAny(_ column: StoredColumn) throws(UnreadableRow) -> Int64? {
     switch try storage(column) {
     case .null: return nil

@@ -142,7 +142,7 @@ extension TransferTask {
     let ownBytes = own.flatMap { Base64.decode($0) }
     if own != nil, ownBytes == nil { throw stored.fault("currentBody", "is not base64") }
     if var current = try stored.objectIfAny("currentRequest") {
-      currentRequest = try TransferRequest(stored: &current, body: ownBytes ?? originalRequest.body?.data)
+      currentRequest = try TransferRequest(stored: &current, body: ownBytes ?? originalRequest.body?.ownBytes)
     }
     if var fields = try stored.objectIfAny("response") { response = try TransferResponse(stored: &fields) }
     if var fields = try stored.objectIfAny("error") { error = try TransferError(stored: &fields) }
@@ -190,6 +190,11 @@ extension TransferTask {
       return
     }
   }
+}
+
+extension RequestContent {
+  /// What the column of the body has: the bytes, or the key of the file that has them.
+  var ownBytes: [UInt8]? { data ?? spooled?.key }
 }
 
 extension RetryWait {

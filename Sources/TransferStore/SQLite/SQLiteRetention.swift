@@ -76,6 +76,6 @@ extension FinishedTask {
     self.init(
       id: try row.id(.id), sessionID: try row.id(.session), endedAt: try row.time(.completed),
       keptUntil: try row.integerIfAny(.keptUntil).map { Timestamp(microseconds: $0) },
-      keptBytes: try row.integerIfAny(.keptBytes) ?? 0)
+      keptBytes: try row.integerIfAny(.keptBytes) ?? 0, hadBody: try row.has(.requestBody))
   }
 }

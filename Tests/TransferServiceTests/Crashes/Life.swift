@@ -164,7 +164,7 @@ extension World {
       try settle()
       let room = service.service.room
       let tasks = room.sessions().flatMap { session in
-        room.look(at: session.id) { $0.unfinishedTasks } ?? []
+        room.look(at: session.id) { $0.residentTasks } ?? []
       }.sorted { $0.id < $1.id }
       for task in acknowledged.suspended.sorted() {
         guard let found = tasks.first(where: { $0.id == task }), found.state != .suspended else { continue }

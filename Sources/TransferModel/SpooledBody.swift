@@ -1,0 +1,23 @@
+/// The body of a request in a file of its own, because it is large. The file is encrypted; its key is in the task's row, so that both
+/// end together and a new service key needs no new file.
+package struct SpooledBody: Sendable, Hashable, Codable {
+  /// Bytes in clear.
+  package let size: Int64
+  /// Who has written the file.
+  package let blob: BlobStamp
+  /// Of this file alone: 32 bytes.
+  package let key: [UInt8]
+
+  package init(size: Int64, blob: BlobStamp, key: [UInt8]) {
+    self.size = size
+    self.blob = blob
+    self.key = key
+  }
+
+  package func blobKey(of task: TaskID) -> BlobKey { BlobKey(task, .request, blob) }
+}
+
+extension TransferTask {
+  /// Where the body of its request is; nil if that is not in a file of its own.
+  package var requestKey: BlobKey? { originalRequest.body?.spooled?.blobKey(of: id) }
+}

@@ -1,0 +1,94 @@
+internal import BlobStore
+internal import EventLoop
+internal import Synchronization
+internal import TransferCore
+internal import TransferModel
+
+/// Keeps large bodies of requests in files, encrypted, so that a task that does not run yet has none in memory.
+struct RequestSpool: Sendable {
+  /// Bytes of a body that stays in the task's row.
+  static let inlineBytes = 64 << 10
+
+  private final class Failure: Sendable {
+    let last = Mutex<BlobError?>(nil)
+  }
+
+  let room: MachineRoom
+
+  /// Writes the large bodies of tasks that are to be created, all or none.
+  /// - Parameter specifications: their bodies are in files afterwards.
+  /// - Returns: the files that were written, to be removed if the tasks are not created.
+  func write(
+    _ specifications: inout [TaskSpecification], of ids: [TaskID], in session: TransferSession
+  ) async throws(ServiceError) -> [BlobKey] {
+    var bodies: [(bytes: [UInt8], body: SpooledBody, task: TaskID)] = []
+    for index in specifications.indices {
+      guard let bytes = specifications[index].request.body?.data, bytes.count > Self.inlineBytes else {
+        continue
+      }
+      let body = SpooledBody(size: Int64(bytes.count), blob: room.stamp, key: BlockCipher.makeKey())
+      specifications[index].request.body = .spooled(body)
+      bodies.append((bytes, body, ids[index]))
+    }
+    guard !bodies.isEmpty else { return [] }
+    let blobs = room.engine.bodies(of: session.id, session.type)
+    let failure = await write(bodies, to: blobs)
+    let keys = bodies.map { $0.body.blobKey(of: $0.task) }
+    guard let failure else { return keys }
+    remove(keys, of: session)
+    guard session.type == .ephemeral, failure.isFull else { throw .blob(failure) }
+    throw .memoryFull(limit: room.engine.memoryFiles.capacity)
+  }
+
+  /// Encrypts and writes them beside each other.
+  private func write(
+    _ bodies: [(bytes: [UInt8], body: SpooledBody, task: TaskID)], to blobs: any BlobStore
+  ) async -> BlobError? {
+    let failure = Failure()
+    await withCheckedContinuation { continuation in
+      let left = Countdown(from: bodies.count) { continuation.resume() }
+      for (bytes, body, task) in bodies {
+        let key = body.blobKey(of: task)
+        let writer = BlobWriter(key.part(.draft), in: blobs, on: room.pool)
+        room.pool.submit {
+          for block in BlockCipher(key: body.key).seal(bytes) { _ = writer.append(block) }
+          writer.finish(as: key) { finished in
+            if case .failure(let error) = finished {
+              failure.last.withLock { $0 = error }
+              writer.discard()
+            }
+            left.count()
+          }
+        }
+      }
+    }
+    return failure.last.withLock { $0 }
+  }
+
+  func remove(_ keys: [BlobKey], of session: TransferSession) {
+    room.removals.remove(keys, of: session)
+  }
+
+  /// A data task that goes on as a download has the same file as the download.
+  func shareFiles(in turn: borrowing Turn, of session: TransferSession) {
+    guard !turn.orders.isEmpty, !turn.created.isEmpty else { return }
+    let blobs = room.engine.bodies(of: session.id, session.type)
+    for case .answer(let task, _, .becomeDownload(let download)) in turn.orders {
+      guard let request = turn.created.first(where: { $0.id == download })?.originalRequest,
+        let body = request.body?.spooled
+      else { continue }
+      room.pool.submit { try? blobs.alias(body.blobKey(of: task), as: body.blobKey(of: download)) }
+    }
+  }
+
+  /// The bytes of a task's body; nil if they are gone.
+  func read(_ body: SpooledBody, of task: TransferTask) async -> [UInt8]? {
+    let type = room.session(task.sessionID)?.type ?? .default
+    let (blobs, key) = (room.engine.bodies(of: task.sessionID, type), body.blobKey(of: task.id))
+    return await room.pool.run { () -> [UInt8]? in
+      guard let source = try? blobs.open(key) else { return nil }
+      let bytes = BlobReader(decrypting: source, body).wait(at: 0, maximum: Int(body.size))
+      return bytes?.count == Int(body.size) ? bytes : nil
+    }
+  }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// Large bodies of requests are in files until their tasks are forgotten.
+@Suite(.serialized, .blocking, .sharing) struct SpooledBodyTests {
+  private static let large = String(repeating: "secret body ", count: 100_000)
+  private let place: APIPlace
+  private let origin = TestOrigin { request, socket in
+    let isMoved = request.path == "/moved"
+    try socket.write(
+      isMoved
+        ? TestOrigin.reply("307 Temporary Redirect", [], [("Location", "/there")])
+        : TestOrigin.reply("200 OK", Array("\(request.body.count)".utf8)))
+    return true
+  }
+
+  init() throws { place = try .ofSuite() }
+
+  private func create(
+    _ path: String, _ text: String, in session: String = "ses_shared", resume: Bool = false
+  ) throws -> String {
+    let request = #"{"url":"\#(origin.url)\#(path)","method":"PUT","body":{"text":"\#(text)"}}"#
+    let reply = try place.call(
+      "POST", "/v1/sessions/\(session)/tasks", #"{"kind":"data","resume":\#(resume),"request":\#(request)}"#)
+    #expect(reply.status == 201)
+    return reply.json.id
+  }
+
+  /// The files of a task's request.
+  private func files(of task: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: place.directory + "/bodies")
+      .filter { $0.hasPrefix(task) && $0.hasSuffix(".request") }
+  }
+
+  private func expectSuccess(_ id: String) throws {
+    let end = try place.end(of: id)
+    #expect(end.status == 200, "\(end.text)")
+  }
+
+  @Test(arguments: [65_536, 65_537]) func aBodyAboveTheLimitIsAFile(_ size: Int) throws {
+    let id = try create("/x", String(repeating: "a", count: size))
+    #expect(try files(of: id).count == (size > 65_536 ? 1 : 0))
+    #expect(try place.task(id)["originalRequest"]?["body"]?["size"]?.integer == Int64(size))
+    #expect(try place.task(id)["progress"]?["countOfBytesExpectedToSend"]?.integer == Int64(size))
+    _ = try place.call("POST", "/v1/tasks/\(id)/resume")
+    try expectSuccess(id)
+    #expect(origin.requests.last.map { $0.body == [UInt8](repeating: 0x61, count: size) } == true)
+    #expect(origin.requests.last?["Content-Length"] == "\(size)")
+    #expect(try place.metrics(of: id)["transactionMetrics"]?.elements?.count == 1)
+  }
+
+  @Test func theFileIsEncrypted() throws {
+    let id = try create("/x", Self.large)
+    let name = try #require(try files(of: id).first)
+    let bytes = try #require(FileManager.default.contents(atPath: "\(place.directory)/bodies/\(name)"))
+    #expect(bytes.count > Self.large.utf8.count && bytes.range(of: Data("secret".utf8)) == nil)
+    let mode = try FileManager.default.attributesOfItem(atPath: "\(place.directory)/bodies/\(name)")
+    #expect(mode[.posixPermissions] as? Int == 0o600)
+  }
+
+  @Test func aRedirectSendsItAgain() throws {
+    let id = try create("/moved", Self.large, resume: true)
+    let end = try place.end(of: id)
+    #expect(end.status == 200 && end["currentRequest"]?["body"]?["size"]?.integer == 1_200_000)
+    #expect(origin.requests.map(\.path) == ["/moved", "/there"])
+    #expect(origin.requests.allSatisfy { $0.body == Array(Self.large.utf8) })
+  }
+
+  @Test func whatIsDamagedIsNotSent() throws {
+    let id = try create("/x", Self.large)
+    let path = "\(place.directory)/bodies/\(try #require(try files(of: id).first))"
+    var bytes = try #require(FileManager.default.contents(atPath: path))
+    bytes[500_000] ^= 1
+    try bytes.write(to: URL(fileURLWithPath: path))
+    _ = try place.call("POST", "/v1/tasks/\(id)/resume")
+    let end = try place.end(of: id)
+    #expect(end.errorCode == -1021, "\(end.text)")
+    #expect(origin.requests.allSatisfy { $0.body.count < 500_000 })
+  }
+
+  @Test func aFileThatIsGoneIsAnError() throws {
+    let id = try create("/x", Self.large)
+    try FileManager.default.removeItem(
+      atPath: "\(place.directory)/bodies/\(try #require(try files(of: id).first))")
+    _ = try place.call("POST", "/v1/tasks/\(id)/resume")
+    let end = try place.end(of: id)
+    #expect(
+      end.errorCode == -1100 && end["error"]?["message"]?.string == "the file with the request's body is gone"
+    )
+    #expect(origin.requests.isEmpty)
+  }
+
+  /// It may be sent again until the task is forgotten.
+  @Test func theFileGoesWithItsTask() throws {
+    let session = try place.session()
+    let id = try create("/x", Self.large, in: session, resume: true)
+    try expectSuccess(id)
+    #expect(try files(of: id).count == 1)
+    #expect(try place.call("POST", "/v1/sessions/\(session)/invalidate").status == 202)
+    #expect(try place.call("DELETE", "/v1/sessions/\(session)").status == 204)
+    for _ in 0..<500 where try !files(of: id).isEmpty { usleep(10_000) }
+    #expect(try files(of: id).isEmpty)
+  }
+
+  @Test func whatIsRefusedLeavesNoFile() throws {
+    let session = try place.session()
+    #expect(try place.call("POST", "/v1/sessions/\(session)/invalidate").status == 202)
+    let request = #"{"url":"\#(origin.url)/x","method":"PUT","body":{"text":"\#(Self.large)"}}"#
+    let reply = try place.call(
+      "POST", "/v1/sessions/\(session)/tasks", #"{"kind":"data","request":\#(request)}"#)
+    #expect(reply.status == 409)
+    let names = try FileManager.default.contentsOfDirectory(atPath: place.directory + "/bodies")
+    #expect(!names.contains { $0.hasSuffix(".part") })
+  }
+
+  @Test func anEphemeralSessionHasItInMemory() throws {
+    let reply = try place.call("POST", "/v1/sessions", #"{"type":"ephemeral"}"#)
+    let id = try create("/x", Self.large, in: reply.json.id)
+    #expect(try files(of: id).isEmpty)
+    _ = try place.call("POST", "/v1/tasks/\(id)/resume")
+    try expectSuccess(id)
+    #expect(origin.requests.last.map { $0.body == Array(Self.large.utf8) } == true)
+  }
+}
