@@ -66,7 +66,9 @@ package struct SettingsCatalogue: Sendable {
 
   package let maximumEphemeralBytes = Setting.integer(
     "maximum-ephemeral-bytes", 0...Int.max, .bytes, initial: 1 << 30,
-    help: "Maximum memory for all ephemeral sessions together: bodies, configurations, tasks and events.")
+    help:
+      "Maximum memory for all ephemeral sessions together: bodies, configurations, tasks, events, cookies, credentials and caches."
+  )
 
   package let maximumTransfers = Setting.integer(
     "maximum-transfers", 1...1_000_000, initial: 4096, .forWorker,

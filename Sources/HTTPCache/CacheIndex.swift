@@ -1,3 +1,4 @@
+internal import Limits
 internal import JSON
 internal import TransferModel
 
@@ -27,7 +28,7 @@ struct CacheIndex: Sendable {
   /// Uses of an entry are told to the disk that often.
   private static let touchInterval = 60.0
   /// Of one URL, so that no request has to look through thousands.
-  private static let maximumVariants = 32
+  private static let maximumVariants = Limits.cacheVariants.value
 
   let memoryCapacity: Int64
   let diskCapacity: Int64?

@@ -5,6 +5,9 @@ internal import Glibc
 internal import HTTPTypes
 internal import Limits
 
+// Within `HTTPServer`, `Limits` is the server's own.
+private let mostDiscarded = Limits.discardedUploadBytes.value
+
 /// One request and its reply, from the first header to the last byte.
 ///
 /// Lives on the loop of its daemon, which alone touches the connection; the handler runs elsewhere, and both meet in
@@ -28,7 +31,7 @@ final class Exchange: @unchecked Sendable {
   /// A small body that nobody wants is read all the same, so that the connection can be used again.
   static let discardableLength = 64 * 1024
   /// What is sent on behind a long reply that is ready, and has to wait for the request's end.
-  static let maximumDiscardedForLongReply = 64 * 1024 * 1024
+  static let maximumDiscardedForLongReply = mostDiscarded
   /// For how long the rest of a small body is waited for when its reply is ready.
   static let restPatience = Duration.seconds(1)
 

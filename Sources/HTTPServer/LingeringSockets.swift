@@ -1,7 +1,11 @@
+internal import Limits
 internal import CLinux
 internal import EventLoop
 internal import CMicroHTTPD
 internal import Glibc
+
+// Within `HTTPServer`, `Limits` is the server's own.
+private let mostLingering = Limits.lingeringConnections.value
 
 /// Sockets that libmicrohttpd is done with while their clients still send. A socket that is closed over bytes that nobody has read
 /// resets its connection, and the client loses the reply: so they are read, and dropped, for a while (RFC 9112 §9.6).
@@ -20,7 +24,7 @@ final class LingeringSockets: DescriptorHandler {
   /// Bytes that earn their client another second: who writes all of a large body before it reads comes to the reply.
   private static let bytesPerSecond = 64 * 1024
   /// More than these are closed at once.
-  private static let maximum = 256
+  private static let maximum = mostLingering
   private static let readsAtOnce = 16
 
   private let loop: EventLoop

@@ -1,3 +1,5 @@
+internal import Limits
+
 /// What is wrong with a field of a JSON document, and which one it is.
 package struct FieldViolation: Error, Sendable, Equatable {
   /// An RFC 6901 pointer, `/request/url`; empty for the whole document.
@@ -38,7 +40,7 @@ extension FieldViolation: CustomStringConvertible {
 /// Collects the violations of one document, so that a client sees them all at once: the first of them, and how many more there are.
 package final class Violations {
   /// As many are kept.
-  package static let maximum = 100
+  package static let maximum = Limits.violations.value
   package private(set) var all: [FieldViolation] = []
   /// Those that were found and not kept.
   package private(set) var omitted = 0
@@ -67,7 +69,7 @@ package final class Violations {
 /// Text of a client's in a reply: its names, repeated, must not make a reply of any size.
 package enum BoundedText {
   /// Bytes.
-  package static let maximum = 1024
+  package static let maximum = Limits.shownTextBytes.value
 
   /// The text, or its beginning and `…`.
   package static func text(_ text: String) -> String {

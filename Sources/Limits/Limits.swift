@@ -194,6 +194,20 @@ package enum Limits {
   package static let uploadAppends = Limit(
     "upload-appends", 1000, "requests of one resumable upload",
     beyond: "the task ends with badServerResponse")
+  package static let partDelimiterBytes = Limit(
+    "part-delimiter", 256, "a delimiter line of a multipart response", in: .bytes,
+    beyond: "it is part of the body")
+  package static let uploadCorrections = Limit(
+    "upload-corrections", 3, "offsets that a server of resumable uploads may correct without progress",
+    beyond: "the task ends with badServerResponse")
+  package static let uploadOrigins = Limit(
+    "upload-origins", 1000, "origins whose version of resumable uploads a session remembers",
+    beyond: "it learns them anew")
+  package static let cacheVariants = Limit(
+    "cache-variants", 32, "responses that a cache keeps for one URL", beyond: "the oldest is removed")
+  package static let replyTextBytes = Limit(
+    "reply-text", 1024, "a content type or file name of an origin in a reply's head", in: .bytes,
+    beyond: "it is left out")
   package static let partsUnderWay = Limit(
     "parts-under-way", 64,
     "parts of one `multipart/x-mixed-replace` response whose events are not stored yet",
@@ -213,7 +227,27 @@ package enum Limits {
   package static let probeWaitSeconds = Limit(
     "probe-wait", 30, "how long a reachability probe waits", in: .seconds, beyond: "429 with Retry-After")
 
+  package static let inlineBodyBytes = Limit(
+    "inline-body", 64 << 10, "largest body of a task's request that is kept in the database", in: .bytes,
+    beyond: "it is kept in an encrypted file")
+  package static let discardedUploadBytes = Limit(
+    "discarded-upload", 64 << 20, "rest of a request's body that comes after its reply is ready", in: .bytes,
+    beyond: "413, and the connection is closed")
+  package static let lingeringConnections = Limit(
+    "lingering-connections", 256, "connections whose clients still send after the reply",
+    beyond: "they are closed at once")
+  package static let violations = Limit(
+    "violations", 100, "wrong fields that one problem lists", beyond: "it says how many more there are")
+  package static let lineViolations = Limit(
+    "line-violations", 10, "wrong fields that are listed for one line of a batch",
+    beyond: "it says how many more there are")
+  package static let shownTextBytes = Limit(
+    "shown-text", 1024, "a client's text in a problem", in: .bytes, beyond: "its beginning is shown")
+
   // MARK: Webhooks and events
+
+  package static let webhookAttempts = Limit(
+    "webhook-attempts", 64, "attempts to deliver webhook messages at once", beyond: "further messages wait")
 
   package static let webhookReplyBytes = Limit(
     "webhook-reply", 1 << 20, "body of a webhook endpoint's reply", in: .bytes,
@@ -235,7 +269,9 @@ package enum Limits {
   package static let all: [Limit] = [
     jsonBytes, jsonValues, jsonDepth, batchBytes, batchLineBytes, batchLines, bodySilenceSeconds,
     bodyPeriodSeconds,
-    bodyBytesInPeriod, smallBodyBytes, receivingBytes, replyBytes, requestHeadBytes, requestFields,
+    bodyBytesInPeriod, smallBodyBytes, inlineBodyBytes, discardedUploadBytes, lingeringConnections,
+    violations,
+    lineViolations, shownTextBytes, receivingBytes, replyBytes, requestHeadBytes, requestFields,
     targetBytes, requestHeadSeconds, idleSeconds, unfinishedTasks, pageItems, pageBytes,
     waitSeconds,
     methodBytes, urlBytes, descriptionBytes, hostBytes, userBytes, passwordBytes, realmBytes, fields,
@@ -246,7 +282,8 @@ package enum Limits {
     pinnedKeys, credentials, chainCertificates, certificateBytes, cookiesInRequest, cookies, cookiesOfSite,
     cookieBytes, cookieAttributeBytes, cacheDirectives, varyNames, trailerBytes, informationalResponses,
     redirects, partHeadBytes, contentCodings, discardedBytes, repeats, staleNonces, uploadAppends,
-    partsUnderWay, ranges, probes, probesOfTenant, waitingProbes, probeWaitSeconds, webhookReplyBytes,
+    partDelimiterBytes, partsUnderWay, uploadCorrections, uploadOrigins, cacheVariants, replyTextBytes,
+    ranges, probes, probesOfTenant, waitingProbes, probeWaitSeconds, webhookAttempts, webhookReplyBytes,
     webhookHeadBytes, webhookRetryAfterSeconds, queuedEventBytes, waitingProgress,
   ]
 }

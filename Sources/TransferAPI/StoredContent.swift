@@ -1,3 +1,4 @@
+internal import Limits
 internal import HTTPServer
 internal import HTTPTypes
 internal import TransferModel
@@ -11,8 +12,8 @@ struct StoredContent {
 
   static let unknownType = "application/octet-stream"
   /// Bytes of what an origin or another client says of the content: more than this is not passed on in a reply's head.
-  static let maximumType = 1024
-  static let maximumFilename = 1024
+  static let maximumType = Limits.replyTextBytes.value
+  static let maximumFilename = Limits.replyTextBytes.value
 
   /// What keeps a browser from running an origin's content under this service's name.
   static func safeFields(type: String) -> HTTPFields {

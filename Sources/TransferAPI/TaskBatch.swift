@@ -12,7 +12,7 @@ struct TaskBatch {
   /// Tasks that share a commit: few enough that the first start while later lines are still being read.
   private static let groupSize = 256
   /// The largest number of violations reported per line.
-  private static let mostLineErrors = 10
+  private static let mostLineErrors = Limits.lineViolations.value
 
   /// - Parameter session: of the same tenant.
   init(view: TenantView, session: TransferSession) {

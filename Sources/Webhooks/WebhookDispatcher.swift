@@ -1,3 +1,4 @@
+internal import Limits
 internal import Crypto
 package import Curl
 package import EventLoop
@@ -8,7 +9,7 @@ package import TransferService
 
 /// Empties the outbox: takes what is due, posts it, writes down what came of it. At least once, under one id.
 package actor WebhookDispatcher {
-  private static let maximumInFlight = 64
+  private static let maximumInFlight = Limits.webhookAttempts.value
 
   private let service: TransferService
   private let sender: WebhookSender

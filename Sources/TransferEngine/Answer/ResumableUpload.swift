@@ -10,7 +10,7 @@ struct ResumableUpload: Sendable {
   /// Requests in which one upload may have to be sent.
   static let maximumAppends = Limits.uploadAppends.value
   /// Offsets that a server may correct without anything having gone on.
-  private static let maximumCorrections = 3
+  private static let maximumCorrections = Limits.uploadCorrections.value
 
   enum Step: Equatable, Sendable {
     /// The whole, in the client's own request.

@@ -1,3 +1,5 @@
+internal import Limits
+
 /// A version of draft-ietf-httpbis-resumable-upload: clients and servers of different ones ignore each other.
 enum UploadVersion: Int, Sendable, CaseIterable {
   /// Drafts -09 to -11.
@@ -18,7 +20,7 @@ struct UploadVersions {
     var isSpoken: Bool
   }
   /// Origins that are remembered.
-  static let maximumOrigins = 1000
+  static let maximumOrigins = Limits.uploadOrigins.value
   private var entries: [String: Entry] = [:]
 
   subscript(origin: String) -> UploadVersion { entries[origin]?.version ?? .v8 }

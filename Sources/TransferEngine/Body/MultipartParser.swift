@@ -42,7 +42,7 @@ struct MultipartParser {
   /// Bytes; a part's header block with its line ends may have this many.
   static let maximumHeader = Limits.partHeadBytes.value
   /// Bytes; a longer line is no delimiter, so that blanks behind a boundary cannot fill the memory.
-  private static let maximumDelimiterLine = 256
+  private static let maximumDelimiterLine = Limits.partDelimiterBytes.value
 
   /// What a delimiter line may begin with. One until the first has come, then the form that this was in, since a
   /// body may well have the boundary without dashes on a line.

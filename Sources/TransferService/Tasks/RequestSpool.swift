@@ -1,13 +1,17 @@
+internal import Limits
 internal import BlobStore
 internal import EventLoop
 internal import Synchronization
 internal import TransferCore
 internal import TransferModel
 
+// Within `TransferService`, `Limits` is the service's own.
+private let mostInline = Limits.inlineBodyBytes.value
+
 /// Keeps large bodies of requests in files, encrypted, so that a task that does not run yet has none in memory.
 struct RequestSpool: Sendable {
   /// Bytes of a body that stays in the task's row.
-  static let inlineBytes = 64 << 10
+  static let inlineBytes = mostInline
 
   private final class Failure: Sendable {
     let last = Mutex<BlobError?>(nil)
