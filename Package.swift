@@ -294,6 +294,12 @@ package.targets += [
   .executableTarget(
     name: "simulate", dependencies: ["Simulation", "EventLoop", "TransferCore"], path: "Tests/simulate",
     swiftSettings: language),
+  // Each parser of text that clients and servers send, over files or under libFuzzer. No part of the program.
+  .executableTarget(
+    name: "probe",
+    dependencies: [
+      "Limits", "JSON", "TransferModel", "HTTPCookies", "HTTPCache", "TransferEngine", "TransferAPI",
+    ], path: "Tests/probe", swiftSettings: language),
   .target(
     name: "TestSupport",
     dependencies: [

@@ -8,10 +8,12 @@ ALLOCATORS = {name for plain in ("malloc", "calloc", "realloc", "memalign", "pos
               for name in (plain, f"__libc_{plain}", f"__{plain}")}
 
 
-def program(directory):
-    """A copy of the binary that keeps the names of its functions. Valgrind 3.19 gives up on Swift's debug information."""
-    copy = f"{directory}/ferry"
-    subprocess.run(["strip", "--strip-debug", "-o", copy, harness.FERRY], check=True)
+def program(directory, binary=None):
+    """A copy of the binary, `ferry` by default, that keeps the names of its functions. Valgrind 3.19 gives up on Swift's debug
+    information."""
+    binary = binary or harness.FERRY
+    copy = f"{directory}/{os.path.basename(binary)}"
+    subprocess.run(["strip", "--strip-debug", "-o", copy, binary], check=True)
     return copy
 
 

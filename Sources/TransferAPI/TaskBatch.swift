@@ -166,9 +166,9 @@ struct TaskBatch {
 }
 
 /// Cuts a stream of bytes into lines; blank ones are counted, but not given.
-struct LineSplitter {
-  struct Line: Equatable {
-    let bytes: [UInt8]
+package struct LineSplitter {
+  package struct Line: Equatable {
+    package let bytes: [UInt8]
     /// From 1, as an editor counts.
     let number: Int
   }
@@ -178,10 +178,10 @@ struct LineSplitter {
   private var scanned = 0
   private var number = 0
 
-  init(maximumLine: Int) { self.maximumLine = maximumLine }
+  package init(maximumLine: Int) { self.maximumLine = maximumLine }
 
   /// The lines that `chunk` completes.
-  mutating func add(_ chunk: [UInt8]) throws(Problem) -> [Line] {
+  package mutating func add(_ chunk: [UInt8]) throws(Problem) -> [Line] {
     rest += chunk
     var lines: [Line] = []
     var start = 0
@@ -197,7 +197,7 @@ struct LineSplitter {
   }
 
   /// What stands behind the last line end.
-  mutating func finish() -> [Line] {
+  package mutating func finish() -> [Line] {
     var lines: [Line] = []
     append(rest[...], to: &lines)
     rest = []

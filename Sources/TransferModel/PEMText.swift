@@ -21,9 +21,9 @@ extension ObjectReader {
 }
 
 /// Text in PEM.
-enum PEMText {
+package enum PEMText {
   /// The size of each PEM block in bytes, from its `-----BEGIN ` to the next one or to the end of the text.
-  static func sizes(_ text: String) -> [Int] {
+  package static func sizes(_ text: String) -> [Int] {
     let (bytes, begin) = (text.utf8, Array("-----BEGIN ".utf8))
     var starts: [Int] = []
     var matched = 0

@@ -2,7 +2,7 @@ internal import Limits
 internal import TransferModel
 
 /// The head of one HTTP message from an origin.
-struct ResponseHead: Sendable, Equatable {
+package struct ResponseHead: Sendable, Equatable {
   var httpVersion: String
   var status: Int
   var headers: HTTPHeaders
@@ -18,7 +18,7 @@ struct ResponseHead: Sendable, Equatable {
 
 /// Gathers header lines as libcurl hands them over: status line, fields, blank line; perhaps several heads one
 /// after the other, and trailers behind a body.
-struct ResponseHeadParser {
+package struct ResponseHeadParser {
   private var head: ResponseHead?
   /// Bytes of the fields of the head under way.
   private var size = 0
@@ -27,9 +27,11 @@ struct ResponseHeadParser {
   /// What there is too much of: from then on nothing is taken.
   private(set) var excess: String?
 
+  package init() {}
+
   /// Hands on the lines that come in one call, until one is refused: mostly one, but what comes while a transfer is held libcurl
   /// gathers, and hands over in one piece when that ends (`pausewrite` in its sendf.c).
-  static func lines(
+  package static func lines(
     in bytes: UnsafeRawBufferPointer, _ take: (UnsafeRawBufferPointer) -> Bool
   ) -> Bool {
     var start = 0
@@ -41,7 +43,7 @@ struct ResponseHeadParser {
   }
 
   /// Takes one line with its line end; returns the head that it ends.
-  mutating func add(_ line: UnsafeRawBufferPointer) -> ResponseHead? {
+  package mutating func add(_ line: UnsafeRawBufferPointer) -> ResponseHead? {
     guard excess == nil else { return nil }
     let text = Self.withoutLineEnd(line)
     guard !text.isEmpty else { return endHead() }

@@ -1,7 +1,7 @@
 internal import TransferModel
 
 /// One challenge of a `WWW-Authenticate` or `Proxy-Authenticate` field (RFC 9110 §11.3).
-struct HTTPChallenge: Sendable, Equatable {
+package struct HTTPChallenge: Sendable, Equatable {
   /// Lower case.
   var scheme: String
   /// What stands in place of parameters: NTLM's and Negotiate's messages.
@@ -13,7 +13,7 @@ struct HTTPChallenge: Sendable, Equatable {
 
   /// Reads all challenges of a message, in order. Several may stand in one field, and several fields in one message.
   /// What cannot be read is skipped.
-  static func parse(_ fields: [String]) -> [HTTPChallenge] {
+  package static func parse(_ fields: [String]) -> [HTTPChallenge] {
     var challenges: [HTTPChallenge] = []
     for field in fields {
       var scanner = Scanner(field)

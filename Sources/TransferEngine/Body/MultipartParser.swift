@@ -1,15 +1,15 @@
 internal import CLinux
 internal import Glibc
 internal import Limits
-internal import TransferModel
+package import TransferModel
 
 /// Takes the parts out of a `multipart/x-mixed-replace` stream (RFC 2046 §5.1) that arrives in pieces of any size.
 ///
 /// Pure. The pieces make no difference to what comes out, other than to where `body` is cut. Lines may end with LF
 /// alone. Preamble and epilogue are dropped, and so is a part that a delimiter or the end cuts off in its header
 /// block.
-struct MultipartParser {
-  enum Output {
+package struct MultipartParser {
+  package enum Output {
     /// A part begins; its fields may be none.
     case head(HTTPHeaders)
     /// The next bytes of the part's body, not empty, valid during the call only.
@@ -61,7 +61,7 @@ struct MultipartParser {
 
   /// - Parameter contentType: the field's value. Nil where it is of another type, or its boundary is missing, longer
   ///   than 70 characters, or not of printable ASCII; RFC 2046 §5.1.1 allows fewer characters than cameras use.
-  init?(contentType: String) {
+  package init?(contentType: String) {
     let type = contentType.split(separator: ";", omittingEmptySubsequences: false).first
     guard let type, HTTPHeaders.equal(type.trimmingBlanks, "multipart/x-mixed-replace"),
       let boundary = HTTPParameters.value("boundary", in: contentType),
@@ -73,7 +73,7 @@ struct MultipartParser {
   }
 
   /// Takes the next bytes of the stream and gives what they complete, in order.
-  mutating func add(_ bytes: UnsafeRawBufferPointer, _ emit: (Output) -> Void) {
+  package mutating func add(_ bytes: UnsafeRawBufferPointer, _ emit: (Output) -> Void) {
     var rest = bytes
     while !rest.isEmpty {
       switch state {
@@ -85,7 +85,7 @@ struct MultipartParser {
   }
 
   /// The stream is over, perhaps in the middle of a part: gives what was held back.
-  mutating func finish(_ emit: (Output) -> Void) {
+  package mutating func finish(_ emit: (Output) -> Void) {
     switch state {
     case .preamble, .header:
       if step(ofLine: line) == .close { emit(.end) }

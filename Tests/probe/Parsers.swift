@@ -1,0 +1,132 @@
+import HTTPCache
+import HTTPCookies
+import JSON
+import Limits
+import TransferAPI
+import TransferEngine
+import TransferModel
+
+/// The parsers of text that clients and servers send, by name. `make parsers` counts their instructions, `make fuzz-parsers` looks for
+/// input that crashes or delays them.
+enum Parsers {
+  static let all: [(name: String, parse: @Sendable ([UInt8]) -> Void)] = [
+    ("set-cookie", { _ = SetCookieParser.parse(text($0), defaultPath: "/", now: now) }),
+    ("cookie-jar", cookieJar), ("cache", cache), ("head", head), ("header-fields", headerFields),
+    ("content-disposition", contentDisposition), ("content-type", contentType),
+    ("challenges", { _ = HTTPChallenge.parse([text($0)]) }),
+    ("proxy-exceptions", proxyExceptions), ("json", { _ = try? JSONParser.parse($0) }),
+    ("batch", batch), ("pem", { _ = PEMText.sizes(text($0)) }), ("base64", base64),
+    ("multipart", multipart), ("dates", dates),
+  ]
+
+  private static let now = Timestamp(seconds: 1_767_225_600)
+
+  private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+
+  /// Lines, as many as a message may have header fields.
+  private static func lines(_ bytes: [UInt8]) -> [Substring] {
+    Array(text(bytes).parts(between: "\n", omittingEmpty: false).prefix(Limits.fields.value))
+  }
+
+  /// Header fields, one a line. A line without a name is a `Cache-Control`.
+  private static func fields(_ bytes: [UInt8]) -> HTTPHeaders {
+    HTTPHeaders(
+      lines(bytes).map { line in
+        let parts = line.parts(between: ":", maxSplits: 1, omittingEmpty: false)
+        return parts.count == 2
+          ? .init(name: String(parts[0]), value: parts[1].trimmingBlanks)
+          : .init(name: "Cache-Control", value: String(line))
+      })
+  }
+
+  private static func response(_ headers: HTTPHeaders) -> TransferResponse {
+    TransferResponse(
+      url: "http://a.example/", status: 200, headers: headers, expectedContentLength: -1,
+      httpVersion: "HTTP/1.1")
+  }
+
+  /// `Set-Cookie` fields of one response, one a line.
+  private static func cookieJar(_ bytes: [UInt8]) {
+    let context = CookieContext(host: "www.example.com", path: "/a/b", isSecure: true)
+    var jar = CookieJar()
+    _ = jar.store(lines(bytes).map(String.init), from: context, now: now)
+    _ = jar.header(for: context, now: now)
+  }
+
+  /// Header fields of a request and of its response.
+  private static func cache(_ bytes: [UInt8]) {
+    let headers = fields(bytes)
+    let request = CacheRequest(url: "http://a.example/", headers: headers)
+    let head = CacheResponseHead(status: 200, headers: headers, requestTime: now, responseTime: now)
+    guard Storability.mayStore(request, head, size: 10) else { return }
+    let stored = CachedResponse(answering: request, head, size: 10, sha256: "")
+    _ = Freshness(of: stored, at: now.adding(seconds: 5))
+    _ = Vary.matches(stored, headers)
+    _ = ServedResponse(stored, for: request, at: now)
+  }
+
+  private static func head(_ bytes: [UInt8]) {
+    var parser = ResponseHeadParser()
+    bytes.withUnsafeBytes { all in
+      _ = ResponseHeadParser.lines(in: all) { line in
+        _ = parser.add(line)
+        return true
+      }
+    }
+  }
+
+  /// What a client and a delegate are told of header fields.
+  private static func headerFields(_ bytes: [UInt8]) {
+    let headers = fields(bytes)
+    _ = headers.json
+    _ = headers.merging(defaults: headers)
+    _ = headers.redacted()
+  }
+
+  private static func contentDisposition(_ bytes: [UInt8]) {
+    _ = response(HTTPHeaders([.init(name: "Content-Disposition", value: text(bytes))])).suggestedFilename
+  }
+
+  /// `Content-Type` fields, one a line.
+  private static func contentType(_ bytes: [UInt8]) {
+    let response = response(
+      HTTPHeaders(lines(bytes).map { .init(name: "Content-Type", value: String($0)) }))
+    _ = response.mimeType
+    _ = response.textEncodingName
+  }
+
+  /// Entries of `noProxy`, one a line, and a host that is looked for among them.
+  private static func proxyExceptions(_ bytes: [UInt8]) {
+    let entries = text(bytes).parts(between: "\n")
+    let exceptions = ProxyExceptions(entries.compactMap { ProxyException(String($0)) })
+    _ = exceptions.cover(host: String(text(bytes).prefix(Limits.hostBytes.value)), port: 80)
+  }
+
+  /// Tasks in NDJSON.
+  private static func batch(_ bytes: [UInt8]) {
+    var splitter = LineSplitter(maximumLine: Limits.batchLineBytes.value)
+    for line in ((try? splitter.add(bytes)) ?? []) + splitter.finish() {
+      _ = try? JSONParser.parse(line.bytes)
+    }
+  }
+
+  private static func base64(_ bytes: [UInt8]) {
+    let text = text(bytes)
+    _ = Base64.decode(text)
+    _ = Base64.decodeForURL(text)
+    _ = Base64.encode(bytes)
+  }
+
+  private static func multipart(_ bytes: [UInt8]) {
+    var parser = MultipartParser(contentType: "multipart/x-mixed-replace; boundary=b")
+    bytes.withUnsafeBytes { parser?.add($0) { _ in } }
+    parser?.finish { _ in }
+  }
+
+  private static func dates(_ bytes: [UInt8]) {
+    let text = text(bytes)
+    _ = HTTPDate.parse(text, now: now)
+    _ = CookieDate.parse(text)
+    _ = RetryAfter.seconds(text, now: now)
+  }
+}
