@@ -1,3 +1,5 @@
+internal import TransferModel
+
 /// Bytes of a representation (RFC 9110 §14).
 package struct ByteRange: Sendable, Equatable {
   package var first: Int64
@@ -14,10 +16,10 @@ package struct ByteRange: Sendable, Equatable {
 
   /// `bytes 5-9/10` (§14.4).
   package init?(contentRange field: String?) {
-    guard let field, field.lowercased().hasPrefix("bytes ") else { return nil }
-    let parts = field.dropFirst(6).split(separator: "/", omittingEmptySubsequences: false)
+    guard let field, let rest = field.behind("bytes ") else { return nil }
+    let parts = rest.parts(between: "/", maxSplits: 2, omittingEmpty: false)
     guard parts.count == 2 else { return nil }
-    let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false)
+    let ends = parts[0].parts(between: "-", maxSplits: 2, omittingEmpty: false)
     guard ends.count == 2, let first = Self.number(ends[0]), let last = Self.number(ends[1]), first <= last
     else { return nil }
     let total = Self.number(parts[1])
@@ -27,8 +29,7 @@ package struct ByteRange: Sendable, Equatable {
 
   /// The length in the Content-Range of a 416: `bytes */10` (§14.4).
   package static func unsatisfiedTotal(contentRange field: String?) -> Int64? {
-    guard let field, field.lowercased().hasPrefix("bytes */") else { return nil }
-    return number(field.dropFirst(8))
+    field?.behind("bytes */").flatMap { number($0) }
   }
 
   package var count: Int64 { last - first + 1 }
@@ -59,8 +60,9 @@ package enum RangeRequest: Sendable, Equatable {
 
   /// Nil for several ranges, other units, and what is no range at all.
   package init?(_ field: String) {
-    guard field.lowercased().hasPrefix("bytes=") else { return nil }
-    let ends = field.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
+    guard let ends = field.behind("bytes=")?.parts(between: "-", maxSplits: 2, omittingEmpty: false) else {
+      return nil
+    }
     guard ends.count == 2 else { return nil }
     switch (ByteRange.number(ends[0]), ByteRange.number(ends[1])) {
     case (let first?, let last?) where first <= last: self = .between(first, last)
@@ -84,5 +86,14 @@ package enum RangeRequest: Sendable, Equatable {
     case .suffix(let count):
       return total == 0 ? .unknown : .range(first: max(0, total - count), last: total - 1)
     }
+  }
+}
+
+extension String {
+  /// What follows a prefix in ASCII of any case; nil if the text does not begin with it.
+  fileprivate func behind(_ prefix: String) -> Substring? {
+    let head = utf8.prefix(prefix.utf8.count)
+    guard HTTPHeaders.equal(String(decoding: head, as: UTF8.self), prefix) else { return nil }
+    return self[head.endIndex...]
   }
 }

@@ -49,7 +49,7 @@ package struct CacheControl: Sendable, Equatable {
   }
 
   private mutating func add(_ directive: String) {
-    let parts = directive.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let parts = directive.parts(between: "=", maxSplits: 1, omittingEmpty: false)
     let name = parts[0].trimmingBlanks.lowercased()
     // No blanks belong around "=": such an argument is none.
     let isClean = name.utf8.count == parts[0].utf8.count

@@ -5,24 +5,51 @@ enum FieldList {
   /// The elements without blanks around them; empty ones are none. Where a quoted string is left open, commas count
   /// everywhere: a directive behind it is rather seen than lost.
   static func elements(of field: String) -> (elements: [String], isMalformed: Bool) {
-    let bytes = Array(field.utf8)
+    let (parts, isMalformed) = parts(of: Array(field.utf8))
+    return (parts.map { String(decoding: $0, as: UTF8.self) }, isMalformed)
+  }
+
+  /// The elements of a field with a comma and no blanks between them.
+  static func joined(_ field: String) -> String {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(field.utf8.count)
+    for part in parts(of: Array(field.utf8)).parts {
+      if !bytes.isEmpty { bytes.append(UInt8(ascii: ",")) }
+      bytes.append(contentsOf: part)
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func parts(of bytes: [UInt8]) -> (parts: [ArraySlice<UInt8>], isMalformed: Bool) {
     var parts: [ArraySlice<UInt8>] = []
+    func add(_ part: ArraySlice<UInt8>) {
+      let part = part.trimmingBlanks
+      if !part.isEmpty { parts.append(part) }
+    }
     var (start, index, isQuoted) = (0, 0, false)
     while index < bytes.count {
       switch bytes[index] {
       case UInt8(ascii: "\""): isQuoted.toggle()
       case UInt8(ascii: "\\") where isQuoted: index += 1
       case UInt8(ascii: ",") where !isQuoted:
-        parts.append(bytes[start..<index])
+        add(bytes[start..<index])
         start = index + 1
       default: break
       }
       index += 1
     }
-    parts.append(bytes[start...])
-    if isQuoted { parts = bytes.split(separator: UInt8(ascii: ",")) }
-    let texts = parts.map { String(decoding: $0, as: UTF8.self).trimmingBlanks }
-    return (texts.filter { !$0.isEmpty }, isQuoted)
+    guard isQuoted else {
+      add(bytes[start...])
+      return (parts, false)
+    }
+    parts = []
+    start = 0
+    while start < bytes.count {
+      let end = bytes[start...].firstIndex(of: UInt8(ascii: ",")) ?? bytes.count
+      add(bytes[start..<end])
+      start = end + 1
+    }
+    return (parts, true)
   }
 
   /// Whether the fields have more elements than `most`, by their commas: those in quotes and empty elements count.

@@ -78,7 +78,7 @@ package enum Vary {
   /// All lines as one, without blanks around commas.
   private static func value(_ name: String, in request: HTTPHeaders) -> String? {
     guard let text = request[name] else { return nil }
-    let value = FieldList.elements(of: text).elements.joined(separator: ",")
+    let value = FieldList.joined(text)
     if secret.contains(name) { return HexText.of(SHA256.hash(data: Array(value.utf8))) }
     return caseless.contains(name) ? value.lowercased() : value
   }

@@ -42,15 +42,22 @@ extension CookieJar {
   mutating func insert(_ cookie: Cookie, site: String, now: Timestamp) -> [Change] {
     if cookie.isExpired(at: now) { return take(cookie.key, site: site) ? [.removed(cookie.key)] : [] }
     var changes: [Change] = []
-    if place(cookie), let stored = sites[site]?.first(where: { $0.cookie.key == cookie.key }) {
-      changes.append(.stored(stored.cookie))
-    }
+    if let stored = place(cookie, site: site) { changes.append(.stored(stored)) }
     while sites[site, default: []].count > capacity.perSite,
-      let victim = sites[site, default: []].min(by: { Self.goesBefore($0, $1, now) })
+      let victim = sites[site].map({ Self.first(of: $0, now) })
     {
-      changes.append(evict(victim, from: site))
+      changes.append(.removed(victim.key))
+      remove(at: victim.index, of: site)
     }
     return changes
+  }
+
+  /// The entry that goes before all others.
+  private static func first(of entries: [Entry], _ now: Timestamp) -> (index: Int, key: CookieKey) {
+    let span = entries.span
+    var first = 0
+    for index in span.indices where goesBefore(span[index], span[first], now) { first = index }
+    return (first, entries[first].cookie.key)
   }
 
   private mutating func evict(_ entry: Entry, from site: String) -> Change {
@@ -95,9 +102,12 @@ extension CookieJar {
 
   /// §5.7's order of removal within a site: what has expired, what is not secure, the rest.
   private static func goesBefore(_ one: Entry, _ other: Entry, _ now: Timestamp) -> Bool {
-    func rank(_ cookie: Cookie) -> Int { cookie.isExpired(at: now) ? 0 : cookie.isSecure ? 2 : 1 }
-    let (first, second) = (rank(one.cookie), rank(other.cookie))
+    let (first, second) = (rank(one, now), rank(other, now))
     return first != second ? first < second : age(one) < age(other)
+  }
+
+  private static func rank(_ entry: Entry, _ now: Timestamp) -> Int {
+    entry.cookie.isExpired(at: now) ? 0 : entry.cookie.isSecure ? 2 : 1
   }
 
   /// What was not used for longest goes first.

@@ -38,7 +38,7 @@ package struct CookieJar: Sendable {
   /// What a store kept, in the order in which it was stored. Of two with one key the later holds.
   package init(_ cookies: [Cookie], capacity: Capacity = Capacity()) {
     self.init(capacity: capacity)
-    for cookie in cookies { place(cookie) }
+    for cookie in cookies { place(cookie, site: Self.site(ofDomain: cookie.domain)) }
   }
 
   /// All of them, in the order in which they were stored.
@@ -92,7 +92,7 @@ package struct CookieJar: Sendable {
   /// Makes the change that another jar made.
   package mutating func apply(_ change: Change) {
     switch change {
-    case .stored(let cookie): place(cookie)
+    case .stored(let cookie): place(cookie, site: Self.site(ofDomain: cookie.domain))
     case .removed(let key): take(key, site: Self.site(ofDomain: key.domain))
     }
   }
@@ -102,33 +102,51 @@ package struct CookieJar: Sendable {
   static func site(ofDomain domain: String) -> String { CookieHost(domain)?.site ?? domain }
 
   /// Puts a cookie where it belongs. One that it replaces leaves it its time of creation and its place.
-  /// - Returns: whether anything is different now, but the time of the last access.
+  /// - Parameter site: the cookie's.
+  /// - Returns: the stored cookie; nil if nothing is different now, but the time of the last access.
   @discardableResult
-  mutating func place(_ cookie: Cookie) -> Bool {
-    let site = Self.site(ofDomain: cookie.domain)
-    let key = cookie.key
-    guard let index = sites[site]?.firstIndex(where: { $0.cookie.key == key }) else {
+  mutating func place(_ cookie: Cookie, site: String) -> Cookie? {
+    guard let index = sites[site].flatMap({ Self.index(of: cookie.key, in: $0) }) else {
       sites[site, default: []].append(Entry(cookie: cookie, serial: nextSerial))
       nextSerial += 1
       count += 1
       size += cookie.size
-      return true
+      return cookie
     }
-    guard let old = sites[site]?[index].cookie else { return false }
+    guard let old = sites[site]?[index].cookie else { return nil }
     var cookie = cookie
     cookie.created = old.created
     sites[site]?[index].cookie = cookie
     size += cookie.size - old.size
-    return !cookie.isSame(as: old)
+    return cookie.isSame(as: old) ? nil : cookie
+  }
+
+  /// By the names first, which differ most. A key of each entry would be copied to be compared.
+  private static func index(of key: CookieKey, in entries: [Entry]) -> Int? {
+    let span = entries.span
+    for index in span.indices {
+      if CookieText.equal(span[index].cookie.name, key.name)
+        && CookieText.equal(span[index].cookie.path, key.path)
+        && CookieText.equal(span[index].cookie.domain, key.domain)
+        && span[index].cookie.isHostOnly == key.isHostOnly
+      {
+        return index
+      }
+    }
+    return nil
   }
 
   @discardableResult
   mutating func take(_ key: CookieKey, site: String) -> Bool {
-    guard let index = sites[site]?.firstIndex(where: { $0.cookie.key == key }) else { return false }
+    guard let index = sites[site].flatMap({ Self.index(of: key, in: $0) }) else { return false }
+    remove(at: index, of: site)
+    return true
+  }
+
+  mutating func remove(at index: Int, of site: String) {
     size -= sites[site]?.remove(at: index).cookie.size ?? 0
     if sites[site]?.isEmpty ?? false { sites[site] = nil }
     count -= 1
-    return true
   }
 }
 

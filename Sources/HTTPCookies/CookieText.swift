@@ -1,3 +1,5 @@
+internal import TransferModel
+
 /// What cookies ask of octets. Everything is compared and counted in octets: to Swift's strings `;` and an accent after it
 /// were one character, and two spellings of `é` one name.
 enum CookieText {
@@ -10,9 +12,7 @@ enum CookieText {
 
   /// Without blanks at both ends.
   static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-    var bytes = bytes.drop(while: isBlank)
-    while let last = bytes.last, isBlank(last) { bytes.removeLast() }
-    return bytes
+    bytes.trimmingBlanks
   }
 
   static func lowercased(_ byte: UInt8) -> UInt8 { byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte }
@@ -21,7 +21,12 @@ enum CookieText {
     String(decoding: bytes.map(lowercased), as: UTF8.self)
   }
 
-  static func equal(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
+  static func equal(_ left: String, _ right: String) -> Bool {
+    guard left.utf8.count == right.utf8.count else { return false }
+    let (first, second) = (left.utf8Span.span, right.utf8Span.span)
+    for place in first.indices where first[place] != second[place] { return false }
+    return true
+  }
 
   /// - Parameter prefix: in lower case.
   static func starts(_ text: String, withoutCase prefix: String) -> Bool {

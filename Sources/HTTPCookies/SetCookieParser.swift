@@ -24,23 +24,32 @@ package enum SetCookieParser {
   package static func parse(_ field: String, defaultPath: String, now: Timestamp) -> ReceivedCookie? {
     let bytes = Array(field.utf8)
     guard !CookieText.hasControls(bytes) else { return nil }
-    let parts = bytes.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
-    let pair = divided(parts[0])
+    var end = bytes.firstIndex(of: UInt8(ascii: ";")) ?? bytes.count
+    let pair = divided(bytes[..<end])
     let (name, value) = pair.value.map { (pair.name, $0) } ?? ([], pair.name)
     guard name.count + value.count <= Limits.cookieBytes.value else { return nil }
     var cookie = ReceivedCookie(name: text(name), value: text(value))
     var dates = Dates()
-    for part in parts.dropFirst() {
-      let attribute = divided(part)
-      let value = attribute.value ?? []
-      guard value.count <= Limits.cookieAttributeBytes.value else { continue }
-      let word = CookieText.lowercased(attribute.name)
-      dates.take(word, value, now: now)
-      take(word, value, into: &cookie, defaultPath: defaultPath)
+    while end < bytes.count {
+      let start = end + 1
+      end = bytes[start...].firstIndex(of: UInt8(ascii: ";")) ?? bytes.count
+      // No attribute has a name this short.
+      guard end - start >= shortestName else { continue }
+      let (name, value) = divided(bytes[start..<end])
+      guard nameLengths.contains(name.count), (value?.count ?? 0) <= Limits.cookieAttributeBytes.value else {
+        continue
+      }
+      let word = CookieText.lowercased(name)
+      dates.take(word, value ?? [], now: now)
+      take(word, value ?? [], into: &cookie, defaultPath: defaultPath)
     }
     cookie.expiresDate = dates.maximumAge ?? dates.expires
     return cookie
   }
+
+  /// Lengths of the names of attributes, from `path` to `samesite`.
+  private static let nameLengths = 4...8
+  private static let shortestName = 4
 
   /// Before and after the first `=`, without the blanks around; the value is nil where there is none.
   private static func divided(_ part: ArraySlice<UInt8>) -> (

@@ -81,7 +81,9 @@ package struct JSONParser {
       skipWhitespace()
       guard index < end, bytes[index] == UInt8(ascii: "\"") else { throw fault("expected a member name") }
       let name = try string()
-      guard names.insert(name) else { throw fault("duplicate member '\(BoundedText.text(name))'") }
+      guard names.insert(name, after: members) else {
+        throw fault("duplicate member '\(BoundedText.text(name))'")
+      }
       skipWhitespace()
       guard take(UInt8(ascii: ":")) else { throw fault("expected ':'") }
       do throws(JSONSyntaxError) {
@@ -138,10 +140,23 @@ package struct JSONParser {
       if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
       guard skipDigits() > 0 else { throw fault("malformed number") }
     }
+    if isInteger, digits <= Self.shortDigits { return .integer(shortInteger(from: start)) }
     let text = String(decoding: bytes[start..<index], as: UTF8.self)
     if isInteger, let value = Int64(text) { return .integer(value) }
     guard let value = Double(text), value.isFinite else { throw excess("number out of range") }
     return .number(value)
+  }
+
+  /// So many digits always fit.
+  private static let shortDigits = 18
+
+  private func shortInteger(from start: Int) -> Int64 {
+    let isNegative = bytes[start] == UInt8(ascii: "-")
+    var value: Int64 = 0
+    for place in (isNegative ? start + 1 : start)..<index {
+      value = value * 10 + Int64(bytes[place] - UInt8(ascii: "0"))
+    }
+    return isNegative ? -value : value
   }
 
   private mutating func skipDigits() -> Int {
@@ -181,7 +196,7 @@ package struct JSONParser {
       switch byte {
       case UInt8(ascii: "\""):
         return try text(decoded.span)
-      case UInt8(ascii: "\\"): decoded.append(contentsOf: try escape())
+      case UInt8(ascii: "\\"): try escape(into: &decoded)
       case 0..<0x20: throw fault("control character in a string")
       default: decoded.append(byte)
       }
@@ -189,17 +204,17 @@ package struct JSONParser {
     throw fault("unterminated string")
   }
 
-  private mutating func escape() throws(JSONSyntaxError) -> [UInt8] {
+  private mutating func escape(into decoded: inout [UInt8]) throws(JSONSyntaxError) {
     guard index < end else { throw fault("unterminated string") }
     let byte = bytes[index]
     index += 1
     switch byte {
-    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return [byte]
-    case UInt8(ascii: "b"): return [0x08]
-    case UInt8(ascii: "f"): return [0x0C]
-    case UInt8(ascii: "n"): return [0x0A]
-    case UInt8(ascii: "r"): return [0x0D]
-    case UInt8(ascii: "t"): return [0x09]
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): decoded.append(byte)
+    case UInt8(ascii: "b"): decoded.append(0x08)
+    case UInt8(ascii: "f"): decoded.append(0x0C)
+    case UInt8(ascii: "n"): decoded.append(0x0A)
+    case UInt8(ascii: "r"): decoded.append(0x0D)
+    case UInt8(ascii: "t"): decoded.append(0x09)
     case UInt8(ascii: "u"):
       var unit = try codeUnit()
       if unit & 0xFC00 == 0xD800 {
@@ -209,7 +224,7 @@ package struct JSONParser {
         unit = 0x10000 + (unit & 0x3FF) << 10 + (low & 0x3FF)
       }
       guard let scalar = Unicode.Scalar(unit) else { throw fault("lone surrogate") }
-      return Array(String(scalar).utf8)
+      for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter { decoded.append(byte) }
     default: throw fault("unknown escape")
     }
   }
@@ -217,9 +232,14 @@ package struct JSONParser {
   private mutating func codeUnit() throws(JSONSyntaxError) -> UInt32 {
     guard index + 4 <= end else { throw fault("unterminated escape") }
     var unit: UInt32 = 0
-    for byte in bytes[index..<index + 4] {
-      guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue else { throw fault("malformed escape") }
-      unit = unit << 4 | UInt32(digit)
+    for place in index..<index + 4 {
+      let byte = bytes[place]
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): unit = unit << 4 | UInt32(byte - UInt8(ascii: "0"))
+      case UInt8(ascii: "a")...UInt8(ascii: "f"): unit = unit << 4 | UInt32(byte - UInt8(ascii: "a") + 10)
+      case UInt8(ascii: "A")...UInt8(ascii: "F"): unit = unit << 4 | UInt32(byte - UInt8(ascii: "A") + 10)
+      default: throw fault("malformed escape")
+      }
     }
     index += 4
     return unit
@@ -250,24 +270,28 @@ package struct JSONParser {
 private struct NameSet {
   private struct Name: Hashable {
     let text: String
-    static func == (left: Name, right: Name) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
+    static func == (left: Name, right: Name) -> Bool { NameSet.areEqual(left.text, right.text) }
     func hash(into hasher: inout Hasher) {
       var text = text
       text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
   }
   private static let fewNames = 12
-  private var few: [String] = []
   private var many: Set<Name> = []
 
-  /// False where the name was there already.
-  mutating func insert(_ name: String) -> Bool {
-    guard few.count < Self.fewNames else {
-      if many.isEmpty { many = Set(few.map { Name(text: $0) }) }
+  /// False if one of the members has the name already. Few members are compared one by one.
+  mutating func insert(_ name: String, after members: [JSONValue.Member]) -> Bool {
+    guard members.count < Self.fewNames else {
+      if many.isEmpty { many = Set(members.map { Name(text: $0.name) }) }
       return many.insert(Name(text: name)).inserted
     }
-    guard !few.contains(where: { $0.utf8.elementsEqual(name.utf8) }) else { return false }
-    few.append(name)
+    return !members.contains { Self.areEqual($0.name, name) }
+  }
+
+  private static func areEqual(_ left: String, _ right: String) -> Bool {
+    guard left.utf8.count == right.utf8.count else { return false }
+    let (first, second) = (left.utf8Span.span, right.utf8Span.span)
+    for place in first.indices where first[place] != second[place] { return false }
     return true
   }
 }

@@ -1,5 +1,5 @@
 /// A parsed JSON text. Members keep their order, so that what was sent can be sent back.
-package indirect enum JSONValue: Sendable, Equatable {
+package enum JSONValue: Sendable, Equatable {
   case null
   case bool(Bool)
   case integer(Int64)

@@ -179,7 +179,7 @@ package struct JSONWriter: Sendable {
       bytes.append(UInt8(ascii: "\""))
       var start = 0
       for index in utf8.indices where JSONWriter.mustEscape(utf8[index]) {
-        bytes.append(contentsOf: utf8[start..<index])
+        if start < index { bytes.append(contentsOf: utf8[start..<index]) }
         escape(utf8[index])
         start = index + 1
       }
@@ -201,9 +201,13 @@ package struct JSONWriter: Sendable {
     case 0x0D: bytes.append(UInt8(ascii: "r"))
     case 0x09: bytes.append(UInt8(ascii: "t"))
     default:
-      bytes.append(contentsOf: "u00".utf8)
-      bytes.append(hexDigit(byte >> 4))
-      bytes.append(hexDigit(byte & 15))
+      append(5) { place in
+        place[0] = UInt8(ascii: "u")
+        place[1] = UInt8(ascii: "0")
+        place[2] = UInt8(ascii: "0")
+        place[3] = hexDigit(byte >> 4)
+        place[4] = hexDigit(byte & 15)
+      }
     }
   }
 }

@@ -9,7 +9,9 @@ package enum HTTPDate {
   /// - Parameter now: decides which century a year of two digits means.
   package static func parse(_ text: String, now: Timestamp) -> Timestamp? {
     if let common = instant(ofFixdate: text) { return common }
-    var words = text.trimmingBlanks.lowercased()
+    let trimmed = text.trimmingBlanks
+    guard trimmed.utf8.count <= longest else { return nil }
+    var words = trimmed.lowercased()
       .split(separator: " ", omittingEmptySubsequences: false).map(String.init)
     // asctime() fills the day up to two places; elsewhere a second blank is none of the formats.
     if words.count == 6, words[2].isEmpty, words[3].utf8.count == 1 {
@@ -27,6 +29,9 @@ package enum HTTPDate {
     default: return nil
     }
   }
+
+  /// Bytes that the longest of the three formats can have.
+  private static let longest = "Wednesday, 06-Nov-94 08:49:37 GMT".utf8.count
 
   private static let shortDays = days.map { Array(capital($0.prefix(3)).utf8) }
   private static let shortMonths = months.map { Array(capital($0).utf8) }

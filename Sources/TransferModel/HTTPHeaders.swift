@@ -113,8 +113,19 @@ package struct HTTPHeaders: Sendable, Equatable, Codable {
   private struct CaselessName: Hashable {
     let text: String
     static func == (left: Self, right: Self) -> Bool { HTTPHeaders.equal(left.text, right.text) }
+    /// Eight bytes at once: a hasher takes a byte as slowly as a word.
     func hash(into hasher: inout Hasher) {
-      for byte in text.utf8 { hasher.combine(HTTPHeaders.lowercase(byte)) }
+      let bytes = text.utf8Span.span
+      var word: UInt64 = 0
+      for place in bytes.indices {
+        word = word << 8 | UInt64(HTTPHeaders.lowercase(bytes[place]))
+        if place % 8 == 7 {
+          hasher.combine(word)
+          word = 0
+        }
+      }
+      hasher.combine(word)
+      hasher.combine(bytes.count)
     }
   }
 
@@ -125,21 +136,33 @@ package struct HTTPHeaders: Sendable, Equatable, Codable {
     for place in left.indices where lowercase(left[place]) != lowercase(right[place]) { return false }
     return true
   }
+  /// Bytes of text, without regard to the case of ASCII letters.
+  static func areEqual(_ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>) -> Bool {
+    guard left.count == right.count else { return false }
+    let distance = right.startIndex - left.startIndex
+    for place in left.indices where lowercase(left[place]) != lowercase(right[place + distance]) {
+      return false
+    }
+    return true
+  }
   fileprivate static func lowercase(_ byte: UInt8) -> UInt8 {
     byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
   }
 
   /// A token (RFC 9110 §5.6.2).
   package static func isValid(name: String) -> Bool {
-    !name.isEmpty
-      && name.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "a")...UInt8(ascii: "z"):
-          true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
-      }
+    !name.isEmpty && name.utf8.allSatisfy(isTokenByte)
+  }
+  /// Letters, digits and ``!#$%&'*+-.^_`|~``.
+  package static func isTokenByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "^")...UInt8(ascii: "z"), UInt8(ascii: "#")...UInt8(ascii: "'"), UInt8(ascii: "!"),
+      UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "|"),
+      UInt8(ascii: "~"):
+      true
+    default: false
+    }
   }
   /// No control characters but tab: nothing that could end the field (RFC 9110 §5.5).
   package static func isValid(value: String) -> Bool {

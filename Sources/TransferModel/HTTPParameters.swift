@@ -2,11 +2,21 @@
 package enum HTTPParameters {
   /// The parameter's value, unquoted; nil where it is absent or empty.
   package static func value(_ name: String, in field: String) -> String? {
-    for parameter in split(field, at: ";").dropFirst() {
-      guard let equals = parameter.utf8.firstIndex(of: UInt8(ascii: "=")) else { continue }
-      guard HTTPHeaders.equal(Substring(parameter.utf8[..<equals]).trimmingBlanks, name) else { continue }
-      let value = unquote(Substring(parameter.utf8[equals...].dropFirst()).trimmingBlanks)
-      return value.isEmpty ? nil : value
+    value(Array(name.utf8), in: Array(field.utf8)[...])
+  }
+
+  static func value(_ name: [UInt8], in field: ArraySlice<UInt8>) -> String? {
+    var start = end(of: field, at: UInt8(ascii: ";"))
+    while start < field.endIndex {
+      let parameter = field[(start + 1)...]
+      let end = end(of: parameter, at: UInt8(ascii: ";"))
+      if let equals = parameter[..<end].firstIndex(of: UInt8(ascii: "=")),
+        HTTPHeaders.areEqual(parameter[..<equals].trimmingBlanks, name[...])
+      {
+        let value = unquote(parameter[(equals + 1)..<end].trimmingBlanks)
+        return value.isEmpty ? nil : value
+      }
+      start = end
     }
     return nil
   }
@@ -19,33 +29,33 @@ package enum HTTPParameters {
     switch parts[0].lowercased() {
     case "utf-8": return String(validating: bytes, as: UTF8.self)
     case "iso-8859-1":
-      return bytes.reduce(into: "") { $0.unicodeScalars.append(Unicode.Scalar($1)) }
+      return ISO88591.text(bytes)
     default: return nil
     }
   }
 
-  /// The parts between separators that are not in a quoted string.
-  static func split(_ field: String, at separator: Unicode.Scalar) -> [Substring] {
-    let separator = UInt8(ascii: separator)
-    var isQuoted = false
-    var isEscaped = false
-    return field.utf8.split(omittingEmptySubsequences: false) { byte in
-      defer { isEscaped = isQuoted && byte == UInt8(ascii: "\\") && !isEscaped }
-      if byte == UInt8(ascii: "\""), !isEscaped { isQuoted.toggle() }
-      return byte == separator && !isQuoted
-    }.map { Substring($0) }
+  /// The place of the first separator that is not in a quoted string, or the field's end.
+  static func end(of field: ArraySlice<UInt8>, at separator: UInt8) -> Int {
+    var (index, isQuoted) = (field.startIndex, false)
+    while index < field.endIndex {
+      let byte = field[index]
+      if byte == separator, !isQuoted { return index }
+      if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
+      index += isQuoted && byte == UInt8(ascii: "\\") ? 2 : 1
+    }
+    return field.endIndex
   }
 
-  /// The content of a quoted string, which ends at its second quote or with the text; a token as it is. By byte: a combining
-  /// mark makes one character with the quote before it.
-  private static func unquote(_ text: String) -> String {
+  /// The content of a quoted string, which ends at its second quote or with the text; a token as it is.
+  private static func unquote(_ text: ArraySlice<UInt8>) -> String {
     let quote = UInt8(ascii: "\"")
-    guard text.utf8.first == quote else {
-      return text.utf8.last == quote ? String(Substring(text.utf8.dropLast())) : text
+    guard text.first == quote else {
+      return String(decoding: text.last == quote ? text.dropLast() : text, as: UTF8.self)
     }
     var content: [UInt8] = []
+    content.reserveCapacity(text.count)
     var isEscaped = false
-    for byte in text.utf8.dropFirst() {
+    for byte in text.dropFirst() {
       if byte == quote, !isEscaped { break }
       isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
       if !isEscaped { content.append(byte) }
@@ -67,6 +77,7 @@ package enum PercentEncoding {
   static func bytes(_ text: Substring, isStrict: Bool) -> [UInt8]? {
     var bytes: [UInt8] = []
     let utf8 = Array(text.utf8)
+    bytes.reserveCapacity(utf8.count)
     var index = 0
     while index < utf8.count {
       if utf8[index] == UInt8(ascii: "%"), index + 2 < utf8.count,
@@ -98,10 +109,41 @@ extension StringProtocol {
 
   /// Without spaces and tabs at both ends.
   package var trimmingBlanks: String {
-    let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
-    let start = Substring(self).utf8.drop(while: isBlank)
-    guard let last = start.lastIndex(where: { !isBlank($0) }) else { return "" }
-    return String(Substring(start[...last]))
+    let text = String(self)
+    let bytes = text.utf8Span.span
+    var (start, end) = (0, bytes.count)
+    while start < end, bytes[start] == 0x20 || bytes[start] == 0x09 { start += 1 }
+    while end > start, bytes[end - 1] == 0x20 || bytes[end - 1] == 0x09 { end -= 1 }
+    guard end - start < bytes.count else { return text }
+    let first = text.utf8.startIndex
+    return String(text[text.utf8.index(first, offsetBy: start)..<text.utf8.index(first, offsetBy: end)])
+  }
+}
+
+extension ArraySlice<UInt8> {
+  /// Without spaces and tabs at both ends.
+  package var trimmingBlanks: ArraySlice<UInt8> {
+    var (start, end) = (startIndex, endIndex)
+    while start < end, self[start] == 0x20 || self[start] == 0x09 { start += 1 }
+    while end > start, self[end - 1] == 0x20 || self[end - 1] == 0x09 { end -= 1 }
+    return self[start..<end]
+  }
+}
+
+/// Text in ISO 8859-1, whose bytes are the numbers of their characters.
+package enum ISO88591 {
+  package static func text(_ bytes: some Collection<UInt8>) -> String {
+    var utf8: [UInt8] = []
+    utf8.reserveCapacity(2 * bytes.count)
+    for byte in bytes {
+      if byte < 0x80 {
+        utf8.append(byte)
+      } else {
+        utf8.append(0xC0 | byte >> 6)
+        utf8.append(0x80 | byte & 0x3F)
+      }
+    }
+    return String(decoding: utf8, as: UTF8.self)
   }
 }
 

@@ -23,62 +23,81 @@ package enum IPAddress: Sendable, Hashable {
     }
   }
 
+  /// The longest text of an address: six groups and an IPv4 address.
+  private static let longest = 45
+
   /// Parses dotted decimal or RFC 4291 text, without brackets or zone.
   package init?(_ text: String) {
-    if text.contains(":") {
-      guard let words = Self.words(text) else { return nil }
+    guard text.utf8.count <= Self.longest else { return nil }
+    let bytes = Array(text.utf8)
+    if bytes.contains(UInt8(ascii: ":")) {
+      guard let words = Self.words(bytes) else { return nil }
       let value = words.map(UInt64.init)
       self = .v6(
         high: value[0] << 48 | value[1] << 32 | value[2] << 16 | value[3],
         low: value[4] << 48 | value[5] << 32 | value[6] << 16 | value[7])
     } else {
-      guard let value = Self.dotted(text) else { return nil }
+      guard let value = Self.dotted(bytes[...]) else { return nil }
       self = .v4(value)
     }
   }
 
-  private static func dotted(_ text: some StringProtocol) -> UInt32? {
-    let parts = text.parts(between: ".", omittingEmpty: false)
-    guard parts.count == 4 else { return nil }
-    var value: UInt32 = 0
-    for part in parts {
-      guard (1...3).contains(part.utf8.count), part.utf8.allSatisfy({ $0 &- 48 < 10 }), let byte = UInt8(part)
-      else { return nil }
-      value = value << 8 | UInt32(byte)
+  /// Four numbers of one to three digits.
+  private static func dotted(_ text: ArraySlice<UInt8>) -> UInt32? {
+    var (value, part, digits, parts): (UInt32, UInt32, Int, Int) = (0, 0, 0, 1)
+    for byte in text {
+      if byte == UInt8(ascii: "."), digits > 0, parts < 4 {
+        value = value << 8 | part
+        (part, digits, parts) = (0, 0, parts + 1)
+      } else {
+        guard byte &- UInt8(ascii: "0") < 10, digits < 3 else { return nil }
+        part = part * 10 + UInt32(byte - UInt8(ascii: "0"))
+        digits += 1
+        guard part < 256 else { return nil }
+      }
     }
-    return value
+    return parts == 4 && digits > 0 ? value << 8 | part : nil
   }
 
-  private static func words(_ text: String) -> [UInt16]? {
-    var halves: [[UInt16]] = []
-    let sides = text.split(separator: "::", maxSplits: 2, omittingEmptySubsequences: false)
-    guard sides.count <= 2 else { return nil }
-    for (sideIndex, side) in sides.enumerated() {
-      guard !side.isEmpty else {
-        halves.append([])
-        continue
+  /// Eight groups, of which `::` stands for one or more zeros.
+  private static func words(_ text: [UInt8]) -> [UInt16]? {
+    let colon = UInt8(ascii: ":")
+    var words: [UInt16] = []
+    var (gap, index): (Int?, Int) = (nil, 0)
+    if text.count > 1, text[0] == colon, text[1] == colon { (gap, index) = (0, 2) }
+    while index < text.count {
+      let end = text[index...].firstIndex(of: colon) ?? text.count
+      let group = text[index..<end]
+      if group.contains(UInt8(ascii: ".")) {
+        guard end == text.count, let value = dotted(group) else { return nil }
+        words += [UInt16(value >> 16), UInt16(truncatingIfNeeded: value)]
+      } else {
+        guard let word = word(group) else { return nil }
+        words.append(word)
       }
-      var half: [UInt16] = []
-      let groups = side.split(separator: ":", omittingEmptySubsequences: false)
-      for (index, group) in groups.enumerated() {
-        if group.contains(".") {
-          guard sideIndex == sides.count - 1, index == groups.count - 1, let value = dotted(group) else {
-            return nil
-          }
-          half += [UInt16(value >> 16), UInt16(truncatingIfNeeded: value)]
-        } else {
-          guard (1...4).contains(group.utf8.count), group.allSatisfy(\.isHexDigit),
-            let word = UInt16(group, radix: 16)
-          else { return nil }
-          half.append(word)
-        }
+      index = end + 1
+      if end < text.count {
+        guard index < text.count else { return nil }
+        guard text[index] == colon else { continue }
+        guard gap == nil else { return nil }
+        gap = words.count
+        index += 1
       }
-      halves.append(half)
     }
-    let count = halves.reduce(0) { $0 + $1.count }
-    if sides.count == 1 { return count == 8 ? halves[0] : nil }
-    guard count < 8 else { return nil }
-    return halves[0] + [UInt16](repeating: 0, count: 8 - count) + halves[1]
+    guard let gap else { return words.count == 8 ? words : nil }
+    guard words.count < 8 else { return nil }
+    return words[..<gap] + [UInt16](repeating: 0, count: 8 - words.count) + words[gap...]
+  }
+
+  /// One to four hexadecimal digits.
+  private static func word(_ text: ArraySlice<UInt8>) -> UInt16? {
+    guard (1...4).contains(text.count) else { return nil }
+    var word: UInt16 = 0
+    for byte in text {
+      guard let digit = Hexadecimal.value(of: byte) else { return nil }
+      word = word << 4 | UInt16(digit)
+    }
+    return word
   }
 }
 
@@ -102,7 +121,7 @@ package struct IPNetwork: Sendable, Hashable {
 
   /// Parses `10.0.0.0/8`, `fd00::/8`, or an address alone; nil where bits lie beyond the prefix.
   package init?(_ text: String) {
-    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    let parts = text.parts(between: "/", maxSplits: 2, omittingEmpty: false)
     guard (1...2).contains(parts.count), let base = IPAddress(String(parts[0])) else { return nil }
     let width = if case .v4 = base { 32 } else { 128 }
     var length = width

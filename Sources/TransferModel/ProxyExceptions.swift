@@ -2,20 +2,30 @@
 package struct ProxyExceptions: Sendable, Equatable {
   /// As they were given.
   package let all: [ProxyException]
-  /// Ports by host and by address; nil among them: every port.
-  private var names: [String: Set<Int?>] = [:]
-  private var addresses: [IPAddress: Set<Int?>] = [:]
+  /// Ports of one host or address.
+  private struct Ports {
+    var hasAll = false
+    var some: Set<Int> = []
+
+    /// - Parameter port: nil: every port.
+    mutating func insert(_ port: Int?) {
+      if let port { some.insert(port) } else { hasAll = true }
+    }
+    func contains(_ port: Int) -> Bool { hasAll || some.contains(port) }
+  }
+  private var names: [String: Ports] = [:]
+  private var addresses: [IPAddress: Ports] = [:]
   /// By the bits of their prefix, of which there are few.
   private var networks: [Int: Set<IPNetwork>] = [:]
-  private var ofAll: Set<Int?> = []
+  private var ofAll = Ports()
 
   package init(_ all: [ProxyException] = []) {
     self.all = all
     for exception in all {
       switch exception.subject {
       case .everything: ofAll.insert(exception.port)
-      case .host(let name): names[name, default: []].insert(exception.port)
-      case .address(let address): addresses[address, default: []].insert(exception.port)
+      case .host(let name): names[name, default: Ports()].insert(exception.port)
+      case .address(let address): addresses[address, default: Ports()].insert(exception.port)
       case .network(let network): networks[network.prefixLength, default: []].insert(network)
       }
     }
@@ -24,7 +34,7 @@ package struct ProxyExceptions: Sendable, Equatable {
   package static func == (left: Self, right: Self) -> Bool { left.all == right.all }
 
   package func cover(host: String, port: Int) -> Bool {
-    func isMeant(_ ports: Set<Int?>?) -> Bool { ports.map { $0.contains(nil) || $0.contains(port) } ?? false }
+    func isMeant(_ ports: Ports?) -> Bool { ports?.contains(port) ?? false }
     if isMeant(ofAll) { return true }
     if let address = IPAddress(host) {
       return isMeant(addresses[address])
@@ -62,25 +72,30 @@ package struct ProxyException: Sendable, Equatable {
     let lower = text.lowercased()
     guard !lower.isEmpty, lower.utf8.allSatisfy({ $0 > 0x20 && $0 != UInt8(ascii: ",") }) else { return nil }
     self.text = text
-    guard !lower.contains("/") else {
+    guard !lower.utf8.contains(UInt8(ascii: "/")) else {
       guard let network = IPNetwork(lower) else { return nil }
       (subject, port) = (.network(network), nil)
       return
     }
-    var name = Substring(lower)
+    if let address = IPAddress(lower) {
+      (subject, port) = (.address(address), nil)
+      return
+    }
+    var name = lower.utf8[...]
     var port: Int?
-    if IPAddress(lower) == nil, let colon = name.lastIndex(of: ":") {
-      guard let number = Int(name[name.index(after: colon)...]), (1...65_535).contains(number) else {
+    if let colon = name.lastIndex(of: UInt8(ascii: ":")) {
+      guard let number = Int(Substring(name[name.index(after: colon)...])), (1...65_535).contains(number)
+      else {
         return nil
       }
       port = number
       name = name[..<colon]
     }
-    if name.hasPrefix("[") { name = name.dropFirst().prefix { $0 != "]" } }
-    if name.hasPrefix("*.") { name = name.dropFirst() }
-    if name.hasPrefix(".") { name = name.dropFirst() }
+    if name.first == UInt8(ascii: "[") { name = name.dropFirst().prefix { $0 != UInt8(ascii: "]") } }
+    if name.starts(with: "*.".utf8) { name = name.dropFirst() }
+    if name.first == UInt8(ascii: ".") { name = name.dropFirst() }
     guard !name.isEmpty else { return nil }
-    let host = String(name)
+    let host = String(Substring(name))
     self.port = port
     subject = host == "*" ? .everything : IPAddress(host).map { .address($0) } ?? .host(host)
   }

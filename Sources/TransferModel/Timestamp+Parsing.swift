@@ -26,7 +26,7 @@ extension Timestamp {
   }
 
   /// A moment in UTC; nil where the calendar or the clock has none such. A second 60 is a leap second (RFC 3339 §5.6).
-  init?(year: Int64, month: Int64, day: Int64, hour: Int64, minute: Int64, second: Int64) {
+  package init?(year: Int64, month: Int64, day: Int64, hour: Int64, minute: Int64, second: Int64) {
     guard (1...12).contains(month), day >= 1, day <= Self.days(in: month, of: year), hour < 24, minute < 60,
       second <= 60
     else { return nil }

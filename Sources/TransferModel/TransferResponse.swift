@@ -84,10 +84,13 @@ package struct TransferResponse: Sendable, Equatable, Codable {
   }
 
   private static func withoutPath(_ name: String) -> String {
-    // By scalar: a slash with a combining mark behind it is another character, but the same byte in a path.
-    let scalars = Array(name.unicodeScalars)
-    let last = scalars.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last ?? []
-    let clean = String(String.UnicodeScalarView(last.filter { $0.value >= 0x20 && $0.value != 0x7F }))
+    // By byte: a slash with a combining mark behind it is another character, but the same byte in a path.
+    let bytes = Array(name.utf8)
+    let isSlash = { (byte: UInt8) in byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\") }
+    guard let last = bytes.lastIndex(where: { !isSlash($0) }) else { return "" }
+    let start = bytes[...last].lastIndex(where: isSlash).map { $0 + 1 } ?? 0
+    let clean = String(
+      decoding: bytes[start...last].filter { $0 >= 0x20 && $0 != 0x7F }, as: UTF8.self)
     return clean == "." || clean == ".." ? "" : clean
   }
 }

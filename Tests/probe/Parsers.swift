@@ -25,7 +25,9 @@ enum Parsers {
 
   /// Lines, as many as a message may have header fields.
   private static func lines(_ bytes: [UInt8]) -> [Substring] {
-    Array(text(bytes).parts(between: "\n", omittingEmpty: false).prefix(Limits.fields.value))
+    Array(
+      text(bytes).parts(between: "\n", maxSplits: Limits.fields.value, omittingEmpty: false)
+        .prefix(Limits.fields.value))
   }
 
   /// Header fields, one a line. A line without a name is a `Cache-Control`.
@@ -95,19 +97,19 @@ enum Parsers {
     _ = response.textEncodingName
   }
 
-  /// Entries of `noProxy`, one a line, and a host that is looked for among them.
+  /// The entries of `noProxy` in JSON, and a host that is looked for among them.
   private static func proxyExceptions(_ bytes: [UInt8]) {
-    let entries = text(bytes).parts(between: "\n")
-    let exceptions = ProxyExceptions(entries.compactMap { ProxyException(String($0)) })
-    _ = exceptions.cover(host: String(text(bytes).prefix(Limits.hostBytes.value)), port: 80)
+    let entries = (try? JSONParser.parse(bytes))?.elements?.prefix(Limits.proxyExceptions.value) ?? []
+    let exceptions = ProxyExceptions(entries.compactMap { $0.string.flatMap { ProxyException($0) } })
+    let host = entries.last?.string.flatMap { $0.utf8.count <= Limits.hostBytes.value ? $0 : nil }
+    _ = exceptions.cover(host: host ?? "a.test", port: 80)
   }
 
   /// Tasks in NDJSON.
   private static func batch(_ bytes: [UInt8]) {
     var splitter = LineSplitter(maximumLine: Limits.batchLineBytes.value)
-    for line in ((try? splitter.add(bytes)) ?? []) + splitter.finish() {
-      _ = try? JSONParser.parse(line.bytes)
-    }
+    let lines = ((try? splitter.add(bytes)) ?? []) + splitter.finish()
+    for line in lines.prefix(Limits.batchLines.value) { _ = try? JSONParser.parse(line.bytes) }
   }
 
   private static func base64(_ bytes: [UInt8]) {

@@ -35,7 +35,7 @@ package struct ResponseHeadParser {
     in bytes: UnsafeRawBufferPointer, _ take: (UnsafeRawBufferPointer) -> Bool
   ) -> Bool {
     var start = 0
-    while let end = bytes[start...].firstIndex(of: 0x0A) {
+    while let end = MultipartParser.lineFeed(in: bytes, from: start) {
       guard take(UnsafeRawBufferPointer(rebasing: bytes[start...end])) else { return false }
       start = end + 1
     }
@@ -100,8 +100,11 @@ package struct ResponseHeadParser {
     case "etag": return "ETag"
     case "www-authenticate": return "WWW-Authenticate"
     default:
-      return name.split(separator: "-", omittingEmptySubsequences: false)
-        .map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined(separator: "-")
+      var bytes = Array(name.utf8)
+      for place in bytes.indices where place == 0 || bytes[place - 1] == UInt8(ascii: "-") {
+        if bytes[place] &- UInt8(ascii: "a") < 26 { bytes[place] &= 0xDF }
+      }
+      return String(decoding: bytes, as: UTF8.self)
     }
   }
 
@@ -131,14 +134,18 @@ extension HTTPHeaders {
   /// A value that is no UTF-8 is ISO 8859-1 (RFC 9110 §5.5). A URI's bytes stay what they are: so other clients ask for them.
   private static func text(_ value: UnsafeRawBufferPointer, of name: String) -> String {
     if let text = String(validating: value, as: UTF8.self) { return text }
-    let isURI = ["location", "content-location"].contains(name.lowercased())
-    return value.reduce(into: "") { text, byte in
-      if isURI, byte >= 0x80 {
-        text += "%" + String(byte, radix: 16, uppercase: true)
+    guard equal(name, "location") || equal(name, "content-location") else { return ISO88591.text(value) }
+    var text: [UInt8] = []
+    text.reserveCapacity(3 * value.count)
+    for byte in value {
+      if byte < 0x80 {
+        text.append(byte)
       } else {
-        text.unicodeScalars.append(Unicode.Scalar(byte))
+        text.append(UInt8(ascii: "%"))
+        for digit in [byte >> 4, byte & 15] { text.append(digit < 10 ? 0x30 + digit : 0x37 + digit) }
       }
     }
+    return String(decoding: text, as: UTF8.self)
   }
 
   private static func trimmed(_ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {

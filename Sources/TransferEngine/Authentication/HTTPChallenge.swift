@@ -24,10 +24,9 @@ package struct HTTPChallenge: Sendable, Equatable {
           continue
         }
         if let value = scanner.parameterValue() {
-          // A parameter without a scheme before it says nothing.
-          if current?.parameters[token.lowercased()] == nil {
-            current?.parameters[token.lowercased()] = value
-          }
+          // A parameter without a scheme before it says nothing. Of one name, the first counts.
+          let name = token.lowercased()
+          if current?.parameters[name] == nil { current?.parameters[name] = value }
         } else {
           if let current { challenges.append(current) }
           current = HTTPChallenge(scheme: token.lowercased(), token68: scanner.token68())
@@ -66,7 +65,7 @@ private struct Scanner {
 
   mutating func token() -> String? {
     let start = index
-    while let byte = next, Self.isTokenByte(byte) { index += 1 }
+    while let byte = next, HTTPHeaders.isTokenByte(byte) { index += 1 }
     return index > start ? String(decoding: bytes[start..<index], as: UTF8.self) : nil
   }
 
@@ -105,10 +104,10 @@ private struct Scanner {
     let start = index
     skipBlanks()
     let first = index
-    while let byte = next, Self.isTokenByte(byte) || byte == UInt8(ascii: "/") { index += 1 }
+    while let byte = next, HTTPHeaders.isTokenByte(byte) || byte == UInt8(ascii: "/") { index += 1 }
     let end = index
     while next == UInt8(ascii: "=") { index += 1 }
-    let text = String(decoding: bytes[first..<index], as: UTF8.self)
+    let last = index
     let padded = index > end
     skipBlanks()
     // `name = value` is a parameter, and `name` before a blank and more another scheme's.
@@ -116,15 +115,6 @@ private struct Scanner {
       index = start
       return nil
     }
-    return text
-  }
-
-  private static func isTokenByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-      UInt8(ascii: "A")...UInt8(ascii: "Z"):
-      true
-    default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-    }
+    return String(decoding: bytes[first..<last], as: UTF8.self)
   }
 }

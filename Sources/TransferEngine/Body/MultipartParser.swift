@@ -112,10 +112,11 @@ extension MultipartParser {
         line = []
         return bytes
       }
-      line.append(contentsOf: bytes[..<end])
+      line.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[..<end]))
     } else {
       // One more than a delimiter may have tells a longer line, and of that no more is wanted.
-      line.append(contentsOf: bytes[..<min(end, Self.maximumDelimiterLine + 1 - line.count)])
+      let most = min(end, Self.maximumDelimiterLine + 1 - line.count)
+      line.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[..<most]))
     }
     if lineFeed != nil { endLine(emit) }
     return UnsafeRawBufferPointer(rebasing: bytes[end...])
@@ -154,10 +155,16 @@ extension MultipartParser {
     emit(.end)
   }
 
+  private static func has(_ line: [UInt8], prefix: [UInt8]) -> Bool {
+    guard line.count >= prefix.count else { return false }
+    for place in prefix.indices where line[place] != prefix[place] { return false }
+    return true
+  }
+
   /// Whether the line is a delimiter. The first one settles the form.
   private mutating func step(ofLine line: [UInt8]) -> Step {
     guard line.count <= Self.maximumDelimiterLine else { return .mismatch }
-    for form in forms where line.starts(with: form) {
+    for form in forms where Self.has(line, prefix: form) {
       let rest = line.dropFirst(form.count)
       let end = rest.drop { $0 == 0x20 || $0 == 0x09 }
       let isOpen = end.elementsEqual("\n".utf8) || end.elementsEqual("\r\n".utf8)
@@ -249,7 +256,7 @@ extension MultipartParser {
     return lineFeed > start && bytes[lineFeed - 1] == 0x0D ? lineFeed - 1 : lineFeed
   }
 
-  private static func lineFeed(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
+  static func lineFeed(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
     guard let base = bytes.baseAddress, let found = memchr(base + start, 0x0A, bytes.count - start) else {
       return nil
     }
