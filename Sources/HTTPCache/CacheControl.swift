@@ -49,11 +49,13 @@ package struct CacheControl: Sendable, Equatable {
   }
 
   private mutating func add(_ directive: String) {
-    let parts = directive.parts(between: "=", maxSplits: 1, omittingEmpty: false)
-    let name = parts[0].trimmingBlanks.lowercased()
+    let equals = directive.utf8.firstIndex(of: UInt8(ascii: "="))
+    let text = directive[..<(equals ?? directive.endIndex)]
+    let name = text.trimmingBlanks.lowercased()
     // No blanks belong around "=": such an argument is none.
-    let isClean = name.utf8.count == parts[0].utf8.count
-    let argument = parts.count == 2 && isClean ? FieldList.unquoted(String(parts[1])) : nil
+    let isClean = name.utf8.count == text.utf8.count
+    let value = equals.map { String(directive[directive.utf8.index(after: $0)...]) }
+    let argument = isClean ? value.flatMap { FieldList.unquoted($0) } : nil
     switch name {
     case "no-store": noStore = true
     case "no-cache": addNoCache(argument)
@@ -66,7 +68,7 @@ package struct CacheControl: Sendable, Equatable {
     case "max-age": Self.lower(&maxAge, to: Self.seconds(argument))
     case "min-fresh": minFresh = max(minFresh ?? 0, argument.flatMap(FieldList.seconds) ?? .max)
     case "max-stale":
-      Self.lower(&maxStale, to: parts.count == 1 ? FieldList.maximumSeconds : Self.seconds(argument))
+      Self.lower(&maxStale, to: equals == nil ? FieldList.maximumSeconds : Self.seconds(argument))
     case "stale-while-revalidate": Self.lower(&staleWhileRevalidate, to: Self.seconds(argument))
     case "stale-if-error": Self.lower(&staleIfError, to: Self.seconds(argument))
     default: break

@@ -52,11 +52,18 @@ extension CookieJar {
     return changes
   }
 
-  /// The entry that goes before all others.
+  /// The entry that goes before all others. Only numbers are read: copies of entries would cost more than all else.
   private static func first(of entries: [Entry], _ now: Timestamp) -> (index: Int, key: CookieKey) {
     let span = entries.span
     var first = 0
-    for index in span.indices where goesBefore(span[index], span[first], now) { first = index }
+    var least = order(span[0], now)
+    for index in span.indices.dropFirst() {
+      let order = (
+        rank(span[index].cookie.expiresDate, span[index].cookie.isSecure, now), span[index].cookie.lastAccess,
+        span[index].cookie.created, span[index].serial
+      )
+      if order < least { (first, least) = (index, order) }
+    }
     return (first, entries[first].cookie.key)
   }
 
@@ -102,12 +109,17 @@ extension CookieJar {
 
   /// §5.7's order of removal within a site: what has expired, what is not secure, the rest.
   private static func goesBefore(_ one: Entry, _ other: Entry, _ now: Timestamp) -> Bool {
-    let (first, second) = (rank(one, now), rank(other, now))
-    return first != second ? first < second : age(one) < age(other)
+    order(one, now) < order(other, now)
   }
 
-  private static func rank(_ entry: Entry, _ now: Timestamp) -> Int {
-    entry.cookie.isExpired(at: now) ? 0 : entry.cookie.isSecure ? 2 : 1
+  private static func order(_ entry: Entry, _ now: Timestamp) -> (Int, Timestamp, Timestamp, UInt64) {
+    let (lastAccess, created, serial) = age(entry)
+    return (rank(entry.cookie.expiresDate, entry.cookie.isSecure, now), lastAccess, created, serial)
+  }
+
+  private static func rank(_ expiresDate: Timestamp?, _ isSecure: Bool, _ now: Timestamp) -> Int {
+    if let expiresDate, expiresDate <= now { return 0 }
+    return isSecure ? 2 : 1
   }
 
   /// What was not used for longest goes first.

@@ -2,18 +2,19 @@
 package enum HTTPParameters {
   /// The parameter's value, unquoted; nil where it is absent or empty.
   package static func value(_ name: String, in field: String) -> String? {
-    value(Array(name.utf8), in: Array(field.utf8)[...])
+    let bytes = Array(field.utf8)
+    return value(Array(name.utf8), in: bytes, bytes.indices)
   }
 
-  static func value(_ name: [UInt8], in field: ArraySlice<UInt8>) -> String? {
-    var start = end(of: field, at: UInt8(ascii: ";"))
-    while start < field.endIndex {
-      let parameter = field[(start + 1)...]
-      let end = end(of: parameter, at: UInt8(ascii: ";"))
-      if let equals = parameter[..<end].firstIndex(of: UInt8(ascii: "=")),
-        HTTPHeaders.areEqual(parameter[..<equals].trimmingBlanks, name[...])
-      {
-        let value = unquote(parameter[(equals + 1)..<end].trimmingBlanks)
+  /// The parameter's value in a range of bytes.
+  static func value(_ name: [UInt8], in field: [UInt8], _ range: Range<Int>) -> String? {
+    var start = end(of: field, range, at: UInt8(ascii: ";"))
+    while start < range.upperBound {
+      let end = end(of: field, (start + 1)..<range.upperBound, at: UInt8(ascii: ";"))
+      var equals = start + 1
+      while equals < end, field[equals] != UInt8(ascii: "=") { equals += 1 }
+      if equals < end, HTTPHeaders.areEqual(field[(start + 1)..<equals].trimmingBlanks, name[...]) {
+        let value = unquote(field[(equals + 1)..<end].trimmingBlanks)
         return value.isEmpty ? nil : value
       }
       start = end
@@ -34,16 +35,16 @@ package enum HTTPParameters {
     }
   }
 
-  /// The place of the first separator that is not in a quoted string, or the field's end.
-  static func end(of field: ArraySlice<UInt8>, at separator: UInt8) -> Int {
-    var (index, isQuoted) = (field.startIndex, false)
-    while index < field.endIndex {
+  /// The place of the first separator that is not in a quoted string, or the range's end.
+  static func end(of field: [UInt8], _ range: Range<Int>, at separator: UInt8) -> Int {
+    var (index, isQuoted) = (range.lowerBound, false)
+    while index < range.upperBound {
       let byte = field[index]
       if byte == separator, !isQuoted { return index }
       if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
       index += isQuoted && byte == UInt8(ascii: "\\") ? 2 : 1
     }
-    return field.endIndex
+    return range.upperBound
   }
 
   /// The content of a quoted string, which ends at its second quote or with the text; a token as it is.
@@ -100,11 +101,18 @@ extension StringProtocol {
   package func parts(
     between separator: Unicode.Scalar, maxSplits: Int = .max, omittingEmpty: Bool = true
   ) -> [Substring] {
-    Substring(self).utf8
-      .split(
-        separator: UInt8(ascii: separator), maxSplits: maxSplits, omittingEmptySubsequences: omittingEmpty
-      )
-      .map { Substring($0) }
+    let text = String(self)
+    let bytes = text.utf8Span.span
+    let separator = UInt8(ascii: separator)
+    var parts: [Substring] = []
+    var (start, from) = (0, text.startIndex)
+    for place in bytes.indices where bytes[place] == separator && parts.count < maxSplits {
+      let to = text.utf8.index(from, offsetBy: place - start)
+      if start < place || !omittingEmpty { parts.append(text[from..<to]) }
+      (start, from) = (place + 1, text.utf8.index(after: to))
+    }
+    if start < bytes.count || !omittingEmpty { parts.append(text[from...]) }
+    return parts
   }
 
   /// Without spaces and tabs at both ends.
@@ -132,7 +140,7 @@ extension ArraySlice<UInt8> {
 
 /// Text in ISO 8859-1, whose bytes are the numbers of their characters.
 package enum ISO88591 {
-  package static func text(_ bytes: some Collection<UInt8>) -> String {
+  package static func text(_ bytes: [UInt8]) -> String {
     var utf8: [UInt8] = []
     utf8.reserveCapacity(2 * bytes.count)
     for byte in bytes {

@@ -29,7 +29,11 @@ package enum IPAddress: Sendable, Hashable {
   /// Parses dotted decimal or RFC 4291 text, without brackets or zone.
   package init?(_ text: String) {
     guard text.utf8.count <= Self.longest else { return nil }
-    let bytes = Array(text.utf8)
+    self.init(Array(text.utf8)[...])
+  }
+
+  init?(_ bytes: ArraySlice<UInt8>) {
+    guard bytes.count <= Self.longest else { return nil }
     if bytes.contains(UInt8(ascii: ":")) {
       guard let words = Self.words(bytes) else { return nil }
       let value = words.map(UInt64.init)
@@ -37,7 +41,7 @@ package enum IPAddress: Sendable, Hashable {
         high: value[0] << 48 | value[1] << 32 | value[2] << 16 | value[3],
         low: value[4] << 48 | value[5] << 32 | value[6] << 16 | value[7])
     } else {
-      guard let value = Self.dotted(bytes[...]) else { return nil }
+      guard let value = Self.dotted(bytes) else { return nil }
       self = .v4(value)
     }
   }
@@ -60,24 +64,24 @@ package enum IPAddress: Sendable, Hashable {
   }
 
   /// Eight groups, of which `::` stands for one or more zeros.
-  private static func words(_ text: [UInt8]) -> [UInt16]? {
+  private static func words(_ text: ArraySlice<UInt8>) -> [UInt16]? {
     let colon = UInt8(ascii: ":")
     var words: [UInt16] = []
-    var (gap, index): (Int?, Int) = (nil, 0)
-    if text.count > 1, text[0] == colon, text[1] == colon { (gap, index) = (0, 2) }
-    while index < text.count {
-      let end = text[index...].firstIndex(of: colon) ?? text.count
+    var (gap, index): (Int?, Int) = (nil, text.startIndex)
+    if text.count > 1, text[index] == colon, text[index + 1] == colon { (gap, index) = (0, index + 2) }
+    while index < text.endIndex {
+      let end = text[index...].firstIndex(of: colon) ?? text.endIndex
       let group = text[index..<end]
       if group.contains(UInt8(ascii: ".")) {
-        guard end == text.count, let value = dotted(group) else { return nil }
+        guard end == text.endIndex, let value = dotted(group) else { return nil }
         words += [UInt16(value >> 16), UInt16(truncatingIfNeeded: value)]
       } else {
         guard let word = word(group) else { return nil }
         words.append(word)
       }
       index = end + 1
-      if end < text.count {
-        guard index < text.count else { return nil }
+      if end < text.endIndex {
+        guard index < text.endIndex else { return nil }
         guard text[index] == colon else { continue }
         guard gap == nil else { return nil }
         gap = words.count

@@ -1,10 +1,10 @@
 /// Media types, as `Content-Type` has them (RFC 9110 §8.3).
 enum MediaType {
-  /// One valid value of a field, by byte: a server may send a hundred thousand of them.
+  /// One valid value of a field, as ranges of bytes: a server may send a hundred thousand of them.
   private struct Value {
-    let text: ArraySlice<UInt8>
+    let text: Range<Int>
     /// Type and subtype.
-    let essence: ArraySlice<UInt8>
+    let essence: Range<Int>
     var charset: String?
     /// The charset is that of a value before this one.
     var isInherited = false
@@ -15,40 +15,57 @@ enum MediaType {
   static func effective(_ fields: [String]) -> String? {
     let isList = fields.count > 1 || fields.first?.utf8.contains(UInt8(ascii: ",")) == true
     guard isList else { return fields.first }
+    let bytes = fields.reduce(into: [UInt8]()) { $0 += $1.utf8 }
     var last: Value?
+    var start = 0
     for field in fields {
       // Somebody on the way may have joined them.
-      var rest = Array(field.utf8)[...]
-      while true {
-        let end = HTTPParameters.end(of: rest, at: UInt8(ascii: ","))
-        if let value = value(rest[..<end].trimmingBlanks, after: last) { last = value }
-        guard end < rest.endIndex else { break }
-        rest = rest[(end + 1)...]
+      let fieldEnd = start + field.utf8.count
+      while start < fieldEnd {
+        let end = HTTPParameters.end(of: bytes, start..<fieldEnd, at: UInt8(ascii: ","))
+        if end > start, let value = value(trimmed(start..<end, in: bytes), in: bytes, after: last) {
+          last = value
+        }
+        start = end + 1
       }
+      start = fieldEnd
     }
     guard let last else { return fields[0] }
-    let text = String(decoding: last.text, as: UTF8.self)
+    let text = String(decoding: bytes[last.text], as: UTF8.self)
     return last.isInherited ? "\(text);charset=\(last.charset ?? "")" : text
+  }
+
+  private static func trimmed(_ range: Range<Int>, in bytes: [UInt8]) -> Range<Int> {
+    var (start, end) = (range.lowerBound, range.upperBound)
+    while start < end, bytes[start] == 0x20 || bytes[start] == 0x09 { start += 1 }
+    while end > start, bytes[end - 1] == 0x20 || bytes[end - 1] == 0x09 { end -= 1 }
+    return start..<end
   }
 
   private static let charset = Array("charset".utf8)
 
   /// Nil if the text is no media type, or is `*/*`.
-  private static func value(_ text: ArraySlice<UInt8>, after last: Value?) -> Value? {
-    let end = text.firstIndex(of: UInt8(ascii: ";")) ?? text.endIndex
-    let essence = text[..<end].trimmingBlanks
-    guard let slash = essence.firstIndex(of: UInt8(ascii: "/")), isToken(essence[..<slash]),
-      isToken(essence[(slash + 1)...]), !(essence.count == 3 && essence.elementsEqual("*/*".utf8))
-    else { return nil }
-    var value = Value(text: text, essence: essence)
-    value.charset = end < text.endIndex ? HTTPParameters.value(charset, in: text) : nil
-    if value.charset == nil, let last, last.charset != nil, HTTPHeaders.areEqual(essence, last.essence) {
-      (value.charset, value.isInherited) = (last.charset, true)
-    }
-    return value
+  private static func value(_ text: Range<Int>, in bytes: [UInt8], after last: Value?) -> Value? {
+    var end = text.lowerBound
+    while end < text.upperBound, bytes[end] != UInt8(ascii: ";") { end += 1 }
+    let essence = trimmed(text.lowerBound..<end, in: bytes)
+    guard isEssence(essence, in: bytes) else { return nil }
+    let own = end < text.upperBound ? HTTPParameters.value(charset, in: bytes, text) : nil
+    guard own == nil, let known = last?.charset, let previous = last?.essence,
+      HTTPHeaders.areEqual(bytes[essence], bytes[previous])
+    else { return Value(text: text, essence: essence, charset: own) }
+    return Value(text: text, essence: essence, charset: known, isInherited: true)
   }
 
-  private static func isToken(_ text: ArraySlice<UInt8>) -> Bool {
-    !text.isEmpty && text.allSatisfy(HTTPHeaders.isTokenByte)
+  /// Two tokens with a slash between them.
+  private static func isEssence(_ range: Range<Int>, in bytes: [UInt8]) -> Bool {
+    var slash: Int?
+    for place in range where !HTTPHeaders.isTokenByte(bytes[place]) {
+      guard bytes[place] == UInt8(ascii: "/"), slash == nil else { return false }
+      slash = place
+    }
+    guard let slash, slash > range.lowerBound, slash + 1 < range.upperBound else { return false }
+    let asterisk = UInt8(ascii: "*")
+    return range.count != 3 || bytes[slash - 1] != asterisk || bytes[slash + 1] != asterisk
   }
 }

@@ -69,34 +69,44 @@ package struct ProxyException: Sendable, Equatable {
   let port: Int?
 
   package init?(_ text: String) {
-    let lower = text.lowercased()
-    guard !lower.isEmpty, lower.utf8.allSatisfy({ $0 > 0x20 && $0 != UInt8(ascii: ",") }) else { return nil }
+    let bytes = Array(text.lowercased().utf8)
+    var (slash, colon): (Int?, Int?) = (nil, nil)
+    for (place, byte) in bytes.enumerated() {
+      guard byte > 0x20, byte != UInt8(ascii: ",") else { return nil }
+      if byte == UInt8(ascii: "/") { slash = place }
+      if byte == UInt8(ascii: ":") { colon = place }
+    }
+    guard !bytes.isEmpty else { return nil }
     self.text = text
-    guard !lower.utf8.contains(UInt8(ascii: "/")) else {
-      guard let network = IPNetwork(lower) else { return nil }
+    if slash != nil {
+      guard let network = IPNetwork(String(decoding: bytes, as: UTF8.self)) else { return nil }
       (subject, port) = (.network(network), nil)
       return
     }
-    if let address = IPAddress(lower) {
+    if let address = IPAddress(bytes[...]) {
       (subject, port) = (.address(address), nil)
       return
     }
-    var name = lower.utf8[...]
+    var name = bytes[...]
     var port: Int?
-    if let colon = name.lastIndex(of: UInt8(ascii: ":")) {
-      guard let number = Int(Substring(name[name.index(after: colon)...])), (1...65_535).contains(number)
-      else {
-        return nil
-      }
+    if let colon {
+      guard let number = Int(String(decoding: bytes[(colon + 1)...], as: UTF8.self)),
+        (1...65_535).contains(number)
+      else { return nil }
       port = number
-      name = name[..<colon]
+      name = bytes[..<colon]
     }
     if name.first == UInt8(ascii: "[") { name = name.dropFirst().prefix { $0 != UInt8(ascii: "]") } }
-    if name.starts(with: "*.".utf8) { name = name.dropFirst() }
+    if name.count > 1, name.first == UInt8(ascii: "*"), name[name.startIndex + 1] == UInt8(ascii: ".") {
+      name = name.dropFirst()
+    }
     if name.first == UInt8(ascii: ".") { name = name.dropFirst() }
     guard !name.isEmpty else { return nil }
-    let host = String(Substring(name))
     self.port = port
-    subject = host == "*" ? .everything : IPAddress(host).map { .address($0) } ?? .host(host)
+    if name.count == 1, name.first == UInt8(ascii: "*") {
+      subject = .everything
+    } else {
+      subject = IPAddress(name).map { .address($0) } ?? .host(String(decoding: name, as: UTF8.self))
+    }
   }
 }

@@ -35,7 +35,7 @@ package struct ResponseHeadParser {
     in bytes: UnsafeRawBufferPointer, _ take: (UnsafeRawBufferPointer) -> Bool
   ) -> Bool {
     var start = 0
-    while let end = MultipartParser.lineFeed(in: bytes, from: start) {
+    while let end = MultipartParser.place(of: 0x0A, in: bytes, from: start) {
       guard take(UnsafeRawBufferPointer(rebasing: bytes[start...end])) else { return false }
       start = end + 1
     }
@@ -123,7 +123,9 @@ extension HTTPHeaders {
     if line[0] == 0x20 || line[0] == 0x09 {  // obs-fold (RFC 9112 §5.2): part of the line before
       return continueLast(with: Self.text(Self.trimmed(line), of: fields.last?.name ?? ""))
     }
-    guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return }
+    guard let colon = MultipartParser.place(of: UInt8(ascii: ":"), in: line, from: 0), colon > 0 else {
+      return
+    }
     // Blanks before the colon are no part of the name (RFC 9112 §5.1).
     let name = String(
       decoding: Self.trimmed(UnsafeRawBufferPointer(rebasing: line[..<colon])), as: UTF8.self)
@@ -133,11 +135,13 @@ extension HTTPHeaders {
 
   /// A value that is no UTF-8 is ISO 8859-1 (RFC 9110 §5.5). A URI's bytes stay what they are: so other clients ask for them.
   private static func text(_ value: UnsafeRawBufferPointer, of name: String) -> String {
-    if let text = String(validating: value, as: UTF8.self) { return text }
-    guard equal(name, "location") || equal(name, "content-location") else { return ISO88591.text(value) }
+    guard !value.isEmpty else { return "" }
+    let bytes = Array(value)
+    if let span = try? UTF8Span(validating: bytes.span) { return String(copying: span) }
+    guard equal(name, "location") || equal(name, "content-location") else { return ISO88591.text(bytes) }
     var text: [UInt8] = []
     text.reserveCapacity(3 * value.count)
-    for byte in value {
+    for byte in bytes {
       if byte < 0x80 {
         text.append(byte)
       } else {

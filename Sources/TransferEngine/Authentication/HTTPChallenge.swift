@@ -17,7 +17,7 @@ package struct HTTPChallenge: Sendable, Equatable {
     var challenges: [HTTPChallenge] = []
     for field in fields {
       var scanner = Scanner(field)
-      var current: HTTPChallenge?
+      let first = challenges.count
       while scanner.skipSeparators() {
         guard let token = scanner.token() else {
           scanner.skipElement()
@@ -25,14 +25,14 @@ package struct HTTPChallenge: Sendable, Equatable {
         }
         if let value = scanner.parameterValue() {
           // A parameter without a scheme before it says nothing. Of one name, the first counts.
-          let name = token.lowercased()
-          if current?.parameters[name] == nil { current?.parameters[name] = value }
+          let (name, last) = (token.lowercased(), challenges.count - 1)
+          if last >= first, challenges[last].parameters[name] == nil {
+            challenges[last].parameters[name] = value
+          }
         } else {
-          if let current { challenges.append(current) }
-          current = HTTPChallenge(scheme: token.lowercased(), token68: scanner.token68())
+          challenges.append(HTTPChallenge(scheme: token.lowercased(), token68: scanner.token68()))
         }
       }
-      if let current { challenges.append(current) }
     }
     return challenges
   }

@@ -103,8 +103,12 @@ extension MultipartParser {
   private mutating func addLine(
     _ bytes: UnsafeRawBufferPointer, _ emit: (Output) -> Void
   ) -> UnsafeRawBufferPointer {
-    let lineFeed = Self.lineFeed(in: bytes, from: 0)
+    let lineFeed = Self.place(of: 0x0A, in: bytes, from: 0)
     let end = lineFeed.map { $0 + 1 } ?? bytes.count
+    // A delimiter has a line end, too.
+    if state == .preamble, line.isEmpty, lineFeed != nil, end <= forms.last?.count ?? 0 {
+      return UnsafeRawBufferPointer(rebasing: bytes[end...])
+    }
     if state == .header {
       headerSize += end
       guard headerSize <= Self.maximumHeader else {
@@ -250,16 +254,15 @@ extension MultipartParser {
 
   /// Where the next CRLF or LF begins, or a CR that ends the bytes.
   private static func lineEnd(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
-    guard let lineFeed = lineFeed(in: bytes, from: start) else {
+    guard let lineFeed = place(of: 0x0A, in: bytes, from: start) else {
       return bytes.last == 0x0D ? bytes.count - 1 : nil
     }
     return lineFeed > start && bytes[lineFeed - 1] == 0x0D ? lineFeed - 1 : lineFeed
   }
 
-  static func lineFeed(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
-    guard let base = bytes.baseAddress, let found = memchr(base + start, 0x0A, bytes.count - start) else {
-      return nil
-    }
+  static func place(of byte: UInt8, in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
+    guard let base = bytes.baseAddress, let found = memchr(base + start, Int32(byte), bytes.count - start)
+    else { return nil }
     return UnsafeRawPointer(found) - base
   }
 }
