@@ -8,7 +8,7 @@ RELEASE_FLAGS = -c release --scratch-path $(RELEASE_PLACE) --static-swift-stdlib
 	-Xcc -ffunction-sections -Xcc -fdata-sections \
 	-Xcc -ffile-prefix-map=$(CURDIR)=. -Xcc -ffile-prefix-map=$(RELEASE_PLACE)=.build
 
-.PHONY: demo test gates check build release dist image-test package-test debian13-test packages demo-packages test-packages format format-check race side-by-side cost load kill takeover idle faults cache uptime fairness growth fuzz simulate clients schemathesis clean
+.PHONY: demo test gates check build release dist image-test package-test debian13-test packages demo-packages test-packages format format-check race side-by-side cost load kill takeover idle faults cache uptime fairness growth fuzz parsers fuzz-parsers simulate clients schemathesis clean
 
 demo: demo-packages release
 	@scripts/demo.py $(if $(URL),--url '$(URL)')
@@ -115,6 +115,17 @@ growth: demo-packages release
 fuzz: demo-packages
 	swift build --product ferry --sanitize=address --scratch-path .build/asan
 	Fuzz/fuzz.py $(or $(SECONDS),120) $(SEED)
+
+# Instructions of each parser for a byte.
+parsers: packages
+	@scripts/install-packages.sh cost
+	swift build --product probe $(RELEASE_FLAGS)
+	ln -sfn $(notdir $(RELEASE_PLACE))/release .build/release
+	Benchmarks/parsers.py
+
+# libFuzzer for each parser. SECONDS for each, and PARSERS, with blanks between names, may be given.
+fuzz-parsers: packages
+	scripts/fuzz-parsers.sh $(or $(SECONDS),20) $(PARSERS)
 
 # Whole worlds of a service and a worker in one thread. SECONDS and FROM, the first seed, may be given; SEED runs one world, with its trace.
 simulate: packages

@@ -11,7 +11,7 @@ place=.build/fuzz
 # Swift links libFuzzer with a function `main` of its own only. The probe has one, and wants the library without it.
 resources=$(dirname "$(dirname "$(readlink -f "$(command -v swiftc)")")")/lib/clang
 libraries=("$resources"/*/lib/linux/libclang_rt.fuzzer_no_main-"$(uname -m)".a)
-swift build --product probe -c release --sanitize=address --scratch-path $place -debug-info-format none ${SWIFT_FLAGS:-} \
+swift build --product probe -c release --sanitize=address --scratch-path $place -debug-info-format none \
   -Xswiftc -sanitize-coverage=edge,indirect-calls,trace-cmp,inline-8bit-counters,pc-table -Xswiftc -DFUZZING \
   -Xlinker "${libraries[0]}" -Xlinker -lstdc++
 mkdir -p $place/found

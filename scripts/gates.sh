@@ -16,6 +16,8 @@ declare -A gates=(
   [idle]="Benchmarks/idle.py --quick"
   [uptime]="Benchmarks/uptime.py 8000"
   [fairness]="Benchmarks/fairness.py"
+  [parsers]="make parsers"
+  [fuzz-parsers]="make fuzz-parsers SECONDS=20"
   [clients]="scripts/clients.sh"
   [schemathesis]="scripts/schemathesis.sh"
   [check]="make check"
@@ -28,8 +30,8 @@ declare -A gates=(
   [debian13]="make debian13-test"
 )
 # The binary comes before the gates that run it, the tests before those that run them elsewhere.
-order=(deploy release race load kill takeover faults idle uptime fairness clients schemathesis check fuzz image package dist tests
-  newer-libcurl debian13)
+order=(deploy release race load kill takeover faults idle uptime fairness parsers clients schemathesis check fuzz fuzz-parsers image
+  package dist tests newer-libcurl debian13)
 [ $# = 0 ] || order=("$@")
 
 scripts/install-packages.sh build demo test faults cost
