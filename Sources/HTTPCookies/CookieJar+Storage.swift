@@ -56,10 +56,11 @@ extension CookieJar {
   private static func first(of entries: [Entry], _ now: Timestamp) -> (index: Int, key: CookieKey) {
     let span = entries.span
     var first = 0
-    var least = order(span[0], now)
+    var least = span[0].order(now)
     for index in span.indices.dropFirst() {
       let order = (
-        rank(span[index].cookie.expiresDate, span[index].cookie.isSecure, now), span[index].cookie.lastAccess,
+        Entry.rank(span[index].cookie.expiresDate, span[index].cookie.isSecure, now),
+        span[index].cookie.lastAccess,
         span[index].cookie.created, span[index].serial
       )
       if order < least { (first, least) = (index, order) }
@@ -103,28 +104,13 @@ extension CookieJar {
       }
     }
     return surplus == .any
-      ? found.sorted { Self.age($0.entry) < Self.age($1.entry) }
+      ? found.sorted { $0.entry.age < $1.entry.age }
       : found.sorted { Self.goesBefore($0.entry, $1.entry, now) }
   }
 
   /// §5.7's order of removal within a site: what has expired, what is not secure, the rest.
   private static func goesBefore(_ one: Entry, _ other: Entry, _ now: Timestamp) -> Bool {
-    order(one, now) < order(other, now)
-  }
-
-  private static func order(_ entry: Entry, _ now: Timestamp) -> (Int, Timestamp, Timestamp, UInt64) {
-    let (lastAccess, created, serial) = age(entry)
-    return (rank(entry.cookie.expiresDate, entry.cookie.isSecure, now), lastAccess, created, serial)
-  }
-
-  private static func rank(_ expiresDate: Timestamp?, _ isSecure: Bool, _ now: Timestamp) -> Int {
-    if let expiresDate, expiresDate <= now { return 0 }
-    return isSecure ? 2 : 1
-  }
-
-  /// What was not used for longest goes first.
-  private static func age(_ entry: Entry) -> (Timestamp, Timestamp, UInt64) {
-    (entry.cookie.lastAccess, entry.cookie.created, entry.serial)
+    one.order(now) < other.order(now)
   }
 
   /// Removes what has expired of a site, so that nothing is compared with it.
@@ -133,6 +119,21 @@ extension CookieJar {
     for key in expired { take(key, site: site) }
     return expired.map { .removed($0) }
   }
+}
+
+extension CookieJar.Entry {
+  fileprivate func order(_ now: Timestamp) -> (Int, Timestamp, Timestamp, UInt64) {
+    let (lastAccess, created, serial) = age
+    return (Self.rank(cookie.expiresDate, cookie.isSecure, now), lastAccess, created, serial)
+  }
+
+  fileprivate static func rank(_ expiresDate: Timestamp?, _ isSecure: Bool, _ now: Timestamp) -> Int {
+    if let expiresDate, expiresDate <= now { return 0 }
+    return isSecure ? 2 : 1
+  }
+
+  /// What was not used for longest goes first.
+  fileprivate var age: (Timestamp, Timestamp, UInt64) { (cookie.lastAccess, cookie.created, serial) }
 }
 
 extension Cookie {

@@ -106,7 +106,7 @@ package struct CookieJar: Sendable {
   /// - Returns: the stored cookie; nil if nothing is different now, but the time of the last access.
   @discardableResult
   mutating func place(_ cookie: Cookie, site: String) -> Cookie? {
-    guard let index = sites[site].flatMap({ Self.index(of: cookie.key, in: $0) }) else {
+    guard let index = sites[site].flatMap(cookie.key.index) else {
       sites[site, default: []].append(Entry(cookie: cookie, serial: nextSerial))
       nextSerial += 1
       count += 1
@@ -121,24 +121,9 @@ package struct CookieJar: Sendable {
     return cookie.isSame(as: old) ? nil : cookie
   }
 
-  /// By the names first, which differ most. A key of each entry would be copied to be compared.
-  private static func index(of key: CookieKey, in entries: [Entry]) -> Int? {
-    let span = entries.span
-    for index in span.indices {
-      if CookieText.equal(span[index].cookie.name, key.name)
-        && CookieText.equal(span[index].cookie.path, key.path)
-        && CookieText.equal(span[index].cookie.domain, key.domain)
-        && span[index].cookie.isHostOnly == key.isHostOnly
-      {
-        return index
-      }
-    }
-    return nil
-  }
-
   @discardableResult
   mutating func take(_ key: CookieKey, site: String) -> Bool {
-    guard let index = sites[site].flatMap({ Self.index(of: key, in: $0) }) else { return false }
+    guard let index = sites[site].flatMap(key.index) else { return false }
     remove(at: index, of: site)
     return true
   }
@@ -161,4 +146,21 @@ extension Cookie {
 
   /// Bytes that cookies take at most that a field of that length sets.
   package static func size(ofField length: Int, host: Int) -> Int { overhead + length + host }
+}
+
+extension CookieKey {
+  /// The place of the cookie with this key. Names come first, since they differ most. A key of each entry would be copied to be compared.
+  fileprivate func index(in entries: [CookieJar.Entry]) -> Int? {
+    let span = entries.span
+    for index in span.indices {
+      if CookieText.equal(span[index].cookie.name, name)
+        && CookieText.equal(span[index].cookie.path, path)
+        && CookieText.equal(span[index].cookie.domain, domain)
+        && span[index].cookie.isHostOnly == isHostOnly
+      {
+        return index
+      }
+    }
+    return nil
+  }
 }

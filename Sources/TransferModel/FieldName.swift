@@ -12,6 +12,18 @@ package enum FieldName {
   /// Whether the field has one value: values of several must not be joined with a comma (RFC 9110 §5.3).
   package static func isSingle(_ name: String) -> Bool { single.contains { HTTPHeaders.equal($0, name) } }
 
+  /// Letters, digits and ``!#$%&'*+-.^_`|~``.
+  package static func isTokenByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "^")...UInt8(ascii: "z"), UInt8(ascii: "#")...UInt8(ascii: "'"), UInt8(ascii: "!"),
+      UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "|"),
+      UInt8(ascii: "~"):
+      true
+    default: false
+    }
+  }
+
   /// Whether the field describes the content of its message. A request that loses its content loses these
   /// fields, too (RFC 9110 §8 and §15.4, RFC 9530).
   package static func describesContent(_ name: String) -> Bool {

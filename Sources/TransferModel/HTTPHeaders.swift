@@ -136,33 +136,13 @@ package struct HTTPHeaders: Sendable, Equatable, Codable {
     for place in left.indices where lowercase(left[place]) != lowercase(right[place]) { return false }
     return true
   }
-  /// Bytes of text, without regard to the case of ASCII letters.
-  static func areEqual(_ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>) -> Bool {
-    guard left.count == right.count else { return false }
-    let distance = right.startIndex - left.startIndex
-    for place in left.indices where lowercase(left[place]) != lowercase(right[place + distance]) {
-      return false
-    }
-    return true
-  }
-  fileprivate static func lowercase(_ byte: UInt8) -> UInt8 {
+  static func lowercase(_ byte: UInt8) -> UInt8 {
     byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
   }
 
   /// A token (RFC 9110 §5.6.2).
   package static func isValid(name: String) -> Bool {
-    !name.isEmpty && name.utf8.allSatisfy(isTokenByte)
-  }
-  /// Letters, digits and ``!#$%&'*+-.^_`|~``.
-  package static func isTokenByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "^")...UInt8(ascii: "z"), UInt8(ascii: "#")...UInt8(ascii: "'"), UInt8(ascii: "!"),
-      UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "|"),
-      UInt8(ascii: "~"):
-      true
-    default: false
-    }
+    !name.isEmpty && name.utf8.allSatisfy(FieldName.isTokenByte)
   }
   /// No control characters but tab: nothing that could end the field (RFC 9110 §5.5).
   package static func isValid(value: String) -> Bool {

@@ -13,7 +13,7 @@ package enum HTTPParameters {
       let end = end(of: field, (start + 1)..<range.upperBound, at: UInt8(ascii: ";"))
       var equals = start + 1
       while equals < end, field[equals] != UInt8(ascii: "=") { equals += 1 }
-      if equals < end, HTTPHeaders.areEqual(field[(start + 1)..<equals].trimmingBlanks, name[...]) {
+      if equals < end, field[(start + 1)..<equals].trimmingBlanks.isEqual(withoutCase: name[...]) {
         let value = unquote(field[(equals + 1)..<end].trimmingBlanks)
         return value.isEmpty ? nil : value
       }
@@ -135,6 +135,17 @@ extension ArraySlice<UInt8> {
     while start < end, self[start] == 0x20 || self[start] == 0x09 { start += 1 }
     while end > start, self[end - 1] == 0x20 || self[end - 1] == 0x09 { end -= 1 }
     return self[start..<end]
+  }
+
+  /// Whether the bytes are the same but for the case of ASCII letters.
+  func isEqual(withoutCase other: ArraySlice<UInt8>) -> Bool {
+    guard count == other.count else { return false }
+    let distance = other.startIndex - startIndex
+    for place in indices
+    where HTTPHeaders.lowercase(self[place]) != HTTPHeaders.lowercase(other[place + distance]) {
+      return false
+    }
+    return true
   }
 }
 

@@ -52,7 +52,7 @@ enum MediaType {
     guard isEssence(essence, in: bytes) else { return nil }
     let own = end < text.upperBound ? HTTPParameters.value(charset, in: bytes, text) : nil
     guard own == nil, let known = last?.charset, let previous = last?.essence,
-      HTTPHeaders.areEqual(bytes[essence], bytes[previous])
+      bytes[essence].isEqual(withoutCase: bytes[previous])
     else { return Value(text: text, essence: essence, charset: own) }
     return Value(text: text, essence: essence, charset: known, isInherited: true)
   }
@@ -60,7 +60,7 @@ enum MediaType {
   /// Two tokens with a slash between them.
   private static func isEssence(_ range: Range<Int>, in bytes: [UInt8]) -> Bool {
     var slash: Int?
-    for place in range where !HTTPHeaders.isTokenByte(bytes[place]) {
+    for place in range where !FieldName.isTokenByte(bytes[place]) {
       guard bytes[place] == UInt8(ascii: "/"), slash == nil else { return false }
       slash = place
     }

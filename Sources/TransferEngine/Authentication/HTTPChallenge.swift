@@ -65,7 +65,7 @@ private struct Scanner {
 
   mutating func token() -> String? {
     let start = index
-    while let byte = next, HTTPHeaders.isTokenByte(byte) { index += 1 }
+    while let byte = next, FieldName.isTokenByte(byte) { index += 1 }
     return index > start ? String(decoding: bytes[start..<index], as: UTF8.self) : nil
   }
 
@@ -104,7 +104,7 @@ private struct Scanner {
     let start = index
     skipBlanks()
     let first = index
-    while let byte = next, HTTPHeaders.isTokenByte(byte) || byte == UInt8(ascii: "/") { index += 1 }
+    while let byte = next, FieldName.isTokenByte(byte) || byte == UInt8(ascii: "/") { index += 1 }
     let end = index
     while next == UInt8(ascii: "=") { index += 1 }
     let last = index
