@@ -21,7 +21,10 @@ enum Parsers {
 
   private static let now = Timestamp(seconds: 1_767_225_600)
 
-  private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+  /// As header fields are read: text that is not UTF-8 is ISO 8859-1.
+  private static func text(_ bytes: [UInt8]) -> String {
+    String(validating: bytes, as: UTF8.self) ?? ISO88591.text(bytes)
+  }
 
   /// Lines, as many as a message may have header fields.
   private static func lines(_ bytes: [UInt8]) -> [Substring] {
