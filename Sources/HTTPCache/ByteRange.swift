@@ -90,7 +90,7 @@ package enum RangeRequest: Sendable, Equatable {
 }
 
 extension String {
-  /// What follows a prefix in ASCII of any case; nil if the text does not begin with it.
+  /// The text after an ASCII prefix of any case; nil if it does not begin with that prefix.
   fileprivate func behind(_ prefix: String) -> Substring? {
     let head = utf8.prefix(prefix.utf8.count)
     guard HTTPHeaders.equal(String(decoding: head, as: UTF8.self), prefix) else { return nil }

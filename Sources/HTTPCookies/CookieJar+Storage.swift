@@ -132,7 +132,7 @@ extension CookieJar.Entry {
     return isSecure ? 2 : 1
   }
 
-  /// What was not used for longest goes first.
+  /// The entry that has been unused for longest goes first.
   fileprivate var age: (Timestamp, Timestamp, UInt64) { (cookie.lastAccess, cookie.created, serial) }
 }
 

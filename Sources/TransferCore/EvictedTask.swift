@@ -1,13 +1,13 @@
 package import TransferModel
 
-/// What stays in memory of a task that waits and is large: all else is in its row.
+/// The part of an evicted task that stays in memory. The rest is in the task's row.
 package struct EvictedTask: Sendable {
   let taskIdentifier: Int
   /// Its begin date may have come, and was told then.
   var hasBegun: Bool
   let hasStarted: Bool
   let hasBeginDate: Bool
-  /// Of the machine that was evicted: what was read of the row before another change is recognized by that.
+  /// The loaded machine counts on from here, so that an eviction from before cannot match it.
   let revision: Int
 
   /// Nil if the machine does not only wait.
@@ -21,7 +21,7 @@ package struct EvictedTask: Sendable {
   }
 }
 
-/// A task that can be evicted, if nothing has changed it since.
+/// A task that can be evicted, unless it has changed since.
 package struct Eviction: Sendable, Equatable {
   package let task: TaskID
   let revision: Int
@@ -36,7 +36,7 @@ package struct Eviction: Sendable, Equatable {
 }
 
 extension TransferTask {
-  /// With the phase that its row leaves out: the one that a running task has if nothing else was told.
+  /// The task with a phase. A row leaves out the usual phase of a running task.
   package var withPhase: TransferTask {
     guard state == .running, phase == nil else { return self }
     var task = self
@@ -44,7 +44,7 @@ extension TransferTask {
     return task
   }
 
-  /// Bytes of what clients choose the length of, approximately.
+  /// Approximate bytes of the texts and the body that clients chose.
   var variableSize: Int {
     let size = originalRequest.variableSize + (isAtOriginalRequest ? 0 : currentRequest.variableSize)
     let urls = (completion?.url.utf8.count ?? 0) + (preferences.delegate?.webhook?.url.utf8.count ?? 0)

@@ -3,9 +3,9 @@
 package struct SpooledBody: Sendable, Hashable, Codable {
   /// Bytes in clear.
   package let size: Int64
-  /// Who has written the file.
+  /// The stamp in the file's name.
   package let blob: BlobStamp
-  /// Of this file alone: 32 bytes.
+  /// The key of this file alone, 32 bytes.
   package let key: [UInt8]
 
   package init(size: Int64, blob: BlobStamp, key: [UInt8]) {

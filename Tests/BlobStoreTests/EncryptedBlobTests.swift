@@ -88,7 +88,7 @@ import TransferModel
       reader.prefetch(at: 70_000, count: 10, on: bench.pool) { continuation.resume() }
     }
     #expect(reader.read(at: 70_000, maximum: 10) == .failed)
-    // What comes before the damage is whole.
+    // The block before the damage can still be read.
     if damage == .bit { #expect(reader.wait(at: 0, maximum: 65_536) == Array(bytes[..<65_536])) }
   }
 }

@@ -127,7 +127,7 @@ import Testing
     #expect(refused.status == 507 && refused["Retry-After"] != nil)
     #expect(try ferry.cookies(of: session) == [], "nothing of it is kept")
     #expect(try ferry.call("PUT", path + "/cookies", cookies(200)).status == 200)
-    // What is left holds no more of the others either.
+    // The rest of the budget is too small for all credentials, and for a cached response.
     let password = String(repeating: "p", count: 16_000)
     let statuses = try (0..<20).map { number in
       try ferry.call(

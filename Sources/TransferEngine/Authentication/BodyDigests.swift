@@ -1,7 +1,7 @@
 internal import Curl
 internal import TransferModel
 
-/// Body digests for Digest authentication with `auth-int` (RFC 7616 §3.4.3). What is in a file is digested before the request is sent.
+/// Body digests for Digest authentication with `auth-int` (RFC 7616 §3.4.3). A body in a file is digested before the request is sent.
 struct BodyDigests {
   private var ofFile: [DigestAuthentication.Algorithm: String] = [:]
 

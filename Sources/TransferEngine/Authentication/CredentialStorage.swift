@@ -20,7 +20,7 @@ package final class CredentialStorage: Sendable {
     }
   }
   private let sessions = Mutex<[SessionID: Shelf]>([:])
-  /// Where the credentials of a session count.
+  /// The budgets of ephemeral sessions.
   private let counts = Mutex<[SessionID: MemoryFiles]>([:])
   /// Under which they count.
   private static let name = "credentials"
@@ -79,7 +79,7 @@ package final class CredentialStorage: Sendable {
     }
   }
 
-  /// From here on the session's credentials count with its other memory.
+  /// Makes the session's credentials count towards `files`.
   package func count(_ session: SessionID, in files: MemoryFiles) { counts.withLock { $0[session] = files } }
 
   private func count(_ session: SessionID, _ sessions: [SessionID: Shelf]) {

@@ -8,7 +8,7 @@ package import TransferModel
 package final class CookieStorage: Sendable {
   private struct State {
     var jars: [SessionID: CookieJar] = [:]
-    /// Where the cookies of a session count.
+    /// The budgets of ephemeral sessions.
     var counts: [SessionID: MemoryFiles] = [:]
     var hear: (@Sendable (SessionID, [CookieJar.Change]) -> Void)?
   }
@@ -21,14 +21,14 @@ package final class CookieStorage: Sendable {
     state.withLock { $0.hear = hear }
   }
 
-  /// From here on the session's cookies count with its other memory. What does not fit is refused.
+  /// Makes the session's cookies count towards `files`. Cookies that do not fit are refused from then on.
   package func count(_ session: SessionID, in files: MemoryFiles) {
     state.withLock { $0.counts[session] = files }
   }
 
   /// Changes a jar, and tells of it before anybody else can.
-  /// - Parameter size: bytes by which it may grow.
-  /// - Returns: false if there is no room for them: then nothing is changed.
+  /// - Parameter size: the most bytes by which it grows.
+  /// - Returns: false if there is no room for those bytes. Nothing is changed then.
   @discardableResult
   private func change(
     _ session: SessionID, growingBy size: Int = 0, _ body: (inout CookieJar) -> [CookieJar.Change]
@@ -79,7 +79,7 @@ package final class CookieStorage: Sendable {
   }
 
   /// Puts cookies there as they are (HTTPCookieStorage.setCookie(_:)).
-  /// - Returns: false if there is no room for them: then nothing is changed.
+  /// - Returns: false if there is no room for the cookies. Nothing is changed then.
   package func set(_ cookies: [Cookie], in session: SessionID) -> Bool {
     let size = cookies.reduce(0) { $0 + $1.size }
     return change(session, growingBy: size) { $0.set(cookies) }

@@ -70,7 +70,7 @@ final class SessionShard: Sendable {
     }
   }
 
-  /// What became of a visit to a task.
+  /// The result of a visit to a task.
   enum TaskVisit {
     /// There is no such session.
     case missing
@@ -95,7 +95,7 @@ final class SessionShard: Sendable {
     }
   }
 
-  /// An evicted task was read, or could not be. Whoever waited for that is let in.
+  /// Loads an evicted task and lets in the visits that waited for it. If `row` is nil, they find the task evicted.
   func endLoading(of task: TaskID, as row: TransferTask?, in id: SessionID) -> Bool? {
     let (mustCarryOut, turnedAway): (Bool?, [Visit]) = state.withLock { state in
       let parked = state.parked.removeValue(forKey: task) ?? []
@@ -109,7 +109,7 @@ final class SessionShard: Sendable {
     return mustCarryOut
   }
 
-  /// The session went elsewhere while somebody waited for a task of it: they find that it has no such task.
+  /// Ends visits that waited for a task whose session went to another process. They find no such task.
   private func turnAway(_ visits: [Visit]) {
     guard !visits.isEmpty else { return }
     var machine = SessionMachine(.shared(.shared, of: .default), limit: 0)

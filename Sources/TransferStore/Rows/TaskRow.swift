@@ -193,7 +193,7 @@ extension TransferTask {
 }
 
 extension RequestContent {
-  /// What the column of the body has: the bytes, or the key of the file that has them.
+  /// The content of the column `request_body`: the body itself, or the key of its file.
   var ownBytes: [UInt8]? { data ?? spooled?.key }
 }
 
