@@ -28,7 +28,7 @@ package struct CacheControl: Sendable, Equatable {
   package init(request headers: HTTPHeaders) {
     self.init(headers)
     guard !headers.contains("Cache-Control"), let pragma = headers["Pragma"] else { return }
-    noCache = FieldList.elements(of: pragma).elements.contains { HTTPHeaders.equal($0, "no-cache") }
+    noCache = FieldList.has("no-cache", in: pragma)
   }
 
   /// What a server allows.
@@ -42,19 +42,24 @@ package struct CacheControl: Sendable, Equatable {
       return
     }
     for field in fields {
-      let (elements, isMalformed) = FieldList.elements(of: field)
-      for element in elements { add(element) }
+      let (directives, isMalformed) = FieldList.parts(of: Array(field.utf8))
+      for directive in directives { add(directive) }
       if isMalformed { maxAge = 0 }
     }
   }
 
-  private mutating func add(_ directive: String) {
-    let equals = directive.utf8.firstIndex(of: UInt8(ascii: "="))
+  /// No directive has a longer name.
+  private static let longestName = "stale-while-revalidate".utf8.count
+
+  private mutating func add(_ directive: ArraySlice<UInt8>) {
+    let equals = directive.firstIndex(of: UInt8(ascii: "="))
     let text = directive[..<(equals ?? directive.endIndex)]
-    let name = text.trimmingBlanks.lowercased()
+    let trimmed = text.trimmingBlanks
+    guard trimmed.count <= Self.longestName else { return }
+    let name = String(decoding: trimmed, as: UTF8.self).lowercasedASCII
     // No blanks belong around "=": such an argument is none.
-    let isClean = name.utf8.count == text.utf8.count
-    let value = equals.map { String(directive[directive.utf8.index(after: $0)...]) }
+    let isClean = trimmed.count == text.count
+    let value = equals.map { String(decoding: directive[($0 + 1)...], as: UTF8.self) }
     let argument = isClean ? value.flatMap { FieldList.unquoted($0) } : nil
     switch name {
     case "no-store": noStore = true
@@ -76,7 +81,7 @@ package struct CacheControl: Sendable, Equatable {
   }
 
   private mutating func addNoCache(_ argument: String?) {
-    let fields = argument.map { FieldList.elements(of: $0).elements.map { $0.lowercased() } } ?? []
+    let fields = argument.map { FieldList.elements(of: $0).elements.map { $0.lowercasedASCII } } ?? []
     noCacheFields += fields
     // A cache cannot do without some fields: then it is the response that is meant.
     if fields.isEmpty || fields.contains(where: StoredFields.needed.contains) { noCache = true }

@@ -9,18 +9,52 @@ enum FieldList {
     return (parts.map { String(decoding: $0, as: UTF8.self) }, isMalformed)
   }
 
+  /// The first element of a field; nil if it has none.
+  static func first(of field: String) -> String? {
+    parts(of: Array(field.utf8)).parts.first.map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// Whether one of a field's elements is this word, in any case.
+  static func has(_ word: String, in field: String) -> Bool {
+    let word = Array(word.utf8)[...]
+    return parts(of: Array(field.utf8)).parts.contains { $0.isEqual(withoutCase: word) }
+  }
+
   /// The elements of a field with a comma and no blanks between them.
   static func joined(_ field: String) -> String {
+    let all = Array(field.utf8)
+    guard all.contains(UInt8(ascii: "\"")) else { return String(decoding: joined(all), as: UTF8.self) }
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(field.utf8.count)
-    for part in parts(of: Array(field.utf8)).parts {
+    bytes.reserveCapacity(all.count)
+    for part in parts(of: all).parts {
       if !bytes.isEmpty { bytes.append(UInt8(ascii: ",")) }
       bytes.append(contentsOf: part)
     }
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  private static func parts(of bytes: [UInt8]) -> (parts: [ArraySlice<UInt8>], isMalformed: Bool) {
+  /// The same for a field without quoted strings, as nearly all are: no element is looked at by itself.
+  private static func joined(_ field: [UInt8]) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(field.count)
+    // Behind the last byte of the element under way that is no blank; nil between elements.
+    var end: Int?
+    for byte in field {
+      let isBlank = byte == 0x20 || byte == 0x09
+      if byte == UInt8(ascii: ",") {
+        if let last = end { bytes.removeLast(bytes.count - last) }
+        end = nil
+      } else if end != nil || !isBlank {
+        if end == nil, !bytes.isEmpty { bytes.append(UInt8(ascii: ",")) }
+        bytes.append(byte)
+        if !isBlank { end = bytes.count }
+      }
+    }
+    if let last = end { bytes.removeLast(bytes.count - last) }
+    return bytes
+  }
+
+  static func parts(of bytes: [UInt8]) -> (parts: [ArraySlice<UInt8>], isMalformed: Bool) {
     var parts: [ArraySlice<UInt8>] = []
     func add(_ part: ArraySlice<UInt8>) {
       let part = part.trimmingBlanks
@@ -54,9 +88,14 @@ enum FieldList {
 
   /// Whether the fields have more elements than `most`, by their commas: those in quotes and empty elements count.
   static func hasMore(than most: Int, in fields: [String]) -> Bool {
-    fields.reduce(0) { count, field in
-      count + field.utf8.reduce(1) { $1 == UInt8(ascii: ",") ? $0 + 1 : $0 }
-    } > most
+    var count = 0
+    for field in fields {
+      let bytes = field.utf8Span.span
+      count += 1
+      for place in bytes.indices where bytes[place] == UInt8(ascii: ",") { count += 1 }
+      guard count <= most else { return true }
+    }
+    return false
   }
 
   /// What a quoted string says (RFC 9110 §5.6.4), or the token itself; nil where a quote is left open.
@@ -64,6 +103,7 @@ enum FieldList {
     let bytes = Array(text.utf8)
     guard bytes.first == UInt8(ascii: "\"") else { return text }
     var result: [UInt8] = []
+    result.reserveCapacity(bytes.count)
     var index = 1
     while index < bytes.count {
       switch bytes[index] {

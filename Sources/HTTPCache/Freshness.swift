@@ -61,6 +61,6 @@ package struct Freshness: Sendable, Equatable {
   /// The first member of Age; what is no number is ignored (§5.1).
   private static func ageValue(_ headers: HTTPHeaders) -> Int64 {
     guard let field = headers.all("Age").first else { return 0 }
-    return FieldList.elements(of: field).elements.first.flatMap(FieldList.seconds) ?? 0
+    return FieldList.first(of: field).flatMap(FieldList.seconds) ?? 0
   }
 }

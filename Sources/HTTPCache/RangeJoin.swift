@@ -21,7 +21,7 @@ package enum RangeJoin {
 
   /// Several ranges in an envelope, though it may have the field of one (§15.3.7.2).
   private static func isMultipart(_ headers: HTTPHeaders) -> Bool {
-    headers.contentType?.lowercased().hasPrefix("multipart/byteranges") == true
+    headers.contentType?.lowercasedASCII.hasPrefix("multipart/byteranges") == true
   }
 
   /// Whether a 200 in response to a range request is a part nevertheless. Content-Range means nothing in it (§14.4), but some origins send

@@ -9,7 +9,7 @@ package enum StoredFields {
   ]
   /// What a delegate does not change of a response that it lets be stored (CachedURLResponse): what is of the connection and is not
   /// stored at all, what says how the body is written and which version it is, whom it is for, and when it was made.
-  package static func isFixed(_ name: String) -> Bool { fixed.contains(name.lowercased()) }
+  package static func isFixed(_ name: String) -> Bool { fixed.contains(name.lowercasedASCII) }
   private static let fixed = left.union(bound + ["last-modified", "vary", "date", "age"])
 
   /// The fields of a response with a delegate's in place of all that it may change.
@@ -26,13 +26,13 @@ package enum StoredFields {
 
   /// The fields of a response that are stored. Date is added where the origin has no clock (RFC 9110 §6.6.1).
   package static func kept(of headers: HTTPHeaders, responseTime: Timestamp) -> HTTPHeaders {
-    let named = FieldList.elements(of: headers["Connection"] ?? "").elements.map { $0.lowercased() }
+    let named = FieldList.elements(of: headers["Connection"] ?? "").elements.map { $0.lowercasedASCII }
     // What may not be used without asking is not there to be used (§5.2.2.4).
     let unusable = CacheControl(response: headers).noCacheFields.filter { !needed.contains($0) }
     let dropped = Set(named + unusable)
     var kept = HTTPHeaders(
       headers.fields.filter { field in
-        let name = field.name.lowercased()
+        let name = field.name.lowercasedASCII
         return !left.contains(name) && !dropped.contains(name)
       })
     if !kept.contains("Date") { kept.append("Date", HTTPDate.text(responseTime)) }
@@ -44,10 +44,10 @@ package enum StoredFields {
     _ stored: HTTPHeaders, by headers: HTTPHeaders, responseTime: Timestamp
   ) -> HTTPHeaders {
     let new = kept(of: headers, responseTime: responseTime).fields.filter {
-      !bound.contains($0.name.lowercased())
+      !bound.contains($0.name.lowercasedASCII)
     }
-    let replaced = Set(new.map { $0.name.lowercased() } + ["age"])
-    let old = stored.fields.filter { !replaced.contains($0.name.lowercased()) }
+    let replaced = Set(new.map { $0.name.lowercasedASCII } + ["age"])
+    let old = stored.fields.filter { !replaced.contains($0.name.lowercasedASCII) }
     // A field that a new no-cache="…" names goes, too.
     return kept(of: HTTPHeaders(old + new), responseTime: responseTime)
   }

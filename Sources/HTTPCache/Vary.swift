@@ -23,7 +23,7 @@ package enum Vary {
   package static func names(_ response: HTTPHeaders) -> [String]? {
     let fields = response.all("Vary")
     guard !FieldList.hasMore(than: Limits.varyNames.value, in: fields) else { return nil }
-    let names = Set(fields.flatMap { FieldList.elements(of: $0).elements }.map { $0.lowercased() })
+    let names = Set(fields.flatMap { FieldList.elements(of: $0).elements }.map { $0.lowercasedASCII })
     return names.contains("*") ? nil : names.sorted()
   }
 
@@ -80,6 +80,6 @@ package enum Vary {
     guard let text = request[name] else { return nil }
     let value = FieldList.joined(text)
     if secret.contains(name) { return HexText.of(SHA256.hash(data: Array(value.utf8))) }
-    return caseless.contains(name) ? value.lowercased() : value
+    return caseless.contains(name) ? value.lowercasedASCII : value
   }
 }

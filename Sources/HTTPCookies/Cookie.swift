@@ -55,9 +55,10 @@ package struct Cookie: Sendable, Equatable, Codable {
 
   /// Octet for octet the same, whenever it was last sent.
   func isSame(as other: Cookie) -> Bool {
-    var other = other
-    other.lastAccess = lastAccess
-    return self == other && key == other.key && CookieText.equal(value, other.value)
+    expiresDate?.microseconds == other.expiresDate?.microseconds && isSecure == other.isSecure
+      && isHTTPOnly == other.isHTTPOnly && sameSite == other.sameSite
+      && created.microseconds == other.created.microseconds && key == other.key
+      && CookieText.equal(value, other.value)
   }
 }
 

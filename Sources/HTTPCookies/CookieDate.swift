@@ -34,12 +34,16 @@ package enum CookieDate {
 
     /// Step 2: a token is the first of these that was not found yet and that it can be.
     mutating func take(_ token: ArraySlice<UInt8>) {
+      guard let first = token.first else { return }
+      // All but a month begins with a digit.
+      guard Self.isDigit(first) else {
+        if month == nil { month = Self.month(token) }
+        return
+      }
       if time == nil, let found = Self.time(token) {
         time = found
       } else if day == nil, let found = Self.number(token, digits: 1...2) {
         day = found
-      } else if month == nil, let found = Self.month(token) {
-        month = found
       } else if year == nil, let found = Self.number(token, digits: 2...4) {
         year = found
       }

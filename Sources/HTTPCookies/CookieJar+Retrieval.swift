@@ -6,20 +6,20 @@ extension CookieJar {
     guard let host = CookieHost(context.host) else { return nil }
     let registrable = host.registrableDomain
     let site = registrable ?? host.name
-    guard let entries = sites[site] else { return nil }
+    guard sites[site] != nil else { return nil }
     let isSameSite = context.isSameSite
-    let chosen = entries.indices.filter { index in
-      let cookie = entries[index].cookie
-      return !cookie.isExpired(at: now)
-        // A domain that became a public suffix after the cookie was stored counts no longer.
-        && (cookie.isHostOnly || registrable == nil
-          ? cookie.isHostOnly && cookie.domain == host.name : host.domainMatches(cookie.domain))
-        && CookiePath.matches(context.path, cookie.path) && (context.isSecure || !cookie.isSecure)
-        && (isSameSite || cookie.isSentCrossSite(by: context))
+    let chosen = visit(site) { site, _ in
+      site.use(at: now) { cookie in
+        !cookie.isExpired(at: now)
+          // A domain that became a public suffix after the cookie was stored counts no longer.
+          && (cookie.isHostOnly || registrable == nil
+            ? cookie.isHostOnly && cookie.domain == host.name : host.domainMatches(cookie.domain))
+          && CookiePath.matches(context.path, cookie.path) && (context.isSecure || !cookie.isSecure)
+          && (isSameSite || cookie.isSentCrossSite(by: context))
+      }
     }
     guard !chosen.isEmpty else { return nil }
-    for index in chosen { sites[site]?[index].cookie.lastAccess = now }
-    return chosen.map { entries[$0] }.sorted(by: Self.isSentBefore).map(\.cookie.pair).joined(separator: "; ")
+    return chosen.sorted(by: Self.isSentBefore).map(\.cookie.pair).joined(separator: "; ")
   }
 
   /// Step 4.

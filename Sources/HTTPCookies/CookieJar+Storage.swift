@@ -10,62 +10,23 @@ extension CookieJar {
     guard !setCookieFields.isEmpty, context.acceptsCookies, let host = CookieHost(context.host) else {
       return []
     }
-    let site = host.site
-    var changes = purge(site, now: now)
     let defaultPath = CookiePath.defaultPath(of: context.path)
-    for field in setCookieFields {
-      guard let received = SetCookieParser.parse(field, defaultPath: defaultPath, now: now),
-        let cookie = Cookie(
-          received, from: context, host: host, defaultPath: defaultPath, isSameSite: context.isSameSite,
-          now: now),
-        !overlaysSecure(cookie, site: site, context: context)
-      else { continue }
-      changes += insert(cookie, site: site, now: now)
+    let (isSameSite, most) = (context.isSameSite, capacity.perSite)
+    var suffixes = KnownSuffixes()
+    var changes: [Change] = []
+    visit(host.site) { site, serial in
+      changes += site.purge(now).map { .removed($0) }
+      for field in setCookieFields {
+        guard let received = SetCookieParser.parse(field, defaultPath: defaultPath, now: now),
+          let cookie = Cookie(
+            received, from: context, host: host, defaultPath: defaultPath, isSameSite: isSameSite, now: now,
+            &suffixes),
+          cookie.isSecure || context.isSecure || !site.hasSecure(over: cookie)
+        else { continue }
+        site.set(cookie, &serial, upTo: most, now: now, &changes)
+      }
     }
     return changes + evictSurplus(now)
-  }
-
-  /// Step 16: who can listen on the line must not put a cookie over one that is secure. Those of another site never meet
-  /// it in one request.
-  private func overlaysSecure(_ cookie: Cookie, site: String, context: CookieContext) -> Bool {
-    guard !cookie.isSecure, !context.isSecure else { return false }
-    return sites[site, default: []].contains { entry in
-      let other = entry.cookie
-      return other.isSecure && CookieText.equal(other.name, cookie.name)
-        && (CookieHost.isSameOrBelow(other.domain, cookie.domain)
-          || CookieHost.isSameOrBelow(cookie.domain, other.domain))
-        && CookiePath.matches(cookie.path, other.path)
-    }
-  }
-
-  /// Steps 23 and 24, and the site's limit.
-  mutating func insert(_ cookie: Cookie, site: String, now: Timestamp) -> [Change] {
-    if cookie.isExpired(at: now) { return take(cookie.key, site: site) ? [.removed(cookie.key)] : [] }
-    var changes: [Change] = []
-    if let stored = place(cookie, site: site) { changes.append(.stored(stored)) }
-    while sites[site, default: []].count > capacity.perSite,
-      let victim = sites[site].map({ Self.first(of: $0, now) })
-    {
-      changes.append(.removed(victim.key))
-      remove(at: victim.index, of: site)
-    }
-    return changes
-  }
-
-  /// The entry that goes before all others. Only numbers are read: copies of entries would cost more than all else.
-  private static func first(of entries: [Entry], _ now: Timestamp) -> (index: Int, key: CookieKey) {
-    let span = entries.span
-    var first = 0
-    var least = span[0].order(now)
-    for index in span.indices.dropFirst() {
-      let order = (
-        Entry.rank(span[index].cookie.expiresDate, span[index].cookie.isSecure, now),
-        span[index].cookie.lastAccess,
-        span[index].cookie.created, span[index].serial
-      )
-      if order < least { (first, least) = (index, order) }
-    }
-    return (first, entries[first].cookie.key)
   }
 
   private mutating func evict(_ entry: Entry, from site: String) -> Change {
@@ -89,7 +50,7 @@ extension CookieJar {
     for surplus in Surplus.allCases where count > capacity.total {
       for (site, entry) in candidates(surplus, now) where count > capacity.total {
         // The site is back within its fair share.
-        if surplus == .ofLargeSites, sites[site, default: []].count <= capacity.fairShare { continue }
+        if surplus == .ofLargeSites, sites[site]?.count ?? 0 <= capacity.fairShare { continue }
         changes.append(evict(entry, from: site))
       }
     }
@@ -98,54 +59,68 @@ extension CookieJar {
 
   private func candidates(_ surplus: Surplus, _ now: Timestamp) -> [(site: String, entry: Entry)] {
     var found: [(site: String, entry: Entry)] = []
-    for (site, entries) in sites where surplus != .ofLargeSites || entries.count > capacity.fairShare {
-      for entry in entries where surplus != .expired || entry.cookie.isExpired(at: now) {
-        found.append((site, entry))
+    for (name, site) in sites where surplus != .ofLargeSites || site.count > capacity.fairShare {
+      for entry in site.entries where surplus != .expired || entry.cookie.isExpired(at: now) {
+        found.append((name, entry))
       }
     }
-    return surplus == .any
-      ? found.sorted { $0.entry.age < $1.entry.age }
-      : found.sorted { Self.goesBefore($0.entry, $1.entry, now) }
+    return found.sorted {
+      surplus == .any ? $0.entry.isOlder(than: $1.entry) : $0.entry.goesBefore($1.entry, now)
+    }
+  }
+}
+
+extension CookieSite {
+  /// Step 16: who can listen on the line must not put a cookie over one that is secure. Those of another site never meet it in one
+  /// request.
+  fileprivate func hasSecure(over cookie: Cookie) -> Bool {
+    contains { other in
+      other.isSecure && CookieText.equal(other.name, cookie.name)
+        && (CookieHost.isSameOrBelow(other.domain, cookie.domain)
+          || CookieHost.isSameOrBelow(cookie.domain, other.domain))
+        && CookiePath.matches(cookie.path, other.path)
+    }
   }
 
-  /// §5.7's order of removal within a site: what has expired, what is not secure, the rest.
-  private static func goesBefore(_ one: Entry, _ other: Entry, _ now: Timestamp) -> Bool {
-    one.order(now) < other.order(now)
-  }
-
-  /// Removes what has expired of a site, so that nothing is compared with it.
-  mutating func purge(_ site: String, now: Timestamp) -> [Change] {
-    let expired = sites[site, default: []].map(\.cookie).filter { $0.isExpired(at: now) }.map(\.key)
-    for key in expired { take(key, site: site) }
-    return expired.map { .removed($0) }
+  /// Steps 23 and 24, and the site's limit.
+  mutating func set(
+    _ cookie: Cookie, _ serial: inout UInt64, upTo most: Int, now: Timestamp,
+    _ changes: inout [CookieJar.Change]
+  ) {
+    guard !cookie.isExpired(at: now) else {
+      if take(cookie.key) { changes.append(.removed(cookie.key)) }
+      return
+    }
+    if let stored = place(cookie, &serial) { changes.append(.stored(stored)) }
+    while count > most, let victim = evict() { changes.append(.removed(victim)) }
   }
 }
 
 extension CookieJar.Entry {
-  fileprivate func order(_ now: Timestamp) -> (Int, Timestamp, Timestamp, UInt64) {
-    let (lastAccess, created, serial) = age
-    return (Self.rank(cookie.expiresDate, cookie.isSecure, now), lastAccess, created, serial)
+  /// §5.7's order of removal: what has expired, what is not secure, the rest.
+  fileprivate func goesBefore(_ other: Self, _ now: Timestamp) -> Bool {
+    let (hasExpired, otherHasExpired) = (cookie.isExpired(at: now), other.cookie.isExpired(at: now))
+    // Of what has expired, it makes no difference whether it is secure.
+    return hasExpired != otherHasExpired ? hasExpired : hasExpired ? isOlder(than: other) : age < other.age
   }
 
-  fileprivate static func rank(_ expiresDate: Timestamp?, _ isSecure: Bool, _ now: Timestamp) -> Int {
-    if let expiresDate, expiresDate <= now { return 0 }
-    return isSecure ? 2 : 1
+  /// It has been unused for longer.
+  fileprivate func isOlder(than other: Self) -> Bool {
+    (cookie.lastAccess, cookie.created, serial)
+      < (other.cookie.lastAccess, other.cookie.created, other.serial)
   }
-
-  /// The entry that has been unused for longest goes first.
-  fileprivate var age: (Timestamp, Timestamp, UInt64) { (cookie.lastAccess, cookie.created, serial) }
 }
 
 extension Cookie {
   /// RFC 6265bis §5.7, steps 2 to 22 without 16; nil where one of them ignores the cookie.
   init?(
     _ received: ReceivedCookie, from context: CookieContext, host: CookieHost, defaultPath: String,
-    isSameSite: Bool, now: Timestamp
+    isSameSite: Bool, now: Timestamp, _ suffixes: inout KnownSuffixes
   ) {
     guard !received.name.isEmpty || !received.value.isEmpty else { return nil }
     // The default path is as long as the URL's.
     guard (received.path ?? defaultPath).utf8.count <= Limits.cookieAttributeBytes.value else { return nil }
-    guard let isHostOnly = Self.isHostOnly(received.domain ?? "", host) else { return nil }
+    guard let isHostOnly = Self.isHostOnly(received.domain ?? "", host, &suffixes) else { return nil }
     self.init(
       name: received.name, value: received.value,
       domain: isHostOnly ? host.name : received.domain ?? host.name, isHostOnly: isHostOnly,
@@ -163,13 +138,27 @@ extension Cookie {
 
   /// Steps 7 to 10; nil where the host may not set cookies for that domain. An address has no subdomains, so its own
   /// address as the domain says nothing.
-  private static func isHostOnly(_ domain: String, _ host: CookieHost) -> Bool? {
+  private static func isHostOnly(
+    _ domain: String, _ host: CookieHost, _ suffixes: inout KnownSuffixes
+  ) -> Bool? {
     guard !domain.isEmpty else { return true }
     guard host.domainMatches(domain) else {
       return host.isAddress && CookieHost(domain) == host ? true : nil
     }
     guard !host.isAddress else { return true }
-    guard PublicSuffixList.contains(domain) else { return false }
+    guard suffixes.contains(domain) else { return false }
     return domain == host.name ? true : nil
+  }
+}
+
+/// What the list of public suffixes says of the domains in one response, which may name one a thousand times.
+struct KnownSuffixes {
+  private var known: [String: Bool] = [:]
+
+  mutating func contains(_ domain: String) -> Bool {
+    if let answer = known[domain] { return answer }
+    let answer = PublicSuffixList.contains(domain)
+    known[domain] = answer
+    return answer
   }
 }

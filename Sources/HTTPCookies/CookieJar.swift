@@ -19,14 +19,10 @@ package struct CookieJar: Sendable {
     package init() {}
   }
 
-  struct Entry: Sendable {
-    var cookie: Cookie
-    /// The place among all that were ever stored, for what the clock does not tell apart.
-    let serial: UInt64
-  }
+  typealias Entry = CookieSite.Entry
 
-  /// Cookies by `CookieHost.site`; no list is empty.
-  var sites: [String: [Entry]] = [:]
+  /// Cookies by `CookieHost.site`; none is empty.
+  private(set) var sites: [String: CookieSite] = [:]
   package private(set) var count = 0
   /// Bytes that they take in memory, approximately.
   package private(set) var size = 0
@@ -38,17 +34,19 @@ package struct CookieJar: Sendable {
   /// What a store kept, in the order in which it was stored. Of two with one key the later holds.
   package init(_ cookies: [Cookie], capacity: Capacity = Capacity()) {
     self.init(capacity: capacity)
-    for cookie in cookies { place(cookie, site: Self.site(ofDomain: cookie.domain)) }
+    for cookie in cookies { place(cookie) }
   }
 
   /// All of them, in the order in which they were stored.
-  package var cookies: [Cookie] { sites.values.joined().sorted { $0.serial < $1.serial }.map(\.cookie) }
+  package var cookies: [Cookie] { entries.sorted { $0.serial < $1.serial }.map(\.cookie) }
+
+  private var entries: [Entry] { sites.values.flatMap(\.entries) }
 
   // MARK: What clients ask for
 
   package func list(_ filter: CookieFilter = CookieFilter()) -> [Cookie] {
     let isMeant = filter.test
-    let entries = filter.site.map { sites[$0] ?? [] } ?? Array(sites.values.joined())
+    let entries = filter.site.map { sites[$0]?.entries ?? [] } ?? entries
     return entries.filter { isMeant($0.cookie) }.sorted { $0.serial < $1.serial }.map(\.cookie)
   }
 
@@ -57,10 +55,12 @@ package struct CookieJar: Sendable {
   @discardableResult
   package mutating func set(_ cookies: [Cookie]) -> [Change] {
     var changes: [Change] = []
+    let most = capacity.perSite
     for cookie in cookies {
-      let site = Self.site(ofDomain: cookie.domain)
-      changes += purge(site, now: cookie.lastAccess)
-      changes += insert(cookie, site: site, now: cookie.lastAccess)
+      visit(Self.site(ofDomain: cookie.domain)) { site, serial in
+        changes += site.purge(cookie.lastAccess).map { .removed($0) }
+        site.set(cookie, &serial, upTo: most, now: cookie.lastAccess, &changes)
+      }
     }
     return changes + evictSurplus(cookies.last?.lastAccess)
   }
@@ -92,7 +92,7 @@ package struct CookieJar: Sendable {
   /// Makes the change that another jar made.
   package mutating func apply(_ change: Change) {
     switch change {
-    case .stored(let cookie): place(cookie, site: Self.site(ofDomain: cookie.domain))
+    case .stored(let cookie): place(cookie)
     case .removed(let key): take(key, site: Self.site(ofDomain: key.domain))
     }
   }
@@ -101,37 +101,25 @@ package struct CookieJar: Sendable {
 
   static func site(ofDomain domain: String) -> String { CookieHost(domain)?.site ?? domain }
 
-  /// Puts a cookie where it belongs. One that it replaces leaves it its time of creation and its place.
-  /// - Parameter site: the cookie's.
-  /// - Returns: the stored cookie; nil if nothing is different now, but the time of the last access.
-  @discardableResult
-  mutating func place(_ cookie: Cookie, site: String) -> Cookie? {
-    guard let index = sites[site].flatMap(cookie.key.index) else {
-      sites[site, default: []].append(Entry(cookie: cookie, serial: nextSerial))
-      nextSerial += 1
-      count += 1
-      size += cookie.size
-      return cookie
-    }
-    guard let old = sites[site]?[index].cookie else { return nil }
-    var cookie = cookie
-    cookie.created = old.created
-    sites[site]?[index].cookie = cookie
-    size += cookie.size - old.size
-    return cookie.isSame(as: old) ? nil : cookie
+  /// Does something to a site's cookies.
+  /// - Parameter body: is given the site, and the serial of the next cookie that is new.
+  mutating func visit<Result>(_ name: String, _ body: (inout CookieSite, inout UInt64) -> Result) -> Result {
+    var site = sites.removeValue(forKey: name) ?? CookieSite()
+    let (before, bytes) = (site.count, site.size)
+    let result = body(&site, &nextSerial)
+    count += site.count - before
+    size += site.size - bytes
+    if !site.isEmpty { sites[name] = site }
+    return result
+  }
+
+  private mutating func place(_ cookie: Cookie) {
+    visit(Self.site(ofDomain: cookie.domain)) { site, serial in _ = site.place(cookie, &serial) }
   }
 
   @discardableResult
   mutating func take(_ key: CookieKey, site: String) -> Bool {
-    guard let index = sites[site].flatMap(key.index) else { return false }
-    remove(at: index, of: site)
-    return true
-  }
-
-  mutating func remove(at index: Int, of site: String) {
-    size -= sites[site]?.remove(at: index).cookie.size ?? 0
-    if sites[site]?.isEmpty ?? false { sites[site] = nil }
-    count -= 1
+    sites[site] != nil && visit(site) { site, _ in site.take(key) }
   }
 }
 
@@ -146,21 +134,4 @@ extension Cookie {
 
   /// Bytes that cookies take at most that a field of that length sets.
   package static func size(ofField length: Int, host: Int) -> Int { overhead + length + host }
-}
-
-extension CookieKey {
-  /// The place of the cookie with this key. Names come first, since they differ most. A key of each entry would be copied to be compared.
-  fileprivate func index(in entries: [CookieJar.Entry]) -> Int? {
-    let span = entries.span
-    for index in span.indices {
-      if CookieText.equal(span[index].cookie.name, name)
-        && CookieText.equal(span[index].cookie.path, path)
-        && CookieText.equal(span[index].cookie.domain, domain)
-        && span[index].cookie.isHostOnly == isHostOnly
-      {
-        return index
-      }
-    }
-    return nil
-  }
 }

@@ -30,7 +30,11 @@ enum CookieText {
 
   /// - Parameter prefix: in lower case.
   static func starts(_ text: String, withoutCase prefix: String) -> Bool {
-    text.utf8.prefix(prefix.utf8.count).map(lowercased).elementsEqual(prefix.utf8)
+    var bytes = text.utf8.makeIterator()
+    for byte in prefix.utf8 {
+      guard let next = bytes.next(), lowercased(next) == byte else { return false }
+    }
+    return true
   }
 }
 

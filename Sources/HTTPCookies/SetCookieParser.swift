@@ -33,23 +33,41 @@ package enum SetCookieParser {
     while end < bytes.count {
       let start = end + 1
       end = bytes[start...].firstIndex(of: UInt8(ascii: ";")) ?? bytes.count
-      // No attribute has a name this short.
+      // No attribute has so short a name.
       guard end - start >= shortestName else { continue }
       let (name, value) = divided(bytes[start..<end])
       guard nameLengths.contains(name.count), (value?.count ?? 0) <= Limits.cookieAttributeBytes.value else {
         continue
       }
-      let word = CookieText.lowercased(name)
-      dates.take(word, value ?? [], now: now)
-      take(word, value ?? [], into: &cookie, defaultPath: defaultPath)
+      guard let attribute = Attribute(name) else { continue }
+      take(attribute, value ?? [], into: &cookie, &dates, defaultPath: defaultPath, now: now)
     }
     cookie.expiresDate = dates.maximumAge ?? dates.expires
     return cookie
   }
 
-  /// Lengths of the names of attributes, from `path` to `samesite`.
+  /// What an attribute says (§5.6).
+  private enum Attribute: String, CaseIterable {
+    case path, domain, secure, expires
+    case maximumAge = "max-age"
+    case isHTTPOnly = "httponly"
+    case sameSite = "samesite"
+
+    private static let names = allCases.map { (attribute: $0, name: Array($0.rawValue.utf8)) }
+
+    /// nil: no attribute has this name.
+    init?(_ name: ArraySlice<UInt8>) {
+      for (attribute, known) in Self.names where known.count == name.count {
+        guard zip(known, name).allSatisfy({ $0 == CookieText.lowercased($1) }) else { continue }
+        self = attribute
+        return
+      }
+      return nil
+    }
+  }
+
   private static let nameLengths = 4...8
-  private static let shortestName = 4
+  private static let shortestName = nameLengths.lowerBound
 
   /// Before and after the first `=`, without the blanks around; the value is nil where there is none.
   private static func divided(_ part: ArraySlice<UInt8>) -> (
@@ -61,40 +79,34 @@ package enum SetCookieParser {
 
   private static func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
 
-  /// §5.6.3 to §5.6.7: the last of a name holds.
+  /// §5.6.1 to §5.6.7: the last of a name holds. A date or an age that cannot be read does not take away what was read before.
   private static func take(
-    _ name: String, _ value: ArraySlice<UInt8>, into cookie: inout ReceivedCookie, defaultPath: String
+    _ attribute: Attribute, _ value: ArraySlice<UInt8>, into cookie: inout ReceivedCookie,
+    _ dates: inout Dates,
+    defaultPath: String, now: Timestamp
   ) {
-    switch name {
-    case "domain":
+    switch attribute {
+    case .domain:
       cookie.domain = CookieText.lowercased(value.first == UInt8(ascii: ".") ? value.dropFirst() : value)
-    case "path": cookie.path = value.first == UInt8(ascii: "/") ? text(value) : defaultPath
-    case "secure": cookie.isSecure = true
-    case "httponly": cookie.isHTTPOnly = true
-    case "samesite": cookie.sameSite = Cookie.SameSite(rawValue: CookieText.lowercased(value))
-    default: break
+    case .path: cookie.path = value.first == UInt8(ascii: "/") ? text(value) : defaultPath
+    case .secure: cookie.isSecure = true
+    case .isHTTPOnly: cookie.isHTTPOnly = true
+    case .sameSite: cookie.sameSite = Cookie.SameSite(rawValue: CookieText.lowercased(value))
+    case .expires:
+      guard let date = CookieDate.parse(value) else { return }
+      dates.expires = min(date, now.adding(seconds: Double(CookieLimit.age)))
+    case .maximumAge:
+      guard let seconds = Dates.seconds(value) else { return }
+      dates.maximumAge = seconds > 0 ? now.adding(seconds: Double(seconds)) : Cookie.distantPast
     }
   }
 
-  /// §5.6.1 and §5.6.2: what cannot be read does not take away what was read before.
   private struct Dates {
     var expires: Timestamp?
     var maximumAge: Timestamp?
 
-    mutating func take(_ name: String, _ value: ArraySlice<UInt8>, now: Timestamp) {
-      switch name {
-      case "expires":
-        guard let date = CookieDate.parse(value) else { return }
-        expires = min(date, now.adding(seconds: Double(CookieLimit.age)))
-      case "max-age":
-        guard let seconds = Self.seconds(value) else { return }
-        maximumAge = seconds > 0 ? now.adding(seconds: Double(seconds)) : Cookie.distantPast
-      default: break
-      }
-    }
-
     /// Digits, perhaps after a minus; far more than there is of time ends at the limit.
-    private static func seconds(_ value: ArraySlice<UInt8>) -> Int? {
+    static func seconds(_ value: ArraySlice<UInt8>) -> Int? {
       let isNegative = value.first == UInt8(ascii: "-")
       let digits = isNegative ? value.dropFirst() : value
       guard !digits.isEmpty, digits.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }

@@ -5,19 +5,28 @@ package struct JSONSyntaxError: Error, Sendable, Equatable {
   package let reason: String
   /// Bytes before the fault.
   package let offset: Int
-  /// The text may well be JSON, but this value is more than is taken (RFC 8259 §9): a pointer to it.
-  package private(set) var excess: String?
+  /// The way from the value that is too much up to the whole; nil: the text is no JSON.
+  fileprivate var path: [Step]?
 
-  package init(reason: String, offset: Int, excess: String? = nil) {
-    self.reason = reason
-    self.offset = offset
-    self.excess = excess
+  fileprivate enum Step: Sendable, Equatable {
+    case member(String)
+    case element(Int)
   }
 
-  /// As it is seen from around the member, or element, in which it is.
-  fileprivate func around(_ name: @autoclosure () -> String) -> Self {
-    guard let excess else { return self }
-    return Self(reason: reason, offset: offset, excess: JSONPointer.appending(name(), to: "") + excess)
+  package init(reason: String, offset: Int, isExcess: Bool = false) {
+    self.reason = reason
+    self.offset = offset
+    path = isExcess ? [] : nil
+  }
+
+  /// The text may well be JSON, but this value is more than is taken (RFC 8259 §9): a pointer to it.
+  package var excess: String? {
+    path?.reversed().reduce("") { pointer, step in
+      switch step {
+      case .member(let name): JSONPointer.appending(name, to: pointer)
+      case .element(let index): JSONPointer.appending(String(index), to: pointer)
+      }
+    }
   }
 }
 
@@ -31,6 +40,8 @@ package struct JSONParser {
   private let end: Int
   private var index: Int
   private var values = 0
+  /// The way up from a value that is more than is taken.
+  private var path: [JSONSyntaxError.Step] = []
 
   private init(bytes: [UInt8], end: Int, index: Int) {
     self.bytes = bytes
@@ -45,10 +56,19 @@ package struct JSONParser {
   /// Parses the one value that `range` of `bytes` holds.
   package static func parse(_ bytes: [UInt8], in range: Range<Int>) throws(JSONSyntaxError) -> JSONValue {
     var parser = JSONParser(bytes: bytes, end: range.upperBound, index: range.lowerBound)
-    let value = try parser.value(depth: 0)
+    let value = try parser.whole()
     parser.skipWhitespace()
     guard parser.index == parser.end else { throw parser.fault("unexpected text after the value") }
     return value
+  }
+
+  private mutating func whole() throws(JSONSyntaxError) -> JSONValue {
+    do throws(JSONSyntaxError) { return try value(depth: 0) } catch {
+      guard error.path != nil else { throw error }
+      var error = error
+      error.path = path
+      throw error
+    }
   }
 
   private mutating func value(depth: Int) throws(JSONSyntaxError) -> JSONValue {
@@ -89,7 +109,8 @@ package struct JSONParser {
       do throws(JSONSyntaxError) {
         members.append(JSONValue.Member(name: name, value: try value(depth: depth + 1)))
       } catch {
-        throw error.around(name)
+        if error.path != nil { path.append(.member(name)) }
+        throw error
       }
       skipWhitespace()
       if take(UInt8(ascii: "}")) { return .object(members) }
@@ -104,7 +125,8 @@ package struct JSONParser {
     if take(UInt8(ascii: "]")) { return .array(values) }
     while true {
       do throws(JSONSyntaxError) { values.append(try value(depth: depth + 1)) } catch {
-        throw error.around(String(values.count))
+        if error.path != nil { path.append(.element(values.count)) }
+        throw error
       }
       skipWhitespace()
       if take(UInt8(ascii: "]")) { return .array(values) }
@@ -141,6 +163,7 @@ package struct JSONParser {
       guard skipDigits() > 0 else { throw fault("malformed number") }
     }
     if isInteger, digits <= Self.shortDigits { return .integer(shortInteger(from: start)) }
+    if !isInteger, let value = shortNumber(from: start) { return .number(value) }
     let text = String(decoding: bytes[start..<index], as: UTF8.self)
     if isInteger, let value = Int64(text) { return .integer(value) }
     guard let value = Double(text), value.isFinite else { throw excess("number out of range") }
@@ -158,6 +181,43 @@ package struct JSONParser {
     }
     return isNegative ? -value : value
   }
+
+  /// A number of few digits and a small exponent: the quotient or product of two numbers that are exact is the nearest one (Clinger, "How
+  /// to read floating point numbers accurately", §3). nil: it has more of them.
+  private func shortNumber(from start: Int) -> Double? {
+    var (digits, count, scale, exponent): (Int64, Int, Int, Int) = (0, 0, 0, 0)
+    var (isFraction, isExponent, isDown) = (false, false, false)
+    for place in start..<index {
+      switch bytes[place] {
+      case UInt8(ascii: "."): isFraction = true
+      case UInt8(ascii: "e"), UInt8(ascii: "E"): isExponent = true
+      case UInt8(ascii: "-") where isExponent: isDown = true
+      case UInt8(ascii: "-"), UInt8(ascii: "+"): break
+      case let byte where isExponent:
+        exponent = exponent * 10 + Int(byte - UInt8(ascii: "0"))
+        guard exponent <= Self.powersOfTen.count else { return nil }
+      case let byte:
+        digits = digits * 10 + Int64(byte - UInt8(ascii: "0"))
+        count += 1
+        scale += isFraction ? 1 : 0
+        guard count <= Self.exactDigits else { return nil }
+      }
+    }
+    let power = (isDown ? -exponent : exponent) - scale
+    guard abs(power) < Self.powersOfTen.count else { return nil }
+    let value =
+      power < 0 ? Double(digits) / Self.powersOfTen[-power] : Double(digits) * Self.powersOfTen[power]
+    return bytes[start] == UInt8(ascii: "-") ? -value : value
+  }
+
+  /// So many digits make an integer that a Double has exactly.
+  private static let exactDigits = 15
+  /// The powers of ten that a Double has exactly.
+  private static let powersOfTen: [Double] = [
+    1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19,
+    1e20, 1e21, 1e22,
+  ]
 
   private mutating func skipDigits() -> Int {
     let start = index
@@ -262,7 +322,7 @@ package struct JSONParser {
 
   private func fault(_ reason: String) -> JSONSyntaxError { JSONSyntaxError(reason: reason, offset: index) }
   private func excess(_ reason: String) -> JSONSyntaxError {
-    JSONSyntaxError(reason: reason, offset: index, excess: "")
+    JSONSyntaxError(reason: reason, offset: index, isExcess: true)
   }
 }
 

@@ -191,6 +191,9 @@ package enum Limits {
   package static let staleNonces = Limit(
     "stale-nonces", 3, "nonces that one server may call stale in a row",
     beyond: "the credential counts as refused")
+  package static let challenges = Limit(
+    "challenges", 64, "challenges of one response, and parameters of one challenge",
+    beyond: "further ones are ignored")
   package static let uploadAppends = Limit(
     "upload-appends", 1000, "requests of one resumable upload",
     beyond: "the task ends with badServerResponse")
@@ -281,7 +284,7 @@ package enum Limits {
     proxyExceptions, pinnedHosts,
     pinnedKeys, credentials, chainCertificates, certificateBytes, cookiesInRequest, cookies, cookiesOfSite,
     cookieBytes, cookieAttributeBytes, cacheDirectives, varyNames, trailerBytes, informationalResponses,
-    redirects, partHeadBytes, contentCodings, discardedBytes, repeats, staleNonces, uploadAppends,
+    redirects, partHeadBytes, contentCodings, discardedBytes, repeats, staleNonces, challenges, uploadAppends,
     partDelimiterBytes, partsUnderWay, uploadCorrections, uploadOrigins, cacheVariants, replyTextBytes,
     ranges, probes, probesOfTenant, waitingProbes, probeWaitSeconds, webhookAttempts, webhookReplyBytes,
     webhookHeadBytes, webhookRetryAfterSeconds, queuedEventBytes, waitingProgress,

@@ -39,7 +39,7 @@ enum Acceptance {
 
   /// What a member of a list of preferences names, without its parameters.
   static func essence(_ type: some StringProtocol) -> String {
-    (type.split(separator: ";").first ?? "").trimmingBlanks.lowercased()
+    (type.split(separator: ";").first ?? "").trimmingBlanks.lowercasedASCII
   }
 
   /// Whether its quality value is 0 (RFC 9110 §12.4.2).
@@ -48,7 +48,7 @@ enum Acceptance {
   /// A preference's weight; 1 where it has none that can be read.
   private static func weight(_ preference: Substring) -> Double {
     for parameter in preference.split(separator: ";").dropFirst() {
-      let text = parameter.trimmingBlanks.lowercased()
+      let text = parameter.trimmingBlanks.lowercasedASCII
       guard text.hasPrefix("q="), let weight = Double(text.dropFirst(2)) else { continue }
       return max(0, min(weight, 1))
     }

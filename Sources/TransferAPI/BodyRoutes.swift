@@ -67,7 +67,7 @@ enum ByteRange: Equatable {
   case unsatisfiable
 
   static func parse(_ field: String, size: Int64) -> ByteRange {
-    guard field.lowercased().hasPrefix("bytes=") else { return .whole }
+    guard field.lowercasedASCII.hasPrefix("bytes=") else { return .whole }
     let set = field.dropFirst(6).split(separator: ",", omittingEmptySubsequences: false)
     guard set.count == 1 else { return .whole }
     let ends = set[0].trimmingBlanks.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)

@@ -24,7 +24,7 @@ extension TransferAPI {
   private func createFile(_ context: RequestContext) async throws -> ServerResponse {
     try context.allowQuery()
     let type = context.field(.contentType)
-    let essence = (type?.split(separator: ";").first ?? "").trimmingBlanks.lowercased()
+    let essence = (type?.split(separator: ";").first ?? "").trimmingBlanks.lowercasedASCII
     guard essence != "application/json" else { return try await keepBody(context) }
     let view = try view(context)
     let reception = try view.receiveFile()

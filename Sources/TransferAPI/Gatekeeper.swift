@@ -22,7 +22,7 @@ package struct Gatekeeper: Sendable {
     }
     guard !isPublic else { return nil }
     let parts = (request.head.headerFields[.authorization] ?? "").split(separator: " ", maxSplits: 1)
-    guard parts.count == 2, parts[0].lowercased() == "bearer" else { throw Problem(.unauthorized) }
+    guard parts.count == 2, parts[0].lowercasedASCII == "bearer" else { throw Problem(.unauthorized) }
     let digest = SHA256.hash(data: Array(parts[1].utf8))
     // Digest comparison takes the same time for every value, and every token is compared.
     let matches = tokens.filter { $0.digest == digest }
@@ -36,14 +36,14 @@ package struct Gatekeeper: Sendable {
       throw Problem(.hostNotAllowed, "Host is '\(host)'")
     }
     guard let origin = request.head.headerFields[.origin] else { return }
-    guard origin.lowercased() == "http://" + host.lowercased() else {
+    guard origin.lowercasedASCII == "http://" + host.lowercasedASCII else {
       throw Problem(.originNotAllowed, "Origin is '\(origin)'")
     }
   }
 
   static func isLocal(_ host: String, port: Int) -> Bool {
     ["localhost", "127.0.0.1", "[::1]"].contains { name in
-      host.lowercased() == name || host.lowercased() == "\(name):\(port)"
+      host.lowercasedASCII == name || host.lowercasedASCII == "\(name):\(port)"
     }
   }
 }

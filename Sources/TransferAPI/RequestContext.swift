@@ -142,7 +142,7 @@ struct RequestContext: Sendable {
   var preferredWait: Double? {
     for preference in (field(.prefer) ?? "").split(whereSeparator: { $0 == "," || $0 == ";" }) {
       let parts = preference.split(separator: "=", maxSplits: 1).map { $0.trimmingBlanks }
-      guard parts.count == 2, parts[0].lowercased() == "wait" else { continue }
+      guard parts.count == 2, parts[0].lowercasedASCII == "wait" else { continue }
       // RFC 7240: a value may be quoted.
       let isQuoted = parts[1].count > 1 && parts[1].hasPrefix("\"") && parts[1].hasSuffix("\"")
       let value = isQuoted ? String(parts[1].dropFirst().dropLast()) : parts[1]
@@ -160,10 +160,10 @@ struct RequestContext: Sendable {
 
   /// The type of the body that was sent.
   func bodyType(_ allowed: BodyType...) throws(Problem) -> BodyType {
-    if let coding = field(.contentEncoding), coding.lowercased() != "identity" {
+    if let coding = field(.contentEncoding), coding.lowercasedASCII != "identity" {
       throw Problem(.unsupportedMediaType, "send the body without Content-Encoding")
     }
-    let type = field(.contentType)?.parts(between: ";").first.map { $0.trimmingBlanks.lowercased() }
+    let type = field(.contentType)?.parts(between: ";").first.map { $0.trimmingBlanks.lowercasedASCII }
     if type == "application/json", allowed.contains(.json) { return .json }
     if type == "application/merge-patch+json", allowed.contains(.mergePatch) { return .mergePatch }
     if type == "application/x-ndjson" || type == "application/jsonl", allowed.contains(.ndjson) {

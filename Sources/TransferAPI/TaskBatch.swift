@@ -141,7 +141,7 @@ struct TaskBatch {
   private func parse(_ line: LineSplitter.Line) async -> Line {
     do {
       let specification = try await TaskPayload.specification(
-        JSONParser.parse(line.bytes), in: session, view)
+        JSONParser.parse(line.buffer, in: line.range), in: session, view)
       return .specification(specification, line: line.number)
     } catch {
       var problem = Problem(error).telling(at: Self.mostLineErrors)
@@ -162,57 +162,5 @@ struct TaskBatch {
       bytes.append(0x0A)
     }
     return bytes
-  }
-}
-
-/// Cuts a stream of bytes into lines; blank ones are counted, but not given.
-package struct LineSplitter {
-  package struct Line: Equatable {
-    package let bytes: [UInt8]
-    /// From 1, as an editor counts.
-    let number: Int
-  }
-  private let maximumLine: Int
-  private var rest: [UInt8] = []
-  /// Bytes of `rest` that were looked at: no line ends among them.
-  private var scanned = 0
-  private var number = 0
-
-  package init(maximumLine: Int) { self.maximumLine = maximumLine }
-
-  /// The lines that `chunk` completes.
-  package mutating func add(_ chunk: [UInt8]) throws(Problem) -> [Line] {
-    rest += chunk
-    var lines: [Line] = []
-    var start = 0
-    while let end = rest[max(start, scanned)...].firstIndex(of: 0x0A) {
-      try check(end - start)
-      append(rest[start..<end], to: &lines)
-      start = end + 1
-    }
-    rest.removeFirst(start)
-    scanned = rest.count
-    try check(rest.count)
-    return lines
-  }
-
-  /// What stands behind the last line end.
-  package mutating func finish() -> [Line] {
-    var lines: [Line] = []
-    append(rest[...], to: &lines)
-    rest = []
-    return lines
-  }
-
-  private func check(_ length: Int) throws(Problem) {
-    guard length <= maximumLine else {
-      throw Problem(.payloadTooLarge, "line \(number + 1) has more than \(maximumLine) bytes")
-    }
-  }
-
-  private mutating func append(_ line: ArraySlice<UInt8>, to lines: inout [Line]) {
-    number += 1
-    let isBlank = line.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
-    if !isBlank { lines.append(Line(bytes: Array(line), number: number)) }
   }
 }

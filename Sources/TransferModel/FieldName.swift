@@ -14,14 +14,9 @@ package enum FieldName {
 
   /// Letters, digits and ``!#$%&'*+-.^_`|~``.
   package static func isTokenByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "^")...UInt8(ascii: "z"), UInt8(ascii: "#")...UInt8(ascii: "'"), UInt8(ascii: "!"),
-      UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "|"),
-      UInt8(ascii: "~"):
-      true
-    default: false
-    }
+    // A bit for each of the 128 characters: every byte of every head is looked up.
+    let bits: UInt64 = byte < 64 ? 0x03FF_6CFA_0000_0000 : byte < 128 ? 0x57FF_FFFF_C7FF_FFFE : 0
+    return bits >> UInt64(byte & 63) & 1 != 0
   }
 
   /// Whether the field describes the content of its message. A request that loses its content loses these

@@ -11,7 +11,7 @@ package enum HTTPDate {
     if let common = instant(ofFixdate: text) { return common }
     let trimmed = text.trimmingBlanks
     guard trimmed.utf8.count <= longest else { return nil }
-    var words = trimmed.lowercased()
+    var words = trimmed.lowercasedASCII
       .split(separator: " ", omittingEmptySubsequences: false).map(String.init)
     // asctime() fills the day up to two places; elsewhere a second blank is none of the formats.
     if words.count == 6, words[2].isEmpty, words[3].utf8.count == 1 {

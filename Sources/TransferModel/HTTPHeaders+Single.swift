@@ -19,7 +19,7 @@ extension HTTPHeaders {
   /// The codings of the content in the order in which they were applied, in lower case; none if it is as it was made (RFC 9110 §8.4).
   /// `aws-chunked` is how S3 gets an upload, and not how it keeps it; yet it returns the word with the object.
   package var contentCodings: [String] {
-    elements(of: "Content-Encoding").map { $0.lowercased() }
+    elements(of: "Content-Encoding").map { $0.lowercasedASCII }
       .filter { !["", "identity", "none", "aws-chunked"].contains($0) }
   }
 

@@ -27,7 +27,7 @@ package enum HTTPParameters {
     guard let value = value(name + "*", in: field) else { return nil }
     let parts = value.parts(between: "'", maxSplits: 2, omittingEmpty: false)
     guard parts.count == 3, let bytes = PercentEncoding.bytes(parts[2], isStrict: true) else { return nil }
-    switch parts[0].lowercased() {
+    switch parts[0].lowercasedASCII {
     case "utf-8": return String(validating: bytes, as: UTF8.self)
     case "iso-8859-1":
       return ISO88591.text(bytes)
@@ -138,7 +138,7 @@ extension ArraySlice<UInt8> {
   }
 
   /// Whether the bytes are the same but for the case of ASCII letters.
-  func isEqual(withoutCase other: ArraySlice<UInt8>) -> Bool {
+  package func isEqual(withoutCase other: ArraySlice<UInt8>) -> Bool {
     guard count == other.count else { return false }
     let distance = other.startIndex - startIndex
     for place in indices

@@ -35,11 +35,8 @@ package enum IPAddress: Sendable, Hashable {
   init?(_ bytes: ArraySlice<UInt8>) {
     guard bytes.count <= Self.longest else { return nil }
     if bytes.contains(UInt8(ascii: ":")) {
-      guard let words = Self.words(bytes) else { return nil }
-      let value = words.map(UInt64.init)
-      self = .v6(
-        high: value[0] << 48 | value[1] << 32 | value[2] << 16 | value[3],
-        low: value[4] << 48 | value[5] << 32 | value[6] << 16 | value[7])
+      guard let value = Self.groups(bytes) else { return nil }
+      self = .v6(high: UInt64(value >> 64), low: UInt64(truncatingIfNeeded: value))
     } else {
       guard let value = Self.dotted(bytes) else { return nil }
       self = .v4(value)
@@ -64,33 +61,35 @@ package enum IPAddress: Sendable, Hashable {
   }
 
   /// Eight groups, of which `::` stands for one or more zeros.
-  private static func words(_ text: ArraySlice<UInt8>) -> [UInt16]? {
+  private static func groups(_ text: ArraySlice<UInt8>) -> UInt128? {
     let colon = UInt8(ascii: ":")
-    var words: [UInt16] = []
-    var (gap, index): (Int?, Int) = (nil, text.startIndex)
-    if text.count > 1, text[index] == colon, text[index + 1] == colon { (gap, index) = (0, index + 2) }
+    // Those after the gap, if there is one.
+    var (value, count): (UInt128, Int) = (0, 0)
+    var (first, firstCount): (UInt128, Int?) = (0, nil)
+    var index = text.startIndex
+    if text.count > 1, text[index] == colon, text[index + 1] == colon { (firstCount, index) = (0, index + 2) }
     while index < text.endIndex {
       let end = text[index...].firstIndex(of: colon) ?? text.endIndex
       let group = text[index..<end]
-      if group.contains(UInt8(ascii: ".")) {
-        guard end == text.endIndex, let value = dotted(group) else { return nil }
-        words += [UInt16(value >> 16), UInt16(truncatingIfNeeded: value)]
+      if let word = word(group) {
+        (value, count) = (value << 16 | UInt128(word), count + 1)
       } else {
-        guard let word = word(group) else { return nil }
-        words.append(word)
+        guard end == text.endIndex, let tail = dotted(group) else { return nil }
+        (value, count) = (value << 32 | UInt128(tail), count + 2)
       }
+      guard count <= 8 else { return nil }
       index = end + 1
-      if end < text.endIndex {
-        guard index < text.endIndex else { return nil }
-        guard text[index] == colon else { continue }
-        guard gap == nil else { return nil }
-        gap = words.count
-        index += 1
-      }
+      guard end < text.endIndex else { break }
+      guard index < text.endIndex else { return nil }
+      guard text[index] == colon else { continue }
+      guard firstCount == nil else { return nil }
+      (first, firstCount) = (value, count)
+      (value, count) = (0, 0)
+      index += 1
     }
-    guard let gap else { return words.count == 8 ? words : nil }
-    guard words.count < 8 else { return nil }
-    return words[..<gap] + [UInt16](repeating: 0, count: 8 - words.count) + words[gap...]
+    guard let firstCount else { return count == 8 ? value : nil }
+    guard firstCount + count < 8 else { return nil }
+    return first << UInt128(16 * (8 - firstCount)) | value
   }
 
   /// One to four hexadecimal digits.
@@ -124,19 +123,21 @@ package struct IPNetwork: Sendable, Hashable {
   package let prefixLength: Int
 
   /// Parses `10.0.0.0/8`, `fd00::/8`, or an address alone; nil where bits lie beyond the prefix.
-  package init?(_ text: String) {
-    let parts = text.parts(between: "/", maxSplits: 2, omittingEmpty: false)
-    guard (1...2).contains(parts.count), let base = IPAddress(String(parts[0])) else { return nil }
+  package init?(_ text: String) { self.init(Array(text.utf8)[...]) }
+
+  init?(_ text: ArraySlice<UInt8>) {
+    let slash = text.firstIndex(of: UInt8(ascii: "/"))
+    guard let base = IPAddress(text[..<(slash ?? text.endIndex)]) else { return nil }
     let width = if case .v4 = base { 32 } else { 128 }
     var length = width
-    if parts.count == 2 {
-      guard let value = Int(parts[1]), (0...width).contains(value),
-        parts[1].utf8.allSatisfy({ $0 &- 48 < 10 })
-      else { return nil }
-      length = value
+    if let slash {
+      let digits = text[(slash + 1)...]
+      guard !digits.isEmpty, digits.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }
+      length = digits.reduce(0) { min($0 * 10 + Int($1 - UInt8(ascii: "0")), 1000) }
+      guard length <= width else { return nil }
     }
     self.init(base, length)
-    guard contains(base), Self.masked(base, length) == base else { return nil }
+    guard Self.masked(base, length) == base else { return nil }
   }
 
   /// The network of that size that the address is in; nil where there is no such size.

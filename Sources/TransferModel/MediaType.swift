@@ -23,7 +23,8 @@ enum MediaType {
       let fieldEnd = start + field.utf8.count
       while start < fieldEnd {
         let end = HTTPParameters.end(of: bytes, start..<fieldEnd, at: UInt8(ascii: ","))
-        if end > start, let value = value(trimmed(start..<end, in: bytes), in: bytes, after: last) {
+        // Nothing shorter is a type.
+        if end - start >= 3, let value = value(trimmed(start..<end, in: bytes), in: bytes, after: last) {
           last = value
         }
         start = end + 1

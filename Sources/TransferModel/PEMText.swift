@@ -24,10 +24,11 @@ extension ObjectReader {
 package enum PEMText {
   /// The size of each PEM block in bytes, from its `-----BEGIN ` to the next one or to the end of the text.
   package static func sizes(_ text: String) -> [Int] {
-    let (bytes, begin) = (text.utf8, Array("-----BEGIN ".utf8))
+    let (bytes, begin) = (text.utf8Span.span, Array("-----BEGIN ".utf8))
     var starts: [Int] = []
     var matched = 0
-    for (offset, byte) in bytes.enumerated() {
+    for offset in bytes.indices {
+      let byte = bytes[offset]
       // After a mismatch, only hyphens already read can belong to the next match.
       matched = byte == begin[matched] ? matched + 1 : byte == begin[0] ? (matched == 5 ? 5 : 1) : 0
       if matched == begin.count {

@@ -2,50 +2,40 @@
 package struct ProxyExceptions: Sendable, Equatable {
   /// As they were given.
   package let all: [ProxyException]
-  /// Ports of one host or address.
-  private struct Ports {
-    var hasAll = false
-    var some: Set<Int> = []
-
-    /// - Parameter port: nil: every port.
-    mutating func insert(_ port: Int?) {
-      if let port { some.insert(port) } else { hasAll = true }
-    }
-    func contains(_ port: Int) -> Bool { hasAll || some.contains(port) }
+  private struct Rule: Hashable {
+    let subject: ProxyException.Subject
+    let port: Int?
   }
-  private var names: [String: Ports] = [:]
-  private var addresses: [IPAddress: Ports] = [:]
-  /// By the bits of their prefix, of which there are few.
-  private var networks: [Int: Set<IPNetwork>] = [:]
-  private var ofAll = Ports()
+  private var rules: Set<Rule> = []
+  /// Of the networks among them.
+  private var prefixLengths: Set<Int> = []
 
   package init(_ all: [ProxyException] = []) {
     self.all = all
+    rules.reserveCapacity(all.count)
     for exception in all {
-      switch exception.subject {
-      case .everything: ofAll.insert(exception.port)
-      case .host(let name): names[name, default: Ports()].insert(exception.port)
-      case .address(let address): addresses[address, default: Ports()].insert(exception.port)
-      case .network(let network): networks[network.prefixLength, default: []].insert(network)
-      }
+      rules.insert(Rule(subject: exception.subject, port: exception.port))
+      if case .network(let network) = exception.subject { prefixLengths.insert(network.prefixLength) }
     }
   }
 
   package static func == (left: Self, right: Self) -> Bool { left.all == right.all }
 
   package func cover(host: String, port: Int) -> Bool {
-    func isMeant(_ ports: Ports?) -> Bool { ports?.contains(port) ?? false }
-    if isMeant(ofAll) { return true }
+    func has(_ subject: ProxyException.Subject) -> Bool {
+      rules.contains(Rule(subject: subject, port: nil)) || rules.contains(Rule(subject: subject, port: port))
+    }
+    if has(.everything) { return true }
     if let address = IPAddress(host) {
-      return isMeant(addresses[address])
-        || networks.contains { prefix, known in
-          IPNetwork(around: address, prefixLength: prefix).map(known.contains) ?? false
+      return has(.address(address))
+        || prefixLengths.contains { length in
+          IPNetwork(around: address, prefixLength: length).map { has(.network($0)) } ?? false
         }
     }
     // The name, and each domain above it.
     var name = Substring(host)
     while true {
-      if isMeant(names[String(name)]) { return true }
+      if has(.host(String(name))) { return true }
       guard let dot = name.utf8.firstIndex(of: UInt8(ascii: ".")) else { return false }
       name = name[name.utf8.index(after: dot)...]
     }
@@ -55,7 +45,7 @@ package struct ProxyExceptions: Sendable, Equatable {
 /// Origins that are reached without a proxy: `*`, a host with its subdomains, an address, a network (CIDR). A host or an address
 /// may have a port.
 package struct ProxyException: Sendable, Equatable {
-  enum Subject: Sendable, Equatable {
+  enum Subject: Sendable, Hashable {
     case everything
     /// With its subdomains.
     case host(String)
@@ -69,9 +59,11 @@ package struct ProxyException: Sendable, Equatable {
   let port: Int?
 
   package init?(_ text: String) {
-    let bytes = Array(text.lowercased().utf8)
+    var bytes = Array(text.utf8)
     var (slash, colon): (Int?, Int?) = (nil, nil)
-    for (place, byte) in bytes.enumerated() {
+    for place in bytes.indices {
+      bytes[place] = HTTPHeaders.lowercase(bytes[place])
+      let byte = bytes[place]
       guard byte > 0x20, byte != UInt8(ascii: ",") else { return nil }
       if byte == UInt8(ascii: "/") { slash = place }
       if byte == UInt8(ascii: ":") { colon = place }
@@ -79,7 +71,7 @@ package struct ProxyException: Sendable, Equatable {
     guard !bytes.isEmpty else { return nil }
     self.text = text
     if slash != nil {
-      guard let network = IPNetwork(String(decoding: bytes, as: UTF8.self)) else { return nil }
+      guard let network = IPNetwork(bytes[...]) else { return nil }
       (subject, port) = (.network(network), nil)
       return
     }
@@ -90,9 +82,7 @@ package struct ProxyException: Sendable, Equatable {
     var name = bytes[...]
     var port: Int?
     if let colon {
-      guard let number = Int(String(decoding: bytes[(colon + 1)...], as: UTF8.self)),
-        (1...65_535).contains(number)
-      else { return nil }
+      guard let number = Self.port(bytes[(colon + 1)...]) else { return nil }
       port = number
       name = bytes[..<colon]
     }
@@ -108,5 +98,13 @@ package struct ProxyException: Sendable, Equatable {
     } else {
       subject = IPAddress(name).map { .address($0) } ?? .host(String(decoding: name, as: UTF8.self))
     }
+  }
+
+  /// 1 to 65535; a plus sign may stand before it.
+  private static func port(_ text: ArraySlice<UInt8>) -> Int? {
+    let digits = text.first == UInt8(ascii: "+") ? text.dropFirst() : text
+    guard !digits.isEmpty, digits.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }
+    let number = digits.reduce(0) { min($0 * 10 + Int($1 - UInt8(ascii: "0")), 65_536) }
+    return (1...65_535).contains(number) ? number : nil
   }
 }

@@ -21,21 +21,30 @@ package struct TransferResponse: Sendable, Equatable, Codable {
     self.httpVersion = httpVersion
   }
 
-  /// The media type without its parameters, in lower case (URLResponse.mimeType).
-  package var mimeType: String? {
-    guard let field = headers.contentType else { return nil }
-    let trimmed = Substring(field.utf8.prefix { $0 != UInt8(ascii: ";") }).trimmingBlanks
-    return trimmed.isEmpty ? nil : trimmed.lowercased()
+  /// What `Content-Type` says.
+  package struct ContentType: Sendable {
+    /// The media type without its parameters, in lower case (URLResponse.mimeType).
+    package var mimeType: String?
+    /// The charset parameter, in lower case (URLResponse.textEncodingName).
+    package var textEncodingName: String?
   }
 
-  /// The charset parameter of Content-Type, in lower case (URLResponse.textEncodingName).
-  package var textEncodingName: String? {
-    headers.contentType.flatMap { HTTPParameters.value("charset", in: $0) }?.lowercased()
+  /// Nothing where there is no such field. It is read anew each time.
+  package var contentType: ContentType {
+    guard let field = headers.contentType else { return ContentType() }
+    let bytes = Array(field.utf8)
+    let end = bytes.firstIndex(of: UInt8(ascii: ";")) ?? bytes.count
+    let type = String(decoding: bytes[..<end].trimmingBlanks, as: UTF8.self)
+    return ContentType(
+      mimeType: type.isEmpty ? nil : type.lowercasedASCII,
+      textEncodingName: HTTPParameters.value("charset", in: field)?.lowercasedASCII)
   }
 
   /// A name to save the body under (URLResponse.suggestedFilename): Content-Disposition's, else the URL's
   /// last path component, else the host's name; never with a path in it. The media type's extension is appended if it has none.
-  package var suggestedFilename: String {
+  package var suggestedFilename: String { suggestedFilename(of: contentType.mimeType) }
+
+  private func suggestedFilename(of mimeType: String?) -> String {
     let name = filename
     guard !FilenameExtension.isIn(name), let type = mimeType,
       let suffix = FilenameExtension.of(mimeType: type)
@@ -97,13 +106,14 @@ package struct TransferResponse: Sendable, Equatable, Codable {
 
 extension TransferResponse: JSONEncodable {
   package func encode(into writer: inout JSONWriter) {
+    let type = contentType
     writer.object { writer in
       writer.field("url", url)
       writer.field("status", status)
       writer.field("headers", Optional(headers))
-      writer.field("mimeType", mimeType)
-      writer.field("textEncodingName", textEncodingName)
-      writer.field("suggestedFilename", suggestedFilename)
+      writer.field("mimeType", type.mimeType)
+      writer.field("textEncodingName", type.textEncodingName)
+      writer.field("suggestedFilename", suggestedFilename(of: type.mimeType))
       writer.field("expectedContentLength", expectedContentLength)
       writer.field("httpVersion", httpVersion)
       writer.field("fromCache", fromCache)

@@ -106,7 +106,7 @@ extension SessionConfiguration {
     var configuration = self
     configuration.retry = retry ?? RetryConfiguration()
     configuration.httpAdditionalHeaders = httpAdditionalHeaders.canonical
-    configuration.secretHeaderFields = Set(secretHeaderFields.map { $0.lowercased() }).sorted()
+    configuration.secretHeaderFields = Set(secretHeaderFields.map { $0.lowercasedASCII }).sorted()
     configuration.proxies.noProxy = ProxyExceptions(
       configuration.proxies.noProxy.all.sorted { $0.text < $1.text })
     return configuration
@@ -116,7 +116,7 @@ extension SessionConfiguration {
 extension HTTPHeaders {
   /// By name, without case; values of one name stay in their order.
   fileprivate var canonical: HTTPHeaders {
-    let fields = fields.map { Field(name: $0.name.lowercased(), value: $0.value) }
+    let fields = fields.map { Field(name: $0.name.lowercasedASCII, value: $0.value) }
     let order = fields.indices.sorted { (fields[$0].name, $0) < (fields[$1].name, $1) }
     return HTTPHeaders(order.map { fields[$0] })
   }

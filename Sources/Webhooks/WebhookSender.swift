@@ -206,7 +206,7 @@ private final class WebhookAttempt: EasyHandleDelegate {
     headSize += line.count
     guard !refusesHead else { return false }
     let text = String(decoding: line, as: UTF8.self)
-    guard text.lowercased().hasPrefix("retry-after:") else { return true }
+    guard text.lowercasedASCII.hasPrefix("retry-after:") else { return true }
     retryAfter = String(text.unicodeScalars.dropFirst(12).prefix { $0 != "\r" && $0 != "\n" })
     return true
   }

@@ -8,7 +8,7 @@ import Testing
     var splitter = LineSplitter(maximumLine: maximumLine)
     var lines: [LineSplitter.Line] = []
     for chunk in chunks { lines += try splitter.add(chunk) }
-    return (lines + splitter.finish()).map(\.bytes)
+    return (lines + splitter.finish()).map { Array($0.bytes) }
   }
 
   @Test(arguments: [

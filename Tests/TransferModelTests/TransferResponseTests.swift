@@ -26,13 +26,13 @@ import Testing
     ] as [(String?, String?, String?)])
   func readsTheMediaType(_ field: String?, _ type: String?, _ charset: String?) {
     let response = response("Content-Type", field)
-    #expect(response.mimeType == type)
-    #expect(response.textEncodingName == charset)
+    #expect(response.contentType.mimeType == type)
+    #expect(response.contentType.textEncodingName == charset)
   }
 
   @Test(arguments: [";charset=utf-8", " ; charset=utf-8", ";"])
   func aParameterIsNoMediaType(_ field: String) {
-    #expect(response("Content-Type", field).mimeType == nil)
+    #expect(response("Content-Type", field).contentType.mimeType == nil)
   }
 
   @Test(arguments: [

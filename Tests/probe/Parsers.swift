@@ -22,25 +22,30 @@ enum Parsers {
   private static let now = Timestamp(seconds: 1_767_225_600)
 
   /// As header fields are read: text that is not UTF-8 is ISO 8859-1.
-  private static func text(_ bytes: [UInt8]) -> String {
-    String(validating: bytes, as: UTF8.self) ?? ISO88591.text(bytes)
+  private static func text(_ bytes: some Collection<UInt8>) -> String {
+    let bytes = Array(bytes)
+    if let span = try? UTF8Span(validating: bytes.span) { return String(copying: span) }
+    return ISO88591.text(bytes)
   }
 
   /// Lines, as many as a message may have header fields.
-  private static func lines(_ bytes: [UInt8]) -> [Substring] {
-    Array(
-      text(bytes).parts(between: "\n", maxSplits: Limits.fields.value, omittingEmpty: false)
-        .prefix(Limits.fields.value))
+  private static func lines(_ bytes: [UInt8]) -> [ArraySlice<UInt8>] {
+    var (lines, rest) = ([ArraySlice<UInt8>](), bytes[...])
+    while lines.count < Limits.fields.value, let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+      lines.append(rest[..<end])
+      rest = rest[(end + 1)...]
+    }
+    return lines.count < Limits.fields.value ? lines + [rest] : lines
   }
 
   /// Header fields, one a line. A line without a name is a `Cache-Control`.
   private static func fields(_ bytes: [UInt8]) -> HTTPHeaders {
     HTTPHeaders(
       lines(bytes).map { line in
-        let parts = line.parts(between: ":", maxSplits: 1, omittingEmpty: false)
-        return parts.count == 2
-          ? .init(name: String(parts[0]), value: parts[1].trimmingBlanks)
-          : .init(name: "Cache-Control", value: String(line))
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else {
+          return .init(name: "Cache-Control", value: text(line))
+        }
+        return .init(name: text(line[..<colon]), value: text(line[(colon + 1)...].trimmingBlanks))
       })
   }
 
@@ -54,7 +59,7 @@ enum Parsers {
   private static func cookieJar(_ bytes: [UInt8]) {
     let context = CookieContext(host: "www.example.com", path: "/a/b", isSecure: true)
     var jar = CookieJar()
-    _ = jar.store(lines(bytes).map(String.init), from: context, now: now)
+    _ = jar.store(lines(bytes).map(text), from: context, now: now)
     _ = jar.header(for: context, now: now)
   }
 
@@ -94,10 +99,7 @@ enum Parsers {
 
   /// `Content-Type` fields, one a line.
   private static func contentType(_ bytes: [UInt8]) {
-    let response = response(
-      HTTPHeaders(lines(bytes).map { .init(name: "Content-Type", value: String($0)) }))
-    _ = response.mimeType
-    _ = response.textEncodingName
+    _ = response(HTTPHeaders(lines(bytes).map { .init(name: "Content-Type", value: text($0)) })).contentType
   }
 
   /// The entries of `noProxy` in JSON, and a host that is looked for among them.
@@ -112,7 +114,9 @@ enum Parsers {
   private static func batch(_ bytes: [UInt8]) {
     var splitter = LineSplitter(maximumLine: Limits.batchLineBytes.value)
     let lines = ((try? splitter.add(bytes)) ?? []) + splitter.finish()
-    for line in lines.prefix(Limits.batchLines.value) { _ = try? JSONParser.parse(line.bytes) }
+    for line in lines.prefix(Limits.batchLines.value) {
+      _ = try? JSONParser.parse(line.buffer, in: line.range)
+    }
   }
 
   private static func base64(_ bytes: [UInt8]) {

@@ -20,8 +20,8 @@ package struct ResponseHead: Sendable, Equatable {
 /// after the other, and trailers behind a body.
 package struct ResponseHeadParser {
   private var head: ResponseHead?
-  /// Bytes of the fields of the head under way.
-  private var size = 0
+  /// Bytes and lines of the fields of the head under way.
+  private var (size, lines) = (0, 0)
   private var trailerSize = 0
   private var informational = 0
   /// What there is too much of: from then on nothing is taken.
@@ -49,12 +49,13 @@ package struct ResponseHeadParser {
     guard !text.isEmpty else { return endHead() }
     if Self.isStatusLine(text) {
       head = Self.parseStatusLine(text)
-      size = 0
+      (size, lines) = (0, 0)
     } else if head != nil {
       size += text.count
+      lines += 1
       head?.append(line: text)
-      let count = head?.headers.fields.count ?? 0
-      if size > Limits.headBytes.value || count > Limits.fields.value {
+      // A field may be folded into many lines.
+      if size > Limits.headBytes.value || lines > Limits.fields.value {
         exceed("the head of the answer is too large")
       }
     } else {
@@ -84,7 +85,8 @@ package struct ResponseHeadParser {
   }
 
   private static func isStatusLine(_ text: UnsafeRawBufferPointer) -> Bool {
-    text.count >= 5 && text.starts(with: "HTTP/".utf8)
+    text.count >= 5 && text[0] == UInt8(ascii: "H") && text[1] == UInt8(ascii: "T")
+      && text[2] == UInt8(ascii: "T") && text[3] == UInt8(ascii: "P") && text[4] == UInt8(ascii: "/")
   }
 
   private static func parseStatusLine(_ text: UnsafeRawBufferPointer) -> ResponseHead {
@@ -94,17 +96,22 @@ package struct ResponseHeadParser {
   }
 
   /// HTTP/2 sends names in lower case; clients that read a dictionary want one spelling.
-  static func canonical(_ name: String) -> String {
-    guard name.utf8.allSatisfy({ $0 < UInt8(ascii: "A") || $0 > UInt8(ascii: "Z") }) else { return name }
-    switch name {
-    case "etag": return "ETag"
-    case "www-authenticate": return "WWW-Authenticate"
-    default:
-      var bytes = Array(name.utf8)
-      for place in bytes.indices where place == 0 || bytes[place - 1] == UInt8(ascii: "-") {
-        if bytes[place] &- UInt8(ascii: "a") < 26 { bytes[place] &= 0xDF }
+  static func canonical(_ name: UnsafeRawBufferPointer) -> String {
+    for byte in name where byte &- UInt8(ascii: "A") < 26 { return String(decoding: name, as: UTF8.self) }
+    let text = String(unsafeUninitializedCapacity: name.count) { canonical in
+      var before = UInt8(ascii: "-")
+      for place in name.indices {
+        let byte = name[place]
+        let isFirst = before == UInt8(ascii: "-") && byte &- UInt8(ascii: "a") < 26
+        canonical[place] = isFirst ? byte & 0xDF : byte
+        before = byte
       }
-      return String(decoding: bytes, as: UTF8.self)
+      return name.count
+    }
+    switch name.count {
+    case 4 where text == "Etag": return "ETag"
+    case 16 where text == "Www-Authenticate": return "WWW-Authenticate"
+    default: return text
     }
   }
 
@@ -127,27 +134,30 @@ extension HTTPHeaders {
       return
     }
     // Blanks before the colon are no part of the name (RFC 9112 §5.1).
-    let name = String(
-      decoding: Self.trimmed(UnsafeRawBufferPointer(rebasing: line[..<colon])), as: UTF8.self)
+    let name = ResponseHeadParser.canonical(
+      Self.trimmed(UnsafeRawBufferPointer(rebasing: line[..<colon])))
     let value = Self.trimmed(UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]))
-    append(ResponseHeadParser.canonical(name), Self.text(value, of: name))
+    append(name, Self.text(value, of: name))
   }
 
   /// A value that is no UTF-8 is ISO 8859-1 (RFC 9110 §5.5). A URI's bytes stay what they are: so other clients ask for them.
   private static func text(_ value: UnsafeRawBufferPointer, of name: String) -> String {
     guard !value.isEmpty else { return "" }
-    let bytes = Array(value)
-    if let span = try? UTF8Span(validating: bytes.span) { return String(copying: span) }
-    guard equal(name, "location") || equal(name, "content-location") else { return ISO88591.text(bytes) }
+    if let text = try? UTF8Span(validating: value.assumingMemoryBound(to: UInt8.self).span) {
+      return String(copying: text)
+    }
+    guard equal(name, "location") || equal(name, "content-location") else {
+      return ISO88591.text(Array(value))
+    }
     var text: [UInt8] = []
     text.reserveCapacity(3 * value.count)
-    for byte in bytes {
-      if byte < 0x80 {
+    for byte in value {
+      guard byte >= 0x80 else {
         text.append(byte)
-      } else {
-        text.append(UInt8(ascii: "%"))
-        for digit in [byte >> 4, byte & 15] { text.append(digit < 10 ? 0x30 + digit : 0x37 + digit) }
+        continue
       }
+      text.append(UInt8(ascii: "%"))
+      for digit in [byte >> 4, byte & 15] { text.append(digit < 10 ? 0x30 + digit : 0x37 + digit) }
     }
     return String(decoding: text, as: UTF8.self)
   }

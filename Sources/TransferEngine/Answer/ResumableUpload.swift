@@ -106,12 +106,12 @@ struct ResumableUpload: Sendable {
   }
 
   private static func isOfContent(_ name: String) -> Bool {
-    let name = name.lowercased()
+    let name = name.lowercasedASCII
     return FieldName.describesContent(name) || ["if-", "upload-"].contains { name.hasPrefix($0) }
       || ["range", "expect"].contains(name)
   }
 
-  private static func isOwn(_ name: String) -> Bool { name.lowercased().hasPrefix("upload-") }
+  private static func isOwn(_ name: String) -> Bool { name.lowercasedASCII.hasPrefix("upload-") }
 
   /// Another request of the task's is sent: a redirect's, or the same once more.
   mutating func willSend(_ next: TransferRequest) {

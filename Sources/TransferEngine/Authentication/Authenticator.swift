@@ -294,7 +294,7 @@ struct Authenticator {
   private static func staleNonce(
     _ challenges: [HTTPChallenge], _ digest: DigestAuthentication
   ) -> DigestAuthentication? {
-    challenges.lazy.filter { $0.parameters["stale"]?.lowercased() == "true" }
+    challenges.lazy.filter { $0.parameters["stale"]?.lowercasedASCII == "true" }
       .compactMap { DigestAuthentication($0) }
       .first { $0.realm == digest.realm && $0.algorithm == digest.algorithm }
   }

@@ -91,18 +91,20 @@ struct DigestAuthentication: Sendable, Equatable {
   /// Nil where the challenge is not one, or wants what is not known here.
   init?(_ challenge: HTTPChallenge) {
     guard challenge.scheme == "digest", let nonce = challenge.parameters["nonce"] else { return nil }
-    let name = (challenge.parameters["algorithm"] ?? "MD5").lowercased()
-    guard let algorithm = Algorithm.allCases.first(where: { $0.rawValue.lowercased() == name }) else {
+    let name = (challenge.parameters["algorithm"] ?? "MD5").lowercasedASCII
+    guard let algorithm = Algorithm.allCases.first(where: { $0.rawValue.lowercasedASCII == name }) else {
       return nil
     }
-    let qualities = challenge.parameters["qop"]?.split(separator: ",").map { $0.trimmingBlanks.lowercased() }
+    let qualities = challenge.parameters["qop"]?.split(separator: ",").map {
+      $0.trimmingBlanks.lowercasedASCII
+    }
     quality = [.request, .requestAndBody].first { qualities?.contains($0.rawValue) == true }
     guard quality != nil || qualities == nil && !algorithm.isSession else { return nil }
     self.algorithm = algorithm
     self.nonce = nonce
     realm = challenge.realm ?? ""
     opaque = challenge.parameters["opaque"]
-    hashesUser = challenge.parameters["userhash"]?.lowercased() == "true"
+    hashesUser = challenge.parameters["userhash"]?.lowercasedASCII == "true"
   }
 
   /// The value of the Authorization field for one request.

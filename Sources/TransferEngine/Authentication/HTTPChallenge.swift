@@ -1,3 +1,4 @@
+internal import Limits
 internal import TransferModel
 
 /// One challenge of a `WWW-Authenticate` or `Proxy-Authenticate` field (RFC 9110 §11.3).
@@ -12,29 +13,36 @@ package struct HTTPChallenge: Sendable, Equatable {
   var realm: String? { parameters["realm"] }
 
   /// Reads all challenges of a message, in order. Several may stand in one field, and several fields in one message.
-  /// What cannot be read is skipped.
+  /// What cannot be read is skipped, and so is what is beyond the limit.
   package static func parse(_ fields: [String]) -> [HTTPChallenge] {
+    let most = Limits.challenges.value
     var challenges: [HTTPChallenge] = []
     for field in fields {
       var scanner = Scanner(field)
       let first = challenges.count
-      while scanner.skipSeparators() {
+      var parameters = 0
+      while challenges.count <= most, scanner.skipSeparators() {
         guard let token = scanner.token() else {
           scanner.skipElement()
           continue
         }
-        if let value = scanner.parameterValue() {
-          // A parameter without a scheme before it says nothing. Of one name, the first counts.
-          let (name, last) = (token.lowercased(), challenges.count - 1)
-          if last >= first, challenges[last].parameters[name] == nil {
-            challenges[last].parameters[name] = value
-          }
-        } else {
-          challenges.append(HTTPChallenge(scheme: token.lowercased(), token68: scanner.token68()))
+        guard let value = scanner.parameterValue() else {
+          let scheme = scanner.text(token).lowercasedASCII
+          challenges.append(HTTPChallenge(scheme: scheme, token68: scanner.token68().map(scanner.text)))
+          parameters = 0
+          continue
+        }
+        // A parameter without a scheme before it says nothing. Of one name, the first counts.
+        parameters += 1
+        let last = challenges.count - 1
+        guard last >= first, parameters <= most else { continue }
+        let name = scanner.text(token).lowercasedASCII
+        if challenges[last].parameters[name] == nil {
+          challenges[last].parameters[name] = scanner.unquoted(value)
         }
       }
     }
-    return challenges
+    return Array(challenges.prefix(most))
   }
 }
 
@@ -63,14 +71,16 @@ private struct Scanner {
     while let byte = next, byte != UInt8(ascii: ",") { index += 1 }
   }
 
-  mutating func token() -> String? {
+  mutating func token() -> Range<Int>? {
     let start = index
     while let byte = next, FieldName.isTokenByte(byte) { index += 1 }
-    return index > start ? String(decoding: bytes[start..<index], as: UTF8.self) : nil
+    return index > start ? start..<index : nil
   }
 
+  func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
+
   /// `= value` behind a parameter's name; nil, and nothing taken, where that does not follow.
-  mutating func parameterValue() -> String? {
+  mutating func parameterValue() -> Range<Int>? {
     let start = index
     skipBlanks()
     guard next == UInt8(ascii: "=") else {
@@ -80,27 +90,33 @@ private struct Scanner {
     index += 1
     skipBlanks()
     if next == UInt8(ascii: "\"") { return quotedString() }
-    return token() ?? ""
+    return token() ?? index..<index
   }
 
-  private mutating func quotedString() -> String {
+  /// With its first quote.
+  private mutating func quotedString() -> Range<Int> {
+    let start = index
     index += 1
-    var text: [UInt8] = []
-    while let byte = next, byte != UInt8(ascii: "\"") {
-      index += 1
-      if byte == UInt8(ascii: "\\"), let escaped = next {
-        text.append(escaped)
-        index += 1
-      } else {
-        text.append(byte)
-      }
+    while let byte = next, byte != UInt8(ascii: "\"") { index += byte == UInt8(ascii: "\\") ? 2 : 1 }
+    let end = min(index, bytes.count)
+    index = end + 1
+    return start..<end
+  }
+
+  /// What a quoted string says, or the token itself.
+  func unquoted(_ range: Range<Int>) -> String {
+    guard range.first.map({ bytes[$0] }) == UInt8(ascii: "\"") else { return text(range) }
+    var (text, isEscaped) = ([UInt8](), false)
+    text.reserveCapacity(range.count)
+    for byte in bytes[range].dropFirst() {
+      isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
+      if !isEscaped { text.append(byte) }
     }
-    index += 1
     return String(decoding: text, as: UTF8.self)
   }
 
   /// What follows a scheme where it is neither a parameter nor another scheme.
-  mutating func token68() -> String? {
+  mutating func token68() -> Range<Int>? {
     let start = index
     skipBlanks()
     let first = index
@@ -115,6 +131,6 @@ private struct Scanner {
       index = start
       return nil
     }
-    return String(decoding: bytes[first..<last], as: UTF8.self)
+    return first..<last
   }
 }

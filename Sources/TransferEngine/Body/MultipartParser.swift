@@ -41,6 +41,7 @@ package struct MultipartParser {
   }
   /// Bytes; a part's header block with its line ends may have this many.
   static let maximumHeader = Limits.partHeadBytes.value
+  private static let maximumHeaderLines = Limits.fields.value
   /// Bytes; a longer line is no delimiter, so that blanks behind a boundary cannot fill the memory.
   private static let maximumDelimiterLine = Limits.partDelimiterBytes.value
 
@@ -49,7 +50,7 @@ package struct MultipartParser {
   private var forms: [[UInt8]]
   private var state = State.preamble
   private var headers = HTTPHeaders()
-  private var headerSize = 0
+  private var (headerSize, headerLines) = (0, 0)
   /// The beginning of a line of the preamble or of a header block.
   private var line: [UInt8] = []
   private var match = Match.none
@@ -88,7 +89,8 @@ package struct MultipartParser {
   package mutating func finish(_ emit: (Output) -> Void) {
     switch state {
     case .preamble, .header:
-      if step(ofLine: line) == .close { emit(.end) }
+      let last = line.withUnsafeBytes { step(ofLine: $0) }
+      if last == .close { emit(.end) }
     case .body:
       if !isPastBoundary { giveHeld(emit) }
     case .ended, .malformed: return
@@ -105,43 +107,47 @@ extension MultipartParser {
   ) -> UnsafeRawBufferPointer {
     let lineFeed = Self.place(of: 0x0A, in: bytes, from: 0)
     let end = lineFeed.map { $0 + 1 } ?? bytes.count
+    let rest = UnsafeRawBufferPointer(rebasing: bytes[end...])
     // A delimiter has a line end, too.
-    if state == .preamble, line.isEmpty, lineFeed != nil, end <= forms.last?.count ?? 0 {
-      return UnsafeRawBufferPointer(rebasing: bytes[end...])
-    }
+    if state == .preamble, line.isEmpty, lineFeed != nil, end <= forms.last?.count ?? 0 { return rest }
     if state == .header {
       headerSize += end
-      guard headerSize <= Self.maximumHeader else {
+      if lineFeed != nil { headerLines += 1 }
+      guard headerSize <= Self.maximumHeader, headerLines <= Self.maximumHeaderLines else {
         state = .malformed
         line = []
         return bytes
       }
-      line.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[..<end]))
-    } else {
-      // One more than a delimiter may have tells a longer line, and of that no more is wanted.
-      let most = min(end, Self.maximumDelimiterLine + 1 - line.count)
-      line.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[..<most]))
     }
-    if lineFeed != nil { endLine(emit) }
-    return UnsafeRawBufferPointer(rebasing: bytes[end...])
+    // One byte more than a delimiter may have tells a longer line, and of that the preamble wants no more.
+    let most = state == .header ? end : min(end, Self.maximumDelimiterLine + 1 - line.count)
+    let piece = UnsafeRawBufferPointer(rebasing: bytes[..<most])
+    guard lineFeed != nil else {
+      line.append(contentsOf: piece)
+      return rest
+    }
+    guard !line.isEmpty else {
+      endLine(piece, emit)
+      return rest
+    }
+    var whole = line
+    line = []
+    whole.append(contentsOf: piece)
+    whole.withUnsafeBytes { endLine($0, emit) }
+    return rest
   }
 
-  private mutating func endLine(_ emit: (Output) -> Void) {
-    defer { line.removeAll(keepingCapacity: true) }
+  private mutating func endLine(_ line: UnsafeRawBufferPointer, _ emit: (Output) -> Void) {
     switch step(ofLine: line) {
     case .open: beginHeader()
     case .close: close(emit)
-    case .onward, .mismatch: if state == .header { addHeaderLine(emit) }
+    case .onward, .mismatch: if state == .header { addHeaderLine(line, emit) }
     }
   }
 
-  private mutating func addHeaderLine(_ emit: (Output) -> Void) {
-    let isBlank = line.withUnsafeBytes { line in
-      let text = ResponseHeadParser.withoutLineEnd(line)
-      if !text.isEmpty { headers.append(line: text) }
-      return text.isEmpty
-    }
-    guard isBlank else { return }
+  private mutating func addHeaderLine(_ line: UnsafeRawBufferPointer, _ emit: (Output) -> Void) {
+    let text = ResponseHeadParser.withoutLineEnd(line)
+    guard text.isEmpty else { return headers.append(line: text) }
     emit(.head(headers))
     state = .body
     // The blank line's end is also the one before a delimiter, where there is no body.
@@ -151,7 +157,7 @@ extension MultipartParser {
   private mutating func beginHeader() {
     state = .header
     headers = HTTPHeaders()
-    headerSize = 0
+    (headerSize, headerLines) = (0, 0)
   }
 
   private mutating func close(_ emit: (Output) -> Void) {
@@ -159,21 +165,24 @@ extension MultipartParser {
     emit(.end)
   }
 
-  private static func has(_ line: [UInt8], prefix: [UInt8]) -> Bool {
+  private static func has(_ line: UnsafeRawBufferPointer, prefix: [UInt8]) -> Bool {
     guard line.count >= prefix.count else { return false }
     for place in prefix.indices where line[place] != prefix[place] { return false }
     return true
   }
 
   /// Whether the line is a delimiter. The first one settles the form.
-  private mutating func step(ofLine line: [UInt8]) -> Step {
+  private mutating func step(ofLine line: UnsafeRawBufferPointer) -> Step {
     guard line.count <= Self.maximumDelimiterLine else { return .mismatch }
     for form in forms where Self.has(line, prefix: form) {
-      let rest = line.dropFirst(form.count)
-      let end = rest.drop { $0 == 0x20 || $0 == 0x09 }
-      let isOpen = end.elementsEqual("\n".utf8) || end.elementsEqual("\r\n".utf8)
-      guard isOpen || rest.starts(with: "--".utf8) else { continue }
-      forms = [form]
+      var end = form.count
+      while end < line.count, line[end] == 0x20 || line[end] == 0x09 { end += 1 }
+      if end < line.count, line[end] == 0x0D { end += 1 }
+      let isOpen = end == line.count - 1 && line[end] == 0x0A
+      let dash = UInt8(ascii: "-")
+      let isClose = line.count >= form.count + 2 && line[form.count] == dash && line[form.count + 1] == dash
+      guard isOpen || isClose else { continue }
+      if forms.count > 1 { forms = [form] }
       return isOpen ? .open : .close
     }
     return .mismatch

@@ -27,10 +27,10 @@ extension DecisionAnswer {
     // As it was shown it may come back: so a delegate can take all fields and change one.
     var fixed: [String: String] = [:]
     for field in shown.fields where StoredFields.isFixed(field.name) {
-      fixed[field.name.lowercased()] = field.value
+      fixed[field.name.lowercasedASCII] = field.value
     }
     return HTTPHeaders(validating: value, at: reader.pointer(to: "headers"), reader.violations) {
-      guard StoredFields.isFixed($0), $1.string == nil || $1.string != fixed[$0.lowercased()] else {
+      guard StoredFields.isFixed($0), $1.string == nil || $1.string != fixed[$0.lowercasedASCII] else {
         return nil
       }
       return "cannot be changed: leave it out, or give it back as it was shown"
