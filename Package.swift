@@ -182,7 +182,7 @@ let package = Package(
       dependencies: [
         "Limits", "TransferModel", "TransferCore", "TransferService", "HTTPCache", "HTTPCookies",
         "ContentCoding",
-        "HTTPServer", "Peers", "JSON",
+        "EventLoop", "HTTPServer", "Peers", "JSON",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Logging", package: "swift-log"),

@@ -30,6 +30,7 @@ package final class BlobWriter: Sendable {
     var isDeleted = false
     var whenDeleted: (@Sendable () -> Void)?
     var finish: (key: BlobKey, done: @Sendable (Finished) -> Void)?
+    var whenWritten: (@Sendable (BlobError?) -> Void)?
     var whenDrained: (@Sendable () -> Void)?
     var draft: (any BlobDraft)?
     var observers: [@Sendable () -> Void] = []
@@ -128,6 +129,12 @@ package final class BlobWriter: Sendable {
       return false
     }
     if isDrained { action() }
+  }
+
+  /// Calls `done` once all that was appended is written, or could not be; from a thread of the pool.
+  package func whenWritten(_ done: @escaping @Sendable (BlobError?) -> Void) {
+    state.withLock { $0.whenWritten = done }
+    pool.submit { self.settle() }
   }
 
   /// Commits it under `key`; calls `done` from a thread of the pool.
@@ -254,6 +261,12 @@ package final class BlobWriter: Sendable {
 
   /// Ends it once nothing of it is worked at: committed, or gone.
   private func settle() {
+    let written: (done: @Sendable (BlobError?) -> Void, failure: BlobError?)? = state.withLock { state in
+      guard !state.isWorking, let done = state.whenWritten else { return nil }
+      state.whenWritten = nil
+      return (done, state.failure)
+    }
+    if let written { written.done(written.failure) }
     enum Ending {
       case none, discard(isFinished: Bool, (@Sendable () -> Void)?), finish(
         BlobKey, @Sendable (Finished) -> Void, State)

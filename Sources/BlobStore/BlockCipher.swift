@@ -20,12 +20,16 @@ package struct BlockCipher: Sendable {
   /// The blocks of a whole body, as they are stored.
   package func seal(_ body: [UInt8]) -> [[UInt8]] {
     stride(from: 0, to: body.count, by: Self.blockSize).map { start in
-      let block = body[start..<min(start + Self.blockSize, body.count)]
-      guard let box = try? AES.GCM.seal(block, using: key, nonce: Self.nonce(start / Self.blockSize)) else {
-        preconditionFailure("AES-GCM takes any block")
-      }
-      return Array(box.ciphertext) + Array(box.tag)
+      seal(body[start..<min(start + Self.blockSize, body.count)], number: start / Self.blockSize)
     }
+  }
+
+  /// One block as it is stored. All but the last have `blockSize` bytes.
+  package func seal(_ block: ArraySlice<UInt8>, number: Int) -> [UInt8] {
+    guard let box = try? AES.GCM.seal(block, using: key, nonce: Self.nonce(number)) else {
+      preconditionFailure("AES-GCM takes any block")
+    }
+    return Array(box.ciphertext) + Array(box.tag)
   }
 
   /// Nil if it was changed, or is another block than the one of that number.

@@ -20,7 +20,7 @@ final class ByteBudget: Sendable {
 }
 
 /// One body's share of the limit, returned on deinit. Small bodies do not count, so they are always received.
-package final class BudgetReservation: Sendable {
+final class BudgetReservation: Sendable {
   private let budget: ByteBudget?
   private let taken = Mutex((bytes: 0, counted: 0))
 
@@ -29,7 +29,7 @@ package final class BudgetReservation: Sendable {
   deinit { budget?.release(taken.withLock { $0.counted }) }
 
   /// Counts `count` more bytes of the body; throws `noRoom` if the limit is reached.
-  package func reserve(_ count: Int) throws(RequestBodyError) {
+  func reserve(_ count: Int) throws(RequestBodyError) {
     let isGranted = taken.withLock { taken in
       taken.bytes += count
       let missing = taken.bytes - taken.counted

@@ -69,8 +69,8 @@ package struct RequestBody: Sendable {
     }
   }
 
-  /// Counts the bytes from `next` that the caller keeps in memory.
-  package func makeReservation() -> BudgetReservation {
+  /// Counts the bytes from `next` that are kept in memory.
+  private func makeReservation() -> BudgetReservation {
     if case .exchange(let exchange) = storage {
       BudgetReservation(exchange.daemon.receiving)
     } else {

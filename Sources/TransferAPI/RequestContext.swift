@@ -179,6 +179,12 @@ struct RequestContext: Sendable {
     throw Problem(.unsupportedMediaType, "send " + names.joined(separator: " or "))
   }
 
+  /// Whether its body is so large, or may become so, that to parse it keeps others waiting.
+  var hasLargeJSON: Bool {
+    (request.body.length ?? .max) > Limits.smallBodyBytes.value
+      && field(.contentType)?.lowercasedASCII.contains("json") == true
+  }
+
   /// The bytes of a JSON body.
   func jsonBytes() async throws -> [UInt8] {
     _ = try bodyType(.json)

@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import HTTPServer
 internal import HTTPTypes
 internal import TransferModel
@@ -28,6 +29,14 @@ package struct Route: Sendable {
     self.isPrompt = isPrompt
     self.isOfAnyType = isOfAnyType
     self.handle = handle
+  }
+
+  /// What runs a request's handler; nil: the server's loop.
+  func executor(for context: RequestContext, _ parsing: FairPool?) -> (any TaskExecutor)? {
+    if let parsing, let tenant = context.tenant, context.hasLargeJSON {
+      return parsing.executor(for: tenant.name)
+    }
+    return isPrompt ? nil : globalConcurrentExecutor
   }
 }
 

@@ -9,15 +9,17 @@ internal import TransferService
 struct TaskBatch {
   private let view: TenantView
   private let session: TransferSession
+  private let spools: BodySpools
   /// Tasks that share a commit: few enough that the first start while later lines are still being read.
   private static let groupSize = 256
   /// The largest number of violations reported per line.
   private static let mostLineErrors = Limits.lineViolations.value
 
   /// - Parameter session: of the same tenant.
-  init(view: TenantView, session: TransferSession) {
+  init(view: TenantView, session: TransferSession, spools: BodySpools) {
     self.view = view
     self.session = session
+    self.spools = spools
   }
 
   /// One line: what to create, or why not.
@@ -68,44 +70,48 @@ struct TaskBatch {
     return Reply.json(reply, type: "application/x-ndjson")
   }
 
-  /// A fully parsed batch of a request with an Idempotency-Key.
-  struct ParsedBatch {
-    fileprivate var lines: [Line] = []
-    /// Counts the body as in progress until the tasks are created.
-    fileprivate let reservation: BudgetReservation
-  }
-
-  /// Reads a whole batch; each line is parsed when it arrives, and its text is not kept.
+  /// Reads a whole batch. Its text is kept, on the disk if it is large, and parsed once all of it is there.
   /// - Parameter digest: updated with every byte of the body.
-  func read(_ body: RequestBody, digest: inout IdempotentRequest.Digest) async throws -> ParsedBatch {
+  func read(_ body: RequestBody, digest: inout IdempotentRequest.Digest) async throws -> BodySpool {
     if let length = body.length, length > Limits.batchBytes.value { throw Self.tooManyBytes }
-    var (whole, size) = (ParsedBatch(reservation: body.makeReservation()), 0)
+    let spool = spools.make(in: session)
     var splitter = LineSplitter(maximumLine: Limits.batchLineBytes.value)
-    func add(_ lines: [LineSplitter.Line], to whole: inout ParsedBatch) async throws {
+    var count = 0
+    func check(_ lines: [LineSplitter.Line]) throws {
       for line in lines {
-        guard whole.lines.count < Limits.batchLines.value else { throw Self.tooManyLines(at: line.number) }
-        whole.lines.append(await parse(line))
+        count += 1
+        guard count <= Limits.batchLines.value else { throw Self.tooManyLines(at: line.number) }
       }
     }
     while let chunk = try await body.next() {
-      size += chunk.count
-      guard size <= Limits.batchBytes.value else { throw Self.tooManyBytes }
-      try whole.reservation.reserve(chunk.count)
+      guard spool.size + chunk.count <= Limits.batchBytes.value else { throw Self.tooManyBytes }
       digest.update(chunk)
-      try await add(splitter.add(chunk), to: &whole)
+      try check(splitter.add(chunk))
+      await spool.append(chunk)
     }
-    try await add(splitter.finish(), to: &whole)
-    return whole
+    try check(splitter.finish())
+    return spool
   }
 
   /// Creates all with one commit that also keeps the reply.
-  func create(_ batch: ParsedBatch, _ idempotent: IdempotentRequest) async throws -> ServerResponse {
-    let parsed = batch.lines
-    let tasks = try await view.createTasks(Self.specifications(parsed), in: session.id) { tasks in
-      idempotent.reply(
-        status: 200, type: "application/x-ndjson", location: nil, body: Self.render(parsed, tasks))
+  func create(_ batch: BodySpool, _ idempotent: IdempotentRequest) async throws -> ServerResponse {
+    // All tasks of a batch are in memory before the first is created: of one large batch at a time.
+    try await spools.useWhole(batch) { try await createAll(batch, idempotent) }
+  }
+
+  private func createAll(_ batch: BodySpool, _ idempotent: IdempotentRequest) async throws -> ServerResponse {
+    var splitter = LineSplitter(maximumLine: Limits.batchLineBytes.value)
+    var parsed: [Line] = []
+    while let bytes = try await batch.next() {
+      for line in try splitter.add(bytes) { parsed.append(await parse(line)) }
     }
-    return Reply.json(Self.render(parsed, tasks), type: "application/x-ndjson")
+    for line in splitter.finish() { parsed.append(await parse(line)) }
+    let lines = parsed
+    let tasks = try await view.createTasks(Self.specifications(lines), in: session.id) { tasks in
+      idempotent.reply(
+        status: 200, type: "application/x-ndjson", location: nil, body: Self.render(lines, tasks))
+    }
+    return Reply.json(Self.render(lines, tasks), type: "application/x-ndjson")
   }
 
   private static func tooManyLines(at line: Int) -> Problem {

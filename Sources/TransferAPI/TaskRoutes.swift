@@ -36,10 +36,10 @@ extension TransferAPI {
     switch try context.bodyType(.json, .ndjson) {
     case .json: return try await createTask(context, in: session)
     case .ndjson, .mergePatch:
+      let batch = TaskBatch(view: view, session: session, spools: service.spools)
       guard context.field(.idempotencyKey) != nil else {
-        return try await TaskBatch(view: view, session: session).create(from: context.request.body)
+        return try await batch.create(from: context.request.body)
       }
-      let batch = TaskBatch(view: view, session: session)
       var digest = IdempotentRequest.Digest(context)
       let whole = try await batch.read(context.request.body, digest: &digest)
       guard let idempotent = try IdempotentRequest(context, digest, service: service) else {

@@ -1,3 +1,4 @@
+package import EventLoop
 package import HTTPServer
 internal import HTTPTypes
 package import Logging
@@ -16,16 +17,19 @@ package struct TransferAPI: Sendable {
   let version: Version
   let forwarder: Forwarder
   let gatehouse: Gatehouse
+  private let parsing: FairPool?
   private let logger: Logger
 
+  /// - Parameter parsing: carries out requests with large bodies in JSON; nil: Swift's threads do.
   package init(
     service: TransferService, gatehouse: Gatehouse, version: Version, peers: PeerClient? = nil,
-    logger: Logger
+    parsing: FairPool? = nil, logger: Logger
   ) {
     self.service = service
     forwarder = Forwarder(whereabouts: service.whereabouts, peers: peers)
     self.gatehouse = gatehouse
     self.version = version
+    self.parsing = parsing
     self.logger = logger
   }
 
@@ -105,7 +109,7 @@ package struct TransferAPI: Sendable {
       let context = RequestContext(
         request: request, parameters: parameters, requestID: requestID, tenant: tenant, isFromPeer: isFromPeer
       )
-      let response = try await withTaskExecutorPreference(route.isPrompt ? nil : globalConcurrentExecutor) {
+      let response = try await withTaskExecutorPreference(route.executor(for: context, parsing)) {
         try await forwarder.carryOut(route, context) { try await route.handle(self, $0) }
       }
       do throws(Problem) {

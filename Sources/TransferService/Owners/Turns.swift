@@ -1,5 +1,4 @@
 internal import Synchronization
-internal import TransferStore
 
 /// Lets one in at a time, and the others wait.
 final class Turns: Sendable {
@@ -10,9 +9,9 @@ final class Turns: Sendable {
   private let state = Mutex(State())
 
   /// Does something in its turn.
-  func take<Result>(
-    _ body: () async throws(StoreError) -> Result
-  ) async throws(StoreError) -> Result {
+  func take<Result, Failure: Error>(
+    _ body: () async throws(Failure) -> Result
+  ) async throws(Failure) -> Result {
     while let waiter = enter() { await waiter.wait() }
     defer { leave() }
     return try await body()

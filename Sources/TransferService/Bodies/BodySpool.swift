@@ -1,0 +1,130 @@
+internal import BlobStore
+internal import EventLoop
+internal import Limits
+package import TransferModel
+
+// Within `TransferService`, `Limits` is the service's own.
+private let mostInMemory = Limits.smallBodyBytes.value
+
+/// Makes what keeps bodies until all of them is there.
+package struct BodySpools: Sendable {
+  let files: Files
+  private let turns = Turns()
+
+  init(files: Files) { self.files = files }
+
+  /// For a body that is about a session.
+  package func make(in session: TransferSession) -> BodySpool {
+    let (bodies, room) = (files.bodies, files.bodies.room)
+    let key = BlobKey(.file(bodies.tasks.identifiers.make(FileID.self)), .body, room.stamp)
+    let isInMemory = session.type == .ephemeral
+    return BodySpool(
+      key, in: isInMemory ? bodies.blobs(of: session.id) : files.blobs, on: room.pool,
+      capacity: isInMemory ? room.engine.memoryFiles.capacity : nil)
+  }
+
+  /// Does something with all of a body in memory; with a large one, when nobody else does.
+  package func useWhole<Result>(
+    _ spool: BodySpool, _ body: () async throws -> Result
+  ) async throws -> Result {
+    spool.isLarge ? try await turns.take(body) : try await body()
+  }
+}
+
+/// A body that is read only when all of it is there. What is beyond the size of a small body is written to an encrypted file that nobody
+/// finds again after a crash: its key is nowhere else. Of an ephemeral session it is in memory, and counted.
+package final class BodySpool {
+  /// The file, from the first block on.
+  private struct File {
+    let writer: BlobWriter
+    let cipher: BlockCipher
+    let key: [UInt8]
+    var blocks = 0
+  }
+
+  private let blobs: any BlobStore
+  private let pool: WorkerPool
+  private let key: BlobKey
+  private let capacity: Int64?
+  /// Behind what is in the file.
+  private var rest: [UInt8] = []
+  private var file: File?
+  private var reader: BlobReader?
+  private var blocksRead = 0
+  package private(set) var size = 0
+
+  /// - Parameters:
+  ///   - key: of the file.
+  ///   - capacity: of the memory that the blobs are in; nil: they are on a disk.
+  init(_ key: BlobKey, in blobs: any BlobStore, on pool: WorkerPool, capacity: Int64?) {
+    self.key = key
+    self.blobs = blobs
+    self.pool = pool
+    self.capacity = capacity
+  }
+
+  deinit { file?.writer.discard() }
+
+  /// Whether it has a file.
+  var isLarge: Bool { file != nil }
+
+  /// Adds bytes; waits while too many are yet to be written.
+  package func append(_ bytes: [UInt8]) async {
+    rest += bytes
+    size += bytes.count
+    guard size > mostInMemory else { return }
+    var start = 0
+    while rest.count - start > BlockCipher.blockSize {
+      write(rest[start..<start + BlockCipher.blockSize])
+      start += BlockCipher.blockSize
+    }
+    rest.removeFirst(start)
+    guard let writer = file?.writer, !writer.isDrained else { return }
+    await withCheckedContinuation { continuation in writer.whenDrained { continuation.resume() } }
+  }
+
+  private func write(_ block: ArraySlice<UInt8>) {
+    var file = file ?? begin()
+    _ = file.writer.append(file.cipher.seal(block, number: file.blocks))
+    file.blocks += 1
+    self.file = file
+  }
+
+  private func begin() -> File {
+    let key = BlockCipher.makeKey()
+    let writer = BlobWriter(self.key.part(.draft), in: blobs, on: pool)
+    return File(writer: writer, cipher: BlockCipher(key: key), key: key)
+  }
+
+  /// The next piece of the whole; nil at its end. Once the last byte is appended.
+  package func next() async throws(ServiceError) -> [UInt8]? {
+    guard let file, blocksRead < file.blocks else {
+      defer { rest = [] }
+      return rest.isEmpty ? nil : rest
+    }
+    let reader = try await reader(of: file)
+    let offset = Int64(blocksRead * BlockCipher.blockSize)
+    let bytes = await pool.run { reader.wait(at: offset, maximum: BlockCipher.blockSize) }
+    guard let bytes, bytes.count == BlockCipher.blockSize else { throw error(of: BlobError(.torn, "read")) }
+    blocksRead += 1
+    return bytes
+  }
+
+  private func reader(of file: File) async throws(ServiceError) -> BlobReader {
+    if let reader { return reader }
+    let failure = await withCheckedContinuation { continuation in
+      file.writer.whenWritten { continuation.resume(returning: $0) }
+    }
+    if let failure { throw error(of: failure) }
+    guard let source = file.writer.reader() else { throw error(of: BlobError(.torn, "read")) }
+    let size = Int64(file.blocks * BlockCipher.blockSize)
+    let opened = BlobReader(decrypting: source, SpooledBody(size: size, blob: key.stamp, key: file.key))
+    reader = opened
+    return opened
+  }
+
+  private func error(of failure: BlobError) -> ServiceError {
+    if let capacity, failure.isFull { return .memoryFull(limit: capacity) }
+    return .blob(failure)
+  }
+}
