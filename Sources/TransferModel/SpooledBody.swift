@@ -18,6 +18,17 @@ package struct SpooledBody: Sendable, Hashable, Codable {
 }
 
 extension TransferTask {
-  /// Where the body of its request is; nil if that is not in a file of its own.
-  package var requestKey: BlobKey? { originalRequest.body?.spooled?.blobKey(of: id) }
+  /// Where the bodies of its requests are: of the first, and of the one in its place that a delegate gave.
+  package var requestKeys: [BlobKey] {
+    let first = originalRequest.body?.spooled?.blobKey(of: id)
+    return (first.map { [$0] } ?? []) + (ownRequestKey.map { [$0] } ?? [])
+  }
+
+  /// Where the body of the current request is, if that is not the first one's.
+  package var ownRequestKey: BlobKey? {
+    guard let body = currentRequest.body?.spooled, body.blob != originalRequest.body?.spooled?.blob else {
+      return nil
+    }
+    return body.blobKey(of: id)
+  }
 }

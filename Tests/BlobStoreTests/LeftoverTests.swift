@@ -44,6 +44,13 @@ import TransferModel
     return task
   }()
 
+  /// Its delegate gave it another request.
+  private static let redirected: TransferTask = {
+    var task = spooled
+    task.currentRequest.body = .spooled(SpooledBody(size: 2, blob: other, key: []))
+    return task
+  }()
+
   private static let cases: [(TransferTask?, BlobKey.Part, BlobStamp?, Leftover)] = [
     (nil, .body, nil, .setAside), (nil, .draft, nil, .setAside), (nil, .partial, nil, .setAside),
     (nil, .draft, mine, .setAside),
@@ -54,6 +61,8 @@ import TransferModel
     // The body of a request goes with the row.
     (nil, .request, mine, .setAside), (task(isOver: false), .request, mine, .keep),
     (spooled, .request, mine, .keep), (spooled, .request, other, .remove), (whole, .request, mine, .remove),
+    (redirected, .request, mine, .keep), (redirected, .request, other, .keep),
+    (redirected, .request, nil, .remove),
     (whole, .body, nil, .keep), (whole, .draft, nil, .remove),
     // A backup of the database may be older than the body.
     (failed, .body, nil, .setAside), (failed, .draft, nil, .remove), (failed, .partial, nil, .remove),

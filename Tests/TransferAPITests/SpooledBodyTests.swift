@@ -68,6 +68,46 @@ import Testing
     #expect(origin.requests.allSatisfy { $0.body == Array(Self.large.utf8) })
   }
 
+  /// The question that waits for an answer.
+  private func pending(in session: String) throws -> String {
+    for _ in 0..<1000 {
+      let list = try place.call("GET", "/v1/sessions/\(session)/decisions?state=pending").json
+      if let id = list["items"]?.elements?.first?["id"]?.string { return id }
+      usleep(10_000)
+    }
+    Issue.record("no question came")
+    return ""
+  }
+
+  /// As a task's own; the one before it goes when another is given.
+  @Test func aDelegatesNewRequestHasAFile() throws {
+    let session = try place.session(delegate: #"{"redirects":"ask"}"#)
+    let id = try create("/moved", Self.large, in: session, resume: true)
+    for (path, letter) in [("/moved", "a"), ("/moved", "b"), ("/there", "c")] {
+      let decision = try pending(in: session)
+      let text = String(repeating: letter, count: 100_000)
+      let request = #"{"url":"\#(origin.url)\#(path)","method":"PUT","body":{"text":"\#(text)"}}"#
+      let reply = try place.answer(decision, #"{"request":\#(request)}"#)
+      #expect(reply.status == 200 && reply.text.utf8.count < 2000, "\(reply.text.prefix(2000))")
+      #expect(reply.json["answer"]?["request"]?["body"]?["size"]?.integer == 100_000)
+      #expect(try place.answer(decision, #"{"request":\#(request)}"#).status == 200, "the same again")
+      #expect(
+        try place.answer(decision, #"{"request":\#(request.replacing(letter + letter, with: "zz"))}"#).status
+          == 409)
+    }
+    let end = try place.end(of: id)
+    #expect(end.status == 200 && end["currentRequest"]?["body"]?["size"]?.integer == 100_000)
+    #expect(origin.requests.map(\.path) == ["/moved", "/moved", "/moved", "/there"])
+    #expect(origin.requests.dropFirst().map { $0.body.first } == [0x61, 0x62, 0x63])
+    #expect(origin.requests.dropFirst().allSatisfy { $0.body.count == 100_000 })
+    for _ in 0..<500 where try files(of: id).count > 2 { usleep(10_000) }
+    #expect(try files(of: id).count == 2)
+    #expect(try place.call("POST", "/v1/sessions/\(session)/invalidate").status == 202)
+    #expect(try place.call("DELETE", "/v1/sessions/\(session)").status == 204)
+    for _ in 0..<500 where try !files(of: id).isEmpty { usleep(10_000) }
+    #expect(try files(of: id).isEmpty)
+  }
+
   @Test func whatIsDamagedIsNotSent() throws {
     let id = try create("/x", Self.large)
     let path = "\(place.directory)/bodies/\(try #require(try files(of: id).first))"

@@ -15,17 +15,17 @@ extension DecisionAnswer {
       }
       return writer.bytes
     case .redirect, .delayed:
-      let secrets = request?.secretHeaderFields ?? []
-      return value.replacing { $0 == "request" ? $1.redactedRequest(secrets) : $1 }.json
+      return value.replacing { $0 == "request" ? $1.redacted(as: request) : $1 }.json
     case .challenge, .response, .caching: return value.json
     }
   }
 }
 
 extension JSONValue {
-  /// A request as a client wrote it, without who it says the client is.
-  fileprivate func redactedRequest(_ secrets: [String]) -> JSONValue {
-    replacing { name, value in
+  /// A request as a client wrote it, without who it says the client is, and without a body that is in a file.
+  fileprivate func redacted(as request: TransferRequest?) -> JSONValue {
+    let secrets = request?.secretHeaderFields ?? []
+    return replacing { name, value in
       switch name {
       case "url":
         guard let text = value.string, let parsed = try? OriginURL.parse(text), parsed.credential != nil
@@ -37,6 +37,9 @@ extension JSONValue {
         return value.replacing { name, value in
           HTTPHeaders.isSecret(name: name, and: secrets) ? .string(HTTPHeaders.redaction) : value
         }
+      case "body":
+        guard let body = request?.body?.spooled else { return value }
+        return .object([Member(name: "size", value: .integer(body.size))])
       default: return value
       }
     }

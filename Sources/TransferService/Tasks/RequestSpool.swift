@@ -25,7 +25,7 @@ struct RequestSpool: Sendable {
   func write(
     _ specifications: inout [TaskSpecification], of ids: [TaskID], in session: TransferSession
   ) async throws(ServiceError) -> [BlobKey] {
-    var bodies: [(bytes: [UInt8], body: SpooledBody, task: TaskID)] = []
+    var bodies: [Body] = []
     for index in specifications.indices {
       guard let bytes = specifications[index].request.body?.data, bytes.count > Self.inlineBytes else {
         continue
@@ -34,9 +34,28 @@ struct RequestSpool: Sendable {
       specifications[index].request.body = .spooled(body)
       bodies.append((bytes, body, ids[index]))
     }
+    return try await write(bodies, of: session)
+  }
+
+  /// Writes the large body of a request that a delegate gives a running task.
+  /// - Parameter request: its body is in a file afterwards.
+  /// - Returns: the file; nil if the body is small.
+  func write(
+    _ request: inout TransferRequest, of task: TaskID, in session: TransferSession
+  ) async throws(ServiceError) -> BlobKey? {
+    guard let bytes = request.body?.data, bytes.count > Self.inlineBytes else { return nil }
+    // Not the file of the task's first request, nor of another that was given before.
+    let blob = BlobStamp(epoch: room.stamp.epoch, attempt: .random(in: 1...Int(Int32.max)))
+    let body = SpooledBody(size: Int64(bytes.count), blob: blob, key: BlockCipher.makeKey())
+    request.body = .spooled(body)
+    return try await write([(bytes, body, task)], of: session).first
+  }
+
+  private typealias Body = (bytes: [UInt8], body: SpooledBody, task: TaskID)
+
+  private func write(_ bodies: [Body], of session: TransferSession) async throws(ServiceError) -> [BlobKey] {
     guard !bodies.isEmpty else { return [] }
-    let blobs = room.engine.bodies(of: session.id, session.type)
-    let failure = await write(bodies, to: blobs)
+    let failure = await write(bodies, to: room.engine.bodies(of: session.id, session.type))
     let keys = bodies.map { $0.body.blobKey(of: $0.task) }
     guard let failure else { return keys }
     remove(keys, of: session)
@@ -45,9 +64,7 @@ struct RequestSpool: Sendable {
   }
 
   /// Encrypts and writes them beside each other.
-  private func write(
-    _ bodies: [(bytes: [UInt8], body: SpooledBody, task: TaskID)], to blobs: any BlobStore
-  ) async -> BlobError? {
+  private func write(_ bodies: [Body], to blobs: any BlobStore) async -> BlobError? {
     let failure = Failure()
     await withCheckedContinuation { continuation in
       let left = Countdown(from: bodies.count) { continuation.resume() }

@@ -63,7 +63,7 @@ extension TransferTask {
       writer.field(DocumentVersion.member, DocumentVersion.current)
       if !isAtOriginalRequest {
         // What a delegate gave in place of the first request may have a body of its own.
-        let own = currentRequest.body?.data.flatMap { $0 == originalRequest.body?.data ? nil : $0 }
+        let own = currentRequest.body?.ownBytes.flatMap { $0 == originalRequest.body?.ownBytes ? nil : $0 }
         currentRequest.encodeStored("currentRequest", into: &writer)
         if let own { writer.field("currentBody", Base64.encode(own)) }
       }
