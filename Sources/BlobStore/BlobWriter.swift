@@ -131,7 +131,8 @@ package final class BlobWriter: Sendable {
     if isDrained { action() }
   }
 
-  /// Calls `done` once all that was appended is written, or could not be; from a thread of the pool.
+  /// Calls `done` from a pool thread after all appended bytes have been written, or with the error of a failed write. A second call
+  /// replaces a `done` that is still waiting.
   package func whenWritten(_ done: @escaping @Sendable (BlobError?) -> Void) {
     state.withLock { $0.whenWritten = done }
     pool.submit { self.settle() }

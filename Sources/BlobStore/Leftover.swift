@@ -23,7 +23,7 @@ package enum Leftover: Sendable, Equatable {
     switch key.part {
     case .draft: self = .remove
     // It can be sent again until the row goes.
-    case .request: self = known.requestKeys.contains(key) ? .keep : .remove
+    case .request: self = known.requestBodyKeys.contains(key) ? .keep : .remove
     case .partial: self = known.partialKey == key ? .keep : .remove
     // A task without error has given its body up. One with an error never had it: a later state of the database may have.
     case .body where known.body == nil: self = known.error == nil ? .remove : .setAside

@@ -1,34 +1,34 @@
 internal import Synchronization
 
-/// Threads for tasks whose work grows with what clients send, away from those that all clients share. Each tenant's tasks wait in a
-/// queue of their own.
+/// A thread pool for Swift tasks whose work grows with the size of a request, so that they do not block threads that all clients share.
+/// Each tenant has its own queue; the queues take turns.
 package final class FairPool: Sendable {
-  private struct Turn: Sendable {
+  private struct QueuedJob: Sendable {
     let job: UnownedJob
-    let executor: Executor
+    let executor: TenantExecutor
   }
   private let pool: WorkerPool
-  private let queue = Mutex(FairQueue<String, Turn>())
+  private let queue = Mutex(FairQueue<String, QueuedJob>())
 
   package init(name: String, threads: Int) { pool = WorkerPool(name: name, threads: threads) }
 
   /// Ends the threads once the queues are empty.
   package func stop() { pool.stop() }
 
-  /// Runs a tenant's tasks.
-  package func executor(for tenant: String) -> any TaskExecutor { Executor(pool: self, tenant: tenant) }
+  /// The executor that runs a tenant's tasks.
+  package func executor(for tenant: String) -> any TaskExecutor { TenantExecutor(pool: self, tenant: tenant) }
 
-  fileprivate func add(_ job: UnownedJob, of executor: Executor) {
-    queue.withLock { $0.append(Turn(job: job, executor: executor), of: executor.tenant) }
-    // One call for each job, which need not be the one that it runs.
+  fileprivate func add(_ job: UnownedJob, of executor: TenantExecutor) {
+    queue.withLock { $0.append(QueuedJob(job: job, executor: executor), for: executor.tenant) }
+    // One submission per job. Each runs the job whose turn it is, not necessarily the one just added.
     pool.submit { [self] in
-      guard let turn = queue.withLock({ $0.next() }) else { return }
-      turn.job.runSynchronously(on: turn.executor.asUnownedTaskExecutor())
+      guard let next = queue.withLock({ $0.next() }) else { return }
+      next.job.runSynchronously(on: next.executor.asUnownedTaskExecutor())
     }
   }
 }
 
-private final class Executor: TaskExecutor {
+private final class TenantExecutor: TaskExecutor {
   private let pool: FairPool
   let tenant: String
 

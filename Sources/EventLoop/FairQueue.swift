@@ -1,22 +1,22 @@
 internal import DequeModule
 
-/// Items that wait, in a queue for each key. The queues take turns, so that a key with many items delays another by one of them.
+/// A round-robin queue with one FIFO queue per key. Between two items of one key, every other key in the queue gets a turn.
 struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
-  /// None is empty.
+  /// No queue in it is empty.
   private var queues: [Key: Deque<Item>] = [:]
   /// The keys that have items, the next one first.
-  private var turns: Deque<Key> = []
+  private var waitingKeys: Deque<Key> = []
 
-  mutating func append(_ item: Item, of key: Key) {
-    if queues[key] == nil { turns.append(key) }
+  mutating func append(_ item: Item, for key: Key) {
+    if queues[key] == nil { waitingKeys.append(key) }
     queues[key, default: []].append(item)
   }
 
-  /// nil: nothing waits.
+  /// The next item; nil if there is none.
   mutating func next() -> Item? {
-    guard let key = turns.popFirst() else { return nil }
+    guard let key = waitingKeys.popFirst() else { return nil }
     let item = queues[key]?.popFirst()
-    if queues[key]?.isEmpty ?? true { queues[key] = nil } else { turns.append(key) }
+    if queues[key]?.isEmpty ?? true { queues[key] = nil } else { waitingKeys.append(key) }
     return item
   }
 }

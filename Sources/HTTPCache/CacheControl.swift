@@ -48,7 +48,7 @@ package struct CacheControl: Sendable, Equatable {
     }
   }
 
-  /// No directive has a longer name.
+  /// The longest name of a known directive, in bytes. A directive with a longer name is ignored.
   private static let longestName = "stale-while-revalidate".utf8.count
 
   private mutating func add(_ directive: ArraySlice<UInt8>) {

@@ -14,7 +14,7 @@ enum FieldList {
     parts(of: Array(field.utf8)).parts.first.map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// Whether one of a field's elements is this word, in any case.
+  /// Whether one of a field's elements is this word, ignoring ASCII case.
   static func has(_ word: String, in field: String) -> Bool {
     let word = Array(word.utf8)[...]
     return parts(of: Array(field.utf8)).parts.contains { $0.isEqual(withoutCase: word) }

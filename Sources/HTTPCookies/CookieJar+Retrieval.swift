@@ -8,7 +8,7 @@ extension CookieJar {
     let site = registrable ?? host.name
     guard sites[site] != nil else { return nil }
     let isSameSite = context.isSameSite
-    let chosen = visit(site) { site, _ in
+    let chosen = updateSite(site) { site, _ in
       site.use(at: now) { cookie in
         !cookie.isExpired(at: now)
           // A domain that became a public suffix after the cookie was stored counts no longer.

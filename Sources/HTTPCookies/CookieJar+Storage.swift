@@ -12,16 +12,16 @@ extension CookieJar {
     }
     let defaultPath = CookiePath.defaultPath(of: context.path)
     let (isSameSite, most) = (context.isSameSite, capacity.perSite)
-    var suffixes = KnownSuffixes()
+    var suffixes = PublicSuffixCache()
     var changes: [Change] = []
-    visit(host.site) { site, serial in
+    updateSite(host.site) { site, serial in
       changes += site.purge(now).map { .removed($0) }
       for field in setCookieFields {
         guard let received = SetCookieParser.parse(field, defaultPath: defaultPath, now: now),
           let cookie = Cookie(
             received, from: context, host: host, defaultPath: defaultPath, isSameSite: isSameSite, now: now,
             &suffixes),
-          cookie.isSecure || context.isSecure || !site.hasSecure(over: cookie)
+          cookie.isSecure || context.isSecure || !site.hasSecureCookie(overlaidBy: cookie)
         else { continue }
         site.set(cookie, &serial, upTo: most, now: now, &changes)
       }
@@ -71,9 +71,9 @@ extension CookieJar {
 }
 
 extension CookieSite {
-  /// Step 16: who can listen on the line must not put a cookie over one that is secure. Those of another site never meet it in one
-  /// request.
-  fileprivate func hasSecure(over cookie: Cookie) -> Bool {
+  /// Step 16: a cookie from an insecure connection must not overlay a secure one. Other sites need no check, for no request carries
+  /// cookies of two sites.
+  fileprivate func hasSecureCookie(overlaidBy cookie: Cookie) -> Bool {
     contains { other in
       other.isSecure && CookieText.equal(other.name, cookie.name)
         && (CookieHost.isSameOrBelow(other.domain, cookie.domain)
@@ -88,7 +88,7 @@ extension CookieSite {
     _ changes: inout [CookieJar.Change]
   ) {
     guard !cookie.isExpired(at: now) else {
-      if take(cookie.key) { changes.append(.removed(cookie.key)) }
+      if remove(cookie.key) { changes.append(.removed(cookie.key)) }
       return
     }
     if let stored = place(cookie, &serial) { changes.append(.stored(stored)) }
@@ -97,14 +97,15 @@ extension CookieSite {
 }
 
 extension CookieJar.Entry {
-  /// §5.7's order of removal: what has expired, what is not secure, the rest.
+  /// The order of removal in §5.7: expired cookies, then cookies that are not secure, then the rest; within each, the least recently used.
   fileprivate func goesBefore(_ other: Self, _ now: Timestamp) -> Bool {
     let (hasExpired, otherHasExpired) = (cookie.isExpired(at: now), other.cookie.isExpired(at: now))
-    // Of what has expired, it makes no difference whether it is secure.
-    return hasExpired != otherHasExpired ? hasExpired : hasExpired ? isOlder(than: other) : age < other.age
+    // Among expired cookies, isSecure does not matter.
+    return hasExpired != otherHasExpired
+      ? hasExpired : hasExpired ? isOlder(than: other) : priority < other.priority
   }
 
-  /// It has been unused for longer.
+  /// Whether it was used less recently than `other`.
   fileprivate func isOlder(than other: Self) -> Bool {
     (cookie.lastAccess, cookie.created, serial)
       < (other.cookie.lastAccess, other.cookie.created, other.serial)
@@ -115,7 +116,7 @@ extension Cookie {
   /// RFC 6265bis §5.7, steps 2 to 22 without 16; nil where one of them ignores the cookie.
   init?(
     _ received: ReceivedCookie, from context: CookieContext, host: CookieHost, defaultPath: String,
-    isSameSite: Bool, now: Timestamp, _ suffixes: inout KnownSuffixes
+    isSameSite: Bool, now: Timestamp, _ suffixes: inout PublicSuffixCache
   ) {
     guard !received.name.isEmpty || !received.value.isEmpty else { return nil }
     // The default path is as long as the URL's.
@@ -139,7 +140,7 @@ extension Cookie {
   /// Steps 7 to 10; nil where the host may not set cookies for that domain. An address has no subdomains, so its own
   /// address as the domain says nothing.
   private static func isHostOnly(
-    _ domain: String, _ host: CookieHost, _ suffixes: inout KnownSuffixes
+    _ domain: String, _ host: CookieHost, _ suffixes: inout PublicSuffixCache
   ) -> Bool? {
     guard !domain.isEmpty else { return true }
     guard host.domainMatches(domain) else {
@@ -151,8 +152,8 @@ extension Cookie {
   }
 }
 
-/// What the list of public suffixes says of the domains in one response, which may name one a thousand times.
-struct KnownSuffixes {
+/// A cache of public-suffix lookups for one response, which may name the same domain a thousand times.
+struct PublicSuffixCache {
   private var known: [String: Bool] = [:]
 
   mutating func contains(_ domain: String) -> Bool {

@@ -21,7 +21,7 @@ package struct CookieJar: Sendable {
 
   typealias Entry = CookieSite.Entry
 
-  /// Cookies by `CookieHost.site`; none is empty.
+  /// Sites by `CookieHost.site`; every site has cookies.
   private(set) var sites: [String: CookieSite] = [:]
   package private(set) var count = 0
   /// Bytes that they take in memory, approximately.
@@ -57,7 +57,7 @@ package struct CookieJar: Sendable {
     var changes: [Change] = []
     let most = capacity.perSite
     for cookie in cookies {
-      visit(Self.site(ofDomain: cookie.domain)) { site, serial in
+      updateSite(Self.site(ofDomain: cookie.domain)) { site, serial in
         changes += site.purge(cookie.lastAccess).map { .removed($0) }
         site.set(cookie, &serial, upTo: most, now: cookie.lastAccess, &changes)
       }
@@ -101,9 +101,11 @@ package struct CookieJar: Sendable {
 
   static func site(ofDomain domain: String) -> String { CookieHost(domain)?.site ?? domain }
 
-  /// Does something to a site's cookies.
-  /// - Parameter body: is given the site, and the serial of the next cookie that is new.
-  mutating func visit<Result>(_ name: String, _ body: (inout CookieSite, inout UInt64) -> Result) -> Result {
+  /// Lets `body` change a site's cookies, then updates `count` and `size`. A site that ends up empty is removed.
+  /// - Parameter body: receives the site, and the serial for the next new cookie.
+  mutating func updateSite<Result>(_ name: String, _ body: (inout CookieSite, inout UInt64) -> Result)
+    -> Result
+  {
     var site = sites.removeValue(forKey: name) ?? CookieSite()
     let (before, bytes) = (site.count, site.size)
     let result = body(&site, &nextSerial)
@@ -114,12 +116,12 @@ package struct CookieJar: Sendable {
   }
 
   private mutating func place(_ cookie: Cookie) {
-    visit(Self.site(ofDomain: cookie.domain)) { site, serial in _ = site.place(cookie, &serial) }
+    updateSite(Self.site(ofDomain: cookie.domain)) { site, serial in _ = site.place(cookie, &serial) }
   }
 
   @discardableResult
   mutating func take(_ key: CookieKey, site: String) -> Bool {
-    sites[site] != nil && visit(site) { site, _ in site.take(key) }
+    sites[site] != nil && updateSite(site) { site, _ in site.remove(key) }
   }
 }
 

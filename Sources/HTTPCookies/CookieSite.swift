@@ -1,15 +1,15 @@
 internal import TransferModel
 
-/// The cookies of one site, of which a jar has a limited number (RFC 6265bis §5.7). A cookie is found, replaced or evicted without
-/// reading the texts of the others.
+/// The cookies of one site, whose number is limited (RFC 6265bis §5.7). Finding, replacing or evicting a cookie does not read the texts
+/// of the others, unless fingerprints collide.
 struct CookieSite: Sendable {
   struct Entry: Sendable {
     var cookie: Cookie
-    /// The place among all that were ever stored, for what the clock does not tell apart.
+    /// The order in which the jar's cookies were first stored. Breaks ties between equal times.
     let serial: UInt64
 
-    var age: Age {
-      Age(
+    var priority: EvictionPriority {
+      EvictionPriority(
         isSecure: cookie.isSecure, lastAccess: cookie.lastAccess.microseconds,
         created: cookie.created.microseconds, serial: serial)
     }
@@ -17,7 +17,7 @@ struct CookieSite: Sendable {
 
   /// The order of eviction within a site: cookies that are not secure go first, then those unused for longest. What has expired is
   /// removed before anything is evicted.
-  struct Age: Sendable, Comparable {
+  struct EvictionPriority: Sendable, Comparable {
     var isSecure: Bool
     var lastAccess: Int64
     var created: Int64
@@ -33,7 +33,7 @@ struct CookieSite: Sendable {
 
   private struct Victim: Sendable {
     let slot: Int
-    let age: Age
+    let priority: EvictionPriority
   }
 
   /// An entry keeps its slot for as long as it is stored. nil: the slot is free.
@@ -44,10 +44,10 @@ struct CookieSite: Sendable {
   private(set) var count = 0
   /// Bytes that the cookies take in memory, approximately.
   private(set) var size = 0
-  /// No cookie expires before.
+  /// No cookie expires before this time, in microseconds.
   private var earliestExpiry = Int64.max
-  /// Entries in the reverse order of their eviction. Sorted once for many evictions, it may have entries that are no longer stored or
-  /// have been used since.
+  /// The next entries to evict, the first one last. Sorted once for many evictions: some may have been removed or used since, and are
+  /// skipped when their priority no longer matches.
   private var victims: [Victim] = []
 
   var isEmpty: Bool { count == 0 }
@@ -60,9 +60,9 @@ struct CookieSite: Sendable {
 
   // MARK: One cookie
 
-  /// Stores a cookie. One that it replaces leaves it its time of creation and its serial.
-  /// - Parameter serial: of the next cookie that is new.
-  /// - Returns: the stored cookie; nil if nothing is different now but the time of the last access.
+  /// Stores a cookie. If it replaces another, it keeps that cookie's creation time and serial.
+  /// - Parameter serial: the number for the next new cookie; incremented if this cookie is new.
+  /// - Returns: the stored cookie; nil if only the time of the last access changed.
   mutating func place(_ cookie: Cookie, _ serial: inout UInt64) -> Cookie? {
     let key = cookie.key
     let fingerprint = key.fingerprint
@@ -80,9 +80,9 @@ struct CookieSite: Sendable {
   }
 
   /// - Returns: whether there was such a cookie.
-  mutating func take(_ key: CookieKey) -> Bool {
+  mutating func remove(_ key: CookieKey) -> Bool {
     guard let slot = slot(of: key, key.fingerprint) else { return false }
-    _ = remove(slot)
+    _ = removeSlot(slot)
     return true
   }
 
@@ -102,15 +102,15 @@ struct CookieSite: Sendable {
     }
     count += 1
     size += entry.cookie.size
-    keepOrder(entry.age)
+    invalidateVictims(ifAfter: entry.priority)
   }
 
   private mutating func update(_ slot: Int, _ entry: Entry) {
     slots[slot] = entry
-    keepOrder(entry.age)
+    invalidateVictims(ifAfter: entry.priority)
   }
 
-  private mutating func remove(_ slot: Int) -> CookieKey? {
+  private mutating func removeSlot(_ slot: Int) -> CookieKey? {
     guard let entry = slots[slot] else { return nil }
     slots[slot] = nil
     fingerprints[slot] = 0
@@ -122,7 +122,7 @@ struct CookieSite: Sendable {
 
   // MARK: Many cookies
 
-  /// Removes what has expired, so that nothing is compared with it.
+  /// Removes expired cookies, and returns their keys.
   mutating func purge(_ now: Timestamp) -> [CookieKey] {
     guard earliestExpiry <= now.microseconds else { return [] }
     earliestExpiry = .max
@@ -130,7 +130,7 @@ struct CookieSite: Sendable {
     for slot in slots.indices {
       guard let expiry = slots[slot]?.cookie.expiresDate else { continue }
       if expiry <= now {
-        if let key = remove(slot) { purged.append(key) }
+        if let key = removeSlot(slot) { purged.append(key) }
       } else {
         earliestExpiry = min(earliestExpiry, expiry.microseconds)
       }
@@ -138,7 +138,7 @@ struct CookieSite: Sendable {
     return purged
   }
 
-  /// The entries that are chosen; they are used now.
+  /// Marks the chosen entries as used at `now`, and returns them.
   mutating func use(at now: Timestamp, _ isChosen: (Cookie) -> Bool) -> [Entry] {
     var chosen: [Entry] = []
     for slot in slots.indices {
@@ -155,25 +155,26 @@ struct CookieSite: Sendable {
     while true {
       if victims.isEmpty { sortVictims() }
       guard let victim = victims.popLast() else { return nil }
-      if let entry = slots[victim.slot], entry.age == victim.age { return remove(victim.slot) }
+      if let entry = slots[victim.slot], entry.priority == victim.priority { return removeSlot(victim.slot) }
     }
   }
 
   private mutating func sortVictims() {
-    let all = slots.indices.compactMap { slot in slots[slot].map { Victim(slot: slot, age: $0.age) } }
-    let insecure = all.filter { !$0.age.isSecure }
-    victims = (insecure.isEmpty ? all : insecure).sorted { $0.age > $1.age }
+    let all = slots.indices.compactMap { slot in slots[slot].map { Victim(slot: slot, priority: $0.priority) }
+    }
+    let insecure = all.filter { !$0.priority.isSecure }
+    victims = (insecure.isEmpty ? all : insecure).sorted { $0.priority > $1.priority }
   }
 
-  /// An entry that goes before one of the sorted victims makes them useless.
-  private mutating func keepOrder(_ age: Age) {
-    if let last = victims.first, age < last.age { victims.removeAll() }
+  /// Discards the sorted victims if an entry with this priority must be evicted before one of them.
+  private mutating func invalidateVictims(ifAfter priority: EvictionPriority) {
+    if let last = victims.first, priority < last.priority { victims.removeAll() }
   }
 }
 
 extension CookieKey {
-  /// A number that differs for nearly all keys (FNV-1a), and is not 0. A server may choose names with one fingerprint: then as many
-  /// texts are compared as a site may have cookies.
+  /// A hash of the key (FNV-1a), never 0. A server can choose names whose hashes collide: then a lookup compares all keys of the site, of
+  /// which there are at most `capacity.perSite`.
   fileprivate var fingerprint: UInt64 {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     func add(_ byte: UInt8) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }

@@ -40,13 +40,13 @@ package enum SetCookieParser {
         continue
       }
       guard let attribute = Attribute(name) else { continue }
-      take(attribute, value ?? [], into: &cookie, &dates, defaultPath: defaultPath, now: now)
+      apply(attribute, value ?? [], into: &cookie, &dates, defaultPath: defaultPath, now: now)
     }
     cookie.expiresDate = dates.maximumAge ?? dates.expires
     return cookie
   }
 
-  /// What an attribute says (§5.6).
+  /// The attributes of a `Set-Cookie` field that Ferry reads (§5.6); the raw value is the name in lower case.
   private enum Attribute: String, CaseIterable {
     case path, domain, secure, expires
     case maximumAge = "max-age"
@@ -80,7 +80,7 @@ package enum SetCookieParser {
   private static func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
 
   /// §5.6.1 to §5.6.7: the last of a name holds. A date or an age that cannot be read does not take away what was read before.
-  private static func take(
+  private static func apply(
     _ attribute: Attribute, _ value: ArraySlice<UInt8>, into cookie: inout ReceivedCookie,
     _ dates: inout Dates,
     defaultPath: String, now: Timestamp

@@ -5,7 +5,7 @@ package struct JSONSyntaxError: Error, Sendable, Equatable {
   package let reason: String
   /// Bytes before the fault.
   package let offset: Int
-  /// The way from the value that is too much up to the whole; nil: the text is no JSON.
+  /// The path from the value that exceeds a limit up to the root, innermost step first; nil: the text is not JSON.
   fileprivate var path: [Step]?
 
   fileprivate enum Step: Sendable, Equatable {
@@ -19,7 +19,7 @@ package struct JSONSyntaxError: Error, Sendable, Equatable {
     path = isExcess ? [] : nil
   }
 
-  /// The text may well be JSON, but this value is more than is taken (RFC 8259 §9): a pointer to it.
+  /// A JSON pointer to the value that exceeds a limit (RFC 8259 §9); nil: the text is not JSON.
   package var excess: String? {
     path?.reversed().reduce("") { pointer, step in
       switch step {
@@ -37,32 +37,34 @@ extension JSONSyntaxError: CustomStringConvertible {
 /// A strict parser of RFC 8259: valid UTF-8 only, no duplicate names, a bounded depth and number of values.
 package struct JSONParser {
   private let bytes: [UInt8]
+  private let start: Int
   private let end: Int
   private var index: Int
   private var values = 0
-  /// The way up from a value that is more than is taken.
+  /// The path from a value that exceeds a limit up to the root.
   private var path: [JSONSyntaxError.Step] = []
 
-  private init(bytes: [UInt8], end: Int, index: Int) {
+  private init(bytes: [UInt8], start: Int, end: Int) {
     self.bytes = bytes
+    self.start = start
     self.end = end
-    self.index = index
+    index = start
   }
 
   package static func parse(_ bytes: [UInt8]) throws(JSONSyntaxError) -> JSONValue {
     try parse(bytes, in: 0..<bytes.count)
   }
 
-  /// Parses the one value that `range` of `bytes` holds.
+  /// Parses the one value in a range of `bytes`. Offsets in errors count from the start of the range.
   package static func parse(_ bytes: [UInt8], in range: Range<Int>) throws(JSONSyntaxError) -> JSONValue {
-    var parser = JSONParser(bytes: bytes, end: range.upperBound, index: range.lowerBound)
-    let value = try parser.whole()
+    var parser = JSONParser(bytes: bytes, start: range.lowerBound, end: range.upperBound)
+    let value = try parser.rootValue()
     parser.skipWhitespace()
     guard parser.index == parser.end else { throw parser.fault("unexpected text after the value") }
     return value
   }
 
-  private mutating func whole() throws(JSONSyntaxError) -> JSONValue {
+  private mutating func rootValue() throws(JSONSyntaxError) -> JSONValue {
     do throws(JSONSyntaxError) { return try value(depth: 0) } catch {
       guard error.path != nil else { throw error }
       var error = error
@@ -182,16 +184,16 @@ package struct JSONParser {
     return isNegative ? -value : value
   }
 
-  /// A number of few digits and a small exponent: the quotient or product of two numbers that are exact is the nearest one (Clinger, "How
-  /// to read floating point numbers accurately", §3). nil: it has more of them.
+  /// The value of a number with few digits and a small exponent; nil: either is too large. The digits and the power of ten are exact as
+  /// doubles, so their product or quotient rounds correctly (Clinger, "How to read floating point numbers accurately", §3).
   private func shortNumber(from start: Int) -> Double? {
-    var (digits, count, scale, exponent): (Int64, Int, Int, Int) = (0, 0, 0, 0)
-    var (isFraction, isExponent, isDown) = (false, false, false)
+    var (digits, count, fractionDigits, exponent): (Int64, Int, Int, Int) = (0, 0, 0, 0)
+    var (isFraction, isExponent, hasNegativeExponent) = (false, false, false)
     for place in start..<index {
       switch bytes[place] {
       case UInt8(ascii: "."): isFraction = true
       case UInt8(ascii: "e"), UInt8(ascii: "E"): isExponent = true
-      case UInt8(ascii: "-") where isExponent: isDown = true
+      case UInt8(ascii: "-") where isExponent: hasNegativeExponent = true
       case UInt8(ascii: "-"), UInt8(ascii: "+"): break
       case let byte where isExponent:
         exponent = exponent * 10 + Int(byte - UInt8(ascii: "0"))
@@ -199,20 +201,20 @@ package struct JSONParser {
       case let byte:
         digits = digits * 10 + Int64(byte - UInt8(ascii: "0"))
         count += 1
-        scale += isFraction ? 1 : 0
+        fractionDigits += isFraction ? 1 : 0
         guard count <= Self.exactDigits else { return nil }
       }
     }
-    let power = (isDown ? -exponent : exponent) - scale
+    let power = (hasNegativeExponent ? -exponent : exponent) - fractionDigits
     guard abs(power) < Self.powersOfTen.count else { return nil }
     let value =
       power < 0 ? Double(digits) / Self.powersOfTen[-power] : Double(digits) * Self.powersOfTen[power]
     return bytes[start] == UInt8(ascii: "-") ? -value : value
   }
 
-  /// So many digits make an integer that a Double has exactly.
+  /// A Double represents every integer of at most this many digits exactly.
   private static let exactDigits = 15
-  /// The powers of ten that a Double has exactly.
+  /// The powers of ten that a Double represents exactly.
   private static let powersOfTen: [Double] = [
     1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
     1e19,
@@ -320,9 +322,11 @@ package struct JSONParser {
     return true
   }
 
-  private func fault(_ reason: String) -> JSONSyntaxError { JSONSyntaxError(reason: reason, offset: index) }
+  private func fault(_ reason: String) -> JSONSyntaxError {
+    JSONSyntaxError(reason: reason, offset: index - start)
+  }
   private func excess(_ reason: String) -> JSONSyntaxError {
-    JSONSyntaxError(reason: reason, offset: index, isExcess: true)
+    JSONSyntaxError(reason: reason, offset: index - start, isExcess: true)
   }
 }
 

@@ -1,4 +1,4 @@
-/// Cuts a stream of bytes into lines; blank ones are counted, but not given.
+/// Splits a stream of bytes into lines. Blank lines count in line numbers but are not returned.
 package struct LineSplitter {
   /// One line, as a range of the bytes that came with it.
   package struct Line {
@@ -11,7 +11,7 @@ package struct LineSplitter {
   }
   private let maximumLine: Int
   private var rest: [UInt8] = []
-  /// Bytes of `rest` that were looked at: no line ends among them.
+  /// Bytes at the start of `rest` that were searched and contain no line end.
   private var scanned = 0
   private var number = 0
 
@@ -36,7 +36,7 @@ package struct LineSplitter {
     return lines
   }
 
-  /// What stands behind the last line end.
+  /// The line after the last line end, if it is not blank.
   package mutating func finish() -> [Line] {
     var lines: [Line] = []
     append(rest.indices, of: rest, to: &lines)

@@ -179,10 +179,11 @@ struct RequestContext: Sendable {
     throw Problem(.unsupportedMediaType, "send " + names.joined(separator: " or "))
   }
 
-  /// Whether its body is so large, or may become so, that to parse it keeps others waiting.
+  /// Whether the request has a JSON or NDJSON body of more than `small-body` bytes, or of unknown length. Parsing it on a shared thread
+  /// would delay other requests.
   var hasLargeJSON: Bool {
-    (request.body.length ?? .max) > Limits.smallBodyBytes.value
-      && field(.contentType)?.lowercasedASCII.contains("json") == true
+    guard (request.body.length ?? .max) > Limits.smallBodyBytes.value else { return false }
+    return (try? bodyType(.json, .mergePatch, .ndjson)) != nil
   }
 
   /// The bytes of a JSON body.

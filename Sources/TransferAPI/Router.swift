@@ -14,13 +14,15 @@ package struct Route: Sendable {
   let isPrompt: Bool
   /// What it brings has the type that it has, whatever the client accepts: an origin's bytes, a file, a stream.
   let isOfAnyType: Bool
+  /// It takes bytes of any type, and looks at none of them.
+  let takesBytes: Bool
   /// It is about the tenant's shared session, though its path does not say so.
   var isOfSharedSession: Bool { pattern == "/v1/tasks" }
   let handle: @Sendable (TransferAPI, RequestContext) async throws -> ServerResponse
 
   init(
     _ method: String, _ pattern: String, isPublic: Bool = false, isPrompt: Bool = false,
-    isOfAnyType: Bool = false,
+    isOfAnyType: Bool = false, takesBytes: Bool = false,
     _ handle: @escaping @Sendable (TransferAPI, RequestContext) async throws -> ServerResponse
   ) {
     self.method = method
@@ -28,13 +30,14 @@ package struct Route: Sendable {
     self.isPublic = isPublic
     self.isPrompt = isPrompt
     self.isOfAnyType = isOfAnyType
+    self.takesBytes = takesBytes
     self.handle = handle
   }
 
-  /// What runs a request's handler; nil: the server's loop.
-  func executor(for context: RequestContext, _ parsing: FairPool?) -> (any TaskExecutor)? {
-    if let parsing, let tenant = context.tenant, context.hasLargeJSON {
-      return parsing.executor(for: tenant.name)
+  /// The executor for a request's handler; nil: the executor that the request already runs on.
+  func executor(for context: RequestContext, _ parsePool: FairPool?) -> (any TaskExecutor)? {
+    if let parsePool, !takesBytes, let tenant = context.tenant, context.hasLargeJSON {
+      return parsePool.executor(for: tenant.name)
     }
     return isPrompt ? nil : globalConcurrentExecutor
   }

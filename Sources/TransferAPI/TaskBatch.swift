@@ -9,14 +9,14 @@ internal import TransferService
 struct TaskBatch {
   private let view: TenantView
   private let session: TransferSession
-  private let spools: BodySpools
+  private let spools: BodySpoolFactory
   /// Tasks that share a commit: few enough that the first start while later lines are still being read.
   private static let groupSize = 256
   /// The largest number of violations reported per line.
   private static let mostLineErrors = Limits.lineViolations.value
 
   /// - Parameter session: of the same tenant.
-  init(view: TenantView, session: TransferSession, spools: BodySpools) {
+  init(view: TenantView, session: TransferSession, spools: BodySpoolFactory) {
     self.view = view
     self.session = session
     self.spools = spools
@@ -70,7 +70,7 @@ struct TaskBatch {
     return Reply.json(reply, type: "application/x-ndjson")
   }
 
-  /// Reads a whole batch. Its text is kept, on the disk if it is large, and parsed once all of it is there.
+  /// Reads a whole batch into a spool and checks its limits. `create` parses it later, so a slow client does not fill the memory.
   /// - Parameter digest: updated with every byte of the body.
   func read(_ body: RequestBody, digest: inout IdempotentRequest.Digest) async throws -> BodySpool {
     if let length = body.length, length > Limits.batchBytes.value { throw Self.tooManyBytes }
@@ -95,8 +95,8 @@ struct TaskBatch {
 
   /// Creates all with one commit that also keeps the reply.
   func create(_ batch: BodySpool, _ idempotent: IdempotentRequest) async throws -> ServerResponse {
-    // All tasks of a batch are in memory before the first is created: of one large batch at a time.
-    try await spools.useWhole(batch) { try await createAll(batch, idempotent) }
+    // All tasks of a batch are in memory before the first is created, so only one large batch is processed at a time.
+    try await spools.processExclusively(batch) { try await createAll(batch, idempotent) }
   }
 
   private func createAll(_ batch: BodySpool, _ idempotent: IdempotentRequest) async throws -> ServerResponse {

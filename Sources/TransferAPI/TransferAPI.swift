@@ -17,19 +17,19 @@ package struct TransferAPI: Sendable {
   let version: Version
   let forwarder: Forwarder
   let gatehouse: Gatehouse
-  private let parsing: FairPool?
+  private let parsePool: FairPool?
   private let logger: Logger
 
-  /// - Parameter parsing: carries out requests with large bodies in JSON; nil: Swift's threads do.
+  /// - Parameter parsePool: carries out requests with large bodies in JSON; nil: Swift's threads do.
   package init(
     service: TransferService, gatehouse: Gatehouse, version: Version, peers: PeerClient? = nil,
-    parsing: FairPool? = nil, logger: Logger
+    parsePool: FairPool? = nil, logger: Logger
   ) {
     self.service = service
     forwarder = Forwarder(whereabouts: service.whereabouts, peers: peers)
     self.gatehouse = gatehouse
     self.version = version
-    self.parsing = parsing
+    self.parsePool = parsePool
     self.logger = logger
   }
 
@@ -109,7 +109,7 @@ package struct TransferAPI: Sendable {
       let context = RequestContext(
         request: request, parameters: parameters, requestID: requestID, tenant: tenant, isFromPeer: isFromPeer
       )
-      let response = try await withTaskExecutorPreference(route.executor(for: context, parsing)) {
+      let response = try await withTaskExecutorPreference(route.executor(for: context, parsePool)) {
         try await forwarder.carryOut(route, context) { try await route.handle(self, $0) }
       }
       do throws(Problem) {

@@ -5,7 +5,7 @@ internal import TransferService
 
 extension TransferAPI {
   static var uploadRoutes: [Route] {
-    [Route("PUT", "/v1/tasks/{task}/body") { try await $0.sendBody($1) }]
+    [Route("PUT", "/v1/tasks/{task}/body", takesBytes: true) { try await $0.sendBody($1) }]
   }
 
   /// Streams the client's bytes to the origin, as fast as that takes them.

@@ -20,6 +20,10 @@ extension TaskMachine {
     turn.heads.append(id)
     if !Flaw.endsTwice.isPresent { place = .ending }
     let ended = task.ended(with: outcome, keptFor: session.configuration.bodyRetention)
+    // The last request of a delegate may never have been sent.
+    if let file = task.replacementBodyKey, ended.replacementBodyKey != file {
+      turn.unwantedBodies.append(file)
+    }
     if case .memory(let bytes) = outcome.body { turn.smallBodies.append((id, bytes)) }
     turn.update(ended)
     turn.ended.append(id)

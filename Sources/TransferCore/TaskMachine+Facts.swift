@@ -42,7 +42,7 @@ extension TaskMachine {
       task.waitForConnectivity(at: time, session, into: &turn)
     case .began(_, let time): began(at: time, session, into: &turn)
     case .redirected(_, let response, let request, let time):
-      task.currentRequest = request
+      turn.replaceRequest(of: &task, with: request)
       // URLSession does not call it in background sessions, where redirects are always followed.
       if session.type != .background {
         turn.tell(
@@ -69,7 +69,7 @@ extension TaskMachine {
   ) {
     switch question {
     case .redirect(let response, let proposed):
-      task.currentRequest = proposed
+      turn.replaceRequest(of: &task, with: proposed)
       ask(
         .redirect(proposed: proposed), number: number, .taskWillPerformHTTPRedirection,
         .redirected(response, to: proposed), at: time, session, into: &turn)

@@ -57,8 +57,10 @@ extension TaskMachine {
     func reply(_ answer: TransferAnswer) { turn.order(.answer(id, to: question?.number, answer)) }
     func goOn(with request: TransferRequest?) {
       guard let request else { return }
-      task.currentRequest = request
+      turn.replaceRequest(of: &task, with: request)
       if request.body?.isStream != true, let body = upload.dropReady() { turn.droppedUploads.append(body) }
+      // Whoever carries the task out elsewhere, or resumes it after a restart, finds the request in the row.
+      if turn.isCarriedElsewhere || task.state == .suspended { turn.update(task) }
     }
     switch answer {
     case .redirect(let request):
@@ -71,8 +73,6 @@ extension TaskMachine {
     case .delayed(.continueLoading, _): launch(session, at: now, into: &turn)
     case .delayed(.useNewRequest, let request):
       goOn(with: request)
-      // Whoever carries it out elsewhere finds the request in the row.
-      if turn.isCarriedElsewhere { turn.update(task) }
       launch(session, at: now, into: &turn)
     case .challenge(.cancel), .response(.cancel), .delayed(.cancel, _):
       cancel(keepsPartial: false, session, at: now, into: &turn)

@@ -80,3 +80,13 @@ extension TransferTask {
     return date > now.wall
   }
 }
+
+extension Turn {
+  /// Replaces a task's current request. The file with a delegate's body goes if the new request has another body. A background task may be
+  /// tried again with the request before: its file stays until the next start after its end.
+  mutating func replaceRequest(of task: inout TransferTask, with request: TransferRequest) {
+    let file = task.replacementBodyKey
+    task.currentRequest = request
+    if let file, !isCarriedElsewhere, task.replacementBodyKey != file { unwantedBodies.append(file) }
+  }
+}

@@ -71,7 +71,7 @@ package struct Turn: Sendable {
   package var orders: [Order] = []
   /// Bodies that begin, before their events are told.
   package var openedBodies: [(task: TaskID, body: any BodyToken)] = []
-  /// Bodies on the disk of tasks that were cancelled before their end was told.
+  /// Bodies on the disk of tasks that were cancelled before their end was told, and of requests that others have replaced.
   package var unwantedBodies: [BlobKey] = []
   /// Bodies that clients send and nobody wants any more.
   package var droppedUploads: [any BodyToken] = []

@@ -14,7 +14,7 @@ package enum FieldName {
 
   /// Letters, digits and ``!#$%&'*+-.^_`|~``.
   package static func isTokenByte(_ byte: UInt8) -> Bool {
-    // A bit for each of the 128 characters: every byte of every head is looked up.
+    // One bit per ASCII character, so that a lookup is a shift and not a switch over ranges.
     let bits: UInt64 = byte < 64 ? 0x03FF_6CFA_0000_0000 : byte < 128 ? 0x57FF_FFFF_C7FF_FFFE : 0
     return bits >> UInt64(byte & 63) & 1 != 0
   }

@@ -63,11 +63,11 @@ package enum IPAddress: Sendable, Hashable {
   /// Eight groups, of which `::` stands for one or more zeros.
   private static func groups(_ text: ArraySlice<UInt8>) -> UInt128? {
     let colon = UInt8(ascii: ":")
-    // Those after the gap, if there is one.
+    // The groups after `::`; all groups if there is none. `head` has the groups before it.
     var (value, count): (UInt128, Int) = (0, 0)
-    var (first, firstCount): (UInt128, Int?) = (0, nil)
+    var (head, headCount): (UInt128, Int?) = (0, nil)
     var index = text.startIndex
-    if text.count > 1, text[index] == colon, text[index + 1] == colon { (firstCount, index) = (0, index + 2) }
+    if text.count > 1, text[index] == colon, text[index + 1] == colon { (headCount, index) = (0, index + 2) }
     while index < text.endIndex {
       let end = text[index...].firstIndex(of: colon) ?? text.endIndex
       let group = text[index..<end]
@@ -82,14 +82,14 @@ package enum IPAddress: Sendable, Hashable {
       guard end < text.endIndex else { break }
       guard index < text.endIndex else { return nil }
       guard text[index] == colon else { continue }
-      guard firstCount == nil else { return nil }
-      (first, firstCount) = (value, count)
+      guard headCount == nil else { return nil }
+      (head, headCount) = (value, count)
       (value, count) = (0, 0)
       index += 1
     }
-    guard let firstCount else { return count == 8 ? value : nil }
-    guard firstCount + count < 8 else { return nil }
-    return first << UInt128(16 * (8 - firstCount)) | value
+    guard let headCount else { return count == 8 ? value : nil }
+    guard headCount + count < 8 else { return nil }
+    return head << UInt128(16 * (8 - headCount)) | value
   }
 
   /// One to four hexadecimal digits.

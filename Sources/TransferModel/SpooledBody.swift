@@ -18,14 +18,14 @@ package struct SpooledBody: Sendable, Hashable, Codable {
 }
 
 extension TransferTask {
-  /// Where the bodies of its requests are: of the first, and of the one in its place that a delegate gave.
-  package var requestKeys: [BlobKey] {
+  /// The files of the task's request bodies: the original request's, and that of the request with which a delegate replaced it.
+  package var requestBodyKeys: [BlobKey] {
     let first = originalRequest.body?.spooled?.blobKey(of: id)
-    return (first.map { [$0] } ?? []) + (ownRequestKey.map { [$0] } ?? [])
+    return (first.map { [$0] } ?? []) + (replacementBodyKey.map { [$0] } ?? [])
   }
 
-  /// Where the body of the current request is, if that is not the first one's.
-  package var ownRequestKey: BlobKey? {
+  /// The file of the current request's body; nil if that is inline, or is the original request's file.
+  package var replacementBodyKey: BlobKey? {
     guard let body = currentRequest.body?.spooled, body.blob != originalRequest.body?.spooled?.blob else {
       return nil
     }

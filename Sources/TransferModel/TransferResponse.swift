@@ -21,7 +21,7 @@ package struct TransferResponse: Sendable, Equatable, Codable {
     self.httpVersion = httpVersion
   }
 
-  /// What `Content-Type` says.
+  /// The media type and charset of a `Content-Type` field.
   package struct ContentType: Sendable {
     /// The media type without its parameters, in lower case (URLResponse.mimeType).
     package var mimeType: String?
@@ -29,7 +29,7 @@ package struct TransferResponse: Sendable, Equatable, Codable {
     package var textEncodingName: String?
   }
 
-  /// Nothing where there is no such field. It is read anew each time.
+  /// The parsed `Content-Type` field; empty if the response has none. Each access parses the field again.
   package var contentType: ContentType {
     guard let field = headers.contentType else { return ContentType() }
     let bytes = Array(field.utf8)

@@ -38,7 +38,7 @@ package final class TransferService: Sendable {
   let decisions: Decisions
   let bodies: Bodies
   let files: Files
-  package let spools: BodySpools
+  package let spools: BodySpoolFactory
   let configurations: Configurations
   let streams: EventStreams
   let outbox: Outbox
@@ -85,7 +85,7 @@ package final class TransferService: Sendable {
     resumption = Resumption(tasks: tasks, ownership: ownership, sealer: resumeSealer)
     bodies = Bodies(room: room, tasks: tasks, smallBodyLimit: limits.smallBodyLimit)
     files = Files(blobs: blobs, bodies: bodies, ownership: ownership)
-    spools = BodySpools(files: files)
+    spools = BodySpoolFactory(files: files)
     decisions = Decisions(room: room, sessions: sessions, files: files, tagger: answerTagger)
     configurations = Configurations(recorder: recorder, now: now)
     streams = EventStreams(room: room, now: now, spawn: spawn)

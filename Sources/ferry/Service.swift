@@ -80,7 +80,7 @@ struct Service {
     let gatehouse = Gatehouse(Gatekeeper(tokens: settings.tokens))
     let api = TransferAPI(
       service: service, gatehouse: gatehouse, version: .init(number: Ferry.version), peers: peers,
-      parsing: FairPool(name: "ferry-parse", threads: 2), logger: logger)
+      parsePool: FairPool(name: "ferry-parse", threads: 2), logger: logger)
     let http = try makeServer(api, loop, inherited)
     let inner = try makePeerServer(api, loop, place)
     membership.listen(on: loop)

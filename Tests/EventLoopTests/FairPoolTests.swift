@@ -12,16 +12,16 @@ import Testing
 
   @Test func queuesTakeTurns() {
     var queue = FairQueue<String, Int>()
-    for number in 1...4 { queue.append(number, of: "a") }
-    queue.append(10, of: "b")
-    for number in 20...21 { queue.append(number, of: "c") }
+    for number in 1...4 { queue.append(number, for: "a") }
+    queue.append(10, for: "b")
+    for number in 20...21 { queue.append(number, for: "c") }
     var order: [Int] = []
     while let item = queue.next() { order.append(item) }
     #expect(order == [1, 10, 20, 2, 21, 3, 4])
   }
 
   /// Against a model: a key's items keep their order, and between two of its items every other waiting key has a turn.
-  @Test func aRandomWalkOfTheQueue() {
+  @Test func queueMatchesModelForRandomInput() {
     var random = SplitMix64(seed: 7)
     var queue = FairQueue<Int, Int>()
     var waiting: [Int: [Int]] = [:]
@@ -29,7 +29,7 @@ import Testing
     for step in 0..<20_000 {
       if Bool.random(using: &random) {
         let key = Int.random(in: 0..<5, using: &random)
-        queue.append(step, of: key)
+        queue.append(step, for: key)
         if waiting[key] == nil { order.append(key) }
         waiting[key, default: []].append(step)
       } else if let item = queue.next() {
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  /// One tenant has many jobs on the only thread, and another's one job comes second.
+  /// Tenant "a" has 20 jobs waiting for the only thread. Tenant "b" has one; it must be among the first two to run.
   @Test func oneTenantDelaysAnotherByOneJob() async {
     let pool = FairPool(name: "test-fair", threads: 1)
     defer { pool.stop() }

@@ -109,4 +109,10 @@ import Testing
   func staysInsideItsRange(_ text: String, _ range: Range<Int>, _ expected: JSONValue?) {
     #expect((try? JSONParser.parse(Array(text.utf8), in: range)) == expected)
   }
+
+  @Test func offsetsCountFromTheStartOfTheRange() {
+    let bytes = Array("{}\n[1,x]".utf8)
+    let error = #expect(throws: JSONSyntaxError.self) { try JSONParser.parse(bytes, in: 3..<bytes.count) }
+    #expect(error?.offset == 3)
+  }
 }

@@ -68,19 +68,19 @@ import Testing
     #expect(origin.requests.allSatisfy { $0.body == Array(Self.large.utf8) })
   }
 
-  /// The question that waits for an answer.
+  /// The id of the session's pending decision; waits up to 10 s for one.
   private func pending(in session: String) throws -> String {
     for _ in 0..<1000 {
       let list = try place.call("GET", "/v1/sessions/\(session)/decisions?state=pending").json
       if let id = list["items"]?.elements?.first?["id"]?.string { return id }
       usleep(10_000)
     }
-    Issue.record("no question came")
+    Issue.record("no decision became pending within 10 s")
     return ""
   }
 
-  /// As a task's own; the one before it goes when another is given.
-  @Test func aDelegatesNewRequestHasAFile() throws {
+  /// Like a task's own body. The file is deleted when the delegate replaces the request again.
+  @Test func largeBodyOfADelegatesRequestIsSpooled() throws {
     let session = try place.session(delegate: #"{"redirects":"ask"}"#)
     let id = try create("/moved", Self.large, in: session, resume: true)
     for (path, letter) in [("/moved", "a"), ("/moved", "b"), ("/there", "c")] {
@@ -104,6 +104,33 @@ import Testing
     #expect(try files(of: id).count == 2)
     #expect(try place.call("POST", "/v1/sessions/\(session)/invalidate").status == 202)
     #expect(try place.call("DELETE", "/v1/sessions/\(session)").status == 204)
+    for _ in 0..<500 where try !files(of: id).isEmpty { usleep(10_000) }
+    #expect(try files(of: id).isEmpty)
+  }
+
+  /// An answer that shows the body's size keeps the body, and its file.
+  @Test func keptBodyKeepsItsFile() throws {
+    let session = try place.session(delegate: #"{"redirects":"ask"}"#)
+    let id = try create("/moved", "small", in: session, resume: true)
+    let text = String(repeating: "a", count: 100_000)
+    let kept = #"{"size":100000}"#
+    for (path, body) in [("/moved", #"{"text":"\#(text)"}"#), ("/moved", kept), ("/there", kept)] {
+      let request = #"{"url":"\#(origin.url)\#(path)","method":"PUT","body":\#(body)}"#
+      #expect(try place.answer(pending(in: session), #"{"request":\#(request)}"#).status == 200)
+    }
+    #expect(try place.end(of: id).status == 200)
+    #expect(origin.requests.map(\.body.count) == [5, 100_000, 100_000, 100_000])
+    #expect(try files(of: id).count == 1)
+  }
+
+  /// A GET must not have a body: the task ends before the request is sent.
+  @Test func requestThatIsNeverSentLeavesNoFile() throws {
+    let session = try place.session(delegate: #"{"redirects":"ask"}"#)
+    let id = try create("/moved", "small", in: session, resume: true)
+    let text = String(repeating: "a", count: 100_000)
+    let request = #"{"url":"\#(origin.url)/there","body":{"text":"\#(text)"}}"#
+    #expect(try place.answer(pending(in: session), #"{"request":\#(request)}"#).status == 200)
+    #expect(try place.end(of: id).errorCode == -1103)
     for _ in 0..<500 where try !files(of: id).isEmpty { usleep(10_000) }
     #expect(try files(of: id).isEmpty)
   }

@@ -137,6 +137,7 @@ import TransferModel
     let other = TransferRequest(url: "http://origin.test/other")
     stage.give(.answer(id, decision, .delayed(.useNewRequest, other), shown: [], tag: nil))
     #expect(stage.takeOrders().isEmpty)
+    #expect(stage.rows[id]?.currentRequest.url == other.url, "a restart would lose the answer")
     stage.give(.resume(id))
     guard case .submit(let task)? = stage.takeOrders().first else { throw Missing("no submission") }
     #expect(task.currentRequest.url == other.url && stage.inquiries.count == 1)

@@ -7,7 +7,7 @@ import TransferModel
 @testable import TransferService
 
 @Suite struct BodySpoolTests {
-  enum Place: CaseIterable {
+  enum Medium: CaseIterable {
     case disk, memory
   }
 
@@ -20,14 +20,14 @@ import TransferModel
     let pool = WorkerPool(name: "test-spool", threads: 1)
     let spool: BodySpool
 
-    init(_ place: Place, capacity: Int64 = 1 << 20, isBroken: Bool = false) throws {
+    init(_ medium: Medium, capacity: Int64 = 1 << 20, isBroken: Bool = false) throws {
       let files = DirectoryBlobs(bodies: directory + "/bodies", files: directory + "/files")
       if !isBroken { try files.prepare() }
       memory = MemoryFiles(capacity: capacity)
-      blobs = place == .disk ? files : SessionBlobs(memory, of: .shared)
+      blobs = medium == .disk ? files : SessionBlobs(memory, of: .shared)
       spool = BodySpool(
         Self.key, in: blobs, on: pool,
-        capacity: place == .disk ? nil : capacity)
+        capacity: medium == .disk ? nil : capacity)
     }
 
     func whole() async throws(ServiceError) -> [UInt8] {
@@ -48,20 +48,20 @@ import TransferModel
   }
 
   @Test(
-    arguments: Place.allCases, [0, 1, 65_535, 65_536, 65_537, 131_072, 131_073, 400_001])
-  func itReadsWhatWasAppended(_ place: Place, _ size: Int) async throws {
+    arguments: Medium.allCases, [0, 1, 65_535, 65_536, 65_537, 131_072, 131_073, 400_001])
+  func spoolReturnsTheAppendedBytes(_ medium: Medium, _ size: Int) async throws {
     for piece in [7001, 65_536, 200_000] {
-      let (bench, bytes) = (try Bench(place), Self.bytes(size))
+      let (bench, bytes) = (try Bench(medium), Self.bytes(size))
       for start in stride(from: 0, to: size, by: piece) {
         await bench.spool.append(Array(bytes[start..<min(size, start + piece)]))
       }
-      #expect(bench.spool.size == size && bench.spool.isLarge == (size > 65_536))
+      #expect(bench.spool.size == size && bench.spool.hasFile == (size > 65_536))
       #expect(try await bench.whole() == bytes)
       #expect(try await bench.spool.next() == nil)
     }
   }
 
-  @Test func nothingOnTheDiskIsInClear() async throws {
+  @Test func spooledFileIsEncrypted() async throws {
     let bench = try Bench(.disk)
     await bench.spool.append([UInt8](repeating: 0x61, count: 300_000))
     _ = try await bench.spool.next()
@@ -69,8 +69,8 @@ import TransferModel
     #expect(stored.count == 4 * (65_536 + 16) && stored.count(where: { $0 == 0x61 }) < stored.count / 100)
   }
 
-  /// As an upload that a crash broke off, it is a draft, which the next start removes.
-  @Test func itsFileIsADraftAndGoesWithIt() async throws {
+  /// The file is a draft, like that of an interrupted upload, so the next start deletes it after a crash.
+  @Test func releasedSpoolDeletesItsDraft() async throws {
     var bench: Bench? = try Bench(.disk)
     let (blobs, pool) = (try #require(bench?.blobs), try #require(bench?.pool))
     await bench?.spool.append(Self.bytes(300_000))
@@ -82,7 +82,7 @@ import TransferModel
     #expect(blobs.list(.files).isEmpty)
   }
 
-  @Test func anEphemeralSessionsMemoryCounts() async throws {
+  @Test func memorySpoolCountsTowardsItsCapacity() async throws {
     let bench = try Bench(.memory, capacity: 200_000)
     await bench.spool.append(Self.bytes(150_000))
     _ = try await bench.spool.next()
@@ -90,16 +90,16 @@ import TransferModel
     let full = try Bench(.memory, capacity: 200_000)
     await full.spool.append(Self.bytes(500_000))
     guard case .memoryFull(limit: 200_000)? = await full.failure() else {
-      Issue.record("there is room")
+      Issue.record("expected memoryFull")
       return
     }
   }
 
-  @Test func aDiskThatTakesNothingIsAnError() async throws {
+  @Test func failedWriteReportsStoreUnavailable() async throws {
     let bench = try Bench(.disk, isBroken: true)
     await bench.spool.append(Self.bytes(500_000))
     guard case .storeUnavailable? = await bench.failure() else {
-      Issue.record("it was written")
+      Issue.record("expected storeUnavailable")
       return
     }
   }

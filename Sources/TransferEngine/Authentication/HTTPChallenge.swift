@@ -13,7 +13,7 @@ package struct HTTPChallenge: Sendable, Equatable {
   var realm: String? { parameters["realm"] }
 
   /// Reads all challenges of a message, in order. Several may stand in one field, and several fields in one message.
-  /// What cannot be read is skipped, and so is what is beyond the limit.
+  /// Unreadable elements, and those beyond the limit, are skipped.
   package static func parse(_ fields: [String]) -> [HTTPChallenge] {
     let most = Limits.challenges.value
     var challenges: [HTTPChallenge] = []
@@ -93,7 +93,7 @@ private struct Scanner {
     return token() ?? index..<index
   }
 
-  /// With its first quote.
+  /// The range of a quoted string, with its opening quote but without the closing one.
   private mutating func quotedString() -> Range<Int> {
     let start = index
     index += 1
@@ -103,14 +103,14 @@ private struct Scanner {
     return start..<end
   }
 
-  /// What a quoted string says, or the token itself.
+  /// The text without quotes and escapes, or the token itself.
   func unquoted(_ range: Range<Int>) -> String {
     guard range.first.map({ bytes[$0] }) == UInt8(ascii: "\"") else { return text(range) }
-    var (text, isEscaped) = ([UInt8](), false)
+    var (text, isEscape) = ([UInt8](), false)
     text.reserveCapacity(range.count)
     for byte in bytes[range].dropFirst() {
-      isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
-      if !isEscaped { text.append(byte) }
+      isEscape = byte == UInt8(ascii: "\\") && !isEscape
+      if !isEscape { text.append(byte) }
     }
     return String(decoding: text, as: UTF8.self)
   }

@@ -119,7 +119,7 @@ extension MultipartParser {
         return bytes
       }
     }
-    // One byte more than a delimiter may have tells a longer line, and of that the preamble wants no more.
+    // In the preamble, one byte more than a delimiter may have is enough to recognise a longer line; the rest is discarded.
     let most = state == .header ? end : min(end, Self.maximumDelimiterLine + 1 - line.count)
     let piece = UnsafeRawBufferPointer(rebasing: bytes[..<most])
     guard lineFeed != nil else {

@@ -177,5 +177,5 @@ extension TransferTask {
   var keys: [BlobKey] { [bodyKey] + (partialKey.map { [$0] } ?? []) }
 
   /// All that goes with its row.
-  var allKeys: [BlobKey] { keys + requestKeys }
+  var allKeys: [BlobKey] { keys + requestBodyKeys }
 }

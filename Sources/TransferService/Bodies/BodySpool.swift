@@ -6,8 +6,8 @@ package import TransferModel
 // Within `TransferService`, `Limits` is the service's own.
 private let mostInMemory = Limits.smallBodyBytes.value
 
-/// Makes what keeps bodies until all of them is there.
-package struct BodySpools: Sendable {
+/// Makes spools. It also limits the processing of large bodies to one at a time.
+package struct BodySpoolFactory: Sendable {
   let files: Files
   private let turns = Turns()
 
@@ -23,16 +23,17 @@ package struct BodySpools: Sendable {
       capacity: isInMemory ? room.engine.memoryFiles.capacity : nil)
   }
 
-  /// Does something with all of a body in memory; with a large one, when nobody else does.
-  package func useWhole<Result>(
+  /// Runs `body`, which may hold the whole spooled body in memory. For a large spool, other callers with large spools wait.
+  package func processExclusively<Result>(
     _ spool: BodySpool, _ body: () async throws -> Result
   ) async throws -> Result {
-    spool.isLarge ? try await turns.take(body) : try await body()
+    spool.hasFile ? try await turns.take(body) : try await body()
   }
 }
 
-/// A body that is read only when all of it is there. What is beyond the size of a small body is written to an encrypted file that nobody
-/// finds again after a crash: its key is nowhere else. Of an ephemeral session it is in memory, and counted.
+/// A request body that is read only after its last byte has arrived. A body larger than `small-body` is written to an encrypted file,
+/// whose key is only in memory: after a crash the file is unreadable, and the next start deletes it. For an ephemeral session the file is
+/// in memory and counts towards `--maximum-ephemeral-bytes`.
 package final class BodySpool {
   /// The file, from the first block on.
   private struct File {
@@ -47,7 +48,7 @@ package final class BodySpool {
   private let key: BlobKey
   private let capacity: Int64?
   /// Behind what is in the file.
-  private var rest: [UInt8] = []
+  private var unwritten: [UInt8] = []
   private var file: File?
   private var reader: BlobReader?
   private var blocksRead = 0
@@ -65,20 +66,25 @@ package final class BodySpool {
 
   deinit { file?.writer.discard() }
 
+  private func discardFile() {
+    file?.writer.discard()
+    (file, reader) = (nil, nil)
+  }
+
   /// Whether it has a file.
-  var isLarge: Bool { file != nil }
+  var hasFile: Bool { file != nil }
 
   /// Adds bytes; waits while too many are yet to be written.
   package func append(_ bytes: [UInt8]) async {
-    rest += bytes
+    unwritten += bytes
     size += bytes.count
     guard size > mostInMemory else { return }
     var start = 0
-    while rest.count - start > BlockCipher.blockSize {
-      write(rest[start..<start + BlockCipher.blockSize])
+    while unwritten.count - start > BlockCipher.blockSize {
+      write(unwritten[start..<start + BlockCipher.blockSize])
       start += BlockCipher.blockSize
     }
-    rest.removeFirst(start)
+    unwritten.removeFirst(start)
     guard let writer = file?.writer, !writer.isDrained else { return }
     await withCheckedContinuation { continuation in writer.whenDrained { continuation.resume() } }
   }
@@ -96,17 +102,18 @@ package final class BodySpool {
     return File(writer: writer, cipher: BlockCipher(key: key), key: key)
   }
 
-  /// The next piece of the whole; nil at its end. Once the last byte is appended.
+  /// The next piece of the whole; nil at its end. Once the last byte is appended. The file goes with its last piece.
   package func next() async throws(ServiceError) -> [UInt8]? {
-    guard let file, blocksRead < file.blocks else {
-      defer { rest = [] }
-      return rest.isEmpty ? nil : rest
+    guard let file else {
+      defer { unwritten = [] }
+      return unwritten.isEmpty ? nil : unwritten
     }
     let reader = try await reader(of: file)
     let offset = Int64(blocksRead * BlockCipher.blockSize)
     let bytes = await pool.run { reader.wait(at: offset, maximum: BlockCipher.blockSize) }
     guard let bytes, bytes.count == BlockCipher.blockSize else { throw error(of: BlobError(.torn, "read")) }
     blocksRead += 1
+    if blocksRead == file.blocks { discardFile() }
     return bytes
   }
 

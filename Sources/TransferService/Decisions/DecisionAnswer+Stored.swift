@@ -15,7 +15,7 @@ extension DecisionAnswer {
       }
       return writer.bytes
     case .redirect, .delayed:
-      return value.replacing { $0 == "request" ? $1.redacted(as: request) : $1 }.json
+      return value.replacing { $0 == "request" ? $1.redacted(using: request) : $1 }.json
     case .challenge, .response, .caching: return value.json
     }
   }
@@ -23,7 +23,7 @@ extension DecisionAnswer {
 
 extension JSONValue {
   /// A request as a client wrote it, without who it says the client is, and without a body that is in a file.
-  fileprivate func redacted(as request: TransferRequest?) -> JSONValue {
+  fileprivate func redacted(using request: TransferRequest?) -> JSONValue {
     let secrets = request?.secretHeaderFields ?? []
     return replacing { name, value in
       switch name {

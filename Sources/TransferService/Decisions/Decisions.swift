@@ -45,12 +45,12 @@ struct Decisions: Sendable {
     var read = DecisionAnswer(value, to: shown(by: known), violations)
     guard violations.isEmpty else { throw InvalidFields(violations) }
     let session = try sessions.session(known.sessionID)
-    let (spool, replaced) = (RequestSpool(room: room), room.task(known.taskID)?.task.ownRequestKey)
-    var file: BlobKey?
+    let spool = RequestSpool(room: room)
+    var newFile: BlobKey?
     if var request = read?.request {
       try checkBackground(request, of: known)
       try await files.complete(&request, in: session)
-      file = try await spool.write(&request, of: known.taskID, in: session)
+      newFile = try await spool.write(&request, of: known.taskID, in: session)
       read?.request = request
     }
     guard let answer = read else { throw InvalidFields(violations) }
@@ -60,12 +60,10 @@ struct Decisions: Sendable {
     let reply = await room.visitAndWait(known.sessionID) { machine, step in
       machine.take(.answer(known.taskID, id, answer, shown: shown, tag: tags.first), &step)
     }
-    let isTaken = if case .done? = reply { true } else { false }
-    // The request before this one is not sent again.
-    let unwanted = isTaken ? (read?.request == nil ? nil : replaced) : file
-    if let unwanted { spool.remove([unwanted], of: session) }
+    let isAccepted = if case .done? = reply { true } else { false }
+    if !isAccepted, let newFile { spool.remove([newFile], of: session) }
     let now = try await decision(id)
-    if isTaken { return now }
+    if isAccepted { return now }
     let isSame = now.answer == shown && (now.answerTag.map(tags.contains) ?? tags.isEmpty)
     guard now.state == .answered, isSame else { throw ServiceError.decisionSettled(now.state) }
     return now

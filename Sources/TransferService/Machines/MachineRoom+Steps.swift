@@ -36,11 +36,12 @@ extension MachineRoom {
   /// - Parameter later: orders that wait for the commit.
   private func record(_ change: StoreChange, _ step: Step, _ later: [Order]) {
     let (session, ended, settled) = (step.session, step.turn.ended, step.settled)
-    // Where a crash undoes the end, they are wanted after all.
+    // If a crash undoes the step, they are wanted after all.
     let unwanted = step.turn.unwantedBodies
-    assert(unwanted.isEmpty || !ended.isEmpty)
     let evictions = step.turn.evictions
-    guard !ended.isEmpty || !settled.isEmpty || !later.isEmpty || !evictions.isEmpty else {
+    guard
+      !ended.isEmpty || !settled.isEmpty || !later.isEmpty || !evictions.isEmpty || !unwanted.isEmpty
+    else {
       if !change.isEmpty { recorder.record(change) }
       return
     }

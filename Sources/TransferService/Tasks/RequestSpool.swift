@@ -37,14 +37,14 @@ struct RequestSpool: Sendable {
     return try await write(bodies, of: session)
   }
 
-  /// Writes the large body of a request that a delegate gives a running task.
-  /// - Parameter request: its body is in a file afterwards.
+  /// Writes the body of a delegate's request to a file if it is large.
+  /// - Parameter request: a large body is replaced by a reference to its file.
   /// - Returns: the file; nil if the body is small.
   func write(
     _ request: inout TransferRequest, of task: TaskID, in session: TransferSession
   ) async throws(ServiceError) -> BlobKey? {
     guard let bytes = request.body?.data, bytes.count > Self.inlineBytes else { return nil }
-    // Not the file of the task's first request, nor of another that was given before.
+    // A random attempt, so that the file differs from those of earlier requests.
     let blob = BlobStamp(epoch: room.stamp.epoch, attempt: .random(in: 1...Int(Int32.max)))
     let body = SpooledBody(size: Int64(bytes.count), blob: blob, key: BlockCipher.makeKey())
     request.body = .spooled(body)
@@ -70,7 +70,9 @@ struct RequestSpool: Sendable {
       let left = Countdown(from: bodies.count) { continuation.resume() }
       for (bytes, body, task) in bodies {
         let key = body.blobKey(of: task)
-        let writer = BlobWriter(key.part(.draft), in: blobs, on: room.pool)
+        // No draft of the task: after a crash, that would be taken for the beginning of its download.
+        let draft = BlobKey(.file(FileID(high: task.high, low: task.low)), .draft, body.blob)
+        let writer = BlobWriter(draft, in: blobs, on: room.pool)
         room.pool.submit {
           for block in BlockCipher(key: body.key).seal(bytes) { _ = writer.append(block) }
           writer.finish(as: key) { finished in
@@ -90,15 +92,18 @@ struct RequestSpool: Sendable {
     room.removals.remove(keys, of: session)
   }
 
-  /// A data task that goes on as a download has the same file as the download.
+  /// A data task that goes on as a download has the same files as the download.
   func shareFiles(in turn: borrowing Turn, of session: TransferSession) {
     guard !turn.orders.isEmpty, !turn.created.isEmpty else { return }
     let blobs = room.engine.bodies(of: session.id, session.type)
     for case .answer(let task, _, .becomeDownload(let download)) in turn.orders {
-      guard let request = turn.created.first(where: { $0.id == download })?.originalRequest,
-        let body = request.body?.spooled
-      else { continue }
-      room.pool.submit { try? blobs.alias(body.blobKey(of: task), as: body.blobKey(of: download)) }
+      let first = turn.created.first { $0.id == download }?.requestBodyKeys ?? []
+      let own = room.task(task)?.task.replacementBodyKey
+      for blob in first.map(\.stamp) + (own.map { [$0.stamp] } ?? []) {
+        room.pool.submit {
+          try? blobs.alias(BlobKey(task, .request, blob), as: BlobKey(download, .request, blob))
+        }
+      }
     }
   }
 
