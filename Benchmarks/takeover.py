@@ -93,7 +93,8 @@ def disturb(pair, victim, how):
         process.send_signal(how)
     if how != PAUSE:
         code = process.wait(timeout=60)
-        assert code == {signal.SIGKILL: -9, signal.SIGTERM: 0, signal.SIGSTOP: 1}[how], (how, code)
+        # One that stood still finds out by itself, or is killed by a service that starts meanwhile.
+        assert code in {signal.SIGKILL: [-9], signal.SIGTERM: [0], signal.SIGSTOP: [1, -9]}[how], (how, code)
         pair.ferries[victim].log.close()
         pair.replace(victim)
     end[1] = time.time() + (0 if how == signal.SIGTERM else LOOK)
