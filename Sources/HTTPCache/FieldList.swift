@@ -54,7 +54,10 @@ enum FieldList {
     return bytes
   }
 
-  static func parts(of bytes: [UInt8]) -> (parts: [ArraySlice<UInt8>], isMalformed: Bool) {
+  /// - Parameter quotes: whether commas in quoted strings are part of an element.
+  static func parts(
+    of bytes: [UInt8], quotes: Bool = true
+  ) -> (parts: [ArraySlice<UInt8>], isMalformed: Bool) {
     var parts: [ArraySlice<UInt8>] = []
     func add(_ part: ArraySlice<UInt8>) {
       let part = part.trimmingBlanks
@@ -63,7 +66,7 @@ enum FieldList {
     var (start, index, isQuoted) = (0, 0, false)
     while index < bytes.count {
       switch bytes[index] {
-      case UInt8(ascii: "\""): isQuoted.toggle()
+      case UInt8(ascii: "\"") where quotes: isQuoted.toggle()
       case UInt8(ascii: "\\") where isQuoted: index += 1
       case UInt8(ascii: ",") where !isQuoted:
         add(bytes[start..<index])
@@ -72,18 +75,9 @@ enum FieldList {
       }
       index += 1
     }
-    guard isQuoted else {
-      add(bytes[start...])
-      return (parts, false)
-    }
-    parts = []
-    start = 0
-    while start < bytes.count {
-      let end = bytes[start...].firstIndex(of: UInt8(ascii: ",")) ?? bytes.count
-      add(bytes[start..<end])
-      start = end + 1
-    }
-    return (parts, true)
+    if isQuoted { return (self.parts(of: bytes, quotes: false).parts, true) }
+    add(bytes[start...])
+    return (parts, false)
   }
 
   /// Whether the fields have more elements than `most`, by their commas: those in quotes and empty elements count.

@@ -15,8 +15,8 @@ struct CookieSite: Sendable {
     }
   }
 
-  /// The order of eviction within a site: cookies that are not secure go first, then those unused for longest. What has expired is
-  /// removed before anything is evicted.
+  /// The order of eviction within a site: cookies that are not secure go first, then those unused for longest. Expired cookies
+  /// are removed before anything is evicted.
   struct EvictionPriority: Sendable, Comparable {
     var isSecure: Bool
     var lastAccess: Int64

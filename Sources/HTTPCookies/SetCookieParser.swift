@@ -36,10 +36,9 @@ package enum SetCookieParser {
       // No attribute has so short a name.
       guard end - start >= shortestName else { continue }
       let (name, value) = divided(bytes[start..<end])
-      guard nameLengths.contains(name.count), (value?.count ?? 0) <= Limits.cookieAttributeBytes.value else {
+      guard let attribute = Attribute(name), (value?.count ?? 0) <= Limits.cookieAttributeBytes.value else {
         continue
       }
-      guard let attribute = Attribute(name) else { continue }
       apply(attribute, value ?? [], into: &cookie, &dates, defaultPath: defaultPath, now: now)
     }
     cookie.expiresDate = dates.maximumAge ?? dates.expires
@@ -66,8 +65,7 @@ package enum SetCookieParser {
     }
   }
 
-  private static let nameLengths = 4...8
-  private static let shortestName = nameLengths.lowerBound
+  private static let shortestName = 4
 
   /// Before and after the first `=`, without the blanks around; the value is nil where there is none.
   private static func divided(_ part: ArraySlice<UInt8>) -> (
@@ -79,7 +77,7 @@ package enum SetCookieParser {
 
   private static func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
 
-  /// §5.6.1 to §5.6.7: the last of a name holds. A date or an age that cannot be read does not take away what was read before.
+  /// §5.6.1 to §5.6.7: the last attribute of a name holds. An unreadable date or age changes nothing.
   private static func apply(
     _ attribute: Attribute, _ value: ArraySlice<UInt8>, into cookie: inout ReceivedCookie,
     _ dates: inout Dates,

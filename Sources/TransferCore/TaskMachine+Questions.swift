@@ -59,7 +59,7 @@ extension TaskMachine {
       guard let request else { return }
       turn.replaceRequest(of: &task, with: request)
       if request.body?.isStream != true, let body = upload.dropReady() { turn.droppedUploads.append(body) }
-      // Whoever carries the task out elsewhere, or resumes it after a restart, finds the request in the row.
+      // Another process that carries the task out, or a service that resumes it after a restart, reads the request from the row.
       if turn.isCarriedElsewhere || task.state == .suspended { turn.update(task) }
     }
     switch answer {

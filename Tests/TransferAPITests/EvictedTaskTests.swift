@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// What clients see of large tasks that wait: the same as of others.
+/// Clients see large waiting tasks as they see small ones.
 @Suite(.serialized, .blocking, .sharing) struct EvictedTaskTests {
   private static let long = String(repeating: "x", count: 20_000)
   private let place: APIPlace

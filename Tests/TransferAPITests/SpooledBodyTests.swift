@@ -34,6 +34,17 @@ import Testing
       .filter { $0.hasPrefix(task) && $0.hasSuffix(".request") }
   }
 
+  /// They are removed behind the commit.
+  private func expectNoFiles(of id: String) throws {
+    for _ in 0..<500 where try !files(of: id).isEmpty { usleep(10_000) }
+    #expect(try files(of: id).isEmpty)
+  }
+
+  private func delete(_ session: String) throws {
+    #expect(try place.call("POST", "/v1/sessions/\(session)/invalidate").status == 202)
+    #expect(try place.call("DELETE", "/v1/sessions/\(session)").status == 204)
+  }
+
   private func expectSuccess(_ id: String) throws {
     let end = try place.end(of: id)
     #expect(end.status == 200, "\(end.text)")
@@ -102,10 +113,8 @@ import Testing
     #expect(origin.requests.dropFirst().allSatisfy { $0.body.count == 100_000 })
     for _ in 0..<500 where try files(of: id).count > 2 { usleep(10_000) }
     #expect(try files(of: id).count == 2)
-    #expect(try place.call("POST", "/v1/sessions/\(session)/invalidate").status == 202)
-    #expect(try place.call("DELETE", "/v1/sessions/\(session)").status == 204)
-    for _ in 0..<500 where try !files(of: id).isEmpty { usleep(10_000) }
-    #expect(try files(of: id).isEmpty)
+    try delete(session)
+    try expectNoFiles(of: id)
   }
 
   /// An answer that shows the body's size keeps the body, and its file.
@@ -131,8 +140,7 @@ import Testing
     let request = #"{"url":"\#(origin.url)/there","body":{"text":"\#(text)"}}"#
     #expect(try place.answer(pending(in: session), #"{"request":\#(request)}"#).status == 200)
     #expect(try place.end(of: id).errorCode == -1103)
-    for _ in 0..<500 where try !files(of: id).isEmpty { usleep(10_000) }
-    #expect(try files(of: id).isEmpty)
+    try expectNoFiles(of: id)
   }
 
   @Test func whatIsDamagedIsNotSent() throws {
@@ -165,10 +173,8 @@ import Testing
     let id = try create("/x", Self.large, in: session, resume: true)
     try expectSuccess(id)
     #expect(try files(of: id).count == 1)
-    #expect(try place.call("POST", "/v1/sessions/\(session)/invalidate").status == 202)
-    #expect(try place.call("DELETE", "/v1/sessions/\(session)").status == 204)
-    for _ in 0..<500 where try !files(of: id).isEmpty { usleep(10_000) }
-    #expect(try files(of: id).isEmpty)
+    try delete(session)
+    try expectNoFiles(of: id)
   }
 
   @Test func whatIsRefusedLeavesNoFile() throws {

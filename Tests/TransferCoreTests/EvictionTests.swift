@@ -122,7 +122,7 @@ import TransferModel
     #expect(!stage.types(of: id).contains(.taskWillBeginDelayedRequest))
   }
 
-  /// Whatever is done with tasks comes to the same, whether they are evicted in between or not.
+  /// Evicting tasks between the inputs does not change what becomes of them.
   @Test(arguments: 1...200) func evictionChangesNothing(_ seed: UInt64) {
     var random = RandomSource(seed: seed)
     var (plain, evicting) = (Stage(), Stage())

@@ -85,7 +85,7 @@ enum Parsers {
     }
   }
 
-  /// What a client and a delegate are told of header fields.
+  /// The JSON of header fields, as clients and delegates get it.
   private static func headerFields(_ bytes: [UInt8]) {
     let headers = fields(bytes)
     _ = headers.json

@@ -38,7 +38,6 @@ package final class BodySpool {
   /// The file, from the first block on.
   private struct File {
     let writer: BlobWriter
-    let cipher: BlockCipher
     let key: [UInt8]
     var blocks = 0
   }
@@ -91,15 +90,13 @@ package final class BodySpool {
 
   private func write(_ block: ArraySlice<UInt8>) {
     var file = file ?? begin()
-    _ = file.writer.append(file.cipher.seal(block, number: file.blocks))
+    _ = file.writer.append(BlockCipher(key: file.key).seal(block, number: file.blocks))
     file.blocks += 1
     self.file = file
   }
 
   private func begin() -> File {
-    let key = BlockCipher.makeKey()
-    let writer = BlobWriter(self.key.part(.draft), in: blobs, on: pool)
-    return File(writer: writer, cipher: BlockCipher(key: key), key: key)
+    File(writer: BlobWriter(key.part(.draft), in: blobs, on: pool), key: BlockCipher.makeKey())
   }
 
   /// The next piece of the whole; nil at its end. Once the last byte is appended. The file goes with its last piece.
