@@ -52,7 +52,7 @@ package struct CacheControl: Sendable, Equatable {
   private static let longestName = "stale-while-revalidate".utf8.count
 
   private mutating func add(_ directive: ArraySlice<UInt8>) {
-    let equals = directive.firstIndex(of: UInt8(ascii: "="))
+    let equals = Self.equals(in: directive.span).map { $0 + directive.startIndex }
     let text = directive[..<(equals ?? directive.endIndex)]
     let trimmed = text.trimmingBlanks
     guard trimmed.count <= Self.longestName else { return }
@@ -80,8 +80,13 @@ package struct CacheControl: Sendable, Equatable {
     }
   }
 
+  private static func equals(in directive: borrowing Span<UInt8>) -> Int? {
+    for place in directive.indices where directive[place] == UInt8(ascii: "=") { return place }
+    return nil
+  }
+
   private mutating func addNoCache(_ argument: String?) {
-    let fields = argument.map { FieldList.elements(of: $0).elements.map { $0.lowercasedASCII } } ?? []
+    let fields = argument.map { FieldList.elements(of: $0.lowercasedASCII).elements } ?? []
     noCacheFields += fields
     // A cache cannot do without some fields: then it is the response that is meant.
     if fields.isEmpty || fields.contains(where: StoredFields.needed.contains) { noCache = true }

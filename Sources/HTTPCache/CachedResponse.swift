@@ -33,8 +33,12 @@ package struct CachedResponse: Sendable, Equatable {
     let variesOnAll: Bool
     let agelessHeaders: HTTPHeaders
 
-    init(_ headers: HTTPHeaders, _ requestTime: Timestamp, _ responseTime: Timestamp, status: Int) {
-      control = CacheControl(response: headers)
+    /// - Parameter control: what the fields say, if that is known.
+    init(
+      _ headers: HTTPHeaders, _ requestTime: Timestamp, _ responseTime: Timestamp, status: Int,
+      control known: CacheControl? = nil
+    ) {
+      control = known ?? CacheControl(response: headers)
       date = headers.all("Date").first.flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
       lifetime = Freshness.lifetime(
         of: headers, control, status: status, date: date, responseTime: responseTime)
@@ -52,7 +56,8 @@ package struct CachedResponse: Sendable, Equatable {
 
   package init(
     id: String, url: String, status: Int, httpVersion: String, headers: HTTPHeaders, vary: [VaryField],
-    requestTime: Timestamp, responseTime: Timestamp, size: Int64, sha256: String, part: ByteRange?
+    requestTime: Timestamp, responseTime: Timestamp, size: Int64, sha256: String, part: ByteRange?,
+    control: CacheControl? = nil
   ) {
     self.id = id
     self.url = url
@@ -65,7 +70,7 @@ package struct CachedResponse: Sendable, Equatable {
     self.size = size
     self.sha256 = sha256
     self.part = part
-    read = Read(headers, requestTime, responseTime, status: status)
+    read = Read(headers, requestTime, responseTime, status: status, control: control)
   }
 
   package var control: CacheControl { read.control }
@@ -89,7 +94,7 @@ package struct CachedResponse: Sendable, Equatable {
     isComplete: Bool = true
   ) {
     let part = Self.part(of: head, size: size, isComplete: isComplete)
-    var headers = StoredFields.kept(of: head.headers, responseTime: head.responseTime)
+    var headers = StoredFields.kept(of: head.headers, head.control, responseTime: head.responseTime)
     if head.status == 206 {
       headers.remove("Content-Range")
       headers.remove("Content-Length")
@@ -101,7 +106,8 @@ package struct CachedResponse: Sendable, Equatable {
       id: HexText.random(), url: request.url, status: head.status == 206 ? 200 : head.status,
       httpVersion: head.httpVersion, headers: headers,
       vary: Vary.fields(of: head.headers, request: request.headers), requestTime: head.requestTime,
-      responseTime: head.responseTime, size: size, sha256: sha256, part: part)
+      responseTime: head.responseTime, size: size, sha256: sha256, part: part,
+      control: headers.contains("Cache-Control") ? head.control : nil)
   }
 
   /// The bytes that came, where they are not the whole.
@@ -147,7 +153,10 @@ package struct CachedResponse: Sendable, Equatable {
 package struct CacheResponseHead: Sendable, Equatable {
   package var status: Int
   package var httpVersion: String
-  package var headers: HTTPHeaders
+  package var headers: HTTPHeaders {
+    didSet { control = CacheControl(response: headers) }
+  }
+  private(set) var control: CacheControl
   /// When the request was sent, and when the head of the answer was there (RFC 9111 §4.2.3).
   package var requestTime: Timestamp
   package var responseTime: Timestamp
@@ -159,6 +168,7 @@ package struct CacheResponseHead: Sendable, Equatable {
     self.status = status
     self.httpVersion = httpVersion
     self.headers = headers
+    control = CacheControl(response: headers)
     self.requestTime = requestTime
     self.responseTime = responseTime
   }

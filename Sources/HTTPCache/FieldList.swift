@@ -59,25 +59,34 @@ enum FieldList {
     of bytes: [UInt8], quotes: Bool = true
   ) -> (parts: [ArraySlice<UInt8>], isMalformed: Bool) {
     var parts: [ArraySlice<UInt8>] = []
-    func add(_ part: ArraySlice<UInt8>) {
-      let part = part.trimmingBlanks
+    var start = 0
+    while true {
+      guard let end = comma(in: bytes, from: start, quotes: quotes) else {
+        return (self.parts(of: bytes, quotes: false).parts, true)
+      }
+      let part = bytes[start..<end].trimmingBlanks
       if !part.isEmpty { parts.append(part) }
+      guard end < bytes.count else { return (parts, false) }
+      start = end + 1
     }
-    var (start, index, isQuoted) = (0, 0, false)
+  }
+
+  /// The place of the first comma that is not in a quoted string, or the number of bytes; nil if a quoted string is left open.
+  private static func comma(in field: [UInt8], from start: Int, quotes: Bool) -> Int? {
+    let bytes = field.span
+    var (index, isQuoted) = (start, false)
     while index < bytes.count {
-      switch bytes[index] {
-      case UInt8(ascii: "\"") where quotes: isQuoted.toggle()
-      case UInt8(ascii: "\\") where isQuoted: index += 1
-      case UInt8(ascii: ",") where !isQuoted:
-        add(bytes[start..<index])
-        start = index + 1
-      default: break
+      let byte = bytes[index]
+      if byte == UInt8(ascii: "\""), quotes {
+        isQuoted.toggle()
+      } else if isQuoted {
+        if byte == UInt8(ascii: "\\") { index += 1 }
+      } else if byte == UInt8(ascii: ",") {
+        return index
       }
       index += 1
     }
-    if isQuoted { return (self.parts(of: bytes, quotes: false).parts, true) }
-    add(bytes[start...])
-    return (parts, false)
+    return isQuoted ? nil : bytes.count
   }
 
   /// Whether the fields have more elements than `most`, by their commas: those in quotes and empty elements count.
@@ -94,8 +103,8 @@ enum FieldList {
 
   /// What a quoted string says (RFC 9110 §5.6.4), or the token itself; nil where a quote is left open.
   static func unquoted(_ text: String) -> String? {
+    guard text.utf8.first == UInt8(ascii: "\"") else { return text }
     let bytes = Array(text.utf8)
-    guard bytes.first == UInt8(ascii: "\"") else { return text }
     var result: [UInt8] = []
     result.reserveCapacity(bytes.count)
     var index = 1
@@ -115,8 +124,15 @@ enum FieldList {
 
   /// Seconds as digits (RFC 9111 §1.2.2): what is too large is 2^31; nil where it is no such number.
   static func seconds(_ text: String) -> Int64? {
-    guard !text.isEmpty, text.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }
-    return min(Int64(text) ?? maximumSeconds, maximumSeconds)
+    let bytes = text.utf8Span.span
+    guard !bytes.isEmpty else { return nil }
+    var seconds: Int64 = 0
+    for place in bytes.indices {
+      let digit = bytes[place] &- UInt8(ascii: "0")
+      guard digit < 10 else { return nil }
+      seconds = min(seconds * 10 + Int64(digit), maximumSeconds)
+    }
+    return seconds
   }
   static let maximumSeconds: Int64 = 2_147_483_648
 }

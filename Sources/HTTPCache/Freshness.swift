@@ -31,12 +31,14 @@ package struct Freshness: Sendable, Equatable {
       guard expires.count == 1, let end = HTTPDate.parse(text, now: responseTime) else { return 0 }
       return max(0, end.since(date))
     }
-    return heuristicLifetime(of: headers, status: status, date: date) ?? 0
+    return heuristicLifetime(of: headers, control, status: status, date: date) ?? 0
   }
 
   /// A tenth of the time since it was changed, at most a day (§4.2.2); nil where nothing can be said.
-  static func heuristicLifetime(of headers: HTTPHeaders, status: Int, date: Timestamp) -> Double? {
-    guard heuristicStatuses.contains(status) || CacheControl(response: headers).isPublic,
+  static func heuristicLifetime(
+    of headers: HTTPHeaders, _ control: CacheControl, status: Int, date: Timestamp
+  ) -> Double? {
+    guard heuristicStatuses.contains(status) || control.isPublic,
       let text = Validators.lastModified(headers), let modified = HTTPDate.parse(text, now: date),
       modified < date
     else { return nil }

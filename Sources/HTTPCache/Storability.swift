@@ -9,31 +9,26 @@ package enum Storability {
   package static func mayStore(
     _ request: CacheRequest, _ head: CacheResponseHead, size: Int64, isComplete: Bool = true
   ) -> Bool {
-    let control = CacheControl(response: head.headers)
     guard request.method == "GET", (200...299).contains(head.status), head.status != imUsed,
-      permits(request, control, head.status), Vary.names(head.headers) != nil, isUsable(head, control)
+      permits(request, head), Vary.names(head.headers) != nil, isUsable(head)
     else { return false }
     return isComplete && head.status != 206 || mayStorePart(head, size: size, isComplete: isComplete)
   }
 
   /// Whether anything of an answer may be kept, be it new fields of what is stored (§5.2.1.5, §5.2.2.5).
   package static func permits(_ request: CacheRequest, _ head: CacheResponseHead) -> Bool {
-    permits(request, CacheControl(response: head.headers), head.status)
-  }
-
-  private static func permits(_ request: CacheRequest, _ control: CacheControl, _ status: Int) -> Bool {
     guard !request.control.noStore else { return false }
     // Where the status is understood, must-understand outdoes no-store (§5.2.2.3).
-    guard control.mustUnderstand else { return !control.noStore }
-    return (200...206).contains(status) || status == 304
+    guard head.control.mustUnderstand else { return !head.control.noStore }
+    return (200...206).contains(head.status) || head.status == 304
   }
 
   /// Made for a request that named an instance manipulation (RFC 3229 §10.4.1), which others do not.
   private static let imUsed = 226
 
   /// There is a lifetime, or something to ask about later.
-  private static func isUsable(_ head: CacheResponseHead, _ control: CacheControl) -> Bool {
-    control.maxAge != nil || head.headers.contains("Expires")
+  private static func isUsable(_ head: CacheResponseHead) -> Bool {
+    head.control.maxAge != nil || head.headers.contains("Expires")
       || !Validators.conditions(head.headers).isEmpty
   }
 

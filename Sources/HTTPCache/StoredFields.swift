@@ -25,11 +25,14 @@ package enum StoredFields {
   ]
 
   /// The fields of a response that are stored. Date is added where the origin has no clock (RFC 9110 §6.6.1).
-  package static func kept(of headers: HTTPHeaders, responseTime: Timestamp) -> HTTPHeaders {
-    let named = FieldList.elements(of: headers["Connection"] ?? "").elements.map { $0.lowercasedASCII }
+  /// - Parameter control: what the fields say.
+  package static func kept(
+    of headers: HTTPHeaders, _ control: CacheControl, responseTime: Timestamp
+  ) -> HTTPHeaders {
+    let named = FieldList.elements(of: (headers["Connection"] ?? "").lowercasedASCII).elements
     // What may not be used without asking is not there to be used (§5.2.2.4).
-    let unusable = CacheControl(response: headers).noCacheFields.filter { !needed.contains($0) }
-    let dropped = Set(named + unusable)
+    let unusable = control.noCacheFields.filter { !needed.contains($0) }
+    let dropped = Set(named).union(unusable)
     var kept = HTTPHeaders(
       headers.fields.filter { field in
         let name = field.name.lowercasedASCII
@@ -43,12 +46,13 @@ package enum StoredFields {
   package static func updated(
     _ stored: HTTPHeaders, by headers: HTTPHeaders, responseTime: Timestamp
   ) -> HTTPHeaders {
-    let new = kept(of: headers, responseTime: responseTime).fields.filter {
+    let new = kept(of: headers, CacheControl(response: headers), responseTime: responseTime).fields.filter {
       !bound.contains($0.name.lowercasedASCII)
     }
     let replaced = Set(new.map { $0.name.lowercasedASCII } + ["age"])
     let old = stored.fields.filter { !replaced.contains($0.name.lowercasedASCII) }
     // A field that a new no-cache="…" names goes, too.
-    return kept(of: HTTPHeaders(old + new), responseTime: responseTime)
+    let all = HTTPHeaders(old + new)
+    return kept(of: all, CacheControl(response: all), responseTime: responseTime)
   }
 }

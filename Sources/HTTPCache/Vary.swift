@@ -23,7 +23,7 @@ package enum Vary {
   package static func names(_ response: HTTPHeaders) -> [String]? {
     let fields = response.all("Vary")
     guard !FieldList.hasMore(than: Limits.varyNames.value, in: fields) else { return nil }
-    let names = Set(fields.flatMap { FieldList.elements(of: $0).elements }.map { $0.lowercasedASCII })
+    let names = Set(fields.flatMap { FieldList.elements(of: $0.lowercasedASCII).elements })
     return names.contains("*") ? nil : names.sorted()
   }
 

@@ -2,7 +2,10 @@ internal import Limits
 
 /// Why a text is not taken as JSON, and where.
 package struct JSONSyntaxError: Error, Sendable, Equatable {
-  package let reason: String
+  package var reason: String { subject.map { "\(what) '\(BoundedText.text($0))'" } ?? what }
+  private let what: String
+  /// The name that `what` is about.
+  fileprivate var subject: String?
   /// Bytes before the fault.
   package let offset: Int
   /// The path from the value that exceeds a limit up to the root, innermost step first; nil: the text is not JSON.
@@ -14,9 +17,13 @@ package struct JSONSyntaxError: Error, Sendable, Equatable {
   }
 
   package init(reason: String, offset: Int, isExcess: Bool = false) {
-    self.reason = reason
+    what = reason
     self.offset = offset
     path = isExcess ? [] : nil
+  }
+
+  package static func == (left: Self, right: Self) -> Bool {
+    left.reason == right.reason && left.offset == right.offset && left.path == right.path
   }
 
   /// A JSON pointer to the value that exceeds a limit (RFC 8259 §9); nil: the text is not JSON.
@@ -41,6 +48,10 @@ package struct JSONParser {
   private let end: Int
   private var index: Int
   private var values = 0
+  private let maximumDepth = Limits.jsonDepth.value
+  private let maximumValues = Limits.jsonValues.value
+  /// What a string with escapes says, as far as it is read.
+  private var decoded: [UInt8] = []
   /// The path from a value that exceeds a limit up to the root.
   private var path: [JSONSyntaxError.Step] = []
 
@@ -74,10 +85,10 @@ package struct JSONParser {
   }
 
   private mutating func value(depth: Int) throws(JSONSyntaxError) -> JSONValue {
-    guard depth < Limits.jsonDepth.value else { throw excess("nested too deeply") }
+    guard depth < maximumDepth else { throw excess("nested too deeply") }
     values += 1
-    guard values <= Limits.jsonValues.value else {
-      throw excess("more than \(Limits.jsonValues.value) values")
+    guard values <= maximumValues else {
+      throw excess("more than \(maximumValues) values")
     }
     skipWhitespace()
     guard index < end else { throw fault("unexpected end") }
@@ -95,21 +106,24 @@ package struct JSONParser {
 
   private mutating func object(depth: Int) throws(JSONSyntaxError) -> JSONValue {
     index += 1
+    skipWhitespace()
+    if take(UInt8(ascii: "}")) { return .object([]) }
     var members: [JSONValue.Member] = []
     var names = NameSet()
-    skipWhitespace()
-    if take(UInt8(ascii: "}")) { return .object(members) }
     while true {
       skipWhitespace()
       guard index < end, bytes[index] == UInt8(ascii: "\"") else { throw fault("expected a member name") }
       let name = try string()
       guard names.insert(name, after: members) else {
-        throw fault("duplicate member '\(BoundedText.text(name))'")
+        var error = fault("duplicate member")
+        error.subject = name
+        throw error
       }
       skipWhitespace()
       guard take(UInt8(ascii: ":")) else { throw fault("expected ':'") }
       do throws(JSONSyntaxError) {
-        members.append(JSONValue.Member(name: name, value: try value(depth: depth + 1)))
+        let member = JSONValue.Member(name: name, value: try value(depth: depth + 1))
+        if members.isEmpty { members = [member] } else { members.append(member) }
       } catch {
         if error.path != nil { path.append(.member(name)) }
         throw error
@@ -122,11 +136,15 @@ package struct JSONParser {
 
   private mutating func array(depth: Int) throws(JSONSyntaxError) -> JSONValue {
     index += 1
-    var values: [JSONValue] = []
     skipWhitespace()
-    if take(UInt8(ascii: "]")) { return .array(values) }
+    if take(UInt8(ascii: "]")) { return .array([]) }
+    var values: [JSONValue] = []
     while true {
-      do throws(JSONSyntaxError) { values.append(try value(depth: depth + 1)) } catch {
+      do throws(JSONSyntaxError) {
+        let value = try value(depth: depth + 1)
+        // An array of one value takes an allocation of its size.
+        if values.isEmpty { values = [value] } else { values.append(value) }
+      } catch {
         if error.path != nil { path.append(.element(values.count)) }
         throw error
       }
@@ -150,10 +168,17 @@ package struct JSONParser {
   private mutating func number() throws(JSONSyntaxError) -> JSONValue {
     let start = index
     var isInteger = true
-    _ = take(UInt8(ascii: "-"))
-    let leadingZero = index < end && bytes[index] == UInt8(ascii: "0")
-    let digits = skipDigits()
-    guard digits > 0, !(leadingZero && digits > 1) else { throw fault("malformed number") }
+    let isNegative = take(UInt8(ascii: "-"))
+    let first = index
+    var magnitude: UInt64 = 0
+    while index < end, bytes[index] &- UInt8(ascii: "0") < 10 {
+      magnitude = magnitude &* 10 &+ UInt64(bytes[index] &- UInt8(ascii: "0"))
+      index += 1
+    }
+    let digits = index - first
+    guard digits > 0, digits == 1 || bytes[first] != UInt8(ascii: "0") else {
+      throw fault("malformed number")
+    }
     if take(UInt8(ascii: ".")) {
       isInteger = false
       guard skipDigits() > 0 else { throw fault("malformed number") }
@@ -164,7 +189,9 @@ package struct JSONParser {
       if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
       guard skipDigits() > 0 else { throw fault("malformed number") }
     }
-    if isInteger, digits <= Self.shortDigits { return .integer(shortInteger(from: start)) }
+    if isInteger, digits <= Self.shortDigits {
+      return .integer(isNegative ? -Int64(magnitude) : Int64(magnitude))
+    }
     if !isInteger, let value = shortNumber(from: start) { return .number(value) }
     let text = String(decoding: bytes[start..<index], as: UTF8.self)
     if isInteger, let value = Int64(text) { return .integer(value) }
@@ -174,15 +201,6 @@ package struct JSONParser {
 
   /// So many digits always fit.
   private static let shortDigits = 18
-
-  private func shortInteger(from start: Int) -> Int64 {
-    let isNegative = bytes[start] == UInt8(ascii: "-")
-    var value: Int64 = 0
-    for place in (isNegative ? start + 1 : start)..<index {
-      value = value * 10 + Int64(bytes[place] - UInt8(ascii: "0"))
-    }
-    return isNegative ? -value : value
-  }
 
   /// The value of a number with few digits and a small exponent; nil: either is too large. The digits and the power of ten are exact as
   /// doubles, so their product or quotient rounds correctly (Clinger, "How to read floating point numbers accurately", §3).
@@ -251,14 +269,15 @@ package struct JSONParser {
   }
 
   private mutating func escapedString(from start: Int) throws(JSONSyntaxError) -> String {
-    var decoded = Array(bytes[start..<index])
+    decoded.removeAll(keepingCapacity: true)
+    decoded.append(contentsOf: bytes[start..<index])
     while index < end {
       let byte = bytes[index]
       index += 1
       switch byte {
       case UInt8(ascii: "\""):
         return try text(decoded.span)
-      case UInt8(ascii: "\\"): try escape(into: &decoded)
+      case UInt8(ascii: "\\"): try escape()
       case 0..<0x20: throw fault("control character in a string")
       default: decoded.append(byte)
       }
@@ -266,7 +285,7 @@ package struct JSONParser {
     throw fault("unterminated string")
   }
 
-  private mutating func escape(into decoded: inout [UInt8]) throws(JSONSyntaxError) {
+  private mutating func escape() throws(JSONSyntaxError) {
     guard index < end else { throw fault("unterminated string") }
     let byte = bytes[index]
     index += 1
@@ -307,7 +326,12 @@ package struct JSONParser {
     return unit
   }
 
+  @inline(__always)
   private mutating func skipWhitespace() {
+    if index < end, bytes[index] <= 0x20 { skipBlanks() }
+  }
+
+  private mutating func skipBlanks() {
     while index < end {
       switch bytes[index] {
       case 0x20, 0x0A, 0x0D, 0x09: index += 1

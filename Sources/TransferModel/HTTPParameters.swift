@@ -30,7 +30,7 @@ package enum HTTPParameters {
     switch parts[0].lowercasedASCII {
     case "utf-8": return String(validating: bytes, as: UTF8.self)
     case "iso-8859-1":
-      return ISO88591.text(bytes)
+      return ISO88591.text(bytes.span)
     default: return nil
     }
   }
@@ -151,10 +151,11 @@ extension ArraySlice<UInt8> {
 
 /// Text in ISO 8859-1, whose bytes are the numbers of their characters.
 package enum ISO88591 {
-  package static func text(_ bytes: [UInt8]) -> String {
+  package static func text(_ bytes: borrowing Span<UInt8>) -> String {
     var utf8: [UInt8] = []
     utf8.reserveCapacity(2 * bytes.count)
-    for byte in bytes {
+    for place in bytes.indices {
+      let byte = bytes[place]
       if byte < 0x80 {
         utf8.append(byte)
       } else {

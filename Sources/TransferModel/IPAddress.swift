@@ -29,12 +29,12 @@ package enum IPAddress: Sendable, Hashable {
   /// Parses dotted decimal or RFC 4291 text, without brackets or zone.
   package init?(_ text: String) {
     guard text.utf8.count <= Self.longest else { return nil }
-    self.init(Array(text.utf8)[...])
+    self.init(text.utf8Span.span)
   }
 
-  init?(_ bytes: ArraySlice<UInt8>) {
+  init?(_ bytes: borrowing Span<UInt8>) {
     guard bytes.count <= Self.longest else { return nil }
-    if bytes.contains(UInt8(ascii: ":")) {
+    if Self.end(of: bytes, from: 0, at: UInt8(ascii: ":")) < bytes.count {
       guard let value = Self.groups(bytes) else { return nil }
       self = .v6(high: UInt64(value >> 64), low: UInt64(truncatingIfNeeded: value))
     } else {
@@ -43,10 +43,18 @@ package enum IPAddress: Sendable, Hashable {
     }
   }
 
+  /// The place of the next separator, or the number of bytes.
+  static func end(of text: borrowing Span<UInt8>, from start: Int, at separator: UInt8) -> Int {
+    var place = start
+    while place < text.count, text[place] != separator { place += 1 }
+    return place
+  }
+
   /// Four numbers of one to three digits.
-  private static func dotted(_ text: ArraySlice<UInt8>) -> UInt32? {
+  private static func dotted(_ text: borrowing Span<UInt8>) -> UInt32? {
     var (value, part, digits, parts): (UInt32, UInt32, Int, Int) = (0, 0, 0, 1)
-    for byte in text {
+    for place in text.indices {
+      let byte = text[place]
       if byte == UInt8(ascii: "."), digits > 0, parts < 4 {
         value = value << 8 | part
         (part, digits, parts) = (0, 0, parts + 1)
@@ -61,26 +69,26 @@ package enum IPAddress: Sendable, Hashable {
   }
 
   /// Eight groups, of which `::` stands for one or more zeros.
-  private static func groups(_ text: ArraySlice<UInt8>) -> UInt128? {
+  private static func groups(_ text: borrowing Span<UInt8>) -> UInt128? {
     let colon = UInt8(ascii: ":")
     // The groups after `::`; all groups if there is none. `head` has the groups before it.
     var (value, count): (UInt128, Int) = (0, 0)
     var (head, headCount): (UInt128, Int?) = (0, nil)
-    var index = text.startIndex
+    var index = 0
     if text.count > 1, text[index] == colon, text[index + 1] == colon { (headCount, index) = (0, index + 2) }
-    while index < text.endIndex {
-      let end = text[index...].firstIndex(of: colon) ?? text.endIndex
-      let group = text[index..<end]
+    while index < text.count {
+      let end = end(of: text, from: index, at: colon)
+      let group = text.extracting(index..<end)
       if let word = word(group) {
         (value, count) = (value << 16 | UInt128(word), count + 1)
       } else {
-        guard end == text.endIndex, let tail = dotted(group) else { return nil }
+        guard end == text.count, let tail = dotted(group) else { return nil }
         (value, count) = (value << 32 | UInt128(tail), count + 2)
       }
       guard count <= 8 else { return nil }
       index = end + 1
-      guard end < text.endIndex else { break }
-      guard index < text.endIndex else { return nil }
+      guard end < text.count else { break }
+      guard index < text.count else { return nil }
       guard text[index] == colon else { continue }
       guard headCount == nil else { return nil }
       (head, headCount) = (value, count)
@@ -93,11 +101,11 @@ package enum IPAddress: Sendable, Hashable {
   }
 
   /// One to four hexadecimal digits.
-  private static func word(_ text: ArraySlice<UInt8>) -> UInt16? {
+  private static func word(_ text: borrowing Span<UInt8>) -> UInt16? {
     guard (1...4).contains(text.count) else { return nil }
     var word: UInt16 = 0
-    for byte in text {
-      guard let digit = Hexadecimal.value(of: byte) else { return nil }
+    for place in text.indices {
+      guard let digit = Hexadecimal.value(of: text[place]) else { return nil }
       word = word << 4 | UInt16(digit)
     }
     return word
@@ -123,18 +131,16 @@ package struct IPNetwork: Sendable, Hashable {
   package let prefixLength: Int
 
   /// Parses `10.0.0.0/8`, `fd00::/8`, or an address alone; nil where bits lie beyond the prefix.
-  package init?(_ text: String) { self.init(Array(text.utf8)[...]) }
+  package init?(_ text: String) { self.init(text.utf8Span.span) }
 
-  init?(_ text: ArraySlice<UInt8>) {
-    let slash = text.firstIndex(of: UInt8(ascii: "/"))
-    guard let base = IPAddress(text[..<(slash ?? text.endIndex)]) else { return nil }
+  init?(_ text: borrowing Span<UInt8>) {
+    let slash = IPAddress.end(of: text, from: 0, at: UInt8(ascii: "/"))
+    guard let base = IPAddress(text.extracting(..<slash)) else { return nil }
     let width = if case .v4 = base { 32 } else { 128 }
     var length = width
-    if let slash {
-      let digits = text[(slash + 1)...]
-      guard !digits.isEmpty, digits.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }
-      length = digits.reduce(0) { min($0 * 10 + Int($1 - UInt8(ascii: "0")), 1000) }
-      guard length <= width else { return nil }
+    if slash < text.count {
+      guard let number = Decimal.value(text.extracting((slash + 1)...), most: width) else { return nil }
+      length = number
     }
     self.init(base, length)
     guard Self.masked(base, length) == base else { return nil }

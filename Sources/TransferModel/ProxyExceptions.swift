@@ -5,17 +5,35 @@ package struct ProxyExceptions: Sendable, Equatable {
   private struct Rule: Hashable {
     let subject: ProxyException.Subject
     let port: Int?
+
+    /// Few exceptions differ in their port alone.
+    func hash(into hasher: inout Hasher) {
+      switch subject {
+      case .everything: break
+      case .host(let name): hasher.combine(name)
+      case .address(let address): hasher.combine(address)
+      case .network(let network): hasher.combine(network)
+      }
+    }
   }
+  /// The names of those that have no port.
+  private var hosts: Set<String> = []
+  /// The other exceptions.
   private var rules: Set<Rule> = []
   /// Of the networks among them.
   private var prefixLengths: Set<Int> = []
 
   package init(_ all: [ProxyException] = []) {
     self.all = all
-    rules.reserveCapacity(all.count)
     for exception in all {
+      switch exception.subject {
+      case .host(let name) where exception.port == nil:
+        hosts.insert(name)
+        continue
+      case .network(let network): prefixLengths.insert(network.prefixLength)
+      default: break
+      }
       rules.insert(Rule(subject: exception.subject, port: exception.port))
-      if case .network(let network) = exception.subject { prefixLengths.insert(network.prefixLength) }
     }
   }
 
@@ -35,7 +53,8 @@ package struct ProxyExceptions: Sendable, Equatable {
     // The name, and each domain above it.
     var name = Substring(host)
     while true {
-      if has(.host(String(name))) { return true }
+      let domain = String(name)
+      if hosts.contains(domain) || has(.host(domain)) { return true }
       guard let dot = name.utf8.firstIndex(of: UInt8(ascii: ".")) else { return false }
       name = name[name.utf8.index(after: dot)...]
     }
@@ -59,52 +78,82 @@ package struct ProxyException: Sendable, Equatable {
   let port: Int?
 
   package init?(_ text: String) {
-    var bytes = Array(text.utf8)
-    var (slash, colon): (Int?, Int?) = (nil, nil)
-    for place in bytes.indices {
-      bytes[place] = HTTPHeaders.lowercase(bytes[place])
-      let byte = bytes[place]
-      guard byte > 0x20, byte != UInt8(ascii: ",") else { return nil }
-      if byte == UInt8(ascii: "/") { slash = place }
-      if byte == UInt8(ascii: ":") { colon = place }
+    var (colons, dots, isNetwork, hasUppercase) = (0, 0, false, false)
+    do {
+      let bytes = text.utf8Span.span
+      guard !bytes.isEmpty else { return nil }
+      for place in bytes.indices {
+        switch bytes[place] {
+        case 0...0x20, UInt8(ascii: ","): return nil
+        case UInt8(ascii: "/"): isNetwork = true
+        case UInt8(ascii: ":"): colons += 1
+        case UInt8(ascii: "."): dots += 1
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): hasUppercase = true
+        default: break
+        }
+      }
     }
-    guard !bytes.isEmpty else { return nil }
     self.text = text
-    if slash != nil {
-      guard let network = IPNetwork(bytes[...]) else { return nil }
+    let text = hasUppercase ? text.lowercasedASCII : text
+    let bytes = text.utf8Span.span
+    if isNetwork {
+      guard let network = IPNetwork(bytes) else { return nil }
       (subject, port) = (.network(network), nil)
       return
     }
-    if let address = IPAddress(bytes[...]) {
+    // Other texts are no addresses, or have a port.
+    if colons > 1 || dots == 3 && colons == 0, let address = IPAddress(bytes) {
       (subject, port) = (.address(address), nil)
       return
     }
-    var name = bytes[...]
+    var name = 0..<bytes.count
     var port: Int?
-    if let colon {
-      guard let number = Self.port(bytes[(colon + 1)...]) else { return nil }
+    if colons > 0 {
+      var colon = bytes.count - 1
+      while bytes[colon] != UInt8(ascii: ":") { colon -= 1 }
+      let isSigned = colon + 1 < bytes.count && bytes[colon + 1] == UInt8(ascii: "+")
+      let digits = bytes.extracting((colon + (isSigned ? 2 : 1))...)
+      guard let number = Decimal.value(digits, most: 65_535), number > 0 else { return nil }
       port = number
-      name = bytes[..<colon]
+      name = 0..<colon
     }
-    if name.first == UInt8(ascii: "[") { name = name.dropFirst().prefix { $0 != UInt8(ascii: "]") } }
-    if name.count > 1, name.first == UInt8(ascii: "*"), name[name.startIndex + 1] == UInt8(ascii: ".") {
-      name = name.dropFirst()
+    if !name.isEmpty, bytes[0] == UInt8(ascii: "[") {
+      name = 1..<IPAddress.end(of: bytes.extracting(name), from: 1, at: UInt8(ascii: "]"))
     }
-    if name.first == UInt8(ascii: ".") { name = name.dropFirst() }
+    if name.count > 1, bytes[name.lowerBound] == UInt8(ascii: "*"),
+      bytes[name.lowerBound + 1] == UInt8(ascii: ".")
+    {
+      name = (name.lowerBound + 1)..<name.upperBound
+    }
+    if !name.isEmpty, bytes[name.lowerBound] == UInt8(ascii: ".") {
+      name = (name.lowerBound + 1)..<name.upperBound
+    }
     guard !name.isEmpty else { return nil }
     self.port = port
-    if name.count == 1, name.first == UInt8(ascii: "*") {
+    if name.count == 1, bytes[name.lowerBound] == UInt8(ascii: "*") {
       subject = .everything
+    } else if colons > 0 || dots >= 3, let address = IPAddress(bytes.extracting(name)) {
+      subject = .address(address)
+    } else if name.count < bytes.count, let part = try? UTF8Span(validating: bytes.extracting(name)) {
+      subject = .host(String(copying: part))
     } else {
-      subject = IPAddress(name).map { .address($0) } ?? .host(String(decoding: name, as: UTF8.self))
+      subject = .host(text)
     }
   }
+}
 
-  /// 1 to 65535; a plus sign may stand before it.
-  private static func port(_ text: ArraySlice<UInt8>) -> Int? {
-    let digits = text.first == UInt8(ascii: "+") ? text.dropFirst() : text
-    guard !digits.isEmpty, digits.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }
-    let number = digits.reduce(0) { min($0 * 10 + Int($1 - UInt8(ascii: "0")), 65_536) }
-    return (1...65_535).contains(number) ? number : nil
+/// Numbers as decimal digits.
+enum Decimal {
+  /// Nil if a byte is no digit, if there is none, or if the number is more than `most`.
+  static func value(_ digits: borrowing Span<UInt8>, most: Int) -> Int? {
+    guard !digits.isEmpty else { return nil }
+    var value = 0
+    for place in digits.indices {
+      let digit = digits[place] &- UInt8(ascii: "0")
+      guard digit < 10 else { return nil }
+      value = value * 10 + Int(digit)
+      guard value <= most else { return nil }
+    }
+    return value
   }
 }

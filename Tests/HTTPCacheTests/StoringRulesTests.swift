@@ -83,7 +83,7 @@ import TransferModel
       ("Set-Cookie2", "a=b"), ("Cache-Control", "no-cache=\"X-Once\", private=\"X-Mine\""),
       ("X-Once", "1"), ("X-Mine", "2"), ("Link", "a"), ("Link", "b"), ("ETag", "\"v1\""),
     ])
-    let kept = StoredFields.kept(of: came, responseTime: Sample.at(5))
+    let kept = StoredFields.kept(of: came, CacheControl(response: came), responseTime: Sample.at(5))
     #expect(kept.fields.map(\.name) == ["Cache-Control", "X-Mine", "Link", "Link", "ETag", "Date"])
     #expect(kept["Date"] == Sample.date(5))
   }

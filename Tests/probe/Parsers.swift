@@ -25,7 +25,7 @@ enum Parsers {
   private static func text(_ bytes: some Collection<UInt8>) -> String {
     let bytes = Array(bytes)
     if let span = try? UTF8Span(validating: bytes.span) { return String(copying: span) }
-    return ISO88591.text(bytes)
+    return ISO88591.text(bytes.span)
   }
 
   /// Lines, as many as a message may have header fields.

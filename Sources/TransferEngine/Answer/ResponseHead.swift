@@ -46,7 +46,7 @@ package struct ResponseHeadParser {
   package mutating func add(_ line: UnsafeRawBufferPointer) -> ResponseHead? {
     guard excess == nil else { return nil }
     let text = Self.withoutLineEnd(line)
-    guard !text.isEmpty else { return endHead() }
+    guard !text.isEmpty else { return head == nil ? nil : endHead() }
     if Self.isStatusLine(text) {
       head = Self.parseStatusLine(text)
       (size, lines) = (0, 0)
@@ -97,7 +97,9 @@ package struct ResponseHeadParser {
 
   /// HTTP/2 sends names in lower case; clients that read a dictionary want one spelling.
   static func canonical(_ name: UnsafeRawBufferPointer) -> String {
-    for byte in name where byte &- UInt8(ascii: "A") < 26 { return String(decoding: name, as: UTF8.self) }
+    for byte in name where byte &- UInt8(ascii: "A") < 26 || byte >= 0x80 {
+      return HTTPHeaders.text(name, of: "")
+    }
     let text = String(unsafeUninitializedCapacity: name.count) { canonical in
       var before = UInt8(ascii: "-")
       for place in name.indices {
@@ -141,14 +143,12 @@ extension HTTPHeaders {
   }
 
   /// A value that is no UTF-8 is ISO 8859-1 (RFC 9110 §5.5). A URI's bytes stay what they are: so other clients ask for them.
-  private static func text(_ value: UnsafeRawBufferPointer, of name: String) -> String {
+  /// - Parameter name: of the field; empty: the text is a name.
+  fileprivate static func text(_ value: UnsafeRawBufferPointer, of name: String) -> String {
     guard !value.isEmpty else { return "" }
-    if let text = try? UTF8Span(validating: value.assumingMemoryBound(to: UInt8.self).span) {
-      return String(copying: text)
-    }
-    guard equal(name, "location") || equal(name, "content-location") else {
-      return ISO88591.text(Array(value))
-    }
+    let bytes = value.assumingMemoryBound(to: UInt8.self).span
+    if let text = try? UTF8Span(validating: bytes) { return String(copying: text) }
+    guard equal(name, "location") || equal(name, "content-location") else { return ISO88591.text(bytes) }
     var text: [UInt8] = []
     text.reserveCapacity(3 * value.count)
     for byte in value {
@@ -157,7 +157,10 @@ extension HTTPHeaders {
         continue
       }
       text.append(UInt8(ascii: "%"))
-      for digit in [byte >> 4, byte & 15] { text.append(digit < 10 ? 0x30 + digit : 0x37 + digit) }
+      for shift in stride(from: 4, through: 0, by: -4) {
+        let digit = byte >> UInt8(shift) & 15
+        text.append(digit < 10 ? 0x30 + digit : 0x37 + digit)
+      }
     }
     return String(decoding: text, as: UTF8.self)
   }

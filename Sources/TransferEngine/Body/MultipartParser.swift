@@ -205,6 +205,12 @@ extension MultipartParser {
         index = found + 1
         continue
       }
+      if match == .delimiter(0), Self.has(UnsafeRawBufferPointer(rebasing: bytes[index...]), prefix: forms[0])
+      {
+        match = .delimiter(forms[0].count)
+        index += forms[0].count
+        continue
+      }
       let isTooLong = held.count + index - candidate > Self.maximumDelimiterLine
       switch isTooLong ? .mismatch : step(over: bytes[index]) {
       case .onward: index += 1
@@ -226,11 +232,10 @@ extension MultipartParser {
   }
 
   private mutating func step(over byte: UInt8) -> Step {
-    let delimiter = forms[0]
     switch (match, byte) {
     case (.carriageReturn, 0x0A): match = .delimiter(0)
-    case (.delimiter(let count), _) where count < delimiter.count:
-      guard byte == delimiter[count] else { return .mismatch }
+    case (.delimiter(let count), _) where count < forms[0].count:
+      guard byte == forms[0][count] else { return .mismatch }
       match = .delimiter(count + 1)
     case (.delimiter, UInt8(ascii: "-")): match = .dash
     case (.dash, UInt8(ascii: "-")): return .close
