@@ -191,6 +191,18 @@ package enum Limits {
   package static let staleNonces = Limit(
     "stale-nonces", 3, "nonces that one server may call stale in a row",
     beyond: "the credential counts as refused")
+  package static let trustedChains = Limit(
+    "trusted-chains", 1024, "certificate chains that a session's delegate has trusted",
+    beyond: "all are forgotten, and the delegate is asked again")
+  package static let authenticatedPlaces = Limit(
+    "authenticated-servers", 1024, "servers and proxies that a session sends credentials to unasked",
+    beyond: "all are forgotten, and the servers ask again")
+  package static let authenticatedRealms = Limit(
+    "authenticated-realms", 64, "realms of one server that a session sends credentials to unasked",
+    beyond: "the oldest is forgotten, and the server asks again")
+  package static let authenticatedPaths = Limit(
+    "authenticated-paths", 64, "directories of one realm that a session sends credentials to unasked",
+    beyond: "the oldest is forgotten, and the server asks again")
   package static let challenges = Limit(
     "challenges", 64, "challenges of one response, and parameters of one challenge",
     beyond: "further ones are ignored")
@@ -284,7 +296,8 @@ package enum Limits {
     proxyExceptions, pinnedHosts,
     pinnedKeys, credentials, chainCertificates, certificateBytes, cookiesInRequest, cookies, cookiesOfSite,
     cookieBytes, cookieAttributeBytes, cacheDirectives, varyNames, trailerBytes, informationalResponses,
-    redirects, partHeadBytes, contentCodings, discardedBytes, repeats, staleNonces, challenges, uploadAppends,
+    redirects, partHeadBytes, contentCodings, discardedBytes, repeats, staleNonces, trustedChains,
+    authenticatedPlaces, authenticatedRealms, authenticatedPaths, challenges, uploadAppends,
     partDelimiterBytes, partsUnderWay, uploadCorrections, uploadOrigins, cacheVariants, replyTextBytes,
     ranges, probes, probesOfTenant, waitingProbes, probeWaitSeconds, webhookAttempts, webhookReplyBytes,
     webhookHeadBytes, webhookRetryAfterSeconds, queuedEventBytes, waitingProgress,

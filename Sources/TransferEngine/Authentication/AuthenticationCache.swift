@@ -1,3 +1,4 @@
+internal import Limits
 internal import TransferModel
 
 /// What a session's requests were let in with, so that the next ones show it unasked (RFC 7617 §2.2, RFC 7616 §3.6). A
@@ -29,10 +30,13 @@ struct AuthenticationCache {
       if let same = entries[place]?.first(where: { $0.attempt.space == attempt.space }),
         attempt.credential?.isSame(as: same.attempt.credential) == true
       {
-        prefixes += same.prefixes.filter { !$0.hasPrefix(prefixes[0]) }
+        let others = same.prefixes.filter { !$0.hasPrefix(prefixes[0]) }
+        prefixes += others.prefix(Limits.authenticatedPaths.value - 1)
       }
     }
     entries[place]?.removeAll { $0.attempt.space == attempt.space }
+    if entries.count >= Limits.authenticatedPlaces.value, entries[place] == nil { entries.removeAll() }
+    if entries[place]?.count ?? 0 >= Limits.authenticatedRealms.value { entries[place]?.removeFirst() }
     entries[place, default: []].append(Entry(attempt: attempt, prefixes: prefixes))
   }
 

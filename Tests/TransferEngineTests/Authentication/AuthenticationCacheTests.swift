@@ -36,6 +36,37 @@ import TransferModel
     #expect(cache.attempt(at: place, path: "/d/q") == nil, "another user is not the one who was let in there")
   }
 
+  @Test func thereIsALimitToDirectories() {
+    var cache = AuthenticationCache()
+    let most = Limits.authenticatedPaths.value
+    for number in 0...most { cache.remember(attempt(.httpBasic), path: "/\(number)/x") }
+    let known = (0...most).filter { cache.attempt(at: place, path: "/\($0)/y") != nil }
+    #expect(known == Array(1...most), "the oldest is forgotten")
+  }
+
+  @Test func thereIsALimitToRealms() {
+    var cache = AuthenticationCache()
+    let most = Limits.authenticatedRealms.value
+    for number in 0...most {
+      cache.remember(attempt(.httpBasic, realm: "r\(number)"), path: "/\(number)/x")
+    }
+    let known = (0...most).filter { cache.attempt(at: place, path: "/\($0)/y") != nil }
+    #expect(known == Array(1...most), "the oldest is forgotten")
+  }
+
+  @Test func thereIsALimitToServers() {
+    var cache = AuthenticationCache()
+    let most = Limits.authenticatedPlaces.value
+    func attempt(_ number: Int) -> Authenticator.Attempt {
+      let space = ProtectionSpace(
+        host: "\(number).test", port: 80, protocolName: "http", realm: "r", authenticationMethod: .httpDigest)
+      return .init(space: space, credential: Credential(user: "u", password: "p", persistence: .forSession))
+    }
+    for number in 0...most { cache.remember(attempt(number), path: "/") }
+    let known = (0...most).filter { cache.attempt(at: attempt($0).space.place, path: "/") != nil }
+    #expect(known == [most], "all others are forgotten")
+  }
+
   @Test(arguments: [AuthenticationMethod.httpDigest, .ntlm, .negotiate])
   func othersAreSentToTheWholeHost(_ method: AuthenticationMethod) {
     var cache = AuthenticationCache()
