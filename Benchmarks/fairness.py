@@ -2,9 +2,9 @@
 """What one tenant or one server costs the others.
 
 Tenant b fetches small files one after the other while tenant a attacks: large cookie jars, many credentials and proxy exceptions, long
-strings, probes of a silent address, many root certificates, idle connections, bodies that stall, replies that nobody reads, large
-tasks that wait, strange responses, responses without end. Each attack runs twice. During each, 99 of 100 of b's transfers take less than 250 ms, the memory of
-the service stays bounded, and both runs get the same replies.
+strings, large idle sessions, probes of a silent address, many root certificates, idle connections, bodies that stall, replies that nobody
+reads, large tasks that wait, strange responses, responses without end. Each attack runs twice. During each, 99 of 100 of b's transfers
+take less than 250 ms, the memory of the service stays bounded, and both runs get the same replies.
 usage: fairness.py [ATTACK ...]"""
 import base64
 import resource
@@ -274,12 +274,12 @@ def endless_chunks_of_one_byte(a, strange):
     return a.fetch_for_a_while(a.session(), f"{strange.url}/chunks")
 
 
-def certificates(count, name="n{:05}"):
-    """Returns `count` distinct certificates in PEM: copies of one with different names."""
+def certificates(count, name="n{:05}", comment=0):
+    """Returns `count` distinct certificates in PEM: copies of one with different names. Each has a comment of so many bytes."""
     with scratch(True) as directory:
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "key", "-out", "pem",
-             "-subj", "/CN=" + name.format(0)], cwd=directory, check=True, capture_output=True)
+             "-subj", "/CN=" + name.format(0), *(["-addext", "nsComment=" + "x" * comment] if comment else [])], cwd=directory, check=True, capture_output=True)
         with open(f"{directory}/pem") as f:
             lines = f.read().splitlines()
     first = base64.b64decode("".join(lines[1:-1]))
@@ -300,6 +300,15 @@ def sessions_with_1000_root_certificates(a, strange):
             "kind": "data", "resume": True, "request": {"url": url}}, Prefer="wait=30")[1]["error"]["code"])
     beyond = a.call("POST", "/v1/sessions", {"configuration": {"tlsAdditionalRootCertificates": roots}})
     return states, beyond[0], beyond[1]["errors"][0]["pointer"]
+
+
+@attack
+def idle_sessions_of_4_megabytes(a, strange):
+    roots = certificates(1000, comment=2500)
+    for _ in range(40):
+        session = a.session(description="x" * 60_000, configuration={"tlsAdditionalRootCertificates": roots})
+        a.fetch(session, f"{strange.url}/fields")
+    return len(roots) >> 20, a.call("GET", f"/v1/sessions/{session}")[1]["description"][:3]
 
 
 def connections(ferry, count):

@@ -44,6 +44,10 @@ struct RowReader {
     all(rows.sessions.all().lazy.map(\.row), .session) { $0.session.id.description }
   }
 
+  func session(_ id: SessionID) throws(StoreError) -> TransferSession? {
+    try one(rows.sessions[id]?.session, .session, id.description)
+  }
+
   func task(_ id: TaskID) throws(StoreError) -> TransferTask? {
     try one(rows.tasks[id]?.task, .task, id.description)
   }

@@ -12,7 +12,9 @@ extension TransferAPI {
       Route("GET", "/v1/sessions") { try await $0.listSessions($1) },
       Route("GET", "/v1/sessions/{session}", isPrompt: true) { api, context in
         try context.allowQuery()
-        return Reply.resource(try api.view(context).session(context.sessionID()).json, for: context)
+        let view = try api.view(context)
+        let session = try await view.whole(view.session(context.sessionID()))
+        return Reply.resource(session.json, for: context)
       },
       Route("POST", "/v1/sessions/{session}/invalidate") { try await $0.invalidateSession($1) },
       Route("POST", "/v1/sessions/{session}/reset") { api, context in
@@ -84,28 +86,23 @@ extension TransferAPI {
       try context.choice("type") as SessionType?, try context.choice("state") as SessionState?
     )
     let cursor: SessionID? = try Pages.cursor(context)
-    let list = {
-      try view(context).sessions(type: type, state: state, after: cursor, limit: limit + 1).map(\.listed)
-    }
+    let view = try view(context)
+    let list = { view.sessions(type: type, state: state, after: cursor, limit: limit + 1) }
     if context.isFromPeer {
-      let (sessions, shards) = try service.owners.list(list)
-      var reply = Pages.reply(sessions, limit: limit, id: \.id, context)
+      let (sessions, shards) = service.owners.list(list)
+      let (items, hasMore) = try await ListedSession.page(of: sessions, limit: limit, view)
+      var reply = Pages.reply(items, limit: limit, hasMore: hasMore, id: \.id, context)
       reply.head.headerFields[.shards] = shards.text
       return reply
     }
-    if service.owners.isAlone { return Pages.reply(try list(), limit: limit, id: \.id, context) }
-    let (own, others) = try await forwarder.joinLists(context, limit: limit + 1, own: list)
-    var (listed, size, hasMore) = (others.items.compactMap { ListedSession($0) }, 0, others.hasMore)
-    for session in own {
-      // This service's own sessions fill a page. The merged page ends at or before the last of these sessions.
-      guard size < Limits.pageBytes.value else {
-        hasMore = true
-        break
-      }
-      let json = session.json
-      size += json.count
-      listed.append(ListedSession(id: session.id, json: json))
+    if service.owners.isAlone {
+      let (items, hasMore) = try await ListedSession.page(of: list(), limit: limit, view)
+      return Pages.reply(items, limit: limit, hasMore: hasMore, id: \.id, context)
     }
+    let (sessions, others) = try await forwarder.joinLists(context, limit: limit + 1, own: list)
+    let own = try await ListedSession.page(of: sessions, limit: limit + 1, view)
+    let hasMore = own.hasMore || others.hasMore
+    let listed = own.items + others.items.compactMap { ListedSession($0) }
     // One that moves from one process to another may be in both of their lists.
     let all = Dictionary(listed.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     let page = all.values.sorted { $0.id < $1.id }.prefix(limit + 1)
@@ -144,4 +141,21 @@ private struct ListedSession: JSONEncodable {
   }
 
   func encode(into writer: inout JSONWriter) { writer.raw(json) }
+
+  /// This service's own sessions, up to the bytes of a page: the page ends at or before the last of them.
+  static func page(
+    of sessions: [TransferSession], limit: Int, _ view: TenantView
+  ) async throws -> (items: [Self], hasMore: Bool) {
+    var (items, size): ([Self], Int) = ([], 0)
+    for session in sessions.prefix(limit) {
+      guard size < Limits.pageBytes.value else { return (items, true) }
+      let json: [UInt8]
+      do throws(ServiceError) { json = try await view.whole(session).listed.json } catch .sessionNotFound {
+        continue
+      }
+      size += json.count
+      items.append(Self(id: session.id, json: json))
+    }
+    return (items, sessions.count > limit)
+  }
 }

@@ -46,6 +46,9 @@ package enum Input: Sendable {
   case endHolds([TaskID])
   /// The commits hold after which tasks can be evicted.
   case evict([Eviction])
+  /// The session as it was read from its row. It comes before whatever needs more than the session's outline: `admit`, `load` and
+  /// `invalidate`.
+  case restore(TransferSession)
   /// An evicted task as it was read from its row.
   case load(TransferTask)
   /// These messages were taken by their endpoints, or given up.

@@ -5,6 +5,7 @@ extension SessionMachine {
   /// The session takes no more tasks, and is invalid once it has none. Asking again is no error.
   mutating func invalidate(at now: Now, into turn: inout Turn) -> Reply {
     guard session.state == .active else { return .session(session) }
+    assert(!session.isOutline)
     session.state = .invalidating
     turn.sessionRow = session
     endIfDone(at: now, into: &turn)
@@ -16,6 +17,7 @@ extension SessionMachine {
     guard session.state == .invalidating, unfinished == 0 || Flaw.becomesInvalidTooEarly.isPresent else {
       return
     }
+    assert(!session.isOutline)
     session.state = .invalid
     session.owesFinishedEvents = false
     handover = nil

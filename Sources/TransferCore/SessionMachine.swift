@@ -17,6 +17,8 @@ package struct SessionMachine: Sendable {
   private var isLeaving = false
   /// Bytes that clients chose of a task that stays in memory while it waits.
   let residentBytes: Int
+  /// Whether nothing that an earlier process left is still to be told.
+  private var isComplete = false
   /// Of the input that is being handled.
   private var evictions: [Eviction] = []
 
@@ -27,7 +29,8 @@ package struct SessionMachine: Sendable {
   package init(
     _ session: TransferSession, lastIdentifier: Int = 0, limit: Int, residentBytes: Int = 1024
   ) {
-    self.residentBytes = residentBytes
+    // A large session leaves the memory with its last task.
+    self.residentBytes = session.isLarge ? 0 : residentBytes
     self.session = session
     tally = TaskTally(lastIdentifier: lastIdentifier, limit: limit)
     if session.type == .background, session.state != .invalid { handover = Handover() }
@@ -56,17 +59,20 @@ package struct SessionMachine: Sendable {
     } + tasks.evicted.filter(\.value.hasBeginDate).keys.sorted().map { .cancelBegin($0) }
   }
 
-  /// Whether one of them has a begin date, and may be as `body` says: that is not known of those that are evicted.
-  package func hasBeginDate(where body: (TransferTask) -> Bool) -> Bool {
-    tasks.evicted.values.contains(where: \.hasBeginDate)
-      || tasks.contains { $0.earliestBeginDate != nil && body($0) }
-  }
-
   /// Nobody carries any of its tasks out: it goes on anywhere.
   package var isQuiet: Bool { tasks.areIdle }
 
   /// Every message of a background session was handed over.
   package var hasHandedOver: Bool { handover?.isDone ?? true }
+
+  /// Leaves only an outline of a large session in memory if all of its tasks are evicted. The owner calls this at the end of each visit.
+  /// - Precondition: the session's row is written, or about to be.
+  package mutating func rest() {
+    guard session.isLarge, !session.isOutline, isComplete, session.type != .ephemeral,
+      unfinished == tasks.evicted.count, !session.owesFinishedEvents, hasHandedOver
+    else { return }
+    session = session.outline
+  }
 
   package mutating func handle(_ input: Input, at now: Now, into turn: inout Turn) -> Reply {
     assert(turn.session == session.id)
@@ -86,7 +92,9 @@ package struct SessionMachine: Sendable {
 
   private mutating func take(_ input: Input, at now: Now, into turn: inout Turn) -> Reply {
     switch input {
+    case .restore(let row): session = session.completed(from: row)
     case .admit(let count):
+      assert(!session.isOutline)
       guard session.state == .active else { return .refused(.sessionInvalid) }
       guard tally.hasRoom(for: count) else { return .refused(.tooManyTasks(limit: tally.limit)) }
       return .admitted(first: tally.take(count), session)
@@ -115,7 +123,9 @@ package struct SessionMachine: Sendable {
     case .begin(let id): change(id) { $0.launch($1, at: now, into: &turn) }
     case .endHolds(let ids): endHolds(ids, at: now, into: &turn)
     case .evict(let evictions): for eviction in evictions { tasks.evict(eviction) }
-    case .load(let task): if tasks.load(task) { change(task.id) { _, _ in } }
+    case .load(let task):
+      assert(!session.isOutline)
+      if tasks.load(task) { change(task.id) { _, _ in } }
     case .settled(let deliveries): settled(deliveries, at: now, into: &turn)
     case .attempts(let delivery): handover?.attempt(delivery)
     case .leave:
@@ -138,7 +148,10 @@ package struct SessionMachine: Sendable {
           if let body = machine.upload.dropReady() { turn.droppedUploads.append(body) }
         }
       }
-    case .recovered, .hadBegun, .waits, .isElsewhere, .allElsewhereKnown, .recoveredAll:
+    case .recoveredAll:
+      isComplete = true
+      recover(input, at: now, into: &turn)
+    case .recovered, .hadBegun, .waits, .isElsewhere, .allElsewhereKnown:
       recover(input, at: now, into: &turn)
     }
     return .done

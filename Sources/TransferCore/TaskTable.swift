@@ -25,8 +25,10 @@ package struct TaskTable: Sendable {
   /// Whether the task has to be read from its row.
   package func isEvicted(_ id: TaskID) -> Bool { evicted[id] != nil }
 
-  func contains(where body: (TransferTask) -> Bool) -> Bool {
-    boxes.values.contains { body($0.machine.task) }
+  /// Whether one of them has a begin date, and may be as `body` says. That is not known of those that are evicted.
+  package func hasBeginDate(where body: (TransferTask) -> Bool) -> Bool {
+    evicted.values.contains(where: \.hasBeginDate)
+      || boxes.values.contains { $0.machine.task.earliestBeginDate != nil && body($0.machine.task) }
   }
 
   // MARK: Eviction

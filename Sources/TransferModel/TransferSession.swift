@@ -23,6 +23,8 @@ package struct TransferSession: Sendable, Equatable {
     let delegate: SessionDelegate?
     let identifier: String?
     let tenant: Tenant
+    let isLarge: Bool
+    var isOutline = false
   }
   package let id: SessionID
   package let type: SessionType
@@ -43,11 +45,12 @@ package struct TransferSession: Sendable, Equatable {
     // Its cache has no place on disk.
     if type == .ephemeral { configuration.urlCache.diskCapacity = 0 }
     if type == .background { Self.applyBackgroundRules(to: &configuration, &delegate) }
+    let isLarge = configuration.isLarge || (description?.utf8.count ?? 0) > SessionConfiguration.mostOfSmall
     sharedConfiguration = Shared(configuration)
     constants = Shared(
       Constants(
         createdAt: createdAt, description: description, delegate: delegate, identifier: identifier,
-        tenant: tenant))
+        tenant: tenant, isLarge: isLarge))
   }
 
   /// As URLSession has it: such a session caches nothing, always waits for a network, and asks nobody about redirects,
@@ -60,6 +63,43 @@ package struct TransferSession: Sendable, Equatable {
     delegate?.asksForRedirects = false
     delegate?.asksForResponses = false
     delegate?.asksForCaching = false
+  }
+
+  /// Whether its description and its configuration take much memory.
+  package var isLarge: Bool { constants.value.isLarge }
+  /// Whether it lacks its description and the large members of its configuration, which are in its row.
+  package var isOutline: Bool { constants.value.isOutline }
+
+  /// What stays in memory of a large session while nothing runs in it.
+  package var outline: TransferSession {
+    var outline = TransferSession(
+      id: id, type: type, createdAt: createdAt, description: nil, configuration: configuration.outline,
+      delegate: delegate, identifier: identifier, tenant: tenant)
+    (outline.state, outline.owesFinishedEvents) = (state, owesFinishedEvents)
+    return outline.marked(isLarge: isLarge)
+  }
+
+  private func marked(isLarge: Bool) -> TransferSession {
+    TransferSession(
+      self,
+      Constants(
+        createdAt: createdAt, description: description, delegate: delegate, identifier: identifier,
+        tenant: tenant, isLarge: isLarge, isOutline: true))
+  }
+
+  private init(_ session: TransferSession, _ constants: Constants) {
+    (id, type, sharedConfiguration) = (session.id, session.type, session.sharedConfiguration)
+    (state, owesFinishedEvents) = (session.state, session.owesFinishedEvents)
+    self.constants = Shared(constants)
+  }
+
+  /// This session as it is now, with what only its row has.
+  package func completed(from row: TransferSession) -> TransferSession {
+    assert(row.id == id && !row.isOutline)
+    guard isOutline else { return self }
+    var session = row
+    (session.state, session.owesFinishedEvents) = (state, owesFinishedEvents)
+    return session
   }
 
   package var configuration: SessionConfiguration { _read { yield sharedConfiguration.value } }
@@ -101,6 +141,32 @@ package struct TransferSession: Sendable, Equatable {
 }
 
 extension SessionConfiguration {
+  /// Bytes of the texts that a client chose for a small session.
+  fileprivate static let mostOfSmall = 4096
+
+  /// Whether its members of any size take much memory.
+  package var isLarge: Bool { variableSize > Self.mostOfSmall }
+
+  /// Approximate bytes of the members of any size.
+  package var variableSize: Int {
+    let fields = httpAdditionalHeaders.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
+    let names = secretHeaderFields.reduce(0) { $0 + $1.utf8.count }
+    let pins = tlsPinnedPublicKeys.reduce(0) { $0 + $1.pattern.utf8.count + 64 * $1.keys.count }
+    let exceptions = proxies.noProxy.all.reduce(0) { $0 + 64 + $1.text.utf8.count }
+    return fields + names + pins + exceptions + (tlsAdditionalRootCertificates?.utf8.count ?? 0)
+  }
+
+  /// The configuration without these members.
+  fileprivate var outline: SessionConfiguration {
+    var outline = self
+    outline.httpAdditionalHeaders = HTTPHeaders()
+    outline.secretHeaderFields = []
+    outline.tlsPinnedPublicKeys = []
+    outline.proxies.noProxy = ProxyExceptions()
+    outline.tlsAdditionalRootCertificates = nil
+    return outline
+  }
+
   /// The one form of all that mean the same: defaults are spelled out, and what has no order is sorted.
   fileprivate var canonical: SessionConfiguration {
     var configuration = self

@@ -50,6 +50,11 @@ extension TenantView {
       id == .shared ? service.sessions.shared(of: tenant) : id, of: tenant)
   }
 
+  /// The session with its description and all of its configuration, which an idle one has only in its row.
+  package func whole(_ session: TransferSession) async throws(ServiceError) -> TransferSession {
+    try await service.sessions.whole(session)
+  }
+
   package func sessions(
     type: SessionType?, state: SessionState?, after: SessionID?, limit: Int
   ) -> [TransferSession] {

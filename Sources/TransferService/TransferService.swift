@@ -217,7 +217,7 @@ package final class TransferService: Sendable {
   /// URLSession.reset(): no cookie, no cached response and no credential is left, and requests from here on open
   /// connections of their own.
   func reset(_ id: SessionID) async throws(ServiceError) -> TransferSession {
-    let session = try sessions.session(id)
+    let session = try await sessions.whole(sessions.session(id))
     try await cookies.remove(of: id, CookieFilter())
     try await credentials.remove(of: id) { _ in true }
     try await caches.empty(of: id)

@@ -5,12 +5,12 @@ import Testing
   private static let limit = 25
   /// Types that have more, how many at most, and why.
   private static let exceptions: [String: (most: Int, why: String)] = [
-    "TenantView": (55, "all that a caller sees: each is a line that hands on to the type that does it"),
+    "TenantView": (56, "all that a caller sees: each is a line that hands on to the type that does it"),
     "TransferAPI": (
       55, "a handler for each operation of openapi.yaml, by resource; it has no state but what it serves"
     ),
     "Ledger": (
-      36, "the names by which a ledger is asked for its rows: each hands on to the part that has them"
+      37, "the names by which a ledger is asked for its rows: each hands on to the part that has them"
     ),
   ]
 

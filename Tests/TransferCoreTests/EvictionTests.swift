@@ -101,7 +101,7 @@ import TransferModel
     var (stage, id) = Self.waiting(isRunning: true) { $0.earliestBeginDate = date }
     #expect(stage.machine.tasks.isEvicted(id) && stage.alarms == [.begin(id, at: date)])
     #expect(stage.machine.cancelledAlarms == [.cancelBegin(id)])
-    #expect(stage.machine.hasBeginDate { _ in false }, "its delegate is not known")
+    #expect(stage.machine.tasks.hasBeginDate { _ in false }, "its delegate is not known")
     stage.now.wall = date
     stage.load(id)
     #expect(stage.machine.task(id)?.task.phase == .queued)

@@ -24,11 +24,14 @@ struct Stage {
   private(set) var droppedUploads: [any BodyToken] = []
   private var identifiers = IdentifierGenerator(seed: 7)
 
-  init(_ type: SessionType = .default, delegate: SessionDelegate? = nil, limit: Int = 100) {
+  init(
+    _ type: SessionType = .default, delegate: SessionDelegate? = nil, limit: Int = 100,
+    description: String? = nil
+  ) {
     var generator = IdentifierGenerator(seed: 1)
     let time = Timestamp(seconds: 1_700_000_000)
     let session = TransferSession(
-      id: generator.make(at: time), type: type, createdAt: time, description: nil,
+      id: generator.make(at: time), type: type, createdAt: time, description: description,
       configuration: SessionConfiguration(), delegate: delegate,
       identifier: type == .background ? "stage" : nil)
     machine = SessionMachine(session, limit: limit)

@@ -37,7 +37,8 @@ import TransferModel
 
   /// Until somebody waits for the creation's end.
   private func waiting(for task: TaskID, _ bench: LiveServiceBench) async throws {
-    while !bench.service.room.hasParked(task) {
+    let session = try #require(bench.service.room.directory[task])
+    while !bench.service.room.shard(of: session).hasParked(task) {
       try await Task.sleep(for: .milliseconds(1))
     }
   }

@@ -10,6 +10,10 @@ struct MemoryKept: KeptRecords {
     try store.readDisk { $0.sessions() }.map { ($0.session, $0.lastIdentifier) }
   }
 
+  func session(_ id: SessionID) async throws(StoreError) -> TransferSession? {
+    try store.read(of: id) { reader throws(StoreError) in try reader.session(id) }
+  }
+
   func credentials() async throws(StoreError) -> [StoredCredential] {
     try store.readDisk { $0.credentials() }
   }

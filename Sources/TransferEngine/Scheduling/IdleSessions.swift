@@ -10,6 +10,8 @@ package struct IdleSessions: Sendable {
     package var sessions = 256
     /// Descriptors of all of them together.
     package var descriptors = 2048
+    /// Approximate bytes of all of their configurations together, and of what is parsed of them.
+    package var bytes = 64 << 20
 
     package init() {}
 
@@ -24,11 +26,18 @@ package struct IdleSessions: Sendable {
   private let limits: Limits
   private var order = RecencyList<SessionID>()
   private var since: [SessionID: ContinuousClock.Instant] = [:]
+  /// Of those that have large configurations.
+  private var sizes: [SessionID: Int] = [:]
+  private var size = 0
 
   package init(limits: Limits) { self.limits = limits }
 
-  /// The session has just become idle, with so many descriptors.
-  package mutating func insert(_ id: SessionID, descriptors: Int, at now: ContinuousClock.Instant) {
+  /// The session has just become idle, with so many descriptors and so many bytes.
+  package mutating func insert(
+    _ id: SessionID, descriptors: Int, bytes: Int = 0, at now: ContinuousClock.Instant
+  ) {
+    size += bytes - (sizes[id] ?? 0)
+    sizes[id] = bytes > 0 ? bytes : nil
     order.insert(id, cost: Int64(descriptors))
     since[id] = now
   }
@@ -37,10 +46,13 @@ package struct IdleSessions: Sendable {
   package mutating func remove(_ id: SessionID) {
     guard since.removeValue(forKey: id) != nil else { return }
     order.remove(id)
+    size -= sizes.removeValue(forKey: id) ?? 0
   }
 
   /// Whether some are to go before their time.
-  package var areTooMany: Bool { order.count > limits.sessions || order.cost > Int64(limits.descriptors) }
+  package var areTooMany: Bool {
+    order.count > limits.sessions || order.cost > Int64(limits.descriptors) || size > limits.bytes
+  }
 
   /// When the next has been idle for too long; nil where none is.
   package var nextDeadline: ContinuousClock.Instant? {

@@ -30,7 +30,7 @@ final class SessionRoom {
 
   subscript(id: SessionID) -> WorkerSession? { sessions[id] }
 
-  /// A job's session, which comes to be with its first.
+  /// A job's session, which comes to be with its first job, and anew after it has left the memory: its requests are challenged again then.
   func session(of job: TransferJob) -> WorkerSession {
     if let session = sessions[job.session] { return session }
     let session = WorkerSession(job: job, roots: roots, settings: settings, post: post)
@@ -72,10 +72,13 @@ final class SessionRoom {
   /// It has something to do.
   func noteBusy(_ session: WorkerSession) { idle.remove(session.id) }
 
-  /// A session without a transfer on the wire gives its connections back after a while, or when there are many such.
+  /// A session without a transfer on the wire gives its connections back after a while, or when there are many such. A large one leaves
+  /// the memory then.
   func noteIdle(_ session: WorkerSession) {
-    guard session.handlesInUse == 0, session.descriptors > 0, sessions[session.id] === session else { return }
-    idle.insert(session.id, descriptors: session.descriptors, at: .now)
+    guard session.handlesInUse == 0, session.descriptors > 0 || session.configuration.isLarge,
+      sessions[session.id] === session
+    else { return }
+    idle.insert(session.id, descriptors: session.descriptors, bytes: session.size, at: .now)
     // Not now: a multi handle is not closed while it tells of a completion.
     if idle.areTooMany { loop.schedule(at: .now) { [weak self] in self?.closeOverdue() } }
     watchIdle()
@@ -95,7 +98,22 @@ final class SessionRoom {
   }
 
   /// Descriptors have become few.
-  func closeIdle() { retire(idle.takeAll()) }
+  func closeIdle() {
+    retire(idle.takeAll())
+    watchIdle()
+  }
 
-  private func retire(_ idle: [SessionID]) { for id in idle { sessions[id]?.retireConnections() } }
+  private func retire(_ idle: [SessionID]) {
+    for id in idle {
+      guard let index = sessions.index(forKey: id) else { continue }
+      sessions.values[index].retireConnections()
+      guard sessions.values[index].configuration.isLarge else { continue }
+      if isKnownUniquelyReferenced(&sessions.values[index]) {
+        close(sessions.remove(at: index).value)
+      } else {
+        // A transfer of it waits.
+        self.idle.insert(id, descriptors: 0, at: .now)
+      }
+    }
+  }
 }

@@ -2,6 +2,7 @@ internal import BlobStore
 internal import Curl
 internal import EventLoop
 internal import HTTPCache
+internal import Limits
 internal import TransferModel
 
 /// What a session has on its worker: connections, what they were let in with, limits. On the worker's loop only.
@@ -114,6 +115,12 @@ final class WorkerSession {
     return transport
   }
 
+  /// Approximate bytes of a large configuration and of the certificates that were parsed of it; 0: the configuration is small.
+  var size: Int {
+    guard configuration.isLarge else { return 0 }
+    return configuration.variableSize + 3 * (configuration.tlsAdditionalRootCertificates?.utf8.count ?? 0)
+  }
+
   /// What its connections take of the process's descriptors.
   var descriptors: Int { openTransports.values.reduce(0) { $0 + $1.multi.descriptors } }
 
@@ -204,6 +211,7 @@ final class WorkerSession {
 
   /// From here on the session trusts that chain for that host.
   func accept(_ handshake: TLSHandshake, of url: CurlURL) {
+    if acceptedChains.count >= Limits.trustedChains.value { acceptedChains.removeAll() }
     acceptedChains.insert(AcceptedChain(host: url.host, port: url.port, digest: handshake.chainDigest))
   }
 

@@ -63,7 +63,7 @@ final class MachineRoom: Sendable {
     deadlines.onFire { [weak self] in self?.deadlinePassed($0) }
   }
 
-  private func shard(of session: SessionID) -> SessionShard {
+  func shard(of session: SessionID) -> SessionShard {
     shards[Int(session.low % UInt64(Self.shardCount))]
   }
 
@@ -104,11 +104,6 @@ final class MachineRoom: Sendable {
 
   /// Nobody waits, and nothing is to be carried out.
   var isIdle: Bool { waiters.count == 0 && directory.count == 0 && shards.allSatisfy(\.isIdle) }
-
-  /// Whether somebody waits for a task's row.
-  func hasParked(_ task: TaskID) -> Bool {
-    directory[task].map { shard(of: $0).hasParked(task) } ?? false
-  }
 
   // MARK: Visits
 
@@ -152,10 +147,31 @@ final class MachineRoom: Sendable {
 
   /// Reads an evicted task from its row. If that fails, those who wait for it find it evicted.
   private func load(_ task: TaskID, of session: SessionID) async {
-    var row: TransferTask?
-    do throws(StoreError) { row = try await recorder.store.task(task) } catch {}
+    var (row, whole): (TransferTask?, TransferSession?)
+    do throws(StoreError) {
+      row = try await recorder.store.task(task)
+      if self.session(session)?.isLarge == true { whole = try await recorder.store.session(session) }
+    } catch {}
     let shard = shard(of: session)
-    if shard.endLoading(of: task, as: row, in: session) == true { carryOut(shard) }
+    if shard.endLoading(of: task, as: row, in: session, whole: whole) == true { carryOut(shard) }
+  }
+
+  /// Does something to a session for which its outline is not enough; nil where there is none. If the session's row cannot be read, it
+  /// throws and nothing is done.
+  func visitWhole<Result: Sendable>(
+    _ session: SessionID, _ body: (inout SessionMachine, inout Step) -> Result
+  ) async throws(StoreError) -> Result? {
+    var row: TransferSession?
+    while true {
+      let found: Result?? = visit(session) { machine, step in
+        if let row { machine.take(.restore(row), &step) }
+        return machine.session.isOutline ? nil : body(&machine, &step)
+      }
+      guard let result = found else { return nil }
+      if let result { return result }
+      guard let stored = try await recorder.store.session(session) else { return nil }
+      row = stored
+    }
   }
 
   /// Gives a task's session an input once the task's row is written; returns when what that comes to is committed.

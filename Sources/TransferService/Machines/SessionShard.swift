@@ -95,12 +95,16 @@ final class SessionShard: Sendable {
     }
   }
 
-  /// Loads an evicted task and lets in the visits that waited for it. If `row` is nil, they find the task evicted.
-  func endLoading(of task: TaskID, as row: TransferTask?, in id: SessionID) -> Bool? {
+  /// Loads an evicted task and lets in the visits that waited for it. If one of the rows is nil, they find the task evicted.
+  /// - Parameter whole: the session from its row; nil if it is small, too.
+  func endLoading(
+    of task: TaskID, as row: TransferTask?, in id: SessionID, whole: TransferSession?
+  ) -> Bool? {
     let (mustCarryOut, turnedAway): (Bool?, [Visit]) = state.withLock { state in
       let parked = state.parked.removeValue(forKey: task) ?? []
       let taken: Void? = take(id, &state) { machine, step in
-        if let row { machine.take(.load(row), &step) }
+        if let whole { machine.take(.restore(whole), &step) }
+        if let row, !machine.session.isOutline { machine.take(.load(row), &step) }
         for visit in parked { visit(&machine, &step) }
       }
       return (taken.map { queue(&state) }, taken == nil ? parked : [])
@@ -156,6 +160,10 @@ final class SessionShard: Sendable {
     let place = state.outbox.count
     state.outbox.append(step(for: &state.machines.values[index], state.identifiers))
     let result = body(&state.machines.values[index], &state.outbox[place])
+    if state.outbox[place].session.isOutline {
+      state.outbox[place].session = state.machines.values[index].session
+    }
+    state.machines.values[index].rest()
     settle(&state.outbox[place], &state.identifiers)
     return result
   }

@@ -127,7 +127,7 @@ struct Recovery: Sendable {
   private func recoverBeginnings(_ arrived: [TransferSession]) async throws(StoreError) {
     for session in arrived {
       let mayHaveAsked = room.look(at: session.id) { machine in
-        machine.hasBeginDate { session.delegate(of: $0)?.asksForDelayedRequests == true }
+        machine.tasks.hasBeginDate { session.delegate(of: $0)?.asksForDelayedRequests == true }
       }
       guard mayHaveAsked == true else { continue }
       for state in [Decision.State.answered, .expired] {

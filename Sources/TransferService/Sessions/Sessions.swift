@@ -32,6 +32,15 @@ struct Sessions: Sendable {
     return session
   }
 
+  /// The session with what is only in its row.
+  func whole(_ session: TransferSession) async throws(ServiceError) -> TransferSession {
+    guard session.isOutline else { return session }
+    let row: TransferSession?
+    do throws(StoreError) { row = try await store.session(session.id) } catch { throw .store(error) }
+    guard let row else { throw missing(session.id) }
+    return session.completed(from: row)
+  }
+
   /// Why there is no such session.
   func missing(_ id: SessionID) -> ServiceError {
     store.unreadable.row(.session, id).map { .storedDataUnreadable($0) } ?? .sessionNotFound
@@ -85,6 +94,7 @@ struct Sessions: Sendable {
       return (session, true)
     }
     if let known = await names.claim(name, { [room] in room.session($0) }) {
+      let known = try await whole(known)
       try check(known, for: session)
       var change = StoreChange()
       change.answer(reply(known, false))
@@ -127,6 +137,7 @@ struct Sessions: Sendable {
       throw error
     }
     open(session)
+    room.visit(session.id) { _ = $0.take(.recoveredAll, &$1) }
   }
 
   /// From here on it is there.
@@ -182,9 +193,20 @@ struct Sessions: Sendable {
   /// finishTasksAndInvalidate, invalidateAndCancel. Asking again is no error.
   func invalidate(_ id: SessionID, _ mode: InvalidationMode) async throws(ServiceError) -> TransferSession {
     guard !id.isShared else { throw .sharedSession }
-    guard await room.visitAndWait(id, { _ = $0.take(.invalidate, &$1) }) != nil else { throw missing(id) }
+    let waiter = Waiter()
+    let found: Void?
+    do throws(StoreError) {
+      found = try await room.visitWhole(id) { machine, step in
+        machine.take(.invalidate, &step)
+        step.settled.append { _ in waiter.resume() }
+      }
+    } catch {
+      throw .store(error)
+    }
+    guard found != nil else { throw missing(id) }
+    await waiter.wait()
     if mode == .cancelTasks { await cancelTasks(of: id) }
-    return try session(id)
+    return try await whole(session(id))
   }
 
   /// Cancels all tasks of a session that takes no others; returns when each of them was told so. A task that nobody carries out has
@@ -233,7 +255,7 @@ struct Sessions: Sendable {
 
   /// URLSession.flush(): what the session remembers is on the disk, and idle connections are closed.
   func flush(_ id: SessionID) async throws(ServiceError) -> TransferSession {
-    let session = try session(id)
+    let session = try await whole(session(id))
     try await tell(.flush, id) { engine.flush(id, done: $0) }
     return session
   }

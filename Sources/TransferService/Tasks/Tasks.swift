@@ -78,7 +78,7 @@ struct Tasks: Sendable {
     reply: @Sendable ([TransferTask]) -> IdempotentReply? = { _ in nil }
   ) async throws(ServiceError) -> [TransferTask] {
     let count = specifications.count
-    let (first, session) = try admit(count, in: id)
+    let (first, session) = try await admit(count, in: id)
     let ids = specifications.map { _ in identifiers.make(TaskID.self) }
     var specifications = specifications
     var bodies: [BlobKey] = []
@@ -103,11 +103,15 @@ struct Tasks: Sendable {
   }
 
   /// - Returns: the first task's identifier.
-  private func admit(_ count: Int, in id: SessionID) throws(ServiceError) -> (Int, TransferSession) {
+  private func admit(_ count: Int, in id: SessionID) async throws(ServiceError) -> (Int, TransferSession) {
     guard !room.waiters.isDraining else { throw .draining }
-    guard let reply = room.visit(id, { $0.take(.admit(count: count), &$1) }) else {
-      throw sessions.missing(id)
+    let admission: Reply?
+    do throws(StoreError) {
+      admission = try await room.visitWhole(id) { $0.take(.admit(count: count), &$1) }
+    } catch {
+      throw .store(error)
     }
+    guard let reply = admission else { throw sessions.missing(id) }
     switch reply {
     case .admitted(let first, let session): return (first, session)
     case .refused(.tooManyTasks(let limit)): throw .tooManyTasks(limit: limit)

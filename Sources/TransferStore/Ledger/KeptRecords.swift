@@ -4,6 +4,7 @@ package import TransferModel
 /// What is kept beside the tasks: sessions and what they have, configurations, files, replies.
 package protocol KeptRecords: Sendable {
   func sessions() async throws(StoreError) -> [(session: TransferSession, lastIdentifier: Int)]
+  func session(_ id: SessionID) async throws(StoreError) -> TransferSession?
   /// The permanent credentials of all sessions.
   func credentials() async throws(StoreError) -> [StoredCredential]
   /// The cookies of all sessions, oldest first.

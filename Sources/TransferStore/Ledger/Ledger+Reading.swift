@@ -59,6 +59,10 @@ extension Ledger {
     try await keptRecords.sessions()
   }
 
+  package func session(_ id: SessionID) async throws(StoreError) -> TransferSession? {
+    try await keptRecords.session(id)
+  }
+
   package func credentials() async throws(StoreError) -> [StoredCredential] {
     try await keptRecords.credentials()
   }

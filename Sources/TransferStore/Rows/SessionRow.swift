@@ -4,6 +4,7 @@ internal import TransferModel
 
 extension TransferSession {
   var document: [UInt8] {
+    precondition(!isOutline, "a row has all of its session")
     var writer = JSONWriter()
     writer.object { writer in
       writer.field(DocumentVersion.member, DocumentVersion.current)

@@ -16,6 +16,15 @@ struct SQLiteKept: KeptRecords {
     }
   }
 
+  func session(_ id: SessionID) async throws(StoreError) -> TransferSession? {
+    let reader = databases.reader(of: .session)
+    return try await databases.read(of: id) { database in
+      try reader.one(database, .session, [Data(id.bytes)]) {
+        row throws(UnreadableRow) in try TransferSession(row)
+      }
+    }
+  }
+
   func credentials() async throws(StoreError) -> [StoredCredential] {
     let reader = databases.reader(of: .credential)
     let found = try await databases.readDisk { database in

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Every statement that reads, by its name. Each connection prepares one when it is first asked for, and keeps it.
 enum Query: Int, CaseIterable, Sendable {
-  case sessions, tenants, tenant
+  case sessions, session, tenants, tenant
   case task, tasksOfSession, unfinishedTasks, hasTasks
   case smallBody, metrics, hasBodyFile, bodyFilesOfSession
   case endedTasks, expiredTasks, keepingTasks, keptBytes
@@ -27,6 +27,7 @@ enum Query: Int, CaseIterable, Sendable {
   private var made: String {
     switch self {
     case .sessions: "SELECT * FROM session ORDER BY id"
+    case .session: "SELECT * FROM session WHERE id = ?"
     case .tenants: "SELECT id, tenant FROM session"
     case .tenant: "SELECT tenant FROM session WHERE id = ?"
 

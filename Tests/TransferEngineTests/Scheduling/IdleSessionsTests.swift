@@ -36,10 +36,13 @@ import TransferModel
   @Test func theLongestIdleMakeRoom() {
     var many = idle { $0.sessions = 2 }
     var wide = idle { $0.descriptors = 10 }
+    var large = idle { $0.bytes = 10 }
     for number in 1...4 as ClosedRange<UInt64> {
       many.insert(id(number), descriptors: 2, at: start)
       wide.insert(id(number), descriptors: 4, at: start)
+      for _ in 0..<2 { large.insert(id(number), descriptors: 0, bytes: 4, at: start) }
     }
+    #expect(large.areTooMany && large.takeOverdue(at: start) == [id(1), id(2)] && !large.areTooMany)
     #expect(many.areTooMany && wide.areTooMany)
     #expect(many.takeOverdue(at: start) == [id(1), id(2)])
     #expect(wide.takeOverdue(at: start) == [id(1), id(2)])

@@ -217,6 +217,9 @@ import TransferModel
     let late = time.adding(seconds: 5)
     add("last", store.lastSequence)
     add("sessions", try await store.sessions())
+    for (session, _) in try await store.sessions() {
+      add("session", try await store.session(session.id) as Any)
+    }
     let ids = (1...few).map { StoreBench.id($0) as TaskID }
     add("unfinished", try await store.unfinishedTasks(after: nil, limit: 99).map(text))
     add("tasks", try await store.tasks(ids).map(text))

@@ -255,6 +255,8 @@ import TransferModel
     try await store.write(change)
     let stored = try await store.sessions()
     #expect(stored.map(\.session) == [session] && stored.first?.lastIdentifier == 41)
+    #expect(try await store.session(session.id) == session)
+    #expect(try await store.session(Self.id(8)) == nil)
     #expect(try await store.idempotentReply(reply.key) == reply)
     for key in [
       IdempotencyKey(tenant: .default, text: "other"), IdempotencyKey(tenant: Tenant(name: "t"), text: "k"),

@@ -1,0 +1,83 @@
+import Testing
+import TransferModel
+
+@testable import TransferCore
+
+/// Only an outline of a large session stays in memory while all of its tasks are evicted.
+@Suite struct RestTests {
+  private static let long = String(repeating: "x", count: 5000)
+
+  private static func stage(_ type: SessionType = .default, _ description: String? = long) -> Stage {
+    var stage = Stage(type, description: description)
+    stage.give(.recoveredAll)
+    return stage
+  }
+
+  @Test(arguments: [SessionType.default, .background]) func aLargeSessionWithoutTasksLeavesAnOutline(
+    _ type: SessionType
+  ) {
+    var stage = Self.stage(type)
+    let whole = stage.machine.session
+    stage.machine.rest()
+    let outline = stage.machine.session
+    #expect(outline.isOutline && outline.isLarge && outline.description == nil)
+    #expect((outline.id, outline.type, outline.identifier) == (whole.id, whole.type, whole.identifier))
+    stage.give(.restore(whole))
+    #expect(stage.machine.session == whole && !stage.machine.session.isOutline)
+  }
+
+  @Test func othersStayWhole() {
+    for var stage in [Self.stage(.ephemeral), Self.stage(.default, "small"), Stage(description: Self.long)] {
+      stage.machine.rest()
+      #expect(!stage.machine.session.isOutline)
+    }
+  }
+
+  /// Until the task's commit holds, and while it is carried out.
+  @Test func aSessionWithATaskInMemoryStaysWhole() {
+    var stage = Self.stage()
+    let whole = stage.machine.session
+    let id = stage.create(isRunning: false)
+    stage.machine.rest()
+    #expect(!stage.machine.session.isOutline)
+    stage.evict()
+    #expect(stage.machine.tasks.isEvicted(id), "a small task, too")
+    stage.machine.rest()
+    #expect(stage.machine.session.isOutline)
+    stage.give(.restore(whole))
+    stage.load(id)
+    stage.give(.resume(id))
+    stage.evict()
+    stage.machine.rest()
+    #expect(!stage.machine.session.isOutline && stage.takeOrders().count == 1)
+  }
+
+  /// The row is older than what has become of the session since.
+  @Test func aRowChangesNoState() {
+    var stage = Self.stage()
+    let whole = stage.machine.session
+    stage.give(.invalidate)
+    stage.machine.rest()
+    #expect(stage.machine.session.isOutline && stage.machine.session.state == .invalid)
+    stage.give(.restore(whole))
+    #expect(stage.machine.session.description == Self.long && stage.machine.session.state == .invalid)
+  }
+
+  @Test func anOutlineHasNoLargeMembers() {
+    var configuration = SessionConfiguration()
+    configuration.httpAdditionalHeaders = HTTPHeaders([.init(name: "X-Long", value: Self.long)])
+    configuration.secretHeaderFields = ["X-Long"]
+    configuration.tlsAdditionalRootCertificates = Self.long
+    configuration.proxies.noProxy = ProxyExceptions((0..<100).compactMap { ProxyException("\($0).test") })
+    configuration.tlsPinnedPublicKeys = [PinnedHost(pattern: "a.test", keys: [[1]])]
+    configuration.timeoutIntervalForRequest = 7
+    let session = TransferSession(
+      id: SessionID(high: 1, low: 2), createdAt: Timestamp(seconds: 1), description: Self.long,
+      configuration: configuration, delegate: nil)
+    let outline = session.outline.configuration
+    #expect(outline.httpAdditionalHeaders.fields.isEmpty && outline.secretHeaderFields.isEmpty)
+    #expect(outline.tlsAdditionalRootCertificates == nil && outline.tlsPinnedPublicKeys.isEmpty)
+    #expect(outline.proxies.noProxy.all.isEmpty && outline.timeoutIntervalForRequest == 7)
+    #expect(session.outline.completed(from: session) == session)
+  }
+}

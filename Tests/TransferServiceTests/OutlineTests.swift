@@ -1,0 +1,76 @@
+import Synchronization
+import TestSupport
+import Testing
+import TransferCore
+import TransferModel
+import TransferStore
+
+@testable import TransferService
+
+/// A large session is read from its row whenever its outline is not enough.
+@Suite(.blocking, .endsInTime) struct OutlineTests {
+  private static let long = String(repeating: "x", count: 5000)
+
+  private static func specification() -> SessionSpecification {
+    var specification = SessionSpecification()
+    specification.description = long
+    specification.configuration.httpAdditionalHeaders = HTTPHeaders([.init(name: "X-Session", value: "7")])
+    return specification
+  }
+
+  @Test func tasksHaveAllOfTheirSession() async throws {
+    let seen = Mutex<[Bool]>([])
+    let origin = TestOrigin { request, socket in
+      seen.withLock { $0.append(request["X-Session"] == "7") }
+      try socket.write(TestOrigin.reply("200 OK"))
+      return true
+    }
+    let bench = try await LiveServiceBench()
+    let (room, sessions) = (bench.service.room, bench.service.sessions)
+    let created = try await sessions.create(Self.specification(), of: .default).session
+    let id = created.id
+    #expect(room.session(id)?.isOutline == true)
+    #expect(try await sessions.whole(#require(room.session(id))) == created)
+    // One that runs at once, and one that waits first.
+    let first = try await bench.task(origin.url, in: id)
+    _ = try await bench.end(of: first.id)
+    var specification = LiveServiceBench.specification(origin.url)
+    specification.resume = false
+    let second = try await bench.service.tasks.create([specification], in: id)[0]
+    try await bench.service.room.recorder.settle()
+    while room.session(id)?.isOutline != true { await Task.yield() }
+    #expect(room.look(at: id) { $0.tasks.isEvicted(second.id) } == true)
+    _ = try await bench.service.tasks.resume(second.id)
+    _ = try await bench.end(of: second.id)
+    #expect(seen.withLock { $0 } == [true, true])
+    // Its end is written with all of it.
+    let invalid = try await sessions.invalidate(id, .finishTasks)
+    #expect(invalid.state == .invalid && invalid.description == Self.long)
+    #expect(try await bench.store.session(id) == invalid)
+    await bench.stop()
+  }
+
+  @Test func aBackgroundSessionIsFoundByAllOfIt() async throws {
+    let bench = try await LiveServiceBench()
+    let sessions = bench.service.sessions
+    var specification = Self.specification()
+    (specification.type, specification.identifier) = (.background, "a")
+    let created = try await sessions.create(specification, of: .default).session
+    #expect(bench.service.room.session(created.id)?.isOutline == true)
+    let found = try await sessions.create(specification, of: .default)
+    #expect(found.session == created && !found.isNew)
+    specification.description = "another"
+    var refusal: ServiceError?
+    do throws(ServiceError) {
+      _ = try await sessions.create(specification, of: .default)
+    } catch {
+      refusal = error
+    }
+    guard case .identifierInUse(let differences) = refusal else {
+      Issue.record("\(String(describing: refusal))")
+      return
+    }
+    #expect(differences == ["description"])
+    await bench.stop()
+  }
+}
