@@ -10,28 +10,30 @@ package struct Message: Sendable {
   }
 
   package let id: DeliveryID
-  package let webhook: Webhook
+  /// Nil: the one of the session's delegate. A message does not repeat what its session has.
+  package let webhook: Webhook?
   package let createdAt: Timestamp
   package let content: Content
   /// The decision that the reply to the message answers.
   package var decision: DecisionID?
 }
 
-/// Which webhooks hear of an event.
+/// Which webhooks hear of an event; nil: the one of the session's delegate.
 package enum Addressee {
   /// The completion webhook hears of the end, and its task's delegate of what it wants to hear and of what it is to answer.
   package static func list(
     of event: TransferEvent, task: TransferTask?, session: borrowing TransferSession
-  ) -> [(webhook: Webhook, answers: Bool)] {
-    var found: [(Webhook, Bool)] = []
+  ) -> [(webhook: Webhook?, answers: Bool)] {
+    var found: [(Webhook?, Bool)] = []
     if let completion = task?.completion, event.type == .taskDidComplete { found.append((completion, false)) }
     guard let delegate = session.delegate(of: task), let webhook = delegate.webhook else { return found }
+    let own = webhook == session.delegate?.webhook ? nil : webhook
     let isTaken = task?.hasCompletionHandler == true && event.type.isTakenByCompletion
     // A call that the webhook is to answer reaches it whatever events it asked for.
     if event.decision != nil, delegate.webhookAnswers {
-      found.append((webhook, true))
+      found.append((own, true))
     } else if delegate.events.contains(event.type), !isTaken {
-      found.append((webhook, false))
+      found.append((own, false))
     }
     return found
   }

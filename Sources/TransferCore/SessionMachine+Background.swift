@@ -20,8 +20,8 @@ extension SessionMachine {
   private mutating func wake(
     at now: Now, into turn: inout Turn, _ queue: (inout Handover, DeliveryID) -> Bool
   ) {
-    guard session.configuration.sessionSendsLaunchEvents, let webhook = session.delegate?.webhook,
-      !now.isHeard, var handover
+    guard session.configuration.sessionSendsLaunchEvents, session.delegate?.webhook != nil, !now.isHeard,
+      var handover
     else { return }
     let id = turn.identifiers.make(DeliveryID.self, at: now.wall)
     let isQueued = queue(&handover, id)
@@ -29,7 +29,7 @@ extension SessionMachine {
     guard isQueued else { return }
     turn.messages.append(
       Message(
-        id: id, webhook: webhook, createdAt: now.wall, content: .wakeUp(identifier: session.identifier)))
+        id: id, webhook: nil, createdAt: now.wall, content: .wakeUp(identifier: session.identifier)))
   }
 
   /// These messages are on their way no more: another wakes the client where something has happened while one was being delivered,

@@ -8,7 +8,8 @@ package struct WebhookDelivery: Sendable, Equatable {
   package let sessionID: SessionID
   package let taskID: TaskID?
   package let type: EventType
-  package let webhook: Webhook
+  /// Nil: the one of its session's delegate.
+  package let webhook: Webhook?
   /// The message's bytes, the same on every attempt.
   package let payload: [UInt8]
   package let createdAt: Timestamp
@@ -27,7 +28,7 @@ package struct WebhookDelivery: Sendable, Equatable {
   package var finishedAt: Timestamp?
 
   package init(
-    id: DeliveryID, sessionID: SessionID, taskID: TaskID?, type: EventType, webhook: Webhook,
+    id: DeliveryID, sessionID: SessionID, taskID: TaskID?, type: EventType, webhook: Webhook?,
     payload: [UInt8], createdAt: Timestamp, decisionID: DecisionID? = nil
   ) {
     self.id = id

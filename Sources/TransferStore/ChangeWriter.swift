@@ -179,8 +179,8 @@ struct ChangeWriter {
   private func insert(_ delivery: WebhookDelivery) throws {
     try statements.deliveries.insert.run(
       .id(delivery.id), .id(delivery.sessionID), delivery.taskID.map { .id($0) } ?? .null,
-      .string(delivery.type.rawValue), sealed(delivery.webhook.url, .deliveryURL),
-      delivery.webhook.secret.map { .string(box.seal($0)) } ?? .null, sealed(delivery.payload, .payload),
+      .string(delivery.type.rawValue), sealed(delivery.webhook?.url ?? "", .deliveryURL),
+      delivery.webhook?.secret.map { .string(box.seal($0)) } ?? .null, sealed(delivery.payload, .payload),
       .integer(delivery.createdAt.microseconds), .string(delivery.state.rawValue),
       .integer(Int64(delivery.attempts)), .integer(delivery.lastAttemptAt.microseconds),
       .integer(delivery.nextAttemptAt.microseconds), delivery.decisionID.map { .id($0) } ?? .null)

@@ -78,16 +78,8 @@ package actor WebhookDispatcher {
   private func ring(after delay: Duration) { alarm.set(after: delay) }
 
   private func attempt(_ delivery: WebhookDelivery) async {
-    let key = delivery.webhook.secret.flatMap(Webhook.key(of:)).map { SymmetricKey(data: $0) } ?? defaultKey
-    let (id, timestamp) = (delivery.id.description, now().seconds)
-    let signature = WebhookSignature.sign(id: id, timestamp: timestamp, payload: delivery.payload, key: key)
     await service.willAttempt(delivery)
-    let sent = await sender.send(
-      WebhookSender.Message(
-        url: delivery.webhook.url,
-        headers: ["webhook-id: \(id)", "webhook-timestamp: \(timestamp)", "webhook-signature: \(signature)"],
-        body: delivery.payload, wantsReply: delivery.decisionID != nil))
-    guard let answer = sent else { return }  // stopping: the next process tries again
+    guard let answer = await send(delivery) else { return }  // stopping: the next process tries again
     let after = DeliverySchedule.after(answer, of: delivery, at: now(), jitter: .random(in: 0...1))
     if after.state != .delivered { logFailure(after) }
     if after.state == .delivered, let decision = delivery.decisionID, !answer.body.isEmpty {
@@ -99,6 +91,21 @@ package actor WebhookDispatcher {
     inFlight.remove(delivery.id)
     settledMeanwhile.insert(delivery.id)
     bell.yield()
+  }
+
+  /// Nil: the sender is stopping.
+  private func send(_ delivery: WebhookDelivery) async -> DeliverySchedule.Answer? {
+    guard let webhook = service.webhook(of: delivery) else {
+      return DeliverySchedule.Answer(status: nil, error: "the webhook's session cannot be read")
+    }
+    let key = webhook.secret.flatMap(Webhook.key(of:)).map { SymmetricKey(data: $0) } ?? defaultKey
+    let (id, timestamp) = (delivery.id.description, now().seconds)
+    let signature = WebhookSignature.sign(id: id, timestamp: timestamp, payload: delivery.payload, key: key)
+    return await sender.send(
+      WebhookSender.Message(
+        url: webhook.url,
+        headers: ["webhook-id: \(id)", "webhook-timestamp: \(timestamp)", "webhook-signature: \(signature)"],
+        body: delivery.payload, wantsReply: delivery.decisionID != nil))
   }
 
   /// The endpoint's reply is the delegate's answer. One that is none leaves the decision open to others.

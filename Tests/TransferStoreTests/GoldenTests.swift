@@ -53,7 +53,7 @@ import TransferModel
       case .answer: samples.decision.answer ?? []
       case .reply: samples.reply.body
       case .smallBody: [0, 1, 255]
-      case .deliveryURL: Array(samples.delivery.webhook.url.utf8)
+      case .deliveryURL: Array((samples.delivery.webhook?.url ?? "").utf8)
       case .deliveryError: Array((samples.delivery.lastError ?? "").utf8)
       case .fileType: Array((samples.file.contentType ?? "").utf8)
       case .replyKey: Array(samples.reply.key.text.utf8)
@@ -65,7 +65,7 @@ import TransferModel
       switch text {
       case .credential: samples.credential.document
       case .cookie: samples.cookie.document(of: samples.session.id)
-      case .deliverySecret: samples.delivery.webhook.secret
+      case .deliverySecret: samples.delivery.webhook?.secret
       // What the two processes tell each other has documents of its own, and the check has none.
       case .command, .news, .work, .keyCheck: nil
       }

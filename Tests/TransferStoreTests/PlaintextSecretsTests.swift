@@ -104,7 +104,7 @@ import TransferModel
     #expect(task.currentRequest.headers["Proxy-Authorization"] == "Basic s3cret")
     #expect(task.completion?.secret == "whsec_s3cret")
     let deliveries = try await store.dueDeliveries(at: Timestamp(seconds: 9), limit: 9)
-    #expect(deliveries.map(\.webhook.secret) == ["whsec_s3cret"])
+    #expect(deliveries.map(\.webhook?.secret) == ["whsec_s3cret"])
     #expect(deliveries.map(\.payload) == [Array(#"{"headers":{"Authorization":"(redacted)"}}"#.utf8)])
     let reply = try await store.idempotentReply(IdempotencyKey(tenant: .default, text: "k"))
     #expect(reply?.fingerprint == store.fingerprints(of: Array(id)).first)
@@ -170,7 +170,7 @@ import TransferModel
       try SecretRotation.run(database: path, from: box, to: new) { throw NoDisk() }
     }
     let store = try SQLiteStore(path: path, box: box) { _ in }
-    let secrets = try await store.dueDeliveries(at: Timestamp(seconds: 9), limit: 9).map(\.webhook.secret)
+    let secrets = try await store.dueDeliveries(at: Timestamp(seconds: 9), limit: 9).map(\.webhook?.secret)
     #expect(secrets == ["whsec_s3cret"] && !isInFiles)
     await store.close()
   }

@@ -21,6 +21,11 @@ struct Outbox: Sendable {
     }
   }
 
+  /// Where a message goes; nil where its session cannot be read.
+  func webhook(of delivery: WebhookDelivery) -> Webhook? {
+    delivery.webhook ?? room.session(delivery.sessionID)?.delegate?.webhook
+  }
+
   /// When the next attempt is due; nil where there are no messages.
   func nextTime() async throws(ServiceError) -> Timestamp? {
     do throws(StoreError) { return try await store.nextDeliveryTime() } catch { throw .store(error) }

@@ -8,7 +8,7 @@ internal import GRDB
 /// those at that. Any other change, be it one of a document's form alone, comes with a migration, and `oldest` is that migration's number:
 /// then no program opens the database while one that is older has it open, and no older one opens it afterwards.
 struct Schema: Sendable {
-  static let current = Schema(newest: 21, oldest: 21)
+  static let current = Schema(newest: 22, oldest: 22)
 
   /// The number of the newest migration that the program knows.
   let newest: Int

@@ -4,10 +4,10 @@ internal import TransferModel
 
 extension WebhookDelivery {
   init(_ row: StoredRow) throws(UnreadableRow) {
+    let (url, secret) = (try row.text(.deliveryURL), try row.secretIfAny(.deliverySecret))
     self.init(
       id: try row.id(.id), sessionID: try row.id(.session), taskID: try row.idIfAny(.task),
-      type: try row.choice(.type),
-      webhook: Webhook(url: try row.text(.deliveryURL), secret: try row.secretIfAny(.deliverySecret)),
+      type: try row.choice(.type), webhook: url.isEmpty ? nil : Webhook(url: url, secret: secret),
       payload: try row.content(.payload), createdAt: try row.time(.created),
       decisionID: try row.idIfAny(.decision))
     state = try row.choice(.state)

@@ -72,7 +72,8 @@ import TransferModel
         id: StoreBench.id(number()), sessionID: Self.session(of: task),
         taskID: isWakeUp ? nil : StoreBench.id(task),
         type: isWakeUp ? .sessionHandleEvents : .taskDidComplete,
-        webhook: Webhook(url: "http://a/", secret: nil), payload: [UInt8(task)], createdAt: moment())
+        webhook: isWakeUp ? nil : Webhook(url: "http://a/", secret: nil), payload: [UInt8(task)],
+        createdAt: moment())
       guard isTrue() else { return delivery }
       (delivery.state, delivery.finishedAt) = (isTrue() ? .delivered : .failed, moment())
       return delivery

@@ -198,7 +198,8 @@ import TransferModel
     var deliveries = (1...3).map { number in
       WebhookDelivery(
         id: Self.id(UInt64(number)), sessionID: .shared, taskID: nil, type: .taskDidComplete,
-        webhook: Webhook(url: "http://a", secret: "s"), payload: [123, 125], createdAt: Self.time)
+        webhook: number == 1 ? nil : Webhook(url: "http://a", secret: "s"), payload: [123, 125],
+        createdAt: Self.time)
     }
     (deliveries[1].attempts, deliveries[1].nextAttemptAt) = (1, Self.time.adding(seconds: 60))
     var change = StoreChange()
