@@ -150,8 +150,14 @@ private struct ListedSession: JSONEncodable {
     for session in sessions.prefix(limit) {
       guard size < Limits.pageBytes.value else { return (items, true) }
       let json: [UInt8]
-      do throws(ServiceError) { json = try await view.whole(session).listed.json } catch .sessionNotFound {
-        continue
+      do throws(ServiceError) {
+        json = try await view.whole(session).listed.json
+      } catch {
+        switch error {
+        // It is gone, or nobody can read it.
+        case .sessionNotFound, .storedDataUnreadable: continue
+        default: throw error
+        }
       }
       size += json.count
       items.append(Self(id: session.id, json: json))

@@ -32,7 +32,7 @@ extension TransferAPI {
     try context.allowQuery("include")
     _ = try Self.includesBody(context)
     let view = try view(context)
-    let session = try await view.whole(view.session(session))
+    let session = try view.session(session)
     switch try context.bodyType(.json, .ndjson) {
     case .json: return try await createTask(context, in: session)
     case .ndjson, .mergePatch:

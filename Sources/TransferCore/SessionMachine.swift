@@ -69,7 +69,9 @@ package struct SessionMachine: Sendable {
   /// - Precondition: the session's row is written, or about to be.
   package mutating func rest() {
     guard session.isLarge, !session.isOutline, isComplete, session.type != .ephemeral,
-      unfinished == tasks.evicted.count, !session.owesFinishedEvents, hasHandedOver
+      unfinished == tasks.evicted.count, !session.owesFinishedEvents, hasHandedOver,
+      // Its tasks are about to be loaded one after the other.
+      !cancelsTasks || unfinished == 0
     else { return }
     session = session.outline
   }

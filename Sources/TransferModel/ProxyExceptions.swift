@@ -6,7 +6,6 @@ package struct ProxyExceptions: Sendable, Equatable {
     let subject: ProxyException.Subject
     let port: Int?
 
-    /// Few exceptions differ in their port alone.
     func hash(into hasher: inout Hasher) {
       switch subject {
       case .everything: break
@@ -14,6 +13,7 @@ package struct ProxyExceptions: Sendable, Equatable {
       case .address(let address): hasher.combine(address)
       case .network(let network): hasher.combine(network)
       }
+      if let port { hasher.combine(port) }
     }
   }
   /// The names of those that have no port.

@@ -157,7 +157,7 @@ extension SessionConfiguration {
   }
 
   /// The configuration without these members.
-  fileprivate var outline: SessionConfiguration {
+  package var outline: SessionConfiguration {
     var outline = self
     outline.httpAdditionalHeaders = HTTPHeaders()
     outline.secretHeaderFields = []

@@ -52,6 +52,23 @@ import TransferModel
     #expect(!stage.machine.session.isOutline && stage.takeOrders().count == 1)
   }
 
+  /// Its tasks are loaded and cancelled one after the other.
+  @Test func aSessionThatIsCancelledRestsAtItsEnd() {
+    var stage = Self.stage()
+    let ids = (0..<3).map { _ in stage.create(isRunning: false) }
+    stage.evict()
+    stage.give(.invalidate)
+    #expect(Set(stage.machine.tasksToCancel()) == Set(ids))
+    for id in ids {
+      stage.machine.rest()
+      #expect(!stage.machine.session.isOutline)
+      stage.load(id)
+      stage.give(.cancelTasks([id]))
+    }
+    stage.machine.rest()
+    #expect(stage.machine.session.isOutline && stage.machine.session.state == .invalid)
+  }
+
   /// The row is older than what has become of the session since.
   @Test func aRowChangesNoState() {
     var stage = Self.stage()

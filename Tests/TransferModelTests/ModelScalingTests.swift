@@ -31,6 +31,16 @@ import Testing
     #expect(ratio < Scaling.limit)
   }
 
+  @Test(arguments: ["a.test:#", "*:#", "10.0.0.1:#", "h#.test", "10.#.0.0/16"])
+  func proxyExceptions(_ text: String) {
+    let ratio = Scaling.ratio(of: { count in
+      (1...count).map { text.replacing("#", with: "\($0)") }
+    }) { texts in
+      _ = ProxyExceptions(texts.compactMap { ProxyException($0) }).cover(host: "b.test", port: 1)
+    }
+    #expect(ratio < Scaling.limit)
+  }
+
   @Test func responses() {
     let ratio = Scaling.ratio(of: { (count: Int) -> TransferResponse in
       var headers = Self.headers[0](count)

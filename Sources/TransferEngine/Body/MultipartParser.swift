@@ -66,7 +66,7 @@ package struct MultipartParser {
     let type = contentType.split(separator: ";", omittingEmptySubsequences: false).first
     guard let type, HTTPHeaders.equal(type.trimmingBlanks, "multipart/x-mixed-replace"),
       let boundary = HTTPParameters.value("boundary", in: contentType),
-      boundary.utf8.count <= 70, !boundary.hasSuffix(" "),
+      (1...70).contains(boundary.utf8.count), !boundary.hasSuffix(" "),
       boundary.utf8.allSatisfy({ (0x20...0x7E).contains($0) && $0 != UInt8(ascii: "\"") })
     else { return nil }
     // Many servers write the boundary as they announced it, with or without dashes of its own.

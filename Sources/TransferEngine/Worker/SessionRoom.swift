@@ -30,9 +30,12 @@ final class SessionRoom {
 
   subscript(id: SessionID) -> WorkerSession? { sessions[id] }
 
-  /// A job's session, which comes to be with its first job, and anew after it has left the memory: its requests are challenged again then.
+  /// A job's session, which comes to be with its first.
   func session(of job: TransferJob) -> WorkerSession {
-    if let session = sessions[job.session] { return session }
+    if let session = sessions[job.session] {
+      session.wake(for: job)
+      return session
+    }
     let session = WorkerSession(job: job, roots: roots, settings: settings, post: post)
     sessions[job.session] = session
     return session
@@ -72,13 +75,14 @@ final class SessionRoom {
   /// It has something to do.
   func noteBusy(_ session: WorkerSession) { idle.remove(session.id) }
 
-  /// A session without a transfer on the wire gives its connections back after a while, or when there are many such. A large one leaves
-  /// the memory then.
+  /// A session without a transfer on the wire gives its connections back after a while, or when there are many such. A large one rests
+  /// then.
   func noteIdle(_ session: WorkerSession) {
-    guard session.handlesInUse == 0, session.descriptors > 0 || session.configuration.isLarge,
+    guard session.handlesInUse == 0, session.descriptors > 0 || session.mayRest,
       sessions[session.id] === session
     else { return }
-    idle.insert(session.id, descriptors: session.descriptors, bytes: session.size, at: .now)
+    idle.insert(
+      session.id, descriptors: session.descriptors, bytes: session.mayRest ? session.size : 0, at: .now)
     // Not now: a multi handle is not closed while it tells of a completion.
     if idle.areTooMany { loop.schedule(at: .now) { [weak self] in self?.closeOverdue() } }
     watchIdle()
@@ -107,13 +111,8 @@ final class SessionRoom {
     for id in idle {
       guard let index = sessions.index(forKey: id) else { continue }
       sessions.values[index].retireConnections()
-      guard sessions.values[index].configuration.isLarge else { continue }
-      if isKnownUniquelyReferenced(&sessions.values[index]) {
-        close(sessions.remove(at: index).value)
-      } else {
-        // A transfer of it waits.
-        self.idle.insert(id, descriptors: 0, at: .now)
-      }
+      // Each of its transfers has the session.
+      if isKnownUniquelyReferenced(&sessions.values[index]) { sessions.values[index].rest() }
     }
   }
 }

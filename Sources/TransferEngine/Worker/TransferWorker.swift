@@ -258,6 +258,7 @@ final class TransferWorker: @unchecked Sendable {
     if let job = queue.drop(task) {
       leaveQueue(task)
       endings.end(job, with: error)
+      if let session = sessions[job.session] { sessions.noteIdle(session) }
     } else if let transfer = transfer(task) {
       endings.cancel(transfer, error, keepsPartial: keepsPartial)
     }
@@ -299,5 +300,6 @@ final class TransferWorker: @unchecked Sendable {
     if let stored = transfer.job.revalidates?.stored { transfer.session.revalidating.remove(stored.key) }
     if !renamed.isEmpty { renamed = renamed.filter { $0.value != transfer.task } }
     leaveQueue(transfer.task)
+    sessions.noteIdle(transfer.session)
   }
 }

@@ -35,7 +35,11 @@ final class WorkerSession {
   }
 
   let id: SessionID
-  let configuration: SessionConfiguration
+  private(set) var configuration: SessionConfiguration
+  /// Approximate bytes of a large configuration and of the certificates that are parsed of it; 0: the configuration is small.
+  let size: Int
+  /// Its configuration is an outline, until its next job comes.
+  private(set) var isResting = false
   let limit: SharedLimit?
   /// Where the bodies of its tasks go.
   let bodies: any BlobStore
@@ -78,6 +82,8 @@ final class WorkerSession {
     id = job.session
     bodies = settings.bodies(of: job.session, job.sessionType)
     configuration = job.configuration
+    let certificates = configuration.tlsAdditionalRootCertificates?.utf8.count ?? 0
+    size = configuration.isLarge ? configuration.variableSize + 3 * certificates : 0
     limit = job.configuration.maximumBytesPerSecond.map { SharedLimit(bytesPerSecond: $0) }
     serviceRoots = roots
     if configuration.tlsAdditionalRootCertificates == nil { self.roots = roots }
@@ -86,8 +92,25 @@ final class WorkerSession {
   /// The session's certificates in PEM, if not parsed yet. No request is sent before they are.
   var unparsedRoots: String? { roots == nil ? configuration.tlsAdditionalRootCertificates : nil }
 
+  var mayRest: Bool { size > 0 && !isResting }
+
+  /// Drops what is large and comes again with the next job. No transfer may have the session.
+  func rest() {
+    guard mayRest else { return }
+    if configuration.tlsAdditionalRootCertificates != nil { (roots, ownRoots) = (nil, nil) }
+    configuration = configuration.outline
+    isResting = true
+  }
+
+  func wake(for job: TransferJob) {
+    guard isResting else { return }
+    configuration = job.configuration
+    isResting = false
+  }
+
   /// Sets the session's parsed certificate authorities.
   func use(ownRoots own: TLSRoots) {
+    guard !isResting else { return }
     ownRoots = own
     roots = TLSRoots(own, and: serviceRoots)
   }
@@ -113,12 +136,6 @@ final class WorkerSession {
     transport.onHandshake = held
     openTransports[lane] = transport
     return transport
-  }
-
-  /// Approximate bytes of a large configuration and of the certificates that were parsed of it; 0: the configuration is small.
-  var size: Int {
-    guard configuration.isLarge else { return 0 }
-    return configuration.variableSize + 3 * (configuration.tlsAdditionalRootCertificates?.utf8.count ?? 0)
   }
 
   /// What its connections take of the process's descriptors.

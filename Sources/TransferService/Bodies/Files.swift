@@ -151,11 +151,9 @@ struct Files: Sendable {
     do throws(ServiceError) {
       let file = try await ownership.file(id, of: session.tenant)
       request.body = .file(id, size: file.size)
-      let defaults = session.configuration.httpAdditionalHeaders
-      guard file.size > 0, !request.headers.contains("Content-Type"), !defaults.contains("Content-Type")
-      else {
-        return
-      }
+      guard file.size > 0, !request.headers.contains("Content-Type") else { return }
+      let defaults = try await ownership.sessions.whole(session).configuration.httpAdditionalHeaders
+      guard !defaults.contains("Content-Type") else { return }
       request.headers.append("Content-Type", file.typeAsBody)
     } catch .fileNotFound {
       throw InvalidFields([FieldViolation(pointer: "/request/body/file", detail: "no file has this id")])

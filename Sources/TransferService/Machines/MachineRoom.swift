@@ -26,6 +26,8 @@ final class MachineRoom: Sendable {
   /// Under which this process decides; 0: it does not yet.
   let epoch = Atomic<Int64>(0)
   let orders: OrderDesk
+  /// Of the rows of sessions: a session is restored once for all who wait for it.
+  private let reads = Turnstile()
   let removals: Removals
 
   /// - Parameters:
@@ -148,12 +150,21 @@ final class MachineRoom: Sendable {
   /// Reads an evicted task from its row. If that fails, those who wait for it find it evicted.
   private func load(_ task: TaskID, of session: SessionID) async {
     var (row, whole): (TransferTask?, TransferSession?)
-    do throws(StoreError) {
-      row = try await recorder.store.task(task)
-      if self.session(session)?.isLarge == true { whole = try await recorder.store.session(session) }
-    } catch {}
+    do throws(StoreError) { row = try await recorder.store.task(task) } catch {}
     let shard = shard(of: session)
-    if shard.endLoading(of: task, as: row, in: session, whole: whole) == true { carryOut(shard) }
+    func end() -> Bool {
+      let loading = shard.endLoading(of: task, as: row, in: session, whole: whole)
+      if case .ended(mustCarryOut: true) = loading { carryOut(shard) }
+      return loading != .needsSession
+    }
+    if end() { return }
+    await reads.enter(session)
+    defer { reads.leave(session) }
+    // Another visit may have restored the session.
+    if end() { return }
+    do throws(StoreError) { whole = try await recorder.store.session(session) } catch {}
+    if whole == nil { row = nil }
+    _ = end()
   }
 
   /// Does something to a session for which its outline is not enough; nil where there is none. If the session's row cannot be read, it
@@ -161,17 +172,22 @@ final class MachineRoom: Sendable {
   func visitWhole<Result: Sendable>(
     _ session: SessionID, _ body: (inout SessionMachine, inout Step) -> Result
   ) async throws(StoreError) -> Result? {
-    var row: TransferSession?
-    while true {
-      let found: Result?? = visit(session) { machine, step in
+    /// An inner nil: the session is an outline.
+    func attempt(_ row: TransferSession?) -> Result?? {
+      visit(session) { machine, step in
         if let row { machine.take(.restore(row), &step) }
         return machine.session.isOutline ? nil : body(&machine, &step)
       }
-      guard let result = found else { return nil }
-      if let result { return result }
-      guard let stored = try await recorder.store.session(session) else { return nil }
-      row = stored
     }
+    var found = attempt(nil)
+    guard case .some(nil) = found else { return found ?? nil }
+    await reads.enter(session)
+    defer { reads.leave(session) }
+    // Another visit may have restored the session.
+    found = attempt(nil)
+    guard case .some(nil) = found else { return found ?? nil }
+    guard let row = try await recorder.store.session(session) else { return nil }
+    return attempt(row) ?? nil
   }
 
   /// Gives a task's session an input once the task's row is written; returns when what that comes to is committed.

@@ -95,22 +95,38 @@ final class SessionShard: Sendable {
     }
   }
 
-  /// Loads an evicted task and lets in the visits that waited for it. If one of the rows is nil, they find the task evicted.
-  /// - Parameter whole: the session from its row; nil if it is small, too.
+  /// The result of loading a task.
+  enum Loading: Equatable {
+    /// There is no such session.
+    case missing
+    /// The session is an outline: the caller has to read its row.
+    case needsSession
+    case ended(mustCarryOut: Bool)
+  }
+
+  /// Loads an evicted task and lets in the visits that waited for it. If `row` is nil, they find the task evicted.
+  /// - Parameter whole: the session from its row, if that was read.
   func endLoading(
     of task: TaskID, as row: TransferTask?, in id: SessionID, whole: TransferSession?
-  ) -> Bool? {
-    let (mustCarryOut, turnedAway): (Bool?, [Visit]) = state.withLock { state in
+  ) -> Loading {
+    let (loading, turnedAway): (Loading, [Visit]) = state.withLock { state in
+      if row != nil, whole == nil, isOutline(id, &state) { return (.needsSession, []) }
       let parked = state.parked.removeValue(forKey: task) ?? []
       let taken: Void? = take(id, &state) { machine, step in
         if let whole { machine.take(.restore(whole), &step) }
-        if let row, !machine.session.isOutline { machine.take(.load(row), &step) }
+        if let row { machine.take(.load(row), &step) }
         for visit in parked { visit(&machine, &step) }
       }
-      return (taken.map { queue(&state) }, taken == nil ? parked : [])
+      guard taken != nil else { return (.missing, parked) }
+      return (.ended(mustCarryOut: queue(&state)), [])
     }
     turnAway(turnedAway)
-    return mustCarryOut
+    return loading
+  }
+
+  private func isOutline(_ id: SessionID, _ state: inout State) -> Bool {
+    guard let index = state.machines.index(forKey: id) else { return false }
+    return Self.look(&state.machines.values[index], \.session.isOutline)
   }
 
   /// Ends visits that waited for a task whose session went to another process. They find no such task.

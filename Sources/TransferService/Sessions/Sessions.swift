@@ -94,7 +94,7 @@ struct Sessions: Sendable {
       return (session, true)
     }
     if let known = await names.claim(name, { [room] in room.session($0) }) {
-      let known = try await whole(known)
+      let known = try await wholeIfAny(known)
       try check(known, for: session)
       var change = StoreChange()
       change.answer(reply(known, false))
@@ -110,6 +110,13 @@ struct Sessions: Sendable {
     }
     names.release(name, to: session.id)
     return (session, true)
+  }
+
+  /// The session that has an identifier, if it is not deleted meanwhile.
+  private func wholeIfAny(_ known: TransferSession) async throws(ServiceError) -> TransferSession {
+    do throws(ServiceError) { return try await whole(known) } catch .sessionNotFound {
+      throw .identifierBeingInvalidated
+    }
   }
 
   /// Reserves memory for an ephemeral session until it ends.
@@ -194,17 +201,22 @@ struct Sessions: Sendable {
   func invalidate(_ id: SessionID, _ mode: InvalidationMode) async throws(ServiceError) -> TransferSession {
     guard !id.isShared else { throw .sharedSession }
     let waiter = Waiter()
+    let isHeld = Atomic(true)
     let found: Void?
     do throws(StoreError) {
       found = try await room.visitWhole(id) { machine, step in
         machine.take(.invalidate, &step)
-        step.settled.append { _ in waiter.resume() }
+        step.settled.append { holds in
+          isHeld.store(holds, ordering: .relaxed)
+          waiter.resume()
+        }
       }
     } catch {
       throw .store(error)
     }
     guard found != nil else { throw missing(id) }
     await waiter.wait()
+    guard isHeld.load(ordering: .relaxed) else { throw missing(id) }
     if mode == .cancelTasks { await cancelTasks(of: id) }
     return try await whole(session(id))
   }
