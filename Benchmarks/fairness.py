@@ -275,7 +275,7 @@ def endless_chunks_of_one_byte(a, strange):
 
 
 def certificates(count, name="n{:05}", comment=0):
-    """Returns `count` distinct certificates in PEM: copies of one with different names. Each has a comment of so many bytes."""
+    """Returns `count` distinct certificates in PEM: copies of one with different names and a comment of `comment` bytes."""
     with scratch(True) as directory:
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "key", "-out", "pem",

@@ -15,9 +15,9 @@ PROBE = os.environ.get("PROBE", os.path.join(ROOT, ".build/release/probe"))
 CORPUS = os.path.join(ROOT, "Fuzz/corpus")
 SIZES = (1 << 10, 10 << 10, 100 << 10)
 MOST, GROWTH = 200, 1.3
-# What the slowest input of a parser takes today: many items of two to seven bytes, each of which is allocated; numbers that the C library
-# has to round; and fields that are read twice, as a request's and as a response's. It may take 5 % more: the packages of the machine
-# matter, too.
+# Instructions a byte of each parser's slowest input. The costs are an allocation for each item of two to seven bytes, numbers that the C
+# library rounds, and fields that are read as a request's and a response's. A number may rise by 5 %, because it depends on the installed
+# packages.
 ABOVE = {"cache": 206, "proxy-exceptions": 228, "json": 372, "batch": 236, "multipart": 214}
 MARGIN = 1.05
 # A site has no more than 180 cookies, and 10 KiB of long ones are fewer: only 100 KiB make the jar evict some.

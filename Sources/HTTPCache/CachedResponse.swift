@@ -33,7 +33,7 @@ package struct CachedResponse: Sendable, Equatable {
     let variesOnAll: Bool
     let agelessHeaders: HTTPHeaders
 
-    /// - Parameter control: what the fields say, if that is known.
+    /// - Parameter control: the fields' Cache-Control, if already parsed.
     init(
       _ headers: HTTPHeaders, _ requestTime: Timestamp, _ responseTime: Timestamp, status: Int,
       control known: CacheControl? = nil

@@ -25,7 +25,7 @@ package enum StoredFields {
   ]
 
   /// The fields of a response that are stored. Date is added where the origin has no clock (RFC 9110 §6.6.1).
-  /// - Parameter control: what the fields say.
+  /// - Parameter control: the fields' Cache-Control.
   package static func kept(
     of headers: HTTPHeaders, _ control: CacheControl, responseTime: Timestamp
   ) -> HTTPHeaders {

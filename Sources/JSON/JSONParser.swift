@@ -50,7 +50,7 @@ package struct JSONParser {
   private var values = 0
   private let maximumDepth = Limits.jsonDepth.value
   private let maximumValues = Limits.jsonValues.value
-  /// What a string with escapes says, as far as it is read.
+  /// A reused buffer for strings with escapes.
   private var decoded: [UInt8] = []
   /// The path from a value that exceeds a limit up to the root.
   private var path: [JSONSyntaxError.Step] = []
@@ -142,7 +142,7 @@ package struct JSONParser {
     while true {
       do throws(JSONSyntaxError) {
         let value = try value(depth: depth + 1)
-        // An array of one value takes an allocation of its size.
+        // A literal allocates room for just one value.
         if values.isEmpty { values = [value] } else { values.append(value) }
       } catch {
         if error.path != nil { path.append(.element(values.count)) }

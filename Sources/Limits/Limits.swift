@@ -193,16 +193,16 @@ package enum Limits {
     beyond: "the credential counts as refused")
   package static let trustedChains = Limit(
     "trusted-chains", 1024, "certificate chains that a session's delegate has trusted",
-    beyond: "all are forgotten, and the delegate is asked again")
+    beyond: "all are discarded, and the delegate is asked again")
   package static let authenticatedPlaces = Limit(
-    "authenticated-servers", 1024, "servers and proxies that a session sends credentials to unasked",
-    beyond: "all are forgotten, and the servers ask again")
+    "authenticated-servers", 1024, "servers and proxies that a session sends credentials to preemptively",
+    beyond: "all are discarded, and the servers ask again")
   package static let authenticatedRealms = Limit(
-    "authenticated-realms", 64, "realms of one server that a session sends credentials to unasked",
-    beyond: "the oldest is forgotten, and the server asks again")
+    "authenticated-realms", 64, "realms of one server that a session sends credentials to preemptively",
+    beyond: "the oldest is discarded, and the server asks again")
   package static let authenticatedPaths = Limit(
-    "authenticated-paths", 64, "directories of one realm that a session sends credentials to unasked",
-    beyond: "the oldest is forgotten, and the server asks again")
+    "authenticated-paths", 64, "directories of one realm that a session sends credentials to preemptively",
+    beyond: "the oldest is discarded, and the server asks again")
   package static let challenges = Limit(
     "challenges", 64, "challenges of one response, and parameters of one challenge",
     beyond: "further ones are ignored")

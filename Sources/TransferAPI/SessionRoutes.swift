@@ -154,7 +154,7 @@ private struct ListedSession: JSONEncodable {
         json = try await view.whole(session).listed.json
       } catch {
         switch error {
-        // It is gone, or nobody can read it.
+        // It was deleted, or its row is unreadable.
         case .sessionNotFound, .storedDataUnreadable: continue
         default: throw error
         }

@@ -10,7 +10,7 @@ package struct Message: Sendable {
   }
 
   package let id: DeliveryID
-  /// Nil: the one of the session's delegate. A message does not repeat what its session has.
+  /// Nil: the webhook of the session's delegate, which the message does not repeat.
   package let webhook: Webhook?
   package let createdAt: Timestamp
   package let content: Content
@@ -18,7 +18,7 @@ package struct Message: Sendable {
   package var decision: DecisionID?
 }
 
-/// Which webhooks hear of an event; nil: the one of the session's delegate.
+/// The webhooks that receive an event; nil is that of the session's delegate.
 package enum Addressee {
   /// The completion webhook hears of the end, and its task's delegate of what it wants to hear and of what it is to answer.
   package static func list(

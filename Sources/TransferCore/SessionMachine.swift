@@ -17,8 +17,8 @@ package struct SessionMachine: Sendable {
   private var isLeaving = false
   /// Bytes that clients chose of a task that stays in memory while it waits.
   let residentBytes: Int
-  /// Whether nothing that an earlier process left is still to be told.
-  private var isComplete = false
+  /// Whether recovery has ended. A new session has none to wait for.
+  private var isRecovered = false
   /// Of the input that is being handled.
   private var evictions: [Eviction] = []
 
@@ -29,7 +29,7 @@ package struct SessionMachine: Sendable {
   package init(
     _ session: TransferSession, lastIdentifier: Int = 0, limit: Int, residentBytes: Int = 1024
   ) {
-    // A large session leaves the memory with its last task.
+    // Even small tasks are evicted, so that the session can rest.
     self.residentBytes = session.isLarge ? 0 : residentBytes
     self.session = session
     tally = TaskTally(lastIdentifier: lastIdentifier, limit: limit)
@@ -68,7 +68,7 @@ package struct SessionMachine: Sendable {
   /// Leaves only an outline of a large session in memory if all of its tasks are evicted. The owner calls this at the end of each visit.
   /// - Precondition: the session's row is written, or about to be.
   package mutating func rest() {
-    guard session.isLarge, !session.isOutline, isComplete, session.type != .ephemeral,
+    guard session.isLarge, !session.isOutline, isRecovered, session.type != .ephemeral,
       unfinished == tasks.evicted.count, !session.owesFinishedEvents, hasHandedOver,
       // Its tasks are about to be loaded one after the other.
       !cancelsTasks || unfinished == 0
@@ -151,7 +151,7 @@ package struct SessionMachine: Sendable {
         }
       }
     case .recoveredAll:
-      isComplete = true
+      isRecovered = true
       recover(input, at: now, into: &turn)
     case .recovered, .hadBegun, .waits, .isElsewhere, .allElsewhereKnown:
       recover(input, at: now, into: &turn)

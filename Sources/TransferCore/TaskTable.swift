@@ -25,10 +25,10 @@ package struct TaskTable: Sendable {
   /// Whether the task has to be read from its row.
   package func isEvicted(_ id: TaskID) -> Bool { evicted[id] != nil }
 
-  /// Whether one of them has a begin date, and may be as `body` says. That is not known of those that are evicted.
-  package func hasBeginDate(where body: (TransferTask) -> Bool) -> Bool {
+  /// Whether a task has a begin date and satisfies the predicate. An evicted task with a begin date always counts.
+  package func hasBeginDate(where predicate: (TransferTask) -> Bool) -> Bool {
     evicted.values.contains(where: \.hasBeginDate)
-      || boxes.values.contains { $0.machine.task.earliestBeginDate != nil && body($0.machine.task) }
+      || boxes.values.contains { $0.machine.task.earliestBeginDate != nil && predicate($0.machine.task) }
   }
 
   // MARK: Eviction

@@ -45,7 +45,8 @@ package struct TransferSession: Sendable, Equatable {
     // Its cache has no place on disk.
     if type == .ephemeral { configuration.urlCache.diskCapacity = 0 }
     if type == .background { Self.applyBackgroundRules(to: &configuration, &delegate) }
-    let isLarge = configuration.isLarge || (description?.utf8.count ?? 0) > SessionConfiguration.mostOfSmall
+    let isLarge =
+      configuration.isLarge || (description?.utf8.count ?? 0) > SessionConfiguration.largestSmallSize
     sharedConfiguration = Shared(configuration)
     constants = Shared(
       Constants(
@@ -76,10 +77,10 @@ package struct TransferSession: Sendable, Equatable {
       id: id, type: type, createdAt: createdAt, description: nil, configuration: configuration.outline,
       delegate: delegate, identifier: identifier, tenant: tenant)
     (outline.state, outline.owesFinishedEvents) = (state, owesFinishedEvents)
-    return outline.marked(isLarge: isLarge)
+    return outline.markedAsOutline(isLarge: isLarge)
   }
 
-  private func marked(isLarge: Bool) -> TransferSession {
+  private func markedAsOutline(isLarge: Bool) -> TransferSession {
     TransferSession(
       self,
       Constants(
@@ -141,13 +142,13 @@ package struct TransferSession: Sendable, Equatable {
 }
 
 extension SessionConfiguration {
-  /// Bytes of the texts that a client chose for a small session.
-  fileprivate static let mostOfSmall = 4096
+  /// A small session's limit in bytes, for its description and its configuration each.
+  fileprivate static let largestSmallSize = 4096
 
-  /// Whether its members of any size take much memory.
-  package var isLarge: Bool { variableSize > Self.mostOfSmall }
+  /// Whether its variable-size members take much memory.
+  package var isLarge: Bool { variableSize > Self.largestSmallSize }
 
-  /// Approximate bytes of the members of any size.
+  /// Approximate bytes of the variable-size members.
   package var variableSize: Int {
     let fields = httpAdditionalHeaders.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
     let names = secretHeaderFields.reduce(0) { $0 + $1.utf8.count }
@@ -156,7 +157,7 @@ extension SessionConfiguration {
     return fields + names + pins + exceptions + (tlsAdditionalRootCertificates?.utf8.count ?? 0)
   }
 
-  /// The configuration without these members.
+  /// The configuration without its variable-size members.
   package var outline: SessionConfiguration {
     var outline = self
     outline.httpAdditionalHeaders = HTTPHeaders()

@@ -8,7 +8,7 @@ package struct WebhookDelivery: Sendable, Equatable {
   package let sessionID: SessionID
   package let taskID: TaskID?
   package let type: EventType
-  /// Nil: the one of its session's delegate.
+  /// Nil: the webhook of its session's delegate.
   package let webhook: Webhook?
   /// The message's bytes, the same on every attempt.
   package let payload: [UInt8]

@@ -5,7 +5,7 @@ extension TransferJob {
   /// What an engine has to know of a task, and of its session.
   /// - Parameter stamp: whose what it writes is.
   init(_ task: TransferTask, in session: TransferSession, writing stamp: BlobStamp) {
-    precondition(!session.isOutline, "a task needs all of its session's configuration")
+    precondition(!session.isOutline, "a job needs the whole session, not an outline")
     self.init(
       task: task.id, session: task.sessionID, configuration: session.sharedConfiguration, kind: task.kind,
       request: task.currentRequest, priority: task.priority)

@@ -189,7 +189,7 @@ package final class TransferService: Sendable {
     try await outbox.due(limit: limit)
   }
 
-  /// Where a message goes; nil where its session cannot be read.
+  /// The webhook that receives a message; nil if its session cannot be read.
   package func webhook(of delivery: WebhookDelivery) -> Webhook? { outbox.webhook(of: delivery) }
 
   /// When the next attempt is due; nil where the outbox is empty.

@@ -26,7 +26,7 @@ import TransferModel
     #expect(stage.machine.session == whole && !stage.machine.session.isOutline)
   }
 
-  @Test func othersStayWhole() {
+  @Test func smallEphemeralOrUnrecoveredSessionsStayWhole() {
     for var stage in [Self.stage(.ephemeral), Self.stage(.default, "small"), Stage(description: Self.long)] {
       stage.machine.rest()
       #expect(!stage.machine.session.isOutline)
@@ -69,8 +69,8 @@ import TransferModel
     #expect(stage.machine.session.isOutline && stage.machine.session.state == .invalid)
   }
 
-  /// The row is older than what has become of the session since.
-  @Test func aRowChangesNoState() {
+  /// The row may be older than the session's state.
+  @Test func restoringARowKeepsTheState() {
     var stage = Self.stage()
     let whole = stage.machine.session
     stage.give(.invalidate)

@@ -18,7 +18,7 @@ import TransferStore
     return specification
   }
 
-  @Test func tasksHaveAllOfTheirSession() async throws {
+  @Test func tasksOfARestingSessionGetItsConfiguration() async throws {
     let seen = Mutex<[Bool]>([])
     let origin = TestOrigin { request, socket in
       seen.withLock { $0.append(request["X-Session"] == "7") }
@@ -43,14 +43,14 @@ import TransferStore
     _ = try await bench.service.tasks.resume(second.id)
     _ = try await bench.end(of: second.id)
     #expect(seen.withLock { $0 } == [true, true])
-    // Its end is written with all of it.
+    // The last row has the whole session.
     let invalid = try await sessions.invalidate(id, .finishTasks)
     #expect(invalid.state == .invalid && invalid.description == Self.long)
     #expect(try await bench.store.session(id) == invalid)
     await bench.stop()
   }
 
-  @Test func aBackgroundSessionIsFoundByAllOfIt() async throws {
+  @Test func repeatedCreationComparesTheWholeSession() async throws {
     let bench = try await LiveServiceBench()
     let sessions = bench.service.sessions
     var specification = Self.specification()

@@ -98,7 +98,7 @@ package struct ResponseHeadParser {
   /// HTTP/2 sends names in lower case; clients that read a dictionary want one spelling.
   static func canonical(_ name: UnsafeRawBufferPointer) -> String {
     for byte in name where byte &- UInt8(ascii: "A") < 26 { return HTTPHeaders.text(name, of: "") }
-    // Capitals change nothing in text that is no ASCII.
+    // A name that is not UTF-8 keeps its case.
     if name.contains(where: { $0 >= 0x80 }),
       (try? UTF8Span(validating: name.assumingMemoryBound(to: UInt8.self).span)) == nil
     {

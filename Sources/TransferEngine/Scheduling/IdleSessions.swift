@@ -10,7 +10,7 @@ package struct IdleSessions: Sendable {
     package var sessions = 256
     /// Descriptors of all of them together.
     package var descriptors = 2048
-    /// Approximate bytes of all of their configurations together, and of what is parsed of them.
+    /// Approximate bytes of all large configurations and of the certificates parsed from them.
     package var bytes = 64 << 20
 
     package init() {}
@@ -26,7 +26,7 @@ package struct IdleSessions: Sendable {
   private let limits: Limits
   private var order = RecencyList<SessionID>()
   private var since: [SessionID: ContinuousClock.Instant] = [:]
-  /// Of those that have large configurations.
+  /// Bytes of each session with a large configuration.
   private var sizes: [SessionID: Int] = [:]
   private var size = 0
 

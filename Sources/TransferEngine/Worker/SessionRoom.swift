@@ -75,8 +75,8 @@ final class SessionRoom {
   /// It has something to do.
   func noteBusy(_ session: WorkerSession) { idle.remove(session.id) }
 
-  /// A session without a transfer on the wire gives its connections back after a while, or when there are many such. A large one rests
-  /// then.
+  /// A session without a transfer on the wire gives its connections back after a while, or when too many are idle. A large session then
+  /// rests.
   func noteIdle(_ session: WorkerSession) {
     guard session.handlesInUse == 0, session.descriptors > 0 || session.mayRest,
       sessions[session.id] === session
@@ -111,7 +111,7 @@ final class SessionRoom {
     for id in idle {
       guard let index = sessions.index(forKey: id) else { continue }
       sessions.values[index].retireConnections()
-      // Each of its transfers has the session.
+      // A unique reference means that no transfer uses the session.
       if isKnownUniquelyReferenced(&sessions.values[index]) { sessions.values[index].rest() }
     }
   }

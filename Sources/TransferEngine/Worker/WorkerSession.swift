@@ -36,7 +36,7 @@ final class WorkerSession {
 
   let id: SessionID
   private(set) var configuration: SessionConfiguration
-  /// Approximate bytes of a large configuration and of the certificates that are parsed of it; 0: the configuration is small.
+  /// Approximate bytes of a large configuration and of the certificates parsed from it; 0: the configuration is small.
   let size: Int
   /// Its configuration is an outline, until its next job comes.
   private(set) var isResting = false
@@ -94,7 +94,7 @@ final class WorkerSession {
 
   var mayRest: Bool { size > 0 && !isResting }
 
-  /// Drops what is large and comes again with the next job. No transfer may have the session.
+  /// Drops the large members, which the next job brings again. No transfer may refer to the session.
   func rest() {
     guard mayRest else { return }
     if configuration.tlsAdditionalRootCertificates != nil { (roots, ownRoots) = (nil, nil) }

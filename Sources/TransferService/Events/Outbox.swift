@@ -21,7 +21,7 @@ struct Outbox: Sendable {
     }
   }
 
-  /// Where a message goes; nil where its session cannot be read.
+  /// The webhook that receives a message; nil if its session cannot be read.
   func webhook(of delivery: WebhookDelivery) -> Webhook? {
     delivery.webhook ?? room.session(delivery.sessionID)?.delegate?.webhook
   }

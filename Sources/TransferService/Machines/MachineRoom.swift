@@ -26,8 +26,8 @@ final class MachineRoom: Sendable {
   /// Under which this process decides; 0: it does not yet.
   let epoch = Atomic<Int64>(0)
   let orders: OrderDesk
-  /// Of the rows of sessions: a session is restored once for all who wait for it.
-  private let reads = Turnstile()
+  /// Serializes reads of a session's row, so that one read serves all waiters.
+  private let rowReads = SessionMutex()
   let removals: Removals
 
   /// - Parameters:
@@ -158,8 +158,8 @@ final class MachineRoom: Sendable {
       return loading != .needsSession
     }
     if end() { return }
-    await reads.enter(session)
-    defer { reads.leave(session) }
+    await rowReads.lock(session)
+    defer { rowReads.unlock(session) }
     // Another visit may have restored the session.
     if end() { return }
     do throws(StoreError) { whole = try await recorder.store.session(session) } catch {}
@@ -167,8 +167,8 @@ final class MachineRoom: Sendable {
     _ = end()
   }
 
-  /// Does something to a session for which its outline is not enough; nil where there is none. If the session's row cannot be read, it
-  /// throws and nothing is done.
+  /// Visits a session with its whole configuration; nil if there is no such session. If its row cannot be read, it throws without a
+  /// visit.
   func visitWhole<Result: Sendable>(
     _ session: SessionID, _ body: (inout SessionMachine, inout Step) -> Result
   ) async throws(StoreError) -> Result? {
@@ -181,8 +181,8 @@ final class MachineRoom: Sendable {
     }
     var found = attempt(nil)
     guard case .some(nil) = found else { return found ?? nil }
-    await reads.enter(session)
-    defer { reads.leave(session) }
+    await rowReads.lock(session)
+    defer { rowReads.unlock(session) }
     // Another visit may have restored the session.
     found = attempt(nil)
     guard case .some(nil) = found else { return found ?? nil }

@@ -94,7 +94,7 @@ struct Sessions: Sendable {
       return (session, true)
     }
     if let known = await names.claim(name, { [room] in room.session($0) }) {
-      let known = try await wholeIfAny(known)
+      let known = try await wholeForIdentifier(known)
       try check(known, for: session)
       var change = StoreChange()
       change.answer(reply(known, false))
@@ -112,8 +112,8 @@ struct Sessions: Sendable {
     return (session, true)
   }
 
-  /// The session that has an identifier, if it is not deleted meanwhile.
-  private func wholeIfAny(_ known: TransferSession) async throws(ServiceError) -> TransferSession {
+  /// Throws `identifierBeingInvalidated` if the session was deleted meanwhile.
+  private func wholeForIdentifier(_ known: TransferSession) async throws(ServiceError) -> TransferSession {
     do throws(ServiceError) { return try await whole(known) } catch .sessionNotFound {
       throw .identifierBeingInvalidated
     }

@@ -83,8 +83,8 @@ enum Migrations {
       try RowNaming(database: database, box: KeyCheck.naming(database, box)).hideTexts()
       try Overwritten.mark(database)
     }
-    // A message to the webhook of its session's delegate has an empty URL. Older versions would send it there.
-    migrator.registerMigration("22 messages without what their session has") { _ in }
+    // A message to the webhook of its session's delegate has an empty URL. Older versions would send to that URL.
+    migrator.registerMigration("22 messages without their session's webhook") { _ in }
     return migrator
   }
 

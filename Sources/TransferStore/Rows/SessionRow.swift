@@ -4,7 +4,7 @@ internal import TransferModel
 
 extension TransferSession {
   var document: [UInt8] {
-    precondition(!isOutline, "a row has all of its session")
+    precondition(!isOutline, "an outline must not be stored")
     var writer = JSONWriter()
     writer.object { writer in
       writer.field(DocumentVersion.member, DocumentVersion.current)

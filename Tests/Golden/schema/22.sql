@@ -1,4 +1,4 @@
--- 22 messages without what their session has
+-- 22 messages without their session's webhook
 CREATE TABLE command (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   session BLOB NOT NULL,

@@ -36,25 +36,25 @@ import TransferModel
     #expect(cache.attempt(at: place, path: "/d/q") == nil, "another user is not the one who was let in there")
   }
 
-  @Test func thereIsALimitToDirectories() {
+  @Test func beyondTheLimitTheOldestDirectoryIsDiscarded() {
     var cache = AuthenticationCache()
     let most = Limits.authenticatedPaths.value
     for number in 0...most { cache.remember(attempt(.httpBasic), path: "/\(number)/x") }
     let known = (0...most).filter { cache.attempt(at: place, path: "/\($0)/y") != nil }
-    #expect(known == Array(1...most), "the oldest is forgotten")
+    #expect(known == Array(1...most), "the oldest is discarded")
   }
 
-  @Test func thereIsALimitToRealms() {
+  @Test func beyondTheLimitTheOldestRealmIsDiscarded() {
     var cache = AuthenticationCache()
     let most = Limits.authenticatedRealms.value
     for number in 0...most {
       cache.remember(attempt(.httpBasic, realm: "r\(number)"), path: "/\(number)/x")
     }
     let known = (0...most).filter { cache.attempt(at: place, path: "/\($0)/y") != nil }
-    #expect(known == Array(1...most), "the oldest is forgotten")
+    #expect(known == Array(1...most), "the oldest is discarded")
   }
 
-  @Test func thereIsALimitToServers() {
+  @Test func beyondTheLimitAllServersAreDiscarded() {
     var cache = AuthenticationCache()
     let most = Limits.authenticatedPlaces.value
     func attempt(_ number: Int) -> Authenticator.Attempt {
@@ -64,7 +64,7 @@ import TransferModel
     }
     for number in 0...most { cache.remember(attempt(number), path: "/") }
     let known = (0...most).filter { cache.attempt(at: attempt($0).space.place, path: "/") != nil }
-    #expect(known == [most], "all others are forgotten")
+    #expect(known == [most], "all others are discarded")
   }
 
   @Test(arguments: [AuthenticationMethod.httpDigest, .ntlm, .negotiate])

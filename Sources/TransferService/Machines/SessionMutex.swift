@@ -1,11 +1,11 @@
 internal import Synchronization
 internal import TransferModel
 
-/// Lets one party at a time in to each session, in the order of their arrival.
-final class Turnstile: Sendable {
+/// An async mutex for each session. Waiters lock it in the order of their arrival.
+final class SessionMutex: Sendable {
   private let queues = Mutex<[SessionID: [Waiter]]>([:])
 
-  func enter(_ session: SessionID) async {
+  func lock(_ session: SessionID) async {
     let waiter: Waiter? = queues.withLock { queues in
       guard queues[session] != nil else {
         queues[session] = []
@@ -18,7 +18,7 @@ final class Turnstile: Sendable {
     await waiter?.wait()
   }
 
-  func leave(_ session: SessionID) {
+  func unlock(_ session: SessionID) {
     let next: Waiter? = queues.withLock { queues in
       guard let first = queues[session]?.first else {
         queues[session] = nil
