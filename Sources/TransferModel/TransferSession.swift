@@ -71,27 +71,23 @@ package struct TransferSession: Sendable, Equatable {
   /// Whether it lacks its description and the large members of its configuration, which are in its row.
   package var isOutline: Bool { constants.value.isOutline }
 
-  /// What stays in memory of a large session while nothing runs in it.
+  /// The form that stays in memory while nothing runs in a large session.
   package var outline: TransferSession {
-    var outline = TransferSession(
-      id: id, type: type, createdAt: createdAt, description: nil, configuration: configuration.outline,
-      delegate: delegate, identifier: identifier, tenant: tenant)
-    (outline.state, outline.owesFinishedEvents) = (state, owesFinishedEvents)
-    return outline.markedAsOutline(isLarge: isLarge)
-  }
-
-  private func markedAsOutline(isLarge: Bool) -> TransferSession {
     TransferSession(
-      self,
-      Constants(
-        createdAt: createdAt, description: description, delegate: delegate, identifier: identifier,
-        tenant: tenant, isLarge: isLarge, isOutline: true))
+      self, Shared(configuration.outline),
+      Shared(
+        Constants(
+          createdAt: createdAt, description: nil, delegate: delegate, identifier: identifier, tenant: tenant,
+          isLarge: isLarge, isOutline: true)))
   }
 
-  private init(_ session: TransferSession, _ constants: Constants) {
-    (id, type, sharedConfiguration) = (session.id, session.type, session.sharedConfiguration)
-    (state, owesFinishedEvents) = (session.state, session.owesFinishedEvents)
-    self.constants = Shared(constants)
+  private init(
+    _ session: TransferSession, _ configuration: Shared<SessionConfiguration>, _ constants: Shared<Constants>
+  ) {
+    (id, type, state, owesFinishedEvents) = (
+      session.id, session.type, session.state, session.owesFinishedEvents
+    )
+    (sharedConfiguration, self.constants) = (configuration, constants)
   }
 
   /// This session as it is now, with what only its row has.

@@ -99,10 +99,9 @@ package struct ResponseHeadParser {
   static func canonical(_ name: UnsafeRawBufferPointer) -> String {
     for byte in name where byte &- UInt8(ascii: "A") < 26 { return HTTPHeaders.text(name, of: "") }
     // A name that is not UTF-8 keeps its case.
-    if name.contains(where: { $0 >= 0x80 }),
-      (try? UTF8Span(validating: name.assumingMemoryBound(to: UInt8.self).span)) == nil
-    {
-      return HTTPHeaders.text(name, of: "")
+    if name.contains(where: { $0 >= 0x80 }) {
+      let bytes = name.assumingMemoryBound(to: UInt8.self).span
+      if (try? UTF8Span(validating: bytes)) == nil { return ISO88591.text(bytes) }
     }
     let text = String(unsafeUninitializedCapacity: name.count) { canonical in
       var before = UInt8(ascii: "-")
