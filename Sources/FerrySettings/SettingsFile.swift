@@ -74,15 +74,15 @@ struct SettingsFile: FileConfigSnapshot {
 extension SettingForm {
   /// A value of the file as the environment would give it; nil where it is of another type.
   fileprivate func text(of value: JSONValue) -> String? {
-    switch (self, value) {
-    case (.list(_, _, let joint), .array(let items)):
-      let texts = items.compactMap(\.string)
-      return texts.count == items.count ? texts.joined(separator: String(joint)) : nil
-    case (_, .string(let text)): return text
-    case (.integer, .integer(let number)), (.decimal, .integer(let number)): return String(number)
-    case (.integer, .number(let number)), (.decimal, .number(let number)): return String(number)
-    case (.flag, .bool(let flag)): return String(flag)
-    default: return nil
+    if let text = value.string { return text }
+    switch self {
+    case .list(_, _, let joint):
+      let texts = value.elements?.map(\.string) ?? [nil]
+      return texts.contains(nil) ? nil : texts.compactMap(\.self).joined(separator: String(joint))
+    case .integer, .decimal:
+      return value.integer.map { String($0) } ?? value.double.flatMap { $0.isFinite ? String($0) : nil }
+    case .flag: return value.bool.map { String($0) }
+    case .address, .directory, .file, .choice: return nil
     }
   }
 

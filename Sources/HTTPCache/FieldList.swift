@@ -54,25 +54,40 @@ enum FieldList {
     return bytes
   }
 
-  /// - Parameter quotes: whether commas in quoted strings are part of an element.
-  static func parts(
-    of bytes: [UInt8], quotes: Bool = true
-  ) -> (parts: [ArraySlice<UInt8>], isMalformed: Bool) {
+  /// The elements, without blanks around them and without empty ones.
+  /// - Returns: `isMalformed` is true if a quoted string is not closed.
+  static func parts(of bytes: [UInt8]) -> (parts: [ArraySlice<UInt8>], isMalformed: Bool) {
+    let isMalformed = hasOpenQuote(bytes)
     var parts: [ArraySlice<UInt8>] = []
     var start = 0
     while true {
-      guard let end = comma(in: bytes, from: start, quotes: quotes) else {
-        return (self.parts(of: bytes, quotes: false).parts, true)
-      }
+      let end = comma(in: bytes, from: start, quotes: !isMalformed)
       let part = bytes[start..<end].trimmingBlanks
       if !part.isEmpty { parts.append(part) }
-      guard end < bytes.count else { return (parts, false) }
+      guard end < bytes.count else { return (parts, isMalformed) }
       start = end + 1
     }
   }
 
-  /// The place of the first comma that is not in a quoted string, or the number of bytes; nil if a quoted string is left open.
-  private static func comma(in field: [UInt8], from start: Int, quotes: Bool) -> Int? {
+  /// Whether a quoted string is not closed.
+  private static func hasOpenQuote(_ field: [UInt8]) -> Bool {
+    let bytes = field.span
+    var (index, isQuoted) = (0, false)
+    while index < bytes.count {
+      let byte = bytes[index]
+      if byte == UInt8(ascii: "\"") {
+        isQuoted.toggle()
+      } else if isQuoted, byte == UInt8(ascii: "\\") {
+        index += 1
+      }
+      index += 1
+    }
+    return isQuoted
+  }
+
+  /// The index of the first comma from `start` on, or the field's length if there is none.
+  /// - Parameter quotes: whether commas in quoted strings are skipped.
+  private static func comma(in field: [UInt8], from start: Int, quotes: Bool) -> Int {
     let bytes = field.span
     var (index, isQuoted) = (start, false)
     while index < bytes.count {
@@ -86,7 +101,7 @@ enum FieldList {
       }
       index += 1
     }
-    return isQuoted ? nil : bytes.count
+    return bytes.count
   }
 
   /// Whether the fields have more elements than `most`, by their commas: those in quotes and empty elements count.

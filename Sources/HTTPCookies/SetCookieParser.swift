@@ -29,7 +29,7 @@ package enum SetCookieParser {
     let (name, value) = pair.value.map { (pair.name, $0) } ?? ([], pair.name)
     guard name.count + value.count <= Limits.cookieBytes.value else { return nil }
     var cookie = ReceivedCookie(name: text(name), value: text(value))
-    var dates = Dates()
+    var values = Values()
     while end < bytes.count {
       let start = end + 1
       end = bytes[start...].firstIndex(of: UInt8(ascii: ";")) ?? bytes.count
@@ -39,9 +39,9 @@ package enum SetCookieParser {
       guard let attribute = Attribute(name), (value?.count ?? 0) <= Limits.cookieAttributeBytes.value else {
         continue
       }
-      apply(attribute, value ?? [], into: &cookie, &dates, defaultPath: defaultPath, now: now)
+      values.take(attribute, value ?? [], now: now)
     }
-    cookie.expiresDate = dates.maximumAge ?? dates.expires
+    values.apply(to: &cookie, defaultPath: defaultPath)
     return cookie
   }
 
@@ -77,34 +77,46 @@ package enum SetCookieParser {
 
   private static func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
 
-  /// §5.6.1 to §5.6.7: the last attribute of a name holds. An unreadable date or age changes nothing.
-  private static func apply(
-    _ attribute: Attribute, _ value: ArraySlice<UInt8>, into cookie: inout ReceivedCookie,
-    _ dates: inout Dates,
-    defaultPath: String, now: Timestamp
-  ) {
-    switch attribute {
-    case .domain:
-      cookie.domain = CookieText.lowercased(value.first == UInt8(ascii: ".") ? value.dropFirst() : value)
-    case .path: cookie.path = value.first == UInt8(ascii: "/") ? text(value) : defaultPath
-    case .secure: cookie.isSecure = true
-    case .isHTTPOnly: cookie.isHTTPOnly = true
-    case .sameSite: cookie.sameSite = Cookie.SameSite(rawValue: CookieText.lowercased(value))
-    case .expires:
-      guard let date = CookieDate.parse(value) else { return }
-      dates.expires = min(date, now.adding(seconds: Double(CookieLimit.age)))
-    case .maximumAge:
-      guard let seconds = Dates.seconds(value) else { return }
-      dates.maximumAge = seconds > 0 ? now.adding(seconds: Double(seconds)) : Cookie.distantPast
-    }
-  }
+  /// The values of the attributes (§5.6.1 to §5.6.7). The last attribute of a name holds; an unreadable date or age is ignored.
+  private struct Values {
+    private var isSecure = false
+    private var isHTTPOnly = false
+    // Interpreted at the end, because a field may repeat an attribute thousands of times.
+    private var domain: ArraySlice<UInt8>?
+    private var path: ArraySlice<UInt8>?
+    private var sameSite: ArraySlice<UInt8>?
+    private var expires: Timestamp?
+    private var maximumAge: Timestamp?
 
-  private struct Dates {
-    var expires: Timestamp?
-    var maximumAge: Timestamp?
+    mutating func take(_ attribute: Attribute, _ value: ArraySlice<UInt8>, now: Timestamp) {
+      switch attribute {
+      case .domain: domain = value
+      case .path: path = value
+      case .secure: isSecure = true
+      case .isHTTPOnly: isHTTPOnly = true
+      case .sameSite: sameSite = value
+      case .expires:
+        guard let date = CookieDate.parse(value) else { return }
+        expires = min(date, now.adding(seconds: Double(CookieLimit.age)))
+      case .maximumAge:
+        guard let seconds = Self.seconds(value) else { return }
+        maximumAge = seconds > 0 ? now.adding(seconds: Double(seconds)) : Cookie.distantPast
+      }
+    }
+
+    func apply(to cookie: inout ReceivedCookie, defaultPath: String) {
+      cookie.isSecure = isSecure
+      cookie.isHTTPOnly = isHTTPOnly
+      cookie.domain = domain.map {
+        CookieText.lowercased($0.first == UInt8(ascii: ".") ? $0.dropFirst() : $0)
+      }
+      cookie.path = path.map { $0.first == UInt8(ascii: "/") ? SetCookieParser.text($0) : defaultPath }
+      cookie.sameSite = sameSite.flatMap { Cookie.SameSite(rawValue: CookieText.lowercased($0)) }
+      cookie.expiresDate = maximumAge ?? expires
+    }
 
     /// Digits, perhaps after a minus; far more than there is of time ends at the limit.
-    static func seconds(_ value: ArraySlice<UInt8>) -> Int? {
+    private static func seconds(_ value: ArraySlice<UInt8>) -> Int? {
       let isNegative = value.first == UInt8(ascii: "-")
       let digits = isNegative ? value.dropFirst() : value
       guard !digits.isEmpty, digits.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }

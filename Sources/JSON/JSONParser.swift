@@ -5,7 +5,7 @@ package struct JSONSyntaxError: Error, Sendable, Equatable {
   package var reason: String { subject.map { "\(what) '\(BoundedText.text($0))'" } ?? what }
   private let what: String
   /// The name that `what` is about.
-  fileprivate var subject: String?
+  private let subject: String?
   /// Bytes before the fault.
   package let offset: Int
   /// The path from the value that exceeds a limit up to the root, innermost step first; nil: the text is not JSON.
@@ -16,8 +16,9 @@ package struct JSONSyntaxError: Error, Sendable, Equatable {
     case element(Int)
   }
 
-  package init(reason: String, offset: Int, isExcess: Bool = false) {
+  package init(reason: String, subject: String? = nil, offset: Int, isExcess: Bool = false) {
     what = reason
+    self.subject = subject
     self.offset = offset
     path = isExcess ? [] : nil
   }
@@ -47,36 +48,42 @@ package struct JSONParser {
   private let start: Int
   private let end: Int
   private var index: Int
+  private var records: [JSONTape.Record] = []
   private var values = 0
-  private let maximumDepth = Limits.jsonDepth.value
-  private let maximumValues = Limits.jsonValues.value
-  /// A reused buffer for strings with escapes.
-  private var decoded: [UInt8] = []
+  /// The initial capacity of `records`.
+  private static let expectedRecords = 16
+  private let maximumDepth: Int
+  private let maximumValues: Int
   /// The path from a value that exceeds a limit up to the root.
   private var path: [JSONSyntaxError.Step] = []
 
-  private init(bytes: [UInt8], start: Int, end: Int) {
+  private init(bytes: [UInt8], start: Int, end: Int, isLimited: Bool) {
     self.bytes = bytes
     self.start = start
     self.end = end
     index = start
+    // Each value takes at least two bytes, its comma included.
+    records.reserveCapacity(min(Self.expectedRecords, (end - start) / 2 + 1))
+    maximumDepth = isLimited ? Limits.jsonDepth.value : .max
+    maximumValues = isLimited ? Limits.jsonValues.value : .max
   }
 
-  package static func parse(_ bytes: [UInt8]) throws(JSONSyntaxError) -> JSONValue {
-    try parse(bytes, in: 0..<bytes.count)
-  }
-
-  /// Parses the one value in a range of `bytes`. Offsets in errors count from the start of the range.
-  package static func parse(_ bytes: [UInt8], in range: Range<Int>) throws(JSONSyntaxError) -> JSONValue {
-    var parser = JSONParser(bytes: bytes, start: range.lowerBound, end: range.upperBound)
-    let value = try parser.rootValue()
+  /// Parses the one value in a range of `bytes`, or in all of them. Offsets in errors count from the start of the range.
+  package static func parse(
+    _ bytes: [UInt8], in range: Range<Int>? = nil, isLimited: Bool = true
+  ) throws(JSONSyntaxError) -> JSONValue {
+    let range = range ?? 0..<bytes.count
+    precondition(bytes.count <= UInt32.max)
+    var parser = JSONParser(
+      bytes: bytes, start: range.lowerBound, end: range.upperBound, isLimited: isLimited)
+    try parser.root()
     parser.skipWhitespace()
     guard parser.index == parser.end else { throw parser.fault("unexpected text after the value") }
-    return value
+    return JSONValue(JSONTape(bytes: bytes, records: parser.records))
   }
 
-  private mutating func rootValue() throws(JSONSyntaxError) -> JSONValue {
-    do throws(JSONSyntaxError) { return try value(depth: 0) } catch {
+  private mutating func root() throws(JSONSyntaxError) {
+    do throws(JSONSyntaxError) { try value(depth: 0) } catch {
       guard error.path != nil else { throw error }
       var error = error
       error.path = path
@@ -84,244 +91,264 @@ package struct JSONParser {
     }
   }
 
-  private mutating func value(depth: Int) throws(JSONSyntaxError) -> JSONValue {
+  private mutating func value(depth: Int) throws(JSONSyntaxError) {
     guard depth < maximumDepth else { throw excess("nested too deeply") }
     values += 1
-    guard values <= maximumValues else {
-      throw excess("more than \(maximumValues) values")
-    }
+    guard values <= maximumValues else { throw excess("more than \(maximumValues) values") }
     skipWhitespace()
     guard index < end else { throw fault("unexpected end") }
     switch bytes[index] {
-    case UInt8(ascii: "{"): return try object(depth: depth)
-    case UInt8(ascii: "["): return try array(depth: depth)
-    case UInt8(ascii: "\""): return .string(try string())
-    case UInt8(ascii: "t"): return try literal("true", .bool(true))
-    case UInt8(ascii: "f"): return try literal("false", .bool(false))
-    case UInt8(ascii: "n"): return try literal("null", .null)
-    case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return try number()
+    case UInt8(ascii: "{"): try object(depth: depth)
+    case UInt8(ascii: "["): try array(depth: depth)
+    case UInt8(ascii: "\""): _ = try string()
+    case UInt8(ascii: "t"): try literal("true", .bool)
+    case UInt8(ascii: "f"): try literal("false", .bool)
+    case UInt8(ascii: "n"): try literal("null", .null)
+    case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): try number()
     default: throw fault("unexpected character")
     }
   }
 
-  private mutating func object(depth: Int) throws(JSONSyntaxError) -> JSONValue {
-    index += 1
+  private mutating func object(depth: Int) throws(JSONSyntaxError) {
+    let place = openContainer(.object)
     skipWhitespace()
-    if take(UInt8(ascii: "}")) { return .object([]) }
-    var members: [JSONValue.Member] = []
-    var names = NameSet()
+    if take(UInt8(ascii: "}")) { return closeContainer(place, 0) }
+    var (count, hasEscapes) = (0, false)
     while true {
       skipWhitespace()
       guard index < end, bytes[index] == UInt8(ascii: "\"") else { throw fault("expected a member name") }
       let name = try string()
-      guard names.insert(name, after: members) else {
-        var error = fault("duplicate member")
-        error.subject = name
-        throw error
-      }
+      count += 1
+      hasEscapes = hasEscapes || records[name].hasEscapes
       skipWhitespace()
       guard take(UInt8(ascii: ":")) else { throw fault("expected ':'") }
-      do throws(JSONSyntaxError) {
-        let member = JSONValue.Member(name: name, value: try value(depth: depth + 1))
-        if members.isEmpty { members = [member] } else { members.append(member) }
-      } catch {
-        if error.path != nil { path.append(.member(name)) }
+      do throws(JSONSyntaxError) { try value(depth: depth + 1) } catch {
+        if error.path != nil { path.append(.member(text(name))) }
         throw error
       }
       skipWhitespace()
-      if take(UInt8(ascii: "}")) { return .object(members) }
+      if take(UInt8(ascii: "}")) { break }
       guard take(UInt8(ascii: ",")) else { throw fault("expected ',' or '}'") }
+    }
+    closeContainer(place, count)
+    let isLarge = count > Self.fewMembers || hasEscapes
+    if let name = isLarge ? repeatedNameOfMany(in: place) : repeatedName(in: place) {
+      throw JSONSyntaxError(
+        reason: "duplicate member", subject: text(name), offset: Int(records[name].endOrCount) + 1 - start)
     }
   }
 
-  private mutating func array(depth: Int) throws(JSONSyntaxError) -> JSONValue {
-    index += 1
+  private mutating func array(depth: Int) throws(JSONSyntaxError) {
+    let place = openContainer(.array)
     skipWhitespace()
-    if take(UInt8(ascii: "]")) { return .array([]) }
-    var values: [JSONValue] = []
+    if take(UInt8(ascii: "]")) { return closeContainer(place, 0) }
+    var count = 0
     while true {
-      do throws(JSONSyntaxError) {
-        let value = try value(depth: depth + 1)
-        // A literal allocates room for just one value.
-        if values.isEmpty { values = [value] } else { values.append(value) }
-      } catch {
-        if error.path != nil { path.append(.element(values.count)) }
+      do throws(JSONSyntaxError) { try value(depth: depth + 1) } catch {
+        if error.path != nil { path.append(.element(count)) }
         throw error
       }
+      count += 1
       skipWhitespace()
-      if take(UInt8(ascii: "]")) { return .array(values) }
+      if take(UInt8(ascii: "]")) { return closeContainer(place, count) }
       guard take(UInt8(ascii: ",")) else { throw fault("expected ',' or ']'") }
     }
   }
 
-  private mutating func literal(_ text: StaticString, _ value: JSONValue) throws(JSONSyntaxError) -> JSONValue
-  {
+  // MARK: Records
+
+  /// Appends a record for the container, skips its bracket, and returns the record's index.
+  private mutating func openContainer(_ kind: JSONTape.Record.Kind) -> Int {
+    records.append(JSONTape.Record(kind: kind, start: UInt32(index)))
+    index += 1
+    return records.count - 1
+  }
+
+  private mutating func closeContainer(_ place: Int, _ count: Int) {
+    records[place].endOrCount = UInt32(count)
+    records[place].next = UInt32(records.count)
+  }
+
+  /// Appends the record of a scalar whose text ends at `index`.
+  private mutating func append(_ kind: JSONTape.Record.Kind, from start: Int, hasEscapes: Bool = false) {
+    let next = UInt32(records.count + 1)
+    records.append(
+      JSONTape.Record(
+        kind: kind, hasEscapes: hasEscapes, start: UInt32(start), endOrCount: UInt32(index), next: next))
+  }
+
+  /// - Parameter string: the index of its record.
+  private func text(_ string: Int) -> String { JSONTape.text(of: records[string], in: bytes) }
+
+  // MARK: Names
+
+  /// Objects with up to this many members are checked for duplicates pairwise, without a hash table.
+  private static let fewMembers = 12
+
+  /// The first name that repeats an earlier one. Checked at the object's end, so that syntax errors in the object are reported first.
+  /// Names are compared by bytes: those that only look alike are different (RFC 8259 §8.3).
+  private func repeatedName(in object: Int) -> Int? {
+    let (bytes, records, end) = (bytes.span, records.span, Int(records[object].next))
+    var name = object + 1
+    while name < end {
+      let text = bytes.extracting(records[name].range)
+      var earlier = object + 1
+      while earlier < name {
+        if bytes.extracting(records[earlier].range).equals(text) { return name }
+        earlier = Int(records[earlier + 1].next)
+      }
+      name = Int(records[name + 1].next)
+    }
+    return nil
+  }
+
+  private func repeatedNameOfMany(in object: Int) -> Int? {
+    var names = Set<Name>(minimumCapacity: Int(records[object].endOrCount))
+    var name = object + 1
+    while name < records[object].next {
+      guard names.insert(Name(text: text(name))).inserted else { return name }
+      name = Int(records[name + 1].next)
+    }
+    return nil
+  }
+
+  private struct Name: Hashable {
+    let text: String
+    static func == (left: Name, right: Name) -> Bool { left.text.hasSameBytes(as: right.text) }
+    func hash(into hasher: inout Hasher) {
+      var text = text
+      text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+  }
+
+  // MARK: Scalars
+
+  private mutating func literal(_ text: StaticString, _ kind: JSONTape.Record.Kind) throws(JSONSyntaxError) {
+    let start = index
     let count = text.utf8CodeUnitCount
     let matches =
       index + count <= end
       && text.withUTF8Buffer { expected in (0..<count).allSatisfy { bytes[index + $0] == expected[$0] } }
     guard matches else { throw fault("unexpected character") }
     index += count
-    return value
+    append(kind, from: start)
   }
 
-  private mutating func number() throws(JSONSyntaxError) -> JSONValue {
+  private mutating func number() throws(JSONSyntaxError) {
     let start = index
-    var isInteger = true
-    let isNegative = take(UInt8(ascii: "-"))
+    _ = take(UInt8(ascii: "-"))
     let first = index
-    var magnitude: UInt64 = 0
-    while index < end, bytes[index] &- UInt8(ascii: "0") < 10 {
-      magnitude = magnitude &* 10 &+ UInt64(bytes[index] &- UInt8(ascii: "0"))
-      index += 1
-    }
+    var magnitude = Magnitude()
+    while let digit = takeDigit() { magnitude.add(digit) }
     let digits = index - first
     guard digits > 0, digits == 1 || bytes[first] != UInt8(ascii: "0") else {
       throw fault("malformed number")
     }
+    var isInteger = true
     if take(UInt8(ascii: ".")) {
       isInteger = false
-      guard skipDigits() > 0 else { throw fault("malformed number") }
+      let first = index
+      while let digit = takeDigit() { magnitude.add(fraction: digit) }
+      guard index > first else { throw fault("malformed number") }
     }
     if index < end, bytes[index] | 0x20 == UInt8(ascii: "e") {
       isInteger = false
       index += 1
-      if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
-      guard skipDigits() > 0 else { throw fault("malformed number") }
+      let isNegative = !take(UInt8(ascii: "+")) && take(UInt8(ascii: "-"))
+      var (first, power) = (index, 0)
+      while let digit = takeDigit() { power = min(power * 10 + Int(digit), 1 << 32) }
+      guard index > first else { throw fault("malformed number") }
+      magnitude.scale(byPowerOfTen: isNegative ? -power : power)
     }
-    if isInteger, digits <= Self.shortDigits {
-      return .integer(isNegative ? -Int64(magnitude) : Int64(magnitude))
-    }
-    if !isInteger, let value = shortNumber(from: start) { return .number(value) }
-    let text = String(decoding: bytes[start..<index], as: UTF8.self)
-    if isInteger, let value = Int64(text) { return .integer(value) }
-    guard let value = Double(text), value.isFinite else { throw excess("number out of range") }
-    return .number(value)
+    guard magnitude.exponent <= Self.largestExponent else { throw excess("number out of range") }
+    // An integer outside the range of Int64 is stored as `number`.
+    isInteger =
+      isInteger
+      && (digits <= Self.shortDigits || Int64(String(decoding: bytes[start..<index], as: UTF8.self)) != nil)
+    append(isInteger ? .integer : .number, from: start)
   }
 
-  /// So many digits always fit.
+  /// The decimal exponent of a number in scientific notation: 2 for 123, -2 for 0.012, 0 for 0.
+  private struct Magnitude {
+    private(set) var exponent = 0
+    private var isZero = true
+    private var leadingZeros = 0
+
+    mutating func add(_ digit: UInt8) {
+      if isZero { isZero = digit == 0 } else { exponent += 1 }
+    }
+    mutating func add(fraction digit: UInt8) {
+      guard isZero else { return }
+      leadingZeros += 1
+      guard digit != 0 else { return }
+      (isZero, exponent) = (false, -leadingZeros)
+    }
+    mutating func scale(byPowerOfTen power: Int) { if !isZero { exponent += power } }
+  }
+
+  /// Every integer with at most this many digits fits into an Int64.
   private static let shortDigits = 18
+  /// The decimal exponent of the largest Double.
+  private static let largestExponent = 308
 
-  /// The value of a number with few digits and a small exponent; nil: either is too large. The digits and the power of ten are exact as
-  /// doubles, so their product or quotient rounds correctly (Clinger, "How to read floating point numbers accurately", §3).
-  private func shortNumber(from start: Int) -> Double? {
-    var (digits, count, fractionDigits, exponent): (Int64, Int, Int, Int) = (0, 0, 0, 0)
-    var (isFraction, isExponent, hasNegativeExponent) = (false, false, false)
-    for place in start..<index {
-      switch bytes[place] {
-      case UInt8(ascii: "."): isFraction = true
-      case UInt8(ascii: "e"), UInt8(ascii: "E"): isExponent = true
-      case UInt8(ascii: "-") where isExponent: hasNegativeExponent = true
-      case UInt8(ascii: "-"), UInt8(ascii: "+"): break
-      case let byte where isExponent:
-        exponent = exponent * 10 + Int(byte - UInt8(ascii: "0"))
-        guard exponent <= Self.powersOfTen.count else { return nil }
-      case let byte:
-        digits = digits * 10 + Int64(byte - UInt8(ascii: "0"))
-        count += 1
-        fractionDigits += isFraction ? 1 : 0
-        guard count <= Self.exactDigits else { return nil }
-      }
-    }
-    let power = (hasNegativeExponent ? -exponent : exponent) - fractionDigits
-    guard abs(power) < Self.powersOfTen.count else { return nil }
-    let value =
-      power < 0 ? Double(digits) / Self.powersOfTen[-power] : Double(digits) * Self.powersOfTen[power]
-    return bytes[start] == UInt8(ascii: "-") ? -value : value
+  private mutating func takeDigit() -> UInt8? {
+    guard index < end, bytes[index] &- UInt8(ascii: "0") < 10 else { return nil }
+    defer { index += 1 }
+    return bytes[index] &- UInt8(ascii: "0")
   }
 
-  /// A Double represents every integer of at most this many digits exactly.
-  private static let exactDigits = 15
-  /// The powers of ten that a Double represents exactly.
-  private static let powersOfTen: [Double] = [
-    1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
-    1e19,
-    1e20, 1e21, 1e22,
-  ]
-
-  private mutating func skipDigits() -> Int {
-    let start = index
-    while index < end, bytes[index] &- UInt8(ascii: "0") < 10 { index += 1 }
-    return index - start
-  }
-
-  private mutating func string() throws(JSONSyntaxError) -> String {
+  /// Parses a string and returns the index of its record.
+  private mutating func string() throws(JSONSyntaxError) -> Int {
     index += 1
     let start = index
-    while index < end {
-      switch bytes[index] {
-      case UInt8(ascii: "\""):
-        let text = try text(bytes.span.extracting(start..<index))
-        index += 1
-        return text
-      case UInt8(ascii: "\\"): return try escapedString(from: start)
-      case 0..<0x20: throw fault("control character in a string")
-      default: index += 1
-      }
-    }
-    throw fault("unterminated string")
-  }
-
-  private func text(_ bytes: borrowing Span<UInt8>) throws(JSONSyntaxError) -> String {
-    do { return String(copying: try UTF8Span(validating: copy bytes)) } catch {
-      throw fault("text is not UTF-8")
-    }
-  }
-
-  private mutating func escapedString(from start: Int) throws(JSONSyntaxError) -> String {
-    decoded.removeAll(keepingCapacity: true)
-    decoded.append(contentsOf: bytes[start..<index])
+    var (hasEscapes, isASCII) = (false, true)
     while index < end {
       let byte = bytes[index]
-      index += 1
       switch byte {
       case UInt8(ascii: "\""):
-        return try text(decoded.span)
-      case UInt8(ascii: "\\"): try escape()
+        guard isASCII || isUTF8(start..<index) else { throw fault("text is not UTF-8") }
+        append(.string, from: start, hasEscapes: hasEscapes)
+        index += 1
+        return records.count - 1
+      case UInt8(ascii: "\\"):
+        hasEscapes = true
+        index += 1
+        try skipEscape()
       case 0..<0x20: throw fault("control character in a string")
-      default: decoded.append(byte)
+      default:
+        isASCII = isASCII && byte < 0x80
+        index += 1
       }
     }
     throw fault("unterminated string")
   }
 
-  private mutating func escape() throws(JSONSyntaxError) {
+  /// Escape sequences are ASCII, so checking the undecoded text is enough.
+  private func isUTF8(_ range: Range<Int>) -> Bool {
+    (try? UTF8Span(validating: bytes.span.extracting(range))) != nil
+  }
+
+  private mutating func skipEscape() throws(JSONSyntaxError) {
     guard index < end else { throw fault("unterminated string") }
     let byte = bytes[index]
     index += 1
     switch byte {
-    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): decoded.append(byte)
-    case UInt8(ascii: "b"): decoded.append(0x08)
-    case UInt8(ascii: "f"): decoded.append(0x0C)
-    case UInt8(ascii: "n"): decoded.append(0x0A)
-    case UInt8(ascii: "r"): decoded.append(0x0D)
-    case UInt8(ascii: "t"): decoded.append(0x09)
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+      UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+      break
     case UInt8(ascii: "u"):
-      var unit = try codeUnit()
-      if unit & 0xFC00 == 0xD800 {
-        guard take(UInt8(ascii: "\\")), take(UInt8(ascii: "u")) else { throw fault("lone surrogate") }
-        let low = try codeUnit()
-        guard low & 0xFC00 == 0xDC00 else { throw fault("lone surrogate") }
-        unit = 0x10000 + (unit & 0x3FF) << 10 + (low & 0x3FF)
-      }
-      guard let scalar = Unicode.Scalar(unit) else { throw fault("lone surrogate") }
-      for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter { decoded.append(byte) }
+      let unit = try codeUnit()
+      guard unit & 0xF800 == 0xD800 else { return }
+      guard unit & 0xFC00 == 0xD800, take(UInt8(ascii: "\\")), take(UInt8(ascii: "u")),
+        try codeUnit() & 0xFC00 == 0xDC00
+      else { throw fault("lone surrogate") }
     default: throw fault("unknown escape")
     }
   }
 
   private mutating func codeUnit() throws(JSONSyntaxError) -> UInt32 {
     guard index + 4 <= end else { throw fault("unterminated escape") }
-    var unit: UInt32 = 0
-    for place in index..<index + 4 {
-      let byte = bytes[place]
-      switch byte {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"): unit = unit << 4 | UInt32(byte - UInt8(ascii: "0"))
-      case UInt8(ascii: "a")...UInt8(ascii: "f"): unit = unit << 4 | UInt32(byte - UInt8(ascii: "a") + 10)
-      case UInt8(ascii: "A")...UInt8(ascii: "F"): unit = unit << 4 | UInt32(byte - UInt8(ascii: "A") + 10)
-      default: throw fault("malformed escape")
-      }
-    }
+    guard let unit = JSONText.codeUnit(bytes.span, at: index) else { throw fault("malformed escape") }
     index += 4
     return unit
   }
@@ -351,35 +378,5 @@ package struct JSONParser {
   }
   private func excess(_ reason: String) -> JSONSyntaxError {
     JSONSyntaxError(reason: reason, offset: index - start, isExcess: true)
-  }
-}
-
-/// The names of one object, compared by bytes: names that only look alike are different (RFC 8259 §8.3).
-private struct NameSet {
-  private struct Name: Hashable {
-    let text: String
-    static func == (left: Name, right: Name) -> Bool { NameSet.areEqual(left.text, right.text) }
-    func hash(into hasher: inout Hasher) {
-      var text = text
-      text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-    }
-  }
-  private static let fewNames = 12
-  private var many: Set<Name> = []
-
-  /// False if one of the members has the name already. Few members are compared one by one.
-  mutating func insert(_ name: String, after members: [JSONValue.Member]) -> Bool {
-    guard members.count < Self.fewNames else {
-      if many.isEmpty { many = Set(members.map { Name(text: $0.name) }) }
-      return many.insert(Name(text: name)).inserted
-    }
-    return !members.contains { Self.areEqual($0.name, name) }
-  }
-
-  private static func areEqual(_ left: String, _ right: String) -> Bool {
-    guard left.utf8.count == right.utf8.count else { return false }
-    let (first, second) = (left.utf8Span.span, right.utf8Span.span)
-    for place in first.indices where first[place] != second[place] { return false }
-    return true
   }
 }

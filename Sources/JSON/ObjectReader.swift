@@ -12,9 +12,10 @@ package struct ObjectReader {
   package init(_ value: JSONValue, at pointer: String, _ violations: Violations) {
     self.pointer = pointer
     self.violations = violations
-    members = value.members ?? []
+    let found = value.members
+    members = found ?? []
     isAsked = Array(repeating: false, count: members.count)
-    if value.members == nil { violations.add(pointer, "must be an object, not \(value.kind)") }
+    if found == nil { violations.add(pointer, "must be an object, not \(value.kind)") }
   }
 
   package func pointer(to name: String) -> String { JSONPointer.appending(name, to: pointer) }
@@ -62,7 +63,7 @@ package struct ObjectReader {
   /// An object has few members, and no name twice.
   private func place(of name: String) -> Int? {
     let members = members.span
-    return members.indices.first { members[$0].name == name }
+    return members.indices.first { members[$0].name.hasSameBytes(as: name) }
   }
 
   /// - Parameter maximum: bytes of UTF-8 that it may have.

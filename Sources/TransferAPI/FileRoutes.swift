@@ -54,7 +54,7 @@ extension TransferAPI {
     let violations = Violations()
     let value = try JSONParser.parse(bytes)
     var reader = ObjectReader(value, at: "", violations)
-    guard value.members != nil else { throw Problem(violations) }
+    guard value.isObject else { throw Problem(violations) }
     let text = reader.string("fromTask")
     if reader.isMissing("fromTask") {
       reader.reject("fromTask", "is required; send a file that is JSON itself as application/octet-stream")

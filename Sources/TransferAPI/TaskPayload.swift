@@ -27,7 +27,7 @@ enum TaskPayload {
   ) throws(Problem) -> TaskSpecification {
     let violations = Violations()
     var reader = ObjectReader(value, at: "", violations)
-    guard value.members != nil else { throw Problem(violations) }
+    guard value.isObject else { throw Problem(violations) }
     reader.allowNull(
       "resumeData", "description", "earliestBeginDate", "maximumBytesPerSecond", "completion", "delegate")
     let kind = readKind(&reader) ?? .data

@@ -55,7 +55,7 @@ extension TransferAPI {
     let view = try view(context)
     let bytes = try await context.request.body.collect(upTo: Limits.jsonBytes.value)
     let json = try JSONParser.parse(bytes)
-    guard json.elements == nil else {
+    guard !json.isArray else {
       throw Problem(
         .invalidRequest,
         violations: [

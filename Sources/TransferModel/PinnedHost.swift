@@ -36,14 +36,13 @@ package struct PinnedHost: Sendable, Equatable {
           place,
           "must be a host, *. and a domain, or an address without brackets; international names as xn--")
       }
-      if let count = member.value.elements?.count, count > Limits.pinnedKeys.value {
-        violations.exceed(place, "must have at most \(Limits.pinnedKeys.value) pins, not \(count)")
+      let elements = member.value.elements ?? []
+      guard elements.count <= Limits.pinnedKeys.value else {
+        violations.exceed(place, "must have at most \(Limits.pinnedKeys.value) pins, not \(elements.count)")
         return PinnedHost(pattern: member.name, keys: [])
       }
-      let keys = (member.value.elements ?? []).map { $0.string.flatMap(key(of:)) }
-      if member.value.elements == nil || keys.isEmpty {
-        violations.add(place, "must be an array of pins, one at least")
-      }
+      let keys = elements.map { $0.string.flatMap(key(of:)) }
+      if keys.isEmpty { violations.add(place, "must be an array of pins, one at least") }
       for (index, key) in keys.enumerated() where key == nil {
         violations.add("\(place)/\(index)", "must be sha256/ and the base64 of 32 bytes (RFC 7469)")
       }

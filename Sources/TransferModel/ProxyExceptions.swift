@@ -25,9 +25,12 @@ package struct ProxyExceptions: Sendable, Equatable {
 
   package init(_ all: [ProxyException] = []) {
     self.all = all
+    let names = all.count { $0.isName }
+    hosts.reserveCapacity(names)
+    rules.reserveCapacity(all.count - names)
     for exception in all {
       switch exception.subject {
-      case .host(let name) where exception.port == nil:
+      case .host(let name) where exception.isName:
         hosts.insert(name)
         continue
       case .network(let network): prefixLengths.insert(network.prefixLength)
@@ -76,6 +79,9 @@ package struct ProxyException: Sendable, Equatable {
   let subject: Subject
   /// nil: every port.
   let port: Int?
+
+  /// Whether this is a host's name that holds for every port.
+  var isName: Bool { if case .host = subject { port == nil } else { false } }
 
   package init?(_ text: String) {
     var (colons, dots, isNetwork, hasUppercase) = (0, 0, false, false)

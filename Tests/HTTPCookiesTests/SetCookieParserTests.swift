@@ -68,6 +68,9 @@ import TransferModel
     #expect(parse("a=b; SameSite=None")?.sameSite == .unrestricted)
     #expect(parse("a=b; SameSite=Strict; SameSite=Lax")?.sameSite == .lax)
     #expect(parse("a=b; SameSite=Strict; SameSite=huh")?.sameSite == nil)
+    #expect(parse("a=b; SameSite=huh; SameSite=Lax")?.sameSite == .lax)
+    #expect(parse("a=b; Path=; Path=/x")?.path == "/x")
+    #expect(parse("a=b; Domain=; Domain=a")?.domain == "a")
   }
 
   @Test(arguments: [

@@ -30,7 +30,10 @@ import Testing
 
   @Test(arguments: texts.indices) func parsing(_ index: Int) throws {
     let (name, text) = Self.texts[index]
-    let ratio = try Scaling.ratio(of: text) { _ = try JSONParser.parse($0) }
+    let ratio = try Scaling.ratio(of: text) {
+      let value = try JSONParser.parse($0)
+      _ = (value.double, value.string, value.elements, value.members, value["m\n"])
+    }
     #expect(ratio < Scaling.limit, "\(name)")
   }
 

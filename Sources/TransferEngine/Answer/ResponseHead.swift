@@ -47,7 +47,8 @@ package struct ResponseHeadParser {
     guard excess == nil else { return nil }
     let text = Self.withoutLineEnd(line)
     guard !text.isEmpty else { return head == nil ? nil : endHead() }
-    if Self.isStatusLine(text) {
+    // Inside a head, a status line is an ordinary line. Otherwise it would reset the limits.
+    if head == nil, Self.isStatusLine(text) {
       head = Self.parseStatusLine(text)
       (size, lines) = (0, 0)
     } else if head != nil {
@@ -99,9 +100,8 @@ package struct ResponseHeadParser {
   static func canonical(_ name: UnsafeRawBufferPointer) -> String {
     for byte in name where byte &- UInt8(ascii: "A") < 26 { return HTTPHeaders.text(name, of: "") }
     // A name that is not UTF-8 keeps its case.
-    if name.contains(where: { $0 >= 0x80 }) {
-      let bytes = name.assumingMemoryBound(to: UInt8.self).span
-      if (try? UTF8Span(validating: bytes)) == nil { return ISO88591.text(bytes) }
+    if name.contains(where: { $0 >= 0x80 }), HTTPHeaders.utf8Text(name) == nil {
+      return ISO88591.text(name.assumingMemoryBound(to: UInt8.self).span)
     }
     let text = String(unsafeUninitializedCapacity: name.count) { canonical in
       var before = UInt8(ascii: "-")
@@ -149,8 +149,8 @@ extension HTTPHeaders {
   /// - Parameter name: of the field; empty: the text is a name.
   fileprivate static func text(_ value: UnsafeRawBufferPointer, of name: String) -> String {
     guard !value.isEmpty else { return "" }
+    if let text = utf8Text(value) { return text }
     let bytes = value.assumingMemoryBound(to: UInt8.self).span
-    if let text = try? UTF8Span(validating: bytes) { return String(copying: text) }
     guard equal(name, "location") || equal(name, "content-location") else { return ISO88591.text(bytes) }
     var text: [UInt8] = []
     text.reserveCapacity(3 * value.count)
@@ -166,6 +166,20 @@ extension HTTPHeaders {
       }
     }
     return String(decoding: text, as: UTF8.self)
+  }
+
+  /// The text; nil if the bytes are not UTF-8. The first bytes that are not ASCII mostly show this without the cost of the error that
+  /// `UTF8Span` throws.
+  fileprivate static func utf8Text(_ value: UnsafeRawBufferPointer) -> String? {
+    if let first = value.firstIndex(where: { $0 >= 0x80 }) {
+      guard 0xC2...0xF4 ~= value[first], first + 1 < value.count, value[first + 1] & 0xC0 == 0x80 else {
+        return nil
+      }
+    }
+    guard let text = try? UTF8Span(validating: value.assumingMemoryBound(to: UInt8.self).span) else {
+      return nil
+    }
+    return String(copying: text)
   }
 
   private static func trimmed(_ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {

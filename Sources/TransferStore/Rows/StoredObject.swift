@@ -90,7 +90,9 @@ struct StoredObject {
   mutating func countIfAny(_ name: String) throws(Fault) -> Int? {
     try integerIfAny(name).map { Int($0) }
   }
-  mutating func numberIfAny(_ name: String) throws(Fault) -> Double? { try read(name, "a number", \.double) }
+  mutating func numberIfAny(_ name: String) throws(Fault) -> Double? {
+    try read(name, "a number") { $0.double.flatMap { $0.isFinite ? $0 : nil } }
+  }
   mutating func boolIfAny(_ name: String) throws(Fault) -> Bool? { try read(name, "a boolean", \.bool) }
 
   /// Microseconds; 0 where there is none.

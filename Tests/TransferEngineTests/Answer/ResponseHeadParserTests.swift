@@ -1,3 +1,4 @@
+import Limits
 import Testing
 import TransferModel
 
@@ -28,6 +29,31 @@ import TransferModel
     }
     #expect(heads.map(\.status) == [103, 200])
     #expect(heads.map(\.headers.fields) == [[.init(name: "A", value: "1")], [.init(name: "B", value: "2")]])
+  }
+
+  /// Otherwise a server could send as many fields as it likes.
+  @Test func statusLineInsideHeadDoesNotResetLimits() {
+    let some = (0..<Limits.fields.value).map { "a: \($0)" }
+    #expect(heads(["HTTP/1.1 200 OK"] + some + [""]).first?.headers.fields.count == Limits.fields.value)
+    #expect(heads(["HTTP/1.1 200 OK"] + some + ["HTTP/1.1 404 Not Found", "b: 1", ""]) == [])
+    let head = heads(["HTTP/1.1 200 OK", "a: 1", "HTTP/1.1 404 Not Found", "b: 1", ""])
+    #expect(head.map(\.status) == [200] && head.first?.headers.fields.map(\.name) == ["A", "B"])
+  }
+
+  @Test(
+    arguments: [
+      ([0xFF], "\u{FF}"), ([0xC3], "\u{C3}"), ([0xC3, 0xA9], "\u{E9}"), ([0x61, 0x80], "a\u{80}"),
+      ([0xC3, 0xA9, 0xFF], "\u{C3}\u{A9}\u{FF}"), ([0xC0, 0x80], "\u{C0}\u{80}"),
+      ([0xF4, 0x90, 0x80, 0x80], "\u{F4}\u{90}\u{80}\u{80}"),
+      ([0xE2, 0x82, 0xAC], "\u{20AC}"), ([0xE2, 0x82], "\u{E2}\u{82}"),
+    ] as [([UInt8], String)]) func valueThatIsNotUTF8IsReadAsISO88591(_ bytes: [UInt8], _ expected: String)
+  {
+    var parser = ResponseHeadParser()
+    var heads: [ResponseHead] = []
+    for line in [Array("HTTP/1.1 200 OK".utf8), Array("a: ".utf8) + bytes, []] {
+      if let head = (line + [0x0A]).withUnsafeBytes({ parser.add($0) }) { heads.append(head) }
+    }
+    #expect(heads.first?.headers["a"] == expected)
   }
 
   @Test func linesEndWhereOneIsRefused() {
