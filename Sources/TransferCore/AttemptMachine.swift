@@ -21,6 +21,7 @@ package struct AttemptMachine: Sendable {
 
   /// A task that is handed over, with what its client gave to go on from.
   init(_ task: TransferTask, session: TransferSession) {
+    precondition(!session.isOutline, "an attempt needs the whole session, not an outline")
     self.task = task
     self.session = session
     state = WorkState()
@@ -30,6 +31,7 @@ package struct AttemptMachine: Sendable {
 
   /// A task that an earlier process has left.
   init(_ task: TransferTask, session: TransferSession, state: WorkState) {
+    precondition(!session.isOutline, "an attempt needs the whole session, not an outline")
     self.task = task
     if let request = state.request { self.task.currentRequest = request }
     self.session = session

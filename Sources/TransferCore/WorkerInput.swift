@@ -4,8 +4,8 @@ package import TransferModel
 package enum WorkerInput: Sendable {
   // MARK: The service
 
-  /// A task is handed over, as its row is now.
-  case submit(TransferTask)
+  /// A task is handed over, as its row is now. A large session is passed along, as read from its row.
+  case submit(TransferTask, in: TransferSession?)
   case suspend(TaskID)
   case resume(TaskID)
   case cancel(TaskID, keepsPartial: Bool)
@@ -37,9 +37,9 @@ package enum WorkerInput: Sendable {
   /// The earlier process died by its own fault.
   case wasCrash
   case session(TransferSession)
-  /// A task that an earlier process left. What is on the disk of it was looked at.
+  /// A task that an earlier process left, with its whole session. Its partial files were checked.
   /// - Parameter hasCrashed: the earlier process died by its own fault, and perhaps by this task.
-  case recovered(TransferTask, WorkState, hasCrashed: Bool)
+  case recovered(TransferTask, in: TransferSession, WorkState, hasCrashed: Bool)
   /// A row of a task that is gone.
   case orphaned(TaskID)
   /// All of those were told, and what was asked for meanwhile.

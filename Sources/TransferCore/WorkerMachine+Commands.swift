@@ -2,8 +2,12 @@ internal import TransferModel
 
 /// What the service asks for.
 extension WorkerMachine {
-  mutating func submit(_ task: TransferTask, at now: Now, into turn: inout WorkerTurn) {
-    guard attempts[task.id] == nil, task.state != .completed, let session = sessions[task.sessionID] else {
+  mutating func submit(
+    _ task: TransferTask, in row: TransferSession?, at now: Now, into turn: inout WorkerTurn
+  ) {
+    guard attempts[task.id] == nil, task.state != .completed,
+      let session = sessions[task.sessionID].flatMap({ attempts.whole($0, row) })
+    else {
       return
     }
     let attempt = AttemptMachine(task, session: session)

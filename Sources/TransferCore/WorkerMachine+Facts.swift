@@ -152,9 +152,10 @@ extension WorkerMachine {
   // MARK: An earlier process
 
   mutating func recover(
-    _ task: TransferTask, _ state: WorkState, _ hasCrashed: Bool, at now: Now, into turn: inout WorkerTurn
+    _ task: TransferTask, in row: TransferSession, _ state: WorkState, _ hasCrashed: Bool, at now: Now,
+    into turn: inout WorkerTurn
   ) {
-    guard let session = sessions[task.sessionID] else { return }
+    guard let session = sessions[task.sessionID].flatMap({ attempts.whole($0, row) }) else { return }
     var attempt = AttemptMachine(task, session: session, state: state)
     let wasActive = attempt.isActive
     attempt.state.isActive = false

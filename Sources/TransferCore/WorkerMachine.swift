@@ -8,6 +8,7 @@ package struct WorkerMachine: Sendable {
   package static let longestProof = Duration.seconds(10)
 
   package internal(set) var attempts = AttemptTable()
+  /// The background sessions. Large ones are outlines; their attempts keep the whole session.
   package private(set) var sessions: [SessionID: TransferSession] = [:]
   var suspects = CrashGuard()
   var discretion: DiscretionMachine
@@ -29,7 +30,7 @@ package struct WorkerMachine: Sendable {
 
   package mutating func handle(_ input: WorkerInput, at now: Now, into turn: inout WorkerTurn) {
     switch input {
-    case .submit(let task): submit(task, at: now, into: &turn)
+    case .submit(let task, let row): submit(task, in: row, at: now, into: &turn)
     case .suspend(let id): suspend(id, at: now, into: &turn)
     case .resume(let id): resume(id, at: now, into: &turn)
     case .cancel(let id, let keepsPartial):
@@ -59,10 +60,10 @@ package struct WorkerMachine: Sendable {
     case .written(let id, let attempt): written(id, attempt, at: now, into: &turn)
     case .review: review(at: now, into: &turn)
     case .wasCrash: isCareful = true
-    case .session(let session): sessions[session.id] = session
+    case .session(let session): sessions[session.id] = session.isLarge ? session.outline : session
     case .orphaned(let id): turn.finish(id)
-    case .recovered(let task, let state, let hasCrashed):
-      recover(task, state, hasCrashed, at: now, into: &turn)
+    case .recovered(let task, let row, let state, let hasCrashed):
+      recover(task, in: row, state, hasCrashed, at: now, into: &turn)
     case .started:
       hasStarted = true
       startSuspects(at: now, into: &turn)

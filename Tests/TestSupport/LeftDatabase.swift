@@ -1,10 +1,14 @@
 import GRDB
 
-/// The database that a service has left, for tests that change what is in it.
+/// Changes a database without its store.
 package enum LeftDatabase {
   /// - Parameter directory: a data directory that no process uses any more.
   package static func execute(_ statement: String, in directory: String) throws {
-    let database = try DatabaseQueue(path: directory + "/ferry.db")
+    try execute(statement, at: directory + "/ferry.db")
+  }
+
+  package static func execute(_ statement: String, at path: String) throws {
+    let database = try DatabaseQueue(path: path)
     try database.write { try $0.execute(sql: statement) }
     try database.close()
   }

@@ -41,7 +41,7 @@ import TransferModel
     mutating func deliver() {
       for order in stage.takeOrders() {
         switch order {
-        case .submit(let task): give(.submit(task))
+        case .submit(let task): give(.submit(task, in: nil))
         case .suspend(let id): give(.suspend(id))
         case .resume(let id): give(.resume(id))
         case .cancel(let id, let keeps): give(.cancel(id, keepsPartial: keeps))
@@ -72,7 +72,7 @@ import TransferModel
       give(.session(stage.machine.session))
       for (id, state) in state.sorted(by: { $0.key < $1.key }) {
         guard let task = stage.rows[id] ?? stage.machine.task(id)?.task else { continue }
-        give(.recovered(task, state, hasCrashed: hasCrashed))
+        give(.recovered(task, in: stage.machine.session, state, hasCrashed: hasCrashed))
       }
       give(.started)
     }
@@ -153,7 +153,7 @@ import TransferModel
     var house = House()
     let id = house.stage.create(.data, method: "POST")
     guard case .submit(let task)? = house.stage.takeOrders().first else { throw Missing("no submission") }
-    house.give(.submit(task), holds: false)
+    house.give(.submit(task, in: nil), holds: false)
     #expect(house.takeOrders().isEmpty, "it is sent before the store knows")
     #expect(house.state[id]?.isActive == true)
     house.give(.written(id, attempt: 1))
@@ -189,7 +189,7 @@ import TransferModel
     let (elsewhere, lost) = (house.stage.create(.download), house.stage.create(.download))
     let orders = house.stage.takeOrders()
     // The second order was never written.
-    if case .submit(let task)? = orders.first { house.give(.submit(task)) }
+    if case .submit(let task)? = orders.first { house.give(.submit(task, in: nil)) }
     let old = house.stage
     house.stage = Stage(after: old)
     for id in [elsewhere, lost] { house.stage.give(.recovered(try #require(old.machine.task(id)).task)) }
@@ -199,7 +199,7 @@ import TransferModel
     house.stage.give(.recoveredAll)
     guard case .submit(let task)? = house.stage.takeOrders().first else { throw Missing("it is forgotten") }
     #expect(task.id == lost)
-    house.give(.submit(task))
+    house.give(.submit(task, in: nil))
     #expect(house.worker.attempts.count == 2)
   }
 

@@ -185,7 +185,7 @@ struct BackgroundWorld {
     let input: WorkerInput
     switch ledger.commands[takenCommands] {
     // The rest is in the task's row.
-    case .submit(let task): input = .submit(ledger.tasks[task.id] ?? task)
+    case .submit(let task): input = .submit(ledger.tasks[task.id] ?? task, in: ledger.session)
     case .suspend(let id): input = .suspend(id)
     case .resume(let id): input = .resume(id)
     case .cancel(let id, let keeps): input = .cancel(id, keepsPartial: keeps)
@@ -226,7 +226,7 @@ struct BackgroundWorld {
     give(.session(ledger.session))
     for (id, state) in ledger.work.sorted(by: { $0.key < $1.key }) {
       guard let task = ledger.tasks[id] else { continue }
-      give(.recovered(task, state, hasCrashed: hasCrashed))
+      give(.recovered(task, in: ledger.session, state, hasCrashed: hasCrashed))
     }
     // That is waited for.
     while !workerTurns.isEmpty { commitWorker() }

@@ -22,6 +22,7 @@ final class WorkerBench: Sendable {
   let blobs: DirectoryBlobs
   let discretion: DiscretionaryPolicy
   private let directory = TemporaryDirectory.make("ferry-worker")
+  var database: String { directory + "/test.db" }
   private let clock = Mutex(WorkerBench.start)
   private let serial = Mutex<UInt64>(0)
   private let bell: Doorbell

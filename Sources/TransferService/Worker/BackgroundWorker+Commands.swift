@@ -14,23 +14,31 @@ extension BackgroundWorker {
       RefusedDocuments.Row(number: $0.number, document: $0.content.document, session: $0.content.session)
     }
     let tasks: [TaskID: TransferTask]
+    let large: [SessionID: TransferSession]
     do throws(StoreError) {
-      tasks = try await submitted(found)
       if rows.contains(where: { session($0.content.session) == nil }) { try await loadSessions() }
+      (tasks, large) = try await submitted(found)
     } catch {
       logger.error("tasks cannot be read", metadata: ["error": "\(error)"])
       throw error
     }
+    let incomplete = tasks.values.filter { !mayBegin($0, with: large[$0.sessionID]) }
+    for task in incomplete {
+      logger.error(
+        "the session of a task cannot be read: the task waits until a process starts that can read it",
+        metadata: ["task": "\(task.id)", "session": "\(task.sessionID)"])
+    }
     // By now it is known which of them cannot be read: they may be mended, and handed over then.
     let (commands, left) = refused.withLock {
-      ($0.read(WorkerCommand.self, found, where: store.unreadable.isDamaged), $0.count)
+      for task in incomplete { $0.refuse(DocumentSubject(task.id)) }
+      return ($0.read(WorkerCommand.self, found, where: store.unreadable.isDamaged), $0.count)
     }
     logger.note(commands, "commands")
     var page = Page(taken: commands.taken, refused: commands.kept > 0 ? left : nil)
     var inputs: [WorkerInput] = []
     for (row, command) in commands.values {
       guard let session = row.session else { continue }
-      if let input = command.input(tasks) {
+      if let input = command.input(tasks, large) {
         // What cannot be read may be mended, and handed over then.
         if case .submit(let task) = command, store.unreadable.hasWork(of: task, in: session) { continue }
         inputs.append(input)
@@ -44,20 +52,34 @@ extension BackgroundWorker {
     give(inputs, of: page)
   }
 
-  /// The tasks that are handed over.
-  private func submitted(_ found: [RefusedDocuments.Row]) async throws(StoreError) -> [TaskID: TransferTask] {
+  /// The tasks that are handed over, and their large sessions, read from their rows. Each page reads them again, because a session's last
+  /// attempt may end at any time and leave the machine only an outline. Unreadable sessions are left out.
+  private func submitted(
+    _ found: [RefusedDocuments.Row]
+  ) async throws(StoreError) -> (tasks: [TaskID: TransferTask], large: [SessionID: TransferSession]) {
     let ids = found.compactMap { row -> TaskID? in
       guard case .submit(let task)? = try? WorkerDocument.decode(WorkerCommand.self, row.document) else {
         return nil
       }
       return task
     }
-    return Dictionary(try await store.tasks(ids).map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+    let tasks = try await store.tasks(ids)
+    var large: [SessionID: TransferSession] = [:]
+    for id in Set(tasks.lazy.filter { $0.state != .completed }.map(\.sessionID))
+    where session(id)?.isLarge == true {
+      do throws(StoreError) { large[id] = try await store.session(id) } catch {
+        guard case .unreadable = error else { throw error }
+      }
+    }
+    return (Dictionary(tasks.map { ($0.id, $0) }, uniquingKeysWith: { $1 }), large)
   }
 
-  func loadSessions() async throws(StoreError) {
-    let all = try await store.sessions()
-    give(all.map(\.session).filter { $0.type == .background }.map { .session($0) })
+  /// Gives the machine the background sessions, and returns them.
+  @discardableResult
+  func loadSessions() async throws(StoreError) -> [SessionID: TransferSession] {
+    let sessions = try await store.sessions().map(\.session).filter { $0.type == .background }
+    give(sessions.map { .session($0) })
+    return Dictionary(sessions.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
   }
 
   /// The cookies of a session are others now: for the next of these processes, and for the service.
@@ -71,10 +93,14 @@ extension BackgroundWorker {
 
 extension WorkerCommand {
   /// What it asks of the machine; nil where it is not about a task, or that is not there.
-  /// - Parameter tasks: as their rows are.
-  fileprivate func input(_ tasks: [TaskID: TransferTask]) -> WorkerInput? {
+  /// - Parameters:
+  ///   - tasks: as read from their rows.
+  ///   - large: their large sessions, as read from their rows.
+  fileprivate func input(
+    _ tasks: [TaskID: TransferTask], _ large: [SessionID: TransferSession]
+  ) -> WorkerInput? {
     switch self {
-    case .submit(let id): tasks[id].map { .submit($0) }
+    case .submit(let id): tasks[id].map { .submit($0, in: large[$0.sessionID]) }
     case .suspend(let id): .suspend(id)
     case .resume(let id): .resume(id)
     case .cancel(let id, let keepsPartial): .cancel(id, keepsPartial: keepsPartial)

@@ -16,7 +16,7 @@ extension BackgroundWorker {
   package func start(afterCrash hasCrashed: Bool) async throws(StoreError) {
     await takeWork()
     if hasCrashed { give([.wasCrash]) }
-    try await loadSessions()
+    let sessions = try await loadSessions()
     for stored in try await store.credentials() where session(stored.session) != nil {
       engine.credentials.set(stored.credential, for: stored.space, in: stored.session)
     }
@@ -24,7 +24,7 @@ extension BackgroundWorker {
     where self.session(session) != nil {
       engine.cookies.restore(cookies.map(\.cookie), of: session, now: now())
     }
-    try await takeOver(afterCrash: hasCrashed)
+    try await takeOver(in: sessions, afterCrash: hasCrashed)
     // Who was suspended or cancelled while there was no worker is not begun first.
     try await readCommands()
     let left = refused.withLock { $0.count }
@@ -42,14 +42,16 @@ extension BackgroundWorker {
   }
 
   /// That somebody died over a task must be known to whoever comes after the next death: it returns when it is on the disk.
-  private func takeOver(afterCrash hasCrashed: Bool) async throws(StoreError) {
+  private func takeOver(
+    in sessions: [SessionID: TransferSession], afterCrash hasCrashed: Bool
+  ) async throws(StoreError) {
     let found = Flaw.takesNothingOver.isPresent ? [] : try await store.work()
     var tasks: [TaskID: TransferTask] = [:]
     for task in try await store.tasks(found.map(\.task)) { tasks[task.id] = task }
     var recovered: [WorkerInput] = []
     var inheritance = Inheritance(blobs, as: BlobStamp(epoch: epoch), logger)
     for stored in found {
-      guard let task = tasks[stored.task], session(stored.session) != nil else {
+      guard let task = tasks[stored.task], let session = sessions[stored.session] else {
         // What cannot be read may be mended, and gone on with.
         if !store.unreadable.hasWork(of: stored.task, in: stored.session) {
           recovered.append(.orphaned(stored.task))
@@ -57,7 +59,7 @@ extension BackgroundWorker {
         continue
       }
       guard let kept = inheritance.take(stored) else { continue }
-      recovered.append(.recovered(task, kept, hasCrashed: hasCrashed))
+      recovered.append(.recovered(task, in: session, kept, hasCrashed: hasCrashed))
     }
     refused.withLock { for task in inheritance.refused { $0.refuse(DocumentSubject(task)) } }
     var rest = recovered[...]

@@ -122,6 +122,13 @@ package final class BackgroundWorker: Sendable {
 
   func session(_ id: SessionID) -> TransferSession? { state.withLock { $0.machine.sessions[id] } }
 
+  /// Whether the task has begun or can begin.
+  /// - Parameter row: the task's session as read from its row, if it is large and can be read.
+  func mayBegin(_ task: TransferTask, with row: TransferSession?) -> Bool {
+    guard task.state != .completed, row == nil, session(task.sessionID)?.isLarge == true else { return true }
+    return state.withLock { $0.machine.attempts[task.id] != nil }
+  }
+
   // MARK: The machine
 
   private func absorb(_ facts: [TransferFact]) {
