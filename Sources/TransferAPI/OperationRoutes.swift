@@ -8,7 +8,7 @@ extension TransferAPI {
     [
       Route("GET", "/livez", isPublic: true) { _, _ in Reply.text("ok\n") },
       Route("GET", "/readyz", isPublic: true) { api, _ in
-        guard !api.service.isLeaving else { throw Problem(.draining).with("Retry-After", "1") }
+        guard !api.service.isLeaving else { throw Problem.draining(retryAfter: 1) }
         if let obstacle = await api.service.obstacle() {
           throw Problem(.storeUnavailable, obstacle).with("Retry-After", "1")
         }

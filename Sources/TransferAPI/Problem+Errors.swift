@@ -72,7 +72,7 @@ extension Problem {
       identifierInUse("is of a session with another " + differences.joined(separator: ", "))
     case .identifierBeingInvalidated:
       identifierInUse("is of a session that is being invalidated").with("Retry-After", "1")
-    case .draining: Problem(.draining).with("Retry-After", "5")
+    case .draining: draining(retryAfter: 5)
     case .storeFull: Problem(.storeFull).with("Retry-After", "10")
     case .storeUnavailable: Problem(.storeUnavailable).with("Retry-After", "5")
     case .storedDataUnreadable(let row): Problem(.storedDataUnreadable, "\(row)")

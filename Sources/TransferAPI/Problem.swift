@@ -154,6 +154,11 @@ package struct Problem: Error, Sendable {
     return copy
   }
 
+  /// The next try is to use another connection, which may lead to another process. The daemon says so in every reply, but begins later.
+  static func draining(retryAfter seconds: Int) -> Problem {
+    Problem(.draining).with("Retry-After", "\(seconds)").with("Connection", "close")
+  }
+
   func with(_ name: String, _ value: String) -> Problem {
     var copy = self
     copy.fields.append((name, value))
