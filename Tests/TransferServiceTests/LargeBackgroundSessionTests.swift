@@ -83,7 +83,7 @@ import TransferStore
     )
     try await bench.send([.submit(waiting.id)], of: large, to: first)
     try await bench.send([.submit(other.id)], of: small, to: first)
-    #expect(try await bench.outcomes(other)[0].error == nil, "nobody waits for it")
+    #expect(try await bench.outcomes(other)[0].error == nil, "a task of another session does not wait")
     #expect(try await bench.store.commands(after: 0, limit: 9).count == 1 && first.worker.isIdle)
     #expect(seen.values.withLock { $0 } == ["7", nil])
     await first.stop()
