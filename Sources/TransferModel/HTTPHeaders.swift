@@ -57,6 +57,8 @@ package struct HTTPHeaders: Sendable, Equatable, Codable {
     if !fields[last].value.isEmpty { fields[last].value += " " }
     fields[last].value += text
   }
+  /// Keeps the memory.
+  package mutating func removeAll() { fields.removeAll(keepingCapacity: true) }
   package mutating func remove(_ name: String) { fields.removeAll { Self.equal($0.name, name) } }
 
   /// These fields, and those of `others` whose names are not among them.
@@ -130,9 +132,8 @@ package struct HTTPHeaders: Sendable, Equatable, Codable {
   }
 
   package static func equal(_ left: String, _ right: String) -> Bool {
-    left.utf8.count == right.utf8.count && areEqual(left.utf8Span.span, right.utf8Span.span)
-  }
-  private static func areEqual(_ left: borrowing Span<UInt8>, _ right: borrowing Span<UInt8>) -> Bool {
+    guard left.utf8.count == right.utf8.count else { return false }
+    let (left, right) = (left.utf8Span.span, right.utf8Span.span)
     for place in left.indices where lowercase(left[place]) != lowercase(right[place]) { return false }
     return true
   }

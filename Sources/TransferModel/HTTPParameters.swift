@@ -152,18 +152,20 @@ extension ArraySlice<UInt8> {
 /// Text in ISO 8859-1, whose bytes are the numbers of their characters.
 package enum ISO88591 {
   package static func text(_ bytes: borrowing Span<UInt8>) -> String {
-    var utf8: [UInt8] = []
-    utf8.reserveCapacity(2 * bytes.count)
-    for place in bytes.indices {
-      let byte = bytes[place]
-      if byte < 0x80 {
-        utf8.append(byte)
-      } else {
-        utf8.append(0xC0 | byte >> 6)
-        utf8.append(0x80 | byte & 0x3F)
+    // No character takes more than two bytes in UTF-8.
+    unsafe String(unsafeUninitializedCapacity: 2 * bytes.count) { memory in
+      var utf8 = unsafe OutputSpan(buffer: memory, initializedCount: 0)
+      for place in bytes.indices {
+        let byte = bytes[place]
+        if byte < 0x80 {
+          utf8.append(byte)
+        } else {
+          utf8.append(0xC0 | byte >> 6)
+          utf8.append(0x80 | byte & 0x3F)
+        }
       }
+      return unsafe utf8.finalize(for: memory)
     }
-    return String(decoding: utf8, as: UTF8.self)
   }
 }
 

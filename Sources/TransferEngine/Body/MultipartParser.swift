@@ -40,10 +40,10 @@ package struct MultipartParser {
     case close
   }
   /// Bytes; a part's header block with its line ends may have this many.
-  static let maximumHeader = Limits.partHeadBytes.value
-  private static let maximumHeaderLines = Limits.fields.value
+  private let maximumHeader = Limits.partHeadBytes.value
+  private let maximumHeaderLines = Limits.fields.value
   /// Bytes; a longer line is no delimiter, so that blanks behind a boundary cannot fill the memory.
-  private static let maximumDelimiterLine = Limits.partDelimiterBytes.value
+  private let maximumDelimiterLine = Limits.partDelimiterBytes.value
 
   /// What a delimiter line may begin with. One until the first has come, then the form that this was in, since a
   /// body may well have the boundary without dashes on a line.
@@ -113,14 +113,14 @@ extension MultipartParser {
     if state == .header {
       headerSize += end
       if lineFeed != nil { headerLines += 1 }
-      guard headerSize <= Self.maximumHeader, headerLines <= Self.maximumHeaderLines else {
+      guard headerSize <= maximumHeader, headerLines <= maximumHeaderLines else {
         state = .malformed
         line = []
         return bytes
       }
     }
     // In the preamble, one byte more than a delimiter may have is enough to recognise a longer line; the rest is discarded.
-    let most = state == .header ? end : min(end, Self.maximumDelimiterLine + 1 - line.count)
+    let most = state == .header ? end : min(end, maximumDelimiterLine + 1 - line.count)
     let piece = UnsafeRawBufferPointer(rebasing: bytes[..<most])
     guard lineFeed != nil else {
       line.append(contentsOf: piece)
@@ -156,7 +156,7 @@ extension MultipartParser {
 
   private mutating func beginHeader() {
     state = .header
-    headers = HTTPHeaders()
+    headers.removeAll()
     (headerSize, headerLines) = (0, 0)
   }
 
@@ -173,7 +173,7 @@ extension MultipartParser {
 
   /// Whether the line is a delimiter. The first one settles the form.
   private mutating func step(ofLine line: UnsafeRawBufferPointer) -> Step {
-    guard line.count <= Self.maximumDelimiterLine else { return .mismatch }
+    guard line.count <= maximumDelimiterLine else { return .mismatch }
     for form in forms where Self.has(line, prefix: form) {
       var end = form.count
       while end < line.count, line[end] == 0x20 || line[end] == 0x09 { end += 1 }
@@ -211,7 +211,7 @@ extension MultipartParser {
         index += forms[0].count
         continue
       }
-      let isTooLong = held.count + index - candidate > Self.maximumDelimiterLine
+      let isTooLong = held.count + index - candidate > maximumDelimiterLine
       switch isTooLong ? .mismatch : step(over: bytes[index]) {
       case .onward: index += 1
       case .mismatch:  // No byte but this one can begin another candidate.

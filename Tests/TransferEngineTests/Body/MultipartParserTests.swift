@@ -1,3 +1,4 @@
+import Limits
 import TestSupport
 import Testing
 import TransferModel
@@ -183,7 +184,7 @@ struct MultipartOutput: Equatable {
   @Test(arguments: [(0, false), (1, true), (100_000, true)])
   func aHeaderBlockHasALimit(_ excess: Int, _ isMalformed: Bool) throws {
     let value = String(
-      repeating: "v", count: MultipartParser.maximumHeader - "A: \r\nB: 2\r\n\r\n".utf8.count)
+      repeating: "v", count: Limits.partHeadBytes.value - "A: \r\nB: 2\r\n\r\n".utf8.count)
     let first = "--frame\r\nA: 1\r\n\r\nx\r\n"
     let long = String(repeating: "v", count: excess)
     let text = Array("\(first)--frame\r\nA: \(value)\(long)\r\nB: 2\r\n\r\ny\r\n--frame--".utf8)
