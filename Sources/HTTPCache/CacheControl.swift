@@ -42,8 +42,9 @@ package struct CacheControl: Sendable, Equatable {
       return
     }
     for field in fields {
-      let (directives, isMalformed) = FieldList.parts(of: Array(field.utf8))
-      for directive in directives { add(directive) }
+      let bytes = Array(field.utf8)
+      let (directives, isMalformed) = FieldList.parts(of: bytes)
+      for directive in directives { add(bytes[directive]) }
       if isMalformed { maxAge = 0 }
     }
   }

@@ -5,19 +5,21 @@ enum FieldList {
   /// The elements without blanks around them; empty ones are none. Where a quoted string is left open, commas count
   /// everywhere: a directive behind it is rather seen than lost.
   static func elements(of field: String) -> (elements: [String], isMalformed: Bool) {
-    let (parts, isMalformed) = parts(of: Array(field.utf8))
-    return (parts.map { String(decoding: $0, as: UTF8.self) }, isMalformed)
+    let bytes = Array(field.utf8)
+    let (parts, isMalformed) = parts(of: bytes)
+    return (parts.map { String(decoding: bytes[$0], as: UTF8.self) }, isMalformed)
   }
 
   /// The first element of a field; nil if it has none.
   static func first(of field: String) -> String? {
-    parts(of: Array(field.utf8)).parts.first.map { String(decoding: $0, as: UTF8.self) }
+    let bytes = Array(field.utf8)
+    return parts(of: bytes).parts.first.map { String(decoding: bytes[$0], as: UTF8.self) }
   }
 
   /// Whether one of a field's elements is this word, ignoring ASCII case.
   static func has(_ word: String, in field: String) -> Bool {
-    let word = Array(word.utf8)[...]
-    return parts(of: Array(field.utf8)).parts.contains { $0.isEqual(withoutCase: word) }
+    let (bytes, word) = (Array(field.utf8), Array(word.utf8)[...])
+    return parts(of: bytes).parts.contains { bytes[$0].isEqual(withoutCase: word) }
   }
 
   /// The elements of a field with a comma and no blanks between them.
@@ -28,7 +30,7 @@ enum FieldList {
     bytes.reserveCapacity(all.count)
     for part in parts(of: all).parts {
       if !bytes.isEmpty { bytes.append(UInt8(ascii: ",")) }
-      bytes.append(contentsOf: part)
+      bytes.append(contentsOf: all[part])
     }
     return String(decoding: bytes, as: UTF8.self)
   }
@@ -54,24 +56,32 @@ enum FieldList {
     return bytes
   }
 
-  /// The elements, without blanks around them and without empty ones.
+  /// Where the elements are, without blanks around them and without empty ones.
   /// - Returns: `isMalformed` is true if a quoted string is not closed.
-  static func parts(of bytes: [UInt8]) -> (parts: [ArraySlice<UInt8>], isMalformed: Bool) {
-    let isMalformed = hasOpenQuote(bytes)
-    var parts: [ArraySlice<UInt8>] = []
+  static func parts(of bytes: [UInt8]) -> (parts: [Range<Int>], isMalformed: Bool) {
+    let field = bytes.span
+    let isMalformed = hasOpenQuote(field)
+    var parts: [Range<Int>] = []
     var start = 0
     while true {
-      let end = comma(in: bytes, from: start, quotes: !isMalformed)
-      let part = bytes[start..<end].trimmingBlanks
+      let end = comma(in: field, from: start, quotes: !isMalformed)
+      let part = trimmed(field, start..<end)
       if !part.isEmpty { parts.append(part) }
       guard end < bytes.count else { return (parts, isMalformed) }
       start = end + 1
     }
   }
 
+  /// The range without blanks at both ends.
+  private static func trimmed(_ bytes: borrowing Span<UInt8>, _ range: Range<Int>) -> Range<Int> {
+    var (start, end) = (range.lowerBound, range.upperBound)
+    while start < end, bytes[start] == 0x20 || bytes[start] == 0x09 { start += 1 }
+    while end > start, bytes[end - 1] == 0x20 || bytes[end - 1] == 0x09 { end -= 1 }
+    return start..<end
+  }
+
   /// Whether a quoted string is not closed.
-  private static func hasOpenQuote(_ field: [UInt8]) -> Bool {
-    let bytes = field.span
+  private static func hasOpenQuote(_ bytes: borrowing Span<UInt8>) -> Bool {
     var (index, isQuoted) = (0, false)
     while index < bytes.count {
       let byte = bytes[index]
@@ -87,8 +97,7 @@ enum FieldList {
 
   /// The index of the first comma from `start` on, or the field's length if there is none.
   /// - Parameter quotes: whether commas in quoted strings are skipped.
-  private static func comma(in field: [UInt8], from start: Int, quotes: Bool) -> Int {
-    let bytes = field.span
+  private static func comma(in bytes: borrowing Span<UInt8>, from start: Int, quotes: Bool) -> Int {
     var (index, isQuoted) = (start, false)
     while index < bytes.count {
       let byte = bytes[index]

@@ -4,13 +4,14 @@ extension StringProtocol {
   package var lowercasedASCII: String {
     let text = String(self)
     let bytes = text.utf8Span.span
-    var (hasUppercase, isASCII) = (false, true)
+    var (uppercase, all) = (0, UInt8(0))
     for place in bytes.indices {
-      hasUppercase = hasUppercase || bytes[place] &- UInt8(ascii: "A") < 26
-      isASCII = isASCII && bytes[place] < 0x80
+      let byte = bytes[place]
+      uppercase += byte &- UInt8(ascii: "A") < 26 ? 1 : 0
+      all |= byte
     }
-    guard hasUppercase else { return text }
-    return isASCII
+    guard uppercase > 0 else { return text }
+    return all < 0x80
       ? text.lowercased() : String(decoding: Array(text.utf8).map(HTTPHeaders.lowercase), as: UTF8.self)
   }
 }
