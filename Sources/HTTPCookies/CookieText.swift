@@ -30,10 +30,9 @@ enum CookieText {
 
   /// - Parameter prefix: in lower case.
   static func starts(_ text: String, withoutCase prefix: String) -> Bool {
-    var bytes = text.utf8.makeIterator()
-    for byte in prefix.utf8 {
-      guard let next = bytes.next(), lowercased(next) == byte else { return false }
-    }
+    let (bytes, prefix) = (text.utf8Span.span, prefix.utf8Span.span)
+    guard bytes.count >= prefix.count else { return false }
+    for place in prefix.indices where lowercased(bytes[place]) != prefix[place] { return false }
     return true
   }
 }

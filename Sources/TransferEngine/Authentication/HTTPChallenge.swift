@@ -36,10 +36,8 @@ package struct HTTPChallenge: Sendable, Equatable {
         parameters += 1
         let last = challenges.count - 1
         guard last >= first, parameters <= most else { continue }
-        let name = scanner.text(token).lowercasedASCII
-        if challenges[last].parameters[name] == nil {
-          challenges[last].parameters[name] = scanner.unquoted(value)
-        }
+        let parameter = (scanner.text(token).lowercasedASCII, scanner.unquoted(value))
+        challenges[last].parameters.merge(CollectionOfOne(parameter)) { first, _ in first }
       }
     }
     return Array(challenges.prefix(most))
