@@ -8,33 +8,21 @@ package struct JSONSyntaxError: Error, Sendable, Equatable {
   private let subject: String?
   /// Bytes before the fault.
   package let offset: Int
-  /// The path from the value that exceeds a limit up to the root, innermost step first; nil: the text is not JSON.
-  fileprivate var path: [Step]?
+  /// What stands in front of the value that exceeds a limit; nil: the text is not JSON.
+  private let tape: JSONTape?
 
-  fileprivate enum Step: Sendable, Equatable {
-    case member(String)
-    case element(Int)
-  }
-
-  package init(reason: String, subject: String? = nil, offset: Int, isExcess: Bool = false) {
+  init(reason: String, subject: String? = nil, offset: Int, before tape: JSONTape? = nil) {
     what = reason
     self.subject = subject
     self.offset = offset
-    path = isExcess ? [] : nil
-  }
-
-  package static func == (left: Self, right: Self) -> Bool {
-    left.reason == right.reason && left.offset == right.offset && left.path == right.path
+    self.tape = tape
   }
 
   /// A JSON pointer to the value that exceeds a limit (RFC 8259 §9); nil: the text is not JSON.
-  package var excess: String? {
-    path?.reversed().reduce("") { pointer, step in
-      switch step {
-      case .member(let name): JSONPointer.appending(name, to: pointer)
-      case .element(let index): JSONPointer.appending(String(index), to: pointer)
-      }
-    }
+  package var excess: String? { tape?.pointerToNext }
+
+  package static func == (left: Self, right: Self) -> Bool {
+    left.reason == right.reason && left.offset == right.offset && left.excess == right.excess
   }
 }
 
@@ -43,52 +31,40 @@ extension JSONSyntaxError: CustomStringConvertible {
 }
 
 /// A strict parser of RFC 8259: valid UTF-8 only, no duplicate names, a bounded depth and number of values.
+///
+/// A parser that is used for many texts takes no new memory for the records of one, if no value of the text before is left.
 package struct JSONParser {
-  private let bytes: [UInt8]
-  private let start: Int
-  private let end: Int
-  private var index: Int
+  private var bytes: [UInt8] = []
+  private var (start, end, index) = (0, 0, 0)
   private var records: [JSONTape.Record] = []
   private var values = 0
   /// The initial capacity of `records`.
   private static let expectedRecords = 16
   private let maximumDepth: Int
   private let maximumValues: Int
-  /// The path from a value that exceeds a limit up to the root.
-  private var path: [JSONSyntaxError.Step] = []
 
-  private init(bytes: [UInt8], start: Int, end: Int, isLimited: Bool) {
-    self.bytes = bytes
-    self.start = start
-    self.end = end
-    index = start
-    // Each value takes at least two bytes, its comma included.
-    records.reserveCapacity(min(Self.expectedRecords, (end - start) / 2 + 1))
+  package init(isLimited: Bool = true) {
     maximumDepth = isLimited ? Limits.jsonDepth.value : .max
     maximumValues = isLimited ? Limits.jsonValues.value : .max
   }
 
-  /// Parses the one value in a range of `bytes`, or in all of them. Offsets in errors count from the start of the range.
-  package static func parse(
-    _ bytes: [UInt8], in range: Range<Int>? = nil, isLimited: Bool = true
-  ) throws(JSONSyntaxError) -> JSONValue {
-    let range = range ?? 0..<bytes.count
-    precondition(bytes.count <= UInt32.max)
-    var parser = JSONParser(
-      bytes: bytes, start: range.lowerBound, end: range.upperBound, isLimited: isLimited)
-    try parser.root()
-    parser.skipWhitespace()
-    guard parser.index == parser.end else { throw parser.fault("unexpected text after the value") }
-    return JSONValue(JSONTape(bytes: bytes, records: parser.records))
+  package static func parse(_ bytes: [UInt8], isLimited: Bool = true) throws(JSONSyntaxError) -> JSONValue {
+    var parser = JSONParser(isLimited: isLimited)
+    return try parser.parse(bytes, in: bytes.indices)
   }
 
-  private mutating func root() throws(JSONSyntaxError) {
-    do throws(JSONSyntaxError) { try value(depth: 0) } catch {
-      guard error.path != nil else { throw error }
-      var error = error
-      error.path = path
-      throw error
-    }
+  /// Parses the one value in a range of `bytes`. Offsets in errors count from the start of the range.
+  package mutating func parse(_ bytes: [UInt8], in range: Range<Int>) throws(JSONSyntaxError) -> JSONValue {
+    precondition(bytes.count <= UInt32.max)
+    self.bytes = bytes
+    (start, end, index, values) = (range.lowerBound, range.upperBound, range.lowerBound, 0)
+    records.removeAll(keepingCapacity: true)
+    // Each value takes at least two bytes, its comma included.
+    records.reserveCapacity(min(Self.expectedRecords, range.count / 2 + 1))
+    try value(depth: 0)
+    skipWhitespace()
+    guard index == end else { throw fault("unexpected text after the value") }
+    return JSONValue(JSONTape(bytes: bytes, records: records))
   }
 
   private mutating func value(depth: Int) throws(JSONSyntaxError) {
@@ -122,10 +98,7 @@ package struct JSONParser {
       hasEscapes = hasEscapes || records[name].hasEscapes
       skipWhitespace()
       guard take(UInt8(ascii: ":")) else { throw fault("expected ':'") }
-      do throws(JSONSyntaxError) { try value(depth: depth + 1) } catch {
-        if error.path != nil { path.append(.member(text(name))) }
-        throw error
-      }
+      try value(depth: depth + 1)
       skipWhitespace()
       if take(UInt8(ascii: "}")) { break }
       guard take(UInt8(ascii: ",")) else { throw fault("expected ',' or '}'") }
@@ -134,7 +107,8 @@ package struct JSONParser {
     let isLarge = count > Self.fewMembers || hasEscapes
     if let name = isLarge ? repeatedNameOfMany(in: place) : repeatedName(in: place) {
       throw JSONSyntaxError(
-        reason: "duplicate member", subject: text(name), offset: Int(records[name].endOrCount) + 1 - start)
+        reason: "duplicate member", subject: JSONTape.text(of: records[name], in: bytes),
+        offset: Int(records[name].endOrCount) + 1 - start)
     }
   }
 
@@ -144,10 +118,7 @@ package struct JSONParser {
     if take(UInt8(ascii: "]")) { return closeContainer(place, 0) }
     var count = 0
     while true {
-      do throws(JSONSyntaxError) { try value(depth: depth + 1) } catch {
-        if error.path != nil { path.append(.element(count)) }
-        throw error
-      }
+      try value(depth: depth + 1)
       count += 1
       skipWhitespace()
       if take(UInt8(ascii: "]")) { return closeContainer(place, count) }
@@ -170,15 +141,13 @@ package struct JSONParser {
   }
 
   /// Appends the record of a scalar whose text ends at `index`.
+  @inline(__always)
   private mutating func append(_ kind: JSONTape.Record.Kind, from start: Int, hasEscapes: Bool = false) {
     let next = UInt32(records.count + 1)
     records.append(
       JSONTape.Record(
         kind: kind, hasEscapes: hasEscapes, start: UInt32(start), endOrCount: UInt32(index), next: next))
   }
-
-  /// - Parameter string: the index of its record.
-  private func text(_ string: Int) -> String { JSONTape.text(of: records[string], in: bytes) }
 
   // MARK: Names
 
@@ -206,7 +175,8 @@ package struct JSONParser {
     var names = Set<Name>(minimumCapacity: Int(records[object].endOrCount))
     var name = object + 1
     while name < records[object].next {
-      guard names.insert(Name(text: text(name))).inserted else { return name }
+      let text = JSONTape.text(of: records[name], in: bytes)
+      guard names.insert(Name(text: text)).inserted else { return name }
       name = Int(records[name + 1].next)
     }
     return nil
@@ -377,6 +347,7 @@ package struct JSONParser {
     JSONSyntaxError(reason: reason, offset: index - start)
   }
   private func excess(_ reason: String) -> JSONSyntaxError {
-    JSONSyntaxError(reason: reason, offset: index - start, isExcess: true)
+    JSONSyntaxError(
+      reason: reason, offset: index - start, before: JSONTape(bytes: bytes, records: records))
   }
 }

@@ -13,7 +13,7 @@ struct JSONTape: Sendable {
     let start: UInt32
     /// The end of a scalar's text, or the number of a container's elements or members.
     var endOrCount: UInt32 = 0
-    /// The index of the first record after this value and all that it contains.
+    /// The index of the first record after this value and all that it contains; 0 for a container that is not closed yet.
     var next: UInt32 = 0
 
     var range: Range<Int> { Int(start)..<Int(endOrCount) }
@@ -27,6 +27,24 @@ struct JSONTape: Sendable {
   static func text(of record: Record, in bytes: [UInt8]) -> String {
     guard record.hasEscapes else { return String(decoding: bytes[record.range], as: UTF8.self) }
     return String(decoding: JSONText.decoded(bytes.span.extracting(record.range)), as: UTF8.self)
+  }
+
+  /// A JSON pointer to the value that would be added next.
+  var pointerToNext: String {
+    var (pointer, container) = ("", 0)
+    while container < records.count {
+      let isObject = records[container].kind == .object
+      // A member's name is in front of its value.
+      let names = isObject ? 1 : 0
+      var (index, value) = (0, container + 1 + names)
+      while value < records.count, records[value].next > 0 {
+        (index, value) = (index + 1, Int(records[value].next) + names)
+      }
+      let step = isObject ? text(of: records[value - 1]) : String(index)
+      pointer = JSONPointer.appending(step, to: pointer)
+      container = value
+    }
+    return pointer
   }
 
   /// Whether the string has this text, compared by bytes.

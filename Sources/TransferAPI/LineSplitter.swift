@@ -6,42 +6,39 @@ package struct LineSplitter {
     package let range: Range<Int>
     /// From 1, as an editor counts.
     let number: Int
-
-    var bytes: ArraySlice<UInt8> { buffer[range] }
   }
   private let maximumLine: Int
-  private var rest: [UInt8] = []
-  /// Bytes at the start of `rest` that were searched and contain no line end.
-  private var scanned = 0
+  private var buffer: [UInt8] = []
+  /// Where the next line begins in `buffer`, and where the search for its end goes on.
+  private var (start, searched) = (0, 0)
   private var number = 0
 
   package init(maximumLine: Int) { self.maximumLine = maximumLine }
 
-  /// The lines that `chunk` completes.
-  package mutating func add(_ chunk: [UInt8]) throws(Problem) -> [Line] {
-    rest += chunk
-    var lines: [Line] = []
-    if let last = rest[scanned...].lastIndex(of: 0x0A) {
-      let buffer = rest
-      rest = Array(buffer[(last + 1)...])
-      var start = 0
-      for place in scanned...last where buffer[place] == 0x0A {
-        try check(place - start)
-        append(start..<place, of: buffer, to: &lines)
-        start = place + 1
-      }
+  package mutating func add(_ chunk: [UInt8]) {
+    buffer.removeSubrange(..<start)
+    (start, searched) = (0, searched - start)
+    buffer += chunk
+  }
+
+  /// The next line whose end has come; nil if more bytes are needed.
+  package mutating func next() throws(Problem) -> Line? {
+    while searched < buffer.count {
+      searched += 1
+      guard buffer[searched - 1] == 0x0A else { continue }
+      let range = start..<searched - 1
+      try check(range.count)
+      start = searched
+      if let line = line(range) { return line }
     }
-    scanned = rest.count
-    try check(rest.count)
-    return lines
+    try check(searched - start)
+    return nil
   }
 
   /// The line after the last line end, if it is not blank.
-  package mutating func finish() -> [Line] {
-    var lines: [Line] = []
-    append(rest.indices, of: rest, to: &lines)
-    rest = []
-    return lines
+  package mutating func finish() -> Line? {
+    defer { start = buffer.count }
+    return line(start..<buffer.count)
   }
 
   private func check(_ length: Int) throws(Problem) {
@@ -50,13 +47,15 @@ package struct LineSplitter {
     }
   }
 
-  private mutating func append(_ range: Range<Int>, of buffer: [UInt8], to lines: inout [Line]) {
+  /// nil: the line is blank.
+  private mutating func line(_ range: Range<Int>) -> Line? {
     number += 1
     for place in range {
       switch buffer[place] {
       case 0x20, 0x09, 0x0D: continue
-      default: return lines.append(Line(buffer: buffer, range: range, number: number))
+      default: return Line(buffer: buffer, range: range, number: number)
       }
     }
+    return nil
   }
 }

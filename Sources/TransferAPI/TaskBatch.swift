@@ -48,18 +48,22 @@ struct TaskBatch {
       while let chunk = try await body.next() {
         size += chunk.count
         guard size <= Limits.batchBytes.value else { throw Self.tooManyBytes }
-        for line in try splitter.add(chunk) {
+        splitter.add(chunk)
+        // Not kept while more is waited for, because it has the memory of its longest line.
+        var parser = JSONParser()
+        while let line = try splitter.next() {
           count += 1
           guard count <= Limits.batchLines.value else { throw Self.tooManyLines(at: line.number) }
-          group.append(await parse(line))
+          group.append(await parse(line, with: &parser))
           guard group.count == Self.groupSize else { continue }
           reply += await create(group)
           group.removeAll(keepingCapacity: true)
         }
       }
-      for line in splitter.finish() {
+      if let line = splitter.finish() {
         guard count < Limits.batchLines.value else { throw Self.tooManyLines(at: line.number) }
-        group.append(await parse(line))
+        var parser = JSONParser()
+        group.append(await parse(line, with: &parser))
       }
       reply += await create(group)
     } catch {
@@ -77,19 +81,18 @@ struct TaskBatch {
     let spool = spools.make(in: session)
     var splitter = LineSplitter(maximumLine: Limits.batchLineBytes.value)
     var count = 0
-    func check(_ lines: [LineSplitter.Line]) throws {
-      for line in lines {
-        count += 1
-        guard count <= Limits.batchLines.value else { throw Self.tooManyLines(at: line.number) }
-      }
+    func check(_ line: LineSplitter.Line) throws {
+      count += 1
+      guard count <= Limits.batchLines.value else { throw Self.tooManyLines(at: line.number) }
     }
     while let chunk = try await body.next() {
       guard spool.size + chunk.count <= Limits.batchBytes.value else { throw Self.tooManyBytes }
       digest.update(chunk)
-      try check(splitter.add(chunk))
+      splitter.add(chunk)
+      while let line = try splitter.next() { try check(line) }
       await spool.append(chunk)
     }
-    try check(splitter.finish())
+    if let line = splitter.finish() { try check(line) }
     return spool
   }
 
@@ -101,11 +104,13 @@ struct TaskBatch {
 
   private func createAll(_ batch: BodySpool, _ idempotent: IdempotentRequest) async throws -> ServerResponse {
     var splitter = LineSplitter(maximumLine: Limits.batchLineBytes.value)
+    var parser = JSONParser()
     var parsed: [Line] = []
     while let bytes = try await batch.next() {
-      for line in try splitter.add(bytes) { parsed.append(await parse(line)) }
+      splitter.add(bytes)
+      while let line = try splitter.next() { parsed.append(await parse(line, with: &parser)) }
     }
-    for line in splitter.finish() { parsed.append(await parse(line)) }
+    if let line = splitter.finish() { parsed.append(await parse(line, with: &parser)) }
     let lines = parsed
     let tasks = try await view.createTasks(Self.specifications(lines), in: session.id) { tasks in
       idempotent.reply(
@@ -144,10 +149,10 @@ struct TaskBatch {
     lines.compactMap { if case .specification(let specification, _) = $0 { specification } else { nil } }
   }
 
-  private func parse(_ line: LineSplitter.Line) async -> Line {
+  private func parse(_ line: LineSplitter.Line, with parser: inout JSONParser) async -> Line {
     do {
       let specification = try await TaskPayload.specification(
-        JSONParser.parse(line.buffer, in: line.range), in: session, view)
+        parser.parse(line.buffer, in: line.range), in: session, view)
       return .specification(specification, line: line.number)
     } catch {
       var problem = Problem(error).telling(at: Self.mostLineErrors)

@@ -107,12 +107,31 @@ import Testing
 
   @Test(arguments: ranges)
   func staysInsideItsRange(_ text: String, _ range: Range<Int>, _ expected: JSONValue?) {
-    #expect((try? JSONParser.parse(Array(text.utf8), in: range)) == expected)
+    var parser = JSONParser()
+    #expect((try? parser.parse(Array(text.utf8), in: range)) == expected)
   }
 
   @Test func offsetsCountFromTheStartOfTheRange() {
     let bytes = Array("{}\n[1,x]".utf8)
-    let error = #expect(throws: JSONSyntaxError.self) { try JSONParser.parse(bytes, in: 3..<bytes.count) }
+    var parser = JSONParser()
+    let error = #expect(throws: JSONSyntaxError.self) { try parser.parse(bytes, in: 3..<bytes.count) }
     #expect(error?.offset == 3)
+  }
+
+  @Test func aValueStaysWhenItsParserParsesAnotherText() throws {
+    var parser = JSONParser()
+    let texts = [#"[1,{"a":"b"}]"#, "{", "[2]", "3"].map { Array($0.utf8) }
+    let values = texts.map { try? parser.parse($0, in: $0.indices) }
+    #expect(values == texts.map { try? JSONParser.parse($0) })
+  }
+
+  @Test(arguments: [
+    ("1e999", ""), ("[1e999]", "/0"), ("[0,[],[[2]],1e999]", "/3"), (#"{"":1e999}"#, "/"),
+    (#"{"a":{"b":[]},"c/~":[{},{"d":"e","\u0066":-1e999}]}"#, "/c~1~0/1/f"),
+    (String(repeating: "[0,", count: 64) + "0", String(repeating: "/1", count: 63) + "/0"),
+  ])
+  func pointsToWhatExceedsALimit(_ text: String, _ pointer: String) {
+    let error = #expect(throws: JSONSyntaxError.self) { try parse(text) }
+    #expect(error?.excess == pointer)
   }
 }

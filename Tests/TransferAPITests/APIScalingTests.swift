@@ -15,7 +15,8 @@ import TransferModel
     let ratio = try Scaling.ratio(of: { Array(String(repeating: piece, count: $0).utf8) }) { bytes in
       var splitter = LineSplitter(maximumLine: 1 << 30)
       for start in stride(from: 0, to: bytes.count, by: size) {
-        _ = try splitter.add(Array(bytes[start..<min(start + size, bytes.count)]))
+        splitter.add(Array(bytes[start..<min(start + size, bytes.count)]))
+        while try splitter.next() != nil {}
       }
       _ = splitter.finish()
     }

@@ -4,11 +4,17 @@ import Testing
 @testable import TransferAPI
 
 @Suite struct LineSplitterTests {
-  private func split(_ chunks: [[UInt8]], maximumLine: Int) throws -> [[UInt8]] {
+  private func split(_ chunks: [[UInt8]], maximumLine: Int) throws -> [LineSplitter.Line] {
     var splitter = LineSplitter(maximumLine: maximumLine)
     var lines: [LineSplitter.Line] = []
-    for chunk in chunks { lines += try splitter.add(chunk) }
-    return (lines + splitter.finish()).map { Array($0.bytes) }
+    for chunk in chunks {
+      splitter.add(chunk)
+      while let line = try splitter.next() { lines.append(line) }
+    }
+    return lines + [splitter.finish()].compactMap { $0 }
+  }
+  private func bytes(_ chunks: [[UInt8]], maximumLine: Int) throws -> [[UInt8]] {
+    try split(chunks, maximumLine: maximumLine).map { Array($0.buffer[$0.range]) }
   }
 
   @Test(arguments: [
@@ -16,35 +22,34 @@ import Testing
     ("\n\na\n \t\r\n\r\nb\r\n", ["a", "b\r"]), (" \t", []), ("é\n😀", ["é", "😀"]),
   ])
   func splits(_ text: String, _ expected: [String]) throws {
-    let lines = try split([Array(text.utf8)], maximumLine: 100)
+    let lines = try bytes([Array(text.utf8)], maximumLine: 100)
     #expect(lines == expected.map { Array($0.utf8) })
   }
 
   @Test func numbersCountBlankLinesToo() throws {
-    var splitter = LineSplitter(maximumLine: 10)
-    let lines = try splitter.add(Array("a\n\n\r\nb\nc".utf8)) + splitter.finish()
+    let lines = try split([Array("a\n\n\r\nb\nc".utf8)], maximumLine: 10)
     #expect(lines.map(\.number) == [1, 4, 5])
   }
 
   @Test func chunksMakeNoDifference() throws {
     var generator = SplitMix64(seed: 31)
     for round in 0..<300 {
-      let bytes = (0..<Int.random(in: 0...200, using: &generator)).map { _ in
+      let text = (0..<Int.random(in: 0...200, using: &generator)).map { _ in
         Array("ab \t\r\n\n".utf8).randomElement(using: &generator) ?? 0
       }
       var chunks: [[UInt8]] = []
-      var rest = bytes[...]
+      var rest = text[...]
       while !rest.isEmpty {
         let count = Int.random(in: 0...20, using: &generator)
         chunks.append(Array(rest.prefix(count)))
         rest = rest.dropFirst(count)
       }
-      let expected = bytes.split(separator: 0x0A).map(Array.init).filter { line in
+      let expected = text.split(separator: 0x0A).map(Array.init).filter { line in
         !line.allSatisfy { Array(" \t\r".utf8).contains($0) }
       }
-      try #require(try split([bytes], maximumLine: 1000) == expected, "round \(round)")
-      try #require(try split(chunks, maximumLine: 1000) == expected, "round \(round)")
-      try #require(try split(bytes.map { [$0] }, maximumLine: 1000) == expected, "round \(round)")
+      try #require(try bytes([text], maximumLine: 1000) == expected, "round \(round)")
+      try #require(try bytes(chunks, maximumLine: 1000) == expected, "round \(round)")
+      try #require(try bytes(text.map { [$0] }, maximumLine: 1000) == expected, "round \(round)")
     }
   }
 

@@ -113,9 +113,11 @@ enum Parsers {
   /// Tasks in NDJSON.
   private static func batch(_ bytes: [UInt8]) {
     var splitter = LineSplitter(maximumLine: Limits.batchLineBytes.value)
-    let lines = ((try? splitter.add(bytes)) ?? []) + splitter.finish()
-    for line in lines.prefix(Limits.batchLines.value) {
-      _ = try? JSONParser.parse(line.buffer, in: line.range)
+    var (parser, count) = (JSONParser(), 0)
+    splitter.add(bytes)
+    while count < Limits.batchLines.value, let line = (try? splitter.next()) ?? splitter.finish() {
+      _ = try? parser.parse(line.buffer, in: line.range)
+      count += 1
     }
   }
 
