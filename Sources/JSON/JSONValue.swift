@@ -39,7 +39,11 @@ package struct JSONValue: Sendable {
     }
     return nil
   }
-  package var string: String? { record.kind == .string ? tape.text(of: record) : nil }
+  package var string: String? { text(at: place) }
+  private func text(at place: Int) -> String? {
+    let record = tape.records[place]
+    return record.kind == .string ? tape.text(of: record) : nil
+  }
   package var bool: Bool? {
     record.kind == .bool ? tape.bytes[Int(record.start)] == UInt8(ascii: "t") : nil
   }
@@ -67,14 +71,21 @@ package struct JSONValue: Sendable {
     default: nil
     }
   }
-  package var elements: [JSONValue]? {
+  package var elements: [JSONValue]? { elements { JSONValue(tape, at: $0) } }
+  /// The texts of an array of strings.
+  package var strings: [String]? { elements { text(at: $0) } }
+  package var elementCount: Int? { record.kind == .array ? Int(record.endOrCount) : nil }
+
+  /// nil where this is no array, or `element` gives nil for the record of an element.
+  private func elements<Element>(_ element: (_ place: Int) -> Element?) -> [Element]? {
     guard record.kind == .array else { return nil }
-    var elements: [JSONValue] = []
+    var elements: [Element] = []
     elements.reserveCapacity(Int(record.endOrCount))
-    var element = firstChild
-    while element < record.next {
-      elements.append(JSONValue(tape, at: element))
-      element = child(after: element)
+    var place = firstChild
+    while place < record.next {
+      guard let next = element(place) else { return nil }
+      elements.append(next)
+      place = child(after: place)
     }
     return elements
   }

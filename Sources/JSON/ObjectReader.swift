@@ -118,14 +118,11 @@ package struct ObjectReader {
   /// - Parameter maximum: how many there may be.
   package mutating func strings(_ name: String, upTo maximum: Int = .max) -> [String]? {
     guard let value = value(name) else { return nil }
-    guard let elements = value.elements else { return mistyped(name, "an array of strings", value) }
-    guard elements.count <= maximum else {
-      exceed(name, "must have at most \(maximum) elements, not \(elements.count)")
+    if let count = value.elementCount, count > maximum {
+      exceed(name, "must have at most \(maximum) elements, not \(count)")
       return nil
     }
-    let texts = elements.compactMap(\.string)
-    guard texts.count == elements.count else { return mistyped(name, "an array of strings", value) }
-    return texts
+    return value.strings ?? mistyped(name, "an array of strings", value)
   }
 
   /// A reader of the member that is an object; nil where it is absent.

@@ -56,8 +56,10 @@ extension ProxyConfiguration {
     http = Self.entry("http", [.http], &reader)
     https = Self.entry("https", [.http], &reader)
     socks5 = Self.entry("socks5", [.socks5], &reader)
+    let texts = reader.strings("noProxy", upTo: Limits.proxyExceptions.value) ?? []
     var exceptions: [ProxyException] = []
-    for (index, text) in (reader.strings("noProxy", upTo: Limits.proxyExceptions.value) ?? []).enumerated() {
+    exceptions.reserveCapacity(texts.count)
+    for (index, text) in texts.enumerated() {
       if text.utf8.count <= Limits.hostBytes.value, let exception = ProxyException(text) {
         exceptions.append(exception)
       } else {

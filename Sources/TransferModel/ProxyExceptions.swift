@@ -8,15 +8,14 @@ package struct ProxyExceptions: Sendable, Equatable {
 
     func hash(into hasher: inout Hasher) {
       switch subject {
-      case .everything: break
-      case .host(let name): hasher.combine(name)
+      case .everything, .host: break
       case .address(let address): hasher.combine(address)
       case .network(let network): hasher.combine(network)
       }
       if let port { hasher.combine(port) }
     }
   }
-  /// The names of those that have no port.
+  /// Of the hosts `name`, or `name:port` where the exception has a port.
   private var hosts: Set<String> = []
   /// The other exceptions.
   private var rules: Set<Rule> = []
@@ -25,13 +24,13 @@ package struct ProxyExceptions: Sendable, Equatable {
 
   package init(_ all: [ProxyException] = []) {
     self.all = all
-    let names = all.count { $0.isName }
-    hosts.reserveCapacity(names)
-    rules.reserveCapacity(all.count - names)
+    let count = all.count { $0.isHost }
+    hosts.reserveCapacity(count)
+    rules.reserveCapacity(all.count - count)
     for exception in all {
       switch exception.subject {
-      case .host(let name) where exception.isName:
-        hosts.insert(name)
+      case .host(let host):
+        hosts.insert(host)
         continue
       case .network(let network): prefixLengths.insert(network.prefixLength)
       default: break
@@ -57,7 +56,7 @@ package struct ProxyExceptions: Sendable, Equatable {
     var name = Substring(host)
     while true {
       let domain = String(name)
-      if hosts.contains(domain) || has(.host(domain)) { return true }
+      if hosts.contains(domain) || hosts.contains("\(domain):\(port)") { return true }
       guard let dot = name.utf8.firstIndex(of: UInt8(ascii: ".")) else { return false }
       name = name[name.utf8.index(after: dot)...]
     }
@@ -69,7 +68,7 @@ package struct ProxyExceptions: Sendable, Equatable {
 package struct ProxyException: Sendable, Equatable {
   enum Subject: Sendable, Hashable {
     case everything
-    /// With its subdomains.
+    /// `name`, or `name:port`, with its subdomains.
     case host(String)
     case address(IPAddress)
     case network(IPNetwork)
@@ -80,8 +79,7 @@ package struct ProxyException: Sendable, Equatable {
   /// nil: every port.
   let port: Int?
 
-  /// Whether this is a host's name that holds for every port.
-  var isName: Bool { if case .host = subject { port == nil } else { false } }
+  var isHost: Bool { if case .host = subject { true } else { false } }
 
   package init?(_ text: String) {
     var (colons, dots, isNetwork, hasUppercase) = (0, 0, false, false)
@@ -114,6 +112,8 @@ package struct ProxyException: Sendable, Equatable {
     }
     var name = 0..<bytes.count
     var port: Int?
+    // Whether the port is written as its number would be.
+    var isPlain = true
     if colons > 0 {
       var colon = bytes.count - 1
       while bytes[colon] != UInt8(ascii: ":") { colon -= 1 }
@@ -121,6 +121,7 @@ package struct ProxyException: Sendable, Equatable {
       let digits = bytes.extracting((colon + (isSigned ? 2 : 1))...)
       guard let number = Decimal.value(digits, most: 65_535), number > 0 else { return nil }
       port = number
+      isPlain = !isSigned && digits[0] != UInt8(ascii: "0")
       name = 0..<colon
     }
     if !name.isEmpty, bytes[0] == UInt8(ascii: "[") {
@@ -140,10 +141,11 @@ package struct ProxyException: Sendable, Equatable {
       subject = .everything
     } else if colons > 0 || dots >= 3, let address = IPAddress(bytes.extracting(name)) {
       subject = .address(address)
-    } else if name.count < bytes.count, let part = try? UTF8Span(validating: bytes.extracting(name)) {
-      subject = .host(String(copying: part))
-    } else {
+    } else if isPlain, name.lowerBound == 0 {
       subject = .host(text)
+    } else {
+      guard let name = try? UTF8Span(validating: bytes.extracting(name)) else { return nil }
+      subject = .host(String(copying: name) + (port.map { ":\($0)" } ?? ""))
     }
   }
 }

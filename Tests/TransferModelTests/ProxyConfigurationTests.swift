@@ -60,6 +60,22 @@ import TransferModel
     #expect(proxies.entry(scheme: scheme, host: host, port: port)?.server.url == expected)
   }
 
+  @Test(
+    arguments: [
+      ("a.test", "a.test", 80, true), ("a.test:80", "a.test", 80, true), ("a.test:80", "b.a.test", 80, true),
+      ("a.test:80", "a.test", 81, false), ("a.test:80", "ba.test", 80, false),
+      ("A.test:80", "a.test", 80, true),
+      ("a.test:080", "a.test", 80, true), ("a.test:+80", "a.test", 80, true),
+      ("*.a.test:80", "a.test", 80, true),
+      (".a.test:+080", "b.a.test", 80, true), ("[a.test]:80", "a.test", 80, true),
+      ("[a.test]:80", "a.test", 8080, false), ("[::1]:80", "::1", 80, true), ("[::1]:80", "::1", 81, false),
+      ("10.0.0.1:080", "10.0.0.1", 80, true), ("*:80", "a.test", 80, true), ("*:80", "a.test", 81, false),
+    ] as [(String, String, Int, Bool)])
+  func coversHostAndPort(_ text: String, _ host: String, _ port: Int, _ expected: Bool) throws {
+    let exception = try #require(ProxyException(text))
+    #expect(exception.text == text && ProxyExceptions([exception]).cover(host: host, port: port) == expected)
+  }
+
   @Test func socksTakesWhatTheOthersLeave() throws {
     let (proxies, _) = try read(#"{"https":"two","socks5":"three"}"#)
     #expect(proxies.entry(scheme: "http", host: "a", port: 80)?.server.url == "socks5://three:1080")

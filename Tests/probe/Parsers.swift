@@ -104,10 +104,12 @@ enum Parsers {
 
   /// The entries of `noProxy` in JSON, and a host that is looked for among them.
   private static func proxyExceptions(_ bytes: [UInt8]) {
-    let entries = (try? JSONParser.parse(bytes))?.elements?.prefix(Limits.proxyExceptions.value) ?? []
-    let exceptions = ProxyExceptions(entries.compactMap { $0.string.flatMap { ProxyException($0) } })
-    let host = entries.last?.string.flatMap { $0.utf8.count <= Limits.hostBytes.value ? $0 : nil }
-    _ = exceptions.cover(host: host ?? "a.test", port: 80)
+    let entries = (try? JSONParser.parse(bytes))?.strings?.prefix(Limits.proxyExceptions.value) ?? []
+    var exceptions: [ProxyException] = []
+    exceptions.reserveCapacity(entries.count)
+    for entry in entries { if let exception = ProxyException(entry) { exceptions.append(exception) } }
+    let host = entries.last.flatMap { $0.utf8.count <= Limits.hostBytes.value ? $0 : nil }
+    _ = ProxyExceptions(exceptions).cover(host: host ?? "a.test", port: 80)
   }
 
   /// Tasks in NDJSON.
