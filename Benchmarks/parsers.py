@@ -3,7 +3,7 @@
 
 The inputs are of the shapes below, and the slowest that the fuzzer found (Fuzz/corpus), repeated up to the size. callgrind counts the
 instructions of the parser alone. A parser fails if it takes more than 200 instructions a byte for 100 KiB, or if this number is more
-than 1.3 times the number for 10 KiB. The parsers in ABOVE take more today; their numbers may only fall.
+than 1.3 times the number for 10 KiB.
 usage: parsers.py [--all] [PARSER,...]      prints every shape, not only the slowest of each parser
        parsers.py --write=DIRECTORY PARSER  writes each shape's input of 1 KiB
        parsers.py --keep=CORPUS PARSER      adds the slowest input of a fuzzer's corpus to Fuzz/corpus if it is slower than all others"""
@@ -15,11 +15,6 @@ PROBE = os.environ.get("PROBE", os.path.join(ROOT, ".build/release/probe"))
 CORPUS = os.path.join(ROOT, "Fuzz/corpus")
 SIZES = (1 << 10, 10 << 10, 100 << 10)
 MOST, GROWTH = 200, 1.3
-# Instructions a byte of each parser's slowest input. The costs are an allocation for each item of two to eight bytes, names of one byte that
-# is not UTF-8, and fields that are read as a request's and a response's. A number may rise by 5 %, because it depends on the installed
-# packages.
-ABOVE = {"cache": 211, "proxy-exceptions": 254, "batch": 307, "multipart": 280}
-MARGIN = 1.05
 # A site has no more than 180 cookies, and 10 KiB of long ones are fewer: only 100 KiB make the jar evict some.
 GROWTHS = {"cookie-jar": 3}
 # So few instructions a byte are no growth: a copy into larger memory is among them.
@@ -161,9 +156,8 @@ def ratios(counter, parser):
 
 def faults(parser, measured):
     _, middle, large = measured
-    most = max(MOST, ABOVE.get(parser, 0) * MARGIN)
-    if large > most:
-        yield f"more than {most:.0f} instructions a byte"
+    if large > MOST:
+        yield f"more than {MOST} instructions a byte"
     if large > FEW and large > GROWTHS.get(parser, GROWTH) * middle:
         yield f"{large / middle:.2f} times as many a byte for ten times the size"
 
