@@ -3,8 +3,8 @@
 
 Tenant b fetches small files one after the other while tenant a attacks: large cookie jars, many credentials and proxy exceptions, long
 strings, large idle sessions, probes of a silent address, many root certificates, idle connections, bodies that stall, replies that nobody
-reads, large tasks that wait, strange responses, responses without end. Each attack runs twice. During each, 99 of 100 of b's transfers
-take less than 250 ms, the memory of the service stays bounded, and both runs get the same replies.
+reads, large tasks that are suspended or wait for a connection, strange responses, responses without end. Each attack runs twice. During
+each, 99 of 100 of b's transfers take less than 250 ms, the memory of the service stays bounded, and both runs get the same replies.
 usage: fairness.py [ATTACK ...]"""
 import base64
 import resource
@@ -59,6 +59,8 @@ class Strange(socketserver.ThreadingTCPServer):
                 self.send_for_ever("Content-Type: multipart/x-mixed-replace; boundary=b", b"--b\r\n\r\nx\r\n" * 8192)
             elif kind == "chunks":
                 self.send_for_ever("Transfer-Encoding: chunked", b"1\r\nx\r\n" * 16_384)
+            elif kind == "silence":
+                self.rfile.read()
             elif kind == "fields":
                 self.send("200 OK", [f"X-{i}: {'y' * 200}" for i in range(900)], body)
 
@@ -385,21 +387,29 @@ def readers_that_do_not_read(a, _):
     return sorted(heads)
 
 
-def create_suspended(a, count, **members):
-    """Creates tasks that are not resumed; the statuses, and how many had each."""
+def create(a, count, **members):
+    """Creates data tasks; the statuses, and how many had each."""
     session = a.session()
     return a.many(count, lambda number: a.call("POST", f"/v1/sessions/{session}/tasks", dict(members, kind="data"))[0])
 
 
+def task_with_many_fields(url):
+    return {"request": {"url": url, "headers": {f"X-{i}": "y" * 4000 for i in range(60)}}, "description": "z" * 60_000}
+
+
 @attack
 def suspended_tasks_with_bodies_of_7_megabytes(a, _):
-    return create_suspended(a, 40, request={"url": "http://a.test/", "method": "PUT", "body": {"text": "x" * 7_000_000}})
+    return create(a, 40, request={"url": "http://a.test/", "method": "PUT", "body": {"text": "x" * 7_000_000}})
 
 
 @attack
 def suspended_tasks_with_many_fields(a, _):
-    fields = {f"X-{i}": "y" * 4000 for i in range(60)}
-    return create_suspended(a, 300, request={"url": "http://a.test/", "headers": fields}, description="z" * 60_000)
+    return create(a, 300, **task_with_many_fields("http://a.test/"))
+
+
+@attack
+def queued_tasks_with_many_fields(a, strange):
+    return create(a, 300, resume=True, **task_with_many_fields(f"{strange.url}/silence"))
 
 
 @attack

@@ -79,6 +79,11 @@ package enum Limits {
     beyond: "it is closed")
   package static let unfinishedTasks = Limit(
     "unfinished-tasks", 200_000, "unfinished tasks of a session", beyond: "429 with Retry-After")
+  package static let submittedTaskBytes = Limit(
+    "submitted-tasks", 4 << 20,
+    "URLs, header fields, descriptions and small bodies of a session's running tasks that have more than 4 KiB of them; 16 times as much of paused tasks",
+    in: .bytes,
+    beyond: "further such tasks wait in the database until one of these ends; a longer description gets 429")
   package static let pageItems = Limit("page-items", 500, "items of a page", beyond: "400")
   package static let pageBytes = Limit(
     "page", 4 << 20, "a page of a list", in: .bytes, beyond: "the page ends early, with a cursor for the rest"
@@ -141,6 +146,9 @@ package enum Limits {
   package static let credentials = Limit(
     "credentials", 5000, "credentials of a session",
     beyond: "422; a credential that answers a challenge is used but not stored")
+  package static let credentialBytes = Limit(
+    "credentials-size", 4 << 20, "all credentials of a session, each counted with 256 bytes more than it has",
+    in: .bytes, beyond: "422; a credential that answers a challenge is used but not stored")
   package static let chainCertificates = Limit(
     "chain", 16, "certificates in a `clientCertificate`", beyond: refused)
   package static let certificateBytes = Limit(
@@ -287,14 +295,15 @@ package enum Limits {
     bodyBytesInPeriod, smallBodyBytes, inlineBodyBytes, discardedUploadBytes, lingeringConnections,
     violations,
     lineViolations, shownTextBytes, receivingBytes, replyBytes, requestHeadBytes, requestFields,
-    targetBytes, requestHeadSeconds, idleSeconds, unfinishedTasks, pageItems, pageBytes,
+    targetBytes, requestHeadSeconds, idleSeconds, unfinishedTasks, submittedTaskBytes, pageItems, pageBytes,
     waitSeconds,
     methodBytes, urlBytes, descriptionBytes, hostBytes, userBytes, passwordBytes, realmBytes, fields,
     fieldBytes,
     headBytes, streamBytes, secretNames, secretNameBytes, configurationBytes, rootBytes, roots,
     rootsOfOneSubject,
     proxyExceptions, pinnedHosts,
-    pinnedKeys, credentials, chainCertificates, certificateBytes, cookiesInRequest, cookies, cookiesOfSite,
+    pinnedKeys, credentials, credentialBytes, chainCertificates, certificateBytes, cookiesInRequest, cookies,
+    cookiesOfSite,
     cookieBytes, cookieAttributeBytes, cacheDirectives, varyNames, trailerBytes, informationalResponses,
     redirects, partHeadBytes, contentCodings, discardedBytes, repeats, staleNonces, trustedChains,
     authenticatedPlaces, authenticatedRealms, authenticatedPaths, challenges, uploadAppends,

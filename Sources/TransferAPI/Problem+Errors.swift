@@ -29,6 +29,15 @@ extension Problem {
     case .tooManyTasks(let limit):
       Problem(.quotaExceeded, "the session has \(limit) unfinished tasks, the most it may have")
         .with("Retry-After", "5")
+    case .submittedTasksFull:
+      Problem(
+        .quotaExceeded,
+        """
+        the session's submitted tasks have more than \(Limits.submittedTaskBytes.value) bytes of texts; try again when some of them \
+        have ended
+        """
+      )
+      .with("Retry-After", "5")
     case .memoryFull(let limit):
       Problem(
         .storeFull,
@@ -48,14 +57,14 @@ extension Problem {
     case .bodyNotFound(let absence): Problem(.bodyNotFound, "\(absence)")
     case .noCredentialStorage:
       Problem(.conflict, "the session has no credential storage (urlCredentialStorage is false)")
-    case .tooManyCredentials:
+    case .credentialsFull(let limit):
       Problem(
         .limitExceeded,
         violations: [
           FieldViolation(
-            pointer: "/protectionSpace",
+            pointer: limit.unit == .count ? "/protectionSpace" : "/credential",
             detail:
-              "the session has \(Limits.credentials.value) credentials, the most it may have; delete some",
+              "a session may have at most \(limit.value)\(limit.unit == .count ? "" : " bytes of") credentials; delete some",
             isExcess: true)
         ])
     case .tooManyProbes:

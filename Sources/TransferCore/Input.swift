@@ -120,6 +120,8 @@ package enum Refusal: Error, Sendable, Equatable {
   /// The session takes no more tasks.
   case sessionInvalid
   case tooManyTasks(limit: Int)
+  /// The texts of submitted tasks take as much memory as they may.
+  case noRoom
   case upload(TaskUpload.Refusal)
   /// The decision is not the one that waits.
   case decisionSettled

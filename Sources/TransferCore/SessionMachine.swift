@@ -17,6 +17,7 @@ package struct SessionMachine: Sendable {
   private var isLeaving = false
   /// Bytes that clients chose of a task that stays in memory while it waits.
   let residentBytes: Int
+  private var submissions: SubmissionQueue
   /// Whether recovery has ended. A new session has none to wait for.
   private var isRecovered = false
   /// Of the input that is being handled.
@@ -26,9 +27,12 @@ package struct SessionMachine: Sendable {
   ///   - lastIdentifier: that an earlier process gave out.
   ///   - limit: of unfinished tasks.
   ///   - residentBytes: what clients chose the length of in a task may take so much memory while the task waits.
+  ///   - submittedBytes: what clients chose the length of in all submitted large tasks may take so much memory.
   package init(
-    _ session: TransferSession, lastIdentifier: Int = 0, limit: Int, residentBytes: Int = 1024
+    _ session: TransferSession, lastIdentifier: Int = 0, limit: Int, residentBytes: Int = 1024,
+    submittedBytes: Int = .max
   ) {
+    submissions = SubmissionQueue(smallSize: 4 * residentBytes, capacity: submittedBytes)
     // Even small tasks are evicted, so that the session can rest.
     self.residentBytes = session.isLarge ? 0 : residentBytes
     self.session = session
@@ -52,15 +56,14 @@ package struct SessionMachine: Sendable {
 
   /// What stops the clocks that run for it, where it goes on elsewhere.
   package var cancelledAlarms: [Turn.Alarm] {
-    tasks.ids.compactMap { tasks[$0] }.flatMap { machine -> [Turn.Alarm] in
-      let question = machine.question.map { Turn.Alarm.cancelDecision($0.decision, of: machine.task.id) }
-      return [question, machine.task.earliestBeginDate.map { _ in .cancelBegin(machine.task.id) }]
-        .compactMap { $0 }
-    } + tasks.evicted.filter(\.value.hasBeginDate).keys.sorted().map { .cancelBegin($0) }
+    tasks.ids.flatMap { id -> [Turn.Alarm] in
+      let question = tasks[id]?.question.map { Turn.Alarm.cancelDecision($0.decision, of: id) }
+      return [question, .cancelBegin(id)].compactMap { $0 }
+    }
   }
 
   /// Nobody carries any of its tasks out: it goes on anywhere.
-  package var isQuiet: Bool { tasks.areIdle }
+  package var isQuiet: Bool { tasks.areIdle && !submissions.hasCall }
 
   /// Every message of a background session was handed over.
   package var hasHandedOver: Bool { handover?.isDone ?? true }
@@ -79,11 +82,16 @@ package struct SessionMachine: Sendable {
   package mutating func handle(_ input: Input, at now: Now, into turn: inout Turn) -> Reply {
     assert(turn.session == session.id)
     turn.isLeaving = isLeaving
+    swap(&turn.submissions, &submissions)
+    defer { swap(&turn.submissions, &submissions) }
     let mark = (turn.ended.count, turn.inquiries.count, turn.messages.count)
     let reply = take(input, at: now, into: &turn)
     if session.type == .background {
       noteCalls(ended: mark.0, asked: mark.1, at: now, into: &turn)
       for message in turn.messages[mark.2...] { handover?.queue(message.id) }
+    }
+    if !isLeaving, let next = turn.submissions.callNext() {
+      turn.alarms.append(.begin(next, at: Timestamp(microseconds: 0)))
     }
     if !evictions.isEmpty {
       turn.evictions += evictions
@@ -111,7 +119,12 @@ package struct SessionMachine: Sendable {
     case .suspend(let id): return verb(id) { $0.suspend($1, at: now, into: &turn) }
     case .cancel(let id, let keepsPartial):
       return verb(id) { $0.cancel(keepsPartial: keepsPartial, $1, at: now, into: &turn) }
-    case .change(let id, let patch): return verb(id) { $0.change(patch, $1, at: now, into: &turn) }
+    case .change(let id, let patch):
+      if let machine = tasks[id], machine.place.isSubmitted {
+        let growth = patch.applied(to: machine.task).variableSize - machine.task.variableSize
+        guard growth <= 0 || turn.submissions.hasRoom(for: growth) else { return .refused(.noRoom) }
+      }
+      return verb(id) { $0.change(patch, $1, at: now, into: &turn) }
     case .answer(let id, let decision, let answer, let shown, let tag):
       return self.answer(id, decision, answer, shown, tag, at: now, into: &turn)
     case .offer(let id, let body, let length):
@@ -122,7 +135,17 @@ package struct SessionMachine: Sendable {
     case .news(let news): change(continued.subject(of: news)) { $0.take(news, $1, at: now, into: &turn) }
     case .expired(let id, let decision):
       change(id) { $0.expire(decision, $1, at: now, into: &turn) }
-    case .begin(let id): change(id) { $0.launch($1, at: now, into: &turn) }
+    case .begin(let id):
+      change(id) { [cancelsTasks] machine, session in
+        if cancelsTasks, !machine.isCreating {
+          machine.cancel(keepsPartial: false, session, at: now, into: &turn)
+        } else {
+          machine.launch(session, at: now, into: &turn)
+        }
+      }
+      turn.submissions.endCall(of: id)
+      // Its row could not be read.
+      if tasks.isEvicted(id) { turn.alarms.append(.begin(id, at: now.wall.adding(seconds: 60))) }
     case .endHolds(let ids): endHolds(ids, at: now, into: &turn)
     case .evict(let evictions): for eviction in evictions { tasks.evict(eviction) }
     case .load(let task):

@@ -15,9 +15,12 @@ extension TaskMachine {
       outcome.endAsCancelled()
     }
     if !Flaw.withdrawsNothing.isPresent { settle(.withdrawn, session, at: outcome.endedAt, into: &turn) }
-    if task.earliestBeginDate != nil { turn.alarms.append(.cancelBegin(id)) }
+    if task.earliestBeginDate != nil || turn.submissions.isLarge(task) {
+      turn.alarms.append(.cancelBegin(id))
+    }
     if let body = upload.token { turn.droppedUploads.append(body) }
     turn.heads.append(id)
+    turn.submissions.remove(id)
     if !Flaw.endsTwice.isPresent { place = .ending }
     let ended = task.ended(with: outcome, keptFor: session.configuration.bodyRetention)
     // The last request of a delegate may never have been sent.
@@ -49,6 +52,7 @@ extension TaskMachine {
       createdAt: now.wall, specification: specification)
     download.continueAs(task)
     place = .ending
+    turn.submissions.replace(id, by: download)
     if let body = upload.dropReady() { turn.droppedUploads.append(body) }
     var ended = task
     _ = ended.lifecycle.complete()

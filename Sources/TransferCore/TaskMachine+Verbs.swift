@@ -10,6 +10,7 @@ extension TaskMachine {
     if action == .run {
       task.phase = phase
       turn.tell(task.stateEvent(at: now.wall), of: task, in: session)
+      turn.submissions.note(self, session, at: now)
       if place.isSubmitted { turn.order(.resume(id)) }
     }
     turn.update(task)
@@ -24,6 +25,7 @@ extension TaskMachine {
     if action == .pause {
       task.phase = nil
       turn.tell(task.stateEvent(at: now.wall), of: task, in: session)
+      turn.submissions.note(self, session, at: now)
       if place.isSubmitted { turn.order(.suspend(id)) }
     }
     turn.update(task)
@@ -51,6 +53,7 @@ extension TaskMachine {
   ) {
     task = patch.applied(to: task)
     turn.respecified.append(task)
+    turn.submissions.note(self, session, at: now)
     if let priority = patch.priority, place.isSubmitted { turn.order(.setPriority(id, priority)) }
     if let limit = patch.maximumBytesPerSecond, place.isSubmitted {
       turn.order(.setLimit(id, bytesPerSecond: limit))
@@ -75,25 +78,31 @@ extension TaskMachine {
       task.goesOn = true
       return turn.update(task)
     }
-    if let date = task.earliestBeginDate {
-      let asks = session.delegate(of: task)?.asksForDelayedRequests == true
-      // Whoever carries it out elsewhere waits, whether this process lives or not; a delegate is asked by this one.
-      if asks || !turn.isCarriedElsewhere {
-        guard date <= now.wall else { return turn.alarms.append(.begin(id, at: date)) }
-        if !hasBegun {
-          // urlSession(_:task:willBeginDelayedRequest:completionHandler:)
-          let payload = TransferEvent.Payload.delayed(task.currentRequest)
-          guard !asks else {
-            ask(
-              .delayedRequest, number: nil, .taskWillBeginDelayedRequest, payload, at: now.wall, session,
-              into: &turn)
-            // That it waits for neither the date nor another process any more, the row says to the next service.
-            task.goesOn = false
-            return turn.update(task)
-          }
-          turn.tell(.taskWillBeginDelayedRequest, at: now.wall, payload, of: task, in: session)
-        }
+    // Whoever carries it out elsewhere waits for the date, whether this process lives or not; a delegate is asked by this one.
+    let asks = task.earliestBeginDate != nil && session.delegate(of: task)?.asksForDelayedRequests == true
+    let date = asks || !turn.isCarriedElsewhere ? task.earliestBeginDate : nil
+    if let date, date > now.wall {
+      turn.submissions.remove(id)
+      return turn.alarms.append(.begin(id, at: date))
+    }
+    guard turn.submissions.submit(self, session, at: now) else {
+      // The session's queue calls it later. If this process dies, another submits it.
+      guard !turn.isCarriedElsewhere, !task.goesOn else { return }
+      task.goesOn = true
+      return turn.update(task)
+    }
+    if date != nil, !hasBegun {
+      // urlSession(_:task:willBeginDelayedRequest:completionHandler:)
+      let payload = TransferEvent.Payload.delayed(task.currentRequest)
+      guard !asks else {
+        ask(
+          .delayedRequest, number: nil, .taskWillBeginDelayedRequest, payload, at: now.wall, session,
+          into: &turn)
+        // That it waits for neither the date nor another process any more, the row says to the next service.
+        task.goesOn = false
+        return turn.update(task)
       }
+      turn.tell(.taskWillBeginDelayedRequest, at: now.wall, payload, of: task, in: session)
     }
     // Its request may have gone out once, by a process that is gone.
     let isRepeated = task.mayHaveBegun && !turn.isCarriedElsewhere

@@ -41,6 +41,8 @@ package struct Turn: Sendable {
   package let isCarriedElsewhere: Bool
   /// The session is to go on at another process: nothing of it begins here.
   var isLeaving = false
+  /// The session's, while its machine handles an input.
+  var submissions = SubmissionQueue()
   package var identifiers: IdentifierGenerator
 
   // MARK: In the commit

@@ -124,7 +124,7 @@ package struct TransferTask: Sendable, Equatable {
   package var hasToldOffset = false
   /// Whoever carries it out was given it, and has not told that it began: its request may have gone out.
   package var wasHandedOver = false
-  /// Whoever carried it out has stopped, so that another process goes on with it.
+  /// Nobody carries it out, and another process may begin it, or go on with it.
   package var goesOn = false
   /// nil: no attempt has failed, as of most tasks.
   @IndirectIfAny private var retries: Retries?

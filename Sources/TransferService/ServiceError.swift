@@ -1,4 +1,5 @@
 internal import BlobStore
+package import Limits
 internal import TransferEngine
 package import TransferModel
 package import TransferStore
@@ -14,6 +15,8 @@ package enum ServiceError: Error, Sendable {
   /// Only an invalid session can be deleted.
   case sessionNotInvalid
   case tooManyTasks(limit: Int)
+  /// The session's submitted tasks have texts as long as they may.
+  case submittedTasksFull
   case decisionNotFound
   /// Another answer came first, or none did in time.
   case decisionSettled(Decision.State)
@@ -28,8 +31,8 @@ package enum ServiceError: Error, Sendable {
   case bodyNotFound(BodyAbsence)
   /// The session remembers no credentials.
   case noCredentialStorage
-  /// It has as many as it may.
-  case tooManyCredentials
+  /// It has as many as it may, or as large ones.
+  case credentialsFull(Limit)
   /// Too many of the tenant's reachability probes are waiting, or this one has waited too long.
   case tooManyProbes
   case idempotencyMismatch
@@ -88,6 +91,7 @@ extension ServiceError: CustomStringConvertible {
     case .sharedSession: "the shared session cannot be removed"
     case .sessionInvalid: "the session is invalidated"
     case .sessionNotInvalid: "the session is not invalid"
+    case .submittedTasksFull: "the texts of the session's submitted tasks have reached their limit"
     case .tooManyTasks(let limit): "the session has \(limit) unfinished tasks, its limit"
     case .decisionNotFound: "no such decision"
     case .decisionSettled(let state): "the decision is \(state.rawValue)"
@@ -99,7 +103,7 @@ extension ServiceError: CustomStringConvertible {
     case .bodyNotFound: "the task has no body"
     case .noCredentialStorage: "the session has no credential storage"
     case .tooManyProbes: "too many reachability probes are waiting"
-    case .tooManyCredentials: "the session has as many credentials as it may"
+    case .credentialsFull: "the session's credentials have reached their limit"
     case .idempotencyMismatch: "the Idempotency-Key belongs to another request"
     case .idempotencyInProgress, .keyTaken: "the request of the Idempotency-Key still runs"
     case .identifierInUse(let differences):

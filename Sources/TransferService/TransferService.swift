@@ -12,6 +12,7 @@ package import TransferStore
 
 // Within `TransferService`, `Limits` is the service's own.
 private let mostUnfinishedTasks = Limits.unfinishedTasks.value
+private let mostSubmittedBytes = Limits.submittedTaskBytes.value
 
 /// Sessions and tasks as a service: builds the rooms where that is done, and opens their doors.
 ///
@@ -24,6 +25,8 @@ package final class TransferService: Sendable {
     package var smallBodyLimit = 32 * 1024
     /// Bytes that clients chose of a task that stays in memory while it waits; larger ones are read from their rows.
     package var residentTaskBytes = 1024
+    /// The same of all large tasks of a session that are submitted and wait for their turn.
+    package var submittedTaskBytes = mostSubmittedBytes
     package init() {}
   }
 

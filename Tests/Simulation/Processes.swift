@@ -22,8 +22,7 @@ package struct Surroundings {
   /// How processes do something beside everything else.
   package let spawn: Spawn
   package var database: MemoryDatabase
-  /// Bytes of a waiting task that is not evicted.
-  package var residentTaskBytes = TransferService.Limits().residentTaskBytes
+  package var limits = TransferService.Limits()
 
   package init(executor: ManualExecutor, clock: WorldClock, spawn: Spawn? = nil) {
     (self.executor, self.clock) = (executor, clock)
@@ -69,8 +68,6 @@ package final class ServiceProcess<Engine: StandIn>: @unchecked Sendable {
   ) {
     let (executor, clock) = (surroundings.executor, surroundings.clock)
     self.executor = executor
-    var limits = TransferService.Limits()
-    limits.residentTaskBytes = surroundings.residentTaskBytes
     let relay = FactRelay()
     store = MemoryStore(on: surroundings.database, secrets: secrets, observed: observed) { [hub] fragments in
       hub.publish(fragments)
@@ -81,7 +78,7 @@ package final class ServiceProcess<Engine: StandIn>: @unchecked Sendable {
       store: store, engine: engine, background: BackgroundCarrier(doorbell: workerBell), relay: relay,
       hub: hub, coordination: coordination, blobs: surroundings.blobs,
       resumeSealer: ResumeDataSealer(secrets: secrets), answerTagger: AnswerTagger(secrets: secrets),
-      pool: pool, limits: limits, now: { clock.now }, uptime: { clock.uptime }, alarms: alarms,
+      pool: pool, limits: surroundings.limits, now: { clock.now }, uptime: { clock.uptime }, alarms: alarms,
       seed: random?() ?? .random(in: 0 ... .max), spawn: surroundings.spawn, logger: quiet)
     service.onOutboxNews { [weak self] in self?.mustDispatch = true }
   }
@@ -133,8 +130,6 @@ package final class WorkerProcess<Engine: StandIn>: @unchecked Sendable {
   ) {
     let (executor, clock) = (surroundings.executor, surroundings.clock)
     self.executor = executor
-    var limits = TransferService.Limits()
-    limits.residentTaskBytes = surroundings.residentTaskBytes
     let relay = FactRelay()
     store = MemoryStore(on: surroundings.database, secrets: secrets, observed: observed)
     engine = make(relay)

@@ -86,7 +86,9 @@ package final class SimulatedWorld: @unchecked Sendable {
     surroundings = Surroundings(
       executor: executor, clock: clock, spawn: Spawn { executor.postpone($0) })
     // In every other world no task stays in memory while it waits.
-    if plan.seed.isMultiple(of: 2) { surroundings.residentTaskBytes = 0 }
+    if plan.seed.isMultiple(of: 2) { surroundings.limits.residentTaskBytes = 0 }
+    // In half of these, few of a session's tasks are submitted at once.
+    if plan.seed.isMultiple(of: 4) { surroundings.limits.submittedTaskBytes = 150 }
     origins.temper = plan.temper
     if traces { trace = [] }
     origins.fault = { [chronicle] in chronicle.break_($0, $1) }

@@ -26,7 +26,7 @@ struct Stage {
 
   init(
     _ type: SessionType = .default, delegate: SessionDelegate? = nil, limit: Int = 100,
-    description: String? = nil
+    description: String? = nil, submittedBytes: Int = .max
   ) {
     var generator = IdentifierGenerator(seed: 1)
     let time = Timestamp(seconds: 1_700_000_000)
@@ -34,15 +34,16 @@ struct Stage {
       id: generator.make(at: time), type: type, createdAt: time, description: description,
       configuration: SessionConfiguration(), delegate: delegate,
       identifier: type == .background ? "stage" : nil)
-    machine = SessionMachine(session, limit: limit)
+    machine = SessionMachine(session, limit: limit, submittedBytes: submittedBytes)
     isCarriedElsewhere = type == .background
   }
 
   /// Goes on from what is on the disk, as another process.
-  init(after old: Stage) {
+  init(after old: Stage, submittedBytes: Int = .max) {
     self = old
     machine = SessionMachine(
-      old.machine.session, lastIdentifier: old.machine.lastIdentifier, limit: 100)
+      old.machine.session, lastIdentifier: old.machine.lastIdentifier, limit: 100,
+      submittedBytes: submittedBytes)
     orders = []
     alarms = []
   }
@@ -114,6 +115,12 @@ struct Stage {
   mutating func takeOrders() -> [Order] {
     defer { orders = [] }
     return orders
+  }
+
+  /// The alarms that were set since this was last asked.
+  mutating func takeAlarms() -> [Turn.Alarm] {
+    defer { alarms = [] }
+    return alarms
   }
 
   func types(of task: TaskID) -> [EventType] { events.filter { $0.taskID == task }.map(\.type) }

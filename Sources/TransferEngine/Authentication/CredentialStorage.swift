@@ -1,5 +1,5 @@
 package import BlobStore
-internal import Limits
+package import Limits
 internal import Synchronization
 package import TransferModel
 
@@ -12,11 +12,16 @@ package final class CredentialStorage: Sendable {
     var count = 0
     /// Bytes that they take in memory, approximately.
     var size = 0
-    /// Number of credentials that are being stored.
-    var arriving = 0
+    /// Credentials that are being stored.
+    var arriving = (count: 0, size: 0)
 
-    func hasRoom(for space: ProtectionSpace) -> Bool {
-      count + arriving < Limits.credentials.value || hosts[space.host]?[space] != nil
+    /// The limit that the credential would exceed; nil if there is room.
+    func limit(for credential: Credential, in space: ProtectionSpace) -> Limit? {
+      let replaced = hosts[space.host]?[space]
+      if replaced == nil, count + arriving.count >= Limits.credentials.value { return Limits.credentials }
+      let growth = credential.size - (replaced?.size ?? 0)
+      let isTooLarge = growth > 0 && size + arriving.size + growth > Limits.credentialBytes.value
+      return isTooLarge ? Limits.credentialBytes : nil
     }
   }
   private let sessions = Mutex<[SessionID: Shelf]>([:])
@@ -42,30 +47,35 @@ package final class CredentialStorage: Sendable {
       .sorted { $0.space.isListed(before: $1.space) }
   }
 
-  /// Whether one more credential may be kept, or this space has one that it would replace.
-  package func hasRoom(for space: ProtectionSpace, in session: SessionID) -> Bool {
-    sessions.withLock { $0[session]?.hasRoom(for: space) ?? true }
+  /// Whether the session may keep this credential, perhaps in place of another.
+  package func hasRoom(for credential: Credential, in space: ProtectionSpace, of session: SessionID) -> Bool {
+    sessions.withLock { $0[session]?.limit(for: credential, in: space) == nil }
   }
 
-  /// Reserves room for a credential that is being stored. If it returns true, the caller must call `releaseRoom`.
-  package func reserveRoom(for space: ProtectionSpace, in session: SessionID) -> Bool {
+  /// Reserves room for a credential that is being stored. If it returns nil, the caller must call `releaseRoom`.
+  /// - Returns: the limit that the credential would exceed.
+  package func reserveRoom(
+    for credential: Credential, in space: ProtectionSpace, of session: SessionID
+  ) -> Limit? {
     sessions.withLock { sessions in
-      guard sessions[session, default: Shelf()].hasRoom(for: space) else { return false }
-      sessions[session, default: Shelf()].arriving += 1
-      return true
+      if let limit = sessions[session]?.limit(for: credential, in: space) { return limit }
+      sessions[session, default: Shelf()].arriving.count += 1
+      sessions[session]?.arriving.size += credential.size
+      return nil
     }
   }
 
   /// Releases a reservation, whether or not the credential was stored.
-  package func releaseRoom(in session: SessionID) {
+  package func releaseRoom(for credential: Credential, of session: SessionID) {
     sessions.withLock { sessions in
-      sessions[session]?.arriving -= 1
+      sessions[session]?.arriving.count -= 1
+      sessions[session]?.arriving.size -= credential.size
       Self.dropIfEmpty(session, &sessions)
     }
   }
 
   private static func dropIfEmpty(_ session: SessionID, _ sessions: inout [SessionID: Shelf]) {
-    if let shelf = sessions[session], shelf.count == 0, shelf.arriving == 0 { sessions[session] = nil }
+    if let shelf = sessions[session], shelf.count == 0, shelf.arriving.count == 0 { sessions[session] = nil }
   }
 
   /// Remembers a credential in place of that which was there.

@@ -62,7 +62,7 @@ struct SessionLogin {
   func keep(_ credential: Credential, for space: ProtectionSpace) -> Bool {
     guard credential.persistence != .none, usesStorage,
       storage.credential(for: space, in: session.id) != credential,
-      storage.hasRoom(for: space, in: session.id)
+      storage.hasRoom(for: credential, in: space, of: session.id)
     else { return false }
     // What somebody else was shown there is not for whoever comes next.
     session.cache?.removeAll(at: [space])

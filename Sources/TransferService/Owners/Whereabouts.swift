@@ -1,4 +1,5 @@
 internal import Crypto
+internal import Synchronization
 internal import TransferCore
 package import TransferModel
 internal import TransferStore
@@ -23,9 +24,12 @@ package enum Place: Sendable {
 }
 
 /// Finds out where things are: a session's process decides about it, its tasks and its decisions.
-package struct Whereabouts: Sendable {
+package final class Whereabouts: Sendable {
   package let owners: Owners
   let sessions: Sessions
+  /// Background sessions that are not in the shards that their names say: those of before there were shards. No more are added, so they are
+  /// read once.
+  private let misplaced = Mutex<[BackgroundName: SessionID]?>(nil)
   private let refreshment: @Sendable () async throws(StoreError) -> Void
 
   init(
@@ -125,18 +129,34 @@ package struct Whereabouts: Sendable {
   }
 
   private func shard(of name: BackgroundName) async throws(ServiceError) -> Shard {
-    let usual = Self.shard(of: ["name", name.tenant.name, name.identifier])
+    let usual = Self.usualShard(of: name)
     if let known = sessions.names.session(of: name) { return known.shard }
     guard !owners.isAlone else { return usual }
-    // One of before there were shards is in any.
     do throws(StoreError) {
-      let known = try await store.sessions().last {
-        $0.session.backgroundName == name && $0.session.state != .invalid
-      }
-      return known?.session.id.shard ?? usual
+      guard let id = try await misplacedSessions()[name], let session = try await store.session(id),
+        session.state != .invalid
+      else { return usual }
+      return id.shard
     } catch {
       throw .store(error)
     }
+  }
+
+  private func misplacedSessions() async throws(StoreError) -> [BackgroundName: SessionID] {
+    if let known = misplaced.withLock({ $0 }) { return known }
+    var found: [BackgroundName: SessionID] = [:]
+    for (session, _) in try await store.sessions() where session.state != .invalid {
+      guard let name = session.backgroundName, session.id.shard != Self.usualShard(of: name) else { continue }
+      found[name] = session.id
+    }
+    let names = found
+    // One that is unreadable now may be readable later.
+    if store.unreadable.rows(of: .session).isEmpty { misplaced.withLock { $0 = names } }
+    return names
+  }
+
+  private static func usualShard(of name: BackgroundName) -> Shard {
+    shard(of: ["name", name.tenant.name, name.identifier])
   }
 
   private static func shard(of words: [String]) -> Shard {

@@ -28,8 +28,10 @@ struct SessionCredentials: Sendable {
     guard session.type != .ephemeral || engine.memoryFiles.hasRoom(for: credential.size) else {
       throw .memoryFull(limit: engine.memoryFiles.capacity)
     }
-    guard engine.credentials.reserveRoom(for: space, in: id) else { throw .tooManyCredentials }
-    defer { engine.credentials.releaseRoom(in: id) }
+    if let limit = engine.credentials.reserveRoom(for: credential, in: space, of: id) {
+      throw .credentialsFull(limit)
+    }
+    defer { engine.credentials.releaseRoom(for: credential, of: id) }
     var change = StoreChange()
     change.owner = id
     if session.type.keeps(credential) {

@@ -157,7 +157,7 @@ struct Sessions: Sendable {
     if session.type == .background, session.state != .invalid { room.background?.take(session.id) }
     var machine = SessionMachine(
       session, lastIdentifier: lastIdentifier, limit: limits.unfinishedTasks,
-      residentBytes: limits.residentTaskBytes)
+      residentBytes: limits.residentTaskBytes, submittedBytes: limits.submittedTaskBytes)
     machine.recover(pending)
     room.insert(machine)
     guard session.type == .ephemeral else { return }

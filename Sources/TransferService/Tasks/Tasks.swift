@@ -190,7 +190,8 @@ struct Tasks: Sendable {
     switch await patchUnfinished(id, patch, if: isExpected) {
     case .task(let task): return task
     case .refused: throw .preconditionFailed
-    default: break
+    case .full: throw .submittedTasksFull
+    case .over: break
     }
     await waitForEnd(of: id, seconds: Self.patience)
     return try await patchEnded(id, patch, if: isExpected)
@@ -220,8 +221,12 @@ struct Tasks: Sendable {
         if let known = machine.task(id), !known.isEnding {
           if !isExpected(known.task) {
             result = .refused
-          } else if case .task(let task) = machine.take(.change(id, patch), &step) {
-            result = .task(task)
+          } else {
+            switch machine.take(.change(id, patch), &step) {
+            case .task(let task): result = .task(task)
+            case .refused: result = .full
+            default: break
+            }
           }
         }
         let told = result
@@ -232,7 +237,7 @@ struct Tasks: Sendable {
   }
 
   private enum Patched {
-    case task(TransferTask), refused, over
+    case task(TransferTask), refused, full, over
   }
 }
 

@@ -16,7 +16,12 @@ extension BackgroundWorker {
     let tasks: [TaskID: TransferTask]
     let large: [SessionID: TransferSession]
     do throws(StoreError) {
-      if rows.contains(where: { session($0.content.session) == nil }) { try await loadSessions() }
+      var new: [WorkerInput] = []
+      for id in Set(rows.map(\.content.session)).sorted() where session(id) == nil {
+        guard let row = try await readableSession(id, in: store), row.type == .background else { continue }
+        new.append(.session(row))
+      }
+      if !new.isEmpty { give(new) }
       (tasks, large) = try await submitted(found)
     } catch {
       logger.error("tasks cannot be read", metadata: ["error": "\(error)"])
@@ -67,9 +72,7 @@ extension BackgroundWorker {
     var large: [SessionID: TransferSession] = [:]
     for id in Set(tasks.lazy.filter { $0.state != .completed }.map(\.sessionID))
     where session(id)?.isLarge == true {
-      do throws(StoreError) { large[id] = try await store.session(id) } catch {
-        guard case .unreadable = error else { throw error }
-      }
+      large[id] = try await readableSession(id, in: store)
     }
     return (Dictionary(tasks.map { ($0.id, $0) }, uniquingKeysWith: { $1 }), large)
   }
@@ -88,6 +91,18 @@ extension BackgroundWorker {
     change.cookies = changes.map { (session, $0) }
     change.tell(.changedCookies(session, changes))
     carryOut(.cookies(change))
+  }
+}
+
+/// A session; nil if there is none, or its row is unreadable.
+private func readableSession(_ id: SessionID, in store: any Ledger) async throws(StoreError)
+  -> TransferSession?
+{
+  do throws(StoreError) {
+    return try await store.session(id)
+  } catch {
+    guard case .unreadable = error else { throw error }
+    return nil
   }
 }
 

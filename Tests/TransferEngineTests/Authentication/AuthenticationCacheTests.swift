@@ -162,14 +162,43 @@ import TransferModel
     for index in 0..<Limits.credentials.value {
       var place = space
       place.realm = "\(index)"
-      #expect(storage.hasRoom(for: place, in: session))
+      #expect(storage.hasRoom(for: alice, in: place, of: session))
       storage.set(alice, for: place, in: session)
     }
     var (known, unknown) = (space, space)
     (known.realm, unknown.realm) = ("7", "other")
-    #expect(storage.hasRoom(for: known, in: session) && !storage.hasRoom(for: unknown, in: session))
+    #expect(storage.hasRoom(for: alice, in: known, of: session))
+    #expect(!storage.hasRoom(for: alice, in: unknown, of: session))
     storage.remove([known], in: session)
-    #expect(storage.hasRoom(for: unknown, in: session))
+    #expect(storage.hasRoom(for: alice, in: unknown, of: session))
+  }
+
+  /// A credential that replaces another may always be smaller.
+  @Test func theBytesOfASessionsCredentialsHaveALimit() {
+    let storage = CredentialStorage()
+    var places: [ProtectionSpace] = []
+    func large(_ size: Int) -> Credential {
+      Credential(user: "", password: String(repeating: "x", count: size - 256), persistence: .forSession)
+    }
+    let size = 16 << 10
+    for index in 0..<(Limits.credentialBytes.value / size) {
+      var place = space
+      place.realm = "\(index)"
+      places.append(place)
+      #expect(storage.reserveRoom(for: large(size), in: place, of: session) == nil)
+      storage.set(large(size), for: place, in: session)
+      storage.releaseRoom(for: large(size), of: session)
+    }
+    var unknown = space
+    unknown.realm = "other"
+    #expect(storage.reserveRoom(for: alice, in: unknown, of: session)?.name == Limits.credentialBytes.name)
+    #expect(!storage.hasRoom(for: large(size + 1), in: places[0], of: session))
+    #expect(storage.hasRoom(for: large(size), in: places[0], of: session))
+    storage.set(large(size - 1000), for: places[0], in: session)
+    #expect(storage.reserveRoom(for: large(700), in: unknown, of: session) == nil)
+    #expect(!storage.hasRoom(for: large(700), in: unknown, of: session), "the first is being stored")
+    storage.releaseRoom(for: large(700), of: session)
+    #expect(storage.hasRoom(for: large(700), in: unknown, of: session))
   }
 
   /// Concurrent stores cannot both take the last free place.
@@ -181,13 +210,16 @@ import TransferModel
       return place
     }
     let last = places.removeLast()
-    for place in places { #expect(storage.reserveRoom(for: place, in: session)) }
-    #expect(!storage.reserveRoom(for: last, in: session))
+    func isFull(for place: ProtectionSpace) -> Bool {
+      storage.reserveRoom(for: alice, in: place, of: session) != nil
+    }
+    for place in places { #expect(!isFull(for: place)) }
+    #expect(isFull(for: last))
     for place in places { storage.set(alice, for: place, in: session) }
-    for _ in places { storage.releaseRoom(in: session) }
-    #expect(!storage.reserveRoom(for: last, in: session) && storage.reserveRoom(for: places[0], in: session))
-    storage.releaseRoom(in: session)
+    for _ in places { storage.releaseRoom(for: alice, of: session) }
+    #expect(isFull(for: last) && !isFull(for: places[0]))
+    storage.releaseRoom(for: alice, of: session)
     storage.remove([places[0]], in: session)
-    #expect(storage.reserveRoom(for: last, in: session))
+    #expect(!isFull(for: last))
   }
 }

@@ -1,0 +1,154 @@
+internal import HeapModule
+internal import TransferModel
+
+/// Bounds the memory of a session's large tasks. A plain value.
+///
+/// A task is submitted from when it is handed to whoever carries it out until its end. A large task beyond the bound is not submitted. It is
+/// evicted, and called when there is room: higher priorities first, then in the order of creation.
+struct SubmissionQueue: Sendable {
+  private struct Entry: Comparable {
+    let priority: Double
+    let taskIdentifier: Int
+    let task: TaskID
+    /// The maximum is called first.
+    static func < (left: Entry, right: Entry) -> Bool {
+      (left.priority, right.taskIdentifier) < (right.priority, left.taskIdentifier)
+    }
+  }
+  private struct Submission {
+    let size: Int
+    let isPaused: Bool
+  }
+
+  /// Paused tasks may have so many times the capacity. Beyond it, no further large task is submitted.
+  private static let pausedShare = 16
+  /// Stale entries of the heap that are not worth a cleanup.
+  private static let spareEntries = 64
+
+  /// Size up to which a task is always submitted.
+  let smallSize: Int
+  let capacity: Int
+  private var submitted: [TaskID: Submission] = [:]
+  /// Bytes of the submitted large tasks.
+  private var (paused, active) = (0, 0)
+  private var waiting: [TaskID: (entry: Entry, size: Int)] = [:]
+  /// Has stale entries, too: of tasks that have left, and with earlier priorities.
+  private var heap = Heap<Entry>()
+  /// The waiting task that was told to begin.
+  private var called: TaskID?
+
+  /// - Parameters:
+  ///   - capacity: bytes of all submitted large tasks that are not paused. One task may exceed it alone.
+  init(smallSize: Int = 0, capacity: Int = .max) {
+    self.smallSize = smallSize
+    self.capacity = capacity
+  }
+
+  /// Whether a task was told to begin and has not answered.
+  var hasCall: Bool { called != nil }
+
+  func isLarge(_ task: TransferTask) -> Bool { task.variableSize > smallSize }
+
+  /// Whether submitted tasks may have so many bytes more.
+  func hasRoom(for bytes: Int) -> Bool {
+    (active == 0 || active + bytes <= capacity) && paused / Self.pausedShare < capacity
+  }
+
+  /// Submits a task if there is room. Otherwise the task waits.
+  /// - Returns: whether it is submitted.
+  mutating func submit(_ machine: TaskMachine, _ session: borrowing TransferSession, at now: Now) -> Bool {
+    let task = machine.task
+    guard submitted[task.id] == nil else { return true }
+    guard isLarge(task) else {
+      remove(task.id)
+      return true
+    }
+    let size = task.variableSize
+    guard called == task.id || waiting.isEmpty && hasRoom(for: size) else {
+      wait(task, size: size)
+      return false
+    }
+    remove(task.id)
+    set(task.id, Submission(size: size, isPaused: Self.isPaused(machine, session, at: now)))
+    return true
+  }
+
+  /// Notes that a task has changed. One that another process has submitted is added.
+  mutating func note(_ machine: TaskMachine, _ session: borrowing TransferSession, at now: Now) {
+    let task = machine.task
+    if machine.place.isSubmitted {
+      let isPaused = Self.isPaused(machine, session, at: now)
+      set(task.id, isLarge(task) ? Submission(size: task.variableSize, isPaused: isPaused) : nil)
+    } else if task.state != .running {
+      remove(task.id)
+    } else if waiting[task.id] != nil {
+      wait(task, size: task.variableSize)
+    }
+  }
+
+  /// A task goes on as another.
+  mutating func replace(_ old: TaskID, by task: TransferTask) {
+    if let known = submitted[old] { set(task.id, known) }
+    set(old, nil)
+  }
+
+  private mutating func set(_ task: TaskID, _ new: Submission?) {
+    if let old = submitted[task] {
+      if old.isPaused { paused -= old.size } else { active -= old.size }
+    }
+    if let new {
+      if new.isPaused { paused += new.size } else { active += new.size }
+    }
+    if !submitted.isEmpty || new != nil { submitted[task] = new }
+  }
+
+  /// Adds a task, or changes its place.
+  private mutating func wait(_ task: TransferTask, size: Int) {
+    let entry = Entry(priority: task.priority, taskIdentifier: task.taskIdentifier, task: task.id)
+    guard waiting.updateValue((entry, size), forKey: task.id)?.entry != entry else { return }
+    if heap.count < 2 * waiting.count + Self.spareEntries {
+      heap.insert(entry)
+    } else {
+      heap = Heap(waiting.values.map(\.entry))
+    }
+  }
+
+  /// The task has ended, or does not want to begin now.
+  mutating func remove(_ task: TaskID) {
+    set(task, nil)
+    if !waiting.isEmpty { waiting[task] = nil }
+    if called == task { called = nil }
+  }
+
+  /// Removes the task if it was called and was not submitted.
+  mutating func endCall(of task: TaskID) { if called == task { remove(task) } }
+
+  /// The next waiting task if there is room for it. It must be told to begin. Only one is called at a time: until it is submitted or
+  /// removed, the result is nil.
+  mutating func callNext() -> TaskID? {
+    guard called == nil else { return nil }
+    while let next = heap.max {
+      guard let (entry, size) = waiting[next.task], entry == next else {
+        heap.removeMax()
+        continue
+      }
+      guard hasRoom(for: size) else { return nil }
+      called = next.task
+      return next.task
+    }
+    return nil
+  }
+
+  /// Whether it may be long before the task goes on: it is suspended, or another process waits for its date, for another attempt, or for
+  /// tasks that are not discretionary. Meanwhile, others may have its room.
+  private static func isPaused(
+    _ machine: TaskMachine, _ session: borrowing TransferSession, at now: Now
+  ) -> Bool {
+    let task = machine.task
+    if task.state == .suspended { return true }
+    if case .waitsToRetry = machine.place { return true }
+    guard task.startedAt == nil, session.type == .background else { return false }
+    return task.isDiscretionary || session.configuration.isDiscretionary
+      || task.earliestBeginDate.map { $0 > now.wall } ?? false
+  }
+}

@@ -1,0 +1,298 @@
+import TestSupport
+import Testing
+import TransferModel
+
+@testable import TransferCore
+
+/// A session submits few large tasks at a time. Further ones wait in the ledger.
+@Suite struct SubmissionQueueTests {
+  private static let capacity = 100_000
+
+  private static func stage(_ type: SessionType = .default) -> Stage {
+    Stage(type, submittedBytes: capacity)
+  }
+
+  /// Creates tasks that run.
+  private static func create(
+    _ count: Int, of size: Int, in stage: inout Stage, at date: Timestamp? = nil
+  ) -> [TaskID] {
+    (0..<count).map { _ in
+      stage.create(.download) { specification in
+        specification.request.headers.append("X-Long", String(repeating: "x", count: size))
+        specification.earliestBeginDate = date
+      }
+    }
+  }
+
+  /// Tasks that were ordered to begin since this was last asked.
+  private static func submitted(_ stage: inout Stage) -> [TaskID] {
+    stage.takeOrders().compactMap { if case .submit(let task) = $0 { task.id } else { nil } }
+  }
+
+  private static func end(_ id: TaskID, _ stage: inout Stage, error: URLErrorCode? = nil) {
+    guard let task = stage.machine.task(id)?.task else {
+      Issue.record("the task is not in memory")
+      return
+    }
+    stage.fact(.ended(id, .end(of: task, at: stage.now.wall, error: error)))
+  }
+
+  /// Lets the tasks begin that were called.
+  private static func answerCalls(_ stage: inout Stage) {
+    for alarm in stage.takeAlarms() {
+      guard case .begin(let id, let date) = alarm, date <= stage.now.wall else { continue }
+      stage.load(id)
+      stage.give(.begin(id))
+    }
+  }
+
+  private static func patch(_ id: TaskID, _ stage: inout Stage, _ change: (inout TaskPatch) -> Void) -> Reply
+  {
+    var patch = TaskPatch()
+    change(&patch)
+    stage.load(id)
+    return stage.give(.change(id, patch))
+  }
+
+  @Test func tasksBeyondTheBoundAreEvictedAndBeginInTheirTurn() {
+    var stage = Self.stage()
+    let ids = Self.create(5, of: 40_000, in: &stage)
+    #expect(Self.submitted(&stage) == [ids[0], ids[1]])
+    stage.evict()
+    #expect(ids.map { stage.machine.tasks.isEvicted($0) } == [false, false, true, true, true])
+    #expect(stage.rows[ids[2]]?.goesOn == true, "another process submits it if this one dies")
+    stage.fact(.began(ids[1], at: stage.now.wall))
+    #expect(stage.takeAlarms().isEmpty, "it may wait for its turn again")
+    Self.end(ids[1], &stage)
+    #expect(!stage.machine.isQuiet, "a task was called")
+    Self.answerCalls(&stage)
+    #expect(Self.submitted(&stage) == [ids[2]])
+    #expect(stage.rows[ids[2]]?.goesOn == false)
+    Self.end(ids[0], &stage)
+    Self.answerCalls(&stage)
+    #expect(Self.submitted(&stage) == [ids[3]])
+    #expect(stage.types(of: ids[4]) == [.taskDidCreate, .taskDidChangeState], "nobody is told of the wait")
+  }
+
+  @Test func smallTasksNeverWaitAndOneLargeTaskAlwaysGoes() {
+    var stage = Self.stage()
+    let huge = Self.create(1, of: 200_000, in: &stage)
+    let waiting = Self.create(1, of: 5_000, in: &stage)
+    let small = Self.create(50, of: 3_000, in: &stage)
+    #expect(Self.submitted(&stage) == huge + small)
+    Self.end(huge[0], &stage)
+    Self.answerCalls(&stage)
+    #expect(Self.submitted(&stage) == waiting)
+  }
+
+  @Test func thePriorityDecidesWhoIsNext() {
+    var stage = Self.stage()
+    let ids = Self.create(5, of: 60_000, in: &stage)
+    for priority in [0.1, 0.9, 0.2, 0.9] { _ = Self.patch(ids[3], &stage) { $0.priority = priority } }
+    var order: [TaskID] = []
+    for _ in ids {
+      let next = Self.submitted(&stage)
+      order += next
+      for id in next { Self.end(id, &stage) }
+      Self.answerCalls(&stage)
+    }
+    #expect(order == [ids[0], ids[3], ids[1], ids[2], ids[4]])
+  }
+
+  @Test func whatIsSuspendedOrCancelledLosesItsPlace() {
+    var stage = Self.stage()
+    let ids = Self.create(4, of: 60_000, in: &stage)
+    stage.give(.suspend(ids[1]))
+    stage.give(.cancel(ids[2], keepsPartial: false))
+    #expect(stage.ends == [ids[2]: 1])
+    _ = stage.takeOrders()
+    Self.end(ids[0], &stage)
+    Self.answerCalls(&stage)
+    #expect(Self.submitted(&stage) == [ids[3]])
+    stage.give(.resume(ids[1]))
+    #expect(Self.submitted(&stage).isEmpty)
+    Self.end(ids[3], &stage)
+    Self.answerCalls(&stage)
+    #expect(Self.submitted(&stage) == [ids[1]])
+  }
+
+  /// Otherwise, one that nobody resumes would hold up the others.
+  @Test func aSubmittedTaskGivesItsRoomAwayWhileItIsSuspended() {
+    var stage = Self.stage()
+    let ids = Self.create(40, of: 90_000, in: &stage)
+    for id in ids {
+      Self.answerCalls(&stage)
+      stage.load(id)
+      stage.give(.suspend(id))
+      stage.evict()
+    }
+    #expect(Self.submitted(&stage) == Array(ids[..<18]), "paused tasks may have 16 times the bytes")
+    for id in ids[20...] {
+      stage.load(id)
+      stage.give(.resume(id))
+      stage.evict()
+    }
+    #expect(Self.submitted(&stage).isEmpty)
+    stage.give(.cancel(ids[0], keepsPartial: false))
+    Self.end(ids[0], &stage, error: .cancelled)
+    Self.answerCalls(&stage)
+    #expect(Self.submitted(&stage) == [ids[20]])
+    stage.give(.resume(ids[1]))
+    Self.end(ids[20], &stage)
+    Self.answerCalls(&stage)
+    #expect(Self.submitted(&stage).isEmpty, "the resumed task has its room again")
+  }
+
+  /// A called task that gets a later begin date, or whose row cannot be read, holds nobody up.
+  @Test func aCalledTaskThatDoesNotBeginLetsTheNextBegin() {
+    var stage = Self.stage()
+    let ids = Self.create(4, of: 60_000, in: &stage)
+    stage.evict()
+    _ = stage.takeOrders()
+    Self.end(ids[0], &stage)
+    #expect(stage.takeAlarms().contains(.begin(ids[1], at: Timestamp(microseconds: 0))))
+    let later = stage.now.wall.adding(seconds: 1000)
+    _ = Self.patch(ids[1], &stage) { $0.earliestBeginDate = later }
+    #expect(
+      stage.takeAlarms() == [.begin(ids[1], at: later), .begin(ids[2], at: Timestamp(microseconds: 0))])
+    // Its row is not read.
+    stage.give(.begin(ids[2]))
+    let isTriedAgain = stage.takeAlarms().contains { alarm in
+      if case .begin(ids[2], let date) = alarm { date > stage.now.wall } else { false }
+    }
+    #expect(isTriedAgain && Self.submitted(&stage).isEmpty)
+    stage.load(ids[3])
+    stage.give(.begin(ids[3]))
+    #expect(Self.submitted(&stage) == [ids[3]])
+  }
+
+  /// The worker process waits for dates and further attempts.
+  @Test func backgroundTasksThatWaitInTheWorkerHoldNobodyUp() {
+    var stage = Self.stage(.background)
+    let date = stage.now.wall.adding(seconds: 1000)
+    let later = Self.create(1, of: 60_000, in: &stage, at: date)
+    let ids = Self.create(3, of: 60_000, in: &stage)
+    #expect(Self.submitted(&stage) == later + [ids[0]])
+    stage.give(.news(.retries(ids[0], count: 1, at: stage.now.wall, wait: nil)))
+    Self.answerCalls(&stage)
+    #expect(Self.submitted(&stage) == [ids[1]])
+    stage.fact(.began(ids[0], at: stage.now.wall))
+    Self.end(ids[1], &stage)
+    Self.answerCalls(&stage)
+    #expect(Self.submitted(&stage).isEmpty, "the first has its room again")
+    Self.end(ids[0], &stage)
+    Self.answerCalls(&stage)
+    #expect(Self.submitted(&stage) == [ids[2]])
+    Self.end(ids[2], &stage)
+    stage.now.wall = date
+    stage.give(.news(.beganDelayed(later[0], at: date)))
+    _ = Self.create(1, of: 60_000, in: &stage)
+    #expect(Self.submitted(&stage).isEmpty)
+  }
+
+  /// A client is told that the date of a task has come when there is room for the task.
+  @Test func aTaskWithADateWaitsForRoomBeforeItIsTold() throws {
+    var stage = Self.stage()
+    let first = Self.create(1, of: 60_000, in: &stage)[0]
+    let date = stage.now.wall.adding(seconds: 10)
+    let second = Self.create(1, of: 60_000, in: &stage, at: date)[0]
+    stage.now.wall = date
+    stage.give(.begin(second))
+    let row = try #require(stage.rows[second])
+    #expect(row.goesOn && !stage.types(of: second).contains(.taskWillBeginDelayedRequest))
+    var next = Stage(after: stage, submittedBytes: Self.capacity)
+    next.give(.recovered(row))
+    #expect(next.types(of: second).last == .taskWillBeginDelayedRequest)
+    Self.end(first, &stage)
+    Self.answerCalls(&stage)
+    #expect(stage.types(of: second).last == .taskWillBeginDelayedRequest)
+  }
+
+  @Test func cancellingASessionBeginsNoTask() {
+    var stage = Self.stage()
+    let ids = Self.create(4, of: 60_000, in: &stage)
+    _ = stage.takeOrders()
+    stage.give(.invalidate)
+    _ = stage.machine.tasksToCancel()
+    stage.give(.cancelTasks([ids[0]]))
+    Self.end(ids[0], &stage, error: .cancelled)
+    Self.answerCalls(&stage)
+    #expect(
+      Self.submitted(&stage).isEmpty && stage.ends[ids[1]] == 1, "it is cancelled in place of beginning")
+  }
+
+  /// A description that grows may not exceed the bound either.
+  @Test func aLongerDescriptionNeedsRoom() {
+    var stage = Self.stage()
+    let ids = Self.create(3, of: 3_000, in: &stage)
+    let long = String(repeating: "d", count: 60_000)
+    _ = Self.patch(ids[0], &stage) { $0.description = long }
+    guard case .refused(.noRoom) = Self.patch(ids[1], &stage, { $0.description = long }) else {
+      Issue.record("there is room")
+      return
+    }
+    let large = Self.create(1, of: 60_000, in: &stage)
+    #expect(Self.submitted(&stage) == ids)
+    _ = Self.patch(ids[0], &stage) { $0.description = .some(nil) }
+    Self.answerCalls(&stage)
+    #expect(Self.submitted(&stage) == large)
+  }
+
+  @Test func theNextProcessGoesOnWithTheTasksThatWait() {
+    var stage = Self.stage()
+    let ids = Self.create(4, of: 60_000, in: &stage)
+    stage.evict()
+    var next = Stage(after: stage, submittedBytes: Self.capacity)
+    for id in ids { if let row = stage.rows[id] { next.give(.recovered(row)) } }
+    next.give(.recoveredAll)
+    #expect(next.ends == [ids[0]: 1], "its request may have been sent")
+    #expect(Self.submitted(&next) == [ids[1]])
+  }
+
+  /// At every step at most the bound is submitted, and at the end every task was.
+  @Test(arguments: 1...100) func randomWalk(_ seed: UInt64) {
+    var (random, stage) = (RandomSource(seed: seed), Self.stage())
+    var (live, submitted, suspended): ([TaskID], Set<TaskID>, Set<TaskID>) = ([], [], [])
+    func step() {
+      for id in Self.submitted(&stage) {
+        #expect(submitted.insert(id).inserted && !suspended.contains(id))
+      }
+      let sizes = submitted.subtracting(suspended).compactMap { stage.machine.task($0)?.task.variableSize }
+        .filter { $0 > 4096 }
+      #expect(sizes.reduce(0, +) <= Self.capacity)
+      if random.next() % 2 == 0 { stage.evict() }
+    }
+    for _ in 0..<120 {
+      let id = live.isEmpty ? nil : live[Int(random.next() % UInt64(live.count))]
+      switch (random.next() % 7, id) {
+      case (0...2, _):
+        live += Self.create(1, of: 2_000 + Int(random.next() % 60_000), in: &stage)
+      case (3, let id?) where submitted.contains(id):
+        Self.end(id, &stage)
+        live.removeAll { $0 == id }
+      case (4, let id?) where !submitted.contains(id) && !suspended.contains(id):
+        stage.load(id)
+        stage.give(.suspend(id))
+        suspended.insert(id)
+      case (5, let id?) where suspended.contains(id):
+        suspended.remove(id)
+        stage.load(id)
+        stage.give(.resume(id))
+      case (6, let id?): _ = Self.patch(id, &stage) { $0.priority = Double(random.next() % 10) / 10 }
+      default: Self.answerCalls(&stage)
+      }
+      step()
+    }
+    for id in suspended {
+      stage.load(id)
+      stage.give(.resume(id))
+    }
+    suspended = []
+    for _ in 0...(2 * live.count) {
+      step()
+      for id in live where submitted.contains(id) && stage.ends[id] == nil { Self.end(id, &stage) }
+      Self.answerCalls(&stage)
+    }
+    #expect(live.allSatisfy(submitted.contains))
+  }
+}
