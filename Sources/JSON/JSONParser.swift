@@ -32,7 +32,7 @@ extension JSONSyntaxError: CustomStringConvertible {
 
 /// A strict parser of RFC 8259: valid UTF-8 only, no duplicate names, a bounded depth and number of values.
 ///
-/// A parser that is used for many texts takes no new memory for the records of one, if no value of the text before is left.
+/// Reuse a parser to save allocations: it reuses its list of records if no earlier `JSONValue` is alive.
 package struct JSONParser {
   private var bytes: [UInt8] = []
   private var (start, end, index) = (0, 0, 0)

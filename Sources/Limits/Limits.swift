@@ -81,9 +81,11 @@ package enum Limits {
     "unfinished-tasks", 200_000, "unfinished tasks of a session", beyond: "429 with Retry-After")
   package static let submittedTaskBytes = Limit(
     "submitted-tasks", 4 << 20,
-    "URLs, header fields, descriptions and small bodies of a session's running tasks that have more than 4 KiB of them; 16 times as much of paused tasks",
+    "URLs, header fields, descriptions and small bodies of a session's submitted tasks; only tasks with more than 4 KiB count; paused tasks have a separate limit, 16 times as high",
     in: .bytes,
-    beyond: "further such tasks wait in the database until one of these ends; a longer description gets 429")
+    beyond:
+      "further large tasks wait in the database until there is room; a `PATCH` that lengthens a description gets 429"
+  )
   package static let pageItems = Limit("page-items", 500, "items of a page", beyond: "400")
   package static let pageBytes = Limit(
     "page", 4 << 20, "a page of a list", in: .bytes, beyond: "the page ends early, with a cursor for the rest"
@@ -147,7 +149,7 @@ package enum Limits {
     "credentials", 5000, "credentials of a session",
     beyond: "422; a credential that answers a challenge is used but not stored")
   package static let credentialBytes = Limit(
-    "credentials-size", 4 << 20, "all credentials of a session, each counted with 256 bytes more than it has",
+    "credentials-size", 4 << 20, "all credentials of a session; 256 bytes are added for each",
     in: .bytes, beyond: "422; a credential that answers a challenge is used but not stored")
   package static let chainCertificates = Limit(
     "chain", 16, "certificates in a `clientCertificate`", beyond: refused)

@@ -16,7 +16,8 @@ package struct LineSplitter {
   package init(maximumLine: Int) { self.maximumLine = maximumLine }
 
   package mutating func add(_ chunk: [UInt8]) {
-    buffer.removeSubrange(..<start)
+    // A copy, so that no memory of a long line is kept.
+    if start > 0 { buffer = Array(buffer[start...]) }
     (start, searched) = (0, searched - start)
     buffer += chunk
   }
@@ -37,7 +38,7 @@ package struct LineSplitter {
 
   /// The line after the last line end, if it is not blank.
   package mutating func finish() -> Line? {
-    defer { start = buffer.count }
+    defer { (start, searched) = (buffer.count, buffer.count) }
     return line(start..<buffer.count)
   }
 

@@ -33,8 +33,8 @@ extension Problem {
       Problem(
         .quotaExceeded,
         """
-        the session's submitted tasks have more than \(Limits.submittedTaskBytes.value) bytes of texts; try again when some of them \
-        have ended
+        the texts of the session's submitted tasks would exceed \(Limits.submittedTaskBytes.value) bytes; shorten the description, \
+        or try again when a task has ended
         """
       )
       .with("Retry-After", "5")

@@ -18,6 +18,8 @@ package struct SessionMachine: Sendable {
   /// Bytes that clients chose of a task that stays in memory while it waits.
   let residentBytes: Int
   private var submissions: SubmissionQueue
+  /// Tasks that the input has changed.
+  private var changed: [TaskID] = []
   /// Whether recovery has ended. A new session has none to wait for.
   private var isRecovered = false
   /// Of the input that is being handled.
@@ -27,7 +29,7 @@ package struct SessionMachine: Sendable {
   ///   - lastIdentifier: that an earlier process gave out.
   ///   - limit: of unfinished tasks.
   ///   - residentBytes: what clients chose the length of in a task may take so much memory while the task waits.
-  ///   - submittedBytes: what clients chose the length of in all submitted large tasks may take so much memory.
+  ///   - submittedBytes: limit, in bytes, for the texts and bodies of all submitted large tasks.
   package init(
     _ session: TransferSession, lastIdentifier: Int = 0, limit: Int, residentBytes: Int = 1024,
     submittedBytes: Int = .max
@@ -90,6 +92,10 @@ package struct SessionMachine: Sendable {
       noteCalls(ended: mark.0, asked: mark.1, at: now, into: &turn)
       for message in turn.messages[mark.2...] { handover?.queue(message.id) }
     }
+    for id in changed {
+      _ = tasks.look(id) { turn.submissions.note($0, session, at: now) }
+    }
+    changed.removeAll(keepingCapacity: true)
     if !isLeaving, let next = turn.submissions.callNext() {
       turn.alarms.append(.begin(next, at: Timestamp(microseconds: 0)))
     }
@@ -120,10 +126,10 @@ package struct SessionMachine: Sendable {
     case .cancel(let id, let keepsPartial):
       return verb(id) { $0.cancel(keepsPartial: keepsPartial, $1, at: now, into: &turn) }
     case .change(let id, let patch):
-      if let machine = tasks[id], machine.place.isSubmitted {
-        let growth = patch.applied(to: machine.task).variableSize - machine.task.variableSize
-        guard growth <= 0 || turn.submissions.hasRoom(for: growth) else { return .refused(.noRoom) }
+      let hasRoom = tasks.look(id) {
+        turn.submissions.hasRoom(for: patch.applied(to: $0.task), inPlaceOf: $0)
       }
+      guard hasRoom != false else { return .refused(.noRoom) }
       return verb(id) { $0.change(patch, $1, at: now, into: &turn) }
     case .answer(let id, let decision, let answer, let shown, let tag):
       return self.answer(id, decision, answer, shown, tag, at: now, into: &turn)
@@ -187,6 +193,7 @@ package struct SessionMachine: Sendable {
   /// Does something with an unfinished task, where there is one.
   mutating func change(_ id: TaskID, _ body: (inout TaskMachine, borrowing TransferSession) -> Void) {
     let (session, residentBytes) = (session, residentBytes)
+    changed.append(id)
     var eviction: Eviction?
     tasks.change(id) { machine in
       if !machine.isEnding { body(&machine, session) }

@@ -3,8 +3,8 @@ internal import TransferModel
 
 /// Bounds the memory of a session's large tasks. A plain value.
 ///
-/// A task is submitted from when it is handed to whoever carries it out until its end. A large task beyond the bound is not submitted. It is
-/// evicted, and called when there is room: higher priorities first, then in the order of creation.
+/// A task counts as submitted from its hand-over to the engine or the worker until its end. A large task beyond the bound is not submitted. It
+/// is evicted, and called when there is room: higher priorities first, then in the order of creation.
 struct SubmissionQueue: Sendable {
   private struct Entry: Comparable {
     let priority: Double
@@ -20,7 +20,7 @@ struct SubmissionQueue: Sendable {
     let isPaused: Bool
   }
 
-  /// Paused tasks may have so many times the capacity. Beyond it, no further large task is submitted.
+  /// Limit for paused tasks, as a multiple of `capacity`. Beyond it, no further large task is submitted.
   private static let pausedShare = 16
   /// Stale entries of the heap that are not worth a cleanup.
   private static let spareEntries = 64
@@ -32,7 +32,7 @@ struct SubmissionQueue: Sendable {
   /// Bytes of the submitted large tasks.
   private var (paused, active) = (0, 0)
   private var waiting: [TaskID: (entry: Entry, size: Int)] = [:]
-  /// Has stale entries, too: of tasks that have left, and with earlier priorities.
+  /// May contain stale entries: removed tasks, and earlier priorities of waiting tasks.
   private var heap = Heap<Entry>()
   /// The waiting task that was told to begin.
   private var called: TaskID?
@@ -49,14 +49,23 @@ struct SubmissionQueue: Sendable {
 
   func isLarge(_ task: TransferTask) -> Bool { task.variableSize > smallSize }
 
-  /// Whether submitted tasks may have so many bytes more.
-  func hasRoom(for bytes: Int) -> Bool {
+  /// Whether a task may become this one.
+  func hasRoom(for new: TransferTask, inPlaceOf machine: borrowing TaskMachine) -> Bool {
+    let known = submitted[new.id]
+    let growth = new.variableSize - (known?.size ?? 0)
+    guard isLarge(new), growth > 0, machine.place.isResident else { return true }
+    return known?.isPaused == true ? (paused + growth) / Self.pausedShare <= capacity : hasRoom(for: growth)
+  }
+
+  private func hasRoom(for bytes: Int) -> Bool {
     (active == 0 || active + bytes <= capacity) && paused / Self.pausedShare < capacity
   }
 
   /// Submits a task if there is room. Otherwise the task waits.
   /// - Returns: whether it is submitted.
-  mutating func submit(_ machine: TaskMachine, _ session: borrowing TransferSession, at now: Now) -> Bool {
+  mutating func submit(_ machine: borrowing TaskMachine, _ session: borrowing TransferSession, at now: Now)
+    -> Bool
+  {
     let task = machine.task
     guard submitted[task.id] == nil else { return true }
     guard isLarge(task) else {
@@ -73,23 +82,18 @@ struct SubmissionQueue: Sendable {
     return true
   }
 
-  /// Notes that a task has changed. One that another process has submitted is added.
-  mutating func note(_ machine: TaskMachine, _ session: borrowing TransferSession, at now: Now) {
+  /// Updates the queue after a change of a task.
+  mutating func note(_ machine: borrowing TaskMachine, _ session: borrowing TransferSession, at now: Now) {
     let task = machine.task
-    if machine.place.isSubmitted {
-      let isPaused = Self.isPaused(machine, session, at: now)
+    if machine.place.isResident {
+      let isPaused = isLarge(task) && Self.isPaused(machine, session, at: now)
       set(task.id, isLarge(task) ? Submission(size: task.variableSize, isPaused: isPaused) : nil)
-    } else if task.state != .running {
+    } else if machine.place.isEnding || task.state != .running {
       remove(task.id)
-    } else if waiting[task.id] != nil {
-      wait(task, size: task.variableSize)
+    } else {
+      set(task.id, nil)
+      if waiting[task.id] != nil { wait(task, size: task.variableSize) }
     }
-  }
-
-  /// A task goes on as another.
-  mutating func replace(_ old: TaskID, by task: TransferTask) {
-    if let known = submitted[old] { set(task.id, known) }
-    set(old, nil)
   }
 
   private mutating func set(_ task: TaskID, _ new: Submission?) {
@@ -139,14 +143,15 @@ struct SubmissionQueue: Sendable {
     return nil
   }
 
-  /// Whether it may be long before the task goes on: it is suspended, or another process waits for its date, for another attempt, or for
-  /// tasks that are not discretionary. Meanwhile, others may have its room.
+  /// Whether the task may wait long: it is suspended, waits for a client's decision or for connectivity, or the worker waits for its date,
+  /// its next attempt, or tasks that are not discretionary. Other tasks may use its room meanwhile.
   private static func isPaused(
-    _ machine: TaskMachine, _ session: borrowing TransferSession, at now: Now
+    _ machine: borrowing TaskMachine, _ session: borrowing TransferSession, at now: Now
   ) -> Bool {
     let task = machine.task
-    if task.state == .suspended { return true }
+    if task.state == .suspended || machine.question != nil { return true }
     if case .waitsToRetry = machine.place { return true }
+    if task.phase == .waitingForConnectivity { return true }
     guard task.startedAt == nil, session.type == .background else { return false }
     return task.isDiscretionary || session.configuration.isDiscretionary
       || task.earliestBeginDate.map { $0 > now.wall } ?? false

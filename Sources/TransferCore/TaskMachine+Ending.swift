@@ -20,7 +20,6 @@ extension TaskMachine {
     }
     if let body = upload.token { turn.droppedUploads.append(body) }
     turn.heads.append(id)
-    turn.submissions.remove(id)
     if !Flaw.endsTwice.isPresent { place = .ending }
     let ended = task.ended(with: outcome, keptFor: session.configuration.bodyRetention)
     // The last request of a delegate may never have been sent.
@@ -52,7 +51,6 @@ extension TaskMachine {
       createdAt: now.wall, specification: specification)
     download.continueAs(task)
     place = .ending
-    turn.submissions.replace(id, by: download)
     if let body = upload.dropReady() { turn.droppedUploads.append(body) }
     var ended = task
     _ = ended.lifecycle.complete()

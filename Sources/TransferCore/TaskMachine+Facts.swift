@@ -39,11 +39,8 @@ extension TaskMachine {
       turn.tell(.dataTaskWillCacheResponse, at: time, .willCache(response, size: size), of: task, in: session)
     case .waitsForConnectivity(_, let time):
       place.goOn()
-      turn.submissions.note(self, session, at: now)
       task.waitForConnectivity(at: time, session, into: &turn)
-    case .began(_, let time):
-      began(at: time, session, into: &turn)
-      if turn.isCarriedElsewhere { turn.submissions.note(self, session, at: now) }
+    case .began(_, let time): began(at: time, session, into: &turn)
     case .redirected(_, let response, let request, let time):
       turn.replaceRequest(of: &task, with: request)
       // URLSession does not call it in background sessions, where redirects are always followed.

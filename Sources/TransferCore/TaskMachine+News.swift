@@ -14,8 +14,6 @@ extension TaskMachine {
     case .beganDelayed(_, let time): beganDelayed(at: time, session, into: &turn)
     case .wasTakenOver(_, let time): wasTakenOver(at: time, session, into: &turn)
     }
-    if case .fact = news { return }
-    turn.submissions.note(self, session, at: now)
   }
 
   /// An attempt failed; there will be another.

@@ -40,7 +40,6 @@ extension TaskMachine {
   ) {
     guard case .uncertain(let question, _) = place else { return }
     place = question == nil && elsewhere.phase == .waitingToRetry ? .waitsToRetry : .carried(question)
-    turn.submissions.note(self, session, at: now)
     switch task.state {
     case .canceling where !elsewhere.isCancelled: turn.order(.cancel(id, keepsPartial: false))
     case .suspended where !elsewhere.isSuspended: turn.order(.suspend(id))
@@ -57,7 +56,7 @@ extension TaskMachine {
     guard case .uncertain(let question, let hasBegun) = place else { return }
     guard !butPerhaps else {
       place = .carried(question)
-      return turn.submissions.note(self, session, at: now)
+      return
     }
     if let question, question.isAboutBeginning {
       place = .asksToBegin(question)

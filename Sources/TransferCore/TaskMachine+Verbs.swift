@@ -10,7 +10,6 @@ extension TaskMachine {
     if action == .run {
       task.phase = phase
       turn.tell(task.stateEvent(at: now.wall), of: task, in: session)
-      turn.submissions.note(self, session, at: now)
       if place.isSubmitted { turn.order(.resume(id)) }
     }
     turn.update(task)
@@ -25,7 +24,6 @@ extension TaskMachine {
     if action == .pause {
       task.phase = nil
       turn.tell(task.stateEvent(at: now.wall), of: task, in: session)
-      turn.submissions.note(self, session, at: now)
       if place.isSubmitted { turn.order(.suspend(id)) }
     }
     turn.update(task)
@@ -53,7 +51,6 @@ extension TaskMachine {
   ) {
     task = patch.applied(to: task)
     turn.respecified.append(task)
-    turn.submissions.note(self, session, at: now)
     if let priority = patch.priority, place.isSubmitted { turn.order(.setPriority(id, priority)) }
     if let limit = patch.maximumBytesPerSecond, place.isSubmitted {
       turn.order(.setLimit(id, bytesPerSecond: limit))
@@ -78,7 +75,7 @@ extension TaskMachine {
       task.goesOn = true
       return turn.update(task)
     }
-    // Whoever carries it out elsewhere waits for the date, whether this process lives or not; a delegate is asked by this one.
+    // The worker waits for the date itself, even if this process dies. If a delegate must be asked, this process waits and asks.
     let asks = task.earliestBeginDate != nil && session.delegate(of: task)?.asksForDelayedRequests == true
     let date = asks || !turn.isCarriedElsewhere ? task.earliestBeginDate : nil
     if let date, date > now.wall {

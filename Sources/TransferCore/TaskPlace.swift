@@ -30,6 +30,9 @@ package enum TaskPlace: Sendable {
     }
   }
 
+  /// Whether the task stays in memory for long: it is submitted, or its delegate is asked whether it may begin.
+  var isResident: Bool { if case .asksToBegin = self { true } else { isSubmitted } }
+
   package var question: Question? {
     switch self {
     case .asksToBegin(let question): question

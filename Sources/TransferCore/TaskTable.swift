@@ -20,6 +20,11 @@ package struct TaskTable: Sendable {
   /// Nil for an evicted task, too.
   package subscript(id: TaskID) -> TaskMachine? { boxes[id]?.machine }
 
+  /// Looks at a task in its place; nil for an evicted task, too.
+  func look<Result>(_ id: TaskID, _ body: (borrowing TaskMachine) -> Result) -> Result? {
+    boxes[id].map { body($0.machine) }
+  }
+
   package func contains(_ id: TaskID) -> Bool { boxes[id] != nil || isEvicted(id) }
 
   /// Whether the task has to be read from its row.

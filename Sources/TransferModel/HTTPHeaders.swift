@@ -57,8 +57,9 @@ package struct HTTPHeaders: Sendable, Equatable, Codable {
     if !fields[last].value.isEmpty { fields[last].value += " " }
     fields[last].value += text
   }
-  /// Keeps the memory.
-  package mutating func removeAll() { fields.removeAll(keepingCapacity: true) }
+  /// Keeps the memory of a few fields.
+  package mutating func removeAll() { fields.removeAll(keepingCapacity: fields.capacity <= Self.fewFields) }
+  private static let fewFields = 16
   package mutating func remove(_ name: String) { fields.removeAll { Self.equal($0.name, name) } }
 
   /// These fields, and those of `others` whose names are not among them.

@@ -152,8 +152,9 @@ extension ArraySlice<UInt8> {
 /// Text in ISO 8859-1, whose bytes are the numbers of their characters.
 package enum ISO88591 {
   package static func text(_ bytes: borrowing Span<UInt8>) -> String {
-    // No character takes more than two bytes in UTF-8.
-    unsafe String(unsafeUninitializedCapacity: 2 * bytes.count) { memory in
+    var size = bytes.count
+    for place in bytes.indices where bytes[place] >= 0x80 { size += 1 }
+    return unsafe String(unsafeUninitializedCapacity: size) { memory in
       var utf8 = unsafe OutputSpan(buffer: memory, initializedCount: 0)
       for place in bytes.indices {
         let byte = bytes[place]

@@ -15,7 +15,7 @@ package struct ProxyExceptions: Sendable, Equatable {
       if let port { hasher.combine(port) }
     }
   }
-  /// Of the hosts `name`, or `name:port` where the exception has a port.
+  /// Host exceptions: `name`, or `name:port` if the exception has a port.
   private var hosts: Set<String> = []
   /// The other exceptions.
   private var rules: Set<Rule> = []

@@ -130,7 +130,7 @@ import Testing
     (#"{"a":{"b":[]},"c/~":[{},{"d":"e","\u0066":-1e999}]}"#, "/c~1~0/1/f"),
     (String(repeating: "[0,", count: 64) + "0", String(repeating: "/1", count: 63) + "/0"),
   ])
-  func pointsToWhatExceedsALimit(_ text: String, _ pointer: String) {
+  func excessPointerNamesTheValue(_ text: String, _ pointer: String) {
     let error = #expect(throws: JSONSyntaxError.self) { try parse(text) }
     #expect(error?.excess == pointer)
   }

@@ -99,7 +99,7 @@ import TransferModel
     #expect(order == [ids[0], ids[3], ids[1], ids[2], ids[4]])
   }
 
-  @Test func whatIsSuspendedOrCancelledLosesItsPlace() {
+  @Test func suspendedOrCancelledTaskLeavesTheQueue() {
     var stage = Self.stage()
     let ids = Self.create(4, of: 60_000, in: &stage)
     stage.give(.suspend(ids[1]))
@@ -191,7 +191,7 @@ import TransferModel
   }
 
   /// A client is told that the date of a task has come when there is room for the task.
-  @Test func aTaskWithADateWaitsForRoomBeforeItIsTold() throws {
+  @Test func delayedTaskIsAnnouncedOnlyWhenThereIsRoom() throws {
     var stage = Self.stage()
     let first = Self.create(1, of: 60_000, in: &stage)[0]
     let date = stage.now.wall.adding(seconds: 10)
@@ -206,6 +206,22 @@ import TransferModel
     Self.end(first, &stage)
     Self.answerCalls(&stage)
     #expect(stage.types(of: second).last == .taskWillBeginDelayedRequest)
+  }
+
+  /// A delegate that does not answer holds nobody up, and what it is asked about counts.
+  @Test func taskThatWaitsForADecisionGivesItsRoomAway() {
+    var delegate = SessionDelegate()
+    delegate.asksForDelayedRequests = true
+    var stage = Stage(delegate: delegate, submittedBytes: Self.capacity)
+    let date = stage.now.wall.adding(seconds: -1)
+    let asking = Self.create(20, of: 90_000, in: &stage, at: date)
+    for _ in asking { Self.answerCalls(&stage) }
+    #expect(stage.inquiries.count == 18, "paused tasks may have 16 times the bytes")
+    for id in asking { stage.give(.suspend(id)) }
+    #expect(Self.create(1, of: 5_000, in: &stage).allSatisfy { stage.rows[$0]?.goesOn == true })
+    for id in asking { stage.give(.cancel(id, keepsPartial: false)) }
+    Self.answerCalls(&stage)
+    #expect(Self.submitted(&stage).count == 1)
   }
 
   @Test func cancellingASessionBeginsNoTask() {

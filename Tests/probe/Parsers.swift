@@ -117,7 +117,7 @@ enum Parsers {
     var splitter = LineSplitter(maximumLine: Limits.batchLineBytes.value)
     var (parser, count) = (JSONParser(), 0)
     splitter.add(bytes)
-    while count < Limits.batchLines.value, let line = (try? splitter.next()) ?? splitter.finish() {
+    while count < Limits.batchLines.value, let line = try? splitter.next() ?? splitter.finish() {
       _ = try? parser.parse(line.buffer, in: line.range)
       count += 1
     }
