@@ -41,7 +41,8 @@ import TransferModel
     await Self.withDirectory { directory in
       let gate = Gate()
       let harness = CacheHarness(directory, willChange: { gate.wait() })
-      await withCheckedContinuation { ready in harness.cache.whenReady { ready.resume() } }
+      // Back on the loop: the cache is ready once it has called those who waited for that.
+      await harness.flush()
       let small = CacheHarness.response("http://a/", [1])
       let large = CacheHarness.response("http://b/", Pattern.bytes(600))
       harness.cache.store(small, body: .bytes([1]))
