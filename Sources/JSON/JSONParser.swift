@@ -8,7 +8,7 @@ package struct JSONSyntaxError: Error, Sendable, Equatable {
   private let subject: String?
   /// Bytes before the fault.
   package let offset: Int
-  /// What stands in front of the value that exceeds a limit; nil: the text is not JSON.
+  /// The records before the value that exceeds a limit; nil if the text is not JSON.
   private let tape: JSONTape?
 
   init(reason: String, subject: String? = nil, offset: Int, before tape: JSONTape? = nil) {

@@ -25,7 +25,7 @@ package final class TransferService: Sendable {
     package var smallBodyLimit = 32 * 1024
     /// Bytes that clients chose of a task that stays in memory while it waits; larger ones are read from their rows.
     package var residentTaskBytes = 1024
-    /// The same of all large tasks of a session that are submitted and wait for their turn.
+    /// Bytes that clients chose of all submitted large tasks of a session.
     package var submittedTaskBytes = mostSubmittedBytes
     package init() {}
   }

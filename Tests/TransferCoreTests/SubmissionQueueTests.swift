@@ -71,7 +71,7 @@ import TransferModel
     Self.end(ids[0], &stage)
     Self.answerCalls(&stage)
     #expect(Self.submitted(&stage) == [ids[3]])
-    #expect(stage.types(of: ids[4]) == [.taskDidCreate, .taskDidChangeState], "nobody is told of the wait")
+    #expect(stage.types(of: ids[4]) == [.taskDidCreate, .taskDidChangeState], "the wait causes no event")
   }
 
   @Test func smallTasksNeverWaitAndOneLargeTaskAlwaysGoes() {
@@ -116,7 +116,7 @@ import TransferModel
     #expect(Self.submitted(&stage) == [ids[1]])
   }
 
-  /// Otherwise, one that nobody resumes would hold up the others.
+  /// Otherwise, a task that is never resumed would block the others.
   @Test func aSubmittedTaskGivesItsRoomAwayWhileItIsSuspended() {
     var stage = Self.stage()
     let ids = Self.create(40, of: 90_000, in: &stage)
@@ -143,7 +143,7 @@ import TransferModel
     #expect(Self.submitted(&stage).isEmpty, "the resumed task has its room again")
   }
 
-  /// A called task that gets a later begin date, or whose row cannot be read, holds nobody up.
+  /// A called task blocks no other task if it gets a later begin date, or if its row is unreadable.
   @Test func aCalledTaskThatDoesNotBeginLetsTheNextBegin() {
     var stage = Self.stage()
     let ids = Self.create(4, of: 60_000, in: &stage)
@@ -208,7 +208,7 @@ import TransferModel
     #expect(stage.types(of: second).last == .taskWillBeginDelayedRequest)
   }
 
-  /// A delegate that does not answer holds nobody up, and what it is asked about counts.
+  /// A delegate that does not answer blocks no other task. The tasks that it is asked about count as paused.
   @Test func taskThatWaitsForADecisionGivesItsRoomAway() {
     var delegate = SessionDelegate()
     delegate.asksForDelayedRequests = true
