@@ -180,6 +180,18 @@ def PUTs_of_3000_cookies(a, _):
 
 
 @attack
+def large_cookie_jars_of_idle_sessions(a, _):
+    """12 MiB of cookies in each session."""
+    statuses = set()
+    for _ in range(16):
+        session = a.session()
+        for half in range(2):
+            items = [dict(cookie(half * 1500 + i), value="v" * 4000) for i in range(1500)]
+            statuses.add(a.call("PUT", f"/v1/sessions/{session}/cookies", {"items": items})[0])
+    return sorted(statuses), len(a.call("GET", f"/v1/sessions/{session}/cookies?domain=d0.test")[1]["items"])
+
+
+@attack
 def a_full_jar_and_20_redirects(a, strange):
     session = a.session()
     a.call("PUT", f"/v1/sessions/{session}/cookies", {"items": [cookie(i) for i in range(3000)]})

@@ -86,13 +86,19 @@ struct RowReader {
 
   // MARK: What sessions keep
 
-  func credentials() -> [StoredCredential] {
-    all(rows.credentials.all(), .credential) { "\($0.key.session) \($0.key.space)" }.map(\.row)
+  func sessionsWithStorage() -> [SessionID] {
+    Set(rows.credentials.keys.map(\.session) + rows.cookies.all().map(\.row.session)).sorted()
   }
 
-  func cookies() -> [MemoryRows.CookieRow] {
-    let found = rows.cookies.all().lazy.map(\.row)
+  func credentials(of session: SessionID) -> [StoredCredential] {
+    let found = rows.credentials.all().filter { $0.key.session == session }
+    return all(found, .credential) { "\($0.key.session) \($0.key.space)" }.map(\.row)
+  }
+
+  func cookies(of session: SessionID) -> [Cookie] {
+    let found = rows.cookies.all().lazy.map(\.row).filter { $0.session == session }
     return all(found, .cookie) { "\($0.session) \($0.cookie.key.isHostOnly ? "" : ".")\($0.cookie.domain)" }
+      .map(\.cookie)
   }
 
   func configuration(_ name: ConfigurationName) throws(StoreError) -> NamedConfiguration? {

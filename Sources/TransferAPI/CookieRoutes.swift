@@ -10,7 +10,7 @@ extension TransferAPI {
     [
       Route("GET", "/v1/sessions/{session}/cookies") { api, context in
         let filter = try Self.cookieFilter(context)
-        return Pages.whole(try api.view(context).cookies(of: context.sessionID(), filter), context)
+        return Pages.whole(try await api.view(context).cookies(of: context.sessionID(), filter), context)
       },
       Route("PUT", "/v1/sessions/{session}/cookies") { try await $0.setCookies($1) },
       Route("DELETE", "/v1/sessions/{session}/cookies") { api, context in

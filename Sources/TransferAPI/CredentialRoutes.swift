@@ -7,16 +7,16 @@ internal import TransferService
 extension TransferAPI {
   static var credentialRoutes: [Route] {
     [
-      Route("GET", "/v1/sessions/{session}/credentials") { try $0.listCredentials($1) },
+      Route("GET", "/v1/sessions/{session}/credentials") { try await $0.listCredentials($1) },
       Route("PUT", "/v1/sessions/{session}/credentials") { try await $0.setCredential($1) },
       Route("DELETE", "/v1/sessions/{session}/credentials") { try await $0.deleteCredentials($1) },
     ]
   }
 
-  private func listCredentials(_ context: RequestContext) throws -> ServerResponse {
+  private func listCredentials(_ context: RequestContext) async throws -> ServerResponse {
     let matches = try Self.filter(context)
     return Pages.whole(
-      try view(context).credentials(of: context.sessionID()).filter { matches($0.space) }, context)
+      try await view(context).credentials(of: context.sessionID()).filter { matches($0.space) }, context)
   }
 
   private func setCredential(_ context: RequestContext) async throws -> ServerResponse {

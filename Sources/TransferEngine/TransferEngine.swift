@@ -29,10 +29,9 @@ package final class TransferEngine: Sendable {
     package var mayBegin: @Sendable () -> Bool = { true }
     /// nil: the system's.
     package var certificateAuthorityFile: String?
-    /// What sessions remember.
-    package var credentials = CredentialStorage()
+    /// The cookies and credentials of sessions; the owner writes them to the ledger.
+    package var storages = SessionStorages()
     package var networks = Networks()
-    package var cookies = CookieStorage()
     /// nil: no session has a cache.
     package var caches: CacheStorage?
     /// Credentials that may be refused before a task gives up.
@@ -53,9 +52,6 @@ package final class TransferEngine: Sendable {
     }
   }
 
-  /// What sessions remember; what is permanent of it is the caller's to keep.
-  package let credentials: CredentialStorage
-  package let cookies: CookieStorage
   /// The service's own authorities; sessions may add theirs.
   package let authorities: TLSAuthorities
   private let settings: Settings
@@ -68,8 +64,6 @@ package final class TransferEngine: Sendable {
     workers count: Int, settings: Settings, deliver: @escaping @Sendable ([TransferFact]) -> Void
   ) throws(TransferError) {
     self.settings = settings
-    credentials = settings.credentials
-    cookies = settings.cookies
     let roots = try SessionTrust.roots(file: settings.certificateAuthorityFile)
     authorities = TLSAuthorities(roots)
     loops = (0..<count).map { EventLoop(name: "ferry-xfer-\($0)") }
@@ -78,11 +72,28 @@ package final class TransferEngine: Sendable {
     guard watchNetworks() || !settings.networks.hasClasses else {
       throw TransferError(.notConnectedToInternet, "the system does not say which networks there are")
     }
+    attachStorages()
     for (worker, loop) in zip(workers, loops) {
       worker.attach()
       loop.start()
     }
   }
+
+  private func attachStorages() {
+    var hooks = SessionStorages.Hooks()
+    hooks.onIdle = { [weak self] session in
+      guard let worker = self?.worker(of: session) else { return }
+      worker.post(.run { [weak worker] in worker?.sessions.noteIdle(session) })
+    }
+    hooks.delay = { [weak self] action in
+      guard let worker = self?.workers[0] else { return }
+      worker.post(.run { [loop = worker.loop] in loop.schedule(at: .now + Self.loadRetryInterval, action) })
+    }
+    storages.attach(hooks)
+  }
+
+  /// After which an engine tries again to read a session's cookies and credentials.
+  private static let loadRetryInterval = Duration.seconds(1)
 
   private func watchNetworks() -> Bool {
     settings.networks.watch(on: loops[0]) { [weak self] hasLost in
@@ -130,6 +141,7 @@ package final class TransferEngine: Sendable {
     }
   }
 
+  package var storages: SessionStorages { settings.storages }
   package var caches: CacheStorage? { settings.caches }
   package var networks: Networks { settings.networks }
 
@@ -140,53 +152,60 @@ package final class TransferEngine: Sendable {
     workers[Int(session.low % UInt64(workers.count))]
   }
 
+  /// Posts a command of a session, behind those that wait for the session's cookies and credentials.
+  private func post(_ command: WorkerMailbox.Command, of session: SessionID, needsStorage: Bool = false) {
+    let worker = worker(of: session)
+    if storages.ifLoaded(session, needsStorage: needsStorage, { worker.post(command) }) { return }
+    storages.whenLoaded(session) { worker.post(command) }
+  }
+
   package func submit(_ jobs: [TransferJob]) {
     guard let first = jobs.first else { return }
     if jobs.allSatisfy({ $0.session == first.session }) {
-      worker(of: first.session).post(.submit(jobs))
+      post(.submit(jobs), of: first.session, needsStorage: true)
     } else {
-      for job in jobs { worker(of: job.session).post(.submit([job])) }
+      for job in jobs { post(.submit([job]), of: job.session, needsStorage: true) }
     }
   }
 
-  package func suspend(_ task: TaskID, in session: SessionID) { worker(of: session).post(.suspend(task)) }
-  package func resume(_ task: TaskID, in session: SessionID) { worker(of: session).post(.resume(task)) }
+  package func suspend(_ task: TaskID, in session: SessionID) { post(.suspend(task), of: session) }
+  package func resume(_ task: TaskID, in session: SessionID) { post(.resume(task), of: session) }
 
   /// - Parameter keepsPartial: what a download has got is kept for resume data, where it can go on.
   package func cancel(_ task: TaskID, in session: SessionID, keepsPartial: Bool) {
-    worker(of: session).post(.cancel(task, keepsPartial: keepsPartial))
+    post(.cancel(task, keepsPartial: keepsPartial), of: session)
   }
 
   /// Answers a question of the task; where it is not the one that the task waits for now, nothing happens.
   package func answer(_ task: TaskID, in session: SessionID, to question: Int, _ answer: TransferAnswer) {
-    worker(of: session).post(.answer(task, question, answer))
+    post(.answer(task, question, answer), of: session)
   }
 
   package func setPriority(_ priority: Double, of task: TaskID, in session: SessionID) {
-    worker(of: session).post(.setPriority(task, priority))
+    post(.setPriority(task, priority), of: session)
   }
 
   package func setLimit(_ bytesPerSecond: Int?, of task: TaskID, in session: SessionID) {
-    worker(of: session).post(.setLimit(task, bytesPerSecond: bytesPerSecond))
+    post(.setLimit(task, bytesPerSecond: bytesPerSecond), of: session)
   }
 
   /// Credentials of a session were taken away, or replaced: what was remembered of them goes.
   package func forgetCredentials(of session: SessionID, for spaces: [ProtectionSpace]) {
-    worker(of: session).post(.forgetCredentials(session, spaces))
+    post(.forgetCredentials(session, spaces), of: session)
   }
 
   /// Forgets whom a session has let in and was let in by; requests from here on open new connections.
   package func reset(_ session: SessionID, done: @escaping @Sendable () -> Void) {
-    worker(of: session).post(.reset(session, done))
+    post(.reset(session, done), of: session)
   }
 
   /// Closes a session's idle connections.
   package func flush(_ session: SessionID, done: @escaping @Sendable () -> Void) {
-    worker(of: session).post(.flush(session, done))
+    post(.flush(session, done), of: session)
   }
 
   /// Closes the connections of a session that has no more tasks.
-  package func forget(_ session: SessionID) { worker(of: session).post(.forget(session)) }
+  package func forget(_ session: SessionID) { post(.forget(session), of: session) }
 
   /// The body of a data task that is under way.
   package func liveBody(of task: TaskID, in session: SessionID) -> LiveBody? {

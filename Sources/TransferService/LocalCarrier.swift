@@ -7,8 +7,7 @@ package import TransferModel
 ///
 /// What it has to tell comes as facts, by the relay that service or worker connects itself to.
 package protocol LocalCarrier: Sendable {
-  var credentials: CredentialStorage { get }
-  var cookies: CookieStorage { get }
+  var storages: SessionStorages { get }
   var memoryFiles: MemoryFiles { get }
   /// nil: no session has a cache.
   var caches: CacheStorage? { get }
@@ -49,8 +48,11 @@ package protocol LocalCarrier: Sendable {
 extension TransferEngine: LocalCarrier {}
 
 extension LocalCarrier {
-  func keep(_ credential: Credential, for space: ProtectionSpace, in session: SessionID) {
-    credentials.set(credential, for: space, in: session)
+  var credentials: CredentialStorage { storages.credentials }
+  var cookies: CookieStorage { storages.cookies }
+
+  func keep(_ credential: Credential, for space: ProtectionSpace, in session: SessionID, isStored: Bool) {
+    credentials.set(credential, for: space, in: session, isStored: isStored)
     forgetCredentials(of: session, for: [space])
   }
 }

@@ -84,8 +84,8 @@ extension TenantView {
 // MARK: What a session keeps
 
 extension TenantView {
-  package func cookies(of id: SessionID, _ filter: CookieFilter) throws(ServiceError) -> [Cookie] {
-    try service.cookies.cookies(of: session(id).id, filter)
+  package func cookies(of id: SessionID, _ filter: CookieFilter) async throws(ServiceError) -> [Cookie] {
+    try await service.cookies.cookies(of: session(id).id, filter)
   }
 
   package func setCookies(_ cookies: [Cookie], of id: SessionID) async throws(ServiceError) -> [Cookie] {
@@ -96,8 +96,8 @@ extension TenantView {
     try await service.cookies.remove(of: session(id).id, filter)
   }
 
-  package func credentials(of id: SessionID) throws(ServiceError) -> [CredentialEntry] {
-    try service.credentials.credentials(of: session(id).id)
+  package func credentials(of id: SessionID) async throws(ServiceError) -> [CredentialEntry] {
+    try await service.credentials.credentials(of: session(id).id)
   }
 
   package func setCredential(

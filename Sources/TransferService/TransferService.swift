@@ -107,6 +107,7 @@ package final class TransferService: Sendable {
     probes = Probes { url, timeout in try await engine.reach(url, timeout: timeout) }
     self.isAtHome = isAtHome
     relay.connect { [weak room] in room?.absorb($0) }
+    engine.storages.connect(room.storageSource(now: now))
     engine.cookies.onChange { session, changes in
       guard background?.has(session) != true else { return }
       var change = StoreChange()

@@ -46,8 +46,7 @@ package final class SimulatedEngine: StandIn, @unchecked Sendable {
     case answer(TaskID, Int, TransferAnswer)
   }
 
-  package let credentials = CredentialStorage()
-  package let cookies = CookieStorage()
+  package let storages = SessionStorages()
   package let memoryFiles = MemoryFiles(capacity: 1 << 20)
   package let caches: CacheStorage? = nil
   private let origins: Origins

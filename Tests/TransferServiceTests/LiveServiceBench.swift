@@ -16,14 +16,25 @@ import TransferModel
 final class LiveServiceBench: Sendable {
   let store: SQLiteStore
   let service: TransferService
-  private let engine: TransferEngine
+  let engine: TransferEngine
+  private let directory: String
+  private let now: @Sendable () -> Timestamp
 
-  /// - Parameter now: the service's clock.
-  init(
-    _ moments: WatchedStore.Moments = .init(),
+  /// - Parameters:
+  ///   - idleLifetime: how long an idle session keeps its connections, and its cookies and credentials in memory.
+  ///   - now: the service's clock.
+  convenience init(
+    _ moments: WatchedStore.Moments = .init(), idleLifetime: Duration = .seconds(60),
     now: @escaping @Sendable () -> Timestamp = { Timestamp(microseconds: WallClock.microseconds()) }
   ) async throws {
-    let directory = TemporaryDirectory.make("ferry-service")
+    try await self.init(in: TemporaryDirectory.make("ferry-service"), moments, idleLifetime, now)
+  }
+
+  private init(
+    in directory: String, _ moments: WatchedStore.Moments, _ idleLifetime: Duration,
+    _ now: @escaping @Sendable () -> Timestamp
+  ) async throws {
+    (self.directory, self.now) = (directory, now)
     let secrets = [SymmetricKey(data: [UInt8](repeating: 7, count: 32))]
     let hub = EventHub()
     store = try SQLiteStore(path: directory + "/test.db", box: SecretBox(secrets: secrets)) {
@@ -32,9 +43,10 @@ final class LiveServiceBench: Sendable {
     let blobs = DirectoryBlobs(bodies: directory + "/bodies", files: directory + "/files")
     try blobs.prepare()
     let relay = FactRelay()
-    let settings = TransferEngine.Settings(
+    var settings = TransferEngine.Settings(
       egress: EgressPolicy(allowedNetworks: [try #require(IPNetwork("127.0.0.0/8"))]), blobs: blobs,
       pool: WorkerPool(name: "test-write", threads: 2))
+    settings.idleSessions.lifetime = idleLifetime
     engine = try TransferEngine(workers: 1, settings: settings) { relay.deliver($0) }
     service = TransferService(
       store: WatchedStore(store, moments), engine: engine,
@@ -89,6 +101,12 @@ final class LiveServiceBench: Sendable {
     try await store.write(change)
     try await service.news.hear(.all, readsAll: true)
     try await service.room.recorder.settle()
+  }
+
+  /// Stops, and starts again on the same directory.
+  func restarted() async throws -> LiveServiceBench {
+    await stop()
+    return try await LiveServiceBench(in: directory, .init(), .seconds(60), now)
   }
 
   func stop() async {

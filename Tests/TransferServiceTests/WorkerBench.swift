@@ -66,11 +66,15 @@ final class WorkerBench: Sendable {
 
   // MARK: Processes
 
+  /// How long an idle session keeps its connections, and its cookies and credentials in memory.
+  let idleLifetime = Mutex(Duration.seconds(60))
+
   func engine(_ deliver: @escaping @Sendable ([TransferFact]) -> Void) throws -> TransferEngine {
     var settings = TransferEngine.Settings(
       egress: EgressPolicy(allowedNetworks: [try #require(IPNetwork("127.0.0.0/8"))]), blobs: blobs,
       pool: WorkerPool(name: "test-write", threads: 2))
     settings.smallBodyLimit = 1024
+    settings.idleSessions.lifetime = idleLifetime.withLock { $0 }
     settings.now = { [self] in now }
     return try TransferEngine(workers: 1, settings: settings, deliver: deliver)
   }

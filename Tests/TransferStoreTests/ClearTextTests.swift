@@ -170,8 +170,8 @@ import TransferModel
     again.idempotentReply = Self.reply
     try await store.write(again)
     #expect(try await store.configurations(of: Self.tenant, after: nil, limit: 9) == [Self.named])
-    #expect(try await store.credentials() == [Self.credential])
-    #expect(try await store.cookies().map(\.cookie) == [Self.cookie])
+    #expect(try await store.credentials(of: Self.session) == [Self.credential])
+    #expect(try await store.cookies(of: Self.session) == [Self.cookie])
     let ages = StaleRecords.Ages(deliveries: Self.time, decisions: Self.time, replies: Self.time)
     #expect(try await store.staleRecords(ages, limit: 9).replies.map(\.key) == [Self.reply.key])
     #expect(try await store.smallBody(of: Self.task.id) == Array(Self.marker("small").utf8))
@@ -260,8 +260,8 @@ import TransferModel
     again.configurations = [samples.named]
     try await store.write(again)
     #expect(try await store.smallBody(of: samples.task.id) == Array("a small body".utf8))
-    #expect(try await store.credentials().count == 2)
-    #expect(try await store.cookies().count == 1)
+    #expect(try await store.credentials(of: samples.session.id).count == 2)
+    #expect(try await store.cookies(of: samples.session.id).count == 1)
     #expect(try await store.configurations(of: .default, after: nil, limit: 9) == [samples.named])
     await store.close()
     #expect(try left() == [])

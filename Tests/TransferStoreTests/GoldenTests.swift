@@ -96,10 +96,10 @@ import TransferModel
     let metrics = try #require(try await store.metrics(of: samples.task.id))
     #expect(String(decoding: metrics, as: UTF8.self) == String(decoding: samples.metrics.json, as: UTF8.self))
     #expect(
-      Set(try await store.credentials().map(\.document)) == [
+      Set(try await store.credentials(of: samples.session.id).map(\.document)) == [
         samples.credential.document, samples.certificate.document,
       ])
-    #expect(try await store.cookies().map(\.cookie) == [samples.cookie])
+    #expect(try await store.cookies(of: samples.session.id) == [samples.cookie])
     #expect(try await store.decision(samples.decision.id) == samples.decision)
     #expect(try await store.dueDeliveries(at: GoldenSamples.time, limit: 9) == [samples.delivery])
     #expect(try await store.pendingBackgroundDeliveries() == [])

@@ -249,8 +249,10 @@ import TransferModel
       _ = try? await store.file(samples.file.id)
       _ = try await store.journal(.session(session), after: 0, maximumBytes: 1 << 20)
       _ = try? await store.idempotentReply(samples.reply.key)
-      _ = try await store.credentials()
-      _ = try await store.cookies()
+      for session in try await store.sessionsWithStorage() {
+        _ = try await store.credentials(of: session)
+        _ = try await store.cookies(of: session)
+      }
     }
     let place = change.place.split(separator: ".", maxSplits: 1).map(String.init)
     let rows = told.all

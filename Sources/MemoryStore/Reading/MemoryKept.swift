@@ -14,12 +14,16 @@ struct MemoryKept: KeptRecords {
     try store.read(of: id) { reader throws(StoreError) in try reader.session(id) }
   }
 
-  func credentials() async throws(StoreError) -> [StoredCredential] {
-    try store.readDisk { $0.credentials() }
+  func sessionsWithStorage() async throws(StoreError) -> [SessionID] {
+    try store.readDisk { $0.sessionsWithStorage() }
   }
 
-  func cookies() async throws(StoreError) -> [(session: SessionID, cookie: Cookie)] {
-    try store.readDisk { $0.cookies() }.map { ($0.session, $0.cookie) }
+  func credentials(of session: SessionID) async throws(StoreError) -> [StoredCredential] {
+    try store.readDisk { $0.credentials(of: session) }
+  }
+
+  func cookies(of session: SessionID) async throws(StoreError) -> [Cookie] {
+    try store.readDisk { $0.cookies(of: session) }
   }
 
   func configuration(_ name: ConfigurationName) async throws(StoreError) -> NamedConfiguration? {

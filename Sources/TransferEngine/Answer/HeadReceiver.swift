@@ -53,7 +53,7 @@ final class HeadReceiver: WorkerPart {
 
   private func keepCookies(of head: ResponseHead, _ transfer: Transfer) {
     let settings = worker.settings
-    settings.cookies.take(
+    settings.storages.cookies.take(
       head, to: transfer.request, at: transfer.url, of: transfer.job, now: settings.now())
   }
 

@@ -5,6 +5,7 @@ internal import TransferModel
 struct SessionLogin {
   let session: WorkerSession
   let storage: CredentialStorage
+  let sessionType: SessionType
   /// URLSessionConfiguration.urlCredentialStorage: credentials are stored, and looked for.
   let usesStorage: Bool
 
@@ -62,11 +63,12 @@ struct SessionLogin {
   func keep(_ credential: Credential, for space: ProtectionSpace) -> Bool {
     guard credential.persistence != .none, usesStorage,
       storage.credential(for: space, in: session.id) != credential,
-      storage.hasRoom(for: credential, in: space, of: session.id)
+      storage.hasRoom(
+        for: credential, in: space, of: session.id, isStored: sessionType.stores(credential))
     else { return false }
     // What somebody else was shown there is not for whoever comes next.
     session.cache?.removeAll(at: [space])
-    storage.set(credential, for: space, in: session.id)
+    storage.set(credential, for: space, in: session.id, isStored: sessionType.stores(credential))
     return true
   }
 }

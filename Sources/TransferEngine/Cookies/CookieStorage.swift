@@ -3,8 +3,7 @@ package import HTTPCookies
 internal import Synchronization
 package import TransferModel
 
-/// The cookies of sessions, each with a jar of its own (HTTPCookieStorage). In memory: what is kept longer comes from the
-/// store and goes there.
+/// The cookies of sessions, each with a jar of its own (HTTPCookieStorage). They are in memory: `SessionStorages` loads and unloads them.
 package final class CookieStorage: Sendable {
   private struct State {
     var jars: [SessionID: CookieJar] = [:]
@@ -14,7 +13,7 @@ package final class CookieStorage: Sendable {
   }
   private let state = Mutex(State())
 
-  package init() {}
+  init() {}
 
   /// Calls `hear` with each change, in their order; it must not block.
   package func onChange(_ hear: @escaping @Sendable (SessionID, [CookieJar.Change]) -> Void) {
@@ -86,17 +85,32 @@ package final class CookieStorage: Sendable {
   }
 
   /// Takes cookies away (HTTPCookieStorage.deleteCookie(_:)).
-  package func remove(_ filter: CookieFilter, of session: SessionID) {
-    change(session) { $0.remove(filter).map { .removed($0.key) } }
+  /// - Returns: the cookies that were removed.
+  @discardableResult
+  package func remove(_ filter: CookieFilter, of session: SessionID) -> [CookieKey] {
+    var removed: [CookieKey] = []
+    change(session) { jar in
+      removed = jar.remove(filter).map(\.key)
+      return removed.map { .removed($0) }
+    }
+    return removed
   }
 
-  /// What the store remembers of a session. What is of no use any more is removed there.
-  package func restore(_ cookies: [Cookie], of session: SessionID, now: Timestamp) {
+  /// Puts back the cookies that the ledger has of a session. Expired cookies are removed there.
+  func restore(_ cookies: [Cookie], of session: SessionID, now: Timestamp) {
+    guard !cookies.isEmpty else { return }
     change(session) { jar in
       jar = CookieJar(cookies)
       return jar.removeExpired(now: now).map { .removed($0.key) }
     }
   }
+
+  /// Bytes in memory, approximately, of cookies that are in the ledger as well.
+  func storedSize(of session: SessionID) -> Int {
+    state.withLock { $0.counts[session] == nil ? $0.jars[session]?.size ?? 0 : 0 }
+  }
+
+  func unload(_ session: SessionID) { state.withLock { $0.jars[session] = nil } }
 
   /// Takes over what was changed elsewhere, and is kept there.
   package func apply(_ changes: [CookieJar.Change], to session: SessionID) {
@@ -105,7 +119,7 @@ package final class CookieStorage: Sendable {
     }
   }
 
-  package func forget(_ session: SessionID) {
+  func forget(_ session: SessionID) {
     state.withLock { state in
       state.jars[session] = nil
       state.counts.removeValue(forKey: session)?.count(0, as: Self.name, of: session, mustFit: false)

@@ -10,8 +10,8 @@ package struct IdleSessions: Sendable {
     package var sessions = 256
     /// Descriptors of all of them together.
     package var descriptors = 2048
-    /// Approximate bytes of all large configurations and of the certificates parsed from them.
-    package var bytes = 64 << 20
+    /// Approximate bytes of what can be read again: large configurations, the certificates parsed from them, cookies and credentials.
+    package var bytes = 16 << 20
 
     package init() {}
 
@@ -26,7 +26,7 @@ package struct IdleSessions: Sendable {
   private let limits: Limits
   private var order = RecencyList<SessionID>()
   private var since: [SessionID: ContinuousClock.Instant] = [:]
-  /// Bytes of each session with a large configuration.
+  /// Bytes of each session that has any.
   private var sizes: [SessionID: Int] = [:]
   private var size = 0
 

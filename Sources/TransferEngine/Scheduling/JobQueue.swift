@@ -10,6 +10,8 @@ struct JobQueue {
   private var waiting: [TaskID: Job] = [:]
   /// Suspended before their turn came.
   private var suspended: [TaskID: TransferJob] = [:]
+  /// How many of these jobs a session has.
+  private var counts: [SessionID: Int] = [:]
 
   init(maximumActive: Int) { scheduler = Scheduler(maximumActive: maximumActive) }
 
@@ -18,6 +20,7 @@ struct JobQueue {
 
   mutating func submit(_ job: TransferJob, _ url: CurlURL, limit: Int) -> [TaskID] {
     waiting[job.task] = (job, url)
+    counts[job.session, default: 0] += 1
     return submit(job, at: url, limit: limit)
   }
 
@@ -37,11 +40,23 @@ struct JobQueue {
   // MARK: Jobs
 
   /// The job of a task whose turn has come; nil where it has been on the wire.
-  mutating func take(_ task: TaskID) -> Job? { waiting.removeValue(forKey: task) }
+  mutating func take(_ task: TaskID) -> Job? {
+    let taken = waiting.removeValue(forKey: task)
+    countDown(taken?.job)
+    return taken
+  }
+
+  /// Whether a job of the session has not been on the wire yet.
+  func hasJob(of session: SessionID) -> Bool { counts[session] != nil }
+
+  private mutating func countDown(_ job: TransferJob?) {
+    guard let job, let count = counts[job.session] else { return }
+    counts[job.session] = count > 1 ? count - 1 : nil
+  }
 
   /// The job of a task that is over before its turn came, suspended or not. Its place is to be given away.
   mutating func drop(_ task: TaskID) -> TransferJob? {
-    waiting.removeValue(forKey: task)?.job ?? suspended.removeValue(forKey: task)
+    take(task)?.job ?? resume(task)
   }
 
   /// Takes a job out until it is resumed; false where the task has no job here. Its place is to be given away.
@@ -52,7 +67,11 @@ struct JobQueue {
   }
 
   /// The job of a suspended task, to be submitted again.
-  mutating func resume(_ task: TaskID) -> TransferJob? { suspended.removeValue(forKey: task) }
+  mutating func resume(_ task: TaskID) -> TransferJob? {
+    let job = suspended.removeValue(forKey: task)
+    countDown(job)
+    return job
+  }
 
   // MARK: Changes
 

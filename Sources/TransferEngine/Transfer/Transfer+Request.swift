@@ -22,7 +22,7 @@ extension Transfer {
     if hasLeftOrigin { defaults.removeSecrets(and: job.configuration.secretHeaderFields) }
     var headers = request.headers.merging(defaults: defaults)
     if !headers.contains("Cookie"),
-      let cookies = worker.settings.cookies.header(
+      let cookies = worker.settings.storages.cookies.header(
         for: request, at: url, of: job, now: worker.settings.now())
     {
       headers.append("Cookie", cookies)

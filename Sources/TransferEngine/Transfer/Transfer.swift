@@ -101,7 +101,8 @@ final class Transfer {
     self.session = session
     let settings = worker.settings
     login = SessionLogin(
-      session: session, storage: settings.credentials, usesStorage: job.configuration.urlCredentialStorage)
+      session: session, storage: settings.storages.credentials,
+      sessionType: job.sessionType, usesStorage: job.configuration.urlCredentialStorage)
     self.drained = drained
     gate = EgressGate(settings.egress)
     machine = TransferMachine(job, uploadVersion: session.uploadVersions[url.origin])

@@ -3,7 +3,8 @@ internal import EventLoop
 internal import TransferModel
 
 /// The sessions of a worker, and when those that do nothing give their connections back. On the worker's loop only.
-final class SessionRoom {
+final class SessionRoom: @unchecked Sendable {
+  // Unchecked: all of it belongs to the loop's thread.
   private let loop: EventLoop
   private let settings: TransferEngine.Settings
   private let post: @Sendable (@escaping @Sendable () -> Void) -> Void
@@ -13,6 +14,10 @@ final class SessionRoom {
   private var closing: [WorkerSession] = []
   private var idle: IdleSessions
   private var idleTimer: LoopTimer?
+  /// Whether a job of a session waits for its turn.
+  var hasJob: (SessionID) -> Bool = { _ in false }
+  /// Delivers what has happened in a session, at once.
+  var flush: (SessionID) -> Void = { _ in }
 
   /// - Parameters:
   ///   - roots: the service's own authorities.
@@ -73,16 +78,18 @@ final class SessionRoom {
   // MARK: Idle sessions
 
   /// It has something to do.
-  func noteBusy(_ session: WorkerSession) { idle.remove(session.id) }
+  func noteBusy(_ session: SessionID) { idle.remove(session) }
 
   /// A session without a transfer on the wire gives its connections back after a while, or when too many are idle. A large session then
-  /// rests.
-  func noteIdle(_ session: WorkerSession) {
-    guard session.handlesInUse == 0, session.descriptors > 0 || session.mayRest,
-      sessions[session.id] === session
-    else { return }
-    idle.insert(
-      session.id, descriptors: session.descriptors, bytes: session.mayRest ? session.size : 0, at: .now)
+  /// rests, and its cookies and credentials are unloaded.
+  func noteIdle(_ id: SessionID) {
+    let session = sessions[id]
+    guard session?.handlesInUse ?? 0 == 0 else { return }
+    let descriptors = session?.descriptors ?? 0
+    let restSize = session.map { $0.mayRest ? $0.size : 0 } ?? 0
+    let bytes = restSize + settings.storages.unloadableSize(of: id)
+    guard descriptors > 0 || bytes > 0 else { return }
+    idle.insert(id, descriptors: descriptors, bytes: bytes, at: .now)
     // Not now: a multi handle is not closed while it tells of a completion.
     if idle.areTooMany { loop.schedule(at: .now) { [weak self] in self?.closeOverdue() } }
     watchIdle()
@@ -109,10 +116,28 @@ final class SessionRoom {
 
   private func retire(_ idle: [SessionID]) {
     for id in idle {
-      guard let index = sessions.index(forKey: id) else { continue }
-      sessions.values[index].retireConnections()
-      // A unique reference means that no transfer uses the session.
-      if isKnownUniquelyReferenced(&sessions.values[index]) { sessions.values[index].rest() }
+      if let index = sessions.index(forKey: id) {
+        sessions.values[index].retireConnections()
+        if !isUsed(id) { sessions.values[index].rest() }
+      }
+      unload(id)
+    }
+  }
+
+  /// Whether a transfer uses the session: then there is another reference to it.
+  private func isUsed(_ id: SessionID) -> Bool {
+    sessions.index(forKey: id).map { !isKnownUniquelyReferenced(&sessions.values[$0]) } ?? false
+  }
+
+  /// Unloads the cookies and credentials of a session, unless a task uses them.
+  private func unload(_ id: SessionID) {
+    let storages = settings.storages
+    guard let queue = storages.beginUnloading(id) else { return }
+    // Behind the commands that were posted before: none comes after them.
+    post { [weak self] in
+      guard let self else { return }
+      flush(id)
+      storages.endUnloading(id, queue, isUsed: isUsed(id) || hasJob(id))
     }
   }
 }

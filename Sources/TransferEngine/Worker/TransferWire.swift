@@ -30,7 +30,7 @@ final class TransferWire: WorkerPart {
       transfer.prepareSource()
       let need = worker.files.need(of: transfer)
       guard need.isNothing else { return worker.files.open(need, of: transfer) }
-      worker.sessions.noteBusy(transfer.session)
+      worker.sessions.noteBusy(transfer.job.session)
       let transport = try transport(of: transfer)
       let easy = try handles.take()
       transfer.easy = easy
@@ -46,16 +46,16 @@ final class TransferWire: WorkerPart {
       try transport.add(easy)
     } catch let error as TransferError {
       worker.endings.finish(transfer, with: error)
-      worker.sessions.noteIdle(transfer.session)
+      worker.sessions.noteIdle(transfer.job.session)
     } catch let error as CurlError where error.result == .outOfMemory {
-      worker.sessions.noteIdle(transfer.session)
+      worker.sessions.noteIdle(transfer.job.session)
       worker.endings.finish(
         transfer,
         with: TransferError(
           .cannotConnectToHost, "no descriptor is left for a connection", failingURL: transfer.request.url,
           underlying: .init(library: "libcurl", code: error.result.code)))
     } catch {
-      worker.sessions.noteIdle(transfer.session)
+      worker.sessions.noteIdle(transfer.job.session)
       worker.endings.finish(
         transfer, with: TransferError(.unknown, "libcurl: \(error)", failingURL: transfer.request.url))
     }
@@ -92,7 +92,7 @@ final class TransferWire: WorkerPart {
     easy.delegate = nil
     if isClean { handles.give(easy) }
     transfer.session.handlesInUse -= 1
-    worker.sessions.noteIdle(transfer.session)
+    worker.sessions.noteIdle(transfer.job.session)
   }
 
   /// libcurl is done with a request.

@@ -69,7 +69,11 @@ final class TransferWorker: @unchecked Sendable {
   func setLiveBody(_ live: LiveBody?, of task: TaskID) { liveBodies.withLock { $0[task] = live } }
 
   /// Begins to serve the loop; before the loop starts.
-  func attach() { loop.atEndOfTick { [weak self] in self?.tick() } }
+  func attach() {
+    loop.atEndOfTick { [weak self] in self?.tick() }
+    sessions.hasJob = { [weak self] in self?.queue.hasJob(of: $0) ?? false }
+    sessions.flush = { [weak self] in self?.flush($0) }
+  }
 
   // MARK: On the loop
 
@@ -258,7 +262,7 @@ final class TransferWorker: @unchecked Sendable {
     if let job = queue.drop(task) {
       leaveQueue(task)
       endings.end(job, with: error)
-      if let session = sessions[job.session] { sessions.noteIdle(session) }
+      sessions.noteIdle(job.session)
     } else if let transfer = transfer(task) {
       endings.cancel(transfer, error, keepsPartial: keepsPartial)
     }
@@ -300,6 +304,6 @@ final class TransferWorker: @unchecked Sendable {
     if let stored = transfer.job.revalidates?.stored { transfer.session.revalidating.remove(stored.key) }
     if !renamed.isEmpty { renamed = renamed.filter { $0.value != transfer.task } }
     leaveQueue(transfer.task)
-    sessions.noteIdle(transfer.session)
+    sessions.noteIdle(transfer.job.session)
   }
 }

@@ -15,7 +15,9 @@ extension MachineRoom {
     for body in step.turn.droppedUploads { (body as? UploadStream)?.detach() }
     if step.turn.isCarriedElsewhere {
       for (space, credential) in step.turn.credentials {
-        engine.credentials.set(credential, for: space, in: session.id)
+        engine.storages.update(session.id) { [engine] in
+          engine.credentials.set(credential, for: space, in: session.id, isStored: true)
+        }
       }
     }
     var change = StoreChange(step)

@@ -21,7 +21,7 @@ final class MachineRoom: Sendable {
   let hub: EventHub
   let recorder: Recorder
   let pool: WorkerPool
-  private let spawn: Spawn
+  let spawn: Spawn
   private let shards: [SessionShard]
   /// Under which this process decides; 0: it does not yet.
   let epoch = Atomic<Int64>(0)

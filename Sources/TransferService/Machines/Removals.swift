@@ -17,9 +17,12 @@ struct Removals: Sendable {
     pool.submit { for key in bodies { blobs.delete(key) } }
   }
 
-  /// What was for a session's life only goes with the commit of its end.
+  /// What was for a session's life only goes with the commit of its end. Credentials that are in the ledger only go when they are loaded.
   func retire(_ id: SessionID, _ retirement: Turn.Retirement, into change: inout StoreChange) {
     let isEphemeral = retirement == .ephemeral
+    if retirement == .background, !engine.storages.isLoaded(id) {
+      return engine.storages.whenLoaded(id) {}
+    }
     let gone = engine.credentials.entries(of: id)
       .filter { isEphemeral || $0.credential.persistence != .permanent }.map(\.space)
     engine.credentials.remove(gone, in: id)
@@ -32,8 +35,7 @@ struct Removals: Sendable {
     background?.release(id)
     engine.caches?.forget(id)
     guard retirement == .ephemeral else { return }
-    engine.cookies.forget(id)
-    engine.credentials.forget(id)
+    engine.storages.forget(id)
     engine.memoryFiles.wipe(id, on: pool)
   }
 }

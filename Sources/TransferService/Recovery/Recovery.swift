@@ -26,8 +26,7 @@ struct Recovery: Sendable {
   func recover(_ shards: ShardSet) async throws(StoreError) -> Int {
     sessions.forget(shards)
     try await recoverSessions(shards)
-    try await recoverCredentials(shards)
-    try await recoverCookies(shards)
+    engine.storages.noteStored(try await store.sessionsWithStorage().filter { shards.contains($0.shard) })
     let interrupted = try await recoverTasks(shards)
     let arrived = sessions.sessions(of: shards)
     try await recoverBeginnings(arrived)
@@ -61,19 +60,6 @@ struct Recovery: Sendable {
         (id: $0.id, isWakeUp: $0.type == .sessionHandleEvents)
       }
       sessions.open(session, lastIdentifier: last, pending: messages)
-    }
-  }
-
-  private func recoverCredentials(_ shards: ShardSet) async throws(StoreError) {
-    for stored in try await store.credentials() where shards.contains(stored.session.shard) {
-      engine.credentials.set(stored.credential, for: stored.space, in: stored.session)
-    }
-  }
-
-  private func recoverCookies(_ shards: ShardSet) async throws(StoreError) {
-    let stored = try await store.cookies().filter { shards.contains($0.session.shard) }
-    for (session, cookies) in Dictionary(grouping: stored, by: \.session) {
-      engine.cookies.restore(cookies.map(\.cookie), of: session, now: now)
     }
   }
 

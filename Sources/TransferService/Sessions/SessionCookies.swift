@@ -14,9 +14,9 @@ struct SessionCookies: Sendable {
   private var now: Timestamp { sessions.identifiers.now() }
 
   /// A session's cookies, the oldest first (HTTPCookieStorage.cookies).
-  func cookies(of id: SessionID, _ filter: CookieFilter) throws(ServiceError) -> [Cookie] {
+  func cookies(of id: SessionID, _ filter: CookieFilter) async throws(ServiceError) -> [Cookie] {
     _ = try sessions.session(id)
-    return engine.cookies.cookies(of: id, filter, now: now)
+    return try await sessions.withStorage(of: id) { engine.cookies.cookies(of: id, filter, now: now) }
   }
 
   /// Puts cookies into a session's jar as they are, in place of those of the same domain, path and name
@@ -24,28 +24,37 @@ struct SessionCookies: Sendable {
   /// - Returns: those of them that the jar has now, as it has them.
   func set(_ cookies: [Cookie], of id: SessionID) async throws(ServiceError) -> [Cookie] {
     guard try sessions.session(id).state != .invalid else { throw .sessionInvalid }
-    var hasRoom = true
-    try await keepCookies(of: id) { change in
-      guard background?.has(id) == true else {
-        hasRoom = engine.cookies.set(cookies, in: id)
-        return
+    return try await sessions.withStorage(of: id) { () async throws(ServiceError) in
+      var hasRoom = true
+      try await keepCookies(of: id) { change in
+        guard background?.has(id) == true else {
+          hasRoom = engine.cookies.set(cookies, in: id)
+          return
+        }
+        // Shown at once. The worker decides which other cookies they evict.
+        let changes = cookies.map { cookie in
+          cookie.isExpired(at: cookie.lastAccess) ? CookieJar.Change.removed(cookie.key) : .stored(cookie)
+        }
+        engine.cookies.apply(changes, to: id)
+        change.cookies = changes.map { (id, $0) }
+        change.command(.setCookies(cookies), of: id)
       }
-      // Shown at once; which of them stay, and which others go, is told by who keeps them.
-      engine.cookies.apply(
-        cookies.map { $0.isExpired(at: $0.lastAccess) ? .removed($0.key) : .stored($0) }, to: id)
-      change.command(.setCookies(cookies), of: id)
+      guard hasRoom else { throw .memoryFull(limit: engine.memoryFiles.capacity) }
+      let keys = Set(cookies.map(\.key))
+      return engine.cookies.cookies(of: id, now: now).filter { keys.contains($0.key) }
     }
-    guard hasRoom else { throw .memoryFull(limit: engine.memoryFiles.capacity) }
-    let keys = Set(cookies.map(\.key))
-    return engine.cookies.cookies(of: id, now: now).filter { keys.contains($0.key) }
   }
 
   /// Takes cookies away (HTTPCookieStorage.deleteCookie(_:)).
   func remove(of id: SessionID, _ filter: CookieFilter) async throws(ServiceError) {
     _ = try sessions.session(id)
-    try await keepCookies(of: id) { change in
-      engine.cookies.remove(filter, of: id)
-      if background?.has(id) == true { change.command(.removeCookies(filter), of: id) }
+    try await sessions.withStorage(of: id) { () async throws(ServiceError) in
+      try await keepCookies(of: id) { change in
+        let removed = engine.cookies.remove(filter, of: id)
+        guard background?.has(id) == true else { return }
+        change.cookies = removed.map { (id, .removed($0)) }
+        change.command(.removeCookies(filter), of: id)
+      }
     }
   }
 

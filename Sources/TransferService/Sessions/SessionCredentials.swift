@@ -13,9 +13,9 @@ struct SessionCredentials: Sendable {
   private var recorder: Recorder { sessions.room.recorder }
 
   /// What a session remembers (URLCredentialStorage.allCredentials).
-  func credentials(of id: SessionID) throws(ServiceError) -> [CredentialEntry] {
+  func credentials(of id: SessionID) async throws(ServiceError) -> [CredentialEntry] {
     _ = try sessions.session(id)
-    return engine.credentials.entries(of: id)
+    return try await sessions.withStorage(of: id) { engine.credentials.entries(of: id) }
   }
 
   /// Remembers a credential as the one that is used in its space (URLCredentialStorage.setDefaultCredential(_:for:)).
@@ -25,30 +25,45 @@ struct SessionCredentials: Sendable {
     let session = try sessions.session(id)
     guard session.configuration.urlCredentialStorage else { throw .noCredentialStorage }
     guard session.state != .invalid else { throw .sessionInvalid }
-    guard session.type != .ephemeral || engine.memoryFiles.hasRoom(for: credential.size) else {
+    let isStored = session.type.stores(credential)
+    guard isStored || engine.memoryFiles.hasRoom(for: credential.size) else {
       throw .memoryFull(limit: engine.memoryFiles.capacity)
     }
+    try await sessions.withStorage(of: id) { () async throws(ServiceError) in
+      try await keep(credential, for: space, in: id, isStored: isStored)
+    }
+  }
+
+  private func keep(
+    _ credential: Credential, for space: ProtectionSpace, in id: SessionID, isStored: Bool
+  ) async throws(ServiceError) {
     if let limit = engine.credentials.reserveRoom(for: credential, in: space, of: id) {
       throw .credentialsFull(limit)
     }
     defer { engine.credentials.releaseRoom(for: credential, of: id) }
     var change = StoreChange()
     change.owner = id
-    if session.type.keeps(credential) {
+    if isStored {
       change.credentials = [.init(session: id, space: space, credential: credential)]
     } else {
       change.deletedCredentials = [(id, space)]
     }
     if background?.has(id) == true { change.command(.keepCredential(credential, space), of: id) }
     try await recorder.write(change)
-    engine.keep(credential, for: space, in: id)
+    engine.keep(credential, for: space, in: id, isStored: isStored)
   }
 
   /// Forgets the credentials of the spaces that `matches` says.
   func remove(
     of id: SessionID, where matches: @Sendable (ProtectionSpace) -> Bool
   ) async throws(ServiceError) {
-    let spaces = try credentials(of: id).map(\.space).filter(matches)
+    _ = try sessions.session(id)
+    try await sessions.withStorage(of: id) { () async throws(ServiceError) in
+      try await forget(engine.credentials.entries(of: id).map(\.space).filter(matches), in: id)
+    }
+  }
+
+  private func forget(_ spaces: [ProtectionSpace], in id: SessionID) async throws(ServiceError) {
     var change = StoreChange()
     change.owner = id
     change.deletedCredentials = spaces.map { (id, $0) }
@@ -56,17 +71,6 @@ struct SessionCredentials: Sendable {
     try await recorder.write(change)
     engine.credentials.remove(spaces, in: id)
     engine.forgetCredentials(of: id, for: spaces)
-  }
-}
-
-extension SessionType {
-  /// Whether the store keeps a credential as well: a background session is the same one after a restart of its processes.
-  func keeps(_ credential: Credential) -> Bool {
-    switch self {
-    case .ephemeral: false
-    case .background: credential.persistence != .none
-    case .default: credential.persistence == .permanent
-    }
   }
 }
 

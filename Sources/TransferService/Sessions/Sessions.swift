@@ -41,6 +41,19 @@ struct Sessions: Sendable {
     return session.completed(from: row)
   }
 
+  /// Calls `body` with the cookies and credentials of a session in memory.
+  func withStorage<Result>(
+    of id: SessionID, _ body: () async throws(ServiceError) -> Result
+  ) async throws(ServiceError) -> Result {
+    guard await engine.storages.beginUse(of: id) else {
+      // It may have gone meanwhile.
+      _ = try session(id)
+      throw .storeUnavailable("the cookies and credentials of the session cannot be read")
+    }
+    defer { engine.storages.endUse(of: id) }
+    return try await body()
+  }
+
   /// Why there is no such session.
   func missing(_ id: SessionID) -> ServiceError {
     store.unreadable.row(.session, id).map { .storedDataUnreadable($0) } ?? .sessionNotFound
@@ -160,9 +173,8 @@ struct Sessions: Sendable {
       residentBytes: limits.residentTaskBytes, submittedBytes: limits.submittedTaskBytes)
     machine.recover(pending)
     room.insert(machine)
-    guard session.type == .ephemeral else { return }
-    engine.cookies.count(session.id, in: engine.memoryFiles)
-    engine.credentials.count(session.id, in: engine.memoryFiles)
+    if session.type == .ephemeral { engine.cookies.count(session.id, in: engine.memoryFiles) }
+    if session.type != .background { engine.credentials.count(session.id, in: engine.memoryFiles) }
   }
 
   /// Throws where a client that asks for `wanted` must not get `known`.
@@ -188,8 +200,7 @@ struct Sessions: Sendable {
       room.remove(session.id)
       names.forget(session)
       room.background?.release(session.id)
-      engine.credentials.forget(session.id)
-      engine.cookies.forget(session.id)
+      engine.storages.forget(session.id)
       engine.caches?.close(session.id)
       engine.forget(session.id)
     }
@@ -253,8 +264,7 @@ struct Sessions: Sendable {
     try await recorder.write(change)
     room.remove(session.id)
     names.forget(session)
-    engine.credentials.forget(session.id)
-    engine.cookies.forget(session.id)
+    engine.storages.forget(session.id)
     engine.memoryFiles.wipe(session.id, on: room.pool)
   }
 

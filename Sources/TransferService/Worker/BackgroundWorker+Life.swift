@@ -17,13 +17,7 @@ extension BackgroundWorker {
     await takeWork()
     if hasCrashed { give([.wasCrash]) }
     let sessions = try await loadSessions()
-    for stored in try await store.credentials() where session(stored.session) != nil {
-      engine.credentials.set(stored.credential, for: stored.space, in: stored.session)
-    }
-    for (session, cookies) in Dictionary(grouping: try await store.cookies(), by: \.session)
-    where self.session(session) != nil {
-      engine.cookies.restore(cookies.map(\.cookie), of: session, now: now())
-    }
+    engine.storages.noteStored(try await store.sessionsWithStorage().filter { sessions[$0] != nil })
     try await takeOver(in: sessions, afterCrash: hasCrashed)
     // Who was suspended or cancelled while there was no worker is not begun first.
     try await readCommands()

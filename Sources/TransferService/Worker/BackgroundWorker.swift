@@ -75,6 +75,13 @@ package final class BackgroundWorker: Sendable {
     state = Mutex(State(machine: WorkerMachine(discretion: discretion), random: random))
     deadlines = DeadlineQueue(now: now, alarms: alarms)
     relay.connect { [weak self] in self?.absorb($0) }
+    let storageReader = StorageReader(store: store, now: now)
+    engine.storages.connect(
+      SessionStorages.Source { session, loaded in
+        spawn { loaded(await storageReader.contents(of: session)) }
+      } settle: { [weak self] _, settled in
+        self?.give([], written: { settled(true) })
+      })
     engine.cookies.onChange { [weak self] in self?.cookiesChanged($0, $1) }
     deadlines.onFire { [weak self] purpose in
       if case .begin(let task) = purpose { self?.give([.due(task)]) }
@@ -274,6 +281,9 @@ extension StoreChange {
       StoredWork(task: $0.task, session: $0.session, document: WorkerDocument.encode($0.state))
     }
     finishedWork = turn.finished
+    credentials = turn.credentials.map {
+      StoredCredential(session: $0.session, space: $0.space, credential: $0.credential)
+    }
     for news in turn.news.compactMap({ WorkerNews($0) }) { tell(news) }
   }
 }

@@ -147,7 +147,10 @@ final class NewsReader: Sendable {
   /// What concerns no task.
   private func take(_ news: WorkerNews) {
     switch news {
-    case .changedCookies(let session, let changes): room.engine.cookies.apply(changes, to: session)
+    case .changedCookies(let session, let changes):
+      room.engine.storages.update(session) { [engine = room.engine] in
+        engine.cookies.apply(changes, to: session)
+      }
     case .refused(let count): workerRefuses(count)
     default: break
     }

@@ -34,18 +34,26 @@ struct WorkerDesk: Sendable {
   /// What concerns a session and none of its tasks.
   private func perform(_ command: WorkerCommand, _ session: SessionID) {
     switch command {
-    case .keepCredential(let credential, let space): engine.keep(credential, for: space, in: session)
+    // The service has written and deleted credentials itself.
+    case .keepCredential(let credential, let space):
+      engine.storages.update(session) { [engine] in
+        engine.credentials.set(
+          credential, for: space, in: session, isStored: SessionType.background.stores(credential))
+      }
+      engine.forgetCredentials(of: session, for: [space])
     case .forgetCredentials(let spaces):
-      engine.credentials.remove(spaces, in: session)
+      engine.storages.update(session) { [engine] in engine.credentials.remove(spaces, in: session) }
       engine.forgetCredentials(of: session, for: spaces)
-    case .setCookies(let cookies): _ = engine.cookies.set(cookies, in: session)
-    case .removeCookies(let filter): engine.cookies.remove(filter, of: session)
+    case .setCookies(let cookies):
+      engine.storages.whenLoaded(session) { [engine] in _ = engine.cookies.set(cookies, in: session) }
+    case .removeCookies(let filter):
+      engine.storages.whenLoaded(session) { [engine] in engine.cookies.remove(filter, of: session) }
     case .reset:
-      engine.credentials.forget(session)
+      engine.storages.update(session) { [engine] in engine.credentials.removeAll(of: session) }
       engine.reset(session) {}
     case .flush: engine.flush(session) {}
     case .forget:
-      engine.credentials.forget(session)
+      engine.storages.forget(session)
       engine.forget(session)
     case .submit, .suspend, .resume, .cancel, .answer, .answerByDefault, .setPriority, .setLimit,
       .setBeginDate:

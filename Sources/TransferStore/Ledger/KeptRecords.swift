@@ -5,10 +5,12 @@ package import TransferModel
 package protocol KeptRecords: Sendable {
   func sessions() async throws(StoreError) -> [(session: TransferSession, lastIdentifier: Int)]
   func session(_ id: SessionID) async throws(StoreError) -> TransferSession?
-  /// The permanent credentials of all sessions.
-  func credentials() async throws(StoreError) -> [StoredCredential]
-  /// The cookies of all sessions, oldest first.
-  func cookies() async throws(StoreError) -> [(session: SessionID, cookie: Cookie)]
+  /// The sessions that have cookies or credentials, in the order of their ids.
+  func sessionsWithStorage() async throws(StoreError) -> [SessionID]
+  /// The stored credentials of a session.
+  func credentials(of session: SessionID) async throws(StoreError) -> [StoredCredential]
+  /// The cookies of a session, oldest first.
+  func cookies(of session: SessionID) async throws(StoreError) -> [Cookie]
   func configuration(_ name: ConfigurationName) async throws(StoreError) -> NamedConfiguration?
   /// A page of a tenant's named configurations, by name.
   func configurations(

@@ -63,12 +63,16 @@ extension Ledger {
     try await keptRecords.session(id)
   }
 
-  package func credentials() async throws(StoreError) -> [StoredCredential] {
-    try await keptRecords.credentials()
+  package func sessionsWithStorage() async throws(StoreError) -> [SessionID] {
+    try await keptRecords.sessionsWithStorage()
   }
 
-  package func cookies() async throws(StoreError) -> [(session: SessionID, cookie: Cookie)] {
-    try await keptRecords.cookies()
+  package func credentials(of session: SessionID) async throws(StoreError) -> [StoredCredential] {
+    try await keptRecords.credentials(of: session)
+  }
+
+  package func cookies(of session: SessionID) async throws(StoreError) -> [Cookie] {
+    try await keptRecords.cookies(of: session)
   }
 
   package func configuration(_ name: ConfigurationName) async throws(StoreError) -> NamedConfiguration? {

@@ -25,16 +25,22 @@ struct SQLiteKept: KeptRecords {
     }
   }
 
-  func credentials() async throws(StoreError) -> [StoredCredential] {
+  func sessionsWithStorage() async throws(StoreError) -> [SessionID] {
+    try await databases.readDisk { database in
+      let rows = try Data.fetchAll(database.prepared(.sessionsWithStorage))
+      return rows.compactMap { SessionID(bytes: Array($0)) }
+    }
+  }
+
+  func credentials(of session: SessionID) async throws(StoreError) -> [StoredCredential] {
     let reader = databases.reader(of: .credential)
     let found = try await databases.readDisk { database in
-      try reader.all(database, .credentials) {
+      try reader.all(database, .credentials, [Data(session.bytes)]) {
         row throws(UnreadableRow) in try StoredCredential(row)
       }
     }
     return found.sorted { left, right in
-      guard left.session == right.session else { return left.session < right.session }
-      return Self.precedes(StoredCredential.key(left.space), StoredCredential.key(right.space))
+      Self.precedes(StoredCredential.key(left.space), StoredCredential.key(right.space))
     }
   }
 
@@ -47,11 +53,11 @@ struct SQLiteKept: KeptRecords {
     }
   }
 
-  func cookies() async throws(StoreError) -> [(session: SessionID, cookie: Cookie)] {
+  func cookies(of session: SessionID) async throws(StoreError) -> [Cookie] {
     let reader = databases.reader(of: .cookie)
     return try await databases.readDisk { database in
-      try reader.all(database, .cookies) {
-        row throws(UnreadableRow) in (try row.id(.session), try Cookie(row))
+      try reader.all(database, .cookies, [Data(session.bytes)]) {
+        row throws(UnreadableRow) in try Cookie(row)
       }
     }
   }

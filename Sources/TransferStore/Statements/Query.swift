@@ -8,7 +8,7 @@ enum Query: Int, CaseIterable, Sendable {
   case smallBody, metrics, hasBodyFile, bodyFilesOfSession
   case endedTasks, expiredTasks, keepingTasks, keptBytes
   case decision, decisionsOfSession, staleDecisions
-  case credentials, cookies
+  case sessionsWithStorage, credentials, cookies
   case file, filesOfTenant
   case configuration, configurationNames, revision
   case reply, hasReply, staleReplies
@@ -68,8 +68,10 @@ enum Query: Int, CaseIterable, Sendable {
       WHERE id < ? AND state <> 'pending' AND \(Self.isNotHeld("decision.task")) ORDER BY id LIMIT ?
       """
 
-    case .credentials: "SELECT session, space, sealed FROM credential ORDER BY session, space"
-    case .cookies: "SELECT session, key, sealed FROM cookie ORDER BY rowid"
+    case .sessionsWithStorage:
+      "SELECT session FROM cookie UNION SELECT session FROM credential ORDER BY session"
+    case .credentials: "SELECT session, space, sealed FROM credential WHERE session = ?"
+    case .cookies: "SELECT session, key, sealed FROM cookie WHERE session = ? ORDER BY rowid"
     case .file: "SELECT * FROM file WHERE id = ?"
     case .filesOfTenant: "SELECT * FROM file WHERE tenant = ? AND id > ? ORDER BY id"
     case .configuration: "SELECT * FROM configuration WHERE tenant = ? AND key = ?"

@@ -103,10 +103,10 @@ import TransferModel
   private let alice = Credential(user: "alice", password: "p", persistence: .forSession)
 
   @Test func theExactSpaceIsStrongerThanAWiderOne() {
-    let storage = CredentialStorage()
+    let storage = SessionStorages().credentials
     let wide = ProtectionSpace(host: "a.test", port: 443, protocolName: "https")
-    storage.set(alice, for: space, in: session)
-    storage.set(Credential(user: "anybody", password: "p"), for: wide, in: session)
+    storage.set(alice, for: space, in: session, isStored: false)
+    storage.set(Credential(user: "anybody", password: "p"), for: wide, in: session, isStored: false)
     #expect(storage.credential(for: space, in: session)?.user == "alice")
     var other = space
     other.realm = "another"
@@ -130,11 +130,12 @@ import TransferModel
     let listed = [space("0.test", "z", .default)] + [3, 2, 1, 0].map { spaces[$0] }
     for first in 0..<4 {
       for order in [Array(first..<4), Array((first..<4).reversed())] {
-        let storage = CredentialStorage()
+        let storage = SessionStorages().credentials
         for place in order {
-          storage.set(Credential(user: "\(place)", password: "p"), for: spaces[place], in: session)
+          storage.set(
+            Credential(user: "\(place)", password: "p"), for: spaces[place], in: session, isStored: false)
         }
-        storage.set(alice, for: listed[0], in: session)
+        storage.set(alice, for: listed[0], in: session, isStored: false)
         #expect(storage.credential(for: spaces[0], in: session)?.user == "\(first)")
         #expect(
           storage.entries(of: session).map(\.space)
@@ -144,9 +145,9 @@ import TransferModel
   }
 
   @Test func oneForEachSpace() {
-    let storage = CredentialStorage()
-    storage.set(alice, for: space, in: session)
-    storage.set(Credential(user: "bob", password: "p"), for: space, in: session)
+    let storage = SessionStorages().credentials
+    storage.set(alice, for: space, in: session, isStored: false)
+    storage.set(Credential(user: "bob", password: "p"), for: space, in: session, isStored: false)
     #expect(storage.entries(of: session).map(\.credential.user) == ["bob"])
     var other = space
     other.host = "b.test"
@@ -158,24 +159,24 @@ import TransferModel
 
   /// A full session has no room for another credential, but an existing credential can be replaced.
   @Test func aSessionHasALimit() {
-    let storage = CredentialStorage()
+    let storage = SessionStorages().credentials
     for index in 0..<Limits.credentials.value {
       var place = space
       place.realm = "\(index)"
-      #expect(storage.hasRoom(for: alice, in: place, of: session))
-      storage.set(alice, for: place, in: session)
+      #expect(storage.hasRoom(for: alice, in: place, of: session, isStored: false))
+      storage.set(alice, for: place, in: session, isStored: false)
     }
     var (known, unknown) = (space, space)
     (known.realm, unknown.realm) = ("7", "other")
-    #expect(storage.hasRoom(for: alice, in: known, of: session))
-    #expect(!storage.hasRoom(for: alice, in: unknown, of: session))
+    #expect(storage.hasRoom(for: alice, in: known, of: session, isStored: false))
+    #expect(!storage.hasRoom(for: alice, in: unknown, of: session, isStored: false))
     storage.remove([known], in: session)
-    #expect(storage.hasRoom(for: alice, in: unknown, of: session))
+    #expect(storage.hasRoom(for: alice, in: unknown, of: session, isStored: false))
   }
 
   /// A credential that replaces another may always be smaller.
   @Test func theBytesOfASessionsCredentialsHaveALimit() {
-    let storage = CredentialStorage()
+    let storage = SessionStorages().credentials
     var places: [ProtectionSpace] = []
     func large(_ size: Int) -> Credential {
       Credential(user: "", password: String(repeating: "x", count: size - 256), persistence: .forSession)
@@ -186,24 +187,26 @@ import TransferModel
       place.realm = "\(index)"
       places.append(place)
       #expect(storage.reserveRoom(for: large(size), in: place, of: session) == nil)
-      storage.set(large(size), for: place, in: session)
+      storage.set(large(size), for: place, in: session, isStored: false)
       storage.releaseRoom(for: large(size), of: session)
     }
     var unknown = space
     unknown.realm = "other"
     #expect(storage.reserveRoom(for: alice, in: unknown, of: session)?.name == Limits.credentialBytes.name)
-    #expect(!storage.hasRoom(for: large(size + 1), in: places[0], of: session))
-    #expect(storage.hasRoom(for: large(size), in: places[0], of: session))
-    storage.set(large(size - 1000), for: places[0], in: session)
+    #expect(!storage.hasRoom(for: large(size + 1), in: places[0], of: session, isStored: false))
+    #expect(storage.hasRoom(for: large(size), in: places[0], of: session, isStored: false))
+    storage.set(large(size - 1000), for: places[0], in: session, isStored: false)
     #expect(storage.reserveRoom(for: large(700), in: unknown, of: session) == nil)
-    #expect(!storage.hasRoom(for: large(700), in: unknown, of: session), "the first is being stored")
+    #expect(
+      !storage.hasRoom(for: large(700), in: unknown, of: session, isStored: false),
+      "the first is being stored")
     storage.releaseRoom(for: large(700), of: session)
-    #expect(storage.hasRoom(for: large(700), in: unknown, of: session))
+    #expect(storage.hasRoom(for: large(700), in: unknown, of: session, isStored: false))
   }
 
   /// Concurrent stores cannot both take the last free place.
   @Test func reservedCredentialsCountTowardsTheLimit() {
-    let storage = CredentialStorage()
+    let storage = SessionStorages().credentials
     var places = (0...Limits.credentials.value).map { index in
       var place = space
       place.realm = "\(index)"
@@ -215,7 +218,7 @@ import TransferModel
     }
     for place in places { #expect(!isFull(for: place)) }
     #expect(isFull(for: last))
-    for place in places { storage.set(alice, for: place, in: session) }
+    for place in places { storage.set(alice, for: place, in: session, isStored: false) }
     for _ in places { storage.releaseRoom(for: alice, of: session) }
     #expect(isFull(for: last) && !isFull(for: places[0]))
     storage.releaseRoom(for: alice, of: session)

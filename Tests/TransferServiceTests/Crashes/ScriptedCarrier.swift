@@ -28,8 +28,7 @@ final class ScriptedCarrier: StandIn, @unchecked Sendable {
     var received: Int64 = 0
   }
 
-  let credentials = CredentialStorage()
-  let cookies = CookieStorage()
+  let storages = SessionStorages()
   let memoryFiles = MemoryFiles(capacity: 1 << 20)
   let caches: CacheStorage? = nil
   private let origin: ScriptedOrigin

@@ -40,7 +40,7 @@ import TransferModel
     let store = try StoreBench(kind).open()
     let session: SessionID = Self.id(1)
     func names() async throws -> [String] {
-      try await store.cookies().map { $0.cookie.name + $0.cookie.value }
+      try await store.cookies(of: session).map { $0.name + $0.value }
     }
     try await store.write { change in
       change.cookies = ["a", "b", "c"].map { (session, .stored(Self.cookie($0))) }
@@ -51,9 +51,12 @@ import TransferModel
       change.cookies = [(session, .removed(Self.cookie("a").key)), (session, .stored(Self.cookie("a")))]
     }
     #expect(try await names() == ["bv", "cv", "av"])
-    #expect(try await store.cookies().map(\.session) == [session, session, session])
+    try await store.write { $0.cookies = [(Self.id(2), .stored(Self.cookie("d")))] }
+    #expect(try await names() == ["bv", "cv", "av"], "those of another session are its own")
+    #expect(try await store.sessionsWithStorage() == [session, Self.id(2)])
     try await store.write { $0.deletedSession = session }
     #expect(try await names() == [])
+    #expect(try await store.sessionsWithStorage() == [Self.id(2)])
     await store.close()
   }
 
@@ -70,14 +73,15 @@ import TransferModel
     }
     try await store.write { $0.credentials = [credential(1, "s", "d")] }
     #expect(
-      try await store.credentials() == [
-        credential(1, "r", "c"), credential(1, "s", "d"), credential(2, "r", "a"),
-      ])
+      try await store.credentials(of: Self.id(1)) == [credential(1, "r", "c"), credential(1, "s", "d")])
+    #expect(try await store.credentials(of: Self.id(2)) == [credential(2, "r", "a")])
+    #expect(try await store.sessionsWithStorage() == [Self.id(1), Self.id(2)])
     try await store.write { change in
       change.deletedCredentials = [(Self.id(1), credential(1, "r", "c").space)]
       change.deletedSession = Self.id(2)
     }
-    #expect(try await store.credentials() == [credential(1, "s", "d")])
+    #expect(try await store.credentials(of: Self.id(1)) == [credential(1, "s", "d")])
+    #expect(try await store.sessionsWithStorage() == [Self.id(1)])
     await store.close()
   }
 

@@ -267,8 +267,11 @@ import TransferModel
       add("files", try await store.files(of: tenant, after: nil, limit: 99))
       add("journal", try await store.journal(.tenant(tenant), after: 0, maximumBytes: 1 << 20))
     }
-    add("cookies", try await store.cookies())
-    add("credentials", try await store.credentials())
+    add("sessions with storage", try await store.sessionsWithStorage())
+    for session in Self.sessions {
+      add("cookies", try await store.cookies(of: session.id))
+      add("credentials", try await store.credentials(of: session.id))
+    }
     return lines
   }
 

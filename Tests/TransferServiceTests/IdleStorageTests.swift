@@ -1,0 +1,160 @@
+import HTTPCookies
+import Synchronization
+import TestSupport
+import Testing
+import TransferEngine
+import TransferModel
+
+@testable import TransferService
+@testable import TransferStore
+
+/// The cookies and credentials of idle sessions are in the ledger only, and no task or client notices. Sessions are idle at once here.
+@Suite(.endsInTime) struct IdleStorageTests {
+  /// Sets the cookie `q` that the path says, and replies with the cookies that it was sent.
+  private let origin = TestOrigin { request, socket in
+    let path = request.path.dropFirst()
+    let fields = path.isEmpty ? [] : [("Set-Cookie", "q=\(path); Max-Age=3600; Path=/")]
+    try socket.write(TestOrigin.reply("200 OK", Array((request["Cookie"] ?? "").utf8), fields))
+    return true
+  }
+
+  private static func space(_ realm: String) -> ProtectionSpace {
+    ProtectionSpace(host: "127.0.0.1", port: 80, protocolName: "http", realm: realm)
+  }
+
+  private static func alice(_ persistence: Credential.Persistence) -> Credential {
+    Credential(user: "alice", password: "p", persistence: persistence)
+  }
+
+  /// Waits until the session's cookies are in the ledger only.
+  private func unloaded(_ session: SessionID, in engine: any LocalCarrier) async throws {
+    while engine.storages.isLoaded(session)
+      || !engine.cookies.cookies(of: session, now: Timestamp(seconds: 0)).isEmpty
+    {
+      try await Task.sleep(for: .milliseconds(1))
+    }
+  }
+
+  private func fetch(_ path: String, in session: SessionID, _ bench: LiveServiceBench) async throws -> String
+  {
+    let task = try await bench.task(origin.url + "/" + path, in: session)
+    let ended = try await bench.end(of: task.id)
+    #expect(ended.error == nil)
+    let body = try #require(try await bench.store.smallBody(of: task.id))
+    return String(decoding: body, as: UTF8.self)
+  }
+
+  @Test func anIdleSessionIsUnloadedAndLoadedAgain() async throws {
+    let bench = try await LiveServiceBench(idleLifetime: .zero)
+    let session = try await bench.session()
+    for persistence in [Credential.Persistence.forSession, .permanent] {
+      try await bench.service.credentials.set(
+        Self.alice(persistence), for: Self.space("\(persistence)"), in: session)
+    }
+    #expect(try await fetch("1", in: session, bench) == "")
+    try await unloaded(session, in: bench.engine)
+    #expect(bench.engine.credentials.entries(of: session).map(\.space.realm) == ["forSession"])
+    #expect(try await fetch("2", in: session, bench) == "q=1")
+    try await unloaded(session, in: bench.engine)
+    #expect(try await bench.service.cookies.cookies(of: session, CookieFilter()).map(\.value) == ["2"])
+    try await unloaded(session, in: bench.engine)
+    let credentials = try await bench.service.credentials.credentials(of: session)
+    #expect(credentials.map(\.space.realm) == ["forSession", "permanent"])
+    try await unloaded(session, in: bench.engine)
+    try await bench.service.cookies.remove(of: session, CookieFilter())
+    #expect(try await fetch("", in: session, bench) == "")
+    await bench.stop()
+  }
+
+  /// Each session is unloaded again and again while tasks and clients change its cookies.
+  @Test func noCookieIsLost() async throws {
+    let bench = try await LiveServiceBench(idleLifetime: .zero)
+    await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<8 {
+        group.addTask {
+          let session = try await bench.session()
+          var last = ""
+          for round in 0..<40 {
+            let value = "\(number)-\(round)"
+            if round % 5 == 4 {
+              let found = try await bench.service.cookies.cookies(of: session, CookieFilter())
+              #expect(found.map { "q=" + $0.value } == [last])
+            }
+            #expect(try await fetch(value, in: session, bench) == last)
+            last = "q=" + value
+          }
+        }
+      }
+    }
+    await bench.stop()
+  }
+
+  /// A service that starts reads no session's cookies before they are needed.
+  @Test func aStartReadsNoCookies() async throws {
+    let bench = try await LiveServiceBench()
+    let session = try await bench.session()
+    #expect(try await fetch("1", in: session, bench) == "")
+    try await bench.service.room.recorder.settle()
+    let service = try await bench.restarted()
+    #expect(!service.engine.storages.isLoaded(session))
+    #expect(try await fetch("", in: session, service) == "q=1")
+    await service.stop()
+  }
+
+  /// What was for the session's life goes with it, wherever it is.
+  @Test func aBackgroundSessionThatEndsKeepsPermanentCredentials() async throws {
+    let bench = try await LiveServiceBench(idleLifetime: .zero)
+    let session = try await bench.session(.background)
+    for persistence in [Credential.Persistence.forSession, .permanent] {
+      try await bench.service.credentials.set(
+        Self.alice(persistence), for: Self.space("\(persistence)"), in: session)
+    }
+    while bench.engine.storages.isLoaded(session) { try await Task.sleep(for: .milliseconds(1)) }
+    _ = try await bench.service.sessions.invalidate(session, .cancelTasks)
+    let credentials = try await bench.service.credentials.credentials(of: session)
+    #expect(credentials.map(\.space.realm) == ["permanent"])
+    try await bench.service.room.recorder.settle()
+    #expect(try await bench.store.credentials(of: session).map(\.space.realm) == ["permanent"])
+    await bench.stop()
+  }
+}
+
+/// The same in the process that carries background tasks out.
+@Suite(.endsInTime) struct IdleWorkerStorageTests {
+  private let origin = TestOrigin { _, socket in
+    try socket.write(TestOrigin.reply("200 OK", [], [("Set-Cookie", "a=1; Path=/")]))
+    return true
+  }
+
+  @Test func commandsReachAnUnloadedJar() async throws {
+    let bench = try WorkerBench()
+    bench.idleLifetime.withLock { $0 = .zero }
+    let process = try await bench.started()
+    let session = try await bench.session()
+    func sent() async throws -> String {
+      let task = try await bench.task(origin.url + "/", in: session)
+      try await bench.send([.submit(task.id)], of: session, to: process)
+      #expect(try await bench.outcomes(task)[0].error == nil)
+      return origin.requests.last?["Cookie"] ?? ""
+    }
+    func unloaded() async throws {
+      while process.engine.storages.isLoaded(session.id)
+        || !process.engine.storages.cookies.cookies(of: session.id, now: bench.now).isEmpty
+      { try await Task.sleep(for: .milliseconds(1)) }
+    }
+    #expect(try await sent() == "")
+    try await unloaded()
+    #expect(try await sent() == "a=1")
+    try await unloaded()
+    let cookie = Cookie(
+      name: "b", value: "2", domain: "127.0.0.1", isHostOnly: true, path: "/", expiresDate: nil,
+      isSecure: false, isHTTPOnly: false, sameSite: nil, created: bench.now, lastAccess: bench.now)
+    try await bench.send([.setCookies([cookie])], of: session, to: process)
+    try await unloaded()
+    #expect(try await sent() == "a=1; b=2")
+    try await unloaded()
+    try await bench.send([.removeCookies(CookieFilter())], of: session, to: process)
+    #expect(try await sent() == "")
+    await process.stop()
+  }
+}
