@@ -249,7 +249,10 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   ("TransferCore", ["TransferModel", "LifeCycle", "TestSupport"]),
   (
     "TransferEngine",
-    ["Limits", "TransferModel", "HTTPCache", "ContentCoding", "Curl", "CLinux", "EventLoop", "TestSupport"]
+    [
+      "Limits", "TransferModel", "BlobStore", "HTTPCookies", "HTTPCache", "ContentCoding", "Curl", "CLinux",
+      "EventLoop", "TestSupport",
+    ]
   ),
   (
     "TransferService",

@@ -8,6 +8,13 @@ package struct CookieJar: Sendable {
   package enum Change: Sendable, Equatable, Codable {
     case stored(Cookie)
     case removed(CookieKey)
+
+    package var key: CookieKey {
+      switch self {
+      case .stored(let cookie): cookie.key
+      case .removed(let key): key
+      }
+    }
   }
 
   /// RFC 6265bis §6.1 asks for 50 of a domain and 3000 in all.

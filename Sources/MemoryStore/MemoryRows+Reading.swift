@@ -90,15 +90,14 @@ struct RowReader {
     Set(rows.credentials.keys.map(\.session) + rows.cookies.all().map(\.row.session)).sorted()
   }
 
-  func credentials(of session: SessionID) -> [StoredCredential] {
-    let found = rows.credentials.all().filter { $0.key.session == session }
-    return all(found, .credential) { "\($0.key.session) \($0.key.space)" }.map(\.row)
-  }
-
-  func cookies(of session: SessionID) -> [Cookie] {
-    let found = rows.cookies.all().lazy.map(\.row).filter { $0.session == session }
-    return all(found, .cookie) { "\($0.session) \($0.cookie.key.isHostOnly ? "" : ".")\($0.cookie.domain)" }
-      .map(\.cookie)
+  func storage(of session: SessionID) -> StoredStorage {
+    let credentials = rows.credentials.all().filter { $0.key.session == session }
+    let cookies = rows.cookies.all().lazy.map(\.row).filter { $0.session == session }
+    return (
+      all(cookies, .cookie) { "\($0.session) \($0.cookie.key.isHostOnly ? "" : ".")\($0.cookie.domain)" }
+        .map(\.cookie),
+      all(credentials, .credential) { "\($0.key.session) \($0.key.space)" }.map(\.row)
+    )
   }
 
   func configuration(_ name: ConfigurationName) throws(StoreError) -> NamedConfiguration? {

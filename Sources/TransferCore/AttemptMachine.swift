@@ -146,7 +146,7 @@ package struct AttemptMachine: Sendable {
   }
 
   /// Keeps an answer for the next attempt. False where it crosses another question, and is for nobody.
-  mutating func take(_ answer: ChallengeAnswer, to number: Int?) -> Bool {
+  mutating func take(_ answer: ChallengeAnswer, to number: Int) -> Bool {
     guard let question = state.question, state.waits(for: number) || Flaw.ignoresTheQuestionsNumber.isPresent
     else { return false }
     state.question = nil

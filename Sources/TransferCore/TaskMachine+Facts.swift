@@ -23,9 +23,7 @@ extension TaskMachine {
       task.partial = point
       turn.update(task)
     case .authenticated(_, let space, let credential):
-      if credential.persistence == .permanent || turn.isCarriedElsewhere {
-        turn.credentials.append((space, credential))
-      }
+      if turn.isCarriedElsewhere { turn.credentials.append((space, credential)) }
     case .asked(_, let number, let question, let time):
       take(question, number, at: time, session, into: &turn)
     case .response(_, let response, let body, let time):
@@ -62,9 +60,8 @@ extension TaskMachine {
     }
   }
 
-  /// - Parameter number: nil: whoever asks is of an earlier version, and gives none.
   mutating func take(
-    _ question: TransferQuestion, _ number: Int?, at time: Timestamp, _ session: borrowing TransferSession,
+    _ question: TransferQuestion, _ number: Int, at time: Timestamp, _ session: borrowing TransferSession,
     into turn: inout Turn
   ) {
     switch question {

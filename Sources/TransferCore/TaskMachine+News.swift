@@ -7,9 +7,6 @@ extension TaskMachine {
   ) {
     switch news {
     case .fact(let fact): take(fact, session, at: now, into: &turn)
-    case .challenged(_, let challenge, let type, let time):
-      take(.challenge(challenge, type), nil, at: time, session, into: &turn)
-      turn.update(task)
     case .retries(_, let count, let time, let wait): retries(count, wait, at: time, session, into: &turn)
     case .beganDelayed(_, let time): beganDelayed(at: time, session, into: &turn)
     case .wasTakenOver(_, let time): wasTakenOver(at: time, session, into: &turn)
@@ -18,7 +15,7 @@ extension TaskMachine {
 
   /// An attempt failed; there will be another.
   private mutating func retries(
-    _ count: Int, _ wait: RetryWait?, at time: Timestamp, _ session: borrowing TransferSession,
+    _ count: Int, _ wait: RetryWait, at time: Timestamp, _ session: borrowing TransferSession,
     into turn: inout Turn
   ) {
     settle(.withdrawn, session, at: time, into: &turn)

@@ -36,7 +36,7 @@ package struct WorkState: Codable, Sendable, Equatable {
   /// Processes that crashed while they carried it out: in a row, without it having lived for long in between, and in all.
   package var deaths = 0
   package var crashes = 0
-  /// How many questions were asked, in all attempts: the number of the last one. 0: an earlier version asked, without numbers.
+  /// How many questions were asked, in all attempts: the number of the last one.
   package var questions = 0
   /// The challenge that waits for an answer, and those that were answered: who asks again after a death is told the same.
   package var question: AskedChallenge?
@@ -56,9 +56,8 @@ package struct WorkState: Codable, Sendable, Equatable {
   /// It may be tried alone: others wait until it has lived for a while.
   package var mustProveItself: Bool { deaths > 0 || crashesOften }
 
-  /// Whether an answer to the question of that number is one to the question that waits. Where that has no number, an answer
-  /// that has none is.
-  package func waits(for number: Int?) -> Bool { question != nil && (number ?? 0) == questions }
+  /// Whether an answer to the question of that number is one to the question that waits.
+  package func waits(for number: Int) -> Bool { question != nil && number == questions }
 
   /// What it looks like from outside.
   package var phase: TaskPhase { isActive ? .transferring : retryAt == nil ? .queued : .waitingToRetry }
@@ -82,34 +81,5 @@ package struct AnsweredChallenge: Codable, Sendable, Equatable {
   package init(challenge: AskedChallenge, answer: ChallengeAnswer) {
     self.challenge = challenge
     self.answer = answer
-  }
-}
-
-extension WorkState {
-  /// A member that an earlier version did not write is as in a new task's.
-  package init(from decoder: any Decoder) throws {
-    let members = try decoder.container(keyedBy: CodingKeys.self)
-    func take<Value: Decodable>(_ key: CodingKeys, _ value: inout Value) throws {
-      if let found = try members.decodeIfPresent(Value.self, forKey: key) { value = found }
-    }
-    try take(.attempts, &attempts)
-    try take(.retries, &retries)
-    try take(.failures, &failures)
-    try take(.furthest, &furthest)
-    request = try members.decodeIfPresent(TransferRequest.self, forKey: .request)
-    try take(.isSuspended, &isSuspended)
-    cancellation = try members.decodeIfPresent(Cancellation.self, forKey: .cancellation)
-    try take(.hasBegun, &hasBegun)
-    startedAt = try members.decodeIfPresent(Timestamp.self, forKey: .startedAt)
-    suspendedAt = try members.decodeIfPresent(Timestamp.self, forKey: .suspendedAt)
-    retryAt = try members.decodeIfPresent(Timestamp.self, forKey: .retryAt)
-    retryDelay = try members.decodeIfPresent(Double.self, forKey: .retryDelay)
-    partial = try members.decodeIfPresent(ResumePoint.self, forKey: .partial)
-    try take(.isActive, &isActive)
-    try take(.deaths, &deaths)
-    try take(.crashes, &crashes)
-    try take(.questions, &questions)
-    question = try members.decodeIfPresent(AskedChallenge.self, forKey: .question)
-    try take(.answers, &answers)
   }
 }

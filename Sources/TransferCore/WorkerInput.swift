@@ -10,9 +10,9 @@ package enum WorkerInput: Sendable {
   case resume(TaskID)
   case cancel(TaskID, keepsPartial: Bool)
   /// An answer to the question of that number; nil: of a process that gave none.
-  case answer(TaskID, ChallengeAnswer, question: Int?)
+  case answer(TaskID, ChallengeAnswer, question: Int)
   /// Nobody answered in time.
-  case answerByDefault(TaskID, question: Int?)
+  case answerByDefault(TaskID, question: Int)
   case setPriority(TaskID, Double)
   case setLimit(TaskID, bytesPerSecond: Int?)
   case setBeginDate(TaskID, Timestamp?)

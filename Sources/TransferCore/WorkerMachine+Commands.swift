@@ -59,7 +59,7 @@ extension WorkerMachine {
 
   /// Hands an answer to whoever asked, and keeps it for the next attempt. What crosses another question is for nobody.
   mutating func take(
-    _ answer: TransferAnswer, keeping kept: ChallengeAnswer, to question: Int?, of id: TaskID,
+    _ answer: TransferAnswer, keeping kept: ChallengeAnswer, to question: Int, of id: TaskID,
     into turn: inout WorkerTurn
   ) {
     guard var attempt = attempts[id], attempt.take(kept, to: question) else { return }

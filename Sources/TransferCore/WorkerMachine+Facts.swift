@@ -31,10 +31,7 @@ extension WorkerMachine {
       turn.news.append(.fact(fact))
     // Background tasks ask about nothing else, and store nothing in a cache. A download's response is told with its end.
     case .asked, .willCache, .accepted: break
-    case .authenticated(let id, let space, let credential):
-      if let session = attempts[id]?.session.id { turn.credentials.append((session, space, credential)) }
-      turn.news.append(.fact(fact))
-    case .redirected, .informational, .response, .waitsForConnectivity, .resumed:
+    case .redirected, .informational, .response, .waitsForConnectivity, .resumed, .authenticated:
       turn.news.append(.fact(fact))
     }
     startSuspects(at: now, into: &turn)

@@ -56,8 +56,6 @@ package struct WorkerTurn: Sendable {
   package private(set) var work: [(task: TaskID, session: SessionID, state: WorkState)] = []
   package private(set) var finished: [TaskID] = []
   package var news: [News] = []
-  /// Credentials that were accepted, and are stored.
-  package var credentials: [(session: SessionID, space: ProtectionSpace, credential: Credential)] = []
 
   // MARK: Behind it, in order
 
@@ -72,9 +70,7 @@ package struct WorkerTurn: Sendable {
   package init(random: RandomSource) { self.random = random }
 
   package var isEmpty: Bool {
-    work.isEmpty && finished.isEmpty && news.isEmpty && credentials.isEmpty && orders.isEmpty
-      && alarms.isEmpty
-      && written.isEmpty
+    work.isEmpty && finished.isEmpty && news.isEmpty && orders.isEmpty && alarms.isEmpty && written.isEmpty
   }
 
   mutating func keep(_ attempt: AttemptMachine) {

@@ -80,20 +80,11 @@ package final class TransferEngine: Sendable {
   }
 
   private func attachStorages() {
-    var hooks = SessionStorages.Hooks()
-    hooks.onIdle = { [weak self] session in
+    storages.onIdle { [weak self] session in
       guard let worker = self?.worker(of: session) else { return }
-      worker.post(.run { [weak worker] in worker?.sessions.noteIdle(session) })
+      worker.post(.run { [weak worker] in worker?.sessions.noteLoaded(session) })
     }
-    hooks.delay = { [weak self] action in
-      guard let worker = self?.workers[0] else { return }
-      worker.post(.run { [loop = worker.loop] in loop.schedule(at: .now + Self.loadRetryInterval, action) })
-    }
-    storages.attach(hooks)
   }
-
-  /// After which an engine tries again to read a session's cookies and credentials.
-  private static let loadRetryInterval = Duration.seconds(1)
 
   private func watchNetworks() -> Bool {
     settings.networks.watch(on: loops[0]) { [weak self] hasLost in
@@ -153,18 +144,25 @@ package final class TransferEngine: Sendable {
   }
 
   /// Posts a command of a session, behind those that wait for the session's cookies and credentials.
-  private func post(_ command: WorkerMailbox.Command, of session: SessionID, needsStorage: Bool = false) {
+  private func post(_ command: WorkerMailbox.Command, of session: SessionID) {
     let worker = worker(of: session)
-    if storages.ifLoaded(session, needsStorage: needsStorage, { worker.post(command) }) { return }
-    storages.whenLoaded(session) { worker.post(command) }
+    if storages.ifLoaded(session, needsStorage: false, { worker.post(command) }) { return }
+    storages.whenLoaded(session) { _ in worker.post(command) }
+  }
+
+  /// Submits jobs of one session once its cookies and credentials are in memory. If they cannot be read, the tasks fail.
+  private func submit(_ jobs: [TransferJob], of session: SessionID) {
+    let worker = worker(of: session)
+    if storages.ifLoaded(session, { worker.post(.submit(jobs)) }) { return }
+    storages.whenLoaded(session) { isLoaded in worker.post(isLoaded ? .submit(jobs) : .fail(jobs)) }
   }
 
   package func submit(_ jobs: [TransferJob]) {
     guard let first = jobs.first else { return }
     if jobs.allSatisfy({ $0.session == first.session }) {
-      post(.submit(jobs), of: first.session, needsStorage: true)
+      submit(jobs, of: first.session)
     } else {
-      for job in jobs { post(.submit([job]), of: job.session, needsStorage: true) }
+      for job in jobs { submit([job], of: job.session) }
     }
   }
 

@@ -50,9 +50,4 @@ extension TransferEngine: LocalCarrier {}
 extension LocalCarrier {
   var credentials: CredentialStorage { storages.credentials }
   var cookies: CookieStorage { storages.cookies }
-
-  func keep(_ credential: Credential, for space: ProtectionSpace, in session: SessionID, isStored: Bool) {
-    credentials.set(credential, for: space, in: session, isStored: isStored)
-    forgetCredentials(of: session, for: [space])
-  }
 }

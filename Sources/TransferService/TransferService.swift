@@ -107,7 +107,12 @@ package final class TransferService: Sendable {
     probes = Probes { url, timeout in try await engine.reach(url, timeout: timeout) }
     self.isAtHome = isAtHome
     relay.connect { [weak room] in room?.absorb($0) }
-    engine.storages.connect(room.storageSource(now: now))
+    engine.storages.connect(
+      SessionStorages.Source(StorageReader(store: store, now: now, logger: logger), in: room))
+    engine.credentials.onChange { session, changes in
+      guard background?.has(session) != true else { return }
+      store.record(StoreChange(changes, of: session)) {}
+    }
     engine.cookies.onChange { session, changes in
       guard background?.has(session) != true else { return }
       var change = StoreChange()

@@ -4,6 +4,8 @@ package enum OpeningError: Error, Sendable, Equatable {
   case missing
   /// A newer version has written it: these migrations are not known here.
   case newer([String])
+  /// A version before the first release has written it.
+  case beforeFirst
   /// Processes of an older version have it open, which could not go on beside this one.
   case older
   /// What is sealed in it cannot be opened with the keys that are given.

@@ -109,6 +109,13 @@ struct DataDirectory {
         \(database) was written by a newer version of Ferry (\(migrations.joined(separator: "; "))), and this is \
         \(Ferry.version); run that version, or put a backup from before the upgrade back
         """)
+    case .beforeFirst:
+      StartError(
+        \.dataDirectory,
+        """
+        \(database) was written by a version of Ferry before 0.1.0, which \(Ferry.version) cannot read; start with another \
+        directory (\(SettingsCatalogue.shared.dataDirectory.option))
+        """)
     case .older:
       StartError(
         \.dataDirectory,

@@ -86,7 +86,7 @@ import Testing
   @Test func withADatabaseOfANewerVersion() throws {
     try fill()
     try LeftDatabase.execute(
-      "INSERT INTO grdb_migrations (identifier) VALUES ('99 tomorrow'); PRAGMA user_version = 99",
+      "INSERT INTO grdb_migrations (identifier) VALUES ('101 tomorrow'); PRAGMA user_version = 101",
       in: directory)
     for command in ["serve", "worker", "rotate-key"] {
       try expectRefusal("newer version", "99 tomorrow", command: command)

@@ -45,9 +45,10 @@ import TransferModel
         case .suspend(let id): give(.suspend(id))
         case .resume(let id): give(.resume(id))
         case .cancel(let id, let keeps): give(.cancel(id, keepsPartial: keeps))
-        case .answer(let id, let number, .challenge(let answer)):
+        case .answer(let id, let number?, .challenge(let answer)):
           give(.answer(id, answer, question: number))
-        case .answer(let id, let number, _): give(.answerByDefault(id, question: number))
+        case .answer(let id, let number?, _): give(.answerByDefault(id, question: number))
+        case .answer(let id, nil, _): Issue.record("\(id): nobody outside the service asked")
         case .setPriority(let id, let priority): give(.setPriority(id, priority))
         case .setLimit(let id, let limit): give(.setLimit(id, bytesPerSecond: limit))
         case .setBeginDate(let id, let date): give(.setBeginDate(id, date))

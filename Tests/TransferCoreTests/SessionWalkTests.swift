@@ -66,7 +66,13 @@ import TransferModel
       case 11:
         fact(id) { .ended($0.id, .end(of: $0, at: time, error: $0.state == .canceling ? .cancelled : nil)) }
       case 12 where stage.isCarriedElsewhere:
-        if isCarried(id) { stage.give(.news(.retries(id, count: 1, at: time, wait: nil))) }
+        if isCarried(id) {
+          stage.give(
+            .news(
+              .retries(
+                id, count: 1, at: time,
+                wait: RetryWait(lastError: TransferError(.timedOut, ""), nextAttemptAt: time))))
+        }
       case 13 where stage.isCarriedElsewhere:
         if isCarried(id) { stage.give(.news(.wasTakenOver(id, at: time))) }
       case 14:

@@ -173,7 +173,11 @@ import TransferModel
     let later = Self.create(1, of: 60_000, in: &stage, at: date)
     let ids = Self.create(3, of: 60_000, in: &stage)
     #expect(Self.submitted(&stage) == later + [ids[0]])
-    stage.give(.news(.retries(ids[0], count: 1, at: stage.now.wall, wait: nil)))
+    stage.give(
+      .news(
+        .retries(
+          ids[0], count: 1, at: stage.now.wall,
+          wait: RetryWait(lastError: TransferError(.timedOut, ""), nextAttemptAt: stage.now.wall))))
     Self.answerCalls(&stage)
     #expect(Self.submitted(&stage) == [ids[1]])
     stage.fact(.began(ids[0], at: stage.now.wall))

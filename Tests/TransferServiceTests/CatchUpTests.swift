@@ -117,7 +117,7 @@ import TransferModel
     let bench = try ServiceBench()
     let (held, other) = (try await bench.task(2), try await bench.task(3))
     let unknown = WorkerDocument.encode(
-      WorkerNews.retries(held.id, count: 1, at: ServiceBench.start, wait: nil)
+      WorkerNews.retries(held.id, count: 1, at: ServiceBench.start, wait: WorkerSamples.retryWait)
     )
     .replacingOccurrences(of: #""retries""#, with: #""retriesOtherwise""#)
     try await bench.write { $0.news = [unknown] }

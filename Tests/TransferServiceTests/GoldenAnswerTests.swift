@@ -41,11 +41,8 @@ import TransferStore
       try Golden.expect(document.bytes, is: name)
       #expect(ResumeDocument(bytes: try Golden.bytes(name)) == document, "\(variant)")
     }
-    // Before there were tenants.
-    let first = try #require(ResumeDocument(bytes: try Golden.bytes("resume-data/1.no-tenant")))
-    #expect(first.tenant == .default && first.request.url == "http://a.test/")
     let names = Set(Self.documents.map { "1.\($0.0)" })
-    #expect(try Golden.names(in: "resume-data") == names.union(["1.no-tenant", "1.sealed"]))
+    #expect(try Golden.names(in: "resume-data") == names.union(["1.sealed"]))
   }
 
   /// As a client has had it since; each is sealed with another nonce.

@@ -101,7 +101,22 @@ import TransferModel
     await service.stop()
   }
 
-  /// What was for the session's life goes with it, wherever it is.
+  /// A client that stores a credential for the session only takes the permanent one away.
+  @Test func aCredentialForTheSessionReplacesTheRow() async throws {
+    let bench = try await LiveServiceBench(idleLifetime: .zero)
+    let session = try await bench.session()
+    for persistence in [Credential.Persistence.permanent, .forSession] {
+      try await bench.service.credentials.set(Self.alice(persistence), for: Self.space("r"), in: session)
+    }
+    #expect(try await bench.store.storage(of: session).credentials.isEmpty)
+    #expect(try await fetch("1", in: session, bench) == "")
+    try await unloaded(session, in: bench.engine)
+    let found = try await bench.service.credentials.credentials(of: session)
+    #expect(found.map(\.credential.persistence) == [.forSession])
+    await bench.stop()
+  }
+
+  /// What was for the session's life goes with it, whether it is in memory or not.
   @Test func aBackgroundSessionThatEndsKeepsPermanentCredentials() async throws {
     let bench = try await LiveServiceBench(idleLifetime: .zero)
     let session = try await bench.session(.background)
@@ -114,7 +129,7 @@ import TransferModel
     let credentials = try await bench.service.credentials.credentials(of: session)
     #expect(credentials.map(\.space.realm) == ["permanent"])
     try await bench.service.room.recorder.settle()
-    #expect(try await bench.store.credentials(of: session).map(\.space.realm) == ["permanent"])
+    #expect(try await bench.store.storage(of: session).credentials.map(\.space.realm) == ["permanent"])
     await bench.stop()
   }
 }

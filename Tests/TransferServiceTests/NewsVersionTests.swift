@@ -25,7 +25,7 @@ import TransferModel
     let unknown = WorkerDocument.encode(ended(held)).replacingOccurrences(
       of: #""ended""#, with: #""endedOtherwise""#)
     let behind = WorkerDocument.encode(
-      WorkerNews.retries(held.id, count: 1, at: WorkerSamples.time, wait: nil))
+      WorkerNews.retries(held.id, count: 1, at: WorkerSamples.time, wait: WorkerSamples.retryWait))
     try await bench.tell([unknown, behind, WorkerDocument.encode(ended(other))])
     #expect(try await bench.end(of: other.id).error?.reason == .url(.timedOut))
     #expect(try await bench.store.news(after: 0, limit: 9).map(\.content) == [unknown, behind])

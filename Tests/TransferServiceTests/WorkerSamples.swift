@@ -108,7 +108,7 @@ enum WorkerSamples {
   static let commands: [WorkerCommand] = [
     .submit(task), .suspend(task), .resume(task), .cancel(task, keepsPartial: true),
     .cancel(task, keepsPartial: false), .answer(task, .useCredential(password), question: 7),
-    .answer(task, .useCredential(certificate), question: nil), .answer(task, .useNoCredential, question: 1),
+    .answer(task, .useCredential(certificate), question: 1), .answer(task, .useNoCredential, question: 1),
     .answer(task, .trust, question: 1), .answer(task, .performDefaultHandling, question: 1),
     .answer(task, .rejectProtectionSpace, question: 1), .answerByDefault(task, question: 2),
     .setPriority(task, 0.1), .setLimit(task, 1 << 40), .setLimit(task, nil), .setBeginDate(task, time),
@@ -131,13 +131,12 @@ enum WorkerSamples {
 
   static let news: [WorkerNews] =
     facts.compactMap { WorkerNews($0) } + [
-      .retries(task, count: 3, at: time, wait: nil), .beganDelayed(task, at: time),
-      .wasTakenOver(task, at: time),
-      .changedCookies(session, cookies), .refused(count: 3),
-    ]
+      .beganDelayed(task, at: time), .wasTakenOver(task, at: time), .changedCookies(session, cookies),
+      .refused(count: 3),
+    ] + retries + bodies
 
-  /// Every form of a body, and what requests got later.
-  static let laterNews: [WorkerNews] = {
+  /// Every form of a body.
+  static let bodies: [WorkerNews] = {
     let bodies: [RequestContent] = [
       .data([0, 255]), .file(FileID(at: time, random: (8, 8)), size: 3), .stream,
     ]
@@ -154,6 +153,9 @@ enum WorkerSamples {
     outcome.partial = .upload(UploadPoint(resource: "http://a.test/uploads/1", source: task))
     return redirected + [.ended(task, outcome)]
   }()
+
+  static let retryWait = RetryWait(
+    lastError: TransferError(.timedOut, ""), nextAttemptAt: time.adding(seconds: 9))
 
   /// Failed attempts, with what tasks say of them.
   static let retries: [WorkerNews] = {

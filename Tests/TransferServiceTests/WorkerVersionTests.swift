@@ -68,20 +68,4 @@ import TransferModel
     #expect(origin.requests.isEmpty && process.worker.isIdle)
     await process.stop()
   }
-
-  /// A worker of an earlier version asked without numbers: what the client said to it is an answer still.
-  @Test func answersWithoutNumbersAreTaken() async throws {
-    let bench = try WorkerBench()
-    let session = try await bench.session()
-    let task = try await bench.task(origin.url, in: session)
-    let answer = ChallengeAnswer.useCredential(Credential(user: "u", password: "p"))
-    try await bench.leave(task) { state in
-      (state.isActive, state.isSuspended) = (true, true)
-      state.question = AskedChallenge(WorkerSamples.challenge(nil))
-    }
-    try await bench.put([.answer(task.id, answer, question: nil)], of: session)
-    let process = try await bench.started()
-    #expect(try await bench.work()[task.id]?.answers.map(\.answer) == [answer])
-    await process.stop()
-  }
 }

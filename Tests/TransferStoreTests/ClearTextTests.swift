@@ -170,8 +170,8 @@ import TransferModel
     again.idempotentReply = Self.reply
     try await store.write(again)
     #expect(try await store.configurations(of: Self.tenant, after: nil, limit: 9) == [Self.named])
-    #expect(try await store.credentials(of: Self.session) == [Self.credential])
-    #expect(try await store.cookies(of: Self.session) == [Self.cookie])
+    #expect(try await store.storage(of: Self.session).credentials == [Self.credential])
+    #expect(try await store.storage(of: Self.session).cookies == [Self.cookie])
     let ages = StaleRecords.Ages(deliveries: Self.time, decisions: Self.time, replies: Self.time)
     #expect(try await store.staleRecords(ages, limit: 9).replies.map(\.key) == [Self.reply.key])
     #expect(try await store.smallBody(of: Self.task.id) == Array(Self.marker("small").utf8))
@@ -226,44 +226,5 @@ import TransferModel
         "credential.space", "cookie.key", "configuration.key", "idempotency.key", "idempotency.fingerprint",
         "decision.answer_tag", "file.sha256",
       ])
-  }
-
-  // MARK: Earlier versions
-
-  /// Texts that versions before the 21st migration stored in clear.
-  private static let left = [
-    "http://a.test/done", "\"host\":\"a.test\"", ".a.test\t/p", "defaultgolden", "/v1/x", "text/of-a-file",
-    "a small body",
-  ]
-
-  @Test(arguments: 13...20) func migrationSealsTextsOfEarlierVersions(_ migration: Int) async throws {
-    let queue = try DatabaseQueue(path: path)
-    try await queue.write { database in
-      try database.execute(sql: Golden.text("store/" + GoldenDatabaseTests.name(migration)))
-      try database.execute(
-        sql: """
-          UPDATE task SET small_body = CAST('a small body' AS BLOB);
-          UPDATE file SET content_type = 'text/of-a-file';
-          """)
-    }
-    try queue.close()
-    func left() throws -> [String] {
-      let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
-      return Self.left.filter { bytes.range(of: Data($0.utf8)) != nil }
-    }
-    #expect(try left() == Self.left)
-    let samples = GoldenSamples(version: DocumentVersion.current)
-    let store = try SQLiteStore(path: path, box: GoldenSamples.box) { _ in }
-    var again = StoreChange()
-    again.credentials = [samples.credential]
-    again.cookies = [(samples.session.id, .stored(samples.cookie))]
-    again.configurations = [samples.named]
-    try await store.write(again)
-    #expect(try await store.smallBody(of: samples.task.id) == Array("a small body".utf8))
-    #expect(try await store.credentials(of: samples.session.id).count == 2)
-    #expect(try await store.cookies(of: samples.session.id).count == 1)
-    #expect(try await store.configurations(of: .default, after: nil, limit: 9) == [samples.named])
-    await store.close()
-    #expect(try left() == [])
   }
 }

@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import GRDB
 import TestSupport
@@ -6,13 +7,13 @@ import TransferModel
 
 @testable import TransferStore
 
-/// A database as a version has left it is opened by every later one: `Tests/Golden/store` has one of each since the 13th migration,
-/// by the number of its last, as SQLite writes rows down. They are under the key of `GoldenSamples`.
+/// A database as a version has left it is opened by every later one: `Tests/Golden/store` has one for each migration, by its number, as
+/// SQLite writes rows down. They are under the key of `GoldenSamples`.
 @Suite(.serialized) struct GoldenDatabaseTests {
-  private static let first = 13
-  private static let newest = Migrations.migrator(GoldenSamples.box).migrations.count
+  private static let first = Migrations.first
+  private static let newest = Schema.current.newest
   private let path = TemporaryDirectory.make("ferry-golden") + "/test.db"
-  private let samples = GoldenSamples(version: DocumentVersion.current)
+  private let samples = GoldenSamples()
 
   static func name(_ migration: Int) -> String { "database.\(migration).sql" }
   static var names: [String] { (first...newest).map { name($0) } }
@@ -47,15 +48,26 @@ import TransferModel
     try await queue.write { try $0.execute(sql: dump) }
     #expect(
       try await queue.read { try Migrations.migrator(GoldenSamples.box).appliedMigrations($0).count }
-        == migration)
+        == migration - Self.first + 1)
     try queue.close()
-    try await GoldenTests.expectAll(path, DocumentVersion.current, GoldenSamples.box)
+    try await GoldenTests.expectAll(path, GoldenSamples.box)
     let store = try SQLiteStore(path: path, box: GoldenSamples.box) { _ in }
     #expect(try await store.commands(after: 0, limit: 9).map(\.content) == [command])
     #expect(try await store.news(after: 0, limit: 9).map(\.content) == [#"{"c":3}"#])
     #expect(try await store.work() == [work])
     #expect(try await store.sessions().map(\.lastIdentifier) == [5, 0])
     await store.close()
+  }
+
+  /// Under a key of its own, once the old one is dropped.
+  @Test(arguments: first...newest) func itIsSealedAnew(_ migration: Int) async throws {
+    let queue = try DatabaseQueue(path: path)
+    try await queue.write { try $0.execute(sql: Golden.text("store/" + Self.name(migration))) }
+    try queue.close()
+    let new = SecretBox(secrets: [SymmetricKey(data: [UInt8](repeating: 8, count: 32))])
+    let both = SecretBox(secrets: [8, 7].map { SymmetricKey(data: [UInt8](repeating: $0, count: 32)) })
+    #expect(try SecretRotation.run(database: path, from: GoldenSamples.box, to: both) {} > 12)
+    try await GoldenTests.expectAll(path, new)
   }
 
   /// Tables, their rows, and what finds them.

@@ -6,11 +6,8 @@ import JSON
 @testable import TransferModel
 @testable import TransferStore
 
-/// What the golden documents of a version say: one of each kind, with every member that the kind has in that version. The documents
-/// of version 1 were written by the last build before documents had a version.
+/// What the golden documents say: one of each kind.
 struct GoldenSamples {
-  let version: Int
-
   static let box = SecretBox(secrets: [SymmetricKey(data: [UInt8](repeating: 7, count: 32))])
   static let time = Timestamp(microseconds: 1_800_000_000_123_456)
 
@@ -28,7 +25,7 @@ struct GoldenSamples {
     sample.httpAdditionalHeaders = HTTPHeaders([
       .init(name: "Authorization", value: "Bearer golden"), .init(name: "X-Plain", value: "sealed:not"),
     ])
-    if version > 1 { sample.secretHeaderFields = ["X-Plain"] }
+    sample.secretHeaderFields = ["X-Plain"]
     sample.tlsMinimumSupportedProtocolVersion = .v11
     sample.tlsMaximumSupportedProtocolVersion = .v12
     sample.tlsAdditionalRootCertificates = "-----BEGIN CERTIFICATE-----"
@@ -53,7 +50,7 @@ struct GoldenSamples {
     sample.retry?.backoff = 2.5
     sample.maximumBytesPerSecond = 1000
     sample.bodyRetention = 60
-    if version > 1 { sample.allowsInsecureRedirects = true }
+    sample.allowsInsecureRedirects = true
     return sample
   }
 
@@ -108,7 +105,7 @@ struct GoldenSamples {
     sample.mainDocumentURL = "http://b.test/"
     sample.networkAccess.allowsCellularAccess = false
     sample.credential = Credential(user: "alice", password: "golden")
-    if version > 1 { sample.secretHeaderFields = ["X-Plain"] }
+    sample.secretHeaderFields = ["X-Plain"]
     return sample
   }
 
@@ -121,7 +118,7 @@ struct GoldenSamples {
     specification.maximumBytesPerSecond = 4096
     specification.resumePoint = point
     specification.hasInvalidResumeData = true
-    specification.isAwaited = version > 1
+    specification.isAwaited = true
     var sample = TransferTask(
       id: Self.id(3), sessionID: Self.id(1), taskIdentifier: 5, createdAt: Self.time,
       specification: specification)

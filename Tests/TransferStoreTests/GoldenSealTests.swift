@@ -11,7 +11,7 @@ import TransferModel
 /// How rows are named and sealed is the same for ever, as what stands in them is: a row is found again by its name, and opened with
 /// the key.
 @Suite(.serialized) struct GoldenSealTests {
-  private let samples = GoldenSamples(version: DocumentVersion.current)
+  private let samples = GoldenSamples()
   private static let secret = SymmetricKey(data: [UInt8](repeating: 7, count: 32))
 
   /// What is made of values to name rows.
@@ -65,23 +65,17 @@ import TransferModel
     #expect(fresh[..<5].elementsEqual(head) && fresh.count == sealed.count)
   }
 
-  /// The dictionaries with which documents are compressed never change.
-  @Test func theDictionariesAreAsTheyWere() {
-    let digests = [DocumentDictionary.first, DocumentDictionary.second].map {
-      Hexadecimal.text(Array(SHA256.hash(data: $0)))
-    }
-    #expect(
-      digests == [
-        "2b3c3ae6d23638603d9d49bcbeac8617ec2d8ec8767f35c4a72aeba69069f3ea",
-        "25c3c794a90f9a8a1e17225cd856bd9a5ceba23dc10dd927b16da89dcb31d5bc",
-      ])
+  /// The dictionary with which documents are compressed never changes.
+  @Test func theDictionaryIsAsItWas() {
+    let digest = Hexadecimal.text(Array(SHA256.hash(data: DocumentDictionary.bytes)))
+    #expect(digest == "1e0a0c097117cb3351c339cdcab0140301729804f897bc867580dbb6d646f100")
   }
 
   /// A document that says what others say is compressed, whatever it is; it is opened as one of its kind and no other.
   @Test(arguments: DocumentKind.allCases) func documentsAreCompressed(_ kind: DocumentKind) throws {
-    let document = try Golden.bytes("store/\(DocumentVersion.current)/task.outcome")
+    let document = try Golden.bytes("store/1/task.outcome")
     let sealed = GoldenSamples.box.seal(document, as: kind)
-    #expect(sealed[0] == (kind.isCompressed ? 3 : 1))
+    #expect(sealed[0] == (kind.isCompressed ? 2 : 1))
     #expect(!kind.isCompressed || sealed.count < document.count * 3 / 4)
     #expect(try GoldenSamples.box.open(sealed, as: kind) == document)
     let other: DocumentKind = kind == .metrics ? .outcome : .metrics
@@ -93,13 +87,11 @@ import TransferModel
     }
   }
 
-  private static let compressed = ["compressed", "compressed.second"]
-
-  /// Compressed ones, one of each kind, as they were sealed with each dictionary.
-  @Test(arguments: DocumentKind.allCases.filter(\.isCompressed), compressed)
-  func compressedDocumentsAreOpened(_ kind: DocumentKind, _ file: String) throws {
-    let document = try Golden.bytes("store/\(DocumentVersion.current)/task.outcome")
-    let line = try Golden.lines("store/\(file)").first { $0.hasPrefix(kind.name + " ") }
+  /// Compressed ones, one of each kind, as they were sealed.
+  @Test(arguments: DocumentKind.allCases.filter(\.isCompressed))
+  func compressedDocumentsAreOpened(_ kind: DocumentKind) throws {
+    let document = try Golden.bytes("store/1/task.outcome")
+    let line = try Golden.lines("store/compressed").first { $0.hasPrefix(kind.name + " ") }
     let fresh = Base64.encode(GoldenSamples.box.seal(document, as: kind))
     let text = try #require(line, "it lacks: \(kind.name) \(fresh)")
     let sealed = try #require(Base64.decode(String(text.dropFirst(kind.name.count + 1))))
@@ -121,11 +113,8 @@ import TransferModel
   }
 
   @Test func nothingElseIsInTheFolder() throws {
-    let versions = (1...DocumentVersion.current).map { "\($0)" }
     #expect(
       try Golden.names(in: "store")
-        == Set(
-          versions + ["names", "hashes", "fingerprint", "sealed"] + Self.compressed
-            + GoldenDatabaseTests.names))
+        == Set(["1", "names", "hashes", "fingerprint", "sealed", "compressed"] + GoldenDatabaseTests.names))
   }
 }

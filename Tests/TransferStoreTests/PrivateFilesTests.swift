@@ -12,7 +12,7 @@ import Testing
     let path = directory + "/test.db"
     for _ in 0..<2 {
       let store = try SQLiteStore(path: path, box: GoldenSamples.box) { _ in }
-      for change in GoldenSamples(version: DocumentVersion.current).changes.suffix(1) {
+      for change in GoldenSamples().changes.suffix(1) {
         try await store.write(change)
       }
       for name in ["test.db", "test.db-wal", "test.db-shm"] {
@@ -20,7 +20,7 @@ import Testing
         #expect(mode as? Int == 0o600, "\(name)")
       }
       await store.close()
-      // What an earlier version left.
+      // What somebody else left.
       for name in try FileManager.default.contentsOfDirectory(atPath: directory) {
         try FileManager.default.setAttributes(
           [.posixPermissions: 0o644], ofItemAtPath: directory + "/" + name)

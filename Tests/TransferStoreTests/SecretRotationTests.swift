@@ -42,7 +42,7 @@ import TransferModel
   private func expectAll(_ box: SecretBox) async throws {
     let store = try SQLiteStore(path: path, box: box) { _ in }
     #expect(try await store.task(Self.task.id) == Self.task)
-    #expect(try await store.credentials(of: .shared) == [Self.stored])
+    #expect(try await store.storage(of: .shared).credentials == [Self.stored])
     await store.close()
   }
 

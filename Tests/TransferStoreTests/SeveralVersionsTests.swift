@@ -118,9 +118,9 @@ import TransferModel
 
   /// Whoever appends a migration, or changes a document's form, decides who can live with that.
   @Test func thisVersionIsWhatItSays() {
-    #expect(Schema.current.newest == Migrations.migrator(Self.box).migrations.count)
+    #expect(Schema.current.newest == Migrations.first + Migrations.migrator(Self.box).migrations.count - 1)
     #expect(Schema.current.oldest <= Schema.current.newest)
-    let forms = [16: 2, 17: 2, 19: 2, 20: 2, 21: 2, 22: 2]
+    let forms = [100: 1]
     #expect(forms[Schema.current.oldest] == DocumentVersion.current)
   }
 

@@ -18,12 +18,8 @@ struct MemoryKept: KeptRecords {
     try store.readDisk { $0.sessionsWithStorage() }
   }
 
-  func credentials(of session: SessionID) async throws(StoreError) -> [StoredCredential] {
-    try store.readDisk { $0.credentials(of: session) }
-  }
-
-  func cookies(of session: SessionID) async throws(StoreError) -> [Cookie] {
-    try store.readDisk { $0.cookies(of: session) }
+  func storage(of session: SessionID) async throws(StoreError) -> StoredStorage {
+    try store.readDisk { $0.storage(of: session) }
   }
 
   func configuration(_ name: ConfigurationName) async throws(StoreError) -> NamedConfiguration? {

@@ -6,6 +6,18 @@ package import TransferModel
 /// The credentials that sessions remember, each for its own (URLCredentialStorage). They are in memory: `SessionStorages` loads and unloads
 /// those that are in the ledger as well.
 package final class CredentialStorage: Sendable {
+  /// What the ledger has to do to have what the storage has.
+  package enum Change: Sendable {
+    case stored(ProtectionSpace, Credential)
+    case removed(ProtectionSpace)
+  }
+  /// Why a credential is not kept.
+  package enum Refusal: Sendable {
+    case limit(Limit)
+    /// There is no room for credentials that are in memory only.
+    case memoryFull
+  }
+
   /// By host, so that a request looks at those of its own host only.
   private struct Shelf {
     struct Entry {
@@ -18,19 +30,19 @@ package final class CredentialStorage: Sendable {
     /// Bytes that they take in memory, approximately.
     private(set) var size = 0
     private(set) var storedSize = 0
-    /// Credentials that are being stored.
-    var arriving = (count: 0, size: 0)
 
     /// The limit that the credential would exceed; nil if there is room.
     func limit(for credential: Credential, in space: ProtectionSpace) -> Limit? {
       let replaced = hosts[space.host]?[space]
-      if replaced == nil, count + arriving.count >= Limits.credentials.value { return Limits.credentials }
+      if replaced == nil, count >= Limits.credentials.value { return Limits.credentials }
       let growth = credential.size - (replaced?.credential.size ?? 0)
-      let isTooLarge = growth > 0 && size + arriving.size + growth > Limits.credentialBytes.value
+      let isTooLarge = growth > 0 && size + growth > Limits.credentialBytes.value
       return isTooLarge ? Limits.credentialBytes : nil
     }
 
-    mutating func set(_ entry: Entry?, for space: ProtectionSpace) {
+    /// - Returns: what was there.
+    @discardableResult
+    mutating func set(_ entry: Entry?, for space: ProtectionSpace) -> Entry? {
       let replaced = hosts[space.host]?[space]
       for (entry, sign) in [(replaced, -1), (entry, 1)] {
         guard let entry else { continue }
@@ -40,126 +52,125 @@ package final class CredentialStorage: Sendable {
       }
       hosts[space.host, default: [:]][space] = entry
       if hosts[space.host]?.isEmpty == true { hosts[space.host] = nil }
+      return replaced
     }
   }
-  private let sessions = Mutex<[SessionID: Shelf]>([:])
-  /// The budget for credentials that are not in the ledger.
-  private let counts = Mutex<[SessionID: MemoryFiles]>([:])
+  private struct State {
+    var shelves: [SessionID: Shelf] = [:]
+    /// The budget for credentials that are not in the ledger.
+    var files: [SessionID: MemoryFiles] = [:]
+    var hear: (@Sendable (SessionID, [Change]) -> Void)?
+
+    /// Counts the session's credentials that are not in the ledger, and drops an empty shelf.
+    mutating func settle(_ session: SessionID) {
+      let shelf = shelves[session]
+      if shelf?.count == 0 { shelves[session] = nil }
+      let size = shelf.map { $0.size - $0.storedSize } ?? 0
+      files[session]?.count(Int64(size), as: CredentialStorage.name, of: session, mustFit: false)
+    }
+  }
+  private let state = Mutex(State())
   /// Under which they count.
   private static let name = "credentials"
 
   init() {}
 
+  /// Calls `hear` with each change of what is in the ledger as well, in their order; it must not block.
+  package func onChange(_ hear: @escaping @Sendable (SessionID, [Change]) -> Void) {
+    state.withLock { $0.hear = hear }
+  }
+
   /// What is used in that space unless somebody says otherwise (URLCredentialStorage.defaultCredential(for:)).
   package func credential(for space: ProtectionSpace, in session: SessionID) -> Credential? {
-    sessions.withLock { sessions in
-      let good = (sessions[session]?.hosts[space.host] ?? [:]).filter { $0.key.covers(space) }
+    state.withLock { state in
+      let good = (state.shelves[session]?.hosts[space.host] ?? [:]).filter { $0.key.covers(space) }
       return good.max { $1.key.isCloser(to: space, than: $0.key) }?.value.credential
     }
   }
 
   /// In one order, whenever and in whatever order they were set.
   package func entries(of session: SessionID) -> [CredentialEntry] {
-    let hosts = sessions.withLock { $0[session]?.hosts ?? [:] }
+    let hosts = state.withLock { $0.shelves[session]?.hosts ?? [:] }
     return hosts.values.joined().map { CredentialEntry(space: $0.key, credential: $0.value.credential) }
       .sorted { $0.space.isListed(before: $1.space) }
   }
 
-  /// Whether the session may keep this credential, perhaps in place of another.
-  func hasRoom(for credential: Credential, in space: ProtectionSpace, of session: SessionID, isStored: Bool)
-    -> Bool
-  {
-    sessions.withLock { $0[session]?.limit(for: credential, in: space) == nil }
-      && (isStored || files(of: session)?.hasRoom(for: credential.size) != false)
-  }
-
-  /// Reserves room for a credential that is being stored. If it returns nil, the caller must call `releaseRoom`.
-  /// - Returns: the limit that the credential would exceed.
-  package func reserveRoom(
-    for credential: Credential, in space: ProtectionSpace, of session: SessionID
-  ) -> Limit? {
-    sessions.withLock { sessions in
-      if let limit = sessions[session]?.limit(for: credential, in: space) { return limit }
-      sessions[session, default: Shelf()].arriving.count += 1
-      sessions[session]?.arriving.size += credential.size
+  /// Remembers a credential in place of that which was there.
+  /// - Parameter isStored: whether it belongs in the ledger as well.
+  /// - Returns: why it is not kept; nil if it is.
+  package func set(
+    _ credential: Credential, for space: ProtectionSpace, in session: SessionID, isStored: Bool
+  ) -> Refusal? {
+    state.withLock { state in
+      if let limit = state.shelves[session]?.limit(for: credential, in: space) { return .limit(limit) }
+      guard isStored || state.files[session]?.hasRoom(for: credential.size) != false else {
+        return .memoryFull
+      }
+      let entry = Shelf.Entry(credential: credential, isStored: isStored)
+      let replaced = state.shelves[session, default: Shelf()].set(entry, for: space)
+      state.settle(session)
+      if isStored {
+        state.hear?(session, [.stored(space, credential)])
+      } else if replaced?.isStored == true {
+        state.hear?(session, [.removed(space)])
+      }
       return nil
     }
   }
 
-  /// Releases a reservation, whether or not the credential was stored.
-  package func releaseRoom(for credential: Credential, of session: SessionID) {
-    sessions.withLock { sessions in
-      sessions[session]?.arriving.count -= 1
-      sessions[session]?.arriving.size -= credential.size
-      Self.dropIfEmpty(session, &sessions)
-    }
-  }
-
-  private static func dropIfEmpty(_ session: SessionID, _ sessions: inout [SessionID: Shelf]) {
-    if let shelf = sessions[session], shelf.count == 0, shelf.arriving.count == 0 { sessions[session] = nil }
-  }
-
-  /// Remembers a credential in place of that which was there.
-  /// - Parameter isStored: whether it is in the ledger as well, or about to be.
-  package func set(
-    _ credential: Credential, for space: ProtectionSpace, in session: SessionID, isStored: Bool
-  ) {
-    sessions.withLock { sessions in
-      sessions[session, default: Shelf()]
-        .set(Shelf.Entry(credential: credential, isStored: isStored), for: space)
-      count(session, sessions)
+  /// Forgets those of some spaces.
+  package func remove(_ spaces: [ProtectionSpace], in session: SessionID) {
+    state.withLock { state in
+      let removed = spaces.filter { state.shelves[session]?.set(nil, for: $0)?.isStored == true }
+      state.settle(session)
+      if !removed.isEmpty { state.hear?(session, removed.map { .removed($0) }) }
     }
   }
 
   /// Makes the session's credentials that are not in the ledger count towards `files`.
-  package func count(_ session: SessionID, in files: MemoryFiles) { counts.withLock { $0[session] = files } }
-
-  private func files(of session: SessionID) -> MemoryFiles? { counts.withLock { $0[session] } }
-
-  private func count(_ session: SessionID, _ sessions: [SessionID: Shelf]) {
-    let size = sessions[session].map { $0.size - $0.storedSize } ?? 0
-    files(of: session)?.count(Int64(size), as: Self.name, of: session, mustFit: false)
-  }
-
-  /// Forgets those of some spaces.
-  package func remove(_ spaces: [ProtectionSpace], in session: SessionID) {
-    sessions.withLock { sessions in
-      for space in spaces { sessions[session]?.set(nil, for: space) }
-      Self.dropIfEmpty(session, &sessions)
-      count(session, sessions)
-    }
-  }
-
-  /// Forgets all credentials of a session that goes on.
-  package func removeAll(of session: SessionID) {
-    sessions.withLock { sessions in
-      sessions[session] = nil
-      count(session, sessions)
-    }
+  package func count(_ session: SessionID, in files: MemoryFiles) {
+    state.withLock { $0.files[session] = files }
   }
 
   func forget(_ session: SessionID) {
-    sessions.withLock { $0[session] = nil }
-    counts.withLock { $0.removeValue(forKey: session) }?
-      .count(0, as: Self.name, of: session, mustFit: false)
+    state.withLock { state in
+      state.shelves[session] = nil
+      state.settle(session)
+      state.files[session] = nil
+    }
   }
 
   // MARK: The ledger
 
-  /// Puts back the credentials that the ledger has of a session.
+  /// Puts back the credentials that the ledger has of a session. Those that are in memory are newer.
   func restore(_ entries: [CredentialEntry], of session: SessionID) {
-    for entry in entries { set(entry.credential, for: entry.space, in: session, isStored: true) }
+    state.withLock { state in
+      for entry in entries where state.shelves[session]?.hosts[entry.space.host]?[entry.space] == nil {
+        state.shelves[session, default: Shelf()]
+          .set(Shelf.Entry(credential: entry.credential, isStored: true), for: entry.space)
+      }
+    }
+  }
+
+  /// Takes over a credential that was stored elsewhere, and is in the ledger.
+  package func apply(_ credential: Credential, for space: ProtectionSpace, to session: SessionID) {
+    state.withLock { state in
+      _ = state.shelves[session, default: Shelf()]
+        .set(Shelf.Entry(credential: credential, isStored: true), for: space)
+    }
   }
 
   /// Bytes in memory, approximately, of credentials that are in the ledger as well.
-  func storedSize(of session: SessionID) -> Int { sessions.withLock { $0[session]?.storedSize ?? 0 } }
+  func storedSize(of session: SessionID) -> Int { state.withLock { $0.shelves[session]?.storedSize ?? 0 } }
 
   /// Forgets the credentials that are in the ledger as well.
   func unload(_ session: SessionID) {
-    sessions.withLock { sessions in
-      let spaces = (sessions[session]?.hosts ?? [:]).values.joined().filter(\.value.isStored).map(\.key)
-      for space in spaces { sessions[session]?.set(nil, for: space) }
-      Self.dropIfEmpty(session, &sessions)
+    state.withLock { state in
+      let entries = (state.shelves[session]?.hosts ?? [:]).values.joined()
+      for space in entries.filter(\.value.isStored).map(\.key) {
+        state.shelves[session]?.set(nil, for: space)
+      }
+      state.settle(session)
     }
   }
 }

@@ -63,12 +63,10 @@ struct SessionLogin {
   func keep(_ credential: Credential, for space: ProtectionSpace) -> Bool {
     guard credential.persistence != .none, usesStorage,
       storage.credential(for: space, in: session.id) != credential,
-      storage.hasRoom(
-        for: credential, in: space, of: session.id, isStored: sessionType.stores(credential))
+      storage.set(credential, for: space, in: session.id, isStored: sessionType.stores(credential)) == nil
     else { return false }
     // What somebody else was shown there is not for whoever comes next.
     session.cache?.removeAll(at: [space])
-    storage.set(credential, for: space, in: session.id, isStored: sessionType.stores(credential))
     return true
   }
 }

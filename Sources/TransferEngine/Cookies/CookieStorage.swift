@@ -78,10 +78,19 @@ package final class CookieStorage: Sendable {
   }
 
   /// Puts cookies there as they are (HTTPCookieStorage.setCookie(_:)).
+  /// - Parameter tellsAll: whether those are told of as well that the jar has already.
   /// - Returns: false if there is no room for the cookies. Nothing is changed then.
-  package func set(_ cookies: [Cookie], in session: SessionID) -> Bool {
+  @discardableResult
+  package func set(_ cookies: [Cookie], in session: SessionID, tellsAll: Bool = false) -> Bool {
     let size = cookies.reduce(0) { $0 + $1.size }
-    return change(session, growingBy: size) { $0.set(cookies) }
+    return change(session, growingBy: size) { jar in
+      let changes = jar.set(cookies)
+      guard tellsAll else { return changes }
+      let told = Set(changes.map(\.key))
+      let kept = Dictionary(jar.cookies.map { ($0.key, $0) }, uniquingKeysWith: { $1 })
+      let others = Set(cookies.map(\.key)).subtracting(told)
+      return changes + others.map { key in kept[key].map { .stored($0) } ?? .removed(key) }
+    }
   }
 
   /// Takes cookies away (HTTPCookieStorage.deleteCookie(_:)).

@@ -31,21 +31,15 @@ package final class SessionStorages: Sendable {
     }
   }
 
-  fileprivate enum Waiter {
-    case action(@Sendable () -> Void)
-    /// A client's request, which fails if the rows cannot be read.
-    case use(@Sendable (_ isLoaded: Bool) -> Void)
-  }
-  /// Those who wait while a session is loaded or unloaded. Only used under the lock.
+  /// An action that waits for a session's storage.
+  package typealias Action = @Sendable (_ isLoaded: Bool) -> Void
+
+  /// The actions that wait while a session is loaded or unloaded.
   final class Queue: @unchecked Sendable {
-    fileprivate var waiters: Deque<Waiter> = []
-  }
-  /// What it asks of the engine.
-  struct Hooks {
-    /// A session was loaded, or the last request that used its storage has ended.
-    var onIdle: @Sendable (SessionID) -> Void = { _ in }
-    /// Calls its argument after a while: then a load that failed is tried again.
-    var delay: @Sendable (@escaping @Sendable () -> Void) -> Void = { _ in }
+    // Unchecked: it is used under the storages' lock only.
+    fileprivate var actions: Deque<Action> = []
+    /// All changes of the session are about to be committed, and then it is unloaded. Until then, whoever needs it stops that.
+    fileprivate var isSettling = false
   }
   private enum Place {
     /// In the ledger only.
@@ -53,16 +47,22 @@ package final class SessionStorages: Sendable {
     case busy(Queue)
   }
   private struct State {
-    /// Sessions that are not simply in memory.
+    /// Where the sessions are that are not in memory, or not any more.
     var places: [SessionID: Place] = [:]
     /// How many requests of clients use a session's storage.
     var uses: [SessionID: Int] = [:]
     var source: Source?
-    var hooks = Hooks()
+    var onIdle: (@Sendable (SessionID) -> Void)?
 
-    /// Whether that is what the session's place is now.
+    /// Whether actions for the session still go into this queue.
     func isCurrent(_ queue: Queue, of session: SessionID) -> Bool {
       if case .busy(let current) = places[session] { current === queue } else { false }
+    }
+
+    /// The place of a session that somebody needs: one that is settling stays in memory.
+    mutating func placeForUse(of session: SessionID) -> Place? {
+      if case .busy(let queue) = places[session], queue.isSettling { places[session] = nil }
+      return places[session]
     }
   }
 
@@ -74,7 +74,8 @@ package final class SessionStorages: Sendable {
 
   package func connect(_ source: Source) { state.withLock { $0.source = source } }
 
-  func attach(_ hooks: Hooks) { state.withLock { $0.hooks = hooks } }
+  /// Calls `onIdle` when a session was loaded, and when the last request that used its storage has ended.
+  func onIdle(_ onIdle: @escaping @Sendable (SessionID) -> Void) { state.withLock { $0.onIdle = onIdle } }
 
   /// The ledger has cookies or credentials of these sessions, and none of them is in memory.
   package func noteStored(_ sessions: some Sequence<SessionID>) {
@@ -90,7 +91,7 @@ package final class SessionStorages: Sendable {
   /// - Returns: whether it was called. If not, the caller passes an action to `whenLoaded`.
   func ifLoaded(_ session: SessionID, needsStorage: Bool = true, _ body: () -> Void) -> Bool {
     state.withLock { state in
-      switch state.places[session] {
+      switch state.placeForUse(of: session) {
       case .stored where needsStorage: return false
       case .busy: return false
       case .stored, nil: body()
@@ -99,17 +100,30 @@ package final class SessionStorages: Sendable {
     }
   }
 
-  /// Calls `action` when the session's storage is in memory: before it returns, if it is. Actions of a session are called in their order.
-  package func whenLoaded(_ session: SessionID, _ action: @escaping @Sendable () -> Void) {
-    wait(for: session, .action(action))
+  /// Calls `action` when the session's storage is in memory, or with false if it cannot be read: before it returns, if it is. Actions of a
+  /// session are called in their order.
+  package func whenLoaded(_ session: SessionID, _ action: @escaping Action) {
+    let (queue, wasStored): (Queue?, Bool) = state.withLock { state in
+      let place = state.placeForUse(of: session)
+      if case .busy(let queue) = place {
+        queue.actions.append(action)
+        return (nil, false)
+      }
+      let queue = Queue()
+      queue.actions.append(action)
+      state.places[session] = .busy(queue)
+      return (queue, place != nil)
+    }
+    guard let queue else { return }
+    if wasStored { load(session, queue) } else { call(queue, of: session, isLoaded: true) }
   }
 
-  /// Makes a change that is in the ledger already. A session that is in the ledger only does not need it.
+  /// Makes a change that the ledger has already. It is not needed in a session that is in the ledger only.
   package func update(_ session: SessionID, _ change: @escaping @Sendable () -> Void) {
     let isStored = state.withLock { state in
       if case .stored = state.places[session] { true } else { false }
     }
-    if !isStored { wait(for: session, .action(change)) }
+    if !isStored { whenLoaded(session) { if $0 { change() } } }
   }
 
   /// Loads the session's storage, which then stays in memory until `endUse`.
@@ -120,85 +134,46 @@ package final class SessionStorages: Sendable {
     }
   }
 
-  func beginUse(of session: SessionID, _ begin: @escaping @Sendable (_ isLoaded: Bool) -> Void) {
-    wait(
-      for: session,
-      .use { [self] isLoaded in
-        if isLoaded { state.withLock { $0.uses[session, default: 0] += 1 } }
-        begin(isLoaded)
-      })
+  func beginUse(of session: SessionID, _ begin: @escaping Action) {
+    whenLoaded(session) { [self] isLoaded in
+      if isLoaded { state.withLock { $0.uses[session, default: 0] += 1 } }
+      begin(isLoaded)
+    }
   }
 
   package func endUse(of session: SessionID) {
     let onIdle: (@Sendable (SessionID) -> Void)? = state.withLock { state in
       guard let count = state.uses[session] else { return nil }
       state.uses[session] = count > 1 ? count - 1 : nil
-      return count > 1 ? nil : state.hooks.onIdle
+      return count > 1 ? nil : state.onIdle
     }
     onIdle?(session)
   }
 
-  private func wait(for session: SessionID, _ waiter: Waiter) {
-    let (queue, wasStored): (Queue?, Bool) = state.withLock { state in
-      let place = state.places[session]
-      if case .busy(let queue) = place {
-        queue.waiters.append(waiter)
-        return (nil, false)
-      }
-      let queue = Queue()
-      queue.waiters.append(waiter)
-      state.places[session] = .busy(queue)
-      return (queue, place != nil)
-    }
-    guard let queue else { return }
-    if wasStored { load(session, queue) } else { callWaiters(queue, of: session) }
-  }
-
-  /// Calls those who wait for a session that is in memory, one after the other, and then lets the next be called at once.
-  /// - Parameter notesIdle: if false, the session is found idle by what uses it now.
-  private func callWaiters(_ queue: Queue, of session: SessionID, notesIdle: Bool = true) {
+  /// Calls the actions that wait, one after the other. From then on, actions are called at once, or the session is in the ledger only.
+  private func call(_ queue: Queue, of session: SessionID, isLoaded: Bool) {
     while true {
-      let waiter: Waiter? = state.withLock { state in
+      let action: Action? = state.withLock { state in
         guard state.isCurrent(queue, of: session) else { return nil }
-        if let first = queue.waiters.popFirst() { return first }
-        state.places[session] = nil
+        if let first = queue.actions.popFirst() { return first }
+        state.places[session] = isLoaded ? nil : .stored
         return nil
       }
-      guard let waiter else { break }
-      waiter.call(isLoaded: true)
+      guard let action else { return }
+      action(isLoaded)
     }
-    if notesIdle { state.withLock { $0.hooks }.onIdle(session) }
   }
-
-  // MARK: Loading
 
   private func load(_ session: SessionID, _ queue: Queue) {
-    guard let source = state.withLock({ $0.source }) else { return failLoad(of: session, queue) }
+    guard let source = state.withLock({ $0.source }) else { return call(queue, of: session, isLoaded: false) }
     source.load(session) { [self] contents in
       guard state.withLock({ $0.isCurrent(queue, of: session) }) else { return }
-      guard let contents else { return failLoad(of: session, queue) }
+      guard let contents else { return call(queue, of: session, isLoaded: false) }
       cookies.restore(contents.cookies, of: session, now: contents.readAt)
       credentials.restore(contents.credentials, of: session)
-      if state.withLock({ $0.isCurrent(queue, of: session) }) {
-        callWaiters(queue, of: session)
-      } else {
-        unload(session)
-      }
-    }
-  }
-
-  /// Clients get an error; tasks wait for another try.
-  private func failLoad(of session: SessionID, _ queue: Queue) {
-    let failed: [@Sendable (Bool) -> Void] = state.withLock { state in
-      guard state.isCurrent(queue, of: session) else { return [] }
-      let uses = queue.waiters.compactMap { if case .use(let begin) = $0 { begin } else { nil } }
-      queue.waiters.removeAll { if case .use = $0 { true } else { false } }
-      if queue.waiters.isEmpty { state.places[session] = .stored }
-      return uses
-    }
-    for begin in failed { begin(false) }
-    state.withLock { $0.hooks }.delay { [self] in
-      if state.withLock({ $0.isCurrent(queue, of: session) }) { load(session, queue) }
+      guard state.withLock({ $0.isCurrent(queue, of: session) }) else { return unload(session) }
+      call(queue, of: session, isLoaded: true)
+      state.withLock { $0.onIdle }?(session)
     }
   }
 
@@ -209,7 +184,7 @@ package final class SessionStorages: Sendable {
     cookies.storedSize(of: session) + credentials.storedSize(of: session)
   }
 
-  /// Begins to unload a session. From here on its tasks and clients wait until the caller has called `endUnloading`.
+  /// Begins to unload a session. From here on, actions for the session wait until the caller has called `endUnloading`.
   /// - Returns: nil if a client uses it, or there is nothing to unload.
   func beginUnloading(_ session: SessionID) -> Queue? {
     guard unloadableSize(of: session) > 0 else { return nil }
@@ -221,19 +196,26 @@ package final class SessionStorages: Sendable {
     }
   }
 
-  /// Unloads a session once its changes are committed.
+  /// Unloads a session once its changes are committed, unless it is needed before.
   /// - Parameter isUsed: a transfer uses it: it stays in memory.
   func endUnloading(_ session: SessionID, _ queue: Queue, isUsed: Bool) {
-    guard !isUsed, let source = state.withLock({ $0.source }) else {
-      return callWaiters(queue, of: session, notesIdle: false)
+    let source: Source? = state.withLock { state in
+      guard !isUsed, queue.actions.isEmpty else { return nil }
+      queue.isSettling = true
+      return state.source
     }
+    guard let source else { return call(queue, of: session, isLoaded: true) }
     source.settle(session) { [self] isSettled in
-      guard isSettled, state.withLock({ $0.isCurrent(queue, of: session) }) else {
-        return callWaiters(queue, of: session, notesIdle: false)
+      let isCurrent = state.withLock { state in
+        queue.isSettling = false
+        return state.isCurrent(queue, of: session)
       }
+      guard isCurrent else { return }
+      // Else it belongs to another process.
+      guard isSettled else { return forget(session) }
       unload(session)
       let isWanted = state.withLock { state in
-        guard state.isCurrent(queue, of: session), queue.waiters.isEmpty else { return true }
+        guard state.isCurrent(queue, of: session), queue.actions.isEmpty else { return true }
         state.places[session] = .stored
         return false
       }
@@ -246,24 +228,15 @@ package final class SessionStorages: Sendable {
     credentials.unload(session)
   }
 
-  /// The session is over, or belongs to another process: nothing of it is left. Actions that wait for it are called; clients get an error.
+  /// The session is over, or belongs to another process: nothing of it is left. Actions that wait for it are called with false.
   package func forget(_ session: SessionID) {
-    let waiters: Deque<Waiter> = state.withLock { state in
+    let actions: Deque<Action> = state.withLock { state in
       state.uses[session] = nil
       guard case .busy(let queue) = state.places.removeValue(forKey: session) else { return [] }
-      return queue.waiters
+      return queue.actions
     }
     cookies.forget(session)
     credentials.forget(session)
-    for waiter in waiters { waiter.call(isLoaded: false) }
-  }
-}
-
-extension SessionStorages.Waiter {
-  fileprivate func call(isLoaded: Bool) {
-    switch self {
-    case .action(let action): action()
-    case .use(let begin): begin(isLoaded)
-    }
+    for action in actions { action(false) }
   }
 }

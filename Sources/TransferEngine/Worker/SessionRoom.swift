@@ -16,8 +16,8 @@ final class SessionRoom: @unchecked Sendable {
   private var idleTimer: LoopTimer?
   /// Whether a job of a session waits for its turn.
   var hasJob: (SessionID) -> Bool = { _ in false }
-  /// Delivers what has happened in a session, at once.
-  var flush: (SessionID) -> Void = { _ in }
+  /// Delivers what has happened, at once.
+  var deliverFacts: () -> Void = {}
 
   /// - Parameters:
   ///   - roots: the service's own authorities.
@@ -85,11 +85,25 @@ final class SessionRoom: @unchecked Sendable {
   func noteIdle(_ id: SessionID) {
     let session = sessions[id]
     guard session?.handlesInUse ?? 0 == 0 else { return }
-    let descriptors = session?.descriptors ?? 0
-    let restSize = session.map { $0.mayRest ? $0.size : 0 } ?? 0
-    let bytes = restSize + settings.storages.unloadableSize(of: id)
+    let (descriptors, bytes) = (session?.descriptors ?? 0, unloadableSize(of: id))
     guard descriptors > 0 || bytes > 0 else { return }
     idle.insert(id, descriptors: descriptors, bytes: bytes, at: .now)
+    closeSurplus()
+  }
+
+  /// A session's cookies and credentials were loaded, or a client has used them.
+  func noteLoaded(_ id: SessionID) {
+    guard idle.contains(id) else { return noteIdle(id) }
+    idle.update(id, bytes: unloadableSize(of: id))
+    closeSurplus()
+  }
+
+  private func unloadableSize(of id: SessionID) -> Int {
+    let rest = sessions[id].map { $0.mayRest ? $0.size : 0 } ?? 0
+    return rest + settings.storages.unloadableSize(of: id)
+  }
+
+  private func closeSurplus() {
     // Not now: a multi handle is not closed while it tells of a completion.
     if idle.areTooMany { loop.schedule(at: .now) { [weak self] in self?.closeOverdue() } }
     watchIdle()
@@ -133,11 +147,12 @@ final class SessionRoom: @unchecked Sendable {
   private func unload(_ id: SessionID) {
     let storages = settings.storages
     guard let queue = storages.beginUnloading(id) else { return }
-    // Behind the commands that were posted before: none comes after them.
+    // This runs after all commands that were posted before; later ones wait.
     post { [weak self] in
       guard let self else { return }
-      flush(id)
-      storages.endUnloading(id, queue, isUsed: isUsed(id) || hasJob(id))
+      let isUsed = isUsed(id) || hasJob(id)
+      if !isUsed { deliverFacts() }
+      storages.endUnloading(id, queue, isUsed: isUsed)
     }
   }
 }

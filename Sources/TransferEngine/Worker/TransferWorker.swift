@@ -72,7 +72,11 @@ final class TransferWorker: @unchecked Sendable {
   func attach() {
     loop.atEndOfTick { [weak self] in self?.tick() }
     sessions.hasJob = { [weak self] in self?.queue.hasJob(of: $0) ?? false }
-    sessions.flush = { [weak self] in self?.flush($0) }
+    sessions.deliverFacts = { [weak self] in
+      guard let self, !facts.isEmpty else { return }
+      deliver(facts)
+      facts.removeAll(keepingCapacity: true)
+    }
   }
 
   // MARK: On the loop
@@ -89,6 +93,10 @@ final class TransferWorker: @unchecked Sendable {
   private func handle(_ command: WorkerMailbox.Command) {
     switch command {
     case .submit(let jobs): for job in jobs { submit(job) }
+    case .fail(let jobs):
+      let error = TransferError(
+        .resourceUnavailable, "the cookies and credentials of the session cannot be read")
+      for job in jobs { endings.end(job, with: error) }
     case .suspend(let task): suspend(task)
     case .resume(let task): resume(task)
     case .cancel(let task, let keepsPartial): cancel(task, keepsPartial)

@@ -7,6 +7,8 @@ internal import TransferModel
 final class WorkerMailbox: Sendable {
   enum Command: Sendable {
     case submit([TransferJob])
+    /// The cookies and credentials of their session cannot be read.
+    case fail([TransferJob])
     case suspend(TaskID)
     case resume(TaskID)
     case cancel(TaskID, keepsPartial: Bool)

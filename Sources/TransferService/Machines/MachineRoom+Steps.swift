@@ -13,15 +13,15 @@ extension MachineRoom {
       hub.attach(live, of: task, in: session.id, tenant: session.tenant)
     }
     for body in step.turn.droppedUploads { (body as? UploadStream)?.detach() }
-    if step.turn.isCarriedElsewhere {
-      for (space, credential) in step.turn.credentials {
-        engine.storages.update(session.id) { [engine] in
-          engine.credentials.set(credential, for: space, in: session.id, isStored: true)
-        }
+    for (space, credential) in step.turn.credentials {
+      engine.storages.update(session.id) { [engine] in
+        engine.credentials.apply(credential, for: space, to: session.id)
       }
     }
     var change = StoreChange(step)
-    if let retirement = step.turn.retirement { removals.retire(session.id, retirement, into: &change) }
+    if let retirement = step.turn.retirement {
+      removals.retire(session.id, retirement, into: &change, recorder)
+    }
     let (now, later) = orders.divide(step.turn.orders, behind: change)
     if let creation = step.creation {
       write(change, creation, in: session.id)

@@ -17,17 +17,22 @@ struct Removals: Sendable {
     pool.submit { for key in bodies { blobs.delete(key) } }
   }
 
-  /// What was for a session's life only goes with the commit of its end. Credentials that are in the ledger only go when they are loaded.
-  func retire(_ id: SessionID, _ retirement: Turn.Retirement, into change: inout StoreChange) {
-    let isEphemeral = retirement == .ephemeral
-    if retirement == .background, !engine.storages.isLoaded(id) {
-      return engine.storages.whenLoaded(id) {}
+  /// What a session has only for its life is removed in the commit of its end. Credentials of a background session are read first, and
+  /// removed in a commit of their own; if that is lost, they are removed when they are read again.
+  func retire(
+    _ id: SessionID, _ retirement: Turn.Retirement, into change: inout StoreChange, _ recorder: Recorder
+  ) {
+    if retirement == .ephemeral { change.wipedSession = id }
+    engine.storages.whenLoaded(id) { [engine] isLoaded in
+      guard isLoaded else { return }
+      let gone = engine.credentials.entries(of: id)
+        .filter { retirement == .ephemeral || $0.credential.persistence != .permanent }.map(\.space)
+      guard !gone.isEmpty else { return }
+      engine.credentials.remove(gone, in: id)
+      if retirement == .background {
+        recorder.record(StoreChange(gone.map { CredentialStorage.Change.removed($0) }, of: id))
+      }
     }
-    let gone = engine.credentials.entries(of: id)
-      .filter { isEphemeral || $0.credential.persistence != .permanent }.map(\.space)
-    engine.credentials.remove(gone, in: id)
-    if retirement == .background { change.deletedCredentials = gone.map { (id, $0) } }
-    if isEphemeral { change.wipedSession = id }
   }
 
   /// And what is in memory goes behind it.

@@ -26,9 +26,6 @@ extension StoreChange {
       SettledDecision(
         id: $0.id, session: step.turn.session, state: $0.state, answer: $0.answer, answerTag: $0.tag)
     }
-    credentials = step.turn.credentials.map {
-      StoredCredential(session: step.turn.session, space: $0.space, credential: $0.credential)
-    }
     commands = step.turn.commands.compactMap { WorkerCommand($0)?.stored(for: step.turn.session) }
     takenNews = step.turn.takenNews.ranges
     answer(step.creation?.reply, about: step.turn.session)
@@ -59,9 +56,9 @@ extension WorkerCommand {
     case .suspend(let task): self = .suspend(task)
     case .resume(let task): self = .resume(task)
     case .cancel(let task, let keepsPartial): self = .cancel(task, keepsPartial: keepsPartial)
-    case .answer(let task, let question, .challenge(let answer)):
+    case .answer(let task, let question?, .challenge(let answer)):
       self = .answer(task, answer, question: question)
-    case .answer(let task, let question, .byDefault): self = .answerByDefault(task, question: question)
+    case .answer(let task, let question?, .byDefault): self = .answerByDefault(task, question: question)
     case .answer: return nil
     case .setPriority(let task, let priority): self = .setPriority(task, priority)
     case .setLimit(let task, let bytesPerSecond): self = .setLimit(task, bytesPerSecond)

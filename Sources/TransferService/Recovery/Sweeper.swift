@@ -65,8 +65,7 @@ final class Sweeper: Sendable {
       metadata: ["files": "\(aside.count)", "first": "\(first)"])
   }
 
-  /// While other processes live, what one of them may be writing is left alone. So is what workers of earlier versions wrote, without
-  /// an epoch.
+  /// While other processes live, what one of them may be writing is left alone. So is what was written without an epoch.
   private func mayBeLeft(_ key: BlobKey) -> Bool {
     guard !owners.isAlone else { return true }
     return key.stamp.epoch != 0 && !owners.isLiving(key.stamp.epoch)

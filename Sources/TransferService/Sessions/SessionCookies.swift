@@ -25,9 +25,10 @@ struct SessionCookies: Sendable {
   func set(_ cookies: [Cookie], of id: SessionID) async throws(ServiceError) -> [Cookie] {
     guard try sessions.session(id).state != .invalid else { throw .sessionInvalid }
     return try await sessions.withStorage(of: id) { () async throws(ServiceError) in
+      let isBackground = background?.has(id) == true
       var hasRoom = true
       try await keepCookies(of: id) { change in
-        guard background?.has(id) == true else {
+        guard isBackground else {
           hasRoom = engine.cookies.set(cookies, in: id)
           return
         }
@@ -49,9 +50,10 @@ struct SessionCookies: Sendable {
   func remove(of id: SessionID, _ filter: CookieFilter) async throws(ServiceError) {
     _ = try sessions.session(id)
     try await sessions.withStorage(of: id) { () async throws(ServiceError) in
+      let isBackground = background?.has(id) == true
       try await keepCookies(of: id) { change in
         let removed = engine.cookies.remove(filter, of: id)
-        guard background?.has(id) == true else { return }
+        guard isBackground else { return }
         change.cookies = removed.map { (id, .removed($0)) }
         change.command(.removeCookies(filter), of: id)
       }

@@ -26,31 +26,16 @@ struct SessionCredentials: Sendable {
     guard session.configuration.urlCredentialStorage else { throw .noCredentialStorage }
     guard session.state != .invalid else { throw .sessionInvalid }
     let isStored = session.type.stores(credential)
-    guard isStored || engine.memoryFiles.hasRoom(for: credential.size) else {
-      throw .memoryFull(limit: engine.memoryFiles.capacity)
+    try await change(id) { () throws(ServiceError) in
+      switch engine.credentials.set(credential, for: space, in: id, isStored: isStored) {
+      case .limit(let limit): throw .credentialsFull(limit)
+      case .memoryFull: throw .memoryFull(limit: engine.memoryFiles.capacity)
+      case nil: break
+      }
+      engine.forgetCredentials(of: id, for: [space])
+      let change = isStored ? CredentialStorage.Change.stored(space, credential) : .removed(space)
+      return ([change], .keepCredential(credential, space))
     }
-    try await sessions.withStorage(of: id) { () async throws(ServiceError) in
-      try await keep(credential, for: space, in: id, isStored: isStored)
-    }
-  }
-
-  private func keep(
-    _ credential: Credential, for space: ProtectionSpace, in id: SessionID, isStored: Bool
-  ) async throws(ServiceError) {
-    if let limit = engine.credentials.reserveRoom(for: credential, in: space, of: id) {
-      throw .credentialsFull(limit)
-    }
-    defer { engine.credentials.releaseRoom(for: credential, of: id) }
-    var change = StoreChange()
-    change.owner = id
-    if isStored {
-      change.credentials = [.init(session: id, space: space, credential: credential)]
-    } else {
-      change.deletedCredentials = [(id, space)]
-    }
-    if background?.has(id) == true { change.command(.keepCredential(credential, space), of: id) }
-    try await recorder.write(change)
-    engine.keep(credential, for: space, in: id, isStored: isStored)
   }
 
   /// Forgets the credentials of the spaces that `matches` says.
@@ -58,19 +43,30 @@ struct SessionCredentials: Sendable {
     of id: SessionID, where matches: @Sendable (ProtectionSpace) -> Bool
   ) async throws(ServiceError) {
     _ = try sessions.session(id)
-    try await sessions.withStorage(of: id) { () async throws(ServiceError) in
-      try await forget(engine.credentials.entries(of: id).map(\.space).filter(matches), in: id)
+    try await change(id) { () throws(ServiceError) in
+      let spaces = engine.credentials.entries(of: id).map(\.space).filter(matches)
+      engine.credentials.remove(spaces, in: id)
+      engine.forgetCredentials(of: id, for: spaces)
+      return (spaces.map { .removed($0) }, .forgetCredentials(spaces))
     }
   }
 
-  private func forget(_ spaces: [ProtectionSpace], in id: SessionID) async throws(ServiceError) {
-    var change = StoreChange()
-    change.owner = id
-    change.deletedCredentials = spaces.map { (id, $0) }
-    if background?.has(id) == true { change.command(.forgetCredentials(spaces), of: id) }
-    try await recorder.write(change)
-    engine.credentials.remove(spaces, in: id)
-    engine.forgetCredentials(of: id, for: spaces)
+  /// Changes credentials, and returns when that is on the disk. Nothing is changed while the disk takes nothing.
+  /// - Parameter body: returns what is written for a background session, whose worker gets the command.
+  private func change(
+    _ id: SessionID, _ body: () throws(ServiceError) -> ([CredentialStorage.Change], WorkerCommand)
+  ) async throws(ServiceError) {
+    try await sessions.withStorage(of: id) { () async throws(ServiceError) in
+      if let refusal = recorder.store.refusal { throw .store(refusal) }
+      let isBackground = background?.has(id) == true
+      let (changes, command) = try body()
+      if isBackground {
+        var change = StoreChange(changes, of: id)
+        change.command(command, of: id)
+        recorder.record(change)
+      }
+      try await recorder.settle()
+    }
   }
 }
 

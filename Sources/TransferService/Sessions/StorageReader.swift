@@ -1,3 +1,4 @@
+internal import Logging
 internal import TransferEngine
 internal import TransferModel
 internal import TransferStore
@@ -6,26 +7,73 @@ internal import TransferStore
 struct StorageReader: Sendable {
   let store: any Ledger
   let now: @Sendable () -> Timestamp
+  let logger: Logger
 
   /// Nil if they cannot be read now.
   func contents(of session: SessionID) async -> SessionStorages.Contents? {
     do throws(StoreError) {
-      let cookies = try await store.cookies(of: session)
-      let credentials = try await store.credentials(of: session)
+      let found = try await store.storage(of: session)
       return SessionStorages.Contents(
-        cookies: cookies,
-        credentials: credentials.map { CredentialEntry(space: $0.space, credential: $0.credential) },
+        cookies: found.cookies,
+        credentials: found.credentials.map { CredentialEntry(space: $0.space, credential: $0.credential) },
         readAt: now())
     } catch {
+      logger.error(
+        "the cookies and credentials of a session cannot be read: its tasks fail",
+        metadata: ["session": "\(session)", "reason": "\(error)"])
       return nil
+    }
+  }
+}
+
+extension SessionStorages.Source {
+  /// The ledger of a service.
+  init(_ reader: StorageReader, in room: MachineRoom) {
+    self.init { [weak room] session, loaded in
+      guard let room else { return loaded(nil) }
+      room.spawn { [weak room] in
+        var contents = await reader.contents(of: session)
+        if let room, room.session(session)?.state == .invalid {
+          contents?.dropTransient { room.recorder.record(StoreChange($0, of: session)) }
+        }
+        loaded(contents)
+      }
+    } settle: { [weak room] session, settled in
+      let found: Void? = room?.visit(session) { _, step in step.settled.append(settled) }
+      if found == nil { settled(false) }
+    }
+  }
+}
+
+extension SessionStorages.Contents {
+  /// An invalid session keeps only permanent credentials.
+  /// - Parameter remove: gets what is removed, if there is any.
+  fileprivate mutating func dropTransient(_ remove: ([CredentialStorage.Change]) -> Void) {
+    let gone = credentials.filter { $0.credential.persistence != .permanent }
+    credentials.removeAll { $0.credential.persistence != .permanent }
+    if !gone.isEmpty { remove(gone.map { .removed($0.space) }) }
+  }
+}
+
+extension StoreChange {
+  /// Writes what was changed in a session's credentials.
+  init(_ changes: [CredentialStorage.Change], of session: SessionID) {
+    self.init()
+    owner = session
+    for change in changes {
+      switch change {
+      case .stored(let space, let credential):
+        credentials.append(StoredCredential(session: session, space: space, credential: credential))
+      case .removed(let space): deletedCredentials.append((session, space))
+      }
     }
   }
 }
 
 extension MachineRoom {
   /// Where the engine reads the cookies and credentials of sessions.
-  func storageSource(now: @escaping @Sendable () -> Timestamp) -> SessionStorages.Source {
-    let reader = StorageReader(store: recorder.store, now: now)
+  func storageSource(now: @escaping @Sendable () -> Timestamp, _ logger: Logger) -> SessionStorages.Source {
+    let reader = StorageReader(store: recorder.store, now: now, logger: logger)
     return SessionStorages.Source { [weak self] session, loaded in
       guard let self else { return loaded(nil) }
       spawn {
@@ -45,9 +93,6 @@ extension MachineRoom {
     let gone = (contents?.credentials ?? []).filter { $0.credential.persistence != .permanent }.map(\.space)
     guard !gone.isEmpty else { return }
     contents?.credentials.removeAll { $0.credential.persistence != .permanent }
-    var change = StoreChange()
-    change.owner = session
-    change.deletedCredentials = gone.map { (session, $0) }
-    recorder.record(change)
+    recorder.record(StoreChange(gone.map { CredentialStorage.Change.removed($0) }, of: session))
   }
 }

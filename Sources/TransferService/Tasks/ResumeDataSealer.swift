@@ -77,7 +77,7 @@ struct ResumeDocument: Equatable {
     return writer.bytes
   }
 
-  /// Nil where that is not what `bytes` gave, in this version or an earlier one.
+  /// Nil where that is not what `bytes` gave.
   init?(bytes: [UInt8]) {
     guard let json = try? JSONParser.parse(bytes), json["version"]?.integer == Int64(Self.version),
       let url = json["url"]?.string, let point = ResumePoint(json: json["point"])

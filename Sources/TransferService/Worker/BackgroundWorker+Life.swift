@@ -17,7 +17,7 @@ extension BackgroundWorker {
     await takeWork()
     if hasCrashed { give([.wasCrash]) }
     let sessions = try await loadSessions()
-    engine.storages.noteStored(try await store.sessionsWithStorage().filter { sessions[$0] != nil })
+    engine.storages.noteStored(try await store.sessionsWithStorage())
     try await takeOver(in: sessions, afterCrash: hasCrashed)
     // Who was suspended or cancelled while there was no worker is not begun first.
     try await readCommands()

@@ -16,7 +16,8 @@ package final class BackgroundWorker: Sendable {
   enum Step {
     /// - Parameter written: called once it is on the disk.
     case turn(WorkerTurn, Page, written: (@Sendable () -> Void)?)
-    case cookies(StoreChange)
+    /// Of cookies or credentials.
+    case storage(StoreChange)
   }
   /// Commands that were read together: what they cause is one commit, and their rows go with it.
   struct Page {
@@ -75,7 +76,7 @@ package final class BackgroundWorker: Sendable {
     state = Mutex(State(machine: WorkerMachine(discretion: discretion), random: random))
     deadlines = DeadlineQueue(now: now, alarms: alarms)
     relay.connect { [weak self] in self?.absorb($0) }
-    let storageReader = StorageReader(store: store, now: now)
+    let storageReader = StorageReader(store: store, now: now, logger: logger)
     engine.storages.connect(
       SessionStorages.Source { session, loaded in
         spawn { loaded(await storageReader.contents(of: session)) }
@@ -83,6 +84,7 @@ package final class BackgroundWorker: Sendable {
         self?.give([], written: { settled(true) })
       })
     engine.cookies.onChange { [weak self] in self?.cookiesChanged($0, $1) }
+    engine.credentials.onChange { [weak self] in self?.carryOut(.storage(StoreChange($1, of: $0))) }
     deadlines.onFire { [weak self] purpose in
       if case .begin(let task) = purpose { self?.give([.due(task)]) }
     }
@@ -200,7 +202,7 @@ package final class BackgroundWorker: Sendable {
   private func perform(_ step: Step) {
     switch step {
     case .turn(let turn, let page, let written): perform(turn, page, written)
-    case .cookies(let change): record(change)
+    case .storage(let change): record(change)
     }
   }
 
@@ -261,7 +263,7 @@ package final class BackgroundWorker: Sendable {
 extension Logger {
   /// One line for each failed attempt that another follows.
   fileprivate func noteRetries(_ news: [News]) {
-    for case .retries(let task, let count, _, let wait?) in news {
+    for case .retries(let task, let count, _, let wait) in news {
       // Without the URL: its query may be secret.
       info(
         "an attempt failed, and another will follow",
@@ -281,9 +283,6 @@ extension StoreChange {
       StoredWork(task: $0.task, session: $0.session, document: WorkerDocument.encode($0.state))
     }
     finishedWork = turn.finished
-    credentials = turn.credentials.map {
-      StoredCredential(session: $0.session, space: $0.space, credential: $0.credential)
-    }
     for news in turn.news.compactMap({ WorkerNews($0) }) { tell(news) }
   }
 }

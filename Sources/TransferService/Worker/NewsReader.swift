@@ -188,10 +188,6 @@ extension News {
   /// nil where it is of no task.
   init?(_ news: WorkerNews) {
     switch news {
-    case .challenged(let task, let challenge, let type, let time, let number?):
-      self = .fact(.asked(task, number, .challenge(challenge, type), at: time))
-    case .challenged(let task, let challenge, let type, let time, nil):
-      self = .challenged(task, challenge, type, at: time)
     case .retries(let task, let count, let time, let wait):
       self = .retries(task, count: count, at: time, wait: wait)
     case .beganDelayed(let task, let time): self = .beganDelayed(task, at: time)

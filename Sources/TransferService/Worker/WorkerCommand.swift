@@ -10,9 +10,9 @@ enum WorkerCommand: WorkerContent {
   case suspend(TaskID)
   case resume(TaskID)
   case cancel(TaskID, keepsPartial: Bool)
-  /// - Parameter question: the number that it was asked under; nil: by a process that gave none.
-  case answer(TaskID, ChallengeAnswer, question: Int?)
-  case answerByDefault(TaskID, question: Int?)
+  /// - Parameter question: the number that it was asked under.
+  case answer(TaskID, ChallengeAnswer, question: Int)
+  case answerByDefault(TaskID, question: Int)
   case setPriority(TaskID, Double)
   case setLimit(TaskID, Int?)
   case setBeginDate(TaskID, Timestamp?)

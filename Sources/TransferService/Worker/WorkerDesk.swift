@@ -34,23 +34,28 @@ struct WorkerDesk: Sendable {
   /// What concerns a session and none of its tasks.
   private func perform(_ command: WorkerCommand, _ session: SessionID) {
     switch command {
-    // The service has written and deleted credentials itself.
+    // The service has written these changes. They are written again, behind what was written before for transfers.
     case .keepCredential(let credential, let space):
-      engine.storages.update(session) { [engine] in
-        engine.credentials.set(
-          credential, for: space, in: session, isStored: SessionType.background.stores(credential))
+      engine.storages.whenLoaded(session) { [engine] isLoaded in
+        guard isLoaded else { return }
+        let isStored = SessionType.background.stores(credential)
+        _ = engine.credentials.set(credential, for: space, in: session, isStored: isStored)
       }
       engine.forgetCredentials(of: session, for: [space])
     case .forgetCredentials(let spaces):
-      engine.storages.update(session) { [engine] in engine.credentials.remove(spaces, in: session) }
+      engine.storages.whenLoaded(session) { [engine] in
+        if $0 { engine.credentials.remove(spaces, in: session) }
+      }
       engine.forgetCredentials(of: session, for: spaces)
     case .setCookies(let cookies):
-      engine.storages.whenLoaded(session) { [engine] in _ = engine.cookies.set(cookies, in: session) }
+      engine.storages.whenLoaded(session) { [engine] in
+        if $0 { engine.cookies.set(cookies, in: session, tellsAll: true) }
+      }
     case .removeCookies(let filter):
-      engine.storages.whenLoaded(session) { [engine] in engine.cookies.remove(filter, of: session) }
-    case .reset:
-      engine.storages.update(session) { [engine] in engine.credentials.removeAll(of: session) }
-      engine.reset(session) {}
+      engine.storages.whenLoaded(session) { [engine] in
+        if $0 { engine.cookies.remove(filter, of: session) }
+      }
+    case .reset: engine.reset(session) {}
     case .flush: engine.flush(session) {}
     case .forget:
       engine.storages.forget(session)

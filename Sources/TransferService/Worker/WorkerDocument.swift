@@ -3,7 +3,7 @@ internal import TransferCore
 internal import TransferModel
 internal import TransferStore
 
-/// What the two processes write for each other, and read of an earlier version.
+/// What the two processes write for each other.
 protocol WorkerContent: Codable, Sendable {
   /// It may be lost: the next of its kind says the same.
   var isPassing: Bool { get }
@@ -21,7 +21,6 @@ extension WorkState: WorkerContent {}
 /// members that they do not know, and refuse kinds. `version` is raised where an older reader would take a document for something
 /// that it is not.
 enum WorkerDocument {
-  /// 0 has no number in its documents.
   static let version = 1
 
   /// Why a document is not read.
@@ -82,10 +81,10 @@ private struct Versioned<Content: WorkerContent>: Codable {
   }
 
   init(from decoder: any Decoder) throws {
-    version = try decoder.container(keyedBy: Key.self).decodeIfPresent(Int.self, forKey: .version) ?? 0
-    guard version <= WorkerDocument.version else {
+    version = try decoder.container(keyedBy: Key.self).decode(Int.self, forKey: .version)
+    guard version == WorkerDocument.version else {
       throw WorkerDocument.Refusal(
-        description: "it has version \(version), and \(WorkerDocument.version) is the highest that is known")
+        description: "it has version \(version), and only \(WorkerDocument.version) is known")
     }
     content = try Content(from: decoder)
   }

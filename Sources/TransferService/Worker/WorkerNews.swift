@@ -10,15 +10,14 @@ enum WorkerNews: WorkerContent {
   case informational(TaskID, status: Int, headers: HTTPHeaders, at: Timestamp)
   case response(TaskID, TransferResponse, at: Timestamp)
   case waitsForConnectivity(TaskID, at: Timestamp)
-  /// - Parameter question: its number among the task's; nil: by a process that gave none.
-  case challenged(TaskID, AuthenticationChallenge, EventType, at: Timestamp, question: Int?)
+  /// - Parameter question: its number among the task's.
+  case challenged(TaskID, AuthenticationChallenge, EventType, at: Timestamp, question: Int)
   case resumed(TaskID, offset: Int64, expectedTotal: Int64, at: Timestamp)
   case authenticated(TaskID, ProtectionSpace, Credential)
   case progress(TaskID, TaskProgress, at: Timestamp)
   case ended(TaskID, TransferOutcome)
   /// An attempt failed; there will be another.
-  /// - Parameter wait: nil: by a process that said neither why nor until when.
-  case retries(TaskID, count: Int, at: Timestamp, wait: RetryWait?)
+  case retries(TaskID, count: Int, at: Timestamp, wait: RetryWait)
   /// Its begin date has come.
   case beganDelayed(TaskID, at: Timestamp)
   /// Whoever carried it out is gone, and it goes on from what is on the disk.
@@ -53,8 +52,6 @@ enum WorkerNews: WorkerContent {
   init?(_ news: News) {
     switch news {
     case .fact(let fact): self.init(fact)
-    case .challenged(let task, let challenge, let type, let time):
-      self = .challenged(task, challenge, type, at: time, question: nil)
     case .retries(let task, let count, let time, let wait):
       self = .retries(task, count: count, at: time, wait: wait)
     case .beganDelayed(let task, let time): self = .beganDelayed(task, at: time)
@@ -62,7 +59,7 @@ enum WorkerNews: WorkerContent {
     }
   }
 
-  /// The engine's own fact; nil for what the process has done by itself, and for questions.
+  /// The engine's own fact; nil for what the process has done by itself.
   var fact: TransferFact? {
     switch self {
     case .began(let task, let time): .began(task, at: time)
@@ -77,8 +74,8 @@ enum WorkerNews: WorkerContent {
     case .authenticated(let task, let space, let credential): .authenticated(task, space, credential)
     case .progress(let task, let progress, let time): .progress(task, progress, at: time)
     case .ended(let task, let outcome): .ended(task, outcome)
-    // Its question may have no number, and the engine's all have.
-    case .challenged: nil
+    case .challenged(let task, let challenge, let type, let time, let number):
+      .asked(task, number, .challenge(challenge, type), at: time)
     case .retries, .beganDelayed, .wasTakenOver, .changedCookies, .refused: nil
     }
   }

@@ -7,10 +7,8 @@ package protocol KeptRecords: Sendable {
   func session(_ id: SessionID) async throws(StoreError) -> TransferSession?
   /// The sessions that have cookies or credentials, in the order of their ids.
   func sessionsWithStorage() async throws(StoreError) -> [SessionID]
-  /// The stored credentials of a session.
-  func credentials(of session: SessionID) async throws(StoreError) -> [StoredCredential]
-  /// The cookies of a session, oldest first.
-  func cookies(of session: SessionID) async throws(StoreError) -> [Cookie]
+  /// A session's cookies, oldest first, and its stored credentials.
+  func storage(of session: SessionID) async throws(StoreError) -> StoredStorage
   func configuration(_ name: ConfigurationName) async throws(StoreError) -> NamedConfiguration?
   /// A page of a tenant's named configurations, by name.
   func configurations(
@@ -21,3 +19,6 @@ package protocol KeptRecords: Sendable {
   func files(of tenant: Tenant, after: FileID?, limit: Int) async throws(StoreError) -> [StoredFile]
   func idempotentReply(_ key: IdempotencyKey) async throws(StoreError) -> IdempotentReply?
 }
+
+/// What sessions have of HTTPCookieStorage and URLCredentialStorage.
+package typealias StoredStorage = (cookies: [Cookie], credentials: [StoredCredential])

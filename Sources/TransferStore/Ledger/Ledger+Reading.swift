@@ -1,4 +1,3 @@
-package import HTTPCookies
 package import TransferModel
 
 /// The names by which whoever has a ledger asks for what is in it; the part that has the rows answers.
@@ -67,12 +66,8 @@ extension Ledger {
     try await keptRecords.sessionsWithStorage()
   }
 
-  package func credentials(of session: SessionID) async throws(StoreError) -> [StoredCredential] {
-    try await keptRecords.credentials(of: session)
-  }
-
-  package func cookies(of session: SessionID) async throws(StoreError) -> [Cookie] {
-    try await keptRecords.cookies(of: session)
+  package func storage(of session: SessionID) async throws(StoreError) -> StoredStorage {
+    try await keptRecords.storage(of: session)
   }
 
   package func configuration(_ name: ConfigurationName) async throws(StoreError) -> NamedConfiguration? {

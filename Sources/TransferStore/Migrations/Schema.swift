@@ -8,7 +8,7 @@ internal import GRDB
 /// those at that. Any other change, be it one of a document's form alone, comes with a migration, and `oldest` is that migration's number:
 /// then no program opens the database while one that is older has it open, and no older one opens it afterwards.
 struct Schema: Sendable {
-  static let current = Schema(newest: 22, oldest: 22)
+  static let current = Schema(newest: 100, oldest: 100)
 
   /// The number of the newest migration that the program knows.
   let newest: Int
@@ -25,13 +25,14 @@ struct Schema: Sendable {
     return migrator
   }
 
-  /// Throws where a newer version has written the database that this one cannot live with, or one with other keys; nothing is written.
+  /// Throws where another version has written the database that this one cannot live with, or one with other keys; nothing is written.
   /// - Parameter mustKnowAll: whether a newer version's is refused in any case.
   /// - Returns: what has run on it.
   func verify(_ database: Database, _ box: SecretBox, mustKnowAll: Bool) throws -> Set<String> {
     let migrator = migrator(box)
     let applied = try migrator.appliedIdentifiers(database)
     let unknown = applied.subtracting(migrator.migrations)
+    guard !unknown.contains(where: Self.isBeforeFirst) else { throw OpeningError.beforeFirst }
     let oldest = try Self.oldest(of: database)
     guard unknown.isEmpty || !mustKnowAll && oldest > 0 && oldest <= newest else {
       throw OpeningError.newer(unknown.sorted())
@@ -45,9 +46,12 @@ struct Schema: Sendable {
   func claim(_ database: Database) throws {
     let known = try Self.oldest(of: database)
     guard known < oldest else { return }
-    // Earlier versions said so there.
-    if known == Overwritten.formerMark { try Overwritten.mark(database) }
     try database.execute(sql: "PRAGMA user_version = \(oldest)")
+  }
+
+  /// Whether a migration ran before the first release. Its name begins with its number.
+  private static func isBeforeFirst(_ migration: String) -> Bool {
+    Int(migration.prefix { $0 != " " }).map { $0 < Migrations.first } ?? false
   }
 
   /// 0: nobody has said so yet.

@@ -4,12 +4,6 @@ enum DocumentKind: Int, CaseIterable, Sendable {
   case answer, reply
   case smallBody, deliveryURL, deliveryError, fileType, replyKey, replyLocation, configurationName
 
-  /// The kinds that versions before the 21st migration sealed. They stored the others in clear.
-  static let first: [DocumentKind] = [
-    .session, .configuration, .specification, .requestBody, .outcome, .metrics, .stream, .payload,
-    .arguments, .answer, .reply,
-  ]
-
   var place: ColumnPlace {
     switch self {
     case .session: ColumnPlace(.session, .document)
@@ -50,17 +44,6 @@ enum DocumentKind: Int, CaseIterable, Sendable {
       false
     }
   }
-
-  /// Whether it is an object of the store's own, which says of which version it is. The others are bytes of somebody else, or what
-  /// clients are shown.
-  var hasVersion: Bool {
-    switch self {
-    case .session, .configuration, .specification, .outcome: true
-    case .requestBody, .metrics, .stream, .payload, .arguments, .answer, .reply: false
-    case .smallBody, .deliveryURL, .deliveryError, .fileType, .replyKey, .replyLocation, .configurationName:
-      false
-    }
-  }
 }
 
 /// The columns that hold single secrets: each is sealed by itself, as text.
@@ -86,12 +69,9 @@ package enum SealedText: CaseIterable, Sendable {
   package var name: String { place.name }
 }
 
-/// Of which version a document is: its member `v`. Every kind of document has the same; one of another version is read as that
-/// version was written, for ever.
-///
-/// 1: no member `v`; secrets in it are sealed one by one. 2: sealed as a whole, with its secrets as they are; what it got later is
-/// written only where it says something.
+/// The version of a document: its member `v`, the same in every kind of document. Members that were added later are written only where they
+/// differ from their defaults.
 enum DocumentVersion {
-  static let current = 2
+  static let current = 1
   static let member: StaticString = "v"
 }

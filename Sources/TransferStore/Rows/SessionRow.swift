@@ -34,14 +34,11 @@ extension TransferSession {
   ) throws(StoredObject.Fault) {
     var delegate: SessionDelegate?
     if var calls = try stored.objectIfAny("delegate") { delegate = try SessionDelegate(stored: &calls) }
-    var configuration = SessionConfiguration()
-    // Sessions of the first version had none of it.
-    if var properties = try stored.objectIfAny("configuration") {
-      configuration = try SessionConfiguration(stored: &properties)
-      try properties.finish()
-    }
+    var properties = try stored.object("configuration")
+    let configuration = try SessionConfiguration(stored: &properties)
+    try properties.finish()
     self.init(
-      id: id, type: try stored.choiceIfAny("type") ?? .default, createdAt: createdAt,
+      id: id, type: try stored.choice("type"), createdAt: createdAt,
       description: try stored.stringIfAny("description"), configuration: configuration, delegate: delegate,
       identifier: try stored.stringIfAny("identifier"),
       tenant: try stored.stringIfAny("tenant").map { Tenant(name: $0) } ?? .default)

@@ -2,7 +2,7 @@ internal import JSON
 internal import TransferModel
 
 extension SessionConfiguration {
-  /// A property that an earlier version did not write is as it is by default.
+  /// A property that is missing has its default.
   init(stored: inout StoredObject) throws(StoredObject.Fault) {
     self.init()
     requestCachePolicy = try stored.choiceIfAny("requestCachePolicy") ?? requestCachePolicy
@@ -15,7 +15,7 @@ extension SessionConfiguration {
     httpShouldUsePipelining = try stored.boolIfAny("httpShouldUsePipelining") ?? httpShouldUsePipelining
     httpShouldSetCookies = try stored.boolIfAny("httpShouldSetCookies") ?? httpShouldSetCookies
     httpCookieAcceptPolicy = try stored.choiceIfAny("httpCookieAcceptPolicy") ?? httpCookieAcceptPolicy
-    httpAdditionalHeaders = try StoredFields("httpAdditionalHeaders", of: &stored).opened()
+    httpAdditionalHeaders = try HTTPHeaders("httpAdditionalHeaders", of: &stored)
     secretHeaderFields = try stored.stringsIfAny("secretHeaderFields") ?? []
     tlsMinimumSupportedProtocolVersion =
       try stored.choiceIfAny("tlsMinimumSupportedProtocolVersion") ?? tlsMinimumSupportedProtocolVersion
@@ -85,7 +85,7 @@ extension ProxyConfiguration {
   private static func entry(
     _ name: String, _ kind: ProxyServer.Kind, _ stored: inout StoredObject
   ) throws(StoredObject.Fault) -> Entry? {
-    guard let text = try stored.secretIfAny(name) else { return nil }
+    guard let text = try stored.stringIfAny(name) else { return nil }
     guard let entry = Entry(text, kind), entry.server.kind == kind else {
       throw stored.fault(name, "is not the URL of a proxy")
     }
@@ -114,7 +114,7 @@ extension SessionDelegate {
     asksForDelayedRequests = try Self.asks("delayedRequests", orElse: "continue", &stored)
     decisionTimeout = try stored.numberIfAny("decisionTimeout") ?? decisionTimeout
     if var hook = try stored.objectIfAny("webhook") {
-      webhook = Webhook(url: try hook.string("url"), secret: try hook.secretIfAny("secret"))
+      webhook = Webhook(url: try hook.string("url"), secret: try hook.stringIfAny("secret"))
       events = []
       for name in try hook.stringsIfAny("events") ?? [EventType.taskDidComplete.rawValue] {
         guard let type = EventType(rawValue: name) else {

@@ -13,36 +13,31 @@ struct StoredObject {
   }
 
   let pointer: String
-  /// Opens the secrets that documents of version 1 hold sealed one by one; nil in later ones.
-  let box: SecretBox?
   private let members: [JSONValue.Member]
   private var taken: Set<String> = []
 
-  init(_ value: JSONValue, at pointer: String, _ box: SecretBox?) throws(Fault) {
+  init(_ value: JSONValue, at pointer: String) throws(Fault) {
     guard let members = value.members else {
       throw Fault(pointer: pointer, reason: "must be an object, not \(value.kind)")
     }
     self.members = members
     self.pointer = pointer
-    self.box = box
   }
 
   /// Reads a document that says of which version it is.
-  init(document: [UInt8], _ box: SecretBox) throws(Fault) {
+  init(document: [UInt8]) throws(Fault) {
     let value: JSONValue
     do throws(JSONSyntaxError) { value = try JSONParser.parse(document) } catch {
       throw Fault(pointer: "", reason: "is not JSON: \(error.reason), at byte \(error.offset)")
     }
     let name = "\(DocumentVersion.member)"
     let version = value[name]
-    let isFirst = version == nil
-    if let version, !(version.integer.map { (2...Int64(DocumentVersion.current)).contains($0) } ?? false) {
-      let text = version.integer.map { "\($0)" } ?? version.kind
+    guard version?.integer == Int64(DocumentVersion.current) else {
+      let text = version.map { version in version.integer.map { "\($0)" } ?? version.kind } ?? "missing"
       throw Fault(
-        pointer: "/" + name,
-        reason: "is \(text): this program knows versions up to \(DocumentVersion.current)")
+        pointer: "/" + name, reason: "is \(text): this program knows version \(DocumentVersion.current)")
     }
-    try self.init(value, at: "", isFirst ? box : nil)
+    try self.init(value, at: "")
     taken.insert(name)
   }
 
@@ -120,7 +115,7 @@ struct StoredObject {
 
   mutating func objectIfAny(_ name: String) throws(Fault) -> StoredObject? {
     guard let value = value(name) else { return nil }
-    return try StoredObject(value, at: JSONPointer.appending(name, to: pointer), box)
+    return try StoredObject(value, at: JSONPointer.appending(name, to: pointer))
   }
 
   mutating func stringsIfAny(_ name: String) throws(Fault) -> [String]? {
@@ -164,14 +159,4 @@ struct StoredObject {
     let value: ID<Kind>? = try idIfAny(name)
     return try require(name, value)
   }
-
-  // MARK: Secrets
-
-  mutating func secretIfAny(_ name: String) throws(Fault) -> String? {
-    let text = try stringIfAny(name)
-    guard let text, let box else { return text }
-    return try box.opened(text, else: fault(name, Self.isSealedOtherwise))
-  }
-
-  static let isSealedOtherwise = "is sealed under another key, or was changed"
 }

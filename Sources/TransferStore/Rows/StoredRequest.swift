@@ -37,7 +37,7 @@ extension TransferRequest {
     }
     self.init(
       url: try stored.string("url"), method: try stored.string("method"),
-      headers: try StoredFields("headers", of: &stored).opened(), body: body,
+      headers: try HTTPHeaders("headers", of: &stored), body: body,
       timeoutInterval: try stored.numberIfAny("timeoutInterval"))
     secretHeaderFields = try stored.stringsIfAny("secretHeaderFields")
     cachePolicy = try stored.choiceIfAny("cachePolicy")
@@ -45,7 +45,7 @@ extension TransferRequest {
     mainDocumentURL = try stored.stringIfAny("mainDocumentURL")
     networkAccess = try NetworkAccess(stored: &stored)
     networkServiceType = try stored.choiceIfAny("networkServiceType")
-    let (user, password) = (try stored.secretIfAny("user"), try stored.secretIfAny("password"))
+    let (user, password) = (try stored.stringIfAny("user"), try stored.stringIfAny("password"))
     if let user, let password {
       credential = Credential(user: user, password: password)
     } else if user != nil || password != nil {
@@ -80,7 +80,7 @@ extension TransferResponse {
   init(stored: inout StoredObject) throws(StoredObject.Fault) {
     self.init(
       url: try stored.string("url"), status: Int(try stored.integer("status")),
-      headers: try StoredFields("headers", of: &stored).plain,
+      headers: try HTTPHeaders("headers", of: &stored),
       expectedContentLength: try stored.integerIfAny("expectedContentLength") ?? -1,
       httpVersion: try stored.stringIfAny("httpVersion") ?? "")
     fromCache = try stored.boolIfAny("fromCache") ?? false

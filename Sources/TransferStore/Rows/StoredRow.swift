@@ -142,11 +142,10 @@ struct StoredRow {
     return text
   }
 
-  /// What a column holds sealed. Text is as it was before documents were sealed.
+  /// What a column holds sealed.
   func contentIfAny(_ kind: DocumentKind) throws(UnreadableRow) -> [UInt8]? {
     switch try storage(kind.column) {
     case .null: return nil
-    case .string(let text): return Array(text.utf8)
     case .blob(let data):
       do throws(SecretBox.Fault) { return try box.open(Array(data), as: kind) } catch {
         throw fault(kind.column, error.description)
@@ -195,7 +194,7 @@ struct StoredRow {
     _ bytes: [UInt8], in column: StoredColumn, _ read: (inout StoredObject) throws(StoredObject.Fault) -> T
   ) throws(UnreadableRow) -> T {
     do throws(StoredObject.Fault) {
-      var object = try StoredObject(document: bytes, box)
+      var object = try StoredObject(document: bytes)
       let value = try read(&object)
       try object.finish()
       return value

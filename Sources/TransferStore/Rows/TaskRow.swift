@@ -234,7 +234,7 @@ extension TaskSpecification {
     }
     isDiscretionary = try stored.boolIfAny("isDiscretionary") ?? false
     guard var fields = try stored.objectIfAny("completion") else { return }
-    completion = Webhook(url: try fields.string("url"), secret: try fields.secretIfAny("secret"))
+    completion = Webhook(url: try fields.string("url"), secret: try fields.stringIfAny("secret"))
     try fields.finish()
   }
 }

@@ -32,16 +32,20 @@ struct SQLiteKept: KeptRecords {
     }
   }
 
-  func credentials(of session: SessionID) async throws(StoreError) -> [StoredCredential] {
-    let reader = databases.reader(of: .credential)
-    let found = try await databases.readDisk { database in
-      try reader.all(database, .credentials, [Data(session.bytes)]) {
-        row throws(UnreadableRow) in try StoredCredential(row)
-      }
+  func storage(of session: SessionID) async throws(StoreError) -> StoredStorage {
+    let (cookies, credentials) = (databases.reader(of: .cookie), databases.reader(of: .credential))
+    let id = Data(session.bytes)
+    var found = try await databases.readDisk { database in
+      StoredStorage(
+        cookies: try cookies.all(database, .cookies, [id]) { row throws(UnreadableRow) in try Cookie(row) },
+        credentials: try credentials.all(database, .credentials, [id]) {
+          row throws(UnreadableRow) in try StoredCredential(row)
+        })
     }
-    return found.sorted { left, right in
+    found.credentials.sort { left, right in
       Self.precedes(StoredCredential.key(left.space), StoredCredential.key(right.space))
     }
+    return found
   }
 
   func file(_ id: FileID) async throws(StoreError) -> StoredFile? {
@@ -49,15 +53,6 @@ struct SQLiteKept: KeptRecords {
     return try await databases.readDisk { database in
       try reader.one(database, .file, [Data(id.bytes)]) {
         row throws(UnreadableRow) in try StoredFile(row)
-      }
-    }
-  }
-
-  func cookies(of session: SessionID) async throws(StoreError) -> [Cookie] {
-    let reader = databases.reader(of: .cookie)
-    return try await databases.readDisk { database in
-      try reader.all(database, .cookies, [Data(session.bytes)]) {
-        row throws(UnreadableRow) in try Cookie(row)
       }
     }
   }

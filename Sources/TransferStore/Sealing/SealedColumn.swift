@@ -14,21 +14,10 @@ struct SealedColumn {
     self.database = database
   }
 
-  /// Some text that begins so; nil where there is none.
-  func first(beginningWith prefix: String) throws -> String? {
-    let (table, column) = (place.table, place.column.rawValue)
-    return try String.fetchOne(
-      database, sql: "SELECT \(column) FROM \(table) WHERE \(column) LIKE '\(prefix)%' LIMIT 1")
-  }
-
-  /// - Parameters:
-  ///   - key: the columns that name a row; nil: those of today.
-  ///   - change: returns what is to stand there instead, or nil.
+  /// - Parameter change: returns what is to stand there instead, or nil.
   /// - Returns: how many were changed.
-  func rewrite(by key: [StoredColumn]? = nil, _ change: (DatabaseValue) throws -> DatabaseValue?) throws
-    -> Int
-  {
-    let (table, column, key) = (place.table, place.column.rawValue, key ?? place.table.key)
+  func rewrite(_ change: (DatabaseValue) throws -> DatabaseValue?) throws -> Int {
+    let (table, column, key) = (place.table, place.column.rawValue, place.table.key)
     let names = key.map(\.rawValue).joined(separator: ", ")
     let marks = key.map { _ in "?" }.joined(separator: ", ")
     let update = try database.makeStatement(

@@ -1,6 +1,5 @@
 internal import ContentCoding
 package import Crypto
-internal import JSON
 internal import TransferModel
 
 /// Encrypts what the store keeps of secrets: AES-GCM (NIST SP 800-38D) under keys derived from the service's own.
@@ -55,10 +54,10 @@ package struct SecretBox: Sendable {
     return Self.prefix + Base64.encodeForURL(key.mark + Array(box))
   }
 
-  /// What was sealed; nil where it is not this service's, or was changed. Other text is itself.
+  /// What was sealed; nil where it is not sealed by this service, or was changed.
   package func open(_ text: String) -> String? {
-    guard text.hasPrefix(Self.prefix) else { return text }
-    guard let bytes = Base64.decodeForURL(String(text.dropFirst(Self.prefix.count))), bytes.count > 4,
+    guard text.hasPrefix(Self.prefix),
+      let bytes = Base64.decodeForURL(String(text.dropFirst(Self.prefix.count))), bytes.count > 4,
       let key = keys.first(where: { $0.mark == Array(bytes[..<4]) }),
       let box = try? AES.GCM.SealedBox(combined: bytes[4...]),
       let opened = try? AES.GCM.open(box, using: key.key)
@@ -85,9 +84,7 @@ package struct SecretBox: Sendable {
   private enum Format: UInt8, CaseIterable {
     /// As it is.
     case plain = 1
-    /// As a frame of Zstandard, with the first dictionary; not written any more.
-    case compressedWithFirst
-    /// As a frame of Zstandard, with the second dictionary.
+    /// As a frame of Zstandard, with the dictionary.
     case compressed
 
     /// Authenticated with a document: one of one kind cannot stand for one of another.
@@ -98,8 +95,7 @@ package struct SecretBox: Sendable {
   }
   private static let markSize = 4
   private static let maximumSize = Int(Int32.max)
-  private static let firstDictionary = ZstandardDictionary(DocumentDictionary.first)
-  private static let dictionary = ZstandardDictionary(DocumentDictionary.second)
+  private static let dictionary = ZstandardDictionary(DocumentDictionary.bytes)
 
   func seal(_ document: [UInt8], as kind: DocumentKind) -> [UInt8] {
     guard let key = keys.first else { preconditionFailure("a service has a key") }
@@ -117,27 +113,10 @@ package struct SecretBox: Sendable {
     guard let box = try? AES.GCM.SealedBox(combined: sealed[start...]),
       let content = try? AES.GCM.open(box, using: key.key, authenticating: format.purpose(kind))
     else { throw .changed }
-    let dictionary: ZstandardDictionary
-    switch format {
-    case .plain: return Array(content)
-    case .compressedWithFirst: dictionary = Self.firstDictionary
-    case .compressed: dictionary = Self.dictionary
-    }
-    guard let document = try? dictionary.decompress(Array(content), maximum: Self.maximumSize) else {
+    guard format == .compressed else { return Array(content) }
+    guard let document = try? Self.dictionary.decompress(Array(content), maximum: Self.maximumSize) else {
       throw .changed
     }
     return document
-  }
-
-  // MARK: Documents of version 1
-
-  /// The document with every string in it that is sealed, and can be opened, sealed again with the first key. What only
-  /// looks so is a text like others: anybody may write it.
-  /// - Returns: nil where there is none.
-  func reseal(document: [UInt8]) -> [UInt8]? {
-    JSONStrings.replacing(in: document) { value, _ in
-      guard value.starts(with: Self.prefix.utf8) else { return nil }
-      return open(String(decoding: value, as: UTF8.self)).map(seal)
-    }
   }
 }

@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import GRDB
 internal import TransferModel
 
@@ -39,7 +40,7 @@ package enum SecretRotation {
           return new.seal(secret).databaseValue
         }
       }
-      count += try SealedDocuments(database: database).resealAll(with: new)
+      for kind in DocumentKind.allCases { count += try reseal(kind, database, new) }
       try RowNaming(database: database, box: new).rename()
       try KeyCheck.write(database, new)
       try Overwritten.mark(database)
@@ -48,5 +49,20 @@ package enum SecretRotation {
     }
     try? pool.writeWithoutTransaction { try Overwritten.remove($0) }
     return count
+  }
+
+  /// Seals all documents of a kind with the first key of the box.
+  private static func reseal(_ kind: DocumentKind, _ database: Database, _ box: SecretBox) throws -> Int {
+    try SealedColumn(kind.place, in: database).rewrite { value in
+      guard case .blob(let data) = value.storage else { return nil }
+      do throws(SecretBox.Fault) {
+        return Data(box.seal(try box.open(Array(data), as: kind), as: kind)).databaseValue
+      } catch .unknownKey {
+        throw UnknownKey(table: kind.place.table)
+      } catch {
+        // It was damaged, and is no worse under the old key.
+        return nil
+      }
+    }
   }
 }

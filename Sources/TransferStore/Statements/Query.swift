@@ -69,7 +69,7 @@ enum Query: Int, CaseIterable, Sendable {
       """
 
     case .sessionsWithStorage:
-      "SELECT session FROM cookie UNION SELECT session FROM credential ORDER BY session"
+      "\(Self.sessions(with: "cookie")) UNION \(Self.sessions(with: "credential")) ORDER BY session"
     case .credentials: "SELECT session, space, sealed FROM credential WHERE session = ?"
     case .cookies: "SELECT session, key, sealed FROM cookie WHERE session = ? ORDER BY rowid"
     case .file: "SELECT * FROM file WHERE id = ?"
@@ -187,6 +187,21 @@ enum Query: Int, CaseIterable, Sendable {
 
   /// Whose fragments they are: the column, and the index by it. SQLite's own choice would scan the journal at times.
   private enum Scope: String { case tenant, session, task }
+
+  /// The sessions that have rows in a table, each found by the index: a session may have thousands of rows.
+  private static func sessions(with table: String) -> String {
+    """
+    SELECT session FROM (
+      WITH RECURSIVE found (session) AS (
+        SELECT min(session) FROM \(table)
+        UNION ALL
+        SELECT (SELECT min(session) FROM \(table) WHERE session > found.session) FROM found
+        WHERE found.session IS NOT NULL
+      )
+      SELECT session FROM found WHERE session IS NOT NULL
+    )
+    """
+  }
 
   private static func fragmentBefore(_ scope: Scope) -> String {
     """

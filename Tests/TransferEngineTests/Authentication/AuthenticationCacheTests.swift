@@ -1,4 +1,6 @@
+import BlobStore
 import Limits
+import Synchronization
 import Testing
 import TransferModel
 
@@ -103,10 +105,10 @@ import TransferModel
   private let alice = Credential(user: "alice", password: "p", persistence: .forSession)
 
   @Test func theExactSpaceIsStrongerThanAWiderOne() {
-    let storage = SessionStorages().credentials
+    let storage = CredentialStorage()
     let wide = ProtectionSpace(host: "a.test", port: 443, protocolName: "https")
-    storage.set(alice, for: space, in: session, isStored: false)
-    storage.set(Credential(user: "anybody", password: "p"), for: wide, in: session, isStored: false)
+    _ = storage.set(alice, for: space, in: session, isStored: false)
+    _ = storage.set(Credential(user: "anybody", password: "p"), for: wide, in: session, isStored: false)
     #expect(storage.credential(for: space, in: session)?.user == "alice")
     var other = space
     other.realm = "another"
@@ -130,12 +132,12 @@ import TransferModel
     let listed = [space("0.test", "z", .default)] + [3, 2, 1, 0].map { spaces[$0] }
     for first in 0..<4 {
       for order in [Array(first..<4), Array((first..<4).reversed())] {
-        let storage = SessionStorages().credentials
+        let storage = CredentialStorage()
         for place in order {
-          storage.set(
+          _ = storage.set(
             Credential(user: "\(place)", password: "p"), for: spaces[place], in: session, isStored: false)
         }
-        storage.set(alice, for: listed[0], in: session, isStored: false)
+        _ = storage.set(alice, for: listed[0], in: session, isStored: false)
         #expect(storage.credential(for: spaces[0], in: session)?.user == "\(first)")
         #expect(
           storage.entries(of: session).map(\.space)
@@ -145,9 +147,9 @@ import TransferModel
   }
 
   @Test func oneForEachSpace() {
-    let storage = SessionStorages().credentials
-    storage.set(alice, for: space, in: session, isStored: false)
-    storage.set(Credential(user: "bob", password: "p"), for: space, in: session, isStored: false)
+    let storage = CredentialStorage()
+    _ = storage.set(alice, for: space, in: session, isStored: false)
+    _ = storage.set(Credential(user: "bob", password: "p"), for: space, in: session, isStored: false)
     #expect(storage.entries(of: session).map(\.credential.user) == ["bob"])
     var other = space
     other.host = "b.test"
@@ -157,72 +159,84 @@ import TransferModel
     #expect(storage.entries(of: session).isEmpty)
   }
 
+  private func place(_ realm: String) -> ProtectionSpace {
+    var place = space
+    place.realm = realm
+    return place
+  }
+
+  private func limit(_ refusal: CredentialStorage.Refusal?) -> String? {
+    if case .limit(let limit) = refusal { limit.name } else { nil }
+  }
+
   /// A full session has no room for another credential, but an existing credential can be replaced.
   @Test func aSessionHasALimit() {
-    let storage = SessionStorages().credentials
+    let storage = CredentialStorage()
     for index in 0..<Limits.credentials.value {
-      var place = space
-      place.realm = "\(index)"
-      #expect(storage.hasRoom(for: alice, in: place, of: session, isStored: false))
-      storage.set(alice, for: place, in: session, isStored: false)
+      #expect(storage.set(alice, for: place("\(index)"), in: session, isStored: false) == nil)
     }
-    var (known, unknown) = (space, space)
-    (known.realm, unknown.realm) = ("7", "other")
-    #expect(storage.hasRoom(for: alice, in: known, of: session, isStored: false))
-    #expect(!storage.hasRoom(for: alice, in: unknown, of: session, isStored: false))
-    storage.remove([known], in: session)
-    #expect(storage.hasRoom(for: alice, in: unknown, of: session, isStored: false))
+    #expect(storage.set(alice, for: place("7"), in: session, isStored: true) == nil)
+    let refusal = storage.set(alice, for: place("other"), in: session, isStored: false)
+    #expect(limit(refusal) == Limits.credentials.name)
+    #expect(storage.credential(for: place("other"), in: session) == nil)
+    storage.remove([place("7")], in: session)
+    #expect(storage.set(alice, for: place("other"), in: session, isStored: false) == nil)
   }
 
   /// A credential that replaces another may always be smaller.
   @Test func theBytesOfASessionsCredentialsHaveALimit() {
-    let storage = SessionStorages().credentials
-    var places: [ProtectionSpace] = []
+    let storage = CredentialStorage()
     func large(_ size: Int) -> Credential {
       Credential(user: "", password: String(repeating: "x", count: size - 256), persistence: .forSession)
     }
-    let size = 16 << 10
-    for index in 0..<(Limits.credentialBytes.value / size) {
-      var place = space
-      place.realm = "\(index)"
-      places.append(place)
-      #expect(storage.reserveRoom(for: large(size), in: place, of: session) == nil)
-      storage.set(large(size), for: place, in: session, isStored: false)
-      storage.releaseRoom(for: large(size), of: session)
+    func set(_ size: Int, for realm: String) -> String? {
+      limit(storage.set(large(size), for: place(realm), in: session, isStored: false))
     }
-    var unknown = space
-    unknown.realm = "other"
-    #expect(storage.reserveRoom(for: alice, in: unknown, of: session)?.name == Limits.credentialBytes.name)
-    #expect(!storage.hasRoom(for: large(size + 1), in: places[0], of: session, isStored: false))
-    #expect(storage.hasRoom(for: large(size), in: places[0], of: session, isStored: false))
-    storage.set(large(size - 1000), for: places[0], in: session, isStored: false)
-    #expect(storage.reserveRoom(for: large(700), in: unknown, of: session) == nil)
-    #expect(
-      !storage.hasRoom(for: large(700), in: unknown, of: session, isStored: false),
-      "the first is being stored")
-    storage.releaseRoom(for: large(700), of: session)
-    #expect(storage.hasRoom(for: large(700), in: unknown, of: session, isStored: false))
+    let size = 16 << 10
+    for index in 0..<(Limits.credentialBytes.value / size) { #expect(set(size, for: "\(index)") == nil) }
+    #expect(set(300, for: "other") == Limits.credentialBytes.name)
+    #expect(set(size + 1, for: "0") == Limits.credentialBytes.name)
+    #expect(set(size, for: "0") == nil)
+    #expect(set(size - 1000, for: "0") == nil)
+    #expect(set(700, for: "other") == nil)
+    #expect(set(700, for: "another") == Limits.credentialBytes.name)
   }
 
-  /// Concurrent stores cannot both take the last free place.
-  @Test func reservedCredentialsCountTowardsTheLimit() {
-    let storage = SessionStorages().credentials
-    var places = (0...Limits.credentials.value).map { index in
-      var place = space
-      place.realm = "\(index)"
-      return place
+  /// Those that are in the ledger do not count.
+  @Test func credentialsInMemoryOnlyCountAsMemory() {
+    let (storage, files) = (CredentialStorage(), MemoryFiles(capacity: 1000))
+    storage.count(session, in: files)
+    for index in 0..<9 {
+      #expect(storage.set(alice, for: place("\(index)"), in: session, isStored: true) == nil)
     }
-    let last = places.removeLast()
-    func isFull(for place: ProtectionSpace) -> Bool {
-      storage.reserveRoom(for: alice, in: place, of: session) != nil
+    var kept = 0
+    while storage.set(alice, for: place("memory \(kept)"), in: session, isStored: false) == nil { kept += 1 }
+    #expect((1...4).contains(kept))
+    storage.remove([place("memory 0")], in: session)
+    #expect(storage.set(alice, for: place("again"), in: session, isStored: false) == nil)
+    storage.forget(session)
+    #expect(files.hasRoom(for: 1000))
+  }
+
+  /// The ledger follows the changes, in their order.
+  @Test func changesOfStoredCredentialsAreTold() {
+    let storage = CredentialStorage()
+    let heard = Mutex<[String]>([])
+    storage.onChange { _, changes in
+      for change in changes {
+        switch change {
+        case .stored(let space, let credential):
+          heard.withLock { $0.append("\(space.realm ?? "") \(credential.user ?? "")") }
+        case .removed(let space): heard.withLock { $0.append("\(space.realm ?? "") removed") }
+        }
+      }
     }
-    for place in places { #expect(!isFull(for: place)) }
-    #expect(isFull(for: last))
-    for place in places { storage.set(alice, for: place, in: session, isStored: false) }
-    for _ in places { storage.releaseRoom(for: alice, of: session) }
-    #expect(isFull(for: last) && !isFull(for: places[0]))
-    storage.releaseRoom(for: alice, of: session)
-    storage.remove([places[0]], in: session)
-    #expect(!isFull(for: last))
+    _ = storage.set(alice, for: place("a"), in: session, isStored: true)
+    _ = storage.set(alice, for: place("memory"), in: session, isStored: false)
+    storage.apply(alice, for: place("b"), to: session)
+    // The delegate gave another for the session only: the row goes.
+    _ = storage.set(Credential(user: "bob", password: "p"), for: place("a"), in: session, isStored: false)
+    storage.remove([place("a"), place("b"), place("memory"), place("none")], in: session)
+    #expect(heard.withLock { $0 } == ["a alice", "a removed", "b removed"])
   }
 }

@@ -50,6 +50,21 @@ import TransferModel
     #expect(wide.takeAll() == [id(3), id(4)] && wide.takeAll() == [] && wide.nextDeadline == nil)
   }
 
+  /// Sessions without connections count by their bytes only, and a client that reads does not make a session idle anew.
+  @Test func whatCanBeReadAgainCountsByItself() {
+    var idle = idle { ($0.sessions, $0.bytes) = (1, 10) }
+    for number in 1...3 as ClosedRange<UInt64> {
+      idle.insert(id(number), descriptors: 0, bytes: 3, at: start)
+    }
+    idle.insert(id(4), descriptors: 2, at: start + .seconds(30))
+    #expect(!idle.areTooMany && idle.contains(id(1)) && !idle.contains(id(5)))
+    idle.update(id(2), bytes: 5)
+    idle.update(id(5), bytes: 99)
+    #expect(idle.areTooMany && idle.takeOverdue(at: start) == [id(1)])
+    #expect(idle.takeOverdue(at: start + .seconds(60)) == [id(2), id(3)])
+    #expect(idle.nextDeadline == start + .seconds(90))
+  }
+
   /// Idle sessions may have an eighth of the process's descriptors, whatever those are.
   @Test(arguments: [(256, 1, 32), (1024, 2, 64), (1 << 20, 1, 2048), (1024, 0, 128)])
   func limitsFollowTheProcess(_ limit: Int, _ workers: Int, _ descriptors: Int) {

@@ -14,7 +14,6 @@ import TransferModel
       var cookies: [String] = ["a"]
       var loads: [@Sendable (SessionStorages.Contents?) -> Void] = []
       var settlements: [@Sendable (Bool) -> Void] = []
-      var retries: [@Sendable () -> Void] = []
       var idle: [SessionID] = []
     }
     private let state = Mutex(State())
@@ -27,12 +26,7 @@ import TransferModel
         } settle: { [weak self] _, settled in
           self?.state.withLock { $0.settlements.append(settled) }
         })
-      storages.attach(
-        SessionStorages.Hooks { [weak self] session in
-          self?.state.withLock { $0.idle.append(session) }
-        } delay: { [weak self] action in
-          self?.state.withLock { $0.retries.append(action) }
-        })
+      storages.onIdle { [weak self] session in self?.state.withLock { $0.idle.append(session) } }
     }
 
     var loads: Int { state.withLock { $0.loads.count } }
@@ -56,11 +50,6 @@ import TransferModel
       let settle = try #require(
         state.withLock { $0.settlements.isEmpty ? nil : $0.settlements.removeFirst() })
       settle(isCommitted)
-    }
-
-    func retry() throws {
-      let retry = try #require(state.withLock { $0.retries.isEmpty ? nil : $0.retries.removeFirst() })
-      retry()
     }
 
     func unload(_ session: SessionID) throws {
@@ -99,7 +88,12 @@ import TransferModel
   private var realms: [String?] { storages.credentials.entries(of: session).map(\.space.realm) }
 
   private func want(_ name: String) {
-    storages.whenLoaded(session) { [calls] in calls.add(name) }
+    storages.whenLoaded(session) { [calls] isLoaded in calls.add(isLoaded ? name : name + " fails") }
+  }
+
+  private func keep(_ realm: String, isStored: Bool) {
+    #expect(
+      storages.credentials.set(Self.alice, for: Self.space(realm), in: session, isStored: isStored) == nil)
   }
 
   private func use() async -> Bool { await storages.beginUse(of: session) }
@@ -129,9 +123,9 @@ import TransferModel
   @Test func actionsKeepTheirOrder() throws {
     storages.noteStored([session])
     let session = session
-    storages.whenLoaded(session) { [storages, calls] in
+    storages.whenLoaded(session) { [storages, calls] _ in
       calls.add("a")
-      storages.whenLoaded(session) { calls.add("c") }
+      storages.whenLoaded(session) { _ in calls.add("c") }
     }
     want("b")
     try ledger.load()
@@ -140,14 +134,41 @@ import TransferModel
 
   @Test func anUnloadedSessionIsReadAgain() throws {
     #expect(storages.cookies.set([Self.cookie("a"), Self.cookie("b")], in: session))
-    storages.credentials.set(Self.alice, for: Self.space("stored"), in: session, isStored: true)
-    storages.credentials.set(Self.alice, for: Self.space("not stored"), in: session, isStored: false)
+    keep("stored", isStored: true)
+    keep("not stored", isStored: false)
     try ledger.unload(session)
-    want("waits")
     try ledger.settle()
-    #expect(cookies == [] && realms == ["not stored"] && calls.all == [] && ledger.loads == 1)
+    #expect(cookies == [] && realms == ["not stored"])
+    want("waits")
+    #expect(calls.all == [] && ledger.loads == 1)
     try ledger.load()
     #expect(calls.all == ["waits"] && cookies == ["a"] && realms == ["not stored", "stored"])
+  }
+
+  /// The disk may take nothing for a while: nobody waits for that.
+  @Test func whoeverNeedsASessionStopsItsUnloading() async throws {
+    #expect(storages.cookies.set([Self.cookie("b")], in: session))
+    try ledger.unload(session)
+    want("action")
+    try ledger.settle()
+    #expect(calls.all == ["action"] && cookies == ["b"] && ledger.loads == 0)
+    try ledger.unload(session)
+    #expect(storages.ifLoaded(session) { calls.add("command") })
+    try ledger.unload(session)
+    #expect(await use())
+    try ledger.settle()
+    try ledger.settle()
+    #expect(calls.all == ["action", "command"] && cookies == ["b"] && ledger.loads == 0)
+  }
+
+  /// It was accepted in place of the permanent one, and is not in the ledger.
+  @Test func aNewerCredentialIsNotReplacedByAnOlderRow() throws {
+    let newer = Credential(user: "bob", password: "p", persistence: .forSession)
+    storages.noteStored([session])
+    want("a")
+    #expect(storages.credentials.set(newer, for: Self.space("stored"), in: session, isStored: false) == nil)
+    try ledger.load()
+    #expect(storages.credentials.entries(of: session).map(\.credential) == [newer])
   }
 
   @Test func anUnloadedSessionThatNobodyWaitsForIsInTheLedgerOnly() throws {
@@ -161,18 +182,18 @@ import TransferModel
     #expect(calls.all == [] && ledger.loads == 0)
   }
 
-  @Test func changesThatAreNotCommittedStayInMemory() throws {
+  @Test func aSessionOfAnotherProcessIsForgotten() throws {
     #expect(storages.cookies.set([Self.cookie("new")], in: session))
     try ledger.unload(session)
-    want("waits")
     try ledger.settle(false)
-    #expect(calls.all == ["waits"] && cookies == ["new"] && ledger.loads == 0)
+    #expect(cookies == [] && storages.isLoaded(session))
   }
 
   @Test func aSessionThatATaskUsesStaysInMemory() throws {
     #expect(storages.cookies.set([Self.cookie("new")], in: session))
     let queue = try #require(storages.beginUnloading(session))
     want("waits")
+    #expect(calls.all == [])
     let before = ledger.idle.count
     storages.endUnloading(session, queue, isUsed: true)
     #expect(calls.all == ["waits"] && cookies == ["new"] && ledger.settlements == 0)
@@ -194,21 +215,21 @@ import TransferModel
   @Test func anEphemeralSessionIsNotUnloaded() {
     storages.cookies.count(session, in: MemoryFiles(capacity: 1 << 20))
     #expect(storages.cookies.set([Self.cookie("a")], in: session))
-    storages.credentials.set(Self.alice, for: Self.space("r"), in: session, isStored: false)
+    keep("r", isStored: false)
     #expect(storages.unloadableSize(of: session) == 0 && storages.beginUnloading(session) == nil)
   }
 
-  @Test func aClientGetsAnErrorWhereATaskWaitsForAnotherTry() throws {
+  @Test func whatCannotBeReadFails() throws {
     storages.noteStored([session])
     want("task")
     storages.beginUse(of: session) { [calls] in calls.add("client: \($0)") }
     try ledger.load(false)
-    #expect(calls.all == ["client: false"])
-    try ledger.retry()
+    #expect(calls.all == ["task fails", "client: false"] && cookies == [])
+    #expect(storages.beginUnloading(session) == nil)
+    want("next")
     try ledger.load()
-    #expect(calls.all == ["client: false", "task"] && cookies == ["a"])
-    // The client ends nothing.
-    #expect(storages.beginUnloading(session) != nil)
+    #expect(calls.all == ["task fails", "client: false", "next"] && cookies == ["a"])
+    #expect(storages.beginUnloading(session) != nil, "the client that got an error uses nothing")
   }
 
   @Test func aForgottenSessionDoesNotComeBackWithALateAnswer() throws {
@@ -216,7 +237,7 @@ import TransferModel
     want("waits")
     storages.beginUse(of: session) { [calls] in calls.add("client: \($0)") }
     storages.forget(session)
-    #expect(calls.all == ["waits", "client: false"])
+    #expect(calls.all == ["waits fails", "client: false"])
     try ledger.load()
     #expect(cookies == [] && realms == [])
   }
@@ -229,9 +250,9 @@ import TransferModel
     storages.noteStored([session])
     want("second")
     try ledger.load()
-    #expect(calls.all == ["first"] && cookies == [])
+    #expect(calls.all == ["first fails"] && cookies == [])
     try ledger.load()
-    #expect(calls.all == ["first", "second"] && cookies == ["a"])
+    #expect(calls.all == ["first fails", "second"] && cookies == ["a"])
   }
 
   @Test func aChangeOfTheLedgerWhileItIsReadIsMadeAfterwards() throws {

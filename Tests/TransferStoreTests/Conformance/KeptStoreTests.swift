@@ -40,7 +40,7 @@ import TransferModel
     let store = try StoreBench(kind).open()
     let session: SessionID = Self.id(1)
     func names() async throws -> [String] {
-      try await store.cookies(of: session).map { $0.name + $0.value }
+      try await store.storage(of: session).cookies.map { $0.name + $0.value }
     }
     try await store.write { change in
       change.cookies = ["a", "b", "c"].map { (session, .stored(Self.cookie($0))) }
@@ -73,14 +73,16 @@ import TransferModel
     }
     try await store.write { $0.credentials = [credential(1, "s", "d")] }
     #expect(
-      try await store.credentials(of: Self.id(1)) == [credential(1, "r", "c"), credential(1, "s", "d")])
-    #expect(try await store.credentials(of: Self.id(2)) == [credential(2, "r", "a")])
+      try await store.storage(of: Self.id(1)).credentials == [
+        credential(1, "r", "c"), credential(1, "s", "d"),
+      ])
+    #expect(try await store.storage(of: Self.id(2)).credentials == [credential(2, "r", "a")])
     #expect(try await store.sessionsWithStorage() == [Self.id(1), Self.id(2)])
     try await store.write { change in
       change.deletedCredentials = [(Self.id(1), credential(1, "r", "c").space)]
       change.deletedSession = Self.id(2)
     }
-    #expect(try await store.credentials(of: Self.id(1)) == [credential(1, "s", "d")])
+    #expect(try await store.storage(of: Self.id(1)).credentials == [credential(1, "s", "d")])
     #expect(try await store.sessionsWithStorage() == [Self.id(1)])
     await store.close()
   }

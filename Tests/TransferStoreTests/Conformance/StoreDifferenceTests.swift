@@ -269,8 +269,8 @@ import TransferModel
     }
     add("sessions with storage", try await store.sessionsWithStorage())
     for session in Self.sessions {
-      add("cookies", try await store.cookies(of: session.id))
-      add("credentials", try await store.credentials(of: session.id))
+      add("cookies", try await store.storage(of: session.id).cookies)
+      add("credentials", try await store.storage(of: session.id).credentials)
     }
     return lines
   }

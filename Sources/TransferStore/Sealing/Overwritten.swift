@@ -3,9 +3,6 @@ internal import GRDB
 /// Content of a database that was written over, and is still to be found in its file. The header's application_id says
 /// that there is some, so that it goes sooner or later, whatever happens in between.
 enum Overwritten {
-  /// The user_version by which earlier versions said so.
-  static let formerMark = 1
-
   static func mark(_ database: Database) throws { try database.execute(sql: "PRAGMA application_id = 1") }
 
   /// Where there is some: writes the file anew without it. Outside of a transaction.

@@ -1,24 +1,27 @@
--- 7 work of the background worker
+-- 100 schema of 0.1.0
 CREATE TABLE command (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   session BLOB NOT NULL,
   sealed TEXT NOT NULL
 );
 CREATE TABLE configuration (
-  name TEXT PRIMARY KEY NOT NULL,
-  document TEXT NOT NULL,
+  tenant TEXT NOT NULL,
+  key BLOB NOT NULL,
+  name BLOB NOT NULL,
+  document BLOB NOT NULL,
   created INTEGER NOT NULL,
-  updated INTEGER NOT NULL
+  updated INTEGER NOT NULL,
+  PRIMARY KEY (tenant, key)
 ) WITHOUT ROWID;
 CREATE TABLE cookie (
   session BLOB NOT NULL,
-  key TEXT NOT NULL,
+  key BLOB NOT NULL,
   sealed TEXT NOT NULL,
   PRIMARY KEY (session, key)
 );
 CREATE TABLE credential (
   session BLOB NOT NULL,
-  space TEXT NOT NULL,
+  space BLOB NOT NULL,
   sealed TEXT NOT NULL,
   PRIMARY KEY (session, space)
 ) WITHOUT ROWID;
@@ -30,65 +33,98 @@ CREATE TABLE decision (
   state TEXT NOT NULL,
   created INTEGER NOT NULL,
   expires INTEGER NOT NULL,
+  question INTEGER,
   default_answer TEXT NOT NULL,
-  arguments TEXT NOT NULL,
-  answer TEXT
-, answer_tag BLOB);
+  arguments BLOB NOT NULL,
+  answer BLOB,
+  answer_tag BLOB
+);
 CREATE INDEX decision_by_session ON decision (session, id);
 CREATE INDEX decision_pending ON decision (id) WHERE state = 'pending';
 CREATE TABLE delivery (
   id BLOB PRIMARY KEY NOT NULL,
   session BLOB NOT NULL,
   task BLOB,
+  decision BLOB,
   type TEXT NOT NULL,
-  url TEXT NOT NULL,
+  url BLOB NOT NULL,
   secret TEXT,
   payload BLOB NOT NULL,
   created INTEGER NOT NULL,
   state TEXT NOT NULL,
   attempts INTEGER NOT NULL,
+  last_attempt INTEGER NOT NULL,
   next_attempt INTEGER NOT NULL,
   last_status INTEGER,
-  last_error TEXT
-, decision BLOB, finished INTEGER);
+  last_error BLOB,
+  finished INTEGER
+);
+CREATE INDEX delivery_by_session ON delivery (session);
 CREATE INDEX delivery_due ON delivery (next_attempt) WHERE state = 'pending';
 CREATE INDEX delivery_finished ON delivery (finished) WHERE finished IS NOT NULL;
 CREATE INDEX delivery_pending_by_task ON delivery (task) WHERE state = 'pending';
+CREATE INDEX delivery_tried ON delivery (last_attempt) WHERE state = 'pending';
 CREATE TABLE file (
   id BLOB PRIMARY KEY NOT NULL,
+  tenant TEXT NOT NULL,
   created INTEGER NOT NULL,
   size INTEGER NOT NULL,
   sha256 TEXT NOT NULL,
-  content_type TEXT,
+  content_type BLOB,
   task BLOB
 );
+CREATE INDEX file_by_tenant ON file (tenant, id);
 CREATE TABLE idempotency (
-  key TEXT PRIMARY KEY NOT NULL,
+  tenant TEXT NOT NULL,
+  key BLOB NOT NULL,
+  name BLOB NOT NULL,
   fingerprint BLOB NOT NULL,
   status INTEGER NOT NULL,
   content_type TEXT NOT NULL,
-  location TEXT,
+  location BLOB,
   body BLOB NOT NULL,
-  created INTEGER NOT NULL
+  created INTEGER NOT NULL,
+  session BLOB,
+  PRIMARY KEY (tenant, key)
 );
 CREATE INDEX idempotency_by_age ON idempotency (created);
 CREATE TABLE journal (
   first INTEGER PRIMARY KEY NOT NULL,
   last INTEGER NOT NULL,
+  tenant TEXT,
   session BLOB NOT NULL,
   task BLOB,
-  stream TEXT NOT NULL
+  time INTEGER NOT NULL,
+  stream BLOB NOT NULL
 );
 CREATE INDEX journal_by_session ON journal (session, first);
 CREATE INDEX journal_by_task ON journal (task, first) WHERE task IS NOT NULL;
+CREATE INDEX journal_by_tenant ON journal (tenant, first);
 CREATE TABLE journal_pruning (
   only INTEGER PRIMARY KEY CHECK (only = 1),
   through INTEGER NOT NULL,
   time INTEGER NOT NULL
 );
+CREATE TABLE journal_pruning_by_tenant (
+  tenant TEXT PRIMARY KEY NOT NULL,
+  through INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE key_check (
+  only INTEGER PRIMARY KEY CHECK (only = 1),
+  sealed TEXT NOT NULL
+);
 CREATE TABLE news (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   sealed TEXT NOT NULL
+);
+CREATE TABLE owner (
+  only INTEGER PRIMARY KEY CHECK (only = 1),
+  epoch INTEGER NOT NULL
+);
+CREATE TABLE process (
+  epoch INTEGER PRIMARY KEY,
+  address TEXT NOT NULL,
+  retiring INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE sequence_reservation (
   only INTEGER PRIMARY KEY CHECK (only = 1),
@@ -96,11 +132,17 @@ CREATE TABLE sequence_reservation (
 );
 CREATE TABLE session (
   id BLOB PRIMARY KEY NOT NULL,
+  tenant TEXT NOT NULL,
+  type TEXT NOT NULL,
   created INTEGER NOT NULL,
   state TEXT NOT NULL,
-  document TEXT NOT NULL,
+  document BLOB NOT NULL,
   last_identifier INTEGER NOT NULL DEFAULT 0
 );
+CREATE TABLE shard (
+  byte BLOB PRIMARY KEY NOT NULL,
+  epoch INTEGER NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE task (
   id BLOB PRIMARY KEY NOT NULL,
   session BLOB NOT NULL,
@@ -109,19 +151,27 @@ CREATE TABLE task (
   state TEXT NOT NULL,
   suspend_count INTEGER NOT NULL,
   created INTEGER NOT NULL,
-  specification TEXT NOT NULL,
+  specification BLOB NOT NULL,
   request_body BLOB,
-  outcome TEXT,
-  metrics TEXT,
+  outcome BLOB,
+  metrics BLOB,
   has_body_file INTEGER NOT NULL DEFAULT 0,
-  small_body BLOB
-, completed INTEGER, kept_until INTEGER, kept_bytes INTEGER);
+  small_body BLOB,
+  completed INTEGER,
+  kept_until INTEGER,
+  kept_bytes INTEGER,
+  is_pruned INTEGER NOT NULL DEFAULT 0
+);
 CREATE INDEX task_by_end ON task (completed, kept_bytes) WHERE completed IS NOT NULL;
 CREATE INDEX task_by_expiry ON task (kept_until) WHERE kept_until IS NOT NULL;
-CREATE INDEX task_by_session ON task (session, id);
-CREATE INDEX task_unfinished ON task (id) WHERE state <> 'completed';
+CREATE INDEX task_finished ON task (session, id, kind) WHERE state = 'completed';
+CREATE INDEX task_unfinished ON task (session, id, state, kind) WHERE state <> 'completed';
 CREATE TABLE work (
   task BLOB PRIMARY KEY NOT NULL,
   session BLOB NOT NULL,
   sealed TEXT NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE worker (
+  only INTEGER PRIMARY KEY CHECK (only = 1),
+  epoch INTEGER NOT NULL
+);
