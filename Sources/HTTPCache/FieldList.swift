@@ -65,19 +65,11 @@ enum FieldList {
     var start = 0
     while true {
       let end = comma(in: field, from: start, quotes: !isMalformed)
-      let part = trimmed(field, start..<end)
+      let part = field.trimmingBlanks(start..<end)
       if !part.isEmpty { parts.append(part) }
       guard end < bytes.count else { return (parts, isMalformed) }
       start = end + 1
     }
-  }
-
-  /// The range without blanks at both ends.
-  private static func trimmed(_ bytes: borrowing Span<UInt8>, _ range: Range<Int>) -> Range<Int> {
-    var (start, end) = (range.lowerBound, range.upperBound)
-    while start < end, bytes[start] == 0x20 || bytes[start] == 0x09 { start += 1 }
-    while end > start, bytes[end - 1] == 0x20 || bytes[end - 1] == 0x09 { end -= 1 }
-    return start..<end
   }
 
   /// Whether a quoted string is not closed.

@@ -3,14 +3,16 @@ package import TransferModel
 /// Which header fields a cache keeps, and how a later answer changes them (RFC 9111 §3.1 and §3.2).
 package enum StoredFields {
   /// Fields of one connection, of proxies, and cookies: a hit must not set those once more.
-  private static let left: Set = [
+  private static let ofConnection = [
     "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
     "proxy-authenticate", "proxy-authentication-info", "proxy-authorization", "set-cookie", "set-cookie2",
   ]
+  private static let left = CaselessNames(ofConnection)
   /// What a delegate does not change of a response that it lets be stored (CachedURLResponse): what is of the connection and is not
   /// stored at all, what says how the body is written and which version it is, whom it is for, and when it was made.
-  package static func isFixed(_ name: String) -> Bool { fixed.contains(name.lowercasedASCII) }
-  private static let fixed = left.union(bound + ["last-modified", "vary", "date", "age"])
+  package static func isFixed(_ name: String) -> Bool { fixed.contains(name) }
+  private static let fixed = CaselessNames(
+    ofConnection + bound + ["last-modified", "vary", "date", "age"])
 
   /// The fields of a response with a delegate's in place of all that it may change.
   package static func changed(_ headers: HTTPHeaders, to given: HTTPHeaders) -> HTTPHeaders {
@@ -35,8 +37,7 @@ package enum StoredFields {
     let dropped = Set(named).union(unusable)
     var kept = HTTPHeaders(
       headers.fields.filter { field in
-        let name = field.name.lowercasedASCII
-        return !left.contains(name) && !dropped.contains(name)
+        !left.contains(field.name) && (dropped.isEmpty || !dropped.contains(field.name.lowercasedASCII))
       })
     if !kept.contains("Date") { kept.append("Date", HTTPDate.text(responseTime)) }
     return kept

@@ -1,16 +1,16 @@
 /// Rules that follow from the name of a header field.
 package enum FieldName {
   /// Fields that are not lists, as far as Ferry reads them or clients look them up in a response (RFC 9110 §18.4, RFC 6266, RFC 9530).
-  private static let single = [
+  private static let single = CaselessNames([
     "Age", "Authorization", "Content-Disposition", "Content-Length", "Content-Location", "Content-MD5",
     "Content-Range", "Content-Type", "Date", "ETag", "Expires", "From", "Host", "If-Modified-Since",
     "If-Range", "If-Unmodified-Since", "Last-Modified", "Location", "Max-Forwards", "Proxy-Authorization",
     "Range", "Referer", "Retry-After", "Server", "Upload-Complete", "Upload-Draft-Interop-Version",
     "Upload-Incomplete", "Upload-Offset", "User-Agent",
-  ]
+  ])
 
   /// Whether the field has one value: values of several must not be joined with a comma (RFC 9110 §5.3).
-  package static func isSingle(_ name: String) -> Bool { single.contains { HTTPHeaders.equal($0, name) } }
+  package static func isSingle(_ name: String) -> Bool { single.contains(name) }
 
   /// Letters, digits and ``!#$%&'*+-.^_`|~``.
   package static func isTokenByte(_ byte: UInt8) -> Bool {
@@ -27,6 +27,32 @@ package enum FieldName {
     else {
       return ["Digest", "Repr-Digest", "Last-Modified"].contains { HTTPHeaders.equal($0, name) }
     }
+    return true
+  }
+}
+
+/// Known names of fields. A name is compared only with those of its length.
+package struct CaselessNames: Sendable {
+  /// In lower case.
+  private var byLength: [[[UInt8]]] = []
+
+  package init(_ names: [String]) {
+    for name in names {
+      let bytes = name.utf8.map(HTTPHeaders.lowercase)
+      while byLength.count <= bytes.count { byLength.append([]) }
+      byLength[bytes.count].append(bytes)
+    }
+  }
+
+  package func contains(_ name: String) -> Bool {
+    let bytes = name.utf8Span.span
+    guard bytes.count < byLength.count else { return false }
+    for known in byLength[bytes.count] where Self.isEqual(bytes, known.span) { return true }
+    return false
+  }
+
+  private static func isEqual(_ name: borrowing Span<UInt8>, _ known: borrowing Span<UInt8>) -> Bool {
+    for place in known.indices where HTTPHeaders.lowercase(name[place]) != known[place] { return false }
     return true
   }
 }

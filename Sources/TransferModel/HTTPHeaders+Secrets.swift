@@ -9,9 +9,10 @@ extension HTTPHeaders {
     "Private-Token", "Job-Token", "Deploy-Token", "X-GitLab-Token", "X-Vault-Token", "X-Consul-Token",
     "X-Shopify-Access-Token",
   ]
+  private static let known = CaselessNames(secretNames)
   /// - Parameter others: names that a session adds.
   package static func isSecret(name: String, and others: [String] = []) -> Bool {
-    secretNames.contains { equal($0, name) } || others.contains { equal($0, name) }
+    known.contains(name) || others.contains { equal($0, name) }
   }
   /// Removes what no other origin may see (RFC 9110 §15.4).
   /// - Parameter others: names that a session adds.

@@ -42,8 +42,10 @@ package struct HTTPHeaders: Sendable, Equatable, Codable {
 
   func place(of name: String, from start: Int) -> Int? {
     // An array's iterator would retain and release each field on the way.
-    let fields = fields.span
-    for place in start..<fields.count where Self.equal(fields[place].name, name) { return place }
+    let (fields, count) = (fields.span, name.utf8.count)
+    for place in start..<fields.count where fields[place].name.utf8.count == count {
+      if Self.equal(fields[place].name, name) { return place }
+    }
     return nil
   }
 
@@ -94,18 +96,31 @@ package struct HTTPHeaders: Sendable, Equatable, Codable {
       }
       return HTTPHeaders(joined)
     }
-    var places: [CaselessName: Int] = [:]
-    places.reserveCapacity(fields.count)
-    for field in fields {
+    // The fields of one name form a list that begins with the first of them; 0 ends a list.
+    var (firsts, places) = ([Int](), [CaselessName: Int](minimumCapacity: fields.count))
+    var (next, last) = ([Int](repeating: 0, count: fields.count), Array(fields.indices))
+    for (place, field) in fields.enumerated() {
       let name = CaselessName(text: field.name)
       if let first = places[name] {
-        guard !FieldName.isSingle(field.name) else { continue }
-        joined[first].value += ", "
-        joined[first].value += field.value
+        next[last[first]] = place
+        last[first] = place
       } else {
-        places[name] = joined.count
-        joined.append(field)
+        places[name] = place
+        firsts.append(place)
       }
+    }
+    for first in firsts {
+      var field = fields[first]
+      if next[first] > 0, !FieldName.isSingle(field.name) {
+        var (value, place) = (Array(field.value.utf8), next[first])
+        while place > 0 {
+          value.append(text: ", ")
+          value.append(text: fields[place].value)
+          place = next[place]
+        }
+        field.value = String(decoding: value, as: UTF8.self)
+      }
+      joined.append(field)
     }
     return HTTPHeaders(joined)
   }
@@ -127,15 +142,17 @@ package struct HTTPHeaders: Sendable, Equatable, Codable {
           word = 0
         }
       }
-      hasher.combine(word)
-      hasher.combine(bytes.count)
+      // The last word has at most seven bytes.
+      hasher.combine(word | UInt64(truncatingIfNeeded: bytes.count) << 56)
     }
   }
 
   package static func equal(_ left: String, _ right: String) -> Bool {
     guard left.utf8.count == right.utf8.count else { return false }
     let (left, right) = (left.utf8Span.span, right.utf8Span.span)
-    for place in left.indices where lowercase(left[place]) != lowercase(right[place]) { return false }
+    for place in left.indices where left[place] != right[place] {
+      guard lowercase(left[place]) == lowercase(right[place]) else { return false }
+    }
     return true
   }
   static func lowercase(_ byte: UInt8) -> UInt8 {

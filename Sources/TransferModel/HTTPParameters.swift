@@ -105,6 +105,8 @@ extension StringProtocol {
     let bytes = text.utf8Span.span
     let separator = UInt8(ascii: separator)
     var parts: [Substring] = []
+    // A list that grows is allocated more than once.
+    if maxSplits < 4 { parts.reserveCapacity(maxSplits + 1) }
     var (start, from) = (0, text.startIndex)
     for place in bytes.indices where bytes[place] == separator && parts.count < maxSplits {
       let to = text.utf8.index(from, offsetBy: place - start)
@@ -128,6 +130,24 @@ extension StringProtocol {
   }
 }
 
+extension Span<UInt8> {
+  /// The place of the first such byte in a range, or the range's end.
+  package func place(of byte: UInt8, in range: Range<Int>) -> Int {
+    // The compiler knows that no place is out of bounds.
+    let part = extracting(range)
+    for place in part.indices where part[place] == byte { return range.lowerBound + place }
+    return range.upperBound
+  }
+
+  /// The range without spaces and tabs at both ends.
+  package func trimmingBlanks(_ range: Range<Int>) -> Range<Int> {
+    var (start, end) = (range.lowerBound, range.upperBound)
+    while start < end, self[start] == 0x20 || self[start] == 0x09 { start += 1 }
+    while end > start, self[end - 1] == 0x20 || self[end - 1] == 0x09 { end -= 1 }
+    return start..<end
+  }
+}
+
 extension ArraySlice<UInt8> {
   /// Without spaces and tabs at both ends.
   package var trimmingBlanks: ArraySlice<UInt8> {
@@ -146,6 +166,14 @@ extension ArraySlice<UInt8> {
       return false
     }
     return true
+  }
+}
+
+extension [UInt8] {
+  /// Appends a text. For a short one this is faster than `append(contentsOf:)`.
+  package mutating func append(text: String) {
+    let bytes = text.utf8Span.span
+    for place in bytes.indices { append(bytes[place]) }
   }
 }
 

@@ -4,14 +4,13 @@ extension StringProtocol {
   package var lowercasedASCII: String {
     let text = String(self)
     let bytes = text.utf8Span.span
-    var (uppercase, all) = (0, UInt8(0))
-    for place in bytes.indices {
-      let byte = bytes[place]
-      uppercase += byte &- UInt8(ascii: "A") < 26 ? 1 : 0
-      all |= byte
-    }
+    var uppercase = 0
+    for place in bytes.indices { uppercase += bytes[place] &- UInt8(ascii: "A") < 26 ? 1 : 0 }
     guard uppercase > 0 else { return text }
-    return all < 0x80
-      ? text.lowercased() : String(decoding: Array(text.utf8).map(HTTPHeaders.lowercase), as: UTF8.self)
+    return unsafe String(unsafeUninitializedCapacity: bytes.count) { memory in
+      var utf8 = unsafe OutputSpan(buffer: memory, initializedCount: 0)
+      for place in bytes.indices { utf8.append(HTTPHeaders.lowercase(bytes[place])) }
+      return unsafe utf8.finalize(for: memory)
+    }
   }
 }

@@ -43,6 +43,31 @@ import Testing
     #expect(HTTPHeaders(json: .string("x")).isEmpty)
   }
 
+  /// More names than are compared with each other one by one.
+  @Test func fieldsOfManyNamesAreJoinedInOrder() {
+    let names = (0..<30).map { "X-\($0)" }
+    let fields = ["a", "", "c"].flatMap { value in
+      names.enumerated().map { index, name in
+        HTTPHeaders.Field(name: index < 20 || value.isEmpty ? name.lowercased() : name, value: value)
+      }
+    }
+    let once = [HTTPHeaders.Field(name: "Y-Once", value: "1"), .init(name: "Etag", value: "2")]
+    let joined = HTTPHeaders(fields + once + [.init(name: "ETag", value: "3")]).joined
+    let expected = names.enumerated().map { index, name in
+      HTTPHeaders.Field(name: index < 20 ? name.lowercased() : name, value: "a, , c")
+    }
+    #expect(joined.fields == expected + once)
+  }
+
+  @Test(arguments: [
+    ("Age", true), ("aGE", true), ("User-Agent", true), ("user-agent", true), ("Agf", false), ("", false),
+    ("User_Agent", false), ("Agé", false), (String(repeating: "a", count: 1000), false),
+  ])
+  func knownNamesAreFoundWithoutCase(_ name: String, _ expected: Bool) {
+    #expect(CaselessNames(["Age", "ETag", "User-Agent"]).contains(name) == expected)
+    #expect(!CaselessNames([]).contains(name))
+  }
+
   @Test(arguments: [
     ("X-Custom", true), ("!#$%&'*+-.^_`|~0aZ", true), ("", false), ("a b", false), ("a:", false),
     ("a\n", false),
