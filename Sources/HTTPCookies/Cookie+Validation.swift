@@ -57,7 +57,7 @@ extension Cookie {
 
   private static func fault(of text: String, forbidden: String) -> String? {
     let bytes = text.utf8
-    if CookieText.hasControls(bytes) { return "must not have control characters" }
+    if CookieText.hasControls(text) { return "must not have control characters" }
     if bytes.contains(where: forbidden.utf8.contains) {
       return "must not have " + forbidden.map { "'\($0)'" }.joined(separator: " or ")
     }

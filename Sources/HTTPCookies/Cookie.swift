@@ -53,12 +53,16 @@ package struct Cookie: Sendable, Equatable, Codable {
   /// The earliest date that a `Set-Cookie` can write.
   static let distantPast = Timestamp(seconds: -11_644_473_600)
 
-  /// Octet for octet the same, whenever it was last sent.
-  func isSame(as other: Cookie) -> Bool {
-    expiresDate?.microseconds == other.expiresDate?.microseconds && isSecure == other.isSecure
-      && isHTTPOnly == other.isHTTPOnly && sameSite == other.sameSite
-      && created.microseconds == other.created.microseconds && key == other.key
-      && CookieText.equal(value, other.value)
+  /// Whether two cookies with the same key are the same but for the last access, compared octet by octet.
+  func hasSameContent(as other: Cookie) -> Bool {
+    CookieText.equal(value, other.value) && expiresDate?.microseconds == other.expiresDate?.microseconds
+      && isSecure == other.isSecure && isHTTPOnly == other.isHTTPOnly && sameSite == other.sameSite
+      && created.microseconds == other.created.microseconds
+  }
+
+  func hasSameKey(as other: Cookie) -> Bool {
+    isHostOnly == other.isHostOnly && CookieText.equal(name, other.name)
+      && CookieText.equal(domain, other.domain) && CookieText.equal(path, other.path)
   }
 }
 

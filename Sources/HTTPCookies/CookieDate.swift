@@ -2,14 +2,15 @@ package import TransferModel
 
 /// The dates of `Expires`, in every form that servers ever wrote them (RFC 6265bis §5.1.1).
 package enum CookieDate {
-  package static func parse(_ text: String) -> Timestamp? { parse(Array(text.utf8)[...]) }
+  package static func parse(_ text: String) -> Timestamp? { parse(text.utf8Span.span) }
 
-  static func parse(_ bytes: ArraySlice<UInt8>) -> Timestamp? {
+  static func parse(_ bytes: borrowing Span<UInt8>) -> Timestamp? {
     var fields = Fields()
-    var start = bytes.startIndex
-    while start < bytes.endIndex, !fields.isFull {
-      let end = bytes[start...].firstIndex(where: isDelimiter) ?? bytes.endIndex
-      if end > start { fields.take(bytes[start..<end]) }
+    var start = 0
+    while start < bytes.count, !fields.isFull {
+      var end = start
+      while end < bytes.count, !isDelimiter(bytes[end]) { end += 1 }
+      if end > start { fields.take(bytes.extracting(start..<end)) }
       start = end + 1
     }
     return fields.timestamp
@@ -33,10 +34,9 @@ package enum CookieDate {
     var isFull: Bool { time != nil && day != nil && month != nil && year != nil }
 
     /// Step 2: a token is the first of these that was not found yet and that it can be.
-    mutating func take(_ token: ArraySlice<UInt8>) {
-      guard let first = token.first else { return }
+    mutating func take(_ token: borrowing Span<UInt8>) {
       // All but a month begins with a digit.
-      guard Self.isDigit(first) else {
+      guard Self.isDigit(token[0]) else {
         if month == nil { month = Self.month(token) }
         return
       }
@@ -60,10 +60,10 @@ package enum CookieDate {
     }
 
     /// Digits at the start of a token, so many of them; what follows them counts for nothing.
-    private static func number(_ token: ArraySlice<UInt8>, digits: ClosedRange<Int>) -> Int64? {
+    private static func number(_ token: borrowing Span<UInt8>, digits: ClosedRange<Int>) -> Int64? {
       var (value, count): (Int64, Int) = (0, 0)
-      for byte in token {
-        let digit = byte &- UInt8(ascii: "0")
+      for place in token.indices {
+        let digit = token[place] &- UInt8(ascii: "0")
         guard digit < 10 else { break }
         count += 1
         guard count <= digits.upperBound else { return nil }
@@ -73,33 +73,42 @@ package enum CookieDate {
     }
 
     /// Three numbers of one or two digits with colons between them; the last may be followed by anything.
-    private static func time(_ token: ArraySlice<UInt8>) -> (hour: Int64, minute: Int64, second: Int64)? {
-      let colon = UInt8(ascii: ":")
-      guard let first = token.prefix(3).firstIndex(of: colon),
-        let second = token[(first + 1)...].prefix(3).firstIndex(of: colon),
-        token[..<first].allSatisfy(isDigit), token[(first + 1)..<second].allSatisfy(isDigit),
-        let hour = number(token[..<first], digits: 1...2),
-        let minute = number(token[(first + 1)..<second], digits: 1...2),
-        let second = number(token[(second + 1)...], digits: 1...2)
+    private static func time(
+      _ token: borrowing Span<UInt8>
+    ) -> (hour: Int64, minute: Int64, second: Int64)? {
+      guard let first = colon(in: token, from: 0), let second = colon(in: token, from: first + 1),
+        let hour = number(token.extracting(..<first), digits: 1...2),
+        let minute = number(token.extracting((first + 1)..<second), digits: 1...2),
+        let second = number(token.extracting((second + 1)...), digits: 1...2)
       else { return nil }
       return (hour, minute, second)
+    }
+
+    /// The place of a colon that at most two digits precede.
+    private static func colon(in token: borrowing Span<UInt8>, from start: Int) -> Int? {
+      for place in start..<min(start + 3, token.count) where !isDigit(token[place]) {
+        return token[place] == UInt8(ascii: ":") ? place : nil
+      }
+      return nil
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
 
     private static let months = [
       "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-    ].map { word($0.utf8) }
+    ].map { word($0.utf8Span.span) }
 
-    private static func month(_ token: ArraySlice<UInt8>) -> Int64? {
+    private static func month(_ token: borrowing Span<UInt8>) -> Int64? {
       guard token.count >= 3 else { return nil }
-      let word = word(token.prefix(3))
+      let word = word(token)
       return months.firstIndex(of: word).map { Int64($0) + 1 }
     }
 
-    /// Bytes in lower case as one number.
-    private static func word(_ bytes: some Sequence<UInt8>) -> UInt32 {
-      bytes.reduce(0) { $0 << 8 | UInt32(CookieText.lowercased($1)) }
+    /// The first three bytes in lower case as one number.
+    private static func word(_ bytes: borrowing Span<UInt8>) -> UInt32 {
+      var word: UInt32 = 0
+      for place in 0..<3 { word = word << 8 | UInt32(CookieText.lowercased(bytes[place])) }
+      return word
     }
   }
 }

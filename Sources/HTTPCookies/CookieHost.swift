@@ -41,10 +41,13 @@ package struct CookieHost: Sendable, Hashable {
 
   /// Domain-match of names.
   static func isSameOrBelow(_ name: String, _ domain: String) -> Bool {
-    let (name, domain) = (name.utf8, domain.utf8)
-    guard name.count > domain.count else { return name.elementsEqual(domain) }
-    return !domain.isEmpty && name.suffix(domain.count).elementsEqual(domain)
-      && name.dropLast(domain.count).last == UInt8(ascii: ".")
+    let (name, domain) = (name.utf8Span.span, domain.utf8Span.span)
+    let start = name.count - domain.count
+    guard start >= 0, start == 0 || !domain.isEmpty && name[start - 1] == UInt8(ascii: ".") else {
+      return false
+    }
+    for place in domain.indices where name[start + place] != domain[place] { return false }
+    return true
   }
 
   /// Labels of letters, digits and hyphens (RFC 5890 §2.3.1), and of underscores, which hosts inside of networks have.

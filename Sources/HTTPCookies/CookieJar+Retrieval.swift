@@ -9,23 +9,37 @@ extension CookieJar {
     guard sites[site] != nil else { return nil }
     let isSameSite = context.isSameSite
     let chosen = updateSite(site) { site, _ in
-      site.use(at: now) { cookie in
-        !cookie.isExpired(at: now)
+      site.use(at: now) { entry in
+        !entry.stored.isExpired(at: now)
           // A domain that became a public suffix after the cookie was stored counts no longer.
-          && (cookie.isHostOnly || registrable == nil
-            ? cookie.isHostOnly && cookie.domain == host.name : host.domainMatches(cookie.domain))
-          && CookiePath.matches(context.path, cookie.path) && (context.isSecure || !cookie.isSecure)
-          && (isSameSite || cookie.isSentCrossSite(by: context))
+          && (entry.stored.isHostOnly || registrable == nil
+            ? entry.stored.isHostOnly && entry.stored.domain == host.name
+            : host.domainMatches(entry.stored.domain))
+          && CookiePath.matches(context.path, entry.stored.path)
+          && (context.isSecure || !entry.stored.isSecure)
+          && (isSameSite || entry.stored.isSentCrossSite(by: context))
       }
     }
     guard !chosen.isEmpty else { return nil }
-    return chosen.sorted(by: Self.isSentBefore).map(\.cookie.pair).joined(separator: "; ")
+    return Self.text(of: chosen.sorted(by: Self.isSentBefore))
   }
 
   /// Step 4.
   private static func isSentBefore(_ one: Entry, _ other: Entry) -> Bool {
-    (other.cookie.path.utf8.count, one.cookie.created, one.serial)
-      < (one.cookie.path.utf8.count, other.cookie.created, other.serial)
+    (other.stored.path.utf8.count, one.stored.created.microseconds, one.serial)
+      < (one.stored.path.utf8.count, other.stored.created.microseconds, other.serial)
+  }
+
+  /// Step 6.
+  private static func text(of entries: [Entry]) -> String {
+    var text: [UInt8] = []
+    for (index, entry) in entries.enumerated() {
+      if index > 0 { text.append(text: "; ") }
+      text.append(text: entry.stored.name)
+      if !entry.stored.name.isEmpty { text.append(UInt8(ascii: "=")) }
+      text.append(text: entry.stored.value)
+    }
+    return String(decoding: text, as: UTF8.self)
   }
 }
 
@@ -38,7 +52,4 @@ extension Cookie {
     case .lax: context.isTopLevelNavigation && context.isSafeMethod
     }
   }
-
-  /// Step 6.
-  fileprivate var pair: String { name.isEmpty ? value : name + "=" + value }
 }

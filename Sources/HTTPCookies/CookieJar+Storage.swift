@@ -26,12 +26,14 @@ extension CookieJar {
         site.set(cookie, &serial, upTo: most, now: now, &changes)
       }
     }
-    return changes + evictSurplus(now)
+    changes += evictSurplus(now)
+    return changes
   }
 
   private mutating func evict(_ entry: Entry, from site: String) -> Change {
-    take(entry.cookie.key, site: site)
-    return .removed(entry.cookie.key)
+    let key = entry.stored.key
+    take(key, site: site)
+    return .removed(key)
   }
 
   /// Eviction classes for a full jar (§5.7), in eviction order.
@@ -60,7 +62,7 @@ extension CookieJar {
   private func candidates(_ surplus: Surplus, _ now: Timestamp) -> [(site: String, entry: Entry)] {
     var found: [(site: String, entry: Entry)] = []
     for (name, site) in sites where surplus != .ofLargeSites || site.count > capacity.fairShare {
-      for entry in site.entries where surplus != .expired || entry.cookie.isExpired(at: now) {
+      for entry in site.entries where surplus != .expired || entry.stored.isExpired(at: now) {
         found.append((name, entry))
       }
     }
@@ -99,7 +101,7 @@ extension CookieSite {
 extension CookieJar.Entry {
   /// The order of removal in §5.7: expired cookies, then cookies that are not secure, then the rest; within each, the least recently used.
   fileprivate func goesBefore(_ other: Self, _ now: Timestamp) -> Bool {
-    let (hasExpired, otherHasExpired) = (cookie.isExpired(at: now), other.cookie.isExpired(at: now))
+    let (hasExpired, otherHasExpired) = (stored.isExpired(at: now), other.stored.isExpired(at: now))
     // Among expired cookies, isSecure does not matter.
     return hasExpired != otherHasExpired
       ? hasExpired : hasExpired ? isOlder(than: other) : priority < other.priority
@@ -107,8 +109,7 @@ extension CookieJar.Entry {
 
   /// Whether it was used less recently than `other`.
   fileprivate func isOlder(than other: Self) -> Bool {
-    (cookie.lastAccess, cookie.created, serial)
-      < (other.cookie.lastAccess, other.cookie.created, other.serial)
+    (lastAccess, stored.created, serial) < (other.lastAccess, other.stored.created, other.serial)
   }
 }
 

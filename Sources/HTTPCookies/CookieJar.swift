@@ -69,7 +69,8 @@ package struct CookieJar: Sendable {
         site.set(cookie, &serial, upTo: most, now: cookie.lastAccess, &changes)
       }
     }
-    return changes + evictSurplus(cookies.last?.lastAccess)
+    changes += evictSurplus(cookies.last?.lastAccess)
+    return changes
   }
 
   @discardableResult

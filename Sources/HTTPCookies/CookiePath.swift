@@ -10,9 +10,10 @@ enum CookiePath {
   }
 
   static func matches(_ requestPath: String, _ cookiePath: String) -> Bool {
-    let (request, cookie) = (requestPath.utf8, cookiePath.utf8)
-    guard request.starts(with: cookie) else { return false }
-    return request.count == cookie.count || cookie.last == UInt8(ascii: "/")
-      || request.dropFirst(cookie.count).first == UInt8(ascii: "/")
+    let (request, cookie) = (requestPath.utf8Span.span, cookiePath.utf8Span.span)
+    let (count, slash) = (cookie.count, UInt8(ascii: "/"))
+    guard request.count >= count else { return false }
+    for place in cookie.indices where request[place] != cookie[place] { return false }
+    return request.count == count || count > 0 && cookie[count - 1] == slash || request[count] == slash
   }
 }

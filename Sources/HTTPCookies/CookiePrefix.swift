@@ -4,6 +4,10 @@ enum CookiePrefix: String, CaseIterable {
   case host = "__host-"
 
   private init?(of text: String) {
+    do {
+      let bytes = text.utf8Span.span
+      guard !bytes.isEmpty, bytes[0] == UInt8(ascii: "_") else { return nil }
+    }
     guard let prefix = Self.allCases.first(where: { CookieText.starts(text, withoutCase: $0.rawValue) })
     else {
       return nil

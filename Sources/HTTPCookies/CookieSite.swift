@@ -3,15 +3,40 @@ internal import TransferModel
 /// The cookies of one site, whose number is limited (RFC 6265bis §5.7). Finding, replacing or evicting a cookie does not read the texts
 /// of the others, unless fingerprints collide.
 struct CookieSite: Sendable {
+  /// A stored cookie. The cookie is on the heap, because a copy of all its texts takes longer than most of what is done with it.
   struct Entry: Sendable {
-    var cookie: Cookie
+    private final class Box: Sendable {
+      let cookie: Cookie
+      init(_ cookie: Cookie, created: Timestamp) {
+        var cookie = cookie
+        cookie.created = created
+        self.cookie = cookie
+      }
+    }
+    private let box: Box
+    fileprivate(set) var lastAccess: Timestamp
     /// The order in which the jar's cookies were first stored. Breaks ties between equal times.
     let serial: UInt64
 
+    fileprivate init(_ cookie: Cookie, created: Timestamp, serial: UInt64) {
+      box = Box(cookie, created: created)
+      lastAccess = cookie.lastAccess
+      self.serial = serial
+    }
+
+    /// The cookie as it was stored: its `lastAccess` is out of date.
+    var stored: Cookie { box.cookie }
+
+    var cookie: Cookie {
+      var cookie = stored
+      cookie.lastAccess = lastAccess
+      return cookie
+    }
+
     var priority: EvictionPriority {
       EvictionPriority(
-        isSecure: cookie.isSecure, lastAccess: cookie.lastAccess.microseconds,
-        created: cookie.created.microseconds, serial: serial)
+        isSecure: stored.isSecure, lastAccess: lastAccess.microseconds,
+        created: stored.created.microseconds, serial: serial)
     }
   }
 
@@ -53,8 +78,9 @@ struct CookieSite: Sendable {
   var isEmpty: Bool { count == 0 }
   var entries: [Entry] { slots.compactMap { $0 } }
 
+  /// - Parameter isMeant: may read all of a cookie but its `lastAccess`.
   func contains(_ isMeant: (Cookie) -> Bool) -> Bool {
-    for case let entry? in slots where isMeant(entry.cookie) { return true }
+    for case let entry? in slots where isMeant(entry.stored) { return true }
     return false
   }
 
@@ -64,32 +90,51 @@ struct CookieSite: Sendable {
   /// - Parameter serial: the number for the next new cookie; incremented if this cookie is new.
   /// - Returns: the stored cookie; nil if only the time of the last access changed.
   mutating func place(_ cookie: Cookie, _ serial: inout UInt64) -> Cookie? {
-    let key = cookie.key
-    let fingerprint = key.fingerprint
+    let fingerprint = Self.keyHash(cookie.name, cookie.path, cookie.domain, cookie.isHostOnly)
     earliestExpiry = min(earliestExpiry, cookie.expiresDate?.microseconds ?? .max)
-    guard let slot = slot(of: key, fingerprint), let old = slots[slot] else {
-      insert(Entry(cookie: cookie, serial: serial), fingerprint)
+    guard let slot = slot(fingerprint, { $0.hasSameKey(as: cookie) }), let old = slots[slot] else {
+      let entry = Entry(cookie, created: cookie.created, serial: serial)
+      insert(entry, fingerprint)
       serial += 1
-      return cookie
+      return entry.stored
     }
-    var cookie = cookie
-    cookie.created = old.cookie.created
-    update(slot, Entry(cookie: cookie, serial: old.serial))
-    size += cookie.size - old.cookie.size
-    return cookie.isSame(as: old.cookie) ? nil : cookie
+    let entry = Entry(cookie, created: old.stored.created, serial: old.serial)
+    update(slot, entry)
+    size += entry.stored.size - old.stored.size
+    return entry.stored.hasSameContent(as: old.stored) ? nil : entry.stored
   }
 
   /// - Returns: whether there was such a cookie.
   mutating func remove(_ key: CookieKey) -> Bool {
-    guard let slot = slot(of: key, key.fingerprint) else { return false }
+    let fingerprint = Self.keyHash(key.name, key.path, key.domain, key.isHostOnly)
+    guard let slot = slot(fingerprint, { $0.key == key }) else { return false }
     _ = removeSlot(slot)
     return true
   }
 
-  private func slot(of key: CookieKey, _ fingerprint: UInt64) -> Int? {
+  private func slot(_ fingerprint: UInt64, _ hasKey: (Cookie) -> Bool) -> Int? {
     let span = fingerprints.span
-    for slot in span.indices where span[slot] == fingerprint && slots[slot]?.cookie.key == key { return slot }
+    for slot in span.indices where span[slot] == fingerprint {
+      if let entry = slots[slot], hasKey(entry.stored) { return slot }
+    }
     return nil
+  }
+
+  /// A hash of a key (FNV-1a), never 0. A server can choose names whose hashes collide: then a lookup compares all keys of the site, of
+  /// which there are at most `capacity.perSite`.
+  private static func keyHash(
+    _ name: String, _ path: String, _ domain: String, _ isHostOnly: Bool
+  ) -> UInt64 {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    func add(_ text: String) {
+      let bytes = text.utf8Span.span
+      for place in bytes.indices { hash = (hash ^ UInt64(bytes[place])) &* 0x100_0000_01B3 }
+      hash = (hash ^ (isHostOnly ? 1 : 2)) &* 0x100_0000_01B3
+    }
+    add(name)
+    add(path)
+    add(domain)
+    return hash | 1
   }
 
   private mutating func insert(_ entry: Entry, _ fingerprint: UInt64) {
@@ -101,7 +146,7 @@ struct CookieSite: Sendable {
       fingerprints.append(fingerprint)
     }
     count += 1
-    size += entry.cookie.size
+    size += entry.stored.size
     invalidateVictims(ifAfter: entry.priority)
   }
 
@@ -116,8 +161,8 @@ struct CookieSite: Sendable {
     fingerprints[slot] = 0
     freeSlots.append(slot)
     count -= 1
-    size -= entry.cookie.size
-    return entry.cookie.key
+    size -= entry.stored.size
+    return entry.stored.key
   }
 
   // MARK: Many cookies
@@ -128,7 +173,7 @@ struct CookieSite: Sendable {
     earliestExpiry = .max
     var purged: [CookieKey] = []
     for slot in slots.indices {
-      guard let expiry = slots[slot]?.cookie.expiresDate else { continue }
+      guard let expiry = slots[slot]?.stored.expiresDate else { continue }
       if expiry <= now {
         if let key = removeSlot(slot) { purged.append(key) }
       } else {
@@ -139,11 +184,11 @@ struct CookieSite: Sendable {
   }
 
   /// Marks the chosen entries as used at `now`, and returns them.
-  mutating func use(at now: Timestamp, _ isChosen: (Cookie) -> Bool) -> [Entry] {
+  mutating func use(at now: Timestamp, _ isChosen: (Entry) -> Bool) -> [Entry] {
     var chosen: [Entry] = []
     for slot in slots.indices {
-      guard var entry = slots[slot], isChosen(entry.cookie) else { continue }
-      entry.cookie.lastAccess = now
+      guard var entry = slots[slot], isChosen(entry) else { continue }
+      entry.lastAccess = now
       update(slot, entry)
       chosen.append(entry)
     }
@@ -169,20 +214,5 @@ struct CookieSite: Sendable {
   /// Discards the sorted victims if an entry with this priority must be evicted before one of them.
   private mutating func invalidateVictims(ifAfter priority: EvictionPriority) {
     if let last = victims.first, priority < last.priority { victims.removeAll() }
-  }
-}
-
-extension CookieKey {
-  /// A hash of the key (FNV-1a), never 0. A server can choose names whose hashes collide: then a lookup compares all keys of the site, of
-  /// which there are at most `capacity.perSite`.
-  fileprivate var fingerprint: UInt64 {
-    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-    func add(_ byte: UInt8) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-    for text in [name, path, domain] {
-      let bytes = text.utf8Span.span
-      for place in bytes.indices { add(bytes[place]) }
-      add(isHostOnly ? 1 : 2)
-    }
-    return hash | 1
   }
 }

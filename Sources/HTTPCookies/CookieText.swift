@@ -4,16 +4,22 @@ internal import TransferModel
 /// were one character, and two spellings of `é` one name.
 enum CookieText {
   /// RFC 6265bis §5.6: control characters but the tab end the whole cookie.
-  static func hasControls(_ bytes: some Sequence<UInt8>) -> Bool {
-    bytes.contains { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }
+  static func hasControls(_ text: String) -> Bool {
+    let bytes = text.utf8Span.span
+    for place in bytes.indices {
+      let byte = bytes[place]
+      if byte < 0x20 && byte != 0x09 || byte == 0x7F { return true }
+    }
+    return false
+  }
+
+  /// A part of a string's bytes that begins and ends beside ASCII characters.
+  static func text(_ bytes: borrowing Span<UInt8>, _ range: Range<Int>) -> String {
+    guard !range.isEmpty, let text = try? UTF8Span(validating: bytes.extracting(range)) else { return "" }
+    return String(copying: text)
   }
 
   static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-
-  /// Without blanks at both ends.
-  static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-    bytes.trimmingBlanks
-  }
 
   static func lowercased(_ byte: UInt8) -> UInt8 { byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte }
 

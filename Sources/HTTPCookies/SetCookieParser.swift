@@ -22,26 +22,26 @@ package enum SetCookieParser {
   /// nil where the whole field is ignored.
   /// - Parameter defaultPath: of the request that was answered.
   package static func parse(_ field: String, defaultPath: String, now: Timestamp) -> ReceivedCookie? {
-    let bytes = Array(field.utf8)
-    guard !CookieText.hasControls(bytes) else { return nil }
-    var end = bytes.firstIndex(of: UInt8(ascii: ";")) ?? bytes.count
-    let pair = divided(bytes[..<end])
-    let (name, value) = pair.value.map { (pair.name, $0) } ?? ([], pair.name)
+    guard !CookieText.hasControls(field) else { return nil }
+    let bytes = field.utf8Span.span
+    var end = bytes.place(of: UInt8(ascii: ";"), in: bytes.indices)
+    let pair = divided(bytes, 0..<end)
+    let (name, value) = pair.value.map { (pair.name, $0) } ?? (0..<0, pair.name)
     guard name.count + value.count <= Limits.cookieBytes.value else { return nil }
-    var cookie = ReceivedCookie(name: text(name), value: text(value))
+    var cookie = ReceivedCookie(name: CookieText.text(bytes, name), value: CookieText.text(bytes, value))
     var values = Values()
     while end < bytes.count {
       let start = end + 1
-      end = bytes[start...].firstIndex(of: UInt8(ascii: ";")) ?? bytes.count
+      end = bytes.place(of: UInt8(ascii: ";"), in: start..<bytes.count)
       // No attribute has so short a name.
       guard end - start >= shortestName else { continue }
-      let (name, value) = divided(bytes[start..<end])
-      guard let attribute = Attribute(name), (value?.count ?? 0) <= Limits.cookieAttributeBytes.value else {
-        continue
-      }
-      values.take(attribute, value ?? [], now: now)
+      let (name, value) = divided(bytes, start..<end)
+      guard let attribute = Attribute(bytes.extracting(name)),
+        (value?.count ?? 0) <= Limits.cookieAttributeBytes.value
+      else { continue }
+      values.take(attribute, value ?? end..<end, in: bytes, now: now)
     }
-    values.apply(to: &cookie, defaultPath: defaultPath)
+    values.apply(to: &cookie, bytes, defaultPath: defaultPath)
     return cookie
   }
 
@@ -52,43 +52,51 @@ package enum SetCookieParser {
     case isHTTPOnly = "httponly"
     case sameSite = "samesite"
 
-    private static let names = allCases.map { (attribute: $0, name: Array($0.rawValue.utf8)) }
+    /// The bytes of each name as one number. No name has more than eight.
+    private static let words = allCases.map { (attribute: $0, word: word($0.rawValue.utf8Span.span)) }
 
     /// nil: no attribute has this name.
-    init?(_ name: ArraySlice<UInt8>) {
-      for (attribute, known) in Self.names where known.count == name.count {
-        guard zip(known, name).allSatisfy({ $0 == CookieText.lowercased($1) }) else { continue }
-        self = attribute
-        return
-      }
-      return nil
+    init?(_ name: borrowing Span<UInt8>) {
+      guard name.count <= 8 else { return nil }
+      let word = Self.word(name)
+      guard let known = Self.words.first(where: { $0.word == word }) else { return nil }
+      self = known.attribute
+    }
+
+    private static func word(_ name: borrowing Span<UInt8>) -> UInt64 {
+      var word: UInt64 = 0
+      for place in name.indices { word = word << 8 | UInt64(CookieText.lowercased(name[place])) }
+      return word
     }
   }
 
   private static let shortestName = 4
 
   /// Before and after the first `=`, without the blanks around; the value is nil where there is none.
-  private static func divided(_ part: ArraySlice<UInt8>) -> (
-    name: ArraySlice<UInt8>, value: ArraySlice<UInt8>?
+  private static func divided(_ bytes: borrowing Span<UInt8>, _ part: Range<Int>) -> (
+    name: Range<Int>, value: Range<Int>?
   ) {
-    guard let index = part.firstIndex(of: UInt8(ascii: "=")) else { return (CookieText.trimmed(part), nil) }
-    return (CookieText.trimmed(part[..<index]), CookieText.trimmed(part[(index + 1)...]))
+    let index = bytes.place(of: UInt8(ascii: "="), in: part)
+    guard index < part.upperBound else { return (bytes.trimmingBlanks(part), nil) }
+    return (
+      bytes.trimmingBlanks(part.lowerBound..<index), bytes.trimmingBlanks((index + 1)..<part.upperBound)
+    )
   }
-
-  private static func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
 
   /// The values of the attributes (§5.6.1 to §5.6.7). The last attribute of a name holds; an unreadable date or age is ignored.
   private struct Values {
     private var isSecure = false
     private var isHTTPOnly = false
     // Interpreted at the end, because a field may repeat an attribute thousands of times.
-    private var domain: ArraySlice<UInt8>?
-    private var path: ArraySlice<UInt8>?
-    private var sameSite: ArraySlice<UInt8>?
+    private var domain: Range<Int>?
+    private var path: Range<Int>?
+    private var sameSite: Range<Int>?
     private var expires: Timestamp?
     private var maximumAge: Timestamp?
 
-    mutating func take(_ attribute: Attribute, _ value: ArraySlice<UInt8>, now: Timestamp) {
+    mutating func take(
+      _ attribute: Attribute, _ value: Range<Int>, in bytes: borrowing Span<UInt8>, now: Timestamp
+    ) {
       switch attribute {
       case .domain: domain = value
       case .path: path = value
@@ -96,31 +104,43 @@ package enum SetCookieParser {
       case .isHTTPOnly: isHTTPOnly = true
       case .sameSite: sameSite = value
       case .expires:
-        guard let date = CookieDate.parse(value) else { return }
+        guard let date = CookieDate.parse(bytes.extracting(value)) else { return }
         expires = min(date, now.adding(seconds: Double(CookieLimit.age)))
       case .maximumAge:
-        guard let seconds = Self.seconds(value) else { return }
+        guard let seconds = Self.seconds(bytes.extracting(value)) else { return }
         maximumAge = seconds > 0 ? now.adding(seconds: Double(seconds)) : Cookie.distantPast
       }
     }
 
-    func apply(to cookie: inout ReceivedCookie, defaultPath: String) {
+    func apply(to cookie: inout ReceivedCookie, _ bytes: borrowing Span<UInt8>, defaultPath: String) {
       cookie.isSecure = isSecure
       cookie.isHTTPOnly = isHTTPOnly
-      cookie.domain = domain.map {
-        CookieText.lowercased($0.first == UInt8(ascii: ".") ? $0.dropFirst() : $0)
+      if let domain {
+        let hasDot = !domain.isEmpty && bytes[domain.lowerBound] == UInt8(ascii: ".")
+        cookie.domain =
+          CookieText.text(bytes, hasDot ? domain.dropFirst() : domain).lowercasedASCII
       }
-      cookie.path = path.map { $0.first == UInt8(ascii: "/") ? SetCookieParser.text($0) : defaultPath }
-      cookie.sameSite = sameSite.flatMap { Cookie.SameSite(rawValue: CookieText.lowercased($0)) }
+      if let path {
+        let isAbsolute = !path.isEmpty && bytes[path.lowerBound] == UInt8(ascii: "/")
+        cookie.path = isAbsolute ? CookieText.text(bytes, path) : defaultPath
+      }
+      if let sameSite {
+        cookie.sameSite = Cookie.SameSite(rawValue: CookieText.text(bytes, sameSite).lowercasedASCII)
+      }
       cookie.expiresDate = maximumAge ?? expires
     }
 
     /// Digits, perhaps after a minus; far more than there is of time ends at the limit.
-    private static func seconds(_ value: ArraySlice<UInt8>) -> Int? {
-      let isNegative = value.first == UInt8(ascii: "-")
-      let digits = isNegative ? value.dropFirst() : value
-      guard !digits.isEmpty, digits.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }
-      let number = digits.reduce(0) { min($0 * 10 + Int($1 - UInt8(ascii: "0")), CookieLimit.age) }
+    private static func seconds(_ value: borrowing Span<UInt8>) -> Int? {
+      let isNegative = !value.isEmpty && value[0] == UInt8(ascii: "-")
+      let start = isNegative ? 1 : 0
+      guard start < value.count else { return nil }
+      var number = 0
+      for place in start..<value.count {
+        let digit = value[place] &- UInt8(ascii: "0")
+        guard digit < 10 else { return nil }
+        number = min(number * 10 + Int(digit), CookieLimit.age)
+      }
       return isNegative ? -number : number
     }
   }
