@@ -7,8 +7,25 @@ package struct HTTPChallenge: Sendable, Equatable {
   var scheme: String
   /// What stands in place of parameters: NTLM's and Negotiate's messages.
   var token68: String?
-  /// Names in lower case.
-  var parameters: [String: String] = [:]
+  var parameters: Parameters = [:]
+
+  /// Parameters in order, with names in lower case. Their list is short, so that a search takes less time than a table.
+  struct Parameters: Sendable, Equatable, ExpressibleByDictionaryLiteral {
+    private struct Parameter: Sendable, Equatable {
+      let name: String
+      let value: String
+    }
+    private var all: [Parameter] = []
+
+    init(dictionaryLiteral elements: (String, String)...) {
+      for (name, value) in elements { append(name, value) }
+    }
+
+    mutating func append(_ name: String, _ value: String) { all.append(Parameter(name: name, value: value)) }
+
+    /// The value of the first parameter of that name.
+    subscript(_ name: String) -> String? { all.first { $0.name == name }?.value }
+  }
 
   var realm: String? { parameters["realm"] }
 
@@ -36,11 +53,11 @@ package struct HTTPChallenge: Sendable, Equatable {
         parameters += 1
         let last = challenges.count - 1
         guard last >= first, parameters <= most else { continue }
-        let parameter = (scanner.text(token).lowercasedASCII, scanner.unquoted(value))
-        challenges[last].parameters.merge(CollectionOfOne(parameter)) { first, _ in first }
+        challenges[last].parameters.append(scanner.text(token).lowercasedASCII, scanner.unquoted(value))
       }
     }
-    return Array(challenges.prefix(most))
+    if challenges.count > most { challenges.removeLast(challenges.count - most) }
+    return challenges
   }
 }
 
@@ -104,9 +121,11 @@ private struct Scanner {
   /// The text without quotes and escapes, or the token itself.
   func unquoted(_ range: Range<Int>) -> String {
     guard range.first.map({ bytes[$0] }) == UInt8(ascii: "\"") else { return text(range) }
+    let quoted = range.dropFirst()
+    guard bytes[quoted].contains(UInt8(ascii: "\\")) else { return text(quoted) }
     var (text, isEscape) = ([UInt8](), false)
-    text.reserveCapacity(range.count)
-    for byte in bytes[range].dropFirst() {
+    text.reserveCapacity(quoted.count)
+    for byte in bytes[quoted] {
       isEscape = byte == UInt8(ascii: "\\") && !isEscape
       if !isEscape { text.append(byte) }
     }

@@ -8,7 +8,7 @@ import TransferModel
     try #require(HTTPChallenge.parse([field]).first.flatMap { DigestAuthentication($0) })
   }
 
-  private func parameters(_ value: String) -> [String: String] {
+  private func parameters(_ value: String) -> HTTPChallenge.Parameters {
     HTTPChallenge.parse([value]).first?.parameters ?? [:]
   }
 
