@@ -58,7 +58,7 @@ package struct JSONParser {
     precondition(bytes.count <= UInt32.max)
     self.bytes = bytes
     (start, end, index, values) = (range.lowerBound, range.upperBound, range.lowerBound, 0)
-    records.removeAll(keepingCapacity: true)
+    if !records.isEmpty { records.removeAll(keepingCapacity: true) }
     // Each value takes at least two bytes, its comma included.
     records.reserveCapacity(min(Self.expectedRecords, range.count / 2 + 1))
     try value(depth: 0)

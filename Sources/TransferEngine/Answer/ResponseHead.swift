@@ -46,12 +46,12 @@ package struct ResponseHeadParser {
   package mutating func add(_ line: UnsafeRawBufferPointer) -> ResponseHead? {
     guard excess == nil else { return nil }
     let text = Self.withoutLineEnd(line)
-    guard !text.isEmpty else { return head == nil ? nil : endHead() }
+    guard !text.isEmpty else { return isInHead ? endHead() : nil }
     // Inside a head, a status line is an ordinary line. Otherwise it would reset the limits.
-    if head == nil, Self.isStatusLine(text) {
+    if !isInHead, Self.isStatusLine(text) {
       head = Self.parseStatusLine(text)
       (size, lines) = (0, 0)
-    } else if head != nil {
+    } else if isInHead {
       size += text.count
       lines += 1
       head?.append(line: text)
@@ -67,6 +67,9 @@ package struct ResponseHeadParser {
     }
     return nil
   }
+
+  /// `head != nil` would copy the head for each line.
+  private var isInHead: Bool { if case .some = head { true } else { false } }
 
   private mutating func endHead() -> ResponseHead? {
     defer { head = nil }

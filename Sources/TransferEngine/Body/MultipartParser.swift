@@ -63,10 +63,10 @@ package struct MultipartParser {
   /// - Parameter contentType: the field's value. Nil where it is of another type, or its boundary is missing, longer
   ///   than 70 characters, or not of printable ASCII; RFC 2046 §5.1.1 allows fewer characters than cameras use.
   package init?(contentType: String) {
-    let type = contentType.split(separator: ";", omittingEmptySubsequences: false).first
-    guard let type, HTTPHeaders.equal(type.trimmingBlanks, "multipart/x-mixed-replace"),
+    let type = contentType.utf8.prefix { $0 != UInt8(ascii: ";") }
+    guard HTTPHeaders.equal(Substring(type).trimmingBlanks, "multipart/x-mixed-replace"),
       let boundary = HTTPParameters.value("boundary", in: contentType),
-      (1...70).contains(boundary.utf8.count), !boundary.hasSuffix(" "),
+      (1...70).contains(boundary.utf8.count), boundary.utf8.last != 0x20,
       boundary.utf8.allSatisfy({ (0x20...0x7E).contains($0) && $0 != UInt8(ascii: "\"") })
     else { return nil }
     // Many servers write the boundary as they announced it, with or without dashes of its own.
