@@ -10,42 +10,50 @@ import TransferModel
 /// input that crashes or delays them.
 enum Parsers {
   static let all: [(name: String, parse: @Sendable ([UInt8]) -> Void)] = [
-    ("set-cookie", { _ = SetCookieParser.parse(text($0), defaultPath: "/", now: now) }),
+    ("set-cookie", { _ = SetCookieParser.parse(text($0.span), defaultPath: "/", now: now) }),
     ("cookie-jar", cookieJar), ("cache", cache), ("head", head), ("header-fields", headerFields),
     ("content-disposition", contentDisposition), ("content-type", contentType),
-    ("challenges", { _ = HTTPChallenge.parse([text($0)]) }),
+    ("challenges", { _ = HTTPChallenge.parse([text($0.span)]) }),
     ("proxy-exceptions", proxyExceptions), ("json", { _ = try? JSONParser.parse($0) }),
-    ("batch", batch), ("pem", { _ = PEMText.sizes(text($0)) }), ("base64", base64),
+    ("batch", batch), ("pem", { _ = PEMText.sizes(text($0.span)) }), ("base64", base64),
     ("multipart", multipart), ("dates", dates),
   ]
 
   private static let now = Timestamp(seconds: 1_767_225_600)
 
   /// As header fields are read: text that is not UTF-8 is ISO 8859-1.
-  private static func text(_ bytes: some Collection<UInt8>) -> String {
-    let bytes = Array(bytes)
-    if let span = try? UTF8Span(validating: bytes.span) { return String(copying: span) }
-    return ISO88591.text(bytes.span)
+  private static func text(_ bytes: Span<UInt8>) -> String {
+    if let span = try? UTF8Span(validating: bytes) { return String(copying: span) }
+    return ISO88591.text(bytes)
   }
 
   /// Lines, as many as a message may have header fields.
-  private static func lines(_ bytes: [UInt8]) -> [ArraySlice<UInt8>] {
-    var (lines, rest) = ([ArraySlice<UInt8>](), bytes[...])
-    while lines.count < Limits.fields.value, let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-      lines.append(rest[..<end])
-      rest = rest[(end + 1)...]
+  private static func lines(_ bytes: [UInt8]) -> [Range<Int>] {
+    var (lines, start) = ([Range<Int>](), 0)
+    while lines.count < Limits.fields.value, start <= bytes.count {
+      let end = bytes.span.place(of: UInt8(ascii: "\n"), in: start..<bytes.count)
+      lines.append(start..<end)
+      start = end + 1
     }
-    return lines.count < Limits.fields.value ? lines + [rest] : lines
+    return lines
+  }
+
+  private static func texts(_ bytes: [UInt8]) -> [String] {
+    lines(bytes).map { text(bytes.span.extracting($0)) }
   }
 
   /// Header fields, one a line. A line without a name is a `Cache-Control`.
   private static func fields(_ bytes: [UInt8]) -> HTTPHeaders {
     HTTPHeaders(
       lines(bytes).map { line in
-        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else {
-          return .init(name: "Cache-Control", value: text(line))
+        let bytes = bytes.span
+        let colon = bytes.place(of: UInt8(ascii: ":"), in: line)
+        guard colon < line.upperBound else {
+          return .init(name: "Cache-Control", value: text(bytes.extracting(line)))
         }
-        return .init(name: text(line[..<colon]), value: text(line[(colon + 1)...].trimmingBlanks))
+        let value = bytes.trimmingBlanks((colon + 1)..<line.upperBound)
+        return .init(
+          name: text(bytes.extracting(line.lowerBound..<colon)), value: text(bytes.extracting(value)))
       })
   }
 
@@ -59,7 +67,7 @@ enum Parsers {
   private static func cookieJar(_ bytes: [UInt8]) {
     let context = CookieContext(host: "www.example.com", path: "/a/b", isSecure: true)
     var jar = CookieJar()
-    _ = jar.store(lines(bytes).map(text), from: context, now: now)
+    _ = jar.store(texts(bytes), from: context, now: now)
     _ = jar.header(for: context, now: now)
   }
 
@@ -94,12 +102,12 @@ enum Parsers {
   }
 
   private static func contentDisposition(_ bytes: [UInt8]) {
-    _ = response(HTTPHeaders([.init(name: "Content-Disposition", value: text(bytes))])).suggestedFilename
+    _ = response(HTTPHeaders([.init(name: "Content-Disposition", value: text(bytes.span))])).suggestedFilename
   }
 
   /// `Content-Type` fields, one a line.
   private static func contentType(_ bytes: [UInt8]) {
-    _ = response(HTTPHeaders(lines(bytes).map { .init(name: "Content-Type", value: text($0)) })).contentType
+    _ = response(HTTPHeaders(texts(bytes).map { .init(name: "Content-Type", value: $0) })).contentType
   }
 
   /// The entries of `noProxy` in JSON, and a host that is looked for among them.
@@ -124,7 +132,7 @@ enum Parsers {
   }
 
   private static func base64(_ bytes: [UInt8]) {
-    let text = text(bytes)
+    let text = text(bytes.span)
     _ = Base64.decode(text)
     _ = Base64.decodeForURL(text)
     _ = Base64.encode(bytes)
@@ -137,7 +145,7 @@ enum Parsers {
   }
 
   private static func dates(_ bytes: [UInt8]) {
-    let text = text(bytes)
+    let text = text(bytes.span)
     _ = HTTPDate.parse(text, now: now)
     _ = CookieDate.parse(text)
     _ = RetryAfter.seconds(text, now: now)
