@@ -170,6 +170,24 @@ import TransferModel
     try await unloaded()
     try await bench.send([.removeCookies(CookieFilter())], of: session, to: process)
     #expect(try await sent() == "")
+    // The row is written behind what was written before for a transfer.
+    try await bench.write { change in
+      change.credentials = [
+        StoredCredential(
+          session: session.id, space: WorkerSamples.space, credential: WorkerSamples.certificate)
+      ]
+    }
+    try await unloaded()
+    try await bench.send(
+      [.keepCredential(WorkerSamples.password, WorkerSamples.space)], of: session, to: process)
+    func stored() async throws -> [Credential] {
+      await bench.written()
+      return try await bench.store.storage(of: session.id).credentials.map(\.credential)
+    }
+    #expect(try await stored() == [WorkerSamples.password])
+    try await unloaded()
+    try await bench.send([.forgetCredentials([WorkerSamples.space])], of: session, to: process)
+    while try await !stored().isEmpty { try await Task.sleep(for: .milliseconds(1)) }
     await process.stop()
   }
 }

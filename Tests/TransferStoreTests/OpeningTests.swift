@@ -70,12 +70,16 @@ import TransferModel
       INSERT INTO grdb_migrations VALUES ('1 sessions, tasks, journal, outbox'), ('22 messages without their session''s webhook');
       PRAGMA user_version = 22;
       """)
-    let before = try Data(contentsOf: URL(fileURLWithPath: path))
     for _ in 0..<2 { expect(.beforeFirst) }
     #expect(throws: OpeningError.beforeFirst) {
       try SecretRotation.run(database: path, from: Self.box(1), to: Self.box(2, 1)) {}
     }
-    #expect(before == (try Data(contentsOf: URL(fileURLWithPath: path))))
+    let queue = try DatabaseQueue(path: path)
+    #expect(try queue.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 22)
+    #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM grdb_migrations") } == 2)
+    #expect(
+      try queue.read { try String.fetchAll($0, sql: "SELECT name FROM sqlite_master WHERE type = 'table'") }
+        == ["grdb_migrations"])
   }
 
   @Test func theCheckGoesWithTheKeys() async throws {

@@ -69,30 +69,3 @@ extension StoreChange {
     }
   }
 }
-
-extension MachineRoom {
-  /// Where the engine reads the cookies and credentials of sessions.
-  func storageSource(now: @escaping @Sendable () -> Timestamp, _ logger: Logger) -> SessionStorages.Source {
-    let reader = StorageReader(store: recorder.store, now: now, logger: logger)
-    return SessionStorages.Source { [weak self] session, loaded in
-      guard let self else { return loaded(nil) }
-      spawn {
-        var contents = await reader.contents(of: session)
-        self.dropTransient(&contents, of: session)
-        loaded(contents)
-      }
-    } settle: { [weak self] session, settled in
-      let found: Void? = self?.visit(session) { _, step in step.settled.append(settled) }
-      if found == nil { settled(false) }
-    }
-  }
-
-  /// An invalid session has permanent credentials only.
-  private func dropTransient(_ contents: inout SessionStorages.Contents?, of session: SessionID) {
-    guard self.session(session)?.state == .invalid else { return }
-    let gone = (contents?.credentials ?? []).filter { $0.credential.persistence != .permanent }.map(\.space)
-    guard !gone.isEmpty else { return }
-    contents?.credentials.removeAll { $0.credential.persistence != .permanent }
-    recorder.record(StoreChange(gone.map { CredentialStorage.Change.removed($0) }, of: session))
-  }
-}

@@ -84,7 +84,12 @@ package final class BackgroundWorker: Sendable {
         self?.give([], written: { settled(true) })
       })
     engine.cookies.onChange { [weak self] in self?.cookiesChanged($0, $1) }
-    engine.credentials.onChange { [weak self] in self?.carryOut(.storage(StoreChange($1, of: $0))) }
+    engine.credentials.onChange { [weak self] session, changes in
+      var change = StoreChange(changes, of: session)
+      // The worker writes for sessions of all services.
+      change.owner = nil
+      self?.carryOut(.storage(change))
+    }
     deadlines.onFire { [weak self] purpose in
       if case .begin(let task) = purpose { self?.give([.due(task)]) }
     }
