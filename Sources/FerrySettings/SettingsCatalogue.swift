@@ -67,7 +67,7 @@ package struct SettingsCatalogue: Sendable {
   package let maximumEphemeralBytes = Setting.integer(
     "maximum-ephemeral-bytes", 0...Int.max, .bytes, initial: 1 << 30,
     help:
-      "Maximum memory for what is never on disk: all of ephemeral sessions, and `forSession` credentials of default sessions."
+      "Maximum memory for data that is never on disk: all data of ephemeral sessions, and `forSession` credentials of default sessions."
   )
 
   package let maximumTransfers = Setting.integer(

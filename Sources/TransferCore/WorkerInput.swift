@@ -9,7 +9,7 @@ package enum WorkerInput: Sendable {
   case suspend(TaskID)
   case resume(TaskID)
   case cancel(TaskID, keepsPartial: Bool)
-  /// An answer to the question of that number; nil: of a process that gave none.
+  /// An answer to the question of that number.
   case answer(TaskID, ChallengeAnswer, question: Int)
   /// Nobody answered in time.
   case answerByDefault(TaskID, question: Int)

@@ -1,7 +1,9 @@
+import Glibc
 import HTTPCookies
 import Synchronization
 import TestSupport
 import Testing
+import TransferCore
 import TransferEngine
 import TransferModel
 
@@ -135,11 +137,16 @@ import TransferModel
 }
 
 /// The same in the process that carries background tasks out.
-@Suite(.endsInTime) struct IdleWorkerStorageTests {
+@Suite(.blocking, .endsInTime) struct IdleWorkerStorageTests {
   private let origin = TestOrigin { _, socket in
     try socket.write(TestOrigin.reply("200 OK", [], [("Set-Cookie", "a=1; Path=/")]))
     return true
   }
+
+  private static let cookie = Cookie(
+    name: "b", value: "2", domain: "127.0.0.1", isHostOnly: true, path: "/", expiresDate: nil,
+    isSecure: false,
+    isHTTPOnly: false, sameSite: nil, created: WorkerSamples.time, lastAccess: WorkerSamples.time)
 
   @Test func commandsReachAnUnloadedJar() async throws {
     let bench = try WorkerBench()
@@ -161,10 +168,7 @@ import TransferModel
     try await unloaded()
     #expect(try await sent() == "a=1")
     try await unloaded()
-    let cookie = Cookie(
-      name: "b", value: "2", domain: "127.0.0.1", isHostOnly: true, path: "/", expiresDate: nil,
-      isSecure: false, isHTTPOnly: false, sameSite: nil, created: bench.now, lastAccess: bench.now)
-    try await bench.send([.setCookies([cookie])], of: session, to: process)
+    try await bench.send([.setCookies([Self.cookie])], of: session, to: process)
     try await unloaded()
     #expect(try await sent() == "a=1; b=2")
     try await unloaded()
@@ -184,10 +188,54 @@ import TransferModel
       await bench.written()
       return try await bench.store.storage(of: session.id).credentials.map(\.credential)
     }
-    #expect(try await stored() == [WorkerSamples.password])
+    while try await stored() != [WorkerSamples.password] { try await Task.sleep(for: .milliseconds(1)) }
     try await unloaded()
     try await bench.send([.forgetCredentials([WorkerSamples.space])], of: session, to: process)
     while try await !stored().isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+    await process.stop()
+  }
+
+  /// While the cookies of a response are being recorded, under the lock of all cookies, another thread takes a command about cookies.
+  @Test func aCommandIsNotCarriedOutUnderTheLockOfTheCookies() async throws {
+    let bench = try WorkerBench()
+    let (isRecording, isGiven, once) = (Gate(), Gate(), Gate())
+    once.open()
+    bench.moments.withLock {
+      $0.recorded = { change in
+        guard !change.cookies.isEmpty, once.wait(seconds: 0) else { return }
+        isRecording.open()
+        _ = isGiven.wait()
+        usleep(20_000)
+      }
+    }
+    let process = try await bench.started()
+    let session = try await bench.session()
+    let task = try await bench.task(origin.url + "/", in: session)
+    async let commands: Void = {
+      _ = isRecording.wait() || isRecording.wait()
+      isGiven.open()
+      let command = WorkerCommand.setCookies([Self.cookie])
+      process.worker.give([.aside(0)], of: .init(asides: [(command: command, session: session.id)]))
+    }()
+    try await bench.send([.submit(task.id)], of: session, to: process)
+    #expect(try await bench.outcomes(task)[0].error == nil)
+    _ = await commands
+    func names() -> Set<String> {
+      Set(process.engine.storages.cookies.cookies(of: session.id, now: Timestamp(seconds: 0)).map(\.name))
+    }
+    while names() != ["a", "b"] { try await Task.sleep(for: .milliseconds(1)) }
+    await process.stop()
+  }
+
+  /// A jar that commands alone have filled is unloaded, too.
+  @Test func cookiesOfCommandsAreUnloaded() async throws {
+    let bench = try WorkerBench()
+    bench.idleLifetime.withLock { $0 = .zero }
+    let process = try await bench.started()
+    let session = try await bench.session()
+    try await bench.send([.setCookies([Self.cookie])], of: session, to: process)
+    while process.engine.storages.isLoaded(session.id) { try await Task.sleep(for: .milliseconds(1)) }
+    #expect(try await bench.store.storage(of: session.id).cookies.map(\.name) == ["b"])
     await process.stop()
   }
 }

@@ -7,6 +7,8 @@ final class WatchedStore: Ledger {
   struct Moments: Sendable {
     /// Behind the commit of what a client asked for, before the caller knows.
     var committed: @Sendable (StoreChange) async -> Void = { _ in }
+    /// Something is recorded.
+    var recorded: @Sendable (StoreChange) -> Void = { _ in }
     /// Somebody asks whether it takes writes.
     var asked: @Sendable () -> Void = {}
   }
@@ -29,6 +31,7 @@ final class WatchedStore: Ledger {
     }
   }
   func record(_ change: StoreChange, settled: @escaping @Sendable (Bool) -> Void) {
+    moments.recorded(change)
     store.record(change, settled: settled)
   }
   var epoch: Epoch? { store.epoch }

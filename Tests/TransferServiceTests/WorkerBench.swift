@@ -66,6 +66,9 @@ final class WorkerBench: Sendable {
 
   // MARK: Processes
 
+  /// Where the next worker's store stops.
+  let moments = Mutex(WatchedStore.Moments())
+
   /// How long an idle session keeps its connections, and its cookies and credentials in memory.
   let idleLifetime = Mutex(Duration.seconds(60))
 
@@ -86,7 +89,7 @@ final class WorkerBench: Sendable {
     let loop = EventLoop(name: "test-worker")
     loop.start()
     let worker = BackgroundWorker(
-      store: store, engine: engine, relay: relay, blobs: blobs,
+      store: WatchedStore(store, moments.withLock { $0 }), engine: engine, relay: relay, blobs: blobs,
       bell: DoorbellPull(path: directory + "/bell"), alarms: Alarms(on: loop), discretion: discretion,
       now: { [self] in now },
       logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))

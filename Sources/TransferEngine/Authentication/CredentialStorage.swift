@@ -6,7 +6,7 @@ package import TransferModel
 /// The credentials that sessions remember, each for its own (URLCredentialStorage). They are in memory: `SessionStorages` loads and unloads
 /// those that are in the ledger as well.
 package final class CredentialStorage: Sendable {
-  /// What the ledger has to do to have what the storage has.
+  /// A change that the ledger has to make, too.
   package enum Change: Sendable {
     case stored(ProtectionSpace, Credential)
     case removed(ProtectionSpace)
@@ -40,7 +40,12 @@ package final class CredentialStorage: Sendable {
       return isTooLarge ? Limits.credentialBytes : nil
     }
 
-    /// - Returns: what was there.
+    /// Bytes of the credential of that space, if it is in memory only.
+    func unstoredSize(in space: ProtectionSpace) -> Int {
+      hosts[space.host]?[space].map { $0.isStored ? 0 : $0.credential.size } ?? 0
+    }
+
+    /// - Returns: the entry that was there.
     @discardableResult
     mutating func set(_ entry: Entry?, for space: ProtectionSpace) -> Entry? {
       let replaced = hosts[space.host]?[space]
@@ -95,7 +100,7 @@ package final class CredentialStorage: Sendable {
       .sorted { $0.space.isListed(before: $1.space) }
   }
 
-  /// Remembers a credential in place of that which was there.
+  /// Remembers a credential, and replaces the one of the same space.
   /// - Parameter isStored: whether it belongs in the ledger as well.
   /// - Returns: why it is not kept; nil if it is.
   package func set(
@@ -103,7 +108,8 @@ package final class CredentialStorage: Sendable {
   ) -> Refusal? {
     state.withLock { state in
       if let limit = state.shelves[session]?.limit(for: credential, in: space) { return .limit(limit) }
-      guard isStored || state.files[session]?.hasRoom(for: credential.size) != false else {
+      let growth = credential.size - (state.shelves[session]?.unstoredSize(in: space) ?? 0)
+      guard isStored || growth <= 0 || state.files[session]?.hasRoom(for: growth) != false else {
         return .memoryFull
       }
       let entry = Shelf.Entry(credential: credential, isStored: isStored)

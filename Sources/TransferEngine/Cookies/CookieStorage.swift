@@ -78,7 +78,7 @@ package final class CookieStorage: Sendable {
   }
 
   /// Puts cookies there as they are (HTTPCookieStorage.setCookie(_:)).
-  /// - Parameter tellsAll: whether those are told of as well that the jar has already.
+  /// - Parameter tellsAll: whether `onChange` also hears of cookies that the jar has already.
   /// - Returns: false if there is no room for the cookies. Nothing is changed then.
   @discardableResult
   package func set(_ cookies: [Cookie], in session: SessionID, tellsAll: Bool = false) -> Bool {
@@ -105,11 +105,12 @@ package final class CookieStorage: Sendable {
     return removed
   }
 
-  /// Puts back the cookies that the ledger has of a session. Expired cookies are removed there.
+  /// Puts back the cookies that the ledger has of a session. Those that are in memory are newer. Expired cookies are removed from both.
   func restore(_ cookies: [Cookie], of session: SessionID, now: Timestamp) {
     guard !cookies.isEmpty else { return }
     change(session) { jar in
-      jar = CookieJar(cookies)
+      let newer = jar.cookies
+      jar = CookieJar(cookies + newer)
       return jar.removeExpired(now: now).map { .removed($0.key) }
     }
   }

@@ -1,7 +1,7 @@
 internal import HTTPCache
 package import TransferModel
 
-/// Sessions that have nothing to do, by how long that has been so: which of them close their connections, and leave memory as far as they can
+/// Sessions that have nothing to do, by how long that has been so: it says which of them close their connections, and drop the data that can
 /// be read again.
 package struct IdleSessions: Sendable {
   /// What idle sessions may keep on one worker.
@@ -27,7 +27,7 @@ package struct IdleSessions: Sendable {
   private struct Entry {
     var since: ContinuousClock.Instant
     var isConnected: Bool
-    /// That can be read again.
+    /// Bytes of data that can be read again.
     var bytes: Int
   }
 

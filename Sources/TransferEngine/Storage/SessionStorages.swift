@@ -38,7 +38,7 @@ package final class SessionStorages: Sendable {
   final class Queue: @unchecked Sendable {
     // Unchecked: it is used under the storages' lock only.
     fileprivate var actions: Deque<Action> = []
-    /// All changes of the session are about to be committed, and then it is unloaded. Until then, whoever needs it stops that.
+    /// The session is unloaded as soon as its changes are committed. Until then, an action for the session stops that.
     fileprivate var isSettling = false
   }
   private enum Place {
@@ -47,7 +47,7 @@ package final class SessionStorages: Sendable {
     case busy(Queue)
   }
   private struct State {
-    /// Where the sessions are that are not in memory, or not any more.
+    /// The places of sessions that are not in memory, or are being loaded or unloaded.
     var places: [SessionID: Place] = [:]
     /// How many requests of clients use a session's storage.
     var uses: [SessionID: Int] = [:]
@@ -59,10 +59,11 @@ package final class SessionStorages: Sendable {
       if case .busy(let current) = places[session] { current === queue } else { false }
     }
 
-    /// The place of a session that somebody needs: one that is settling stays in memory.
-    mutating func placeForUse(of session: SessionID) -> Place? {
-      if case .busy(let queue) = places[session], queue.isSettling { places[session] = nil }
-      return places[session]
+    /// The place of a session that is needed: one that is settling stays in memory.
+    mutating func placeForUse(of session: SessionID) -> (place: Place?, wasSettling: Bool) {
+      guard case .busy(let queue) = places[session], queue.isSettling else { return (places[session], false) }
+      places[session] = nil
+      return (nil, true)
     }
   }
 
@@ -74,12 +75,14 @@ package final class SessionStorages: Sendable {
 
   package func connect(_ source: Source) { state.withLock { $0.source = source } }
 
-  /// Calls `onIdle` when a session was loaded, and when the last request that used its storage has ended.
+  /// Calls `onIdle` when a session was loaded or changed, and when the last request that used its storage has ended.
   func onIdle(_ onIdle: @escaping @Sendable (SessionID) -> Void) { state.withLock { $0.onIdle = onIdle } }
 
   /// The ledger has cookies or credentials of these sessions, and none of them is in memory.
   package func noteStored(_ sessions: some Sequence<SessionID>) {
-    state.withLock { state in for session in sessions { state.places[session] = .stored } }
+    state.withLock { state in
+      for session in sessions where state.places[session] == nil { state.places[session] = .stored }
+    }
   }
 
   // MARK: Using
@@ -90,21 +93,24 @@ package final class SessionStorages: Sendable {
   /// - Parameter needsStorage: if false, the storage may also be in the ledger, and stays there.
   /// - Returns: whether it was called. If not, the caller passes an action to `whenLoaded`.
   func ifLoaded(_ session: SessionID, needsStorage: Bool = true, _ body: () -> Void) -> Bool {
-    state.withLock { state in
-      switch state.placeForUse(of: session) {
-      case .stored where needsStorage: return false
-      case .busy: return false
+    let (isLoaded, onIdle) = state.withLock { state -> (Bool, (@Sendable (SessionID) -> Void)?) in
+      let (place, wasSettling) = state.placeForUse(of: session)
+      switch place {
+      case .stored where needsStorage: return (false, nil)
+      case .busy: return (false, nil)
       case .stored, nil: body()
       }
-      return true
+      return (true, wasSettling ? state.onIdle : nil)
     }
+    onIdle?(session)
+    return isLoaded
   }
 
-  /// Calls `action` when the session's storage is in memory, or with false if it cannot be read: before it returns, if it is. Actions of a
-  /// session are called in their order.
+  /// Calls `action` when the session's storage is in memory, or with false if it cannot be read. If the storage is in memory and no other
+  /// action waits, it is called before this returns. Actions of a session are called in their order.
   package func whenLoaded(_ session: SessionID, _ action: @escaping Action) {
     let (queue, wasStored): (Queue?, Bool) = state.withLock { state in
-      let place = state.placeForUse(of: session)
+      let place = state.placeForUse(of: session).place
       if case .busy(let queue) = place {
         queue.actions.append(action)
         return (nil, false)
@@ -118,7 +124,7 @@ package final class SessionStorages: Sendable {
     if wasStored { load(session, queue) } else { call(queue, of: session, isLoaded: true) }
   }
 
-  /// Makes a change that the ledger has already. It is not needed in a session that is in the ledger only.
+  /// Makes a change that the ledger already has. A session that is in the ledger only is left there.
   package func update(_ session: SessionID, _ change: @escaping @Sendable () -> Void) {
     let isStored = state.withLock { state in
       if case .stored = state.places[session] { true } else { false }
@@ -151,7 +157,8 @@ package final class SessionStorages: Sendable {
   }
 
   /// Calls the actions that wait, one after the other. From then on, actions are called at once, or the session is in the ledger only.
-  private func call(_ queue: Queue, of session: SessionID, isLoaded: Bool) {
+  /// - Parameter notesIdle: false: a transfer uses the session, and notes its end.
+  private func call(_ queue: Queue, of session: SessionID, isLoaded: Bool, notesIdle: Bool = true) {
     while true {
       let action: Action? = state.withLock { state in
         guard state.isCurrent(queue, of: session) else { return nil }
@@ -159,9 +166,10 @@ package final class SessionStorages: Sendable {
         state.places[session] = isLoaded ? nil : .stored
         return nil
       }
-      guard let action else { return }
+      guard let action else { break }
       action(isLoaded)
     }
+    if isLoaded, notesIdle { state.withLock { $0.onIdle }?(session) }
   }
 
   private func load(_ session: SessionID, _ queue: Queue) {
@@ -173,7 +181,6 @@ package final class SessionStorages: Sendable {
       credentials.restore(contents.credentials, of: session)
       guard state.withLock({ $0.isCurrent(queue, of: session) }) else { return unload(session) }
       call(queue, of: session, isLoaded: true)
-      state.withLock { $0.onIdle }?(session)
     }
   }
 
@@ -204,15 +211,17 @@ package final class SessionStorages: Sendable {
       queue.isSettling = true
       return state.source
     }
-    guard let source else { return call(queue, of: session, isLoaded: true) }
+    guard let source else { return call(queue, of: session, isLoaded: true, notesIdle: !isUsed) }
     source.settle(session) { [self] isSettled in
       let isCurrent = state.withLock { state in
         queue.isSettling = false
         return state.isCurrent(queue, of: session)
       }
       guard isCurrent else { return }
-      // Else it belongs to another process.
-      guard isSettled else { return forget(session) }
+      guard isSettled else {
+        // The session belongs to another process.
+        return forget(session)
+      }
       unload(session)
       let isWanted = state.withLock { state in
         guard state.isCurrent(queue, of: session), queue.actions.isEmpty else { return true }

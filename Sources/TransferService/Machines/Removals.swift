@@ -17,14 +17,13 @@ struct Removals: Sendable {
     pool.submit { for key in bodies { blobs.delete(key) } }
   }
 
-  /// What a session has only for its life is removed in the commit of its end. Credentials of a background session are read first, and
-  /// removed in a commit of their own; if that is lost, they are removed when they are read again.
+  /// Removes what a session has only for its life, in the commit of its end. Credentials of a background session are read first, and removed
+  /// in a commit of their own. If a crash undoes that commit, they are removed when they are read again.
   func retire(
     _ id: SessionID, _ retirement: Turn.Retirement, into change: inout StoreChange, _ recorder: Recorder
   ) {
     if retirement == .ephemeral { change.wipedSession = id }
-    engine.storages.whenLoaded(id) { [engine] isLoaded in
-      guard isLoaded else { return }
+    engine.storages.whenLoaded(id) { [engine] _ in
       let gone = engine.credentials.entries(of: id)
         .filter { retirement == .ephemeral || $0.credential.persistence != .permanent }.map(\.space)
       guard !gone.isEmpty else { return }

@@ -25,8 +25,8 @@ struct Recovery: Sendable {
   /// - Returns: how many tasks it ended.
   func recover(_ shards: ShardSet) async throws(StoreError) -> Int {
     sessions.forget(shards)
-    try await recoverSessions(shards)
     engine.storages.noteStored(try await store.sessionsWithStorage().filter { shards.contains($0.shard) })
+    try await recoverSessions(shards)
     let interrupted = try await recoverTasks(shards)
     let arrived = sessions.sessions(of: shards)
     try await recoverBeginnings(arrived)

@@ -90,7 +90,7 @@ extension BackgroundWorker {
     var change = StoreChange()
     change.cookies = changes.map { (session, $0) }
     change.tell(.changedCookies(session, changes))
-    carryOut(.storage(change))
+    record(change)
   }
 }
 

@@ -12,12 +12,12 @@ package import TransferStore
 /// What it decides, `WorkerMachine` decides. This gives it inputs under a lock, and carries its turns out in their order: one thread at
 /// a time, outside of that lock.
 package final class BackgroundWorker: Sendable {
-  /// Something to be carried out, in its turn.
-  enum Step {
-    /// - Parameter written: called once it is on the disk.
-    case turn(WorkerTurn, Page, written: (@Sendable () -> Void)?)
-    /// Of cookies or credentials.
-    case storage(StoreChange)
+  /// A turn that is to be carried out.
+  private struct Step {
+    let turn: WorkerTurn
+    let page: Page
+    /// Called once the turn is on the disk.
+    let written: (@Sendable () -> Void)?
   }
   /// Commands that were read together: what they cause is one commit, and their rows go with it.
   struct Page {
@@ -83,12 +83,13 @@ package final class BackgroundWorker: Sendable {
       } settle: { [weak self] _, settled in
         self?.give([], written: { settled(true) })
       })
+    // Both are called under the lock of the storage: they record, and carry out nothing else.
     engine.cookies.onChange { [weak self] in self?.cookiesChanged($0, $1) }
     engine.credentials.onChange { [weak self] session, changes in
       var change = StoreChange(changes, of: session)
       // The worker writes for sessions of all services.
       change.owner = nil
-      self?.carryOut(.storage(change))
+      self?.record(change)
     }
     deadlines.onFire { [weak self] purpose in
       if case .begin(let task) = purpose { self?.give([.due(task)]) }
@@ -166,12 +167,10 @@ package final class BackgroundWorker: Sendable {
       var turn = WorkerTurn(random: state.random)
       for input in inputs { state.machine.handle(input, at: moment, into: &turn) }
       state.random = turn.random
-      return turn.isEmpty && page.isEmpty && written == nil ? [] : [.turn(turn, page, written: written)]
+      return turn.isEmpty && page.isEmpty && written == nil
+        ? [] : [Step(turn: turn, page: page, written: written)]
     }
   }
-
-  /// Carries out what is to be done behind all that was decided before.
-  func carryOut(_ step: Step) { carryOut { _ in [step] } }
 
   /// Adds steps under the lock, and carries out what there is unless somebody does.
   private func carryOut(_ decide: (inout State) -> [Step]) {
@@ -205,13 +204,7 @@ package final class BackgroundWorker: Sendable {
   // MARK: Turns
 
   private func perform(_ step: Step) {
-    switch step {
-    case .turn(let turn, let page, let written): perform(turn, page, written)
-    case .storage(let change): record(change)
-    }
-  }
-
-  private func perform(_ turn: WorkerTurn, _ page: Page, _ written: (@Sendable () -> Void)?) {
+    let (turn, page, written) = (step.turn, step.page, step.written)
     logger.noteRetries(turn.news)
     var change = StoreChange(turn)
     change.takenCommands = Flaw.keepsTakenCommands.isPresent ? [] : page.taken
@@ -232,7 +225,7 @@ package final class BackgroundWorker: Sendable {
 
   /// Writes what has happened, and rings once it is on the disk.
   /// - Parameter written: called once it is there.
-  private func record(_ change: StoreChange, written: (@Sendable () -> Void)? = nil) {
+  func record(_ change: StoreChange, written: (@Sendable () -> Void)? = nil) {
     guard !change.isEmpty || written != nil else { return }
     store.record(change) { [bell] in
       if !change.news.isEmpty { bell.ring() }

@@ -34,7 +34,7 @@ struct WorkerDesk: Sendable {
   /// What concerns a session and none of its tasks.
   private func perform(_ command: WorkerCommand, _ session: SessionID) {
     switch command {
-    // The service has written these changes. They are written again, behind what was written before for transfers.
+    // The service has written these changes already. They are written again, so that they come after what transfers have changed.
     case .keepCredential(let credential, let space):
       engine.storages.whenLoaded(session) { [engine] isLoaded in
         guard isLoaded else { return }
@@ -55,7 +55,11 @@ struct WorkerDesk: Sendable {
       engine.storages.whenLoaded(session) { [engine] in
         if $0 { engine.cookies.remove(filter, of: session) }
       }
-    case .reset: engine.reset(session) {}
+    case .reset:
+      engine.storages.whenLoaded(session) { [engine] _ in
+        engine.credentials.remove(engine.credentials.entries(of: session).map(\.space), in: session)
+      }
+      engine.reset(session) {}
     case .flush: engine.flush(session) {}
     case .forget:
       engine.storages.forget(session)

@@ -3,7 +3,6 @@ internal import JSON
 package import TransferModel
 
 extension TransferTask {
-  /// What never changes after creation.
   /// Whether a client has specified the same.
   package func isSpecified(like other: TransferTask) -> Bool {
     specificationDocument == other.specificationDocument
