@@ -89,7 +89,16 @@ import Testing
       "INSERT INTO grdb_migrations (identifier) VALUES ('101 tomorrow'); PRAGMA user_version = 101",
       in: directory)
     for command in ["serve", "worker", "rotate-key"] {
-      try expectRefusal("newer version", "99 tomorrow", command: command)
+      try expectRefusal("newer version", "101 tomorrow", command: command)
+    }
+  }
+
+  @Test func withADatabaseFromBeforeTheFirstRelease() throws {
+    try fill()
+    try LeftDatabase.execute(
+      "UPDATE grdb_migrations SET identifier = '22 the last before'; PRAGMA user_version = 22", in: directory)
+    for command in ["serve", "worker", "rotate-key"] {
+      try expectRefusal("before 0.1.0", "another directory", command: command)
     }
   }
 
