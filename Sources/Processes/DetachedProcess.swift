@@ -58,8 +58,4 @@ package enum DetachedProcess {
     while case let pid = waitpid(-1, &status, WNOHANG), pid > 0 { ended.append((pid, status)) }
     return ended
   }
-
-  package static func terminate(_ pid: Int32) { kill(pid, SIGTERM) }
-  package static func kill(_ pid: Int32) { _ = Glibc.kill(pid, SIGKILL) }
-  private static func kill(_ pid: Int32, _ signal: Int32) { _ = Glibc.kill(pid, signal) }
 }

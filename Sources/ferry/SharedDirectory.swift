@@ -30,35 +30,43 @@ final class FeedRinger: Sendable {
 /// Says each second that this process lives, from the first moment to the last, and sees to it that nothing waits for others that stand
 /// still: it ends those that keep the ledger, and what was handed on to them.
 ///
-/// It waits for nobody: all else here may wait for the ledger.
+/// It has a thread of its own, and waits for nobody: all else here may wait for the ledger or a disk.
 final class Beat: Sendable {
   private static let interval = Duration.seconds(1)
 
   /// Yields each second, and whenever somebody rings.
   let rings: AsyncStream<Void>
   let bell: AsyncStream<Void>.Continuation
-  private let state = Mutex((service: TransferService?.none, peers: PeerClient?.none, isOver: false))
+  private final class Watched: Sendable {
+    let state = Mutex((service: TransferService?.none, peers: PeerClient?.none))
+  }
+  private let watched: Watched
+  private let ticker: Ticker
 
   init(place: ProcessPlace) {
-    (rings, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    Task { [self] in
-      while case let (service, peers, isOver) = state.withLock({ $0 }), !isOver {
-        place.renew()
-        service?.membership.beat()
-        for address in peers?.addresses ?? [] where !place.isAlive(at: address) { peers?.abandon(address) }
-        bell.yield()
-        try? await Task.sleep(for: Self.interval)
-      }
+    let watched = Watched()
+    self.watched = watched
+    let (rings, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    (self.rings, self.bell) = (rings, bell)
+    ticker = Ticker(name: "ferry-beat", every: Self.interval) { _ in
+      place.renew()
+      let (service, peers) = watched.state.withLock { $0 }
+      service?.membership.beat()
+      for address in peers?.addresses ?? [] where !place.isAlive(at: address) { peers?.abandon(address) }
+      bell.yield()
     }
   }
 
   /// From here on it looks after those who share the ledger.
-  func begin(for service: TransferService) { state.withLock { $0.service = service } }
-  func begin(for peers: PeerClient) { state.withLock { $0.peers = peers } }
-  func stop() { state.withLock { $0 = (nil, nil, true) } }
+  func begin(for service: TransferService) { watched.state.withLock { $0.service = service } }
+  func begin(for peers: PeerClient) { watched.state.withLock { $0.peers = peers } }
+  func stop() {
+    ticker.stop()
+    watched.state.withLock { $0 = (nil, nil) }
+  }
 
   /// Whether this process may do what another one would do by now if it had taken over.
-  var isCurrent: Bool { state.withLock { $0.service }?.owners.isCurrent ?? true }
+  var isCurrent: Bool { watched.state.withLock { $0.service }?.owners.isCurrent ?? true }
 }
 
 /// This process among those that share the data directory: looks after the others with each beat and whenever one rings.

@@ -62,13 +62,11 @@ struct WorkerService {
     if engine.networks.hasClasses { await engine.networks.wait() }
     // Who ends it from outside tells nothing of its tasks; who makes it crash may do so again.
     let hasCrashed = places.isMarkedByCrash
-    let pulse = Task {
-      while !Task.isCancelled {
-        worker.ping { engine.onPool { lock.beat() } }
-        try? await Task.sleep(for: Self.beat)
-      }
+    // On a thread of its own: a worker whose other threads wait for a disk is not stuck.
+    let pulse = Ticker(name: "ferry-beat", every: Self.beat) { pulse in
+      worker.ping { pulse.perform { lock.beat() } }
     }
-    defer { pulse.cancel() }
+    defer { pulse.stop() }
     try await StartError.ofStore { try await worker.start(afterCrash: hasCrashed) }
     try? FileManager.default.removeItem(atPath: places.crash)
     ProcessLimits.markCrashes(at: places.crash)

@@ -89,7 +89,7 @@ actor WorkerSupervisor {
     logger.warning(
       "waits until services and the worker of an older version have ended: they cannot go on beside this one",
       metadata: ["worker": "\(owner.map { "\($0.pid)" } ?? "none")"])
-    if let owner { DetachedProcess.terminate(owner.pid) }
+    _ = owner?.process?.send(.terminate)
   }
 
   /// Has the worker read its files again. One of another generation is about to hand over, and may not know of this.
@@ -124,7 +124,7 @@ actor WorkerSupervisor {
       logger.notice(
         "asks a worker of another version, or with other options, to hand over",
         metadata: ["pid": "\(owner.pid)", "version": "\(owner.version)"])
-      DetachedProcess.terminate(owner.pid)
+      _ = owner.process?.send(.terminate)
       asked = owner.pid
     }
     watch(owner, patience)
@@ -141,7 +141,7 @@ actor WorkerSupervisor {
     logger.error("the worker is stuck, and is ended", metadata: ["pid": "\(owner.pid)"])
     // It may be one of its tasks that it is stuck over.
     places.markCrash()
-    DetachedProcess.kill(owner.pid)
+    _ = owner.process?.send(.kill)
     lastBeat = nil
   }
 

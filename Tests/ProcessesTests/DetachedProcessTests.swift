@@ -35,7 +35,7 @@ import Testing
     let pid = try DetachedProcess.start("/bin/sleep", ["sleep", "1000"], log: log)
     #expect(getsid(pid) == pid)
     #expect(DetachedProcess.reap(pid) == nil)
-    DetachedProcess.kill(pid)
+    #expect(ProcessHandle(pid: pid) { true }?.send(.kill) == 0)
     waitForEnd(of: pid)
     #expect(DetachedProcess.reap(pid).map { $0 & 0x7F } == SIGKILL)
     #expect(DetachedProcess.reap(pid) == nil)
@@ -43,7 +43,7 @@ import Testing
 
   @Test func itCanBeAskedToEnd() throws {
     let pid = try DetachedProcess.start("/bin/sleep", ["sleep", "1000"], log: log)
-    DetachedProcess.terminate(pid)
+    #expect(ProcessHandle(pid: pid) { true }?.send(.terminate) == 0)
     waitForEnd(of: pid)
     #expect(DetachedProcess.reap(pid).map { $0 & 0x7F } == SIGTERM)
   }

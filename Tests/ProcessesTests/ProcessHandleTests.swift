@@ -29,7 +29,7 @@ import Testing
     let pid = try sleeper()
     #expect(ProcessHandle(pid: pid) { false } == nil)
     #expect(DetachedProcess.reap(pid) == nil)
-    DetachedProcess.kill(pid)
+    #expect(ProcessHandle(pid: pid) { true }?.send(.kill) == 0)
     var status: Int32 = 0
     while waitpid(pid, &status, 0) < 0, errno == EINTR {}
   }
