@@ -12,7 +12,7 @@ package struct Question: Sendable {
   }
 
   package let decision: DecisionID
-  /// Among the task's, for whoever carries it out; nil: nobody outside the service asked.
+  /// Among the task's, for whoever carries it out; nil: the service itself asked.
   package let number: Int?
   package let kind: Kind
 

@@ -21,7 +21,7 @@ package struct Decision: Sendable, Equatable {
   package let defaultAnswer: String
   /// The event's arguments, a JSON object.
   package let arguments: [UInt8]
-  /// The number of the question among the task's; nil where nobody outside the service asked.
+  /// The number of the question among the task's; nil if the service itself asked.
   package let question: Int?
   package var state = State.pending
   /// The answer as it was given, JSON; without a secret that was in it.

@@ -25,7 +25,7 @@ import Testing
     #expect(threads.count >= 6 && Set(threads).count == 1 && threads[0] != pthread_self())
   }
 
-  /// What is under way is waited for.
+  /// A stop waits for the call under way.
   @Test func nothingFollowsAStop() {
     let (count, gate) = (Seen(), Gate())
     let ticker = Ticker(name: "test-ticker", every: .zero) { _ in

@@ -6,7 +6,7 @@ package import TransferModel
 /// The cookies and credentials of all sessions. Those of idle sessions are in the ledger only: they are loaded when a task or a client
 /// needs them, and unloaded when the session has been idle for a while.
 package final class SessionStorages: Sendable {
-  /// What the ledger has of a session.
+  /// The rows of a session in the ledger.
   package struct Contents: Sendable {
     package var cookies: [Cookie]
     package var credentials: [CredentialEntry]

@@ -3,7 +3,7 @@ internal import TransferCore
 internal import TransferModel
 internal import TransferStore
 
-/// What the two processes write for each other.
+/// A value that the service and the worker write for each other.
 protocol WorkerContent: Codable, Sendable {
   /// It may be lost: the next of its kind says the same.
   var isPassing: Bool { get }
@@ -17,8 +17,8 @@ extension WorkState: WorkerContent {}
 
 /// The two processes' documents: JSON of values that encode themselves, and the version of the format beside them.
 ///
-/// What a version adds as an optional member or as a new kind needs no new version: readers pass over members that they do not know, and
-/// refuse kinds. A member that is not optional needs a new version. `version` is raised where an older reader would take a document for something
+/// An additional optional member or kind needs no new version: readers pass over members that they do not know, and refuse kinds. A member
+/// that is not optional needs a new version. `version` is raised where an older reader would take a document for something
 /// that it is not.
 enum WorkerDocument {
   static let version = 1

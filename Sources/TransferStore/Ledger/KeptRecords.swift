@@ -20,5 +20,5 @@ package protocol KeptRecords: Sendable {
   func idempotentReply(_ key: IdempotencyKey) async throws(StoreError) -> IdempotentReply?
 }
 
-/// What sessions have of HTTPCookieStorage and URLCredentialStorage.
+/// The contents of a session's HTTPCookieStorage and URLCredentialStorage.
 package typealias StoredStorage = (cookies: [Cookie], credentials: [StoredCredential])

@@ -142,7 +142,7 @@ struct StoredRow {
     return text
   }
 
-  /// What a column holds sealed.
+  /// The content of a sealed column.
   func contentIfAny(_ kind: DocumentKind) throws(UnreadableRow) -> [UInt8]? {
     switch try storage(kind.column) {
     case .null: return nil

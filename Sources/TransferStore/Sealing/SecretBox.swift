@@ -54,7 +54,7 @@ package struct SecretBox: Sendable {
     return Self.prefix + Base64.encodeForURL(key.mark + Array(box))
   }
 
-  /// What was sealed; nil where it is not sealed by this service, or was changed.
+  /// The text that was sealed; nil if this service did not seal it, or if it was changed.
   package func open(_ text: String) -> String? {
     guard text.hasPrefix(Self.prefix),
       let bytes = Base64.decodeForURL(String(text.dropFirst(Self.prefix.count))), bytes.count > 4,
