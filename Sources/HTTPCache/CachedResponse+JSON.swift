@@ -39,7 +39,7 @@ extension CachedResponse: JSONEncodable {
   /// Nil where that is not what `encode(into:)` wrote.
   package init?(json bytes: [UInt8]) {
     guard let json = try? JSONParser.parse(bytes), json["version"]?.integer == Int64(Self.version),
-      let id = json["body"]?.string, HexText.isName(id), let url = json["url"]?.string,
+      let id = json["body"]?.string, CachedResponse.isID(id), let url = json["url"]?.string,
       let status = json["status"]?.integer, let httpVersion = json["httpVersion"]?.string,
       let headers = Self.pairs(json["headers"]), let vary = Self.pairs(json["vary"]),
       let requestTime = json["requestTime"]?.integer, let responseTime = json["responseTime"]?.integer,

@@ -103,11 +103,20 @@ package struct CachedResponse: Sendable, Equatable {
       }
     }
     self.init(
-      id: HexText.random(), url: request.url, status: head.status == 206 ? 200 : head.status,
+      id: Self.newID(), url: request.url, status: head.status == 206 ? 200 : head.status,
       httpVersion: head.httpVersion, headers: headers,
       vary: Vary.fields(of: head.headers, request: request.headers), requestTime: head.requestTime,
       responseTime: head.responseTime, size: size, sha256: sha256, part: part,
       control: headers.contains("Cache-Control") ? head.control : nil)
+  }
+
+  static func newID() -> String {
+    Hexadecimal.text((0..<16).map { _ in UInt8.random(in: .min ... .max) })
+  }
+
+  static func isID(_ text: String) -> Bool {
+    Hexadecimal.bytes(text)?.count == 16
+      && !text.utf8.contains { UInt8(ascii: "A")...UInt8(ascii: "F") ~= $0 }
   }
 
   /// The bytes that came, where they are not the whole.

@@ -53,7 +53,7 @@ package struct PartialContent: Sendable, Equatable {
     headers.remove("Content-Length")
     if let total = range.total { headers.append("Content-Length", String(total)) }
     return CachedResponse(
-      id: HexText.random(), url: stored.url, status: stored.status, httpVersion: head.httpVersion,
+      id: CachedResponse.newID(), url: stored.url, status: stored.status, httpVersion: head.httpVersion,
       headers: headers, vary: updated.vary, requestTime: head.requestTime, responseTime: head.responseTime,
       size: range.count, sha256: "", part: range.isWhole ? nil : range)
   }

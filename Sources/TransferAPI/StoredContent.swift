@@ -34,7 +34,7 @@ struct StoredContent {
     // Before the range, which may be one that only the other version has.
     try Precondition.check(context, tag: tag)
     fields[.acceptRanges] = "bytes"
-    fields[.reprDigest] = "sha-256=:\(Base64.encode(Self.bytes(ofHexadecimal: sha256))):"
+    fields[.reprDigest] = "sha-256=:\(Base64.encode(Hexadecimal.bytes(sha256) ?? [])):"
     if EntityTag.matches(context.field(.ifNoneMatch), tag) {
       return ServerResponse(status: .notModified, fields: fields, body: body(0..<size))
     }
@@ -51,10 +51,5 @@ struct StoredContent {
       throw Problem(.rangeNotSatisfiable, "the body has \(size) bytes").with(
         "Content-Range", "bytes */\(size)")
     }
-  }
-
-  private static func bytes(ofHexadecimal text: String) -> [UInt8] {
-    let digits = text.compactMap(\.hexDigitValue)
-    return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
   }
 }

@@ -208,7 +208,7 @@ extension PercentEncoding {
         UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
         UInt8(ascii: "~"):
         encoded.unicodeScalars.append(Unicode.Scalar(byte))
-      default: encoded += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+      default: encoded += "%" + Hexadecimal.text([byte]).uppercased()
       }
     }
     return encoded

@@ -12,13 +12,25 @@ package enum Hexadecimal {
     }
   }
 
-  package static func text(_ bytes: [UInt8]) -> String {
+  package static func text(_ bytes: some Sequence<UInt8>) -> String {
     var text: [UInt8] = []
-    text.reserveCapacity(2 * bytes.count)
+    text.reserveCapacity(2 * bytes.underestimatedCount)
     for byte in bytes {
       text.append(hexDigit(byte >> 4))
       text.append(hexDigit(byte & 15))
     }
     return String(decoding: text, as: UTF8.self)
+  }
+
+  /// The bytes of a text; nil if it has an odd number of digits, or something else than digits.
+  package static func bytes(_ text: String) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    var first: UInt8?
+    for byte in text.utf8 {
+      guard let digit = value(of: byte) else { return nil }
+      if let high = first { bytes.append(high << 4 | digit) }
+      first = first == nil ? digit : nil
+    }
+    return first == nil ? bytes : nil
   }
 }

@@ -1,5 +1,6 @@
 import Processes
 import Crypto
+import TransferModel
 
 /// Tells a worker that goes on from before an upgrade, or from before other options, from one as it should be now.
 enum Generation {
@@ -9,8 +10,6 @@ enum Generation {
     for text in [DetachedProcess.executableStamp()] + arguments {
       digest.update(data: Array(text.utf8) + [0])
     }
-    let bytes = digest.finalize().prefix(4)
-    let hexadecimal = bytes.map { String(UInt16($0) + 256, radix: 16).dropFirst() }.joined()
-    return "\(Ferry.version)+\(hexadecimal)"
+    return "\(Ferry.version)+\(Hexadecimal.text(digest.finalize().prefix(4)))"
   }
 }

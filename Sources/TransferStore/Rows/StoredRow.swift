@@ -27,8 +27,7 @@ extension StoredTable {
 
   private static func name<Kind>(_ type: ID<Kind>.Type, _ bytes: [UInt8]?) -> String {
     let bytes = bytes ?? []
-    return ID<Kind>(bytes: bytes)?.description
-      ?? bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    return ID<Kind>(bytes: bytes)?.description ?? Hexadecimal.text(bytes)
   }
 }
 
