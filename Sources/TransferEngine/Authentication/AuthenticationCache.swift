@@ -25,7 +25,7 @@ struct AuthenticationCache {
   mutating func remember(_ attempt: Authenticator.Attempt, path: String) {
     let place = attempt.space.place
     var prefixes: [String] = []
-    if attempt.method == .httpBasic, !attempt.space.isProxy {
+    if attempt.scheme?.coversDirectory == true, !attempt.space.isProxy {
       prefixes = [Self.directory(of: path)]
       if let same = entries[place]?.first(where: { $0.attempt.space == attempt.space }),
         attempt.credential?.isSame(as: same.attempt.credential) == true

@@ -17,10 +17,10 @@ extension Authenticator {
     HTTPChallenge.parse(head.headers.all(side == .server ? "WWW-Authenticate" : "Proxy-Authenticate"))
   }
 
-  /// An answer that libcurl answers by itself: NTLM's second message (MS-NLMP §1.3.1).
+  /// An answer that libcurl answers by itself, such as NTLM's second message (MS-NLMP §1.3.1).
   func isLeg(_ head: ResponseHead, of side: Side?) -> Bool {
-    guard let side, attempt(side)?.method == .ntlm else { return false }
-    return Self.challenges(of: side, in: head).contains { $0.scheme == "ntlm" && $0.token68 != nil }
+    guard let side, let scheme = attempt(side)?.scheme, scheme.isConnectionBased else { return false }
+    return Self.challenges(of: side, in: head).contains { $0.scheme == scheme.name && $0.token68 != nil }
   }
 
   /// What an answer says of the nonces that were shown (RFC 7616 §3.5).
@@ -31,10 +31,10 @@ extension Authenticator {
     }
   }
 
-  /// A token for Negotiate is still to be made.
+  /// The attempt's token is still to be made.
   func needsToken(_ side: Side) -> Bool {
-    guard let attempt = attempt(side) else { return false }
-    return attempt.method == .negotiate && attempt.token == nil
+    guard let attempt = attempt(side), attempt.token == nil else { return false }
+    return attempt.scheme?.makeToken != nil
   }
 
   /// Who is to be shown a token that is still to be made.

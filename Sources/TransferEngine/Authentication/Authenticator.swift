@@ -25,6 +25,7 @@ struct Authenticator {
     var isProven = false
 
     var method: AuthenticationMethod { space.authenticationMethod }
+    var scheme: (any AuthenticationScheme)? { AuthenticationSchemes.scheme(of: method) }
 
     /// The response covers the body as well (`auth-int`).
     var coversBody: Bool { digest?.value.quality == .requestAndBody }
@@ -190,7 +191,9 @@ struct Authenticator {
 
   private mutating func choose(_ side: Side, _ surroundings: Surroundings) -> Verdict {
     for offer in self[side].offers where !self[side].rejected.contains(offer.space.authenticationMethod) {
-      if offer.space.authenticationMethod == .negotiate, side == .server, !self[side].hasTriedTicket {
+      // A ticket of the process is tried before the delegate is asked.
+      let hasToken = AuthenticationSchemes.scheme(of: offer.space.authenticationMethod)?.makeToken != nil
+      if hasToken, side == .server, !self[side].hasTriedTicket {
         return use(nil, for: offer, on: side)
       }
       let proposed = untried(offer, side, surroundings)
@@ -257,8 +260,10 @@ struct Authenticator {
   ) -> [Offer] {
     var offers: [Offer] = []
     for challenge in challenges {
-      let (method, digest) = method(of: challenge)
-      guard let method, holdsBody || digest?.quality != .requestAndBody else { continue }
+      let digest = DigestAuthentication(challenge)
+      guard let method = AuthenticationSchemes.scheme(answering: challenge)?.method,
+        holdsBody || digest?.quality != .requestAndBody
+      else { continue }
       var space = place
       space.authenticationMethod = method
       space.realm = challenge.realm
@@ -273,20 +278,8 @@ struct Authenticator {
         offers.append(Offer(space: space, digest: digest))
       }
     }
-    let order: [AuthenticationMethod] = [.negotiate, .httpDigest, .ntlm, .httpBasic, .default]
-    return order.compactMap { method in offers.first { $0.space.authenticationMethod == method } }
-  }
-
-  private static func method(of challenge: HTTPChallenge) -> (AuthenticationMethod?, DigestAuthentication?) {
-    switch challenge.scheme {
-    case "basic": return (.httpBasic, nil)
-    case "negotiate": return (.negotiate, nil)
-    case "ntlm": return (.ntlm, nil)
-    case "digest":
-      let digest = DigestAuthentication(challenge)
-      return (digest == nil ? nil : .httpDigest, digest)
-    case HTTPChallenge.socks.scheme: return (.default, nil)
-    default: return (nil, nil)
+    return AuthenticationSchemes.all.compactMap { scheme in
+      offers.first { $0.space.authenticationMethod == scheme.method }
     }
   }
 

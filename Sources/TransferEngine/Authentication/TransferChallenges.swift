@@ -1,6 +1,5 @@
 internal import Curl
 internal import EventLoop
-internal import GSSAPI
 internal import TransferModel
 
 /// Challenges, as far as they are more than the next request: answers and tokens.
@@ -187,14 +186,12 @@ final class TransferChallenges: WorkerPart {
   /// Asks for a token on a thread that may wait for the realm's servers.
   func makeToken(_ transfer: Transfer, _ side: Authenticator.Side) {
     transfer.machine.course.pause(for: .token(side))
-    guard let attempt = transfer.machine.authenticator.attempt(side) else { return }
-    let (task, host) = (transfer.task, attempt.space.host)
-    let credential = attempt.credential
+    guard let attempt = transfer.machine.authenticator.attempt(side),
+      let makeToken = attempt.scheme?.makeToken
+    else { return }
+    let (task, host, login) = (transfer.task, attempt.space.host, attempt.credential?.passwordLogin)
     worker.settings.tokenPool.submit { [mailbox = worker.mailbox] in
-      var login: (user: String, password: String)?
-      if case .password(let user, let password) = credential?.kind { login = (user, password) }
-      let token = try? NegotiateToken.make(host: host, user: login?.user, password: login?.password)
-      mailbox.post(.token(task, side, token))
+      mailbox.post(.token(task, side, try? makeToken(host, login)))
     }
   }
 

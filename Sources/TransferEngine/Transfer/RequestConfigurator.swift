@@ -101,26 +101,14 @@ struct RequestConfigurator {
     _ easy: EasyHandle, _ transfer: Transfer, _ side: Authenticator.Side
   ) throws(CurlError) -> String? {
     guard let attempt = transfer.machine.authenticator.attempt(side) else { return nil }
-    if let token = attempt.token { return "Negotiate \(Base64.encode(token))" }
-    guard case .password(let user, let password) = attempt.credential?.kind else { return nil }
-    switch attempt.method {
-    case .httpBasic: return "Basic \(Base64.encode(Array("\(user):\(password)".utf8)))"
-    case .httpDigest:
-      let isTunnel = side.wantsTunnel(to: transfer.url)
-      return attempt.digest?.value.authorization(
-        user: user, password: password, method: isTunnel ? "CONNECT" : transfer.request.method,
-        target: isTunnel ? "\(transfer.url.host):\(transfer.url.port)" : transfer.url.requestTarget,
-        bodyDigest: isTunnel ? nil : transfer.digests.digest(of: transfer.request.body, for: attempt),
-        clientNonce: Hexadecimal.text((0..<16).map { _ in UInt8.random(in: .min ... .max) }))
-    case .ntlm:
-      try easy.setNTLM(user: user, password: password, isProxy: side == .proxy)
-      try easy.set(.httpVersion, to: 2)  // CURL_HTTP_VERSION_1_1: NTLM belongs to a connection
-    case .default:
-      try easy.set(.proxyUserName, to: user)
-      try easy.set(.proxyPassword, to: password)
-    default: break
+    let isTunnel = side.wantsTunnel(to: transfer.url)
+    let request = AuthorizedRequest(
+      attempt: attempt, isProxy: side == .proxy, method: isTunnel ? "CONNECT" : transfer.request.method,
+      target: isTunnel ? "\(transfer.url.host):\(transfer.url.port)" : transfer.url.requestTarget
+    ) {
+      isTunnel ? nil : transfer.digests.digest(of: transfer.request.body, for: attempt)
     }
-    return nil
+    return try attempt.scheme?.authorize(request, with: easy)
   }
 
   private func setMethod(_ easy: EasyHandle, _ transfer: Transfer) throws(CurlError) {
@@ -181,8 +169,9 @@ struct RequestConfigurator {
     {
       lines.append("Content-Type:")
     }
-    // NTLM's first legs have no body: libcurl then says itself when there is one.
-    if let source = transfer.source, transfer.machine.authenticator.attempt(.server)?.method != .ntlm {
+    // The first legs of a scheme that is connection-based have no body: libcurl then says itself when there is one.
+    let scheme = transfer.machine.authenticator.attempt(.server)?.scheme
+    if let source = transfer.source, scheme?.isConnectionBased != true {
       if let length = source.length {
         if transfer.connectsFirst, request.declaredLength == nil {
           lines += ["Content-Length: \(length)", "Transfer-Encoding:"]
