@@ -231,6 +231,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   ("ContentCoding", []),
   ("Curl", ["EventLoop", "TestSupport"]),
   ("HTTPServer", ["EventLoop", "TestSupport", .product(name: "HTTPTypes", package: "swift-http-types")]),
+  ("Peers", ["TestSupport"]),
   (
     "BlobStore",
     [
@@ -265,7 +266,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   ),
   (
     "Webhooks",
-    ["TransferModel", "Curl", "EventLoop", "TestSupport", .product(name: "Crypto", package: "swift-crypto")]
+    ["TransferModel", "Curl", "TestSupport", .product(name: "Crypto", package: "swift-crypto")]
   ),
   (
     "TransferAPI",

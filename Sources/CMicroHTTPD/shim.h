@@ -242,26 +242,4 @@ static inline int cmhd_bound_to(int descriptor, char *_Nonnull text, size_t size
   default: return -2;
   }
 }
-
-// A connection to a numeric address whose every call takes so many milliseconds at most; -1 and errno where there is none.
-static inline int cmhd_connect(const char *_Nonnull host, uint16_t port, int milliseconds) {
-  struct sockaddr_storage storage;
-  socklen_t length = cmhd_address(host, port, &storage);
-  if (length == 0) {
-    errno = EINVAL;
-    return -1;
-  }
-  int descriptor = socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (descriptor < 0) return -1;
-  struct timeval time = {.tv_sec = milliseconds / 1000, .tv_usec = milliseconds % 1000 * 1000};
-  setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
-  setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
-  if (connect(descriptor, (struct sockaddr *)&storage, length) != 0) {
-    int saved = errno == EINPROGRESS ? ETIMEDOUT : errno;
-    close(descriptor);
-    errno = saved;
-    return -1;
-  }
-  return descriptor;
-}
 #endif

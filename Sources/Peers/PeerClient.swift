@@ -13,10 +13,8 @@ package final class PeerClient: @unchecked Sendable {
   private let loop: EventLoop
   /// Where an address's socket is.
   private let socket: @Sendable (_ address: String) -> String
-  private var transport: CurlTransport?
-  private let handles = EasyHandlePool(maximumIdle: PeerClient.idle)
+  private let client: CurlClient
   private var exchanges: [ObjectIdentifier: (exchange: PeerExchange, address: String)] = [:]
-  private var isClosed = false
   /// How many exchanges there are with each address.
   private let counts = Mutex<[String: Int]>([:])
 
@@ -26,6 +24,7 @@ package final class PeerClient: @unchecked Sendable {
   package init(loop: EventLoop, socket: @escaping @Sendable (_ address: String) -> String) {
     self.loop = loop
     self.socket = socket
+    client = CurlClient(loop: loop, maximumIdle: Self.idle)
   }
 
   /// Hands a request on; returns when the reply's head is there.
@@ -76,10 +75,8 @@ package final class PeerClient: @unchecked Sendable {
   package func close() async {
     await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
       loop.perform { [self] in
-        isClosed = true
         for (exchange, _) in exchanges.values { exchange.abandon(.lost("the service stops")) }
-        transport?.close()
-        transport = nil
+        client.close()
         continuation.resume()
       }
     }
@@ -91,36 +88,12 @@ package final class PeerClient: @unchecked Sendable {
     _ request: ServerRequest, _ fields: HTTPFields, _ body: [UInt8]?, _ address: String,
     _ answer: @escaping @Sendable (Result<ServerResponse, PeerFailure>) -> Void
   ) {
-    guard !isClosed else { return answer(.failure(.lost("the service stops"))) }
-    do throws(CurlError) {
-      let transport = try ready()
-      let exchange = PeerExchange(
-        request, on: transport, loop: loop, with: try handles.take(), answer: answer
-      ) { [weak self] in
-        guard let self, exchanges.removeValue(forKey: ObjectIdentifier($0.easy)) != nil else { return }
-        counts.withLock { $0[address] = $0[address] == 1 ? nil : ($0[address] ?? 1) - 1 }
-      }
-      exchanges[ObjectIdentifier(exchange.easy)] = (exchange, address)
-      counts.withLock { $0[address, default: 0] += 1 }
-      do throws(CurlError) {
-        try exchange.start(at: socket(address), fields, body: body)
-      } catch {
-        exchange.abandon(.lost(error.operation))
-      }
-    } catch {
-      answer(.failure(.lost(error.operation)))
+    let exchange = PeerExchange(request, on: client, loop: loop, answer: answer) { [weak self] in
+      guard let self, exchanges.removeValue(forKey: ObjectIdentifier($0)) != nil else { return }
+      counts.withLock { $0[address] = $0[address] == 1 ? nil : ($0[address] ?? 1) - 1 }
     }
-  }
-
-  private func ready() throws(CurlError) -> CurlTransport {
-    if let transport { return transport }
-    let transport = try CurlTransport(loop: loop, multiplexing: false, maximumIdleConnections: Self.idle)
-    transport.onCompletion = { [weak self] completion in
-      guard let self else { return }
-      exchanges[ObjectIdentifier(completion.easy)]?.exchange.end(completion.result)
-      if completion.result == .ok { handles.give(completion.easy) }
-    }
-    self.transport = transport
-    return transport
+    exchanges[ObjectIdentifier(exchange)] = (exchange, address)
+    counts.withLock { $0[address, default: 0] += 1 }
+    exchange.start(at: socket(address), fields, body: body)
   }
 }

@@ -7,15 +7,15 @@ internal import Synchronization
 
 /// One request that is handed on to another process, and its reply. Neither is ever whole in memory: a client that reads slowly slows
 /// the other process down, and one that sends slowly is waited for there.
-final class PeerExchange: EasyHandleDelegate, ResponseSource, @unchecked Sendable {
+final class PeerExchange: CurlExchange, ResponseSource, @unchecked Sendable {
   // Unchecked: what changes belongs to the loop's thread, on which the server reads as well.
   /// Bytes of a reply, or of a request, that wait in between.
   private static let capacity = 256 * 1024
 
   private let request: ServerRequest
-  private let transport: CurlTransport
+  private let client: CurlClient
   private let loop: EventLoop
-  let easy: EasyHandle
+  private var easy: EasyHandle?
   private let done: @Sendable (PeerExchange) -> Void
   private var answer: (@Sendable (Result<ServerResponse, PeerFailure>) -> Void)?
 
@@ -42,16 +42,15 @@ final class PeerExchange: EasyHandleDelegate, ResponseSource, @unchecked Sendabl
   ///   - answer: called once: with the reply's head, or why there is none.
   ///   - done: called once nothing of it is left.
   init(
-    _ request: ServerRequest, on transport: CurlTransport, loop: EventLoop,
-    with easy: EasyHandle, answer: @escaping @Sendable (Result<ServerResponse, PeerFailure>) -> Void,
+    _ request: ServerRequest, on client: CurlClient, loop: EventLoop,
+    answer: @escaping @Sendable (Result<ServerResponse, PeerFailure>) -> Void,
     done: @escaping @Sendable (PeerExchange) -> Void
   ) {
     self.request = request
-    self.transport = transport
+    self.client = client
     self.loop = loop
     self.answer = answer
     self.done = done
-    self.easy = easy
   }
 
   // MARK: Asking
@@ -60,15 +59,28 @@ final class PeerExchange: EasyHandleDelegate, ResponseSource, @unchecked Sendabl
   ///   - socket: the other process's.
   ///   - fields: of the request.
   ///   - bytes: its body, where it is at hand; nil: it is read from the client.
-  func start(at socket: String, _ fields: HTTPFields, body bytes: [UInt8]?) throws(CurlError) {
+  func start(at socket: String, _ fields: HTTPFields, body bytes: [UInt8]?) {
+    do throws(CurlError) {
+      try client.start(self) { (easy, _) throws(CurlError) in
+        self.easy = easy
+        try configure(easy, socket, fields, body: bytes)
+      }
+    } catch {
+      easy = nil
+      abandon(.lost(error.operation))
+      return
+    }
+    if bytes == nil { pump() }
+  }
+
+  private func configure(
+    _ easy: EasyHandle, _ socket: String, _ fields: HTTPFields, body bytes: [UInt8]?
+  ) throws(CurlError) {
     let query = request.query.isEmpty ? "" : "?" + request.query
     try easy.set(.url, to: "http://ferry/")
     // Byte for byte: a URL would lose dots, fragments and odd escapes.
     try easy.set(.requestTarget, to: request.path + query)
     try easy.set(.unixSocketPath, to: socket)
-    try easy.set(.noSignal, to: 1)
-    try easy.set(.proxy, to: "")
-    try easy.setCallbacks(self, in: transport.multi)
     if let bytes {
       if !bytes.isEmpty || request.head.method != .get {
         try easy.set(.post, to: 1)
@@ -77,7 +89,6 @@ final class PeerExchange: EasyHandleDelegate, ResponseSource, @unchecked Sendabl
     } else {
       try easy.set(.post, to: 1)
       try easy.setUpload(length: request.body.length.map { Int64($0) })
-      pump()
     }
     // The server sends no body behind the head of a HEAD's reply.
     try easy.set(.customRequest, to: request.head.method == .head ? "GET" : request.head.method.rawValue)
@@ -88,7 +99,6 @@ final class PeerExchange: EasyHandleDelegate, ResponseSource, @unchecked Sendabl
       lines.append("\(name.rawName):")
     }
     try easy.setHeaders(lines)
-    try transport.add(easy)
   }
 
   /// Reads the client's body on, as fast as the other process takes it.
@@ -126,7 +136,7 @@ final class PeerExchange: EasyHandleDelegate, ResponseSource, @unchecked Sendabl
   private func askAgain() {
     guard isAskedForMore, !isClosed, !hasEnded else { return }
     isAskedForMore = false
-    transport.setPaused(easy, isHeld ? .receive : [])
+    if let easy { client.setPaused(easy, isHeld ? .receive : []) }
   }
 
   func readBody(into buffer: UnsafeMutableRawBufferPointer) -> UploadDisposition {
@@ -226,7 +236,7 @@ final class PeerExchange: EasyHandleDelegate, ResponseSource, @unchecked Sendabl
   private func goOn() {
     guard isHeld, !hasEnded, !isClosed else { return }
     isHeld = false
-    transport.setPaused(easy, isAskedForMore ? .send : [])
+    if let easy { client.setPaused(easy, isAskedForMore ? .send : []) }
   }
 
   /// The reply was sent whole, or the client left.
@@ -234,12 +244,11 @@ final class PeerExchange: EasyHandleDelegate, ResponseSource, @unchecked Sendabl
 
   // MARK: Its end
 
-  /// libcurl is done with it.
-  func end(_ result: CurlResult) {
+  func end(_ easy: EasyHandle, _ result: CurlResult) {
     guard !hasEnded else { return }
     hasEnded = true
     hasFailed = result != .ok
-    easy.delegate = nil
+    self.easy = nil
     if !hasHead {
       let isUnreached = result == .couldntConnect
       settle(.failure(isUnreached ? .unreachable : .lost(easy.errorMessage)))
@@ -254,10 +263,10 @@ final class PeerExchange: EasyHandleDelegate, ResponseSource, @unchecked Sendabl
     guard !isClosed else { return }
     isClosed = true
     if !hasEnded {
-      transport.remove(easy)
       hasEnded = true
       hasFailed = true
-      easy.delegate = nil
+      if let easy { client.end(easy) }
+      easy = nil
       settle(.failure(failure))
       waker?.wake()
       done(self)

@@ -1,7 +1,7 @@
 import ArgumentParser
 import EventLoop
 import FerrySettings
-import HTTPServer
+import Peers
 
 /// `ferry health`.
 struct HealthCommand: AsyncParsableCommand {
@@ -31,7 +31,7 @@ struct HealthCommand: AsyncParsableCommand {
 
   func run() async throws {
     let address = try await Settings.listenAddress(place.values, local: .standard)
-    let answer = try HealthProbe.ask(
+    let answer = try await HealthProbe.ask(
       host: Self.reachable(address), port: address.port, path: ready ? "/readyz" : "/livez",
       timeout: .seconds(timeout))
     StandardOutput.write(Array("\(answer) (\(address))\n".utf8))

@@ -1,48 +1,55 @@
 import Curl
-import EventLoop
-import TransferModel
+import TestSupport
 import Testing
+import TransferModel
 
 @testable import Webhooks
 
-@Suite struct WebhookSenderTests {
-  /// Refuses the first request, and carries no other out.
-  private final class RefusingTransport: WebhookTransport {
-    let multi: MultiHandle
-    var onCompletion: ((MultiHandle.Completion) -> Void)?
-    private var hasRefused = false
-
-    init() throws(CurlError) { multi = try MultiHandle(multiplexing: false, maximumIdleConnections: 1) }
-
-    func add(_ easy: EasyHandle) throws(CurlError) {
-      guard hasRefused else {
-        hasRefused = true
-        try multi.add(easy)
-        defer { multi.remove(easy) }
-        return try multi.add(easy)  // libcurl's own refusal: it has this one already
-      }
-    }
-    func remove(_ easy: EasyHandle) {}
-    func close() {
-      multi.close()
-      isClosed = true
-    }
-    func closeWhenEmpty() { close() }
-    private(set) var isClosed = false
+@Suite(.blocking, .endsInTime) struct WebhookSenderTests {
+  private func sender(timeout: Duration) throws -> WebhookSender {
+    WebhookSender(
+      egress: EgressPolicy(allowedNetworks: [try #require(IPNetwork("127.0.0.0/8"))]),
+      authorities: TLSAuthorities(TLSRoots()), timeout: timeout)
   }
 
-  /// The second message's end comes after the time at which the first would have timed out.
-  @Test func aRequestThatCannotBeginIsAnsweredOnce() async throws {
-    let sender = WebhookSender(
-      egress: EgressPolicy(), authorities: TLSAuthorities(TLSRoots()),
-      timeout: .milliseconds(20)
-    ) { _ in try RefusingTransport() }
-    let message = WebhookSender.Message(
-      url: "http://192.0.2.1/", headers: [], body: [0x7B, 0x7D], wantsReply: false)
-    let refused = await sender.send(message)
-    #expect(refused?.status == nil && refused?.error?.contains("multi_add_handle") == true)
-    let silent = await sender.send(message)
-    #expect(silent?.error == "no answer within 0.02 seconds")
+  private func message(to port: Int) -> WebhookSender.Message {
+    .init(url: "http://127.0.0.1:\(port)/", headers: [], body: [0x7B, 0x7D], wantsReply: false)
+  }
+
+  @Test func aSilentEndpointRunsOutOfTime() async throws {
+    let silent = try HandedOver(.loopback)
+    let sender = try sender(timeout: .milliseconds(20))
+    #expect(await sender.send(message(to: silent.port))?.error == "no answer within 0.02 seconds")
     await sender.stop()
+  }
+
+  @Test func aForbiddenEndpointIsNotConnectedTo() async throws {
+    let sender = WebhookSender(egress: EgressPolicy(), authorities: TLSAuthorities(TLSRoots()))
+    let answer = await sender.send(message(to: 1))
+    #expect(answer?.status == nil && answer?.error == "destination not permitted: loopback")
+    await sender.stop()
+  }
+
+  @Test func aURLThatCannotBeUsedIsAnError() async throws {
+    let sender = try sender(timeout: .seconds(10))
+    let answer = await sender.send(.init(url: "http://[", headers: [], body: [], wantsReply: false))
+    #expect(answer?.status == nil && answer?.error != nil)
+    await sender.stop()
+  }
+
+  /// The next process sends it again.
+  @Test func stoppingDropsWhatIsRunning() async throws {
+    let (asked, isOver) = (Gate(), Gate())
+    let origin = TestOrigin { _, _ in
+      asked.open()
+      _ = isOver.wait()
+      return false
+    }
+    let sender = try sender(timeout: .seconds(60))
+    async let answer = sender.send(message(to: origin.port))
+    #expect(asked.wait())
+    await sender.stop()
+    #expect(await answer == nil)
+    isOver.open()
   }
 }

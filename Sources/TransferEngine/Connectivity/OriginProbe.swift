@@ -9,8 +9,7 @@ package final class OriginProbe: @unchecked Sendable {
   private let loop: EventLoop
   private let egress: EgressPolicy
   private let authorities: TLSAuthorities
-  private var attempts: [ObjectIdentifier: ProbeAttempt] = [:]
-  private var isClosed = false
+  private let client: CurlClient
 
   /// - Parameters:
   ///   - loop: one that runs; it does nothing else of the probe's than to carry it.
@@ -19,6 +18,7 @@ package final class OriginProbe: @unchecked Sendable {
     self.loop = loop
     self.egress = egress
     self.authorities = authorities
+    client = CurlClient(loop: loop, maximumIdle: 1)
   }
 
   /// - Parameter timeout: for all steps together.
@@ -32,107 +32,64 @@ package final class OriginProbe: @unchecked Sendable {
   package func close() async {
     await withCheckedContinuation { continuation in
       loop.perform { [self] in
-        isClosed = true
-        for attempt in attempts.values { attempt.end(.abortedByCallback, Self.stopping) }
+        client.close()
         continuation.resume()
       }
     }
   }
 
-  // MARK: On the loop
-
   private func begin(_ url: CurlURL, _ timeout: Duration, _ done: @escaping (ProbeResult) -> Void) {
-    guard !isClosed else { return done(.untried(url, .abortedByCallback, Self.stopping)) }
+    // Every probe looks the name up, connects and shakes hands for itself.
+    client.renew()
+    let attempt = ProbeAttempt(url, gate: EgressGate(egress), timeout: timeout, done: done)
     do throws(CurlError) {
-      let attempt = try ProbeAttempt(url, on: loop, gate: EgressGate(egress), roots: authorities.current)
-      let id = ObjectIdentifier(attempt)
-      attempts[id] = attempt
-      do throws(CurlError) {
-        try attempt.configure()
-      } catch {
-        forget(id)
-        throw error
-      }
-      attempt.start(timeout: timeout) { [weak self] result in
-        done(result)
-        guard let self else { return }
-        // Not now: a multi handle is not closed while it tells of a completion.
-        loop.perform { [self] in forget(id) }
+      try client.start(attempt, timeout: timeout) { [authorities] (easy, multi) throws(CurlError) in
+        try attempt.configure(easy, multi, authorities.current)
       }
     } catch {
       done(.untried(url, error.result, error.operation))
     }
   }
-
-  private func forget(_ id: ObjectIdentifier) { attempts.removeValue(forKey: id)?.close() }
-
-  private static let stopping = "the service stops"
 }
 
 /// One try. On the loop only.
-private final class ProbeAttempt: EasyHandleDelegate {
+private final class ProbeAttempt: CurlExchange {
   private let url: CurlURL
-  private let loop: EventLoop
-  private let roots: TLSRoots
-  private let transport: CurlTransport
-  private let easy: EasyHandle
+  private let timeout: Duration
   private let start = ContinuousClock.now
   private var gate: EgressGate
   /// libcurl asked for an address: it has found some.
   private var hasAddress = false
   /// The last one that it was allowed.
   private var address: IPAddress?
-  private var timer: LoopTimer?
-  private var done: ((ProbeResult) -> Void)?
+  private let done: (ProbeResult) -> Void
 
-  init(_ url: CurlURL, on loop: EventLoop, gate: EgressGate, roots: TLSRoots) throws(CurlError) {
+  init(_ url: CurlURL, gate: EgressGate, timeout: Duration, done: @escaping (ProbeResult) -> Void) {
     self.url = url
-    self.loop = loop
     self.gate = gate
-    self.roots = roots
-    easy = try EasyHandle()
-    transport = try CurlTransport(loop: loop, multiplexing: false, maximumIdleConnections: 1)
+    self.timeout = timeout
+    self.done = done
   }
 
-  func close() {
-    if let timer { loop.cancel(timer) }
-    transport.close()
-  }
-
-  func configure() throws(CurlError) {
+  func configure(_ easy: EasyHandle, _ multi: MultiHandle, _ roots: TLSRoots) throws(CurlError) {
     try easy.set(.url, to: url.text)
     try easy.set(.connectOnly, to: 1)
-    try easy.set(.noSignal, to: 1)
-    try easy.set(.pathAsIs, to: 1)
-    try easy.set(.quickExit, to: 1)
-    try easy.set(.protocols, to: "http,https")
-    try easy.set(.proxy, to: "")
-    try easy.set(.noProxy, to: "")
-    if url.scheme == "https" {
-      try easy.setTLSVersions(minimum: 12, maximum: 13)
-      try easy.setTLS(TLSPolicy(roots: roots, host: url.tlsHost, in: transport.multi))
-    }
-    try easy.setCallbacks(self, in: transport.multi)
+    guard url.scheme == "https" else { return }
+    try easy.setTLSVersions(minimum: 12, maximum: 13)
+    try easy.setTLS(TLSPolicy(roots: roots, host: url.tlsHost, in: multi))
   }
 
-  /// - Parameter done: called once.
-  func start(timeout: Duration, _ done: @escaping (ProbeResult) -> Void) {
-    self.done = done
-    transport.onCompletion = { [unowned self] completion in end(completion.result, easy.errorMessage) }
-    timer = loop.schedule(at: .now + timeout) { [weak self] in
-      self?.end(.operationTimedOut, "not within \(timeout)")
-    }
-    do throws(CurlError) { try transport.add(easy) } catch { end(error.result, error.operation) }
+  func end(_ easy: EasyHandle, _ result: CurlResult) {
+    let message =
+      switch result {
+      case .operationTimedOut: "not within \(timeout)"
+      case .abortedByCallback where gate.refusedRule == nil: "the service stops"
+      default: easy.errorMessage
+      }
+    done(report(easy, result, message))
   }
 
-  /// The first call counts.
-  func end(_ result: CurlResult, _ message: String) {
-    guard let done else { return }
-    self.done = nil
-    done(report(result, message))
-  }
-
-  private func report(_ result: CurlResult, _ message: String) -> ProbeResult {
+  private func report(_ easy: EasyHandle, _ result: CurlResult, _ message: String) -> ProbeResult {
     let isOK = result == .ok
     let hasTLS = url.scheme == "https"
     let connect = isOK ? Double(easy.info(.connectTime)) / 1e6 : easy.handshakeStart.map(seconds(to:))

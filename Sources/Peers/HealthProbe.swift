@@ -1,0 +1,88 @@
+internal import Curl
+internal import EventLoop
+internal import Glibc
+internal import HTTPServer
+
+/// Asks a service once how it is, as a supervisor would.
+package enum HealthProbe {
+  package struct Failure: Error, Sendable, CustomStringConvertible {
+    package let description: String
+  }
+
+  /// Sends GET and returns the first line of the body of a 200.
+  /// - Parameters:
+  ///   - host: a numeric address.
+  ///   - timeout: for the whole request.
+  package static func ask(
+    host: String, port: Int, path: String, timeout: Duration
+  ) async throws(Failure) -> String {
+    let authority = ListeningSocket.Address.internet(host: host, port: port).description
+    let loop = EventLoop(name: "ferry-health")
+    loop.start()
+    let result = await withCheckedContinuation { continuation in
+      loop.perform {
+        let client = CurlClient(loop: loop, maximumIdle: 0)
+        let request = HealthRequest(authority, path) { result in
+          continuation.resume(returning: result)
+          // Not while libcurl reports the end.
+          loop.schedule(at: .now) { client.close() }
+        }
+        do throws(CurlError) {
+          try client.start(request, timeout: timeout) { (easy, _) throws(CurlError) in
+            try easy.set(.url, to: request.url)
+          }
+        } catch {
+          continuation.resume(
+            returning: .failure(Failure(description: "\(request.url): \(error.operation)")))
+        }
+      }
+    }
+    await loop.stopAndJoin()
+    return try result.get()
+  }
+}
+
+/// On the loop only.
+private final class HealthRequest: CurlExchange {
+  /// Bytes of the reply's body that are kept.
+  private static let bodyLimit = 16 * 1024
+
+  private let authority: String
+  let url: String
+  private let done: (Result<String, HealthProbe.Failure>) -> Void
+  private var body: [UInt8] = []
+
+  init(
+    _ authority: String, _ path: String, done: @escaping (Result<String, HealthProbe.Failure>) -> Void
+  ) {
+    self.authority = authority
+    url = "http://\(authority)\(path)"
+    self.done = done
+  }
+
+  func end(_ easy: EasyHandle, _ result: CurlResult) { done(judge(easy, result)) }
+
+  private func judge(_ easy: EasyHandle, _ result: CurlResult) -> Result<String, HealthProbe.Failure> {
+    func failure(_ text: String) -> Result<String, HealthProbe.Failure> {
+      .failure(HealthProbe.Failure(description: text))
+    }
+    let status: Int = easy.info(.responseCode)
+    guard status == 0 || status == 200 else { return failure("\(url) answers \(status)") }
+    switch result {
+    case .ok: return .success(String(String(decoding: body, as: UTF8.self).prefix { !$0.isNewline }))
+    case .couldntConnect:
+      let reason = String(cString: strerror(Int32(easy.info(.osErrno))))
+      return failure("\(authority) cannot be reached: \(reason)")
+    case .operationTimedOut: return failure("\(authority) does not answer in time")
+    default: return failure("\(url) gives no answer in HTTP")
+    }
+  }
+
+  func didReceiveHeader(_ line: UnsafeRawBufferPointer) -> Bool { true }
+  func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyDisposition {
+    body += bytes.prefix(Self.bodyLimit - body.count)
+    return .accepted
+  }
+  func mayConnect(to address: PeerAddress) -> SocketPermission { .granted }
+  func maySendRequest(toAddress address: String) -> Bool { true }
+}
