@@ -13,9 +13,8 @@ package final class BlobWriter: Sendable {
 
   private struct State {
     /// Chunks that are yet to be written, and their bytes.
-    var chunks: [[UInt8]] = []
+    var chunks = SerialDrain<[UInt8]>()
     var waiting = 0
-    var isWorking = false
     var hasDigestedStart = false
     var written: Int64 = 0
     var digest = SHA256()
@@ -70,7 +69,7 @@ package final class BlobWriter: Sendable {
     start = offset
     state.withLock { state in
       state.written = offset
-      state.isWorking = true
+      _ = state.chunks.claim()
     }
     pool.submit { self.work() }
   }
@@ -113,9 +112,7 @@ package final class BlobWriter: Sendable {
   package func append(_ bytes: [UInt8]) -> Int {
     let (mustWork, waiting) = state.withLock { state in
       state.waiting += bytes.count
-      state.chunks.append(bytes)
-      defer { state.isWorking = true }
-      return (!state.isWorking, state.waiting)
+      return (state.chunks.enqueue(bytes), state.waiting)
     }
     if mustWork { pool.submit { self.work() } }
     return waiting
@@ -157,7 +154,7 @@ package final class BlobWriter: Sendable {
       state.isDiscarded = true
       state.whenDrained = nil
       state.writesOn = keepsForReaders
-      if !keepsForReaders { (state.chunks, state.waiting) = ([], 0) }
+      if !keepsForReaders { (state.chunks.elements, state.waiting) = ([], 0) }
     }
     pool.submit { self.settle() }
   }
@@ -169,9 +166,7 @@ package final class BlobWriter: Sendable {
     while true {
       // The digest is out of the state while it works: nobody else looks at it until this job is over.
       var (batch, digest) = state.withLock { state in
-        defer { state.chunks = [] }
-        if state.chunks.isEmpty { state.isWorking = false }
-        return (state.chunks, state.digest)
+        (state.chunks.take(), state.digest)
       }
       if batch.isEmpty { break }
       for index in batch.indices {
@@ -263,7 +258,7 @@ package final class BlobWriter: Sendable {
   /// Ends it once nothing of it is worked at: committed, or gone.
   private func settle() {
     let written: (done: @Sendable (BlobError?) -> Void, failure: BlobError?)? = state.withLock { state in
-      guard !state.isWorking, let done = state.whenWritten else { return nil }
+      guard !state.chunks.isDraining, let done = state.whenWritten else { return nil }
       state.whenWritten = nil
       return (done, state.failure)
     }
@@ -273,7 +268,7 @@ package final class BlobWriter: Sendable {
         BlobKey, @Sendable (Finished) -> Void, State)
     }
     let ending: Ending = state.withLock { state in
-      guard !state.isWorking else { return .none }
+      guard !state.chunks.isDraining else { return .none }
       // Once it has its final key, the other may be somebody else's.
       if state.isDiscarded {
         // Once, for the key is somebody else's afterwards.
@@ -304,7 +299,7 @@ package final class BlobWriter: Sendable {
       let draft = if let draft = state.draft { draft } else { try open() }
       self.state.withLock { $0.draft = draft }
       var digest = state.digest
-      let sha256 = state.knownDigest ?? Hexadecimal.text(Array(digest.finalizeInPlace()))
+      let sha256 = state.knownDigest ?? Hexadecimal.text(digest.finalizeInPlace())
       try draft.commit(as: final, size: state.written, sha256: sha256)
       return .success((state.written, sha256))
     } catch {

@@ -112,7 +112,7 @@ struct TaskBatch {
     }
     if let line = splitter.finish() { parsed.append(await parse(line, with: &parser)) }
     let lines = parsed
-    let tasks = try await view.createTasks(Self.specifications(lines), in: session.id) { tasks in
+    let tasks = try await view.createTasks(Self.specifications(lines), in: session) { tasks in
       idempotent.reply(
         status: 200, type: "application/x-ndjson", location: nil, body: Self.render(lines, tasks))
     }
@@ -132,7 +132,7 @@ struct TaskBatch {
   private func create(_ group: [Line]) async -> [UInt8] {
     do throws(ServiceError) {
       return Self.render(
-        group, try await view.createTasks(Self.specifications(group), in: session.id))
+        group, try await view.createTasks(Self.specifications(group), in: session))
     } catch {
       // What is too much for a limit may be one of them.
       if error.isLimit, group.count > 1 {

@@ -71,7 +71,7 @@ extension TransferAPI {
     let idempotent = try IdempotentRequest(context, body: bytes, service: service)
     let includesBody = try Self.includesBody(context)
     let create: @Sendable () async throws -> ServerResponse = { [specification] in
-      let created = try await view.createTasks([specification], in: session.id) { tasks in
+      let created = try await view.createTasks([specification], in: session) { tasks in
         idempotent?.reply(
           status: 201, type: "application/json", location: "/v1/tasks/\(tasks[0].id)", body: tasks[0].json)
       }

@@ -19,9 +19,9 @@ struct ContinuedTasks: Sendable {
     return dataTask
   }
 
-  /// Whom news are about: an engine that ends a data task may not have heard yet that it goes on as a download.
-  func subject(of news: News) -> TaskID {
-    guard case .fact(.ended(let task, _)) = news else { return news.task }
+  /// The task that a fact is about: an engine that ends a data task may not know yet that it continues as a download.
+  func subject(of fact: TransferFact) -> TaskID {
+    guard case .ended(let task, _) = fact else { return fact.task }
     return downloads[task] ?? task
   }
 }

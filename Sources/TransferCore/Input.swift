@@ -4,15 +4,13 @@ package import TransferModel
 package enum Input: Sendable {
   // MARK: Clients
 
-  /// Tasks are about to be created: they get identifiers, and count as unfinished from here on.
-  case admit(count: Int)
-  /// The tasks that were admitted. What that comes to is a commit of its own, which may be refused. Until it is decided, whoever reads
-  /// of them in the store finds them here.
-  case create([TransferTask])
+  /// Creates tasks, all or none. They are a commit of their own, which may be refused. Until it is decided, whoever reads of them in the
+  /// store finds them here.
+  case create([NewTask])
   /// That commit holds. Clients may have their say before the tasks begin.
   case created([TaskID])
   /// It was refused: there are no such tasks, and no such messages.
-  case refused(count: Int, [TaskID], messages: [DeliveryID])
+  case refused([TaskID], messages: [DeliveryID])
   case resume(TaskID)
   case suspend(TaskID)
   case cancel(TaskID, keepsPartial: Bool)
@@ -31,7 +29,7 @@ package enum Input: Sendable {
 
   // MARK: Those who carry tasks out
 
-  case news(News)
+  case fact(TransferFact)
 
   // MARK: Clocks
 
@@ -46,7 +44,7 @@ package enum Input: Sendable {
   case endHolds([TaskID])
   /// The commits hold after which tasks can be evicted.
   case evict([Eviction])
-  /// The session as it was read from its row. It comes before whatever needs more than the session's outline: `admit`, `load` and
+  /// The session as it was read from its row. It comes before whatever needs more than the session's outline: `create`, `load` and
   /// `invalidate`.
   case restore(TransferSession)
   /// An evicted task as it was read from its row.
@@ -74,6 +72,17 @@ package enum Input: Sendable {
   case recoveredAll
   /// The session is to be another process's: what can go on there stops here.
   case leave
+}
+
+/// A task that a client wants.
+package struct NewTask: Sendable {
+  package let id: TaskID
+  package var specification: TaskSpecification
+
+  package init(id: TaskID, _ specification: TaskSpecification) {
+    self.id = id
+    self.specification = specification
+  }
 }
 
 /// How far the process that carries background tasks out has come with one.
@@ -104,8 +113,8 @@ package enum Reply: Sendable {
   /// The task as it is after the input.
   case task(TransferTask)
   case session(TransferSession)
-  /// The first identifier of those that were asked for, and the session that the tasks are created in.
-  case admitted(first: Int, TransferSession)
+  /// The tasks, in the order in which they were asked for.
+  case created([TransferTask])
   /// The task's row is being written: the input is for later.
   case creating
   /// It has to be read from its row first.

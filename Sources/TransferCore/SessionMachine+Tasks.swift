@@ -2,7 +2,24 @@ internal import TransferModel
 
 /// Creating tasks, asking about them, and forgetting them.
 extension SessionMachine {
-  mutating func create(_ created: [TransferTask], at now: Now, into turn: inout Turn) {
+  mutating func create(_ wanted: [NewTask], at now: Now, into turn: inout Turn) -> Reply {
+    assert(!session.isOutline)
+    guard session.state == .active else { return .refused(.sessionInvalid) }
+    guard tally.hasRoom(for: wanted.count) else { return .refused(.tooManyTasks(limit: tally.limit)) }
+    let first = tally.take(wanted.count)
+    let secrets = session.configuration.secretHeaderFields
+    let created = wanted.indices.map { index in
+      var specification = wanted[index].specification
+      if !secrets.isEmpty { specification.request.secretHeaderFields = secrets }
+      var task = TransferTask(
+        id: wanted[index].id, sessionID: session.id, taskIdentifier: first + index, createdAt: now.wall,
+        specification: specification)
+      if specification.resume {
+        _ = task.lifecycle.resume()
+        task.phase = .queued
+      }
+      return task
+    }
     for task in created {
       tasks.insert(TaskMachine(task, at: .creating))
       turn.tell(.taskDidCreate, at: now.wall, .created(task), of: task, in: session)
@@ -10,6 +27,7 @@ extension SessionMachine {
     }
     turn.created += created
     turn.lastIdentifier = created.last?.taskIdentifier
+    return .created(created)
   }
 
   mutating func created(_ ids: [TaskID], at now: Now, into turn: inout Turn) {

@@ -109,18 +109,13 @@ package struct SessionMachine: Sendable {
   private mutating func take(_ input: Input, at now: Now, into turn: inout Turn) -> Reply {
     switch input {
     case .restore(let row): session = session.completed(from: row)
-    case .admit(let count):
-      assert(!session.isOutline)
-      guard session.state == .active else { return .refused(.sessionInvalid) }
-      guard tally.hasRoom(for: count) else { return .refused(.tooManyTasks(limit: tally.limit)) }
-      return .admitted(first: tally.take(count), session)
-    case .create(let created): create(created, at: now, into: &turn)
+    case .create(let wanted): return create(wanted, at: now, into: &turn)
     case .created(let ids): self.created(ids, at: now, into: &turn)
-    case .refused(let count, let ids, let messages):
+    case .refused(let ids, let messages):
       for message in messages { _ = handover?.settle(message) }
       for id in ids { _ = tasks.remove(id) }
       turn.forgotten += ids
-      release(count, at: now, into: &turn)
+      release(ids.count, at: now, into: &turn)
     case .resume(let id): return verb(id) { $0.resume($1, at: now, into: &turn) }
     case .suspend(let id): return verb(id) { $0.suspend($1, at: now, into: &turn) }
     case .cancel(let id, let keepsPartial):
@@ -138,7 +133,7 @@ package struct SessionMachine: Sendable {
     case .withdraw(let id, let body): tasks.change(id) { $0.withdraw(body) }
     case .invalidate: return invalidate(at: now, into: &turn)
     case .cancelTasks(let ids): cancel(ids, at: now, into: &turn)
-    case .news(let news): change(continued.subject(of: news)) { $0.take(news, $1, at: now, into: &turn) }
+    case .fact(let fact): change(continued.subject(of: fact)) { $0.take(fact, $1, at: now, into: &turn) }
     case .expired(let id, let decision):
       change(id) { $0.expire(decision, $1, at: now, into: &turn) }
     case .begin(let id):
@@ -173,7 +168,7 @@ package struct SessionMachine: Sendable {
               machine.task.enter(phase, at: now.wall, session, into: &turn)
             }
             machine.place.leave()
-            turn.order(.cancel(id, keepsPartial: true))
+            turn.order(.cancel(keepsPartial: true), of: id)
           }
           // Whoever waits to send it finds the task at another process.
           if let body = machine.upload.dropReady() { turn.droppedUploads.append(body) }

@@ -69,7 +69,7 @@ extension TaskMachine {
     if download.state == .running {
       turn.tell(download.stateEvent(at: now.wall), of: download, in: session)
     }
-    turn.order(.answer(id, to: number, .becomeDownload(download.id)))
+    turn.answer(number, of: id, .becomeDownload(download.id))
     return TaskMachine(download, at: .carried(nil))
   }
 }

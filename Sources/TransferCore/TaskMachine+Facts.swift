@@ -27,7 +27,7 @@ extension TaskMachine {
     case .asked(_, let number, let question, let time):
       take(question, number, at: time, session, into: &turn)
     case .response(_, let response, let body, let time):
-      task.note(response, body, into: &turn)
+      task.note(response, body.token, into: &turn)
       // URLSession does not call it for background uploads.
       if task.kind != .upload || !turn.isCarriedElsewhere {
         turn.tell(.dataTaskDidReceiveResponse, at: time, .response(response), of: task, in: session)
@@ -53,6 +53,9 @@ extension TaskMachine {
         of: task, in: session)
     case .resumed(_, let offset, let total, let time):
       task.goOn(at: offset, of: total, time, session, into: &turn)
+    case .retries(_, let count, let time, let wait): retries(count, wait, at: time, session, into: &turn)
+    case .beganDelayed(_, let time): beganDelayed(at: time, session, into: &turn)
+    case .wasTakenOver(_, let time): wasTakenOver(at: time, session, into: &turn)
     }
     // What another process has done is nowhere but here: it must outlive this one, as a suspended task does.
     if turn.isCarriedElsewhere || task.state == .suspended, !place.isEnding, fact.changesRow {
@@ -75,7 +78,7 @@ extension TaskMachine {
         .challenge(challenge.protectionSpace.authenticationMethod), number: number, type,
         .challenged(challenge), at: time, session, into: &turn)
     case .response(let response, let body):
-      task.note(response, body, into: &turn)
+      task.note(response, body.token, into: &turn)
       ask(
         .response, number: number, .dataTaskDidReceiveResponse, .response(response), at: time, session,
         into: &turn)
@@ -101,6 +104,37 @@ extension TaskMachine {
     // An attempt counts for itself: what an earlier one moved is moved again.
     (task.progress.countOfBytesSent, task.progress.countOfBytesReceived) = (0, 0)
     task.enter(.transferring, at: time, session, into: &turn)
+  }
+
+  // MARK: The worker
+
+  private mutating func retries(
+    _ count: Int, _ wait: RetryWait, at time: Timestamp, _ session: borrowing TransferSession,
+    into turn: inout Turn
+  ) {
+    settle(.withdrawn, session, at: time, into: &turn)
+    place = .waitsToRetry
+    task.retryCount = count
+    task.retryWait = wait
+    task.enter(.waitingToRetry, at: time, session, into: &turn)
+  }
+
+  private mutating func beganDelayed(
+    at time: Timestamp, _ session: borrowing TransferSession, into turn: inout Turn
+  ) {
+    // The task waited for the date last, after whatever else it waited for.
+    place.goOn()
+    task.enter(.queued, at: time, session, into: &turn)
+    turn.tell(.taskWillBeginDelayedRequest, at: time, .delayed(task.currentRequest), of: task, in: session)
+  }
+
+  /// The attempt that asked is gone, and the next one will ask again.
+  private mutating func wasTakenOver(
+    at time: Timestamp, _ session: borrowing TransferSession, into turn: inout Turn
+  ) {
+    settle(.withdrawn, session, at: time, into: &turn)
+    place.goOn()
+    task.enter(.queued, at: time, session, into: &turn)
   }
 }
 

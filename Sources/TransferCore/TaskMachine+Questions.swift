@@ -54,7 +54,7 @@ extension TaskMachine {
     guard question?.decision == decision else { return false }
     let question = settle(
       .answered, answer: shown, tag: tag, session, at: now.wall, into: &turn)
-    func reply(_ answer: TransferAnswer) { turn.order(.answer(id, to: question?.number, answer)) }
+    func reply(_ answer: TransferAnswer) { turn.answer(question?.number, of: id, answer) }
     func goOn(with request: TransferRequest?) {
       guard let request else { return }
       turn.replaceRequest(of: &task, with: request)
@@ -89,7 +89,7 @@ extension TaskMachine {
     if question.isAboutBeginning {
       launch(session, at: now, into: &turn)
     } else {
-      turn.order(.answer(id, to: question.number, .byDefault))
+      turn.answer(question.number, of: id, .byDefault)
     }
   }
 
@@ -114,7 +114,7 @@ extension TaskMachine {
   ) {
     guard let body = upload.use() else { return }
     let question = settle(.answered, session, at: time, into: &turn)
-    turn.order(.answer(id, to: question?.number, .bodyStream(body)))
+    turn.answer(question?.number, of: id, .bodyStream(BodyReference(body)))
   }
 
   /// The client left before anything of the body was wanted.

@@ -41,9 +41,9 @@ extension TaskMachine {
     guard case .uncertain(let question, _) = place else { return }
     place = question == nil && elsewhere.phase == .waitingToRetry ? .waitsToRetry : .carried(question)
     switch task.state {
-    case .canceling where !elsewhere.isCancelled: turn.order(.cancel(id, keepsPartial: false))
-    case .suspended where !elsewhere.isSuspended: turn.order(.suspend(id))
-    case .running where elsewhere.isSuspended: turn.order(.resume(id))
+    case .canceling where !elsewhere.isCancelled: turn.order(.cancel(keepsPartial: false), of: id)
+    case .suspended where !elsewhere.isSuspended: turn.order(.suspend, of: id)
+    case .running where elsewhere.isSuspended: turn.order(.resume, of: id)
     default: break
     }
   }

@@ -10,7 +10,7 @@ extension TaskMachine {
     if action == .run {
       task.phase = phase
       turn.tell(task.stateEvent(at: now.wall), of: task, in: session)
-      if place.isSubmitted { turn.order(.resume(id)) }
+      if place.isSubmitted { turn.order(.resume, of: id) }
     }
     turn.update(task)
     launch(session, at: now, into: &turn)
@@ -24,7 +24,7 @@ extension TaskMachine {
     if action == .pause {
       task.phase = nil
       turn.tell(task.stateEvent(at: now.wall), of: task, in: session)
-      if place.isSubmitted { turn.order(.suspend(id)) }
+      if place.isSubmitted { turn.order(.suspend, of: id) }
     }
     turn.update(task)
   }
@@ -38,7 +38,7 @@ extension TaskMachine {
     task.phase = nil
     turn.tell(task.stateEvent(at: now.wall), of: task, in: session)
     if place.isSubmitted {
-      turn.order(.cancel(id, keepsPartial: keepsPartial))
+      turn.order(.cancel(keepsPartial: keepsPartial), of: id)
       turn.update(task)
     } else {
       end(task.outcome(.cancelled, "cancelled", at: now.wall), session, at: now, into: &turn)
@@ -51,13 +51,13 @@ extension TaskMachine {
   ) {
     task = patch.applied(to: task)
     turn.respecified.append(task)
-    if let priority = patch.priority, place.isSubmitted { turn.order(.setPriority(id, priority)) }
+    if let priority = patch.priority, place.isSubmitted { turn.order(.setPriority(priority), of: id) }
     if let limit = patch.maximumBytesPerSecond, place.isSubmitted {
-      turn.order(.setLimit(id, bytesPerSecond: limit))
+      turn.order(.setLimit(bytesPerSecond: limit), of: id)
     }
     guard let date = patch.earliestBeginDate else { return }
     if place.isSubmitted {
-      turn.order(.setBeginDate(id, date))
+      turn.order(.setBeginDate(date), of: id)
       // Whether it has begun by then, the row says to the next service.
       turn.update(task)
     }
@@ -113,7 +113,7 @@ extension TaskMachine {
     if !Flaw.handsNothingOver.isPresent { turn.order(.submit(task)) }
     guard isLeaving, task.canMove else { return }
     place.leave()
-    turn.order(.cancel(id, keepsPartial: true))
+    turn.order(.cancel(keepsPartial: true), of: id)
   }
 }
 

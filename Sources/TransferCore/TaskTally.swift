@@ -2,7 +2,7 @@
 package struct TaskTally: Sendable {
   /// The highest taskIdentifier that was given out.
   package private(set) var lastIdentifier: Int
-  /// Tasks that have not ended, and those that are admitted.
+  /// Tasks that have not ended.
   package private(set) var unfinished = 0
   /// Of unfinished tasks.
   let limit: Int

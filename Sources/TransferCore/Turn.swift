@@ -118,6 +118,13 @@ package struct Turn: Sendable {
     if isCarriedElsewhere { commands.append(order) } else { orders.append(order) }
   }
 
+  mutating func order(_ command: TaskCommand, of task: TaskID) { order(.command(command, task)) }
+
+  /// - Parameter question: the number of the question; nil: the service itself asked, and no transfer waits.
+  mutating func answer(_ question: Int?, of task: TaskID, _ answer: TransferAnswer) {
+    if let question { order(.answer(answer, question: question), of: task) }
+  }
+
   /// Tells what has happened to those who listen, and to the webhooks that want to hear of it.
   mutating func tell(
     _ event: TransferEvent, of task: TransferTask?, in session: borrowing TransferSession

@@ -6,16 +6,7 @@ package enum WorkerInput: Sendable {
 
   /// A task is handed over, as its row is now. A large session is passed along, as read from its row.
   case submit(TransferTask, in: TransferSession?)
-  case suspend(TaskID)
-  case resume(TaskID)
-  case cancel(TaskID, keepsPartial: Bool)
-  /// An answer to the question of that number.
-  case answer(TaskID, ChallengeAnswer, question: Int)
-  /// Nobody answered in time.
-  case answerByDefault(TaskID, question: Int)
-  case setPriority(TaskID, Double)
-  case setLimit(TaskID, bytesPerSecond: Int?)
-  case setBeginDate(TaskID, Timestamp?)
+  case command(TaskCommand, TaskID)
   case forget(SessionID)
   /// Something that concerns no task is to be done in its place among the orders, under the number that its giver knows it by.
   case aside(Int)

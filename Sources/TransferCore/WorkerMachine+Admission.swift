@@ -13,7 +13,7 @@ extension WorkerMachine {
     }
     if attempt.beginDateHasCome(at: now) {
       turn.keep(attempt)
-      turn.news.append(.beganDelayed(id, at: now.wall))
+      turn.facts.append(.beganDelayed(id, at: now.wall))
     }
     if let alarm = attempt.nextAlarm(at: now) {
       if !alarm.isDropped { turn.alarms.append(alarm) }
@@ -58,13 +58,12 @@ extension WorkerMachine {
       !Flaw.forgetsWhatIsWritten.isPresent
     else { return }
     submit(attempt, at: now, into: &turn)
-    let session = attempt.session.id
     if let cancellation = attempt.state.cancellation {
-      turn.orders.append(.cancel(id, session, keepsPartial: cancellation == .keepingPartial))
+      turn.order(.cancel(keepsPartial: cancellation == .keepingPartial), of: attempt)
     } else if isDraining {
-      turn.orders.append(.cancel(id, session, keepsPartial: true))
+      turn.order(.cancel(keepsPartial: true), of: attempt)
     } else if attempt.state.isSuspended || discretion.yields(id) {
-      turn.orders.append(.suspend(id, session))
+      turn.order(.suspend, of: attempt)
     }
   }
 
@@ -103,11 +102,11 @@ extension WorkerMachine {
     for id in discretion.hold() {
       guard var attempt = attempts[id] else { continue }
       switch attempt.yielding {
-      case .suspended: turn.orders.append(.suspend(id, attempt.session.id))
+      case .suspended: turn.order(.suspend, of: attempt)
       case .stopped:
         attempt.isStopping = true
         attempts.insert(attempt)
-        turn.orders.append(.cancel(id, attempt.session.id, keepsPartial: true))
+        turn.order(.cancel(keepsPartial: true), of: attempt)
       case .never: discretion.finish(id)
       }
     }
@@ -126,7 +125,7 @@ extension WorkerMachine {
       // Another attempt follows when the engine has given this one up.
       guard !attempt.isStopping else { continue }
       discretion.run(id)
-      if !attempt.state.isSuspended { turn.orders.append(.resume(id, attempt.session.id)) }
+      if !attempt.state.isSuspended { turn.order(.resume, of: attempt) }
     }
   }
 
@@ -137,6 +136,6 @@ extension WorkerMachine {
       discretion.resume(attempt.id)
       hold(into: &turn)
     }
-    turn.orders.append(.resume(attempt.id, attempt.session.id))
+    turn.order(.resume, of: attempt)
   }
 }

@@ -6,33 +6,33 @@ extension WorkerMachine {
     switch fact {
     case .progress:
       // Nobody is told later how far it was before.
-      if now.isServiceThere { turn.news.append(.fact(fact)) }
+      if now.isServiceThere { turn.facts.append(fact) }
     case .keeps(let id, let point):
       attempts.change(id) {
         $0.state.partial = point
         turn.keep($0)
       }
     case .response(let id, let response, _, let time) where RetryPolicy.isPassing(status: response.status):
-      attempts.change(id) { $0.heldResponse = .response(id, response, nil, at: time) }
+      attempts.change(id) { $0.heldResponse = .response(id, response, BodyReference(nil), at: time) }
     case .asked(let id, let number, .challenge(let challenge, _), _):
       var known: ChallengeAnswer?
       attempts.change(id) { attempt in
         known = attempt.knownAnswer(to: challenge, number: number)
         if known == nil { turn.keep(attempt) }
       }
-      if let known, let session = attempts[id]?.session.id {
-        turn.orders.append(.answer(id, session, to: number, .challenge(known)))
+      if let known, let attempt = attempts[id] {
+        turn.order(.answer(.challenge(known), question: number), of: attempt)
       } else {
-        turn.news.append(.fact(fact))
+        turn.facts.append(fact)
       }
     case .ended(let id, let outcome): attemptEnded(id, outcome, at: now, into: &turn)
     case .began(let id, let time):
       began(id, at: time, now, into: &turn)
-      turn.news.append(.fact(fact))
+      turn.facts.append(fact)
     // Background tasks ask about nothing else, and store nothing in a cache. A download's response is told with its end.
     case .asked, .willCache, .accepted: break
-    case .redirected, .informational, .response, .waitsForConnectivity, .resumed, .authenticated:
-      turn.news.append(.fact(fact))
+    case .retries, .beganDelayed, .wasTakenOver: assertionFailure("only this machine reports these facts")
+    default: turn.facts.append(fact)
     }
     startSuspects(at: now, into: &turn)
     if case .ended = fact { review(at: now, into: &turn) }
@@ -47,7 +47,7 @@ extension WorkerMachine {
     if discretion.yields(id), !attempt.isStopping, !Flaw.staysHeld.isPresent {
       // Its request went out while the engine was told to let others go first: it keeps none of them from its connection.
       discretion.finish(id)
-      if !attempt.state.isSuspended { turn.orders.append(.resume(id, attempt.session.id)) }
+      if !attempt.state.isSuspended { turn.order(.resume, of: attempt) }
     }
     guard attempt.state.startedAt == nil else { return }
     attempt.state.startedAt = time
@@ -74,7 +74,7 @@ extension WorkerMachine {
       attempt.state.deaths = 0
       attempts.insert(attempt)
       turn.keep(attempt)
-      turn.news.append(.wasTakenOver(id, at: now.wall))
+      turn.facts.append(.wasTakenOver(id, at: now.wall))
       return admit(id, at: now, into: &turn)
     }
     attempt.noteProgress(of: outcome)
@@ -92,7 +92,7 @@ extension WorkerMachine {
       return admit(id, at: now, into: &turn)
     case .end: break
     }
-    if let held = attempt.heldResponse { turn.news.append(.fact(held)) }
+    if let held = attempt.heldResponse { turn.facts.append(held) }
     end(id, last, into: &turn)
   }
 
@@ -112,7 +112,7 @@ extension WorkerMachine {
     turn.keep(attempt)
     let wait = RetryWait(
       lastError: outcome.retryReason, nextAttemptAt: attempt.state.retryAt ?? now.wall)
-    turn.news.append(.retries(attempt.id, count: attempt.state.retries, at: now.wall, wait: wait))
+    turn.facts.append(.retries(attempt.id, count: attempt.state.retries, at: now.wall, wait: wait))
     admit(attempt.id, at: now, into: &turn)
   }
 
@@ -126,7 +126,7 @@ extension WorkerMachine {
       guard countLost(&attempt, at: now, into: &turn) else { return }
     } else {
       attempt.state.attempts -= 1
-      if attempt.state.question != nil { turn.news.append(.wasTakenOver(attempt.id, at: now.wall)) }
+      if attempt.state.question != nil { turn.facts.append(.wasTakenOver(attempt.id, at: now.wall)) }
     }
     attempts.insert(attempt)
     turn.keep(attempt)
@@ -145,7 +145,7 @@ extension WorkerMachine {
     // At once: it was nobody's fault out there.
     attempt.state.retries += 1
     let wait = RetryWait(lastError: outcome.retryReason, nextAttemptAt: now.wall)
-    turn.news.append(.retries(attempt.id, count: attempt.state.retries, at: now.wall, wait: wait))
+    turn.facts.append(.retries(attempt.id, count: attempt.state.retries, at: now.wall, wait: wait))
     return true
   }
 
@@ -174,7 +174,7 @@ extension WorkerMachine {
       guard countLost(&attempt, at: now, into: &turn) else { return }
     } else if wasActive {
       attempt.state.attempts -= 1
-      turn.news.append(.wasTakenOver(attempt.id, at: now.wall))
+      turn.facts.append(.wasTakenOver(attempt.id, at: now.wall))
     }
     attempts.insert(attempt)
     let least = attempt.state.crashesOften ? CrashGuard.suspicion : 0

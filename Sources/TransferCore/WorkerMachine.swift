@@ -31,27 +31,7 @@ package struct WorkerMachine: Sendable {
   package mutating func handle(_ input: WorkerInput, at now: Now, into turn: inout WorkerTurn) {
     switch input {
     case .submit(let task, let row): submit(task, in: row, at: now, into: &turn)
-    case .suspend(let id): suspend(id, at: now, into: &turn)
-    case .resume(let id): resume(id, at: now, into: &turn)
-    case .cancel(let id, let keepsPartial):
-      cancel(id, keepsPartial ? .keepingPartial : .droppingPartial, at: now, into: &turn)
-    case .answer(let id, let answer, let question):
-      take(.challenge(answer), keeping: answer, to: question, of: id, into: &turn)
-    case .answerByDefault(let id, let question):
-      take(.byDefault, keeping: .performDefaultHandling, to: question, of: id, into: &turn)
-    case .setPriority(let id, let priority):
-      attempts.change(id) {
-        $0.task.priority = priority
-        turn.orders.append(.setPriority(id, $0.session.id, priority))
-      }
-    case .setLimit(let id, let limit):
-      attempts.change(id) {
-        $0.task.maximumBytesPerSecond = limit
-        turn.orders.append(.setLimit(id, $0.session.id, bytesPerSecond: limit))
-      }
-    case .setBeginDate(let id, let date):
-      attempts.change(id) { $0.task.earliestBeginDate = date }
-      admit(id, at: now, into: &turn)
+    case .command(let command, let id): take(command, of: id, at: now, into: &turn)
     case .forget(let session): sessions[session] = nil
     case .aside(let number): turn.orders.append(.aside(number))
     case .fact(let fact): take(fact, at: now, into: &turn)
@@ -77,7 +57,7 @@ package struct WorkerMachine: Sendable {
     if attempt?.task.earliestBeginDate != nil { turn.alarms.append(.cancelBegin(id)) }
     if !Flaw.staysActive.isPresent { discretion.end(id) }
     suspects.ended(id)
-    if !Flaw.forgetsToTellTheEnd.isPresent { turn.news.append(.fact(.ended(id, outcome))) }
+    if !Flaw.forgetsToTellTheEnd.isPresent { turn.facts.append(.ended(id, outcome)) }
     if !Flaw.leavesItsRow.isPresent { turn.finish(id) }
   }
 
@@ -88,8 +68,6 @@ package struct WorkerMachine: Sendable {
       let (leftBegan, rightBegan) = (left.state.startedAt != nil, right.state.startedAt != nil)
       return leftBegan == rightBegan ? left.id > right.id : rightBegan
     }
-    for attempt in active {
-      turn.orders.append(.cancel(attempt.id, attempt.session.id, keepsPartial: true))
-    }
+    for attempt in active { turn.order(.cancel(keepsPartial: true), of: attempt) }
   }
 }

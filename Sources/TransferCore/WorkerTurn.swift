@@ -18,12 +18,7 @@ package struct WorkerTurn: Sendable {
   /// What the engine is to do.
   package enum Order: Sendable {
     case submit(Submission)
-    case suspend(TaskID, SessionID)
-    case resume(TaskID, SessionID)
-    case cancel(TaskID, SessionID, keepsPartial: Bool)
-    case answer(TaskID, SessionID, to: Int, TransferAnswer)
-    case setPriority(TaskID, SessionID, Double)
-    case setLimit(TaskID, SessionID, bytesPerSecond: Int?)
+    case command(TaskCommand, TaskID, SessionID)
     /// What an attempt left on the disk is of no use.
     case remove(BlobKey)
     /// What was given as an aside.
@@ -55,7 +50,8 @@ package struct WorkerTurn: Sendable {
   /// How far tasks have come, each as it is at the end of the turn.
   package private(set) var work: [(task: TaskID, session: SessionID, state: WorkState)] = []
   package private(set) var finished: [TaskID] = []
-  package var news: [News] = []
+  /// What the service is to know, in order.
+  package var facts: [TransferFact] = []
 
   // MARK: Behind it, in order
 
@@ -70,7 +66,11 @@ package struct WorkerTurn: Sendable {
   package init(random: RandomSource) { self.random = random }
 
   package var isEmpty: Bool {
-    work.isEmpty && finished.isEmpty && news.isEmpty && orders.isEmpty && alarms.isEmpty && written.isEmpty
+    work.isEmpty && finished.isEmpty && facts.isEmpty && orders.isEmpty && alarms.isEmpty && written.isEmpty
+  }
+
+  mutating func order(_ command: TaskCommand, of attempt: AttemptMachine) {
+    orders.append(.command(command, attempt.id, attempt.session.id))
   }
 
   mutating func keep(_ attempt: AttemptMachine) {

@@ -166,25 +166,8 @@ package final class TransferEngine: Sendable {
     }
   }
 
-  package func suspend(_ task: TaskID, in session: SessionID) { post(.suspend(task), of: session) }
-  package func resume(_ task: TaskID, in session: SessionID) { post(.resume(task), of: session) }
-
-  /// - Parameter keepsPartial: what a download has got is kept for resume data, where it can go on.
-  package func cancel(_ task: TaskID, in session: SessionID, keepsPartial: Bool) {
-    post(.cancel(task, keepsPartial: keepsPartial), of: session)
-  }
-
-  /// Answers a question of the task; where it is not the one that the task waits for now, nothing happens.
-  package func answer(_ task: TaskID, in session: SessionID, to question: Int, _ answer: TransferAnswer) {
-    post(.answer(task, question, answer), of: session)
-  }
-
-  package func setPriority(_ priority: Double, of task: TaskID, in session: SessionID) {
-    post(.setPriority(task, priority), of: session)
-  }
-
-  package func setLimit(_ bytesPerSecond: Int?, of task: TaskID, in session: SessionID) {
-    post(.setLimit(task, bytesPerSecond: bytesPerSecond), of: session)
+  package func perform(_ command: TaskCommand, on task: TaskID, in session: SessionID) {
+    post(.command(command, task), of: session)
   }
 
   /// Credentials of a session were taken away, or replaced: what was remembered of them goes.

@@ -1,2 +1,17 @@
 /// A body on its way, as those know it who decide about transfers: they hand it on, and never see a byte of it.
 package protocol BodyToken: AnyObject, Sendable {}
+
+/// A body inside a fact or an answer. Only the process that has the body can use it: a stored copy refers to no body.
+package struct BodyReference: Sendable, Codable {
+  package let token: (any BodyToken)?
+
+  package init(_ token: (any BodyToken)?) { self.token = token }
+  package init(from decoder: any Decoder) { token = nil }
+  package func encode(to encoder: any Encoder) { _ = encoder.container(keyedBy: NoKey.self) }
+
+  private enum NoKey: CodingKey {}
+}
+
+extension BodyReference: CustomStringConvertible {
+  package var description: String { token == nil ? "no body" : "a body" }
+}

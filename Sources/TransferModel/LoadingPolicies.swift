@@ -21,7 +21,7 @@ package enum CookieAcceptPolicy: String, Sendable, CaseIterable {
 }
 
 /// Where a response may be kept (URLCache.StoragePolicy).
-package enum CacheStoragePolicy: String, Sendable, CaseIterable {
+package enum CacheStoragePolicy: String, Sendable, Codable, CaseIterable {
   case allowed, allowedInMemoryOnly, notAllowed
 }
 

@@ -1,10 +1,11 @@
-/// What a worker has to tell of a task, in the order in which it happened. What is large stands elsewhere: facts go from hand to hand.
-package enum TransferFact: Sendable {
+/// What has happened to the transfer of a task. The engine and the worker report facts in the order in which they happened; the worker
+/// stores its own for the service. Large payloads are indirect, because facts are passed through several queues.
+package enum TransferFact: Sendable, Codable {
   /// It left the queue.
   case began(TaskID, at: Timestamp)
   indirect case redirected(TaskID, TransferResponse, to: TransferRequest, at: Timestamp)
   case informational(TaskID, status: Int, headers: HTTPHeaders, at: Timestamp)
-  indirect case response(TaskID, TransferResponse, (any BodyToken)?, at: Timestamp)
+  indirect case response(TaskID, TransferResponse, BodyReference, at: Timestamp)
   /// The head of a download's response is here; no delegate is told.
   indirect case accepted(TaskID, TransferResponse)
   /// What came is about to be stored.
@@ -22,12 +23,22 @@ package enum TransferFact: Sendable {
   case progress(TaskID, TaskProgress, at: Timestamp)
   indirect case ended(TaskID, TransferOutcome)
 
+  // MARK: The worker only
+
+  /// An attempt failed, and another will follow.
+  indirect case retries(TaskID, count: Int, at: Timestamp, wait: RetryWait)
+  /// Its begin date has come.
+  case beganDelayed(TaskID, at: Timestamp)
+  /// The worker that carried it out is gone or has stopped the attempt. The task continues from what is on disk.
+  case wasTakenOver(TaskID, at: Timestamp)
+
   package var task: TaskID {
     switch self {
     case .began(let task, _), .redirected(let task, _, _, _), .informational(let task, _, _, _),
       .response(let task, _, _, _), .accepted(let task, _), .willCache(let task, _, _, _),
       .waitsForConnectivity(let task, _), .asked(let task, _, _, _), .resumed(let task, _, _, _),
-      .keeps(let task, _), .authenticated(let task, _, _), .progress(let task, _, _), .ended(let task, _):
+      .keeps(let task, _), .authenticated(let task, _, _), .progress(let task, _, _), .ended(let task, _),
+      .retries(let task, _, _, _), .beganDelayed(let task, _), .wasTakenOver(let task, _):
       task
     }
   }

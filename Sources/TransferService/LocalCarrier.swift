@@ -13,15 +13,8 @@ package protocol LocalCarrier: Sendable {
   var caches: CacheStorage? { get }
 
   func submit(_ jobs: [TransferJob])
-  func suspend(_ task: TaskID, in session: SessionID)
-  func resume(_ task: TaskID, in session: SessionID)
-  /// - Parameter keepsPartial: what a download has got is kept for resume data, where it can go on.
-  func cancel(_ task: TaskID, in session: SessionID, keepsPartial: Bool)
-  /// Answers a question of the task; where it is not the one that the task waits for now, nothing happens.
-  /// - Parameter question: the number that it was asked under.
-  func answer(_ task: TaskID, in session: SessionID, to question: Int, _ answer: TransferAnswer)
-  func setPriority(_ priority: Double, of task: TaskID, in session: SessionID)
-  func setLimit(_ bytesPerSecond: Int?, of task: TaskID, in session: SessionID)
+  /// Has no effect on a task that was not submitted or has ended.
+  func perform(_ command: TaskCommand, on task: TaskID, in session: SessionID)
   /// Forgets whom a session has let in and was let in by; requests from here on open new connections.
   func reset(_ session: SessionID, done: @escaping @Sendable () -> Void)
   /// Closes a session's idle connections.

@@ -4,11 +4,13 @@ package import TransferModel
 // MARK: Tasks
 
 extension TenantView {
+  /// - Parameter session: as `session(_:)` returned it.
   package func createTasks(
-    _ specifications: [TaskSpecification], in id: SessionID,
-    reply: @Sendable ([TransferTask]) -> IdempotentReply? = { _ in nil }
+    _ specifications: [TaskSpecification], in session: TransferSession,
+    reply: @escaping @Sendable ([TransferTask]) -> IdempotentReply? = { _ in nil }
   ) async throws(ServiceError) -> [TransferTask] {
-    try await service.tasks.create(specifications, in: session(id).id, reply: reply)
+    guard session.tenant == tenant else { throw .sessionNotFound }
+    return try await service.tasks.create(specifications, in: session, reply: reply)
   }
 
   /// Fills in what only the service knows of a task that is to be created in one of the tenant's sessions: what its resume data leaves

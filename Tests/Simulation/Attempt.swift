@@ -82,7 +82,9 @@ struct Attempt {
     // The handshake goes on, and with it the request.
     case (.trust, .challenge(.useCredential)): return false
     case (.trust, .challenge), (.trust, .byDefault): break
-    case (.bodyStream, .bodyStream(let token as UploadStream)): body = token
+    case (.bodyStream, .bodyStream(let reference)):
+      guard let token = reference.token as? UploadStream else { return false }
+      body = token
     case (.bodyStream, .byDefault):
       end = TransferError(.requestBodyStreamExhausted, "nobody sent it", failingURL: job.request.url)
     case (.response, .allow), (.response, .byDefault): break
@@ -209,9 +211,9 @@ struct Attempt {
     response = answer
     if job.kind == .download { return .accepted(job.task, answer) }
     if job.asksForResponses, job.sessionType != .background {
-      return ask(.response(answer, nil), .response, at: time)
+      return ask(.response(answer, BodyReference(nil)), .response, at: time)
     }
-    return .response(job.task, answer, nil, at: time)
+    return .response(job.task, answer, BodyReference(nil), at: time)
   }
 
   private mutating func receive(

@@ -40,10 +40,7 @@ package final class Origins: @unchecked Sendable {
 package final class SimulatedEngine: StandIn, @unchecked Sendable {
   enum Order {
     case submit(TransferJob)
-    case suspend(TaskID)
-    case resume(TaskID)
-    case cancel(TaskID, keepsPartial: Bool)
-    case answer(TaskID, Int, TransferAnswer)
+    case command(TaskCommand, TaskID)
   }
 
   package let storages = SessionStorages()
@@ -140,10 +137,10 @@ package final class SimulatedEngine: StandIn, @unchecked Sendable {
         origins.note(.submittedOnce, "\(job.task) was submitted to an engine that has it")
       }
       attempts.append(Attempt(job, in: bodies(of: job.session, job.sessionType)))
-    case .suspend(let id): change(id) { $0.isSuspended = true }
-    case .resume(let id): change(id) { $0.isSuspended = false }
-    case .cancel(let id, let keeps): change(id) { $0.cancel(keepsPartial: keeps) }
-    case .answer(let id, let number, let answer):
+    case .command(.suspend, let id): change(id) { $0.isSuspended = true }
+    case .command(.resume, let id): change(id) { $0.isSuspended = false }
+    case .command(.cancel(let keeps), let id): change(id) { $0.cancel(keepsPartial: keeps) }
+    case .command(.answer(let answer, let number), let id):
       var isLate = true
       change(id) { attempt in
         guard attempt.question == number else { return }
@@ -153,25 +150,20 @@ package final class SimulatedEngine: StandIn, @unchecked Sendable {
         }
       }
       // A client that still sends is told that nobody wants it.
-      if isLate, case .bodyStream(let body as UploadStream) = answer { body.detach() }
+      if isLate, case .bodyStream(let body) = answer { (body.token as? UploadStream)?.detach() }
+    case .command: break
     }
   }
 }
 
 extension SimulatedEngine {
   package func submit(_ jobs: [TransferJob]) { for job in jobs { mailbox.append(.submit(job)) } }
-  package func suspend(_ task: TaskID, in session: SessionID) { mailbox.append(.suspend(task)) }
-  package func resume(_ task: TaskID, in session: SessionID) { mailbox.append(.resume(task)) }
-  package func cancel(_ task: TaskID, in session: SessionID, keepsPartial: Bool) {
-    mailbox.append(.cancel(task, keepsPartial: keepsPartial))
+  package func perform(_ command: TaskCommand, on task: TaskID, in session: SessionID) {
+    switch command {
+    case .setPriority, .setLimit, .setBeginDate: break
+    case .suspend, .resume, .cancel, .answer: mailbox.append(.command(command, task))
+    }
   }
-  package func answer(
-    _ task: TaskID, in session: SessionID, to question: Int, _ answer: TransferAnswer
-  ) {
-    mailbox.append(.answer(task, question, answer))
-  }
-  package func setPriority(_ priority: Double, of task: TaskID, in session: SessionID) {}
-  package func setLimit(_ bytesPerSecond: Int?, of task: TaskID, in session: SessionID) {}
   package func reset(_ session: SessionID, done: @escaping @Sendable () -> Void) { done() }
   package func flush(_ session: SessionID, done: @escaping @Sendable () -> Void) { done() }
   package func forget(_ session: SessionID) {}

@@ -133,7 +133,7 @@ extension SimulatedWorld {
     guard let session = story?.session else { return createSession(&luck) }
     let wanted = (0..<count).map { _ in specification(session, &luck) }
     call(session.tenant, about: .session(session.id)) { view, _ in
-      try await view.createTasks(wanted, in: session.id)
+      try await view.createTasks(wanted, in: view.session(session.id))
     } then: { [self] result in
       if case .success(let tasks) = result { accept(tasks, session.tenant) }
     }
@@ -147,7 +147,7 @@ extension SimulatedWorld {
     specification.resume = true
     let wanted = specification
     call(session.tenant, about: .session(session.id)) { view, _ in
-      try await view.createTasks([wanted], in: session.id)
+      try await view.createTasks([wanted], in: view.session(session.id))
     } then: { [self] result in
       if case .success(let tasks) = result { accept(tasks, session.tenant) }
     }
@@ -187,7 +187,7 @@ extension SimulatedWorld {
       }
       defer { service.idempotency.release(use.key) }
       let (time, print) = (service.identifiers.now(), prints[0])
-      let tasks = try await view.createTasks([wanted], in: use.session) { tasks in
+      let tasks = try await view.createTasks([wanted], in: view.session(use.session)) { tasks in
         IdempotentReply(
           key: use.key, fingerprint: print, status: 201, contentType: "application/json", location: nil,
           body: Array("\(tasks[0].id)".utf8), createdAt: time)

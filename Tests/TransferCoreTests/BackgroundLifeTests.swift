@@ -33,7 +33,7 @@ import TransferModel
       for task in turn.finished { state[task] = nil }
       orders += turn.orders
       alarms += turn.alarms
-      for news in turn.news { stage.give(.news(news)) }
+      for fact in turn.facts { stage.give(.fact(fact)) }
       if holds { for (task, attempt) in turn.written { give(.written(task, attempt: attempt)) } }
     }
 
@@ -42,16 +42,7 @@ import TransferModel
       for order in stage.takeOrders() {
         switch order {
         case .submit(let task): give(.submit(task, in: nil))
-        case .suspend(let id): give(.suspend(id))
-        case .resume(let id): give(.resume(id))
-        case .cancel(let id, let keeps): give(.cancel(id, keepsPartial: keeps))
-        case .answer(let id, let number?, .challenge(let answer)):
-          give(.answer(id, answer, question: number))
-        case .answer(let id, let number?, _): give(.answerByDefault(id, question: number))
-        case .answer(let id, nil, _): Issue.record("\(id): nobody outside the service asked")
-        case .setPriority(let id, let priority): give(.setPriority(id, priority))
-        case .setLimit(let id, let limit): give(.setLimit(id, bytesPerSecond: limit))
-        case .setBeginDate(let id, let date): give(.setBeginDate(id, date))
+        case .command(let command, let id): give(.command(command, id))
         case .forgetSession: give(.forget(stage.machine.session.id))
         }
       }
@@ -142,7 +133,7 @@ import TransferModel
     #expect(house.stage.machine.task(id)?.task.phase == .queued)
     house.fact(.began(id, at: house.stage.now.wall))
     // An answer of the service's to a question of the dead one is for nobody.
-    house.give(.answer(id, .useNoCredential, question: 1))
+    house.give(.command(.answer(.challenge(.useNoCredential), question: 1), id))
     #expect(house.takeOrders().isEmpty)
     house.fact(.ended(id, .end(of: task, at: house.stage.now.wall)))
     #expect(house.stage.ends == [id: 1] && house.state.isEmpty && house.worker.attempts.isEmpty)
@@ -236,7 +227,9 @@ import TransferModel
     let other = house.stage.create(.download)
     house.deliver()
     let orders = house.takeOrders()
-    guard case .cancel(shy, _, keepsPartial: true)? = orders.first else { throw Missing("it goes on") }
+    guard case .command(.cancel(keepsPartial: true), shy, _)? = orders.first else {
+      throw Missing("it goes on")
+    }
     #expect(orders.submissions == [0: other])
     var stopped = TransferOutcome.end(of: task, at: house.stage.now.wall, error: .cancelled)
     stopped.partial = point
@@ -297,9 +290,13 @@ import TransferModel
     _ = house.takeOrders()
     let other = house.stage.create(.download)
     house.deliver()
-    guard case .suspend(shy, _)? = house.takeOrders().first else { throw Missing("it does not wait") }
+    guard case .command(.suspend, shy, _)? = house.takeOrders().first else {
+      throw Missing("it does not wait")
+    }
     house.fact(.began(shy, at: house.stage.now.wall))
-    guard case .resume(shy, _)? = house.takeOrders().first else { throw Missing("it keeps its connection") }
+    guard case .command(.resume, shy, _)? = house.takeOrders().first else {
+      throw Missing("it keeps its connection")
+    }
     house.fact(
       .ended(other, .end(of: try #require(house.stage.machine.task(other)).task, at: house.stage.now.wall)))
     #expect(house.takeOrders().isEmpty)
@@ -314,11 +311,13 @@ import TransferModel
     let bold = house.stage.create(.download)
     house.deliver()
     let orders = house.takeOrders()
-    guard case .suspend(shy, _)? = orders.first else { throw Missing("it does not yield") }
+    guard case .command(.suspend, shy, _)? = orders.first else { throw Missing("it does not yield") }
     #expect(orders.submissions == [0: bold])
     let task = try #require(house.stage.machine.task(bold)).task
     house.fact(.ended(bold, .end(of: task, at: house.stage.now.wall)))
-    guard case .resume(shy, _)? = house.takeOrders().last else { throw Missing("it does not go on") }
+    guard case .command(.resume, shy, _)? = house.takeOrders().last else {
+      throw Missing("it does not go on")
+    }
   }
 }
 
@@ -331,6 +330,6 @@ extension Array where Element == WorkerTurn.Order {
   }
   /// The numbers of the questions that are answered.
   fileprivate var answers: [Int] {
-    compactMap { if case .answer(_, _, let number, _) = $0 { number } else { nil } }
+    compactMap { if case .command(.answer(_, let number), _, _) = $0 { number } else { nil } }
   }
 }

@@ -15,7 +15,7 @@ struct BackgroundWorld {
     var decisions: [DecisionID: Decision] = [:]
     var commands: [Order] = []
     var work: [TaskID: WorkState] = [:]
-    var news: [News] = []
+    var news: [TransferFact] = []
 
     struct Decision {
       let task: TaskID
@@ -80,20 +80,15 @@ struct BackgroundWorld {
   }
 
   mutating func create(_ method: String) {
-    guard case .admitted(let first, let session) = give([.admit(count: 1)]) else { return }
-    var task = TransferTask(
-      id: identifiers.make(at: now.wall), sessionID: session.id, taskIdentifier: first, createdAt: now.wall,
-      specification: TaskSpecification(
-        kind: .download, request: TransferRequest(url: "http://origin.test/", method: method)))
-    _ = task.lifecycle.resume()
-    task.phase = .queued
+    var specification = TaskSpecification(
+      kind: .download, request: TransferRequest(url: "http://origin.test/", method: method))
+    specification.resume = true
+    let id: TaskID = identifiers.make(at: now.wall)
+    guard case .created = give([.create([NewTask(id: id, specification)])]) else { return }
     // A client's commit is waited for.
     while !serviceTurns.isEmpty { commitService() }
-    give([.create([task])])
-    // A client's commit is waited for.
-    while !serviceTurns.isEmpty { commitService() }
-    accepted.insert(task.id)
-    give([.created([task.id]), .begin(task.id)])
+    accepted.insert(id)
+    give([.created([id]), .begin(id)])
   }
 
   /// Commits the service's oldest turn.
@@ -125,7 +120,7 @@ struct BackgroundWorld {
     let page = ledger.news.dropFirst(takenNews).prefix(Int.random(in: 1...3, using: &random))
     guard !page.isEmpty else { return }
     takenNews += page.count
-    give(page.map { .news($0) })
+    give(page.map { .fact($0) })
     serviceTurns[serviceTurns.count - 1].takenNews = page.indices.map { Int64($0) }
   }
 
@@ -168,12 +163,15 @@ struct BackgroundWorld {
       #expect(engine[submission.task.id] == nil, "a task is submitted twice")
       engine[submission.task.id] = Transfer(
         session: submission.session.id, task: submission.task, questions: submission.questions)
-    case .suspend(let id, _): engine[id]?.isSuspended = true
-    case .resume(let id, _): engine[id]?.isSuspended = false
-    case .cancel(let id, _, _): engine[id]?.isCancelled = true
-    case .answer(let id, _, let number, _):
-      if engine[id]?.questions == number { engine[id]?.isAsked = false }
-    case .setPriority, .setLimit, .remove, .aside: break
+    case .command(let command, let id, _):
+      switch command {
+      case .suspend: engine[id]?.isSuspended = true
+      case .resume: engine[id]?.isSuspended = false
+      case .cancel: engine[id]?.isCancelled = true
+      case .answer(_, let number): if engine[id]?.questions == number { engine[id]?.isAsked = false }
+      case .setPriority, .setLimit, .setBeginDate: break
+      }
+    case .remove, .aside: break
     }
   }
 
@@ -186,15 +184,7 @@ struct BackgroundWorld {
     switch ledger.commands[takenCommands] {
     // The rest is in the task's row.
     case .submit(let task): input = .submit(ledger.tasks[task.id] ?? task, in: ledger.session)
-    case .suspend(let id): input = .suspend(id)
-    case .resume(let id): input = .resume(id)
-    case .cancel(let id, let keeps): input = .cancel(id, keepsPartial: keeps)
-    case .answer(let id, let number?, .challenge(let answer)): input = .answer(id, answer, question: number)
-    case .answer(let id, let number?, _): input = .answerByDefault(id, question: number)
-    case .answer(let id, nil, _): preconditionFailure("\(id): nobody outside the service asked")
-    case .setPriority(let id, let priority): input = .setPriority(id, priority)
-    case .setLimit(let id, let limit): input = .setLimit(id, bytesPerSecond: limit)
-    case .setBeginDate(let id, let date): input = .setBeginDate(id, date)
+    case .command(let command, let id): input = .command(command, id)
     case .forgetSession: input = .review
     }
     give(input, takingCommand: true)
@@ -210,7 +200,7 @@ struct BackgroundWorld {
   private mutating func apply(_ turn: WorkerTurn, _ commands: Int) {
     for row in turn.work { ledger.work[row.task] = row.state }
     for task in turn.finished { ledger.work[task] = nil }
-    ledger.news += turn.news
+    ledger.news += turn.facts
     ledger.commands.removeFirst(commands)
   }
 

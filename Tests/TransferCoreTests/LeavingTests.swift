@@ -17,7 +17,7 @@ import TransferModel
     if hasBegun { old.fact(.began(id, at: old.now.wall)) }
     _ = old.takeOrders()
     old.give(.leave)
-    guard case .cancel(id, keepsPartial: true)? = old.takeOrders().first else {
+    guard case .command(.cancel(keepsPartial: true), id)? = old.takeOrders().first else {
       #expect(!stops && !old.machine.isQuiet)
       return
     }

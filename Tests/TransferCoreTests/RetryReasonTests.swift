@@ -33,14 +33,14 @@ import TransferModel
     let wait = RetryWait(
       lastError: Self.outcome(nil, 503).retryReason, nextAttemptAt: Timestamp(seconds: 1_700_000_900))
     let ways: [(inout Stage, TaskID) -> Void] = [
-      { $0.fact(.began($1, at: $0.now.wall)) }, { $0.give(.news(.wasTakenOver($1, at: $0.now.wall))) },
+      { $0.fact(.began($1, at: $0.now.wall)) }, { $0.give(.fact(.wasTakenOver($1, at: $0.now.wall))) },
       { $0.fact(.waitsForConnectivity($1, at: $0.now.wall)) },
     ]
     for way in ways {
       var stage = Stage(.background)
       let id = stage.create(.download)
       stage.fact(.began(id, at: stage.now.wall))
-      stage.give(.news(.retries(id, count: 1, at: stage.now.wall, wait: wait)))
+      stage.give(.fact(.retries(id, count: 1, at: stage.now.wall, wait: wait)))
       #expect(stage.rows[id]?.retryWait == wait && stage.rows[id]?.shownRetryWait == wait)
       guard case .stateChanged(.running, let phase, let told)? = stage.events.last?.payload else {
         Issue.record("no event tells the phase")

@@ -52,7 +52,7 @@ import TransferModel
         question += 1
         let number = question
         fact(id) { .asked($0.id, number, .challenge(Self.challenge, .taskDidReceiveChallenge), at: time) }
-      case 8: fact(id) { .response($0.id, .ok, nil, at: time) }
+      case 8: fact(id) { .response($0.id, .ok, BodyReference(nil), at: time) }
       case 9:
         guard let decision = stage.machine.task(id)?.question?.decision else { return }
         stage.give(.expired(id, decision))
@@ -68,13 +68,13 @@ import TransferModel
       case 12 where stage.isCarriedElsewhere:
         if isCarried(id) {
           stage.give(
-            .news(
+            .fact(
               .retries(
                 id, count: 1, at: time,
                 wait: RetryWait(lastError: TransferError(.timedOut, ""), nextAttemptAt: time))))
         }
       case 13 where stage.isCarriedElsewhere:
-        if isCarried(id) { stage.give(.news(.wasTakenOver(id, at: time))) }
+        if isCarried(id) { stage.give(.fact(.wasTakenOver(id, at: time))) }
       case 14:
         guard let message = stage.messages.randomElement(using: &random) else { return }
         stage.give(.settled([message.id]))
@@ -95,7 +95,7 @@ import TransferModel
     /// An engine tells of tasks that it has, and of no others.
     private mutating func fact(_ id: TaskID, _ make: (TransferTask) -> TransferFact) {
       guard isCarried(id), let task = stage.machine.task(id)?.task else { return }
-      give(.news(.fact(make(task))))
+      give(.fact(make(task)))
     }
 
     private mutating func give(_ input: Input) {

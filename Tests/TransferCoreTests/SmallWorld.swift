@@ -79,19 +79,19 @@ struct SmallWorld {
     stage = Stage(.default, delegate: delegate)
     task = TaskID(high: 1, low: 1)
     tasks = [task]
-    guard case .admitted(let first, let session) = stage.give(.admit(count: 1)) else {
-      throw Violation(path: [], what: "the session takes no task")
-    }
     var specification = TaskSpecification(
       kind: .data, request: TransferRequest(url: "http://origin.test/a", method: "GET"))
     if isDelayed { specification.earliestBeginDate = stage.now.wall }
-    var created = TransferTask(
-      id: task, sessionID: session.id, taskIdentifier: first, createdAt: stage.now.wall,
+    specification.resume = true
+    let session = stage.machine.session
+    // What `create` makes of it.
+    let created = TransferTask(
+      id: task, sessionID: session.id, taskIdentifier: 1, createdAt: stage.now.wall,
       specification: specification)
-    _ = created.lifecycle.resume()
-    created.phase = .queued
     lives = [TaskLife(TaskCircumstances(of: created, in: session))]
-    try give(.create([created]))
+    guard case .created = try give(.create([NewTask(id: task, specification)])) else {
+      throw Violation(path: [], what: "the session takes no task")
+    }
   }
 
   var isOver: Bool { !isCreating && stage.machine.unfinished == 0 }
@@ -123,11 +123,11 @@ struct SmallWorld {
   private static func number(of order: Order) -> Int {
     switch order {
     case .submit: 1
-    case .suspend: 2
-    case .resume: 3
-    case .cancel: 4
-    case .answer(_, let question, _): 100 + (question ?? 0)
-    case .setPriority, .setLimit, .setBeginDate: 5
+    case .command(.suspend, _): 2
+    case .command(.resume, _): 3
+    case .command(.cancel, _): 4
+    case .command(.answer(_, let question), _): 100 + question
+    case .command: 5
     case .forgetSession: 6
     }
   }
@@ -197,7 +197,7 @@ struct SmallWorld {
       try give(.begin(task))
     case .isRefused:
       isCreating = false
-      try give(.refused(count: 1, [task], messages: []))
+      try give(.refused([task], messages: []))
     case .endHolds:
       let held = ends
       ends = []
@@ -220,7 +220,11 @@ struct SmallWorld {
     case .responds:
       engine.progress = .answered
       // Nobody asks about a download's.
-      if engine.isDownload { try tell(.accepted(carried, .ok)) } else { try ask(.response(.ok, nil)) }
+      if engine.isDownload {
+        try tell(.accepted(carried, .ok))
+      } else {
+        try ask(.response(.ok, BodyReference(nil)))
+      }
     case .caches:
       try ask(.caching(.ok, size: 3))
       engine.asked = 9
@@ -301,7 +305,7 @@ struct SmallWorld {
     }
   }
 
-  private mutating func tell(_ fact: TransferFact) throws(Violation) { try give(.news(.fact(fact))) }
+  private mutating func tell(_ fact: TransferFact) throws(Violation) { try give(.fact(fact)) }
 
   private mutating func arrive(_ order: Order) throws(Violation) {
     if engine.progress == .absent {
@@ -311,15 +315,15 @@ struct SmallWorld {
     }
     switch order {
     case .submit: throw violation("a task is submitted twice")
-    case .suspend: engine.isSuspended = true
-    case .resume: engine.isSuspended = false
-    case .cancel: engine.isCancelled = true
-    case .answer(_, let number, let answer):
+    case .command(.suspend, _): engine.isSuspended = true
+    case .command(.resume, _): engine.isSuspended = false
+    case .command(.cancel, _): engine.isCancelled = true
+    case .command(.answer(let answer, let number), _):
       // Those who were not asked hear nothing.
-      guard let number, number == engine.question else { return }
+      guard number == engine.question else { return }
       engine.question = nil
       if case .becomeDownload = answer { engine.isDownload = true }
-    case .setPriority, .setLimit, .setBeginDate, .forgetSession: break
+    case .command, .forgetSession: break
     }
   }
 

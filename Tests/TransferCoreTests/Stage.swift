@@ -77,24 +77,18 @@ struct Stage {
     _ kind: TaskKind = .data, method: String = "GET", isRunning: Bool = true,
     _ change: (inout TaskSpecification) -> Void = { _ in }
   ) -> TaskID {
-    guard case .admitted(let first, let session) = give(.admit(count: 1)) else {
-      Issue.record("the session takes no task")
-      return TaskID(high: 0, low: 1)
-    }
     var specification = TaskSpecification(
       kind: kind, request: TransferRequest(url: "http://origin.test/a", method: method))
+    specification.resume = isRunning
     change(&specification)
-    var task = TransferTask(
-      id: identifiers.make(at: now.wall), sessionID: session.id, taskIdentifier: first, createdAt: now.wall,
-      specification: specification)
-    if isRunning {
-      _ = task.lifecycle.resume()
-      task.phase = .queued
+    let id: TaskID = identifiers.make(at: now.wall)
+    guard case .created = give(.create([NewTask(id: id, specification)])) else {
+      Issue.record("the session takes no task")
+      return id
     }
-    give(.create([task]))
-    give(.created([task.id]))
-    give(.begin(task.id))
-    return task.id
+    give(.created([id]))
+    give(.begin(id))
+    return id
   }
 
   /// Evicts what can be: the commits hold.
@@ -109,7 +103,7 @@ struct Stage {
   /// Reads an evicted task from its row.
   mutating func load(_ id: TaskID) { if machine.tasks.isEvicted(id), let row = rows[id] { give(.load(row)) } }
 
-  mutating func fact(_ fact: TransferFact) { give(.news(.fact(fact))) }
+  mutating func fact(_ fact: TransferFact) { give(.fact(fact)) }
 
   /// What has been ordered since it was last asked.
   mutating func takeOrders() -> [Order] {

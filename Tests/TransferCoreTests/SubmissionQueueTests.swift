@@ -174,7 +174,7 @@ import TransferModel
     let ids = Self.create(3, of: 60_000, in: &stage)
     #expect(Self.submitted(&stage) == later + [ids[0]])
     stage.give(
-      .news(
+      .fact(
         .retries(
           ids[0], count: 1, at: stage.now.wall,
           wait: RetryWait(lastError: TransferError(.timedOut, ""), nextAttemptAt: stage.now.wall))))
@@ -189,7 +189,7 @@ import TransferModel
     #expect(Self.submitted(&stage) == [ids[2]])
     Self.end(ids[2], &stage)
     stage.now.wall = date
-    stage.give(.news(.beganDelayed(later[0], at: date)))
+    stage.give(.fact(.beganDelayed(later[0], at: date)))
     _ = Self.create(1, of: 60_000, in: &stage)
     #expect(Self.submitted(&stage).isEmpty)
   }

@@ -27,7 +27,8 @@ import TransferModel
     let decision = try #require(stage.lastDecision)
     let answer = DecisionAnswer.challenge(.answer(.useCredential(.init(user: "u", password: "p"))))
     #expect(stage.give(.answer(id, decision, answer, shown: [1], tag: [2])).isDone)
-    guard case .answer(id, to: 1, .challenge(.useCredential))? = stage.takeOrders().first else {
+    guard case .command(.answer(.challenge(.useCredential), question: 1), id)? = stage.takeOrders().first
+    else {
       throw Missing("no answer")
     }
     // Another comes too late.
@@ -35,7 +36,7 @@ import TransferModel
     let next = TransferRequest(url: "http://origin.test/b")
     stage.fact(.redirected(id, .ok, to: next, at: time))
     #expect(stage.machine.task(id)?.task.currentRequest.url == "http://origin.test/b")
-    stage.fact(.response(id, .ok, nil, at: time))
+    stage.fact(.response(id, .ok, BodyReference(nil), at: time))
     let known = try #require(stage.machine.task(id)).task
     stage.fact(.ended(id, .end(of: known, at: time)))
     #expect(
@@ -58,7 +59,7 @@ import TransferModel
     let time = stage.now.wall
     stage.fact(.began(id, at: time))
     stage.give(.cancel(id, keepsPartial: false))
-    stage.fact(.asked(id, 1, .response(.ok, nil), at: time))
+    stage.fact(.asked(id, 1, .response(.ok, BodyReference(nil)), at: time))
     #expect(stage.lastDecision == nil && stage.types(of: id).contains(.dataTaskDidReceiveResponse) == false)
     let known = try #require(stage.machine.task(id)).task
     stage.fact(.ended(id, .end(of: known, at: time, error: .cancelled)))
@@ -69,7 +70,7 @@ import TransferModel
     var stage = Stage()
     let id = stage.create()
     let known = try #require(stage.machine.task(id)).task
-    stage.give(.news(.fact(.ended(id, .end(of: known, at: stage.now.wall)))), holds: false)
+    stage.give(.fact(.ended(id, .end(of: known, at: stage.now.wall))), holds: false)
     #expect(stage.machine.task(id)?.isEnding == true && stage.machine.task(id)?.task.state == .running)
     #expect(stage.give(.cancel(id, keepsPartial: false)).isOver)
     // A second end changes nothing.
@@ -79,40 +80,38 @@ import TransferModel
     #expect(stage.machine.task(id) == nil)
   }
 
+  private static let specification = TaskSpecification(
+    kind: .data, request: TransferRequest(url: "http://a.test"))
+
   @Test func whatIsBeingCreatedWaits() {
     var stage = Stage()
-    guard case .admitted(let first, let session) = stage.give(.admit(count: 1)) else { return }
-    let specification = TaskSpecification(kind: .data, request: TransferRequest(url: "http://a.test"))
-    let task = TransferTask(
-      id: TaskID(high: 1, low: 1), sessionID: session.id, taskIdentifier: first, createdAt: stage.now.wall,
-      specification: specification)
-    stage.give(.create([task]))
-    #expect(stage.give(.resume(task.id)).isCreating)
-    stage.give(.refused(count: 1, [task.id], messages: []))
-    #expect(stage.give(.resume(task.id)).isOver && stage.machine.unfinished == 0)
+    let id = TaskID(high: 1, low: 1)
+    stage.give(.create([NewTask(id: id, Self.specification)]))
+    #expect(stage.give(.resume(id)).isCreating && stage.machine.unfinished == 1)
+    stage.give(.refused([id], messages: []))
+    #expect(stage.give(.resume(id)).isOver && stage.machine.unfinished == 0)
   }
 
   @Test func invalidateAndCancelReachesWhatIsBeingCreated() throws {
     var stage = Stage()
     let running = stage.create()
-    guard case .admitted(let first, let session) = stage.give(.admit(count: 1)) else { return }
-    var task = TransferTask(
-      id: TaskID(high: 1, low: 1), sessionID: session.id, taskIdentifier: first, createdAt: stage.now.wall,
-      specification: TaskSpecification(kind: .data, request: TransferRequest(url: "http://a.test")))
-    _ = task.lifecycle.resume()
-    stage.give(.create([task]))
+    var specification = Self.specification
+    specification.resume = true
+    let id = TaskID(high: 1, low: 1)
+    stage.give(.create([NewTask(id: id, specification)]))
     stage.give(.invalidate)
-    #expect(stage.give(.admit(count: 1)).refusal == .sessionInvalid)
+    let late = NewTask(id: TaskID(high: 1, low: 2), specification)
+    #expect(stage.give(.create([late])).refusal == .sessionInvalid)
     let ids = stage.machine.tasksToCancel()
-    #expect(Set(ids) == [running, task.id])
+    #expect(Set(ids) == [running, id])
     _ = stage.takeOrders()
     stage.give(.cancelTasks(ids))
-    guard case .cancel(running, keepsPartial: false)? = stage.takeOrders().first else {
+    guard case .command(.cancel(keepsPartial: false), running)? = stage.takeOrders().first else {
       throw Missing("the running one is not cancelled")
     }
-    stage.give(.created([task.id]))
-    stage.give(.begin(task.id))
-    #expect(stage.takeOrders().isEmpty && stage.machine.task(task.id) == nil)
+    stage.give(.created([id]))
+    stage.give(.begin(id))
+    #expect(stage.takeOrders().isEmpty && stage.machine.task(id) == nil)
     let known = try #require(stage.machine.task(running)?.task)
     #expect(known.state == .canceling)
     stage.fact(.ended(running, .end(of: known, at: stage.now.wall, error: .cancelled)))
@@ -154,7 +153,9 @@ import TransferModel
     stage.give(.expired(id, DecisionID(high: 9, low: 9)))  // another's
     #expect(stage.settlements.isEmpty)
     stage.give(.expired(id, decision))
-    guard case .answer(id, to: 4, .byDefault)? = stage.takeOrders().first else { throw Missing("no default") }
+    guard case .command(.answer(.byDefault, question: 4), id)? = stage.takeOrders().first else {
+      throw Missing("no default")
+    }
     #expect(stage.settlements.map(\.state) == [.expired])
   }
 
@@ -163,10 +164,11 @@ import TransferModel
     let id = stage.create()
     _ = stage.takeOrders()
     stage.fact(.began(id, at: stage.now.wall))
-    stage.fact(.asked(id, 1, .response(.ok, nil), at: stage.now.wall))
+    stage.fact(.asked(id, 1, .response(.ok, BodyReference(nil)), at: stage.now.wall))
     let decision = try #require(stage.lastDecision)
     stage.give(.answer(id, decision, .response(.becomeDownload), shown: [], tag: nil))
-    guard case .answer(id, to: 1, .becomeDownload(let download))? = stage.takeOrders().first else {
+    guard case .command(.answer(.becomeDownload(let download), question: 1), id)? = stage.takeOrders().first
+    else {
       throw Missing("nobody becomes a download")
     }
     #expect(stage.machine.task(id) == nil && stage.rows[id]?.downloadTask == download)
@@ -200,7 +202,7 @@ import TransferModel
     stage.give(.answer(id, try #require(stage.lastDecision), answer, shown: [], tag: nil))
     if becomesDownload {
       #expect(stage.droppedUploads.isEmpty)
-      stage.fact(.asked(id, 1, .response(.ok, nil), at: stage.now.wall))
+      stage.fact(.asked(id, 1, .response(.ok, BodyReference(nil)), at: stage.now.wall))
       let decision = try #require(stage.lastDecision)
       stage.give(.answer(id, decision, .response(.becomeDownload), shown: [], tag: nil))
     }

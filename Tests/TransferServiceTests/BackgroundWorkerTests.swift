@@ -79,7 +79,7 @@ import TransferModel
     let news = try await bench.news()
     #expect(
       news.names(of: task.id) == ["began", "retries", "began", "retries", "began", "ended"])
-    let counts = news.compactMap { if case .retries(_, let count, _, _) = $0 { count } else { nil } }
+    let counts = news.compactMap { if case .fact(.retries(_, let count, _, _)) = $0 { count } else { nil } }
     #expect(counts == [1, 2])
     await process.stop()
   }
@@ -96,7 +96,7 @@ import TransferModel
     try await bench.send([.submit(task.id)], of: session, to: process)
     #expect(try await bench.outcomes(task)[0].response?.status == status)
     let shown = try await bench.news().compactMap {
-      if case .response(_, let response, _) = $0 { response.status } else { nil }
+      if case .fact(.response(_, let response, _, _)) = $0 { response.status } else { nil }
     }
     #expect(shown == [status])
     await process.stop()
@@ -197,7 +197,7 @@ import TransferModel
     bench.advance(1000)
     let next = try await bench.started()
     _ = try await bench.news { news in
-      news.contains { if case .retries(task.id, 2, _, _) = $0 { true } else { false } }
+      news.contains { if case .fact(.retries(task.id, 2, _, _)) = $0 { true } else { false } }
     }
     await next.stop()
   }
@@ -227,7 +227,7 @@ import TransferModel
     let process = try await bench.started()
     let session = try await bench.session()
     let task = try await bench.task(origin.url, in: session, beginning: bench.now.adding(seconds: 3600))
-    try await bench.send([.submit(task.id), .setBeginDate(task.id, nil)], of: session, to: process)
+    try await bench.send([.submit(task.id), .task(task.id, .setBeginDate(nil))], of: session, to: process)
     #expect(try await bench.outcomes(task)[0].error == nil)
     await process.stop()
   }
@@ -238,12 +238,12 @@ import TransferModel
     let process = try await bench.started()
     let session = try await bench.session()
     let task = try await bench.task(origin.url, in: session, beginning: bench.now.adding(seconds: 60))
-    try await bench.send([.submit(task.id), .suspend(task.id)], of: session, to: process)
+    try await bench.send([.submit(task.id), .task(task.id, .suspend)], of: session, to: process)
     bench.advance(60)
     process.worker.deadlines.wake()
     let state = try #require(try await bench.work()[task.id])
     #expect(state.isSuspended && state.attempts == 0)
-    try await bench.send([.resume(task.id)], of: session, to: process)
+    try await bench.send([.task(task.id, .resume)], of: session, to: process)
     #expect(try await bench.outcomes(task)[0].error == nil)
     await process.stop()
   }
@@ -259,11 +259,11 @@ import TransferModel
     let bench = try WorkerBench()
     let (process, session, task) = try await bench.submitted(origin.url)
     #expect(asked.wait())
-    try await bench.send([.suspend(task.id)], of: session, to: process)
+    try await bench.send([.task(task.id, .suspend)], of: session, to: process)
     let state = try #require(try await bench.work()[task.id])
     #expect(state.isSuspended && state.isActive)
     gate.open()
-    try await bench.send([.resume(task.id)], of: session, to: process)
+    try await bench.send([.task(task.id, .resume)], of: session, to: process)
     #expect(try await bench.outcomes(task)[0].size == Int64(Self.bytes.count))
     #expect(origin.requests.count == 1)
     await process.stop()
@@ -280,7 +280,7 @@ import TransferModel
       (state.retryAt, state.retryDelay) = (bench.now.adding(seconds: 1000), 1000)
     }
     let process = try await bench.started()
-    try await bench.send([.cancel(task.id, keepsPartial: keepsPartial)], of: session, to: process)
+    try await bench.send([.task(task.id, .cancel(keepsPartial: keepsPartial))], of: session, to: process)
     let outcome = try await bench.outcomes(task)[0]
     #expect(outcome.error?.reason == .url(.cancelled))
     // It is the process's that has found it.
@@ -307,7 +307,7 @@ import TransferModel
     let bench = try WorkerBench()
     let (process, session, task) = try await bench.submitted(origin.url)
     #expect(asked.wait())
-    try await bench.send([.cancel(task.id, keepsPartial: false)], of: session, to: process)
+    try await bench.send([.task(task.id, .cancel(keepsPartial: false))], of: session, to: process)
     // It is not tried again, whatever the engine says of it.
     #expect(try await bench.outcomes(task)[0].error?.reason == .url(.cancelled))
     #expect(process.worker.isIdle)
@@ -323,7 +323,8 @@ import TransferModel
     let session = try await bench.session()
     let task = try await bench.task(origin.url, in: session)
     let gone = TaskID(high: 9, low: 9)
-    try await bench.put([.submit(gone), .resume(gone), .cancel(gone, keepsPartial: true)], of: session)
+    try await bench.put(
+      [.submit(gone), .task(gone, .resume), .task(gone, .cancel(keepsPartial: true))], of: session)
     try await bench.send([.submit(task.id)], of: session, to: process)
     #expect(try await bench.outcomes(task)[0].error == nil)
     #expect(try await bench.store.commands(after: 0, limit: 9).isEmpty)

@@ -20,8 +20,8 @@ import TransferModel
     let bench = try ServiceBench()
     let task = try await bench.task(1)
     try await bench.write { change in
-      for _ in 0..<1000 { change.tell(.began(task.id, at: ServiceBench.start)) }
-      change.tell(.ended(task.id, Self.outcome(of: task)))
+      for _ in 0..<1000 { change.tell(.fact(.began(task.id, at: ServiceBench.start))) }
+      change.tell(.fact(.ended(task.id, Self.outcome(of: task))))
     }
     #expect(try await bench.service.recover() == 0)
     // A ring is no reason to read them before it is known what they are about.
@@ -41,7 +41,7 @@ import TransferModel
     let task = try await bench.task(1)
     let count = 20 * NewsReader.page
     try await bench.write { change in
-      for _ in 0..<count { change.tell(.began(task.id, at: ServiceBench.start)) }
+      for _ in 0..<count { change.tell(.fact(.began(task.id, at: ServiceBench.start))) }
     }
     _ = try await bench.service.recover()
     async let caughtUp: Void = bench.service.catchUp()
@@ -64,12 +64,12 @@ import TransferModel
     let cancelled = try await bench.task(5) { _ = $0.lifecycle.cancel() }
     let suspended = try await bench.task(6) { _ = $0.lifecycle.suspend() }
     try await bench.write { change in
-      change.commands = [WorkerCommand.submit(waiting.id).stored(for: ServiceBench.session.id)]
+      change.commands = [BackgroundCommand.submit(waiting.id).stored(for: ServiceBench.session.id)]
       change.work = [
         StoredWork(
           task: there.id, session: ServiceBench.session.id, document: WorkerDocument.encode(WorkState()))
       ]
-      change.tell(.ended(ended.id, Self.outcome(of: ended)))
+      change.tell(.fact(.ended(ended.id, Self.outcome(of: ended))))
     }
     _ = try await bench.service.recover()
     // Nobody knows yet which of them the worker has: a client that resumes one does not start it once more.
@@ -102,10 +102,10 @@ import TransferModel
     try await bench.service.catchUp()
     await bench.written()
     let commands = try await bench.store.commands(after: 0, limit: 10).map {
-      try WorkerDocument.decode(WorkerCommand.self, $0.content.document)
+      try WorkerDocument.decode(BackgroundCommand.self, $0.content.document)
     }
     #expect(commands.count == 1)
-    guard case .suspend(suspended.id)? = commands.first else {
+    guard case .task(suspended.id, .suspend)? = commands.first else {
       Issue.record("\(commands)")
       return
     }
@@ -117,7 +117,8 @@ import TransferModel
     let bench = try ServiceBench()
     let (held, other) = (try await bench.task(2), try await bench.task(3))
     let unknown = WorkerDocument.encode(
-      WorkerNews.retries(held.id, count: 1, at: ServiceBench.start, wait: WorkerSamples.retryWait)
+      WorkerNews.fact(
+        .retries(held.id, count: 1, at: ServiceBench.start, wait: WorkerSamples.retryWait))
     )
     .replacingOccurrences(of: #""retries""#, with: #""retriesOtherwise""#)
     try await bench.write { $0.news = [unknown] }

@@ -80,7 +80,7 @@ import TransferModel
 
   private func commands(_ bench: LiveServiceBench) async throws -> [String] {
     try await bench.store.commands(after: 0, limit: 99).map {
-      WorkerSamples.name(try WorkerDocument.decode(WorkerCommand.self, $0.content.document))
+      WorkerSamples.name(try WorkerDocument.decode(BackgroundCommand.self, $0.content.document))
     }
   }
 

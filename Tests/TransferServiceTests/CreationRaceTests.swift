@@ -103,9 +103,7 @@ import TransferModel
 
   /// A creation that fails leaves nothing, and whoever waited for it hears so.
   @Test func aTaskThatIsNotCreatedIsNone() throws {
-    let task = TransferTask(
-      id: TaskID(high: 1, low: 1), sessionID: .shared, taskIdentifier: 1, createdAt: WorkerSamples.time,
-      specification: LiveServiceBench.specification("http://a.test/"))
+    let task = NewTask(id: TaskID(high: 1, low: 1), LiveServiceBench.specification("http://a.test/"))
     let found = Mutex<[Bool]>([])
     for isWritten in [true, false] {
       let directory = TaskDirectory()
@@ -115,7 +113,6 @@ import TransferModel
         false
       }
       shard.insert(SessionMachine(.shared(.shared, of: .default), limit: 9))
-      _ = shard.visit(.shared) { machine, step in _ = machine.take(.admit(count: 1), &step) }
       _ = shard.visit(.shared) { machine, step in _ = machine.take(.create([task]), &step) }
       #expect(directory[task.id] == .shared)
       _ = shard.visit(task.id, in: .shared) { machine, _ in
@@ -148,7 +145,7 @@ import TransferModel
     #expect(decide(nil) == true)
     shard.carryOut { step in
       // It has left the outbox, and is not written: the creation waits for whoever is at it.
-      if order.isEmpty { #expect(decide(Creation(tasks: [], reply: nil) { _ in }) == false) }
+      if order.isEmpty { #expect(decide(Creation(tasks: [], reply: { _ in nil }) { _ in }) == false) }
       order.append(step.creation == nil ? "decided" : "created")
     }
     #expect(order == ["decided", "created"] && shard.isIdle)

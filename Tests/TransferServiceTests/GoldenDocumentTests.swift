@@ -44,7 +44,7 @@ import TransferStore
 
   @Test func theySayWhatTheySaid() throws {
     let commands = try Self.documents("commands").map {
-      "\(try WorkerDocument.decode(WorkerCommand.self, $0))"
+      "\(try WorkerDocument.decode(BackgroundCommand.self, $0))"
     }
     #expect(commands == WorkerSamples.commands.map { "\($0)" })
     let news = try Self.documents("news").map { "\(try WorkerDocument.decode(WorkerNews.self, $0))" }
@@ -62,7 +62,7 @@ import TransferStore
         #expect("\(try WorkerDocument.decode(type, more))" == "\(try WorkerDocument.decode(type, document))")
       }
     }
-    try check("commands", WorkerCommand.self)
+    try check("commands", BackgroundCommand.self)
     try check("news", WorkerNews.self)
     try check("work", WorkState.self)
   }

@@ -168,11 +168,11 @@ import TransferModel
     try await unloaded()
     #expect(try await sent() == "a=1")
     try await unloaded()
-    try await bench.send([.setCookies([Self.cookie])], of: session, to: process)
+    try await bench.send([.session(.setCookies([Self.cookie]))], of: session, to: process)
     try await unloaded()
     #expect(try await sent() == "a=1; b=2")
     try await unloaded()
-    try await bench.send([.removeCookies(CookieFilter())], of: session, to: process)
+    try await bench.send([.session(.removeCookies(CookieFilter()))], of: session, to: process)
     #expect(try await sent() == "")
     // The row is written behind what was written before for a transfer.
     try await bench.write { change in
@@ -183,14 +183,14 @@ import TransferModel
     }
     try await unloaded()
     try await bench.send(
-      [.keepCredential(WorkerSamples.password, WorkerSamples.space)], of: session, to: process)
+      [.session(.keepCredential(WorkerSamples.password, WorkerSamples.space))], of: session, to: process)
     func stored() async throws -> [Credential] {
       await bench.written()
       return try await bench.store.storage(of: session.id).credentials.map(\.credential)
     }
     while try await stored() != [WorkerSamples.password] { try await Task.sleep(for: .milliseconds(1)) }
     try await unloaded()
-    try await bench.send([.forgetCredentials([WorkerSamples.space])], of: session, to: process)
+    try await bench.send([.session(.forgetCredentials([WorkerSamples.space]))], of: session, to: process)
     while try await !stored().isEmpty { try await Task.sleep(for: .milliseconds(1)) }
     await process.stop()
   }
@@ -214,7 +214,7 @@ import TransferModel
     async let commands: Void = {
       _ = isRecording.wait() || isRecording.wait()
       isGiven.open()
-      let command = WorkerCommand.setCookies([Self.cookie])
+      let command = SessionCommand.setCookies([Self.cookie])
       process.worker.give([.aside(0)], of: .init(asides: [(command: command, session: session.id)]))
     }()
     try await bench.send([.submit(task.id)], of: session, to: process)
@@ -233,7 +233,7 @@ import TransferModel
     bench.idleLifetime.withLock { $0 = .zero }
     let process = try await bench.started()
     let session = try await bench.session()
-    try await bench.send([.setCookies([Self.cookie])], of: session, to: process)
+    try await bench.send([.session(.setCookies([Self.cookie]))], of: session, to: process)
     while process.engine.storages.isLoaded(session.id) { try await Task.sleep(for: .milliseconds(1)) }
     #expect(try await bench.store.storage(of: session.id).cookies.map(\.name) == ["b"])
     await process.stop()

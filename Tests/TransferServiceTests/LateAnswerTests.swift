@@ -19,8 +19,10 @@ import TransferStore
     delegate.taskChallenges = .ask
     let session = try await bench.session(.background, delegate: delegate)
     let task = try await bench.task("http://127.0.0.1:1/", in: session, kind: .download)
-    let news = WorkerNews.challenged(
-      task.id, WorkerSamples.challenge(nil), .taskDidReceiveChallenge, at: WorkerSamples.time, question: 1)
+    let news = WorkerNews.fact(
+      .asked(
+        task.id, 1, .challenge(WorkerSamples.challenge(nil), .taskDidReceiveChallenge),
+        at: WorkerSamples.time))
     try await bench.tell([WorkerDocument.encode(news)])
     let decision = try await bench.decision(of: session)
     // Nobody carries it out here: it stays canceling.

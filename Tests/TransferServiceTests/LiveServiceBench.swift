@@ -68,7 +68,8 @@ final class LiveServiceBench: Sendable {
   func task(
     _ url: String, in session: SessionID, kind: TaskKind = .data, beginning date: Timestamp? = nil
   ) async throws -> TransferTask {
-    try await service.tasks.create([Self.specification(url, kind: kind, beginning: date)], in: session)[0]
+    try await service.tasks.create(
+      [Self.specification(url, kind: kind, beginning: date)], in: service.sessions.session(session))[0]
   }
 
   static func specification(

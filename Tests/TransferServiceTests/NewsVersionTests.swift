@@ -11,7 +11,7 @@ import TransferModel
 /// News of a worker of another version.
 @Suite(.blocking, .endsInTime) struct NewsVersionTests {
   private func ended(_ task: TransferTask) -> WorkerNews {
-    .ended(task.id, task.outcome(.timedOut, "", at: WorkerSamples.time))
+    .fact(.ended(task.id, task.outcome(.timedOut, "", at: WorkerSamples.time)))
   }
 
   /// The end of a task that is told in words that are not understood: it stays in the store, and the task is not handed over again.
@@ -25,7 +25,8 @@ import TransferModel
     let unknown = WorkerDocument.encode(ended(held)).replacingOccurrences(
       of: #""ended""#, with: #""endedOtherwise""#)
     let behind = WorkerDocument.encode(
-      WorkerNews.retries(held.id, count: 1, at: WorkerSamples.time, wait: WorkerSamples.retryWait))
+      WorkerNews.fact(
+        .retries(held.id, count: 1, at: WorkerSamples.time, wait: WorkerSamples.retryWait)))
     try await bench.tell([unknown, behind, WorkerDocument.encode(ended(other))])
     #expect(try await bench.end(of: other.id).error?.reason == .url(.timedOut))
     #expect(try await bench.store.news(after: 0, limit: 9).map(\.content) == [unknown, behind])

@@ -36,7 +36,8 @@ import TransferStore
     _ = try await bench.end(of: first.id)
     var specification = LiveServiceBench.specification(origin.url)
     specification.resume = false
-    let second = try await bench.service.tasks.create([specification], in: id)[0]
+    let second = try await bench.service.tasks.create(
+      [specification], in: bench.service.sessions.session(id))[0]
     try await bench.service.room.recorder.settle()
     while room.session(id)?.isOutline != true { await Task.yield() }
     #expect(room.look(at: id) { $0.tasks.isEvicted(second.id) } == true)

@@ -34,7 +34,7 @@ import TransferModel
   }
 
   private func numbers(_ news: [WorkerNews]) -> [Int] {
-    news.compactMap { if case .challenged(_, _, _, _, let number) = $0 { number } else { nil } }
+    news.compactMap { if case .fact(.asked(_, let number, _, _)) = $0 { number } else { nil } }
   }
 
   /// A worker asks and dies; the next one asks about something else, and then the client's answer to the first comes.
@@ -52,11 +52,13 @@ import TransferModel
     realm.name.withLock { $0 = "another" }
     let second = try await bench.started()
     #expect(numbers(try await bench.news { numbers($0).count == 2 }) == [1, 2])
-    try await bench.send([.answer(task.id, Self.answer, question: 1)], of: session, to: second)
+    try await bench.send(
+      [.task(task.id, .answer(.challenge(Self.answer), question: 1))], of: session, to: second)
     let state = try #require(try await bench.work()[task.id])
     #expect(state.answers.isEmpty && state.question?.protectionSpace.realm == "another")
     #expect(origin.requests.allSatisfy { $0["Authorization"] == nil })
-    try await bench.send([.answer(task.id, Self.answer, question: 2)], of: session, to: second)
+    try await bench.send(
+      [.task(task.id, .answer(.challenge(Self.answer), question: 2))], of: session, to: second)
     #expect(try await bench.outcomes(task)[0].response?.status == 200)
     await second.stop()
   }
@@ -72,7 +74,7 @@ import TransferModel
     _ = try await bench.news { !numbers($0).isEmpty }
     await bench.written()
     await first.stop()
-    try await bench.put([.answer(task.id, Self.answer, question: 1)], of: session)
+    try await bench.put([.task(task.id, .answer(.challenge(Self.answer), question: 1))], of: session)
     let second = try await bench.started()
     #expect(try await bench.outcomes(task)[0].response?.status == 200)
     #expect(numbers(try await bench.news()) == [1])
@@ -107,8 +109,8 @@ import TransferModel
       case .asked(let task, let number, .redirect(_, let proposed), _):
         asked.append(number)
         // The first is to be refused if it is taken for an answer to the second.
-        if number == 2 { engine.answer(task, in: .shared, to: 1, .redirect(nil)) }
-        engine.answer(task, in: .shared, to: number, .redirect(proposed))
+        if number == 2 { engine.perform(.answer(.redirect(nil), question: 1), on: task, in: .shared) }
+        engine.perform(.answer(.redirect(proposed), question: number), on: task, in: .shared)
       case .ended(_, let outcome):
         status = outcome.response?.status
         told.finish()
@@ -126,18 +128,20 @@ import TransferModel
     let session = try await bench.session(.background, delegate: asking())
     let task = try await bench.task("http://127.0.0.1:1/", in: session, kind: .download)
     for number in [7, 8] {
-      let news = WorkerNews.challenged(
-        task.id, WorkerSamples.challenge(nil), .taskDidReceiveChallenge, at: WorkerSamples.time,
-        question: number)
+      let news = WorkerNews.fact(
+        .asked(
+          task.id, number, .challenge(WorkerSamples.challenge(nil), .taskDidReceiveChallenge),
+          at: WorkerSamples.time))
       try await bench.tell([WorkerDocument.encode(news)])
       let decision = try await bench.decision(of: session)
       #expect(decision.question == number)
       _ = try await bench.service.decisions.answer(
         decision, with: JSONParser.parse(Array(#"{"disposition":"performDefaultHandling"}"#.utf8)))
       let commands = try await bench.store.commands(after: 0, limit: 9).map {
-        try WorkerDocument.decode(WorkerCommand.self, $0.content.document)
+        try WorkerDocument.decode(BackgroundCommand.self, $0.content.document)
       }
-      let last = WorkerCommand.answer(task.id, .performDefaultHandling, question: number)
+      let last = BackgroundCommand.task(
+        task.id, .answer(.challenge(.performDefaultHandling), question: number))
       #expect("\(try #require(commands.last))" == "\(last)")
     }
     await bench.stop()

@@ -18,12 +18,13 @@ import TransferModel
 
   @Test func whatComesAfterItWaits() {
     var refused = RefusedDocuments()
-    let commands: [WorkerCommand] = [
-      .suspend(Self.task(1)), .suspend(Self.task(2)), .resume(Self.task(1)), .resume(Self.task(2)), .reset,
+    let commands: [BackgroundCommand] = [
+      .task(Self.task(1), .suspend), .task(Self.task(2), .suspend), .task(Self.task(1), .resume),
+      .task(Self.task(2), .resume), .session(.reset),
     ]
     var documents = commands.map { WorkerDocument.encode($0) }
     documents.insert(Self.unknown, at: 1)
-    let reading = refused.read(WorkerCommand.self, rows(documents))
+    let reading = refused.read(BackgroundCommand.self, rows(documents))
     #expect(
       reading.values.map { "\($0.value)" }
         == [commands[0], commands[1], commands[3], commands[4]].map { "\($0)" })
@@ -32,20 +33,20 @@ import TransferModel
     #expect(reading.reason?.hasPrefix("row 2: ") == true)
     // The next page as well.
     let more = refused.read(
-      WorkerCommand.self,
+      BackgroundCommand.self,
       [.init(number: 9, document: WorkerDocument.encode(commands[0]), session: Self.session)])
     #expect(more.values.isEmpty && more.taken.isEmpty && refused.count == 3)
     // What could not be taken, and is read once more, is the same rows.
-    _ = refused.read(WorkerCommand.self, rows(documents))
+    _ = refused.read(BackgroundCommand.self, rows(documents))
     #expect(refused.count == 3)
   }
 
   /// What names no task is of its session: the tasks go on.
   @Test func aSessionsOwnDocumentsKeepTheirOrder() {
     var refused = RefusedDocuments()
-    let commands: [WorkerCommand] = [.flush, .submit(Self.task(1)), .forget]
+    let commands: [BackgroundCommand] = [.session(.flush), .submit(Self.task(1)), .session(.forget)]
     let documents = [#"{"explode":{}}"#] + commands.map { WorkerDocument.encode($0) }
-    let reading = refused.read(WorkerCommand.self, rows(documents))
+    let reading = refused.read(BackgroundCommand.self, rows(documents))
     #expect(reading.values.map { "\($0.value)" } == ["\(commands[1])"])
     #expect(reading.taken == [3...3])
   }
@@ -53,7 +54,7 @@ import TransferModel
   /// Nobody would ever ask for it: it is not kept.
   @Test func progressDoesNotWait() {
     var refused = RefusedDocuments()
-    let progress = WorkerNews.progress(Self.task(1), TaskProgress(), at: WorkerSamples.time)
+    let progress = WorkerNews.fact(.progress(Self.task(1), TaskProgress(), at: WorkerSamples.time))
     let reading = refused.read(
       WorkerNews.self, rows([Self.unknown] + Array(repeating: WorkerDocument.encode(progress), count: 100)))
     #expect(reading.values.isEmpty && reading.taken == [2...101] && refused.count == 1)
@@ -62,7 +63,7 @@ import TransferModel
   /// Nobody knows whom it is about: it stays, and holds nobody.
   @Test func garbageStays() {
     var refused = RefusedDocuments()
-    let began = WorkerNews.began(Self.task(1), at: WorkerSamples.time)
+    let began = WorkerNews.fact(.began(Self.task(1), at: WorkerSamples.time))
     let found = ["", "{", WorkerDocument.encode(began)].enumerated().map {
       RefusedDocuments.Row(number: Int64($0.offset + 1), document: $0.element)
     }

@@ -100,7 +100,7 @@ final class ServiceBench: Sendable {
   func submitted() async throws -> [TaskID] {
     await written()
     return try await store.commands(after: 0, limit: 1000).compactMap { row in
-      let command = try WorkerDocument.decode(WorkerCommand.self, row.content.document)
+      let command = try WorkerDocument.decode(BackgroundCommand.self, row.content.document)
       return if case .submit(let id) = command { id } else { nil }
     }
   }

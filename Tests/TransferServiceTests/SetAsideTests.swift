@@ -127,7 +127,7 @@ import TransferModel
     await expectUnreadable(name) { _ = try await service.sessions.invalidate(Self.id(2), .cancelTasks) }
     await expectUnreadable(name) {
       let specification = TaskSpecification(kind: .data, request: TransferRequest(url: "http://127.0.0.1:1/"))
-      _ = try await service.tasks.create([specification], in: Self.id(2))
+      _ = try await service.tasks.create([specification], in: service.sessions.session(Self.id(2)))
     }
     // That there is something that cannot be read is for its tenant alone.
     let (owner, stranger) = (service.view(of: .default), service.view(of: Tenant(name: "t")))

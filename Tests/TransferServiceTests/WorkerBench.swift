@@ -160,12 +160,12 @@ final class WorkerBench: Sendable {
     try await store.write(change)
   }
 
-  func put(_ commands: [WorkerCommand], of session: TransferSession) async throws {
+  func put(_ commands: [BackgroundCommand], of session: TransferSession) async throws {
     try await write { $0.commands = commands.map { $0.stored(for: session.id) } }
   }
 
   /// Puts commands there and has them carried out, and waits until that is written.
-  func send(_ commands: [WorkerCommand], of session: TransferSession, to process: Process) async throws {
+  func send(_ commands: [BackgroundCommand], of session: TransferSession, to process: Process) async throws {
     try await put(commands, of: session)
     try await process.worker.readCommands()
     await written()
@@ -232,14 +232,14 @@ final class WorkerBench: Sendable {
 
 extension [WorkerNews] {
   func outcome(of task: TaskID) -> TransferOutcome? {
-    for case .ended(task, let outcome) in self { return outcome }
+    for case .fact(.ended(task, let outcome)) in self { return outcome }
     return nil
   }
 
   /// The names of what was told of a task, but for progress.
   func names(of task: TaskID) -> [String] {
     filter { news in
-      if case .progress = news { return false }
+      if case .fact(.progress) = news { return false }
       return "\(news)".contains("\(task)")
     }.map { WorkerSamples.name($0) }
   }

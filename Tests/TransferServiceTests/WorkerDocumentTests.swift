@@ -29,7 +29,7 @@ import TransferStore
     #expect(Samples.secrets(of: back) == Samples.secrets(of: command))
     let stored = command.stored(for: Samples.session)
     #expect(stored.session == Samples.session)
-    let taken = try WorkerDocument.decode(WorkerCommand.self, stored.document)
+    let taken = try WorkerDocument.decode(BackgroundCommand.self, stored.document)
     #expect("\(taken)" == "\(command)")
   }
 
@@ -42,33 +42,8 @@ import TransferStore
 
   /// A case that the tables lack would go untested.
   @Test func theTablesHaveEveryCase() {
-    func name(_ value: Any) -> String { String("\(value)".prefix { $0 != "(" }) }
-    #expect(Set(Samples.commands.map { Samples.name($0) }) == Set(Samples.commands.map { name($0) }))
-    #expect(Set(Samples.news.map { Samples.name($0) }) == Set(Samples.news.map { name($0) }))
-    #expect(Set(Samples.commands.map { name($0) }).count == 16)
-    #expect(Set(Samples.news.map { name($0) }).count == 15)
-  }
-
-  @Test(arguments: Samples.facts.indices) func factsBecomeNewsAndFactsAgain(_ index: Int) throws {
-    let fact = Samples.facts[index]
-    let news = try again(try #require(WorkerNews(fact)))
-    #expect("\(try #require(news.fact))" == "\(fact)")
-  }
-
-  @Test func whatNobodyOutsideHasToKnow() {
-    let silent: [TransferFact] = [
-      .keeps(Samples.task, Samples.point),
-      .willCache(Samples.task, Samples.response, size: 1, at: Samples.time),
-      .asked(Samples.task, 1, .redirect(Samples.response, proposed: Samples.request), at: Samples.time),
-      .asked(Samples.task, 2, .bodyStream, at: Samples.time),
-    ]
-    for fact in silent { #expect(WorkerNews(fact) == nil) }
-    let own: [WorkerNews] = [
-      .retries(Samples.task, count: 1, at: Samples.time, wait: Samples.retryWait),
-      .beganDelayed(Samples.task, at: Samples.time),
-      .wasTakenOver(Samples.task, at: Samples.time), .changedCookies(Samples.session, []), .refused(count: 1),
-    ]
-    for news in own { #expect(news.fact == nil) }
+    #expect(Set(Samples.commands.map { Samples.name($0) }).count == 15)
+    #expect(Set(Samples.news.map { Samples.name($0) }).count == 18)
   }
 
   // MARK: Parts
@@ -147,27 +122,29 @@ import TransferStore
     #"{"ended":{"_0":{"high":1,"low":1}}}"#,
   ])
   func anotherVersionsWordsAreNone(_ document: String) {
-    #expect(throws: WorkerDocument.Refusal.self) { try WorkerDocument.decode(WorkerCommand.self, document) }
+    #expect(throws: WorkerDocument.Refusal.self) {
+      try WorkerDocument.decode(BackgroundCommand.self, document)
+    }
     #expect(throws: WorkerDocument.Refusal.self) { try WorkerDocument.decode(WorkerNews.self, document) }
   }
 
   /// What is of a version that nobody here has heard of may look like what is known.
   @Test func aHigherVersionIsRefused() throws {
-    let document = WorkerDocument.encode(WorkerCommand.reset)
+    let document = WorkerDocument.encode(BackgroundCommand.session(.reset))
     let next = document.replacingOccurrences(
       of: #""version":\#(WorkerDocument.version)"#, with: #""version":\#(WorkerDocument.version + 1)"#)
     #expect(next != document)
-    #expect(throws: WorkerDocument.Refusal.self) { try WorkerDocument.decode(WorkerCommand.self, next) }
+    #expect(throws: WorkerDocument.Refusal.self) { try WorkerDocument.decode(BackgroundCommand.self, next) }
   }
 
   /// The reason is for the log: it says where, and nothing of what stands there.
   @Test func aReasonTellsNoSecrets() throws {
     for document in [
-      #"{"answer":{"_0":{"high":1,"low":2},"_1":{"useCredential":{"_0":{"persistence":"the-secret"}}}}}"#,
-      #"{"setPriority":{"_0":{"high":1,"low":2},"_1":"the-secret"}}"#, #""the-secret""#,
+      #"{"task":{"_0":{"high":1,"low":2},"_1":{"answer":{"_0":{"challenge":{"_0":{"useCredential":{"_0":{"persistence":"the-secret"}}}}},"question":1}}}}"#,
+      #"{"task":{"_0":{"high":1,"low":2},"_1":{"setPriority":{"_0":"the-secret"}}}}"#, #""the-secret""#,
     ] {
       let refusal = try #require(throws: WorkerDocument.Refusal.self) {
-        try WorkerDocument.decode(WorkerCommand.self, document)
+        try WorkerDocument.decode(BackgroundCommand.self, document)
       }
       #expect(!"\(refusal)".contains("secret"), "\(refusal)")
     }
@@ -179,7 +156,9 @@ import TransferStore
     for document in documents {
       for length in 0..<document.utf8.count {
         let piece = String(decoding: document.utf8.prefix(length), as: UTF8.self)
-        #expect(throws: WorkerDocument.Refusal.self) { try WorkerDocument.decode(WorkerCommand.self, piece) }
+        #expect(throws: WorkerDocument.Refusal.self) {
+          try WorkerDocument.decode(BackgroundCommand.self, piece)
+        }
       }
     }
     for text in [#""?QID""#, #""AQI?""#] {

@@ -103,9 +103,9 @@ import TransferModel
     let session = try await bench.session(delegate: delegate) { $0.retry?.backoff = 1000 }
     let task = try await bench.task(origin.url, in: session)
     try await bench.send([.submit(task.id)], of: session, to: first)
-    _ = try await bench.news { $0.names(of: task.id).contains("challenged") }
+    _ = try await bench.news { $0.names(of: task.id).contains("asked") }
     let answer = ChallengeAnswer.useCredential(Credential(user: "u", password: "p"))
-    try await bench.send([.answer(task.id, answer, question: 1)], of: session, to: first)
+    try await bench.send([.task(task.id, .answer(.challenge(answer), question: 1))], of: session, to: first)
     _ = try await bench.news { $0.names(of: task.id).contains("retries") }
     #expect(try await bench.work()[task.id]?.answers.map(\.answer) == [answer])
     await first.stop()
@@ -117,7 +117,7 @@ import TransferModel
     }
     let second = try await bench.started()
     #expect(try await bench.outcomes(task)[0].response?.status == 200)
-    #expect(try await bench.news().names(of: task.id).filter { $0 == "challenged" }.count == 1)
+    #expect(try await bench.news().names(of: task.id).filter { $0 == "asked" }.count == 1)
     await second.stop()
   }
 
@@ -132,11 +132,12 @@ import TransferModel
     let bench = try WorkerBench()
     let (process, session, task) = try await bench.submitted(origin.url, delegate: delegate)
     for round in 1...2 {
-      _ = try await bench.news { $0.names(of: task.id).filter { $0 == "challenged" }.count == round }
+      _ = try await bench.news { $0.names(of: task.id).filter { $0 == "asked" }.count == round }
       let answer = ChallengeAnswer.useCredential(Credential(user: "u", password: "\(round)"))
-      try await bench.send([.answer(task.id, answer, question: round)], of: session, to: process)
+      try await bench.send(
+        [.task(task.id, .answer(.challenge(answer), question: round))], of: session, to: process)
     }
-    _ = try await bench.news { $0.names(of: task.id).filter { $0 == "challenged" }.count == 3 }
+    _ = try await bench.news { $0.names(of: task.id).filter { $0 == "asked" }.count == 3 }
     #expect(try await bench.work()[task.id]?.answers == [])
     await process.stop()
   }
@@ -154,13 +155,13 @@ import TransferModel
     let session = try await bench.session(delegate: delegate)
     let task = try await bench.task(origin.url, in: session)
     try await bench.send([.submit(task.id)], of: session, to: first)
-    _ = try await bench.news { $0.names(of: task.id).contains("challenged") }
+    _ = try await bench.news { $0.names(of: task.id).contains("asked") }
     await first.worker.drain()
     #expect(try await bench.news().names(of: task.id).last == "wasTakenOver")
     await first.stop()
     let second = try await bench.started()
-    let again = try await bench.news { $0.names(of: task.id).filter { $0 == "challenged" }.count == 2 }
-    #expect(again.names(of: task.id).suffix(1) == ["challenged"])
+    let again = try await bench.news { $0.names(of: task.id).filter { $0 == "asked" }.count == 2 }
+    #expect(again.names(of: task.id).suffix(1) == ["asked"])
     await second.stop()
   }
 
@@ -202,9 +203,9 @@ import TransferModel
     try await bench.send([.submit(slow.id)], of: ordinary, to: process)
     try await bench.send([.submit(later.id)], of: patient, to: process)
     #expect(try await bench.work()[later.id]?.isActive == false)
-    try await bench.send([.suspend(slow.id)], of: ordinary, to: process)
+    try await bench.send([.task(slow.id, .suspend)], of: ordinary, to: process)
     #expect(try await bench.outcomes(later)[0].error == nil)
-    try await bench.send([.resume(slow.id)], of: ordinary, to: process)
+    try await bench.send([.task(slow.id, .resume)], of: ordinary, to: process)
     gate.open()
     #expect(try await bench.outcomes(slow)[0].error == nil)
     await process.stop()

@@ -105,42 +105,53 @@ enum WorkerSamples {
     isSecure: true, isHTTPOnly: true, sameSite: .unrestricted, created: time, lastAccess: time)
   static let cookies: [CookieJar.Change] = [.stored(cookie), .removed(cookie.key)]
 
-  static let commands: [WorkerCommand] = [
-    .submit(task), .suspend(task), .resume(task), .cancel(task, keepsPartial: true),
-    .cancel(task, keepsPartial: false), .answer(task, .useCredential(password), question: 7),
-    .answer(task, .useCredential(certificate), question: 1), .answer(task, .useNoCredential, question: 1),
-    .answer(task, .trust, question: 1), .answer(task, .performDefaultHandling, question: 1),
-    .answer(task, .rejectProtectionSpace, question: 1), .answerByDefault(task, question: 2),
-    .setPriority(task, 0.1), .setLimit(task, 1 << 40), .setLimit(task, nil), .setBeginDate(task, time),
-    .setBeginDate(task, nil), .keepCredential(password, space), .keepCredential(certificate, space),
+  static let commands: [BackgroundCommand] =
+    [.submit(task)] + taskCommands.map { .task(task, $0) } + sessionCommands.map { .session($0) }
+
+  static let taskCommands: [TaskCommand] = [
+    .suspend, .resume, .cancel(keepsPartial: true), .cancel(keepsPartial: false),
+    .answer(.challenge(.useCredential(password)), question: 7),
+    .answer(.challenge(.useCredential(certificate)), question: 1),
+    .answer(.challenge(.useNoCredential), question: 1), .answer(.challenge(.trust), question: 1),
+    .answer(.challenge(.performDefaultHandling), question: 1),
+    .answer(.challenge(.rejectProtectionSpace), question: 1), .answer(.byDefault, question: 2),
+    .setPriority(0.1), .setLimit(bytesPerSecond: 1 << 40), .setLimit(bytesPerSecond: nil),
+    .setBeginDate(time), .setBeginDate(nil),
+  ]
+
+  static let sessionCommands: [SessionCommand] = [
+    .keepCredential(password, space), .keepCredential(certificate, space),
     .forgetCredentials([space, space]), .forgetCredentials([]), .setCookies([cookie]), .setCookies([]),
     .removeCookies(CookieFilter(path: "/p", name: "n")), .reset, .flush, .forget,
   ]
 
-  /// What the engine tells of background tasks.
+  /// All that an engine reports; the worker does not pass on all of it.
   static let facts: [TransferFact] = [
     .began(task, at: time), .redirected(task, response, to: request, at: time),
     .informational(task, status: 103, headers: response.headers, at: time),
-    .response(task, response, nil, at: time), .waitsForConnectivity(task, at: time),
+    .response(task, response, BodyReference(nil), at: time), .waitsForConnectivity(task, at: time),
     .asked(task, 1, .challenge(challenge(nil), .taskDidReceiveChallenge), at: time),
     .asked(
       task, 2, .challenge(challenge(.serverCertificateUntrusted), .sessionDidReceiveChallenge), at: time),
     .resumed(task, offset: 0, expectedTotal: -1, at: time), .authenticated(task, space, password),
     .authenticated(task, space, certificate), .progress(task, progress, at: time), .ended(task, outcome),
+    .accepted(task, response), .willCache(task, response, size: 1, at: time), .keeps(task, point),
+    .asked(task, 3, .redirect(response, proposed: request), at: time), .asked(task, 4, .bodyStream, at: time),
+    .asked(task, 5, .response(response, BodyReference(nil)), at: time),
+    .asked(task, 6, .caching(response, size: 1), at: time),
   ]
 
   static let news: [WorkerNews] =
-    facts.compactMap { WorkerNews($0) } + [
-      .beganDelayed(task, at: time), .wasTakenOver(task, at: time), .changedCookies(session, cookies),
-      .refused(count: 3),
-    ] + retries + bodies
+    (facts + [.beganDelayed(task, at: time), .wasTakenOver(task, at: time)] + retries + bodies).map {
+      .fact($0)
+    } + [.changedCookies(session, cookies), .refused(count: 3)]
 
   /// Every form of a body.
-  static let bodies: [WorkerNews] = {
+  static let bodies: [TransferFact] = {
     let bodies: [RequestContent] = [
       .data([0, 255]), .file(FileID(at: time, random: (8, 8)), size: 3), .stream,
     ]
-    let redirected = bodies.map { body -> WorkerNews in
+    let redirected = bodies.map { body -> TransferFact in
       var request = TransferRequest(url: "http://a.test/", body: body)
       request.networkServiceType = .callSignaling
       request.secretHeaderFields = ["X-Key"]
@@ -158,7 +169,7 @@ enum WorkerSamples {
     lastError: TransferError(.timedOut, ""), nextAttemptAt: time.adding(seconds: 9))
 
   /// Failed attempts, with what tasks say of them.
-  static let retries: [WorkerNews] = {
+  static let retries: [TransferFact] = {
     var busy = TransferError(
       .badServerResponse, "the origin answered with status 503", failingURL: "http://a/")
     busy.status = 503
@@ -185,35 +196,48 @@ enum WorkerSamples {
   }()
 
   /// Credentials do not print what they hold.
-  static func secrets(of command: WorkerCommand) -> Credential? {
+  static func secrets(of command: BackgroundCommand) -> Credential? {
     switch command {
-    case .answer(_, .useCredential(let credential), _), .keepCredential(let credential, _): credential
+    case .task(_, .answer(.challenge(.useCredential(let credential)), _)),
+      .session(.keepCredential(let credential, _)):
+      credential
     default: nil
     }
   }
 
   static func secrets(of news: WorkerNews) -> Credential? {
     switch news {
-    case .authenticated(_, _, let credential): credential
-    case .challenged(_, let challenge, _, _, _): challenge.proposedCredential
-    case .redirected(_, _, let request, _): request.credential
-    case .ended(_, let outcome): outcome.currentRequest.credential
+    case .fact(.authenticated(_, _, let credential)): credential
+    case .fact(.asked(_, _, .challenge(let challenge, _), _)): challenge.proposedCredential
+    case .fact(.redirected(_, _, let request, _)): request.credential
+    case .fact(.ended(_, let outcome)): outcome.currentRequest.credential
     default: nil
     }
   }
 
   /// A new case must be named here before this compiles, and then stand in the table.
-  static func name(_ command: WorkerCommand) -> String {
+  static func name(_ command: BackgroundCommand) -> String {
     switch command {
     case .submit: "submit"
+    case .task(_, let command): name(command)
+    case .session(let command): name(command)
+    }
+  }
+
+  private static func name(_ command: TaskCommand) -> String {
+    switch command {
     case .suspend: "suspend"
     case .resume: "resume"
     case .cancel: "cancel"
     case .answer: "answer"
-    case .answerByDefault: "answerByDefault"
     case .setPriority: "setPriority"
     case .setLimit: "setLimit"
     case .setBeginDate: "setBeginDate"
+    }
+  }
+
+  private static func name(_ command: SessionCommand) -> String {
+    switch command {
     case .keepCredential: "keepCredential"
     case .forgetCredentials: "forgetCredentials"
     case .setCookies: "setCookies"
@@ -226,21 +250,30 @@ enum WorkerSamples {
 
   static func name(_ news: WorkerNews) -> String {
     switch news {
+    case .fact(let fact): name(fact)
+    case .changedCookies: "changedCookies"
+    case .refused: "refused"
+    }
+  }
+
+  private static func name(_ fact: TransferFact) -> String {
+    switch fact {
     case .began: "began"
     case .redirected: "redirected"
     case .informational: "informational"
     case .response: "response"
+    case .accepted: "accepted"
+    case .willCache: "willCache"
     case .waitsForConnectivity: "waitsForConnectivity"
-    case .challenged: "challenged"
+    case .asked: "asked"
     case .resumed: "resumed"
+    case .keeps: "keeps"
     case .authenticated: "authenticated"
     case .progress: "progress"
     case .ended: "ended"
     case .retries: "retries"
     case .beganDelayed: "beganDelayed"
     case .wasTakenOver: "wasTakenOver"
-    case .changedCookies: "changedCookies"
-    case .refused: "refused"
     }
   }
 }

@@ -34,7 +34,7 @@ import TransferModel
 
   private func received(_ news: [WorkerNews]) -> Int64 {
     news.compactMap {
-      if case .progress(_, let progress, _) = $0 { progress.countOfBytesReceived } else { nil }
+      if case .fact(.progress(_, let progress, _)) = $0 { progress.countOfBytesReceived } else { nil }
     }
     .max() ?? 0
   }
@@ -53,7 +53,7 @@ import TransferModel
     #expect(!state.isActive && state.partial?.download?.partial.offset == Int64(Self.half))
     #expect(try await bench.news().names(of: task.id) == ["began"])
     // What comes now is the next one's.
-    try await bench.send([.setPriority(task.id, 1)], of: session, to: first)
+    try await bench.send([.task(task.id, .setPriority(1))], of: session, to: first)
     await first.stop()
     gate.open()
     let second = try await bench.started()
@@ -296,7 +296,7 @@ import TransferModel
     #expect(try await bench.outcomes(other)[0].error == nil)
     #expect(try await bench.work()[waiting.id]?.isActive == false)
     if isSuspended {
-      try await bench.send([.resume(waiting.id)], of: session, to: process)
+      try await bench.send([.task(waiting.id, .resume)], of: session, to: process)
       #expect(try await bench.outcomes(waiting)[0].error == nil)
     }
     await process.stop()
@@ -325,7 +325,7 @@ import TransferModel
     let session = try await bench.session()
     let task = try await bench.task(origin.url, in: session)
     try await bench.leave(task) { $0.isSuspended = true }
-    try await bench.put([.resume(task.id)], of: session)
+    try await bench.put([.task(task.id, .resume)], of: session)
     let process = try bench.worker()
     process.worker.lookForCommands()
     // Time enough for whoever would read them now.

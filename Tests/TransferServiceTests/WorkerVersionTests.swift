@@ -17,7 +17,7 @@ import TransferModel
   }
 
   private func unknown(_ task: TransferTask) -> StoredCommand {
-    let document = WorkerDocument.encode(WorkerCommand.suspend(task.id))
+    let document = WorkerDocument.encode(BackgroundCommand.task(task.id, .suspend))
       .replacingOccurrences(of: #""suspend""#, with: #""holdStill""#)
     return StoredCommand(session: task.sessionID, document: document)
   }
@@ -61,7 +61,7 @@ import TransferModel
     let rows = [StoredWork(task: task.id, session: session.id, document: newer)]
     try await bench.write { $0.work = rows }
     let process = try await bench.started()
-    try await bench.send([.submit(task.id), .resume(task.id)], of: session, to: process)
+    try await bench.send([.submit(task.id), .task(task.id, .resume)], of: session, to: process)
     #expect(try await bench.store.work() == rows)
     #expect(try await bench.store.commands(after: 0, limit: 9).count == 2)
     #expect(try await bench.news().contains { if case .refused(3) = $0 { true } else { false } })

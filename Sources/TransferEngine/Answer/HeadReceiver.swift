@@ -181,13 +181,14 @@ final class HeadReceiver: WorkerPart {
     guard !isDownload else { return }
     guard transfer.job.asksForResponses else {
       if transfer.multipart != nil { transfer.live?.countPart() }
-      transfer.facts.append(.response(transfer.task, response, transfer.live, at: worker.settings.now()))
+      transfer.facts.append(
+        .response(transfer.task, response, BodyReference(transfer.live), at: worker.settings.now()))
       return
     }
     transfer.machine.course.pause(for: .response)
     // The question comes behind the bytes of the part before: those must not wait for it.
     sink.flushSlow(transfer.drained)
-    transfer.ask(.response(response, transfer.live))
+    transfer.ask(.response(response, BodyReference(transfer.live)))
     worker.hurry(transfer)
   }
 

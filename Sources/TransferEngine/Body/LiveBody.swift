@@ -181,9 +181,8 @@ extension LiveBody {
   /// A callback to run once the events of `facts` are stored; nil if no part waits for them.
   package static func storedCallback(for facts: some Sequence<TransferFact>) -> (@Sendable () -> Void)? {
     let bodies = facts.compactMap { fact -> LiveBody? in
-      guard case .response(_, _, let body, _) = fact, let live = body as? LiveBody, live.hasParts else {
-        return nil
-      }
+      guard case .response(_, _, let body, _) = fact, let live = body.token as? LiveBody, live.hasParts
+      else { return nil }
       return live
     }
     guard !bodies.isEmpty else { return nil }

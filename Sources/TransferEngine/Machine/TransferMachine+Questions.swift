@@ -17,7 +17,7 @@ extension TransferMachine {
     case allow(as: TaskID?)
     /// Whether the answer is stored, and with which fields; nil: its own.
     case store(CacheStoragePolicy, HTTPHeaders?)
-    case send(any BodyToken, behindHandshake: Bool)
+    case send(BodyReference, behindHandshake: Bool)
     case fail(TransferError)
     /// Nobody asked that.
     case drop

@@ -27,12 +27,12 @@ final class TransferDecisions: WorkerPart {
 
   private func drop(_ answer: TransferAnswer) {
     // A client that still sends is told that nobody wants it.
-    if case .bodyStream(let stream as UploadStream) = answer { stream.detach() }
+    if case .bodyStream(let body) = answer { (body.token as? UploadStream)?.detach() }
   }
 
   /// The body is here that the request waits for.
-  private func send(_ body: any BodyToken, _ behindHandshake: Bool, _ transfer: Transfer) {
-    guard let stream = body as? UploadStream else { return assertionFailure("a body of another kind") }
+  private func send(_ body: BodyReference, _ behindHandshake: Bool, _ transfer: Transfer) {
+    guard let stream = body.token as? UploadStream else { return assertionFailure("a body of another kind") }
     transfer.source = stream
     guard stream.fault == nil else {
       return worker.endings.abort(transfer, transfer.failure(.abortedByCallback, nil))

@@ -72,11 +72,7 @@ final class TransferWorker: @unchecked Sendable {
   func attach() {
     loop.atEndOfTick { [weak self] in self?.tick() }
     sessions.hasJob = { [weak self] in self?.queue.hasJob(of: $0) ?? false }
-    sessions.deliverFacts = { [weak self] in
-      guard let self, !facts.isEmpty else { return }
-      deliver(facts)
-      facts.removeAll(keepingCapacity: true)
-    }
+    sessions.deliverFacts = { [weak self] in self?.deliverFacts() }
   }
 
   // MARK: On the loop
@@ -85,6 +81,10 @@ final class TransferWorker: @unchecked Sendable {
     for command in mailbox.take() { handle(command) }
     for transfer in urgent { facts += transfer.takeFacts() }
     urgent.removeAll(keepingCapacity: true)
+    deliverFacts()
+  }
+
+  private func deliverFacts() {
     guard !facts.isEmpty else { return }
     deliver(facts)
     facts.removeAll(keepingCapacity: true)
@@ -97,12 +97,7 @@ final class TransferWorker: @unchecked Sendable {
       let error = TransferError(
         .resourceUnavailable, "the cookies and credentials of the session cannot be read")
       for job in jobs { endings.end(job, with: error) }
-    case .suspend(let task): suspend(task)
-    case .resume(let task): resume(task)
-    case .cancel(let task, let keepsPartial): cancel(task, keepsPartial)
-    case .answer(let task, let question, let answer): decisions.answer(task, question, answer)
-    case .setPriority(let task, let priority): setPriority(priority, of: task)
-    case .setLimit(let task, let rate): setLimit(rate, of: task)
+    case .command(let command, let task): perform(command, on: task)
     case .drained(let task): if let transfer = transfer(task) { flow.roomDownstream(transfer) }
     case .uploadReady(let task): if let transfer = transfer(task) { flow.release(transfer, send: .source) }
     case .stored(let task, let result): if let transfer = transfer(task) { endings.stored(transfer, result) }
@@ -140,9 +135,7 @@ final class TransferWorker: @unchecked Sendable {
   /// Tells what has happened in a session, at once.
   private func flush(_ id: SessionID) {
     for transfer in transfers.values where transfer.job.session == id { facts += transfer.takeFacts() }
-    guard !facts.isEmpty else { return }
-    deliver(facts)
-    facts.removeAll(keepingCapacity: true)
+    deliverFacts()
   }
 
   /// Tells what has happened to a transfer in this turn of the loop.
@@ -155,6 +148,24 @@ final class TransferWorker: @unchecked Sendable {
   func hurry(_ transfer: Transfer) { urgent.append(transfer) }
 
   func transfer(_ task: TaskID) -> Transfer? { transfers[task] ?? renamed[task].flatMap { transfers[$0] } }
+
+  // MARK: Commands
+
+  private func perform(_ command: TaskCommand, on task: TaskID) {
+    switch command {
+    case .suspend: suspend(task)
+    case .resume: resume(task)
+    case .cancel(let keepsPartial): cancel(task, keepsPartial)
+    case .setPriority(let priority):
+      transfer(task)?.job.priority = priority
+      queue.setPriority(priority, of: task)
+    case .setLimit(let rate):
+      queue.setRate(rate, of: task)
+      if let transfer = transfer(task) { flow.setLimit(rate, of: transfer) }
+    case .setBeginDate: break  // The engine gets tasks when their date has come.
+    case .answer(let answer, let question): decisions.answer(task, question, answer)
+    }
+  }
 
   // MARK: Queueing
 
@@ -241,16 +252,6 @@ final class TransferWorker: @unchecked Sendable {
 
   /// Gives a transfer's slot to others.
   func leaveQueue(_ task: TaskID) { begin(queue.remove(task)) }
-
-  private func setPriority(_ priority: Double, of task: TaskID) {
-    transfer(task)?.job.priority = priority
-    queue.setPriority(priority, of: task)
-  }
-
-  private func setLimit(_ rate: Int?, of task: TaskID) {
-    queue.setRate(rate, of: task)
-    if let transfer = transfer(task) { flow.setLimit(rate, of: transfer) }
-  }
 
   private func suspend(_ task: TaskID) {
     if queue.suspend(task) {

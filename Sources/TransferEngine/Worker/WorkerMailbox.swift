@@ -9,12 +9,7 @@ final class WorkerMailbox: Sendable {
     case submit([TransferJob])
     /// The cookies and credentials of their session cannot be read.
     case fail([TransferJob])
-    case suspend(TaskID)
-    case resume(TaskID)
-    case cancel(TaskID, keepsPartial: Bool)
-    case answer(TaskID, Int, TransferAnswer)
-    case setPriority(TaskID, Double)
-    case setLimit(TaskID, bytesPerSecond: Int?)
+    case command(TaskCommand, TaskID)
     /// There is room downstream, or more to send.
     case drained(TaskID)
     case uploadReady(TaskID)

@@ -203,28 +203,32 @@ final class MachineRoom: Sendable {
 
   // MARK: Creating tasks
 
-  /// Creates tasks that a session has admitted, all or none; returns once they are committed. What runs of them begins then.
+  /// Creates tasks, all or none; returns once they are committed. What runs of them begins then.
   /// - Parameter reply: what repeats of the request get.
   func create(
-    _ tasks: [TransferTask], in session: SessionID, reply: IdempotentReply?
-  ) async throws(ServiceError) {
-    let error = await withCheckedContinuation { (continuation: CheckedContinuation<ServiceError?, Never>) in
-      let creation = Creation(tasks: tasks.map(\.id), reply: reply) {
-        continuation.resume(returning: $0.map { .store($0) })
+    _ wanted: [NewTask], in session: SessionID,
+    reply: @escaping @Sendable ([TransferTask]) -> IdempotentReply?
+  ) async throws(ServiceError) -> [TransferTask] {
+    let refusal = Promise<StoreError?>()
+    let found: Reply?
+    do throws(StoreError) {
+      found = try await visitWhole(session) { machine, step in
+        let result = machine.take(.create(wanted), &step)
+        if case .created = result {
+          step.creation = Creation(tasks: wanted.map(\.id), reply: reply) { refusal.resume(returning: $0) }
+        }
+        return result
       }
-      let found: Void? = visit(session) { machine, step in
-        machine.take(.create(tasks), &step)
-        step.creation = creation
-      }
-      if found == nil { continuation.resume(returning: .sessionNotFound) }
+    } catch {
+      throw .store(error)
     }
-    if let error { throw error }
-  }
-
-  /// Tasks that a session has admitted are not created after all.
-  func withdraw(_ count: Int, in session: SessionID) {
-    visit(session) { machine, step in
-      machine.take(.refused(count: count, [], messages: []), &step)
+    switch found {
+    case .created(let tasks):
+      if let refusal = await refusal.wait() { throw .store(refusal) }
+      return tasks
+    case .refused(.tooManyTasks(let limit)): throw .tooManyTasks(limit: limit)
+    case nil: throw .sessionNotFound
+    default: throw .sessionInvalid
     }
   }
 
@@ -255,34 +259,28 @@ final class MachineRoom: Sendable {
         of: fact.task, in: machine.session.id, tenant: machine.session.tenant)
     default: break
     }
-    _ = machine.handle(.news(.fact(fact)), at: now, into: &step.turn)
+    _ = machine.handle(.fact(fact), at: now, into: &step.turn)
   }
 
   /// Takes what the process that carries background tasks out tells, which goes from the store with what it comes to.
   /// - Parameter written: called once all of it is committed.
   /// - Returns: the numbers of news about which nobody is left here.
   func absorb(
-    _ news: [(number: Int64, news: News)], written: @escaping @Sendable () -> Void
+    _ facts: [(number: Int64, fact: TransferFact)], written: @escaping @Sendable () -> Void
   ) -> [Int64] {
-    let groups = directory.bySession(news, \.news.task)
+    let groups = directory.bySession(facts, \.fact.task)
     var taken: Set<Int64> = []
     let left = Countdown(from: groups.count + 1, written)
     defer { left.count() }
-    for (session, news) in groups {
+    for (session, facts) in groups {
       let found: Void? = visit(session) { machine, step in
-        for (_, news) in news {
-          if case .fact(let fact) = news {
-            take(fact, &machine, &step)
-          } else {
-            machine.take(.news(news), &step)
-          }
-        }
-        step.turn.takenNews = news.map(\.number)
+        for (_, fact) in facts { take(fact, &machine, &step) }
+        step.turn.takenNews = facts.map(\.number)
         step.settled.append { _ in left.count() }
       }
-      if found == nil { left.count() } else { taken.formUnion(news.map(\.number)) }
+      if found == nil { left.count() } else { taken.formUnion(facts.map(\.number)) }
     }
-    return news.map(\.number).filter { !taken.contains($0) }
+    return facts.map(\.number).filter { !taken.contains($0) }
   }
 
   private func deadlinePassed(_ purpose: DeadlineQueue.Purpose) {

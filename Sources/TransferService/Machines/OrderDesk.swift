@@ -41,36 +41,22 @@ final class OrderDesk: Sendable {
   /// - Parameter stamp: under which it is written what comes of them.
   func carryOut(_ orders: [Order], in session: TransferSession, writing stamp: @autoclosure () -> BlobStamp) {
     var jobs: [TransferJob] = []
+    func submit() {
+      if !jobs.isEmpty { engine.submit(jobs) }
+      jobs = []
+    }
     for order in orders {
       if case .submit(let task) = order {
         jobs.append(TransferJob(task, in: session, writing: stamp()))
-      } else {
-        submit(&jobs)
-        carryOut(order, in: session.id)
+        continue
+      }
+      submit()
+      switch order {
+      case .command(let command, let task): engine.perform(command, on: task, in: session.id)
+      case .forgetSession: engine.forget(session.id)
+      case .submit: break
       }
     }
-    submit(&jobs)
-  }
-
-  private func submit(_ jobs: inout [TransferJob]) {
-    if !jobs.isEmpty { engine.submit(jobs) }
-    jobs = []
-  }
-
-  private func carryOut(_ order: Order, in session: SessionID) {
-    switch order {
-    case .submit: assertionFailure("they go together")
-    case .suspend(let task): engine.suspend(task, in: session)
-    case .resume(let task): engine.resume(task, in: session)
-    case .cancel(let task, let keepsPartial): engine.cancel(task, in: session, keepsPartial: keepsPartial)
-    case .answer(let task, let question, let answer):
-      // The engine numbers all that it asks.
-      if let question { engine.answer(task, in: session, to: question, answer) }
-    case .setPriority(let task, let priority): engine.setPriority(priority, of: task, in: session)
-    case .setLimit(let task, let bytesPerSecond): engine.setLimit(bytesPerSecond, of: task, in: session)
-    // It gets tasks when their time has come.
-    case .setBeginDate: break
-    case .forgetSession: engine.forget(session)
-    }
+    submit()
   }
 }

@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import Synchronization
 internal import TransferCore
 internal import TransferModel
@@ -11,8 +12,7 @@ final class SessionShard: Sendable {
     /// What clients want of tasks whose rows are being written.
     var parked: [TaskID: [Visit]] = [:]
     /// To be carried out, in order.
-    var outbox: [Step] = []
-    var isCarryingOut = false
+    var outbox = SerialDrain<Step>()
   }
   private let state: Mutex<State>
   private let directory: TaskDirectory
@@ -145,7 +145,7 @@ final class SessionShard: Sendable {
       let parked = state.parked.isEmpty ? [] : tasks.flatMap { state.parked.removeValue(forKey: $0) ?? [] }
       let taken: Void? = take(id, &state) { machine, step in
         if let refused {
-          machine.take(.refused(count: tasks.count, tasks, messages: refused), &step)
+          machine.take(.refused(tasks, messages: refused), &step)
         } else {
           machine.take(.created(tasks), &step)
         }
@@ -173,14 +173,14 @@ final class SessionShard: Sendable {
     _ id: SessionID, _ state: inout State, _ body: (inout SessionMachine, inout Step) -> Result
   ) -> Result? {
     guard let index = state.machines.index(forKey: id) else { return nil }
-    let place = state.outbox.count
-    state.outbox.append(step(for: &state.machines.values[index], state.identifiers))
-    let result = body(&state.machines.values[index], &state.outbox[place])
-    if state.outbox[place].session.isOutline {
-      state.outbox[place].session = state.machines.values[index].session
+    let place = state.outbox.elements.count
+    state.outbox.elements.append(step(for: &state.machines.values[index], state.identifiers))
+    let result = body(&state.machines.values[index], &state.outbox.elements[place])
+    if state.outbox.elements[place].session.isOutline {
+      state.outbox.elements[place].session = state.machines.values[index].session
     }
     state.machines.values[index].rest()
-    settle(&state.outbox[place], &state.identifiers)
+    settle(&state.outbox.elements[place], &state.identifiers)
     return result
   }
 
@@ -201,12 +201,11 @@ final class SessionShard: Sendable {
   /// Leaves the last step to be carried out, unless there is nothing in it.
   /// - Returns: whether nobody is carrying the steps out: then the caller has to.
   private func queue(_ state: inout State) -> Bool {
-    guard !Self.isEmpty(&state.outbox[state.outbox.count - 1]) else {
-      state.outbox.removeLast()
+    guard !Self.isEmpty(&state.outbox.elements[state.outbox.elements.count - 1]) else {
+      state.outbox.elements.removeLast()
       return false
     }
-    defer { state.isCarryingOut = true }
-    return !state.isCarryingOut
+    return state.outbox.claim()
   }
 
   private static func isEmpty(_ step: inout Step) -> Bool { step.isEmpty }
@@ -214,19 +213,14 @@ final class SessionShard: Sendable {
   /// Carries the steps out, one after the other, until there are no more. For whoever was told to.
   func carryOut(_ body: (Step) -> Void) {
     while true {
-      let steps = state.withLock { state in
-        let steps = state.outbox
-        state.outbox.removeAll(keepingCapacity: true)
-        if steps.isEmpty { state.isCarryingOut = false }
-        return steps
-      }
+      let steps = state.withLock { $0.outbox.take() }
       if steps.isEmpty { return }
       for index in steps.indices { body(steps[index]) }
     }
   }
 
   /// Whether nothing waits: for a row to be written, or to be carried out.
-  var isIdle: Bool { state.withLock { $0.parked.isEmpty && $0.outbox.isEmpty } }
+  var isIdle: Bool { state.withLock { $0.parked.isEmpty && $0.outbox.elements.isEmpty } }
 
   /// Whether somebody waits for a task's row.
   func hasParked(_ task: TaskID) -> Bool { state.withLock { $0.parked[task] != nil } }

@@ -23,7 +23,7 @@ struct Step: Sendable {
 struct Creation: Sendable {
   let tasks: [TaskID]
   /// What repeats of the request get, written with the tasks.
-  let reply: IdempotentReply?
+  let reply: @Sendable ([TransferTask]) -> IdempotentReply?
   /// Called once the tasks are committed, or refused: then there are none.
   let decided: @Sendable (StoreError?) -> Void
 }

@@ -26,9 +26,9 @@ extension StoreChange {
       SettledDecision(
         id: $0.id, session: step.turn.session, state: $0.state, answer: $0.answer, answerTag: $0.tag)
     }
-    commands = step.turn.commands.compactMap { WorkerCommand($0)?.stored(for: step.turn.session) }
+    commands = step.turn.commands.compactMap { BackgroundCommand($0)?.stored(for: step.turn.session) }
     takenNews = step.turn.takenNews.ranges
-    answer(step.creation?.reply, about: step.turn.session)
+    answer(step.creation?.reply(step.turn.created), about: step.turn.session)
   }
 }
 
@@ -43,28 +43,6 @@ extension Decision {
       id: pending.id, type: event.type, sessionID: event.sessionID, taskID: task, createdAt: event.time,
       expiresAt: pending.expiresAt, defaultAnswer: pending.defaultAnswer, arguments: writer.bytes,
       question: inquiry.number)
-  }
-}
-
-extension WorkerCommand {
-  /// nil for what tasks of background sessions are never told.
-  init?(_ order: Order) {
-    switch order {
-    case .submit where Flaw.losesHandovers.isPresent: return nil
-    case .resume where Flaw.losesResumes.isPresent: return nil
-    case .submit(let task): self = .submit(task.id)
-    case .suspend(let task): self = .suspend(task)
-    case .resume(let task): self = .resume(task)
-    case .cancel(let task, let keepsPartial): self = .cancel(task, keepsPartial: keepsPartial)
-    case .answer(let task, let question?, .challenge(let answer)):
-      self = .answer(task, answer, question: question)
-    case .answer(let task, let question?, .byDefault): self = .answerByDefault(task, question: question)
-    case .answer: return nil
-    case .setPriority(let task, let priority): self = .setPriority(task, priority)
-    case .setLimit(let task, let bytesPerSecond): self = .setLimit(task, bytesPerSecond)
-    case .setBeginDate(let task, let date): self = .setBeginDate(task, date)
-    case .forgetSession: self = .forget
-    }
   }
 }
 

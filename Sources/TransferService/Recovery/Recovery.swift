@@ -191,7 +191,8 @@ struct Recovery: Sendable {
       number = last.number
       for row in rows {
         do throws(WorkerDocument.Refusal) {
-          if case .submit(let task) = try WorkerDocument.decode(WorkerCommand.self, row.content.document) {
+          if case .submit(let task) = try WorkerDocument.decode(BackgroundCommand.self, row.content.document)
+          {
             found.known.insert(task)
           }
         } catch {

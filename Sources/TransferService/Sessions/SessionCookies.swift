@@ -9,8 +9,6 @@ struct SessionCookies: Sendable {
   let sessions: Sessions
 
   private var engine: any LocalCarrier { sessions.room.engine }
-  private var background: BackgroundCarrier? { sessions.room.background }
-  private var recorder: Recorder { sessions.room.recorder }
   private var now: Timestamp { sessions.identifiers.now() }
 
   /// A session's cookies, the oldest first (HTTPCookieStorage.cookies).
@@ -25,11 +23,11 @@ struct SessionCookies: Sendable {
   func set(_ cookies: [Cookie], of id: SessionID) async throws(ServiceError) -> [Cookie] {
     guard try sessions.session(id).state != .invalid else { throw .sessionInvalid }
     return try await sessions.withStorage(of: id) { () async throws(ServiceError) in
-      let isBackground = background?.has(id) == true
-      var hasRoom = true
-      try await keepCookies(of: id) { change in
+      try await sessions.changeStorage(of: id) { (change, isBackground) throws(ServiceError) in
         guard isBackground else {
-          hasRoom = engine.cookies.set(cookies, in: id)
+          guard engine.cookies.set(cookies, in: id) else {
+            throw .memoryFull(limit: engine.memoryFiles.capacity)
+          }
           return
         }
         // Shown at once. The worker decides which other cookies they evict.
@@ -40,7 +38,6 @@ struct SessionCookies: Sendable {
         change.cookies = changes.map { (id, $0) }
         change.command(.setCookies(cookies), of: id)
       }
-      guard hasRoom else { throw .memoryFull(limit: engine.memoryFiles.capacity) }
       let keys = Set(cookies.map(\.key))
       return engine.cookies.cookies(of: id, now: now).filter { keys.contains($0.key) }
     }
@@ -49,26 +46,11 @@ struct SessionCookies: Sendable {
   /// Takes cookies away (HTTPCookieStorage.deleteCookie(_:)).
   func remove(of id: SessionID, _ filter: CookieFilter) async throws(ServiceError) {
     _ = try sessions.session(id)
-    try await sessions.withStorage(of: id) { () async throws(ServiceError) in
-      let isBackground = background?.has(id) == true
-      try await keepCookies(of: id) { change in
-        let removed = engine.cookies.remove(filter, of: id)
-        guard isBackground else { return }
-        change.cookies = removed.map { (id, .removed($0)) }
-        change.command(.removeCookies(filter), of: id)
-      }
+    try await sessions.changeStorage(of: id) { change, isBackground in
+      let removed = engine.cookies.remove(filter, of: id)
+      guard isBackground else { return }
+      change.cookies = removed.map { (id, .removed($0)) }
+      change.command(.removeCookies(filter), of: id)
     }
-  }
-
-  /// Changes cookies, and returns when that is on the disk. Nothing is changed while the disk takes nothing.
-  private func keepCookies(
-    of id: SessionID, _ body: (inout StoreChange) -> Void
-  ) async throws(ServiceError) {
-    if let refusal = recorder.store.refusal { throw .store(refusal) }
-    var change = StoreChange()
-    body(&change)
-    change.owner = id
-    if !change.isEmpty { recorder.record(change) }
-    try await recorder.settle()
   }
 }

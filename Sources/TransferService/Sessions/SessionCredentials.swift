@@ -9,8 +9,6 @@ struct SessionCredentials: Sendable {
   let sessions: Sessions
 
   private var engine: any LocalCarrier { sessions.room.engine }
-  private var background: BackgroundCarrier? { sessions.room.background }
-  private var recorder: Recorder { sessions.room.recorder }
 
   /// What a session remembers (URLCredentialStorage.allCredentials).
   func credentials(of id: SessionID) async throws(ServiceError) -> [CredentialEntry] {
@@ -26,15 +24,16 @@ struct SessionCredentials: Sendable {
     guard session.configuration.urlCredentialStorage else { throw .noCredentialStorage }
     guard session.state != .invalid else { throw .sessionInvalid }
     let isStored = session.type.stores(credential)
-    try await change(id) { () throws(ServiceError) in
+    try await sessions.changeStorage(of: id) { (change, isBackground) throws(ServiceError) in
       switch engine.credentials.set(credential, for: space, in: id, isStored: isStored) {
       case .limit(let limit): throw .credentialsFull(limit)
       case .memoryFull: throw .memoryFull(limit: engine.memoryFiles.capacity)
       case nil: break
       }
       engine.forgetCredentials(of: id, for: [space])
-      let change = isStored ? CredentialStorage.Change.stored(space, credential) : .removed(space)
-      return ([change], .keepCredential(credential, space))
+      guard isBackground else { return }
+      change.add([isStored ? .stored(space, credential) : .removed(space)], of: id)
+      change.command(.keepCredential(credential, space), of: id)
     }
   }
 
@@ -43,29 +42,13 @@ struct SessionCredentials: Sendable {
     of id: SessionID, where matches: @Sendable (ProtectionSpace) -> Bool
   ) async throws(ServiceError) {
     _ = try sessions.session(id)
-    try await change(id) { () throws(ServiceError) in
+    try await sessions.changeStorage(of: id) { change, isBackground in
       let spaces = engine.credentials.entries(of: id).map(\.space).filter(matches)
       engine.credentials.remove(spaces, in: id)
       engine.forgetCredentials(of: id, for: spaces)
-      return (spaces.map { .removed($0) }, .forgetCredentials(spaces))
-    }
-  }
-
-  /// Changes credentials, and returns when that is on the disk. Nothing is changed while the disk takes nothing.
-  /// - Parameter body: returns what is written for a background session, whose worker gets the command.
-  private func change(
-    _ id: SessionID, _ body: () throws(ServiceError) -> ([CredentialStorage.Change], WorkerCommand)
-  ) async throws(ServiceError) {
-    try await sessions.withStorage(of: id) { () async throws(ServiceError) in
-      if let refusal = recorder.store.refusal { throw .store(refusal) }
-      let isBackground = background?.has(id) == true
-      let (changes, command) = try body()
-      if isBackground {
-        var change = StoreChange(changes, of: id)
-        change.command(command, of: id)
-        recorder.record(change)
-      }
-      try await recorder.settle()
+      guard isBackground else { return }
+      change.add(spaces.map { .removed($0) }, of: id)
+      change.command(.forgetCredentials(spaces), of: id)
     }
   }
 }

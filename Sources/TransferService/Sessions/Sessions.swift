@@ -54,6 +54,23 @@ struct Sessions: Sendable {
     return try await body()
   }
 
+  /// Changes cookies or credentials, and returns when that is on disk. While the disk refuses facts, nothing is changed.
+  /// - Parameter body: changes them in memory, and adds to the change what only a background session needs: its rows, and the command
+  ///   for the worker.
+  func changeStorage(
+    of id: SessionID,
+    _ body: (inout StoreChange, _ isBackground: Bool) throws(ServiceError) -> Void
+  ) async throws(ServiceError) {
+    try await withStorage(of: id) { () async throws(ServiceError) in
+      if let refusal = store.refusal { throw .store(refusal) }
+      var change = StoreChange()
+      try body(&change, room.background?.has(id) == true)
+      change.owner = id
+      if !change.isEmpty { recorder.record(change) }
+      try await recorder.settle()
+    }
+  }
+
   /// Why there is no such session.
   func missing(_ id: SessionID) -> ServiceError {
     store.unreadable.row(.session, id).map { .storedDataUnreadable($0) } ?? .sessionNotFound
@@ -284,7 +301,7 @@ struct Sessions: Sendable {
 
   /// Returns when that is done here, or what another process is to do is on the disk.
   private func tell(
-    _ command: WorkerCommand, _ id: SessionID, here: (@escaping @Sendable () -> Void) -> Void
+    _ command: SessionCommand, _ id: SessionID, here: (@escaping @Sendable () -> Void) -> Void
   ) async throws(ServiceError) {
     if let background = room.background, background.has(id) {
       var change = StoreChange()

@@ -60,6 +60,10 @@ extension StoreChange {
   init(_ changes: [CredentialStorage.Change], of session: SessionID) {
     self.init()
     owner = session
+    add(changes, of: session)
+  }
+
+  mutating func add(_ changes: [CredentialStorage.Change], of session: SessionID) {
     for change in changes {
       switch change {
       case .stored(let space, let credential):

@@ -20,19 +20,17 @@ struct RequestSpool: Sendable {
   let room: MachineRoom
 
   /// Writes the large bodies of tasks that are to be created, all or none.
-  /// - Parameter specifications: their bodies are in files afterwards.
+  /// - Parameter tasks: their bodies are in files afterwards.
   /// - Returns: the files that were written, to be removed if the tasks are not created.
-  func write(
-    _ specifications: inout [TaskSpecification], of ids: [TaskID], in session: TransferSession
-  ) async throws(ServiceError) -> [BlobKey] {
+  func write(_ tasks: inout [NewTask], in session: TransferSession) async throws(ServiceError) -> [BlobKey] {
     var bodies: [Body] = []
-    for index in specifications.indices {
-      guard let bytes = specifications[index].request.body?.data, bytes.count > Self.inlineBytes else {
+    for index in tasks.indices {
+      guard let bytes = tasks[index].specification.request.body?.data, bytes.count > Self.inlineBytes else {
         continue
       }
       let body = SpooledBody(size: Int64(bytes.count), blob: room.stamp, key: BlockCipher.makeKey())
-      specifications[index].request.body = .spooled(body)
-      bodies.append((bytes, body, ids[index]))
+      tasks[index].specification.request.body = .spooled(body)
+      bodies.append((bytes, body, tasks[index].id))
     }
     return try await write(bodies, of: session)
   }
@@ -96,7 +94,7 @@ struct RequestSpool: Sendable {
   func shareFiles(in turn: borrowing Turn, of session: TransferSession) {
     guard !turn.orders.isEmpty, !turn.created.isEmpty else { return }
     let blobs = room.engine.bodies(of: session.id, session.type)
-    for case .answer(let task, _, .becomeDownload(let download)) in turn.orders {
+    for case .command(.answer(.becomeDownload(let download), _), let task) in turn.orders {
       let first = turn.created.first { $0.id == download }?.requestBodyKeys ?? []
       let own = room.task(task)?.task.replacementBodyKey
       for blob in first.map(\.stamp) + (own.map { [$0.stamp] } ?? []) {

@@ -74,82 +74,39 @@ struct Tasks: Sendable {
   /// Creates tasks, all or none, with one commit; those that ask for it start to run.
   /// - Parameter reply: what repeats under an Idempotency-Key get.
   func create(
-    _ specifications: [TaskSpecification], in id: SessionID,
-    reply: @Sendable ([TransferTask]) -> IdempotentReply? = { _ in nil }
+    _ specifications: [TaskSpecification], in session: TransferSession,
+    reply: @escaping @Sendable ([TransferTask]) -> IdempotentReply? = { _ in nil }
   ) async throws(ServiceError) -> [TransferTask] {
-    let count = specifications.count
-    let (first, session) = try await admit(count, in: id)
-    let ids = specifications.map { _ in identifiers.make(TaskID.self) }
-    var specifications = specifications
-    var bodies: [BlobKey] = []
-    let place = "requests/\(identifiers.make(TaskID.self))"
-    do throws(ServiceError) {
-      bodies = try await spool.write(&specifications, of: ids, in: session)
-      try keepInMemory(specifications, of: session, as: place)
-    } catch {
-      spool.remove(bodies, of: session)
-      room.withdraw(count, in: id)
-      throw error
-    }
-    let tasks = self.tasks(specifications, ids, from: first, in: session)
-    do throws(ServiceError) {
-      try await room.create(tasks, in: id, reply: reply(tasks))
-    } catch {
-      room.engine.memoryFiles.release(place, of: id)
-      spool.remove(bodies, of: session)
-      throw error
-    }
-    return tasks
-  }
-
-  /// - Returns: the first task's identifier.
-  private func admit(_ count: Int, in id: SessionID) async throws(ServiceError) -> (Int, TransferSession) {
     guard !room.waiters.isDraining else { throw .draining }
-    let admission: Reply?
-    do throws(StoreError) {
-      admission = try await room.visitWhole(id) { $0.take(.admit(count: count), &$1) }
-    } catch {
-      throw .store(error)
-    }
-    guard let reply = admission else { throw sessions.missing(id) }
-    switch reply {
-    case .admitted(let first, let session): return (first, session)
-    case .refused(.tooManyTasks(let limit)): throw .tooManyTasks(limit: limit)
-    default: throw .sessionInvalid
-    }
-  }
-
-  private func tasks(
-    _ specifications: [TaskSpecification], _ ids: [TaskID], from first: Int, in session: TransferSession
-  ) -> [TransferTask] {
-    let time = identifiers.now()
-    let secrets = session.configuration.secretHeaderFields
     let isUnheard = session.type == .background && !room.hub.hasListeners(of: session)
-    return specifications.enumerated().map { offset, specification in
-      var specification = specification
-      specification.isDiscretionary = isUnheard
-      if !secrets.isEmpty { specification.request.secretHeaderFields = secrets }
-      var task = TransferTask(
-        id: ids[offset], sessionID: session.id, taskIdentifier: first + offset, createdAt: time,
-        specification: specification)
-      if specification.resume {
-        _ = task.lifecycle.resume()
-        task.phase = .queued
-      }
+    var wanted = specifications.map { specification in
+      var task = NewTask(id: identifiers.make(), specification)
+      task.specification.isDiscretionary = isUnheard
       return task
+    }
+    let place = "requests/\(identifiers.make(TaskID.self))"
+    let bodies = try await spool.write(&wanted, in: session)
+    do throws(ServiceError) {
+      try keepInMemory(wanted, of: session, as: place)
+      return try await room.create(wanted, in: session.id, reply: reply)
+    } catch {
+      room.engine.memoryFiles.release(place, of: session.id)
+      spool.remove(bodies, of: session)
+      if case .sessionNotFound = error { throw sessions.missing(session.id) }
+      throw error
     }
   }
 
   /// Reserves memory for the bodies and other large values of an ephemeral session's requests, until the session ends.
   private func keepInMemory(
-    _ specifications: [TaskSpecification], of session: TransferSession, as name: String
+    _ tasks: [NewTask], of session: TransferSession, as name: String
   ) throws(ServiceError) {
     guard session.type == .ephemeral else { return }
     let files = room.engine.memoryFiles
-    let size = specifications.reduce(0) {
+    let size = tasks.map(\.specification).reduce(0) {
       $0 + ($1.request.body?.data?.count ?? 0) + MemoryFiles.bytesToReserve(forValueOf: $1.memberSize)
     }
-    guard files.hasRoom(forRows: Int64(specifications.count) * 1024),
+    guard files.hasRoom(forRows: Int64(tasks.count) * 1024),
       size == 0 || files.reserve(Int64(size), as: name, of: session.id)
     else {
       throw .memoryFull(limit: files.capacity)

@@ -1,6 +1,5 @@
 internal import Synchronization
 internal import TransferModel
-internal import TransferStore
 
 /// Which sessions' tasks another process carries out, and its doorbell, which says that there are commands.
 package final class BackgroundCarrier: Sendable {
@@ -23,12 +22,5 @@ package final class BackgroundCarrier: Sendable {
   /// There is something to look at.
   package func ring() {
     if !bell.ring() { needed.ring() }
-  }
-}
-
-extension StoreChange {
-  /// Has the process that carries a session's tasks out do something. So a command is committed with what it is about.
-  mutating func command(_ command: WorkerCommand, of session: SessionID) {
-    commands.append(command.stored(for: session))
   }
 }

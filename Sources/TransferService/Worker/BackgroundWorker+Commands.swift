@@ -36,18 +36,20 @@ extension BackgroundWorker {
     // By now it is known which of them cannot be read: they may be mended, and handed over then.
     let (commands, left) = refused.withLock {
       for task in incomplete { $0.refuse(DocumentSubject(task.id)) }
-      return ($0.read(WorkerCommand.self, found, where: store.unreadable.isDamaged), $0.count)
+      return ($0.read(BackgroundCommand.self, found, where: store.unreadable.isDamaged), $0.count)
     }
     logger.note(commands, "commands")
     var page = Page(taken: commands.taken, refused: commands.kept > 0 ? left : nil)
     var inputs: [WorkerInput] = []
     for (row, command) in commands.values {
       guard let session = row.session else { continue }
-      if let input = command.input(tasks, large) {
+      switch command {
+      case .submit(let id):
         // What cannot be read may be mended, and handed over then.
-        if case .submit(let task) = command, store.unreadable.hasWork(of: task, in: session) { continue }
-        inputs.append(input)
-      } else if !command.isOfTask {
+        guard let task = tasks[id], !store.unreadable.hasWork(of: id, in: session) else { continue }
+        inputs.append(.submit(task, in: large[session]))
+      case .task(let task, let command): inputs.append(.command(command, task))
+      case .session(let command):
         // In its place: what concerns a session is done before a task of it is begun that comes later.
         inputs.append(.aside(page.asides.count))
         page.asides.append((command, session))
@@ -63,7 +65,7 @@ extension BackgroundWorker {
     _ found: [RefusedDocuments.Row]
   ) async throws(StoreError) -> (tasks: [TaskID: TransferTask], large: [SessionID: TransferSession]) {
     let ids = found.compactMap { row -> TaskID? in
-      guard case .submit(let task)? = try? WorkerDocument.decode(WorkerCommand.self, row.document) else {
+      guard case .submit(let task)? = try? WorkerDocument.decode(BackgroundCommand.self, row.document) else {
         return nil
       }
       return task
@@ -103,37 +105,5 @@ private func readableSession(_ id: SessionID, in store: any Ledger) async throws
   } catch {
     guard case .unreadable = error else { throw error }
     return nil
-  }
-}
-
-extension WorkerCommand {
-  /// What it asks of the machine; nil where it is not about a task, or that is not there.
-  /// - Parameters:
-  ///   - tasks: as read from their rows.
-  ///   - large: their large sessions, as read from their rows.
-  fileprivate func input(
-    _ tasks: [TaskID: TransferTask], _ large: [SessionID: TransferSession]
-  ) -> WorkerInput? {
-    switch self {
-    case .submit(let id): tasks[id].map { .submit($0, in: large[$0.sessionID]) }
-    case .suspend(let id): .suspend(id)
-    case .resume(let id): .resume(id)
-    case .cancel(let id, let keepsPartial): .cancel(id, keepsPartial: keepsPartial)
-    case .answer(let id, let answer, let question): .answer(id, answer, question: question)
-    case .answerByDefault(let id, let question): .answerByDefault(id, question: question)
-    case .setPriority(let id, let priority): .setPriority(id, priority)
-    case .setLimit(let id, let limit): .setLimit(id, bytesPerSecond: limit)
-    case .setBeginDate(let id, let date): .setBeginDate(id, date)
-    case .keepCredential, .forgetCredentials, .setCookies, .removeCookies, .reset, .flush, .forget: nil
-    }
-  }
-
-  fileprivate var isOfTask: Bool {
-    switch self {
-    case .submit, .suspend, .resume, .cancel, .answer, .answerByDefault, .setPriority, .setLimit,
-      .setBeginDate:
-      true
-    case .keepCredential, .forgetCredentials, .setCookies, .removeCookies, .reset, .flush, .forget: false
-    }
   }
 }

@@ -1,4 +1,5 @@
 package import BlobStore
+internal import EventLoop
 package import Logging
 internal import Synchronization
 package import TransferCore
@@ -31,8 +32,7 @@ package final class BackgroundWorker: Sendable {
   }
   private struct State {
     var machine: WorkerMachine
-    var steps: [Step] = []
-    var isCarryingOut = false
+    var steps = SerialDrain<Step>()
     var random: RandomSource
     /// What an earlier process left is known.
     var hasStarted = false
@@ -174,38 +174,30 @@ package final class BackgroundWorker: Sendable {
 
   /// Adds steps under the lock, and carries out what there is unless somebody does.
   private func carryOut(_ decide: (inout State) -> [Step]) {
-    var steps: [Step] = state.withLock { state in
-      state.steps += decide(&state)
-      guard !state.isCarryingOut else { return [] }
-      state.isCarryingOut = true
-      return Self.takeSteps(&state)
+    let mustDrain = state.withLock { state in
+      state.steps.elements += decide(&state)
+      return state.steps.claim()
     }
-    while !steps.isEmpty {
+    guard mustDrain else { return }
+    while true {
+      let steps = state.withLock { state in
+        let steps = state.steps.take()
+        if steps.isEmpty, state.machine.isIdle {
+          for action in state.whenIdle { action() }
+          state.whenIdle = []
+        }
+        return steps
+      }
+      if steps.isEmpty { return }
       for step in steps { perform(step) }
-      steps = state.withLock { Self.takeSteps(&$0) }
     }
-  }
-
-  /// Where there are none, nobody carries out any more, and those who wait for an idle engine go on.
-  private static func takeSteps(_ state: inout State) -> [Step] {
-    guard state.steps.isEmpty else {
-      defer { state.steps = [] }
-      return state.steps
-    }
-    state.isCarryingOut = false
-    if state.machine.isIdle {
-      let waiting = state.whenIdle
-      state.whenIdle = []
-      for action in waiting { action() }
-    }
-    return []
   }
 
   // MARK: Turns
 
   private func perform(_ step: Step) {
     let (turn, page, written) = (step.turn, step.page, step.written)
-    logger.noteRetries(turn.news)
+    logger.noteRetries(turn.facts)
     var change = StoreChange(turn)
     change.takenCommands = Flaw.keepsTakenCommands.isPresent ? [] : page.taken
     if let count = page.refused { change.tell(.refused(count: count)) }
@@ -260,8 +252,8 @@ package final class BackgroundWorker: Sendable {
 
 extension Logger {
   /// One line for each failed attempt that another follows.
-  fileprivate func noteRetries(_ news: [News]) {
-    for case .retries(let task, let count, _, let wait) in news {
+  fileprivate func noteRetries(_ facts: [TransferFact]) {
+    for case .retries(let task, let count, _, let wait) in facts {
       // Without the URL: its query may be secret.
       info(
         "an attempt failed, and another will follow",
@@ -281,6 +273,6 @@ extension StoreChange {
       StoredWork(task: $0.task, session: $0.session, document: WorkerDocument.encode($0.state))
     }
     finishedWork = turn.finished
-    for news in turn.news.compactMap({ WorkerNews($0) }) { tell(news) }
+    for fact in turn.facts { tell(.fact(fact)) }
   }
 }

@@ -127,33 +127,25 @@ final class NewsReader: Sendable {
     let store = room.recorder.store
     let told = refused.withLock { $0.news.read(WorkerNews.self, found, where: store.unreadable.isDamaged) }
     logger.note(told, "news")
-    var news: [(number: Int64, news: News)] = []
+    var facts: [(number: Int64, fact: TransferFact)] = []
     var others = Set(page.rows.map(\.number).filter { number in told.taken.contains { $0.contains(number) } })
     for (row, value) in told.values {
-      if let value = News(value) {
-        news.append((row.number, value))
+      switch value {
+      case .fact(let fact):
+        facts.append((row.number, fact))
         others.remove(row.number)
-      } else {
-        take(value)
+      case .changedCookies(let session, let changes):
+        room.engine.storages.update(session) { [engine = room.engine] in
+          engine.cookies.apply(changes, to: session)
+        }
+      case .refused(let count): workerRefuses(count)
       }
     }
     let rest = Mutex(others)
     let left = Countdown(from: 2) { page.written(rest.withLock { $0 }) }
-    let unwanted = room.absorb(news) { left.count() }
+    let unwanted = room.absorb(facts) { left.count() }
     rest.withLock { $0.formUnion(unwanted) }
     left.count()
-  }
-
-  /// What concerns no task.
-  private func take(_ news: WorkerNews) {
-    switch news {
-    case .changedCookies(let session, let changes):
-      room.engine.storages.update(session) { [engine = room.engine] in
-        engine.cookies.apply(changes, to: session)
-      }
-    case .refused(let count): workerRefuses(count)
-    default: break
-    }
   }
 
   // MARK: What cannot be read
@@ -182,21 +174,6 @@ final class NewsReader: Sendable {
 
   /// They are gone from the store.
   func forget(_ rows: [Int64]) { refused.withLock { $0.news.forget(rows) } }
-}
-
-extension News {
-  /// nil where it is of no task.
-  init?(_ news: WorkerNews) {
-    switch news {
-    case .retries(let task, let count, let time, let wait):
-      self = .retries(task, count: count, at: time, wait: wait)
-    case .beganDelayed(let task, let time): self = .beganDelayed(task, at: time)
-    case .wasTakenOver(let task, let time): self = .wasTakenOver(task, at: time)
-    default:
-      guard let fact = news.fact else { return nil }
-      self = .fact(fact)
-    }
-  }
 }
 
 extension Logger {

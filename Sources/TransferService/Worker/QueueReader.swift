@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import Synchronization
 internal import TransferStore
 
@@ -7,8 +8,8 @@ final class QueueReader<Content: Sendable>: Sendable {
   typealias Take = @Sendable ([Queued<Content>]) async throws(StoreError) -> Void
 
   private struct State {
-    var isReading = false
-    var mustLookAgain = false
+    /// Rings that were not answered yet.
+    var rings = SerialDrain<Void>()
     var last: Int64 = 0
     /// Those who wait until nobody reads.
     var waiting: [Waiter] = []
@@ -30,7 +31,7 @@ final class QueueReader<Content: Sendable>: Sendable {
 
   /// There may be news.
   func look() {
-    guard claim() else { return }
+    guard ring() else { return }
     // What cannot be read now is read at the next ring.
     spawn { [self] in try? await read() }
   }
@@ -38,7 +39,7 @@ final class QueueReader<Content: Sendable>: Sendable {
   /// Reads what there is now. Where somebody does so already, that one looks again, and this returns at once.
   /// - Parameter number: rows behind that one are read where they are on its page, and else left to the next look.
   func readAll(through number: Int64 = .max) async throws(StoreError) {
-    guard claim() else { return }
+    guard ring() else { return }
     try await read(through: number)
   }
 
@@ -60,36 +61,20 @@ final class QueueReader<Content: Sendable>: Sendable {
   /// Makes the caller the reader, or lets it wait until nobody reads.
   private func claim(else waiter: Waiter) -> Bool {
     state.withLock { state in
-      guard state.isReading else {
-        state.isReading = true
-        return true
-      }
+      guard state.rings.isDraining else { return state.rings.enqueue(()) }
       state.waiting.append(waiter)
       return false
     }
   }
 
   /// Makes the caller the reader, or the reader look again.
-  private func claim() -> Bool {
-    state.withLock { state in
-      if state.isReading {
-        state.mustLookAgain = true
-        return false
-      }
-      state.isReading = true
-      return true
-    }
-  }
+  private func ring() -> Bool { state.withLock { $0.rings.enqueue(()) } }
 
   private func read(through number: Int64 = .max) async throws(StoreError) {
     var fault: StoreError?
-    repeat {
+    while !state.withLock({ $0.rings.take() }).isEmpty {
       fault = nil
       do throws(StoreError) { try await readPages(through: number) } catch { fault = error }
-    } while state.withLock { state in
-      state.isReading = state.mustLookAgain
-      state.mustLookAgain = false
-      return state.isReading
     }
     let waiting = state.withLock { state in
       defer { state.waiting = [] }

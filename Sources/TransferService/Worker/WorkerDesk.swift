@@ -7,7 +7,7 @@ internal import TransferStore
 /// Hands what the worker's machine orders to the engine.
 struct WorkerDesk: Sendable {
   /// A command that concerns no task, and whose it is.
-  typealias Aside = (command: WorkerCommand, session: SessionID)
+  typealias Aside = (command: SessionCommand, session: SessionID)
 
   let engine: any LocalCarrier
   let blobs: any BlobStore
@@ -19,20 +19,13 @@ struct WorkerDesk: Sendable {
     switch order {
     case .aside(let number): perform(asides[number].command, asides[number].session)
     case .submit(let submission): engine.submit([TransferJob(submission, as: epoch)])
-    case .suspend(let task, let session): engine.suspend(task, in: session)
-    case .resume(let task, let session): engine.resume(task, in: session)
-    case .cancel(let task, let session, let keeps): engine.cancel(task, in: session, keepsPartial: keeps)
-    case .answer(let task, let session, let question, let answer):
-      engine.answer(task, in: session, to: question, answer)
-    case .setPriority(let task, let session, let priority):
-      engine.setPriority(priority, of: task, in: session)
-    case .setLimit(let task, let session, let limit): engine.setLimit(limit, of: task, in: session)
+    case .command(let command, let task, let session): engine.perform(command, on: task, in: session)
     case .remove(let key): engine.onPool { [blobs] in blobs.delete(key) }
     }
   }
 
   /// What concerns a session and none of its tasks.
-  private func perform(_ command: WorkerCommand, _ session: SessionID) {
+  private func perform(_ command: SessionCommand, _ session: SessionID) {
     switch command {
     // The service has written these changes already. They are written again, so that they come after what transfers have changed.
     case .keepCredential(let credential, let space):
@@ -64,9 +57,6 @@ struct WorkerDesk: Sendable {
     case .forget:
       engine.storages.forget(session)
       engine.forget(session)
-    case .submit, .suspend, .resume, .cancel, .answer, .answerByDefault, .setPriority, .setLimit,
-      .setBeginDate:
-      assertionFailure("the machine decides about tasks")
     }
   }
 }

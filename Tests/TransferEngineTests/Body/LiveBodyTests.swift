@@ -15,7 +15,7 @@ import TransferModel
       url: "http://a.test/", status: 200, headers: HTTPHeaders(), expectedContentLength: -1,
       httpVersion: "HTTP/1.1")
     let fact = TransferFact.response(
-      TaskID(high: 1, low: 1), response, live, at: Timestamp(microseconds: 0))
+      TaskID(high: 1, low: 1), response, BodyReference(live), at: Timestamp(microseconds: 0))
     return Array(repeating: fact, count: count)
   }
 

@@ -79,7 +79,7 @@ extension World {
     specification.resume = true
     adjust(&specification)
     let wanted = specification
-    let id = try call { try await $0.tasks.create([wanted], in: session)[0].id }
+    let id = try call { try await $0.tasks.create([wanted], in: $0.sessions.session(session))[0].id }
     acknowledged.tasks.insert(id)
     return id
   }

@@ -93,7 +93,7 @@ extension Life {
     Life(name: "a data task that becomes a download") { job, _ in
       [
         ScriptedOrigin.began,
-        .ask(.response(ScriptedOrigin.response(200, job.request), nil)) { _, _ in
+        .ask(.response(ScriptedOrigin.response(200, job.request), BodyReference(nil))) { _, _ in
           [ScriptedOrigin.progress(3), ScriptedOrigin.end]
         },
       ]
@@ -139,7 +139,7 @@ extension Life {
         var specification = TaskSpecification(
           kind: .data, request: TransferRequest(url: "http://origin.test/data"))
         specification.resume = true
-        return try await service.tasks.create([specification], in: session)[0].id
+        return try await service.tasks.create([specification], in: service.sessions.session(session))[0].id
       }
       try world.waitForEnd(of: world.createTask(in: durable))
       try world.waitForEnd(of: task)
@@ -404,7 +404,7 @@ extension World {
         kind: .data, request: TransferRequest(url: "http://origin.test/key"))
       specification.resume = true
       let (time, print) = (service.identifiers.now(), prints[0])
-      return try await service.tasks.create([specification], in: session) { tasks in
+      return try await service.tasks.create([specification], in: service.sessions.session(session)) { tasks in
         IdempotentReply(
           key: key, fingerprint: print, status: 201, contentType: "application/json", location: nil,
           body: Array("\(tasks[0].id)".utf8), createdAt: time)

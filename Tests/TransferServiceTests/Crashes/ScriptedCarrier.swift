@@ -114,10 +114,17 @@ final class ScriptedCarrier: StandIn, @unchecked Sendable {
     }
   }
 
-  func suspend(_ task: TaskID, in session: SessionID) { runs[task]?.isSuspended = true }
-  func resume(_ task: TaskID, in session: SessionID) { runs[task]?.isSuspended = false }
+  func perform(_ command: TaskCommand, on task: TaskID, in session: SessionID) {
+    switch command {
+    case .suspend: runs[task]?.isSuspended = true
+    case .resume: runs[task]?.isSuspended = false
+    case .cancel(let keepsPartial): cancel(task, keepsPartial: keepsPartial)
+    case .answer(let answer, let question): self.answer(task, to: question, answer)
+    case .setPriority, .setLimit, .setBeginDate: break
+    }
+  }
 
-  func cancel(_ task: TaskID, in session: SessionID, keepsPartial: Bool) {
+  private func cancel(_ task: TaskID, keepsPartial: Bool) {
     guard let run = runs[task] else { return }
     runs[task]?.question = nil
     runs[task]?.isSuspended = false
@@ -135,7 +142,7 @@ final class ScriptedCarrier: StandIn, @unchecked Sendable {
     ]
   }
 
-  func answer(_ task: TaskID, in session: SessionID, to question: Int, _ answer: TransferAnswer) {
+  private func answer(_ task: TaskID, to question: Int, _ answer: TransferAnswer) {
     guard let run = runs[task], let asked = run.question, asked.number == question else { return }
     runs[task]?.question = nil
     guard case .becomeDownload(let download) = answer else {
@@ -151,8 +158,6 @@ final class ScriptedCarrier: StandIn, @unchecked Sendable {
     order = order.map { $0 == task ? download : $0 }
   }
 
-  func setPriority(_ priority: Double, of task: TaskID, in session: SessionID) {}
-  func setLimit(_ bytesPerSecond: Int?, of task: TaskID, in session: SessionID) {}
   func reset(_ session: SessionID, done: @escaping @Sendable () -> Void) { done() }
   func flush(_ session: SessionID, done: @escaping @Sendable () -> Void) { done() }
   func forget(_ session: SessionID) {}
@@ -208,7 +213,7 @@ final class ScriptedOrigin: @unchecked Sendable {
   static let head = Beat.fact { job, time in
     let answer = response(200, job.request)
     return job.kind == .download
-      ? .accepted(job.task, answer) : .response(job.task, answer, nil, at: time)
+      ? .accepted(job.task, answer) : .response(job.task, answer, BodyReference(nil), at: time)
   }
   static func progress(_ bytes: Int64) -> Beat {
     .fact { job, time in

@@ -1,0 +1,19 @@
+/// A command for the transfer of a task. The service gives it to its own engine, or stores it for the worker.
+package enum TaskCommand: Sendable, Codable {
+  /// URLSessionTask.suspend()
+  case suspend
+  /// URLSessionTask.resume()
+  case resume
+  /// URLSessionTask.cancel()
+  /// - Parameter keepsPartial: the received bytes of a download are kept for resume data if it can be resumed.
+  case cancel(keepsPartial: Bool)
+  /// URLSessionTask.priority, 0 to 1.
+  case setPriority(Double)
+  /// - Parameter bytesPerSecond: nil: no limit of its own.
+  case setLimit(bytesPerSecond: Int?)
+  /// URLSessionTask.earliestBeginDate; nil: at once. Only the worker has tasks before their date.
+  case setBeginDate(Timestamp?)
+  /// Answers a question of the transfer. Ignored unless the transfer waits for the answer to this question.
+  /// - Parameter question: the number of the question.
+  case answer(TransferAnswer, question: Int)
+}
