@@ -3,17 +3,6 @@ package enum TaskKind: String, Sendable, CaseIterable {
   case data, download, upload
 }
 
-/// A webhook of a task or a session: where events are posted, and the key that signs them.
-package struct Webhook: Sendable, Equatable {
-  package var url: String
-  /// `whsec_` and base64, as Standard Webhooks has it; nil: the service's own secret. Never leaves in a reply.
-  package var secret: String?
-  package init(url: String, secret: String?) {
-    self.url = url
-    self.secret = secret
-  }
-}
-
 /// Byte counts as URLSessionTask has them; -1 where the total is not known.
 package struct TaskProgress: Sendable, Equatable, Codable {
   package var countOfBytesSent: Int64 = 0

@@ -1,13 +1,5 @@
 package import JSON
 
-/// TLS versions an origin may be spoken to with (tls_protocol_version_t).
-package enum TLSVersion: String, Sendable, CaseIterable {
-  case v10 = "TLSv1.0"
-  case v11 = "TLSv1.1"
-  case v12 = "TLSv1.2"
-  case v13 = "TLSv1.3"
-}
-
 /// URLSessionConfiguration: fixed when the session is created.
 package struct SessionConfiguration: Sendable, Equatable {
   package var requestCachePolicy = CachePolicy.useProtocolCachePolicy
@@ -103,31 +95,5 @@ extension SessionConfiguration: JSONEncodable {
     writer.objectField("tlsPinnedPublicKeys") { writer in
       for host in tlsPinnedPublicKeys { host.encodeMember(into: &writer) }
     }
-  }
-}
-
-extension CacheCapacities: JSONEncodable {
-  package func encode(into writer: inout JSONWriter) {
-    writer.object { writer in
-      writer.field("memoryCapacity", memoryCapacity)
-      writer.field("diskCapacity", diskCapacity)
-    }
-  }
-}
-
-extension RetryConfiguration: JSONEncodable {
-  package func encode(into writer: inout JSONWriter) {
-    writer.object { writer in
-      writer.field("maximumAttempts", maximumAttempts)
-      writer.field("backoff", backoff)
-    }
-  }
-}
-
-extension NetworkAccess {
-  func encodeMembers(into writer: inout JSONWriter) {
-    writer.field("allowsCellularAccess", allowsCellularAccess)
-    writer.field("allowsExpensiveNetworkAccess", allowsExpensiveNetworkAccess)
-    writer.field("allowsConstrainedNetworkAccess", allowsConstrainedNetworkAccess)
   }
 }

@@ -107,17 +107,6 @@ extension BlobKey: LosslessStringConvertible {
   }
 }
 
-extension TransferTask {
-  /// Where its body is, where it has one.
-  package var bodyKey: BlobKey { BlobKey(id, .body, body?.blob) }
-
-  /// Where the bytes are that it left to go on from; nil where there are none, or another task has them.
-  package var partialKey: BlobKey? {
-    guard let point = partial?.download, point.source == id else { return nil }
-    return point.key
-  }
-}
-
 extension DownloadPoint {
   /// Where its bytes are.
   package var key: BlobKey { BlobKey(source, .partial, blob) }

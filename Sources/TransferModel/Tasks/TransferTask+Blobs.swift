@@ -1,20 +1,12 @@
-/// The body of a request in a file of its own, because it is large. The file is encrypted; its key is in the task's row, so that both
-/// end together and a new service key needs no new file.
-package struct SpooledBody: Sendable, Hashable, Codable {
-  /// Bytes in clear.
-  package let size: Int64
-  /// The stamp in the file's name.
-  package let blob: BlobStamp
-  /// The key of this file alone, 32 bytes.
-  package let key: [UInt8]
+extension TransferTask {
+  /// Where its body is, where it has one.
+  package var bodyKey: BlobKey { BlobKey(id, .body, body?.blob) }
 
-  package init(size: Int64, blob: BlobStamp, key: [UInt8]) {
-    self.size = size
-    self.blob = blob
-    self.key = key
+  /// Where the bytes are that it left to go on from; nil where there are none, or another task has them.
+  package var partialKey: BlobKey? {
+    guard let point = partial?.download, point.source == id else { return nil }
+    return point.key
   }
-
-  package func blobKey(of task: TaskID) -> BlobKey { BlobKey(task, .request, blob) }
 }
 
 extension TransferTask {

@@ -55,14 +55,6 @@ extension TaskDelegate: JSONEncodable {
   }
 }
 
-extension TransferSession {
-  /// Whose calls are made about a task: its own delegate's, as far as that has them, and else the session's.
-  package func delegate(of task: TransferTask?) -> SessionDelegate? {
-    guard let own = task?.preferences.delegate else { return delegate }
-    return own.over(delegate)
-  }
-}
-
 extension SessionDelegate {
   fileprivate mutating func take(_ members: Set<TaskDelegate.Member>, of other: SessionDelegate) {
     for member in members {
