@@ -15,10 +15,7 @@ package enum ServerFiles {
   /// The Python of `scripts/test-venv.sh`.
   package static var python: String { checkout + "/.build/test-venv/bin/python" }
 
-  private static var checkout: String {
-    URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().path
-  }
+  private static var checkout: String { Checkout.root.path }
 
   /// Static files, name and size, in a folder; their bytes are `NginxServer.contents(_:)`.
   static func write(_ files: [String: Int], to folder: String) throws {

@@ -1,9 +1,8 @@
 import Foundation
 import Synchronization
-import TestSupport
 
 /// An origin that fails a number of times, and then does not.
-final class FailingOrigin: Sendable {
+package final class FailingOrigin: Sendable {
   private final class Times: Sendable {
     let all = Mutex<[Date]>([])
   }
@@ -11,7 +10,7 @@ final class FailingOrigin: Sendable {
   private let origin: TestOrigin
 
   /// - Parameter failure: a status, or nothing: then the connection ends.
-  init(_ failure: String, _ retryAfter: String?, times limit: Int) {
+  package init(_ failure: String, _ retryAfter: String?, times limit: Int) {
     let times = times
     origin = TestOrigin { _, socket in
       let count = times.all.withLock { all in
@@ -29,10 +28,10 @@ final class FailingOrigin: Sendable {
     }
   }
 
-  var url: String { origin.url }
-  var count: Int { times.all.withLock { $0.count } }
+  package var url: String { origin.url }
+  package var count: Int { times.all.withLock { $0.count } }
   /// Seconds from each request to the next.
-  var pauses: [Double] {
+  package var pauses: [Double] {
     let all = times.all.withLock { $0 }
     return zip(all.dropFirst(), all).map { $0.timeIntervalSince($1) }
   }

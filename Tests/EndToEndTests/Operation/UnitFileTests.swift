@@ -5,8 +5,7 @@ import Testing
 
 /// `deploy/ferry.service`, as systemd's own tools see it, and Ferry beside it.
 @Suite(.blocking, .endsInTime) struct UnitFileTests {
-  private static let deploy = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("deploy").path
+  private static let deploy = Checkout.root.appendingPathComponent("deploy").path
   private let directory = TemporaryDirectory.make("ferry-unit")
 
   private func run(_ arguments: String...) throws -> (status: Int32, output: String) {

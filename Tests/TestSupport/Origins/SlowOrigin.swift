@@ -1,17 +1,16 @@
 import Foundation
 import Synchronization
-import TestSupport
 
 /// An origin with one body of known length that comes slowly, whole or from a byte on, and that counts what it sends.
-final class SlowOrigin: Sendable {
-  struct Answer: Sendable {
-    var path: String
+package final class SlowOrigin: Sendable {
+  package struct Answer: Sendable {
+    package var path: String
     /// The byte that it begins with.
-    var first: Int
-    var condition: String?
-    var sent = 0
+    package var first: Int
+    package var condition: String?
+    package var sent = 0
     /// Which connection, counted from 0.
-    var connection: Int
+    package var connection: Int
   }
   private struct State {
     var answers: [Answer] = []
@@ -30,8 +29,8 @@ final class SlowOrigin: Sendable {
     }
   }
 
-  static let tag = "\"one\""
-  let body: [UInt8]
+  package static let tag = "\"one\""
+  package let body: [UInt8]
   private let shared: Shared
   private let origin: TestOrigin
 
@@ -39,7 +38,7 @@ final class SlowOrigin: Sendable {
   ///   - pace: bytes in each twentieth of a second.
   ///   - keepsBack: so many bytes at the end are not sent before the pace is set anew: until then nothing ends, however busy the
   ///     machine is.
-  init(_ size: Int = 600_000, pace: Int, keepsBack: Int = 0) {
+  package init(_ size: Int = 600_000, pace: Int, keepsBack: Int = 0) {
     let (body, shared) = (NginxServer.contents(size), Shared(pace, keepsBack))
     (self.body, self.shared) = (body, shared)
     origin = TestOrigin { request, socket in
@@ -48,13 +47,13 @@ final class SlowOrigin: Sendable {
     }
   }
 
-  var url: String { origin.url }
-  var answers: [Answer] { shared.state.withLock { $0.answers } }
-  var sent: Int { answers.reduce(0) { $0 + $1.sent } }
-  var connections: Int { shared.state.withLock { $0.connections.count } }
+  package var url: String { origin.url }
+  package var answers: [Answer] { shared.state.withLock { $0.answers } }
+  package var sent: Int { answers.reduce(0) { $0 + $1.sent } }
+  package var connections: Int { shared.state.withLock { $0.connections.count } }
 
-  /// From the next twentieth of a second on.
-  func setPace(_ pace: Int) {
+  /// Sets how many bytes are sent in each twentieth of a second, from the next one on, and stops keeping bytes back.
+  package func setPace(_ pace: Int) {
     shared.pace.withLock { $0 = pace }
     shared.keptBack.withLock { $0 = 0 }
   }

@@ -1,13 +1,12 @@
 import Glibc
-import JSON
+package import JSON
 import Synchronization
-import TestSupport
 
 /// An endpoint of webhooks: answers as it is told, then 204.
-final class MessageReceiver: Sendable {
+package final class MessageReceiver: Sendable {
   private let origin: TestOrigin
 
-  init(_ answers: [String] = []) {
+  package init(_ answers: [String] = []) {
     let queue = Answers(answers)
     origin = TestOrigin { _, socket in
       try socket.write(TestOrigin.reply(queue.next()))
@@ -21,18 +20,18 @@ final class MessageReceiver: Sendable {
     func next() -> String { queue.withLock { $0.isEmpty ? "204 No Content" : $0.removeFirst() } }
   }
 
-  var url: String { origin.url + "/hook" }
+  package var url: String { origin.url + "/hook" }
 
   /// Each attempt to deliver a message, in order.
-  var messages: [(id: String, json: JSONValue)] {
+  package var messages: [(id: String, json: JSONValue)] {
     origin.requests.map { ($0["webhook-id"] ?? "", (try? JSONParser.parse($0.body)) ?? .null) }
   }
 
   /// The types of the attempts.
-  var types: [String] { messages.map { $0.json["type"]?.string ?? "" } }
+  package var types: [String] { messages.map { $0.json["type"]?.string ?? "" } }
 
   /// The attempts to deliver messages of a type, once there are as many; waits at most a minute for them.
-  func wait(for type: String, _ count: Int = 1) -> [(id: String, json: JSONValue)] {
+  package func wait(for type: String, _ count: Int = 1) -> [(id: String, json: JSONValue)] {
     for _ in 0..<6000 {
       let found = messages.filter { $0.json["type"]?.string == type }
       if found.count >= count { return found }
@@ -44,7 +43,7 @@ final class MessageReceiver: Sendable {
 
 extension FerryProcess {
   /// The id of a new background session whose delegate's webhook hears of those events.
-  func background(
+  package func background(
     _ identifier: String, hook: MessageReceiver, events: [String] = [], delegate: String = "",
     configuration: String = "{}"
   ) throws -> String {

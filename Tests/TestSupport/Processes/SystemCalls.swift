@@ -1,31 +1,31 @@
 import Foundation
-import TestSupport
-import Testing
 
 /// The system calls of a process that change files, as strace writes them.
-struct SystemCalls {
-  let file: String
+package struct SystemCalls {
+  package let file: String
+
+  package init(file: String) { self.file = file }
 
   /// Runs a command under strace, which is not its parent: signals go to the command.
-  var wrapper: [String] {
+  package var wrapper: [String] {
     let calls =
       "trace=%file,write,pwrite64,pwritev,pwritev2,writev,ftruncate,fallocate,copy_file_range,sendfile"
     return ["strace", "-D", "-f", "--seccomp-bpf", "-y", "-s", "8", "-e", calls, "-o", file]
   }
 
   /// The lines behind the first `count`; waits, at most 10 s, until the process has ended.
-  func lines(after count: Int) throws -> ArraySlice<String> {
+  package func lines(after count: Int) throws -> ArraySlice<String> {
     for _ in 0..<500 where all().last?.contains("+++") != true { usleep(20_000) }
     return all().dropFirst(count)
   }
 
-  func all() -> [String] {
+  package func all() -> [String] {
     let text = String(decoding: FileManager.default.contents(atPath: file) ?? Data(), as: UTF8.self)
     return text.split(separator: "\n").map(String.init)
   }
 
   /// What was written to files with a name: path and bytes.
-  static func written(_ lines: ArraySlice<String>) -> [String: Int] {
+  package static func written(_ lines: ArraySlice<String>) -> [String: Int] {
     var bytes: [String: Int] = [:]
     for line in lines {
       let parts = line.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true)
@@ -41,37 +41,13 @@ struct SystemCalls {
   }
 
   /// The calls that make names, or take them away.
-  static func named(_ lines: ArraySlice<String>) -> [String] {
+  package static func named(_ lines: ArraySlice<String>) -> [String] {
     let verbs = ["rename", "link", "symlink", "mkdir", "mknod", "creat", "unlink", "rmdir", "truncate"]
     return lines.filter { line in
       let call = line.drop { $0.isNumber || $0 == " " }
       return !line.contains("= -1 ")
         && (call.hasPrefix("open") && (line.contains("O_CREAT") || line.contains("O_TMPFILE"))
           || verbs.contains { call.hasPrefix($0) })
-    }
-  }
-}
-
-/// A text that is planted to be looked for.
-struct Planted {
-  let text: String
-
-  /// It, and what base64 makes of it wherever it stands in other bytes.
-  var forms: [String] {
-    [text]
-      + (0..<3).map { offset in
-        let padded = Array(repeating: UInt8(ascii: "."), count: offset) + Array(text.utf8)
-        let encoded = Data(padded.prefix(padded.count / 3 * 3)).base64EncodedString()
-        return String(encoded.dropFirst(offset == 0 ? 0 : 4))
-      }
-  }
-
-  /// The files under a directory that have one of these texts in them.
-  static func found(_ texts: [Planted], under directory: String) -> [String] {
-    let names = FileManager.default.enumerator(atPath: directory)?.compactMap { $0 as? String } ?? []
-    return names.flatMap { name in
-      let data = FileManager.default.contents(atPath: directory + "/" + name) ?? Data()
-      return texts.flatMap(\.forms).filter { data.range(of: Data($0.utf8)) != nil }.map { "\(name): \($0)" }
     }
   }
 }

@@ -3,8 +3,7 @@ package import Testing
 
 /// Documents as some version has written them, in `Tests/Golden`: a file that is there never changes, and is read for ever.
 package enum Golden {
-  private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().appendingPathComponent("Golden")
+  private static let root = Checkout.root.appendingPathComponent("Tests/Golden")
 
   package static func bytes(_ name: String) throws -> [UInt8] {
     Array(try Data(contentsOf: root.appendingPathComponent(name)))
