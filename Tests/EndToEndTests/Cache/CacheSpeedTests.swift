@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// What a hit costs beside a load from nginx on loopback. `Benchmarks/cache.py` measures it; here is only what holds on a
+/// What a hit costs beside a load from nginx on loopback. `Benchmarks/measuring/cache.py` measures it; here is only what holds on a
 /// busy machine, too.
 @Suite(.serialized, .blocking) struct CacheSpeedTests {
   private static let size = 100 << 10

@@ -2,7 +2,8 @@
 """The tables in front of the dictionary of documents (RFC 8878 §5), made of what Ferry stores while it does work of many kinds: how often
 each byte and each length stands there. Prints them in base64, and what documents take without and with them.
 usage: dictionary.py"""
-import base64, ctypes, struct, textwrap
+import base64, ctypes, os, struct, sys, textwrap
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
 from harness import *
 
 ZSTD = ctypes.CDLL("libzstd.so.1")

@@ -3,7 +3,8 @@
 
 At the end: no accepted task lost, no webhook lost, duplicates only under the same webhook-id, the store intact.
 usage: kill.py [rounds] [--seed=N]"""
-import base64, random, re
+import base64, os, random, re, sys
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
 from harness import *
 from receiver import Receiver
 

@@ -8,6 +8,8 @@ three times as many; the quietest count.
 usage: race.py [rounds] [--only=WORK,...] [--peers=NAME,...] [--disk] [--at-least=RATIO]    5 rounds of all by default
 
 RATIO is the least of aria2's rate at the first work that Ferry must have: 1 by default."""
+import os, sys
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
 import works
 from peers import PEERS
 from peers.peer import CONNECTIONS

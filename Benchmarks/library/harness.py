@@ -2,7 +2,9 @@
 import contextlib, http.client, json, os, select, shutil, signal, socket, statistics, subprocess, sys, tempfile, threading, time
 from meter import *
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# For the package `peers`.
+sys.path.append(os.path.join(ROOT, "Benchmarks"))
 FERRY = os.environ.get("BINARY", os.path.join(ROOT, ".build/release/ferry"))
 
 

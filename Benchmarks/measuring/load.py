@@ -4,7 +4,8 @@
 1. 5,000 downloads of 1 KiB, 64 at once, as one NDJSON batch: every body right, every event exactly once and in order.
 2. 1,000 slow transfers and 2,000 idle event streams at once; GET /v1/tasks/{id} timed meanwhile, and the memory of a stream.
 usage: load.py [--quick]"""
-import hashlib, re, select
+import hashlib, os, re, select, sys
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
 from harness import *
 
 JOBS, AT_ONCE = (500, 64) if "--quick" in sys.argv else (5000, 64)

@@ -4,6 +4,8 @@
 Waking is measured from the reply to the task's creation, when it is committed, to its request at the origin; a task of a default
 session, which this process carries out itself, beside it.
 usage: idle.py [--quick]"""
+import os, sys
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
 from harness import *
 
 WINDOWS, TASKS = (3, 50) if "--quick" in sys.argv else (7, 300)

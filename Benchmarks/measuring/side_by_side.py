@@ -4,6 +4,8 @@ usage: side_by_side.py BINARY [rounds] [--disk] [--only=WORK,...]
 
 BINARY is the build to compare with; the other is .build/release/ferry, or $BINARY. Each row is a median with its ratio; better
 is above 1 in rates and below 1 in costs."""
+import os, sys
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
 import works
 from peers.ferry import FerryPeer
 from works import *

@@ -5,7 +5,8 @@ Two clients run one small task after the other: downloads, uploads, event stream
 webhooks, cancelled tasks, short-lived sessions, background tasks. CPU time for each task, memory and descriptors of the service and
 its worker must stay as they were.
 usage: uptime.py [tasks]    100,000 by default"""
-import itertools, random
+import itertools, os, random, sys
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
 from harness import *
 from receiver import Receiver
 

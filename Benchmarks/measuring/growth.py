@@ -4,7 +4,8 @@
 At each size: a batch of downloads, a client's lists, and a start with the same afterwards. Then a service that keeps nothing deletes all
 of it while a client asks, and another has as many suspended tasks.
 usage: growth.py [SIZE,...] [--suspended=N] [--disk]    100,10000,1000000 and 200,000 by default"""
-import base64, uuid
+import base64, os, sys, uuid
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
 from works import *
 from harness import *
 from peers.ferry import FerryPeer, lines, specification

@@ -8,7 +8,8 @@ cache. Three measures of each, by turns:
    dates have milliseconds;
 3. batches of 1,000 tasks: wall time of a task, CPU time of the process and of the thread that transfers.
 usage: cache.py [--quick] [--disk] [--size=1k|100k]"""
-import datetime
+import datetime, os, sys
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
 from harness import *
 
 BATCH, BATCHES, SINGLE = (200, 2, 100) if "--quick" in sys.argv else (1000, 6, 6000)

@@ -7,9 +7,12 @@ reads, large tasks that are suspended or wait for a connection, strange response
 each, 99 of 100 of b's transfers take less than 250 ms, the memory of the service stays bounded, and both runs get the same replies.
 usage: fairness.py [ATTACK ...]"""
 import base64
+import os
 import resource
 import socketserver
+import sys
 import urllib.request
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
 from harness import *
 
 # Milliseconds of p99; MiB that an attack may use at its peak, and may leave in use.

@@ -6,12 +6,13 @@ else the machine does hardly changes a number. One that is too high is taken twi
 usage: cost.py [--only=WORK,...]             fails where a task costs more than is recorded
        cost.py --write [--only=WORK,...]     records medians of three runs
        cost.py --profile WORK                shows where the instructions of a task go"""
-import concurrent.futures, itertools, platform
+import concurrent.futures, itertools, os, platform, sys
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
 from harness import *
 from callgrind import Counted, program, readable
 from peers.ferry import count_ends, specification
 
-RECORD = os.path.join(ROOT, "Benchmarks/cost.json")
+RECORD = os.path.join(ROOT, "Benchmarks/measuring/cost.json")
 LARGE = 16 << 20
 # SHA-256 is told by itself: all else is little beside it in a large body.
 UNITS = {"instructions": "undigested", "of SHA-256": "digest", "allocations": "allocations"}
@@ -230,9 +231,9 @@ def compare(where, names):
     if other:
         print(f"The numbers were recorded with other versions, which alone may change them: here is {', '.join(other)}.")
     if lower:
-        print(f"Lower than recorded: {', '.join(lower)}. Record that with Benchmarks/cost.py --write, or it may be lost unseen.")
+        print(f"Lower than recorded: {', '.join(lower)}. Record that with Benchmarks/measuring/cost.py --write, or it may be lost unseen.")
     if higher:
-        print(f"Higher than recorded: {', '.join(higher)}. Benchmarks/cost.py --profile WORK shows where instructions go.")
+        print(f"Higher than recorded: {', '.join(higher)}. Benchmarks/measuring/cost.py --profile WORK shows where instructions go.")
         if other:
             print("With other versions, take the numbers of the commit before first: if they are higher as well, record them anew.")
         sys.exit(1)

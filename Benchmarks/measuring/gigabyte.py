@@ -2,7 +2,8 @@
 """One GiB down and up: Ferry (hashed, fdatasynced, renamed, committed) beside curl in the same run, then each way once
 more with ten suspensions at random moments. Every byte is checked.
 usage: gigabyte.py [rounds] [--disk]"""
-import hashlib, random, socketserver
+import hashlib, os, random, socketserver, sys
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
 from harness import *
 
 SIZE = 1 << 30

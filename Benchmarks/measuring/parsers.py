@@ -7,7 +7,8 @@ ITEMS and ONCE allow, or if the number for 100 KiB is more than 1.3 times the nu
 usage: parsers.py [--all] [PARSER,...]      prints every shape, not only the slowest of each parser
        parsers.py --write=DIRECTORY PARSER  writes each shape's input of 1 KiB
        parsers.py --keep=CORPUS PARSER      adds the slowest input of a fuzzer's corpus to Fuzz/corpus if it is slower than all others"""
-import glob, hashlib
+import glob, hashlib, os, sys
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
 from harness import *
 from callgrind import program
 

@@ -7,7 +7,8 @@ in one order, the store intact; background tasks went on. Nothing failed and no 
 is noticed by nobody.
 usage: takeover.py [rounds] [--seed=N] [--beside=BINARY] [--burners=N]
 --beside: another build of Ferry; each service that starts is of the one or the other. --burners: processes that take the cores away."""
-import random
+import os, random, sys
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
 from clients import *
 from kill import SECRET, wait_for_webhooks
 from receiver import Receiver

@@ -5,7 +5,8 @@ Each round does one or more of: kill -9 of the service, of its worker, of both, 
 origin cuts connections at random places all the time. At the end everything is left in peace, and then every task must be
 complete, every byte right, every end told by a webhook under one id, and nothing left over on the disk.
 usage: faults.py [rounds] [--seed=N] [--tasks=N]; as root, for the data directory is a small file system of its own"""
-import hashlib, random, re
+import hashlib, os, random, re, sys
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
 import fault_origin
 from harness import *
 from receiver import Receiver
