@@ -69,47 +69,47 @@ check: format-check
 race: demo-packages release
 	@scripts/install-packages.sh race
 	scripts/race-peers.sh
-	Benchmarks/race.py $(or $(ROUNDS),5) $(if $(ONLY),--only=$(ONLY)) $(if $(PEERS),--peers=$(PEERS))
+	Benchmarks/measuring/race.py $(or $(ROUNDS),5) $(if $(ONLY),--only=$(ONLY)) $(if $(PEERS),--peers=$(PEERS))
 
 # Beside another build of Ferry: WITH is its binary.
 side-by-side: demo-packages release
-	Benchmarks/side_by_side.py $(WITH)
+	Benchmarks/measuring/side_by_side.py $(WITH)
 
 # What a task costs, beside what is recorded. WRITE=1 records it; PROFILE names a work and shows where its instructions go.
 cost: demo-packages release
 	@scripts/install-packages.sh cost
-	Benchmarks/cost.py $(if $(WRITE),--write) $(if $(PROFILE),--profile $(PROFILE))
+	Benchmarks/measuring/cost.py $(if $(WRITE),--write) $(if $(PROFILE),--profile $(PROFILE))
 
 load: demo-packages release
-	Benchmarks/load.py
+	Benchmarks/measuring/load.py
 
 kill: demo-packages release
-	Benchmarks/kill.py
+	Benchmarks/chaos/kill.py
 
 # Two services on one directory, of which now one, now the other is ended.
 takeover: demo-packages release
-	Benchmarks/takeover.py
+	Benchmarks/chaos/takeover.py
 
 faults: release
 	@scripts/install-packages.sh faults
-	Benchmarks/faults.py
+	Benchmarks/chaos/faults.py
 
 idle: demo-packages release
-	Benchmarks/idle.py
+	Benchmarks/measuring/idle.py
 
 cache: demo-packages release
-	Benchmarks/cache.py
+	Benchmarks/measuring/cache.py
 
 uptime: demo-packages release
-	Benchmarks/uptime.py $(TASKS)
+	Benchmarks/measuring/uptime.py $(TASKS)
 
 # What one tenant or one server costs the others.
 fairness: demo-packages release
-	Benchmarks/fairness.py
+	Benchmarks/measuring/fairness.py
 
 # What requests and starts cost with 100, 10,000 and 1,000,000 tasks. SIZES may be given, with commas between them.
 growth: demo-packages release
-	Benchmarks/growth.py $(SIZES)
+	Benchmarks/measuring/growth.py $(SIZES)
 
 # SECONDS and SEED may be given.
 fuzz: demo-packages
@@ -121,7 +121,7 @@ parsers: packages
 	@scripts/install-packages.sh cost
 	swift build --product probe $(RELEASE_FLAGS)
 	ln -sfn $(notdir $(RELEASE_PLACE))/release .build/release
-	Benchmarks/parsers.py
+	Benchmarks/measuring/parsers.py
 
 # libFuzzer for each parser. SECONDS for each, and PARSERS, with blanks between names, may be given.
 fuzz-parsers: packages

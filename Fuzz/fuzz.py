@@ -5,7 +5,7 @@ What must hold: the service and its worker live, every task ends, no request is 
 idle. A seed decides what is sent; the order in which it arrives is not decided. What was sent last is printed where it breaks.
 usage: fuzz.py [seconds] [seed]    120 seconds and a seed of its own by default; BINARY names another binary"""
 import json, os, random, re, sys, threading, time, urllib.request
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../Benchmarks"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../Benchmarks/library"))
 os.environ.setdefault("BINARY", os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.build/asan/debug/ferry"))
 from harness import Ferry, scratch, thread_seconds
 from hostile_client import exchange, request

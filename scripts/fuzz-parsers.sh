@@ -25,7 +25,7 @@ for parser in "${parsers[@]}"; do
   # The shapes of the gate are what it begins with, beside what it found before.
   corpus=$place/corpus/$parser
   mkdir -p "$corpus"
-  Benchmarks/parsers.py --write="$corpus" "$parser"
+  Benchmarks/measuring/parsers.py --write="$corpus" "$parser"
   if $probe fuzz "$parser" -max_total_time="$seconds" -max_len=16384 -timeout=30 -rss_limit_mb=1024 -print_final_stats=1 \
     -artifact_prefix="$place/found/$parser-" "$corpus" >"$place/$parser.log" 2>&1; then
     echo "$parser: $(sed -n 's/^stat::number_of_executed_units: *//p' "$place/$parser.log") inputs in $seconds s"

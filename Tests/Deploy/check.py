@@ -50,7 +50,7 @@ def chart_and_manifests(rendered):
 def networks(policy):
     """What Ferry refuses, and what the network policy leaves out."""
     refused = {ipaddress.ip_network(text) for text in
-               re.findall(r'\("[^"]+", "([0-9a-f:.]+/\d+)"\)', read("Sources/TransferModel/EgressPolicy.swift"))}
+               re.findall(r'\("[^"]+", "([0-9a-f:.]+/\d+)"\)', read("Sources/TransferModel/Network/EgressPolicy.swift"))}
     expect(len(refused) > 20, "EgressPolicy.swift has no networks any more where they were")
     blocks = [peer["ipBlock"] for rule in policy["spec"]["egress"] for peer in rule["to"] if "ipBlock" in peer]
     expect(len(blocks) == 2, "the network policy opens one block of IPv4 and one of IPv6")

@@ -36,7 +36,7 @@ import Testing
     let writers: Set = [
       // Bytes of clients and origins.
       "BlobStore/FileDraft.swift", "BlobStore/DirectoryBlobs.swift", "EventLoop/Disk.swift",
-      "HTTPCache/CacheFile.swift", "HTTPCache/CacheDisk.swift",
+      "HTTPCache/Storage/CacheFile.swift", "HTTPCache/Storage/CacheDisk.swift",
       // What people and log collectors read.
       "EventLoop/StandardOutput.swift",
       // Forms of their own.

@@ -9,7 +9,7 @@ enum DocumentDictionary {
   /// With the text alone, compression takes twice the time, and a fifth more room.
   static let bytes = tables + Array(text.utf8)
 
-  // By Benchmarks/dictionary.py.
+  // By Benchmarks/measuring/dictionary.py.
   private static let tables: [UInt8] = {
     let text = """
       N6Qw7AEAAAApENCSpAP//////4PAcjS7Wmt2Hl9KKc2Y62KzI1NKKcmUkpTE+PeLAyNzAwAAAB4CwtHAxOoFAASARIcBQ8hM\

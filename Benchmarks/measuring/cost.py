@@ -1,0 +1,280 @@
+#!/usr/bin/env python3
+"""What one task costs the service in instructions and allocations, beside what cost.json says.
+
+The service runs under valgrind's callgrind, which counts the instructions of the program and its libraries, not the kernel's. What
+else the machine does hardly changes a number. One that is too high is taken twice more, and the median counts.
+usage: cost.py [--only=WORK,...]             fails where a task costs more than is recorded
+       cost.py --write [--only=WORK,...]     records medians of three runs
+       cost.py --profile WORK                shows where the instructions of a task go"""
+import concurrent.futures, itertools, os, platform, sys
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../library"))
+from harness import *
+from callgrind import Counted, program, readable
+from peers.ferry import count_ends, specification
+
+RECORD = os.path.join(ROOT, "Benchmarks/measuring/cost.json")
+LARGE = 16 << 20
+# SHA-256 is told by itself: all else is little beside it in a large body.
+UNITS = {"instructions": "undigested", "of SHA-256": "digest", "allocations": "allocations"}
+# The numbers depend on these, too.
+PACKAGES = ("valgrind", "libc6", "libcurl4", "libmicrohttpd12", "libsqlite3-0", "libssl3", "zlib1g")
+GLUE = ("partial apply", "thunk for", "@objc closure", "DispatchQueue.", "closure #1 in DispatchQueue.",
+        "closure #1 in closure #1 in DispatchQueue.", "dispatch_", "_dispatch_")
+# Two services at once, as on the machine with the fewest cores.
+AT_ONCE = 2
+
+
+def tasks(session):
+    return f"/v1/sessions/{session}/tasks"
+
+
+def ends(ferry, session):
+    return EventStream(ferry.port, f"/v1/sessions/{session}/events?types=task.didComplete")
+
+
+def post(ferry, origin):
+    """A POST on a kept connection, then its end from an event stream, one after the other."""
+    session = ferry.session()
+    client, stream = Client(ferry.port), ends(ferry, session)
+
+    def run(count):
+        for i in range(count):
+            client.post(tasks(session), specification(f"{origin.url}/f/{i}"))
+            count_ends(stream, 1)
+    return run
+
+
+def wait(ferry, origin, path="/f/1"):
+    """A POST that is answered with the task's end."""
+    session, client = ferry.session(), Client(ferry.port)
+
+    def run(count):
+        for _ in range(count):
+            reply = client.post(tasks(session), specification(origin.url + path), "Prefer: wait=60\r\n")
+            assert b'"state":"completed"' in reply and b'"error":null' in reply, reply
+    return run
+
+
+def batch(kind):
+    """Many tasks in one POST, 64 at once, and their ends from an event stream."""
+    def prepare(ferry, origin):
+        session = ferry.session(httpMaximumConnectionsPerHost=64)
+        # No answer is in the session's cache already.
+        client, stream, numbers = Client(ferry.port), ends(ferry, session), itertools.count()
+
+        def run(count):
+            lines = "\n".join(specification(f"{origin.url}/f/{next(numbers)}", kind) for _ in range(count)) + "\n"
+            status, _ = ferry.call("POST", tasks(session), lines, {"Content-Type": "application/x-ndjson"})
+            assert status == 200, status
+            count_ends(stream, count)
+        return run
+    return prepare
+
+
+def background(ferry, origin):
+    """A POST and its end, where a worker that is not counted carries it out."""
+    status, session = ferry.call("POST", "/v1/sessions", {"type": "background", "identifier": "cost", "delegate": {}})
+    assert status == 201, session
+    client, stream = Client(ferry.port), ends(ferry, session["id"])
+
+    def run(count):
+        for i in range(count):
+            client.post(tasks(session["id"]), specification(f"{origin.url}/f/{i}"))
+            count_ends(stream, 1)
+    return run
+
+
+def get(ferry, origin):
+    """A GET of a task that has ended."""
+    client = Client(ferry.port)
+    task = json.loads(client.post("/v1/tasks", specification(f"{origin.url}/f/0"), "Prefer: wait=60\r\n"))
+
+    def run(count):
+        for _ in range(count):
+            assert b'"state":"completed"' in client.get(f"/v1/tasks/{task['id']}")
+    return run
+
+
+def large(ferry, origin):
+    """A download of 16 MiB."""
+    return wait(ferry, origin, "/16m")
+
+
+class Work:
+    """What is done, how often before it is counted and while it is, and by how much it may cost more than is recorded."""
+
+    def __init__(self, prepare, before, count, instructions, allocations):
+        self.prepare, self.before, self.count = prepare, before, count
+        self.tolerance = {"instructions": instructions, "of SHA-256": 0.01, "allocations": allocations}
+
+
+# Tolerances are three times what single runs differ by, or more. How many tasks share a commit is a matter of time in a batch, as is
+# how often the worker's news are read in a background session, and how many pieces a large body comes in.
+WORKS = {"post": Work(post, 50, 300, 0.04, 0.04), "wait": Work(wait, 50, 300, 0.05, 0.05), "get": Work(get, 50, 400, 0.04, 0.03),
+         "batch": Work(batch("download"), 300, 800, 0.08, 0.08), "data": Work(batch("data"), 300, 800, 0.08, 0.08),
+         "background": Work(background, 50, 200, 0.20, 0.20),
+         "large": Work(large, 1, 3, 0.05, 0.25)}
+
+
+@contextlib.contextmanager
+def place():
+    """The binary, a directory and an origin."""
+    with scratch() as directory:
+        binary = program(directory)
+        origin = Origin(f"{directory}/origin")
+        try:
+            with open(f"{directory}/origin/www/16m", "wb") as f:
+                f.write(os.urandom(LARGE))
+            yield binary, directory, origin
+        finally:
+            origin.stop()
+
+
+def measured(where, name, by_thread=False):
+    binary, directory, origin = where
+    work = WORKS[name]
+    counted = Counted(binary, tempfile.mkdtemp(dir=directory), by_thread)
+    try:
+        run = work.prepare(counted.ferry, origin)
+        run(work.before)
+        return counted.measure(run, work.count)
+    finally:
+        counted.stop()
+
+
+def costs(where, name):
+    found = measured(where, name)
+    return {unit: round(getattr(found, value) / WORKS[name].count) for unit, value in UNITS.items()}
+
+
+def all_costs(where, names, rounds):
+    """Each run's costs by work. The longest works come first, so that no core waits for the last one."""
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        runs = [(name, pool.submit(costs, where, name)) for _ in range(rounds) for name in sorted(names, key=LONGEST_FIRST.index)]
+        found = {name: [] for name in names}
+        for name, run in runs:
+            found[name].append(run.result())
+    return found
+
+
+LONGEST_FIRST = ("background", "batch", "data", "wait", "post", "large", "get")
+
+
+def middle(runs, unit):
+    return round(statistics.median(run[unit] for run in runs))
+
+
+def conditions():
+    """What the numbers depend on beside Ferry."""
+    told = subprocess.run([FERRY, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    with open("/proc/cpuinfo") as f:
+        vectors = " with AVX2" if " avx2 " in f.read() else ""
+    found = {"machine": platform.machine() + vectors, "Swift": told.split("Swift ")[1].split()[0]}
+    for package in PACKAGES:
+        found[package] = subprocess.run(
+            ["dpkg-query", "-W", "-f", "${Version}", package], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    return found
+
+
+def record():
+    with open(RECORD) as f:
+        return json.load(f)
+
+
+def write(where, names):
+    found = all_costs(where, names, 3)
+    known = record() if os.path.exists(RECORD) else {}
+    if set(names) != set(WORKS) and known.get("conditions") != conditions():
+        sys.exit("these are other versions than those that are recorded: all works are to be taken anew")
+    works = {**known.get("works", {}), **{name: {unit: middle(found[name], unit) for unit in UNITS} for name in names}}
+    with open(RECORD, "w") as f:
+        json.dump({"conditions": conditions(), "works": {name: works[name] for name in WORKS if name in works}}, f, indent=2)
+        f.write("\n")
+    rows = [("work", "", "recorded", "lowest", "highest", "spread")]
+    for name in names:
+        for unit in UNITS:
+            values = [run[unit] for run in found[name]]
+            rows.append((name, unit, f"{middle(found[name], unit):,}", f"{min(values):,}", f"{max(values):,}",
+                         f"{(max(values) - min(values)) / max(middle(found[name], unit), 1) * 100:.1f} %"))
+    table(rows)
+
+
+def ratio(runs, known, unit):
+    return middle(runs, unit) / max(known[unit], 1)
+
+
+def compare(where, names):
+    known = record()
+    found = all_costs(where, names, 1)
+
+    def off(name):
+        return any(ratio(found[name], known["works"][name], unit) > 1 + WORKS[name].tolerance[unit] for unit in UNITS)
+
+    doubtful = [name for name in names if off(name)]
+    for name, more in all_costs(where, doubtful, 2).items():
+        found[name] += more
+    rows = [("a task of", "", "now", "recorded", "change", "allowed")]
+    higher, lower = [], []
+    for name in names:
+        for unit in UNITS:
+            if max(known["works"][name][unit], middle(found[name], unit)) == 0:
+                continue
+            change, tolerance = ratio(found[name], known["works"][name], unit) - 1, WORKS[name].tolerance[unit]
+            rows.append((name, unit, f"{middle(found[name], unit):,}", f"{known['works'][name][unit]:,}",
+                         f"{change * 100:+.1f} %", f"{tolerance * 100:.0f} %"))
+            if abs(change) > tolerance:
+                (higher if change > 0 else lower).append(f"{name} ({unit})")
+    table(rows)
+    now = conditions()
+    other = [f"{key} {now[key] or 'none'} instead of {value or 'none'}"
+             for key, value in known["conditions"].items() if now.get(key) != value]
+    if other:
+        print(f"The numbers were recorded with other versions, which alone may change them: here is {', '.join(other)}.")
+    if lower:
+        print(f"Lower than recorded: {', '.join(lower)}. Record that with Benchmarks/measuring/cost.py --write, or it may be lost unseen.")
+    if higher:
+        print(f"Higher than recorded: {', '.join(higher)}. Benchmarks/measuring/cost.py --profile WORK shows where instructions go.")
+        if other:
+            print("With other versions, take the numbers of the commit before first: if they are higher as well, record them anew.")
+        sys.exit(1)
+
+
+def show(where, name, lines=40):
+    found, count = measured(where, name, by_thread=True), WORKS[name].count
+    print(f"{name}: {found.instructions / count:,.0f} instructions and {found.allocations / count:,.0f} allocations a task")
+    for title, counter in (("thread", found.threads), ("library", found.libraries)):
+        print()
+        table([(f"by {title}", "a task", "share")] + [
+            (key, f"{cost / count:,.0f}", f"{cost / found.instructions * 100:.1f} %")
+            for key, cost in counter.most_common(10) if cost > found.instructions / 10000])
+    for title, counter in (("itself", found.own), ("with what it calls", found.inclusive)):
+        top = counter.most_common(lines * 10)
+        texts = readable([function[1] for function, _ in top])
+        # What only calls another function says little. Functions that end by jumping to each other in a circle are counted manifold.
+        named = [(*item, text) for item, text in zip(top, texts)
+                 if counter is found.own or item[1] <= found.instructions and not text.startswith(GLUE)]
+        print()
+        rows = [(title, "share", "calls", "thread", "library", "function")]
+        for function, cost, text in named[:lines]:
+            threads = found.own_by_thread[function].most_common(1)
+            rows.append((f"{cost / count:,.0f}", f"{cost / found.instructions * 100:.1f} %", f"{found.calls[function] / count:,.1f}",
+                         threads[0][0] if threads else "", function[0][:14], text[:110]))
+        table(rows)
+
+
+def main():
+    arguments = [a for a in sys.argv[1:] if not a.startswith("--")]
+    names = next((a.split("=")[1].split(",") for a in sys.argv if a.startswith("--only=")), list(WORKS))
+    if "--profile" in sys.argv and len(arguments) != 1 or not set(names + arguments) <= set(WORKS):
+        sys.exit(f"{__doc__}\n\nWORK is one of {', '.join(WORKS)}")
+    with place() as where:
+        if "--profile" in sys.argv:
+            show(where, arguments[0])
+        elif "--write" in sys.argv:
+            write(where, names)
+        else:
+            compare(where, names)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+/// The kinds of events, named after URLSession's delegate calls.
+package enum EventType: String, Sendable, CaseIterable, Codable {
+  case taskDidCreate = "task.didCreate"
+  case taskDidChangeState = "task.didChangeState"
+  case sessionDidReceiveChallenge = "session.didReceiveChallenge"
+  case taskDidReceiveChallenge = "task.didReceiveChallenge"
+  case taskWillPerformHTTPRedirection = "task.willPerformHTTPRedirection"
+  case taskNeedNewBodyStream = "task.needNewBodyStream"
+  case taskDidSendBodyData = "task.didSendBodyData"
+  case taskDidReceiveInformationalResponse = "task.didReceiveInformationalResponse"
+  case taskIsWaitingForConnectivity = "task.isWaitingForConnectivity"
+  case taskWillBeginDelayedRequest = "task.willBeginDelayedRequest"
+  case dataTaskDidReceiveResponse = "dataTask.didReceiveResponse"
+  case dataTaskDidReceiveData = "dataTask.didReceiveData"
+  case dataTaskDidBecomeDownloadTask = "dataTask.didBecomeDownloadTask"
+  case dataTaskWillCacheResponse = "dataTask.willCacheResponse"
+  case downloadTaskDidResumeAtOffset = "downloadTask.didResumeAtOffset"
+  case downloadTaskDidWriteData = "downloadTask.didWriteData"
+  case downloadTaskDidFinishDownloading = "downloadTask.didFinishDownloading"
+  case taskDidFinishCollectingMetrics = "task.didFinishCollectingMetrics"
+  case taskDidComplete = "task.didComplete"
+  /// A message to wake a client, and not an event of streams.
+  case sessionHandleEvents = "session.handleEvents"
+  case sessionDidFinishEvents = "session.didFinishEvents"
+  case sessionDidBecomeInvalid = "session.didBecomeInvalid"
+  case eventsDidReset = "events.didReset"
+
+  /// Progress is coalesced, carries no sequence number and is never stored.
+  package var isProgress: Bool {
+    switch self {
+    case .taskDidSendBodyData, .dataTaskDidReceiveData, .downloadTaskDidWriteData: true
+    default: false
+    }
+  }
+
+  /// Calls that a task's completion handler takes over from the session's delegate.
+  package var isTakenByCompletion: Bool {
+    switch self {
+    case .dataTaskDidReceiveResponse, .dataTaskWillCacheResponse, .downloadTaskDidFinishDownloading,
+      .taskDidComplete:
+      true
+    default: false
+    }
+  }
+}

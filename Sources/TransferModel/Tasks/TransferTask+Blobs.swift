@@ -1,0 +1,26 @@
+extension TransferTask {
+  /// Where its body is, where it has one.
+  package var bodyKey: BlobKey { BlobKey(id, .body, body?.blob) }
+
+  /// Where the bytes are that it left to go on from; nil where there are none, or another task has them.
+  package var partialKey: BlobKey? {
+    guard let point = partial?.download, point.source == id else { return nil }
+    return point.key
+  }
+}
+
+extension TransferTask {
+  /// The files of the task's request bodies: the original request's, and that of the request with which a delegate replaced it.
+  package var requestBodyKeys: [BlobKey] {
+    let first = originalRequest.body?.spooled?.blobKey(of: id)
+    return (first.map { [$0] } ?? []) + (replacementBodyKey.map { [$0] } ?? [])
+  }
+
+  /// The file of the current request's body; nil if that is inline, or is the original request's file.
+  package var replacementBodyKey: BlobKey? {
+    guard let body = currentRequest.body?.spooled, body.blob != originalRequest.body?.spooled?.blob else {
+      return nil
+    }
+    return body.blobKey(of: id)
+  }
+}

@@ -1,0 +1,53 @@
+import Foundation
+
+/// The system calls of a process that change files, as strace writes them.
+package struct SystemCalls {
+  package let file: String
+
+  package init(file: String) { self.file = file }
+
+  /// Runs a command under strace, which is not its parent: signals go to the command.
+  package var wrapper: [String] {
+    let calls =
+      "trace=%file,write,pwrite64,pwritev,pwritev2,writev,ftruncate,fallocate,copy_file_range,sendfile"
+    return ["strace", "-D", "-f", "--seccomp-bpf", "-y", "-s", "8", "-e", calls, "-o", file]
+  }
+
+  /// The lines behind the first `count`; waits, at most 10 s, until the process has ended.
+  package func lines(after count: Int) throws -> ArraySlice<String> {
+    for _ in 0..<500 where all().last?.contains("+++") != true { usleep(20_000) }
+    return all().dropFirst(count)
+  }
+
+  package func all() -> [String] {
+    let text = String(decoding: FileManager.default.contents(atPath: file) ?? Data(), as: UTF8.self)
+    return text.split(separator: "\n").map(String.init)
+  }
+
+  /// What was written to files with a name: path and bytes.
+  package static func written(_ lines: ArraySlice<String>) -> [String: Int] {
+    var bytes: [String: Int] = [:]
+    for line in lines {
+      let parts = line.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true)
+      guard parts.count == 2,
+        ["write", "pwrite", "copy_file", "sendfile"].contains(where: parts[1].hasPrefix),
+        let path = line.split(separator: "<", maxSplits: 1).last?.prefix(while: { $0 != ">" }),
+        path.hasPrefix("/"), !path.hasPrefix("/memfd:"), !path.hasPrefix("/dev/")
+      else { continue }
+      let result = line.split(separator: " ").last.flatMap { Int($0) } ?? 0
+      bytes[String(path), default: 0] += max(0, result)
+    }
+    return bytes
+  }
+
+  /// The calls that make names, or take them away.
+  package static func named(_ lines: ArraySlice<String>) -> [String] {
+    let verbs = ["rename", "link", "symlink", "mkdir", "mknod", "creat", "unlink", "rmdir", "truncate"]
+    return lines.filter { line in
+      let call = line.drop { $0.isNumber || $0 == " " }
+      return !line.contains("= -1 ")
+        && (call.hasPrefix("open") && (line.contains("O_CREAT") || line.contains("O_TMPFILE"))
+          || verbs.contains { call.hasPrefix($0) })
+    }
+  }
+}
