@@ -15,14 +15,14 @@ package final class MemoryDatabase: Sendable {
 
   /// From here on that row cannot be read, as though a disk had changed it.
   /// - Parameter id: as logs name it.
-  package func damage(_ table: StoredTable, _ id: some CustomStringConvertible) {
+  package func damage(_ kind: RecordKind, _ id: some CustomStringConvertible) {
     let fault = UnreadableRow(
-      table: table, id: id.description, place: "row", reason: "was damaged", owner: nil)
-    rows.withLock { $0.damage[MemoryRows.RowName(table: table, id: id.description)] = fault }
+      kind: kind, id: id.description, place: "row", reason: "was damaged", owner: nil)
+    rows.withLock { $0.damage[MemoryRows.RowName(kind: kind, id: id.description)] = fault }
   }
 
   /// Whoever mends a row can read it again.
-  package func mend(_ table: StoredTable, _ id: some CustomStringConvertible) {
-    rows.withLock { $0.damage[MemoryRows.RowName(table: table, id: id.description)] = nil }
+  package func mend(_ kind: RecordKind, _ id: some CustomStringConvertible) {
+    rows.withLock { $0.damage[MemoryRows.RowName(kind: kind, id: id.description)] = nil }
   }
 }

@@ -10,28 +10,28 @@ struct RowReader {
 
   /// The row that was asked for by name.
   func one<Row>(
-    _ row: Row?, _ table: StoredTable, _ id: @autoclosure () -> String
+    _ row: Row?, _ kind: RecordKind, _ id: @autoclosure () -> String
   ) throws(StoreError) -> Row? {
     guard let row else { return nil }
-    guard let fault = fault(table, id()) else { return row }
+    guard let fault = fault(kind, id()) else { return row }
     throw .unreadable(fault)
   }
 
   /// The first `limit` of these that can be read.
   func all<Row>(
-    _ found: some Sequence<Row>, _ table: StoredTable, limit: Int = .max, _ id: (Row) -> String
+    _ found: some Sequence<Row>, _ kind: RecordKind, limit: Int = .max, _ id: (Row) -> String
   ) -> [Row] {
     guard !rows.damage.isEmpty else { return Array(found.prefix(max(0, limit))) }
     var whole: [Row] = []
     for row in found {
       if whole.count >= limit { break }
-      if fault(table, id(row)) == nil { whole.append(row) }
+      if fault(kind, id(row)) == nil { whole.append(row) }
     }
     return whole
   }
 
-  private func fault(_ table: StoredTable, _ id: @autoclosure () -> String) -> UnreadableRow? {
-    guard !rows.damage.isEmpty, let fault = rows.damage[MemoryRows.RowName(table: table, id: id())] else {
+  private func fault(_ kind: RecordKind, _ id: @autoclosure () -> String) -> UnreadableRow? {
+    guard !rows.damage.isEmpty, let fault = rows.damage[MemoryRows.RowName(kind: kind, id: id())] else {
       return nil
     }
     unreadable.add(fault)

@@ -54,7 +54,7 @@ struct MemoryRows: Sendable {
   }
   /// What names a row that cannot be read.
   struct RowName: Sendable, Hashable {
-    let table: StoredTable
+    let kind: RecordKind
     let id: String
   }
 
@@ -97,7 +97,7 @@ struct MemoryRows: Sendable {
   var version = 0
 
   func isDamaged(_ fragment: JournalFragment) -> Bool {
-    !damage.isEmpty && damage[RowName(table: .journal, id: "\(fragment.first)")] != nil
+    !damage.isEmpty && damage[RowName(kind: .journal, id: "\(fragment.first)")] != nil
   }
 
   /// Whose the sessions are.

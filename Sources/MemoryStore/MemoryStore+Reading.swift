@@ -1,15 +1,8 @@
 internal import TransferModel
-package import TransferStore
+internal import TransferStore
 
-/// Who reads what.
+/// Which rows are read.
 extension MemoryStore {
-  package var taskRecords: any TaskRecords { MemoryTasks(store: self) }
-  package var keptRecords: any KeptRecords { MemoryKept(store: self) }
-  package var journalRecords: any JournalRecords { MemoryJournal(store: self) }
-  package var processQueues: any ProcessQueues { MemoryQueues(store: self) }
-  package var retentionRecords: any RetentionRecords { MemoryRetention(store: self) }
-  package var outboxRecords: any OutboxRecords { MemoryOutbox(store: self) }
-
   var hasEphemeralSessions: Bool { !ephemeral.isEmpty }
 
   /// Where a session's things are.

@@ -1,5 +1,3 @@
-internal import FoundationEssentials
-internal import GRDB
 package import TransferModel
 
 /// What must hold for a change to be written. It is checked inside the transaction, before anything of the change is written; where it
@@ -21,23 +19,6 @@ extension Condition {
     case .keyAbsent: isReplied
     case .revision: false
     case .unchanged(let task): ephemeral.contains(task.sessionID)
-    }
-  }
-
-  func holds(in database: Database, _ box: SecretBox) throws -> Bool {
-    switch self {
-    case .keyAbsent(let key, let oldest):
-      return try Bool.fetchOne(
-        database.prepared(.hasReply),
-        arguments: [key.tenant.name, Data(box.names.name(key)), oldest.microseconds]) != true
-    case .revision(let name, let updatedAt):
-      let known = try Int64.fetchOne(
-        database.prepared(.revision), arguments: [name.tenant.name, Data(box.names.name(name))])
-      return known == updatedAt?.microseconds
-    case .unchanged(let task):
-      let row = try Row.fetchOne(database.prepared(.task), arguments: [Data(task.id.bytes)])
-      let known = row.flatMap { try? TransferTask(StoredRow(row: $0, table: .task, box: box)) }
-      return known?.isSpecified(like: task) == true
     }
   }
 }

@@ -2,7 +2,9 @@ package import TransferModel
 
 /// What Ferry remembers. Committed means on disk: it survives the process and the power. What is of an ephemeral session
 /// is in memory alone.
-package protocol Ledger: Sendable {
+package protocol Ledger: TaskRecords, KeptRecords, JournalRecords, ProcessQueues, RetentionRecords,
+  OutboxRecords
+{
   /// Writes a change that a client asked for, whole or not at all.
   /// - Parameter done: called once it is committed, in the order of the calls; or with why it is not: then it leaves nothing.
   func commit(_ change: StoreChange, done: @escaping @Sendable (StoreError?) -> Void)
@@ -32,18 +34,12 @@ package protocol Ledger: Sendable {
   /// No event has a greater number, of whatever process, as far as this one has looked.
   var highestSequence: Int64 { get }
 
-  // MARK: Reading
-
-  var taskRecords: any TaskRecords { get }
-  var keptRecords: any KeptRecords { get }
-  var journalRecords: any JournalRecords { get }
-  var processQueues: any ProcessQueues { get }
-  var retentionRecords: any RetentionRecords { get }
-  var outboxRecords: any OutboxRecords { get }
-
   /// What may stand in a reply for a request with that digest, one for each of the service's keys; the first is the one
   /// to keep.
   func fingerprints(of digest: [UInt8]) -> [[UInt8]]
+
+  /// Calls `answer` between two commits: it comes if the ledger is alive, even while the disk refuses all writes.
+  func ping(_ answer: @escaping @Sendable () -> Void)
 
   /// Writes what is pending and closes. Nothing may be called afterwards.
   func close() async

@@ -51,7 +51,7 @@ final class LedgerWriter: @unchecked Sendable {
     self.patience = patience
     self.memory = memory
     self.box = box
-    journal = StrictReader(table: .journal, box: box, unreadable: unreadable)
+    journal = StrictReader(kind: .journal, box: box, unreadable: unreadable)
     self.numbers = numbers
     self.tenants = tenants
   }

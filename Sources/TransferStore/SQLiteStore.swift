@@ -11,8 +11,8 @@ package final class SQLiteStore: Ledger {
   /// Behind the database's path: the file by which writers take turns.
   package static let turnSuffix = "-turn"
   private let file: DatabaseFile
-  private let databases: StoreDatabases
-  private let queue: CommitQueue
+  let databases: StoreDatabases
+  let queue: CommitQueue
   /// Who owned what when it was read last, and how often that had changed. Whoever hears a bell asks for it.
   private struct Ownership {
     let changes: Int64
@@ -20,13 +20,6 @@ package final class SQLiteStore: Ledger {
   }
   private let lastOwnership = Mutex<Ownership?>(nil)
   package let unreadable: UnreadableRows
-
-  package let taskRecords: any TaskRecords
-  package let keptRecords: any KeptRecords
-  package let journalRecords: any JournalRecords
-  package let processQueues: any ProcessQueues
-  package let retentionRecords: any RetentionRecords
-  package let outboxRecords: any OutboxRecords
 
   /// Opens the database at `path`, or makes it.
   /// - Parameters:
@@ -79,12 +72,6 @@ package final class SQLiteStore: Ledger {
     } catch let error as DatabaseError {
       throw OpeningError(error)
     }
-    taskRecords = SQLiteTasks(databases: databases)
-    keptRecords = SQLiteKept(databases: databases)
-    journalRecords = SQLiteJournal(databases: databases, queue: queue)
-    processQueues = SQLiteQueues(databases: databases)
-    retentionRecords = SQLiteRetention(databases: databases)
-    outboxRecords = SQLiteOutbox(databases: databases, queue: queue)
   }
 
   /// A database that has no file, for what ephemeral sessions have.

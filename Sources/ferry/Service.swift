@@ -253,7 +253,7 @@ extension UnreadableRows {
       logger.error(
         "a stored row cannot be read; it is left as it is",
         metadata: [
-          "table": "\(row.table)", "id": "\(row.id)", "place": "\(row.place)", "reason": "\(row.reason)",
+          "table": "\(row.kind)", "id": "\(row.id)", "place": "\(row.place)", "reason": "\(row.reason)",
         ])
     }
   }

@@ -53,8 +53,8 @@ struct LeftJournal {
   }
 
   private mutating func read(_ database: Database, _ box: SecretBox) throws {
-    func rows(_ table: StoredTable, _ sql: String) throws -> [StoredRow] {
-      try Row.fetchAll(database, sql: sql).map { StoredRow(row: $0, table: table, box: box) }
+    func rows(_ kind: RecordKind, _ sql: String) throws -> [StoredRow] {
+      try Row.fetchAll(database, sql: sql).map { StoredRow(row: $0, kind: kind, box: box) }
     }
     isPruned = try Bool.fetchOne(database, sql: "SELECT EXISTS (SELECT 1 FROM journal_pruning)") ?? false
     for row in try rows(.session, "SELECT * FROM session") {

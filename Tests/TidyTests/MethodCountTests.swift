@@ -9,9 +9,8 @@ import Testing
     "TransferAPI": (
       55, "a handler for each operation of openapi.yaml, by resource; it has no state but what it serves"
     ),
-    "Ledger": (
-      37, "the names by which a ledger is asked for its rows: each hands on to the part that has them"
-    ),
+    "SQLiteStore": (53, "all that a ledger is asked for, in extensions by noun"),
+    "MemoryStore": (63, "all that a ledger is asked for, in extensions by noun; and what a world does to it"),
   ]
 
   @Test func noTypeDoesTooMuch() throws {

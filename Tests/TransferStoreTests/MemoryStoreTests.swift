@@ -139,7 +139,7 @@ import TransferModel
 
   @Test func aDamagedRowHarmsNoOther() async throws {
     let told = Heard()
-    let store = MemoryStore(.atOnce, unreadable: UnreadableRows { told.hear("\($0.table) \($0.id)") })
+    let store = MemoryStore(.atOnce, unreadable: UnreadableRows { told.hear("\($0.kind) \($0.id)") })
     let files = (1...3).map {
       StoredFile(
         id: StoreBench.id($0), tenant: .default, createdAt: StoreBench.time, size: 1, sha256: "",

@@ -145,7 +145,7 @@ import TransferModel
     let store = try SQLiteStore(path: path, box: Self.box, unreadable: UnreadableRows { told.add($0) }) { _ in
     }
     let row = UnreadableRow(
-      table: .task, id: id.description, place: change.place, reason: change.reason,
+      kind: .task, id: id.description, place: change.place, reason: change.reason,
       owner: .session(samples.session.id))
     await expectError(row) { try await store.task(id) }
     await expectError(row) { try await store.task(id) }
@@ -259,7 +259,7 @@ import TransferModel
     let rows = told.all
     #expect(rows.count == (place[0] == "session" ? 2 : 1))
     for row in rows {
-      #expect(row.table.rawValue == place[0] && row.place == place[1] && row.reason == change.reason)
+      #expect(row.kind.rawValue == place[0] && row.place == place[1] && row.reason == change.reason)
     }
     // A message that cannot be read is never due: nobody is woken for it again and again.
     let time = try await store.nextDeliveryTime()

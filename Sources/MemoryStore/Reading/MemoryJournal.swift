@@ -1,34 +1,32 @@
-internal import TransferModel
-internal import TransferStore
+package import TransferModel
+package import TransferStore
 
 /// The journal: what was told, in its order.
-struct MemoryJournal: JournalRecords {
-  let store: MemoryStore
-
-  func journal(
+extension MemoryStore {
+  package func journal(
     _ scope: EventScope, after sequence: Int64, maximumBytes: Int
   ) async throws(StoreError) -> JournalPage {
-    var page = try store.readDisk {
+    var page = try readDisk {
       JournalRows(reader: $0).journal(scope, after: sequence, maximumBytes: maximumBytes)
     }
-    guard store.hasEphemeralSessions else {
+    guard hasEphemeralSessions else {
       page.oldest = min(page.oldest, page.coveredSequence + 1)
       return page
     }
-    let own = try store.readOwn {
+    let own = try readOwn {
       JournalRows(reader: $0).journal(scope, after: sequence, maximumBytes: maximumBytes)
     }
-    return .joined(page, own, known: max(store.lastSequence, sequence))
+    return .joined(page, own, known: max(lastSequence, sequence))
   }
 
-  func oldestEvents(in place: RetainedPlace, limit: Int) async throws(StoreError) -> [AgedEvents] {
+  package func oldestEvents(in place: RetainedPlace, limit: Int) async throws(StoreError) -> [AgedEvents] {
     var pages: [[AgedEvents]] = []
     if place == .everywhere {
-      pages.append(try store.readDisk { JournalRows(reader: $0).oldestEvents(limit: limit) })
+      pages.append(try readDisk { JournalRows(reader: $0).oldestEvents(limit: limit) })
     }
-    if store.hasEphemeralSessions {
-      pages.append(try store.readOwn { JournalRows(reader: $0).oldestEvents(limit: limit) })
+    if hasEphemeralSessions {
+      pages.append(try readOwn { JournalRows(reader: $0).oldestEvents(limit: limit) })
     }
-    return .joined(pages, limit: limit, known: store.lastSequence)
+    return .joined(pages, limit: limit, known: lastSequence)
   }
 }

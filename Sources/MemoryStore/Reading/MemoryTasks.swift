@@ -1,24 +1,24 @@
-internal import TransferModel
-internal import TransferStore
+package import TransferModel
+package import TransferStore
 
 /// Tasks, their decisions, and what they keep.
-struct MemoryTasks: TaskRecords {
-  let store: MemoryStore
-
-  func task(_ id: TaskID) async throws(StoreError) -> TransferTask? {
-    try store.find { reader throws(StoreError) in try reader.task(id) }
+extension MemoryStore {
+  package func task(_ id: TaskID) async throws(StoreError) -> TransferTask? {
+    try find { reader throws(StoreError) in try reader.task(id) }
   }
 
-  func tasks(_ query: TaskQuery) async throws(StoreError) -> [TransferTask] {
-    try store.read(of: query.session) { $0.tasks(query) }
+  package func tasks(_ query: TaskQuery) async throws(StoreError) -> [TransferTask] {
+    try read(of: query.session) { $0.tasks(query) }
   }
 
-  func tasks(_ ids: [TaskID]) async throws(StoreError) -> [TransferTask] {
-    try store.readDisk { $0.tasks(ids) }
+  package func tasks(_ ids: [TaskID]) async throws(StoreError) -> [TransferTask] {
+    try readDisk { $0.tasks(ids) }
   }
 
-  func unfinishedTasks(after last: TransferTask?, limit: Int) async throws(StoreError) -> [TransferTask] {
-    try store.readDisk { reader in
+  package func unfinishedTasks(after last: TransferTask?, limit: Int) async throws(StoreError)
+    -> [TransferTask]
+  {
+    try readDisk { reader in
       let places = reader.rows.unfinished.keys.compactMap { id in
         reader.rows.tasks[id].map { (session: $0.task.sessionID, task: id) }
       }
@@ -29,41 +29,41 @@ struct MemoryTasks: TaskRecords {
     }
   }
 
-  func smallBody(of id: TaskID) async throws(StoreError) -> [UInt8]? {
-    try store.find { $0.rows.tasks[id]?.smallBody }
+  package func smallBody(of id: TaskID) async throws(StoreError) -> [UInt8]? {
+    try find { $0.rows.tasks[id]?.smallBody }
   }
 
-  func metrics(of id: TaskID) async throws(StoreError) -> [UInt8]? {
-    try store.find { reader throws(StoreError) in try reader.metrics(of: id) }
+  package func metrics(of id: TaskID) async throws(StoreError) -> [UInt8]? {
+    try find { reader throws(StoreError) in try reader.metrics(of: id) }
   }
 
-  func bodyFiles(of session: SessionID) async throws(StoreError) -> [TaskID] {
-    try store.read(of: session) { reader in
+  package func bodyFiles(of session: SessionID) async throws(StoreError) -> [TaskID] {
+    try read(of: session) { reader in
       reader.rows.tasksOfSession[session].filter { reader.rows.tasks[$0]?.hasBodyFile == true }
     }
   }
 
-  func hasTasks(_ session: SessionID) async throws(StoreError) -> Bool {
-    try store.read(of: session) {
+  package func hasTasks(_ session: SessionID) async throws(StoreError) -> Bool {
+    try read(of: session) {
       !$0.rows.tasksOfSession[session].isEmpty || !$0.rows.journalOfSession[session].isEmpty
     }
   }
 
-  func hasBodyFile(_ id: TaskID) async throws(StoreError) -> Bool {
-    try store.find { $0.rows.tasks[id]?.hasBodyFile } ?? false
+  package func hasBodyFile(_ id: TaskID) async throws(StoreError) -> Bool {
+    try find { $0.rows.tasks[id]?.hasBodyFile } ?? false
   }
 
-  func bodyFiles(among ids: [TaskID]) async throws(StoreError) -> Set<TaskID> {
-    try store.readDisk { reader in Set(ids.filter { reader.rows.tasks[$0]?.hasBodyFile == true }) }
+  package func bodyFiles(among ids: [TaskID]) async throws(StoreError) -> Set<TaskID> {
+    try readDisk { reader in Set(ids.filter { reader.rows.tasks[$0]?.hasBodyFile == true }) }
   }
 
-  func decision(_ id: DecisionID) async throws(StoreError) -> Decision? {
-    try store.find { reader throws(StoreError) in try reader.decision(id) }
+  package func decision(_ id: DecisionID) async throws(StoreError) -> Decision? {
+    try find { reader throws(StoreError) in try reader.decision(id) }
   }
 
-  func decisions(
+  package func decisions(
     of session: SessionID, state: Decision.State?, after: DecisionID?, limit: Int
   ) async throws(StoreError) -> [Decision] {
-    try store.read(of: session) { $0.decisions(of: session, state, after: after, limit: limit) }
+    try read(of: session) { $0.decisions(of: session, state, after: after, limit: limit) }
   }
 }

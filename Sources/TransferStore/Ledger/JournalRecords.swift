@@ -9,3 +9,9 @@ package protocol JournalRecords: Sendable {
   /// The first rows of the journal.
   func oldestEvents(in place: RetainedPlace, limit: Int) async throws(StoreError) -> [AgedEvents]
 }
+
+extension JournalRecords {
+  package func oldestEvents(limit: Int) async throws(StoreError) -> [AgedEvents] {
+    try await oldestEvents(in: .everywhere, limit: limit)
+  }
+}

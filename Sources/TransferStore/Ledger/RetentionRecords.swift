@@ -20,3 +20,17 @@ package protocol RetentionRecords: Sendable {
     _ ages: StaleRecords.Ages, in place: RetainedPlace, limit: Int
   ) async throws(StoreError) -> StaleRecords
 }
+
+extension RetentionRecords {
+  package func finishedTasks(
+    _ query: FinishedTaskQuery, limit: Int
+  ) async throws(StoreError) -> [FinishedTask] {
+    try await finishedTasks(query, in: .everywhere, limit: limit)
+  }
+
+  package func staleRecords(
+    _ ages: StaleRecords.Ages, limit: Int
+  ) async throws(StoreError) -> StaleRecords {
+    try await staleRecords(ages, in: .everywhere, limit: limit)
+  }
+}

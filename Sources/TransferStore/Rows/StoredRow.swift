@@ -36,7 +36,7 @@ extension StoredTable {
 /// the row and the place, and none becomes something else.
 struct StoredRow {
   let row: Row
-  let table: StoredTable
+  let kind: RecordKind
   let box: SecretBox
   /// What it has, in order; nil: its columns are looked up by their names.
   var columns: [StoredColumn?]?
@@ -44,7 +44,8 @@ struct StoredRow {
   /// - Parameter pointer: to what is wrong in the column's document.
   func fault(_ column: StoredColumn, _ reason: String, at pointer: String = "") -> UnreadableRow {
     UnreadableRow(
-      table: table, id: table.name(of: row), place: column.rawValue + pointer, reason: reason, owner: owner)
+      kind: kind, id: StoredTable(kind).name(of: row), place: column.rawValue + pointer, reason: reason,
+      owner: owner)
   }
 
   // MARK: Plain columns

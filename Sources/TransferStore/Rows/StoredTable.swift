@@ -1,4 +1,4 @@
-/// A kind of rows, by its table's name: the database, statements, messages and logs call it that.
+/// A table, by its name in the database and in statements.
 ///
 /// What a table has is said here once. The migrations are what made it so, and are never changed: that they come to what stands
 /// here, a test sees to.
@@ -17,6 +17,24 @@ package enum StoredTable: String, CaseIterable, Sendable, CustomStringConvertibl
   case worker
 
   package var description: String { rawValue }
+
+  /// The table that has the records of a kind.
+  init(_ kind: RecordKind) {
+    self =
+      switch kind {
+      case .session: .session
+      case .task: .task
+      case .journal: .journal
+      case .delivery: .delivery
+      case .decision: .decision
+      case .file: .file
+      case .credential: .credential
+      case .cookie: .cookie
+      case .configuration: .configuration
+      case .idempotency: .idempotency
+      case .work: .work
+      }
+  }
 
   /// The columns that name a row.
   var key: [StoredColumn] {

@@ -10,8 +10,8 @@ package struct UnreadableRow: Error, Sendable, Hashable {
     case session(SessionID)
   }
 
-  package let table: StoredTable
-  /// Which of the table's rows, as clients and logs name it.
+  package let kind: RecordKind
+  /// Which of that kind, as clients and logs name it.
   package let id: String
   /// The column, and behind it the JSON pointer to what is wrong in its document.
   package let place: String
@@ -19,8 +19,8 @@ package struct UnreadableRow: Error, Sendable, Hashable {
   /// nil where the row does not say whose it is.
   package let owner: Owner?
 
-  package init(table: StoredTable, id: String, place: String, reason: String, owner: Owner?) {
-    self.table = table
+  package init(kind: RecordKind, id: String, place: String, reason: String, owner: Owner?) {
+    self.kind = kind
     self.id = id
     self.place = place
     self.reason = reason
@@ -29,13 +29,13 @@ package struct UnreadableRow: Error, Sendable, Hashable {
 }
 
 extension UnreadableRow: CustomStringConvertible {
-  package var description: String { "\(table) \(id): \(place) \(reason)" }
+  package var description: String { "\(kind) \(id): \(place) \(reason)" }
 }
 
 /// The rows that could not be read since the start. Each is told of once.
 package final class UnreadableRows: Sendable {
   private struct Name: Hashable {
-    let table: StoredTable
+    let kind: RecordKind
     let id: String
   }
   private let rows = Mutex<[Name: UnreadableRow]>([:])
@@ -46,18 +46,18 @@ package final class UnreadableRows: Sendable {
 
   package func add(_ row: UnreadableRow) {
     let isNew = rows.withLock { rows in
-      rows.updateValue(row, forKey: Name(table: row.table, id: row.id)) == nil
+      rows.updateValue(row, forKey: Name(kind: row.kind, id: row.id)) == nil
     }
     if isNew { tell(row) }
   }
 
   /// Why that row cannot be read; nil where nobody has found that out.
-  package func row(_ table: StoredTable, _ id: some CustomStringConvertible) -> UnreadableRow? {
-    rows.withLock { $0[Name(table: table, id: id.description)] }
+  package func row(_ kind: RecordKind, _ id: some CustomStringConvertible) -> UnreadableRow? {
+    rows.withLock { $0[Name(kind: kind, id: id.description)] }
   }
 
-  /// Those of a table.
-  package func rows(of table: StoredTable) -> [UnreadableRow] {
-    rows.withLock { rows in rows.values.filter { $0.table == table } }
+  /// Those of a kind.
+  package func rows(of kind: RecordKind) -> [UnreadableRow] {
+    rows.withLock { rows in rows.values.filter { $0.kind == kind } }
   }
 }

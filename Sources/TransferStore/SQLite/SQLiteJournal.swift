@@ -1,14 +1,10 @@
 internal import FoundationEssentials
 internal import GRDB
-internal import TransferModel
+package import TransferModel
 
 /// The journal: what was told, in its order.
-struct SQLiteJournal: JournalRecords {
-  let databases: StoreDatabases
-  /// Knows the newest number.
-  let queue: CommitQueue
-
-  func oldestEvents(in place: RetainedPlace, limit: Int) async throws(StoreError) -> [AgedEvents] {
+extension SQLiteStore {
+  package func oldestEvents(in place: RetainedPlace, limit: Int) async throws(StoreError) -> [AgedEvents] {
     let known = queue.lastSequence
     let find: @Sendable (Database) throws -> [AgedEvents] = { database in
       try Row.fetchAll(database.prepared(.oldestEvents), arguments: [limit]).map { AgedEvents(row: $0) }
@@ -18,7 +14,7 @@ struct SQLiteJournal: JournalRecords {
     return .joined(pages, limit: limit, known: known)
   }
 
-  func journal(
+  package func journal(
     _ scope: EventScope, after sequence: Int64, maximumBytes: Int
   ) async throws(StoreError) -> JournalPage {
     let reader = databases.reader(of: .journal)
@@ -60,7 +56,7 @@ struct SQLiteJournal: JournalRecords {
         page.isLast = true
         return page
       }
-      let stored = StoredRow(row: row, table: .journal, box: reader.box, columns: columns)
+      let stored = StoredRow(row: row, kind: .journal, box: reader.box, columns: columns)
       do throws(UnreadableRow) {
         let fragment = try JournalFragment(stored)
         bytes += fragment.bytes.count

@@ -1,13 +1,11 @@
 internal import FoundationEssentials
 internal import GRDB
 internal import HTTPCookies
-internal import TransferModel
+package import TransferModel
 
 /// What is kept beside the tasks: sessions and what they have, configurations, files, replies.
-struct SQLiteKept: KeptRecords {
-  let databases: StoreDatabases
-
-  func sessions() async throws(StoreError) -> [(session: TransferSession, lastIdentifier: Int)] {
+extension SQLiteStore {
+  package func sessions() async throws(StoreError) -> [(session: TransferSession, lastIdentifier: Int)] {
     let reader = databases.reader(of: .session)
     return try await databases.readDisk { database in
       try reader.all(database, .sessions) { row throws(UnreadableRow) in
@@ -16,7 +14,7 @@ struct SQLiteKept: KeptRecords {
     }
   }
 
-  func session(_ id: SessionID) async throws(StoreError) -> TransferSession? {
+  package func session(_ id: SessionID) async throws(StoreError) -> TransferSession? {
     let reader = databases.reader(of: .session)
     return try await databases.read(of: id) { database in
       try reader.one(database, .session, [Data(id.bytes)]) {
@@ -25,14 +23,14 @@ struct SQLiteKept: KeptRecords {
     }
   }
 
-  func sessionsWithStorage() async throws(StoreError) -> [SessionID] {
+  package func sessionsWithStorage() async throws(StoreError) -> [SessionID] {
     try await databases.readDisk { database in
       let rows = try Data.fetchAll(database.prepared(.sessionsWithStorage))
       return rows.compactMap { SessionID(bytes: Array($0)) }
     }
   }
 
-  func storage(of session: SessionID) async throws(StoreError) -> StoredStorage {
+  package func storage(of session: SessionID) async throws(StoreError) -> StoredStorage {
     let (cookies, credentials) = (databases.reader(of: .cookie), databases.reader(of: .credential))
     let id = Data(session.bytes)
     var found = try await databases.readDisk { database in
@@ -48,7 +46,7 @@ struct SQLiteKept: KeptRecords {
     return found
   }
 
-  func file(_ id: FileID) async throws(StoreError) -> StoredFile? {
+  package func file(_ id: FileID) async throws(StoreError) -> StoredFile? {
     let reader = databases.reader(of: .file)
     return try await databases.readDisk { database in
       try reader.one(database, .file, [Data(id.bytes)]) {
@@ -57,7 +55,7 @@ struct SQLiteKept: KeptRecords {
     }
   }
 
-  func configuration(_ name: ConfigurationName) async throws(StoreError) -> NamedConfiguration? {
+  package func configuration(_ name: ConfigurationName) async throws(StoreError) -> NamedConfiguration? {
     let reader = databases.reader(of: .configuration)
     return try await databases.readDisk { [box = databases.box] database in
       try reader.one(
@@ -66,7 +64,7 @@ struct SQLiteKept: KeptRecords {
     }
   }
 
-  func configurations(
+  package func configurations(
     of tenant: Tenant, after: String?, limit: Int
   ) async throws(StoreError) -> [NamedConfiguration] {
     let reader = databases.reader(of: .configuration)
@@ -91,7 +89,7 @@ struct SQLiteKept: KeptRecords {
     left.utf8.lexicographicallyPrecedes(right.utf8)
   }
 
-  func files(
+  package func files(
     of tenant: Tenant, after: FileID?, limit: Int
   ) async throws(StoreError) -> [StoredFile] {
     let reader = databases.reader(of: .file)
@@ -103,7 +101,7 @@ struct SQLiteKept: KeptRecords {
     }
   }
 
-  func idempotentReply(_ key: IdempotencyKey) async throws(StoreError) -> IdempotentReply? {
+  package func idempotentReply(_ key: IdempotencyKey) async throws(StoreError) -> IdempotentReply? {
     let reader = databases.reader(of: .idempotency)
     return try await databases.find { [box = databases.box] database in
       try reader.one(

@@ -1,20 +1,16 @@
 internal import FoundationEssentials
 internal import GRDB
-internal import TransferModel
+package import TransferModel
 
 /// The messages to webhooks.
-struct SQLiteOutbox: OutboxRecords {
-  let databases: StoreDatabases
-  /// Knows which part of the ledger is its process's.
-  let queue: CommitQueue
-
-  func hasPendingDelivery(_ task: TaskID) async throws(StoreError) -> Bool {
+extension SQLiteStore {
+  package func hasPendingDelivery(_ task: TaskID) async throws(StoreError) -> Bool {
     try await databases.find { database in
       try Bool.fetchOne(database.prepared(.hasPendingDelivery), arguments: [Data(task.bytes)])
     } ?? false
   }
 
-  func dueDeliveries(at time: Timestamp, limit: Int) async throws(StoreError) -> [WebhookDelivery] {
+  package func dueDeliveries(at time: Timestamp, limit: Int) async throws(StoreError) -> [WebhookDelivery] {
     let queries = [
       (Query.dueDeliveries, time),
       // That a clock was put right by a little is nothing to go by.
@@ -37,7 +33,7 @@ struct SQLiteOutbox: OutboxRecords {
     return Array(all.sorted { $0.nextAttemptAt < $1.nextAttemptAt }.prefix(limit))
   }
 
-  func pendingBackgroundDeliveries() async throws(StoreError) -> [PendingDelivery] {
+  package func pendingBackgroundDeliveries() async throws(StoreError) -> [PendingDelivery] {
     let reader = databases.reader(of: .delivery)
     return try await databases.readDisk { database in
       try reader.all(database, .pendingBackgroundDeliveries) { row throws(UnreadableRow) in
@@ -47,7 +43,7 @@ struct SQLiteOutbox: OutboxRecords {
     }
   }
 
-  func nextDeliveryTime() async throws(StoreError) -> Timestamp? {
+  package func nextDeliveryTime() async throws(StoreError) -> Timestamp? {
     // They are never due.
     let unreadable = Set(databases.unreadable.rows(of: .delivery).map(\.id))
     @Sendable func find(_ database: Database, of owner: Epoch?) throws -> Int64? {

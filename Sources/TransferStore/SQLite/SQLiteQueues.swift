@@ -1,13 +1,11 @@
 internal import FoundationEssentials
 internal import GRDB
-internal import TransferModel
+package import TransferModel
 
 /// How the service and the process that carries background tasks out talk: rows that one writes and the other takes.
-struct SQLiteQueues: ProcessQueues {
-  let databases: StoreDatabases
-
+extension SQLiteStore {
   /// Commands that were not taken yet and come after `number`.
-  func commands(
+  package func commands(
     after number: Int64, limit: Int
   ) async throws(StoreError) -> [Queued<StoredCommand>] {
     try await databases.readDisk { [box = databases.box] database in
@@ -24,7 +22,7 @@ struct SQLiteQueues: ProcessQueues {
   }
 
   /// What was told and not taken yet, and comes after `number`.
-  func news(after number: Int64, limit: Int) async throws(StoreError) -> [Queued<String>] {
+  package func news(after number: Int64, limit: Int) async throws(StoreError) -> [Queued<String>] {
     try await databases.readDisk { [box = databases.box] database in
       try Row.fetchAll(
         database.prepared(.news), arguments: [number, limit]
@@ -33,12 +31,12 @@ struct SQLiteQueues: ProcessQueues {
   }
 
   /// The number of the last that was told and not taken yet; nil where there is none.
-  func lastNews() async throws(StoreError) -> Int64? {
+  package func lastNews() async throws(StoreError) -> Int64? {
     try await databases.readDisk { try Int64.fetchOne($0.prepared(.lastNews)) }
   }
 
   /// Of the tasks that are being carried out there, those that come after `task`.
-  func work(after task: TaskID?, limit: Int) async throws(StoreError) -> [StoredWork] {
+  package func work(after task: TaskID?, limit: Int) async throws(StoreError) -> [StoredWork] {
     let reader = databases.reader(of: .work)
     return try await databases.readDisk { database in
       try reader.all(
@@ -51,7 +49,7 @@ struct SQLiteQueues: ProcessQueues {
   }
 
   /// The tasks that are being carried out there.
-  func work() async throws(StoreError) -> [StoredWork] {
+  package func work() async throws(StoreError) -> [StoredWork] {
     try await work(after: nil, limit: .max)
   }
 }

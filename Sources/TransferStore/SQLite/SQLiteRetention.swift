@@ -1,12 +1,10 @@
 internal import FoundationEssentials
 internal import GRDB
-internal import TransferModel
+package import TransferModel
 
 /// What there is to take away.
-struct SQLiteRetention: RetentionRecords {
-  let databases: StoreDatabases
-
-  func finishedTasks(
+extension SQLiteStore {
+  package func finishedTasks(
     _ query: FinishedTaskQuery, in place: RetainedPlace, limit: Int
   ) async throws(StoreError) -> [FinishedTask] {
     let (sql, argument) = Self.query(of: query)
@@ -33,13 +31,13 @@ struct SQLiteRetention: RetentionRecords {
     }
   }
 
-  func keptBytes() async throws(StoreError) -> Int64 {
+  package func keptBytes() async throws(StoreError) -> Int64 {
     try await databases.readDisk { database in
       try Int64.fetchOne(database.prepared(.keptBytes)) ?? 0
     }
   }
 
-  func staleRecords(
+  package func staleRecords(
     _ ages: StaleRecords.Ages, in place: RetainedPlace, limit: Int
   ) async throws(StoreError) -> StaleRecords {
     let replies = databases.reader(of: .idempotency)

@@ -1,12 +1,10 @@
 internal import FoundationEssentials
 internal import GRDB
-internal import TransferModel
+package import TransferModel
 
 /// Tasks, their decisions, and what they keep.
-struct SQLiteTasks: TaskRecords {
-  let databases: StoreDatabases
-
-  func task(_ id: TaskID) async throws(StoreError) -> TransferTask? {
+extension SQLiteStore {
+  package func task(_ id: TaskID) async throws(StoreError) -> TransferTask? {
     let reader = databases.reader(of: .task)
     return try await databases.find { database in
       try reader.one(database, .task, [Data(id.bytes)]) {
@@ -15,7 +13,7 @@ struct SQLiteTasks: TaskRecords {
     }
   }
 
-  func tasks(_ query: TaskQuery) async throws(StoreError) -> [TransferTask] {
+  package func tasks(_ query: TaskQuery) async throws(StoreError) -> [TransferTask] {
     let reader = databases.reader(of: .task)
     return try await databases.read(of: query.session) { database in
       try reader.all(
@@ -28,7 +26,9 @@ struct SQLiteTasks: TaskRecords {
     }
   }
 
-  func unfinishedTasks(after last: TransferTask?, limit: Int) async throws(StoreError) -> [TransferTask] {
+  package func unfinishedTasks(after last: TransferTask?, limit: Int) async throws(StoreError)
+    -> [TransferTask]
+  {
     let reader = databases.reader(of: .task)
     let place = [Data(last?.sessionID.bytes ?? []), Data(last?.id.bytes ?? [])]
     return try await databases.readDisk { database in
@@ -38,7 +38,7 @@ struct SQLiteTasks: TaskRecords {
     }
   }
 
-  func smallBody(of id: TaskID) async throws(StoreError) -> [UInt8]? {
+  package func smallBody(of id: TaskID) async throws(StoreError) -> [UInt8]? {
     let reader = databases.reader(of: .task)
     let body: [UInt8]?? = try await databases.find { database in
       try reader.one(database, .smallBody, [Data(id.bytes)]) {
@@ -48,7 +48,7 @@ struct SQLiteTasks: TaskRecords {
     return body ?? nil
   }
 
-  func metrics(of id: TaskID) async throws(StoreError) -> [UInt8]? {
+  package func metrics(of id: TaskID) async throws(StoreError) -> [UInt8]? {
     let reader = databases.reader(of: .task)
     let metrics: [UInt8]?? = try await databases.find { database in
       try reader.one(database, .metrics, [Data(id.bytes)]) {
@@ -58,7 +58,7 @@ struct SQLiteTasks: TaskRecords {
     return metrics ?? nil
   }
 
-  func decision(_ id: DecisionID) async throws(StoreError) -> Decision? {
+  package func decision(_ id: DecisionID) async throws(StoreError) -> Decision? {
     let reader = databases.reader(of: .decision)
     return try await databases.find { database in
       try reader.one(database, .decision, [Data(id.bytes)]) {
@@ -67,7 +67,7 @@ struct SQLiteTasks: TaskRecords {
     }
   }
 
-  func decisions(
+  package func decisions(
     of session: SessionID, state: Decision.State?, after: DecisionID?, limit: Int
   ) async throws(StoreError) -> [Decision] {
     let reader = databases.reader(of: .decision)
@@ -79,26 +79,26 @@ struct SQLiteTasks: TaskRecords {
     }
   }
 
-  func bodyFiles(of session: SessionID) async throws(StoreError) -> [TaskID] {
+  package func bodyFiles(of session: SessionID) async throws(StoreError) -> [TaskID] {
     try await databases.read(of: session) { database in
       try Data.fetchAll(database.prepared(.bodyFilesOfSession), arguments: [Data(session.bytes)])
         .compactMap { TaskID(bytes: Array($0)) }
     }
   }
 
-  func hasTasks(_ session: SessionID) async throws(StoreError) -> Bool {
+  package func hasTasks(_ session: SessionID) async throws(StoreError) -> Bool {
     try await databases.read(of: session) { database in
       try Bool.fetchOne(database.prepared(.hasTasks), arguments: [Data(session.bytes)]) ?? false
     }
   }
 
-  func hasBodyFile(_ id: TaskID) async throws(StoreError) -> Bool {
+  package func hasBodyFile(_ id: TaskID) async throws(StoreError) -> Bool {
     try await databases.find { database in
       try Bool.fetchOne(database.prepared(.hasBodyFile), arguments: [Data(id.bytes)])
     } ?? false
   }
 
-  func bodyFiles(among ids: [TaskID]) async throws(StoreError) -> Set<TaskID> {
+  package func bodyFiles(among ids: [TaskID]) async throws(StoreError) -> Set<TaskID> {
     try await databases.readDisk { database in
       let statement = try database.prepared(.hasBodyFile)
       let found = try ids.filter { try Bool.fetchOne(statement, arguments: [Data($0.bytes)]) ?? false }
@@ -107,7 +107,7 @@ struct SQLiteTasks: TaskRecords {
   }
 
   /// These tasks, as far as they are there.
-  func tasks(_ ids: [TaskID]) async throws(StoreError) -> [TransferTask] {
+  package func tasks(_ ids: [TaskID]) async throws(StoreError) -> [TransferTask] {
     let reader = databases.reader(of: .task)
     return try await databases.readDisk { database in
       try ids.flatMap { id in

@@ -11,8 +11,8 @@ struct StoreDatabases: Sendable {
 
   var hasEphemeralSessions: Bool { !ephemeral.isEmpty }
 
-  func reader(of table: StoredTable) -> StrictReader {
-    StrictReader(table: table, box: box, unreadable: unreadable)
+  func reader(of kind: RecordKind) -> StrictReader {
+    StrictReader(kind: kind, box: box, unreadable: unreadable)
   }
 
   private func read<T: Sendable>(

@@ -12,25 +12,25 @@ struct RowNames: Sendable {
   init(_ secret: SymmetricKey) { key = secret.derived(for: "ferry row names 1") }
 
   /// - Parameter owner: the tenant or the session; the same text of another has another name.
-  func name(_ text: String, of owner: [UInt8], in table: StoredTable) -> [UInt8] {
+  func name(_ text: String, owner: [UInt8], of kind: RecordKind) -> [UInt8] {
     var mac = HMAC<SHA256>(key: key)
     // The length keeps an owner's last bytes apart from a text's first ones.
-    mac.update(data: Array("\(table) \(owner.count) ".utf8) + owner + text.utf8)
+    mac.update(data: Array("\(kind) \(owner.count) ".utf8) + owner + text.utf8)
     return Array(mac.finalize().prefix(Self.size))
   }
 }
 
 extension RowNames {
   func name(_ key: IdempotencyKey) -> [UInt8] {
-    name(key.text, of: Array(key.tenant.name.utf8), in: .idempotency)
+    name(key.text, owner: Array(key.tenant.name.utf8), of: .idempotency)
   }
   func name(_ name: ConfigurationName) -> [UInt8] {
-    self.name(name.text, of: Array(name.tenant.name.utf8), in: .configuration)
+    self.name(name.text, owner: Array(name.tenant.name.utf8), of: .configuration)
   }
   func name(_ key: CookieKey, of session: SessionID) -> [UInt8] {
-    name(key.stored, of: session.bytes, in: .cookie)
+    name(key.stored, owner: session.bytes, of: .cookie)
   }
   func name(_ space: ProtectionSpace, of session: SessionID) -> [UInt8] {
-    name(StoredCredential.key(space), of: session.bytes, in: .credential)
+    name(StoredCredential.key(space), owner: session.bytes, of: .credential)
   }
 }

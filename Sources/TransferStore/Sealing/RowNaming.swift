@@ -10,10 +10,11 @@ struct RowNaming {
 
   /// Names all rows under the box's key. A row that cannot be read stays as it is.
   func rename() throws {
-    for table in [StoredTable.cookie, .credential, .idempotency, .configuration] { try rename(table) }
+    for kind in [RecordKind.cookie, .credential, .idempotency, .configuration] { try rename(kind) }
   }
 
-  private func rename(_ table: StoredTable) throws {
+  private func rename(_ kind: RecordKind) throws {
+    let table = StoredTable(kind)
     let (owner, key) = (table.key[0], table.key[1])
     let condition = "WHERE (\(owner.rawValue), \(key.rawValue)) = (?, ?)"
     let select = try database.makeStatement(sql: "SELECT * FROM \(table) \(condition)")
@@ -22,16 +23,16 @@ struct RowNaming {
     for place in try Row.fetchAll(database, sql: "SELECT \(owner.rawValue), \(key.rawValue) FROM \(table)") {
       let old = Array(place.databaseValues)
       guard let row = try Row.fetchOne(select, arguments: StatementArguments(old)),
-        let text = try? Self.text(of: StoredRow(row: row, table: table, box: box))
+        let text = try? Self.text(of: StoredRow(row: row, kind: kind, box: box))
       else { continue }
-      let name = box.names.name(text, of: row.bytes(owner), in: table)
+      let name = box.names.name(text, owner: row.bytes(owner), of: kind)
       try update.execute(arguments: StatementArguments([Data(name).databaseValue] + old))
     }
   }
 
   /// The text that the row is looked up by.
   private static func text(of row: StoredRow) throws(UnreadableRow) -> String {
-    switch row.table {
+    switch row.kind {
     case .cookie: try Cookie(row).key.stored
     case .credential: StoredCredential.key(try StoredCredential(row).space)
     case .idempotency: try row.text(.replyKey)

@@ -1,9 +1,9 @@
 internal import GRDB
 internal import TransferModel
 
-/// Reads a table's rows strictly. One that cannot be read harms no other: it is told of, and left out of what was asked for.
+/// Reads records of a kind strictly. One that cannot be read harms no other: it is told of, and left out of what was asked for.
 struct StrictReader: Sendable {
-  let table: StoredTable
+  let kind: RecordKind
   let box: SecretBox
   let unreadable: UnreadableRows
 
@@ -14,7 +14,7 @@ struct StrictReader: Sendable {
   ) throws -> Value? {
     let statement = try database.prepared(query)
     guard let row = try Row.fetchOne(statement, arguments: arguments) else { return nil }
-    let stored = StoredRow(row: row, table: table, box: box, columns: query.columns(of: statement))
+    let stored = StoredRow(row: row, kind: kind, box: box, columns: query.columns(of: statement))
     do throws(UnreadableRow) { return try read(stored) } catch {
       unreadable.add(error)
       throw error
@@ -31,7 +31,7 @@ struct StrictReader: Sendable {
     let rows = try Row.fetchCursor(statement, arguments: arguments)
     var values: [Value] = []
     while values.count < limit, let row = try rows.next() {
-      let stored = StoredRow(row: row, table: table, box: box, columns: columns)
+      let stored = StoredRow(row: row, kind: kind, box: box, columns: columns)
       do throws(UnreadableRow) { values.append(try read(stored)) } catch { unreadable.add(error) }
     }
     return values
