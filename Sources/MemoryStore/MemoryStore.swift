@@ -1,4 +1,3 @@
-package import Crypto
 internal import DequeModule
 internal import Synchronization
 internal import TransferCore
@@ -54,7 +53,6 @@ package final class MemoryStore: Ledger {
   package let unreadable: UnreadableRows
   let ephemeral = EphemeralSessions()
   private let mode: Mode
-  private let requests: KeyedDigest
   private let state: Mutex<State>
   private let observed: Observer?
   private let published: @Sendable (Feed) -> Void
@@ -63,13 +61,11 @@ package final class MemoryStore: Ledger {
   package typealias Observer = @Sendable (StoreChange, [JournalFragment]) -> Void
 
   /// - Parameters:
-  ///   - secrets: fingerprints of requests are made with the first; at least one.
   ///   - unreadable: hears of each row that cannot be read.
   ///   - observed: hears each change in the moment in which it is committed, whether its writer ever hears of it or not.
   ///   - published: hears of each commit, in order, once its writer has heard of it; and of those of other processes.
   package init(
     on database: MemoryDatabase = MemoryDatabase(), _ mode: Mode = .whenTold,
-    secrets: [SymmetricKey] = [SymmetricKey(data: [UInt8](repeating: 0, count: 32))],
     unreadable: UnreadableRows = UnreadableRows(), observed: Observer? = nil,
     published: @escaping @Sendable (Feed) -> Void = { _ in }
   ) {
@@ -78,7 +74,6 @@ package final class MemoryStore: Ledger {
     self.unreadable = unreadable
     self.observed = observed
     self.published = published
-    requests = .ofRequests(secrets)
     state = database.rows.withLock { rows in
       let numbers = EventNumbers(journal: rows.lastSequence, reserved: rows.reservedSequence)
       return Mutex(State(numbers: numbers, version: rows.version, tenants: rows.tenants))
@@ -375,7 +370,6 @@ package final class MemoryStore: Ledger {
   package var refusal: StoreError? { state.withLock { $0.refusal } }
   package var lastSequence: Int64 { state.withLock { $0.numbers.newest } }
   package var highestSequence: Int64 { state.withLock { max($0.numbers.last, $0.numbers.reserved) } }
-  package func fingerprints(of digest: [UInt8]) -> [[UInt8]] { requests.digests(of: digest) }
 
   /// Reads what the database has.
   func readDisk<T>(

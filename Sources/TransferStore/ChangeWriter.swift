@@ -200,7 +200,7 @@ struct ChangeWriter {
     try statements.replies.expire.run(.integer(oldest.microseconds))
     try statements.replies.keep.run(
       .string(reply.key.tenant.name), .blob(box.names.name(reply.key)), sealed(reply.key.text, .replyKey),
-      .blob(reply.fingerprint),
+      .blob(box.requests.digest(of: reply.digest)),
       .integer(Int64(reply.status)), .string(reply.contentType),
       reply.location.map { sealed($0, .replyLocation) } ?? .null, sealed(reply.body, .reply),
       .integer(reply.createdAt.microseconds),

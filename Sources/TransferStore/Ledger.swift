@@ -34,10 +34,6 @@ package protocol Ledger: TaskRecords, KeptRecords, JournalRecords, ProcessQueues
   /// No event has a greater number, of whatever process, as far as this one has looked.
   var highestSequence: Int64 { get }
 
-  /// What may stand in a reply for a request with that digest, one for each of the service's keys; the first is the one
-  /// to keep.
-  func fingerprints(of digest: [UInt8]) -> [[UInt8]]
-
   /// Calls `answer` between two commits: it comes if the ledger is alive, even while the disk refuses all writes.
   func ping(_ answer: @escaping @Sendable () -> Void)
 

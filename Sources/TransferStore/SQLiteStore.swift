@@ -122,6 +122,4 @@ package final class SQLiteStore: Ledger {
     file.close(databases.disk)
     try? databases.memory.close()
   }
-
-  package func fingerprints(of digest: [UInt8]) -> [[UInt8]] { databases.box.requests.digests(of: digest) }
 }

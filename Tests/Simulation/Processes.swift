@@ -69,7 +69,7 @@ package final class ServiceProcess<Engine: StandIn>: @unchecked Sendable {
     let (executor, clock) = (surroundings.executor, surroundings.clock)
     self.executor = executor
     let relay = FactRelay()
-    store = MemoryStore(on: surroundings.database, secrets: secrets, observed: observed) { [hub] fragments in
+    store = MemoryStore(on: surroundings.database, observed: observed) { [hub] fragments in
       hub.publish(fragments)
       published(fragments)
     }
@@ -131,7 +131,7 @@ package final class WorkerProcess<Engine: StandIn>: @unchecked Sendable {
     let (executor, clock) = (surroundings.executor, surroundings.clock)
     self.executor = executor
     let relay = FactRelay()
-    store = MemoryStore(on: surroundings.database, secrets: secrets, observed: observed)
+    store = MemoryStore(on: surroundings.database, observed: observed)
     engine = make(relay)
     worker = BackgroundWorker(
       store: store, engine: engine, relay: relay, blobs: surroundings.blobs,

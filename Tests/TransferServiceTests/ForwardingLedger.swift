@@ -76,10 +76,11 @@ extension ForwardingLedger {
   func files(of tenant: Tenant, after: FileID?, limit: Int) async throws(StoreError) -> [StoredFile] {
     try await base.files(of: tenant, after: after, limit: limit)
   }
-  func idempotentReply(_ key: IdempotencyKey) async throws(StoreError) -> IdempotentReply? {
-    try await base.idempotentReply(key)
+  func idempotentReply(
+    _ key: IdempotencyKey, to digest: [UInt8]
+  ) async throws(StoreError) -> KeptReply? {
+    try await base.idempotentReply(key, to: digest)
   }
-  func fingerprints(of digest: [UInt8]) -> [[UInt8]] { base.fingerprints(of: digest) }
 }
 
 // MARK: Journal, queues, retention and outbox

@@ -140,7 +140,7 @@ import TransferModel
 
   private static var reply: IdempotentReply {
     IdempotentReply(
-      key: IdempotencyKey(tenant: tenant, text: marker("key")), fingerprint: [1], status: 201,
+      key: IdempotencyKey(tenant: tenant, text: marker("key")), digest: [1], status: 201,
       contentType: "application/json", location: "/v1/configurations/\(marker("location"))",
       body: Array(marker("reply").utf8), createdAt: time)
   }
@@ -162,7 +162,7 @@ import TransferModel
     let store = try SQLiteStore(path: path, box: box) { _ in }
     #expect(try await store.configuration(Self.named.name) == Self.named)
     #expect(try await store.configurations(of: Self.tenant, after: nil, limit: 9) == [Self.named])
-    #expect(try await store.idempotentReply(Self.reply.key) == Self.reply)
+    #expect(try await store.reply(under: Self.reply.key) == Self.reply)
     var again = StoreChange()
     again.configurations = [Self.named]
     again.credentials = [Self.credential]

@@ -216,7 +216,7 @@ struct GoldenSamples {
 
   var reply: IdempotentReply {
     IdempotentReply(
-      key: IdempotencyKey(tenant: .default, text: "k"), fingerprint: [1, 2], status: 201,
+      key: IdempotencyKey(tenant: .default, text: "k"), digest: [1, 2], status: 201,
       contentType: "application/json", location: "/v1/x",
       body: Array(#"{"headers":{"X-Custom":"golden"}}"#.utf8), createdAt: Self.time)
   }

@@ -250,7 +250,7 @@ import TransferModel
       _ = try await store.files(of: .default, after: nil, limit: 9)
       _ = try? await store.file(samples.file.id)
       _ = try await store.journal(.session(session), after: 0, maximumBytes: 1 << 20)
-      _ = try? await store.idempotentReply(samples.reply.key)
+      _ = try? await store.reply(under: samples.reply.key)
       for session in try await store.sessionsWithStorage() {
         _ = try await store.storage(of: session)
       }

@@ -40,7 +40,10 @@ extension MemoryStore {
     try readDisk { $0.files(of: tenant, after: after, limit: limit) }
   }
 
-  package func idempotentReply(_ key: IdempotencyKey) async throws(StoreError) -> IdempotentReply? {
-    try find { reader throws(StoreError) in try reader.reply(key) }
+  package func idempotentReply(
+    _ key: IdempotencyKey, to digest: [UInt8]
+  ) async throws(StoreError) -> KeptReply? {
+    let reply = try find { reader throws(StoreError) in try reader.reply(key) }
+    return reply.map { KeptReply($0, isMatching: $0.digest == digest) }
   }
 }

@@ -17,7 +17,36 @@ package protocol KeptRecords: Sendable {
   func file(_ id: FileID) async throws(StoreError) -> StoredFile?
   /// A page of a tenant's stored files, oldest first.
   func files(of tenant: Tenant, after: FileID?, limit: Int) async throws(StoreError) -> [StoredFile]
-  func idempotentReply(_ key: IdempotencyKey) async throws(StoreError) -> IdempotentReply?
+  /// The reply that is kept under a key, if it answers the request with that digest. How a ledger keeps digests is its own affair.
+  func idempotentReply(
+    _ key: IdempotencyKey, to digest: [UInt8]
+  ) async throws(StoreError) -> KeptReply?
+}
+
+extension KeptRecords {
+  /// When the reply under a key was written, whatever the request was; nil if there is none.
+  package func replyTime(of key: IdempotencyKey) async throws(StoreError) -> Timestamp? {
+    try await idempotentReply(key, to: [])?.createdAt
+  }
+}
+
+/// What a ledger has under an Idempotency-Key.
+package enum KeptReply: Sendable, Equatable {
+  /// The reply to the same request.
+  case matching(IdempotentReply)
+  /// Another request used the key.
+  case other(createdAt: Timestamp)
+
+  package init(_ reply: IdempotentReply, isMatching: Bool) {
+    self = isMatching ? .matching(reply) : .other(createdAt: reply.createdAt)
+  }
+
+  package var createdAt: Timestamp {
+    switch self {
+    case .matching(let reply): reply.createdAt
+    case .other(let time): time
+    }
+  }
 }
 
 /// The contents of a session's HTTPCookieStorage and URLCredentialStorage.

@@ -51,13 +51,18 @@ extension JournalFragment {
   }
 }
 
-extension IdempotentReply {
+/// A reply, with the keyed hash of its request in place of the digest.
+struct ReplyRow {
+  let reply: IdempotentReply
+  let fingerprint: [UInt8]
+
   init(_ row: StoredRow) throws(UnreadableRow) {
     guard let fingerprint = try row.blobIfAny(.fingerprint) else {
       throw row.fault(.fingerprint, "is missing")
     }
-    self.init(
-      key: IdempotencyKey(tenant: try row.tenant(), text: try row.text(.replyKey)), fingerprint: fingerprint,
+    self.fingerprint = fingerprint
+    reply = IdempotentReply(
+      key: IdempotencyKey(tenant: try row.tenant(), text: try row.text(.replyKey)), digest: [],
       status: Int(try row.integer(.status)),
       contentType: try row.string(.contentType), location: try row.textIfAny(.replyLocation),
       body: try row.content(.reply), createdAt: try row.time(.created))

@@ -101,12 +101,22 @@ extension SQLiteStore {
     }
   }
 
-  package func idempotentReply(_ key: IdempotencyKey) async throws(StoreError) -> IdempotentReply? {
+  package func idempotentReply(
+    _ key: IdempotencyKey, to digest: [UInt8]
+  ) async throws(StoreError) -> KeptReply? {
+    guard let row = try await storedReply(key) else { return nil }
+    var reply = row.reply
+    reply.digest = digest
+    return KeptReply(
+      reply, isMatching: databases.box.requests.digests(of: digest).contains(row.fingerprint))
+  }
+
+  func storedReply(_ key: IdempotencyKey) async throws(StoreError) -> ReplyRow? {
     let reader = databases.reader(of: .idempotency)
     return try await databases.find { [box = databases.box] database in
       try reader.one(
         database, .reply, [key.tenant.name, Data(box.names.name(key))]
-      ) { row throws(UnreadableRow) in try IdempotentReply(row) }
+      ) { row throws(UnreadableRow) in try ReplyRow(row) }
     }
   }
 }

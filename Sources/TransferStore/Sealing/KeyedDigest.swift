@@ -11,12 +11,17 @@ package struct KeyedDigest: Sendable {
     keys = secrets.map { $0.derived(for: purpose) }
   }
 
-  /// Under each of the keys; the first is the one to keep.
-  package func digests(of text: [UInt8]) -> [[UInt8]] {
-    keys.map { Array(HMAC<SHA256>.authenticationCode(for: text, using: $0)) }
+  /// Under each of the keys.
+  package func digests(of text: [UInt8]) -> [[UInt8]] { keys.map { Self.digest(of: text, $0) } }
+
+  /// Under the first of the keys: the one to keep.
+  package func digest(of text: [UInt8]) -> [UInt8] { Self.digest(of: text, keys[0]) }
+
+  private static func digest(of text: [UInt8], _ key: SymmetricKey) -> [UInt8] {
+    Array(HMAC<SHA256>.authenticationCode(for: text, using: key))
   }
 
-  /// For what was asked under an Idempotency-Key.
+  /// Of requests under an Idempotency-Key.
   package static func ofRequests(_ secrets: [SymmetricKey]) -> KeyedDigest {
     KeyedDigest(secrets: secrets, purpose: "ferry idempotency 1")
   }

@@ -32,7 +32,7 @@ import TransferModel
 
   private static func reply(_ key: String, _ second: Double = 0) -> IdempotentReply {
     IdempotentReply(
-      key: StoreBench.key(key), fingerprint: [1], status: 201, contentType: "a/b", location: nil, body: [1],
+      key: StoreBench.key(key), digest: [1], status: 201, contentType: "a/b", location: nil, body: [1],
       createdAt: time.adding(seconds: second))
   }
 
@@ -120,12 +120,13 @@ import TransferModel
       try await store.write { $0.idempotentReply = reply }
     }
     try await store.write { $0.idempotentReply = Self.reply("c", 5 + IdempotentReply.retention) }
-    #expect(try await store.idempotentReply(StoreBench.key("a")) == nil)
-    #expect(try await store.idempotentReply(StoreBench.key("b")) == Self.reply("b", 10))
+    #expect(try await store.reply(under: StoreBench.key("a")) == nil)
+    #expect(try await store.reply(under: StoreBench.key("b")) == Self.reply("b", 10))
     try await store.write { $0.idempotentReply = Self.reply("b", 20) }
-    #expect(try await store.idempotentReply(StoreBench.key("b")) == Self.reply("b", 20))
+    #expect(try await store.reply(under: StoreBench.key("b")) == Self.reply("b", 20))
     #expect(
-      store.fingerprints(of: [1]) == store.fingerprints(of: [1]) && store.fingerprints(of: [1]).count == 1)
+      try await store.idempotentReply(StoreBench.key("b"), to: [2])
+        == .other(createdAt: Self.reply("b", 20).createdAt))
     await store.close()
   }
 
@@ -150,12 +151,12 @@ import TransferModel
     #expect(try await store.task(task.id) == task)
     #expect(try await store.sessions().isEmpty)
     #expect(try await store.smallBody(of: task.id) == [7])
-    #expect(try await store.idempotentReply(StoreBench.key("a")) == Self.reply("a"))
+    #expect(try await store.reply(under: StoreBench.key("a")) == Self.reply("a"))
     try await store.write { $0.wipedSession = session.id }
     #expect(try await store.smallBody(of: task.id) == nil)
     #expect(try await store.hasBodyFile(task.id) == false)
     #expect(try await store.task(task.id)?.originalRequest.body == .data([]))
-    #expect(try await store.idempotentReply(StoreBench.key("a")) == nil)
+    #expect(try await store.reply(under: StoreBench.key("a")) == nil)
     #expect(try await store.hasTasks(session.id))
     await store.close()
     let next = try bench.open()

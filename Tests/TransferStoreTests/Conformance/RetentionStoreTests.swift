@@ -261,7 +261,7 @@ import TransferModel
     let decisions = [decision(1, 0, .answered), decision(2, 0, .pending), decision(3, 10, .answered)]
     func reply(_ second: Double) -> IdempotentReply {
       IdempotentReply(
-        key: Self.key, fingerprint: [1], status: 201, contentType: "a/b", location: nil, body: [],
+        key: Self.key, digest: [1], status: 201, contentType: "a/b", location: nil, body: [],
         createdAt: Self.time.adding(seconds: second))
     }
     try await write(store) { change in
@@ -276,7 +276,7 @@ import TransferModel
     // Another request takes the key before the old reply is gone.
     try await write(store) { $0.idempotentReply = reply(1) }
     try await prune(store) { $0.records = stale }
-    #expect(try await store.idempotentReply(Self.key) == reply(1))
+    #expect(try await store.reply(under: Self.key) == reply(1))
     #expect(try await store.decision(decisions[0].id) == nil)
     #expect(try await store.decision(decisions[2].id) == decisions[2])
     #expect(try await store.staleRecords(ages, limit: 9).count == 0)

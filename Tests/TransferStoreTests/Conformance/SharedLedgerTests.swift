@@ -36,7 +36,7 @@ import TransferModel
 
   private static func reply(_ key: String, _ status: Int, age: Double = 0) -> IdempotentReply {
     IdempotentReply(
-      key: StoreBench.key(key), fingerprint: [1], status: status, contentType: "a/b", location: nil,
+      key: StoreBench.key(key), digest: [1], status: status, contentType: "a/b", location: nil,
       body: [2], createdAt: time.adding(seconds: -age))
   }
 
@@ -154,8 +154,8 @@ import TransferModel
         return try await group.reduce(into: []) { $0.append($1) }
       }
       #expect(outcomes.count { !$0 } == 1)
-      let kept = try await stores[0].idempotentReply(StoreBench.key("k\(round)"))
-      #expect(try await stores[1].idempotentReply(StoreBench.key("k\(round)")) == kept && kept != nil)
+      let kept = try await stores[0].reply(under: StoreBench.key("k\(round)"))
+      #expect(try await stores[1].reply(under: StoreBench.key("k\(round)")) == kept && kept != nil)
     }
     // Those that were refused left nothing, and took no number.
     let page = try await stores[0].journal(.session(.shared), after: 0, maximumBytes: 1 << 20)
@@ -170,10 +170,10 @@ import TransferModel
     #expect(try await Self.isUnmet { try await store.write(Self.answering(old)) })
     try await store.write(Self.answering(Self.reply("k", 202)))
     #expect(try await Self.isUnmet { try await store.write(Self.answering(Self.reply("k", 203))) })
-    #expect(try await store.idempotentReply(StoreBench.key("k"))?.status == 202)
+    #expect(try await store.reply(under: StoreBench.key("k"))?.status == 202)
     // Whoever has the key may tell repeats something else.
     try await store.write { $0.idempotentReply = Self.reply("k", 204) }
-    #expect(try await store.idempotentReply(StoreBench.key("k"))?.status == 204)
+    #expect(try await store.reply(under: StoreBench.key("k"))?.status == 204)
     await store.close()
   }
 

@@ -37,10 +37,11 @@ final class StoreBench: Sendable {
 
   /// - Parameter publish: hears what the store tells streams.
   func open(_ publish: @escaping @Sendable (Feed) -> Void) throws -> any Ledger {
-    let secrets = [SymmetricKey(data: [UInt8](repeating: 7, count: 32))]
-    return switch kind {
-    case .sqlite: try SQLiteStore(path: path, box: SecretBox(secrets: secrets), published: publish)
-    case .memory: MemoryStore(on: memory, .atOnce, secrets: secrets, published: publish)
+    switch kind {
+    case .sqlite:
+      let box = SecretBox(secrets: [SymmetricKey(data: [UInt8](repeating: 7, count: 32))])
+      return try SQLiteStore(path: path, box: box, published: publish)
+    case .memory: return MemoryStore(on: memory, .atOnce, published: publish)
     }
   }
 
@@ -56,5 +57,11 @@ extension Ledger {
     var change = StoreChange()
     fill(&change)
     try await write(change)
+  }
+
+  /// The reply to the request of that digest.
+  func reply(under key: IdempotencyKey, to digest: [UInt8] = [1]) async throws -> IdempotentReply? {
+    guard case .matching(let reply)? = try await idempotentReply(key, to: digest) else { return nil }
+    return reply
   }
 }

@@ -147,7 +147,7 @@ import TransferModel
     private mutating func addKept(to change: inout StoreChange) {
       let name = "\(number())"
       change.idempotentReply = IdempotentReply(
-        key: IdempotencyKey(tenant: tenant(), text: name), fingerprint: [1], status: 201, contentType: "a",
+        key: IdempotencyKey(tenant: tenant(), text: name), digest: [1], status: 201, contentType: "a",
         location: nil, body: [],
         createdAt: moment())
       change.repliedSession = session()
@@ -261,7 +261,7 @@ import TransferModel
     for tenant in [Tenant.default, Tenant(name: "t")] {
       for number in 1...few {
         let key = IdempotencyKey(tenant: tenant, text: "\(number)")
-        add("reply", try await store.idempotentReply(key) as Any)
+        add("reply", try await store.reply(under: key) as Any)
       }
       add("configurations", try await store.configurations(of: tenant, after: nil, limit: 99))
       add("files", try await store.files(of: tenant, after: nil, limit: 99))

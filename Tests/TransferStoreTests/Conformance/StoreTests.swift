@@ -247,7 +247,7 @@ import TransferModel
       id: Self.id(9), createdAt: Self.time, description: "d", configuration: configuration, delegate: delegate
     )
     let reply = IdempotentReply(
-      key: IdempotencyKey(tenant: .default, text: "k"), fingerprint: [1], status: 201, contentType: "a/b",
+      key: IdempotencyKey(tenant: .default, text: "k"), digest: [1], status: 201, contentType: "a/b",
       location: "/x", body: [0, 1], createdAt: Self.time)
     var change = StoreChange()
     change.sessions = [session]
@@ -258,11 +258,11 @@ import TransferModel
     #expect(stored.map(\.session) == [session] && stored.first?.lastIdentifier == 41)
     #expect(try await store.session(session.id) == session)
     #expect(try await store.session(Self.id(8)) == nil)
-    #expect(try await store.idempotentReply(reply.key) == reply)
+    #expect(try await store.reply(under: reply.key) == reply)
     for key in [
       IdempotencyKey(tenant: .default, text: "other"), IdempotencyKey(tenant: Tenant(name: "t"), text: "k"),
     ] {
-      #expect(try await store.idempotentReply(key) == nil)
+      #expect(try await store.reply(under: key) == nil)
     }
     await store.close()
   }
