@@ -1,7 +1,7 @@
-internal import TransferCore
+package import Ledger
 internal import Synchronization
+internal import TransferCore
 package import TransferModel
-package import TransferStore
 
 /// Requests under an Idempotency-Key: one runs, its repeats get its reply.
 package final class IdempotencyKeys: Sendable {

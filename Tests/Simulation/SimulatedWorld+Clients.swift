@@ -1,7 +1,7 @@
+internal import Ledger
 internal import TransferCore
 internal import TransferModel
 internal import TransferService
-internal import TransferStore
 
 /// What clients create, and how they are answered.
 extension SimulatedWorld {

@@ -1,9 +1,10 @@
 import Crypto
 import Foundation
 import GRDB
+import Ledger
 import TransferModel
 
-@testable import TransferStore
+@testable import SQLiteLedger
 
 /// What a service has left in its database. It is read from a copy: the directory stays as it is.
 struct LeftJournal {

@@ -9,8 +9,10 @@ import Testing
     "TransferAPI": (
       55, "a handler for each operation of openapi.yaml, by resource; it has no state but what it serves"
     ),
-    "SQLiteStore": (53, "all that a ledger is asked for, in extensions by noun"),
-    "MemoryStore": (63, "all that a ledger is asked for, in extensions by noun; and what a world does to it"),
+    "SQLiteLedger": (53, "all that a ledger is asked for, in extensions by noun"),
+    "MemoryLedger": (
+      63, "all that a ledger is asked for, in extensions by noun; and what a world does to it"
+    ),
   ]
 
   @Test func noTypeDoesTooMuch() throws {

@@ -1,6 +1,6 @@
 import HTTPCookies
+import Ledger
 import TransferModel
-import TransferStore
 
 /// A ledger over another one. It passes on what it does not implement itself.
 protocol ForwardingLedger: Ledger {

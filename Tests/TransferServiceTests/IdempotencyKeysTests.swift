@@ -1,24 +1,25 @@
 import Crypto
 import Foundation
+import Ledger
 import TestSupport
 import Testing
 import TransferModel
 import TransferService
 
-@testable import TransferStore
+@testable import SQLiteLedger
 
 @Suite struct IdempotencyKeysTests {
   private static let time = Timestamp(seconds: 1_800_000_000)
   private let path = TemporaryDirectory.make("ferry-idempotency") + "/test.db"
   private let digest = Array(SHA256.hash(data: Array("POST /v1/sessions\n{}".utf8)))
 
-  private func open(_ keys: UInt8...) throws -> SQLiteStore {
+  private func open(_ keys: UInt8...) throws -> SQLiteLedger {
     let secrets = keys.map { SymmetricKey(data: [UInt8](repeating: $0, count: 32)) }
-    return try SQLiteStore(path: path, box: SecretBox(secrets: secrets)) { _ in }
+    return try SQLiteLedger(path: path, box: SecretBox(secrets: secrets)) { _ in }
   }
 
   private func admit(
-    _ digest: [UInt8], _ store: SQLiteStore, of tenant: Tenant = .default
+    _ digest: [UInt8], _ store: SQLiteLedger, of tenant: Tenant = .default
   ) async throws -> IdempotentReply? {
     let keys = IdempotencyKeys(store: store) { Self.time }
     switch try await keys.admit(IdempotencyKey(tenant: tenant, text: "k"), digest: digest) {

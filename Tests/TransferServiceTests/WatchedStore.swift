@@ -1,4 +1,5 @@
-import TransferStore
+import Ledger
+import SQLiteLedger
 
 /// A store that a test can stop at certain moments.
 final class WatchedStore: ForwardingLedger {
@@ -10,10 +11,10 @@ final class WatchedStore: ForwardingLedger {
     /// Somebody asks whether it takes writes.
     var asked: @Sendable () -> Void = {}
   }
-  let base: SQLiteStore
+  let base: SQLiteLedger
   private let moments: Moments
 
-  init(_ store: SQLiteStore, _ moments: Moments) {
+  init(_ store: SQLiteLedger, _ moments: Moments) {
     base = store
     self.moments = moments
   }

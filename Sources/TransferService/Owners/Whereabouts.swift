@@ -1,8 +1,8 @@
 internal import Crypto
+internal import Ledger
 internal import Synchronization
 internal import TransferCore
 package import TransferModel
-internal import TransferStore
 
 /// What a request is about.
 package enum Subject: Sendable {

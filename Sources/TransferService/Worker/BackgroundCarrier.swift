@@ -1,6 +1,6 @@
+internal import Ledger
 internal import Synchronization
 internal import TransferModel
-internal import TransferStore
 
 /// Which sessions' tasks another process carries out, and its doorbell, which says that there are commands.
 package final class BackgroundCarrier: Sendable {

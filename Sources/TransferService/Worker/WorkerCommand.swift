@@ -1,7 +1,7 @@
 internal import HTTPCookies
+internal import Ledger
 internal import TransferEngine
 internal import TransferModel
-internal import TransferStore
 
 /// What the service has for the process that carries background tasks out. A row of the store, sealed.
 enum WorkerCommand: WorkerContent {

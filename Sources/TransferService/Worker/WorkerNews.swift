@@ -1,7 +1,7 @@
 internal import HTTPCookies
+internal import Ledger
 internal import TransferCore
 internal import TransferModel
-internal import TransferStore
 
 /// What that process has to tell of its tasks: the engine's facts, and what it has done by itself. A row of the store, sealed.
 enum WorkerNews: WorkerContent {

@@ -1,8 +1,8 @@
 import JSON
+import Ledger
 import Simulation
 import TransferEngine
 import TransferModel
-import TransferStore
 
 @testable import TransferService
 
