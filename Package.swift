@@ -99,6 +99,9 @@ let package = Package(
     .target(
       name: "HTTPCookies", dependencies: ["Limits", "TransferModel", "JSON", "CPSL"],
       swiftSettings: optimizedSafe),
+    .target(
+      name: "KeyDerivation", dependencies: [.product(name: "Crypto", package: "swift-crypto")],
+      swiftSettings: optimizedSafe),
     .target(name: "GSSAPI", dependencies: ["CGSSAPI"], swiftSettings: language),
     .target(name: "ContentCoding", dependencies: ["Limits", "CCompression"], swiftSettings: optimized),
     .target(
@@ -130,19 +133,21 @@ let package = Package(
         "TransferModel", "EventLoop", "CLinux", .product(name: "Crypto", package: "swift-crypto"),
       ], swiftSettings: optimized),
     .target(
-      name: "TransferStore",
+      name: "Ledger", dependencies: ["TransferModel", "HTTPCookies", "JSON"], swiftSettings: optimizedSafe),
+    .target(
+      name: "SQLiteLedger",
       dependencies: [
-        "TransferModel", "HTTPCookies", "JSON", "EventLoop", "Processes", "ContentCoding", "COpenSSL",
+        "TransferModel", "HTTPCookies", "JSON", "Ledger", "EventLoop", "Processes", "ContentCoding",
+        "KeyDerivation", "COpenSSL",
         .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], swiftSettings: optimized),
     // The shipped program does not link it.
     .target(
-      name: "MemoryStore",
+      name: "MemoryLedger",
       dependencies: [
-        "TransferModel", "TransferCore", "HTTPCookies", "JSON", "TransferStore", "BlobStore",
+        "TransferModel", "TransferCore", "HTTPCookies", "JSON", "Ledger", "BlobStore",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "DequeModule", package: "swift-collections"),
       ], swiftSettings: optimizedSafe),
@@ -161,8 +166,8 @@ let package = Package(
     .target(
       name: "TransferService",
       dependencies: [
-        "Limits", "TransferModel", "TransferCore", "HTTPCache", "HTTPCookies", "TransferStore", "BlobStore",
-        "TransferEngine", "EventLoop", "Processes", "JSON",
+        "Limits", "TransferModel", "TransferCore", "HTTPCache", "HTTPCookies", "Ledger", "KeyDerivation",
+        "BlobStore", "TransferEngine", "EventLoop", "Processes", "JSON",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "HeapModule", package: "swift-collections"),
@@ -194,8 +199,9 @@ let package = Package(
     .executableTarget(
       name: "ferry",
       dependencies: [
-        "BlobStore", "CICUData", "EventLoop", "FerrySettings", "HTTPServer", "JSON", "Peers", "Processes",
-        "TransferAPI", "TransferEngine", "TransferModel", "TransferService", "TransferStore", "Webhooks",
+        "BlobStore", "CICUData", "EventLoop", "FerrySettings", "HTTPServer", "JSON", "Ledger", "Peers",
+        "Processes", "SQLiteLedger", "TransferAPI", "TransferEngine", "TransferModel", "TransferService",
+        "Webhooks",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
@@ -235,14 +241,23 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   (
     "BlobStore",
     [
-      "TransferModel", "MemoryStore", "EventLoop", "TestSupport",
+      "TransferModel", "MemoryLedger", "EventLoop", "TestSupport",
+      .product(name: "Crypto", package: "swift-crypto"),
+    ]
+  ),
+  ("Ledger", ["TestSupport"]),
+  (
+    "MemoryLedger",
+    [
+      "TransferModel", "HTTPCookies", "Ledger", "SQLiteLedger", "LedgerConformance", "TestSupport",
       .product(name: "Crypto", package: "swift-crypto"),
     ]
   ),
   (
-    "TransferStore",
+    "SQLiteLedger",
     [
-      "TransferModel", "HTTPCookies", "MemoryStore", "Processes", "JSON", "TestSupport",
+      "TransferModel", "HTTPCookies", "Ledger", "LedgerConformance", "KeyDerivation", "Processes", "JSON",
+      "TestSupport",
       .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
       .product(name: "Crypto", package: "swift-crypto"),
     ]
@@ -258,8 +273,8 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   (
     "TransferService",
     [
-      "Limits", "TransferModel", "TransferCore", "TransferStore", "MemoryStore", "BlobStore",
-      "TransferEngine",
+      "Limits", "TransferModel", "TransferCore", "Ledger", "KeyDerivation", "SQLiteLedger", "MemoryLedger",
+      "BlobStore", "TransferEngine",
       "HTTPCache", "HTTPCookies", "EventLoop", "Processes", "JSON", "TestSupport", "Simulation",
       .product(name: "Crypto", package: "swift-crypto"), .product(name: "Logging", package: "swift-log"),
     ]
@@ -271,7 +286,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   (
     "TransferAPI",
     [
-      "Limits", "TransferModel", "TransferCore", "TransferService", "TransferStore", "BlobStore",
+      "Limits", "TransferModel", "TransferCore", "TransferService", "Ledger", "SQLiteLedger", "BlobStore",
       "TransferEngine",
       "HTTPServer", "ContentCoding", "EventLoop", "JSON", "TestSupport",
       .product(name: "Crypto", package: "swift-crypto"),
@@ -285,11 +300,15 @@ package.targets += [
   .target(
     name: "LifeCycle", dependencies: ["TransferModel", "JSON"], path: "Tests/LifeCycle",
     swiftSettings: optimizedSafe),
+  // What every ledger does, to be run by the tests of each. No part of the program.
+  .target(
+    name: "LedgerConformance", dependencies: ["HTTPCookies", "Ledger", "TransferModel"],
+    path: "Tests/LedgerConformance", swiftSettings: language),
   // Whole worlds in one thread, each decided by a seed. No part of the program.
   .target(
     name: "Simulation",
     dependencies: [
-      "TransferModel", "TransferCore", "TransferStore", "MemoryStore", "BlobStore", "TransferEngine",
+      "TransferModel", "TransferCore", "Ledger", "MemoryLedger", "BlobStore", "TransferEngine",
       "TransferService", "HTTPCache", "LifeCycle", "EventLoop", "JSON",
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "DequeModule", package: "swift-collections"),
@@ -307,7 +326,7 @@ package.targets += [
   .target(
     name: "TestSupport",
     dependencies: [
-      "EventLoop", "JSON", "LifeCycle", "Processes", "TransferModel", "TransferStore",
+      "EventLoop", "JSON", "Ledger", "LifeCycle", "Processes", "SQLiteLedger", "TransferModel",
       .product(name: "Crypto", package: "swift-crypto"), .product(name: "GRDB", package: "GRDB.swift"),
     ], path: "Tests/TestSupport", swiftSettings: language),
   .testTarget(

@@ -15,7 +15,7 @@ PLACE = f"{SOURCE}/.build/image-test"
 # What the tests start.
 TOOLS = "iproute2 nginx-light openssl procps python3 sqlite3 strace tzdata"
 WRAPPERS = ["ContentCodingTests", "CurlTests", "EventLoopTests", "HTTPCacheTests", "HTTPCookiesTests", "HTTPServerTests", "NetlinkTests",
-            "ProcessesTests", "TransferEngineTests", "TransferStoreTests", "WebhooksTests"]
+            "ProcessesTests", "TransferEngineTests", "LedgerTests", "SQLiteLedgerTests", "MemoryLedgerTests", "WebhooksTests"]
 
 
 def main():

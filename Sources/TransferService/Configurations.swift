@@ -1,5 +1,5 @@
+internal import Ledger
 internal import TransferModel
-internal import TransferStore
 
 /// What can be done with named configurations.
 struct Configurations: Sendable {

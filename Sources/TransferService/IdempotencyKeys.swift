@@ -1,7 +1,7 @@
-internal import TransferCore
+package import Ledger
 internal import Synchronization
+internal import TransferCore
 package import TransferModel
-package import TransferStore
 
 /// Requests under an Idempotency-Key: one runs, its repeats get its reply.
 package final class IdempotencyKeys: Sendable {
@@ -18,18 +18,15 @@ package final class IdempotencyKeys: Sendable {
     self.now = now
   }
 
-  /// What tells a request from others, from a digest of it: one for each of the service's keys, the first to be kept.
-  package func fingerprints(of digest: [UInt8]) -> [[UInt8]] { store.fingerprints(of: digest) }
-
   /// Admits a request, or gives the reply of the one before it. After `.fresh` the caller owes a `release`.
   package func admit(
-    _ key: IdempotencyKey, fingerprints: [[UInt8]]
+    _ key: IdempotencyKey, digest: [UInt8]
   ) async throws(ServiceError) -> Admission {
     guard inProgress.withLock({ $0.insert(key).inserted }) || Flaw.admitsRepeatsAtOnce.isPresent else {
       throw .idempotencyInProgress
     }
     do throws(ServiceError) {
-      guard let known = try await reply(key, fingerprints: fingerprints) else { return .fresh }
+      guard let known = try await reply(key, digest: digest) else { return .fresh }
       release(key)
       return .replay(known)
     } catch {
@@ -40,14 +37,18 @@ package final class IdempotencyKeys: Sendable {
 
   /// The reply that is kept for repeats of a request; nil where there is none.
   package func reply(
-    _ key: IdempotencyKey, fingerprints: [[UInt8]]
+    _ key: IdempotencyKey, digest: [UInt8]
   ) async throws(ServiceError) -> IdempotentReply? {
-    let known: IdempotentReply?
-    do throws(StoreError) { known = try await store.idempotentReply(key) } catch { throw .store(error) }
+    let known: KeptReply?
+    do throws(StoreError) {
+      known = try await store.idempotentReply(key, to: digest)
+    } catch {
+      throw .store(error)
+    }
     let oldest = now().adding(seconds: -IdempotentReply.retention)
     guard let known, known.createdAt > oldest, !Flaw.admitsEveryRepeat.isPresent else { return nil }
-    guard fingerprints.contains(known.fingerprint) else { throw .idempotencyMismatch }
-    return known
+    guard case .matching(let reply) = known else { throw .idempotencyMismatch }
+    return reply
   }
 
   package func release(_ key: IdempotencyKey) { inProgress.withLock { _ = $0.remove(key) } }

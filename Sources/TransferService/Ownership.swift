@@ -1,7 +1,7 @@
 internal import Crypto
+internal import Ledger
 internal import TransferCore
 internal import TransferModel
-internal import TransferStore
 
 /// Whose things are: the one place where that is asked. A session says whose it is; a task and a decision are its tenant's. What is
 /// another tenant's is not found, like what nobody has, and nobody waits for it.

@@ -1,5 +1,5 @@
+internal import Ledger
 internal import TransferModel
-internal import TransferStore
 
 /// Writes changes, and rings for those who have something to do with them, once they hold.
 struct Recorder: Sendable {

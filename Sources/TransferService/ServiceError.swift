@@ -1,8 +1,8 @@
 internal import BlobStore
+package import Ledger
 package import Limits
 internal import TransferEngine
 package import TransferModel
-package import TransferStore
 
 /// Why a use case did not happen. The API turns each into one problem.
 package enum ServiceError: Error, Sendable {

@@ -2,13 +2,13 @@ package import BlobStore
 package import EventLoop
 internal import HTTPCookies
 package import JSON
+package import Ledger
 internal import Limits
 package import Logging
 internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 package import TransferModel
-package import TransferStore
 
 // Within `TransferService`, `Limits` is the service's own.
 private let mostUnfinishedTasks = Limits.unfinishedTasks.value

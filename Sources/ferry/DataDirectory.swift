@@ -1,11 +1,12 @@
 import BlobStore
 import EventLoop
-import Processes
 import FerrySettings
 import FoundationEssentials
+import Ledger
+import Processes
+import SQLiteLedger
 import TransferEngine
 import TransferModel
-import TransferStore
 
 /// Everything that a service remembers, in one directory: the database, the bodies and the stored files belong together.
 struct DataDirectory {
@@ -86,8 +87,8 @@ struct DataDirectory {
     _ keys: SecretKeys, _ unreadable: UnreadableRows, mayCreate: Bool,
     fencedOff: @escaping @Sendable () -> Void = {}, wrote: @escaping @Sendable () -> Void = {},
     published: (@Sendable (Feed) -> Void)?
-  ) throws -> SQLiteStore {
-    try SQLiteStore(
+  ) throws -> SQLiteLedger {
+    try SQLiteLedger(
       path: database, box: SecretBox(secrets: keys.all), unreadable: unreadable, mayCreate: mayCreate,
       willWrite: keys.saveNew, fencedOff: fencedOff, wrote: wrote, published: published)
   }

@@ -1,13 +1,13 @@
-import Processes
 import FoundationEssentials
 import Glibc
-import TransferStore
+import Processes
+import SQLiteLedger
 
 /// What Ferry makes is for its own user alone, wherever it lies.
 enum PrivatePlaces {
   private static let names =
     DataPlace.allCases.map(\.rawValue) + [
-      DirectoryLock.name, ProcessPlace.folder, DataPlace.database.rawValue + SQLiteStore.turnSuffix,
+      DirectoryLock.name, ProcessPlace.folder, DataPlace.database.rawValue + SQLiteLedger.turnSuffix,
     ]
 
   /// Whatever the umask was that the process was started with. Before any file is made.

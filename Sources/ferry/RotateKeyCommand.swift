@@ -1,9 +1,9 @@
-import Processes
 import ArgumentParser
 import Crypto
 import EventLoop
 import FerrySettings
-import TransferStore
+import Processes
+import SQLiteLedger
 
 /// `ferry rotate-key`.
 struct RotateKeyCommand: AsyncParsableCommand {

@@ -1,18 +1,19 @@
-import Processes
 import BlobStore
 import EventLoop
 import FerrySettings
 import FoundationEssentials
 import Glibc
 import HTTPServer
+import Ledger
 import Logging
 import Peers
+import Processes
+import SQLiteLedger
 import ServiceLifecycle
 import TransferAPI
 import TransferEngine
 import TransferModel
 import TransferService
-import TransferStore
 import UnixSignals
 import Webhooks
 
@@ -164,7 +165,7 @@ struct Service {
   private func open(
     _ directory: DataDirectory, _ keys: SecretKeys, _ place: ProcessPlace, _ supervisor: WorkerSupervisor,
     wrote: @escaping @Sendable () -> Void, published: (@Sendable (Feed) -> Void)?
-  ) async throws -> SQLiteStore {
+  ) async throws -> SQLiteLedger {
     if settings.acceptsNewDatabase { directory.setLogAside(at: now()) }
     let mayCreate = settings.acceptsNewDatabase || !directory.hasContents
     while true {
@@ -196,7 +197,7 @@ struct Service {
     _exit(EXIT_FAILURE)
   }
 
-  private func engineSettings(_ beat: Beat, _ store: SQLiteStore) -> TransferEngine.Settings {
+  private func engineSettings(_ beat: Beat, _ store: SQLiteLedger) -> TransferEngine.Settings {
     var engine = settings.engineSettings(now: now)
     engine.mayBegin = { beat.isCurrent }
     engine.memoryFiles = MemoryFiles(capacity: Int64(settings.maximumEphemeralBytes)) { store.memoryBytes }
@@ -253,14 +254,14 @@ extension UnreadableRows {
       logger.error(
         "a stored row cannot be read; it is left as it is",
         metadata: [
-          "table": "\(row.table)", "id": "\(row.id)", "place": "\(row.place)", "reason": "\(row.reason)",
+          "table": "\(row.kind)", "id": "\(row.id)", "place": "\(row.place)", "reason": "\(row.reason)",
         ])
     }
   }
 }
 
 struct StoreService: ServiceLifecycle.Service {
-  let store: SQLiteStore
+  let store: SQLiteLedger
   func run() async throws {
     try? await gracefulShutdown()
     await store.close()

@@ -2,8 +2,8 @@ import EventLoop
 import FerrySettings
 import Glibc
 import HTTPServer
+import Ledger
 import TransferService
-import TransferStore
 
 /// Why the machine, or what lies on it, does not let a command do its work: one line that names the setting it is about, and says what
 /// to do. Unlike `SettingsError` it may not hold any more at the next try.

@@ -1,7 +1,7 @@
-import Processes
 import HTTPServer
+import Processes
+import SQLiteLedger
 import TransferEngine
-import TransferStore
 
 /// What `ferry --version` prints.
 enum VersionText {

@@ -1,16 +1,16 @@
-import Processes
 import BlobStore
 import EventLoop
 import FerrySettings
 import FoundationEssentials
 import Glibc
 import Logging
+import Processes
+import SQLiteLedger
 import ServiceLifecycle
 import Synchronization
 import TransferEngine
 import TransferModel
 import TransferService
-import TransferStore
 import UnixSignals
 
 /// The whole of `ferry worker`: the store, an engine, and what takes commands and tries again.
@@ -40,7 +40,7 @@ struct WorkerService {
     }
     let directory = DataDirectory(settings)
     let keys = try SecretKeys(settings, mayCreate: false)
-    let store: SQLiteStore
+    let store: SQLiteLedger
     do {
       // There is one, or nobody would want a worker.
       store = try directory.open(

@@ -1,7 +1,7 @@
 import BlobStore
 import Crypto
 import EventLoop
-import MemoryStore
+import MemoryLedger
 import TestSupport
 import TransferModel
 

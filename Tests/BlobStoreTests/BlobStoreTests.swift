@@ -1,6 +1,6 @@
 import BlobStore
 import EventLoop
-import MemoryStore
+import MemoryLedger
 import TestSupport
 import Testing
 import TransferModel

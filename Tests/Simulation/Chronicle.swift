@@ -1,6 +1,6 @@
+internal import Ledger
 internal import LifeCycle
 internal import TransferModel
-internal import TransferStore
 
 /// What is committed, as it is committed, and whether it is what may be. It is beside the program and outlives every process: what a
 /// client, a webhook or a stream is told is held against it. For one thread.

@@ -1,5 +1,5 @@
+internal import Ledger
 internal import TransferModel
-internal import TransferStore
 
 /// A process that writes.
 enum Writer: Equatable, CustomStringConvertible {

@@ -1,12 +1,12 @@
 internal import Crypto
 internal import EventLoop
+package import Ledger
 internal import Logging
-package import MemoryStore
+package import MemoryLedger
 package import TransferCore
 internal import TransferEngine
 internal import TransferModel
 package import TransferService
-package import TransferStore
 
 /// What stands for an engine, and dies with its process.
 package protocol StandIn: LocalCarrier {
@@ -37,7 +37,7 @@ private let pool = WorkerPool(name: "world-pool", threads: 0)
 
 /// `ferry serve`, as far as it is not sockets. For one thread.
 package final class ServiceProcess<Engine: StandIn>: @unchecked Sendable {
-  package let store: MemoryStore
+  package let store: MemoryLedger
   package let engine: Engine
   package let service: TransferService
   package let hub = EventHub()
@@ -62,14 +62,14 @@ package final class ServiceProcess<Engine: StandIn>: @unchecked Sendable {
   ///   - published: hears what streams are given.
   package init(
     _ surroundings: Surroundings, coordination: any Coordination = Solitude(), alarms: Alarms,
-    random: (@Sendable () -> UInt64)? = nil, observed: MemoryStore.Observer? = nil,
+    random: (@Sendable () -> UInt64)? = nil, observed: MemoryLedger.Observer? = nil,
     published: @escaping @Sendable (Feed) -> Void,
     engine make: (FactRelay) -> Engine
   ) {
     let (executor, clock) = (surroundings.executor, surroundings.clock)
     self.executor = executor
     let relay = FactRelay()
-    store = MemoryStore(on: surroundings.database, secrets: secrets, observed: observed) { [hub] fragments in
+    store = MemoryLedger(on: surroundings.database, observed: observed) { [hub] fragments in
       hub.publish(fragments)
       published(fragments)
     }
@@ -111,7 +111,7 @@ package final class ServiceProcess<Engine: StandIn>: @unchecked Sendable {
 
 /// `ferry worker`, as far as it is not sockets. For one thread.
 package final class WorkerProcess<Engine: StandIn>: @unchecked Sendable {
-  package let store: MemoryStore
+  package let store: MemoryLedger
   package let engine: Engine
   package let worker: BackgroundWorker
   /// On which the service rings.
@@ -126,12 +126,12 @@ package final class WorkerProcess<Engine: StandIn>: @unchecked Sendable {
 
   package init(
     _ surroundings: Surroundings, alarms: Alarms, random: RandomSource? = nil,
-    observed: MemoryStore.Observer? = nil, engine make: (FactRelay) -> Engine
+    observed: MemoryLedger.Observer? = nil, engine make: (FactRelay) -> Engine
   ) {
     let (executor, clock) = (surroundings.executor, surroundings.clock)
     self.executor = executor
     let relay = FactRelay()
-    store = MemoryStore(on: surroundings.database, secrets: secrets, observed: observed)
+    store = MemoryLedger(on: surroundings.database, observed: observed)
     engine = make(relay)
     worker = BackgroundWorker(
       store: store, engine: engine, relay: relay, blobs: surroundings.blobs,

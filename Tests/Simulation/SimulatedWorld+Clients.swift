@@ -1,7 +1,7 @@
+internal import Ledger
 internal import TransferCore
 internal import TransferModel
 internal import TransferService
-internal import TransferStore
 
 /// What clients create, and how they are answered.
 extension SimulatedWorld {
@@ -181,15 +181,15 @@ extension SimulatedWorld {
     let wanted = specification(session, &luck)
     call(session.tenant, about: .session(session.id)) { view, node -> [UInt8] in
       let service = node.process.service
-      let prints = service.idempotency.fingerprints(of: [UInt8](use.key.text.utf8))
-      if case .replay(let reply) = try await service.idempotency.admit(use.key, fingerprints: prints) {
+      let digest = [UInt8](use.key.text.utf8)
+      if case .replay(let reply) = try await service.idempotency.admit(use.key, digest: digest) {
         return reply.body
       }
       defer { service.idempotency.release(use.key) }
-      let (time, print) = (service.identifiers.now(), prints[0])
+      let time = service.identifiers.now()
       let tasks = try await view.createTasks([wanted], in: view.session(use.session)) { tasks in
         IdempotentReply(
-          key: use.key, fingerprint: print, status: 201, contentType: "application/json", location: nil,
+          key: use.key, digest: digest, status: 201, contentType: "application/json", location: nil,
           body: Array("\(tasks[0].id)".utf8), createdAt: time)
       }
       return Array("\(tasks[0].id)".utf8)

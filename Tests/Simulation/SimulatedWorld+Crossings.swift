@@ -1,4 +1,4 @@
-internal import MemoryStore
+internal import MemoryLedger
 internal import TransferCore
 internal import TransferModel
 internal import TransferService

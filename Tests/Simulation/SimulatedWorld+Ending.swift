@@ -1,9 +1,9 @@
+internal import Ledger
 internal import LifeCycle
-internal import MemoryStore
+internal import MemoryLedger
 internal import TransferCore
 internal import TransferModel
 internal import TransferService
-internal import TransferStore
 
 /// Everything is healed for good, and what was accepted has to end.
 extension SimulatedWorld {
@@ -212,7 +212,7 @@ extension SimulatedWorld {
 
   /// Reads what the database has.
   private func checkRemains() throws(Violation) {
-    let store = MemoryStore(on: surroundings.database)
+    let store = MemoryLedger(on: surroundings.database)
     let chronicle = chronicle
     executor.spawn { [self] in
       let commands = (try? await store.commands(after: 0, limit: 1000).count) ?? -1

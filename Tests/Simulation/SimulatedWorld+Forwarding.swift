@@ -1,7 +1,7 @@
+internal import Ledger
 internal import TransferCore
 internal import TransferModel
 internal import TransferService
-internal import TransferStore
 
 /// How requests find the service that owns what they are about.
 extension SimulatedWorld {

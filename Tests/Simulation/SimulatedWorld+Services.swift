@@ -1,8 +1,8 @@
-internal import MemoryStore
+internal import Ledger
+internal import MemoryLedger
 internal import TransferCore
 internal import TransferModel
 internal import TransferService
-internal import TransferStore
 
 /// How services come and go.
 extension SimulatedWorld {
@@ -10,7 +10,7 @@ extension SimulatedWorld {
   private static let longestLeave = Duration.seconds(10)
   private static let mostRounds = 80
 
-  var stores: [MemoryStore] { services.map(\.process.store) + workers.map(\.process.store) }
+  var stores: [MemoryLedger] { services.map(\.process.store) + workers.map(\.process.store) }
 
   /// One of those, by luck.
   func pickService(_ luck: inout RandomSource, where matches: (ServiceNode) -> Bool) -> ServiceNode? {

@@ -1,9 +1,9 @@
 internal import JSON
-internal import MemoryStore
+internal import Ledger
+internal import MemoryLedger
 internal import TransferCore
 internal import TransferModel
 internal import TransferService
-internal import TransferStore
 
 extension SimulatedWorld {
   /// Somebody who reads events, and comes again at his place when his stream breaks off. For one thread.

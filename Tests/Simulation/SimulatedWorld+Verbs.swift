@@ -1,8 +1,8 @@
 internal import JSON
+internal import Ledger
 internal import TransferCore
 internal import TransferModel
 internal import TransferService
-internal import TransferStore
 
 /// What clients ask of what is there.
 extension SimulatedWorld {

@@ -1,8 +1,8 @@
-internal import MemoryStore
+internal import Ledger
+internal import MemoryLedger
 internal import TransferCore
 internal import TransferModel
 internal import TransferService
-internal import TransferStore
 
 /// How workers come and go.
 extension SimulatedWorld {

@@ -1,9 +1,9 @@
-internal import MemoryStore
+internal import Ledger
+internal import MemoryLedger
 internal import TransferCore
 internal import TransferEngine
 internal import TransferModel
 internal import TransferService
-internal import TransferStore
 
 /// Services, workers and all that they deal with, in one thread: one thing happens at a time, and the plan and its luck decide which.
 /// Services, workers and their stores are those that ship; engines, clocks, clients and receivers are stand-ins.
@@ -33,7 +33,7 @@ package final class SimulatedWorld: @unchecked Sendable {
   let entropy: Entropy
   var nodes = 0
   /// The stores of processes that are gone.
-  var graves: [MemoryStore] = []
+  var graves: [MemoryLedger] = []
   var departed: [ServiceNode] = []
   var acknowledged = Acknowledged()
   var readers: [Reader] = []

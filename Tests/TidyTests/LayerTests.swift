@@ -17,7 +17,7 @@ import Testing
   /// C that includes none of the system's headers.
   private static let ownC: Set = ["CProcess", "CICUData"]
   /// No part of the program that is shipped, although it stands in the house.
-  private static let besides: Set = ["MemoryStore"]
+  private static let besides: Set = ["MemoryLedger"]
 
   private let manifest: Manifest
   /// By path.

@@ -14,7 +14,7 @@ import Testing
   ]
   /// The wrappers own raw memory and threads; elsewhere such promises are not needed.
   private static let uncheckedRooms = [
-    "Curl", "EventLoop", "HTTPServer", "TransferStore", "TransferEngine", "Webhooks", "Netlink",
+    "Curl", "EventLoop", "HTTPServer", "SQLiteLedger", "TransferEngine", "Webhooks", "Netlink",
     "TransferCore", "Peers",
   ]
 
@@ -25,6 +25,14 @@ import Testing
           #expect(!file.text.contains(word), "\(file.path): \(word); use \(instead)")
         }
       }
+    }
+  }
+
+  /// A reader who looks for a file by its name finds one.
+  @Test func sourceFilesHaveDifferentNames() throws {
+    let paths = try Tree.swiftFiles(under: "Sources").flatMap(\.value).map(\.path)
+    for (name, paths) in Dictionary(grouping: paths, by: { $0.split(separator: "/").last ?? "" }) {
+      #expect(paths.count == 1, "\(name): \(paths)")
     }
   }
 
@@ -117,13 +125,28 @@ import Testing
       "?? .shared", "?? .completed", "?? .invalid", "?? .failed", "?? .withdrawn", "(high: 0, low: 0)",
       "Violations()", "ObjectReader(", "row.bytes(\"id\")",
     ]
-    for file in try Tree.swiftFiles(under: "Sources")["TransferStore"] ?? [] {
+    let folders = try Tree.swiftFiles(under: "Sources")
+    let files = try ["Ledger", "SQLiteLedger"].flatMap { try #require(folders[$0]) }
+    for file in files {
       for word in healing where !file.path.hasSuffix("StoredRow.swift") {
         // What is handed over from process to process has its own reader.
-        if file.path.hasSuffix("SQLiteQueues.swift") { continue }
+        if file.path.hasSuffix("SQLiteLedger+Queues.swift") { continue }
         #expect(!file.text.contains(word), "\(file.path): \(word); throw an UnreadableRow")
       }
     }
+  }
+
+  /// A case of the suite for ledgers that no list names would not run.
+  @Test func conformanceCasesAreListed() throws {
+    let files = try #require(try Tree.swiftFiles(under: "Tests")["LedgerConformance"])
+    var listed: Set<String> = []
+    for file in files {
+      let cases = file.text.matches(of: /\n  func (\w+)\(\s*_ kind: LedgerKind/).map { String($0.1) }
+      let calls = file.text.matches(of: /try await Self\(\)\.(\w+)\(\$0/).map { String($0.1) }
+      #expect(cases.sorted() == calls.sorted(), "\(file.path)")
+      listed.formUnion(calls)
+    }
+    #expect(listed.count > 60)
   }
 
   @Test func filesFitInAHead() throws {

@@ -1,5 +1,7 @@
 import BlobStore
 import Foundation
+import Ledger
+import SQLiteLedger
 import Synchronization
 import TestSupport
 import Testing
@@ -8,7 +10,6 @@ import TransferEngine
 import TransferModel
 
 @testable import TransferService
-@testable import TransferStore
 
 /// The worker between a real store and a real engine, told what to do by rows.
 @Suite(.blocking, .endsInTime) struct BackgroundWorkerTests {

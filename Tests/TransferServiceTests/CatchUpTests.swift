@@ -1,4 +1,6 @@
 import Foundation
+import Ledger
+import SQLiteLedger
 import TestSupport
 import Testing
 import TransferCore
@@ -6,7 +8,6 @@ import TransferEngine
 import TransferModel
 
 @testable import TransferService
-@testable import TransferStore
 
 /// What a service that starts finds of background tasks, and when.
 @Suite(.endsInTime) struct CatchUpTests {

@@ -1,11 +1,12 @@
 import HTTPCookies
+import Ledger
+import SQLiteLedger
 import Synchronization
 import TestSupport
 import Testing
 import TransferModel
 
 @testable import TransferService
-@testable import TransferStore
 
 /// What a client asks of a background session is on the disk before the client hears that it is done.
 @Suite(.blocking, .endsInTime) struct CommandPlaceTests {

@@ -1,3 +1,5 @@
+import Ledger
+import SQLiteLedger
 import Synchronization
 import TestSupport
 import Testing
@@ -6,7 +8,6 @@ import TransferEngine
 import TransferModel
 
 @testable import TransferService
-@testable import TransferStore
 
 /// Verbs that come while a task is being created: its row is on the disk, and nobody has begun it.
 @Suite(.blocking, .endsInTime) struct CreationRaceTests {

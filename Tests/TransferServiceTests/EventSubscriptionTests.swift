@@ -1,18 +1,19 @@
 import Crypto
 import EventLoop
 import Foundation
+import Ledger
+import SQLiteLedger
 import Synchronization
 import TestSupport
 import Testing
 import TransferModel
-import TransferStore
 
 @testable import TransferService
 
 /// Streams lose nothing and repeat nothing, however slowly they are read.
 @Suite(.serialized) struct EventSubscriptionTests {
   private let hub = EventHub()
-  private let store: SQLiteStore
+  private let store: SQLiteLedger
   private let pool = WorkerPool(name: "test-read", threads: 1)
   private static let time = Timestamp(seconds: 1_800_000_000)
 
@@ -21,12 +22,12 @@ import TransferStore
 
   init() throws {
     let hub = hub
-    store = try SQLiteStore(path: path, box: box) { hub.publish($0) }
+    store = try SQLiteLedger(path: path, box: box) { hub.publish($0) }
   }
 
   /// - Parameter other: that of another process; nil: this one's.
   private func write(
-    _ count: Int, session: SessionID = .shared, size: Int = 10, to other: SQLiteStore? = nil
+    _ count: Int, session: SessionID = .shared, size: Int = 10, to other: SQLiteLedger? = nil
   ) async throws {
     for _ in 0..<count {
       var request = TransferRequest(url: "http://a/" + String(repeating: "x", count: size))
@@ -90,7 +91,7 @@ import TransferStore
   @Test(arguments: [3, Feed.gapLimit + 1]) func liveStreamTellsWhatOthersCommit(_ count: Int)
     async throws
   {
-    let other = try SQLiteStore(path: path, box: box, published: nil)
+    let other = try SQLiteLedger(path: path, box: box, published: nil)
     let streams = [subscribe(after: nil), subscribe(after: 0)]
     try await write(1, session: SessionID(high: 1, low: 1))
     try await write(2)

@@ -1,14 +1,14 @@
 import BlobStore
 import Crypto
 import EventLoop
+import Ledger
 import Logging
-import MemoryStore
+import MemoryLedger
 import Synchronization
 import TestSupport
 import Testing
 import TransferEngine
 import TransferModel
-import TransferStore
 
 @testable import TransferService
 
@@ -30,7 +30,7 @@ import TransferStore
 
   private struct Member {
     let service: TransferService
-    let store: MemoryStore
+    let store: MemoryLedger
     let others: Others
     let engine: TransferEngine
 
@@ -39,7 +39,7 @@ import TransferStore
       let pool = WorkerPool(name: "test-pool", threads: 1)
       let relay = FactRelay()
       let keys = [SymmetricKey(size: .bits256)]
-      (store, others) = (MemoryStore(on: database, .atOnce), Others(address: address))
+      (store, others) = (MemoryLedger(on: database, .atOnce), Others(address: address))
       engine = try TransferEngine(
         workers: 1, settings: .init(egress: EgressPolicy(), blobs: blobs, pool: pool)
       ) { relay.deliver($0) }

@@ -1,10 +1,10 @@
 import Crypto
 import JSON
+import Ledger
 import TestSupport
 import Testing
 import TransferCore
 import TransferModel
-import TransferStore
 
 @testable import TransferService
 

@@ -1,11 +1,12 @@
 import Foundation
 import HTTPCookies
+import Ledger
+import SQLiteLedger
 import TestSupport
 import Testing
 import TransferCore
 import TransferEngine
 import TransferModel
-import TransferStore
 
 @testable import TransferService
 

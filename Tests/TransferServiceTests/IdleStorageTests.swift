@@ -1,5 +1,7 @@
 import Glibc
 import HTTPCookies
+import Ledger
+import SQLiteLedger
 import Synchronization
 import TestSupport
 import Testing
@@ -8,7 +10,6 @@ import TransferEngine
 import TransferModel
 
 @testable import TransferService
-@testable import TransferStore
 
 /// The cookies and credentials of idle sessions are in the ledger only, and no task or client notices. Sessions are idle at once here.
 @Suite(.endsInTime) struct IdleStorageTests {

@@ -1,8 +1,9 @@
+import Ledger
+import SQLiteLedger
 import Synchronization
 import TestSupport
 import Testing
 import TransferModel
-import TransferStore
 
 @testable import TransferService
 

@@ -1,12 +1,13 @@
 import BlobStore
 import EventLoop
 import JSON
+import Ledger
+import SQLiteLedger
 import TestSupport
 import Testing
 import TransferCore
 import TransferEngine
 import TransferModel
-import TransferStore
 
 @testable import TransferService
 

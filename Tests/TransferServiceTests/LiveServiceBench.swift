@@ -1,20 +1,21 @@
-import Processes
 import BlobStore
 import Crypto
 import EventLoop
+import Ledger
 import Logging
+import Processes
 import TestSupport
 import Testing
 import TransferEngine
 import TransferModel
 
+@testable import SQLiteLedger
 @testable import TransferService
-@testable import TransferStore
 
 /// The service between a real store and a real engine, without a door. Nobody carries its background tasks out: the test stands
 /// where the worker does.
 final class LiveServiceBench: Sendable {
-  let store: SQLiteStore
+  let store: SQLiteLedger
   let service: TransferService
   let engine: TransferEngine
   private let directory: String
@@ -37,7 +38,7 @@ final class LiveServiceBench: Sendable {
     (self.directory, self.now) = (directory, now)
     let secrets = [SymmetricKey(data: [UInt8](repeating: 7, count: 32))]
     let hub = EventHub()
-    store = try SQLiteStore(path: directory + "/test.db", box: SecretBox(secrets: secrets)) {
+    store = try SQLiteLedger(path: directory + "/test.db", box: SecretBox(secrets: secrets)) {
       hub.publish($0)
     }
     let blobs = DirectoryBlobs(bodies: directory + "/bodies", files: directory + "/files")

@@ -1,4 +1,6 @@
 import Foundation
+import Ledger
+import SQLiteLedger
 import TestSupport
 import Testing
 import TransferCore
@@ -6,7 +8,6 @@ import TransferEngine
 import TransferModel
 
 @testable import TransferService
-@testable import TransferStore
 
 /// News of a worker of another version.
 @Suite(.blocking, .endsInTime) struct NewsVersionTests {

@@ -1,9 +1,10 @@
+import Ledger
+import SQLiteLedger
 import Synchronization
 import TestSupport
 import Testing
 import TransferCore
 import TransferModel
-import TransferStore
 
 @testable import TransferService
 

@@ -1,9 +1,9 @@
+import Ledger
 import Synchronization
 import TestSupport
 import Testing
 import TransferCore
 import TransferModel
-import TransferStore
 
 @testable import TransferService
 

@@ -1,5 +1,7 @@
 import Foundation
 import JSON
+import Ledger
+import SQLiteLedger
 import Synchronization
 import TestSupport
 import Testing
@@ -8,7 +10,6 @@ import TransferEngine
 import TransferModel
 
 @testable import TransferService
-@testable import TransferStore
 
 /// An answer is for the question that it was given to, and for no other.
 @Suite(.blocking, .endsInTime) struct QuestionNumberTests {

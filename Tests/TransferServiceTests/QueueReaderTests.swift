@@ -1,9 +1,9 @@
+import Ledger
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import TransferService
-@testable import TransferStore
 
 /// One reader at a time, in order, nothing twice, whoever rings when.
 @Suite(.endsInTime) struct QueueReaderTests {

@@ -1,8 +1,8 @@
+import Ledger
 import Testing
 import TransferModel
 
 @testable import TransferService
-@testable import TransferStore
 
 /// What cannot be read stays, and so does what comes after it about the same task; everybody else goes on.
 @Suite struct RefusedDocumentsTests {

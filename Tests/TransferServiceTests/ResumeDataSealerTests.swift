@@ -1,8 +1,9 @@
 import Crypto
 import JSON
+import KeyDerivation
+import Ledger
 import Testing
 import TransferModel
-import TransferStore
 
 @testable import TransferService
 

@@ -1,5 +1,5 @@
 import BlobStore
-import MemoryStore
+import MemoryLedger
 import Testing
 import TransferModel
 

@@ -1,21 +1,22 @@
-import Processes
 import BlobStore
 import Crypto
 import EventLoop
+import Ledger
 import Logging
+import Processes
 import Synchronization
 import TestSupport
 import TransferEngine
 import TransferModel
 
+@testable import SQLiteLedger
 @testable import TransferService
-@testable import TransferStore
 
 /// A service on a store of its own, that has not begun. The test stands where the worker does, and the service before this one.
 final class ServiceBench: Sendable {
   static let start = Timestamp(seconds: 1_800_000_000)
 
-  let store: SQLiteStore
+  let store: SQLiteLedger
   let service: TransferService
   let blobs: DirectoryBlobs
   let directory: String
@@ -32,7 +33,7 @@ final class ServiceBench: Sendable {
     directory = TemporaryDirectory.make("ferry-service")
     let (hub, relay) = (EventHub(), FactRelay())
     let keys = [SymmetricKey(data: [UInt8](repeating: 7, count: 32))]
-    store = try SQLiteStore(path: directory + "/test.db", box: SecretBox(secrets: keys)) { hub.publish($0) }
+    store = try SQLiteLedger(path: directory + "/test.db", box: SecretBox(secrets: keys)) { hub.publish($0) }
     blobs = DirectoryBlobs(bodies: directory + "/bodies", files: directory + "/files")
     try blobs.prepare()
     let pool = WorkerPool(name: "test-pool", threads: 2)
@@ -52,9 +53,9 @@ final class ServiceBench: Sendable {
   func advance(_ seconds: Double) { clock.advance(seconds) }
 
   /// The store of another process.
-  func another() throws -> SQLiteStore {
+  func another() throws -> SQLiteLedger {
     let keys = [SymmetricKey(data: [UInt8](repeating: 7, count: 32))]
-    return try SQLiteStore(path: directory + "/test.db", box: SecretBox(secrets: keys)) { _ in }
+    return try SQLiteLedger(path: directory + "/test.db", box: SecretBox(secrets: keys)) { _ in }
   }
 
   func stop() async {

@@ -2,14 +2,15 @@ import BlobStore
 import Crypto
 import EventLoop
 import Foundation
+import Ledger
 import Logging
 import TestSupport
 import Testing
 import TransferEngine
 import TransferModel
 
+@testable import SQLiteLedger
 @testable import TransferService
-@testable import TransferStore
 
 /// A start over rows that cannot be read: what belongs to them waits untouched, and all else goes on.
 @Suite struct SetAsideTests {
@@ -40,8 +41,8 @@ import TransferModel
     return task
   }
 
-  private func open(_ box: SecretBox) throws -> SQLiteStore {
-    try SQLiteStore(path: directory + "/test.db", box: box) { _ in }
+  private func open(_ box: SecretBox) throws -> SQLiteLedger {
+    try SQLiteLedger(path: directory + "/test.db", box: box) { _ in }
   }
 
   private func write(_ box: SecretBox, _ fill: (inout StoreChange) -> Void) async throws {
@@ -52,7 +53,7 @@ import TransferModel
     await store.close()
   }
 
-  private func service(_ store: SQLiteStore) throws -> (TransferService, TransferEngine) {
+  private func service(_ store: SQLiteLedger) throws -> (TransferService, TransferEngine) {
     let relay = FactRelay()
     let blobs = DirectoryBlobs(bodies: directory + "/bodies", files: directory + "/files")
     try blobs.prepare()

@@ -1,26 +1,26 @@
 import BlobStore
 import Crypto
 import EventLoop
+import Ledger
 import Logging
-import MemoryStore
+import MemoryLedger
 import TestSupport
 import Testing
 import TransferEngine
 import TransferModel
-import TransferStore
 
 @testable import TransferService
 
 /// What clients are told while the store takes nothing.
 @Suite(.endsInTime) struct StoreRefusalTests {
   /// A disk that is full is one thing, and another process that keeps the database is another.
-  @Test(arguments: [MemoryStore.Fault.full, .unavailable])
-  func requestsAreRefusedForTheStoresReason(_ fault: MemoryStore.Fault) async throws {
+  @Test(arguments: [MemoryLedger.Fault.full, .unavailable])
+  func requestsAreRefusedForTheStoresReason(_ fault: MemoryLedger.Fault) async throws {
     let directory = TemporaryDirectory.make("ferry-refusal")
     let blobs = DirectoryBlobs(bodies: directory + "/bodies", files: directory + "/files")
     try blobs.prepare()
     let pool = WorkerPool(name: "test-pool", threads: 1)
-    let (store, relay) = (MemoryStore(.atOnce), FactRelay())
+    let (store, relay) = (MemoryLedger(.atOnce), FactRelay())
     let engine = try TransferEngine(
       workers: 1, settings: .init(egress: EgressPolicy(), blobs: blobs, pool: pool)
     ) { relay.deliver($0) }
@@ -49,7 +49,7 @@ import TransferStore
   }
 
   private func expect(
-    _ fault: MemoryStore.Fault, _ request: () async throws(ServiceError) -> Void
+    _ fault: MemoryLedger.Fault, _ request: () async throws(ServiceError) -> Void
   ) async {
     do throws(ServiceError) {
       try await request()

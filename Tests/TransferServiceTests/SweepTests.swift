@@ -1,12 +1,13 @@
 import BlobStore
 import Foundation
+import Ledger
+import SQLiteLedger
 import TestSupport
 import Testing
 import TransferEngine
 import TransferModel
 
 @testable import TransferService
-@testable import TransferStore
 
 /// Files that the store does not know.
 @Suite(.endsInTime) struct SweepTests {

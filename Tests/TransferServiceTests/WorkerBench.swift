@@ -1,8 +1,9 @@
-import Processes
 import BlobStore
 import Crypto
 import EventLoop
+import Ledger
 import Logging
+import Processes
 import Synchronization
 import TestSupport
 import Testing
@@ -10,15 +11,15 @@ import TransferCore
 import TransferEngine
 import TransferModel
 
+@testable import SQLiteLedger
 @testable import TransferService
-@testable import TransferStore
 
 /// A store, and workers on it one after the other, each with an engine of its own: what the two processes share, and what goes with
 /// one of them. The test stands where the service does.
 final class WorkerBench: Sendable {
   static let start = Timestamp(seconds: 1_800_000_000)
 
-  let store: SQLiteStore
+  let store: SQLiteLedger
   let blobs: DirectoryBlobs
   let discretion: DiscretionaryPolicy
   private let directory = TemporaryDirectory.make("ferry-worker")
@@ -31,7 +32,7 @@ final class WorkerBench: Sendable {
 
   init(discretion: DiscretionaryPolicy = DiscretionaryPolicy()) throws {
     self.discretion = discretion
-    store = try SQLiteStore(
+    store = try SQLiteLedger(
       path: directory + "/test.db",
       box: SecretBox(secrets: [SymmetricKey(data: [UInt8](repeating: 7, count: 32))])
     ) { _ in }

@@ -1,10 +1,10 @@
 import Foundation
 import HTTPCookies
+import Ledger
 import Testing
 import TransferCore
 import TransferEngine
 import TransferModel
-import TransferStore
 
 @testable import TransferService
 

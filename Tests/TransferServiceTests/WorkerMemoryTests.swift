@@ -1,4 +1,5 @@
 import Foundation
+import Ledger
 import Synchronization
 import TestSupport
 import Testing
@@ -7,7 +8,6 @@ import TransferEngine
 import TransferModel
 
 @testable import TransferService
-@testable import TransferStore
 
 /// What an attempt of a background task has got, and was told, is there for the next one.
 @Suite(.blocking, .endsInTime) struct WorkerMemoryTests {

@@ -1,4 +1,6 @@
 import Foundation
+import Ledger
+import SQLiteLedger
 import Synchronization
 import TestSupport
 import Testing
@@ -7,7 +9,6 @@ import TransferEngine
 import TransferModel
 
 @testable import TransferService
-@testable import TransferStore
 
 /// What one worker leaves, the next one goes on with.
 @Suite(.blocking, .endsInTime) struct WorkerTakeOverTests {

@@ -1,4 +1,6 @@
 import Foundation
+import Ledger
+import SQLiteLedger
 import Synchronization
 import TestSupport
 import Testing
@@ -7,7 +9,6 @@ import TransferEngine
 import TransferModel
 
 @testable import TransferService
-@testable import TransferStore
 
 /// A worker between versions: what it cannot read is kept, and a later worker reads it again.
 @Suite(.blocking, .endsInTime) struct WorkerVersionTests {

@@ -7,7 +7,7 @@ internal import TransferService
 /// Requests under an Idempotency-Key (IETF draft, httpapi): the first runs, repeats get its reply.
 struct IdempotentRequest: Sendable {
   private let key: IdempotencyKey
-  private let fingerprints: [[UInt8]]
+  private let digest: [UInt8]
   private let service: TransferService
 
   /// Digest of a request's method, path and body; it identifies the request.
@@ -34,7 +34,7 @@ struct IdempotentRequest: Sendable {
   init?(_ context: RequestContext, _ digest: Digest, service: TransferService) throws(Problem) {
     guard let key = try Self.key(of: context) else { return nil }
     self.key = key
-    fingerprints = service.idempotency.fingerprints(of: digest.bytes)
+    self.digest = digest.bytes
     self.service = service
   }
 
@@ -52,12 +52,12 @@ struct IdempotentRequest: Sendable {
 
   /// Runs `body`, or replays what it replied before.
   func run(_ body: () async throws -> ServerResponse) async throws -> ServerResponse {
-    switch try await service.idempotency.admit(key, fingerprints: fingerprints) {
+    switch try await service.idempotency.admit(key, digest: digest) {
     case .replay(let reply): return Self.response(reply)
     case .fresh:
       defer { service.idempotency.release(key) }
       do { return try await body() } catch ServiceError.keyTaken {
-        let known = try await service.idempotency.reply(key, fingerprints: fingerprints)
+        let known = try await service.idempotency.reply(key, digest: digest)
         guard let known else { throw ServiceError.keyTaken }
         return Self.response(known)
       }
@@ -67,7 +67,7 @@ struct IdempotentRequest: Sendable {
   /// The reply to keep, written with the state that it tells of.
   func reply(status: Int, type: String, location: String?, body: [UInt8]) -> IdempotentReply {
     IdempotentReply(
-      key: key, fingerprint: fingerprints.first ?? [], status: status, contentType: type, location: location,
+      key: key, digest: digest, status: status, contentType: type, location: location,
       body: body,
       createdAt: service.identifiers.now())
   }

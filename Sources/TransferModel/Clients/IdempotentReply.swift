@@ -15,8 +15,8 @@ package struct IdempotentReply: Sendable, Equatable {
   package static let retention = 86_400.0
 
   package var key: IdempotencyKey
-  /// A digest of what was asked, under a key of the service's: another payload under the same key is an error.
-  package var fingerprint: [UInt8]
+  /// Digest of the request: another request under the same key is an error.
+  package var digest: [UInt8]
   package var status: Int
   package var contentType: String
   package var location: String?
@@ -24,12 +24,12 @@ package struct IdempotentReply: Sendable, Equatable {
   package var createdAt: Timestamp
 
   package init(
-    key: IdempotencyKey, fingerprint: [UInt8], status: Int, contentType: String, location: String?,
+    key: IdempotencyKey, digest: [UInt8], status: Int, contentType: String, location: String?,
     body: [UInt8],
     createdAt: Timestamp
   ) {
     self.key = key
-    self.fingerprint = fingerprint
+    self.digest = digest
     self.status = status
     self.contentType = contentType
     self.location = location

@@ -1,9 +1,9 @@
 internal import BlobStore
+internal import Ledger
 internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 package import TransferModel
-internal import TransferStore
 
 /// The bytes of a task's body, and how to get them.
 package enum BodyContent: Sendable {

@@ -1,8 +1,8 @@
+internal import Ledger
 internal import Synchronization
 internal import TransferCore
 package import TransferEngine
 internal import TransferModel
-internal import TransferStore
 
 /// A client's `PUT` of a request's body, on its way to the origin.
 package struct BodyUpload: Sendable {

@@ -1,9 +1,9 @@
 internal import BlobStore
 internal import EventLoop
 internal import JSON
+internal import Ledger
 internal import TransferEngine
 internal import TransferModel
-internal import TransferStore
 
 /// A file on its way in: bytes go to the disk as fast as it takes them, and a slow disk slows the client.
 package struct FileReception: Sendable {

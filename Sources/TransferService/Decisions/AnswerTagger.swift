@@ -1,5 +1,5 @@
 package import Crypto
-internal import TransferStore
+internal import KeyDerivation
 
 /// Tells whether two answers with secrets in them are the same, without keeping either.
 package struct AnswerTagger: Sendable {

@@ -1,8 +1,8 @@
 internal import JSON
+internal import Ledger
 internal import TransferCore
 internal import TransferEngine
 internal import TransferModel
-internal import TransferStore
 
 /// What can be done with decisions: the delegate calls that wait for an answer.
 struct Decisions: Sendable {

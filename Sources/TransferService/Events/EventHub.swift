@@ -1,8 +1,8 @@
-internal import TransferCore
+package import Ledger
 internal import Synchronization
+internal import TransferCore
 internal import TransferEngine
 internal import TransferModel
-package import TransferStore
 
 /// Hands committed events to those who listen, and progress to those who want it.
 ///

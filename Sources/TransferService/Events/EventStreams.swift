@@ -1,8 +1,8 @@
 internal import EventLoop
+internal import Ledger
 internal import TransferCore
 internal import TransferEngine
 internal import TransferModel
-internal import TransferStore
 
 /// Streams of events, from the journal on.
 struct EventStreams: Sendable {

@@ -1,11 +1,11 @@
 internal import DequeModule
-internal import Limits
-internal import TransferCore
 package import EventLoop
+package import Ledger
+internal import Limits
 internal import Synchronization
+internal import TransferCore
 internal import TransferEngine
 package import TransferModel
-package import TransferStore
 
 /// One reader of the events of a scope, at its own cursor.
 ///

@@ -1,7 +1,7 @@
 internal import EventLoop
+internal import Ledger
 internal import TransferEngine
 internal import TransferModel
-internal import TransferStore
 
 /// The bytes of data tasks on their way into an event stream (`?data=inline`), each at its place between the events of
 /// its task: after the response that it belongs to, before the next one and before the end. Nothing is left out: where

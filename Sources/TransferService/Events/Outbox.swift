@@ -1,6 +1,6 @@
+internal import Ledger
 internal import TransferCore
 internal import TransferModel
-internal import TransferStore
 
 /// The messages that are to be delivered to webhooks, as whoever delivers them sees them.
 struct Outbox: Sendable {

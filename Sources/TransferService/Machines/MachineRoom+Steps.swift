@@ -1,7 +1,7 @@
+internal import Ledger
 internal import TransferCore
 internal import TransferEngine
 internal import TransferModel
-internal import TransferStore
 
 /// How a step is carried out: what is to be in its commit, what goes behind that in order, and what waits until it holds.
 extension MachineRoom {

@@ -1,9 +1,9 @@
 internal import EventLoop
+internal import Ledger
 internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 internal import TransferModel
-internal import TransferStore
 
 /// The machines of all sessions, and the way of what they decide into the store, to whoever carries tasks out, and to those who wait.
 /// It decides nothing.

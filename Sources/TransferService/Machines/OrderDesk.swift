@@ -1,9 +1,9 @@
 internal import BlobStore
+internal import Ledger
 internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 internal import TransferModel
-internal import TransferStore
 
 /// Hands orders to whoever carries tasks out, and keeps those back that must not go out before a commit.
 final class OrderDesk: Sendable {

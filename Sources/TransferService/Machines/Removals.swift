@@ -1,9 +1,9 @@
 internal import BlobStore
 internal import EventLoop
+internal import Ledger
 internal import TransferCore
 internal import TransferEngine
 internal import TransferModel
-internal import TransferStore
 
 /// What goes when nobody needs it any more: bodies of tasks, and what was for a session's life only.
 struct Removals: Sendable {

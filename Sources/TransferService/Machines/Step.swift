@@ -1,6 +1,6 @@
+internal import Ledger
 internal import TransferCore
 internal import TransferModel
-internal import TransferStore
 
 /// What one visit to a session's machine came to, to be carried out in its turn.
 struct Step: Sendable {

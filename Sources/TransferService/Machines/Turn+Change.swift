@@ -1,7 +1,7 @@
 internal import JSON
+internal import Ledger
 internal import TransferCore
 internal import TransferModel
-internal import TransferStore
 
 extension StoreChange {
   /// What is written of a step.

@@ -1,7 +1,7 @@
+internal import Ledger
 internal import Synchronization
 internal import TransferCore
 internal import TransferModel
-internal import TransferStore
 
 /// This process among those that share the ledger: it takes part, takes over from those that are gone, takes up what has become its own,
 /// and hands over what is to be another's. Calls take turns.

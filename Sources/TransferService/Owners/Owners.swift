@@ -1,7 +1,7 @@
+internal import Ledger
 internal import Synchronization
 internal import TransferCore
 package import TransferModel
-internal import TransferStore
 
 /// Which process owns which sessions, as this one knows it: lets visitors in to what is here, says where the rest is, and keeps those
 /// waiting whose sessions are on their way. It decides nothing: `Territory` does.

@@ -1,8 +1,8 @@
 internal import Crypto
+internal import Ledger
 internal import Synchronization
 internal import TransferCore
 package import TransferModel
-internal import TransferStore
 
 /// What a request is about.
 package enum Subject: Sendable {
@@ -79,7 +79,7 @@ package final class Whereabouts: Sendable {
   /// Whether there is a reply for those who repeat a request, on the disk or in this process's memory.
   package func keepsReply(under key: IdempotencyKey) async -> Bool {
     let oldest = sessions.identifiers.now().adding(seconds: -IdempotentReply.retention)
-    return (try? await store.idempotentReply(key)).map { $0.createdAt > oldest } ?? false
+    return (try? await store.replyTime(of: key)).map { $0 > oldest } ?? false
   }
 
   private func session(of subject: Subject, for tenant: Tenant) async throws(ServiceError) -> SessionID? {

@@ -1,8 +1,8 @@
 internal import BlobStore
 internal import EventLoop
+internal import Ledger
 internal import TransferEngine
 internal import TransferModel
-internal import TransferStore
 
 /// How much went at one time.
 package struct PrunedCounts: Sendable, Equatable {

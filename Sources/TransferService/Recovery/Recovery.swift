@@ -1,10 +1,10 @@
 internal import BlobStore
 internal import EventLoop
 internal import JSON
+internal import Ledger
 internal import TransferCore
 internal import TransferEngine
 internal import TransferModel
-internal import TransferStore
 
 /// Takes up the sessions of shards that have become this process's own, wherever they were before: before anyone is let in what clients may
 /// ask for, and beside serving what takes longer.

@@ -1,9 +1,9 @@
 internal import BlobStore
 internal import EventLoop
+internal import Ledger
 internal import Logging
 internal import Synchronization
 internal import TransferModel
-internal import TransferStore
 
 /// Files that no row speaks of: a process died between a rename and a commit, or the other way round; or the database is not the one
 /// that the files belong to. What it knows, and does not want, is removed. What it knows nothing of is set aside.

@@ -1,8 +1,8 @@
 internal import BlobStore
 internal import HTTPCookies
+internal import Ledger
 internal import TransferEngine
 internal import TransferModel
-internal import TransferStore
 
 /// What can be done with the cookies of sessions (HTTPCookieStorage).
 struct SessionCookies: Sendable {

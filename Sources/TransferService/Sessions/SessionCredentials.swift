@@ -1,8 +1,8 @@
 internal import BlobStore
 package import JSON
+internal import Ledger
 internal import TransferEngine
 package import TransferModel
-internal import TransferStore
 
 /// What can be done with the credentials of sessions (URLCredentialStorage).
 struct SessionCredentials: Sendable {

@@ -1,11 +1,11 @@
 internal import BlobStore
 internal import EventLoop
 internal import JSON
+internal import Ledger
 internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 internal import TransferModel
-internal import TransferStore
 
 package enum InvalidationMode: String, Sendable, CaseIterable {
   case finishTasks, cancelTasks

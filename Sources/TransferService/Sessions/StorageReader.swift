@@ -1,7 +1,7 @@
+internal import Ledger
 internal import Logging
 internal import TransferEngine
 internal import TransferModel
-internal import TransferStore
 
 /// Reads the cookies and credentials of sessions from the ledger, for the engine.
 struct StorageReader: Sendable {

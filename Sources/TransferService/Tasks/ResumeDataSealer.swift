@@ -1,7 +1,7 @@
 package import Crypto
 internal import JSON
+internal import KeyDerivation
 package import TransferModel
-internal import TransferStore
 
 /// Seals and opens resume data (NSURLSessionDownloadTaskResumeData, NSURLSessionUploadTaskResumeData): what to ask for and where the bytes lie,
 /// encrypted and authenticated with the service's key (AES-GCM), so that a client can keep it anywhere and nobody can

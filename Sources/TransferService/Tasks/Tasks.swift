@@ -1,9 +1,9 @@
 internal import BlobStore
+internal import Ledger
 internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 internal import TransferModel
-internal import TransferStore
 
 /// What can be done with tasks.
 struct Tasks: Sendable {

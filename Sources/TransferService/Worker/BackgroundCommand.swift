@@ -1,7 +1,7 @@
 internal import HTTPCookies
+internal import Ledger
 internal import TransferCore
 internal import TransferModel
-internal import TransferStore
 
 /// A command of the service for the worker: a sealed row of the ledger.
 enum BackgroundCommand: WorkerContent {

@@ -1,11 +1,11 @@
 internal import BlobStore
 internal import HTTPCookies
+internal import Ledger
 internal import Logging
 internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 internal import TransferModel
-internal import TransferStore
 
 /// What the service asks for, and what the engine is asked for.
 extension BackgroundWorker {

@@ -1,10 +1,10 @@
 internal import BlobStore
+package import Ledger
 internal import Logging
 internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 internal import TransferModel
-package import TransferStore
 
 /// How it begins.
 extension BackgroundWorker {

@@ -1,11 +1,11 @@
 package import BlobStore
 internal import EventLoop
+package import Ledger
 package import Logging
 internal import Synchronization
 package import TransferCore
 internal import TransferEngine
 package import TransferModel
-package import TransferStore
 
 /// Carries the tasks of background sessions out, in a process of its own: takes commands from the store, tries again what failed, and
 /// tells what happened by rows that the service takes whenever it is there.

@@ -1,9 +1,9 @@
+internal import Ledger
 internal import Logging
 internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 internal import TransferModel
-internal import TransferStore
 
 /// Reads what the process that carries background tasks out has told. The rows that it came in go with what it comes to.
 final class NewsReader: Sendable {

@@ -1,6 +1,6 @@
 internal import EventLoop
+internal import Ledger
 internal import Synchronization
-internal import TransferStore
 
 /// Reads a queue of the store on to its end whenever somebody rings: one reader at a time, in order, nothing twice.
 final class QueueReader<Content: Sendable>: Sendable {

@@ -1,5 +1,5 @@
+internal import Ledger
 internal import TransferModel
-internal import TransferStore
 
 /// The documents of a queue that this version cannot read. They stay in the store, and what comes after them about the same task,
 /// or the same session, stays behind them: it must not overtake. The next process reads all of them again. A plain value.

@@ -1,8 +1,8 @@
 internal import BlobStore
+internal import Ledger
 internal import TransferCore
 internal import TransferEngine
 internal import TransferModel
-internal import TransferStore
 
 /// Hands what the worker's machine orders to the engine.
 struct WorkerDesk: Sendable {

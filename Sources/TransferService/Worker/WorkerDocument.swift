@@ -1,7 +1,7 @@
 internal import FoundationEssentials
+internal import Ledger
 internal import TransferCore
 internal import TransferModel
-internal import TransferStore
 
 /// A value that the service and the worker write for each other.
 protocol WorkerContent: Codable, Sendable {

@@ -1,6 +1,6 @@
 internal import HTTPCookies
+internal import Ledger
 internal import TransferModel
-internal import TransferStore
 
 /// News of the worker for the service: a sealed row of the ledger.
 enum WorkerNews: WorkerContent {

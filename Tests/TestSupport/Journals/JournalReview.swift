@@ -1,7 +1,7 @@
 import JSON
+import Ledger
 import LifeCycle
 import TransferModel
-import TransferStore
 
 /// Whether what a service has told is what URLSession tells: each task and each session of its journal, run through the automata of
 /// their lives.

@@ -1,9 +1,10 @@
 import Crypto
 import Foundation
 import GRDB
+import Ledger
 import TransferModel
 
-@testable import TransferStore
+@testable import SQLiteLedger
 
 /// What a service has left in its database. It is read from a copy: the directory stays as it is.
 struct LeftJournal {
@@ -53,8 +54,8 @@ struct LeftJournal {
   }
 
   private mutating func read(_ database: Database, _ box: SecretBox) throws {
-    func rows(_ table: StoredTable, _ sql: String) throws -> [StoredRow] {
-      try Row.fetchAll(database, sql: sql).map { StoredRow(row: $0, table: table, box: box) }
+    func rows(_ kind: RecordKind, _ sql: String) throws -> [StoredRow] {
+      try Row.fetchAll(database, sql: sql).map { StoredRow(row: $0, kind: kind, box: box) }
     }
     isPruned = try Bool.fetchOne(database, sql: "SELECT EXISTS (SELECT 1 FROM journal_pruning)") ?? false
     for row in try rows(.session, "SELECT * FROM session") {

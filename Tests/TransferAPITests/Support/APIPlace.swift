@@ -4,13 +4,14 @@ import EventLoop
 import Foundation
 import HTTPTypes
 import JSON
+import Ledger
 import Logging
+import SQLiteLedger
 import Synchronization
 import TestSupport
 import Testing
 import TransferEngine
 import TransferModel
-import TransferStore
 
 @testable import HTTPServer
 @testable import TransferAPI
@@ -22,7 +23,7 @@ final class APIPlace: Sendable {
 
   /// A data directory as the service's own.
   let directory: String
-  private let store: SQLiteStore
+  private let store: SQLiteLedger
   private let engine: TransferEngine
   private let handler: HTTPHandler
   private let isStopped = Mutex(false)
@@ -57,7 +58,7 @@ final class APIPlace: Sendable {
       .write(toFile: directory + "/secret-key", atomically: false, encoding: .utf8)
     let secrets = [secret]
     let (hub, relay) = (EventHub(), FactRelay())
-    store = try SQLiteStore(path: directory + "/ferry.db", box: SecretBox(secrets: secrets)) {
+    store = try SQLiteLedger(path: directory + "/ferry.db", box: SecretBox(secrets: secrets)) {
       hub.publish($0)
     }
     let blobs = DirectoryBlobs(bodies: directory + "/bodies", files: directory + "/files")

@@ -1,11 +1,11 @@
 import JSON
+import Ledger
 import Simulation
 import Synchronization
 import Testing
+import TransferCore
 import TransferEngine
 import TransferModel
-import TransferCore
-import TransferStore
 
 @testable import TransferService
 

@@ -1,8 +1,8 @@
 import JSON
+import Ledger
 import Simulation
 import TransferEngine
 import TransferModel
-import TransferStore
 
 @testable import TransferService
 
@@ -394,19 +394,17 @@ extension World {
   func createTask(in session: SessionID, under text: String) throws -> TaskID {
     let key = IdempotencyKey(tenant: .default, text: text)
     let id = try call { service in
-      let prints = service.idempotency.fingerprints(of: [1])
-      guard case .fresh = try await service.idempotency.admit(key, fingerprints: prints) else {
-        let reply = try await service.room.recorder.store.idempotentReply(key)
-        return TaskID(String(decoding: reply?.body ?? [], as: UTF8.self))
+      if case .replay(let reply) = try await service.idempotency.admit(key, digest: [1]) {
+        return TaskID(String(decoding: reply.body, as: UTF8.self))
       }
       defer { service.idempotency.release(key) }
       var specification = TaskSpecification(
         kind: .data, request: TransferRequest(url: "http://origin.test/key"))
       specification.resume = true
-      let (time, print) = (service.identifiers.now(), prints[0])
+      let time = service.identifiers.now()
       return try await service.tasks.create([specification], in: service.sessions.session(session)) { tasks in
         IdempotentReply(
-          key: key, fingerprint: print, status: 201, contentType: "application/json", location: nil,
+          key: key, digest: [1], status: 201, contentType: "application/json", location: nil,
           body: Array("\(tasks[0].id)".utf8), createdAt: time)
       }[0].id
     }

@@ -1,9 +1,9 @@
 import JSON
-import MemoryStore
+import Ledger
+import MemoryLedger
 import Simulation
 import TransferEngine
 import TransferModel
-import TransferStore
 
 @testable import TransferService
 
@@ -318,8 +318,8 @@ final class World: @unchecked Sendable {
   }
 
   /// Reads the database, whoever lives.
-  func read<T: Sendable>(_ body: @escaping @Sendable (MemoryStore) async throws -> T) -> T? {
-    let store = MemoryStore(on: surroundings.database)
+  func read<T: Sendable>(_ body: @escaping @Sendable (MemoryLedger) async throws -> T) -> T? {
+    let store = MemoryLedger(on: surroundings.database)
     let box = Reply<T>()
     executor.spawn {
       do { box.value = .success(try await body(store)) } catch { box.value = .failure(error) }

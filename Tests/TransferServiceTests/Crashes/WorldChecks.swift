@@ -1,9 +1,9 @@
-import MemoryStore
+import Ledger
+import MemoryLedger
 import Simulation
 import Synchronization
 import TransferCore
 import TransferModel
-import TransferStore
 
 @testable import TransferService
 
@@ -35,7 +35,7 @@ extension World {
     }
   }
 
-  private static func remains(of store: MemoryStore) async throws -> Remains {
+  private static func remains(of store: MemoryLedger) async throws -> Remains {
     var remains = Remains()
     remains.sessions = try await store.sessions().map(\.session)
     for session in remains.sessions {

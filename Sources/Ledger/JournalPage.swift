@@ -1,0 +1,48 @@
+package import TransferModel
+
+/// A piece of the journal.
+package struct JournalPage: Sendable {
+  package var fragments: [JournalFragment]
+  /// All that the scope has up to here is in the page or before it.
+  package var coveredSequence: Int64
+  /// False where the page was cut off.
+  package var isLast: Bool
+  /// What the journal has no more: of a tenant's events where those were asked for, else of all.
+  package var pruned: PrunedEvents
+  /// The first sequence number that it has, or will have; of the same.
+  package var oldest: Int64
+
+  package init(
+    fragments: [JournalFragment], coveredSequence: Int64, isLast: Bool, pruned: PrunedEvents, oldest: Int64
+  ) {
+    self.fragments = fragments
+    self.coveredSequence = coveredSequence
+    self.isLast = isLast
+    self.pruned = pruned
+    self.oldest = oldest
+  }
+
+  /// One page of two places that number their events from one counter.
+  /// - Parameter known: what is numbered up to here is in both; what comes meanwhile may be in one, and not yet in the other.
+  package static func joined(_ disk: JournalPage, _ memory: JournalPage, known: Int64) -> JournalPage {
+    let pages = [disk, memory]
+    let covered = min(known, pages.filter { !$0.isLast }.map(\.coveredSequence).min() ?? known)
+    let fragments = pages.flatMap(\.fragments).filter { $0.last <= covered }
+    return JournalPage(
+      fragments: fragments.sorted { $0.first < $1.first }, coveredSequence: covered,
+      isLast: pages.allSatisfy(\.isLast), pruned: disk.pruned.merged(with: memory.pruned),
+      oldest: min(disk.oldest, memory.oldest, covered + 1))
+  }
+}
+
+extension [AgedEvents] {
+  /// The first rows of the journal, from those of the places where it is.
+  /// - Parameters:
+  ///   - pages: of `limit` rows at most. Where one was cut off, another may have more than what comes next.
+  ///   - known: what is numbered up to here is in all of them.
+  package static func joined(_ pages: [[AgedEvents]], limit: Int, known: Int64) -> [AgedEvents] {
+    let covered = Swift.min(
+      known, pages.filter { $0.count == limit }.compactMap { $0.last?.last }.min() ?? known)
+    return pages.flatMap { $0 }.filter { $0.last <= covered }.sorted { $0.last < $1.last }
+  }
+}

@@ -1,0 +1,17 @@
+package import TransferModel
+
+/// The journal: what was told, in its order.
+package protocol JournalRecords: Sendable {
+  /// Fragments with events after `sequence`, about `maximumBytes` of them.
+  func journal(
+    _ scope: EventScope, after sequence: Int64, maximumBytes: Int
+  ) async throws(StoreError) -> JournalPage
+  /// The first rows of the journal.
+  func oldestEvents(in place: RetainedPlace, limit: Int) async throws(StoreError) -> [AgedEvents]
+}
+
+extension JournalRecords {
+  package func oldestEvents(limit: Int) async throws(StoreError) -> [AgedEvents] {
+    try await oldestEvents(in: .everywhere, limit: limit)
+  }
+}

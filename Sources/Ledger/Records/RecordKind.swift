@@ -1,0 +1,10 @@
+/// A kind of records that are read one by one, by the name that messages and logs have for it.
+package enum RecordKind: String, CaseIterable, Sendable, CustomStringConvertible {
+  case session, task, journal, delivery, decision, file, credential, cookie, configuration
+  /// Replies under an Idempotency-Key.
+  case idempotency
+  /// What the worker keeps of each of its tasks.
+  case work
+
+  package var description: String { rawValue }
+}

@@ -1,0 +1,36 @@
+package import TransferModel
+
+/// Where it is looked for what is old.
+package enum RetainedPlace: Sendable {
+  case everywhere
+  /// In this process's memory: what ephemeral sessions have.
+  case memory
+}
+
+/// What there is to take away.
+package protocol RetentionRecords: Sendable {
+  /// Finished tasks without a message that is yet to be delivered, in the query's order.
+  func finishedTasks(
+    _ query: FinishedTaskQuery, in place: RetainedPlace, limit: Int
+  ) async throws(StoreError) -> [FinishedTask]
+  /// Bytes of what all finished tasks left on the disk.
+  func keptBytes() async throws(StoreError) -> Int64
+  /// What is of no use to anyone any more, at most `limit` of each kind.
+  func staleRecords(
+    _ ages: StaleRecords.Ages, in place: RetainedPlace, limit: Int
+  ) async throws(StoreError) -> StaleRecords
+}
+
+extension RetentionRecords {
+  package func finishedTasks(
+    _ query: FinishedTaskQuery, limit: Int
+  ) async throws(StoreError) -> [FinishedTask] {
+    try await finishedTasks(query, in: .everywhere, limit: limit)
+  }
+
+  package func staleRecords(
+    _ ages: StaleRecords.Ages, limit: Int
+  ) async throws(StoreError) -> StaleRecords {
+    try await staleRecords(ages, in: .everywhere, limit: limit)
+  }
+}

@@ -1,0 +1,176 @@
+internal import HTTPCookies
+internal import JSON
+internal import Ledger
+internal import TransferModel
+
+/// Rows, and who hears of those that cannot be read: they harm no other, and whoever asks for one by its name gets the error.
+struct RowReader {
+  let rows: MemoryRows
+  let unreadable: UnreadableRows
+
+  /// The row that was asked for by name.
+  func one<Row>(
+    _ row: Row?, _ kind: RecordKind, _ id: @autoclosure () -> String
+  ) throws(StoreError) -> Row? {
+    guard let row else { return nil }
+    guard let fault = fault(kind, id()) else { return row }
+    throw .unreadable(fault)
+  }
+
+  /// The first `limit` of these that can be read.
+  func all<Row>(
+    _ found: some Sequence<Row>, _ kind: RecordKind, limit: Int = .max, _ id: (Row) -> String
+  ) -> [Row] {
+    guard !rows.damage.isEmpty else { return Array(found.prefix(max(0, limit))) }
+    var whole: [Row] = []
+    for row in found {
+      if whole.count >= limit { break }
+      if fault(kind, id(row)) == nil { whole.append(row) }
+    }
+    return whole
+  }
+
+  private func fault(_ kind: RecordKind, _ id: @autoclosure () -> String) -> UnreadableRow? {
+    guard !rows.damage.isEmpty, let fault = rows.damage[MemoryRows.RowName(kind: kind, id: id())] else {
+      return nil
+    }
+    unreadable.add(fault)
+    return fault
+  }
+
+  // MARK: Sessions and tasks
+
+  func sessions() -> [MemoryRows.SessionRow] {
+    all(rows.sessions.all().lazy.map(\.row), .session) { $0.session.id.description }
+  }
+
+  func session(_ id: SessionID) throws(StoreError) -> TransferSession? {
+    try one(rows.sessions[id]?.session, .session, id.description)
+  }
+
+  func task(_ id: TaskID) throws(StoreError) -> TransferTask? {
+    try one(rows.tasks[id]?.task, .task, id.description)
+  }
+
+  func tasks(_ query: TaskQuery) -> [TransferTask] {
+    let ids = rows.tasksOfSession[query.session]
+    let rest = query.after.map { ids[ids.firstIndex(above: $0)...] } ?? ids[...]
+    let found = rest.lazy.compactMap { rows.tasks[$0]?.task }.filter { task in
+      (query.kind == nil || task.kind == query.kind) && (query.state == nil || task.state == query.state)
+    }
+    return all(found, .task, limit: query.limit) { $0.id.description }
+  }
+
+  func tasks(_ ids: some Sequence<TaskID>, limit: Int = .max) -> [TransferTask] {
+    all(ids.lazy.compactMap { rows.tasks[$0]?.task }, .task, limit: limit) { $0.id.description }
+  }
+
+  func metrics(of id: TaskID) throws(StoreError) -> [UInt8]? {
+    try one(rows.tasks[id]?.metrics, .task, id.description)?.json
+  }
+
+  // MARK: Decisions
+
+  func decision(_ id: DecisionID) throws(StoreError) -> Decision? {
+    try one(rows.decisions[id], .decision, id.description)
+  }
+
+  func decisions(
+    of session: SessionID, _ state: Decision.State?, after: DecisionID?, limit: Int
+  ) -> [Decision] {
+    let ids = rows.decisionsOfSession[session]
+    let rest = after.map { ids[ids.firstIndex(above: $0)...] } ?? ids[...]
+    let found = rest.lazy.compactMap { rows.decisions[$0] }.filter { state == nil || $0.state == state }
+    return all(found, .decision, limit: limit) { $0.id.description }
+  }
+
+  // MARK: What sessions keep
+
+  func sessionsWithStorage() -> [SessionID] {
+    Set(rows.credentials.keys.map(\.session) + rows.cookies.all().map(\.row.session)).sorted()
+  }
+
+  func storage(of session: SessionID) -> StoredStorage {
+    let credentials = rows.credentials.all().filter { $0.key.session == session }
+    let cookies = rows.cookies.all().lazy.map(\.row).filter { $0.session == session }
+    return (
+      all(cookies, .cookie) { "\($0.session) \($0.cookie.key.isHostOnly ? "" : ".")\($0.cookie.domain)" }
+        .map(\.cookie),
+      all(credentials, .credential) { "\($0.key.session) \($0.key.space)" }.map(\.row)
+    )
+  }
+
+  func configuration(_ name: ConfigurationName) throws(StoreError) -> NamedConfiguration? {
+    try one(rows.configurations[.init(name: name)], .configuration, name.text)
+  }
+
+  func configurations(of tenant: Tenant, after name: String?, limit: Int) -> [NamedConfiguration] {
+    let start = name.map { MemoryRows.ConfigurationPlace(name: .init(tenant: tenant, text: $0)) }
+    let found = rows.configurations.all(after: start).lazy.map(\.row).filter { $0.name.tenant == tenant }
+    return all(found, .configuration, limit: limit) { $0.name.text }
+  }
+
+  func file(_ id: FileID) throws(StoreError) -> StoredFile? {
+    try one(rows.files[id], .file, id.description)
+  }
+
+  func files(of tenant: Tenant, after id: FileID?, limit: Int) -> [StoredFile] {
+    all(rows.files.all(after: id).lazy.map(\.row).filter { $0.tenant == tenant }, .file, limit: limit) {
+      $0.id.description
+    }
+  }
+
+  func reply(_ key: IdempotencyKey) throws(StoreError) -> IdempotentReply? {
+    try one(rows.replies[key]?.reply, .idempotency, key.text)
+  }
+
+  // MARK: Between the processes
+
+  /// A document that cannot be opened is empty: its row is one of another's, and is not told of here.
+  func commands(after number: Int64, limit: Int) -> [Queued<StoredCommand>] {
+    rows.commands.all(after: number).prefix(limit).map { Queued(number: $0.key, content: $0.row) }
+  }
+
+  func news(after number: Int64, limit: Int) -> [Queued<String>] {
+    rows.news.all(after: number).prefix(limit).map { Queued(number: $0.key, content: $0.row) }
+  }
+
+  func work(after task: TaskID? = nil, limit: Int = .max) -> [StoredWork] {
+    all(rows.work.all(after: task).lazy.map(\.row), .work, limit: limit) { $0.task.description }
+  }
+
+  // MARK: Messages
+
+  /// - Parameter owner: whose sessions they are of; nil: of all.
+  func dueDeliveries(at time: Timestamp, limit: Int, of owner: Epoch?) -> [WebhookDelivery] {
+    let pending = rows.deliveries.pending.keys.compactMap { place in
+      rows.deliveries.rows[place].map { (place: place, delivery: $0) }
+    }.filter { isOwn($0.delivery.sessionID, owner) }
+    // That a clock was put right by a little is nothing to go by.
+    let later = time.adding(seconds: 60)
+    let due = pending.filter { $0.delivery.nextAttemptAt <= time }
+      .sorted { ($0.delivery.nextAttemptAt, $0.place) < ($1.delivery.nextAttemptAt, $1.place) }
+    let tried = pending.filter { $0.delivery.lastAttemptAt > later }
+      .sorted { ($0.delivery.lastAttemptAt, $0.place) < ($1.delivery.lastAttemptAt, $1.place) }
+    return all((due + tried).lazy.map(\.delivery), .delivery, limit: limit) { $0.id.description }
+  }
+
+  func pendingBackgroundDeliveries() -> [PendingDelivery] {
+    let found = rows.deliveries.pending.keys.lazy.compactMap { rows.deliveries.rows[$0] }
+      .filter { rows.sessions[$0.sessionID]?.session.type == .background }
+    return all(found, .delivery) { $0.id.description }
+      .map { PendingDelivery(id: $0.id, sessionID: $0.sessionID, type: $0.type) }
+  }
+
+  private func isOwn(_ session: SessionID, _ owner: Epoch?) -> Bool {
+    owner == nil || rows.ownership.owner(of: session.shard) == owner
+  }
+
+  /// Those that are known to be unreadable are never due.
+  func nextDeliveryTime(of owner: Epoch?) -> Timestamp? {
+    rows.deliveries.pending.keys.lazy.compactMap { rows.deliveries.rows[$0] }
+      .filter { isOwn($0.sessionID, owner) }
+      .filter { rows.damage.isEmpty || unreadable.row(.delivery, $0.id) == nil }
+      .map(\.nextAttemptAt).min()
+  }
+}

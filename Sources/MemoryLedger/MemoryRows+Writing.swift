@@ -1,0 +1,173 @@
+internal import HTTPCookies
+internal import Ledger
+internal import TransferCore
+internal import TransferModel
+
+extension MemoryRows {
+  /// Why a change cannot be written. Nil where it can.
+  func obstacle(to change: StoreChange) -> StoreError? {
+    if let unmet = change.conditions.first(where: { !holds($0) }) { return .unmet(unmet) }
+    return clash(with: change).map { .unavailable($0) }
+  }
+
+  private func holds(_ condition: Condition) -> Bool {
+    switch condition {
+    case .keyAbsent(let key, let oldest):
+      (replies[key].map { $0.reply.createdAt <= oldest } ?? true)
+        || Flaw.admitsEveryRepeat.isPresent || Flaw.admitsRepeatsAtOnce.isPresent
+    case .revision(let name, let updatedAt):
+      configurations[ConfigurationPlace(name: name)]?.updatedAt == updatedAt
+    case .unchanged(let task): tasks[task.id]?.task.isSpecified(like: task) == true
+    }
+  }
+
+  /// It adds what is there.
+  private func clash(with change: StoreChange) -> String? {
+    func clashes<ID: Hashable>(_ ids: [ID], _ isThere: (ID) -> Bool) -> Bool {
+      guard !ids.isEmpty else { return false }
+      return ids.contains(where: isThere) || ids.count > 1 && Set(ids).count < ids.count
+    }
+    if clashes(change.createdTasks.map(\.id), { tasks[$0] != nil }) { return "a task of that id is there" }
+    if clashes(change.newDecisions.map(\.id), { decisions[$0] != nil }) {
+      return "a decision of that id is there"
+    }
+    if clashes(change.newFiles.map(\.id), { files[$0] != nil }) { return "a file of that id is there" }
+    if clashes(change.newDeliveries.map(\.id), { deliveries.has($0) }) {
+      return "a message of that id is there"
+    }
+    return nil
+  }
+
+  /// Writes a change that nothing stands against.
+  /// - Parameter fragments: its events, numbered.
+  mutating func write(_ change: StoreChange, _ fragments: [JournalFragment]) {
+    version += 1
+    for session in change.sessions { write(session) }
+    for task in change.createdTasks { create(task) }
+    for (session, identifier) in change.lastIdentifiers {
+      sessions.change(session) { $0.lastIdentifier = max($0.lastIdentifier, identifier) }
+    }
+    for task in change.updatedTasks { update(task, smallBody: change.smallBodies[task.id]) }
+    for fragment in fragments where !fragment.isProgressOnly { append(fragment) }
+    for task in change.respecifiedTasks { tasks.change(task.id) { $0.task.respecify(as: task) } }
+    for decision in change.newDecisions {
+      decisions.set(decision.asAsked, for: decision.id)
+      decisionsOfSession.insert(decision.id, in: decision.sessionID)
+    }
+    for decision in change.settledDecisions {
+      decisions.change(decision.id) {
+        ($0.state, $0.answer, $0.answerTag) = (decision.state, decision.answer, decision.answerTag)
+      }
+    }
+    for stored in change.credentials {
+      credentials.set(
+        stored, for: CredentialName(session: stored.session, space: StoredCredential.key(stored.space)))
+    }
+    for (session, space) in change.deletedCredentials {
+      credentials.remove(CredentialName(session: session, space: StoredCredential.key(space)))
+    }
+    for (session, change) in change.cookies { write(change, of: session) }
+    for named in change.configurations { keep(named) }
+    for name in change.deletedConfigurations { configurations.remove(ConfigurationPlace(name: name)) }
+    for file in change.newFiles { files.set(file, for: file.id) }
+    for id in change.deletedFiles { files.remove(id) }
+    for delivery in change.newDeliveries { deliveries.insert(delivery) }
+    for delivery in change.updatedDeliveries { deliveries.update(delivery) }
+    if let reply = change.idempotentReply, !Flaw.forgetsReplies.isPresent {
+      keep(reply, of: change.repliedSession)
+    }
+    writeWork(of: change)
+    takeAway(change)
+  }
+
+  private mutating func write(_ session: TransferSession) {
+    let last = sessions[session.id]?.lastIdentifier ?? 0
+    sessions.set(SessionRow(session: session, lastIdentifier: last), for: session.id)
+  }
+
+  private mutating func create(_ task: TransferTask) {
+    tasks.set(TaskRow(task: task.asCreated), for: task.id)
+    tasksOfSession.insert(task.id, in: task.sessionID)
+    if task.state != .completed { unfinished.set((), for: task.id) }
+  }
+
+  private mutating func update(_ task: TransferTask, smallBody: [UInt8]?) {
+    tasks.change(task.id) { row in
+      row.task.goOn(as: task)
+      row.metrics = task.metrics ?? row.metrics
+      row.hasBodyFile = task.body != nil && smallBody == nil
+      row.smallBody = smallBody
+      row.completedAt = task.state == .completed ? task.completedAt ?? task.createdAt : nil
+      row.keptUntil = task.keptUntil
+      row.keptBytes = task.keptUntil == nil ? nil : task.keptBytes
+      if row.isPruned { row.task.forgetBody() }
+    }
+    guard tasks[task.id] != nil else { return }
+    if task.state == .completed { unfinished.remove(task.id) } else { unfinished.set((), for: task.id) }
+  }
+
+  private mutating func append(_ fragment: JournalFragment) {
+    let kept = JournalFragment(
+      first: fragment.first, last: fragment.last, tenant: fragment.tenant, sessionID: fragment.sessionID,
+      taskID: fragment.taskID, time: fragment.time ?? Timestamp(microseconds: 0), bytes: fragment.bytes)
+    journal.set(kept, for: kept.first)
+    if let tenant = kept.tenant { journalOfTenant.insert(kept.first, in: tenant) }
+    journalOfSession.insert(kept.first, in: kept.sessionID)
+    if let task = kept.taskID { journalOfTask.insert(kept.first, in: task) }
+  }
+
+  private mutating func write(_ change: CookieJar.Change, of session: SessionID) {
+    switch change {
+    case .stored(let cookie):
+      // In its place, as the jar has it: that is the order in which cookies are sent.
+      let name = CookieName(session: session, key: cookie.key)
+      let place = cookiePlaces[name] ?? nextCookie
+      nextCookie = max(nextCookie, place + 1)
+      cookiePlaces[name] = place
+      cookies.set(CookieRow(session: session, cookie: cookie), for: place)
+    case .removed(let key):
+      guard let place = cookiePlaces.removeValue(forKey: CookieName(session: session, key: key)) else {
+        return
+      }
+      cookies.remove(place)
+    }
+  }
+
+  private mutating func keep(_ named: NamedConfiguration) {
+    let place = ConfigurationPlace(name: named.name)
+    let kept = NamedConfiguration(
+      name: named.name, configuration: named.configuration,
+      createdAt: configurations[place]?.createdAt ?? named.createdAt, updatedAt: named.updatedAt)
+    configurations.set(kept, for: place)
+  }
+
+  private mutating func keep(_ reply: IdempotentReply, of session: SessionID?) {
+    let oldest = reply.createdAt.adding(seconds: -IdempotentReply.retention)
+    replies = replies.filter { $0.value.reply.createdAt >= oldest }
+    replies[reply.key] = ReplyRow(reply: reply, session: session)
+  }
+
+  private mutating func writeWork(of change: StoreChange) {
+    for command in change.commands {
+      lastCommand += 1
+      commands.set(command, for: lastCommand)
+    }
+    for taken in change.takenCommands { commands.remove(Set(commands.keys.inOrder(taken))) }
+    for kept in change.work { work.set(kept, for: kept.task) }
+    for task in change.finishedWork { work.remove(task) }
+    for document in change.news {
+      lastNews += 1
+      news.set(document, for: lastNews)
+    }
+    for taken in change.takenNews where !Flaw.keepsTakenNews.isPresent {
+      news.remove(Set(news.keys.inOrder(taken)))
+    }
+  }
+}
+
+extension [Int64] {
+  /// Those of the range. The array is in order.
+  fileprivate func inOrder(_ range: ClosedRange<Int64>) -> ArraySlice<Int64> {
+    self[firstIndex(notBelow: range.lowerBound)..<firstIndex(above: range.upperBound)]
+  }
+}

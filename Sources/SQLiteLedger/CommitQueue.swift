@@ -1,0 +1,293 @@
+internal import COpenSSL
+internal import EventLoop
+internal import GRDB
+internal import GRDBSQLite
+internal import Glibc
+internal import Ledger
+internal import Synchronization
+internal import TransferModel
+
+/// What waits to be written, and the thread that writes it: everything that waits becomes one transaction.
+///
+/// Where that fails, each change is tried alone. A request that fails is told so; a fact, something that has
+/// happened already, is kept and tried until the disk takes it, and the facts behind it wait, so that their order
+/// holds.
+final class CommitQueue: @unchecked Sendable {
+  // Unchecked: the writer and `hasRefused` are touched on the store's thread only.
+  typealias Entry = CommitEntry
+  private struct State {
+    var queue = SerialDrain<Entry>()
+    /// Who asks whether the thread answers.
+    var pings: [@Sendable () -> Void] = []
+    /// Other processes may have committed something.
+    var mustFollow = false
+    /// Why the disk took nothing when it was last tried; nil: it did.
+    var refusal: StoreError?
+    /// Why nothing more is written; nil: it is.
+    var end: StoreError?
+    /// When nothing is tried any more; nil: the store is open.
+    var givesUp: ContinuousClock.Instant?
+  }
+
+  private static let changesPerCommit = 1024
+  private static let retryDelayMicroseconds: UInt32 = 200_000
+  /// For how long facts are tried once the store is to be closed. Those that the disk takes not even then are lost, as by a crash.
+  static let lastPatience = Duration.seconds(5)
+
+  private let writer: LedgerWriter
+  private let ephemeral: EphemeralSessions
+  private let published: @Sendable (Feed) -> Void
+  private let wrote: @Sendable () -> Void
+  private let fencedOff: @Sendable () -> Void
+  private let state = Mutex(State())
+  private let lastPatience: Duration
+  private let thread = WorkerPool(name: "ferry-store", threads: 1)
+  private let lastWritten: Atomic<Int64>
+  /// Where this process takes part in the ledger.
+  private let place = Mutex<(epoch: Epoch?, part: Epoch?, highest: Int64)>((nil, nil, 0))
+  /// The disk has refused facts, and nothing was written since.
+  private var hasRefused = false
+  /// - Parameters:
+  ///   - wrote: is called behind each commit that other processes have to hear of: with events on the disk.
+  ///   - published: hears of each commit.
+  ///   - fencedOff: is called once where another process has taken over from this one.
+  init(
+    _ writer: LedgerWriter, ephemeral: EphemeralSessions, lastPatience: Duration = CommitQueue.lastPatience,
+    fencedOff: @escaping @Sendable () -> Void = {},
+    wrote: @escaping @Sendable () -> Void = {}, published: @escaping @Sendable (Feed) -> Void
+  ) {
+    self.fencedOff = fencedOff
+    self.lastPatience = lastPatience
+    self.writer = writer
+    self.ephemeral = ephemeral
+    (self.wrote, self.published) = (wrote, published)
+    lastWritten = Atomic(writer.numbers.newest)
+    notePlace()
+  }
+
+  /// The number of the newest event, by this process or by another, as far as is known.
+  var lastSequence: Int64 { lastWritten.load(ordering: .relaxed) }
+  var memoryBytes: Int64 { writer.memoryBytes.load(ordering: .relaxed) }
+  var epoch: Epoch? { place.withLock { $0.epoch } }
+  var highestSequence: Int64 { place.withLock { max($0.highest, lastSequence) } }
+  /// Under which this process owns some of the shards; nil: it takes no part, or all are its own.
+  var part: Epoch? { place.withLock { $0.part } }
+  var refusal: StoreError? { state.withLock { $0.refusal } }
+
+  func append(_ entry: Entry) {
+    let (end, mustSchedule) = state.withLock { state -> (StoreError?, Bool) in
+      guard state.end == nil else { return (state.end, false) }
+      return (nil, state.queue.enqueue(entry))
+    }
+    // What comes after the end is found by the next process where it was found by this one.
+    if let end, case .request(_, let done) = entry { done(end) }
+    if mustSchedule { thread.submit { self.drain() } }
+  }
+
+  /// Calls `answer` on the store's thread: also while there is always more to write, or the disk takes nothing.
+  func ping(_ answer: @escaping @Sendable () -> Void) { wake { $0.pings.append(answer) } }
+
+  /// Looks for what other processes have committed.
+  func follow() { wake { $0.mustFollow = true } }
+
+  /// Leaves the thread something to do, unless it is at its end.
+  private func wake(_ leave: (inout State) -> Void) {
+    let mustSchedule = state.withLock { state in
+      leave(&state)
+      return state.end == nil && state.queue.claim()
+    }
+    if mustSchedule { thread.submit { self.drain() } }
+  }
+
+  /// Writes what waits, then calls `done`. What comes later is not written.
+  func close(_ done: @escaping @Sendable () -> Void) {
+    // The thread may be busy with what the disk does not take.
+    state.withLock { $0.givesUp = .now + lastPatience }
+    thread.submit {
+      self.state.withLock { state in
+        state.end = state.end ?? .unavailable("the store is closed")
+        _ = state.queue.claim()
+      }
+      self.drain()
+      self.writer.finalize()
+      self.thread.stop()
+      done()
+    }
+  }
+
+  // MARK: On the store's thread
+
+  private func drain() {
+    while true {
+      let (batch, pings, mustFollow) = state.withLock { state in
+        let batch = state.queue.take(nextBatch(state.queue.elements))
+        defer { (state.pings, state.mustFollow) = ([], false) }
+        if state.mustFollow { _ = state.queue.claim() }
+        return (batch, state.pings, state.mustFollow)
+      }
+      for answer in pings { answer() }
+      if mustFollow { lookAtOthers() }
+      if batch.isEmpty {
+        if mustFollow { continue }
+        return
+      }
+      if let fault = commit(batch) { commitOneByOne(batch, fault) } else { recover() }
+    }
+  }
+
+  /// How many changes are committed next, together. One that depends on what memory has comes first among them: what the others write
+  /// there is written behind it.
+  private func nextBatch(_ entries: [Entry]) -> Int {
+    let count = min(entries.count, Self.changesPerCommit)
+    guard !ephemeral.isEmpty else { return count }
+    return (1..<max(count, 1)).first { entries[$0].change.dependsOnMemory(ephemeral) } ?? count
+  }
+
+  private func lookAtOthers() {
+    // A disk that cannot be read says nothing; the next commit finds it out as well.
+    guard let feed = try? writer.follow() else { return }
+    guard !writer.isFencedOff else { return giveUp([]) }
+    lastWritten.store(writer.numbers.newest, ordering: .relaxed)
+    notePlace()
+    for feed in feed { published(feed) }
+  }
+
+  private func notePlace() {
+    let (epoch, part, highest) = (
+      writer.epoch, writer.part, max(writer.numbers.reserved, writer.numbers.last)
+    )
+    place.withLock { $0 = (epoch, part, highest) }
+  }
+
+  /// What is written is written behind all facts that waited.
+  private func recover() {
+    guard hasRefused else { return }
+    hasRefused = false
+    state.withLock { $0.refusal = nil }
+  }
+
+  /// Commits all of the batch, but for what depends on something that does not hold, or nothing; then tells the readers and the writers.
+  private func commit(_ batch: [Entry]) -> SQLiteFault? {
+    let outcome: LedgerWriter.Outcome
+    do {
+      let isProgressOnly = batch.allSatisfy { $0.change.isProgressOnly }
+      outcome =
+        isProgressOnly
+        ? writer.tell(batch.map(\.change))
+        : try writer.write(batch.map { $0.change.divided(by: ephemeral) })
+    } catch let fault as SQLiteFault {
+      return fault
+    } catch let error as DatabaseError {
+      return SQLiteFault(error)
+    } catch is LedgerWriter.FencedOff {
+      giveUp(batch)
+      return nil
+    } catch {
+      preconditionFailure("unexpected error from the database: \(error)")
+    }
+    lastWritten.store(writer.numbers.newest, ordering: .relaxed)
+    notePlace()
+    // The writers first: who hears of an end on a stream and then asks for the task must find it ended.
+    for (index, entry) in batch.enumerated() {
+      switch entry {
+      case .request(_, let done): done(outcome.refused[index])
+      case .fact(_, let settled): settled(outcome.refused[index] == nil)
+      }
+    }
+    for feed in outcome.feed { published(feed) }
+    if outcome.hasDurableEvents { wrote() }
+    return nil
+  }
+
+  /// Another process decides now. Who asked for something hears so; what has happened that process finds out by itself.
+  private func giveUp(_ batch: [Entry]) {
+    hasRefused = false
+    let left = state.withLock { state in
+      defer { (state.queue.elements, state.end, state.refusal) = ([], .fencedOff, .fencedOff) }
+      return state.end == nil ? state.queue.elements : nil
+    }
+    for case .request(_, let done) in batch + (left ?? []) { done(.fencedOff) }
+    // One that has left has been taken over from by nobody.
+    if left != nil, !writer.hasLeft { fencedOff() }
+  }
+
+  private func commitOneByOne(_ batch: [Entry], _ fault: SQLiteFault) {
+    // None of them is at fault, and each alone would wait as long.
+    guard !fault.isBusy else { return wait(batch[...], fault) }
+    for (index, entry) in batch.enumerated() {
+      guard let fault = batch.count == 1 ? fault : commit([entry]) else { continue }
+      guard !fault.isBusy else { return wait(batch[index...], fault) }
+      switch entry {
+      case .request(_, let done): done(StoreError(fault))
+      case .fact:
+        guard fault.isPassing else { preconditionFailure("the database refuses a fact: \(fault.message)") }
+        return wait(batch[index...], fault)
+      }
+    }
+    recover()
+  }
+
+  private func wait(_ entries: ArraySlice<Entry>, _ fault: SQLiteFault) {
+    keep(entries, fault)
+    let dropped = state.withLock { state -> [Entry]? in
+      guard let givesUp = state.givesUp, .now >= givesUp else { return nil }
+      defer { state.queue.elements = [] }
+      return state.queue.elements
+    }
+    guard let dropped else {
+      if hasRefused { usleep(Self.retryDelayMicroseconds) }
+      return
+    }
+    for case .request(_, let done) in dropped { done(StoreError(fault)) }
+  }
+
+  /// Puts facts back at the head of the queue; requests among them fail now rather than wait for a disk. What is for memory
+  /// alone does not wait either.
+  private func keep(_ entries: ArraySlice<Entry>, _ fault: SQLiteFault) {
+    var waiting: [Entry] = []
+    for entry in entries {
+      let change = entry.change.divided(by: ephemeral)
+      switch entry {
+      case .request(_, let done):
+        if change.memory == nil || !change.disk.isEmpty || commit([entry]) != nil { done(StoreError(fault)) }
+      case .fact(_, let settled):
+        guard let memory = change.memory else {
+          waiting.append(entry)
+          continue
+        }
+        if commit([.fact(memory) { _ in }]) != nil {
+          waiting.append(entry)
+        } else if change.disk.isEmpty {
+          settled(true)
+        } else {
+          waiting.append(.fact(change.disk, settled: settled))
+        }
+      }
+    }
+    // Nobody but the one who tries again finds out that the others have come to their end.
+    if waiting.isEmpty, fault.isBusy, state.withLock({ $0.end == nil }) {
+      waiting = [.fact(StoreChange()) { _ in }]
+    }
+    let kept = waiting
+    hasRefused = !kept.isEmpty
+    state.withLock { state in
+      state.queue.elements.insert(contentsOf: kept, at: 0)
+      state.refusal = kept.isEmpty ? nil : StoreError(fault)
+    }
+  }
+}
+
+extension StoreError {
+  init(_ fault: SQLiteFault) {
+    self = fault.isFull ? .full : .unavailable(fault.message)
+  }
+  init(_ error: any Error) {
+    if let row = error as? UnreadableRow {
+      self = .unreadable(row)
+    } else if let error = error as? DatabaseError {
+      self = error.resultCode == .SQLITE_FULL ? .full : .unavailable(error.message ?? "\(error.resultCode)")
+    } else {
+      self = .unavailable("\(error)")
+    }
+  }
+}

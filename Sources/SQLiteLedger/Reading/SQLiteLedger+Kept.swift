@@ -1,0 +1,124 @@
+internal import FoundationEssentials
+internal import GRDB
+internal import HTTPCookies
+internal import KeyDerivation
+package import Ledger
+package import TransferModel
+
+/// What is kept beside the tasks: sessions and what they have, configurations, files, replies.
+extension SQLiteLedger {
+  package func sessions() async throws(StoreError) -> [(session: TransferSession, lastIdentifier: Int)] {
+    let reader = databases.reader(of: .session)
+    return try await databases.readDisk { database in
+      try reader.all(database, .sessions) { row throws(UnreadableRow) in
+        (try TransferSession(row), Int(try row.integer(.lastIdentifier)))
+      }
+    }
+  }
+
+  package func session(_ id: SessionID) async throws(StoreError) -> TransferSession? {
+    let reader = databases.reader(of: .session)
+    return try await databases.read(of: id) { database in
+      try reader.one(database, .session, [Data(id.bytes)]) {
+        row throws(UnreadableRow) in try TransferSession(row)
+      }
+    }
+  }
+
+  package func sessionsWithStorage() async throws(StoreError) -> [SessionID] {
+    try await databases.readDisk { database in
+      let rows = try Data.fetchAll(database.prepared(.sessionsWithStorage))
+      return rows.compactMap { SessionID(bytes: Array($0)) }
+    }
+  }
+
+  package func storage(of session: SessionID) async throws(StoreError) -> StoredStorage {
+    let (cookies, credentials) = (databases.reader(of: .cookie), databases.reader(of: .credential))
+    let id = Data(session.bytes)
+    var found = try await databases.readDisk { database in
+      StoredStorage(
+        cookies: try cookies.all(database, .cookies, [id]) { row throws(UnreadableRow) in try Cookie(row) },
+        credentials: try credentials.all(database, .credentials, [id]) {
+          row throws(UnreadableRow) in try StoredCredential(row)
+        })
+    }
+    found.credentials.sort { left, right in
+      Self.precedes(StoredCredential.key(left.space), StoredCredential.key(right.space))
+    }
+    return found
+  }
+
+  package func file(_ id: FileID) async throws(StoreError) -> StoredFile? {
+    let reader = databases.reader(of: .file)
+    return try await databases.readDisk { database in
+      try reader.one(database, .file, [Data(id.bytes)]) {
+        row throws(UnreadableRow) in try StoredFile(row)
+      }
+    }
+  }
+
+  package func configuration(_ name: ConfigurationName) async throws(StoreError) -> NamedConfiguration? {
+    let reader = databases.reader(of: .configuration)
+    return try await databases.readDisk { [box = databases.box] database in
+      try reader.one(
+        database, .configuration, [name.tenant.name, Data(box.names.name(name))]
+      ) { row throws(UnreadableRow) in try NamedConfiguration(row) }
+    }
+  }
+
+  package func configurations(
+    of tenant: Tenant, after: String?, limit: Int
+  ) async throws(StoreError) -> [NamedConfiguration] {
+    let reader = databases.reader(of: .configuration)
+    // Keyed hashes have no order: this opens all names of the tenant, and the documents of one page.
+    return try await databases.readDisk { [box = databases.box] database in
+      let names = try reader.all(database, .configurationNames, [tenant.name]) { row throws(UnreadableRow) in
+        ConfigurationName(tenant: tenant, text: try row.text(.configurationName))
+      }
+      let rest = names.filter { Self.precedes(after ?? "", $0.text) }
+        .sorted { Self.precedes($0.text, $1.text) }
+      var found: [NamedConfiguration] = []
+      for name in rest where found.count < limit {
+        found += try reader.all(database, .configuration, [tenant.name, Data(box.names.name(name))]) {
+          row throws(UnreadableRow) in try NamedConfiguration(row)
+        }
+      }
+      return found
+    }
+  }
+
+  private static func precedes(_ left: String, _ right: String) -> Bool {
+    left.utf8.lexicographicallyPrecedes(right.utf8)
+  }
+
+  package func files(
+    of tenant: Tenant, after: FileID?, limit: Int
+  ) async throws(StoreError) -> [StoredFile] {
+    let reader = databases.reader(of: .file)
+    return try await databases.readDisk { database in
+      try reader.all(
+        database, .filesOfTenant,
+        [tenant.name, Data(after?.bytes ?? [])], limit: limit
+      ) { row throws(UnreadableRow) in try StoredFile(row) }
+    }
+  }
+
+  package func idempotentReply(
+    _ key: IdempotencyKey, to digest: [UInt8]
+  ) async throws(StoreError) -> KeptReply? {
+    guard let row = try await storedReply(key) else { return nil }
+    var reply = row.reply
+    reply.digest = digest
+    return KeptReply(
+      reply, isMatching: databases.box.requests.digests(of: digest).contains(row.fingerprint))
+  }
+
+  func storedReply(_ key: IdempotencyKey) async throws(StoreError) -> ReplyRow? {
+    let reader = databases.reader(of: .idempotency)
+    return try await databases.find { [box = databases.box] database in
+      try reader.one(
+        database, .reply, [key.tenant.name, Data(box.names.name(key))]
+      ) { row throws(UnreadableRow) in try ReplyRow(row) }
+    }
+  }
+}

@@ -1,0 +1,121 @@
+internal import FoundationEssentials
+internal import GRDB
+package import Ledger
+package import TransferModel
+
+/// Tasks, their decisions, and what they keep.
+extension SQLiteLedger {
+  package func task(_ id: TaskID) async throws(StoreError) -> TransferTask? {
+    let reader = databases.reader(of: .task)
+    return try await databases.find { database in
+      try reader.one(database, .task, [Data(id.bytes)]) {
+        row throws(UnreadableRow) in try TransferTask(row)
+      }
+    }
+  }
+
+  package func tasks(_ query: TaskQuery) async throws(StoreError) -> [TransferTask] {
+    let reader = databases.reader(of: .task)
+    return try await databases.read(of: query.session) { database in
+      try reader.all(
+        database, .tasksOfSession,
+        [
+          Data(query.session.bytes), Data(query.after?.bytes ?? []), query.kind?.rawValue,
+          query.state?.rawValue,
+        ], limit: query.limit
+      ) { row throws(UnreadableRow) in try TransferTask(row) }
+    }
+  }
+
+  package func unfinishedTasks(after last: TransferTask?, limit: Int) async throws(StoreError)
+    -> [TransferTask]
+  {
+    let reader = databases.reader(of: .task)
+    let place = [Data(last?.sessionID.bytes ?? []), Data(last?.id.bytes ?? [])]
+    return try await databases.readDisk { database in
+      try reader.all(
+        database, .unfinishedTasks, StatementArguments(place), limit: limit
+      ) { row throws(UnreadableRow) in try TransferTask(row) }
+    }
+  }
+
+  package func smallBody(of id: TaskID) async throws(StoreError) -> [UInt8]? {
+    let reader = databases.reader(of: .task)
+    let body: [UInt8]?? = try await databases.find { database in
+      try reader.one(database, .smallBody, [Data(id.bytes)]) {
+        row throws(UnreadableRow) in try row.contentIfAny(.smallBody)
+      }
+    }
+    return body ?? nil
+  }
+
+  package func metrics(of id: TaskID) async throws(StoreError) -> [UInt8]? {
+    let reader = databases.reader(of: .task)
+    let metrics: [UInt8]?? = try await databases.find { database in
+      try reader.one(database, .metrics, [Data(id.bytes)]) {
+        row throws(UnreadableRow) in try row.contentIfAny(.metrics)
+      }
+    }
+    return metrics ?? nil
+  }
+
+  package func decision(_ id: DecisionID) async throws(StoreError) -> Decision? {
+    let reader = databases.reader(of: .decision)
+    return try await databases.find { database in
+      try reader.one(database, .decision, [Data(id.bytes)]) {
+        row throws(UnreadableRow) in try Decision(row)
+      }
+    }
+  }
+
+  package func decisions(
+    of session: SessionID, state: Decision.State?, after: DecisionID?, limit: Int
+  ) async throws(StoreError) -> [Decision] {
+    let reader = databases.reader(of: .decision)
+    return try await databases.read(of: session) { database in
+      try reader.all(
+        database, .decisionsOfSession, [Data(session.bytes), Data(after?.bytes ?? []), state?.rawValue],
+        limit: limit
+      ) { row throws(UnreadableRow) in try Decision(row) }
+    }
+  }
+
+  package func bodyFiles(of session: SessionID) async throws(StoreError) -> [TaskID] {
+    try await databases.read(of: session) { database in
+      try Data.fetchAll(database.prepared(.bodyFilesOfSession), arguments: [Data(session.bytes)])
+        .compactMap { TaskID(bytes: Array($0)) }
+    }
+  }
+
+  package func hasTasks(_ session: SessionID) async throws(StoreError) -> Bool {
+    try await databases.read(of: session) { database in
+      try Bool.fetchOne(database.prepared(.hasTasks), arguments: [Data(session.bytes)]) ?? false
+    }
+  }
+
+  package func hasBodyFile(_ id: TaskID) async throws(StoreError) -> Bool {
+    try await databases.find { database in
+      try Bool.fetchOne(database.prepared(.hasBodyFile), arguments: [Data(id.bytes)])
+    } ?? false
+  }
+
+  package func bodyFiles(among ids: [TaskID]) async throws(StoreError) -> Set<TaskID> {
+    try await databases.readDisk { database in
+      let statement = try database.prepared(.hasBodyFile)
+      let found = try ids.filter { try Bool.fetchOne(statement, arguments: [Data($0.bytes)]) ?? false }
+      return Set(found)
+    }
+  }
+
+  /// These tasks, as far as they are there.
+  package func tasks(_ ids: [TaskID]) async throws(StoreError) -> [TransferTask] {
+    let reader = databases.reader(of: .task)
+    return try await databases.readDisk { database in
+      try ids.flatMap { id in
+        try reader.all(database, .task, [Data(id.bytes)]) {
+          row throws(UnreadableRow) in try TransferTask(row)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,40 @@
+internal import GRDB
+internal import Ledger
+internal import TransferModel
+
+/// Reads records of a kind strictly. One that cannot be read harms no other: it is told of, and left out of what was asked for.
+struct StrictReader: Sendable {
+  let kind: RecordKind
+  let box: SecretBox
+  let unreadable: UnreadableRows
+
+  /// The row that was asked for by name; where it cannot be read, whoever asked has to know.
+  func one<Value>(
+    _ database: Database, _ query: Query, _ arguments: StatementArguments,
+    _ read: (StoredRow) throws(UnreadableRow) -> Value
+  ) throws -> Value? {
+    let statement = try database.prepared(query)
+    guard let row = try Row.fetchOne(statement, arguments: arguments) else { return nil }
+    let stored = StoredRow(row: row, kind: kind, box: box, columns: query.columns(of: statement))
+    do throws(UnreadableRow) { return try read(stored) } catch {
+      unreadable.add(error)
+      throw error
+    }
+  }
+
+  /// The first `limit` rows that can be read.
+  func all<Value>(
+    _ database: Database, _ query: Query, _ arguments: StatementArguments = [], limit: Int = .max,
+    _ read: (StoredRow) throws(UnreadableRow) -> Value
+  ) throws -> [Value] {
+    let statement = try database.prepared(query)
+    let columns = query.columns(of: statement)
+    let rows = try Row.fetchCursor(statement, arguments: arguments)
+    var values: [Value] = []
+    while values.count < limit, let row = try rows.next() {
+      let stored = StoredRow(row: row, kind: kind, box: box, columns: columns)
+      do throws(UnreadableRow) { values.append(try read(stored)) } catch { unreadable.add(error) }
+    }
+    return values
+  }
+}

@@ -1,0 +1,282 @@
+internal import Ledger
+internal import TransferModel
+
+/// Every statement that writes, by the rows that it is about and by its name. A connection prepares all of them once.
+struct WriteStatements {
+  typealias Prepare = (String) throws -> WriteStatement
+
+  let begin, commit, rollback: WriteStatement
+  let sessions: OfSessions
+  let tasks: OfTasks
+  let journal: OfJournal
+  let deliveries: OfDeliveries
+  let decisions: OfDecisions
+  let belongings: OfBelongings
+  let replies: OfReplies
+  let processes: OfProcesses
+  private let all: [WriteStatement]
+
+  init(_ connection: OpaquePointer) throws { try self.init { try WriteStatement(connection, $0) } }
+
+  init(preparing: Prepare) throws {
+    var all: [WriteStatement] = []
+    func prepare(_ text: String) throws -> WriteStatement {
+      let statement = try preparing(text)
+      all.append(statement)
+      return statement
+    }
+    begin = try prepare("BEGIN IMMEDIATE")
+    commit = try prepare("COMMIT")
+    rollback = try prepare("ROLLBACK")
+    sessions = try OfSessions(prepare)
+    tasks = try OfTasks(prepare)
+    journal = try OfJournal(prepare)
+    deliveries = try OfDeliveries(prepare)
+    decisions = try OfDecisions(prepare)
+    belongings = try OfBelongings(prepare)
+    replies = try OfReplies(prepare)
+    processes = try OfProcesses(prepare)
+    self.all = all
+  }
+
+  func finalize() { for statement in all { statement.finalize() } }
+
+  /// Some rows of each table that grows with a session's tasks; in an order in which no row refers to one that is gone.
+  var thinning: [WriteStatement] {
+    [
+      journal.thin, decisions.thin, deliveries.thin, processes.thinCommands, processes.thinWork, tasks.thin,
+    ]
+  }
+
+  /// All that a session has, and the session.
+  var deletion: [WriteStatement] {
+    [
+      journal.deleteOfSession, decisions.deleteOfSession, belongings.deleteCredentials,
+      belongings.deleteCookies, deliveries.deleteOfSession, processes.deleteCommandsOfSession,
+      processes.deleteWorkOfSession, tasks.deleteOfSession, sessions.delete,
+    ]
+  }
+}
+
+extension StoredTable {
+  /// A row with a value for each of these, in this order.
+  /// - Parameter rest: what becomes of one that is there.
+  fileprivate func insert(_ columns: StoredColumn..., orReplace: Bool = false, else rest: String = "")
+    -> String
+  {
+    let names = columns.map(\.rawValue).joined(separator: ", ")
+    let marks = columns.map { _ in "?" }.joined(separator: ", ")
+    return "INSERT \(orReplace ? "OR REPLACE " : "")INTO \(self) (\(names)) VALUES (\(marks))\(rest)"
+  }
+
+  /// The rows whose columns have these values.
+  fileprivate func delete(by columns: StoredColumn..., and condition: String? = nil) -> String {
+    let conditions = columns.map { "\($0.rawValue) = ?" } + [condition].compactMap { $0 }
+    return "DELETE FROM \(self) WHERE \(conditions.joined(separator: " AND "))"
+  }
+
+  /// Some of a session's rows.
+  fileprivate func thin(_ isOfSession: String = "session = ?", and condition: String? = nil) -> String {
+    let name = key[0].rawValue
+    let rest = condition.map { " AND \($0)" } ?? ""
+    return """
+      DELETE FROM \(self) WHERE \(name) IN
+        (SELECT \(name) FROM \(self) WHERE \(isOfSession)\(rest) LIMIT \(StoreChange.thinningSlice))
+      """
+  }
+}
+
+private let isSettled = "state <> 'pending'"
+/// Of a shard: its owner takes no part.
+private let isNobodys = "shard.epoch NOT IN (SELECT process.epoch FROM process)"
+
+extension WriteStatements {
+  struct OfSessions {
+    let keep, setLastIdentifier, delete: WriteStatement
+
+    fileprivate init(_ prepare: Prepare) throws {
+      keep = try prepare(
+        StoredTable.session.insert(
+          .id, .created, .state, .document, .type, .tenant,
+          else: " ON CONFLICT (id) DO UPDATE SET state = excluded.state, document = excluded.document"))
+      setLastIdentifier = try prepare(
+        "UPDATE session SET last_identifier = max(last_identifier, ?) WHERE id = ?")
+      delete = try prepare(StoredTable.session.delete(by: .id))
+    }
+  }
+
+  struct OfTasks {
+    let insert, update, respecify, wipe, prune, forgetBody, thin, deleteOfSession: WriteStatement
+
+    fileprivate init(_ prepare: Prepare) throws {
+      insert = try prepare(
+        StoredTable.task.insert(
+          .id, .session, .identifier, .kind, .state, .suspendCount, .created, .specification, .requestBody))
+      update = try prepare(
+        """
+        UPDATE task SET state = ?, suspend_count = ?, outcome = ?, metrics = coalesce(?, metrics),
+          has_body_file = ?, small_body = ?, completed = ?, kept_until = ?, kept_bytes = ?
+        WHERE id = ?
+        """)
+      respecify = try prepare("UPDATE task SET specification = ? WHERE id = ?")
+      wipe = try prepare(
+        "UPDATE task SET small_body = NULL, has_body_file = 0, request_body = NULL WHERE \(Query.isOfSession)"
+      )
+      prune = try prepare(StoredTable.task.delete(by: .id, and: "state = 'completed'"))
+      // The document is neither read nor written, so nothing can come between.
+      forgetBody = try prepare(
+        """
+        UPDATE task SET small_body = NULL, has_body_file = 0, kept_until = NULL, kept_bytes = NULL, is_pruned = 1
+        WHERE id = ? AND state = 'completed'
+        """)
+      thin = try prepare(StoredTable.task.thin(Query.isOfSession))
+      deleteOfSession = try prepare("DELETE FROM task WHERE \(Query.isOfSession)")
+    }
+  }
+
+  struct OfJournal {
+    let insert, reserve, reserveWritten, prune, markTenants, mark, thin, deleteOfSession: WriteStatement
+
+    fileprivate init(_ prepare: Prepare) throws {
+      insert = try prepare(
+        StoredTable.journal.insert(.first, .last, .tenant, .session, .task, .time, .stream))
+      reserve = try prepare(StoredTable.sequenceReservation.insert(.only, .last, orReplace: true))
+      // Numbers that were given out are not given out again, though nothing tells of them any more.
+      reserveWritten = try prepare(
+        """
+        INSERT OR REPLACE INTO sequence_reservation (only, last)
+        SELECT 1, max(coalesce((\(Query.reservation.text)), 0), coalesce((\(Query.lastSequence.text)), 0))
+        """)
+      prune = try prepare("DELETE FROM journal WHERE first <= ?")
+      // By the rows that go: the index of the tenants would be read from end to end.
+      markTenants = try prepare(
+        """
+        INSERT INTO journal_pruning_by_tenant (tenant, through)
+        SELECT tenant, max(last) FROM journal NOT INDEXED WHERE first <= ? AND tenant IS NOT NULL GROUP BY tenant
+        ON CONFLICT (tenant) DO UPDATE SET through = max(through, excluded.through)
+        """)
+      mark = try prepare(
+        StoredTable.journalPruning.insert(
+          .only, .through, .time,
+          else: """
+             ON CONFLICT (only)
+            DO UPDATE SET through = max(through, excluded.through), time = max(time, excluded.time)
+            """))
+      thin = try prepare(StoredTable.journal.thin())
+      deleteOfSession = try prepare(StoredTable.journal.delete(by: .session))
+    }
+  }
+
+  struct OfDeliveries {
+    let insert, update, prune, thin, deleteOfSession: WriteStatement
+
+    fileprivate init(_ prepare: Prepare) throws {
+      insert = try prepare(
+        StoredTable.delivery.insert(
+          .id, .session, .task, .type, .url, .secret, .payload, .created, .state, .attempts, .lastAttempt,
+          .nextAttempt, .decision))
+      update = try prepare(
+        """
+        UPDATE delivery SET
+          state = ?, attempts = ?, last_attempt = ?, next_attempt = ?, last_status = ?, last_error = ?, finished = ?
+        WHERE id = ?
+        """)
+      prune = try prepare(StoredTable.delivery.delete(by: .id, and: isSettled))
+      thin = try prepare(StoredTable.delivery.thin(and: isSettled))
+      deleteOfSession = try prepare(StoredTable.delivery.delete(by: .session, and: isSettled))
+    }
+  }
+
+  struct OfDecisions {
+    let insert, update, withdraw, prune, thin, deleteOfSession: WriteStatement
+
+    fileprivate init(_ prepare: Prepare) throws {
+      insert = try prepare(
+        StoredTable.decision.insert(
+          .id, .session, .task, .type, .state, .created, .expires, .defaultAnswer, .arguments, .question))
+      update = try prepare("UPDATE decision SET state = ?, answer = ?, answer_tag = ? WHERE id = ?")
+      withdraw = try prepare(
+        """
+        UPDATE decision SET state = 'withdrawn' WHERE state = 'pending'
+          AND session NOT IN (SELECT id FROM session WHERE type = 'background')
+          AND substr(session, 16, 1) IN (SELECT byte FROM shard WHERE \(isNobodys))
+        """)
+      prune = try prepare(StoredTable.decision.delete(by: .id, and: isSettled))
+      thin = try prepare(StoredTable.decision.thin())
+      deleteOfSession = try prepare(StoredTable.decision.delete(by: .session))
+    }
+  }
+
+  /// What sessions and tenants have besides tasks.
+  struct OfBelongings {
+    let insertFile, deleteFile, keepCredential, deleteCredential, deleteCredentials: WriteStatement
+    let keepCookie, deleteCookie, deleteCookies, keepConfiguration, deleteConfiguration: WriteStatement
+
+    fileprivate init(_ prepare: Prepare) throws {
+      insertFile = try prepare(
+        StoredTable.file.insert(.id, .tenant, .created, .size, .sha256, .contentType, .task))
+      deleteFile = try prepare(StoredTable.file.delete(by: .id))
+      keepCredential = try prepare(
+        StoredTable.credential.insert(.session, .space, .sealed, orReplace: true))
+      deleteCredential = try prepare(StoredTable.credential.delete(by: .session, .space))
+      deleteCredentials = try prepare(StoredTable.credential.delete(by: .session))
+      // In its place, as the jar has it: that is the order in which cookies are sent.
+      keepCookie = try prepare(
+        StoredTable.cookie.insert(
+          .session, .key, .sealed,
+          else: " ON CONFLICT (session, key) DO UPDATE SET sealed = excluded.sealed"))
+      deleteCookie = try prepare(StoredTable.cookie.delete(by: .session, .key))
+      deleteCookies = try prepare(StoredTable.cookie.delete(by: .session))
+      keepConfiguration = try prepare(
+        StoredTable.configuration.insert(
+          .tenant, .key, .name, .document, .created, .updated,
+          else: """
+             ON CONFLICT (tenant, key)
+            DO UPDATE SET document = excluded.document, updated = excluded.updated
+            """))
+      deleteConfiguration = try prepare(StoredTable.configuration.delete(by: .tenant, .key))
+    }
+  }
+
+  struct OfReplies {
+    let keep, expire, wipe, prune: WriteStatement
+
+    fileprivate init(_ prepare: Prepare) throws {
+      keep = try prepare(
+        StoredTable.idempotency.insert(
+          .tenant, .key, .name, .fingerprint, .status, .contentType, .location, .body, .created, .session,
+          orReplace: true))
+      expire = try prepare("DELETE FROM idempotency WHERE created < ?")
+      wipe = try prepare(StoredTable.idempotency.delete(by: .session))
+      prune = try prepare(StoredTable.idempotency.delete(by: .tenant, .key, .created))
+    }
+  }
+
+  /// What the two processes have for each other.
+  struct OfProcesses {
+    let insertCommand, deleteCommands, thinCommands, deleteCommandsOfSession: WriteStatement
+    let keepWork, deleteWork, thinWork, deleteWorkOfSession: WriteStatement
+    let insertNews, deleteNews: WriteStatement
+    let enter, retire, leave, takeShards, giveShard, takeWork, countChange: WriteStatement
+
+    fileprivate init(_ prepare: Prepare) throws {
+      insertCommand = try prepare(StoredTable.command.insert(.session, .sealed))
+      deleteCommands = try prepare("DELETE FROM command WHERE number BETWEEN ? AND ?")
+      thinCommands = try prepare(StoredTable.command.thin())
+      deleteCommandsOfSession = try prepare(StoredTable.command.delete(by: .session))
+      keepWork = try prepare(StoredTable.work.insert(.task, .session, .sealed, orReplace: true))
+      deleteWork = try prepare(StoredTable.work.delete(by: .task))
+      thinWork = try prepare(StoredTable.work.thin())
+      deleteWorkOfSession = try prepare(StoredTable.work.delete(by: .session))
+      enter = try prepare(StoredTable.process.insert(.epoch, .address))
+      retire = try prepare("UPDATE process SET retiring = ? WHERE epoch = ?")
+      leave = try prepare(StoredTable.process.delete(by: .epoch))
+      takeShards = try prepare("UPDATE shard SET epoch = ? WHERE \(isNobodys)")
+      giveShard = try prepare("UPDATE shard SET epoch = ? WHERE byte = ?")
+      takeWork = try prepare(StoredTable.worker.insert(.only, .epoch, orReplace: true))
+      countChange = try prepare(StoredTable.owner.insert(.only, .epoch, orReplace: true))
+      insertNews = try prepare(StoredTable.news.insert(.sealed))
+      deleteNews = try prepare("DELETE FROM news WHERE number BETWEEN ? AND ?")
+    }
+  }
+}

@@ -1,0 +1,60 @@
+package import Ledger
+import Synchronization
+package import TransferModel
+
+/// An implementation of `Ledger`.
+package struct LedgerKind: Sendable {
+  /// Opens a database on behalf of one more process.
+  /// - Parameter publish: receives what the ledger publishes.
+  package typealias Open = @Sendable (_ publish: @escaping @Sendable (Feed) -> Void) throws -> any Ledger
+
+  /// Makes an empty database.
+  let makeDatabase: @Sendable () -> Open
+
+  package init(_ makeDatabase: @escaping @Sendable () -> Open) { self.makeDatabase = makeDatabase }
+}
+
+/// A database, and the ledgers of processes that open it one after the other.
+///
+/// Suites that open databases are `.serialized`: each ledger may have four descriptors, and if a process has more than some 1,300 of
+/// them, Foundation's `Process.run` reads past the end of a buffer (swift-corelibs-foundation, pull request 5472).
+package final class LedgerBench: Sendable {
+  package static let time = Timestamp(seconds: 1_800_000_000)
+
+  private let database: LedgerKind.Open
+  private let all = Mutex<[JournalFragment]>([])
+
+  package init(_ kind: LedgerKind) { database = kind.makeDatabase() }
+
+  /// What was published, in its order, by all ledgers.
+  package var published: [JournalFragment] { all.withLock { $0 } }
+
+  package func open() throws -> any Ledger {
+    try open { [self] feed in all.withLock { $0 += feed.fragments } }
+  }
+
+  /// - Parameter publish: receives what the ledger publishes.
+  package func open(_ publish: @escaping @Sendable (Feed) -> Void) throws -> any Ledger {
+    try database(publish)
+  }
+
+  package static func id<Kind>(_ number: UInt64) -> ID<Kind> { ID(at: time, random: (number, number)) }
+  package static func key(_ text: String) -> IdempotencyKey { IdempotencyKey(tenant: .default, text: text) }
+  package static func name(_ text: String) -> ConfigurationName {
+    ConfigurationName(tenant: .default, text: text)
+  }
+}
+
+extension Ledger {
+  package func write(_ fill: (inout StoreChange) -> Void) async throws {
+    var change = StoreChange()
+    fill(&change)
+    try await write(change)
+  }
+
+  /// The reply to the request of that digest.
+  package func reply(under key: IdempotencyKey, to digest: [UInt8] = [1]) async throws -> IdempotentReply? {
+    guard case .matching(let reply)? = try await idempotentReply(key, to: digest) else { return nil }
+    return reply
+  }
+}

@@ -1,0 +1,340 @@
+import Ledger
+import Testing
+import TransferModel
+
+/// What the store finds to take away, and takes away.
+struct RetentionConformance {
+  static let cases: [ConformanceCase] = [
+    .init("finishedTasksAreFoundInTheirOrderAndUnfinishedOnesNever") {
+      try await Self().finishedTasksAreFoundInTheirOrderAndUnfinishedOnesNever($0)
+    },
+    .init("tasksOfASessionThatIsToBeWokenAreHeld") {
+      try await Self().tasksOfASessionThatIsToBeWokenAreHeld($0)
+    },
+    .init("aTaskWithAMessageUnderWayIsHeldUntilThatIsSettled") {
+      try await Self().aTaskWithAMessageUnderWayIsHeldUntilThatIsSettled($0)
+    },
+    .init("aPrunedBodyLeavesItsTask") { try await Self().aPrunedBodyLeavesItsTask($0) },
+    .init("whatADownloadCouldGoOnFromGoesLikeABody") {
+      try await Self().whatADownloadCouldGoOnFromGoesLikeABody($0)
+    },
+    .init("sequenceNumbersAreNotGivenOutAgainWhenTheWholeJournalIsGone") {
+      try await Self().sequenceNumbersAreNotGivenOutAgainWhenTheWholeJournalIsGone($0)
+    },
+    .init("eachTenantHasItsOwnGap") { try await Self().eachTenantHasItsOwnGap($0) },
+    .init("decisionsAndRepliesGoByTheirAge") { try await Self().decisionsAndRepliesGoByTheirAge($0) },
+    .init("whatIsInMemoryIsFoundAndGoes") { try await Self().whatIsInMemoryIsFoundAndGoes($0) },
+  ]
+
+  private static let time = Timestamp(seconds: 1_800_000_000)
+  private static func id<Kind>(_ number: UInt64) -> ID<Kind> { ID(at: time, random: (number, number)) }
+
+  private static func task(_ number: UInt64, in session: SessionID = .shared) -> TransferTask {
+    TransferTask(
+      id: id(number), sessionID: session, taskIdentifier: Int(number), createdAt: time,
+      specification: TaskSpecification(kind: .download, request: TransferRequest(url: "http://a/\(number)")))
+  }
+
+  /// A task that ended so many seconds after the beginning, with a body that is kept for a minute.
+  private static func finished(
+    _ number: UInt64, at second: Double, bytes: Int64? = nil, in session: SessionID = .shared
+  ) -> TransferTask {
+    var task = task(number, in: session)
+    _ = task.lifecycle.resume()
+    _ = task.lifecycle.complete()
+    let end = time.adding(seconds: second)
+    task.completedAt = end
+    task.body = bytes.map { TaskBody(size: $0, sha256: "ab", expiresAt: end.adding(seconds: 60)) }
+    return task
+  }
+
+  private static func delivery(_ number: UInt64, of task: TransferTask?) -> WebhookDelivery {
+    WebhookDelivery(
+      id: id(number), sessionID: .shared, taskID: task?.id, type: .taskDidComplete,
+      webhook: Webhook(url: "http://a", secret: nil), payload: [123, 125], createdAt: time)
+  }
+
+  private static func event(_ task: TransferTask, _ second: Double) -> TransferEvent {
+    TransferEvent(
+      .taskDidChangeState, at: time.adding(seconds: second), session: task.sessionID, task: task.id,
+      .stateChanged(.running, nil))
+  }
+
+  private func write(_ store: any Ledger, _ fill: (inout StoreChange) -> Void) async throws {
+    var change = StoreChange()
+    fill(&change)
+    try await store.write(change)
+  }
+
+  private func prune(_ store: any Ledger, _ fill: (inout Pruning) -> Void) async throws {
+    var pruning = Pruning()
+    fill(&pruning)
+    try await write(store) { $0.pruning = pruning }
+  }
+
+  private func add(_ tasks: [TransferTask], to store: any Ledger) async throws {
+    try await write(store) { change in
+      change.createdTasks = tasks
+      change.updatedTasks = tasks
+    }
+  }
+
+  private func numbers(_ store: any Ledger, _ query: FinishedTaskQuery, limit: Int = 10) async throws
+    -> [TaskID]
+  {
+    try await store.finishedTasks(query, limit: limit).map(\.id)
+  }
+
+  private static func ids(_ numbers: UInt64...) -> [TaskID] { numbers.map { id($0) } }
+
+  func finishedTasksAreFoundInTheirOrderAndUnfinishedOnesNever(
+    _ kind: LedgerKind
+  ) async throws {
+    let store = try LedgerBench(kind).open()
+    try await add(
+      [
+        Self.finished(1, at: 30, bytes: 5), Self.finished(2, at: 10), Self.finished(3, at: 20, bytes: 7),
+        Self.task(4),
+      ], to: store)
+    let late = Self.time.adding(seconds: 1000)
+    #expect(try await numbers(store, .ended(by: late)) == Self.ids(2, 3, 1))
+    #expect(try await numbers(store, .ended(by: late), limit: 2) == Self.ids(2, 3))
+    #expect(try await numbers(store, .ended(by: Self.time.adding(seconds: 20))) == Self.ids(2, 3))
+    #expect(try await numbers(store, .expired(by: late)) == Self.ids(3, 1))
+    #expect(try await numbers(store, .expired(by: Self.time.adding(seconds: 80))) == Self.ids(3))
+    #expect(try await numbers(store, .keeping) == Self.ids(3, 1))
+    #expect(try await store.keptBytes() == 12)
+    // The row is asked, too: an unfinished task stays whoever asks.
+    try await prune(store) { $0.tasks = Self.ids(2, 4) }
+    #expect(try await store.task(Self.id(2)) == nil)
+    #expect(try await store.task(Self.id(4)) == Self.task(4))
+    await store.close()
+  }
+
+  /// The client of a background session finds what it is yet to be woken for.
+  func tasksOfASessionThatIsToBeWokenAreHeld(_ kind: LedgerKind)
+    async throws
+  {
+    let store = try LedgerBench(kind).open()
+    let task = Self.finished(1, at: 0, bytes: 5)
+    try await add([task], to: store)
+    var wakeUp = WebhookDelivery(
+      id: DeliveryID(high: 7, low: 1), sessionID: task.sessionID, taskID: nil, type: .sessionHandleEvents,
+      webhook: Webhook(url: "http://a/", secret: nil), payload: [], createdAt: Self.time)
+    try await write(store) { [wakeUp] in $0.newDeliveries = [wakeUp] }
+    let late = Self.time.adding(seconds: 1000)
+    let queries: [FinishedTaskQuery] = [.ended(by: late), .expired(by: late), .keeping]
+    for query in queries { #expect(try await numbers(store, query) == []) }
+    (wakeUp.state, wakeUp.finishedAt) = (.failed, late)
+    try await write(store) { [wakeUp] in $0.updatedDeliveries = [wakeUp] }
+    for query in queries { #expect(try await numbers(store, query) == [task.id]) }
+    await store.close()
+  }
+
+  func aTaskWithAMessageUnderWayIsHeldUntilThatIsSettled(
+    _ kind: LedgerKind
+  ) async throws {
+    let store = try LedgerBench(kind).open()
+    let task = Self.finished(1, at: 0, bytes: 5)
+    try await add([task], to: store)
+    var delivery = Self.delivery(1, of: task)
+    try await write(store) { change in
+      change.newDeliveries = [delivery]
+      change.events = [Self.event(Self.task(9), 0), Self.event(task, 0)]
+    }
+    let late = Self.time.adding(seconds: 1000)
+    let queries: [FinishedTaskQuery] = [.ended(by: late), .expired(by: late), .keeping]
+    for query in queries { #expect(try await numbers(store, query) == []) }
+    #expect(try await store.keptBytes() == 5)
+    #expect(try await store.oldestEvents(limit: 9).map(\.isHeld) == [false, true])
+    try await prune(store) { $0.records.deliveries = [delivery.id] }
+    #expect(try await store.dueDeliveries(at: late, limit: 9) == [delivery])
+    // A clock that was set back makes nobody wait for a message that was not sent yet.
+    #expect(try await store.dueDeliveries(at: Timestamp(microseconds: 1), limit: 9) == [delivery])
+    delivery.state = .delivered
+    delivery.finishedAt = Self.time.adding(seconds: 50)
+    try await write(store) { $0.updatedDeliveries = [delivery] }
+    for query in queries { #expect(try await numbers(store, query) == [task.id]) }
+    #expect(try await store.oldestEvents(limit: 9).map(\.isHeld) == [false, false])
+    func stale(_ second: Double) async throws -> [DeliveryID] {
+      let time = Self.time.adding(seconds: second)
+      return try await store.staleRecords(
+        .init(deliveries: time, decisions: Self.time, replies: Self.time), limit: 9
+      ).deliveries
+    }
+    #expect(try await stale(49) == [])
+    #expect(try await stale(50) == [delivery.id])
+    try await prune(store) { $0.records.deliveries = [delivery.id] }
+    #expect(try await stale(50) == [])
+    await store.close()
+  }
+
+  func aPrunedBodyLeavesItsTask(_ kind: LedgerKind) async throws {
+    let store = try LedgerBench(kind).open()
+    var task = Self.finished(1, at: 0, bytes: 2)
+    task.response = TransferResponse(
+      url: "http://a", status: 200, headers: HTTPHeaders(), expectedContentLength: 2, httpVersion: "HTTP/1.1")
+    try await write(store) { change in
+      change.createdTasks = [task]
+      change.updatedTasks = [task]
+      change.smallBodies[task.id] = [1, 2]
+    }
+    try await prune(store) { $0.bodies = [task.id] }
+    task.body = nil
+    #expect(try await store.task(task.id) == task)
+    #expect(try await store.smallBody(of: task.id) == nil)
+    #expect(try await store.hasBodyFile(task.id) == false)
+    #expect(try await store.keptBytes() == 0)
+    #expect(try await numbers(store, .expired(by: Self.time.adding(seconds: 1000))) == [])
+    await store.close()
+  }
+
+  func whatADownloadCouldGoOnFromGoesLikeABody(_ kind: LedgerKind)
+    async throws
+  {
+    let store = try LedgerBench(kind).open()
+    var task = Self.finished(1, at: 0)
+    task.error = TransferError(.cancelled, "no", failingURL: "http://a")
+    task.error?.resumeDataAvailable = true
+    task.partial = ResumePoint(
+      partial: PartialBody(offset: 77, total: 99, validator: "\"v\""), source: task.id)
+    task.partialExpiresAt = Self.time.adding(seconds: 60)
+    try await add([task], to: store)
+    #expect(try await store.task(task.id) == task)
+    #expect(try await store.keptBytes() == 77)
+    #expect(try await numbers(store, .expired(by: Self.time.adding(seconds: 60))) == [task.id])
+    try await prune(store) { $0.bodies = [task.id] }
+    task.partial = nil
+    task.partialExpiresAt = nil
+    task.error?.resumeDataAvailable = false
+    #expect(try await store.task(task.id) == task)
+    await store.close()
+  }
+
+  func sequenceNumbersAreNotGivenOutAgainWhenTheWholeJournalIsGone(
+    _ kind: LedgerKind
+  ) async throws {
+    let bench = LedgerBench(kind)
+    let mark = PrunedEvents(through: 3, time: Self.time)
+    do {
+      let store = try bench.open()
+      try await write(store) { $0.events = (1...3).map { Self.event(Self.task($0), Double($0)) } }
+      #expect(
+        try await store.oldestEvents(limit: 2)
+          == (1...2).map { .init(last: $0, time: Self.time.adding(seconds: Double($0)), isHeld: false) })
+      try await prune(store) { $0.events = mark }
+      let page = try await store.journal(.session(.shared), after: 0, maximumBytes: 1 << 20)
+      #expect(page.fragments == [] && page.pruned == mark && page.oldest == 4 && page.coveredSequence == 3)
+      await store.close()
+    }
+    let store = try bench.open()
+    #expect(store.lastSequence == 3)
+    try await write(store) { $0.events = [Self.event(Self.task(4), 4)] }
+    let page = try await store.journal(.session(.shared), after: 0, maximumBytes: 1 << 20)
+    #expect(page.fragments.map(\.first) == [4] && page.oldest == 4 && page.pruned == mark)
+    await store.close()
+  }
+
+  /// A reader is told of a gap only where something of its own tenant's is gone.
+  func eachTenantHasItsOwnGap(_ kind: LedgerKind) async throws {
+    let store = try LedgerBench(kind).open()
+    let (other, tenant): (SessionID, Tenant) = (Self.id(5), Tenant(name: "t"))
+    let task = Self.task(9, in: other)
+    try await write(store) { change in
+      change.sessions = [
+        .shared(.shared, of: .default),
+        TransferSession(
+          id: other, createdAt: Self.time, description: nil, configuration: .init(), delegate: nil,
+          tenant: tenant),
+      ]
+    }
+    // 1 and 2 are the default tenant's, 3 the other's, 4 the default tenant's.
+    try await write(store) { $0.events = [Self.event(Self.task(1), 1), Self.event(Self.task(2), 2)] }
+    try await write(store) { $0.events = [Self.event(task, 3)] }
+    try await write(store) { $0.events = [Self.event(Self.task(4), 4)] }
+    func gap(_ tenant: Tenant) async throws -> [Int64] {
+      let page = try await store.journal(.tenant(tenant), after: 0, maximumBytes: 1 << 20)
+      return [page.pruned.through, page.oldest]
+    }
+    #expect(try await gap(.default) == [0, 1])
+    try await prune(store) { $0.events = PrunedEvents(through: 2, time: Self.time) }
+    #expect(try await gap(.default) == [2, 4])
+    #expect(try await gap(tenant) == [0, 3])
+    try await prune(store) { $0.events = PrunedEvents(through: 3, time: Self.time) }
+    #expect(try await gap(.default) == [2, 4])
+    #expect(try await gap(tenant) == [3, 5])
+    await store.close()
+  }
+
+  private static let key = IdempotencyKey(tenant: Tenant(name: "t"), text: "k")
+
+  func decisionsAndRepliesGoByTheirAge(_ kind: LedgerKind) async throws {
+    let store = try LedgerBench(kind).open()
+    func decision(_ number: UInt64, _ second: Double, _ state: Decision.State) -> Decision {
+      let created = Self.time.adding(seconds: second)
+      var decision = Decision(
+        id: DecisionID(at: created, random: (number, number)), type: .taskWillPerformHTTPRedirection,
+        sessionID: .shared, taskID: Self.id(1), createdAt: created, expiresAt: created, defaultAnswer: "x",
+        arguments: Array("{}".utf8))
+      decision.state = state
+      return decision
+    }
+    let decisions = [decision(1, 0, .answered), decision(2, 0, .pending), decision(3, 10, .answered)]
+    func reply(_ second: Double) -> IdempotentReply {
+      IdempotentReply(
+        key: Self.key, digest: [1], status: 201, contentType: "a/b", location: nil, body: [],
+        createdAt: Self.time.adding(seconds: second))
+    }
+    try await write(store) { change in
+      change.newDecisions = decisions
+      change.settledDecisions = decisions.map { SettledDecision($0) }
+      change.replaceReply(reply(0))
+    }
+    let ages = StaleRecords.Ages(
+      deliveries: Self.time, decisions: Self.time.adding(seconds: 5), replies: Self.time)
+    let stale = try await store.staleRecords(ages, limit: 9)
+    #expect(stale.decisions == [decisions[0].id] && stale.replies.map(\.key) == [Self.key])
+    // Another request takes the key before the old reply is gone.
+    try await write(store) { $0.replaceReply(reply(1)) }
+    try await prune(store) { $0.records = stale }
+    #expect(try await store.reply(under: Self.key) == reply(1))
+    #expect(try await store.decision(decisions[0].id) == nil)
+    #expect(try await store.decision(decisions[2].id) == decisions[2])
+    #expect(try await store.staleRecords(ages, limit: 9).count == 0)
+    await store.close()
+  }
+
+  func whatIsInMemoryIsFoundAndGoes(_ kind: LedgerKind) async throws {
+    let store = try LedgerBench(kind).open()
+    let session = TransferSession(
+      id: Self.id(5), type: .ephemeral, createdAt: Self.time, description: nil,
+      configuration: SessionConfiguration(), delegate: nil)
+    try await write(store) { $0.sessions = [session] }
+    let tasks = [Self.finished(1, at: 0, bytes: 3, in: session.id), Self.finished(2, at: 1, bytes: 4)]
+    try await add(tasks, to: store)
+    try await write(store) { $0.events = tasks.map { Self.event($0, 0) } }
+    let late = Self.time.adding(seconds: 1000)
+    #expect(Set(try await numbers(store, .ended(by: late))) == Set(tasks.map(\.id)))
+    // The disk's quota is of the disk.
+    #expect(try await numbers(store, .keeping) == [tasks[1].id])
+    #expect(try await store.keptBytes() == 4)
+    #expect(try await store.oldestEvents(limit: 9).map(\.last) == [1, 2])
+    // Cut off at one row each: what the disk has between is not known.
+    #expect(try await store.oldestEvents(limit: 1).map(\.last) == [1])
+    // Each process looks after its own memory, and one of them after the disk.
+    #expect(try await store.finishedTasks(.ended(by: late), in: .memory, limit: 9).map(\.id) == [tasks[0].id])
+    #expect(try await store.oldestEvents(in: .memory, limit: 9).map(\.last) == [2])
+    var own = Pruning(in: .memory)
+    own.events = PrunedEvents(through: 2, time: Self.time)
+    try await write(store) { [own] in $0.pruning = own }
+    #expect(try await store.oldestEvents(limit: 9).map(\.last) == [1])
+    try await prune(store) { pruning in
+      pruning.tasks = tasks.map(\.id)
+      pruning.events = PrunedEvents(through: 2, time: Self.time)
+    }
+    for task in tasks { #expect(try await store.task(task.id) == nil) }
+    let page = try await store.journal(.session(session.id), after: 0, maximumBytes: 1 << 20)
+    #expect(page.fragments == [] && page.pruned.through == 2 && page.oldest == 3)
+    await store.close()
+  }
+}

@@ -1,0 +1,280 @@
+import Ledger
+import Synchronization
+import Testing
+import TransferModel
+
+/// What holds where several processes write to one ledger. Two stores of one database are to each other as those are.
+struct SharedLedgerConformance {
+  static let cases: [ConformanceCase] =
+    [
+      .init("eachHearsOfAllInOneOrder") { try await Self().eachHearsOfAllInOneOrder($0) },
+      .init("whoWritesNothingHearsOfOthersWhenToldToLook") {
+        try await Self().whoWritesNothingHearsOfOthersWhenToldToLook($0)
+      },
+      .init("whoIsFarBehindReadsTheJournal") { try await Self().whoIsFarBehindReadsTheJournal($0) },
+      .init("memoryAndDiskShareTheNumbers") { try await Self().memoryAndDiskShareTheNumbers($0) },
+      .init("eventsOfAnothersSessionHaveItsTenant") {
+        try await Self().eventsOfAnothersSessionHaveItsTenant($0)
+      },
+      .init("aKeyIsTakenOnce") { try await Self().aKeyIsTakenOnce($0) },
+      .init("aKeyIsFreeAgainWhenItsReplyIsOld") { try await Self().aKeyIsFreeAgainWhenItsReplyIsOld($0) },
+      .init("aKeyIsTakenOnceInMemory") { try await Self().aKeyIsTakenOnceInMemory($0) },
+      .init("aRevisionIsReplacedOnce") { try await Self().aRevisionIsReplacedOnce($0) },
+    ]
+    + [SessionType.default, .ephemeral].map { type in
+      .init("aTaskIsChangedAsItWasRead \(type)") { try await Self().aTaskIsChangedAsItWasRead($0, type) }
+    }
+
+  private static let time = LedgerBench.time
+
+  /// What a store has told streams.
+  private final class Ear: Sendable {
+    private let heard = Mutex<[Feed]>([])
+    func hear(_ feed: Feed) { heard.withLock { $0.append(feed) } }
+    var feed: [Feed] { heard.withLock { $0 } }
+    var numbers: [Int64] { feed.flatMap(\.fragments).flatMap { Array($0.first...$0.last) } }
+    var leaps: [Int64] {
+      feed.compactMap { if case .leap(let sequence) = $0 { sequence } else { nil } }
+    }
+  }
+
+  private static func session(_ type: SessionType = .ephemeral) -> TransferSession {
+    TransferSession(
+      id: LedgerBench.id(9), type: type, createdAt: time, description: nil,
+      configuration: SessionConfiguration(), delegate: nil, identifier: nil, tenant: .default)
+  }
+
+  private static func event(of session: SessionID = .shared) -> StoreChange {
+    var change = StoreChange()
+    change.events = [
+      TransferEvent(.sessionDidBecomeInvalid, at: time, session: session, .none)
+    ]
+    return change
+  }
+
+  private static func reply(_ key: String, _ status: Int, age: Double = 0) -> IdempotentReply {
+    IdempotentReply(
+      key: LedgerBench.key(key), digest: [1], status: status, contentType: "a/b", location: nil,
+      body: [2], createdAt: time.adding(seconds: -age))
+  }
+
+  private static func answering(_ reply: IdempotentReply) -> StoreChange {
+    var change = event()
+    change.answer(reply)
+    return change
+  }
+
+  private static func isUnmet(_ body: () async throws -> Void) async throws -> Bool {
+    do { try await body() } catch StoreError.unmet { return true }
+    return false
+  }
+
+  // MARK: Numbers and feeds
+
+  func eachHearsOfAllInOneOrder(_ kind: LedgerKind) async throws {
+    let bench = LedgerBench(kind)
+    let ears = [Ear(), Ear()]
+    let stores = try ears.map { try bench.open($0.hear) }
+    await withTaskGroup(of: Void.self) { group in
+      for store in stores {
+        group.addTask { for _ in 0..<100 { try? await store.write(Self.event()) } }
+      }
+    }
+    for store in stores {
+      store.follow()
+      await store.close()
+    }
+    for ear in ears { #expect(ear.numbers == Array(1...200)) }
+  }
+
+  func whoWritesNothingHearsOfOthersWhenToldToLook(
+    _ kind: LedgerKind
+  ) async throws {
+    let bench = LedgerBench(kind)
+    let ear = Ear()
+    let (listener, writer) = (try bench.open(ear.hear), try bench.open())
+    try await writer.write(Self.event())
+    #expect(ear.feed.isEmpty)
+    listener.follow()
+    listener.follow()
+    await listener.close()
+    await writer.close()
+    #expect(ear.numbers == [1] && listener.lastSequence == 1)
+  }
+
+  func whoIsFarBehindReadsTheJournal(_ kind: LedgerKind) async throws {
+    let bench = LedgerBench(kind)
+    let ear = Ear()
+    let (listener, writer) = (try bench.open(ear.hear), try bench.open())
+    try await listener.write(Self.event())
+    for _ in 0...Feed.gapLimit { writer.record(Self.event()) {} }
+    try await writer.write(Self.event())
+    try await listener.write(Self.event())
+    await listener.close()
+    await writer.close()
+    #expect(ear.leaps == [1])
+    #expect(ear.numbers == [1, Int64(Feed.gapLimit) + 4])
+  }
+
+  /// What is in memory alone is numbered without a commit on the disk, as long as nobody else has written.
+  func memoryAndDiskShareTheNumbers(_ kind: LedgerKind) async throws {
+    let bench = LedgerBench(kind)
+    let ears = [Ear(), Ear()]
+    let stores = try ears.map { try bench.open($0.hear) }
+    let ephemeral = Self.session()
+    try await stores[0].write { $0.sessions = [ephemeral] }
+    for _ in 0..<20 {
+      try await stores[0].write(Self.event(of: ephemeral.id))
+      try await stores[1].write(Self.event())
+      try await stores[0].write(Self.event(of: ephemeral.id))
+      try await stores[0].write(Self.event(of: ephemeral.id))
+      try await stores[0].write(Self.event())
+    }
+    for store in stores {
+      store.follow()
+      await store.close()
+    }
+    let (own, others) = (ears[0].numbers, ears[1].numbers)
+    #expect(own.count == 100 && Set(own).count == 100 && own == own.sorted())
+    #expect(others.count == 40 && others == others.sorted() && Set(others).isSubset(of: own))
+  }
+
+  func eventsOfAnothersSessionHaveItsTenant(_ kind: LedgerKind)
+    async throws
+  {
+    let bench = LedgerBench(kind)
+    let ear = Ear()
+    let (first, second) = (try bench.open(), try bench.open(ear.hear))
+    let tenant = Tenant(name: "t")
+    let session = TransferSession.shared(LedgerBench.id(5), of: tenant)
+    try await first.write { $0.sessions = [session] }
+    try await second.write(Self.event(of: session.id))
+    await first.close()
+    await second.close()
+    #expect(ear.feed.flatMap(\.fragments).map(\.tenant) == [tenant])
+  }
+
+  // MARK: Conditions
+
+  func aKeyIsTakenOnce(_ kind: LedgerKind) async throws {
+    let bench = LedgerBench(kind)
+    let stores = [try bench.open(), try bench.open()]
+    for round in 0..<20 {
+      let outcomes = try await withThrowingTaskGroup(of: Bool.self) { group in
+        for (index, store) in stores.enumerated() {
+          for repetition in 0..<3 {
+            group.addTask {
+              let reply = Self.reply("k\(round)", 200 + index * 10 + repetition)
+              return try await Self.isUnmet { try await store.write(Self.answering(reply)) }
+            }
+          }
+        }
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+      #expect(outcomes.count { !$0 } == 1)
+      let kept = try await stores[0].reply(under: LedgerBench.key("k\(round)"))
+      #expect(try await stores[1].reply(under: LedgerBench.key("k\(round)")) == kept && kept != nil)
+    }
+    // Those that were refused left nothing, and took no number.
+    let page = try await stores[0].journal(.session(.shared), after: 0, maximumBytes: 1 << 20)
+    #expect(page.fragments.map(\.first) == Array(1...20))
+    for store in stores { await store.close() }
+  }
+
+  func aKeyIsFreeAgainWhenItsReplyIsOld(_ kind: LedgerKind) async throws {
+    let store = try LedgerBench(kind).open()
+    let old = Self.reply("k", 201, age: IdempotentReply.retention + 1)
+    try await store.write(Self.answering(old))
+    #expect(try await Self.isUnmet { try await store.write(Self.answering(old)) })
+    try await store.write(Self.answering(Self.reply("k", 202)))
+    #expect(try await Self.isUnmet { try await store.write(Self.answering(Self.reply("k", 203))) })
+    #expect(try await store.reply(under: LedgerBench.key("k"))?.status == 202)
+    // Whoever has the key may tell repeats something else.
+    try await store.write { $0.replaceReply(Self.reply("k", 204)) }
+    #expect(try await store.reply(under: LedgerBench.key("k"))?.status == 204)
+    await store.close()
+  }
+
+  /// An ephemeral session's replies are in memory.
+  func aKeyIsTakenOnceInMemory(_ kind: LedgerKind) async throws {
+    let store = try LedgerBench(kind).open()
+    let session = Self.session()
+    try await store.write { $0.sessions = [session] }
+    let outcomes = try await withThrowingTaskGroup(of: Bool.self) { group in
+      for number in 0..<40 {
+        group.addTask {
+          var change = Self.event(of: session.id)
+          change.answer(Self.reply("k\(number % 10)", 200 + number), about: session.id)
+          let written = change
+          return try await Self.isUnmet { try await store.write(written) }
+        }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(outcomes.count { !$0 } == 10)
+    let page = try await store.journal(.session(session.id), after: 0, maximumBytes: 1 << 20)
+    #expect(page.fragments.count == 10)
+    await store.close()
+  }
+
+  func aTaskIsChangedAsItWasRead(_ kind: LedgerKind, _ type: SessionType) async throws {
+    let store = try LedgerBench(kind).open()
+    let session = Self.session(type)
+    let task = TransferTask(
+      id: LedgerBench.id(3), sessionID: session.id, taskIdentifier: 1, createdAt: Self.time,
+      specification: TaskSpecification(kind: .data, request: TransferRequest(url: "http://a/")))
+    try await store.write {
+      $0.sessions = [session]
+      $0.createdTasks = [task]
+    }
+    let outcomes = try await withThrowingTaskGroup(of: Bool.self) { group in
+      for number in 0..<9 {
+        group.addTask {
+          var changed = task
+          changed.description = "\(number)"
+          let written = changed
+          return try await Self.isUnmet {
+            try await store.write {
+              $0.respecifiedTasks = [written]
+              $0.conditions = [.unchanged(task)]
+            }
+          }
+        }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(outcomes.count { !$0 } == 1)
+    #expect(try await store.task(task.id)?.description != nil)
+    await store.close()
+  }
+
+  func aRevisionIsReplacedOnce(_ kind: LedgerKind) async throws {
+    let bench = LedgerBench(kind)
+    let stores = [try bench.open(), try bench.open()]
+    let name = LedgerBench.name("n")
+    func write(_ store: any Ledger, _ time: Double, inPlaceOf known: Double?) async throws -> Bool {
+      try await Self.isUnmet {
+        try await store.write {
+          $0.configurations = [
+            NamedConfiguration(
+              name: name, configuration: SessionConfiguration(), createdAt: Self.time,
+              updatedAt: Self.time.adding(seconds: time))
+          ]
+          $0.conditions = [
+            .revision(name, updatedAt: known.map { Self.time.adding(seconds: $0) })
+          ]
+        }
+      }
+    }
+    #expect(try await write(stores[0], 1, inPlaceOf: 7))
+    #expect(try await !write(stores[0], 1, inPlaceOf: nil))
+    #expect(try await write(stores[1], 2, inPlaceOf: nil))
+    #expect(try await !write(stores[1], 2, inPlaceOf: 1))
+    #expect(try await write(stores[0], 3, inPlaceOf: 1))
+    #expect(try await stores[0].configuration(name)?.updatedAt == Self.time.adding(seconds: 2))
+    try await stores[0].write { $0.deletedConfigurations = [name] }
+    #expect(try await write(stores[1], 3, inPlaceOf: 2))
+    #expect(try await !write(stores[1], 3, inPlaceOf: nil))
+    for store in stores { await store.close() }
+  }
+}

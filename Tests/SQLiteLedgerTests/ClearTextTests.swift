@@ -1,0 +1,232 @@
+import Crypto
+import Foundation
+import GRDB
+import HTTPCookies
+import Ledger
+import LedgerConformance
+import TestSupport
+import Testing
+import TransferModel
+
+@testable import SQLiteLedger
+
+/// Texts that can be read in the database's file without the key: the README names all of them.
+@Suite(.serialized) struct ClearTextTests {
+  private let path = TemporaryDirectory.make("ferry-clear") + "/test.db"
+  private static let time = GoldenSamples.time
+  private static let session: SessionID = GoldenSamples.id(1)
+  private static let tenant = Tenant(name: marker("tenant"))
+
+  private static func box(_ keys: UInt8...) -> SecretBox {
+    SecretBox(secrets: keys.map { SymmetricKey(data: [UInt8](repeating: $0, count: 32)) })
+  }
+
+  /// Found nowhere else.
+  private static func marker(_ name: String) -> String { "marker-of-\(name)-7f3a" }
+
+  private static let markers = [
+    "description", "identifier", "field", "webhook", "whsec", "url", "body", "completion", "response",
+    "error",
+    "validator", "metrics", "small", "event", "endpoint", "query", "payload", "failure", "argument", "answer",
+    "type", "host", "realm", "user", "password", "cookie", "value", "domain", "path", "configuration", "key",
+    "location", "reply", "command", "work", "news",
+  ]
+
+  /// One value of each kind, with a marker in each text that a client or an origin chooses.
+  private static var changes: [StoreChange] {
+    let kept = session
+    var configuration = SessionConfiguration()
+    configuration.httpAdditionalHeaders = HTTPHeaders([.init(name: "X-A", value: marker("field"))])
+    var delegate = SessionDelegate()
+    delegate.webhook = Webhook(url: "http://a.test/?\(marker("webhook"))", secret: marker("whsec"))
+    var first = StoreChange()
+    first.sessions = [
+      TransferSession(
+        id: kept, type: .background, createdAt: time, description: marker("description"),
+        configuration: configuration, delegate: delegate, identifier: marker("identifier"), tenant: tenant)
+    ]
+    first.createdTasks = [task]
+    first.configurations = [named]
+    first.credentials = [credential]
+    first.cookies = [(kept, .stored(cookie))]
+    first.newDeliveries = [delivery]
+    first.newDecisions = [decision]
+    first.newFiles = [
+      StoredFile(
+        id: GoldenSamples.id(8), tenant: tenant, createdAt: time, size: 3, sha256: "ab",
+        contentType: "text/\(marker("type"))", fromTask: nil)
+    ]
+    first.replaceReply(reply)
+    first.events = [
+      TransferEvent(
+        .taskWillBeginDelayedRequest, at: time, session: kept, task: task.id,
+        .delayed(TransferRequest(url: "http://a.test/\(marker("event"))")))
+    ]
+    first.commands = [StoredCommand(session: kept, document: marker("command"))]
+    first.work = [StoredWork(task: task.id, session: kept, document: marker("work"))]
+    first.news = [marker("news")]
+    var second = StoreChange()
+    second.updatedTasks = [ended]
+    second.smallBodies = [task.id: Array(marker("small").utf8)]
+    second.settledDecisions = [SettledDecision(decision)]
+    second.updatedDeliveries = [delivery]
+    return [first, second]
+  }
+
+  private static var task: TransferTask {
+    let body = RequestContent.data(Array(marker("body").utf8))
+    var specification = TaskSpecification(
+      kind: .data,
+      request: TransferRequest(url: "http://a.test/?\(marker("url"))", method: "POST", body: body))
+    specification.completion = Webhook(url: "http://a.test/?\(marker("completion"))", secret: nil)
+    return TransferTask(
+      id: GoldenSamples.id(3), sessionID: session, taskIdentifier: 1, createdAt: time,
+      specification: specification)
+  }
+
+  private static var ended: TransferTask {
+    var ended = task
+    ended.lifecycle = TaskLifecycle(state: .completed, suspendCount: 0)
+    ended.response = TransferResponse(
+      url: "http://a.test/", status: 200, headers: HTTPHeaders([.init(name: "X", value: marker("response"))]),
+      expectedContentLength: -1, httpVersion: "HTTP/1.1")
+    ended.error = TransferError(.cancelled, marker("error"))
+    ended.partial = ResumePoint(
+      partial: PartialBody(offset: 1, total: 2, validator: marker("validator")), source: task.id)
+    ended.body = TaskBody(size: 3, sha256: "ab", expiresAt: time)
+    var transaction = TransactionMetrics()
+    transaction.url = "http://a.test/?\(marker("metrics"))"
+    ended.metrics = TaskMetrics(start: time, end: time, transactions: [transaction])
+    return ended
+  }
+
+  private static var named: NamedConfiguration {
+    NamedConfiguration(
+      name: ConfigurationName(tenant: tenant, text: marker("configuration")),
+      configuration: SessionConfiguration(), createdAt: time, updatedAt: time)
+  }
+
+  private static var credential: StoredCredential {
+    StoredCredential(
+      session: session,
+      space: ProtectionSpace(
+        host: marker("host"), port: 443, protocolName: "https", realm: marker("realm"),
+        authenticationMethod: .httpBasic),
+      credential: Credential(user: marker("user"), password: marker("password"), persistence: .permanent))
+  }
+
+  private static var cookie: Cookie {
+    Cookie(
+      name: marker("cookie"), value: marker("value"), domain: marker("domain"), isHostOnly: true,
+      path: "/" + marker("path"), expiresDate: time, isSecure: true, isHTTPOnly: true, sameSite: nil,
+      created: time, lastAccess: time)
+  }
+
+  private static var delivery: WebhookDelivery {
+    var delivery = WebhookDelivery(
+      id: GoldenSamples.id(6), sessionID: session, taskID: GoldenSamples.id(3), type: .taskDidComplete,
+      webhook: Webhook(url: "http://\(marker("endpoint"))/?\(marker("query"))", secret: marker("whsec")),
+      payload: Array(marker("payload").utf8), createdAt: time)
+    delivery.lastError = marker("failure")
+    return delivery
+  }
+
+  private static var decision: Decision {
+    var decision = Decision(
+      id: GoldenSamples.id(7), type: .taskDidReceiveChallenge, sessionID: session,
+      taskID: GoldenSamples.id(3),
+      createdAt: time, expiresAt: time, defaultAnswer: "follow", arguments: Array(marker("argument").utf8))
+    (decision.state, decision.answer, decision.answerTag) = (.answered, Array(marker("answer").utf8), [1])
+    return decision
+  }
+
+  private static var reply: IdempotentReply {
+    IdempotentReply(
+      key: IdempotencyKey(tenant: tenant, text: marker("key")), digest: [1], status: 201,
+      contentType: "application/json", location: "/v1/configurations/\(marker("location"))",
+      body: Array(marker("reply").utf8), createdAt: time)
+  }
+
+  /// The markers that stand in the database's files.
+  private func found() throws -> Set<String> {
+    var found: Set<String> = []
+    for name in ["", "-wal"] {
+      guard let bytes = try? Data(contentsOf: URL(fileURLWithPath: path + name)) else { continue }
+      for name in Self.markers + ["tenant"] where bytes.range(of: Data(Self.marker(name).utf8)) != nil {
+        found.insert(name)
+      }
+    }
+    return found
+  }
+
+  /// Every row is found by its name, and a second one takes its place.
+  private func expectNames(_ box: SecretBox) async throws {
+    let store = try SQLiteLedger(path: path, box: box) { _ in }
+    #expect(try await store.configuration(Self.named.name) == Self.named)
+    #expect(try await store.configurations(of: Self.tenant, after: nil, limit: 9) == [Self.named])
+    #expect(try await store.reply(under: Self.reply.key) == Self.reply)
+    var again = StoreChange()
+    again.configurations = [Self.named]
+    again.credentials = [Self.credential]
+    again.cookies = [(Self.session, .stored(Self.cookie))]
+    again.replaceReply(Self.reply)
+    try await store.write(again)
+    #expect(try await store.configurations(of: Self.tenant, after: nil, limit: 9) == [Self.named])
+    #expect(try await store.storage(of: Self.session).credentials == [Self.credential])
+    #expect(try await store.storage(of: Self.session).cookies == [Self.cookie])
+    let ages = StaleRecords.Ages(deliveries: Self.time, decisions: Self.time, replies: Self.time)
+    #expect(try await store.staleRecords(ages, limit: 9).replies.map(\.key) == [Self.reply.key])
+    #expect(try await store.smallBody(of: Self.task.id) == Array(Self.marker("small").utf8))
+    #expect(try await store.dueDeliveries(at: Self.time, limit: 9) == [Self.delivery])
+    await store.close()
+  }
+
+  @Test func databaseShowsNamesOfTenantsOnly() async throws {
+    let store = try SQLiteLedger(path: path, box: Self.box(1)) { _ in }
+    for change in Self.changes { try await store.write(change) }
+    #expect(try found() == ["tenant"], "the log of the open database")
+    await store.close()
+    #expect(try found() == ["tenant"])
+    try await expectNames(Self.box(1))
+    // A key that was only put before the others names nothing yet.
+    try await expectNames(Self.box(2, 1))
+    #expect(try SecretRotation.run(database: path, from: Self.box(1), to: Self.box(2, 1)) {} > 20)
+    #expect(try found() == ["tenant"])
+    try await expectNames(Self.box(2))
+    #expect(try found() == ["tenant"])
+  }
+
+  /// A column that holds text or bytes as they are is one of these: whoever adds one looks at the README.
+  @Test func columnsInClearAreListed() throws {
+    let queue = try DatabaseQueue()
+    try Migrations.migrator(Self.box(1)).migrate(queue)
+    let sealed = DocumentKind.allCases.map(\.place) + SealedText.allCases.map(\.place)
+    var clear: Set<String> = []
+    for table in StoredTable.allCases {
+      let columns = try queue.read { try $0.columns(in: table.rawValue) }
+      for column in columns where column.type != "INTEGER" {
+        let place = ColumnPlace(table, try #require(StoredColumn(rawValue: column.name)))
+        if !sealed.contains(place) { clear.insert(place.name) }
+      }
+    }
+    #expect(
+      clear == [
+        // Ids, and the last byte of some.
+        "session.id", "task.id", "task.session", "journal.session", "journal.task", "delivery.id",
+        "delivery.session", "delivery.task", "delivery.decision", "decision.id", "decision.session",
+        "decision.task", "file.id", "file.task", "credential.session", "cookie.session",
+        "idempotency.session",
+        "command.session", "work.task", "work.session", "shard.byte",
+        // Tenants.
+        "session.tenant", "journal.tenant", "file.tenant", "configuration.tenant", "idempotency.tenant",
+        "journal_pruning_by_tenant.tenant",
+        // Ferry's own words.
+        "session.state", "session.type", "task.state", "task.kind", "delivery.state", "delivery.type",
+        "decision.state", "decision.type", "decision.default_answer", "idempotency.content_type",
+        "process.address",
+        // Keyed hashes, and the digest of a stored file.
+        "credential.space", "cookie.key", "configuration.key", "idempotency.key", "idempotency.fingerprint",
+        "decision.answer_tag", "file.sha256",
+      ])
+  }
+}

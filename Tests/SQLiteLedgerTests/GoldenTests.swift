@@ -1,0 +1,115 @@
+import Crypto
+import Foundation
+import JSON
+import KeyDerivation
+import Ledger
+import TestSupport
+import Testing
+import TransferModel
+
+@testable import SQLiteLedger
+
+/// Documents are read for ever: one of each kind is kept as it was written, and never changed. What is written another way is another
+/// version.
+@Suite(.serialized) struct GoldenTests {
+  /// What some kinds have golden documents of, beside the first.
+  private static let variants = [
+    "session.document.background", "credential.sealed.certificate", "session.document.more",
+    "configuration.document.more", "task.specification.more", "task.outcome.more", "task.outcome.stamped",
+    "task.outcome.retrying",
+  ]
+
+  /// Whole documents, and what is sealed as text by itself. What the two processes tell each other has documents of its own.
+  private static let kinds =
+    DocumentKind.allCases.map(\.name) + [SealedText.credential, .cookie, .deliverySecret].map(\.name)
+
+  @Test func everyKindHasItsDocument() throws {
+    #expect(try Golden.names(in: "store/1") == Set(Self.kinds + Self.variants))
+    for kind in [DocumentKind.session, .configuration, .specification, .outcome] {
+      let written = try JSONParser.parse(try Golden.bytes("store/1/\(kind.name)"))["v"]?.integer
+      #expect(written == Int64(DocumentVersion.current), "\(kind)")
+    }
+  }
+
+  /// What is written now is what the golden document says: where this fails, `DocumentVersion.current` grows.
+  @Test func theyAreAsTheyAreWritten() throws {
+    let samples = GoldenSamples()
+    var sequence: Int64 = 0
+    let fragments = JournalFragment.render([samples.event], [:], &sequence)
+    func written(_ kind: DocumentKind) -> [UInt8] {
+      switch kind {
+      case .session: samples.session.document
+      case .configuration: samples.named.document
+      case .specification: samples.task.specificationDocument
+      case .requestBody: samples.task.originalRequest.body?.data ?? []
+      case .outcome: samples.task.outcomeDocument
+      case .metrics: samples.metrics.json
+      case .stream: fragments[0].bytes
+      case .payload: samples.delivery.payload
+      case .arguments: samples.decision.arguments
+      case .answer: samples.decision.answer ?? []
+      case .reply: samples.reply.body
+      case .smallBody: [0, 1, 255]
+      case .deliveryURL: Array((samples.delivery.webhook?.url ?? "").utf8)
+      case .deliveryError: Array((samples.delivery.lastError ?? "").utf8)
+      case .fileType: Array((samples.file.contentType ?? "").utf8)
+      case .replyKey: Array(samples.reply.key.text.utf8)
+      case .replyLocation: Array((samples.reply.location ?? "").utf8)
+      case .configurationName: Array(samples.named.name.text.utf8)
+      }
+    }
+    func written(_ text: SealedText) -> String? {
+      switch text {
+      case .credential: samples.credential.document
+      case .cookie: samples.cookie.document(of: samples.session.id)
+      case .deliverySecret: samples.delivery.webhook?.secret
+      // What the two processes tell each other has documents of its own, and the check has none.
+      case .command, .news, .work, .keyCheck: nil
+      }
+    }
+    var all = DocumentKind.allCases.map { ($0.name, written($0)) }
+    all += SealedText.allCases.compactMap { text in written(text).map { (text.name, Array($0.utf8)) } }
+    all += [
+      ("session.document.background", samples.background.document),
+      ("credential.sealed.certificate", Array(samples.certificate.document.utf8)),
+    ]
+    for (name, bytes) in all { try Golden.expect(bytes, is: "store/1/\(name)") }
+  }
+
+  /// The database at `path` has all that the samples have, and reads it as they are.
+  static func expectAll(_ path: String, _ box: SecretBox) async throws {
+    let samples = GoldenSamples()
+    let unreadable = UnreadableRows { Issue.record("\($0)") }
+    let store = try SQLiteLedger(path: path, box: box, unreadable: unreadable) { _ in }
+    #expect(try await store.sessions().map(\.session) == [samples.session, samples.background])
+    #expect(try await store.configuration(samples.named.name) == samples.named)
+    #expect(try await store.task(samples.task.id) == samples.task)
+    let metrics = try #require(try await store.metrics(of: samples.task.id))
+    #expect(String(decoding: metrics, as: UTF8.self) == String(decoding: samples.metrics.json, as: UTF8.self))
+    #expect(
+      Set(try await store.storage(of: samples.session.id).credentials.map(\.document)) == [
+        samples.credential.document, samples.certificate.document,
+      ])
+    #expect(try await store.storage(of: samples.session.id).cookies == [samples.cookie])
+    #expect(try await store.decision(samples.decision.id) == samples.decision)
+    #expect(try await store.dueDeliveries(at: GoldenSamples.time, limit: 9) == [samples.delivery])
+    #expect(try await store.pendingBackgroundDeliveries() == [])
+    let row = try #require(try await store.storedReply(samples.reply.key))
+    var reply = row.reply
+    reply.digest = samples.reply.digest
+    // Databases of the first migrations have the digest itself.
+    let digests = [reply.digest, GoldenSamples.box.requests.digest(of: reply.digest)]
+    #expect(digests.contains(row.fingerprint))
+    #expect(reply == samples.reply)
+    #expect(try await store.file(samples.file.id) == samples.file)
+    let page = try await store.journal(.tenant(samples.session.tenant), after: 0, maximumBytes: 1 << 20)
+    let others = try await store.journal(.tenant(.default), after: 0, maximumBytes: 1 << 20)
+    #expect(others.fragments == [])
+    #expect(page.fragments.map(\.bytes) == [try Golden.bytes("store/1/journal.stream")])
+    // The stream says it to the millisecond.
+    #expect(page.fragments.map { $0.time?.milliseconds } == [GoldenSamples.time.milliseconds])
+    #expect(
+      try await store.oldestEvents(limit: 9).map(\.time.milliseconds) == [GoldenSamples.time.milliseconds])
+    await store.close()
+  }
+}

@@ -1,0 +1,140 @@
+import Ledger
+import TestSupport
+import Testing
+import TransferModel
+
+@testable import SQLiteLedger
+
+/// Members that are written only where they differ from their defaults, and that the first golden document of a kind lacks.
+@Suite(.serialized) struct OptionalMembersTests {
+  private let samples = GoldenSamples()
+
+  private func storeAndRead(_ changes: [StoreChange]) async throws -> SQLiteLedger {
+    let path = TemporaryDirectory.make("ferry-later") + "/test.db"
+    let first = try SQLiteLedger(path: path, box: GoldenSamples.box) { _ in }
+    for change in changes { try await first.write(change) }
+    await first.close()
+    return try SQLiteLedger(path: path, box: GoldenSamples.box) { _ in }
+  }
+
+  private var configuration: SessionConfiguration {
+    var configuration = samples.configuration
+    configuration.networkServiceType = .voice
+    return configuration
+  }
+
+  private var session: TransferSession {
+    TransferSession(
+      id: samples.session.id, createdAt: GoldenSamples.time, description: nil, configuration: configuration,
+      delegate: nil)
+  }
+
+  private var named: NamedConfiguration {
+    NamedConfiguration(
+      name: ConfigurationName(tenant: .default, text: "later"), configuration: configuration,
+      createdAt: GoldenSamples.time,
+      updatedAt: GoldenSamples.time)
+  }
+
+  private var task: TransferTask {
+    var request = samples.request
+    request.networkServiceType = .responsiveData
+    var specification = TaskSpecification(kind: .data, request: request)
+    specification.preferences.countOfBytesClientExpectsToSend = 0
+    specification.preferences.countOfBytesClientExpectsToReceive = 1 << 40
+    specification.preferences.prefersIncrementalDelivery = false
+    var delegate = SessionDelegate()
+    (delegate.asksForRedirects, delegate.decisionTimeout) = (true, 7)
+    delegate.webhook = Webhook(url: "http://a.test/task", secret: "whsec_x")
+    delegate.events = [.taskDidCreate]
+    // That it says nothing of responses is another thing than that it allows them.
+    specification.preferences.delegate = TaskDelegate(delegate, given: [.redirects, .webhook, .caching])
+    specification.isDiscretionary = true
+    specification.resumePoint = .upload(
+      UploadPoint(resource: "http://a.test/uploads/1", source: GoldenSamples.id(9)))
+    var task = TransferTask(
+      id: samples.task.id, sessionID: session.id, taskIdentifier: 1, createdAt: GoldenSamples.time,
+      specification: specification)
+    task.currentRequest.networkServiceType = .background
+    _ = task.lifecycle.resume()
+    task.phase = .waitingToRetry
+    task.hasWaitedForConnectivity = true
+    task.wasHandedOver = true
+    task.currentRequest.body = .file(GoldenSamples.id(8), size: 1 << 40)
+    task.error = TransferError(.destinationNotPermitted, "no", failingURL: "http://a", rule: "loopback")
+    return task
+  }
+
+  /// By the column, the document with members that the first golden one lacks.
+  private var documents: [String: [UInt8]] {
+    [
+      "session.document": session.document, "configuration.document": named.document,
+      "task.specification": task.specificationDocument, "task.outcome": task.outcomeDocument,
+    ]
+  }
+
+  /// A task that left its body, or what it can go on from, under a stamp.
+  private var stamped: TransferTask {
+    var ended = task
+    _ = ended.lifecycle.complete()
+    let stamp = BlobStamp(epoch: 1 << 40, attempt: 12)
+    ended.partial = ResumePoint(
+      partial: PartialBody(offset: 4, total: 5, validator: "v"), source: ended.id, blob: stamp)
+    ended.body = TaskBody(size: 5, sha256: "ab", expiresAt: GoldenSamples.time, blob: stamp)
+    ended.hasToldOffset = true
+    return ended
+  }
+
+  @Test func whereItsBodyIsStandsInATasksRow() async throws {
+    try Golden.expect(
+      stamped.outcomeDocument, is: "store/1/task.outcome.stamped")
+    var change = StoreChange()
+    change.sessions = [session]
+    change.createdTasks = [task]
+    change.updatedTasks = [stamped]
+    let store = try await storeAndRead([change])
+    let found = try await store.task(task.id)
+    #expect(found?.bodyKey == stamped.bodyKey && found?.partialKey == stamped.partialKey)
+    #expect(found?.bodyKey.stamp == BlobStamp(epoch: 1 << 40, attempt: 12))
+    await store.close()
+  }
+
+  /// A task that waits for another attempt.
+  private var retrying: TransferTask {
+    var waiting = task
+    var error = TransferError(
+      .badServerResponse, "the origin answered with status 503", failingURL: "http://a/")
+    error.status = 503
+    waiting.retryWait = RetryWait(lastError: error, nextAttemptAt: GoldenSamples.time.adding(seconds: 9))
+    return waiting
+  }
+
+  @Test func reasonAndTimeOfARetryStandInATasksRow() async throws {
+    try Golden.expect(
+      retrying.outcomeDocument, is: "store/1/task.outcome.retrying")
+    var change = StoreChange()
+    (change.sessions, change.createdTasks, change.updatedTasks) = ([session], [task], [retrying])
+    let store = try await storeAndRead([change])
+    #expect(try await store.task(task.id)?.shownRetryWait == retrying.retryWait)
+    await store.close()
+  }
+
+  @Test func theyAreWrittenAsTheyWere() throws {
+    for (name, bytes) in documents.sorted(by: { $0.key < $1.key }) {
+      try Golden.expect(bytes, is: "store/1/\(name).more")
+    }
+  }
+
+  @Test func theyAreReadAsTheyWereWritten() async throws {
+    let (session, named, task) = (session, named, task)
+    var change = StoreChange()
+    (change.sessions, change.configurations, change.createdTasks) = ([session], [named], [task])
+    var second = StoreChange()
+    second.updatedTasks = [task]
+    let store = try await storeAndRead([change, second])
+    #expect(try await store.sessions().map(\.session) == [session])
+    #expect(try await store.configuration(named.name) == named)
+    #expect(try await store.task(task.id) == task)
+    await store.close()
+  }
+}

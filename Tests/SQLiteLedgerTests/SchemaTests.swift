@@ -1,0 +1,120 @@
+import Foundation
+import GRDB
+import Ledger
+import TestSupport
+import Testing
+import TransferModel
+
+@testable import SQLiteLedger
+
+/// The tables are what `StoredTable` says, and every document in them is one that has a golden file.
+@Suite(.serialized) struct SchemaTests {
+  private static let box = GoldenSamples.box
+
+  private static func migrated() throws -> DatabaseQueue {
+    let queue = try DatabaseQueue()
+    try Migrations.migrator(box).migrate(queue)
+    return queue
+  }
+
+  /// What SQLite and GRDB keep for themselves.
+  private static let foreign: Set<String> = ["grdb_migrations", "sqlite_sequence"]
+
+  @Test func everyTableIsDeclared() throws {
+    let tables = try Self.migrated().read { database in
+      try String.fetchSet(database, sql: "SELECT name FROM sqlite_master WHERE type = 'table'")
+    }
+    #expect(tables.subtracting(Self.foreign) == Set(StoredTable.allCases.map(\.rawValue)))
+  }
+
+  @Test(arguments: StoredTable.allCases) func columnsAreDeclared(_ table: StoredTable) throws {
+    let (columns, key) = try Self.migrated().read { database in
+      (try database.columns(in: table.rawValue).map(\.name), try database.primaryKey(table.rawValue).columns)
+    }
+    #expect(Set(columns) == Set(table.columns.map(\.rawValue)))
+    #expect(columns.count == table.columns.count)
+    #expect(key == table.key.map(\.rawValue))
+  }
+
+  @Test func noColumnIsDeclaredInVain() {
+    let used = Set(StoredTable.allCases.flatMap(\.columns))
+    #expect(used == Set(StoredColumn.allCases))
+  }
+
+  /// A document's place is authenticated with it, and never changes.
+  @Test func placesAreApart() {
+    let names = DocumentKind.allCases.map(\.name) + SealedText.allCases.map(\.name)
+    #expect(Set(names).count == names.count)
+  }
+
+  private static let migrations = Migrations.migrator(box).migrations
+
+  private static let numbers = Migrations.first..<(Migrations.first + migrations.count)
+
+  /// What ran once on a user's disk stays as it was.
+  @Test(arguments: numbers) func migrationsStayAsTheyWere(_ number: Int) throws {
+    let name = Self.migrations[number - Migrations.first]
+    #expect(name.hasPrefix("\(number) "))
+    let queue = try DatabaseQueue()
+    try Migrations.migrator(Self.box).migrate(queue, upTo: name)
+    let schema = try queue.read { database in
+      try String.fetchAll(
+        database,
+        sql: """
+          SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'grdb_%'
+          ORDER BY name
+          """)
+    }
+    try Golden.expect("-- \(name)\n" + schema.map { $0 + ";\n" }.joined(), is: "schema/\(number).sql")
+  }
+
+  @Test func everyMigrationHasItsSchema() throws {
+    #expect(try Golden.names(in: "schema") == Set(Self.numbers.map { "\($0).sql" }))
+  }
+
+  /// Whatever stands in a table as it is, is a number, an id, a tenant, a word of Ferry's own or a digest. What a client or an origin
+  /// has sent is in a column that seals it, and so has its golden file.
+  @Test func whatIsNotSealedIsNoDocument() async throws {
+    let path = TemporaryDirectory.make("ferry-schema") + "/test.db"
+    let samples = GoldenSamples()
+    let store = try SQLiteLedger(path: path, box: Self.box) { _ in }
+    for change in samples.changes { try await store.write(change) }
+    var change = StoreChange()
+    change.commands = [StoredCommand(session: samples.session.id, document: "{}")]
+    change.work = [StoredWork(task: samples.task.id, session: samples.session.id, document: "{}")]
+    change.news = ["{}"]
+    try await store.write(change)
+    await store.close()
+    let queue = try DatabaseQueue(path: path)
+    for table in StoredTable.allCases {
+      let rows = try queue.read { try Row.fetchAll($0, sql: "SELECT * FROM \(table)") }
+      for row in rows {
+        for column in table.columns {
+          try expect(row, table, column)
+        }
+      }
+    }
+  }
+
+  private func expect(_ row: Row, _ table: StoredTable, _ column: StoredColumn) throws {
+    let place = ColumnPlace(table, column)
+    let value: DatabaseValue = row[column.rawValue]
+    switch value.storage {
+    case .null, .int64: return
+    case .double: Issue.record("\(place.name) is a number that is not whole")
+    case .string(let text):
+      if SealedText.allCases.contains(where: { $0.place == place }) {
+        #expect(text.hasPrefix(SecretBox.prefix) && Self.box.open(text) != nil, "\(place.name)")
+      } else {
+        #expect(!text.hasPrefix("{"), "\(place.name): \(text)")
+      }
+    case .blob(let data):
+      if let kind = DocumentKind.allCases.first(where: { $0.place == place }) {
+        #expect(throws: Never.self, "\(place.name)") { try Self.box.open(Array(data), as: kind) }
+      } else {
+        // There is a shard for each byte.
+        #expect(place == ColumnPlace(.shard, .byte) || data.first != UInt8(ascii: "{"), "\(place.name)")
+      }
+    }
+  }
+}

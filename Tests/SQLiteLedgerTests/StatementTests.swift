@@ -1,0 +1,71 @@
+import GRDB
+import GRDBSQLite
+import Ledger
+import Testing
+import TransferModel
+
+@testable import SQLiteLedger
+
+/// Every statement is prepared on today's tables, and stands in one place.
+@Suite(.serialized) struct StatementTests {
+  private static func read<T>(_ body: (Database) throws -> T) throws -> T {
+    let queue = try DatabaseQueue()
+    try Migrations.migrator(GoldenSamples.box).migrate(queue)
+    return try queue.writeWithoutTransaction { try body($0) }
+  }
+
+  private static func writes(_ database: Database) throws -> [String] {
+    let connection = try #require(database.sqliteConnection)
+    var texts: [String] = []
+    let statements = try WriteStatements { text in
+      texts.append(text)
+      return try WriteStatement(connection, text)
+    }
+    statements.finalize()
+    return texts
+  }
+
+  private static func normalized(_ text: String) -> String {
+    text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+  }
+
+  @Test func allArePreparedOnce() throws {
+    try Self.read { database in
+      for query in Query.allCases {
+        let statement = try database.prepared(query)
+        #expect(statement.isReadonly, "\(query)")
+        #expect(try database.prepared(query) === statement)
+      }
+      #expect(try Self.writes(database).count > 50)
+    }
+  }
+
+  @Test func noTwoAreTheSame() throws {
+    let texts = try Self.read { database in try Query.allCases.map(\.text) + Self.writes(database) }
+    let normalized = texts.map { Self.normalized($0) }
+    for text in Set(normalized) { #expect(normalized.count { $0 == text } == 1, "\(text)") }
+  }
+
+  /// What grows for ever is not read from end to end, but where all of it is wanted.
+  @Test func largeTablesAreReadByAnIndex() throws {
+    let whole: Set<Query> = [.sessions, .tenants, .sessionsWithStorage, .oldestEvents, .lastSequence]
+    try Self.read { database in
+      for query in Query.allCases where !whole.contains(query) {
+        let text = query.text.replacing(/\?[0-9]*|:[a-z]+/, with: "1")
+        let steps = try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN " + text)
+        for step in steps {
+          let detail: String = step["detail"]
+          let isScan = detail.hasPrefix("SCAN ") && !detail.contains("USING")
+          #expect(!isScan || detail == "SCAN CONSTANT ROW" || Self.isSmall(detail), "\(query): \(detail)")
+        }
+      }
+    }
+  }
+
+  /// A pragma, or a table with one row, a few per tenant, one per process or one per shard.
+  private static func isSmall(_ detail: String) -> Bool {
+    detail.hasPrefix("SCAN pragma_")
+      || ["journal_pruning", "sequence_reservation", "key_check", "owner", "process", "shard", "worker"]
+        .contains { detail == "SCAN \($0)" }
+  }
+}
