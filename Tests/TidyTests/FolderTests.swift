@@ -16,7 +16,6 @@ import Testing
 
   /// What is left to mend. It may only shrink. The folder "" holds the files at a target's top level.
   private static let known: [String: Known] = [
-    "MemoryStore": Known(["": ["Reading"]]),
     "TransferEngine": Known(
       [
         "": ["Worker"], "Answer": ["Body", "Machine", "Transfer", "Worker"],
@@ -41,12 +40,6 @@ import Testing
         "", "Bodies", "Decisions", "Events", "Machines", "Owners", "Reachability", "Recovery", "Sessions",
         "Tasks", "Worker",
       ]),
-    "TransferStore": Known(
-      [
-        "": ["Ledger", "Migrations", "Rows", "SQLite", "Sealing", "Statements"], "Rows": ["Sealing"],
-        "Sealing": ["Statements"],
-      ],
-      knots: ["", "Ledger", "Migrations", "Rows", "SQLite", "Sealing", "Statements"]),
   ]
 
   /// - Parameter known: what is left to mend in the target.

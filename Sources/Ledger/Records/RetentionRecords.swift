@@ -1,12 +1,5 @@
 package import TransferModel
 
-/// Where it is looked for what is old.
-package enum RetainedPlace: Sendable {
-  case everywhere
-  /// In this process's memory: what ephemeral sessions have.
-  case memory
-}
-
 /// What there is to take away.
 package protocol RetentionRecords: Sendable {
   /// Finished tasks without a message that is yet to be delivered, in the query's order.

@@ -1,5 +1,12 @@
 package import TransferModel
 
+/// Where it is looked for what is old.
+package enum RetainedPlace: Sendable {
+  case everywhere
+  /// In this process's memory: what ephemeral sessions have.
+  case memory
+}
+
 /// What has been kept for long enough, and goes for good.
 package struct Pruning: Sendable {
   /// Finished tasks, with all that is in their rows.
