@@ -140,6 +140,7 @@ let package = Package(
         "TransferModel", "HTTPCookies", "JSON", "Ledger", "EventLoop", "Processes", "ContentCoding",
         "KeyDerivation", "COpenSSL",
         .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], swiftSettings: optimized),

@@ -299,7 +299,7 @@ package final class BlobWriter: Sendable {
       let draft = if let draft = state.draft { draft } else { try open() }
       self.state.withLock { $0.draft = draft }
       var digest = state.digest
-      let sha256 = state.knownDigest ?? Hexadecimal.text(digest.finalizeInPlace())
+      let sha256 = state.knownDigest ?? Hexadecimal.text(Array(digest.finalizeInPlace()))
       try draft.commit(as: final, size: state.written, sha256: sha256)
       return .success((state.written, sha256))
     } catch {

@@ -10,13 +10,13 @@ package protocol CurlExchange: EasyHandleDelegate {
 }
 
 /// Ferry's HTTP client for everything but tasks: other services, webhooks, probes. It connects directly, follows no redirect, and ends
-/// each request once. On the loop's thread only.
+/// each request once. On the loop's thread only, and until `close()`.
 package final class CurlClient {
   private struct Running {
     let exchange: any CurlExchange
     let easy: EasyHandle
     let transport: CurlTransport
-    var timer: LoopTimer?
+    let timer: LoopTimer?
   }
 
   private let loop: EventLoop
@@ -55,15 +55,16 @@ package final class CurlClient {
     try easy.set(.noProxy, to: "")
     try configure(easy, transport.multi)
     try easy.setCallbacks(exchange, in: transport.multi)
+    let timer = timeout.map { timeout in
+      loop.schedule(at: .now + timeout) { [weak self] in self?.end(easy, .operationTimedOut) }
+    }
+    // libcurl may be done with it before `add` returns.
     let id = ObjectIdentifier(easy)
-    running[id] = Running(exchange: exchange, easy: easy, transport: transport)
+    running[id] = Running(exchange: exchange, easy: easy, transport: transport, timer: timer)
     do throws(CurlError) { try transport.add(easy) } catch {
       running[id] = nil
+      if let timer { loop.cancel(timer) }
       throw error
-    }
-    guard let timeout, running[id] != nil else { return }
-    running[id]?.timer = loop.schedule(at: .now + timeout) { [weak self] in
-      self?.end(easy, .operationTimedOut)
     }
   }
 

@@ -85,6 +85,8 @@ package final class CurlTransport: DescriptorHandler {
     let completions = multi.takeCompletions()
     // Taking them out may have closed sockets, whose numbers another transport may get next.
     watchSockets()
+    // The last of them may close the transport.
+    let onCompletion = onCompletion
     for completion in completions { onCompletion?(completion) }
     if closesWhenEmpty, multi.isEmpty {
       closesWhenEmpty = false

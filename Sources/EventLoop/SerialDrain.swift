@@ -21,15 +21,11 @@ package struct SerialDrain<Element> {
 
   /// Takes elements for the drainer, first come first.
   /// - Returns: nothing if the queue is empty. Then the drain has ended, and the next to enqueue drains.
-  package mutating func take(_ maximum: Int = .max) -> [Element] {
+  package mutating func take() -> [Element] {
     assert(isDraining)
     if elements.isEmpty { isDraining = false }
-    guard maximum < elements.count else {
-      defer { elements = [] }
-      return elements
-    }
-    defer { elements.removeFirst(maximum) }
-    return Array(elements.prefix(maximum))
+    defer { elements = [] }
+    return elements
   }
 
   /// Ends the drain if the queue is empty.

@@ -79,7 +79,7 @@ package final class MemoryBlobs: BlobStore {
 
     func commit(as key: BlobKey, size: Int64, sha256: String) throws(BlobError) {
       let bytes = file.bytes.withLock { $0 }
-      guard Int64(bytes.count) == size, Hexadecimal.text(SHA256.hash(data: bytes)) == sha256 else {
+      guard Int64(bytes.count) == size, Hexadecimal.text(Array(SHA256.hash(data: bytes))) == sha256 else {
         throw BlobError(
           .torn, "finish: \(bytes.count) bytes are there, or others than those that were digested")
       }

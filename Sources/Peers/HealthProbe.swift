@@ -23,15 +23,18 @@ package enum HealthProbe {
       loop.perform {
         let client = CurlClient(loop: loop, maximumIdle: 0)
         let request = HealthRequest(authority, path) { result in
-          continuation.resume(returning: result)
-          // Not while libcurl reports the end.
-          loop.schedule(at: .now) { client.close() }
+          // Not while libcurl reports the end. The loop stops after that.
+          loop.schedule(at: .now) {
+            client.close()
+            continuation.resume(returning: result)
+          }
         }
         do throws(CurlError) {
           try client.start(request, timeout: timeout) { (easy, _) throws(CurlError) in
             try easy.set(.url, to: request.url)
           }
         } catch {
+          client.close()
           continuation.resume(
             returning: .failure(Failure(description: "\(request.url): \(error.operation)")))
         }

@@ -67,8 +67,8 @@ final class PeerExchange: CurlExchange, ResponseSource, @unchecked Sendable {
       }
     } catch {
       easy = nil
-      abandon(.lost(error.operation))
-      return
+      if bytes == nil { request.body.stop() }
+      return abandon(.lost(error.operation))
     }
     if bytes == nil { pump() }
   }

@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import DequeModule
 internal import EventLoop
 internal import GRDB
 internal import GRDBSQLite
@@ -16,7 +17,9 @@ final class CommitQueue: @unchecked Sendable {
   // Unchecked: the writer and `hasRefused` are touched on the store's thread only.
   typealias Entry = CommitEntry
   private struct State {
-    var queue = SerialDrain<Entry>()
+    var entries = Deque<Entry>()
+    /// Only says who drains the entries.
+    var drain = SerialDrain<Void>()
     /// Who asks whether the thread answers.
     var pings: [@Sendable () -> Void] = []
     /// Other processes may have committed something.
@@ -77,7 +80,8 @@ final class CommitQueue: @unchecked Sendable {
   func append(_ entry: Entry) {
     let (end, mustSchedule) = state.withLock { state -> (StoreError?, Bool) in
       guard state.end == nil else { return (state.end, false) }
-      return (nil, state.queue.enqueue(entry))
+      state.entries.append(entry)
+      return (nil, state.drain.claim())
     }
     // What comes after the end is found by the next process where it was found by this one.
     if let end, case .request(_, let done) = entry { done(end) }
@@ -94,7 +98,7 @@ final class CommitQueue: @unchecked Sendable {
   private func wake(_ leave: (inout State) -> Void) {
     let mustSchedule = state.withLock { state in
       leave(&state)
-      return state.end == nil && state.queue.claim()
+      return state.end == nil && state.drain.claim()
     }
     if mustSchedule { thread.submit { self.drain() } }
   }
@@ -104,10 +108,7 @@ final class CommitQueue: @unchecked Sendable {
     // The thread may be busy with what the disk does not take.
     state.withLock { $0.givesUp = .now + lastPatience }
     thread.submit {
-      self.state.withLock { state in
-        state.end = state.end ?? .unavailable("the store is closed")
-        _ = state.queue.claim()
-      }
+      self.state.withLock { $0.end = $0.end ?? .unavailable("the store is closed") }
       self.drain()
       self.writer.finalize()
       self.thread.stop()
@@ -120,9 +121,10 @@ final class CommitQueue: @unchecked Sendable {
   private func drain() {
     while true {
       let (batch, pings, mustFollow) = state.withLock { state in
-        let batch = state.queue.take(nextBatch(state.queue.elements))
+        let batch = Array(state.entries.prefix(nextBatch(state.entries)))
+        state.entries.removeFirst(batch.count)
         defer { (state.pings, state.mustFollow) = ([], false) }
-        if state.mustFollow { _ = state.queue.claim() }
+        if batch.isEmpty, !state.mustFollow { _ = state.drain.end() }
         return (batch, state.pings, state.mustFollow)
       }
       for answer in pings { answer() }
@@ -137,7 +139,7 @@ final class CommitQueue: @unchecked Sendable {
 
   /// How many changes are committed next, together. One that depends on what memory has comes first among them: what the others write
   /// there is written behind it.
-  private func nextBatch(_ entries: [Entry]) -> Int {
+  private func nextBatch(_ entries: Deque<Entry>) -> Int {
     let count = min(entries.count, Self.changesPerCommit)
     guard !ephemeral.isEmpty else { return count }
     return (1..<max(count, 1)).first { entries[$0].change.dependsOnMemory(ephemeral) } ?? count
@@ -203,8 +205,8 @@ final class CommitQueue: @unchecked Sendable {
   private func giveUp(_ batch: [Entry]) {
     hasRefused = false
     let left = state.withLock { state in
-      defer { (state.queue.elements, state.end, state.refusal) = ([], .fencedOff, .fencedOff) }
-      return state.end == nil ? state.queue.elements : nil
+      defer { (state.entries, state.end, state.refusal) = ([], .fencedOff, .fencedOff) }
+      return state.end == nil ? Array(state.entries) : nil
     }
     for case .request(_, let done) in batch + (left ?? []) { done(.fencedOff) }
     // One that has left has been taken over from by nobody.
@@ -229,10 +231,10 @@ final class CommitQueue: @unchecked Sendable {
 
   private func wait(_ entries: ArraySlice<Entry>, _ fault: SQLiteFault) {
     keep(entries, fault)
-    let dropped = state.withLock { state -> [Entry]? in
+    let dropped = state.withLock { state -> Deque<Entry>? in
       guard let givesUp = state.givesUp, .now >= givesUp else { return nil }
-      defer { state.queue.elements = [] }
-      return state.queue.elements
+      defer { state.entries = [] }
+      return state.entries
     }
     guard let dropped else {
       if hasRefused { usleep(Self.retryDelayMicroseconds) }
@@ -271,7 +273,7 @@ final class CommitQueue: @unchecked Sendable {
     let kept = waiting
     hasRefused = !kept.isEmpty
     state.withLock { state in
-      state.queue.elements.insert(contentsOf: kept, at: 0)
+      state.entries.prepend(contentsOf: kept)
       state.refusal = kept.isEmpty ? nil : StoreError(fault)
     }
   }

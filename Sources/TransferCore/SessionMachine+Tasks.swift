@@ -2,10 +2,15 @@ internal import TransferModel
 
 /// Creating tasks, asking about them, and forgetting them.
 extension SessionMachine {
+  /// Why the session takes no more tasks now; nil: it takes them.
+  package func refusal(ofTasks count: Int) -> Refusal? {
+    guard session.state == .active else { return .sessionInvalid }
+    return tally.hasRoom(for: count) ? nil : .tooManyTasks(limit: tally.limit)
+  }
+
   mutating func create(_ wanted: [NewTask], at now: Now, into turn: inout Turn) -> Reply {
     assert(!session.isOutline)
-    guard session.state == .active else { return .refused(.sessionInvalid) }
-    guard tally.hasRoom(for: wanted.count) else { return .refused(.tooManyTasks(limit: tally.limit)) }
+    if let refusal = refusal(ofTasks: wanted.count) { return .refused(refusal) }
     let first = tally.take(wanted.count)
     let secrets = session.configuration.secretHeaderFields
     let created = wanted.indices.map { index in

@@ -44,7 +44,7 @@ package struct SessionMachine: Sendable {
 
   /// The highest taskIdentifier that was given out.
   package var lastIdentifier: Int { tally.lastIdentifier }
-  /// How many tasks have not ended, with those that are admitted.
+  /// How many tasks have not ended.
   package var unfinished: Int { tally.unfinished }
 
   /// The task as it is now; nil if it has ended, is evicted, or there is none.

@@ -2,6 +2,7 @@ internal import BlobStore
 package import Ledger
 package import Limits
 internal import TransferEngine
+internal import TransferCore
 package import TransferModel
 
 /// Why a use case did not happen. The API turns each into one problem.
@@ -58,6 +59,15 @@ package enum ServiceError: Error, Sendable {
 }
 
 extension ServiceError {
+  /// Why a session creates no tasks.
+  init(_ refusal: Refusal) {
+    if case .tooManyTasks(let limit) = refusal {
+      self = .tooManyTasks(limit: limit)
+    } else {
+      self = .sessionInvalid
+    }
+  }
+
   /// It is one limit or another, which less of the same may keep.
   package var isLimit: Bool {
     switch self {

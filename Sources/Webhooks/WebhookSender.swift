@@ -4,7 +4,7 @@ internal import Limits
 internal import TransferEngine
 internal import TransferModel
 
-/// Posts messages on a loop of its own. Redirects are never followed, and the egress policy holds as for origins.
+/// Posts messages on a loop of its own, until `stop()`. Redirects are never followed, and the egress policy holds as for origins.
 final class WebhookSender: @unchecked Sendable {
   // Unchecked: `client` and `roots` belong to the loop's thread.
   struct Message: Sendable {
@@ -58,27 +58,31 @@ final class WebhookSender: @unchecked Sendable {
       roots = authorities.current
       client.renew()
     }
+    let url: CurlURL
+    do throws(CurlURL.Fault) { url = try CurlURL(message.url) } catch {
+      return done(.init(status: nil, error: "\(error)"))
+    }
     let attempt = WebhookAttempt(
       egress: egress, wantsReply: message.wantsReply, timeout: timeout,
       done: { [client] in done(client.isClosed ? nil : $0) })
     do throws(CurlError) {
       try client.start(attempt, timeout: timeout) { (easy, multi) throws(CurlError) in
-        try configure(easy, message, multi)
+        try configure(easy, message, to: url, multi)
       }
     } catch {
       done(.init(status: nil, error: "\(error)"))
     }
   }
 
-  private func configure(_ easy: EasyHandle, _ message: Message, _ multi: MultiHandle) throws(CurlError) {
+  private func configure(
+    _ easy: EasyHandle, _ message: Message, to url: CurlURL, _ multi: MultiHandle
+  ) throws(CurlError) {
     try easy.set(.url, to: message.url)
-    try easy.set(.followLocation, to: 0)
     try easy.set(.userAgent, to: "Ferry-Webhooks")
     try easy.set(.post, to: 1)
     try easy.setBody(message.body)
     try easy.setHeaders(message.headers + ["Content-Type: application/json", "Expect:"])
-    // A URL that cannot be parsed ends with libcurl's error.
-    guard let url = try? CurlURL(message.url), url.scheme == "https", let roots else { return }
+    guard url.scheme == "https", let roots else { return }
     try easy.setTLS(TLSPolicy(roots: roots, host: url.tlsHost, in: multi))
   }
 }
@@ -108,11 +112,11 @@ private final class WebhookAttempt: CurlExchange {
   func end(_ easy: EasyHandle, _ result: CurlResult) { done(answer(easy, result)) }
 
   private func answer(_ easy: EasyHandle, _ result: CurlResult) -> DeliverySchedule.Answer {
+    if result == .operationTimedOut { return .init(status: nil, error: "no answer within \(timeout)") }
     if let refusedRule = gate.refusedRule {
       return .init(status: nil, error: "destination not permitted: \(refusedRule)")
     }
     if refusesHead { return .init(status: nil, error: "the head of the reply is too large") }
-    if result == .operationTimedOut { return .init(status: nil, error: "no answer within \(timeout)") }
     guard result == .ok else { return .init(status: nil, error: "libcurl error \(result.code)") }
     var answer = DeliverySchedule.Answer(status: easy.info(.responseCode), retryAfter: retryAfter)
     answer.body = reply

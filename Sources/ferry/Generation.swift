@@ -10,6 +10,6 @@ enum Generation {
     for text in [DetachedProcess.executableStamp()] + arguments {
       digest.update(data: Array(text.utf8) + [0])
     }
-    return "\(Ferry.version)+\(Hexadecimal.text(digest.finalize().prefix(4)))"
+    return "\(Ferry.version)+\(Hexadecimal.text(Array(digest.finalize().prefix(4))))"
   }
 }

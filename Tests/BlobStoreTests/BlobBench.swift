@@ -35,7 +35,7 @@ struct BlobBench: Sendable {
     BlobKey(task, part, BlobStamp(epoch: epoch, attempt: attempt))
   }
 
-  static func sha256(_ bytes: [UInt8]) -> String { Hexadecimal.text(SHA256.hash(data: bytes)) }
+  static func sha256(_ bytes: [UInt8]) -> String { Hexadecimal.text(Array(SHA256.hash(data: bytes))) }
 
   func writer(_ key: BlobKey, in store: (any BlobStore)? = nil) -> BlobWriter {
     BlobWriter(key, in: store ?? self.store, on: pool)

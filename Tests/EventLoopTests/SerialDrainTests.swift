@@ -16,14 +16,6 @@ import Testing
     #expect(isFirstAgain)
   }
 
-  @Test func takeLeavesWhatIsBeyondTheMaximum() {
-    var queue = SerialDrain<Int>()
-    for number in 1...5 { _ = queue.enqueue(number) }
-    let pages = [queue.take(2), queue.take(2), queue.take(2), queue.take(2)]
-    #expect(pages == [[1, 2], [3, 4], [5], []])
-    #expect(!queue.isDraining)
-  }
-
   @Test func endGoesOnWhileThereAreElements() {
     var queue = SerialDrain<Int>()
     _ = queue.enqueue(1)
@@ -50,7 +42,7 @@ import Testing
     func write(_ element: Element) {
       guard queue.withLock({ $0.enqueue(element) }) else { return }
       while true {
-        let taken = queue.withLock { $0.take(7) }
+        let taken = queue.withLock { $0.take() }
         if taken.isEmpty { return }
         seen.withLock { seen in
           if seen.isBusy { seen.faults += 1 }

@@ -41,5 +41,5 @@ enum Sample {
       isComplete: isComplete)
   }
 
-  static func digest(_ bytes: [UInt8]) -> String { Hexadecimal.text(SHA256.hash(data: bytes)) }
+  static func digest(_ bytes: [UInt8]) -> String { Hexadecimal.text(Array(SHA256.hash(data: bytes))) }
 }

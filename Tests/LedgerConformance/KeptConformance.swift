@@ -133,12 +133,12 @@ struct KeptConformance {
   func repliesExpireWithTheNext(_ kind: LedgerKind) async throws {
     let store = try LedgerBench(kind).open()
     for reply in [Self.reply("a"), Self.reply("b", 10)] {
-      try await store.write { $0.replaceReply(reply) }
+      try await store.write { $0.replaceReply(reply, about: nil) }
     }
-    try await store.write { $0.replaceReply(Self.reply("c", 5 + IdempotentReply.retention)) }
+    try await store.write { $0.replaceReply(Self.reply("c", 5 + IdempotentReply.retention), about: nil) }
     #expect(try await store.reply(under: LedgerBench.key("a")) == nil)
     #expect(try await store.reply(under: LedgerBench.key("b")) == Self.reply("b", 10))
-    try await store.write { $0.replaceReply(Self.reply("b", 20)) }
+    try await store.write { $0.replaceReply(Self.reply("b", 20), about: nil) }
     #expect(try await store.reply(under: LedgerBench.key("b")) == Self.reply("b", 20))
     #expect(
       try await store.idempotentReply(LedgerBench.key("b"), to: [2])

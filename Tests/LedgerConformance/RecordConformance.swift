@@ -280,7 +280,7 @@ struct RecordConformance {
     var change = StoreChange()
     change.sessions = [session]
     change.lastIdentifiers = [session.id: 41]
-    change.replaceReply(reply)
+    change.replaceReply(reply, about: nil)
     try await store.write(change)
     let stored = try await store.sessions()
     #expect(stored.map(\.session) == [session] && stored.first?.lastIdentifier == 41)

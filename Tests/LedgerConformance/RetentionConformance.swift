@@ -288,14 +288,14 @@ struct RetentionConformance {
     try await write(store) { change in
       change.newDecisions = decisions
       change.settledDecisions = decisions.map { SettledDecision($0) }
-      change.replaceReply(reply(0))
+      change.replaceReply(reply(0), about: nil)
     }
     let ages = StaleRecords.Ages(
       deliveries: Self.time, decisions: Self.time.adding(seconds: 5), replies: Self.time)
     let stale = try await store.staleRecords(ages, limit: 9)
     #expect(stale.decisions == [decisions[0].id] && stale.replies.map(\.key) == [Self.key])
     // Another request takes the key before the old reply is gone.
-    try await write(store) { $0.replaceReply(reply(1)) }
+    try await write(store) { $0.replaceReply(reply(1), about: nil) }
     try await prune(store) { $0.records = stale }
     #expect(try await store.reply(under: Self.key) == reply(1))
     #expect(try await store.decision(decisions[0].id) == nil)

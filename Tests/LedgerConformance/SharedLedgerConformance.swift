@@ -190,7 +190,7 @@ struct SharedLedgerConformance {
     #expect(try await Self.isUnmet { try await store.write(Self.answering(Self.reply("k", 203))) })
     #expect(try await store.reply(under: LedgerBench.key("k"))?.status == 202)
     // Whoever has the key may tell repeats something else.
-    try await store.write { $0.replaceReply(Self.reply("k", 204)) }
+    try await store.write { $0.replaceReply(Self.reply("k", 204), about: nil) }
     #expect(try await store.reply(under: LedgerBench.key("k"))?.status == 204)
     await store.close()
   }

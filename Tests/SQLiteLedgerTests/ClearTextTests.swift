@@ -56,7 +56,7 @@ import TransferModel
         id: GoldenSamples.id(8), tenant: tenant, createdAt: time, size: 3, sha256: "ab",
         contentType: "text/\(marker("type"))", fromTask: nil)
     ]
-    first.replaceReply(reply)
+    first.replaceReply(reply, about: nil)
     first.events = [
       TransferEvent(
         .taskWillBeginDelayedRequest, at: time, session: kept, task: task.id,
@@ -169,7 +169,7 @@ import TransferModel
     again.configurations = [Self.named]
     again.credentials = [Self.credential]
     again.cookies = [(Self.session, .stored(Self.cookie))]
-    again.replaceReply(Self.reply)
+    again.replaceReply(Self.reply, about: nil)
     try await store.write(again)
     #expect(try await store.configurations(of: Self.tenant, after: nil, limit: 9) == [Self.named])
     #expect(try await store.storage(of: Self.session).credentials == [Self.credential])

@@ -249,7 +249,7 @@ struct GoldenSamples {
     first.newDeliveries = [delivery]
     first.newDecisions = [decision]
     first.newFiles = [file]
-    first.replaceReply(reply)
+    first.replaceReply(reply, about: nil)
     first.events = [event]
     var second = StoreChange()
     var ended = task

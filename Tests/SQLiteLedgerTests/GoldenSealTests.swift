@@ -69,7 +69,7 @@ import TransferModel
 
   /// The dictionary with which documents are compressed never changes.
   @Test func theDictionaryIsAsItWas() {
-    let digest = Hexadecimal.text(SHA256.hash(data: DocumentDictionary.bytes))
+    let digest = Hexadecimal.text(Array(SHA256.hash(data: DocumentDictionary.bytes)))
     #expect(digest == "1e0a0c097117cb3351c339cdcab0140301729804f897bc867580dbb6d646f100")
   }
 

@@ -83,7 +83,7 @@ struct AttemptFile {
 
   private mutating func commit(_ part: BlobKey.Part) -> (size: Int64, sha256: String)? {
     guard let draft, error == nil else { return nil }
-    let sha256 = Hexadecimal.text(SHA256.hash(data: Self.bytes(0..<count)))
+    let sha256 = Hexadecimal.text(Array(SHA256.hash(data: Self.bytes(0..<count))))
     defer { self.draft = nil }
     do throws(BlobError) {
       try draft.commit(as: key(part, job.task), size: Int64(count), sha256: sha256)

@@ -43,7 +43,31 @@ import TransferModel
   /// A case that the tables lack would go untested.
   @Test func theTablesHaveEveryCase() {
     #expect(Set(Samples.commands.map { Samples.name($0) }).count == 15)
-    #expect(Set(Samples.news.map { Samples.name($0) }).count == 18)
+    #expect(Set(Samples.news.map { Samples.name($0) }).count == 15)
+  }
+
+  /// Values that no process writes for another: a document that has one is of another version, or damaged.
+  @Test func unexpectedValuesAreRefused() throws {
+    func refuses<Value: WorkerContent>(_ value: Value) throws -> Bool {
+      #expect(!value.isExpected)
+      var members = try #require(
+        JSONSerialization.jsonObject(with: JSONEncoder().encode(value)) as? [String: Any])
+      members["version"] = WorkerDocument.version
+      let document = String(decoding: try JSONSerialization.data(withJSONObject: members), as: UTF8.self)
+      return (try? WorkerDocument.decode(Value.self, document)) == nil
+    }
+    for answer in [.allow, .redirect(nil), .bodyStream(BodyReference(nil))] as [TransferAnswer] {
+      #expect(try refuses(BackgroundCommand.task(Samples.task, .answer(answer, question: 1))))
+    }
+    let facts: [TransferFact] = [
+      .accepted(Samples.task, Samples.response),
+      .willCache(Samples.task, Samples.response, size: 1, at: Samples.time),
+      .keeps(Samples.task, Samples.point),
+      .asked(Samples.task, 3, .redirect(Samples.response, proposed: Samples.request), at: Samples.time),
+      .asked(Samples.task, 4, .bodyStream, at: Samples.time),
+      .asked(Samples.task, 5, .response(Samples.response, BodyReference(nil)), at: Samples.time),
+    ]
+    for fact in facts { #expect(try refuses(WorkerNews.fact(fact))) }
   }
 
   // MARK: Parts

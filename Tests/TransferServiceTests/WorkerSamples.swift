@@ -125,7 +125,7 @@ enum WorkerSamples {
     .removeCookies(CookieFilter(path: "/p", name: "n")), .reset, .flush, .forget,
   ]
 
-  /// All that an engine reports; the worker does not pass on all of it.
+  /// What the engine reports of background tasks, and the worker passes on.
   static let facts: [TransferFact] = [
     .began(task, at: time), .redirected(task, response, to: request, at: time),
     .informational(task, status: 103, headers: response.headers, at: time),
@@ -135,10 +135,6 @@ enum WorkerSamples {
       task, 2, .challenge(challenge(.serverCertificateUntrusted), .sessionDidReceiveChallenge), at: time),
     .resumed(task, offset: 0, expectedTotal: -1, at: time), .authenticated(task, space, password),
     .authenticated(task, space, certificate), .progress(task, progress, at: time), .ended(task, outcome),
-    .accepted(task, response), .willCache(task, response, size: 1, at: time), .keeps(task, point),
-    .asked(task, 3, .redirect(response, proposed: request), at: time), .asked(task, 4, .bodyStream, at: time),
-    .asked(task, 5, .response(response, BodyReference(nil)), at: time),
-    .asked(task, 6, .caching(response, size: 1), at: time),
   ]
 
   static let news: [WorkerNews] =

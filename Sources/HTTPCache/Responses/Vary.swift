@@ -79,7 +79,7 @@ package enum Vary {
   private static func value(_ name: String, in request: HTTPHeaders) -> String? {
     guard let text = request[name] else { return nil }
     let value = FieldList.joined(text)
-    if secret.contains(name) { return Hexadecimal.text(SHA256.hash(data: Array(value.utf8))) }
+    if secret.contains(name) { return Hexadecimal.text(Array(SHA256.hash(data: Array(value.utf8)))) }
     return caseless.contains(name) ? value.lowercasedASCII : value
   }
 }

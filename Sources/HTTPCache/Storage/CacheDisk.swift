@@ -21,7 +21,7 @@ struct CacheDisk: Sendable {
   func bodyPath(_ id: String) -> String { "\(directory)/\(id).body" }
   func metaPath(_ key: String) -> String { "\(directory)/\(Self.metaName(key))" }
   private static func metaName(_ key: String) -> String {
-    Hexadecimal.text(SHA256.hash(data: Array(key.utf8))) + ".meta"
+    Hexadecimal.text(Array(SHA256.hash(data: Array(key.utf8)))) + ".meta"
   }
 
   // MARK: Storing
@@ -114,7 +114,7 @@ struct CacheDisk: Sendable {
   /// The whole body, where it is what was stored.
   func read(_ response: CachedResponse) -> [UInt8]? {
     guard let bytes = CacheFile.read(bodyPath(response.id), size: response.size),
-      Hexadecimal.text(SHA256.hash(data: bytes)) == response.sha256
+      Hexadecimal.text(Array(SHA256.hash(data: bytes))) == response.sha256
     else { return nil }
     return bytes
   }

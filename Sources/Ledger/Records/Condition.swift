@@ -36,7 +36,7 @@ extension StoreChange {
   }
 
   /// Keeps another reply in place of the one that this process has kept.
-  package mutating func replaceReply(_ reply: IdempotentReply, about session: SessionID? = nil) {
+  package mutating func replaceReply(_ reply: IdempotentReply, about session: SessionID?) {
     idempotentReply = reply
     repliedSession = session
   }

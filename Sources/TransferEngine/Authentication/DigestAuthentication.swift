@@ -63,9 +63,9 @@ struct DigestAuthentication: Sendable, Equatable {
     /// Lower-case hexadecimal. Called once.
     func finalize() -> String {
       switch self {
-      case .md5(let hash): Hexadecimal.text(hash.finalize())
-      case .sha256(let hash): Hexadecimal.text(hash.finalize())
-      case .sha512Truncated(let hash): Hexadecimal.text(hash.finalize())
+      case .md5(let hash): Hexadecimal.text(Array(hash.finalize()))
+      case .sha256(let hash): Hexadecimal.text(Array(hash.finalize()))
+      case .sha512Truncated(let hash): Hexadecimal.text(Array(hash.finalize()))
       }
     }
   }

@@ -129,7 +129,7 @@ final class BodySink {
     case .memory(let memory) where !reserveSmall(memory.count):
       done(.failure(TransferError(.quotaExceeded, "there is no room for more bodies")))
     case .memory(let memory):
-      done(.success((.memory(memory), Hexadecimal.text(SHA256.hash(data: memory)))))
+      done(.success((.memory(memory), Hexadecimal.text(Array(SHA256.hash(data: memory))))))
     case .file(let file, let pending):
       storage = .file(file, pending: [])
       if !pending.isEmpty { _ = file.append(pending) }

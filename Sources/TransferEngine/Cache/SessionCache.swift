@@ -222,7 +222,7 @@ final class SessionCache {
             piece.source == .stored ? held[(held.startIndex + from)..<(held.startIndex + to)] : new[from..<to]
         }
         var response = whole.response
-        response.sha256 = Hexadecimal.text(SHA256.hash(data: body))
+        response.sha256 = Hexadecimal.text(Array(SHA256.hash(data: body)))
         let (joined, bytes) = (response, body)
         post { loop.value?.store(joined, .bytes(bytes), memoryOnly: memoryOnly) { done($0 ? joined : nil) } }
       }

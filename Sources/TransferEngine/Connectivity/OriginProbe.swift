@@ -41,7 +41,11 @@ package final class OriginProbe: @unchecked Sendable {
   private func begin(_ url: CurlURL, _ timeout: Duration, _ done: @escaping (ProbeResult) -> Void) {
     // Every probe looks the name up, connects and shakes hands for itself.
     client.renew()
-    let attempt = ProbeAttempt(url, gate: EgressGate(egress), timeout: timeout, done: done)
+    let attempt = ProbeAttempt(url, gate: EgressGate(egress), timeout: timeout, in: client) { [self] result in
+      done(result)
+      // Not while libcurl reports the end: nothing of the probe stays open.
+      loop.perform { [self] in client.renew() }
+    }
     do throws(CurlError) {
       try client.start(attempt, timeout: timeout) { [authorities] (easy, multi) throws(CurlError) in
         try attempt.configure(easy, multi, authorities.current)
@@ -62,12 +66,17 @@ private final class ProbeAttempt: CurlExchange {
   private var hasAddress = false
   /// The last one that it was allowed.
   private var address: IPAddress?
+  private unowned let client: CurlClient
   private let done: (ProbeResult) -> Void
 
-  init(_ url: CurlURL, gate: EgressGate, timeout: Duration, done: @escaping (ProbeResult) -> Void) {
+  init(
+    _ url: CurlURL, gate: EgressGate, timeout: Duration, in client: CurlClient,
+    done: @escaping (ProbeResult) -> Void
+  ) {
     self.url = url
     self.gate = gate
     self.timeout = timeout
+    self.client = client
     self.done = done
   }
 
@@ -83,7 +92,7 @@ private final class ProbeAttempt: CurlExchange {
     let message =
       switch result {
       case .operationTimedOut: "not within \(timeout)"
-      case .abortedByCallback where gate.refusedRule == nil: "the service stops"
+      case .abortedByCallback where client.isClosed: "the service stops"
       default: easy.errorMessage
       }
     done(report(easy, result, message))

@@ -12,9 +12,10 @@ package enum Hexadecimal {
     }
   }
 
-  package static func text(_ bytes: some Sequence<UInt8>) -> String {
+  /// Not generic: each byte of a sequence that another module passes would be an allocation.
+  package static func text(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []
-    text.reserveCapacity(2 * bytes.underestimatedCount)
+    text.reserveCapacity(2 * bytes.count)
     for byte in bytes {
       text.append(hexDigit(byte >> 4))
       text.append(hexDigit(byte & 15))

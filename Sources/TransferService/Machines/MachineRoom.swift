@@ -226,9 +226,9 @@ final class MachineRoom: Sendable {
     case .created(let tasks):
       if let refusal = await refusal.wait() { throw .store(refusal) }
       return tasks
-    case .refused(.tooManyTasks(let limit)): throw .tooManyTasks(limit: limit)
+    case .refused(let refusal): throw ServiceError(refusal)
     case nil: throw .sessionNotFound
-    default: throw .sessionInvalid
+    default: preconditionFailure("tasks are created or refused")
     }
   }
 

@@ -78,6 +78,10 @@ struct Tasks: Sendable {
     reply: @escaping @Sendable ([TransferTask]) -> IdempotentReply? = { _ in nil }
   ) async throws(ServiceError) -> [TransferTask] {
     guard !room.waiters.isDraining else { throw .draining }
+    // The visit decides. This spares the bodies of tasks that will be refused.
+    if let refusal = room.look(at: session.id, { $0.refusal(ofTasks: specifications.count) }) ?? nil {
+      throw ServiceError(refusal)
+    }
     let isUnheard = session.type == .background && !room.hub.hasListeners(of: session)
     var wanted = specifications.map { specification in
       var task = NewTask(id: identifiers.make(), specification)

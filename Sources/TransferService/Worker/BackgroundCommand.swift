@@ -10,6 +10,15 @@ enum BackgroundCommand: WorkerContent {
   case task(TaskID, TaskCommand)
   case session(SessionCommand)
 
+  /// Tasks of background sessions only ask about challenges.
+  var isExpected: Bool {
+    guard case .task(_, .answer(let answer, _)) = self else { return true }
+    switch answer {
+    case .challenge, .byDefault: return true
+    default: return false
+    }
+  }
+
   /// nil for orders that a deliberate fault loses.
   init?(_ order: Order) {
     switch order {

@@ -7,10 +7,13 @@ internal import TransferModel
 protocol WorkerContent: Codable, Sendable {
   /// It may be lost: the next of its kind says the same.
   var isPassing: Bool { get }
+  /// False for values that the processes never write for each other: a document with such a value is refused.
+  var isExpected: Bool { get }
 }
 
 extension WorkerContent {
   var isPassing: Bool { false }
+  var isExpected: Bool { true }
 }
 
 extension WorkState: WorkerContent {}
@@ -29,6 +32,7 @@ enum WorkerDocument {
   }
 
   static func encode(_ value: some WorkerContent) -> String {
+    assert(value.isExpected)
     let encoder = JSONEncoder()
     // The same value is the same text, whatever the seed of this process's dictionaries.
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -41,7 +45,9 @@ enum WorkerDocument {
   static func decode<Value: WorkerContent>(_ type: Value.Type, _ document: String) throws(Refusal) -> Value {
     guard !document.isEmpty else { throw Refusal(description: "it cannot be opened, or is empty") }
     do {
-      return try JSONDecoder().decode(Versioned<Value>.self, from: Data(document.utf8)).content
+      let value = try JSONDecoder().decode(Versioned<Value>.self, from: Data(document.utf8)).content
+      guard value.isExpected else { throw Refusal(description: "it is of a kind that nobody writes") }
+      return value
     } catch let refusal as Refusal {
       throw refusal
     } catch {

@@ -9,6 +9,15 @@ enum WorkerNews: WorkerContent {
   /// The number of documents of another version that are left in the ledger, and their tasks with them.
   case refused(count: Int)
 
+  /// What the worker passes on: tasks of background sessions only ask about challenges, and cache nothing.
+  var isExpected: Bool {
+    switch self {
+    case .fact(.asked(_, _, .challenge, _)): true
+    case .fact(.asked), .fact(.keeps), .fact(.accepted), .fact(.willCache): false
+    case .fact, .changedCookies, .refused: true
+    }
+  }
+
   /// The next fact of this kind makes up for a lost one.
   var isPassing: Bool { if case .fact(.progress) = self { true } else { false } }
 }
