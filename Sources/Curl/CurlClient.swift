@@ -23,7 +23,7 @@ package final class CurlClient {
   private let maximumIdle: Int
   private let handles: EasyHandlePool
   private var transport: CurlTransport?
-  /// Transports whose last requests are still running.
+  /// Transports that close when their last request ends. Closed ones are removed by the next `renew()`.
   private var retired: [CurlTransport] = []
   private var running: [ObjectIdentifier: Running] = [:]
   package private(set) var isClosed = false

@@ -1,8 +1,8 @@
-/// A queue that the first to enqueue drains, and that one thread drains at a time. A value, for use under a lock: the drainer takes
-/// elements under the lock and works on them outside of it.
+/// A queue that one thread drains at a time: the first caller to enqueue becomes the drainer. A value, for use under a lock. The drainer
+/// takes elements under the lock and works on them outside of it.
 package struct SerialDrain<Element> {
   package var elements: [Element] = []
-  /// Somebody drains the queue, or is about to.
+  /// A drainer is active or has been asked to start.
   package private(set) var isDraining = false
 
   package init() {}
@@ -13,7 +13,7 @@ package struct SerialDrain<Element> {
     return claim()
   }
 
-  /// - Returns: true if nobody drains the queue: the caller must do it now.
+  /// - Returns: true if there is no drainer yet. Then the caller must drain the queue now.
   package mutating func claim() -> Bool {
     defer { isDraining = true }
     return !isDraining
@@ -29,7 +29,7 @@ package struct SerialDrain<Element> {
   }
 
   /// Ends the drain if the queue is empty.
-  /// - Returns: false if there are elements left: the caller goes on.
+  /// - Returns: true if the drain has ended; false if the caller must continue.
   package mutating func end() -> Bool {
     isDraining = !elements.isEmpty
     return !isDraining

@@ -1,35 +1,35 @@
-/// What Ferry remembers. Committed means on disk: it survives the process and the power. What is of an ephemeral session
-/// is in memory alone.
+/// Ferry's durable records. A committed change is on disk, and survives a crash and a power failure. Records of ephemeral sessions are
+/// in memory only.
 package protocol Ledger: TaskRecords, KeptRecords, JournalRecords, ProcessQueues, RetentionRecords,
   OutboxRecords
 {
   /// Writes a change that a client asked for, whole or not at all.
-  /// - Parameter done: called once it is committed, in the order of the calls; or with why it is not: then it leaves nothing.
+  /// - Parameter done: called once, in the order of the calls; with nil after the commit. After an error nothing is written.
   func commit(_ change: StoreChange, done: @escaping @Sendable (StoreError?) -> Void)
 
-  /// Writes what has happened anyway. It is tried until it holds; `settled` is called then, in the order of the calls. It is called with
-  /// false where the session is another process's by now: that one finds out by itself, and nothing is written.
+  /// Writes a fact, and retries until it is committed. `settled` is called once, in the order of the calls; with false if another process
+  /// owns the session by now. Then nothing is written, because the new owner finds out by itself.
   func record(_ change: StoreChange, settled: @escaping @Sendable (_ isWritten: Bool) -> Void)
 
-  /// Looks for what other processes have committed, and tells streams of it. It returns at once.
+  /// Looks for commits of other processes and publishes them to streams. Returns at once.
   func follow()
 
-  /// The one under which this process takes part; nil: it does not.
+  /// This process's epoch; nil before it takes part.
   var epoch: Epoch? { get }
 
-  /// Who owns what, as it was committed last.
+  /// The owners of all shards, and the worker, as last committed.
   func ownership() async throws(StoreError) -> OwnershipTable
 
-  /// The rows that could not be read since the start. They are left as they are, and out of all lists; who asks for one by its
-  /// name gets the error.
+  /// The rows that could not be read since the start. They stay in the database and are omitted from lists. Reading one by its id throws
+  /// its error.
   var unreadable: UnreadableRows { get }
 
-  /// Why the disk refuses facts, which wait for it; nil where none wait.
+  /// The error for which facts cannot be written yet; nil if no facts are waiting.
   var refusal: StoreError? { get }
 
   /// The sequence number of the newest event.
   var lastSequence: Int64 { get }
-  /// No event has a greater number, of whatever process, as far as this one has looked.
+  /// Upper bound of the event numbers assigned so far, reservations included.
   var highestSequence: Int64 { get }
 
   /// Calls `answer` between two commits: it comes if the ledger is alive, even while the disk refuses all writes.
@@ -48,8 +48,8 @@ extension Ledger {
     if let error { throw error }
   }
 
-  /// Writes what has happened anyway.
-  /// - Parameter committed: called once it holds; never where the session is another process's.
+  /// Writes a fact, and retries until it is committed.
+  /// - Parameter committed: called after the commit; never if another process owns the session.
   package func record(_ change: StoreChange, committed: @escaping @Sendable () -> Void = {}) {
     record(change) { (isWritten: Bool) in if isWritten { committed() } }
   }

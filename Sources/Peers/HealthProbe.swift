@@ -3,7 +3,7 @@ internal import EventLoop
 internal import Glibc
 internal import HTTPServer
 
-/// Asks a service once how it is, as a supervisor would.
+/// A single health check of a service over HTTP.
 package enum HealthProbe {
   package struct Failure: Error, Sendable, CustomStringConvertible {
     package let description: String
@@ -23,7 +23,7 @@ package enum HealthProbe {
       loop.perform {
         let client = CurlClient(loop: loop, maximumIdle: 0)
         let request = HealthRequest(authority, path) { result in
-          // Not while libcurl reports the end. The loop stops after that.
+          // A client must not be closed inside libcurl's callback. The loop stops after that.
           loop.schedule(at: .now) {
             client.close()
             continuation.resume(returning: result)

@@ -5,7 +5,7 @@ package enum Order: Sendable {
   /// Starts the task as it is now.
   case submit(TransferTask)
   case command(TaskCommand, TaskID)
-  /// Closes the connections of a session that has no more tasks.
+  /// Releases an invalidated session: aborts leftover transfers and closes its connections.
   case forgetSession
 
   /// nil: the order concerns the whole session.
@@ -17,7 +17,8 @@ package enum Order: Sendable {
     }
   }
 
-  /// Its request must not be sent twice unnoticed (RFC 9110 §9.2.2): the order waits until its cause is on disk.
+  /// Submits a request that is not idempotent. The order waits until the change that caused it is on disk, so that after a crash Ferry
+  /// knows that the request may have been sent (RFC 9110 §9.2.2).
   package var mustBeKnown: Bool {
     if case .submit(let task) = self { !task.currentRequest.isIdempotent } else { false }
   }

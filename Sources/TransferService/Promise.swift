@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A value that one party waits for and others may give. The first one counts.
+/// A value that one task waits for. The first value given counts.
 final class Promise<Value: Sendable>: Sendable {
   private enum State {
     case idle
@@ -36,7 +36,7 @@ final class Promise<Value: Sendable>: Sendable {
   }
 }
 
-/// One party waits until others say that it may go on.
+/// A one-time signal for one waiting task.
 typealias Waiter = Promise<Void>
 
 extension Promise<Void> {

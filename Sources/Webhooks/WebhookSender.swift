@@ -134,7 +134,7 @@ private final class WebhookAttempt: CurlExchange {
     return true
   }
 
-  /// The reply's body is of use only where it is an answer, and an endless one never.
+  /// Keeps the body of a reply that answers a decision, and fails the attempt if it exceeds the limit. Other bodies are discarded.
   func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyDisposition {
     guard wantsReply else { return .accepted }
     guard reply.count + bytes.count <= Self.maximumReply else { return .refused }

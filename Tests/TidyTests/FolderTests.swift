@@ -1,6 +1,7 @@
 import Testing
 
-/// Folders of a target depend on each other in one direction: no two name each other's types, and no more than two form a cycle.
+/// The folders of a target depend on each other in one direction: there are no cycles. A cycle of two folders is reported as a pair, a
+/// longer one as a knot.
 @Suite struct FolderTests {
   private struct Known {
     /// Folders that still name each other's types: by one, the others that follow it in the alphabet.

@@ -79,3 +79,9 @@ import TransferModel
     #expect(refused.count == 0)
   }
 }
+
+extension RefusedDocuments {
+  fileprivate mutating func read<Value: WorkerContent>(_ type: Value.Type, _ rows: [Row]) -> Reading<Value> {
+    read(rows.map { Decoded<Value>($0) })
+  }
+}

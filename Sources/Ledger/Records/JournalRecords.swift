@@ -1,6 +1,6 @@
 package import TransferModel
 
-/// The journal: what was told, in its order.
+/// The journal of events, in ascending order.
 package protocol JournalRecords: Sendable {
   /// Fragments with events after `sequence`, about `maximumBytes` of them.
   func journal(

@@ -1,7 +1,7 @@
 package import HTTPCookies
 package import TransferModel
 
-/// What is kept beside the tasks: sessions and what they have, configurations, files, replies.
+/// All records but those of tasks: sessions with their cookies and credentials, named configurations, files and stored replies.
 package protocol KeptRecords: Sendable {
   func sessions() async throws(StoreError) -> [(session: TransferSession, lastIdentifier: Int)]
   func session(_ id: SessionID) async throws(StoreError) -> TransferSession?
@@ -17,7 +17,7 @@ package protocol KeptRecords: Sendable {
   func file(_ id: FileID) async throws(StoreError) -> StoredFile?
   /// A page of a tenant's stored files, oldest first.
   func files(of tenant: Tenant, after: FileID?, limit: Int) async throws(StoreError) -> [StoredFile]
-  /// The reply that is kept under a key, if it answers the request with that digest. How a ledger keeps digests is its own affair.
+  /// The reply that is kept under a key, if it answers the request with that digest. How digests are stored is up to each ledger.
   func idempotentReply(
     _ key: IdempotencyKey, to digest: [UInt8]
   ) async throws(StoreError) -> KeptReply?

@@ -2,17 +2,17 @@ package import TransferModel
 
 /// The messages to webhooks.
 package protocol OutboxRecords: Sendable {
-  /// Messages whose time has come, the longest due first; and behind them those that were tried more than a minute later than
-  /// now: the clock was set back, and nobody waits for it to get there again.
+  /// The pending messages that are due, the longest due first. Messages whose last attempt lies more than a minute in the future are due
+  /// as well: the clock was set back.
   func dueDeliveries(at time: Timestamp, limit: Int) async throws(StoreError) -> [WebhookDelivery]
-  /// The messages of background sessions that were not handed over yet.
+  /// The pending messages of background sessions.
   func pendingBackgroundDeliveries() async throws(StoreError) -> [PendingDelivery]
   func nextDeliveryTime() async throws(StoreError) -> Timestamp?
   /// Whether a message of the task is yet to be delivered.
   func hasPendingDelivery(_ task: TaskID) async throws(StoreError) -> Bool
 }
 
-/// A message that was not handed over yet, without its bytes.
+/// A pending message, without its bytes.
 package struct PendingDelivery: Sendable, Equatable {
   package let id: DeliveryID
   package let sessionID: SessionID

@@ -1,14 +1,14 @@
 package import TransferModel
 
-/// What there is to take away.
+/// Records that can expire.
 package protocol RetentionRecords: Sendable {
   /// Finished tasks without a message that is yet to be delivered, in the query's order.
   func finishedTasks(
     _ query: FinishedTaskQuery, in place: RetainedPlace, limit: Int
   ) async throws(StoreError) -> [FinishedTask]
-  /// Bytes of what all finished tasks left on the disk.
+  /// The bytes on disk that belong to finished tasks.
   func keptBytes() async throws(StoreError) -> Int64
-  /// What is of no use to anyone any more, at most `limit` of each kind.
+  /// Records that have expired, at most `limit` of each kind.
   func staleRecords(
     _ ages: StaleRecords.Ages, in place: RetainedPlace, limit: Int
   ) async throws(StoreError) -> StaleRecords

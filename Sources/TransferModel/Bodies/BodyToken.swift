@@ -1,4 +1,4 @@
-/// A body on its way, as those know it who decide about transfers: they hand it on, and never see a byte of it.
+/// An opaque handle of a body. The state machines pass it along without access to the bytes.
 package protocol BodyToken: AnyObject, Sendable {}
 
 /// A body inside a fact or an answer. Only the process that has the body can use it: a stored copy refers to no body.

@@ -11,9 +11,9 @@ package enum TaskCommand: Sendable, Codable {
   case setPriority(Double)
   /// - Parameter bytesPerSecond: nil: no limit of its own.
   case setLimit(bytesPerSecond: Int?)
-  /// URLSessionTask.earliestBeginDate; nil: at once. Only the worker has tasks before their date.
+  /// URLSessionTask.earliestBeginDate; nil: at once. Only background tasks, which the worker runs, can wait for it.
   case setBeginDate(Timestamp?)
-  /// Answers a question of the transfer. Ignored unless the transfer waits for the answer to this question.
-  /// - Parameter question: the number of the question.
+  /// Answers a decision. Ignored unless the transfer is waiting for this decision.
+  /// - Parameter question: the decision's number within the task.
   case answer(TransferAnswer, question: Int)
 }

@@ -1,24 +1,24 @@
 /// What has happened to the transfer of a task. The engine and the worker report facts in the order in which they happened; the worker
 /// stores its own for the service. Large payloads are indirect, because facts are passed through several queues.
 package enum TransferFact: Sendable, Codable {
-  /// It left the queue.
+  /// A request of the task starts, or the cache starts to serve it. May be reported again; sent and received bytes then count from 0.
   case began(TaskID, at: Timestamp)
   indirect case redirected(TaskID, TransferResponse, to: TransferRequest, at: Timestamp)
   case informational(TaskID, status: Int, headers: HTTPHeaders, at: Timestamp)
   indirect case response(TaskID, TransferResponse, BodyReference, at: Timestamp)
-  /// The head of a download's response is here; no delegate is told.
+  /// The header fields of a download's response have arrived. This produces no event.
   indirect case accepted(TaskID, TransferResponse)
-  /// What came is about to be stored.
+  /// The response is about to be stored in the cache, without a decision.
   indirect case willCache(TaskID, TransferResponse, size: Int64, at: Timestamp)
-  /// No network leads to the origin; it goes on by itself once one does.
+  /// No network reaches the origin. The transfer continues by itself when one does.
   case waitsForConnectivity(TaskID, at: Timestamp)
-  /// It waits for an answer to the question of that number: each of a task's has a higher one.
+  /// The transfer waits for a decision. The decisions of a task are numbered in ascending order.
   indirect case asked(TaskID, Int, TransferQuestion, at: Timestamp)
-  /// A download or an upload goes on at that byte; 0: it had to start anew.
+  /// A download or an upload resumes at byte `offset`; 0 if it starts again from the beginning.
   case resumed(TaskID, offset: Int64, expectedTotal: Int64, at: Timestamp)
-  /// The bytes of a download now go to the disk, where a later one could go on from them.
+  /// A later attempt can resume from this point: a partial download on disk, or an upload that its server can resume.
   indirect case keeps(TaskID, ResumePoint)
-  /// A credential let the task in that is to be remembered for longer than the process.
+  /// The server accepted a credential with a persistence other than `none`. It is new to the session's storage.
   indirect case authenticated(TaskID, ProtectionSpace, Credential)
   case progress(TaskID, TaskProgress, at: Timestamp)
   indirect case ended(TaskID, TransferOutcome)
@@ -27,9 +27,9 @@ package enum TransferFact: Sendable, Codable {
 
   /// An attempt failed, and another will follow.
   indirect case retries(TaskID, count: Int, at: Timestamp, wait: RetryWait)
-  /// Its begin date has come.
+  /// The task's earliestBeginDate has passed.
   case beganDelayed(TaskID, at: Timestamp)
-  /// The worker that carried it out is gone or has stopped the attempt. The task continues from what is on disk.
+  /// The attempt was interrupted: the worker died or stopped it. The task continues from its partial file, if there is one.
   case wasTakenOver(TaskID, at: Timestamp)
 
   package var task: TaskID {

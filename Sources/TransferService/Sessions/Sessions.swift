@@ -54,9 +54,10 @@ struct Sessions: Sendable {
     return try await body()
   }
 
-  /// Changes cookies or credentials, and returns when that is on disk. While the disk refuses facts, nothing is changed.
-  /// - Parameter body: changes them in memory, and adds to the change what only a background session needs: its rows, and the command
-  ///   for the worker.
+  /// Changes cookies or credentials in memory, and returns when the change is on disk. Throws before any change if facts cannot be
+  /// written.
+  /// - Parameter body: makes the change in memory. For a background session it also adds the rows and the worker's command to the
+  ///   `StoreChange`.
   func changeStorage(
     of id: SessionID,
     _ body: (inout StoreChange, _ isBackground: Bool) throws(ServiceError) -> Void

@@ -71,14 +71,14 @@ struct Tasks: Sendable {
 
   // MARK: Creating
 
-  /// Creates tasks, all or none, with one commit; those that ask for it start to run.
-  /// - Parameter reply: what repeats under an Idempotency-Key get.
+  /// Creates all tasks or none, in one commit. Tasks that are created resumed then start.
+  /// - Parameter reply: makes the reply to store for repeated requests with the same Idempotency-Key; nil: none.
   func create(
     _ specifications: [TaskSpecification], in session: TransferSession,
     reply: @escaping @Sendable ([TransferTask]) -> IdempotentReply? = { _ in nil }
   ) async throws(ServiceError) -> [TransferTask] {
     guard !room.waiters.isDraining else { throw .draining }
-    // The visit decides. This spares the bodies of tasks that will be refused.
+    // Checked early, so that no bodies are written for tasks that would be refused. `room.create` makes the binding check.
     if let refusal = room.look(at: session.id, { $0.refusal(ofTasks: specifications.count) }) ?? nil {
       throw ServiceError(refusal)
     }

@@ -3,14 +3,14 @@ internal import Ledger
 internal import TransferCore
 internal import TransferModel
 
-/// A command of the service for the worker: a sealed row of the ledger.
+/// A command from the service to the worker, stored as a sealed row in the ledger.
 enum BackgroundCommand: WorkerContent {
   /// Starts a task; its own row has the rest.
   case submit(TaskID)
   case task(TaskID, TaskCommand)
   case session(SessionCommand)
 
-  /// Tasks of background sessions only ask about challenges.
+  /// False for answers to any decision but a challenge: background tasks need no others.
   var isExpected: Bool {
     guard case .task(_, .answer(let answer, _)) = self else { return true }
     switch answer {
@@ -19,7 +19,7 @@ enum BackgroundCommand: WorkerContent {
     }
   }
 
-  /// nil for orders that a deliberate fault loses.
+  /// Returns nil only if a `Flaw`, a deliberate fault for tests, drops the order.
   init?(_ order: Order) {
     switch order {
     case .submit where Flaw.losesHandovers.isPresent: return nil

@@ -11,7 +11,8 @@ internal import TransferModel
 extension BackgroundWorker {
   func take(_ rows: [Queued<StoredCommand>]) async throws(StoreError) {
     let found = rows.map {
-      RefusedDocuments.Row(number: $0.number, document: $0.content.document, session: $0.content.session)
+      RefusedDocuments.Decoded<BackgroundCommand>(
+        .init(number: $0.number, document: $0.content.document, session: $0.content.session))
     }
     let tasks: [TaskID: TransferTask]
     let large: [SessionID: TransferSession]
@@ -36,7 +37,7 @@ extension BackgroundWorker {
     // By now it is known which of them cannot be read: they may be mended, and handed over then.
     let (commands, left) = refused.withLock {
       for task in incomplete { $0.refuse(DocumentSubject(task.id)) }
-      return ($0.read(BackgroundCommand.self, found, where: store.unreadable.isDamaged), $0.count)
+      return ($0.read(found, where: store.unreadable.isDamaged), $0.count)
     }
     logger.note(commands, "commands")
     var page = Page(taken: commands.taken, refused: commands.kept > 0 ? left : nil)
@@ -62,14 +63,9 @@ extension BackgroundWorker {
   /// The tasks that are handed over, and their large sessions, read from their rows. Each page reads them again, because a session's last
   /// attempt may end at any time and leave the machine only an outline. Unreadable sessions are left out.
   private func submitted(
-    _ found: [RefusedDocuments.Row]
+    _ found: [RefusedDocuments.Decoded<BackgroundCommand>]
   ) async throws(StoreError) -> (tasks: [TaskID: TransferTask], large: [SessionID: TransferSession]) {
-    let ids = found.compactMap { row -> TaskID? in
-      guard case .submit(let task)? = try? WorkerDocument.decode(BackgroundCommand.self, row.document) else {
-        return nil
-      }
-      return task
-    }
+    let ids = found.compactMap { if case .success(.submit(let task)) = $0.value { task } else { nil } }
     let tasks = try await store.tasks(ids)
     var large: [SessionID: TransferSession] = [:]
     for id in Set(tasks.lazy.filter { $0.state != .completed }.map(\.sessionID))

@@ -123,9 +123,11 @@ final class NewsReader: Sendable {
   }
 
   private func take(_ page: Page) {
-    let found = page.rows.map { RefusedDocuments.Row(number: $0.number, document: $0.content) }
+    let found = page.rows.map {
+      RefusedDocuments.Decoded<WorkerNews>(.init(number: $0.number, document: $0.content))
+    }
     let store = room.recorder.store
-    let told = refused.withLock { $0.news.read(WorkerNews.self, found, where: store.unreadable.isDamaged) }
+    let told = refused.withLock { $0.news.read(found, where: store.unreadable.isDamaged) }
     logger.note(told, "news")
     var facts: [(number: Int64, fact: TransferFact)] = []
     var others = Set(page.rows.map(\.number).filter { number in told.taken.contains { $0.contains(number) } })

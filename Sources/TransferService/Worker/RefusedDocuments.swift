@@ -1,52 +1,68 @@
 internal import Ledger
 internal import TransferModel
 
-/// The documents of a queue that this version cannot read. They stay in the store, and what comes after them about the same task,
-/// or the same session, stays behind them: it must not overtake. The next process reads all of them again. A plain value.
+/// The documents of a queue that this version cannot read. They stay in the ledger. Later documents about the same task or session
+/// wait behind them, to keep the order; progress is discarded instead. The next process to start reads all of them again.
+/// A plain value.
 struct RefusedDocuments: Sendable {
   /// A row of a queue.
   struct Row {
     let number: Int64
     let document: String
-    /// Whom it is about where it does not say so itself.
+    /// The session of the row, if its document names neither a task nor a session.
     var session: SessionID?
   }
-  /// What becomes of some rows.
+  /// A row, and the result of decoding its document.
+  struct Decoded<Value: WorkerContent> {
+    let row: Row
+    let value: Result<Value, WorkerDocument.Refusal>
+
+    init(_ row: Row) {
+      self.row = row
+      value = Result { () throws(WorkerDocument.Refusal) in
+        try WorkerDocument.decode(Value.self, row.document)
+      }
+    }
+  }
+  /// The outcome of reading some rows.
   struct Reading<Value> {
     var values: [(row: Row, value: Value)] = []
-    /// The numbers of the rows that may go from the store.
+    /// The numbers of the rows that may be deleted.
     var taken: [ClosedRange<Int64>] = []
     /// Rows that stay, and why the first of them does.
     var kept = 0
     var reason: String?
   }
 
-  /// Whose documents wait, and behind which row.
+  /// The first row that blocks each task or session. Later rows about it wait.
   private var waiting: [DocumentSubject: Int64] = [:]
   private var rows: [Int64: DocumentSubject?] = [:]
   private var others = 0
 
-  /// How many stay in the store.
+  /// The queue rows that stay, plus the tasks and sessions of which other data cannot be read.
   var count: Int { rows.count + others }
 
-  /// Something else about it cannot be read: what comes has to wait.
+  /// Makes all documents about this task or session wait, because other data of it cannot be read.
   mutating func refuse(_ subject: DocumentSubject) {
     if waiting.updateValue(0, forKey: subject) != 0 { others += 1 }
   }
 
   /// - Parameters:
-  ///   - found: in their order. Rows that were read before come to the same.
-  ///   - isDamaged: whether what the store has of somebody cannot be read; nil where that is true of nobody.
+  ///   - found: rows in ascending order. Reading a row again gives the same result.
+  ///   - isDamaged: whether the ledger's row of a task or session is unreadable; nil if all rows are readable.
   mutating func read<Value: WorkerContent>(
-    _ type: Value.Type, _ found: [Row], where isDamaged: ((DocumentSubject) -> Bool)? = nil
+    _ found: [Decoded<Value>], where isDamaged: ((DocumentSubject) -> Bool)? = nil
   ) -> Reading<Value> {
     if let isDamaged {
-      for subject in found.compactMap(Self.subject) where isDamaged(subject) { refuse(subject) }
+      for subject in found.compactMap({ Self.subject(of: $0.row) }) where isDamaged(subject) {
+        refuse(subject)
+      }
     }
     var reading = Reading<Value>()
     var taken: ClosedRange<Int64>?
-    for row in found {
-      switch read(type, row) {
+    for decoded in found {
+      let row = decoded.row
+      switch read(decoded) {
       case .success(let value):
         if let value { reading.values.append((row, value)) }
         taken = (taken?.lowerBound ?? row.number)...row.number
@@ -61,20 +77,20 @@ struct RefusedDocuments: Sendable {
     return reading
   }
 
-  /// nil where it is of no use any more.
+  /// Returns nil for progress behind a refused document, which is discarded.
   private mutating func read<Value: WorkerContent>(
-    _ type: Value.Type, _ row: Row
+    _ decoded: Decoded<Value>
   ) -> Result<Value?, WorkerDocument.Refusal> {
+    let row = decoded.row
     let refusal: WorkerDocument.Refusal
-    do throws(WorkerDocument.Refusal) {
-      let value = try WorkerDocument.decode(type, row.document)
+    switch decoded.value {
+    case .success(let value):
       guard !waiting.isEmpty, let subject = Self.subject(of: row), let first = waiting[subject],
         row.number > first
       else { return .success(value) }
       guard !value.isPassing else { return .success(nil) }
       refusal = .init(description: "it comes after one that is not understood")
-    } catch {
-      refusal = error
+    case .failure(let reason): refusal = reason
     }
     let subject = Self.subject(of: row)
     if let subject { waiting[subject] = min(waiting[subject] ?? row.number, row.number) }
@@ -86,12 +102,12 @@ struct RefusedDocuments: Sendable {
     DocumentSubject(ofDocument: row.document) ?? row.session.map { DocumentSubject($0) }
   }
 
-  /// The rows that stay, with whom they are about.
+  /// The rows that stay and whose task or session is known.
   var subjects: [(row: Int64, subject: DocumentSubject)] {
     rows.compactMap { row, subject in subject.map { (row, $0) } }
   }
 
-  /// They are gone from the store, with the session that they were about.
+  /// Stops counting rows that were deleted together with their session.
   mutating func forget(_ numbers: [Int64]) {
     for number in numbers { rows[number] = nil }
   }

@@ -5,7 +5,7 @@ internal import TransferModel
 
 /// A value that the service and the worker write for each other.
 protocol WorkerContent: Codable, Sendable {
-  /// It may be lost: the next of its kind says the same.
+  /// The value may be lost, because the next one of its kind supersedes it.
   var isPassing: Bool { get }
   /// False for values that the processes never write for each other: a document with such a value is refused.
   var isExpected: Bool { get }
@@ -18,11 +18,11 @@ extension WorkerContent {
 
 extension WorkState: WorkerContent {}
 
-/// The two processes' documents: JSON of values that encode themselves, and the version of the format beside them.
+/// The JSON documents that the service and the worker exchange. Each holds one value, and the format's version as an extra member.
 ///
-/// An additional optional member or kind needs no new version: readers pass over members that they do not know, and refuse kinds. A member
-/// that is not optional needs a new version. `version` is raised where an older reader would take a document for something
-/// that it is not.
+/// An additional optional member or kind needs no new version. Readers ignore unknown members and refuse documents of an unknown kind.
+/// A required member needs a new version. Raise `version`, too, if an older reader would misinterpret a document. An unknown version is
+/// refused.
 enum WorkerDocument {
   static let version = 1
 
@@ -46,7 +46,9 @@ enum WorkerDocument {
     guard !document.isEmpty else { throw Refusal(description: "it cannot be opened, or is empty") }
     do {
       let value = try JSONDecoder().decode(Versioned<Value>.self, from: Data(document.utf8)).content
-      guard value.isExpected else { throw Refusal(description: "it is of a kind that nobody writes") }
+      guard value.isExpected else {
+        throw Refusal(description: "neither the service nor the worker writes such a value")
+      }
       return value
     } catch let refusal as Refusal {
       throw refusal
@@ -55,7 +57,7 @@ enum WorkerDocument {
     }
   }
 
-  /// Where it is not understood; nothing of what it holds.
+  /// Names the member that could not be decoded. It never includes the document's contents, which are sealed.
   private static func reason(_ error: any Error) -> String {
     let context: DecodingError.Context
     switch error {
@@ -102,7 +104,7 @@ private struct Versioned<Content: WorkerContent>: Codable {
   }
 }
 
-/// The task or the session that a document is about: its first value, also where nothing else of it is understood.
+/// The task or session that a document is about: its first value. It is found even if the rest of the document cannot be decoded.
 struct DocumentSubject: Hashable, Sendable {
   let high: UInt64
   let low: UInt64
@@ -111,13 +113,13 @@ struct DocumentSubject: Hashable, Sendable {
 extension DocumentSubject {
   init<Kind>(_ id: ID<Kind>) { self.init(high: id.high, low: id.low) }
 
-  /// Where it is a session.
+  /// The subject as a session id. The caller must know that it is one.
   var session: SessionID { SessionID(high: high, low: low) }
 
-  /// Where it is a task.
+  /// The subject as a task id. The caller must know that it is one.
   var task: TaskID { TaskID(high: high, low: low) }
 
-  /// nil where it names none.
+  /// Returns nil if the document names neither a task nor a session.
   init?(ofDocument document: String) {
     guard let found = try? JSONDecoder().decode(Found.self, from: Data(document.utf8)) else { return nil }
     self = found.subject

@@ -6,10 +6,11 @@ internal import TransferModel
 enum WorkerNews: WorkerContent {
   case fact(TransferFact)
   case changedCookies(SessionID, [CookieJar.Change])
-  /// The number of documents of another version that are left in the ledger, and their tasks with them.
+  /// The number of documents that the worker cannot read. Their tasks wait until a worker starts that can.
   case refused(count: Int)
 
-  /// What the worker passes on: tasks of background sessions only ask about challenges, and cache nothing.
+  /// Background tasks need no decisions but challenges, and cache nothing. The worker keeps resume points itself, and reports a
+  /// download's response with its end.
   var isExpected: Bool {
     switch self {
     case .fact(.asked(_, _, .challenge, _)): true
@@ -18,7 +19,7 @@ enum WorkerNews: WorkerContent {
     }
   }
 
-  /// The next fact of this kind makes up for a lost one.
+  /// Progress may be lost, because the next progress fact supersedes it.
   var isPassing: Bool { if case .fact(.progress) = self { true } else { false } }
 }
 
@@ -53,6 +54,6 @@ extension WorkerNews {
 }
 
 extension StoreChange {
-  /// Tells the service, behind what was told before.
+  /// Appends news for the service, after all earlier news.
   mutating func tell(_ news: WorkerNews) { self.news.append(WorkerDocument.encode(news)) }
 }

@@ -1,8 +1,8 @@
 internal import Curl
 internal import TransferModel
 
-/// A scheme by which a client shows who it is (RFC 9110 §11.1). To add one, add its method to `AuthenticationMethod`, and its type to
-/// `AuthenticationSchemes.all`.
+/// An authentication scheme (RFC 9110 §11.1), or the login of a SOCKS proxy. To add one, add its method to `AuthenticationMethod`, and
+/// its type to `AuthenticationSchemes.all`.
 protocol AuthenticationScheme: Sendable {
   var method: AuthenticationMethod { get }
   /// The scheme's name in challenges, in lower case.
@@ -12,11 +12,11 @@ protocol AuthenticationScheme: Sendable {
   /// Prepares a request.
   /// - Returns: the value of the field Authorization or Proxy-Authorization; nil: none, or libcurl sends it.
   func authorize(_ request: AuthorizedRequest, with easy: EasyHandle) throws(CurlError) -> String?
-  /// Makes the token of one request, on a thread that may wait; nil: the scheme has no tokens.
+  /// Creates the token of one request. It may block: call it off the event loops. nil if the scheme uses no tokens.
   var makeToken: (@Sendable (_ host: String, _ login: PasswordLogin?) throws -> [UInt8])? { get }
-  /// Several messages on one connection let the client in; libcurl exchanges them.
+  /// Authenticates a connection rather than a request, by several messages that libcurl exchanges.
   var isConnectionBased: Bool { get }
-  /// A credential is shown unasked only below the directory of an earlier request (RFC 7617 §2.2), else on the whole host.
+  /// Credentials are sent preemptively below the directory of an earlier request only (RFC 7617 §2.2); if false, to the whole host.
   var coversDirectory: Bool { get }
 }
 
@@ -29,14 +29,14 @@ extension AuthenticationScheme {
 
 typealias PasswordLogin = (user: String, password: String)
 
-/// What a scheme knows of the request that it prepares.
+/// The request that a scheme authenticates.
 struct AuthorizedRequest {
   let attempt: Authenticator.Attempt
   let isProxy: Bool
-  /// The request line's: of the CONNECT for a proxy that tunnels.
+  /// Method and target of the request line. For a tunnelling proxy these are CONNECT's.
   let method: String
   let target: String
-  /// The digest of the body, by the challenge's algorithm. Called only if the challenge wants it.
+  /// Returns the body's digest by the challenge's algorithm; nil if the challenge does not cover the body, or for CONNECT.
   let bodyDigest: () -> String?
 
   var login: PasswordLogin? { attempt.credential?.passwordLogin }
