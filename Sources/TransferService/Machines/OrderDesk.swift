@@ -46,15 +46,14 @@ final class OrderDesk: Sendable {
       jobs = []
     }
     for order in orders {
-      if case .submit(let task) = order {
-        jobs.append(TransferJob(task, in: session, writing: stamp()))
-        continue
-      }
-      submit()
       switch order {
-      case .command(let command, let task): engine.perform(command, on: task, in: session.id)
-      case .forgetSession: engine.forget(session.id)
-      case .submit: break
+      case .submit(let task): jobs.append(TransferJob(task, in: session, writing: stamp()))
+      case .command(let command, let task):
+        submit()
+        engine.perform(command, on: task, in: session.id)
+      case .forgetSession:
+        submit()
+        engine.forget(session.id)
       }
     }
     submit()
