@@ -301,7 +301,7 @@ package.targets += [
   .target(
     name: "LifeCycle", dependencies: ["TransferModel", "JSON"], path: "Tests/LifeCycle",
     swiftSettings: optimizedSafe),
-  // What every ledger does, to be run by the tests of each. No part of the program.
+  // The conformance suite that the tests of each ledger run. No part of the program.
   .target(
     name: "LedgerConformance", dependencies: ["HTTPCookies", "Ledger", "TransferModel"],
     path: "Tests/LedgerConformance", swiftSettings: language),

@@ -1,6 +1,6 @@
 package import TransferModel
 
-/// What the engine, or the worker, must do for a session.
+/// An order of a session for the engine or the worker.
 package enum Order: Sendable {
   /// Starts the task as it is now.
   case submit(TransferTask)

@@ -15,7 +15,7 @@ package struct Submission: Sendable {
 
 /// What one input to a worker's machine comes to, as values. Turns are carried out in order.
 package struct WorkerTurn: Sendable {
-  /// What the engine is to do.
+  /// An order for the engine.
   package enum Order: Sendable {
     case submit(Submission)
     case command(TaskCommand, TaskID, SessionID)
@@ -50,7 +50,7 @@ package struct WorkerTurn: Sendable {
   /// How far tasks have come, each as it is at the end of the turn.
   package private(set) var work: [(task: TaskID, session: SessionID, state: WorkState)] = []
   package private(set) var finished: [TaskID] = []
-  /// What the service is to know, in order.
+  /// Facts for the service, in order.
   package var facts: [TransferFact] = []
 
   // MARK: Behind it, in order

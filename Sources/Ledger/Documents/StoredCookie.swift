@@ -5,7 +5,7 @@ package import TransferModel
 // How cookies stand in their table: sealed whole, with whose they are.
 
 extension CookieKey {
-  /// What tells the cookies of a session apart (RFC 6265bis §5.7): neither of these has a control character in it.
+  /// The key of a cookie in its session (RFC 6265bis §5.7). None of its parts contains a control character.
   package var stored: String { "\(isHostOnly ? "" : ".")\(domain)\t\(path)\t\(name)" }
 }
 

@@ -7,7 +7,7 @@ package indirect enum Condition: Sendable, Equatable {
   case keyAbsent(IdempotencyKey, since: Timestamp)
   /// The configuration is the one of that time; nil: none has the name.
   case revision(ConfigurationName, updatedAt: Timestamp?)
-  /// What the client has specified of the task is what it was when it was read.
+  /// The task's specification has not changed since it was read.
   case unchanged(TransferTask)
 }
 

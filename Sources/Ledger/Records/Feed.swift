@@ -1,4 +1,4 @@
-/// What streams hear of a ledger, in the order of its commits.
+/// The commits of a ledger, as streams receive them, in order.
 package enum Feed: Sendable {
   /// Rows of other processes that are told of one by one; where there are more, streams read the journal.
   package static let gapLimit = 1_000

@@ -7,7 +7,7 @@ package struct JournalPage: Sendable {
   package var coveredSequence: Int64
   /// False where the page was cut off.
   package var isLast: Bool
-  /// What the journal has no more: of a tenant's events where those were asked for, else of all.
+  /// The events that were pruned from the journal: the tenant's, if the page is a tenant's; else all.
   package var pruned: PrunedEvents
   /// The first sequence number that it has, or will have; of the same.
   package var oldest: Int64

@@ -30,7 +30,7 @@ extension KeptRecords {
   }
 }
 
-/// What a ledger has under an Idempotency-Key.
+/// The result of looking up an Idempotency-Key.
 package enum KeptReply: Sendable, Equatable {
   /// The reply to the same request.
   case matching(IdempotentReply)

@@ -7,7 +7,7 @@ package enum RetainedPlace: Sendable {
   case memory
 }
 
-/// What has been kept for long enough, and goes for good.
+/// Records to be deleted because they have expired.
 package struct Pruning: Sendable {
   /// Finished tasks, with all that is in their rows.
   package var tasks: [TaskID] = []
@@ -22,7 +22,7 @@ package struct Pruning: Sendable {
   package init(in place: RetainedPlace = .everywhere) { self.place = place }
 }
 
-/// What is of no use to anyone any more because of its age alone.
+/// Records that expire by their age alone.
 package struct StaleRecords: Sendable, Equatable {
   /// The last instants of what is too old.
   package struct Ages: Sendable {

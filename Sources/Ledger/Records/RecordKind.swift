@@ -3,7 +3,7 @@ package enum RecordKind: String, CaseIterable, Sendable, CustomStringConvertible
   case session, task, journal, delivery, decision, file, credential, cookie, configuration
   /// Replies under an Idempotency-Key.
   case idempotency
-  /// What the worker keeps of each of its tasks.
+  /// The worker's state of a task.
   case work
 
   package var description: String { rawValue }

@@ -1,6 +1,6 @@
 package import TransferModel
 
-/// What has become of a decision.
+/// The outcome of a decision.
 package struct SettledDecision: Sendable, Equatable {
   package let id: DecisionID
   package let sessionID: SessionID

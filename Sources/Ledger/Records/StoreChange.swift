@@ -3,11 +3,11 @@ package import TransferModel
 
 /// A set of changes that holds as a whole or not at all.
 package struct StoreChange: Sendable {
-  /// What must hold for it to be written.
+  /// Conditions, all of which must hold for the change to be written.
   package var conditions: [Condition] = []
   /// Whose process must own it: where that is another by now, the change is refused (`StoreError.notOwner`), or, as a fact, dropped.
   package var owner: SessionID?
-  /// Who owns what, from here on.
+  /// A change of ownership.
   package var ownership: OwnershipChange?
   package var sessions: [TransferSession] = []
   /// The highest taskIdentifier given out in a session.
@@ -27,7 +27,7 @@ package struct StoreChange: Sendable {
   /// Credentials to be kept, each in place of what was there for its space.
   package var credentials: [StoredCredential] = []
   package var deletedCredentials: [(session: SessionID, space: ProtectionSpace)] = []
-  /// What has become of the sessions' cookies, in order.
+  /// Changes of the sessions' cookies, in order.
   package var cookies: [(session: SessionID, change: CookieJar.Change)] = []
   /// Named configurations, each in place of what had the name.
   package var configurations: [NamedConfiguration] = []
@@ -44,7 +44,7 @@ package struct StoreChange: Sendable {
   package static let thinningSlice = 500
   /// An ephemeral session whose bodies are to go, those of requests as well, and the replies that repeats would get.
   package var wipedSession: SessionID?
-  /// What has been kept for long enough.
+  /// Records that have expired.
   package var pruning: Pruning?
 
   /// For the process that carries background tasks out, in order; sealed where they stand.

@@ -4,13 +4,13 @@ package enum StoreError: Error, Sendable {
   case full
   /// Cannot be written or read at the moment.
   case unavailable(String)
-  /// What the change depends on does not hold.
+  /// A condition of the change does not hold.
   case unmet(Condition)
   /// Another process owns the session by now.
   case notOwner
   /// Another process has taken over from this one: nothing of this one's is written any more.
   case fencedOff
-  /// What was asked for is there, and is not as it was written.
+  /// The record exists, but its content is damaged or of another version.
   case unreadable(UnreadableRow)
 }
 
