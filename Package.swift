@@ -144,14 +144,9 @@ let package = Package(
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], swiftSettings: optimized),
-    // The shipped program does not link it.
     .target(
-      name: "MemoryLedger",
-      dependencies: [
-        "TransferModel", "TransferCore", "HTTPCookies", "JSON", "Ledger", "BlobStore",
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "DequeModule", package: "swift-collections"),
-      ], swiftSettings: optimizedSafe),
+      name: "MemoryLedger", dependencies: ["TransferModel", "HTTPCookies", "JSON", "Ledger"],
+      swiftSettings: optimizedSafe),
     .target(
       name: "TransferEngine",
       dependencies: [
@@ -201,8 +196,8 @@ let package = Package(
       name: "ferry",
       dependencies: [
         "BlobStore", "CICUData", "EventLoop", "FerrySettings", "HTTPServer", "JSON", "Ledger", "Peers",
-        "Processes", "SQLiteLedger", "TransferAPI", "TransferEngine", "TransferModel", "TransferService",
-        "Webhooks",
+        "MemoryLedger", "Processes", "SQLiteLedger", "TransferAPI", "TransferEngine", "TransferModel",
+        "TransferService", "Webhooks",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
@@ -242,7 +237,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   (
     "BlobStore",
     [
-      "TransferModel", "MemoryLedger", "EventLoop", "TestSupport",
+      "TransferModel", "SimulatedStores", "EventLoop", "TestSupport",
       .product(name: "Crypto", package: "swift-crypto"),
     ]
   ),
@@ -250,7 +245,8 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   (
     "MemoryLedger",
     [
-      "TransferModel", "HTTPCookies", "Ledger", "SQLiteLedger", "LedgerConformance", "TestSupport",
+      "TransferModel", "HTTPCookies", "Ledger", "SQLiteLedger", "SimulatedStores", "LedgerConformance",
+      "TestSupport",
       .product(name: "Crypto", package: "swift-crypto"),
     ]
   ),
@@ -275,7 +271,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
     "TransferService",
     [
       "Limits", "TransferModel", "TransferCore", "Ledger", "KeyDerivation", "SQLiteLedger", "MemoryLedger",
-      "BlobStore", "TransferEngine",
+      "SimulatedStores", "BlobStore", "TransferEngine",
       "HTTPCache", "HTTPCookies", "EventLoop", "Processes", "JSON", "TestSupport", "Simulation",
       .product(name: "Crypto", package: "swift-crypto"), .product(name: "Logging", package: "swift-log"),
     ]
@@ -287,9 +283,8 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   (
     "TransferAPI",
     [
-      "Limits", "TransferModel", "TransferCore", "TransferService", "Ledger", "SQLiteLedger", "BlobStore",
-      "TransferEngine",
-      "HTTPServer", "ContentCoding", "EventLoop", "JSON", "TestSupport",
+      "Limits", "TransferModel", "TransferCore", "TransferService", "Ledger", "MemoryLedger", "SQLiteLedger",
+      "BlobStore", "TransferEngine", "HTTPServer", "ContentCoding", "EventLoop", "JSON", "TestSupport",
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"), .product(name: "Yams", package: "Yams"),
@@ -303,14 +298,22 @@ package.targets += [
     swiftSettings: optimizedSafe),
   // The conformance suite that the tests of each ledger run. No part of the program.
   .target(
-    name: "LedgerConformance", dependencies: ["HTTPCookies", "Ledger", "TransferModel"],
+    name: "LedgerConformance", dependencies: ["HTTPCookies", "Ledger", "MemoryLedger", "TransferModel"],
     path: "Tests/LedgerConformance", swiftSettings: language),
+  // Stand-ins for the ledger and the blob store, with faults. No part of the program.
+  .target(
+    name: "SimulatedStores",
+    dependencies: [
+      "TransferModel", "TransferCore", "Ledger", "MemoryLedger", "BlobStore",
+      .product(name: "Crypto", package: "swift-crypto"),
+      .product(name: "DequeModule", package: "swift-collections"),
+    ], path: "Tests/SimulatedStores", swiftSettings: optimizedSafe),
   // Whole worlds in one thread, each decided by a seed. No part of the program.
   .target(
     name: "Simulation",
     dependencies: [
-      "TransferModel", "TransferCore", "Ledger", "MemoryLedger", "BlobStore", "TransferEngine",
-      "TransferService", "HTTPCache", "LifeCycle", "EventLoop", "JSON",
+      "TransferModel", "TransferCore", "Ledger", "MemoryLedger", "SimulatedStores", "BlobStore",
+      "TransferEngine", "TransferService", "HTTPCache", "LifeCycle", "EventLoop", "JSON",
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "DequeModule", package: "swift-collections"),
       .product(name: "Logging", package: "swift-log"),

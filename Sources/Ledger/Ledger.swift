@@ -1,15 +1,10 @@
-/// Ferry's durable records. A committed change is on disk, and survives a crash and a power failure. Records of ephemeral sessions are
-/// in memory only.
-package protocol Ledger: TaskRecords, KeptRecords, JournalRecords, ProcessQueues, RetentionRecords,
-  OutboxRecords
-{
-  /// Writes a change that a client asked for, whole or not at all.
-  /// - Parameter done: called once, in the order of the calls; with nil after the commit. After an error nothing is written.
-  func commit(_ change: StoreChange, done: @escaping @Sendable (StoreError?) -> Void)
+/// Ferry's records. A committed change survives a crash and a power failure, if the ledger is durable.
+package protocol Ledger: TaskRecords, KeptRecords, JournalRecords, ProcessQueues, OutboxRecords {
+  /// Takes a change to be written. Returns at once; changes are written in the order of the calls.
+  func append(_ entry: CommitEntry)
 
-  /// Writes a fact, and retries until it is committed. `settled` is called once, in the order of the calls; with false if another process
-  /// owns the session by now. Then nothing is written, because the new owner finds out by itself.
-  func record(_ change: StoreChange, settled: @escaping @Sendable (_ isWritten: Bool) -> Void)
+  /// The records that expire, as they are kept in one place.
+  func retained(in place: RetainedPlace) -> any RetentionRecords
 
   /// Looks for commits of other processes and publishes them to streams. Returns at once.
   func follow()
@@ -40,6 +35,19 @@ package protocol Ledger: TaskRecords, KeptRecords, JournalRecords, ProcessQueues
 }
 
 extension Ledger {
+  /// Writes a change that a client asked for, whole or not at all.
+  /// - Parameter done: called once, in the order of the calls; with nil after the commit. After an error nothing is written.
+  package func commit(_ change: StoreChange, done: @escaping @Sendable (StoreError?) -> Void) {
+    append(.request(change, done: done))
+  }
+
+  /// Writes a fact, and retries until it is committed.
+  /// - Parameter settled: called once, in the order of the calls; with false if another process owns the session by now. Then nothing is
+  ///   written, because the new owner finds out by itself.
+  package func record(_ change: StoreChange, settled: @escaping @Sendable (_ isWritten: Bool) -> Void) {
+    append(.fact(change, settled: settled))
+  }
+
   /// Writes a change that a client asked for; returns once it is committed, or fails and leaves nothing.
   package func write(_ change: StoreChange) async throws(StoreError) {
     let error = await withCheckedContinuation { (continuation: CheckedContinuation<StoreError?, Never>) in

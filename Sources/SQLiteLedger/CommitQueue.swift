@@ -10,9 +10,8 @@ internal import TransferModel
 
 /// What waits to be written, and the thread that writes it: everything that waits becomes one transaction.
 ///
-/// Where that fails, each change is tried alone. A request that fails is told so; a fact, something that has
-/// happened already, is kept and tried until the disk takes it, and the facts behind it wait, so that their order
-/// holds.
+/// If that fails, each entry is tried alone. A request that fails is told so; a fact, which has happened already, is kept and tried until
+/// the disk takes it, and the facts behind it wait, so that their order holds. What is written elsewhere waits for numbers only.
 final class CommitQueue: @unchecked Sendable {
   // Unchecked: the writer and `hasRefused` are touched on the store's thread only.
   typealias Entry = CommitEntry
@@ -38,7 +37,6 @@ final class CommitQueue: @unchecked Sendable {
   static let lastPatience = Duration.seconds(5)
 
   private let writer: LedgerWriter
-  private let ephemeral: EphemeralSessions
   private let published: @Sendable (Feed) -> Void
   private let wrote: @Sendable () -> Void
   private let fencedOff: @Sendable () -> Void
@@ -55,14 +53,13 @@ final class CommitQueue: @unchecked Sendable {
   ///   - published: hears of each commit.
   ///   - fencedOff: is called once where another process has taken over from this one.
   init(
-    _ writer: LedgerWriter, ephemeral: EphemeralSessions, lastPatience: Duration = CommitQueue.lastPatience,
+    _ writer: LedgerWriter, lastPatience: Duration = CommitQueue.lastPatience,
     fencedOff: @escaping @Sendable () -> Void = {},
     wrote: @escaping @Sendable () -> Void = {}, published: @escaping @Sendable (Feed) -> Void
   ) {
     self.fencedOff = fencedOff
     self.lastPatience = lastPatience
     self.writer = writer
-    self.ephemeral = ephemeral
     (self.wrote, self.published) = (wrote, published)
     lastWritten = Atomic(writer.numbers.newest)
     notePlace()
@@ -70,7 +67,6 @@ final class CommitQueue: @unchecked Sendable {
 
   /// The number of the newest event, by this process or by another, as far as is known.
   var lastSequence: Int64 { lastWritten.load(ordering: .relaxed) }
-  var memoryBytes: Int64 { writer.memoryBytes.load(ordering: .relaxed) }
   var epoch: Epoch? { place.withLock { $0.epoch } }
   var highestSequence: Int64 { place.withLock { max($0.highest, lastSequence) } }
   /// Under which this process owns some of the shards; nil: it takes no part, or all are its own.
@@ -84,7 +80,7 @@ final class CommitQueue: @unchecked Sendable {
       return (nil, state.drain.claim())
     }
     // What comes after the end is found by the next process where it was found by this one.
-    if let end, case .request(_, let done) = entry { done(end) }
+    if let end { entry.refuse(end) }
     if mustSchedule { thread.submit { self.drain() } }
   }
 
@@ -121,7 +117,7 @@ final class CommitQueue: @unchecked Sendable {
   private func drain() {
     while true {
       let (batch, pings, mustFollow) = state.withLock { state in
-        let batch = Array(state.entries.prefix(nextBatch(state.entries)))
+        let batch = Array(state.entries.prefix(Self.changesPerCommit))
         state.entries.removeFirst(batch.count)
         defer { (state.pings, state.mustFollow) = ([], false) }
         if batch.isEmpty, !state.mustFollow { _ = state.drain.end() }
@@ -135,14 +131,6 @@ final class CommitQueue: @unchecked Sendable {
       }
       if let fault = commit(batch) { commitOneByOne(batch, fault) } else { recover() }
     }
-  }
-
-  /// How many changes are committed next, together. One that depends on what memory has comes first among them: what the others write
-  /// there is written behind it.
-  private func nextBatch(_ entries: Deque<Entry>) -> Int {
-    let count = min(entries.count, Self.changesPerCommit)
-    guard !ephemeral.isEmpty else { return count }
-    return (1..<max(count, 1)).first { entries[$0].change.dependsOnMemory(ephemeral) } ?? count
   }
 
   private func lookAtOthers() {
@@ -172,11 +160,7 @@ final class CommitQueue: @unchecked Sendable {
   private func commit(_ batch: [Entry]) -> SQLiteFault? {
     let outcome: LedgerWriter.Outcome
     do {
-      let isProgressOnly = batch.allSatisfy { $0.change.isProgressOnly }
-      outcome =
-        isProgressOnly
-        ? writer.tell(batch.map(\.change))
-        : try writer.write(batch.map { $0.change.divided(by: ephemeral) })
+      outcome = try writer.write(batch)
     } catch let fault as SQLiteFault {
       return fault
     } catch let error as DatabaseError {
@@ -187,16 +171,19 @@ final class CommitQueue: @unchecked Sendable {
     } catch {
       preconditionFailure("unexpected error from the database: \(error)")
     }
+    let elsewhere = outcome.numbered.map { $0.writer.write($0.change, after: $0.last) }
     lastWritten.store(writer.numbers.newest, ordering: .relaxed)
     notePlace()
     // The writers first: who hears of an end on a stream and then asks for the task must find it ended.
+    var rest = elsewhere[...]
     for (index, entry) in batch.enumerated() {
-      switch entry {
-      case .request(_, let done): done(outcome.refused[index])
-      case .fact(_, let settled): settled(outcome.refused[index] == nil)
-      }
+      let error = entry.isNumbered ? rest.popFirst()?.failure : outcome.refused[index]
+      assert(error == nil || !entry.isNumbered || !entry.isFact, "another ledger refuses a fact")
+      entry.answer(error)
     }
-    for feed in outcome.feed { published(feed) }
+    if let gap = outcome.gap { published(gap) }
+    let fragments = outcome.fragments(with: elsewhere)
+    if !fragments.isEmpty { published(.committed(fragments)) }
     if outcome.hasDurableEvents { wrote() }
     return nil
   }
@@ -208,7 +195,7 @@ final class CommitQueue: @unchecked Sendable {
       defer { (state.entries, state.end, state.refusal) = ([], .fencedOff, .fencedOff) }
       return state.end == nil ? Array(state.entries) : nil
     }
-    for case .request(_, let done) in batch + (left ?? []) { done(.fencedOff) }
+    for entry in batch + (left ?? []) { entry.refuse(.fencedOff) }
     // One that has left has been taken over from by nobody.
     if left != nil, !writer.hasLeft { fencedOff() }
   }
@@ -219,12 +206,9 @@ final class CommitQueue: @unchecked Sendable {
     for (index, entry) in batch.enumerated() {
       guard let fault = batch.count == 1 ? fault : commit([entry]) else { continue }
       guard !fault.isBusy else { return wait(batch[index...], fault) }
-      switch entry {
-      case .request(_, let done): done(StoreError(fault))
-      case .fact:
-        guard fault.isPassing else { preconditionFailure("the database refuses a fact: \(fault.message)") }
-        return wait(batch[index...], fault)
-      }
+      guard !entry.refuse(StoreError(fault)) else { continue }
+      guard fault.isPassing else { preconditionFailure("the database refuses a fact: \(fault.message)") }
+      return wait(batch[index...], fault)
     }
     recover()
   }
@@ -240,31 +224,20 @@ final class CommitQueue: @unchecked Sendable {
       if hasRefused { usleep(Self.retryDelayMicroseconds) }
       return
     }
-    for case .request(_, let done) in dropped { done(StoreError(fault)) }
+    for entry in dropped { entry.refuse(StoreError(fault)) }
   }
 
-  /// Puts facts back at the head of the queue; requests among them fail now rather than wait for a disk. What is for memory
-  /// alone does not wait either.
+  /// Puts facts back at the head of the queue; requests among them fail now rather than wait for a disk. What is written elsewhere does not
+  /// wait either, as long as there are numbers.
   private func keep(_ entries: ArraySlice<Entry>, _ fault: SQLiteFault) {
     var waiting: [Entry] = []
+    var hasNumbers = true
     for entry in entries {
-      let change = entry.change.divided(by: ephemeral)
-      switch entry {
-      case .request(_, let done):
-        if change.memory == nil || !change.disk.isEmpty || commit([entry]) != nil { done(StoreError(fault)) }
-      case .fact(_, let settled):
-        guard let memory = change.memory else {
-          waiting.append(entry)
-          continue
-        }
-        if commit([.fact(memory) { _ in }]) != nil {
-          waiting.append(entry)
-        } else if change.disk.isEmpty {
-          settled(true)
-        } else {
-          waiting.append(.fact(change.disk, settled: settled))
-        }
+      if entry.isNumbered, hasNumbers {
+        hasNumbers = commit([entry]) == nil
+        if hasNumbers { continue }
       }
+      if !entry.refuse(StoreError(fault)) { waiting.append(entry) }
     }
     // Nobody but the one who tries again finds out that the others have come to their end.
     if waiting.isEmpty, fault.isBusy, state.withLock({ $0.end == nil }) {
@@ -292,4 +265,8 @@ extension StoreError {
       self = .unavailable("\(error)")
     }
   }
+}
+
+extension Result {
+  fileprivate var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
 }

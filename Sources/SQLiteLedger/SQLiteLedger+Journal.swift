@@ -5,30 +5,13 @@ package import TransferModel
 
 /// The journal: what was told, in its order.
 extension SQLiteLedger {
-  package func oldestEvents(in place: RetainedPlace, limit: Int) async throws(StoreError) -> [AgedEvents] {
-    let known = queue.lastSequence
-    let find: @Sendable (Database) throws -> [AgedEvents] = { database in
-      try Row.fetchAll(database.prepared(.oldestEvents), arguments: [limit]).map { AgedEvents(row: $0) }
-    }
-    var pages = place == .everywhere ? [try await databases.readDisk(find)] : []
-    if databases.hasEphemeralSessions { pages.append(try await databases.readMemory(find)) }
-    return .joined(pages, limit: limit, known: known)
-  }
-
   package func journal(
     _ scope: EventScope, after sequence: Int64, maximumBytes: Int
   ) async throws(StoreError) -> JournalPage {
-    let reader = databases.reader(of: .journal)
-    let read: @Sendable (Database) throws -> JournalPage = { database in
+    let reader = readers.reader(of: .journal)
+    return try await readers.read { database in
       try Self.page(of: database, reader, scope, after: sequence, maximumBytes: maximumBytes)
     }
-    guard databases.hasEphemeralSessions else {
-      var page = try await databases.readDisk(read)
-      page.oldest = min(page.oldest, page.coveredSequence + 1)
-      return page
-    }
-    let known = max(queue.lastSequence, sequence)
-    return .joined(try await databases.readDisk(read), try await databases.readMemory(read), known: known)
   }
 
   private static func page(
@@ -88,12 +71,6 @@ extension SQLiteLedger {
       return try Int64.fetchOne(database.prepared(.oldestFragment))
     }
     return try Int64.fetchOne(database.prepared(.oldestFragmentOfTenant), arguments: [tenant.name])
-  }
-}
-
-extension AgedEvents {
-  fileprivate init(row: Row) {
-    self.init(last: row[.last], time: Timestamp(microseconds: row[.time]), isHeld: row["held"])
   }
 }
 

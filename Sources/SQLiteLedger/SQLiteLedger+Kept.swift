@@ -8,8 +8,8 @@ package import TransferModel
 /// What is kept beside the tasks: sessions and what they have, configurations, files, replies.
 extension SQLiteLedger {
   package func sessions() async throws(StoreError) -> [(session: TransferSession, lastIdentifier: Int)] {
-    let reader = databases.reader(of: .session)
-    return try await databases.readDisk { database in
+    let reader = readers.reader(of: .session)
+    return try await readers.read { database in
       try reader.all(database, .sessions) { row throws(UnreadableRow) in
         (try TransferSession(row), Int(try row.integer(.lastIdentifier)))
       }
@@ -17,8 +17,8 @@ extension SQLiteLedger {
   }
 
   package func session(_ id: SessionID) async throws(StoreError) -> TransferSession? {
-    let reader = databases.reader(of: .session)
-    return try await databases.read(of: id) { database in
+    let reader = readers.reader(of: .session)
+    return try await readers.read { database in
       try reader.one(database, .session, [Data(id.bytes)]) {
         row throws(UnreadableRow) in try TransferSession(row)
       }
@@ -26,16 +26,16 @@ extension SQLiteLedger {
   }
 
   package func sessionsWithStorage() async throws(StoreError) -> [SessionID] {
-    try await databases.readDisk { database in
+    try await readers.read { database in
       let rows = try Data.fetchAll(database.prepared(.sessionsWithStorage))
       return rows.compactMap { SessionID(bytes: Array($0)) }
     }
   }
 
   package func storage(of session: SessionID) async throws(StoreError) -> StoredStorage {
-    let (cookies, credentials) = (databases.reader(of: .cookie), databases.reader(of: .credential))
+    let (cookies, credentials) = (readers.reader(of: .cookie), readers.reader(of: .credential))
     let id = Data(session.bytes)
-    var found = try await databases.readDisk { database in
+    var found = try await readers.read { database in
       StoredStorage(
         cookies: try cookies.all(database, .cookies, [id]) { row throws(UnreadableRow) in try Cookie(row) },
         credentials: try credentials.all(database, .credentials, [id]) {
@@ -49,8 +49,8 @@ extension SQLiteLedger {
   }
 
   package func file(_ id: FileID) async throws(StoreError) -> StoredFile? {
-    let reader = databases.reader(of: .file)
-    return try await databases.readDisk { database in
+    let reader = readers.reader(of: .file)
+    return try await readers.read { database in
       try reader.one(database, .file, [Data(id.bytes)]) {
         row throws(UnreadableRow) in try StoredFile(row)
       }
@@ -58,8 +58,8 @@ extension SQLiteLedger {
   }
 
   package func configuration(_ name: ConfigurationName) async throws(StoreError) -> NamedConfiguration? {
-    let reader = databases.reader(of: .configuration)
-    return try await databases.readDisk { [box = databases.box] database in
+    let reader = readers.reader(of: .configuration)
+    return try await readers.read { [box = readers.box] database in
       try reader.one(
         database, .configuration, [name.tenant.name, Data(box.names.name(name))]
       ) { row throws(UnreadableRow) in try NamedConfiguration(row) }
@@ -69,9 +69,9 @@ extension SQLiteLedger {
   package func configurations(
     of tenant: Tenant, after: String?, limit: Int
   ) async throws(StoreError) -> [NamedConfiguration] {
-    let reader = databases.reader(of: .configuration)
+    let reader = readers.reader(of: .configuration)
     // Keyed hashes have no order: this opens all names of the tenant, and the documents of one page.
-    return try await databases.readDisk { [box = databases.box] database in
+    return try await readers.read { [box = readers.box] database in
       let names = try reader.all(database, .configurationNames, [tenant.name]) { row throws(UnreadableRow) in
         ConfigurationName(tenant: tenant, text: try row.text(.configurationName))
       }
@@ -94,8 +94,8 @@ extension SQLiteLedger {
   package func files(
     of tenant: Tenant, after: FileID?, limit: Int
   ) async throws(StoreError) -> [StoredFile] {
-    let reader = databases.reader(of: .file)
-    return try await databases.readDisk { database in
+    let reader = readers.reader(of: .file)
+    return try await readers.read { database in
       try reader.all(
         database, .filesOfTenant,
         [tenant.name, Data(after?.bytes ?? [])], limit: limit
@@ -110,12 +110,12 @@ extension SQLiteLedger {
     var reply = row.reply
     reply.digest = digest
     return KeptReply(
-      reply, isMatching: databases.box.requests.digests(of: digest).contains(row.fingerprint))
+      reply, isMatching: readers.box.requests.digests(of: digest).contains(row.fingerprint))
   }
 
   func storedReply(_ key: IdempotencyKey) async throws(StoreError) -> ReplyRow? {
-    let reader = databases.reader(of: .idempotency)
-    return try await databases.find { [box = databases.box] database in
+    let reader = readers.reader(of: .idempotency)
+    return try await readers.read { [box = readers.box] database in
       try reader.one(
         database, .reply, [key.tenant.name, Data(box.names.name(key))]
       ) { row throws(UnreadableRow) in try ReplyRow(row) }

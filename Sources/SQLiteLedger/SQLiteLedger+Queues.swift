@@ -9,7 +9,7 @@ extension SQLiteLedger {
   package func commands(
     after number: Int64, limit: Int
   ) async throws(StoreError) -> [Queued<StoredCommand>] {
-    try await databases.readDisk { [box = databases.box] database in
+    try await readers.read { [box = readers.box] database in
       try Row.fetchAll(
         database.prepared(.commands), arguments: [number, limit]
       ).map { row in
@@ -24,7 +24,7 @@ extension SQLiteLedger {
 
   /// What was told and not taken yet, and comes after `number`.
   package func news(after number: Int64, limit: Int) async throws(StoreError) -> [Queued<String>] {
-    try await databases.readDisk { [box = databases.box] database in
+    try await readers.read { [box = readers.box] database in
       try Row.fetchAll(
         database.prepared(.news), arguments: [number, limit]
       ).map { row in Queued(number: row[.number], content: box.open(row[.sealed]) ?? "") }
@@ -33,13 +33,13 @@ extension SQLiteLedger {
 
   /// The number of the last that was told and not taken yet; nil where there is none.
   package func lastNews() async throws(StoreError) -> Int64? {
-    try await databases.readDisk { try Int64.fetchOne($0.prepared(.lastNews)) }
+    try await readers.read { try Int64.fetchOne($0.prepared(.lastNews)) }
   }
 
   /// Of the tasks that are being carried out there, those that come after `task`.
   package func work(after task: TaskID?, limit: Int) async throws(StoreError) -> [StoredWork] {
-    let reader = databases.reader(of: .work)
-    return try await databases.readDisk { database in
+    let reader = readers.reader(of: .work)
+    return try await readers.read { database in
       try reader.all(
         database, .work, [Data(task?.bytes ?? [])], limit: limit, Self.work)
     }

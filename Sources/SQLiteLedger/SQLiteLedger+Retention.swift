@@ -3,25 +3,22 @@ internal import GRDB
 package import Ledger
 package import TransferModel
 
-/// What there is to take away.
-extension SQLiteLedger {
+/// What has expired.
+extension SQLiteLedger: RetentionRecords {
+  package func retained(in place: RetainedPlace) -> any RetentionRecords { self }
+
   package func finishedTasks(
-    _ query: FinishedTaskQuery, in place: RetainedPlace, limit: Int
+    _ query: FinishedTaskQuery, limit: Int
   ) async throws(StoreError) -> [FinishedTask] {
     let (sql, argument) = Self.query(of: query)
-    let reader = databases.reader(of: .task)
-    let find: @Sendable (Database) throws -> [FinishedTask] = { database in
+    let reader = readers.reader(of: .task)
+    return try await readers.read { database in
       try reader.all(database, sql, [argument], limit: limit) { row throws(UnreadableRow) in
         // What cannot be read stays for whoever mends it.
         try TransferTask.checkIntact(row)
         return try FinishedTask(row)
       }
     }
-    var found = place == .everywhere ? try await databases.readDisk(find) : []
-    // What is in memory has a limit of its own.
-    if case .keeping = query { return found }
-    if databases.hasEphemeralSessions { found += try await databases.readMemory(find) }
-    return found
   }
 
   private static func query(of query: FinishedTaskQuery) -> (Query, argument: Int64) {
@@ -33,16 +30,20 @@ extension SQLiteLedger {
   }
 
   package func keptBytes() async throws(StoreError) -> Int64 {
-    try await databases.readDisk { database in
-      try Int64.fetchOne(database.prepared(.keptBytes)) ?? 0
+    try await readers.read { database in try Int64.fetchOne(database.prepared(.keptBytes)) ?? 0 }
+  }
+
+  package func oldestEvents(limit: Int) async throws(StoreError) -> [AgedEvents] {
+    try await readers.read { database in
+      try Row.fetchAll(database.prepared(.oldestEvents), arguments: [limit]).map { AgedEvents(row: $0) }
     }
   }
 
   package func staleRecords(
-    _ ages: StaleRecords.Ages, in place: RetainedPlace, limit: Int
+    _ ages: StaleRecords.Ages, limit: Int
   ) async throws(StoreError) -> StaleRecords {
-    let replies = databases.reader(of: .idempotency)
-    let find: @Sendable (Database) throws -> StaleRecords = { database in
+    let replies = readers.reader(of: .idempotency)
+    return try await readers.read { database in
       var stale = StaleRecords()
       stale.deliveries = try Data.fetchAll(
         database.prepared(.staleDeliveries), arguments: [ages.deliveries.microseconds, limit]
@@ -60,9 +61,12 @@ extension SQLiteLedger {
       }
       return stale
     }
-    var stale = place == .everywhere ? try await databases.readDisk(find) : StaleRecords()
-    if databases.hasEphemeralSessions { stale.add(try await databases.readMemory(find)) }
-    return stale
+  }
+}
+
+extension AgedEvents {
+  fileprivate init(row: Row) {
+    self.init(last: row[.last], time: Timestamp(microseconds: row[.time]), isHeld: row["held"])
   }
 }
 

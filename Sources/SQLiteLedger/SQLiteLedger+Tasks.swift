@@ -6,8 +6,8 @@ package import TransferModel
 /// Tasks, their decisions, and what they keep.
 extension SQLiteLedger {
   package func task(_ id: TaskID) async throws(StoreError) -> TransferTask? {
-    let reader = databases.reader(of: .task)
-    return try await databases.find { database in
+    let reader = readers.reader(of: .task)
+    return try await readers.read { database in
       try reader.one(database, .task, [Data(id.bytes)]) {
         row throws(UnreadableRow) in try TransferTask(row)
       }
@@ -15,8 +15,8 @@ extension SQLiteLedger {
   }
 
   package func tasks(_ query: TaskQuery) async throws(StoreError) -> [TransferTask] {
-    let reader = databases.reader(of: .task)
-    return try await databases.read(of: query.session) { database in
+    let reader = readers.reader(of: .task)
+    return try await readers.read { database in
       try reader.all(
         database, .tasksOfSession,
         [
@@ -30,9 +30,9 @@ extension SQLiteLedger {
   package func unfinishedTasks(after last: TransferTask?, limit: Int) async throws(StoreError)
     -> [TransferTask]
   {
-    let reader = databases.reader(of: .task)
+    let reader = readers.reader(of: .task)
     let place = [Data(last?.sessionID.bytes ?? []), Data(last?.id.bytes ?? [])]
-    return try await databases.readDisk { database in
+    return try await readers.read { database in
       try reader.all(
         database, .unfinishedTasks, StatementArguments(place), limit: limit
       ) { row throws(UnreadableRow) in try TransferTask(row) }
@@ -40,8 +40,8 @@ extension SQLiteLedger {
   }
 
   package func smallBody(of id: TaskID) async throws(StoreError) -> [UInt8]? {
-    let reader = databases.reader(of: .task)
-    let body: [UInt8]?? = try await databases.find { database in
+    let reader = readers.reader(of: .task)
+    let body: [UInt8]?? = try await readers.read { database in
       try reader.one(database, .smallBody, [Data(id.bytes)]) {
         row throws(UnreadableRow) in try row.contentIfAny(.smallBody)
       }
@@ -50,8 +50,8 @@ extension SQLiteLedger {
   }
 
   package func metrics(of id: TaskID) async throws(StoreError) -> [UInt8]? {
-    let reader = databases.reader(of: .task)
-    let metrics: [UInt8]?? = try await databases.find { database in
+    let reader = readers.reader(of: .task)
+    let metrics: [UInt8]?? = try await readers.read { database in
       try reader.one(database, .metrics, [Data(id.bytes)]) {
         row throws(UnreadableRow) in try row.contentIfAny(.metrics)
       }
@@ -60,8 +60,8 @@ extension SQLiteLedger {
   }
 
   package func decision(_ id: DecisionID) async throws(StoreError) -> Decision? {
-    let reader = databases.reader(of: .decision)
-    return try await databases.find { database in
+    let reader = readers.reader(of: .decision)
+    return try await readers.read { database in
       try reader.one(database, .decision, [Data(id.bytes)]) {
         row throws(UnreadableRow) in try Decision(row)
       }
@@ -71,8 +71,8 @@ extension SQLiteLedger {
   package func decisions(
     of session: SessionID, state: Decision.State?, after: DecisionID?, limit: Int
   ) async throws(StoreError) -> [Decision] {
-    let reader = databases.reader(of: .decision)
-    return try await databases.read(of: session) { database in
+    let reader = readers.reader(of: .decision)
+    return try await readers.read { database in
       try reader.all(
         database, .decisionsOfSession, [Data(session.bytes), Data(after?.bytes ?? []), state?.rawValue],
         limit: limit
@@ -81,26 +81,26 @@ extension SQLiteLedger {
   }
 
   package func bodyFiles(of session: SessionID) async throws(StoreError) -> [TaskID] {
-    try await databases.read(of: session) { database in
+    try await readers.read { database in
       try Data.fetchAll(database.prepared(.bodyFilesOfSession), arguments: [Data(session.bytes)])
         .compactMap { TaskID(bytes: Array($0)) }
     }
   }
 
   package func hasTasks(_ session: SessionID) async throws(StoreError) -> Bool {
-    try await databases.read(of: session) { database in
+    try await readers.read { database in
       try Bool.fetchOne(database.prepared(.hasTasks), arguments: [Data(session.bytes)]) ?? false
     }
   }
 
   package func hasBodyFile(_ id: TaskID) async throws(StoreError) -> Bool {
-    try await databases.find { database in
+    try await readers.read { database in
       try Bool.fetchOne(database.prepared(.hasBodyFile), arguments: [Data(id.bytes)])
     } ?? false
   }
 
   package func bodyFiles(among ids: [TaskID]) async throws(StoreError) -> Set<TaskID> {
-    try await databases.readDisk { database in
+    try await readers.read { database in
       let statement = try database.prepared(.hasBodyFile)
       let found = try ids.filter { try Bool.fetchOne(statement, arguments: [Data($0.bytes)]) ?? false }
       return Set(found)
@@ -109,8 +109,8 @@ extension SQLiteLedger {
 
   /// These tasks, as far as they are there.
   package func tasks(_ ids: [TaskID]) async throws(StoreError) -> [TransferTask] {
-    let reader = databases.reader(of: .task)
-    return try await databases.readDisk { database in
+    let reader = readers.reader(of: .task)
+    return try await readers.read { database in
       try ids.flatMap { id in
         try reader.all(database, .task, [Data(id.bytes)]) {
           row throws(UnreadableRow) in try TransferTask(row)

@@ -12,7 +12,7 @@ package final class SQLiteLedger: Ledger {
   /// Behind the database's path: the file by which writers take turns.
   package static let turnSuffix = "-turn"
   private let file: DatabaseFile
-  let databases: StoreDatabases
+  let readers: StoreReaders
   let queue: CommitQueue
   /// Who owned what when it was read last, and how often that had changed. Whoever hears a bell asks for it.
   private struct Ownership {
@@ -53,8 +53,6 @@ package final class SQLiteLedger: Ledger {
     let disk = try file.open(box, mayCreate: mayCreate, willWrite: willWrite)
     do {
       let naming = try disk.read { try KeyCheck.naming($0, box) }
-      let memory = try Self.openMemory()
-      try Migrations.migrator(box).migrate(memory)
       let (numbers, tenants) = try disk.read { database in
         let written = try EventNumbers.written(database)
         return (
@@ -63,46 +61,22 @@ package final class SQLiteLedger: Ledger {
         )
       }
       let writer = try LedgerWriter(
-        disk: disk, turns: file.turns, patience: DatabaseFile.patience, memory: memory, box: naming,
-        unreadable: unreadable, numbers: numbers, tenants: tenants, isHeard: published != nil)
-      let ephemeral = EphemeralSessions()
-      databases = StoreDatabases(
-        disk: disk, memory: memory, ephemeral: ephemeral, box: naming, unreadable: unreadable)
-      queue = CommitQueue(
-        writer, ephemeral: ephemeral, fencedOff: fencedOff, wrote: wrote, published: published ?? { _ in })
+        disk: disk, turns: file.turns, patience: DatabaseFile.patience, box: naming, unreadable: unreadable,
+        numbers: numbers, tenants: tenants, isHeard: published != nil)
+      readers = StoreReaders(disk: disk, box: naming, unreadable: unreadable)
+      queue = CommitQueue(writer, fencedOff: fencedOff, wrote: wrote, published: published ?? { _ in })
     } catch let error as DatabaseError {
       throw OpeningError(error)
     }
   }
 
-  /// A database that has no file, for what ephemeral sessions have.
-  private static func openMemory() throws -> DatabaseQueue {
-    var configuration = Configuration.ofStore
-    configuration.label = "ferry-store-memory"
-    configuration.prepareDatabase { database in
-      // What is deleted is overwritten, and nothing spills into a file.
-      try database.execute(
-        sql: "PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON; PRAGMA cache_spill = OFF")
-    }
-    return try DatabaseQueue(configuration: configuration)
-  }
-
-  /// Bytes of the rows of ephemeral sessions.
-  package var memoryBytes: Int64 { queue.memoryBytes }
-
-  package func commit(_ change: StoreChange, done: @escaping @Sendable (StoreError?) -> Void) {
-    queue.append(.request(change, done: done))
-  }
-
-  package func record(_ change: StoreChange, settled: @escaping @Sendable (Bool) -> Void) {
-    queue.append(.fact(change, settled: settled))
-  }
+  package func append(_ entry: CommitEntry) { queue.append(entry) }
 
   package func follow() { queue.follow() }
 
   package var epoch: Epoch? { queue.epoch }
   package func ownership() async throws(StoreError) -> OwnershipTable {
-    try await databases.readDisk { [self] database in
+    try await readers.read { [self] database in
       let changes = try Int64.fetchOne(database.prepared(.epoch)) ?? 0
       if let last = lastOwnership.withLock({ $0 }), last.changes == changes { return last.table }
       let table = try OwnershipTable(database)
@@ -120,7 +94,6 @@ package final class SQLiteLedger: Ledger {
 
   package func close() async {
     await withCheckedContinuation { continuation in queue.close { continuation.resume() } }
-    file.close(databases.disk)
-    try? databases.memory.close()
+    file.close(readers.disk)
   }
 }

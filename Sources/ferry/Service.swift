@@ -6,6 +6,7 @@ import Glibc
 import HTTPServer
 import Ledger
 import Logging
+import MemoryLedger
 import Peers
 import Processes
 import SQLiteLedger
@@ -51,7 +52,8 @@ struct Service {
     let keys = try SecretKeys(settings, mayCreate: true)
     manager.tell(.status("Opening the database"))
     let hub = EventHub()
-    let store = try await open(directory, keys, place, supervisor, wrote: ringer.ring) { hub.publish($0) }
+    let store = CompositeLedger(
+      try await open(directory, keys, place, supervisor, wrote: ringer.ring) { hub.publish($0) })
     try directory.prepare()
     let relay = FactRelay()
     let engine = try settings.makeEngine(engineSettings(beat, store), workers: settings.workers, relay)
@@ -197,10 +199,12 @@ struct Service {
     _exit(EXIT_FAILURE)
   }
 
-  private func engineSettings(_ beat: Beat, _ store: SQLiteLedger) -> TransferEngine.Settings {
+  private func engineSettings(_ beat: Beat, _ store: CompositeLedger) -> TransferEngine.Settings {
     var engine = settings.engineSettings(now: now)
     engine.mayBegin = { beat.isCurrent }
-    engine.memoryFiles = MemoryFiles(capacity: Int64(settings.maximumEphemeralBytes)) { store.memoryBytes }
+    engine.memoryFiles = MemoryFiles(capacity: Int64(settings.maximumEphemeralBytes)) {
+      Int64(store.memory.memorySize)
+    }
     engine.caches = CacheStorage(directory: settings.path(of: .cache), pool: engine.pool, now: now)
     return engine
   }
@@ -261,7 +265,7 @@ extension UnreadableRows {
 }
 
 struct StoreService: ServiceLifecycle.Service {
-  let store: SQLiteLedger
+  let store: any Ledger
   func run() async throws {
     try? await gracefulShutdown()
     await store.close()

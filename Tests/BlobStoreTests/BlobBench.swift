@@ -1,7 +1,7 @@
 import BlobStore
 import Crypto
 import EventLoop
-import MemoryLedger
+import SimulatedStores
 import TestSupport
 import TransferModel
 

@@ -1,6 +1,6 @@
 import BlobStore
 import EventLoop
-import MemoryLedger
+import SimulatedStores
 import TestSupport
 import Testing
 import TransferModel

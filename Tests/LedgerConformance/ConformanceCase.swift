@@ -10,6 +10,9 @@ package struct ConformanceCase: Sendable, CustomTestStringConvertible {
     self.run = run
   }
 
+  /// Cases that hold for a durable ledger with another one in memory.
+  package static let ephemeral = EphemeralConformance.cases
+
   package static let all =
     DecisionConformance.cases
     + KeptConformance.cases

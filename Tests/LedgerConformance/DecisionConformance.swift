@@ -128,7 +128,7 @@ struct DecisionConformance {
     var change = StoreChange()
     change.events = [event(.taskDidCreate), event(.dataTaskDidReceiveData), event(.taskDidComplete)]
     try await store.write(change)
-    store.record(StoreChange(progress: [event(.taskDidSendBodyData)])) {}
+    store.record(StoreChange(progress: [event(.taskDidSendBodyData)], of: .shared)) {}
     change.events = [event(.dataTaskDidReceiveData), event(.taskDidChangeState)]
     try await store.write(change)
     func types(_ bytes: [UInt8]) -> [EventType] {

@@ -10,10 +10,6 @@ struct KeptConformance {
     .init("aSpaceHasOneCredential") { try await Self().aSpaceHasOneCredential($0) },
     .init("configurationsAreListedByName") { try await Self().configurationsAreListedByName($0) },
     .init("repliesExpireWithTheNext") { try await Self().repliesExpireWithTheNext($0) },
-    .init("anEphemeralSessionIsWiped") { try await Self().anEphemeralSessionIsWiped($0) },
-    .init("numbersOfEphemeralEventsDoNotComeAgain") {
-      try await Self().numbersOfEphemeralEventsDoNotComeAgain($0)
-    },
     .init("tasksAreFoundByWhatTheyAre") { try await Self().tasksAreFoundByWhatTheyAre($0) },
     .init("identifiersOnlyGrow") { try await Self().identifiersOnlyGrow($0) },
     .init("backgroundDecisionsAreNotWithdrawn") { try await Self().backgroundDecisionsAreNotWithdrawn($0) },
@@ -144,66 +140,6 @@ struct KeptConformance {
       try await store.idempotentReply(LedgerBench.key("b"), to: [2])
         == .other(createdAt: Self.reply("b", 20).createdAt))
     await store.close()
-  }
-
-  func anEphemeralSessionIsWiped(_ kind: LedgerKind) async throws {
-    let bench = LedgerBench(kind)
-    let store = try bench.open()
-    let session = Self.session(1, .ephemeral)
-    var task = Self.task(1, in: session.id, body: .data([1, 2]))
-    try await store.write { change in
-      change.sessions = [session]
-      change.createdTasks = [task]
-      change.replaceReply(Self.reply("a"), about: session.id)
-    }
-    _ = task.lifecycle.resume()
-    _ = task.lifecycle.complete()
-    (task.completedAt, task.body) = (Self.time, TaskBody(size: 1, sha256: "", expiresAt: Self.time))
-    try await store.write { change in
-      change.updatedTasks = [task]
-      change.smallBodies = [task.id: [7]]
-    }
-    #expect(try await store.task(task.id) == task)
-    #expect(try await store.sessions().isEmpty)
-    #expect(try await store.smallBody(of: task.id) == [7])
-    #expect(try await store.reply(under: LedgerBench.key("a")) == Self.reply("a"))
-    try await store.write { $0.wipedSession = session.id }
-    #expect(try await store.smallBody(of: task.id) == nil)
-    #expect(try await store.hasBodyFile(task.id) == false)
-    #expect(try await store.task(task.id)?.originalRequest.body == .data([]))
-    #expect(try await store.reply(under: LedgerBench.key("a")) == nil)
-    #expect(try await store.hasTasks(session.id))
-    await store.close()
-    let next = try bench.open()
-    #expect(try await next.task(task.id) == nil)
-    await next.close()
-  }
-
-  func numbersOfEphemeralEventsDoNotComeAgain(_ kind: LedgerKind)
-    async throws
-  {
-    let bench = LedgerBench(kind)
-    let store = try bench.open()
-    let session = Self.session(1, .ephemeral)
-    func event(_ session: SessionID) -> TransferEvent {
-      TransferEvent(.sessionDidBecomeInvalid, at: Self.time, session: session, .invalidated)
-    }
-    try await store.write { change in
-      change.sessions = [session, .shared(.shared, of: .default)]
-      change.events = [event(session.id), event(.shared), event(session.id)]
-    }
-    try await store.write { $0.events = [event(.shared)] }
-    let page = try await store.journal(.tenant(.default), after: 0, maximumBytes: 1 << 20)
-    #expect(page.fragments.map(\.first) == [1, 2, 4])
-    #expect(page.coveredSequence == 4 && page.isLast)
-    let last = store.lastSequence
-    #expect(last == 4)
-    await store.close()
-    let next = try bench.open()
-    #expect(next.lastSequence >= last)
-    try await next.write { $0.events = [event(.shared)] }
-    #expect(bench.published.map(\.first) == bench.published.map(\.first).sorted())
-    await next.close()
   }
 
   func tasksAreFoundByWhatTheyAre(_ kind: LedgerKind) async throws {

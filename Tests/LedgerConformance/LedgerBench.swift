@@ -1,4 +1,5 @@
 package import Ledger
+import MemoryLedger
 import Synchronization
 package import TransferModel
 
@@ -12,6 +13,14 @@ package struct LedgerKind: Sendable {
   let makeDatabase: @Sendable () -> Open
 
   package init(_ makeDatabase: @escaping @Sendable () -> Open) { self.makeDatabase = makeDatabase }
+
+  /// The same, with the records of ephemeral sessions in memory.
+  package var withMemory: LedgerKind {
+    LedgerKind { [makeDatabase] in
+      let open = makeDatabase()
+      return { publish in CompositeLedger(try open(publish)) }
+    }
+  }
 }
 
 /// A database, and the ledgers of processes that open it one after the other.
@@ -46,6 +55,26 @@ package final class LedgerBench: Sendable {
 }
 
 extension Ledger {
+  package func finishedTasks(
+    _ query: FinishedTaskQuery, in place: RetainedPlace = .durable, limit: Int
+  ) async throws(StoreError) -> [FinishedTask] {
+    try await retained(in: place).finishedTasks(query, limit: limit)
+  }
+
+  package func keptBytes() async throws(StoreError) -> Int64 { try await retained(in: .durable).keptBytes() }
+
+  package func staleRecords(
+    _ ages: StaleRecords.Ages, limit: Int
+  ) async throws(StoreError) -> StaleRecords {
+    try await retained(in: .durable).staleRecords(ages, limit: limit)
+  }
+
+  package func oldestEvents(
+    in place: RetainedPlace = .durable, limit: Int
+  ) async throws(StoreError) -> [AgedEvents] {
+    try await retained(in: place).oldestEvents(limit: limit)
+  }
+
   package func write(_ fill: (inout StoreChange) -> Void) async throws {
     var change = StoreChange()
     fill(&change)

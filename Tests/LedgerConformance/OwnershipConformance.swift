@@ -87,9 +87,6 @@ struct OwnershipConformance {
     first.record(Self.event(1)) { told.add(1, ordering: .relaxed) }
     #expect(try await Self.answer(first, Self.event(1)) == .fencedOff)
     #expect(try await Self.answer(first, Self.ownership(.takesOver([owner]))) == .fencedOff)
-    var change = StoreChange()
-    change.sessions = [Self.session(2, .ephemeral)]
-    #expect(try await Self.answer(first, change) == .fencedOff)
     // One that takes no part is a helper of those that do.
     try await helper.write(Self.event(1))
     try await second.write(Self.event(1))
@@ -129,11 +126,7 @@ struct OwnershipConformance {
     first.record(Self.event(0)) { told.add(1, ordering: .relaxed) }
     first.record(Self.event(200)) { told.add(10, ordering: .relaxed) }
     first.record(Self.event(0)) { (isWritten: Bool) in dropped.add(isWritten ? 100 : 1, ordering: .relaxed) }
-    // What names no session is everybody's; what is in memory is one's own.
-    var change = StoreChange()
-    change.sessions = [Self.session(7, .ephemeral)]
-    change.owner = change.sessions[0].id
-    #expect(try await Self.answer(first, change) == .written)
+    #expect(try await Self.answer(first, StoreChange()) == .written)
     #expect(told.load(ordering: .relaxed) == 10 && dropped.load(ordering: .relaxed) == 1)
     // Who leaves writes no more, and its shards are free to be taken.
     try await first.write(Self.ownership(.handsOver(Self.some(100...199), to: receiver)))

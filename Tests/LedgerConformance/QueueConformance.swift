@@ -19,9 +19,6 @@ struct QueueConformance {
     .init("aDeletedSessionTakesItsCommandsAndWorkAlong") {
       try await Self().aDeletedSessionTakesItsCommandsAndWorkAlong($0)
     },
-    .init("whatIsOfAnEphemeralSessionIsNotLeftForOthers") {
-      try await Self().whatIsOfAnEphemeralSessionIsNotLeftForOthers($0)
-    },
   ]
 
   private static let time = LedgerBench.time
@@ -34,12 +31,6 @@ struct QueueConformance {
   private static func work(_ number: UInt64, _ text: String, in session: UInt64 = 1) -> StoredWork {
     StoredWork(task: task(number), session: Self.session(session), document: text)
   }
-  private static func ephemeral(_ number: UInt64) -> TransferSession {
-    TransferSession(
-      id: session(number), type: .ephemeral, createdAt: time, description: nil,
-      configuration: SessionConfiguration(), delegate: nil)
-  }
-
   func commandsComeInOrderAndGoWhenTheyAreTaken(_ kind: LedgerKind)
     async throws
   {
@@ -137,20 +128,6 @@ struct QueueConformance {
     #expect(try await store.work() == [Self.work(2, "b", in: 2)])
     // They say themselves whose they are, and are taken as ever.
     #expect(try await store.news(after: 0, limit: 9).map(\.content) == ["a"])
-    await store.close()
-  }
-
-  func whatIsOfAnEphemeralSessionIsNotLeftForOthers(_ kind: LedgerKind)
-    async throws
-  {
-    let store = try LedgerBench(kind).open()
-    try await store.write { $0.sessions = [Self.ephemeral(9)] }
-    try await store.write { change in
-      change.commands = [Self.command("a", 9), Self.command("b", 1)]
-      change.work = [Self.work(1, "a", in: 9), Self.work(2, "b", in: 1)]
-    }
-    #expect(try await store.commands(after: 0, limit: 9).map(\.content) == [Self.command("b", 1)])
-    #expect(try await store.work() == [Self.work(2, "b", in: 1)])
     await store.close()
   }
 }

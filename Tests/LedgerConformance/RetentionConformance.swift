@@ -23,7 +23,6 @@ struct RetentionConformance {
     },
     .init("eachTenantHasItsOwnGap") { try await Self().eachTenantHasItsOwnGap($0) },
     .init("decisionsAndRepliesGoByTheirAge") { try await Self().decisionsAndRepliesGoByTheirAge($0) },
-    .init("whatIsInMemoryIsFoundAndGoes") { try await Self().whatIsInMemoryIsFoundAndGoes($0) },
   ]
 
   private static let time = Timestamp(seconds: 1_800_000_000)
@@ -301,40 +300,6 @@ struct RetentionConformance {
     #expect(try await store.decision(decisions[0].id) == nil)
     #expect(try await store.decision(decisions[2].id) == decisions[2])
     #expect(try await store.staleRecords(ages, limit: 9).count == 0)
-    await store.close()
-  }
-
-  func whatIsInMemoryIsFoundAndGoes(_ kind: LedgerKind) async throws {
-    let store = try LedgerBench(kind).open()
-    let session = TransferSession(
-      id: Self.id(5), type: .ephemeral, createdAt: Self.time, description: nil,
-      configuration: SessionConfiguration(), delegate: nil)
-    try await write(store) { $0.sessions = [session] }
-    let tasks = [Self.finished(1, at: 0, bytes: 3, in: session.id), Self.finished(2, at: 1, bytes: 4)]
-    try await add(tasks, to: store)
-    try await write(store) { $0.events = tasks.map { Self.event($0, 0) } }
-    let late = Self.time.adding(seconds: 1000)
-    #expect(Set(try await numbers(store, .ended(by: late))) == Set(tasks.map(\.id)))
-    // The disk's quota is of the disk.
-    #expect(try await numbers(store, .keeping) == [tasks[1].id])
-    #expect(try await store.keptBytes() == 4)
-    #expect(try await store.oldestEvents(limit: 9).map(\.last) == [1, 2])
-    // Cut off at one row each: what the disk has between is not known.
-    #expect(try await store.oldestEvents(limit: 1).map(\.last) == [1])
-    // Each process looks after its own memory, and one of them after the disk.
-    #expect(try await store.finishedTasks(.ended(by: late), in: .memory, limit: 9).map(\.id) == [tasks[0].id])
-    #expect(try await store.oldestEvents(in: .memory, limit: 9).map(\.last) == [2])
-    var own = Pruning(in: .memory)
-    own.events = PrunedEvents(through: 2, time: Self.time)
-    try await write(store) { [own] in $0.pruning = own }
-    #expect(try await store.oldestEvents(limit: 9).map(\.last) == [1])
-    try await prune(store) { pruning in
-      pruning.tasks = tasks.map(\.id)
-      pruning.events = PrunedEvents(through: 2, time: Self.time)
-    }
-    for task in tasks { #expect(try await store.task(task.id) == nil) }
-    let page = try await store.journal(.session(session.id), after: 0, maximumBytes: 1 << 20)
-    #expect(page.fragments == [] && page.pruned.through == 2 && page.oldest == 3)
     await store.close()
   }
 }

@@ -5,25 +5,20 @@ import TransferModel
 
 /// What holds where several processes write to one ledger. Two stores of one database are to each other as those are.
 struct SharedLedgerConformance {
-  static let cases: [ConformanceCase] =
-    [
-      .init("eachHearsOfAllInOneOrder") { try await Self().eachHearsOfAllInOneOrder($0) },
-      .init("whoWritesNothingHearsOfOthersWhenToldToLook") {
-        try await Self().whoWritesNothingHearsOfOthersWhenToldToLook($0)
-      },
-      .init("whoIsFarBehindReadsTheJournal") { try await Self().whoIsFarBehindReadsTheJournal($0) },
-      .init("memoryAndDiskShareTheNumbers") { try await Self().memoryAndDiskShareTheNumbers($0) },
-      .init("eventsOfAnothersSessionHaveItsTenant") {
-        try await Self().eventsOfAnothersSessionHaveItsTenant($0)
-      },
-      .init("aKeyIsTakenOnce") { try await Self().aKeyIsTakenOnce($0) },
-      .init("aKeyIsFreeAgainWhenItsReplyIsOld") { try await Self().aKeyIsFreeAgainWhenItsReplyIsOld($0) },
-      .init("aKeyIsTakenOnceInMemory") { try await Self().aKeyIsTakenOnceInMemory($0) },
-      .init("aRevisionIsReplacedOnce") { try await Self().aRevisionIsReplacedOnce($0) },
-    ]
-    + [SessionType.default, .ephemeral].map { type in
-      .init("aTaskIsChangedAsItWasRead \(type)") { try await Self().aTaskIsChangedAsItWasRead($0, type) }
-    }
+  static let cases: [ConformanceCase] = [
+    .init("eachHearsOfAllInOneOrder") { try await Self().eachHearsOfAllInOneOrder($0) },
+    .init("whoWritesNothingHearsOfOthersWhenToldToLook") {
+      try await Self().whoWritesNothingHearsOfOthersWhenToldToLook($0)
+    },
+    .init("whoIsFarBehindReadsTheJournal") { try await Self().whoIsFarBehindReadsTheJournal($0) },
+    .init("eventsOfAnothersSessionHaveItsTenant") {
+      try await Self().eventsOfAnothersSessionHaveItsTenant($0)
+    },
+    .init("aKeyIsTakenOnce") { try await Self().aKeyIsTakenOnce($0) },
+    .init("aKeyIsFreeAgainWhenItsReplyIsOld") { try await Self().aKeyIsFreeAgainWhenItsReplyIsOld($0) },
+    .init("aRevisionIsReplacedOnce") { try await Self().aRevisionIsReplacedOnce($0) },
+    .init("aTaskIsChangedAsItWasRead") { try await Self().aTaskIsChangedAsItWasRead($0) },
+  ]
 
   private static let time = LedgerBench.time
 
@@ -36,12 +31,6 @@ struct SharedLedgerConformance {
     var leaps: [Int64] {
       feed.compactMap { if case .leap(let sequence) = $0 { sequence } else { nil } }
     }
-  }
-
-  private static func session(_ type: SessionType = .ephemeral) -> TransferSession {
-    TransferSession(
-      id: LedgerBench.id(9), type: type, createdAt: time, description: nil,
-      configuration: SessionConfiguration(), delegate: nil, identifier: nil, tenant: .default)
   }
 
   private static func event(of session: SessionID = .shared) -> StoreChange {
@@ -116,29 +105,6 @@ struct SharedLedgerConformance {
     #expect(ear.numbers == [1, Int64(Feed.gapLimit) + 4])
   }
 
-  /// What is in memory alone is numbered without a commit on the disk, as long as nobody else has written.
-  func memoryAndDiskShareTheNumbers(_ kind: LedgerKind) async throws {
-    let bench = LedgerBench(kind)
-    let ears = [Ear(), Ear()]
-    let stores = try ears.map { try bench.open($0.hear) }
-    let ephemeral = Self.session()
-    try await stores[0].write { $0.sessions = [ephemeral] }
-    for _ in 0..<20 {
-      try await stores[0].write(Self.event(of: ephemeral.id))
-      try await stores[1].write(Self.event())
-      try await stores[0].write(Self.event(of: ephemeral.id))
-      try await stores[0].write(Self.event(of: ephemeral.id))
-      try await stores[0].write(Self.event())
-    }
-    for store in stores {
-      store.follow()
-      await store.close()
-    }
-    let (own, others) = (ears[0].numbers, ears[1].numbers)
-    #expect(own.count == 100 && Set(own).count == 100 && own == own.sorted())
-    #expect(others.count == 40 && others == others.sorted() && Set(others).isSubset(of: own))
-  }
-
   func eventsOfAnothersSessionHaveItsTenant(_ kind: LedgerKind)
     async throws
   {
@@ -195,31 +161,9 @@ struct SharedLedgerConformance {
     await store.close()
   }
 
-  /// An ephemeral session's replies are in memory.
-  func aKeyIsTakenOnceInMemory(_ kind: LedgerKind) async throws {
+  func aTaskIsChangedAsItWasRead(_ kind: LedgerKind) async throws {
     let store = try LedgerBench(kind).open()
-    let session = Self.session()
-    try await store.write { $0.sessions = [session] }
-    let outcomes = try await withThrowingTaskGroup(of: Bool.self) { group in
-      for number in 0..<40 {
-        group.addTask {
-          var change = Self.event(of: session.id)
-          change.answer(Self.reply("k\(number % 10)", 200 + number), about: session.id)
-          let written = change
-          return try await Self.isUnmet { try await store.write(written) }
-        }
-      }
-      return try await group.reduce(into: []) { $0.append($1) }
-    }
-    #expect(outcomes.count { !$0 } == 10)
-    let page = try await store.journal(.session(session.id), after: 0, maximumBytes: 1 << 20)
-    #expect(page.fragments.count == 10)
-    await store.close()
-  }
-
-  func aTaskIsChangedAsItWasRead(_ kind: LedgerKind, _ type: SessionType) async throws {
-    let store = try LedgerBench(kind).open()
-    let session = Self.session(type)
+    let session = TransferSession.shared(.shared, of: .default)
     let task = TransferTask(
       id: LedgerBench.id(3), sessionID: session.id, taskIdentifier: 1, createdAt: Self.time,
       specification: TaskSpecification(kind: .data, request: TransferRequest(url: "http://a/")))

@@ -11,19 +11,16 @@ import TransferModel
 /// What becomes of facts and requests while the disk is full. It is made so by a limit to the database's pages.
 @Suite(.endsInTime) struct CommitQueueTests {
   private let disk: DatabasePool
-  private let memory: DatabaseQueue
-  private let ephemeral = EphemeralSessions()
   private let box = SecretBox(secrets: [SymmetricKey(data: [UInt8](repeating: 7, count: 32))])
   private let queue: CommitQueue
 
   init() throws {
     disk = try DatabasePool(path: TemporaryDirectory.make("ferry-commits") + "/test.db")
-    memory = try DatabaseQueue()
-    for database in [disk, memory] as [any DatabaseWriter] { try Migrations.migrator(box).migrate(database) }
+    try Migrations.migrator(box).migrate(disk)
     let writer = try LedgerWriter(
-      disk: disk, turns: nil, patience: .seconds(5), memory: memory, box: box, unreadable: UnreadableRows(),
+      disk: disk, turns: nil, patience: .seconds(5), box: box, unreadable: UnreadableRows(),
       numbers: EventNumbers(journal: 0, reserved: 0), tenants: [:], isHeard: false)
-    queue = CommitQueue(writer, ephemeral: ephemeral, lastPatience: .milliseconds(100)) { _ in }
+    queue = CommitQueue(writer, lastPatience: .milliseconds(100)) { _ in }
   }
 
   /// From here on no page more, or as many as there is need for.
@@ -116,6 +113,44 @@ import TransferModel
   @Test func itAnswersWhereThereIsNothingToWrite() async throws {
     for _ in 0..<3 { await withCheckedContinuation { continuation in queue.ping { continuation.resume() } } }
     await close()
+  }
+
+  /// Writes nothing, and tells what it was to write.
+  private struct Elsewhere: NumberedWriter {
+    let told: @Sendable (_ last: Int64) -> Void
+
+    func write(_ change: StoreChange, after last: Int64) -> Result<[JournalFragment], StoreError> {
+      told(last)
+      return .success([])
+    }
+  }
+
+  private static func event() -> StoreChange {
+    var change = StoreChange()
+    change.events = [TransferEvent(.sessionDidBecomeInvalid, at: .init(seconds: 1), session: .shared, .none)]
+    return change
+  }
+
+  @Test func numberedEntriesAreWrittenWhileFactsWaitForTheDisk() async throws {
+    let (told, numbers) = AsyncStream.makeStream(of: Int64.self)
+    let elsewhere = Elsewhere { numbers.yield($0) }
+    var heard = told.makeAsyncIterator()
+    try setFull(true)
+    queue.append(.fact(Self.news("a")) { _ in })
+    try await untilUnwell()
+    for last in 0..<3 {
+      queue.append(.numbered(.fact(Self.event()) { _ in }, by: elsewhere))
+      #expect(await heard.next() == Int64(last))
+    }
+    let error = await withCheckedContinuation { continuation in
+      queue.append(
+        .numbered(.request(Self.event()) { continuation.resume(returning: $0) }, by: elsewhere))
+    }
+    #expect(error == nil)
+    #expect(queue.refusal != nil)
+    try setFull(false)
+    await close()
+    #expect(try self.told() == ["a"])
   }
 
   /// The refused request is told before the facts are put back: this follows at once.

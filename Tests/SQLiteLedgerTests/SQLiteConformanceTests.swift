@@ -14,4 +14,9 @@ import Testing
   @Test(arguments: ConformanceCase.all) func sqliteLedgerConforms(_ test: ConformanceCase) async throws {
     try await test.run(Self.sqlite)
   }
+
+  @Test(arguments: ConformanceCase.ephemeral)
+  func ephemeralSessionsAreInMemory(_ test: ConformanceCase) async throws {
+    try await test.run(Self.sqlite.withMemory)
+  }
 }

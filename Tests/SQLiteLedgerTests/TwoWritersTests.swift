@@ -77,13 +77,11 @@ import TransferModel
   @Test func whoIsKeptOutSaysSoAndGoesOnByItself() async throws {
     let file = DatabaseFile(path: path)
     let disk = try file.open(box, mayCreate: true) {}
-    let memory = try DatabaseQueue()
-    try Migrations.migrator(box).migrate(memory)
     let writer = try LedgerWriter(
-      disk: disk, turns: file.turns, patience: .milliseconds(20), memory: memory, box: box,
+      disk: disk, turns: file.turns, patience: .milliseconds(20), box: box,
       unreadable: UnreadableRows(), numbers: EventNumbers(journal: 0, reserved: 0), tenants: [:],
       isHeard: false)
-    let queue = CommitQueue(writer, ephemeral: EphemeralSessions()) { _ in }
+    let queue = CommitQueue(writer) { _ in }
     func write() async -> StoreError? {
       await withCheckedContinuation { continuation in
         queue.append(.request(Self.change()) { continuation.resume(returning: $0) })

@@ -109,28 +109,7 @@ import TransferModel
     }
   }
 
-  // MARK: Beside ephemeral sessions
-
-  @Test func whatIsOfNoSessionGoesToTheDiskAlone() throws {
-    let sessions = EphemeralSessions()
-    sessions.insert(Self.session(9))
-    var change = StoreChange()
-    change.commands = [Self.command("a", 1), Self.command("b", 9)]
-    change.work = [Self.work(1, "a", in: 1), Self.work(2, "b", in: 9)]
-    change.finishedWork = [Self.task(3)]
-    change.news = ["a"]
-    (change.takenCommands, change.takenNews) = ([4...4], [1...5])
-    let division = change.divided(by: sessions)
-    #expect(division.disk.commands == [Self.command("a", 1)])
-    #expect(division.disk.work == [Self.work(1, "a", in: 1)])
-    #expect(division.disk.finishedWork == [Self.task(3)] && division.disk.news == ["a"])
-    #expect(division.disk.takenCommands == [4...4] && division.disk.takenNews == [1...5])
-    let memory = try #require(division.memory)
-    #expect(memory.commands == [Self.command("b", 9)])
-    #expect(memory.work == [Self.work(2, "b", in: 9)])
-    #expect(memory.finishedWork.isEmpty && memory.news.isEmpty)
-    #expect(memory.takenCommands.isEmpty && memory.takenNews.isEmpty)
-  }
+  // MARK: What is nothing
 
   /// Each part alone makes a change that is to be written.
   @Test func noneOfThemIsNothing() {

@@ -2,7 +2,8 @@ internal import Crypto
 internal import EventLoop
 package import Ledger
 internal import Logging
-package import MemoryLedger
+internal import MemoryLedger
+package import SimulatedStores
 package import TransferCore
 internal import TransferEngine
 internal import TransferModel
@@ -21,13 +22,13 @@ package struct Surroundings {
   package let blobs = MemoryBlobs()
   /// How processes do something beside everything else.
   package let spawn: Spawn
-  package var database: MemoryDatabase
+  package var database: SimulatedDatabase
   package var limits = TransferService.Limits()
 
   package init(executor: ManualExecutor, clock: WorldClock, spawn: Spawn? = nil) {
     (self.executor, self.clock) = (executor, clock)
     self.spawn = spawn ?? Spawn { executor.spawn($0) }
-    database = MemoryDatabase()
+    database = SimulatedDatabase()
   }
 }
 
@@ -37,7 +38,8 @@ private let pool = WorkerPool(name: "world-pool", threads: 0)
 
 /// `ferry serve`, as far as it is not sockets. For one thread.
 package final class ServiceProcess<Engine: StandIn>: @unchecked Sendable {
-  package let store: MemoryLedger
+  package let store: SimulatedLedger
+  private let ledger: CompositeLedger
   package let engine: Engine
   package let service: TransferService
   package let hub = EventHub()
@@ -62,20 +64,22 @@ package final class ServiceProcess<Engine: StandIn>: @unchecked Sendable {
   ///   - published: hears what streams are given.
   package init(
     _ surroundings: Surroundings, coordination: any Coordination = Solitude(), alarms: Alarms,
-    random: (@Sendable () -> UInt64)? = nil, observed: MemoryLedger.Observer? = nil,
+    random: (@Sendable () -> UInt64)? = nil, observed: SimulatedLedger.Observer? = nil,
     published: @escaping @Sendable (Feed) -> Void,
     engine make: (FactRelay) -> Engine
   ) {
     let (executor, clock) = (surroundings.executor, surroundings.clock)
     self.executor = executor
     let relay = FactRelay()
-    store = MemoryLedger(on: surroundings.database, observed: observed) { [hub] fragments in
+    store = SimulatedLedger(on: surroundings.database, observed: observed) { [hub] fragments in
       hub.publish(fragments)
       published(fragments)
     }
+    ledger = CompositeLedger(store)
     engine = make(relay)
     service = TransferService(
-      store: store, engine: engine, background: BackgroundCarrier(doorbell: workerBell), relay: relay,
+      store: ledger, engine: engine,
+      background: BackgroundCarrier(doorbell: workerBell), relay: relay,
       hub: hub, coordination: coordination, blobs: surroundings.blobs,
       resumeSealer: ResumeDataSealer(secrets: secrets), answerTagger: AnswerTagger(secrets: secrets),
       pool: pool, limits: surroundings.limits, now: { clock.now }, uptime: { clock.uptime }, alarms: alarms,
@@ -106,12 +110,13 @@ package final class ServiceProcess<Engine: StandIn>: @unchecked Sendable {
   package func kill(keeping count: Int) {
     (isDead, isServing, engine.isDead, bell.isHeard) = (true, false, true, false)
     store.crash(keeping: count)
+    ledger.memory.close()
   }
 }
 
 /// `ferry worker`, as far as it is not sockets. For one thread.
 package final class WorkerProcess<Engine: StandIn>: @unchecked Sendable {
-  package let store: MemoryLedger
+  package let store: SimulatedLedger
   package let engine: Engine
   package let worker: BackgroundWorker
   /// On which the service rings.
@@ -126,12 +131,12 @@ package final class WorkerProcess<Engine: StandIn>: @unchecked Sendable {
 
   package init(
     _ surroundings: Surroundings, alarms: Alarms, random: RandomSource? = nil,
-    observed: MemoryLedger.Observer? = nil, engine make: (FactRelay) -> Engine
+    observed: SimulatedLedger.Observer? = nil, engine make: (FactRelay) -> Engine
   ) {
     let (executor, clock) = (surroundings.executor, surroundings.clock)
     self.executor = executor
     let relay = FactRelay()
-    store = MemoryLedger(on: surroundings.database, observed: observed)
+    store = SimulatedLedger(on: surroundings.database, observed: observed)
     engine = make(relay)
     worker = BackgroundWorker(
       store: store, engine: engine, relay: relay, blobs: surroundings.blobs,

@@ -1,6 +1,6 @@
 internal import BlobStore
 internal import LifeCycle
-internal import MemoryLedger
+internal import SimulatedStores
 internal import TransferCore
 internal import TransferEngine
 internal import TransferModel

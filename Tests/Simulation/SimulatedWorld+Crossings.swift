@@ -1,4 +1,4 @@
-internal import MemoryLedger
+internal import SimulatedStores
 internal import TransferCore
 internal import TransferModel
 internal import TransferService

@@ -1,6 +1,7 @@
 internal import Ledger
 internal import LifeCycle
 internal import MemoryLedger
+internal import SimulatedStores
 internal import TransferCore
 internal import TransferModel
 internal import TransferService
@@ -212,7 +213,7 @@ extension SimulatedWorld {
 
   /// Reads what the database has.
   private func checkRemains() throws(Violation) {
-    let store = MemoryLedger(on: surroundings.database)
+    let store = SimulatedLedger(on: surroundings.database)
     let chronicle = chronicle
     executor.spawn { [self] in
       let commands = (try? await store.commands(after: 0, limit: 1000).count) ?? -1

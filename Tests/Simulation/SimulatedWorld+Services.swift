@@ -1,5 +1,5 @@
 internal import Ledger
-internal import MemoryLedger
+internal import SimulatedStores
 internal import TransferCore
 internal import TransferModel
 internal import TransferService
@@ -10,7 +10,7 @@ extension SimulatedWorld {
   private static let longestLeave = Duration.seconds(10)
   private static let mostRounds = 80
 
-  var stores: [MemoryLedger] { services.map(\.process.store) + workers.map(\.process.store) }
+  var stores: [SimulatedLedger] { services.map(\.process.store) + workers.map(\.process.store) }
 
   /// One of those, by luck.
   func pickService(_ luck: inout RandomSource, where matches: (ServiceNode) -> Bool) -> ServiceNode? {

@@ -1,6 +1,6 @@
 internal import JSON
 internal import Ledger
-internal import MemoryLedger
+internal import SimulatedStores
 internal import TransferCore
 internal import TransferModel
 internal import TransferService

@@ -1,5 +1,5 @@
 internal import Ledger
-internal import MemoryLedger
+internal import SimulatedStores
 internal import TransferCore
 internal import TransferModel
 internal import TransferService

@@ -1,5 +1,5 @@
 internal import Ledger
-internal import MemoryLedger
+internal import SimulatedStores
 internal import TransferCore
 internal import TransferEngine
 internal import TransferModel
@@ -33,7 +33,7 @@ package final class SimulatedWorld: @unchecked Sendable {
   let entropy: Entropy
   var nodes = 0
   /// The stores of processes that are gone.
-  var graves: [MemoryLedger] = []
+  var graves: [SimulatedLedger] = []
   var departed: [ServiceNode] = []
   var acknowledged = Acknowledged()
   var readers: [Reader] = []

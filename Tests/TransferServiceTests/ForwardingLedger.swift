@@ -4,8 +4,7 @@ import TransferModel
 
 /// A ledger over another one. It passes on what it does not implement itself.
 protocol ForwardingLedger: Ledger {
-  associatedtype Base: Ledger
-  var base: Base { get }
+  var base: any Ledger { get }
 }
 
 extension ForwardingLedger {
@@ -18,12 +17,8 @@ extension ForwardingLedger {
   func follow() { base.follow() }
   func ping(_ answer: @escaping @Sendable () -> Void) { base.ping(answer) }
   func close() async { await base.close() }
-  func commit(_ change: StoreChange, done: @escaping @Sendable (StoreError?) -> Void) {
-    base.commit(change, done: done)
-  }
-  func record(_ change: StoreChange, settled: @escaping @Sendable (Bool) -> Void) {
-    base.record(change, settled: settled)
-  }
+  func append(_ entry: CommitEntry) { base.append(entry) }
+  func retained(in place: RetainedPlace) -> any RetentionRecords { base.retained(in: place) }
 }
 
 // MARK: Tasks
@@ -83,16 +78,13 @@ extension ForwardingLedger {
   }
 }
 
-// MARK: Journal, queues, retention and outbox
+// MARK: Journal, queues and outbox
 
 extension ForwardingLedger {
   func journal(
     _ scope: EventScope, after sequence: Int64, maximumBytes: Int
   ) async throws(StoreError) -> JournalPage {
     try await base.journal(scope, after: sequence, maximumBytes: maximumBytes)
-  }
-  func oldestEvents(in place: RetainedPlace, limit: Int) async throws(StoreError) -> [AgedEvents] {
-    try await base.oldestEvents(in: place, limit: limit)
   }
   func commands(after number: Int64, limit: Int) async throws(StoreError) -> [Queued<StoredCommand>] {
     try await base.commands(after: number, limit: limit)
@@ -104,17 +96,6 @@ extension ForwardingLedger {
   func work() async throws(StoreError) -> [StoredWork] { try await base.work() }
   func work(after task: TaskID?, limit: Int) async throws(StoreError) -> [StoredWork] {
     try await base.work(after: task, limit: limit)
-  }
-  func finishedTasks(
-    _ query: FinishedTaskQuery, in place: RetainedPlace, limit: Int
-  ) async throws(StoreError) -> [FinishedTask] {
-    try await base.finishedTasks(query, in: place, limit: limit)
-  }
-  func keptBytes() async throws(StoreError) -> Int64 { try await base.keptBytes() }
-  func staleRecords(
-    _ ages: StaleRecords.Ages, in place: RetainedPlace, limit: Int
-  ) async throws(StoreError) -> StaleRecords {
-    try await base.staleRecords(ages, in: place, limit: limit)
   }
   func dueDeliveries(at time: Timestamp, limit: Int) async throws(StoreError) -> [WebhookDelivery] {
     try await base.dueDeliveries(at: time, limit: limit)

@@ -3,7 +3,7 @@ import Crypto
 import EventLoop
 import Ledger
 import Logging
-import MemoryLedger
+import SimulatedStores
 import Synchronization
 import TestSupport
 import Testing
@@ -30,16 +30,16 @@ import TransferModel
 
   private struct Member {
     let service: TransferService
-    let store: MemoryLedger
+    let store: SimulatedLedger
     let others: Others
     let engine: TransferEngine
 
-    init(_ address: String, on database: MemoryDatabase) throws {
+    init(_ address: String, on database: SimulatedDatabase) throws {
       let blobs = DirectoryBlobs(bodies: "/nowhere/bodies", files: "/nowhere/files")
       let pool = WorkerPool(name: "test-pool", threads: 1)
       let relay = FactRelay()
       let keys = [SymmetricKey(size: .bits256)]
-      (store, others) = (MemoryLedger(on: database, .atOnce), Others(address: address))
+      (store, others) = (SimulatedLedger(on: database, .atOnce), Others(address: address))
       engine = try TransferEngine(
         workers: 1, settings: .init(egress: EgressPolicy(), blobs: blobs, pool: pool)
       ) { relay.deliver($0) }
@@ -53,7 +53,7 @@ import TransferModel
 
   /// Taking up what another has given waits until the store has written, and so waits for the one that keeps it.
   @Test func itEndsThoughAllElseWaitsForTheLedger() async throws {
-    let database = MemoryDatabase()
+    let database = SimulatedDatabase()
     let (first, second) = (try Member("first", on: database), try Member("second", on: database))
     for member in [first, second] { _ = try await member.service.recover() }
     _ = try await first.service.membership.attend()

@@ -3,6 +3,7 @@ import Crypto
 import EventLoop
 import Ledger
 import Logging
+import MemoryLedger
 import Processes
 import TestSupport
 import Testing
@@ -15,7 +16,7 @@ import TransferModel
 /// The service between a real store and a real engine, without a door. Nobody carries its background tasks out: the test stands
 /// where the worker does.
 final class LiveServiceBench: Sendable {
-  let store: SQLiteLedger
+  let store: any Ledger
   let service: TransferService
   let engine: TransferEngine
   private let directory: String
@@ -38,9 +39,8 @@ final class LiveServiceBench: Sendable {
     (self.directory, self.now) = (directory, now)
     let secrets = [SymmetricKey(data: [UInt8](repeating: 7, count: 32))]
     let hub = EventHub()
-    store = try SQLiteLedger(path: directory + "/test.db", box: SecretBox(secrets: secrets)) {
-      hub.publish($0)
-    }
+    store = CompositeLedger(
+      try SQLiteLedger(path: directory + "/test.db", box: SecretBox(secrets: secrets)) { hub.publish($0) })
     let blobs = DirectoryBlobs(bodies: directory + "/bodies", files: directory + "/files")
     try blobs.prepare()
     let relay = FactRelay()

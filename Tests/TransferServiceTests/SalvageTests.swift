@@ -1,5 +1,5 @@
 import BlobStore
-import MemoryLedger
+import SimulatedStores
 import Testing
 import TransferModel
 

@@ -3,6 +3,7 @@ import Crypto
 import EventLoop
 import Ledger
 import Logging
+import MemoryLedger
 import Processes
 import Synchronization
 import TestSupport
@@ -16,7 +17,7 @@ import TransferModel
 final class ServiceBench: Sendable {
   static let start = Timestamp(seconds: 1_800_000_000)
 
-  let store: SQLiteLedger
+  let store: any Ledger
   let service: TransferService
   let blobs: DirectoryBlobs
   let directory: String
@@ -33,7 +34,8 @@ final class ServiceBench: Sendable {
     directory = TemporaryDirectory.make("ferry-service")
     let (hub, relay) = (EventHub(), FactRelay())
     let keys = [SymmetricKey(data: [UInt8](repeating: 7, count: 32))]
-    store = try SQLiteLedger(path: directory + "/test.db", box: SecretBox(secrets: keys)) { hub.publish($0) }
+    store = CompositeLedger(
+      try SQLiteLedger(path: directory + "/test.db", box: SecretBox(secrets: keys)) { hub.publish($0) })
     blobs = DirectoryBlobs(bodies: directory + "/bodies", files: directory + "/files")
     try blobs.prepare()
     let pool = WorkerPool(name: "test-pool", threads: 2)

@@ -3,7 +3,7 @@ import Crypto
 import EventLoop
 import Ledger
 import Logging
-import MemoryLedger
+import SimulatedStores
 import TestSupport
 import Testing
 import TransferEngine
@@ -14,13 +14,13 @@ import TransferModel
 /// What clients are told while the store takes nothing.
 @Suite(.endsInTime) struct StoreRefusalTests {
   /// A disk that is full is one thing, and another process that keeps the database is another.
-  @Test(arguments: [MemoryLedger.Fault.full, .unavailable])
-  func requestsAreRefusedForTheStoresReason(_ fault: MemoryLedger.Fault) async throws {
+  @Test(arguments: [SimulatedLedger.Fault.full, .unavailable])
+  func requestsAreRefusedForTheStoresReason(_ fault: SimulatedLedger.Fault) async throws {
     let directory = TemporaryDirectory.make("ferry-refusal")
     let blobs = DirectoryBlobs(bodies: directory + "/bodies", files: directory + "/files")
     try blobs.prepare()
     let pool = WorkerPool(name: "test-pool", threads: 1)
-    let (store, relay) = (MemoryLedger(.atOnce), FactRelay())
+    let (store, relay) = (SimulatedLedger(.atOnce), FactRelay())
     let engine = try TransferEngine(
       workers: 1, settings: .init(egress: EgressPolicy(), blobs: blobs, pool: pool)
     ) { relay.deliver($0) }
@@ -49,7 +49,7 @@ import TransferModel
   }
 
   private func expect(
-    _ fault: MemoryLedger.Fault, _ request: () async throws(ServiceError) -> Void
+    _ fault: SimulatedLedger.Fault, _ request: () async throws(ServiceError) -> Void
   ) async {
     do throws(ServiceError) {
       try await request()

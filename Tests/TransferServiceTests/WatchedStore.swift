@@ -1,5 +1,4 @@
 import Ledger
-import SQLiteLedger
 
 /// A store that a test can stop at certain moments.
 final class WatchedStore: ForwardingLedger {
@@ -11,15 +10,19 @@ final class WatchedStore: ForwardingLedger {
     /// Somebody asks whether it takes writes.
     var asked: @Sendable () -> Void = {}
   }
-  let base: SQLiteLedger
+  let base: any Ledger
   private let moments: Moments
 
-  init(_ store: SQLiteLedger, _ moments: Moments) {
+  init(_ store: any Ledger, _ moments: Moments) {
     base = store
     self.moments = moments
   }
 
-  func commit(_ change: StoreChange, done: @escaping @Sendable (StoreError?) -> Void) {
+  func append(_ entry: CommitEntry) {
+    guard case .request(let change, let done) = entry else {
+      moments.recorded(entry.change)
+      return base.append(entry)
+    }
     let committed = moments.committed
     base.commit(change) { error in
       guard error == nil else { return done(error) }
@@ -28,10 +31,6 @@ final class WatchedStore: ForwardingLedger {
         done(nil)
       }
     }
-  }
-  func record(_ change: StoreChange, settled: @escaping @Sendable (Bool) -> Void) {
-    moments.recorded(change)
-    base.record(change, settled: settled)
   }
   var refusal: StoreError? {
     moments.asked()

@@ -2,12 +2,51 @@
 package indirect enum CommitEntry: Sendable {
   /// What a client asked for: it is written, or refused and leaves nothing.
   case request(StoreChange, done: @Sendable (StoreError?) -> Void)
-  /// What has happened anyway: it is tried until it holds, or is about another process's session; `settled` hears whether it was written.
+  /// What has happened: it is tried until it is written, or another process owns the session; `settled` hears whether it was written.
   case fact(StoreChange, settled: @Sendable (Bool) -> Void)
+  /// Such an entry whose events get numbers of this ledger, and that is written elsewhere.
+  case numbered(CommitEntry, by: any NumberedWriter)
 
   package var change: StoreChange {
     switch self {
     case .request(let change, _), .fact(let change, _): change
+    case .numbered(let entry, _): entry.change
     }
   }
+
+  package var isFact: Bool {
+    switch self {
+    case .request: false
+    case .fact: true
+    case .numbered(let entry, _): entry.isFact
+    }
+  }
+
+  package var isNumbered: Bool { if case .numbered = self { true } else { false } }
+
+  /// Tells whoever waits for it what came of it.
+  /// - Parameter error: why nothing was written.
+  package func answer(_ error: StoreError?) {
+    switch self {
+    case .request(_, let done): done(error)
+    case .fact(_, let settled): settled(error == nil)
+    case .numbered(let entry, _): entry.answer(error)
+    }
+  }
+
+  /// Tells whoever asked for it that nothing is written.
+  /// - Returns: false if nobody asked: it has happened, and is to be tried again.
+  @discardableResult
+  package func refuse(_ error: StoreError) -> Bool {
+    if !isFact { answer(error) }
+    return !isFact
+  }
+}
+
+/// Another ledger whose events take their numbers from this one's counter, in order with this one's commits.
+package protocol NumberedWriter: Sendable {
+  /// Writes a change whole, or not at all.
+  /// - Parameter last: the last number before its own.
+  /// - Returns: its events, numbered.
+  func write(_ change: StoreChange, after last: Int64) -> Result<[JournalFragment], StoreError>
 }

@@ -11,18 +11,6 @@ package indirect enum Condition: Sendable, Equatable {
   case unchanged(TransferTask)
 }
 
-extension Condition {
-  /// Whether it is about what ephemeral sessions have.
-  /// - Parameter isReplied: whether the change's reply is about such a session.
-  func isOfMemory(_ ephemeral: EphemeralSessions, isReplied: Bool) -> Bool {
-    switch self {
-    case .keyAbsent: isReplied
-    case .revision: false
-    case .unchanged(let task): ephemeral.contains(task.sessionID)
-    }
-  }
-}
-
 extension StoreChange {
   /// Keeps a reply for those who repeat the request that the change carries out. Where one is kept already, another process carries that
   /// request out, or has done so, and the change is refused.

@@ -9,8 +9,8 @@ package struct JournalPage: Sendable {
   package var isLast: Bool
   /// The events that were pruned from the journal: the tenant's, if the page is a tenant's; else all.
   package var pruned: PrunedEvents
-  /// The first sequence number that it has, or will have; of the same.
-  package var oldest: Int64
+  /// The first sequence number that is kept of the same events; `.max` if none is.
+  private var oldestKept: Int64
 
   package init(
     fragments: [JournalFragment], coveredSequence: Int64, isLast: Bool, pruned: PrunedEvents, oldest: Int64
@@ -19,8 +19,11 @@ package struct JournalPage: Sendable {
     self.coveredSequence = coveredSequence
     self.isLast = isLast
     self.pruned = pruned
-    self.oldest = oldest
+    oldestKept = oldest
   }
+
+  /// The first sequence number that the journal has, or will have.
+  package var oldest: Int64 { min(oldestKept, coveredSequence + 1) }
 
   /// One page of two places that number their events from one counter.
   /// - Parameter known: what is numbered up to here is in both; what comes meanwhile may be in one, and not yet in the other.
@@ -31,18 +34,6 @@ package struct JournalPage: Sendable {
     return JournalPage(
       fragments: fragments.sorted { $0.first < $1.first }, coveredSequence: covered,
       isLast: pages.allSatisfy(\.isLast), pruned: disk.pruned.merged(with: memory.pruned),
-      oldest: min(disk.oldest, memory.oldest, covered + 1))
-  }
-}
-
-extension [AgedEvents] {
-  /// The first rows of the journal, from those of the places where it is.
-  /// - Parameters:
-  ///   - pages: of `limit` rows at most. Where one was cut off, another may have more than what comes next.
-  ///   - known: what is numbered up to here is in all of them.
-  package static func joined(_ pages: [[AgedEvents]], limit: Int, known: Int64) -> [AgedEvents] {
-    let covered = Swift.min(
-      known, pages.filter { $0.count == limit }.compactMap { $0.last?.last }.min() ?? known)
-    return pages.flatMap { $0 }.filter { $0.last <= covered }.sorted { $0.last < $1.last }
+      oldest: min(disk.oldestKept, memory.oldestKept))
   }
 }

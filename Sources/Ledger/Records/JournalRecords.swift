@@ -6,12 +6,4 @@ package protocol JournalRecords: Sendable {
   func journal(
     _ scope: EventScope, after sequence: Int64, maximumBytes: Int
   ) async throws(StoreError) -> JournalPage
-  /// The first rows of the journal.
-  func oldestEvents(in place: RetainedPlace, limit: Int) async throws(StoreError) -> [AgedEvents]
-}
-
-extension JournalRecords {
-  package func oldestEvents(limit: Int) async throws(StoreError) -> [AgedEvents] {
-    try await oldestEvents(in: .everywhere, limit: limit)
-  }
 }

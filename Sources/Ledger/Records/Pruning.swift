@@ -1,12 +1,5 @@
 package import TransferModel
 
-/// Where it is looked for what is old.
-package enum RetainedPlace: Sendable {
-  case everywhere
-  /// In this process's memory: what ephemeral sessions have.
-  case memory
-}
-
 /// Records to be deleted because they have expired.
 package struct Pruning: Sendable {
   /// Finished tasks, with all that is in their rows.
@@ -16,10 +9,9 @@ package struct Pruning: Sendable {
   /// The beginning of the journal.
   package var events: PrunedEvents?
   package var records = StaleRecords()
-  /// Where it goes.
   package let place: RetainedPlace
 
-  package init(in place: RetainedPlace = .everywhere) { self.place = place }
+  package init(in place: RetainedPlace = .durable) { self.place = place }
 }
 
 /// Records that expire by their age alone.
@@ -52,13 +44,6 @@ package struct StaleRecords: Sendable, Equatable {
   package var replies: [Reply] = []
 
   package init() {}
-
-  /// Adds those of another place.
-  package mutating func add(_ others: StaleRecords) {
-    deliveries += others.deliveries
-    decisions += others.decisions
-    replies += others.replies
-  }
 
   package var count: Int { deliveries.count + decisions.count + replies.count }
 }

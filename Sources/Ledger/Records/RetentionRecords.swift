@@ -3,27 +3,18 @@ package import TransferModel
 /// Records that can expire.
 package protocol RetentionRecords: Sendable {
   /// Finished tasks without a message that is yet to be delivered, in the query's order.
-  func finishedTasks(
-    _ query: FinishedTaskQuery, in place: RetainedPlace, limit: Int
-  ) async throws(StoreError) -> [FinishedTask]
-  /// The bytes on disk that belong to finished tasks.
+  func finishedTasks(_ query: FinishedTaskQuery, limit: Int) async throws(StoreError) -> [FinishedTask]
+  /// The bytes that finished tasks left and that are kept.
   func keptBytes() async throws(StoreError) -> Int64
   /// Records that have expired, at most `limit` of each kind.
-  func staleRecords(
-    _ ages: StaleRecords.Ages, in place: RetainedPlace, limit: Int
-  ) async throws(StoreError) -> StaleRecords
+  func staleRecords(_ ages: StaleRecords.Ages, limit: Int) async throws(StoreError) -> StaleRecords
+  /// The first rows of the journal.
+  func oldestEvents(limit: Int) async throws(StoreError) -> [AgedEvents]
 }
 
-extension RetentionRecords {
-  package func finishedTasks(
-    _ query: FinishedTaskQuery, limit: Int
-  ) async throws(StoreError) -> [FinishedTask] {
-    try await finishedTasks(query, in: .everywhere, limit: limit)
-  }
-
-  package func staleRecords(
-    _ ages: StaleRecords.Ages, limit: Int
-  ) async throws(StoreError) -> StaleRecords {
-    try await staleRecords(ages, in: .everywhere, limit: limit)
-  }
+/// Where records are kept.
+package enum RetainedPlace: Sendable, CaseIterable {
+  case durable
+  /// This process's memory: the records of ephemeral sessions.
+  case memory
 }

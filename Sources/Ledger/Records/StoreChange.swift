@@ -5,7 +5,8 @@ package import TransferModel
 package struct StoreChange: Sendable {
   /// Conditions, all of which must hold for the change to be written.
   package var conditions: [Condition] = []
-  /// Whose process must own it: where that is another by now, the change is refused (`StoreError.notOwner`), or, as a fact, dropped.
+  /// The session that it is about; nil if it is about none. The process must own it: if another one does by now, the change is refused
+  /// (`StoreError.notOwner`), or, as a fact, dropped.
   package var owner: SessionID?
   /// A change of ownership.
   package var ownership: OwnershipChange?
@@ -34,7 +35,7 @@ package struct StoreChange: Sendable {
   package var deletedConfigurations: [ConfigurationName] = []
   package var newFiles: [StoredFile] = []
   package var deletedFiles: [FileID] = []
-  package internal(set) var idempotentReply: IdempotentReply?
+  package var idempotentReply: IdempotentReply?
   /// Whose tasks that reply tells of.
   package var repliedSession: SessionID?
   package var deletedSession: SessionID?
@@ -61,10 +62,27 @@ package struct StoreChange: Sendable {
 
   package init() {}
 
-  /// A change that only tells of progress: nothing of it is written.
-  package init(progress events: [TransferEvent]) {
+  /// A change that only tells of a session's progress: nothing of it is written.
+  package init(progress events: [TransferEvent], of session: SessionID) {
     self.events = events
+    owner = session
     isProgressOnly = true
   }
   package private(set) var isProgressOnly = false
+
+  /// How many numbers its events take.
+  package var numberCount: Int { events.count { !$0.type.isProgress } }
+
+  /// Nothing is to be written.
+  package var isEmpty: Bool {
+    ownership == nil && sessions.isEmpty && lastIdentifiers.isEmpty && createdTasks.isEmpty
+      && updatedTasks.isEmpty
+      && respecifiedTasks.isEmpty && events.isEmpty && newDeliveries.isEmpty && updatedDeliveries.isEmpty
+      && newDecisions.isEmpty && settledDecisions.isEmpty && credentials.isEmpty
+      && deletedCredentials.isEmpty && cookies.isEmpty && configurations.isEmpty
+      && deletedConfigurations.isEmpty && newFiles.isEmpty && deletedFiles.isEmpty && idempotentReply == nil
+      && deletedSession == nil && thinnedSession == nil && wipedSession == nil && pruning == nil
+      && commands.isEmpty && takenCommands.isEmpty
+      && work.isEmpty && finishedWork.isEmpty && news.isEmpty && takenNews.isEmpty
+  }
 }

@@ -7,22 +7,20 @@ struct JournalRows {
 
   /// Fragments with events after `sequence`, about `maximumBytes` of them.
   func journal(_ scope: EventScope, after sequence: Int64, maximumBytes: Int) -> JournalPage {
-    let firsts: [Int64] =
+    let (pruned, firsts): (PrunedEvents, SortedKeys<Int64>) =
       switch scope {
-      case .tenant(let tenant): reader.rows.journalOfTenant[tenant]
-      case .session(let id): reader.rows.journalOfSession[id]
-      case .task(let id): reader.rows.journalOfTask[id]
+      case .tenant(let tenant): (reader.rows.pruned(of: tenant), reader.rows.journalOfTenant[tenant])
+      case .session(let id): (reader.rows.pruned, reader.rows.journalOfSession[id])
+      case .task(let id): (reader.rows.pruned, reader.rows.journalOfTask[id])
       }
-    var (pruned, oldest) = (reader.rows.pruned, reader.rows.journal.keys.first)
-    if case .tenant(let tenant) = scope {
-      (pruned.through, oldest) = (reader.rows.prunedOfTenant[tenant] ?? 0, firsts.first)
-    }
+    var oldest = reader.rows.journal.first?.key
+    if case .tenant = scope { oldest = firsts.first?.key }
     var page = JournalPage(
       fragments: [], coveredSequence: sequence, isLast: false, pruned: pruned, oldest: oldest ?? .max)
     // A fragment may begin before `sequence` and end after it: at most one, the last that begins before.
-    let start = max(0, firsts.firstIndex(above: sequence) - 1)
+    let start = firsts.last(through: sequence)?.key ?? sequence
     var bytes = 0
-    for first in firsts[min(start, firsts.count)...] {
+    for (first, _) in firsts.all(after: start - 1) {
       guard let fragment = reader.rows.journal[first], fragment.last > sequence else { continue }
       guard bytes < maximumBytes else { return page }
       page.coveredSequence = fragment.last
@@ -33,8 +31,7 @@ struct JournalRows {
       page.fragments.append(whole)
     }
     guard bytes < maximumBytes else { return page }
-    let newest = reader.rows.journal.keys.last.flatMap { reader.rows.journal[$0]?.last } ?? 0
-    page.coveredSequence = max(newest, sequence, pruned.through)
+    page.coveredSequence = max(reader.rows.journal.last?.row.last ?? 0, sequence, pruned.through)
     page.isLast = true
     return page
   }
@@ -43,7 +40,14 @@ struct JournalRows {
     reader.rows.journal.all().prefix(limit).map { _, fragment in
       AgedEvents(
         last: fragment.last, time: fragment.time ?? Timestamp(microseconds: 0),
-        isHeld: fragment.taskID.map { reader.rows.deliveries.pendingOfTask[$0] != nil } ?? false)
+        isHeld: fragment.taskID.map { reader.rows.deliveries.hasPending(of: $0) } ?? false)
     }
+  }
+}
+
+extension MemoryRows {
+  /// What is gone of the journal's beginning, as far as a tenant is concerned.
+  fileprivate func pruned(of tenant: Tenant) -> PrunedEvents {
+    PrunedEvents(through: prunedOfTenant[tenant] ?? 0, time: pruned.time)
   }
 }

@@ -7,7 +7,7 @@ extension StoreChange {
   /// What is written of a step.
   init(_ step: Step) {
     guard !step.turn.isProgressOnly || !step.attempts.isEmpty else {
-      self.init(progress: step.turn.events)
+      self.init(progress: step.turn.events, of: step.turn.session)
       return
     }
     self.init()

@@ -30,32 +30,38 @@ struct Pruner: Sendable {
 
   /// Goes on to the end unless it is cancelled; what it did not come to is found the next time.
   func prune(
-    by retention: Retention, in place: RetainedPlace
+    by retention: Retention, in places: [RetainedPlace]
   ) async throws(ServiceError) -> PrunedCounts {
     var counts = PrunedCounts()
+    for place in places { try await prune(by: retention, in: place, &counts) }
+    return counts
+  }
+
+  private func prune(
+    by retention: Retention, in place: RetainedPlace, _ counts: inout PrunedCounts
+  ) async throws(ServiceError) {
     do throws(StoreError) {
       try await pruneTasks(
         .ended(by: now.adding(seconds: -retention.tasks)), in: place, by: retention, &counts)
       try await pruneTasks(.expired(by: now), in: place, by: retention, &counts)
-      if retention.maximumBodyBytes != nil, place == .everywhere {
+      if retention.maximumBodyBytes != nil, place == .durable {
         try await pruneTasks(.keeping, in: place, by: retention, &counts)
       }
       try await pruneRecords(in: place, by: retention, &counts)
       try await pruneEvents(in: place, by: retention, &counts)
-      if place == .everywhere { await sweeper.removeSetAside() }
+      if place == .durable { await sweeper.removeSetAside() }
     } catch {
       throw .store(error)
     }
-    return counts
   }
 
   private func pruneTasks(
     _ query: FinishedTaskQuery, in place: RetainedPlace, by retention: Retention,
     _ counts: inout PrunedCounts
   ) async throws(StoreError) {
-    var keptBytes = retention.maximumBodyBytes == nil ? 0 : try await store.keptBytes()
+    var keptBytes = retention.maximumBodyBytes == nil ? 0 : try await store.retained(in: place).keptBytes()
     while !Task.isCancelled {
-      let finished = try await store.finishedTasks(query, in: place, limit: Self.rowsPerCommit)
+      let finished = try await store.retained(in: place).finishedTasks(query, limit: Self.rowsPerCommit)
       let plan = RetentionPlan(for: finished, keptBytes: keptBytes, by: retention, at: now)
       guard !plan.isEmpty else { return }
       // Where they are is in rows that go, or that know it no longer.
@@ -97,7 +103,8 @@ struct Pruner: Sendable {
       replies: now.adding(seconds: -IdempotentReply.retention))
     while !Task.isCancelled {
       var pruning = Pruning(in: place)
-      pruning.records = try await store.staleRecords(ages, in: place, limit: Self.rowsPerCommit)
+      pruning.records = try await store.retained(in: place).staleRecords(
+        ages, limit: Self.rowsPerCommit)
       guard pruning.records.count > 0 else { return }
       try await write(pruning)
       counts.records += pruning.records.count
@@ -109,7 +116,7 @@ struct Pruner: Sendable {
   ) async throws(StoreError) {
     let time = now.adding(seconds: -retention.events)
     while !Task.isCancelled {
-      let oldest = try await store.oldestEvents(in: place, limit: Self.rowsPerCommit)
+      let oldest = try await store.retained(in: place).oldestEvents(limit: Self.rowsPerCommit)
       guard let events = PrunedEvents(of: oldest, upTo: time) else { return }
       var pruning = Pruning(in: place)
       pruning.events = events

@@ -6,6 +6,7 @@ import HTTPTypes
 import JSON
 import Ledger
 import Logging
+import MemoryLedger
 import SQLiteLedger
 import Synchronization
 import TestSupport
@@ -23,7 +24,7 @@ final class APIPlace: Sendable {
 
   /// A data directory as the service's own.
   let directory: String
-  private let store: SQLiteLedger
+  private let store: any Ledger
   private let engine: TransferEngine
   private let handler: HTTPHandler
   private let isStopped = Mutex(false)
@@ -58,9 +59,8 @@ final class APIPlace: Sendable {
       .write(toFile: directory + "/secret-key", atomically: false, encoding: .utf8)
     let secrets = [secret]
     let (hub, relay) = (EventHub(), FactRelay())
-    store = try SQLiteLedger(path: directory + "/ferry.db", box: SecretBox(secrets: secrets)) {
-      hub.publish($0)
-    }
+    store = CompositeLedger(
+      try SQLiteLedger(path: directory + "/ferry.db", box: SecretBox(secrets: secrets)) { hub.publish($0) })
     let blobs = DirectoryBlobs(bodies: directory + "/bodies", files: directory + "/files")
     try blobs.prepare()
     let start = Timestamp(microseconds: WallClock.microseconds())

@@ -1,6 +1,7 @@
 import JSON
 import Ledger
 import MemoryLedger
+import SimulatedStores
 import Simulation
 import TransferEngine
 import TransferModel
@@ -75,7 +76,7 @@ final class World: @unchecked Sendable {
   private(set) var worker: WorkerProcess<ScriptedCarrier>?
   private var crash: Crash?
   /// The database as it was before the last commit, where that is to be lost.
-  private var earlier: MemoryDatabase?
+  private var earlier: SimulatedDatabase?
   /// So many changes are committed, and then the disk is full until nothing else can happen.
   private var roomLeft: Int?
   private var isFull = false
@@ -318,8 +319,8 @@ final class World: @unchecked Sendable {
   }
 
   /// Reads the database, whoever lives.
-  func read<T: Sendable>(_ body: @escaping @Sendable (MemoryLedger) async throws -> T) -> T? {
-    let store = MemoryLedger(on: surroundings.database)
+  func read<T: Sendable>(_ body: @escaping @Sendable (SimulatedLedger) async throws -> T) -> T? {
+    let store = SimulatedLedger(on: surroundings.database)
     let box = Reply<T>()
     executor.spawn {
       do { box.value = .success(try await body(store)) } catch { box.value = .failure(error) }

@@ -1,5 +1,6 @@
 import Ledger
 import MemoryLedger
+import SimulatedStores
 import Simulation
 import Synchronization
 import TransferCore
@@ -35,7 +36,7 @@ extension World {
     }
   }
 
-  private static func remains(of store: MemoryLedger) async throws -> Remains {
+  private static func remains(of store: SimulatedLedger) async throws -> Remains {
     var remains = Remains()
     remains.sessions = try await store.sessions().map(\.session)
     for session in remains.sessions {

@@ -1,11 +1,10 @@
 internal import HTTPCookies
-internal import Ledger
-internal import TransferCore
+package import Ledger
 internal import TransferModel
 
 extension MemoryRows {
   /// Why a change cannot be written. Nil where it can.
-  func obstacle(to change: StoreChange) -> StoreError? {
+  package func obstacle(to change: StoreChange) -> StoreError? {
     if let unmet = change.conditions.first(where: { !holds($0) }) { return .unmet(unmet) }
     return clash(with: change).map { .unavailable($0) }
   }
@@ -13,8 +12,7 @@ extension MemoryRows {
   private func holds(_ condition: Condition) -> Bool {
     switch condition {
     case .keyAbsent(let key, let oldest):
-      (replies[key].map { $0.reply.createdAt <= oldest } ?? true)
-        || Flaw.admitsEveryRepeat.isPresent || Flaw.admitsRepeatsAtOnce.isPresent
+      replies[key].map { $0.reply.createdAt <= oldest } ?? true
     case .revision(let name, let updatedAt):
       configurations[ConfigurationPlace(name: name)]?.updatedAt == updatedAt
     case .unchanged(let task): tasks[task.id]?.task.isSpecified(like: task) == true
@@ -27,11 +25,11 @@ extension MemoryRows {
       guard !ids.isEmpty else { return false }
       return ids.contains(where: isThere) || ids.count > 1 && Set(ids).count < ids.count
     }
-    if clashes(change.createdTasks.map(\.id), { tasks[$0] != nil }) { return "a task of that id is there" }
-    if clashes(change.newDecisions.map(\.id), { decisions[$0] != nil }) {
+    if clashes(change.createdTasks.map(\.id), { tasks.contains($0) }) { return "a task of that id is there" }
+    if clashes(change.newDecisions.map(\.id), { decisions.contains($0) }) {
       return "a decision of that id is there"
     }
-    if clashes(change.newFiles.map(\.id), { files[$0] != nil }) { return "a file of that id is there" }
+    if clashes(change.newFiles.map(\.id), { files.contains($0) }) { return "a file of that id is there" }
     if clashes(change.newDeliveries.map(\.id), { deliveries.has($0) }) {
       return "a message of that id is there"
     }
@@ -40,7 +38,7 @@ extension MemoryRows {
 
   /// Writes a change that nothing stands against.
   /// - Parameter fragments: its events, numbered.
-  mutating func write(_ change: StoreChange, _ fragments: [JournalFragment]) {
+  package mutating func write(_ change: StoreChange, _ fragments: [JournalFragment]) {
     version += 1
     for session in change.sessions { write(session) }
     for task in change.createdTasks { create(task) }
@@ -73,11 +71,9 @@ extension MemoryRows {
     for id in change.deletedFiles { files.remove(id) }
     for delivery in change.newDeliveries { deliveries.insert(delivery) }
     for delivery in change.updatedDeliveries { deliveries.update(delivery) }
-    if let reply = change.idempotentReply, !Flaw.forgetsReplies.isPresent {
-      keep(reply, of: change.repliedSession)
-    }
+    if let reply = change.idempotentReply { keep(reply, of: change.repliedSession) }
     writeWork(of: change)
-    takeAway(change)
+    removeRows(of: change)
   }
 
   private mutating func write(_ session: TransferSession) {
@@ -88,11 +84,11 @@ extension MemoryRows {
   private mutating func create(_ task: TransferTask) {
     tasks.set(TaskRow(task: task.asCreated), for: task.id)
     tasksOfSession.insert(task.id, in: task.sessionID)
-    if task.state != .completed { unfinished.set((), for: task.id) }
+    if task.state != .completed { unfinished.insert(task.id) }
   }
 
   private mutating func update(_ task: TransferTask, smallBody: [UInt8]?) {
-    tasks.change(task.id) { row in
+    changeTask(task.id) { row in
       row.task.goOn(as: task)
       row.metrics = task.metrics ?? row.metrics
       row.hasBodyFile = task.body != nil && smallBody == nil
@@ -102,8 +98,26 @@ extension MemoryRows {
       row.keptBytes = task.keptUntil == nil ? nil : task.keptBytes
       if row.isPruned { row.task.forgetBody() }
     }
-    guard tasks[task.id] != nil else { return }
-    if task.state == .completed { unfinished.remove(task.id) } else { unfinished.set((), for: task.id) }
+  }
+
+  /// Changes a task's row, and its place in the indexes.
+  mutating func changeTask(_ id: TaskID, _ body: (inout TaskRow) -> Void) {
+    guard let before = tasks[id] else { return }
+    tasks.change(id, body)
+    guard let after = tasks[id] else { return }
+    if before.task.state != after.task.state {
+      if after.task.state == .completed { unfinished.remove(id) } else { unfinished.insert(id) }
+    }
+    Self.move(id, from: before.completedAt, to: after.completedAt, in: &ended)
+    Self.move(id, from: before.keptUntil, to: after.keptUntil, in: &kept)
+  }
+
+  private static func move(
+    _ id: TaskID, from before: Timestamp?, to after: Timestamp?, in index: inout SortedKeys<TaskMoment>
+  ) {
+    guard before != after else { return }
+    if let before { index.remove(TaskMoment(time: before, task: id)) }
+    if let after { index.insert(TaskMoment(time: after, task: id)) }
   }
 
   private mutating func append(_ fragment: JournalFragment) {
@@ -143,8 +157,19 @@ extension MemoryRows {
 
   private mutating func keep(_ reply: IdempotentReply, of session: SessionID?) {
     let oldest = reply.createdAt.adding(seconds: -IdempotentReply.retention)
-    replies = replies.filter { $0.value.reply.createdAt >= oldest }
+    while let first = repliesByTime.first?.key, first.time < oldest { removeReply(first.key) }
+    removeReply(reply.key)
     replies[reply.key] = ReplyRow(reply: reply, session: session)
+    repliesByTime.set(ReplySize(reply), for: ReplyMoment(time: reply.createdAt, key: reply.key))
+    if let session { repliesOfSession[session, default: []].insert(reply.key) }
+  }
+
+  mutating func removeReply(_ key: IdempotencyKey) {
+    guard let gone = replies.removeValue(forKey: key) else { return }
+    repliesByTime.remove(ReplyMoment(time: gone.reply.createdAt, key: key))
+    guard let session = gone.session else { return }
+    repliesOfSession[session]?.remove(key)
+    if repliesOfSession[session]?.isEmpty == true { repliesOfSession[session] = nil }
   }
 
   private mutating func writeWork(of change: StoreChange) {
@@ -152,22 +177,19 @@ extension MemoryRows {
       lastCommand += 1
       commands.set(command, for: lastCommand)
     }
-    for taken in change.takenCommands { commands.remove(Set(commands.keys.inOrder(taken))) }
+    for taken in change.takenCommands { commands.remove(commands.keys(in: taken)) }
     for kept in change.work { work.set(kept, for: kept.task) }
     for task in change.finishedWork { work.remove(task) }
     for document in change.news {
       lastNews += 1
-      news.set(document, for: lastNews)
+      news.set(StoredNews(document: document), for: lastNews)
     }
-    for taken in change.takenNews where !Flaw.keepsTakenNews.isPresent {
-      news.remove(Set(news.keys.inOrder(taken)))
-    }
+    for taken in change.takenNews { news.remove(news.keys(in: taken)) }
   }
 }
 
-extension [Int64] {
-  /// Those of the range. The array is in order.
-  fileprivate func inOrder(_ range: ClosedRange<Int64>) -> ArraySlice<Int64> {
-    self[firstIndex(notBelow: range.lowerBound)..<firstIndex(above: range.upperBound)]
+extension SortedTable where Key == Int64 {
+  fileprivate func keys(in range: ClosedRange<Int64>) -> [Int64] {
+    all(after: range.lowerBound - 1).prefix { $0.key <= range.upperBound }.map(\.key)
   }
 }

@@ -1,4 +1,5 @@
 internal import Ledger
+internal import MemoryLedger
 internal import TransferModel
 
 extension MemoryRows {

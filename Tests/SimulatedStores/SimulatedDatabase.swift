@@ -1,9 +1,10 @@
 package import Ledger
+internal import MemoryLedger
 internal import Synchronization
 internal import TransferModel
 
 /// What stays when a process goes: the rows that its store, and those of others that share them, find again.
-package final class MemoryDatabase: Sendable {
+package final class SimulatedDatabase: Sendable {
   let rows: Mutex<MemoryRows>
 
   package init() { rows = Mutex(MemoryRows()) }
@@ -11,7 +12,7 @@ package final class MemoryDatabase: Sendable {
 
   /// Another database with the same rows, which go their own way from here on. It costs nothing until one of the two is changed,
   /// and then as much as there are rows.
-  package func copy() -> MemoryDatabase { MemoryDatabase(rows.withLock { $0 }) }
+  package func copy() -> SimulatedDatabase { SimulatedDatabase(rows.withLock { $0 }) }
 
   /// From here on that row cannot be read, as though a disk had changed it.
   /// - Parameter id: as logs name it.

@@ -1,12 +1,17 @@
 internal import HTTPCookies
 internal import JSON
-internal import Ledger
+package import Ledger
 internal import TransferModel
 
 /// Rows, and who hears of those that cannot be read: they harm no other, and whoever asks for one by its name gets the error.
-struct RowReader {
-  let rows: MemoryRows
+package struct RowReader {
+  package let rows: MemoryRows
   let unreadable: UnreadableRows
+
+  package init(_ rows: MemoryRows, _ unreadable: UnreadableRows) {
+    self.rows = rows
+    self.unreadable = unreadable
+  }
 
   /// The row that was asked for by name.
   func one<Row>(
@@ -53,9 +58,8 @@ struct RowReader {
   }
 
   func tasks(_ query: TaskQuery) -> [TransferTask] {
-    let ids = rows.tasksOfSession[query.session]
-    let rest = query.after.map { ids[ids.firstIndex(above: $0)...] } ?? ids[...]
-    let found = rest.lazy.compactMap { rows.tasks[$0]?.task }.filter { task in
+    let ids = rows.tasksOfSession[query.session].all(after: query.after).lazy.map(\.key)
+    let found = ids.compactMap { rows.tasks[$0]?.task }.filter { task in
       (query.kind == nil || task.kind == query.kind) && (query.state == nil || task.state == query.state)
     }
     return all(found, .task, limit: query.limit) { $0.id.description }
@@ -78,16 +82,15 @@ struct RowReader {
   func decisions(
     of session: SessionID, _ state: Decision.State?, after: DecisionID?, limit: Int
   ) -> [Decision] {
-    let ids = rows.decisionsOfSession[session]
-    let rest = after.map { ids[ids.firstIndex(above: $0)...] } ?? ids[...]
-    let found = rest.lazy.compactMap { rows.decisions[$0] }.filter { state == nil || $0.state == state }
+    let ids = rows.decisionsOfSession[session].all(after: after).lazy.map(\.key)
+    let found = ids.compactMap { rows.decisions[$0] }.filter { state == nil || $0.state == state }
     return all(found, .decision, limit: limit) { $0.id.description }
   }
 
   // MARK: What sessions keep
 
   func sessionsWithStorage() -> [SessionID] {
-    Set(rows.credentials.keys.map(\.session) + rows.cookies.all().map(\.row.session)).sorted()
+    Set(rows.credentials.all().map(\.key.session) + rows.cookies.all().map(\.row.session)).sorted()
   }
 
   func storage(of session: SessionID) -> StoredStorage {
@@ -132,7 +135,7 @@ struct RowReader {
   }
 
   func news(after number: Int64, limit: Int) -> [Queued<String>] {
-    rows.news.all(after: number).prefix(limit).map { Queued(number: $0.key, content: $0.row) }
+    rows.news.all(after: number).prefix(limit).map { Queued(number: $0.key, content: $0.row.document) }
   }
 
   func work(after task: TaskID? = nil, limit: Int = .max) -> [StoredWork] {
@@ -143,20 +146,17 @@ struct RowReader {
 
   /// - Parameter owner: whose sessions they are of; nil: of all.
   func dueDeliveries(at time: Timestamp, limit: Int, of owner: Epoch?) -> [WebhookDelivery] {
-    let pending = rows.deliveries.pending.keys.compactMap { place in
-      rows.deliveries.rows[place].map { (place: place, delivery: $0) }
-    }.filter { isOwn($0.delivery.sessionID, owner) }
-    // That a clock was put right by a little is nothing to go by.
-    let later = time.adding(seconds: 60)
-    let due = pending.filter { $0.delivery.nextAttemptAt <= time }
-      .sorted { ($0.delivery.nextAttemptAt, $0.place) < ($1.delivery.nextAttemptAt, $1.place) }
-    let tried = pending.filter { $0.delivery.lastAttemptAt > later }
-      .sorted { ($0.delivery.lastAttemptAt, $0.place) < ($1.delivery.lastAttemptAt, $1.place) }
-    return all((due + tried).lazy.map(\.delivery), .delivery, limit: limit) { $0.id.description }
+    let due = rows.deliveries.due(at: time).lazy.filter { isOwn($0.sessionID, owner) }
+    // A clock that was set back by less than a minute changes nothing.
+    let tried = rows.deliveries.tried(after: time.adding(seconds: 60)).lazy.filter {
+      isOwn($0.sessionID, owner)
+    }
+    let found = all(due, .delivery, limit: limit) { $0.id.description }
+    return found + all(tried, .delivery, limit: limit - found.count) { $0.id.description }
   }
 
   func pendingBackgroundDeliveries() -> [PendingDelivery] {
-    let found = rows.deliveries.pending.keys.lazy.compactMap { rows.deliveries.rows[$0] }
+    let found = rows.deliveries.pendingAsWritten.lazy
       .filter { rows.sessions[$0.sessionID]?.session.type == .background }
     return all(found, .delivery) { $0.id.description }
       .map { PendingDelivery(id: $0.id, sessionID: $0.sessionID, type: $0.type) }
@@ -168,9 +168,7 @@ struct RowReader {
 
   /// Those that are known to be unreadable are never due.
   func nextDeliveryTime(of owner: Epoch?) -> Timestamp? {
-    rows.deliveries.pending.keys.lazy.compactMap { rows.deliveries.rows[$0] }
-      .filter { isOwn($0.sessionID, owner) }
-      .filter { rows.damage.isEmpty || unreadable.row(.delivery, $0.id) == nil }
-      .map(\.nextAttemptAt).min()
+    rows.deliveries.pending.lazy.filter { isOwn($0.sessionID, owner) }
+      .first { rows.damage.isEmpty || unreadable.row(.delivery, $0.id) == nil }?.nextAttemptAt
   }
 }

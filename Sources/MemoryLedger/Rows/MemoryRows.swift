@@ -1,23 +1,23 @@
 internal import HTTPCookies
-internal import Ledger
-internal import TransferModel
+package import Ledger
+package import TransferModel
 
 /// All rows of one database, as values. A plain value: a copy of it is the database at that moment.
-struct MemoryRows: Sendable {
-  struct SessionRow: Sendable {
-    var session: TransferSession
-    var lastIdentifier = 0
+package struct MemoryRows: Sendable {
+  package struct SessionRow: Sendable {
+    package var session: TransferSession
+    package var lastIdentifier = 0
   }
-  struct TaskRow: Sendable {
+  package struct TaskRow: Sendable {
     var task: TransferTask
     var metrics: TaskMetrics?
     var smallBody: [UInt8]?
     var hasBodyFile = false
-    /// Set once it has ended.
+    /// Nil until it has ended.
     var completedAt: Timestamp?
     var keptUntil: Timestamp?
     var keptBytes: Int64?
-    /// What it left is gone, and does not come back.
+    /// Its body was pruned: a later change of the task does not bring it back.
     var isPruned = false
   }
   struct ReplyRow: Sendable {
@@ -32,7 +32,7 @@ struct MemoryRows: Sendable {
     let session: SessionID
     let key: CookieKey
   }
-  struct CredentialName: Sendable, Hashable, Comparable {
+  struct CredentialName: Sendable, Comparable {
     let session: SessionID
     let space: String
 
@@ -42,7 +42,7 @@ struct MemoryRows: Sendable {
     }
   }
   /// Those of a tenant are beside each other.
-  struct ConfigurationPlace: Sendable, Hashable, Comparable {
+  struct ConfigurationPlace: Sendable, Comparable {
     let name: ConfigurationName
 
     static func < (left: Self, right: Self) -> Bool {
@@ -52,19 +52,43 @@ struct MemoryRows: Sendable {
       return left.name.text.utf8.lexicographicallyPrecedes(right.name.text.utf8)
     }
   }
+  /// A task and a time of it.
+  struct TaskMoment: Sendable, Comparable {
+    let time: Timestamp
+    let task: TaskID
+
+    static func < (left: Self, right: Self) -> Bool { (left.time, left.task) < (right.time, right.task) }
+  }
+  /// A reply's key and when it was written.
+  struct ReplyMoment: Sendable, Comparable {
+    let time: Timestamp
+    let key: IdempotencyKey
+
+    static func < (left: Self, right: Self) -> Bool {
+      (left.time, left.key.text, left.key.tenant.name) < (right.time, right.key.text, right.key.tenant.name)
+    }
+  }
   /// What names a row that cannot be read.
-  struct RowName: Sendable, Hashable {
+  package struct RowName: Sendable, Hashable {
     let kind: RecordKind
     let id: String
+
+    package init(kind: RecordKind, id: String) {
+      self.kind = kind
+      self.id = id
+    }
   }
 
-  var sessions = SortedTable<SessionID, SessionRow>()
+  package var sessions = SortedTable<SessionID, SessionRow>()
   var tasks = SortedTable<TaskID, TaskRow>()
   var tasksOfSession = SortedGroups<SessionID, TaskID>()
   /// In the order of their ids.
-  var unfinished = SortedTable<TaskID, Void>()
-  var journal = SortedTable<Int64, JournalFragment>()
+  var unfinished = SortedKeys<TaskID>()
+  /// Finished tasks by the time of their end, and by the time until which what they left is kept.
+  var ended = SortedKeys<TaskMoment>()
+  var kept = SortedKeys<TaskMoment>()
   /// By the first of their numbers.
+  package var journal = SortedTable<Int64, JournalFragment>()
   var journalOfTenant = SortedGroups<Tenant, Int64>()
   var journalOfSession = SortedGroups<SessionID, Int64>()
   var journalOfTask = SortedGroups<TaskID, Int64>()
@@ -72,9 +96,9 @@ struct MemoryRows: Sendable {
   /// Up to which number each tenant's are gone.
   var prunedOfTenant: [Tenant: Int64] = [:]
   /// Numbers up to here are taken, whoever saw them.
-  var reservedSequence: Int64 = 0
+  package var reservedSequence: Int64 = 0
   var deliveries = DeliveryTable()
-  var decisions = SortedTable<DecisionID, Decision>()
+  package var decisions = SortedTable<DecisionID, Decision>()
   var decisionsOfSession = SortedGroups<SessionID, DecisionID>()
   var credentials = SortedTable<CredentialName, StoredCredential>()
   /// In the order in which they were first set.
@@ -84,29 +108,34 @@ struct MemoryRows: Sendable {
   var configurations = SortedTable<ConfigurationPlace, NamedConfiguration>()
   var files = SortedTable<FileID, StoredFile>()
   var replies: [IdempotencyKey: ReplyRow] = [:]
+  var repliesByTime = SortedTable<ReplyMoment, ReplySize>()
+  var repliesOfSession: [SessionID: Set<IdempotencyKey>] = [:]
   var commands = SortedTable<Int64, StoredCommand>()
   var lastCommand: Int64 = 0
   var work = SortedTable<TaskID, StoredWork>()
-  var news = SortedTable<Int64, String>()
+  var news = SortedTable<Int64, StoredNews>()
   var lastNews: Int64 = 0
-  var damage: [RowName: UnreadableRow] = [:]
-  var ownership = OwnershipTable()
+  package var damage: [RowName: UnreadableRow] = [:]
+  package var ownership = OwnershipTable()
   /// The newest that a process was given.
-  var lastEpoch: Epoch = 0
+  package var lastEpoch: Epoch = 0
   /// Grows with each change.
-  var version = 0
+  package var version = 0
 
-  func isDamaged(_ fragment: JournalFragment) -> Bool {
+  package init() {}
+
+  package func isDamaged(_ fragment: JournalFragment) -> Bool {
     !damage.isEmpty && damage[RowName(kind: .journal, id: "\(fragment.first)")] != nil
   }
 
-  /// Whose the sessions are.
-  var tenants: [SessionID: Tenant] {
-    var tenants: [SessionID: Tenant] = [:]
-    for (id, row) in sessions.all() { tenants[id] = row.session.tenant }
-    return tenants
-  }
-
   /// The highest number that an event has, or had.
-  var lastSequence: Int64 { max(journal.keys.last.flatMap { journal[$0]?.last } ?? 0, pruned.through) }
+  package var lastSequence: Int64 { max(journal.last?.row.last ?? 0, pruned.through) }
+
+  /// Bytes of the rows that ephemeral sessions have, with their indexes; about.
+  var memorySize: Int {
+    sessions.memorySize + tasks.memorySize + tasksOfSession.memorySize + unfinished.memorySize
+      + ended.memorySize + kept.memorySize + journal.memorySize + journalOfTenant.memorySize
+      + journalOfSession.memorySize + journalOfTask.memorySize + deliveries.memorySize
+      + decisions.memorySize + decisionsOfSession.memorySize + repliesByTime.memorySize
+  }
 }

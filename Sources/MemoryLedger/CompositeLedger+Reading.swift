@@ -1,0 +1,180 @@
+package import Ledger
+package import TransferModel
+
+// Where a record is looked for: in the ledger of its session if that is known, else first in memory, which costs little.
+
+extension CompositeLedger {
+  private func ledger(of session: SessionID) -> any TaskRecords & KeptRecords {
+    memory.contains(session) ? memory : durable
+  }
+
+  package func retained(in place: RetainedPlace) -> any RetentionRecords {
+    place == .memory ? memory : durable.retained(in: place)
+  }
+}
+
+// MARK: Tasks
+
+extension CompositeLedger {
+  package func task(_ id: TaskID) async throws(StoreError) -> TransferTask? {
+    if let task = try await memory.task(id) { return task }
+    return try await durable.task(id)
+  }
+
+  package func tasks(_ query: TaskQuery) async throws(StoreError) -> [TransferTask] {
+    try await ledger(of: query.session).tasks(query)
+  }
+
+  package func tasks(_ ids: [TaskID]) async throws(StoreError) -> [TransferTask] {
+    let found = try await memory.tasks(ids)
+    guard found.count < ids.count else { return found }
+    return found + (try await durable.tasks(ids))
+  }
+
+  /// Tasks of ephemeral sessions end with their process: nobody asks for them.
+  package func unfinishedTasks(
+    after last: TransferTask?, limit: Int
+  ) async throws(StoreError) -> [TransferTask] {
+    try await durable.unfinishedTasks(after: last, limit: limit)
+  }
+
+  package func smallBody(of id: TaskID) async throws(StoreError) -> [UInt8]? {
+    if let body = try await memory.smallBody(of: id) { return body }
+    return try await durable.smallBody(of: id)
+  }
+
+  package func metrics(of id: TaskID) async throws(StoreError) -> [UInt8]? {
+    if let metrics = try await memory.metrics(of: id) { return metrics }
+    return try await durable.metrics(of: id)
+  }
+
+  package func decision(_ id: DecisionID) async throws(StoreError) -> Decision? {
+    if let decision = try await memory.decision(id) { return decision }
+    return try await durable.decision(id)
+  }
+
+  package func decisions(
+    of session: SessionID, state: Decision.State?, after: DecisionID?, limit: Int
+  ) async throws(StoreError) -> [Decision] {
+    try await ledger(of: session).decisions(of: session, state: state, after: after, limit: limit)
+  }
+
+  package func bodyFiles(of session: SessionID) async throws(StoreError) -> [TaskID] {
+    try await ledger(of: session).bodyFiles(of: session)
+  }
+
+  package func bodyFiles(among ids: [TaskID]) async throws(StoreError) -> Set<TaskID> {
+    try await memory.bodyFiles(among: ids).union(try await durable.bodyFiles(among: ids))
+  }
+
+  package func hasTasks(_ session: SessionID) async throws(StoreError) -> Bool {
+    try await ledger(of: session).hasTasks(session)
+  }
+
+  package func hasBodyFile(_ id: TaskID) async throws(StoreError) -> Bool {
+    if try await memory.hasBodyFile(id) { return true }
+    return try await durable.hasBodyFile(id)
+  }
+}
+
+// MARK: Sessions, configurations, files and replies
+
+extension CompositeLedger {
+  package func sessions() async throws(StoreError) -> [(session: TransferSession, lastIdentifier: Int)] {
+    try await durable.sessions()
+  }
+
+  package func session(_ id: SessionID) async throws(StoreError) -> TransferSession? {
+    try await ledger(of: id).session(id)
+  }
+
+  package func sessionsWithStorage() async throws(StoreError) -> [SessionID] {
+    try await durable.sessionsWithStorage()
+  }
+
+  package func storage(of session: SessionID) async throws(StoreError) -> StoredStorage {
+    try await durable.storage(of: session)
+  }
+
+  package func configuration(_ name: ConfigurationName) async throws(StoreError) -> NamedConfiguration? {
+    try await durable.configuration(name)
+  }
+
+  package func configurations(
+    of tenant: Tenant, after: String?, limit: Int
+  ) async throws(StoreError) -> [NamedConfiguration] {
+    try await durable.configurations(of: tenant, after: after, limit: limit)
+  }
+
+  package func file(_ id: FileID) async throws(StoreError) -> StoredFile? { try await durable.file(id) }
+
+  package func files(
+    of tenant: Tenant, after: FileID?, limit: Int
+  ) async throws(StoreError) -> [StoredFile] {
+    try await durable.files(of: tenant, after: after, limit: limit)
+  }
+
+  package func idempotentReply(
+    _ key: IdempotencyKey, to digest: [UInt8]
+  ) async throws(StoreError) -> KeptReply? {
+    if let reply = try await memory.idempotentReply(key, to: digest) { return reply }
+    return try await durable.idempotentReply(key, to: digest)
+  }
+}
+
+// MARK: Events and messages
+
+extension CompositeLedger {
+  package func journal(
+    _ scope: EventScope, after sequence: Int64, maximumBytes: Int
+  ) async throws(StoreError) -> JournalPage {
+    // Both have all that is numbered up to here; what is written meanwhile may be in one of them, and not yet in the other.
+    let known = max(lastSequence, sequence)
+    let page = try await durable.journal(scope, after: sequence, maximumBytes: maximumBytes)
+    guard !memory.isEmpty else { return page }
+    let own = try await memory.journal(scope, after: sequence, maximumBytes: maximumBytes)
+    return .joined(page, own, known: known)
+  }
+
+  package func dueDeliveries(at time: Timestamp, limit: Int) async throws(StoreError) -> [WebhookDelivery] {
+    let own = try await memory.dueDeliveries(at: time, limit: limit)
+    let others = try await durable.dueDeliveries(at: time, limit: limit)
+    guard !own.isEmpty else { return others }
+    return Array((own + others).sorted { $0.nextAttemptAt < $1.nextAttemptAt }.prefix(limit))
+  }
+
+  package func pendingBackgroundDeliveries() async throws(StoreError) -> [PendingDelivery] {
+    try await durable.pendingBackgroundDeliveries()
+  }
+
+  package func nextDeliveryTime() async throws(StoreError) -> Timestamp? {
+    let times = [try await memory.nextDeliveryTime(), try await durable.nextDeliveryTime()]
+    return times.compactMap { $0 }.min()
+  }
+
+  package func hasPendingDelivery(_ task: TaskID) async throws(StoreError) -> Bool {
+    if try await memory.hasPendingDelivery(task) { return true }
+    return try await durable.hasPendingDelivery(task)
+  }
+}
+
+// MARK: Between the service and the worker
+
+extension CompositeLedger {
+  package func commands(
+    after number: Int64, limit: Int
+  ) async throws(StoreError) -> [Queued<StoredCommand>] {
+    try await durable.commands(after: number, limit: limit)
+  }
+
+  package func news(after number: Int64, limit: Int) async throws(StoreError) -> [Queued<String>] {
+    try await durable.news(after: number, limit: limit)
+  }
+
+  package func lastNews() async throws(StoreError) -> Int64? { try await durable.lastNews() }
+  package func work() async throws(StoreError) -> [StoredWork] { try await durable.work() }
+
+  package func work(after task: TaskID?, limit: Int) async throws(StoreError) -> [StoredWork] {
+    try await durable.work(after: task, limit: limit)
+  }
+}

@@ -1,0 +1,12 @@
+package import Ledger
+
+/// Records that are rows in memory: all that a ledger can be asked, for whoever has such rows.
+package protocol RecordsInMemory: TaskRecords, KeptRecords, JournalRecords, ProcessQueues, OutboxRecords,
+  RetentionRecords
+{
+  /// The epoch under which the process owns some of the shards of these rows; nil: all rows are its own.
+  var epoch: Epoch? { get }
+
+  /// Reads the rows as they are at that moment. Nobody changes them meanwhile.
+  func read<T>(_ body: (RowReader) throws(StoreError) -> T) throws(StoreError) -> T
+}

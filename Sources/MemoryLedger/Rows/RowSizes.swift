@@ -1,0 +1,73 @@
+internal import JSON
+package import Ledger
+package import TransferModel
+
+// Bytes that rows take: what is in the row itself, and what of it is on the heap. Text is counted, the rest is about right.
+
+extension MemoryRows.SessionRow: MemorySized {
+  package var memorySize: Int {
+    MemoryLayout<Self>.size + session.configuration.json.count + (session.description?.utf8.count ?? 0)
+  }
+}
+
+extension MemoryRows.TaskRow: MemorySized {
+  /// Requests, response, error and body are values on the heap.
+  private static let onHeap = 1024
+
+  package var memorySize: Int {
+    var size = MemoryLayout<Self>.size + Self.onHeap + task.originalRequest.textSize
+    if !task.isAtOriginalRequest { size += task.currentRequest.textSize }
+    if let response = task.response { size += response.url.utf8.count + response.headers.textSize }
+    size += (task.description?.utf8.count ?? 0) + (smallBody?.count ?? 0)
+    return size + (metrics?.transactions.count ?? 0) * MemoryLayout<TransactionMetrics>.size
+  }
+}
+
+extension TransferRequest {
+  fileprivate var textSize: Int { url.utf8.count + headers.textSize + (body?.data?.count ?? 0) }
+}
+
+extension HTTPHeaders {
+  fileprivate var textSize: Int {
+    fields.reduce(0) {
+      $0 + MemoryLayout<Field>.size + $1.name.utf8.count + $1.value.utf8.count
+    }
+  }
+}
+
+extension JournalFragment: MemorySized {
+  package var memorySize: Int { MemoryLayout<Self>.size + bytes.count }
+}
+
+extension Decision: MemorySized {
+  package var memorySize: Int { MemoryLayout<Self>.size + arguments.count + (answer?.count ?? 0) }
+}
+
+extension WebhookDelivery: MemorySized {
+  package var memorySize: Int {
+    MemoryLayout<Self>.size + payload.count + (webhook?.url.utf8.count ?? 0)
+  }
+}
+
+/// What a reply takes.
+struct ReplySize: MemorySized {
+  let memorySize: Int
+
+  init(_ reply: IdempotentReply) {
+    memorySize = 2 * MemoryLayout<IdempotentReply>.size + reply.body.count + reply.key.text.utf8.count
+  }
+}
+
+/// A document for the service from the process that carries out background tasks.
+struct StoredNews: MemorySized {
+  let document: String
+  var memorySize: Int { 0 }
+}
+
+// Ephemeral sessions have none of these.
+extension StoredCommand: MemorySized { package var memorySize: Int { 0 } }
+extension StoredWork: MemorySized { package var memorySize: Int { 0 } }
+extension StoredCredential: MemorySized { package var memorySize: Int { 0 } }
+extension StoredFile: MemorySized { package var memorySize: Int { 0 } }
+extension NamedConfiguration: MemorySized { package var memorySize: Int { 0 } }
+extension MemoryRows.CookieRow: MemorySized { package var memorySize: Int { 0 } }

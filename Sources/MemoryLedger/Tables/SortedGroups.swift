@@ -1,0 +1,28 @@
+/// Keys in order, in groups that go when they are empty.
+package struct SortedGroups<Group: Hashable & Sendable, Key: Comparable & Sendable>: Sendable {
+  private var groups: [Group: SortedKeys<Key>] = [:]
+  private(set) var memorySize = 0
+
+  package init() {}
+
+  package subscript(group: Group) -> SortedKeys<Key> { groups[group] ?? SortedKeys() }
+
+  package mutating func insert(_ key: Key, in group: Group) {
+    change(group) { $0.insert(key) }
+  }
+
+  package mutating func remove(_ key: Key, from group: Group) {
+    guard groups[group] != nil else { return }
+    change(group) { $0.remove(key) }
+    if groups[group]?.isEmpty == true { groups[group] = nil }
+  }
+
+  private mutating func change(_ group: Group, _ body: (inout SortedKeys<Key>) -> Void) {
+    func grow(_ keys: inout SortedKeys<Key>) -> Int {
+      let before = keys.memorySize
+      body(&keys)
+      return keys.memorySize - before
+    }
+    memorySize += grow(&groups[group, default: SortedKeys()])
+  }
+}

@@ -1,0 +1,358 @@
+import Ledger
+import Synchronization
+import Testing
+import TransferModel
+
+/// What holds for the records of ephemeral sessions beside those of a durable ledger.
+struct EphemeralConformance {
+  static let cases: [ConformanceCase] = [
+    .init("wipedSessionLosesBodiesAndReplies") { try await Self().wipedSessionLosesBodiesAndReplies($0) },
+    .init("recordsEndWithTheirProcess") { try await Self().recordsEndWithTheirProcess($0) },
+    .init("eventNumbersAreNotUsedAgain") { try await Self().eventNumbersAreNotUsedAgain($0) },
+    .init("eventNumbersAreSharedWithOtherProcesses") {
+      try await Self().eventNumbersAreSharedWithOtherProcesses($0)
+    },
+    .init("idempotencyKeyIsTakenOnce") { try await Self().idempotencyKeyIsTakenOnce($0) },
+    .init("taskIsChangedOnlyAsItWasRead") { try await Self().taskIsChangedOnlyAsItWasRead($0) },
+    .init("expiredRecordsArePrunedInMemoryAlone") {
+      try await Self().expiredRecordsArePrunedInMemoryAlone($0)
+    },
+    .init("journalPageJoinsBothInOrder") { try await Self().journalPageJoinsBothInOrder($0) },
+    .init("lateChangeOfADeletedSessionStaysOutOfTheDurableLedger") {
+      try await Self().lateChangeOfADeletedSessionStaysOutOfTheDurableLedger($0)
+    },
+    .init("fencedProcessWritesNothing") { try await Self().fencedProcessWritesNothing($0) },
+    .init("processWithoutShardsWritesItsOwn") { try await Self().processWithoutShardsWritesItsOwn($0) },
+    .init("deletedSessionLeavesNothing") { try await Self().deletedSessionLeavesNothing($0) },
+    .init("dueDeliveriesOfBothAreInOneOrder") { try await Self().dueDeliveriesOfBothAreInOneOrder($0) },
+  ]
+
+  private static let time = LedgerBench.time
+  private static let session = TransferSession(
+    id: LedgerBench.id(5), type: .ephemeral, createdAt: time, description: nil,
+    configuration: SessionConfiguration(), delegate: nil)
+
+  private static func task(_ number: UInt64, in session: SessionID = session.id) -> TransferTask {
+    TransferTask(
+      id: LedgerBench.id(number), sessionID: session, taskIdentifier: Int(number), createdAt: time,
+      specification: TaskSpecification(
+        kind: .data, request: TransferRequest(url: "http://a/", body: .data([1, 2]))))
+  }
+
+  private static func finished(_ number: UInt64, in session: SessionID = session.id) -> TransferTask {
+    var task = task(number, in: session)
+    _ = task.lifecycle.resume()
+    _ = task.lifecycle.complete()
+    (task.completedAt, task.body) = (time, TaskBody(size: 4, sha256: "", expiresAt: time))
+    return task
+  }
+
+  private static func event(of session: SessionID = session.id, task: TaskID? = nil) -> TransferEvent {
+    TransferEvent(.sessionDidBecomeInvalid, at: time, session: session, task: task, .invalidated)
+  }
+
+  private static func reply(_ key: String, _ status: Int = 201) -> IdempotentReply {
+    IdempotentReply(
+      key: LedgerBench.key(key), digest: [1], status: status, contentType: "a/b", location: nil, body: [2],
+      createdAt: time)
+  }
+
+  private static func delivery(
+    _ number: UInt64, at second: Double, of session: SessionID
+  ) -> WebhookDelivery {
+    WebhookDelivery(
+      id: LedgerBench.id(number), sessionID: session, taskID: nil, type: .taskDidComplete,
+      webhook: Webhook(url: "http://a", secret: nil), payload: [1], createdAt: time.adding(seconds: second))
+  }
+
+  /// Opens a ledger with the session.
+  private func open(_ bench: LedgerBench) async throws -> any Ledger {
+    let store = try bench.open()
+    try await write(store) { $0.sessions = [Self.session] }
+    return store
+  }
+
+  private func write(
+    _ store: any Ledger, about session: SessionID? = session.id, _ fill: (inout StoreChange) -> Void
+  ) async throws {
+    try await store.write { change in
+      change.owner = session
+      fill(&change)
+    }
+  }
+
+  private static func isUnmet(_ body: () async throws -> Void) async throws -> Bool {
+    do { try await body() } catch StoreError.unmet { return true }
+    return false
+  }
+
+  func wipedSessionLosesBodiesAndReplies(_ kind: LedgerKind) async throws {
+    let store = try await open(LedgerBench(kind))
+    let task = Self.finished(1)
+    try await write(store) { change in
+      change.createdTasks = [Self.task(1)]
+      change.replaceReply(Self.reply("a"), about: Self.session.id)
+    }
+    try await write(store) { change in
+      change.updatedTasks = [task]
+      change.smallBodies = [task.id: [7]]
+    }
+    #expect(try await store.task(task.id) == task)
+    #expect(try await store.sessions().isEmpty)
+    #expect(try await store.session(Self.session.id) == Self.session)
+    #expect(try await store.smallBody(of: task.id) == [7])
+    #expect(try await store.reply(under: LedgerBench.key("a")) == Self.reply("a"))
+    try await write(store) { $0.wipedSession = Self.session.id }
+    #expect(try await store.smallBody(of: task.id) == nil)
+    #expect(try await store.hasBodyFile(task.id) == false)
+    #expect(try await store.task(task.id)?.originalRequest.body == .data([]))
+    #expect(try await store.reply(under: LedgerBench.key("a")) == nil)
+    #expect(try await store.hasTasks(Self.session.id))
+    await store.close()
+  }
+
+  func recordsEndWithTheirProcess(_ kind: LedgerKind) async throws {
+    let bench = LedgerBench(kind)
+    let store = try await open(bench)
+    try await write(store) { change in
+      change.createdTasks = [Self.task(1)]
+      change.events = [Self.event()]
+    }
+    #expect(try await store.task(LedgerBench.id(1)) == Self.task(1))
+    await store.close()
+    let next = try bench.open()
+    #expect(try await next.task(LedgerBench.id(1)) == nil)
+    #expect(try await next.journal(.tenant(.default), after: 0, maximumBytes: 99).fragments == [])
+    await next.close()
+  }
+
+  func eventNumbersAreNotUsedAgain(_ kind: LedgerKind) async throws {
+    let bench = LedgerBench(kind)
+    let store = try await open(bench)
+    try await write(store, about: nil) { $0.sessions = [.shared(.shared, of: .default)] }
+    for session in [Self.session.id, .shared, Self.session.id, .shared] {
+      try await write(store, about: session) { $0.events = [Self.event(of: session)] }
+    }
+    let page = try await store.journal(.tenant(.default), after: 0, maximumBytes: 1 << 20)
+    #expect(page.fragments.map(\.first).count == 4 && page.isLast)
+    #expect(page.fragments.map(\.sessionID) == [Self.session.id, .shared, Self.session.id, .shared])
+    #expect(page.coveredSequence == store.lastSequence)
+    let last = store.lastSequence
+    await store.close()
+    let next = try bench.open()
+    #expect(next.highestSequence >= last)
+    try await write(next, about: .shared) { $0.events = [Self.event(of: .shared)] }
+    await next.close()
+    let numbers = bench.published.map(\.first)
+    #expect(numbers == numbers.sorted() && Set(numbers).count == 5)
+  }
+
+  /// No commit is needed for events in memory, as long as no other process has written.
+  func eventNumbersAreSharedWithOtherProcesses(_ kind: LedgerKind) async throws {
+    let bench = LedgerBench(kind)
+    let heard = Mutex<[[Int64]]>([[], []])
+    let stores = try [0, 1].map { index in
+      try bench.open { feed in
+        heard.withLock { $0[index] += feed.fragments.flatMap { Array($0.first...$0.last) } }
+      }
+    }
+    try await write(stores[0]) { $0.sessions = [Self.session] }
+    for _ in 0..<20 {
+      try await write(stores[0]) { $0.events = [Self.event()] }
+      try await write(stores[1], about: .shared) { $0.events = [Self.event(of: .shared)] }
+      for _ in 0..<2 { try await write(stores[0]) { $0.events = [Self.event()] } }
+      try await write(stores[0], about: .shared) { $0.events = [Self.event(of: .shared)] }
+    }
+    for store in stores {
+      store.follow()
+      await store.close()
+    }
+    let (own, others) = heard.withLock { ($0[0], $0[1]) }
+    #expect(own.count == 100 && Set(own).count == 100 && own == own.sorted())
+    #expect(others.count == 40 && others == others.sorted() && Set(others).isSubset(of: own))
+  }
+
+  func idempotencyKeyIsTakenOnce(_ kind: LedgerKind) async throws {
+    let store = try await open(LedgerBench(kind))
+    let outcomes = try await withThrowingTaskGroup(of: Bool.self) { group in
+      for number in 0..<40 {
+        group.addTask {
+          try await Self.isUnmet {
+            try await write(store) { change in
+              change.events = [Self.event()]
+              change.answer(Self.reply("k\(number % 10)", 200 + number), about: Self.session.id)
+            }
+          }
+        }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(outcomes.count { !$0 } == 10)
+    let page = try await store.journal(.session(Self.session.id), after: 0, maximumBytes: 1 << 20)
+    #expect(page.fragments.count == 10)
+    await store.close()
+  }
+
+  func taskIsChangedOnlyAsItWasRead(_ kind: LedgerKind) async throws {
+    let store = try await open(LedgerBench(kind))
+    let task = Self.task(3)
+    try await write(store) { $0.createdTasks = [task] }
+    let outcomes = try await withThrowingTaskGroup(of: Bool.self) { group in
+      for number in 0..<9 {
+        group.addTask {
+          var changed = task
+          changed.description = "\(number)"
+          let written = changed
+          return try await Self.isUnmet {
+            try await write(store) { change in
+              change.respecifiedTasks = [written]
+              change.conditions = [.unchanged(task)]
+            }
+          }
+        }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(outcomes.count { !$0 } == 1)
+    #expect(try await store.task(task.id)?.description != nil)
+    await store.close()
+  }
+
+  func expiredRecordsArePrunedInMemoryAlone(_ kind: LedgerKind) async throws {
+    let store = try await open(LedgerBench(kind))
+    let tasks = [Self.finished(1), Self.finished(2, in: .shared)]
+    for task in tasks {
+      try await write(store, about: task.sessionID) { change in
+        (change.createdTasks, change.updatedTasks) = ([task], [task])
+        change.events = [Self.event(of: task.sessionID, task: task.id)]
+      }
+    }
+    let late = Self.time.adding(seconds: 1000)
+    func found(in place: RetainedPlace) async throws -> [TaskID] {
+      try await store.finishedTasks(.ended(by: late), in: place, limit: 9).map(\.id)
+    }
+    #expect(try await found(in: .memory) == [tasks[0].id])
+    #expect(try await found(in: .durable) == [tasks[1].id])
+    #expect(try await store.finishedTasks(.keeping, limit: 9).map(\.id) == [tasks[1].id])
+    #expect(try await store.keptBytes() == 4)
+    let events = try await store.oldestEvents(in: .memory, limit: 9)
+    #expect(events.count == 1)
+    var pruning = Pruning(in: .memory)
+    pruning.tasks = [tasks[0].id]
+    pruning.events = PrunedEvents(through: events[0].last, time: Self.time)
+    try await write(store, about: nil) { [pruning] in $0.pruning = pruning }
+    #expect(try await store.task(tasks[0].id) == nil)
+    #expect(try await store.task(tasks[1].id) != nil)
+    #expect(try await store.oldestEvents(in: .memory, limit: 9) == [])
+    #expect(try await store.oldestEvents(limit: 9).count == 1)
+    let page = try await store.journal(.session(Self.session.id), after: 0, maximumBytes: 1 << 20)
+    #expect(page.fragments == [] && page.pruned.through == events[0].last)
+    await store.close()
+  }
+
+  func journalPageJoinsBothInOrder(_ kind: LedgerKind) async throws {
+    let store = try await open(LedgerBench(kind))
+    try await write(store, about: nil) { $0.sessions = [.shared(.shared, of: .default)] }
+    for number in 0..<12 {
+      let session = number.isMultiple(of: 3) ? Self.session.id : SessionID.shared
+      try await write(store, about: session) { $0.events = [Self.event(of: session)] }
+    }
+    var (last, pages, numbers): (Int64, Int, [Int64]) = (0, 0, [])
+    while pages < 99 {
+      pages += 1
+      // A page of one fragment from each of the two.
+      let page = try await store.journal(.tenant(.default), after: last, maximumBytes: 1)
+      numbers += page.fragments.map(\.first)
+      last = page.coveredSequence
+      if page.isLast { break }
+    }
+    #expect(numbers.count == 12 && numbers == numbers.sorted() && pages > 3 && last == store.lastSequence)
+    await store.close()
+  }
+
+  func lateChangeOfADeletedSessionStaysOutOfTheDurableLedger(_ kind: LedgerKind) async throws {
+    let bench = LedgerBench(kind)
+    let store = try await open(bench)
+    try await write(store) { $0.deletedSession = Self.session.id }
+    try await write(store) { change in
+      change.createdTasks = [Self.task(1)]
+      change.events = [Self.event()]
+    }
+    await store.close()
+    let next = try bench.open()
+    #expect(try await next.task(LedgerBench.id(1)) == nil)
+    #expect(try await next.hasTasks(Self.session.id) == false)
+    await next.close()
+  }
+
+  private func change(_ store: any Ledger, _ ownership: OwnershipChange) async throws {
+    try await write(store, about: nil) { $0.ownership = ownership }
+  }
+
+  func fencedProcessWritesNothing(_ kind: LedgerKind) async throws {
+    let bench = LedgerBench(kind)
+    let (first, second) = (try bench.open(), try bench.open())
+    for (store, address) in [(first, "a"), (second, "b")] {
+      try await change(store, .enters(address: address))
+    }
+    try await write(first) { $0.sessions = [Self.session] }
+    try await change(second, .takesOver([try #require(first.epoch)]))
+    await #expect { try await write(first) { $0.events = [Self.event()] } } throws: { error in
+      if case StoreError.fencedOff = error { true } else { false }
+    }
+    for store in [first, second] { await store.close() }
+  }
+
+  func processWithoutShardsWritesItsOwn(_ kind: LedgerKind) async throws {
+    let bench = LedgerBench(kind)
+    let (first, second) = (try bench.open(), try bench.open())
+    for (store, address) in [(first, "a"), (second, "b")] {
+      try await change(store, .enters(address: address))
+    }
+    try await change(second, .takesOver([]))
+    try await write(first) { $0.sessions = [Self.session] }
+    try await write(first) { $0.events = [Self.event()] }
+    #expect(
+      try await first.journal(.session(Self.session.id), after: 0, maximumBytes: 99).fragments.count == 1)
+    for store in [first, second] { await store.close() }
+  }
+
+  func deletedSessionLeavesNothing(_ kind: LedgerKind) async throws {
+    let store = try await open(LedgerBench(kind))
+    try await write(store) { change in
+      change.createdTasks = (1...9).map { Self.task($0) }
+      change.events = [Self.event(task: LedgerBench.id(1)), Self.event()]
+      change.newDeliveries = [Self.delivery(1, at: 0, of: Self.session.id)]
+      change.replaceReply(Self.reply("a"), about: Self.session.id)
+    }
+    var settled = Self.delivery(1, at: 0, of: Self.session.id)
+    (settled.state, settled.finishedAt) = (.delivered, Self.time)
+    try await write(store) { [settled] in $0.updatedDeliveries = [settled] }
+    try await write(store) { $0.thinnedSession = Self.session.id }
+    #expect(try await store.hasTasks(Self.session.id) == false)
+    try await write(store) { $0.deletedSession = Self.session.id }
+    #expect(try await store.session(Self.session.id) == nil)
+    #expect(try await store.journal(.session(Self.session.id), after: 0, maximumBytes: 99).fragments == [])
+    let stale = try await store.retained(in: .memory).staleRecords(
+      .init(deliveries: Self.time, decisions: Self.time, replies: Self.time), limit: 9)
+    #expect(stale.deliveries == [] && stale.decisions == [])
+    await store.close()
+  }
+
+  func dueDeliveriesOfBothAreInOneOrder(_ kind: LedgerKind) async throws {
+    let store = try await open(LedgerBench(kind))
+    for (number, session) in zip(1..., [Self.session.id, .shared, Self.session.id, SessionID.shared]) {
+      let delivery = Self.delivery(UInt64(number), at: Double(number), of: session)
+      try await write(store, about: session) { $0.newDeliveries = [delivery] }
+    }
+    let late = Self.time.adding(seconds: 60)
+    let ids = (1...4).map { LedgerBench.id($0) as DeliveryID }
+    #expect(try await store.dueDeliveries(at: late, limit: 9).map(\.id) == ids)
+    #expect(try await store.dueDeliveries(at: late, limit: 3).map(\.id) == Array(ids.prefix(3)))
+    #expect(
+      try await store.dueDeliveries(at: Self.time.adding(seconds: 2), limit: 9).map(\.id)
+        == Array(ids.prefix(2)))
+    #expect(try await store.nextDeliveryTime() == Self.time.adding(seconds: 1))
+    await store.close()
+  }
+}
