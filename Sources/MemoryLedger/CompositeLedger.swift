@@ -13,7 +13,9 @@ package final class CompositeLedger: Ledger {
   // MARK: Writing
 
   package func append(_ entry: CommitEntry) {
-    durable.append(isInMemory(entry.change) ? .numbered(entry, by: memory) : entry)
+    let isInMemory = isInMemory(entry.change)
+    assert(isWhole(entry.change, inMemory: isInMemory), "a change is about sessions of both ledgers")
+    durable.append(isInMemory ? .numbered(entry, by: memory) : entry)
   }
 
   private func isInMemory(_ change: StoreChange) -> Bool {
@@ -21,6 +23,16 @@ package final class CompositeLedger: Ledger {
     guard let session = change.owner else { return false }
     if change.sessions.first?.type == .ephemeral { memory.add(session) }
     return memory.contains(session)
+  }
+
+  private func isWhole(_ change: StoreChange, inMemory: Bool) -> Bool {
+    let sessions =
+      change.sessions.map(\.id) + change.createdTasks.map(\.sessionID) + change.updatedTasks.map(\.sessionID)
+      + change.respecifiedTasks.map(\.sessionID) + change.events.map(\.sessionID)
+      + change.newDeliveries.map(\.sessionID) + change.updatedDeliveries.map(\.sessionID)
+    let isOfDurable =
+      !(change.newFiles.isEmpty && change.deletedFiles.isEmpty && change.configurations.isEmpty)
+    return sessions.allSatisfy { memory.contains($0) == inMemory } && !(inMemory && isOfDurable)
   }
 
   // MARK: The durable ledger's

@@ -96,16 +96,26 @@ struct Files: Sendable {
     task.body = nil
     var change = StoreChange()
     change.newFiles = [file]
-    change.updatedTasks = [task]
     change.answer(reply(file))
+    let source = bodies.blobs(of: task.sessionID)
+    if source.isDurable { change.updatedTasks = [task] }
     do throws(ServiceError) {
       try await recorder.write(change)
     } catch {
       blobs.delete(BlobKey(file.id))
       throw error
     }
-    bodies.blobs(of: task.sessionID).delete(key)
+    if !source.isDurable { try await forgetBody(of: task) }
+    source.delete(key)
     return file
+  }
+
+  /// The file outlives the session, whose tasks are in memory alone: these are two changes.
+  private func forgetBody(of task: TransferTask) async throws(ServiceError) {
+    var change = StoreChange()
+    change.owner = task.sessionID
+    change.updatedTasks = [task]
+    try await recorder.write(change)
   }
 
   private func move(_ task: TransferTask, to file: FileID) async throws(ServiceError) {
