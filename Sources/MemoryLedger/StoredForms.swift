@@ -35,7 +35,7 @@ extension TransferTask {
     retryWait = task.retryWait
     startedAt = task.startedAt
     completedAt = task.completedAt
-    phase = task.notablePhase
+    activity = task.phase ?? .queued
     hasWaitedForConnectivity = task.hasWaitedForConnectivity
     hasToldOffset = task.hasToldOffset
     wasHandedOver = task.wasHandedOver

@@ -36,14 +36,6 @@ package struct Eviction: Sendable, Equatable {
 }
 
 extension TransferTask {
-  /// The task with a phase. A row leaves out the usual phase of a running task.
-  package var withPhase: TransferTask {
-    guard state == .running, phase == nil else { return self }
-    var task = self
-    task.phase = startedAt == nil ? .queued : .transferring
-    return task
-  }
-
   /// Approximate bytes of the texts and the body that clients chose.
   var variableSize: Int {
     let size = originalRequest.variableSize + (isAtOriginalRequest ? 0 : currentRequest.variableSize)

@@ -51,6 +51,6 @@ extension SessionMachine {
     }
     // Another process may have the task. Until that is found out it is taken for one that was handed over, since that must not happen
     // twice. Its phase is as it was told last; what has changed since then is told by news.
-    tasks.insert(TaskMachine(task.withPhase, at: .uncertain(nil, hasBegun: hasBegun)))
+    tasks.insert(TaskMachine(task, at: .uncertain(nil, hasBegun: hasBegun)))
   }
 }

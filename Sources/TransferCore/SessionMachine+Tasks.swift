@@ -19,10 +19,7 @@ extension SessionMachine {
       var task = TransferTask(
         id: wanted[index].id, sessionID: session.id, taskIdentifier: first + index, createdAt: now.wall,
         specification: specification)
-      if specification.resume {
-        _ = task.lifecycle.resume()
-        task.phase = .queued
-      }
+      if specification.resume { _ = task.lifecycle.resume() }
       return task
     }
     for task in created {

@@ -163,10 +163,7 @@ package struct SessionMachine: Sendable {
           if machine.place.isCarried, machine.task.canMove {
             // It asks again there.
             let wasAsked = machine.settle(.withdrawn, session, at: now.wall, into: &turn) != nil
-            if wasAsked, machine.task.state == .running {
-              let phase = machine.task.startedAt == nil ? TaskPhase.queued : .transferring
-              machine.task.enter(phase, at: now.wall, session, into: &turn)
-            }
+            if wasAsked { machine.task.enter(machine.task.usualPhase, at: now.wall, session, into: &turn) }
             machine.place.leave()
             turn.order(.cancel(keepsPartial: true), of: id)
           }

@@ -149,8 +149,7 @@ struct SubmissionQueue: Sendable {
     _ machine: borrowing TaskMachine, _ session: borrowing TransferSession, at now: Now
   ) -> Bool {
     let task = machine.task
-    if task.state == .suspended || machine.question != nil { return true }
-    if case .waitsToRetry = machine.place { return true }
+    if task.state == .suspended || machine.question != nil || task.retryWait != nil { return true }
     if task.phase == .waitingForConnectivity { return true }
     guard task.startedAt == nil, session.type == .background else { return false }
     return task.isDiscretionary || session.configuration.isDiscretionary

@@ -54,7 +54,6 @@ extension TaskMachine {
     if let body = upload.dropReady() { turn.droppedUploads.append(body) }
     var ended = task
     _ = ended.lifecycle.complete()
-    ended.phase = nil
     ended.wasHandedOver = false
     ended.completedAt = now.wall
     ended.downloadTask = download.id
@@ -98,7 +97,6 @@ extension TransferTask {
   package func ended(with outcome: TransferOutcome, keptFor retention: Double) -> TransferTask {
     var task = self
     _ = task.lifecycle.complete()
-    task.phase = nil
     task.retryWait = nil
     task.wasHandedOver = false
     task.currentRequest = outcome.currentRequest
@@ -148,7 +146,7 @@ extension TransferTask {
   /// Takes over what a data task has come to.
   package mutating func continueAs(_ task: TransferTask) {
     lifecycle = task.lifecycle
-    phase = task.state == .running ? .transferring : nil
+    activity = .transferring
     currentRequest = task.currentRequest
     response = task.response
     progress = task.progress

@@ -36,7 +36,6 @@ extension TaskMachine {
     case .willCache(_, let response, let size, let time):
       turn.tell(.dataTaskWillCacheResponse, at: time, .willCache(response, size: size), of: task, in: session)
     case .waitsForConnectivity(_, let time):
-      place.goOn()
       task.waitForConnectivity(at: time, session, into: &turn)
     case .began(_, let time): began(at: time, session, into: &turn)
     case .redirected(_, let response, let request, let time):
@@ -98,7 +97,6 @@ extension TaskMachine {
   private mutating func began(
     at time: Timestamp, _ session: borrowing TransferSession, into turn: inout Turn
   ) {
-    place.goOn()
     if task.startedAt == nil { task.startedAt = time }
     task.wasHandedOver = false
     // An attempt counts for itself: what an earlier one moved is moved again.
@@ -113,7 +111,6 @@ extension TaskMachine {
     into turn: inout Turn
   ) {
     settle(.withdrawn, session, at: time, into: &turn)
-    place = .waitsToRetry
     task.retryCount = count
     task.retryWait = wait
     task.enter(.waitingToRetry, at: time, session, into: &turn)
@@ -123,7 +120,6 @@ extension TaskMachine {
     at time: Timestamp, _ session: borrowing TransferSession, into turn: inout Turn
   ) {
     // The task waited for the date last, after whatever else it waited for.
-    place.goOn()
     task.enter(.queued, at: time, session, into: &turn)
     turn.tell(.taskWillBeginDelayedRequest, at: time, .delayed(task.currentRequest), of: task, in: session)
   }
@@ -133,7 +129,6 @@ extension TaskMachine {
     at time: Timestamp, _ session: borrowing TransferSession, into turn: inout Turn
   ) {
     settle(.withdrawn, session, at: time, into: &turn)
-    place.goOn()
     task.enter(.queued, at: time, session, into: &turn)
   }
 }

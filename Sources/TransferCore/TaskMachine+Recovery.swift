@@ -9,11 +9,9 @@ extension TaskMachine {
     switch task.state {
     case .running where task.goesOn:
       // It has stopped for this process to go on, and its clients were told nothing of that.
-      task.phase = task.phase ?? (task.startedAt == nil ? .queued : .transferring)
       launch(session, at: now, into: &turn)
     case .running where task.waitsForDate(at: now):
       // Nothing of it is lost: it waits for its date, as it did.
-      task.phase = .queued
       launch(session, at: now, into: &turn)
     case .running:
       var outcome = task.outcome(
@@ -29,7 +27,7 @@ extension TaskMachine {
   /// The question can still be answered.
   mutating func recover(_ question: Question, seconds: Double, into turn: inout Turn) {
     guard place.recover(question) else { return }
-    if task.state == .running { task.phase = .waitingForDecision }
+    task.activity = .waitingForDecision
     turn.alarms.append(.decision(question.decision, of: id, afterSeconds: seconds))
   }
 
@@ -39,7 +37,7 @@ extension TaskMachine {
     _ elsewhere: Elsewhere, _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
   ) {
     guard case .uncertain(let question, _) = place else { return }
-    place = question == nil && elsewhere.phase == .waitingToRetry ? .waitsToRetry : .carried(question)
+    place = .carried(question)
     switch task.state {
     case .canceling where !elsewhere.isCancelled: turn.order(.cancel(keepsPartial: false), of: id)
     case .suspended where !elsewhere.isSuspended: turn.order(.suspend, of: id)

@@ -8,7 +8,9 @@ extension TaskMachine {
     let action = task.lifecycle.resume()
     guard task.lifecycle != before else { return }
     if action == .run {
-      task.phase = phase
+      // What else it waits for, whoever carries it out tells again.
+      task.activity =
+        question != nil ? .waitingForDecision : task.retryWait != nil ? .waitingToRetry : task.usualPhase
       turn.tell(task.stateEvent(at: now.wall), of: task, in: session)
       if place.isSubmitted { turn.order(.resume, of: id) }
     }
@@ -22,7 +24,6 @@ extension TaskMachine {
     let action = task.lifecycle.suspend()
     guard task.lifecycle != before else { return }
     if action == .pause {
-      task.phase = nil
       turn.tell(task.stateEvent(at: now.wall), of: task, in: session)
       if place.isSubmitted { turn.order(.suspend, of: id) }
     }
@@ -35,7 +36,6 @@ extension TaskMachine {
   ) {
     guard task.lifecycle.cancel() == .cancel else { return }
     settle(.withdrawn, session, at: now.wall, into: &turn)
-    task.phase = nil
     turn.tell(task.stateEvent(at: now.wall), of: task, in: session)
     if place.isSubmitted {
       turn.order(.cancel(keepsPartial: keepsPartial), of: id)

@@ -22,11 +22,4 @@ package struct TaskMachine: Sendable {
   package var question: Question? { place.question }
   package var isCreating: Bool { place.isCreating }
   package var isEnding: Bool { place.isEnding }
-
-  /// What a running task is doing.
-  var phase: TaskPhase {
-    if question != nil { return .waitingForDecision }
-    if case .waitsToRetry = place { return .waitingToRetry }
-    return task.startedAt == nil ? .queued : .transferring
-  }
 }

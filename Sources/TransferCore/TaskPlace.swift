@@ -14,8 +14,6 @@ package enum TaskPlace: Sendable {
   case carried(Question?)
   /// Whoever carries it out was told to stop: it goes on at another process.
   case leaving
-  /// An attempt has failed, and the next has not begun.
-  case waitsToRetry
   /// It has ended; the commit that says so does not hold yet.
   case ending
 
@@ -25,7 +23,7 @@ package enum TaskPlace: Sendable {
   /// Whoever carries the task out hears of what clients do with it.
   var isSubmitted: Bool {
     switch self {
-    case .carried, .leaving, .waitsToRetry, .uncertain: true
+    case .carried, .leaving, .uncertain: true
     case .creating, .idle, .asksToBegin, .ending: false
     }
   }
@@ -37,7 +35,7 @@ package enum TaskPlace: Sendable {
     switch self {
     case .asksToBegin(let question): question
     case .carried(let question), .uncertain(let question, _): question
-    case .creating, .idle, .leaving, .waitsToRetry, .ending: nil
+    case .creating, .idle, .leaving, .ending: nil
     }
   }
 
@@ -50,7 +48,7 @@ package enum TaskPlace: Sendable {
   mutating func ask(_ question: Question) {
     switch self {
     case .idle, .asksToBegin: self = .asksToBegin(question)
-    case .carried, .waitsToRetry: self = .carried(question)
+    case .carried: self = .carried(question)
     case .uncertain(_, let hasBegun): self = .uncertain(question, hasBegun: hasBegun)
     case .creating, .leaving, .ending: assertionFailure("a task asks that nobody carries out")
     }
@@ -62,7 +60,7 @@ package enum TaskPlace: Sendable {
     case .asksToBegin: self = .idle(hasBegun: true)
     case .carried: self = .carried(nil)
     case .uncertain(_, let hasBegun): self = .uncertain(nil, hasBegun: hasBegun)
-    case .creating, .idle, .leaving, .waitsToRetry, .ending: break
+    case .creating, .idle, .leaving, .ending: break
     }
   }
 
@@ -74,9 +72,6 @@ package enum TaskPlace: Sendable {
     self = .leaving
   }
 
-  /// The next attempt is under way, or waits for its turn.
-  mutating func goOn() { if case .waitsToRetry = self { self = .carried(nil) } }
-
   // MARK: After an earlier process
 
   /// That its begin date has come was told.
@@ -84,7 +79,7 @@ package enum TaskPlace: Sendable {
     switch self {
     case .idle: self = .idle(hasBegun: true)
     case .uncertain(let question, _): self = .uncertain(question, hasBegun: true)
-    case .creating, .asksToBegin, .carried, .leaving, .waitsToRetry, .ending: break
+    case .creating, .asksToBegin, .carried, .leaving, .ending: break
     }
   }
 

@@ -51,7 +51,7 @@ package struct TaskTable: Sendable {
   /// - Returns: whether it was evicted.
   mutating func load(_ task: TransferTask) -> Bool {
     guard let rest = evicted.removeValue(forKey: task.id) else { return false }
-    var machine = TaskMachine(task.withPhase, at: .idle(hasBegun: rest.hasBegun))
+    var machine = TaskMachine(task, at: .idle(hasBegun: rest.hasBegun))
     machine.revision = rest.revision
     insert(machine)
     return true

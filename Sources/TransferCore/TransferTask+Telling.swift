@@ -5,7 +5,7 @@ extension TransferTask {
   package func stateEvent(at time: Timestamp) -> TransferEvent {
     TransferEvent(
       .taskDidChangeState, at: time, session: sessionID, task: id,
-      .stateChanged(state, state == .running ? phase : nil, shownRetryWait))
+      .stateChanged(state, phase, shownRetryWait))
   }
 
   /// A running task does something else now; nothing is told where it does that already.
@@ -13,8 +13,8 @@ extension TransferTask {
     _ phase: TaskPhase, at time: Timestamp, _ session: borrowing TransferSession, into turn: inout Turn
   ) {
     if phase != .waitingToRetry { retryWait = nil }
-    guard state == .running, self.phase != phase else { return }
-    self.phase = phase
+    guard state == .running, activity != phase else { return }
+    activity = phase
     turn.tell(stateEvent(at: time), of: self, in: session)
   }
 

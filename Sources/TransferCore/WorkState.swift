@@ -58,9 +58,6 @@ package struct WorkState: Codable, Sendable, Equatable {
 
   /// Whether an answer to the question of that number is one to the question that waits.
   package func waits(for number: Int) -> Bool { question != nil && number == questions }
-
-  /// What it looks like from outside.
-  package var phase: TaskPhase { isActive ? .transferring : retryAt == nil ? .queued : .waitingToRetry }
 }
 
 /// A challenge, as far as another attempt can tell that it meets the same.

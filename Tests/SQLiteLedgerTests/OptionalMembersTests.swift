@@ -57,7 +57,7 @@ import TransferModel
       specification: specification)
     task.currentRequest.networkServiceType = .background
     _ = task.lifecycle.resume()
-    task.phase = .waitingToRetry
+    task.activity = .waitingToRetry
     task.hasWaitedForConnectivity = true
     task.wasHandedOver = true
     task.currentRequest.body = .file(GoldenSamples.id(8), size: 1 << 40)

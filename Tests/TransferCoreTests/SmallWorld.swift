@@ -114,7 +114,6 @@ struct SmallWorld {
     case .asksToBegin: 4
     case .uncertain: 5
     case .carried(let question): question == nil ? 6 : 7
-    case .waitsToRetry: 8
     case .leaving: 10
     case .ending: 9
     }

@@ -88,7 +88,8 @@ package struct TransferTask: Sendable, Equatable {
   package var maximumBytesPerSecond: Int?
 
   package var lifecycle: TaskLifecycle
-  package var phase: TaskPhase?
+  /// What clients were told last that it does while it runs.
+  package var activity = TaskPhase.queued
   @Indirect package var currentRequest: TransferRequest
   @IndirectIfAny package var response: TransferResponse?
   package var progress = TaskProgress()
@@ -147,6 +148,12 @@ package struct TransferTask: Sendable, Equatable {
 
   package var state: TaskState { lifecycle.state }
 
+  /// What it does; nil if it does not run.
+  package var phase: TaskPhase? { state == .running ? activity : nil }
+
+  /// What it does if it waits for nothing in particular.
+  package var usualPhase: TaskPhase { startedAt == nil ? .queued : .transferring }
+
   /// Attempts that failed and were followed by another.
   package var retryCount: Int {
     get { retries?.count ?? 0 }
@@ -170,9 +177,7 @@ package struct TransferTask: Sendable, Equatable {
   }
 
   /// The wait that clients see: only while the task is in phase `waitingToRetry`.
-  package var shownRetryWait: RetryWait? {
-    state == .running && phase == .waitingToRetry ? retryWait : nil
-  }
+  package var shownRetryWait: RetryWait? { phase == .waitingToRetry ? retryWait : nil }
 
   /// As lists show it.
   package var listed: TransferTask {
