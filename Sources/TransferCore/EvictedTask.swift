@@ -3,19 +3,16 @@ package import TransferModel
 /// The part of an evicted task that stays in memory. The rest is in the task's row.
 package struct EvictedTask: Sendable {
   let taskIdentifier: Int
-  /// Its begin date may have come, and was told then.
-  var hasBegun: Bool
-  let hasStarted: Bool
+  var beginning: TaskBeginning
   let hasBeginDate: Bool
   /// The loaded machine counts on from here, so that an eviction from before cannot match it.
   let revision: Int
 
   /// Nil if the machine does not only wait.
   init?(_ machine: TaskMachine) {
-    guard case .idle(let hasBegun) = machine.place, machine.upload.token == nil else { return nil }
-    self.hasBegun = hasBegun
+    guard machine.isIdle, machine.upload.token == nil else { return nil }
+    beginning = machine.task.beginning
     taskIdentifier = machine.task.taskIdentifier
-    hasStarted = machine.task.startedAt != nil
     hasBeginDate = machine.task.earliestBeginDate != nil
     revision = machine.revision
   }
@@ -29,7 +26,7 @@ package struct Eviction: Sendable, Equatable {
   /// Nil if the task is small, or does not only wait.
   /// - Parameter size: bytes of a small task.
   init?(of machine: TaskMachine, above size: Int) {
-    guard case .idle = machine.place, machine.task.variableSize > size else { return nil }
+    guard machine.isIdle, machine.task.variableSize > size else { return nil }
     task = machine.task.id
     revision = machine.revision
   }

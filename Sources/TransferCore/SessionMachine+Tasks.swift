@@ -36,7 +36,8 @@ extension SessionMachine {
     let isCancelled = cancelsTasks
     for id in ids {
       change(id) { machine, session in
-        machine.place.creationHolds()
+        assert(machine.isCreating)
+        machine.place = .idle(goesOn: false)
         if isCancelled { machine.cancel(keepsPartial: false, session, at: now, into: &turn) }
       }
     }

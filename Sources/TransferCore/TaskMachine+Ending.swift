@@ -7,7 +7,7 @@ extension TaskMachine {
   mutating func end(
     _ told: TransferOutcome, _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
   ) {
-    guard !place.isEnding else { return assertionFailure("a task ends twice") }
+    guard !isEnding else { return assertionFailure("a task ends twice") }
     var outcome = told
     if task.state == .canceling {
       // It was as good as over; but once a task is marked as being canceled, it ends so (Apple, URLSessionTask.cancel()).
@@ -54,7 +54,7 @@ extension TaskMachine {
     if let body = upload.dropReady() { turn.droppedUploads.append(body) }
     var ended = task
     _ = ended.lifecycle.complete()
-    ended.wasHandedOver = false
+    ended.beginning.end()
     ended.completedAt = now.wall
     ended.downloadTask = download.id
     turn.created.append(download)
@@ -69,7 +69,7 @@ extension TaskMachine {
       turn.tell(download.stateEvent(at: now.wall), of: download, in: session)
     }
     turn.answer(number, of: id, .becomeDownload(download.id))
-    return TaskMachine(download, at: .carried(nil))
+    return TaskMachine(download, at: .carried)
   }
 }
 
@@ -98,7 +98,7 @@ extension TransferTask {
     var task = self
     _ = task.lifecycle.complete()
     task.retryWait = nil
-    task.wasHandedOver = false
+    task.beginning.end()
     task.currentRequest = outcome.currentRequest
     task.response = outcome.response
     task.progress = outcome.progress
@@ -152,6 +152,6 @@ extension TransferTask {
     progress = task.progress
     // Its own body begins here.
     progress.countOfBytesReceived = 0
-    startedAt = task.startedAt
+    beginning = task.beginning
   }
 }

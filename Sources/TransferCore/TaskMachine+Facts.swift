@@ -5,15 +5,15 @@ extension TaskMachine {
   mutating func take(
     _ fact: TransferFact, _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
   ) {
-    guard !place.isEnding else { return }
-    if case .leaving = place, fact.isAnswered { return }
+    guard !isEnding else { return }
+    if place == .leaving, fact.isAnswered { return }
     switch fact {
     case .progress(_, let counts, let time):
       task.note(counts, isWatched: now.isWatched, at: time, into: &turn)
     case .ended(_, var outcome):
-      if case .leaving = place, task.state != .canceling, outcome.error?.reason == .url(.cancelled) {
+      if place == .leaving, task.state != .canceling, outcome.error?.reason == .url(.cancelled) {
         guard !task.goOnElsewhere(from: outcome) else {
-          place = .idle(hasBegun: true)
+          place = .idle(goesOn: task.state == .running)
           return turn.update(task)
         }
         outcome.endAsInterrupted()
@@ -57,7 +57,7 @@ extension TaskMachine {
     case .wasTakenOver(_, let time): wasTakenOver(at: time, session, into: &turn)
     }
     // What another process has done is nowhere but here: it must outlive this one, as a suspended task does.
-    if turn.isCarriedElsewhere || task.state == .suspended, !place.isEnding, fact.changesRow {
+    if turn.isCarriedElsewhere || task.state == .suspended, !isEnding, fact.changesRow {
       turn.update(task)
     }
   }
@@ -97,8 +97,7 @@ extension TaskMachine {
   private mutating func began(
     at time: Timestamp, _ session: borrowing TransferSession, into turn: inout Turn
   ) {
-    if task.startedAt == nil { task.startedAt = time }
-    task.wasHandedOver = false
+    task.beginning.start(at: time)
     // An attempt counts for itself: what an earlier one moved is moved again.
     (task.progress.countOfBytesSent, task.progress.countOfBytesReceived) = (0, 0)
     task.enter(.transferring, at: time, session, into: &turn)

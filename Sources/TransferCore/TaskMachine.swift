@@ -6,7 +6,8 @@ package import TransferModel
 package struct TaskMachine: Sendable {
   /// As clients see it. A task that is ending is shown as it was, until its end holds.
   package internal(set) var task: TransferTask
-  package internal(set) var place: TaskPlace
+  /// A delegate call that waits for an answer. A task that is idle asks whether it may begin.
+  package internal(set) var question: Question?
   var upload = TaskUpload.none
   /// How often it was changed.
   var revision = 0
@@ -14,12 +15,29 @@ package struct TaskMachine: Sendable {
   /// - Parameter place: where a task that was just created, or that an earlier process left, is.
   package init(_ task: TransferTask, at place: TaskPlace) {
     self.task = task
-    self.place = place
+    self.task.place = place
   }
 
   var id: TaskID { task.id }
 
-  package var question: Question? { place.question }
-  package var isCreating: Bool { place.isCreating }
-  package var isEnding: Bool { place.isEnding }
+  package internal(set) var place: TaskPlace {
+    get { task.place }
+    set {
+      assert(place.mayBecome(newValue), "a task that is \(place) becomes \(newValue)")
+      task.place = newValue
+    }
+  }
+
+  package var isCreating: Bool { place == .creating }
+  package var isEnding: Bool { place == .ending }
+  /// Nobody carries it out, and nobody is asked about it.
+  var isIdle: Bool { if case .idle = place { question == nil } else { false } }
+  /// Whether the task stays in memory for long: it is submitted, or its delegate is asked whether it may begin.
+  var isResident: Bool { place.isSubmitted || question != nil }
+
+  /// Whoever carries it out is told to stop. Nobody is asked any more.
+  mutating func leave() {
+    assert(question == nil)
+    place = .leaving
+  }
 }

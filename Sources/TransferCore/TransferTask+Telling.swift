@@ -76,7 +76,9 @@ extension TransferTask {
 
   /// Its date has not come, as far as anybody was told: a clock that was set back does not take back that its delegate was asked.
   func waitsForDate(at now: Now) -> Bool {
-    guard !mayHaveBegun, phase != .waitingForDecision, let date = earliestBeginDate else { return false }
+    guard !beginning.mayHaveBegun, phase != .waitingForDecision, let date = earliestBeginDate else {
+      return false
+    }
     return date > now.wall
   }
 }

@@ -84,7 +84,7 @@ struct RecordConformance {
       task.progress.countOfBytesExpectedToReceive = 5
       task.error = TransferError(.destinationNotPermitted, "no", failingURL: "http://a", rule: "loopback")
       task.body = TaskBody(size: 5, sha256: "ab", expiresAt: Self.time)
-      task.startedAt = Self.time
+      task.beginning = .started(Self.time)
       task.completedAt = Self.time
       var change = StoreChange()
       change.updatedTasks = [task]
@@ -107,8 +107,8 @@ struct RecordConformance {
       var task = Self.task(UInt64(number + 1))
       _ = task.lifecycle.resume()
       try await create(store, [task])
-      for startedAt in [nil, Self.time] {
-        (task.activity, task.startedAt) = (phase, startedAt)
+      for beginning in [TaskBeginning.notYet, .started(Self.time)] {
+        (task.activity, task.beginning) = (phase, beginning)
         var change = StoreChange()
         change.updatedTasks = [task]
         try await store.write(change)

@@ -59,7 +59,7 @@ import TransferModel
     _ = task.lifecycle.resume()
     task.activity = .waitingToRetry
     task.hasWaitedForConnectivity = true
-    task.wasHandedOver = true
+    task.beginning = .submitted
     task.currentRequest.body = .file(GoldenSamples.id(8), size: 1 << 40)
     task.error = TransferError(.destinationNotPermitted, "no", failingURL: "http://a", rule: "loopback")
     return task

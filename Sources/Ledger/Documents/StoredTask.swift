@@ -76,8 +76,8 @@ extension TransferTask {
       }
       if hasWaitedForConnectivity { writer.field("hasWaitedForConnectivity", true) }
       if hasToldOffset { writer.field("hasToldOffset", true) }
-      if wasHandedOver { writer.field("wasHandedOver", true) }
-      if goesOn { writer.field("goesOn", true) }
+      if beginning == .submitted { writer.field("wasHandedOver", true) }
+      if place.goesOn { writer.field("goesOn", true) }
       if let phase, phase != usualPhase { writer.field("phase", phase.rawValue) }
       if let partial { writer.field("partial", Optional(partial)) }
       if let partialExpiresAt { writer.field("partialExpiresAt", partialExpiresAt.microseconds) }
@@ -121,12 +121,12 @@ extension TransferTask {
     if var fields = try stored.objectIfAny("retryWait") { retryWait = try RetryWait(stored: &fields) }
     hasWaitedForConnectivity = try stored.boolIfAny("hasWaitedForConnectivity") ?? false
     hasToldOffset = try stored.boolIfAny("hasToldOffset") ?? false
-    wasHandedOver = try stored.boolIfAny("wasHandedOver") ?? false
-    goesOn = try stored.boolIfAny("goesOn") ?? false
+    if try stored.boolIfAny("wasHandedOver") == true { beginning = .submitted }
+    if try stored.boolIfAny("goesOn") == true { place = .idle(goesOn: true) }
     partial = try stored.resumePointIfAny("partial")
     partialExpiresAt = try stored.timeIfAny("partialExpiresAt")
     downloadTask = try stored.idIfAny("downloadTask")
-    startedAt = try stored.timeIfAny("startedAt")
+    if let time = try stored.timeIfAny("startedAt") { beginning = .started(time) }
     completedAt = try stored.timeIfAny("completedAt")
     if state == .running { activity = usualPhase }
     if let text = try stored.stringIfAny("phase") {

@@ -112,13 +112,10 @@ package struct TransferTask: Sendable, Equatable {
   package var hasWaitedForConnectivity = false
   /// Its delegate was told at which offset the download goes on.
   package var hasToldOffset = false
-  /// Whoever carries it out was given it, and has not told that it began: its request may have gone out.
-  package var wasHandedOver = false
-  /// Nobody carries it out, and another process may begin it, or go on with it.
-  package var goesOn = false
+  package var place = TaskPlace.uncertain
   /// nil: no attempt has failed, as of most tasks.
   @IndirectIfAny private var retries: Retries?
-  package var startedAt: Timestamp?
+  package var beginning = TaskBeginning.notYet
   package var completedAt: Timestamp?
 
   package init(
@@ -147,6 +144,7 @@ package struct TransferTask: Sendable, Equatable {
   }
 
   package var state: TaskState { lifecycle.state }
+  package var startedAt: Timestamp? { beginning.startedAt }
 
   /// What it does; nil if it does not run.
   package var phase: TaskPhase? { state == .running ? activity : nil }
