@@ -85,7 +85,7 @@ package struct NewTask: Sendable {
   }
 }
 
-/// Which orders about a task the process that carries it out has had.
+/// Which commands about a task the worker has received.
 package struct Elsewhere: Sendable, Equatable {
   package let isSuspended: Bool
   package let isCancelled: Bool

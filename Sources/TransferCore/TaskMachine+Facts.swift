@@ -6,12 +6,12 @@ extension TaskMachine {
     _ fact: TransferFact, _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
   ) {
     guard !isEnding else { return }
-    if place == .leaving, fact.isAnswered { return }
+    if case .leaving = place, fact.isAnswered { return }
     switch fact {
     case .progress(_, let counts, let time):
       task.note(counts, isWatched: now.isWatched, at: time, into: &turn)
     case .ended(_, var outcome):
-      if place == .leaving, task.state != .canceling, outcome.error?.reason == .url(.cancelled) {
+      if case .leaving = place, task.state != .canceling, outcome.error?.reason == .url(.cancelled) {
         guard !task.goOnElsewhere(from: outcome) else {
           place = .idle(goesOn: task.state == .running)
           return turn.update(task)

@@ -8,7 +8,7 @@ extension TaskMachine {
     let action = task.lifecycle.resume()
     guard task.lifecycle != before else { return }
     if action == .run {
-      // What else it waits for, whoever carries it out tells again.
+      // The engine or the worker reports again what else it waits for.
       task.activity =
         question != nil ? .waitingForDecision : task.retryWait != nil ? .waitingToRetry : task.usualPhase
       turn.tell(task.stateEvent(at: now.wall), of: task, in: session)

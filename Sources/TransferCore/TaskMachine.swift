@@ -6,7 +6,7 @@ package import TransferModel
 package struct TaskMachine: Sendable {
   /// As clients see it. A task that is ending is shown as it was, until its end holds.
   package internal(set) var task: TransferTask
-  /// A delegate call that waits for an answer. A task that is idle asks whether it may begin.
+  /// The delegate call that waits for an answer. An idle task asks whether it may begin.
   package internal(set) var question: Question?
   var upload = TaskUpload.none
   /// How often it was changed.
@@ -28,14 +28,14 @@ package struct TaskMachine: Sendable {
     }
   }
 
-  package var isCreating: Bool { place == .creating }
-  package var isEnding: Bool { place == .ending }
+  package var isCreating: Bool { if case .creating = place { true } else { false } }
+  package var isEnding: Bool { if case .ending = place { true } else { false } }
   /// Nobody carries it out, and nobody is asked about it.
   var isIdle: Bool { if case .idle = place { question == nil } else { false } }
   /// Whether the task stays in memory for long: it is submitted, or its delegate is asked whether it may begin.
   var isResident: Bool { place.isSubmitted || question != nil }
 
-  /// Whoever carries it out is told to stop. Nobody is asked any more.
+  /// The engine is told to stop. Its question must be settled.
   mutating func leave() {
     assert(question == nil)
     place = .leaving

@@ -2,8 +2,8 @@ package import TransferModel
 
 /// How far a background task has come where it is carried out. A row of the store, sealed.
 ///
-/// This is not `TaskPlace` again: a place says what the service knows and has told, and this what the worker does and will try. Either
-/// process may be ahead of the other. They meet only in commands and news, and in `Elsewhere` after a restart of the service.
+/// This is not `TaskPlace` again. `TaskPlace` is what the service knows; this is what the worker does and will try next. Either process may
+/// be ahead of the other. The two meet only in commands and news, and in `Elsewhere` when the service restarts.
 package struct WorkState: Codable, Sendable, Equatable {
   package enum Cancellation: String, Codable, Sendable {
     case keepingPartial, droppingPartial

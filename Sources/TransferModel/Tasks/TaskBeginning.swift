@@ -1,15 +1,15 @@
-/// How far the beginning of a task has come. It never goes back before the task ends.
+/// How far the first attempt of a task has come. It only advances, in this order, until the task ends.
 package enum TaskBeginning: Sendable, Equatable {
   case notYet
-  /// Its begin date has come, and its delegate was told. A row does not say so: the decision's does.
+  /// Its begin date has come, and its delegate was told. The row of the decision says so, not the task's.
   case announced
-  /// Whoever carries it out was given it, and has not told that it began: its request may have gone out.
+  /// Submitted, start not confirmed: the request may have been sent.
   case submitted
   case started(Timestamp)
 
   package var startedAt: Timestamp? { if case .started(let time) = self { time } else { nil } }
 
-  /// Its request went out, or may have.
+  /// Its request was sent, or may have been.
   package var mayHaveBegun: Bool { self == .submitted || startedAt != nil }
 
   package mutating func announce() { if self == .notYet { self = .announced } }
@@ -18,6 +18,6 @@ package enum TaskBeginning: Sendable, Equatable {
 
   package mutating func start(at time: Timestamp) { if startedAt == nil { self = .started(time) } }
 
-  /// A task that has ended says only when it started.
+  /// The task ends. Only the time of a start is kept.
   package mutating func end() { if startedAt == nil { self = .notYet } }
 }

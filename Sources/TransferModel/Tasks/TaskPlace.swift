@@ -2,34 +2,34 @@
 ///
 /// | from | to | when |
 /// |---|---|---|
-/// | `creating` | `idle` | the commit that creates it holds |
-/// | `idle` | `idle` | it waits for room or for another process, and its row says so; or it does so no longer |
-/// | `idle` | `carried` | it is handed over |
-/// | `uncertain` | `carried`, `idle` | the worker has it, or has it not |
-/// | `carried` | `leaving` | another process takes the session over |
+/// | `creating` | `idle` | its creation is committed |
+/// | `idle` | `idle` | `goesOn` changes |
+/// | `idle` | `carried` | it is submitted to the engine or the worker |
+/// | `uncertain` | `carried`, `idle` | recovery finds it in the worker, or does not |
+/// | `carried` | `leaving` | the session is handed over to another process |
 /// | `leaving` | `idle` | the engine has stopped |
-/// | all but `creating` | `ending` | it ends |
+/// | `idle`, `uncertain`, `carried`, `leaving` | `ending` | it ends |
 ///
-/// Three other values say what this one does not: `TaskLifecycle` what clients want of the task, `TaskBeginning` how far its beginning has
-/// come, and `TaskPhase` what clients were told that it does.
+/// Three other values complete the state of a task. `TaskLifecycle` is what clients want of it, `TaskBeginning` is how far its first
+/// attempt has come, and `TaskPhase` is what it does, as clients were told.
 package enum TaskPlace: Sendable, Equatable {
-  /// Its row is in a commit that does not hold yet.
+  /// The commit with its row has not succeeded yet.
   case creating
   /// Nobody carries it out.
-  /// - Parameter goesOn: its row says so, and another process may begin it, or go on with it.
+  /// - Parameter goesOn: its row says so, and after a crash or a handover another process submits it.
   case idle(goesOn: Bool)
-  /// Its row was read. An earlier process may have handed it over to the worker.
+  /// Its row was read. The worker may have it.
   case uncertain
   /// The engine or the worker carries it out.
   case carried
-  /// The engine was told to stop: the task goes on at another process.
+  /// The engine was told to stop. Another process continues the task.
   case leaving
-  /// It has ended; the commit that says so does not hold yet.
+  /// It has ended. The commit with its end has not succeeded yet.
   case ending
 
   package var goesOn: Bool { self == .idle(goesOn: true) }
 
-  /// Whoever carries the task out hears of what clients do with it.
+  /// The engine or the worker has it, or may have it, and receives its commands.
   package var isSubmitted: Bool {
     switch self {
     case .carried, .leaving, .uncertain: true
@@ -37,7 +37,7 @@ package enum TaskPlace: Sendable, Equatable {
     }
   }
 
-  /// Whether the table above has it.
+  /// Whether the table above lists the transition.
   package func mayBecome(_ next: TaskPlace) -> Bool {
     switch (self, next) {
     case (.creating, .idle), (.idle, .idle), (.uncertain, .idle), (.leaving, .idle): true

@@ -88,7 +88,7 @@ package struct TransferTask: Sendable, Equatable {
   package var maximumBytesPerSecond: Int?
 
   package var lifecycle: TaskLifecycle
-  /// What clients were told last that it does while it runs.
+  /// The last phase that clients were told. It counts only while the task runs.
   package var activity = TaskPhase.queued
   @Indirect package var currentRequest: TransferRequest
   @IndirectIfAny package var response: TransferResponse?
@@ -146,10 +146,10 @@ package struct TransferTask: Sendable, Equatable {
   package var state: TaskState { lifecycle.state }
   package var startedAt: Timestamp? { beginning.startedAt }
 
-  /// What it does; nil if it does not run.
+  /// What a running task does; otherwise nil.
   package var phase: TaskPhase? { state == .running ? activity : nil }
 
-  /// What it does if it waits for nothing in particular.
+  /// The phase of a running task that waits for nothing.
   package var usualPhase: TaskPhase { startedAt == nil ? .queued : .transferring }
 
   /// Attempts that failed and were followed by another.
