@@ -3,19 +3,16 @@ package import TransferModel
 /// The part of an evicted task that stays in memory. The rest is in the task's row.
 package struct EvictedTask: Sendable {
   let taskIdentifier: Int
-  /// Its begin date may have come, and was told then.
-  var hasBegun: Bool
-  let hasStarted: Bool
+  var beginning: TaskBeginning
   let hasBeginDate: Bool
   /// The loaded machine counts on from here, so that an eviction from before cannot match it.
   let revision: Int
 
   /// Nil if the machine does not only wait.
   init?(_ machine: TaskMachine) {
-    guard case .idle(let hasBegun) = machine.place, machine.upload.token == nil else { return nil }
-    self.hasBegun = hasBegun
+    guard machine.isIdle, machine.upload.token == nil else { return nil }
+    beginning = machine.task.beginning
     taskIdentifier = machine.task.taskIdentifier
-    hasStarted = machine.task.startedAt != nil
     hasBeginDate = machine.task.earliestBeginDate != nil
     revision = machine.revision
   }
@@ -29,21 +26,13 @@ package struct Eviction: Sendable, Equatable {
   /// Nil if the task is small, or does not only wait.
   /// - Parameter size: bytes of a small task.
   init?(of machine: TaskMachine, above size: Int) {
-    guard case .idle = machine.place, machine.task.variableSize > size else { return nil }
+    guard machine.isIdle, machine.task.variableSize > size else { return nil }
     task = machine.task.id
     revision = machine.revision
   }
 }
 
 extension TransferTask {
-  /// The task with a phase. A row leaves out the usual phase of a running task.
-  package var withPhase: TransferTask {
-    guard state == .running, phase == nil else { return self }
-    var task = self
-    task.phase = startedAt == nil ? .queued : .transferring
-    return task
-  }
-
   /// Approximate bytes of the texts and the body that clients chose.
   var variableSize: Int {
     let size = originalRequest.variableSize + (isAtOriginalRequest ? 0 : currentRequest.variableSize)

@@ -85,25 +85,14 @@ package struct NewTask: Sendable {
   }
 }
 
-/// How far the process that carries background tasks out has come with one.
+/// Which commands about a task the worker has received.
 package struct Elsewhere: Sendable, Equatable {
-  package var isActive: Bool
-  package var isSuspended: Bool
-  package var isCancelled: Bool
-  package var phase: TaskPhase
-
-  package init(isActive: Bool, isSuspended: Bool, isCancelled: Bool, phase: TaskPhase) {
-    self.isActive = isActive
-    self.isSuspended = isSuspended
-    self.isCancelled = isCancelled
-    self.phase = phase
-  }
+  package let isSuspended: Bool
+  package let isCancelled: Bool
 
   /// As the row says that the process writes.
   package init(_ state: WorkState) {
-    self.init(
-      isActive: state.isActive, isSuspended: state.isSuspended, isCancelled: state.cancellation != nil,
-      phase: state.phase)
+    (isSuspended, isCancelled) = (state.isSuspended, state.cancellation != nil)
   }
 }
 

@@ -39,7 +39,9 @@ extension SessionMachine {
     cancelsTasks = true
     let found = tasks.ids.compactMap { id in
       tasks[id].map { (id: id, hasBegun: $0.task.startedAt != nil, number: $0.task.taskIdentifier) }
-        ?? tasks.evicted[id].map { (id: id, hasBegun: $0.hasStarted, number: $0.taskIdentifier) }
+        ?? tasks.evicted[id].map {
+          (id: id, hasBegun: $0.beginning.startedAt != nil, number: $0.taskIdentifier)
+        }
     }
     return found.sorted { left, right in
       left.hasBegun == right.hasBegun ? left.number > right.number : right.hasBegun

@@ -20,9 +20,9 @@ extension SessionMachine {
       }
     case .hadBegun(let id):
       tasks.hadBegun(evicted: id)
-      change(id) { machine, _ in machine.place.hadBegun() }
+      change(id) { machine, _ in machine.task.beginning.announce() }
     case .waits(let id, let decision, let number, let kind, let seconds):
-      guard let kind, tasks[id]?.place.isEnding == false else {
+      guard let kind, tasks[id]?.isEnding == false else {
         return turn.settlements.append(.init(id: decision, task: id, state: .withdrawn))
       }
       let question = Question(decision: decision, number: number, kind: kind)
@@ -44,13 +44,12 @@ extension SessionMachine {
 
   private mutating func recover(_ task: TransferTask, at now: Now, into turn: inout Turn) {
     tally.recover()
-    let hasBegun = task.mayHaveBegun
     guard turn.isCarriedElsewhere else {
-      tasks.insert(TaskMachine(task, at: .idle(hasBegun: hasBegun)))
+      tasks.insert(TaskMachine(task, at: .idle(goesOn: task.place.goesOn)))
       return change(task.id) { machine, session in machine.recover(session, at: now, into: &turn) }
     }
     // Another process may have the task. Until that is found out it is taken for one that was handed over, since that must not happen
     // twice. Its phase is as it was told last; what has changed since then is told by news.
-    tasks.insert(TaskMachine(task.withPhase, at: .uncertain(nil, hasBegun: hasBegun)))
+    tasks.insert(TaskMachine(task, at: .uncertain))
   }
 }

@@ -19,10 +19,7 @@ extension SessionMachine {
       var task = TransferTask(
         id: wanted[index].id, sessionID: session.id, taskIdentifier: first + index, createdAt: now.wall,
         specification: specification)
-      if specification.resume {
-        _ = task.lifecycle.resume()
-        task.phase = .queued
-      }
+      if specification.resume { _ = task.lifecycle.resume() }
       return task
     }
     for task in created {
@@ -39,7 +36,8 @@ extension SessionMachine {
     let isCancelled = cancelsTasks
     for id in ids {
       change(id) { machine, session in
-        machine.place.creationHolds()
+        assert(machine.isCreating)
+        machine.place = .idle(goesOn: false)
         if isCancelled { machine.cancel(keepsPartial: false, session, at: now, into: &turn) }
       }
     }

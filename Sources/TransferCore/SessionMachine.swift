@@ -160,14 +160,11 @@ package struct SessionMachine: Sendable {
       isLeaving = true
       for id in tasks.ids {
         change(id) { machine, session in
-          if machine.place.isCarried, machine.task.canMove {
+          if machine.place == .carried, machine.task.canMove {
             // It asks again there.
             let wasAsked = machine.settle(.withdrawn, session, at: now.wall, into: &turn) != nil
-            if wasAsked, machine.task.state == .running {
-              let phase = machine.task.startedAt == nil ? TaskPhase.queued : .transferring
-              machine.task.enter(phase, at: now.wall, session, into: &turn)
-            }
-            machine.place.leave()
+            if wasAsked { machine.task.enter(machine.task.usualPhase, at: now.wall, session, into: &turn) }
+            machine.leave()
             turn.order(.cancel(keepsPartial: true), of: id)
           }
           // Whoever waits to send it finds the task at another process.

@@ -53,7 +53,7 @@ struct SubmissionQueue: Sendable {
   func hasRoom(for new: TransferTask, inPlaceOf machine: borrowing TaskMachine) -> Bool {
     let known = submitted[new.id]
     let growth = new.variableSize - (known?.size ?? 0)
-    guard isLarge(new), growth > 0, machine.place.isResident else { return true }
+    guard isLarge(new), growth > 0, machine.isResident else { return true }
     return known?.isPaused == true ? (paused + growth) / Self.pausedShare <= capacity : hasRoom(for: growth)
   }
 
@@ -85,10 +85,10 @@ struct SubmissionQueue: Sendable {
   /// Updates the queue after a change of a task.
   mutating func note(_ machine: borrowing TaskMachine, _ session: borrowing TransferSession, at now: Now) {
     let task = machine.task
-    if machine.place.isResident {
+    if machine.isResident {
       let isPaused = isLarge(task) && Self.isPaused(machine, session, at: now)
       set(task.id, isLarge(task) ? Submission(size: task.variableSize, isPaused: isPaused) : nil)
-    } else if machine.place.isEnding || task.state != .running {
+    } else if machine.isEnding || task.state != .running {
       remove(task.id)
     } else {
       set(task.id, nil)
@@ -149,8 +149,7 @@ struct SubmissionQueue: Sendable {
     _ machine: borrowing TaskMachine, _ session: borrowing TransferSession, at now: Now
   ) -> Bool {
     let task = machine.task
-    if task.state == .suspended || machine.question != nil { return true }
-    if case .waitsToRetry = machine.place { return true }
+    if task.state == .suspended || machine.question != nil || task.retryWait != nil { return true }
     if task.phase == .waitingForConnectivity { return true }
     guard task.startedAt == nil, session.type == .background else { return false }
     return task.isDiscretionary || session.configuration.isDiscretionary

@@ -7,7 +7,7 @@ extension TaskMachine {
   mutating func end(
     _ told: TransferOutcome, _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
   ) {
-    guard !place.isEnding else { return assertionFailure("a task ends twice") }
+    guard !isEnding else { return assertionFailure("a task ends twice") }
     var outcome = told
     if task.state == .canceling {
       // It was as good as over; but once a task is marked as being canceled, it ends so (Apple, URLSessionTask.cancel()).
@@ -54,8 +54,7 @@ extension TaskMachine {
     if let body = upload.dropReady() { turn.droppedUploads.append(body) }
     var ended = task
     _ = ended.lifecycle.complete()
-    ended.phase = nil
-    ended.wasHandedOver = false
+    ended.beginning.end()
     ended.completedAt = now.wall
     ended.downloadTask = download.id
     turn.created.append(download)
@@ -70,7 +69,7 @@ extension TaskMachine {
       turn.tell(download.stateEvent(at: now.wall), of: download, in: session)
     }
     turn.answer(number, of: id, .becomeDownload(download.id))
-    return TaskMachine(download, at: .carried(nil))
+    return TaskMachine(download, at: .carried)
   }
 }
 
@@ -98,9 +97,8 @@ extension TransferTask {
   package func ended(with outcome: TransferOutcome, keptFor retention: Double) -> TransferTask {
     var task = self
     _ = task.lifecycle.complete()
-    task.phase = nil
     task.retryWait = nil
-    task.wasHandedOver = false
+    task.beginning.end()
     task.currentRequest = outcome.currentRequest
     task.response = outcome.response
     task.progress = outcome.progress
@@ -148,12 +146,12 @@ extension TransferTask {
   /// Takes over what a data task has come to.
   package mutating func continueAs(_ task: TransferTask) {
     lifecycle = task.lifecycle
-    phase = task.state == .running ? .transferring : nil
+    activity = .transferring
     currentRequest = task.currentRequest
     response = task.response
     progress = task.progress
     // Its own body begins here.
     progress.countOfBytesReceived = 0
-    startedAt = task.startedAt
+    beginning = task.beginning
   }
 }

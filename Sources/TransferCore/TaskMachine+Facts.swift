@@ -5,7 +5,7 @@ extension TaskMachine {
   mutating func take(
     _ fact: TransferFact, _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
   ) {
-    guard !place.isEnding else { return }
+    guard !isEnding else { return }
     if case .leaving = place, fact.isAnswered { return }
     switch fact {
     case .progress(_, let counts, let time):
@@ -13,7 +13,7 @@ extension TaskMachine {
     case .ended(_, var outcome):
       if case .leaving = place, task.state != .canceling, outcome.error?.reason == .url(.cancelled) {
         guard !task.goOnElsewhere(from: outcome) else {
-          place = .idle(hasBegun: true)
+          place = .idle(goesOn: task.state == .running)
           return turn.update(task)
         }
         outcome.endAsInterrupted()
@@ -36,7 +36,6 @@ extension TaskMachine {
     case .willCache(_, let response, let size, let time):
       turn.tell(.dataTaskWillCacheResponse, at: time, .willCache(response, size: size), of: task, in: session)
     case .waitsForConnectivity(_, let time):
-      place.goOn()
       task.waitForConnectivity(at: time, session, into: &turn)
     case .began(_, let time): began(at: time, session, into: &turn)
     case .redirected(_, let response, let request, let time):
@@ -58,7 +57,7 @@ extension TaskMachine {
     case .wasTakenOver(_, let time): wasTakenOver(at: time, session, into: &turn)
     }
     // What another process has done is nowhere but here: it must outlive this one, as a suspended task does.
-    if turn.isCarriedElsewhere || task.state == .suspended, !place.isEnding, fact.changesRow {
+    if turn.isCarriedElsewhere || task.state == .suspended, !isEnding, fact.changesRow {
       turn.update(task)
     }
   }
@@ -98,9 +97,7 @@ extension TaskMachine {
   private mutating func began(
     at time: Timestamp, _ session: borrowing TransferSession, into turn: inout Turn
   ) {
-    place.goOn()
-    if task.startedAt == nil { task.startedAt = time }
-    task.wasHandedOver = false
+    task.beginning.start(at: time)
     // An attempt counts for itself: what an earlier one moved is moved again.
     (task.progress.countOfBytesSent, task.progress.countOfBytesReceived) = (0, 0)
     task.enter(.transferring, at: time, session, into: &turn)
@@ -113,7 +110,6 @@ extension TaskMachine {
     into turn: inout Turn
   ) {
     settle(.withdrawn, session, at: time, into: &turn)
-    place = .waitsToRetry
     task.retryCount = count
     task.retryWait = wait
     task.enter(.waitingToRetry, at: time, session, into: &turn)
@@ -123,7 +119,6 @@ extension TaskMachine {
     at time: Timestamp, _ session: borrowing TransferSession, into turn: inout Turn
   ) {
     // The task waited for the date last, after whatever else it waited for.
-    place.goOn()
     task.enter(.queued, at: time, session, into: &turn)
     turn.tell(.taskWillBeginDelayedRequest, at: time, .delayed(task.currentRequest), of: task, in: session)
   }
@@ -133,7 +128,6 @@ extension TaskMachine {
     at time: Timestamp, _ session: borrowing TransferSession, into turn: inout Turn
   ) {
     settle(.withdrawn, session, at: time, into: &turn)
-    place.goOn()
     task.enter(.queued, at: time, session, into: &turn)
   }
 }

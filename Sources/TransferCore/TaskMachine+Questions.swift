@@ -16,8 +16,8 @@ extension TaskMachine {
     let decision = TransferEvent.PendingDecision(
       id: turn.identifiers.make(at: time), expiresAt: time.adding(seconds: timeout),
       defaultAnswer: Question.defaultAnswer(to: type))
-    let question = Question(decision: decision.id, number: number, kind: kind)
-    place.ask(question)
+    assert(![.creating, .leaving, .ending].contains(place), "a task asks that nobody carries out")
+    question = Question(decision: decision.id, number: number, kind: kind)
     task.enter(.waitingForDecision, at: time, session, into: &turn)
     let event = TransferEvent(type, at: time, session: task.sessionID, task: id, payload, decision: decision)
     turn.inquiries.append(.init(event: event, number: number))
@@ -32,7 +32,8 @@ extension TaskMachine {
     _ session: borrowing TransferSession, at time: Timestamp, into turn: inout Turn
   ) -> Question? {
     guard let question else { return nil }
-    if !Flaw.answersTwice.isPresent { place.dropQuestion() }
+    if question.isAboutBeginning { task.beginning.announce() }
+    if !Flaw.answersTwice.isPresent { self.question = nil }
     turn.settlements.append(.init(id: question.decision, task: id, state: state, answer: answer, tag: tag))
     turn.alarms.append(.cancelDecision(question.decision, of: id))
     guard state != .withdrawn else { return question }
@@ -102,7 +103,7 @@ extension TaskMachine {
     into turn: inout Turn
   ) throws(TaskUpload.Refusal) {
     guard task.currentRequest.body?.isStream == true else { throw .noBodyStream }
-    guard task.state != .canceling, !place.isEnding, upload.token == nil else { throw .notWanted }
+    guard task.state != .canceling, !isEnding, upload.token == nil else { throw .notWanted }
     upload = .ready(body)
     task.progress.countOfBytesExpectedToSend = length ?? -1
     if case .bodyStream = question?.kind { provideBody(session, at: now.wall, into: &turn) }

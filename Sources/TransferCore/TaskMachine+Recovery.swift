@@ -7,13 +7,11 @@ extension TaskMachine {
     _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
   ) {
     switch task.state {
-    case .running where task.goesOn:
+    case .running where place.goesOn:
       // It has stopped for this process to go on, and its clients were told nothing of that.
-      task.phase = task.phase ?? (task.startedAt == nil ? .queued : .transferring)
       launch(session, at: now, into: &turn)
     case .running where task.waitsForDate(at: now):
       // Nothing of it is lost: it waits for its date, as it did.
-      task.phase = .queued
       launch(session, at: now, into: &turn)
     case .running:
       var outcome = task.outcome(
@@ -28,8 +26,11 @@ extension TaskMachine {
 
   /// The question can still be answered.
   mutating func recover(_ question: Question, seconds: Double, into turn: inout Turn) {
-    guard place.recover(question) else { return }
-    if task.state == .running { task.phase = .waitingForDecision }
+    // Else it is clear already who has the task.
+    guard place == .uncertain else { return }
+    self.question = question
+    if question.isAboutBeginning { task.beginning.announce() }
+    task.activity = .waitingForDecision
     turn.alarms.append(.decision(question.decision, of: id, afterSeconds: seconds))
   }
 
@@ -38,8 +39,8 @@ extension TaskMachine {
   mutating func isThere(
     _ elsewhere: Elsewhere, _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
   ) {
-    guard case .uncertain(let question, _) = place else { return }
-    place = question == nil && elsewhere.phase == .waitingToRetry ? .waitsToRetry : .carried(question)
+    guard place == .uncertain else { return }
+    place = .carried
     switch task.state {
     case .canceling where !elsewhere.isCancelled: turn.order(.cancel(keepsPartial: false), of: id)
     case .suspended where !elsewhere.isSuspended: turn.order(.suspend, of: id)
@@ -53,17 +54,13 @@ extension TaskMachine {
   mutating func isNowhere(
     butPerhaps: Bool, _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
   ) {
-    guard case .uncertain(let question, let hasBegun) = place else { return }
+    guard place == .uncertain else { return }
     guard !butPerhaps else {
-      place = .carried(question)
+      place = .carried
       return
     }
-    if let question, question.isAboutBeginning {
-      place = .asksToBegin(question)
-    } else {
-      settle(.withdrawn, session, at: now.wall, into: &turn)
-      place = .idle(hasBegun: hasBegun)
-    }
+    if question?.isAboutBeginning != true { settle(.withdrawn, session, at: now.wall, into: &turn) }
+    place = .idle(goesOn: false)
     switch task.state {
     case .running: launch(session, at: now, into: &turn)
     case .canceling: end(task.outcome(.cancelled, "cancelled", at: now.wall), session, at: now, into: &turn)

@@ -8,7 +8,9 @@ extension TaskMachine {
     let action = task.lifecycle.resume()
     guard task.lifecycle != before else { return }
     if action == .run {
-      task.phase = phase
+      // The engine or the worker reports again what else it waits for.
+      task.activity =
+        question != nil ? .waitingForDecision : task.retryWait != nil ? .waitingToRetry : task.usualPhase
       turn.tell(task.stateEvent(at: now.wall), of: task, in: session)
       if place.isSubmitted { turn.order(.resume, of: id) }
     }
@@ -22,7 +24,6 @@ extension TaskMachine {
     let action = task.lifecycle.suspend()
     guard task.lifecycle != before else { return }
     if action == .pause {
-      task.phase = nil
       turn.tell(task.stateEvent(at: now.wall), of: task, in: session)
       if place.isSubmitted { turn.order(.suspend, of: id) }
     }
@@ -35,7 +36,6 @@ extension TaskMachine {
   ) {
     guard task.lifecycle.cancel() == .cancel else { return }
     settle(.withdrawn, session, at: now.wall, into: &turn)
-    task.phase = nil
     turn.tell(task.stateEvent(at: now.wall), of: task, in: session)
     if place.isSubmitted {
       turn.order(.cancel(keepsPartial: keepsPartial), of: id)
@@ -68,11 +68,12 @@ extension TaskMachine {
 
   /// Hands a running task over that nobody carries out: at once, at its begin date, or when its delegate agrees.
   mutating func launch(_ session: borrowing TransferSession, at now: Now, into turn: inout Turn) {
-    guard task.state == .running, case .idle(let hasBegun) = place else { return }
+    guard task.state == .running, isIdle else { return }
+    let (hasBegun, goesOn) = (task.beginning != .notYet, place.goesOn)
     let isLeaving = turn.isLeaving && !turn.isCarriedElsewhere
     // That its begin date has come was told, and only who has begun is known for that.
     guard !isLeaving || hasBegun else {
-      task.goesOn = true
+      place = .idle(goesOn: true)
       return turn.update(task)
     }
     // The worker waits for the date itself, even if this process dies. If a delegate must be asked, this process waits and asks.
@@ -84,8 +85,8 @@ extension TaskMachine {
     }
     guard turn.submissions.submit(self, session, at: now) else {
       // The session's queue calls it later. If this process dies, another submits it.
-      guard !turn.isCarriedElsewhere, !task.goesOn else { return }
-      task.goesOn = true
+      guard !turn.isCarriedElsewhere, !goesOn else { return }
+      place = .idle(goesOn: true)
       return turn.update(task)
     }
     if date != nil, !hasBegun {
@@ -96,31 +97,26 @@ extension TaskMachine {
           .delayedRequest, number: nil, .taskWillBeginDelayedRequest, payload, at: now.wall, session,
           into: &turn)
         // That it waits for neither the date nor another process any more, the row says to the next service.
-        task.goesOn = false
+        place = .idle(goesOn: false)
         return turn.update(task)
       }
       turn.tell(.taskWillBeginDelayedRequest, at: now.wall, payload, of: task, in: session)
     }
     // Its request may have gone out once, by a process that is gone.
-    let isRepeated = task.mayHaveBegun && !turn.isCarriedElsewhere
+    let isRepeated = task.beginning.mayHaveBegun && !turn.isCarriedElsewhere
     if isRepeated { task.retryCount += 1 }
-    task.wasHandedOver = true
+    task.beginning.submit()
+    place = .carried
     // It waits for its date no more, however the clock is set when the next service begins; nor for another process.
-    let mustTell = isRepeated || task.goesOn || task.earliestBeginDate != nil
-    task.goesOn = false
-    if mustTell { turn.update(task) }
-    place = .carried(nil)
+    if isRepeated || goesOn || task.earliestBeginDate != nil { turn.update(task) }
     if !Flaw.handsNothingOver.isPresent { turn.order(.submit(task)) }
     guard isLeaving, task.canMove else { return }
-    place.leave()
+    leave()
     turn.order(.cancel(keepsPartial: true), of: id)
   }
 }
 
 extension TransferTask {
-  /// Its request went out, or may have.
-  var mayHaveBegun: Bool { startedAt != nil || wasHandedOver }
-
   /// Whether another process can carry it out as though this one had not: nothing was told of its answer, and its request may be sent once
   /// more.
   var canMove: Bool {
@@ -133,7 +129,6 @@ extension TransferTask {
   mutating func goOnElsewhere(from outcome: TransferOutcome) -> Bool {
     guard canMove else { return false }
     partial = outcome.partial
-    goesOn = state == .running
     return true
   }
 

@@ -6,7 +6,8 @@ package import TransferModel
 package struct TaskMachine: Sendable {
   /// As clients see it. A task that is ending is shown as it was, until its end holds.
   package internal(set) var task: TransferTask
-  package internal(set) var place: TaskPlace
+  /// The delegate call that waits for an answer. An idle task asks whether it may begin.
+  package internal(set) var question: Question?
   var upload = TaskUpload.none
   /// How often it was changed.
   var revision = 0
@@ -14,19 +15,29 @@ package struct TaskMachine: Sendable {
   /// - Parameter place: where a task that was just created, or that an earlier process left, is.
   package init(_ task: TransferTask, at place: TaskPlace) {
     self.task = task
-    self.place = place
+    self.task.place = place
   }
 
   var id: TaskID { task.id }
 
-  package var question: Question? { place.question }
-  package var isCreating: Bool { place.isCreating }
-  package var isEnding: Bool { place.isEnding }
+  package internal(set) var place: TaskPlace {
+    get { task.place }
+    set {
+      assert(place.mayBecome(newValue), "a task that is \(place) becomes \(newValue)")
+      task.place = newValue
+    }
+  }
 
-  /// What a running task is doing.
-  var phase: TaskPhase {
-    if question != nil { return .waitingForDecision }
-    if case .waitsToRetry = place { return .waitingToRetry }
-    return task.startedAt == nil ? .queued : .transferring
+  package var isCreating: Bool { if case .creating = place { true } else { false } }
+  package var isEnding: Bool { if case .ending = place { true } else { false } }
+  /// Nobody carries it out, and nobody is asked about it.
+  var isIdle: Bool { if case .idle = place { question == nil } else { false } }
+  /// Whether the task stays in memory for long: it is submitted, or its delegate is asked whether it may begin.
+  var isResident: Bool { place.isSubmitted || question != nil }
+
+  /// The engine is told to stop. Its question must be settled.
+  mutating func leave() {
+    assert(question == nil)
+    place = .leaving
   }
 }

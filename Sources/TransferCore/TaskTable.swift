@@ -51,20 +51,19 @@ package struct TaskTable: Sendable {
   /// - Returns: whether it was evicted.
   mutating func load(_ task: TransferTask) -> Bool {
     guard let rest = evicted.removeValue(forKey: task.id) else { return false }
-    var machine = TaskMachine(task.withPhase, at: .idle(hasBegun: rest.hasBegun))
+    var machine = TaskMachine(task, at: .idle(goesOn: task.place.goesOn))
+    machine.task.beginning = rest.beginning
     machine.revision = rest.revision
     insert(machine)
     return true
   }
 
   /// That its begin date has come was told.
-  mutating func hadBegun(evicted id: TaskID) { evicted[id]?.hasBegun = true }
+  mutating func hadBegun(evicted id: TaskID) { evicted[id]?.beginning.announce() }
 
   /// Whether nobody carries any of them out, asks about one, or is sending the body of one.
   var areIdle: Bool {
-    boxes.values.allSatisfy {
-      if case .idle = $0.machine.place { $0.machine.upload.token == nil } else { false }
-    }
+    boxes.values.allSatisfy { $0.machine.isIdle && $0.machine.upload.token == nil }
   }
 
   mutating func insert(_ machine: TaskMachine) { boxes[machine.id] = Box(machine) }

@@ -5,7 +5,7 @@ extension TransferTask {
   package func stateEvent(at time: Timestamp) -> TransferEvent {
     TransferEvent(
       .taskDidChangeState, at: time, session: sessionID, task: id,
-      .stateChanged(state, state == .running ? phase : nil, shownRetryWait))
+      .stateChanged(state, phase, shownRetryWait))
   }
 
   /// A running task does something else now; nothing is told where it does that already.
@@ -13,8 +13,8 @@ extension TransferTask {
     _ phase: TaskPhase, at time: Timestamp, _ session: borrowing TransferSession, into turn: inout Turn
   ) {
     if phase != .waitingToRetry { retryWait = nil }
-    guard state == .running, self.phase != phase else { return }
-    self.phase = phase
+    guard state == .running, activity != phase else { return }
+    activity = phase
     turn.tell(stateEvent(at: time), of: self, in: session)
   }
 
@@ -76,7 +76,9 @@ extension TransferTask {
 
   /// Its date has not come, as far as anybody was told: a clock that was set back does not take back that its delegate was asked.
   func waitsForDate(at now: Now) -> Bool {
-    guard !mayHaveBegun, phase != .waitingForDecision, let date = earliestBeginDate else { return false }
+    guard !beginning.mayHaveBegun, phase != .waitingForDecision, let date = earliestBeginDate else {
+      return false
+    }
     return date > now.wall
   }
 }

@@ -1,6 +1,9 @@
 package import TransferModel
 
 /// How far a background task has come where it is carried out. A row of the store, sealed.
+///
+/// This is not `TaskPlace` again. `TaskPlace` is what the service knows; this is what the worker does and will try next. Either process may
+/// be ahead of the other. The two meet only in commands and news, and in `Elsewhere` when the service restarts.
 package struct WorkState: Codable, Sendable, Equatable {
   package enum Cancellation: String, Codable, Sendable {
     case keepingPartial, droppingPartial
@@ -58,9 +61,6 @@ package struct WorkState: Codable, Sendable, Equatable {
 
   /// Whether an answer to the question of that number is one to the question that waits.
   package func waits(for number: Int) -> Bool { question != nil && number == questions }
-
-  /// What it looks like from outside.
-  package var phase: TaskPhase { isActive ? .transferring : retryAt == nil ? .queued : .waitingToRetry }
 }
 
 /// A challenge, as far as another attempt can tell that it meets the same.

@@ -47,7 +47,7 @@ import TransferModel
       if isTrue() {
         task.retryWait = RetryWait(lastError: TransferError(.timedOut, "x"), nextAttemptAt: moment())
       }
-      (task.phase, task.startedAt) = (.transferring, moment())
+      (task.activity, task.beginning) = (.transferring, .started(moment()))
       guard isTrue() else { return task }
       _ = task.lifecycle.complete()
       task.completedAt = moment()

@@ -149,7 +149,7 @@ struct GoldenSamples {
     sample.partialExpiresAt = Self.time.adding(seconds: 60)
     sample.downloadTask = Self.id(4)
     sample.body = TaskBody(size: 5, sha256: "ab", expiresAt: Self.time.adding(seconds: 70))
-    sample.startedAt = Self.time.adding(seconds: 1)
+    sample.beginning = .started(Self.time.adding(seconds: 1))
     sample.completedAt = Self.time.adding(seconds: 2)
     return sample
   }

@@ -57,9 +57,9 @@ import TransferModel
       specification: specification)
     task.currentRequest.networkServiceType = .background
     _ = task.lifecycle.resume()
-    task.phase = .waitingToRetry
+    task.activity = .waitingToRetry
     task.hasWaitedForConnectivity = true
-    task.wasHandedOver = true
+    task.beginning = .submitted
     task.currentRequest.body = .file(GoldenSamples.id(8), size: 1 << 40)
     task.error = TransferError(.destinationNotPermitted, "no", failingURL: "http://a", rule: "loopback")
     return task

@@ -25,9 +25,9 @@ import TransferModel
     old.fact(.ended(id, try Self.cancelled(id, old)))
     #expect(old.machine.isQuiet && old.ends.isEmpty)
     let row = try #require(old.rows[id])
-    #expect(row.state == .running && row.goesOn)
+    #expect(row.state == .running && row.place.goesOn)
     let (new, task) = try Self.begun(row, after: old)
-    #expect(task.id == id && task.retryCount == 1 && new.rows[id]?.goesOn == false && new.ends.isEmpty)
+    #expect(task.id == id && task.retryCount == 1 && new.rows[id]?.place.goesOn == false && new.ends.isEmpty)
   }
 
   /// Another process goes on from the row, and begins the task.
@@ -86,7 +86,7 @@ import TransferModel
     old.give(.leave)
     old.fact(.ended(id, try Self.cancelled(id, old)))
     let row = try #require(old.rows[id])
-    #expect(old.machine.isQuiet && row.state == .suspended && !row.goesOn)
+    #expect(old.machine.isQuiet && row.state == .suspended && !row.place.goesOn)
     var new = Stage(after: old)
     new.give(.recovered(row))
     new.give(.recoveredAll)
@@ -105,11 +105,11 @@ import TransferModel
     let id = old.create(.data, method: "POST")
     #expect(old.takeOrders().isEmpty && old.machine.isQuiet)
     let row = try #require(old.rows[id])
-    #expect(row.state == .running && row.goesOn)
+    #expect(row.state == .running && row.place.goesOn)
     let (new, task) = try Self.begun(row, after: old)
     #expect(task.id == id && task.retryCount == 0 && new.ends.isEmpty)
     // Where that process dies, it does not begin once more.
-    #expect(new.rows[id]?.goesOn == false)
+    #expect(new.rows[id]?.place.goesOn == false)
   }
 
   /// Whether a task may begin is asked once: where the process dies that asked, the task ends with it.
@@ -119,7 +119,7 @@ import TransferModel
     var old = Stage(.default, delegate: delegate)
     old.give(.leave)
     let id = old.create { $0.earliestBeginDate = Timestamp(seconds: 0) }
-    #expect(old.rows[id]?.goesOn == true)
+    #expect(old.rows[id]?.place.goesOn == true)
     var asking = Stage(after: old)
     asking.give(.recovered(try #require(old.rows[id])))
     asking.give(.recoveredAll)
@@ -150,7 +150,7 @@ import TransferModel
     #expect(old.takeOrders().isEmpty && old.machine.task(id)?.task.state == .running)
     old.fact(.ended(id, try Self.cancelled(id, old)))
     let row = try #require(old.rows[id])
-    #expect(old.machine.isQuiet && row.goesOn && old.ends.isEmpty)
+    #expect(old.machine.isQuiet && row.place.goesOn && old.ends.isEmpty)
     var new = Stage(after: old)
     new.give(.recovered(row))
     new.give(.recoveredAll)

@@ -99,7 +99,7 @@ struct SmallWorld {
   var key: Key {
     let machines = tasks.map { stage.machine.task($0) }
     return Key(
-      places: machines.map { $0.map { Self.number(of: $0.place) } ?? 0 },
+      places: machines.map { $0.map { Self.number(of: $0) } ?? 0 },
       questions: machines.map { $0?.question?.number }, states: machines.map { $0?.task.state },
       suspensions: machines.map { $0?.task.lifecycle.suspendCount },
       phases: machines.map { $0?.task.phase },
@@ -107,14 +107,12 @@ struct SmallWorld {
       session: stage.machine.session.state, isCreating: isCreating, ends: ends.count)
   }
 
-  private static func number(of place: TaskPlace) -> Int {
-    switch place {
+  private static func number(of machine: TaskMachine) -> Int {
+    switch machine.place {
     case .creating: 1
-    case .idle(let hasBegun): hasBegun ? 2 : 3
-    case .asksToBegin: 4
+    case .idle: machine.question != nil ? 4 : machine.task.beginning == .notYet ? 3 : 2
     case .uncertain: 5
-    case .carried(let question): question == nil ? 6 : 7
-    case .waitsToRetry: 8
+    case .carried: machine.question == nil ? 6 : 7
     case .leaving: 10
     case .ending: 9
     }

@@ -60,14 +60,14 @@ import TransferModel
     #expect(Self.submitted(&stage) == [ids[0], ids[1]])
     stage.evict()
     #expect(ids.map { stage.machine.tasks.isEvicted($0) } == [false, false, true, true, true])
-    #expect(stage.rows[ids[2]]?.goesOn == true, "another process submits it if this one dies")
+    #expect(stage.rows[ids[2]]?.place.goesOn == true, "another process submits it if this one dies")
     stage.fact(.began(ids[1], at: stage.now.wall))
     #expect(stage.takeAlarms().isEmpty, "it may wait for its turn again")
     Self.end(ids[1], &stage)
     #expect(!stage.machine.isQuiet, "a task was called")
     Self.answerCalls(&stage)
     #expect(Self.submitted(&stage) == [ids[2]])
-    #expect(stage.rows[ids[2]]?.goesOn == false)
+    #expect(stage.rows[ids[2]]?.place.goesOn == false)
     Self.end(ids[0], &stage)
     Self.answerCalls(&stage)
     #expect(Self.submitted(&stage) == [ids[3]])
@@ -203,7 +203,7 @@ import TransferModel
     stage.now.wall = date
     stage.give(.begin(second))
     let row = try #require(stage.rows[second])
-    #expect(row.goesOn && !stage.types(of: second).contains(.taskWillBeginDelayedRequest))
+    #expect(row.place.goesOn && !stage.types(of: second).contains(.taskWillBeginDelayedRequest))
     var next = Stage(after: stage, submittedBytes: Self.capacity)
     next.give(.recovered(row))
     #expect(next.types(of: second).last == .taskWillBeginDelayedRequest)
@@ -222,7 +222,7 @@ import TransferModel
     for _ in asking { Self.answerCalls(&stage) }
     #expect(stage.inquiries.count == 18, "paused tasks may have 16 times the bytes")
     for id in asking { stage.give(.suspend(id)) }
-    #expect(Self.create(1, of: 5_000, in: &stage).allSatisfy { stage.rows[$0]?.goesOn == true })
+    #expect(Self.create(1, of: 5_000, in: &stage).allSatisfy { stage.rows[$0]?.place.goesOn == true })
     for id in asking { stage.give(.cancel(id, keepsPartial: false)) }
     Self.answerCalls(&stage)
     #expect(Self.submitted(&stage).count == 1)

@@ -16,11 +16,11 @@ import TransferModel
     var table = TaskTable()
     let id = Self.task(1).id
     #expect(table.change(id) { $0.place = .ending } == nil && table.count == 0)
-    table.insert(TaskMachine(Self.task(2), at: .creating))
-    table.insert(TaskMachine(Self.task(1), at: .creating))
+    table.insert(TaskMachine(Self.task(2), at: .carried))
+    table.insert(TaskMachine(Self.task(1), at: .carried))
     let before = table
     table.change(id) { $0.place = .ending }
-    #expect(table[id]?.isEnding == true && before[id]?.isCreating == true)
+    #expect(table[id]?.isEnding == true && before[id]?.place == .carried)
     #expect(table.ids == [id, Self.task(2).id])
     #expect(table.remove(id)?.id == id && table.remove(id) == nil && table.count == 1 && before.count == 2)
   }

@@ -189,7 +189,7 @@ import TransferModel
     try await bench.send([.submit(task.id)], of: session, to: process)
     _ = try await bench.news { $0.names(of: task.id).contains("retries") }
     let state = try #require(try await bench.work()[task.id])
-    #expect(state.retries == 1 && state.attempts == 1 && !state.isActive && state.phase == .waitingToRetry)
+    #expect(state.retries == 1 && state.attempts == 1 && !state.isActive && state.retryAt != nil)
     let delay = try #require(state.retryDelay)
     #expect((500...1000).contains(delay))
     #expect(state.retryAt == bench.now.adding(seconds: delay))

@@ -129,13 +129,15 @@ import TransferModel
 
   @Test(
     arguments: [
-      (false, nil, .queued), (false, 1, .waitingToRetry), (true, nil, .transferring),
-      (true, 1, .transferring),
-    ] as [(Bool, Int64?, TaskPhase)])
-  func howWorkLooksFromOutside(_ isActive: Bool, _ retryAt: Int64?, _ phase: TaskPhase) {
+      (false, nil, false), (true, nil, false), (false, .keepingPartial, true), (true, .droppingPartial, true),
+    ] as [(Bool, WorkState.Cancellation?, Bool)])
+  func serviceReadsFromWorkWhichOrdersArrived(
+    _ isSuspended: Bool, _ cancellation: WorkState.Cancellation?, _ isCancelled: Bool
+  ) {
     var state = WorkState()
-    (state.isActive, state.retryAt) = (isActive, retryAt.map { Timestamp(seconds: $0) })
-    #expect(state.phase == phase)
+    (state.isSuspended, state.cancellation) = (isSuspended, cancellation)
+    let elsewhere = Elsewhere(state)
+    #expect(elsewhere.isSuspended == isSuspended && elsewhere.isCancelled == isCancelled)
   }
 
   // MARK: What is not understood

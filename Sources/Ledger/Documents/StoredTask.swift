@@ -48,12 +48,6 @@ extension TransferTask {
     }
   }
 
-  /// The phase that clients were told of, where it is another than the rest of the row says.
-  package var notablePhase: TaskPhase? {
-    guard state == .running else { return nil }
-    return phase == (startedAt == nil ? .queued : .transferring) ? nil : phase
-  }
-
   /// How far it has come.
   package var outcomeDocument: [UInt8] {
     var writer = JSONWriter()
@@ -82,9 +76,9 @@ extension TransferTask {
       }
       if hasWaitedForConnectivity { writer.field("hasWaitedForConnectivity", true) }
       if hasToldOffset { writer.field("hasToldOffset", true) }
-      if wasHandedOver { writer.field("wasHandedOver", true) }
-      if goesOn { writer.field("goesOn", true) }
-      if let phase = notablePhase { writer.field("phase", phase.rawValue) }
+      if beginning == .submitted { writer.field("wasHandedOver", true) }
+      if place.goesOn { writer.field("goesOn", true) }
+      if let phase, phase != usualPhase { writer.field("phase", phase.rawValue) }
       if let partial { writer.field("partial", Optional(partial)) }
       if let partialExpiresAt { writer.field("partialExpiresAt", partialExpiresAt.microseconds) }
       if let downloadTask { writer.field("downloadTask", downloadTask) }
@@ -127,17 +121,18 @@ extension TransferTask {
     if var fields = try stored.objectIfAny("retryWait") { retryWait = try RetryWait(stored: &fields) }
     hasWaitedForConnectivity = try stored.boolIfAny("hasWaitedForConnectivity") ?? false
     hasToldOffset = try stored.boolIfAny("hasToldOffset") ?? false
-    wasHandedOver = try stored.boolIfAny("wasHandedOver") ?? false
-    goesOn = try stored.boolIfAny("goesOn") ?? false
-    if let text = try stored.stringIfAny("phase") {
-      phase = TaskPhase(rawValue: text)
-      if phase == nil { throw stored.fault("phase", "is none of a task") }
-    }
+    if try stored.boolIfAny("wasHandedOver") == true { beginning = .submitted }
+    if try stored.boolIfAny("goesOn") == true { place = .idle(goesOn: true) }
     partial = try stored.resumePointIfAny("partial")
     partialExpiresAt = try stored.timeIfAny("partialExpiresAt")
     downloadTask = try stored.idIfAny("downloadTask")
-    startedAt = try stored.timeIfAny("startedAt")
+    if let time = try stored.timeIfAny("startedAt") { beginning = .started(time) }
     completedAt = try stored.timeIfAny("completedAt")
+    if state == .running { activity = usualPhase }
+    if let text = try stored.stringIfAny("phase") {
+      guard let phase = TaskPhase(rawValue: text) else { throw stored.fault("phase", "is none of a task") }
+      activity = phase
+    }
     guard var fields = try stored.objectIfAny("body") else { return }
     guard let expiresAt = try fields.timeIfAny("expiresAt") else {
       throw fields.fault("expiresAt", "is missing")

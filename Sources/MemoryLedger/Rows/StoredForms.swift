@@ -33,13 +33,12 @@ extension TransferTask {
     downloadTask = task.downloadTask
     retryCount = task.retryCount
     retryWait = task.retryWait
-    startedAt = task.startedAt
+    beginning = task.beginning == .announced ? .notYet : task.beginning
     completedAt = task.completedAt
-    phase = task.notablePhase
+    activity = task.phase ?? .queued
     hasWaitedForConnectivity = task.hasWaitedForConnectivity
     hasToldOffset = task.hasToldOffset
-    wasHandedOver = task.wasHandedOver
-    goesOn = task.goesOn
+    place = task.place.goesOn ? task.place : .uncertain
     metrics = nil
   }
 

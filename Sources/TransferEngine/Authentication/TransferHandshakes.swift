@@ -36,7 +36,7 @@ final class TransferHandshakes: WorkerPart {
     }
   }
 
-  private func hold(_ handshake: TLSHandshake, _ transfer: Transfer, _ hold: TransferHold) {
+  private func hold(_ handshake: TLSHandshake, _ transfer: Transfer, _ hold: TransferState.WaitReason) {
     transfer.touch()
     transfer.handshake = handshake
     transfer.machine.course.pause(for: hold)

@@ -118,7 +118,7 @@ final class CacheKeeping: WorkerPart {
 
   /// What came is being put together with what was stored.
   private func isJoining(_ transfer: Transfer) -> Bool {
-    transfer.stage == .parked && transfer.combining != nil
+    transfer.state.isParked && transfer.combining != nil
   }
 
   private func restart(_ transfer: Transfer) {
@@ -133,7 +133,7 @@ final class CacheKeeping: WorkerPart {
     transfer.machine.course.wait(for: .cache)
     let task = transfer.task
     worker.files.remove(transfer.key(.body), in: transfer.session.bodies) { [weak worker] in
-      guard let worker, let transfer = worker.transfer(task), transfer.stage == .parked,
+      guard let worker, let transfer = worker.transfer(task), transfer.state.isParked,
         transfer.machine.course.stopWaiting(for: .cache)
       else { return }
       then(worker, transfer)

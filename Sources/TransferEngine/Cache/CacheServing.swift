@@ -102,7 +102,7 @@ final class CacheServing: WorkerPart {
   private func serve(
     _ transfer: Transfer, _ stored: CachedResponse, _ served: ServedResponse, _ use: CacheUse
   ) {
-    if transfer.stage == .queued { worker.leaveQueue(transfer.task) }
+    if transfer.state.isQueued { worker.leaveQueue(transfer.task) }
     transfer.machine.cache = use
     show(transfer, stored, served)
   }
@@ -182,7 +182,7 @@ final class CacheServing: WorkerPart {
   private static let deliveryPiece: Int64 = 1 << 20
 
   func delivered(_ transfer: Transfer, _ bytes: ArraySlice<UInt8>?) {
-    guard transfer.stage == .parked, transfer.delivery != nil else { return }
+    guard transfer.state.isParked, transfer.delivery != nil else { return }
     transfer.delivery?.isReading = false
     guard let bytes, !bytes.isEmpty else { return lost(transfer) }
     transfer.delivery?.offset += Int64(bytes.count)
@@ -237,7 +237,7 @@ final class CacheServing: WorkerPart {
   }
 
   func linked(_ transfer: Transfer, _ body: BlobWriter?) {
-    guard transfer.stage == .parked, let delivery = transfer.delivery else { body?.discard(); return }
+    guard transfer.state.isParked, let delivery = transfer.delivery else { body?.discard(); return }
     transfer.delivery?.isReading = false
     guard let body else { return lost(transfer) }
     transfer.delivery?.offset = delivery.stored.size

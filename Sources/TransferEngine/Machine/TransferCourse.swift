@@ -1,18 +1,8 @@
 internal import Limits
 internal import TransferModel
 
-/// Where one transfer is, what it waits for there, and what comes next. Pure: the handle, the queue and the disk are the worker's.
+/// Where one transfer is, and what comes next. Pure: the handle, the queue and the disk are the worker's.
 struct TransferCourse: Equatable {
-  enum Stage {
-    /// Off the wire and out of the queue: suspended, or waiting for what `hold` says.
-    case parked
-    /// In the scheduler.
-    case queued
-    /// Its handle is in the multi handle.
-    case onWire
-    /// Its body, or what is kept of it, is on its way to the disk.
-    case finishing
-  }
   /// How the wire ended before the transfer did.
   struct WireEnd: Equatable { let error: TransferError? }
   /// How the transfer ends.
@@ -25,8 +15,7 @@ struct TransferCourse: Equatable {
   /// The bytes of a redirect's answer that are read so that its connection can be used again.
   static let discardLimit = Int64(Limits.discardedBytes.value)
 
-  private(set) var stage = Stage.parked
-  private(set) var hold: TransferHold?
+  private(set) var state = TransferState.parked(nil)
   /// What is sent once the wire is free: a redirect's request.
   private(set) var next: TransferRequest?
   private(set) var wireEnd: WireEnd?
@@ -42,41 +31,40 @@ struct TransferCourse: Equatable {
   var flow = FlowControl()
 
   /// It is off the wire, and nothing keeps it from going on.
-  var isFree: Bool { stage == .parked && hold == nil && !flow.isSuspended }
+  var isFree: Bool { state == .parked(nil) && !flow.isSuspended }
+  var hold: TransferState.WaitReason? { state.hold }
 
-  // MARK: From stage to stage
+  // MARK: From state to state
 
   /// Off the wire, or out of the queue. What it waits for stays.
   mutating func park() {
-    assert(stage != .finishing)
-    stage = .parked
+    assert(!state.isFinishing)
+    state = .parked(hold)
   }
 
   /// Off the wire until that is there.
-  mutating func wait(for hold: TransferHold) {
-    park()
-    self.hold = hold
+  mutating func wait(for hold: TransferState.WaitReason) {
+    assert(!state.isFinishing)
+    state = .parked(hold)
   }
 
   /// Waits where it is.
-  mutating func pause(for hold: TransferHold) {
-    assert(stage != .finishing)
-    self.hold = hold
+  mutating func pause(for hold: TransferState.WaitReason) {
+    state.hold = hold
     if hold == .response || hold == .parts { flow.receive.insert(.decision) }
   }
 
   /// It would be sent. False where it is suspended, and is not put into the queue.
   mutating func queue() -> Bool {
-    assert(stage == .parked && hold == nil)
+    assert(state == .parked(nil))
     guard !flow.isSuspended else { return false }
-    stage = .queued
+    state = .queued
     return true
   }
 
   mutating func goOnWire() {
-    assert(stage == .parked || stage == .queued)
-    assert(hold == nil && next == nil)
-    stage = .onWire
+    assert((state == .parked(nil) || state.isQueued) && next == nil)
+    state = .onWire(nil)
   }
 
   /// Nothing that still comes from the wire is wanted.
@@ -84,29 +72,29 @@ struct TransferCourse: Equatable {
 
   /// The wire is done with the task. What is still answered, or becomes ready, comes too late.
   mutating func finish() {
-    assert(stage != .finishing)
-    (stage, hold) = (.finishing, nil)
+    assert(!state.isFinishing)
+    state = .finishing
   }
 
   // MARK: What it waits for
 
   /// That is there now. False where it does not wait for it.
-  mutating func stopWaiting(for hold: TransferHold) -> Bool {
+  mutating func stopWaiting(for hold: TransferState.WaitReason) -> Bool {
     guard self.hold == hold else { return false }
-    self.hold = nil
+    state.hold = nil
     return true
   }
 
   /// Whoever was asked has answered.
   mutating func decided() {
-    hold = nil
+    state.hold = nil
     flow.receive.remove(.decision)
   }
 
   /// Its handshake is decided, or has lost its meaning. False where none is held.
   mutating func endHandshake() -> Bool {
     guard hold?.isInHandshake == true else { return false }
-    hold = nil
+    state.hold = nil
     return true
   }
 
@@ -162,7 +150,7 @@ struct TransferCourse: Equatable {
 
   /// After an answer, or when it is resumed: libcurl goes on, or what libcurl has ended already.
   var move: Move {
-    switch stage {
+    switch state {
     case .onWire: .applyFlow
     case .parked: .proceed
     case .queued, .finishing: .nothing
@@ -171,12 +159,12 @@ struct TransferCourse: Equatable {
 
   /// - Returns: nil where it is suspended already, or has nothing left to suspend.
   mutating func suspend() -> Move? {
-    guard !flow.isSuspended, stage != .finishing else { return nil }
+    guard !flow.isSuspended, !state.isFinishing else { return nil }
     flow.suspend()
-    switch stage {
+    switch state {
     case .onWire: return .applyFlow
     case .queued:
-      stage = .parked
+      state = .parked(nil)
       return .leaveQueue
     case .parked, .finishing: return .nothing
     }
@@ -218,7 +206,7 @@ struct TransferCourse: Equatable {
 
   /// Something ends it before its time.
   mutating func abort(_ ending: Ending) -> EndVerdict {
-    guard stage != .finishing else { return .never }
+    guard !state.isFinishing else { return .never }
     guard hold != .files else {
       endsOnceOpened = endsOnceOpened ?? ending
       return .later

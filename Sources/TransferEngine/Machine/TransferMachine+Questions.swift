@@ -41,7 +41,7 @@ extension TransferMachine {
   }
 
   private func verdict(
-    on answer: TransferAnswer, to hold: TransferHold, about request: Request
+    on answer: TransferAnswer, to hold: TransferState.WaitReason, about request: Request
   ) -> AnswerVerdict {
     switch (hold, answer) {
     case (.redirect, .redirect(let request?)): .follow(request)
@@ -90,7 +90,7 @@ extension TransferMachine {
     _ question: TLSHandshake.Question, isPastConnect: Bool, isForNobody: Bool, lacksBody: Bool,
     isTrusted: @autoclosure () -> Bool
   ) -> HandshakeVerdict {
-    guard course.stage == .onWire else { return .refuse }
+    guard course.state.isOnWire else { return .refuse }
     // Not the handshake that opens its connection, or nobody's transfer: there is nobody to ask.
     guard course.hold == nil, !isPastConnect, !isForNobody else { return .goOn }
     switch question {

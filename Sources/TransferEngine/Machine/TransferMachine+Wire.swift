@@ -41,7 +41,7 @@ extension TransferMachine {
   /// What answers, though stale, where the origin takes too long (RFC 5861 §4); nil: the task ends.
   /// - Parameter hasResponse: the task was shown an answer.
   func answerOnTimeout(hasResponse: Bool, at now: @autoclosure () -> Timestamp) -> CachedResponse? {
-    guard course.stage == .onWire, !hasResponse, course.next == nil, let cache else { return nil }
+    guard course.state.isOnWire, !hasResponse, course.next == nil, let cache else { return nil }
     return cache.answer ?? cache.answerOnError(status: nil, at: now())
   }
 }

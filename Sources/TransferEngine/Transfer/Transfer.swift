@@ -120,8 +120,8 @@ final class Transfer {
   var task: TaskID { job.task }
   /// As clients see it: requests that only an upload's server needs are none of theirs.
   var currentRequest: TransferRequest { machine.upload?.request ?? request }
-  var stage: TransferCourse.Stage { machine.course.stage }
-  var hold: TransferHold? { machine.course.hold }
+  var state: TransferState { machine.course.state }
+  var hold: TransferState.WaitReason? { machine.course.hold }
   /// Why bytes do not move.
   var flow: FlowControl {
     get { machine.course.flow }

@@ -23,8 +23,8 @@ final class Housekeeping: WorkerPart {
     // Off the wire only the resource's clock runs: there may be many such, and it is enough to look now and then.
     guard worker.wire.isBusy || isProgressTick else { return worker.transfers.isEmpty ? () : start() }
     worker.wire.isBusy = false
-    for transfer in worker.transfers.values where transfer.stage != .finishing {
-      if transfer.stage == .onWire {
+    for transfer in worker.transfers.values where !transfer.state.isFinishing {
+      if transfer.state.isOnWire {
         worker.wire.isBusy = true
         inspect(transfer, at: now, isProgressTick)
       } else if !isProgressTick, transfer.facts.isEmpty {
@@ -48,11 +48,11 @@ final class Housekeeping: WorkerPart {
 
   /// Why a transfer must end now, where a clock ran out.
   private func timeout(of transfer: Transfer, at now: ContinuousClock.Instant) -> TransferError? {
-    guard transfer.stage != .finishing else { return nil }
+    guard !transfer.state.isFinishing else { return nil }
     let flow = transfer.flow
     let isFlowing = flow.directions.isEmpty
     let state = TransferClock.State(
-      isOnWire: transfer.stage == .onWire, isHeld: transfer.hold != nil, isSuspended: flow.isSuspended,
+      isOnWire: transfer.state.isOnWire, isHeld: transfer.hold != nil, isSuspended: flow.isSuspended,
       isFlowing: isFlowing,
       waitsForClient: flow.receive.isEmpty && flow.send == .source && transfer.source is UploadStream,
       mayWaitForOthers: !transfer.contact.isPastConnect && transfer.session.heldHandshakes > 0)

@@ -83,7 +83,7 @@ final class TransferDecisions: WorkerPart {
   /// What was held leads to another request.
   private func goAfter(_ transfer: Transfer) {
     // What is left of the redirect's own body may end quickly; else its connection goes.
-    if transfer.stage == .onWire { transfer.clock.cutSoon(at: .now) }
+    if transfer.state.isOnWire { transfer.clock.cutSoon(at: .now) }
     worker.flow.move(transfer, transfer.machine.course.move)
   }
 }

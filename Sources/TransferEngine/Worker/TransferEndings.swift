@@ -20,7 +20,7 @@ final class TransferEndings: WorkerPart {
   func cancel(_ transfer: Transfer, _ error: TransferError, keepsPartial: Bool) {
     var error = error
     error.failingURL = transfer.request.url
-    guard transfer.stage == .finishing else { return abort(transfer, error, keepsPartial: keepsPartial) }
+    guard transfer.state.isFinishing else { return abort(transfer, error, keepsPartial: keepsPartial) }
     // All of it is here, and on its way to the disk: it is dropped once it is there.
     transfer.outcome?.error = error
   }

@@ -214,7 +214,7 @@ final class TransferWire: WorkerPart {
 
   /// Takes a request off the wire before its end.
   func leave(_ transfer: Transfer) {
-    guard transfer.stage == .onWire, let easy = transfer.easy else { return }
+    guard transfer.state.isOnWire, let easy = transfer.easy else { return }
     transfer.machine.course.leave()
     // libcurl 7.88 leaks what a paused HTTP/2 stream has buffered unless it is offered once more (curl #10971).
     if !transfer.flow.directions.isEmpty { easy.setPaused([]) }
@@ -232,7 +232,7 @@ final class TransferWire: WorkerPart {
   }
 
   func applyFlow(_ transfer: Transfer) {
-    guard transfer.stage == .onWire, let easy = transfer.easy else { return }
+    guard transfer.state.isOnWire, let easy = transfer.easy else { return }
     transfer.transport?.setPaused(easy, transfer.flow.directions)
   }
 }

@@ -18,7 +18,7 @@ extension TransferTask: JSONEncodable {
     writer.field("taskIdentifier", taskIdentifier)
     writer.field("kind", kind.rawValue)
     writer.field("state", state.rawValue)
-    writer.field("phase", state == .running ? phase?.rawValue : nil)
+    writer.field("phase", phase?.rawValue)
     writer.field("description", description)
     writer.field("priority", priority)
     writer.field("earliestBeginDate", earliestBeginDate)

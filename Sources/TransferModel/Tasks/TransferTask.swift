@@ -88,7 +88,8 @@ package struct TransferTask: Sendable, Equatable {
   package var maximumBytesPerSecond: Int?
 
   package var lifecycle: TaskLifecycle
-  package var phase: TaskPhase?
+  /// The last phase that clients were told. It counts only while the task runs.
+  package var activity = TaskPhase.queued
   @Indirect package var currentRequest: TransferRequest
   @IndirectIfAny package var response: TransferResponse?
   package var progress = TaskProgress()
@@ -111,13 +112,10 @@ package struct TransferTask: Sendable, Equatable {
   package var hasWaitedForConnectivity = false
   /// Its delegate was told at which offset the download goes on.
   package var hasToldOffset = false
-  /// Whoever carries it out was given it, and has not told that it began: its request may have gone out.
-  package var wasHandedOver = false
-  /// Nobody carries it out, and another process may begin it, or go on with it.
-  package var goesOn = false
+  package var place = TaskPlace.uncertain
   /// nil: no attempt has failed, as of most tasks.
   @IndirectIfAny private var retries: Retries?
-  package var startedAt: Timestamp?
+  package var beginning = TaskBeginning.notYet
   package var completedAt: Timestamp?
 
   package init(
@@ -146,6 +144,13 @@ package struct TransferTask: Sendable, Equatable {
   }
 
   package var state: TaskState { lifecycle.state }
+  package var startedAt: Timestamp? { beginning.startedAt }
+
+  /// What a running task does; otherwise nil.
+  package var phase: TaskPhase? { state == .running ? activity : nil }
+
+  /// The phase of a running task that waits for nothing.
+  package var usualPhase: TaskPhase { startedAt == nil ? .queued : .transferring }
 
   /// Attempts that failed and were followed by another.
   package var retryCount: Int {
@@ -170,9 +175,7 @@ package struct TransferTask: Sendable, Equatable {
   }
 
   /// The wait that clients see: only while the task is in phase `waitingToRetry`.
-  package var shownRetryWait: RetryWait? {
-    state == .running && phase == .waitingToRetry ? retryWait : nil
-  }
+  package var shownRetryWait: RetryWait? { phase == .waitingToRetry ? retryWait : nil }
 
   /// As lists show it.
   package var listed: TransferTask {

@@ -27,7 +27,7 @@ struct Tasks: Sendable {
       let task = try await store.task(id)
       if let task, known?.isEnding != true || task.state == .completed {
         if let row = store.unreadable.row(.session, task.sessionID) { throw StoreError.unreadable(row) }
-        return task.withPhase
+        return task
       }
     } catch {
       guard known?.isEnding == true else { throw .store(error) }
@@ -42,7 +42,7 @@ struct Tasks: Sendable {
     let stored: [TransferTask]
     do throws(StoreError) { stored = try await store.tasks(query) } catch { throw .store(error) }
     return room.look(at: query.session) { machine in
-      stored.map { $0.state == .completed ? $0 : machine.task($0.id)?.task ?? $0.withPhase }
+      stored.map { $0.state == .completed ? $0 : machine.task($0.id)?.task ?? $0 }
     } ?? stored
   }
 

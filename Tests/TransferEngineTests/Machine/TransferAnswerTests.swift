@@ -12,7 +12,7 @@ import TransferModel
   private static let proposed = TransferRequest(url: "http://a.test/y")
   private static let other = TransferRequest(url: "http://b.test/")
 
-  private static func machine(_ hold: TransferHold? = nil) -> TransferMachine {
+  private static func machine(_ hold: TransferState.WaitReason? = nil) -> TransferMachine {
     var machine = TransferMachine(job)
     machine.course.goOnWire()
     if let hold { machine.course.pause(for: hold) }
@@ -65,9 +65,9 @@ import TransferModel
       (.bodyStream(behindHandshake: false), .byDefault, "fail", false),
       (.cache, .byDefault, "drop", false), (.connectivity, .allow, "drop", false),
       (.files, .byDefault, "drop", false), (.token(.server), .byDefault, "drop", false),
-    ] as [(TransferHold, TransferAnswer, String, Bool)])
+    ] as [(TransferState.WaitReason, TransferAnswer, String, Bool)])
   private func answers(
-    _ hold: TransferHold, _ answer: TransferAnswer, _ expected: String, _ goesOn: Bool
+    _ hold: TransferState.WaitReason, _ answer: TransferAnswer, _ expected: String, _ goesOn: Bool
   ) throws {
     var machine = Self.machine(hold)
     let number = machine.ask()
@@ -100,9 +100,9 @@ import TransferModel
     arguments: [
       (.end, true, nil, .askForBody), (.end, false, nil, .goOn), (.trust, false, nil, .ask(.serverTrust)),
       (.certificate, true, nil, .ask(.clientCertificate)), (.trust, false, .response, .goOn),
-    ] as [(TLSHandshake.Question, Bool, TransferHold?, TransferMachine.HandshakeVerdict)])
+    ] as [(TLSHandshake.Question, Bool, TransferState.WaitReason?, TransferMachine.HandshakeVerdict)])
   private func handshakes(
-    _ question: TLSHandshake.Question, _ lacksBody: Bool, _ hold: TransferHold?,
+    _ question: TLSHandshake.Question, _ lacksBody: Bool, _ hold: TransferState.WaitReason?,
     _ expected: TransferMachine.HandshakeVerdict
   ) {
     func verdict(
@@ -127,13 +127,13 @@ import TransferModel
     var machine = Self.machine(.response)
     let held = machine.wireEnded(
       error, status: 200, hasResponse: true, lacksNetwork: false, at: CacheSamples.start)
-    #expect(held == .hold && machine.course.stage == .parked && !machine.wantsBody)
+    #expect(held == .hold && machine.course.state.isParked && !machine.wantsBody)
     machine.course.decided()
     #expect(machine.course.step(hasDelivery: false) == .settle(.init(error: error)))
     machine = Self.machine()
     let ends = machine.wireEnded(
       nil, status: 200, hasResponse: true, lacksNetwork: false, at: CacheSamples.start)
-    #expect(ends == .settle && machine.course.stage == .onWire && machine.course.wireEnd == nil)
+    #expect(ends == .settle && machine.course.state.isOnWire && machine.course.wireEnd == nil)
   }
 
   /// Bytes are of no use to anybody once it is clear that another request goes out, that it fails, or that something stored answers.

@@ -7,17 +7,15 @@ import TransferModel
   private static let request = TransferRequest(url: "http://a.test/y")
   private static let error = TransferError(.timedOut, "late")
 
-  private static func course(
-    _ stage: TransferCourse.Stage, hold: TransferHold? = nil, isSuspended: Bool = false
-  ) -> TransferCourse {
+  private static func course(_ state: TransferState, isSuspended: Bool = false) -> TransferCourse {
     var course = TransferCourse()
-    switch stage {
+    switch state {
     case .parked: break
     case .queued: _ = course.queue()
     case .onWire: course.goOnWire()
     case .finishing: course.finish()
     }
-    if let hold { course.pause(for: hold) }
+    if let hold = state.hold { course.pause(for: hold) }
     if isSuspended { course.flow.suspend() }
     return course
   }
@@ -41,30 +39,30 @@ import TransferModel
 
   @Test(
     arguments: [
-      (.parked, .nothing, .proceed, .parked), (.queued, .leaveQueue, .proceed, .parked),
-      (.onWire, .applyFlow, .applyFlow, .onWire), (.finishing, nil, nil, .finishing),
-    ] as [(TransferCourse.Stage, TransferCourse.Move?, TransferCourse.Move?, TransferCourse.Stage)])
+      (.parked(nil), .nothing, .proceed, .parked(nil)), (.queued, .leaveQueue, .proceed, .parked(nil)),
+      (.onWire(nil), .applyFlow, .applyFlow, .onWire(nil)), (.finishing, nil, nil, .finishing),
+    ] as [(TransferState, TransferCourse.Move?, TransferCourse.Move?, TransferState)])
   private func suspending(
-    _ stage: TransferCourse.Stage, _ suspends: TransferCourse.Move?, _ resumes: TransferCourse.Move?,
-    _ after: TransferCourse.Stage
+    _ state: TransferState, _ suspends: TransferCourse.Move?, _ resumes: TransferCourse.Move?,
+    _ after: TransferState
   ) {
-    var course = Self.course(stage)
+    var course = Self.course(state)
     let (first, again) = (course.suspend(), course.suspend())
-    #expect(first == suspends && again == nil && course.stage == after)
+    #expect(first == suspends && again == nil && course.state == after)
     let (back, twice) = (course.resume(), course.resume())
-    #expect(back == resumes && twice == nil && course.stage == after)
+    #expect(back == resumes && twice == nil && course.state == after)
   }
 
   @Test func aSuspendedTransferDoesNotQueue() {
-    var course = Self.course(.parked, isSuspended: true)
+    var course = Self.course(.parked(nil), isSuspended: true)
     let isQueued = course.queue()
-    #expect(!isQueued && course.stage == .parked)
+    #expect(!isQueued && course.state == .parked(nil))
   }
 
   /// What is asked about an answer holds its bytes; the first 64 KiB of what may yet be of use are read all the same.
   @Test func bytesThatWait() {
     let limit = TransferCourse.discardLimit
-    var course = Self.course(.onWire)
+    var course = Self.course(.onWire(nil))
     #expect(course.reasonsToWait(size: limit, isFull: false) == [])
     #expect(course.reasonsToWait(size: 0, isFull: true) == .downstream)
     course.pause(for: .redirect(proposed: Self.request))
@@ -77,7 +75,7 @@ import TransferModel
   }
 
   @Test func bytesThatNobodyWants() {
-    var course = Self.course(.onWire)
+    var course = Self.course(.onWire(nil))
     let (first, last, more) = (
       course.discard(1), course.discard(Int(TransferCourse.discardLimit) - 1), course.discard(1)
     )
@@ -91,10 +89,10 @@ import TransferModel
   @Test func ends() {
     let first = TransferCourse.Ending(error: Self.error, keepsPartial: false)
     let second = TransferCourse.Ending(error: TransferError(.cancelled, ""), keepsPartial: true)
-    var course = Self.course(.onWire, hold: .response)
+    var course = Self.course(.onWire(.response))
     let now = course.abort(first)
     #expect(now == .now && course.endsOnceOpened == nil)
-    course = Self.course(.parked, hold: .files)
+    course = Self.course(.parked(.files))
     let (later, again) = (course.abort(first), course.abort(second))
     #expect(later == .later && again == .later && course.endsOnceOpened == first)
     course = Self.course(.finishing)
@@ -103,16 +101,16 @@ import TransferModel
   }
 
   /// What becomes ready after the end is for nobody.
-  @Test(arguments: [.connectivity, .cache, .token(.server)] as [TransferHold])
-  private func nothingGoesOnAfterTheEnd(_ hold: TransferHold) {
-    var course = Self.course(.parked, hold: hold)
+  @Test(arguments: [.connectivity, .cache, .token(.server)] as [TransferState.WaitReason])
+  private func nothingGoesOnAfterTheEnd(_ hold: TransferState.WaitReason) {
+    var course = Self.course(.parked(hold))
     course.finish()
     let waited = course.stopWaiting(for: hold)
     #expect(!waited && course.move == .nothing)
   }
 
   @Test func onlyWhatIsWaitedForLetsGo() {
-    var course = Self.course(.parked, hold: .token(.server))
+    var course = Self.course(.parked(.token(.server)))
     let (other, own, twice) = (
       course.stopWaiting(for: .token(.proxy)), course.stopWaiting(for: .token(.server)),
       course.stopWaiting(for: .token(.server))
@@ -121,8 +119,8 @@ import TransferModel
     for (hold, isHeld) in [
       (.handshake, true), (.bodyStream(behindHandshake: true), true), (.response, false),
       (.bodyStream(behindHandshake: false), false),
-    ] as [(TransferHold, Bool)] {
-      course = Self.course(.onWire, hold: hold)
+    ] as [(TransferState.WaitReason, Bool)] {
+      course = Self.course(.onWire(hold))
       let ended = course.endHandshake()
       #expect(ended == isHeld && (course.hold == nil) == isHeld)
     }

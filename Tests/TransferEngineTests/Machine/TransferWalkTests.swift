@@ -78,7 +78,7 @@ private struct Walk {
   }
 
   /// Takes its place on the wire, or does first what must be done before.
-  private mutating func goOut(_ needs: [TransferHold]) {
+  private mutating func goOut(_ needs: [TransferState.WaitReason]) {
     if let need = needs.first(where: { _ in !isCalm && chance(3) }) {
       machine.course.wait(for: need)
     } else {
@@ -106,7 +106,7 @@ private struct Walk {
   private mutating func cancel() {
     let ending = TransferCourse.Ending(error: TransferError(.cancelled, ""), keepsPartial: true)
     guard machine.course.abort(ending) == .now else { return }
-    if machine.course.stage == .onWire {
+    if machine.course.state.isOnWire {
       machine.course.leave()
       _ = machine.course.endHandshake()
       machine.course.park()
@@ -137,7 +137,7 @@ private struct Walk {
   }
 
   private mutating func happen() {
-    switch machine.course.stage {
+    switch machine.course.state {
     case .finishing: break
     case .queued: goOut([.files, .token(.server), .cache])
     case .parked:
@@ -163,7 +163,9 @@ private struct Walk {
       if !machine.course.discard(32 * 1024) { wireEnds() }
       return
     }
-    let holds: [TransferHold] = [.redirect(proposed: Self.other), .response, .challenge(.server), .handshake]
+    let holds: [TransferState.WaitReason] = [
+      .redirect(proposed: Self.other), .response, .challenge(.server), .handshake,
+    ]
     if chance(2), let hold = holds.randomElement(using: &generator) {
       machine.course.pause(for: hold)
       _ = machine.ask()
@@ -199,14 +201,14 @@ private struct Walk {
 
   func check() throws {
     let course = machine.course
-    if course.stage == .queued {
+    if course.state == .queued {
       try #require(isQueued && course.hold == nil && !course.flow.isSuspended && course.next == nil)
     }
-    if course.hold?.isInHandshake == true { try #require(course.stage == .onWire) }
+    if course.hold?.isInHandshake == true { try #require(course.state.isOnWire) }
     if course.flow.receive.contains(.decision) {
-      try #require(course.hold != nil || course.stage == .finishing)
+      try #require(course.hold != nil || course.state == .finishing)
     }
-    try #require((course.stage == .finishing) == (ends == 1) && ends <= 1)
+    try #require((course.state == .finishing) == (ends == 1) && ends <= 1)
     if ends == 1 { try #require(!isQueued && course.hold == nil) }
     // No request goes out that nobody decided on, and none twice.
     try #require(sent <= decided)

@@ -17,7 +17,7 @@ import Testing
       id: ID(high: 1, low: 1), sessionID: .shared, taskIdentifier: 1, createdAt: Timestamp(seconds: 1),
       specification: TaskSpecification(kind: .data, request: TransferRequest(url: "http://a/")))
     task.lifecycle = TaskLifecycle(state: state, suspendCount: state == .suspended ? 1 : 0)
-    task.phase = phase
+    if let phase { task.activity = phase }
     task.retryWait = wait
     return task
   }
