@@ -55,8 +55,10 @@ let package = Package(
     .target(name: "Limits", swiftSettings: optimizedSafe),
     .target(name: "JSON", dependencies: ["Limits"], swiftSettings: optimized),
     .target(name: "Addresses", dependencies: ["JSON"], swiftSettings: optimizedSafe),
+    .target(name: "HTTPFields", dependencies: ["Limits", "JSON"], swiftSettings: optimizedSafe),
     .target(
-      name: "TransferModel", dependencies: ["Limits", "JSON", "Addresses"], swiftSettings: optimizedSafe),
+      name: "TransferModel", dependencies: ["Limits", "JSON", "Addresses", "HTTPFields"],
+      swiftSettings: optimizedSafe),
     .target(
       name: "FerrySettings",
       dependencies: [
@@ -100,7 +102,8 @@ let package = Package(
       name: "Netlink", dependencies: ["Addresses", "EventLoop", "CNetlink"], swiftSettings: language),
     .target(name: "Curl", dependencies: ["CCurl", "CHandshake", "EventLoop"], swiftSettings: language),
     .target(
-      name: "HTTPCookies", dependencies: ["Limits", "Addresses", "TransferModel", "JSON", "CPSL"],
+      name: "HTTPCookies",
+      dependencies: ["Limits", "Addresses", "HTTPFields", "TransferModel", "JSON", "CPSL"],
       swiftSettings: optimizedSafe),
     .target(
       name: "KeyDerivation", dependencies: [.product(name: "Crypto", package: "swift-crypto")],
@@ -123,12 +126,15 @@ let package = Package(
     // 3: core, engine, stores
     .target(
       name: "TransferCore",
-      dependencies: ["TransferModel", .product(name: "HeapModule", package: "swift-collections")],
+      dependencies: [
+        "HTTPFields", "TransferModel", .product(name: "HeapModule", package: "swift-collections"),
+      ],
       swiftSettings: optimizedSafe),
     .target(
       name: "HTTPCache",
       dependencies: [
-        "Limits", "TransferModel", "JSON", "EventLoop", .product(name: "Crypto", package: "swift-crypto"),
+        "Limits", "HTTPFields", "TransferModel", "JSON", "EventLoop",
+        .product(name: "Crypto", package: "swift-crypto"),
       ], swiftSettings: optimized),
     .target(
       name: "BlobStore",
@@ -136,7 +142,8 @@ let package = Package(
         "TransferModel", "EventLoop", "CLinux", .product(name: "Crypto", package: "swift-crypto"),
       ], swiftSettings: optimized),
     .target(
-      name: "Ledger", dependencies: ["TransferModel", "HTTPCookies", "JSON"], swiftSettings: optimizedSafe),
+      name: "Ledger", dependencies: ["HTTPFields", "TransferModel", "HTTPCookies", "JSON"],
+      swiftSettings: optimizedSafe),
     .target(
       name: "SQLiteLedger",
       dependencies: [
@@ -148,12 +155,13 @@ let package = Package(
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], swiftSettings: optimized),
     .target(
-      name: "MemoryLedger", dependencies: ["TransferModel", "HTTPCookies", "JSON", "Ledger"],
+      name: "MemoryLedger", dependencies: ["HTTPFields", "TransferModel", "HTTPCookies", "JSON", "Ledger"],
       swiftSettings: optimizedSafe),
     .target(
       name: "TransferEngine",
       dependencies: [
-        "Limits", "Addresses", "TransferModel", "BlobStore", "HTTPCache", "HTTPCookies", "Netlink", "Curl",
+        "Limits", "Addresses", "HTTPFields", "TransferModel", "BlobStore", "HTTPCache", "HTTPCookies",
+        "Netlink", "Curl",
         "EventLoop",
         "CLinux",
         "GSSAPI", "ContentCoding",
@@ -166,7 +174,8 @@ let package = Package(
     .target(
       name: "TransferService",
       dependencies: [
-        "Limits", "TransferModel", "TransferCore", "HTTPCache", "HTTPCookies", "Ledger", "KeyDerivation",
+        "Limits", "HTTPFields", "TransferModel", "TransferCore", "HTTPCache", "HTTPCookies", "Ledger",
+        "KeyDerivation",
         "BlobStore", "TransferEngine", "EventLoop", "Processes", "JSON",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "DequeModule", package: "swift-collections"),
@@ -178,7 +187,8 @@ let package = Package(
     .target(
       name: "Webhooks",
       dependencies: [
-        "Limits", "Addresses", "TransferModel", "TransferService", "TransferEngine", "Curl", "EventLoop",
+        "Limits", "Addresses", "HTTPFields", "TransferModel", "TransferService", "TransferEngine", "Curl",
+        "EventLoop",
         "JSON",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
@@ -186,7 +196,8 @@ let package = Package(
     .target(
       name: "TransferAPI",
       dependencies: [
-        "Limits", "TransferModel", "TransferCore", "TransferService", "HTTPCache", "HTTPCookies",
+        "Limits", "HTTPFields", "TransferModel", "TransferCore", "TransferService", "HTTPCache",
+        "HTTPCookies",
         "ContentCoding",
         "EventLoop", "HTTPServer", "Peers", "JSON",
         .product(name: "Crypto", package: "swift-crypto"),
@@ -200,8 +211,9 @@ let package = Package(
     .executableTarget(
       name: "ferry",
       dependencies: [
-        "Addresses", "BlobStore", "CICUData", "EventLoop", "FerrySettings", "HTTPServer", "JSON", "Ledger",
-        "Peers",
+        "Addresses", "BlobStore", "CICUData", "EventLoop", "FerrySettings", "HTTPFields", "HTTPServer",
+        "JSON",
+        "Ledger", "Peers",
         "MemoryLedger", "Processes", "SQLiteLedger", "TransferAPI", "TransferEngine", "TransferModel",
         "TransferService", "Webhooks",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -219,7 +231,8 @@ let package = Package(
 let tests: [(name: String, uses: [Target.Dependency])] = [
   ("JSON", ["Limits", "TestSupport"]),
   ("Addresses", ["TestSupport"]),
-  ("TransferModel", ["JSON", "TestSupport"]),
+  ("HTTPFields", ["JSON"]),
+  ("TransferModel", ["HTTPFields", "JSON", "TestSupport"]),
   ("LifeCycle", ["TransferModel", "TestSupport"]),
   ("Simulation", ["TransferCore", "TransferService", "Processes", "EventLoop", "TestSupport"]),
   (
@@ -230,7 +243,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   (
     "HTTPCache",
     [
-      "Limits", "TransferModel", "JSON", "EventLoop", "TestSupport",
+      "Limits", "HTTPFields", "TransferModel", "JSON", "EventLoop", "TestSupport",
       .product(name: "Crypto", package: "swift-crypto"),
     ]
   ),
@@ -260,17 +273,19 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   (
     "SQLiteLedger",
     [
-      "TransferModel", "HTTPCookies", "Ledger", "LedgerConformance", "KeyDerivation", "Processes", "JSON",
+      "HTTPFields", "TransferModel", "HTTPCookies", "Ledger", "LedgerConformance", "KeyDerivation",
+      "Processes", "JSON",
       "TestSupport",
       .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
       .product(name: "Crypto", package: "swift-crypto"),
     ]
   ),
-  ("TransferCore", ["TransferModel", "LifeCycle", "TestSupport"]),
+  ("TransferCore", ["HTTPFields", "TransferModel", "LifeCycle", "TestSupport"]),
   (
     "TransferEngine",
     [
-      "Limits", "Addresses", "TransferModel", "BlobStore", "HTTPCookies", "HTTPCache", "ContentCoding",
+      "Limits", "Addresses", "HTTPFields", "TransferModel", "BlobStore", "HTTPCookies", "HTTPCache",
+      "ContentCoding",
       "Curl", "CLinux",
       "EventLoop", "TestSupport",
     ]
@@ -278,7 +293,8 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   (
     "TransferService",
     [
-      "Limits", "Addresses", "TransferModel", "TransferCore", "Ledger", "KeyDerivation", "SQLiteLedger",
+      "Limits", "Addresses", "HTTPFields", "TransferModel", "TransferCore", "Ledger", "KeyDerivation",
+      "SQLiteLedger",
       "MemoryLedger",
       "SimulatedStores", "BlobStore", "TransferEngine",
       "HTTPCache", "HTTPCookies", "EventLoop", "Processes", "JSON", "TestSupport", "Simulation",
@@ -292,7 +308,8 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   (
     "TransferAPI",
     [
-      "Limits", "Addresses", "TransferModel", "TransferCore", "TransferService", "Ledger", "MemoryLedger",
+      "Limits", "Addresses", "HTTPFields", "TransferModel", "TransferCore", "TransferService", "Ledger",
+      "MemoryLedger",
       "SQLiteLedger",
       "BlobStore", "TransferEngine", "HTTPServer", "ContentCoding", "EventLoop", "JSON", "TestSupport",
       .product(name: "Crypto", package: "swift-crypto"),
@@ -308,7 +325,8 @@ package.targets += [
     swiftSettings: optimizedSafe),
   // The conformance suite that the tests of each ledger run. No part of the program.
   .target(
-    name: "LedgerConformance", dependencies: ["HTTPCookies", "Ledger", "MemoryLedger", "TransferModel"],
+    name: "LedgerConformance",
+    dependencies: ["HTTPCookies", "HTTPFields", "Ledger", "MemoryLedger", "TransferModel"],
     path: "Tests/LedgerConformance", swiftSettings: language),
   // Stand-ins for the ledger and the blob store, with faults. No part of the program.
   .target(
@@ -322,7 +340,7 @@ package.targets += [
   .target(
     name: "Simulation",
     dependencies: [
-      "TransferModel", "TransferCore", "Ledger", "MemoryLedger", "SimulatedStores", "BlobStore",
+      "HTTPFields", "TransferModel", "TransferCore", "Ledger", "MemoryLedger", "SimulatedStores", "BlobStore",
       "TransferEngine", "TransferService", "HTTPCache", "LifeCycle", "EventLoop", "JSON",
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "DequeModule", package: "swift-collections"),
@@ -335,7 +353,8 @@ package.targets += [
   .executableTarget(
     name: "probe",
     dependencies: [
-      "Limits", "JSON", "TransferModel", "HTTPCookies", "HTTPCache", "TransferEngine", "TransferAPI",
+      "Limits", "JSON", "HTTPFields", "TransferModel", "HTTPCookies", "HTTPCache", "TransferEngine",
+      "TransferAPI",
     ], path: "Tests/probe", swiftSettings: language),
   .target(
     name: "TestSupport",

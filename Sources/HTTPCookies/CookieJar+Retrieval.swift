@@ -1,3 +1,4 @@
+internal import HTTPFields
 package import TransferModel
 
 extension CookieJar {

@@ -1,3 +1,4 @@
+internal import HTTPFields
 package import TransferModel
 
 /// What is being tried for one background task, in the process that carries it out. A plain value.

@@ -1,3 +1,4 @@
+package import HTTPFields
 package import TransferModel
 
 /// What a delegate answered.

@@ -1,3 +1,4 @@
+internal import HTTPFields
 package import TransferModel
 
 /// The part of an evicted task that stays in memory. The rest is in the task's row.

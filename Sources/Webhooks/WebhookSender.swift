@@ -1,9 +1,9 @@
 internal import Addresses
 internal import Curl
 internal import EventLoop
+internal import HTTPFields
 internal import Limits
 internal import TransferEngine
-internal import TransferModel
 
 /// Posts messages on a loop of its own, until `stop()`. Redirects are never followed, and the egress policy holds as for origins.
 final class WebhookSender: @unchecked Sendable {

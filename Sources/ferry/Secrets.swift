@@ -1,6 +1,7 @@
 import Crypto
 import FerrySettings
 import FoundationEssentials
+internal import HTTPFields
 import Logging
 import BlobStore
 import TransferModel

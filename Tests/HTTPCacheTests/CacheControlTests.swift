@@ -1,5 +1,5 @@
+import HTTPFields
 import Testing
-import TransferModel
 
 @testable import HTTPCache
 

@@ -1,8 +1,8 @@
 import Foundation
+import HTTPFields
 import JSON
 import TestSupport
 import Testing
-import TransferModel
 
 @testable import HTTPCache
 

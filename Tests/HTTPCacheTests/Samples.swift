@@ -1,4 +1,5 @@
 import Crypto
+import HTTPFields
 import Testing
 import TransferModel
 

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import HTTPFields
 import JSON
 import TestSupport
 import Testing

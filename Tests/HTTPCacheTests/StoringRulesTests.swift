@@ -1,6 +1,6 @@
+import HTTPFields
 import JSON
 import Testing
-import TransferModel
 
 @testable import HTTPCache
 

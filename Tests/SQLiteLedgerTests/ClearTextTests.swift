@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import GRDB
 import HTTPCookies
+import HTTPFields
 import Ledger
 import LedgerConformance
 import TestSupport

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import HTTPCookies
+import HTTPFields
 import JSON
 import Ledger
 

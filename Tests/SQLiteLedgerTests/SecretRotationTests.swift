@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import HTTPFields
 import Ledger
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import GRDB
+import HTTPFields
 import Ledger
 import LedgerConformance
 import Synchronization

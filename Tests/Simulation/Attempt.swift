@@ -1,4 +1,5 @@
 internal import BlobStore
+internal import HTTPFields
 internal import TransferCore
 internal import TransferEngine
 internal import TransferModel

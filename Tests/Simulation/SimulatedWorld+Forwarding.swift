@@ -1,3 +1,4 @@
+internal import HTTPFields
 internal import Ledger
 internal import TransferCore
 internal import TransferModel

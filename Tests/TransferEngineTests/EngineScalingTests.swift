@@ -1,6 +1,6 @@
+import HTTPFields
 import TestSupport
 import Testing
-import TransferModel
 
 @testable import TransferEngine
 

@@ -1,3 +1,4 @@
+import HTTPFields
 import JSON
 import Limits
 import Testing

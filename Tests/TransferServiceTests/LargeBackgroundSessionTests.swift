@@ -1,3 +1,4 @@
+import HTTPFields
 import Ledger
 import SQLiteLedger
 import Synchronization

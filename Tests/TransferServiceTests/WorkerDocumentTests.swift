@@ -1,5 +1,6 @@
 import Foundation
 import HTTPCookies
+import HTTPFields
 import Ledger
 import Testing
 import TransferCore

@@ -1,5 +1,6 @@
 import Addresses
 import HTTPCookies
+import HTTPFields
 import TransferCore
 import TransferEngine
 import TransferModel

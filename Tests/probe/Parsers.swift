@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPCookies
+import HTTPFields
 import JSON
 import Limits
 import TransferAPI

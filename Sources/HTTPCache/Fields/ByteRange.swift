@@ -1,4 +1,4 @@
-internal import TransferModel
+internal import HTTPFields
 
 /// Bytes of a representation (RFC 9110 §14).
 package struct ByteRange: Sendable, Equatable {

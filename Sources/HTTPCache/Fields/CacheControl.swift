@@ -1,5 +1,5 @@
+package import HTTPFields
 internal import Limits
-package import TransferModel
 
 /// The directives of a request or a response (RFC 9111 §5.2, RFC 5861, RFC 8246). Where they conflict, the most
 /// restrictive counts; what is no number of seconds makes things stale (§4.2.1).

@@ -1,4 +1,4 @@
-internal import TransferModel
+internal import HTTPFields
 
 /// Fields that are lists (RFC 9110 §5.6.1).
 enum FieldList {

@@ -1,3 +1,4 @@
+package import HTTPFields
 package import TransferModel
 
 /// Which header fields a cache keeps, and how a later answer changes them (RFC 9111 §3.1 and §3.2).

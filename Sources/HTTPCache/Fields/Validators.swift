@@ -1,3 +1,4 @@
+package import HTTPFields
 package import TransferModel
 
 /// What tells versions of a resource apart (RFC 9110 §8.8).

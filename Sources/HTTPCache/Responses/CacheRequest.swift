@@ -1,3 +1,4 @@
+package import HTTPFields
 package import TransferModel
 
 /// What a cache sees of a request.

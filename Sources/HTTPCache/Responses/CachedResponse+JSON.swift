@@ -1,3 +1,4 @@
+internal import HTTPFields
 package import JSON
 internal import TransferModel
 

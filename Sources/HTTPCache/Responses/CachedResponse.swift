@@ -1,3 +1,4 @@
+package import HTTPFields
 package import TransferModel
 
 /// What is known of a stored response to a GET. A 206 is kept as the 200 that it is a part of (RFC 9111 §3.3).

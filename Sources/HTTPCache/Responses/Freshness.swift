@@ -1,3 +1,4 @@
+internal import HTTPFields
 package import TransferModel
 
 /// How old a stored response is, and how old it may become (RFC 9111 §4.2). In seconds.

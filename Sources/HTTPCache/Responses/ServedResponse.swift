@@ -1,3 +1,4 @@
+package import HTTPFields
 package import TransferModel
 
 /// A stored response as a request is answered with it.

@@ -1,6 +1,7 @@
 internal import Crypto
+package import HTTPFields
 internal import Limits
-package import TransferModel
+internal import TransferModel
 
 /// A request field that a response depends on, and what it said; nil where it was absent.
 package struct VaryField: Sendable, Equatable, Hashable {

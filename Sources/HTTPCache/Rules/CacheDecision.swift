@@ -1,3 +1,4 @@
+package import HTTPFields
 package import TransferModel
 
 /// What is done about a request, given what is stored (RFC 9111 §4).

@@ -1,4 +1,4 @@
-package import TransferModel
+package import HTTPFields
 
 /// What a request that changes things makes of what is stored (RFC 9111 §4.4).
 package enum Invalidation {

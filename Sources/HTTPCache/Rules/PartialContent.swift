@@ -1,4 +1,4 @@
-internal import TransferModel
+internal import HTTPFields
 
 /// Parts of one version of a resource become a larger part, or the whole (RFC 9111 §3.4).
 package struct PartialContent: Sendable, Equatable {

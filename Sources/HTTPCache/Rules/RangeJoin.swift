@@ -1,4 +1,4 @@
-package import TransferModel
+package import HTTPFields
 
 /// The rule by which the bytes of a 206 are joined to bytes that are kept (RFC 9110 §15.3.7.3, RFC 9111 §3.4).
 package enum RangeJoin {

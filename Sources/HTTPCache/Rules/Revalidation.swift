@@ -1,3 +1,4 @@
+package import HTTPFields
 package import TransferModel
 
 /// What an answer about a stored response means for it (RFC 9111 §4.3).

@@ -1,4 +1,4 @@
-internal import TransferModel
+internal import HTTPFields
 
 /// Which responses may be stored (RFC 9111 §3, and Apple's rules: a success, not larger than a part of the cache).
 package enum Storability {

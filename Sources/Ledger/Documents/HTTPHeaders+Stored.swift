@@ -1,5 +1,5 @@
+internal import HTTPFields
 internal import JSON
-internal import TransferModel
 
 extension HTTPHeaders {
   /// The fields of a request or a response, as a stored document has them.

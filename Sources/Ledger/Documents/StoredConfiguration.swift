@@ -1,3 +1,4 @@
+internal import HTTPFields
 internal import JSON
 package import TransferModel
 

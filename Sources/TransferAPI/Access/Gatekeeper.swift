@@ -1,4 +1,5 @@
 internal import Crypto
+internal import HTTPFields
 internal import HTTPServer
 internal import HTTPTypes
 package import TransferModel

@@ -1,6 +1,6 @@
+internal import HTTPFields
 internal import HTTPServer
 internal import HTTPTypes
-internal import TransferModel
 
 /// What a client is willing to read (RFC 9110 §12.5.1).
 enum Acceptance {
@@ -39,7 +39,7 @@ enum Acceptance {
 
   /// What a member of a list of preferences names, without its parameters.
   static func essence(_ type: some StringProtocol) -> String {
-    (type.split(separator: ";").first ?? "").trimmingBlanks.lowercasedASCII
+    (String(type).split(separator: ";").first ?? "").trimmingBlanks.lowercasedASCII
   }
 
   /// Whether its quality value is 0 (RFC 9110 §12.4.2).

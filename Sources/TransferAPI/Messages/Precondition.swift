@@ -1,6 +1,6 @@
+internal import HTTPFields
 internal import HTTPServer
 internal import HTTPTypes
-internal import TransferModel
 
 /// Whether a read is of the version that its client means: If-Match (RFC 9110 §13.1.1), which goes before all other
 /// conditions (§13.2.2). Writes are checked by their routes, before they change anything.

@@ -1,3 +1,4 @@
+internal import HTTPFields
 internal import HTTPServer
 internal import HTTPTypes
 internal import TransferModel

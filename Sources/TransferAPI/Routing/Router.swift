@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import HTTPFields
 internal import HTTPServer
 internal import HTTPTypes
 internal import TransferModel

@@ -1,4 +1,5 @@
 internal import Curl
+internal import HTTPFields
 internal import TransferModel
 
 /// The heads of answers, as they come from the wire, and what they lead to.

@@ -1,6 +1,7 @@
 internal import ContentCoding
 internal import Curl
 internal import DequeModule
+internal import HTTPFields
 internal import TransferModel
 
 /// A multipart answer on its way to its task, which may have to decide about each part. Pure.

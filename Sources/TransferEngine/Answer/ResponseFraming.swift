@@ -1,3 +1,4 @@
+internal import HTTPFields
 internal import TransferModel
 
 extension ResponseHead {

@@ -1,5 +1,5 @@
+internal import HTTPFields
 internal import Limits
-internal import TransferModel
 
 /// The head of one HTTP message from an origin.
 package struct ResponseHead: Sendable, Equatable {

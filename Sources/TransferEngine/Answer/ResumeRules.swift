@@ -1,4 +1,5 @@
 internal import HTTPCache
+internal import HTTPFields
 internal import TransferModel
 
 /// Apple's conditions for resume data (`URLSessionDownloadTask.cancel(byProducingResumeData:)`).

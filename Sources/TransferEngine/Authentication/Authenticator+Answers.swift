@@ -1,3 +1,4 @@
+internal import HTTPFields
 internal import TransferModel
 
 /// Who asks with an answer, and what for.

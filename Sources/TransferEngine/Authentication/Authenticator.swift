@@ -1,3 +1,4 @@
+internal import HTTPFields
 internal import Limits
 internal import TransferModel
 

@@ -1,5 +1,6 @@
 internal import Crypto
 internal import Curl
+internal import HTTPFields
 internal import TransferModel
 
 /// A server's Digest challenge and how often it was answered (RFC 7616; RFC 2069 where there is no qop).

@@ -1,5 +1,5 @@
+internal import HTTPFields
 internal import Limits
-internal import TransferModel
 
 /// One challenge of a `WWW-Authenticate` or `Proxy-Authenticate` field (RFC 9110 §11.3).
 package struct HTTPChallenge: Sendable, Equatable {

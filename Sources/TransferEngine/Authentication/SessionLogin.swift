@@ -1,4 +1,5 @@
 internal import Curl
+internal import HTTPFields
 internal import TransferModel
 
 /// What a session knows of who it is, and keeps of what it was let in with. On its worker's loop.

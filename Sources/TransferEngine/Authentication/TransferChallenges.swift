@@ -1,6 +1,7 @@
 internal import Addresses
 internal import Curl
 internal import EventLoop
+internal import HTTPFields
 internal import TransferModel
 
 /// Challenges, as far as they are more than the next request: answers and tokens.

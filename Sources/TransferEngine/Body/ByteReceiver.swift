@@ -1,6 +1,7 @@
 internal import ContentCoding
 internal import Curl
 internal import EventLoop
+internal import HTTPFields
 internal import TransferModel
 
 /// The bytes of bodies, as libcurl brings them and fetches them.

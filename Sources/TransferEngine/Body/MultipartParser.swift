@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
+package import HTTPFields
 internal import Limits
-package import TransferModel
 
 /// Takes the parts out of a `multipart/x-mixed-replace` stream (RFC 2046 §5.1) that arrives in pieces of any size.
 ///

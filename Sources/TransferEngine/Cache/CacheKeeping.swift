@@ -2,6 +2,7 @@ internal import BlobStore
 internal import Curl
 internal import EventLoop
 internal import HTTPCache
+internal import HTTPFields
 internal import TransferModel
 
 /// What an answer means for the session's cache, and what goes there.

@@ -1,4 +1,5 @@
 internal import HTTPCache
+internal import HTTPFields
 internal import TransferModel
 
 /// What the session's cache says about a request before it goes out. Pure.

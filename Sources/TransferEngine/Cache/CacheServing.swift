@@ -2,6 +2,7 @@ internal import BlobStore
 internal import Curl
 internal import EventLoop
 internal import HTTPCache
+internal import HTTPFields
 internal import TransferModel
 
 /// What is answered from the session's cache.

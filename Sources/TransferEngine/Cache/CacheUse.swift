@@ -1,4 +1,5 @@
 internal import HTTPCache
+internal import HTTPFields
 internal import TransferModel
 
 /// What the session's cache has to do with a request that is on its way. Pure.

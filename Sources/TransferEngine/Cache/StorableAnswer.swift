@@ -1,6 +1,6 @@
 internal import Curl
 internal import HTTPCache
-internal import TransferModel
+internal import HTTPFields
 
 /// An answer as the session's cache would have it. Looks at what is stored, and changes nothing.
 struct StorableAnswer {

@@ -1,5 +1,6 @@
 internal import Curl
 internal import HTTPCookies
+internal import HTTPFields
 internal import TransferModel
 
 /// The cookies that requests carry, and those that their answers set.

@@ -1,4 +1,5 @@
 internal import HTTPCache
+internal import HTTPFields
 internal import Limits
 internal import TransferModel
 

@@ -1,4 +1,5 @@
 internal import Curl
+internal import HTTPFields
 internal import TransferModel
 
 /// What the delegate is asked, and what its answers lead to.

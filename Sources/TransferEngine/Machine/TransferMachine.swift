@@ -1,5 +1,6 @@
 internal import Curl
 internal import HTTPCache
+internal import HTTPFields
 internal import TransferModel
 
 /// What one transfer decides about the answers to its requests. Pure: no handle, no clock and no disk; what its surroundings say comes

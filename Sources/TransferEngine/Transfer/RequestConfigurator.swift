@@ -1,5 +1,6 @@
 internal import ContentCoding
 internal import Curl
+internal import HTTPFields
 internal import TransferModel
 
 /// Turns a request and its session's configuration into options of an easy handle.

@@ -1,5 +1,6 @@
 internal import Addresses
 internal import Curl
+internal import HTTPFields
 internal import TransferModel
 
 /// What a transfer's next request says.

@@ -1,6 +1,7 @@
 internal import Addresses
 internal import Curl
 internal import HTTPCache
+internal import HTTPFields
 internal import TransferModel
 
 /// One task under way, redirects and decisions included: its handle, what it reads and writes, and what is known of its answer. Lives

@@ -1,3 +1,4 @@
+internal import HTTPFields
 package import JSON
 
 /// A file that a client stored to upload from, or kept from a finished download.

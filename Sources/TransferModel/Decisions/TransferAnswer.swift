@@ -1,3 +1,5 @@
+package import HTTPFields
+
 /// What a transfer that asked does next.
 package enum TransferAnswer: Sendable, Codable {
   /// Sends this request in place of the first; nil: the redirect's own answer is the result.

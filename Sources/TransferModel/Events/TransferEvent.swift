@@ -1,3 +1,4 @@
+package import HTTPFields
 package import JSON
 
 /// Something a delegate is told.

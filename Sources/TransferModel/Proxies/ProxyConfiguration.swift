@@ -1,4 +1,5 @@
 internal import Addresses
+internal import HTTPFields
 package import JSON
 internal import Limits
 

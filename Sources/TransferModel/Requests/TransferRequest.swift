@@ -1,3 +1,4 @@
+package import HTTPFields
 package import JSON
 
 /// What to ask of an origin (URLRequest).

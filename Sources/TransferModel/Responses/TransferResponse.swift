@@ -1,3 +1,4 @@
+package import HTTPFields
 package import JSON
 
 /// The head of an origin's answer (HTTPURLResponse).

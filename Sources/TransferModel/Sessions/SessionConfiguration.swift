@@ -1,3 +1,4 @@
+package import HTTPFields
 package import JSON
 
 /// URLSessionConfiguration: fixed when the session is created.

@@ -1,3 +1,5 @@
+package import HTTPFields
+
 /// What has happened to the transfer of a task. The engine and the worker report facts in the order in which they happened; the worker
 /// stores its own for the service. Large payloads are indirect, because facts are passed through several queues.
 package enum TransferFact: Sendable, Codable {

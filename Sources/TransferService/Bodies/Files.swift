@@ -1,5 +1,6 @@
 internal import BlobStore
 internal import EventLoop
+internal import HTTPFields
 internal import JSON
 internal import Ledger
 internal import TransferEngine

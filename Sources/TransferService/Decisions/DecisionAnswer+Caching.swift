@@ -1,4 +1,5 @@
 internal import HTTPCache
+internal import HTTPFields
 internal import JSON
 internal import TransferCore
 internal import TransferModel

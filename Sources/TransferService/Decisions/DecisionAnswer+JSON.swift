@@ -1,3 +1,4 @@
+package import HTTPFields
 package import JSON
 package import TransferCore
 package import TransferModel

@@ -1,3 +1,4 @@
+internal import HTTPFields
 internal import JSON
 internal import Ledger
 internal import TransferCore

@@ -1,4 +1,5 @@
 package import Crypto
+internal import HTTPFields
 internal import JSON
 internal import KeyDerivation
 package import TransferModel

@@ -1,4 +1,5 @@
 internal import BlobStore
+internal import HTTPFields
 internal import Ledger
 internal import Synchronization
 internal import TransferCore

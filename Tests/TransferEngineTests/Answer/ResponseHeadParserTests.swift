@@ -1,3 +1,4 @@
+import HTTPFields
 import Limits
 import Testing
 import TransferModel

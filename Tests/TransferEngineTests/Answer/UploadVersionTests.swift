@@ -1,3 +1,4 @@
+import HTTPFields
 import TestSupport
 import Testing
 import TransferModel

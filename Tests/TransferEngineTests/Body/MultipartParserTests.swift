@@ -1,7 +1,7 @@
+import HTTPFields
 import Limits
 import TestSupport
 import Testing
-import TransferModel
 
 @testable import TransferEngine
 

@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPFields
 import Testing
 import TransferModel
 

@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPFields
 import TransferModel
 
 /// Requests and what is stored. Times count from `CacheSamples.start`.

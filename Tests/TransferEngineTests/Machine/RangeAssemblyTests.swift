@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPFields
 import Limits
 import TestSupport
 import Testing

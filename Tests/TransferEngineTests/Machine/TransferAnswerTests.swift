@@ -1,5 +1,6 @@
 import Curl
 import HTTPCache
+import HTTPFields
 import Testing
 import TransferModel
 

@@ -1,4 +1,5 @@
 import Curl
+import HTTPFields
 import TestSupport
 import Testing
 import TransferModel

@@ -1,5 +1,6 @@
 import BlobStore
 import HTTPCache
+import HTTPFields
 import Simulation
 import Synchronization
 import TransferEngine

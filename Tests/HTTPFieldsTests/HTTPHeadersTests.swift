@@ -1,7 +1,7 @@
 import JSON
 import Testing
 
-@testable import TransferModel
+@testable import HTTPFields
 
 @Suite struct HTTPHeadersTests {
   private let headers = HTTPHeaders([

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import TransferModel
+@testable import HTTPFields
 
 @Suite struct PercentEncodingTests {
   @Test(arguments: [

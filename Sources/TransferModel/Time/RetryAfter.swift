@@ -1,3 +1,5 @@
+internal import HTTPFields
+
 /// The value of a `Retry-After` field (RFC 9110 §10.2.3).
 package enum RetryAfter {
   /// Seconds from now, which may be given as a number or as a date. Nil if the value is neither, zero or past: such a value names no time.

@@ -1,3 +1,5 @@
+internal import JSON
+
 /// Parameters behind a media type or a disposition: `attachment; filename="a b.txt"` (RFC 9110 §5.6.6).
 package enum HTTPParameters {
   /// The parameter's value, unquoted; nil where it is absent or empty.
@@ -23,7 +25,7 @@ package enum HTTPParameters {
   }
 
   /// The value of `name*` in UTF-8 or ISO 8859-1 (RFC 8187, RFC 5987); nil if it is badly encoded.
-  static func extendedValue(_ name: String, in field: String) -> String? {
+  package static func extendedValue(_ name: String, in field: String) -> String? {
     guard let value = value(name + "*", in: field) else { return nil }
     let parts = value.parts(between: "'", maxSplits: 2, omittingEmpty: false)
     guard parts.count == 3, let bytes = PercentEncoding.bytes(parts[2], isStrict: true) else { return nil }
@@ -82,7 +84,7 @@ package enum PercentEncoding {
     var index = 0
     while index < utf8.count {
       if utf8[index] == UInt8(ascii: "%"), index + 2 < utf8.count,
-        let high = Hexadecimal.value(of: utf8[index + 1]), let low = Hexadecimal.value(of: utf8[index + 2])
+        let high = hexValue(of: utf8[index + 1]), let low = hexValue(of: utf8[index + 2])
       {
         bytes.append(high << 4 | low)
         index += 3
@@ -93,87 +95,6 @@ package enum PercentEncoding {
       }
     }
     return bytes
-  }
-}
-
-extension StringProtocol {
-  /// The parts between separators, which are ASCII. Characters would be dearer by far, and a combining mark would hide a separator.
-  package func parts(
-    between separator: Unicode.Scalar, maxSplits: Int = .max, omittingEmpty: Bool = true
-  ) -> [Substring] {
-    let text = String(self)
-    let bytes = text.utf8Span.span
-    let separator = UInt8(ascii: separator)
-    var parts: [Substring] = []
-    // A list that grows is allocated more than once.
-    if maxSplits < 4 { parts.reserveCapacity(maxSplits + 1) }
-    var (start, from) = (0, text.startIndex)
-    for place in bytes.indices where bytes[place] == separator && parts.count < maxSplits {
-      let to = text.utf8.index(from, offsetBy: place - start)
-      if start < place || !omittingEmpty { parts.append(text[from..<to]) }
-      (start, from) = (place + 1, text.utf8.index(after: to))
-    }
-    if start < bytes.count || !omittingEmpty { parts.append(text[from...]) }
-    return parts
-  }
-
-  /// Without spaces and tabs at both ends.
-  package var trimmingBlanks: String {
-    let text = String(self)
-    let bytes = text.utf8Span.span
-    var (start, end) = (0, bytes.count)
-    while start < end, bytes[start] == 0x20 || bytes[start] == 0x09 { start += 1 }
-    while end > start, bytes[end - 1] == 0x20 || bytes[end - 1] == 0x09 { end -= 1 }
-    guard end - start < bytes.count else { return text }
-    let first = text.utf8.startIndex
-    return String(text[text.utf8.index(first, offsetBy: start)..<text.utf8.index(first, offsetBy: end)])
-  }
-}
-
-extension Span<UInt8> {
-  /// The place of the first such byte in a range, or the range's end.
-  package func place(of byte: UInt8, in range: Range<Int>) -> Int {
-    // The compiler knows that no place is out of bounds.
-    let part = extracting(range)
-    for place in part.indices where part[place] == byte { return range.lowerBound + place }
-    return range.upperBound
-  }
-
-  /// The range without spaces and tabs at both ends.
-  package func trimmingBlanks(_ range: Range<Int>) -> Range<Int> {
-    var (start, end) = (range.lowerBound, range.upperBound)
-    while start < end, self[start] == 0x20 || self[start] == 0x09 { start += 1 }
-    while end > start, self[end - 1] == 0x20 || self[end - 1] == 0x09 { end -= 1 }
-    return start..<end
-  }
-}
-
-extension ArraySlice<UInt8> {
-  /// Without spaces and tabs at both ends.
-  package var trimmingBlanks: ArraySlice<UInt8> {
-    var (start, end) = (startIndex, endIndex)
-    while start < end, self[start] == 0x20 || self[start] == 0x09 { start += 1 }
-    while end > start, self[end - 1] == 0x20 || self[end - 1] == 0x09 { end -= 1 }
-    return self[start..<end]
-  }
-
-  /// Whether the bytes are the same but for the case of ASCII letters.
-  package func isEqual(withoutCase other: ArraySlice<UInt8>) -> Bool {
-    guard count == other.count else { return false }
-    let distance = other.startIndex - startIndex
-    for place in indices
-    where HTTPHeaders.lowercase(self[place]) != HTTPHeaders.lowercase(other[place + distance]) {
-      return false
-    }
-    return true
-  }
-}
-
-extension [UInt8] {
-  /// Appends a text. For a short one this is faster than `append(contentsOf:)`.
-  package mutating func append(text: String) {
-    let bytes = text.utf8Span.span
-    for place in bytes.indices { append(bytes[place]) }
   }
 }
 
@@ -208,7 +129,7 @@ extension PercentEncoding {
         UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
         UInt8(ascii: "~"):
         encoded.unicodeScalars.append(Unicode.Scalar(byte))
-      default: encoded += "%" + Hexadecimal.text([byte]).uppercased()
+      default: encoded += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
       }
     }
     return encoded
