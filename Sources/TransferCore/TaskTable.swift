@@ -52,7 +52,8 @@ package struct TaskTable: Sendable {
   mutating func load(_ task: TransferTask) -> Bool {
     guard let rest = evicted.removeValue(forKey: task.id) else { return false }
     var machine = TaskMachine(task, at: .idle(goesOn: task.place.goesOn))
-    machine.task.beginning = rest.beginning
+    // Otherwise the row decides: if this process no longer owns the session, its successor may have written it.
+    if rest.beginning == .announced { machine.task.beginning.announce() }
     machine.revision = rest.revision
     insert(machine)
     return true
