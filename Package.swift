@@ -214,7 +214,10 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   ("JSON", ["Limits", "TestSupport"]),
   ("TransferModel", ["JSON", "TestSupport"]),
   ("LifeCycle", ["TransferModel", "TestSupport"]),
-  ("Simulation", ["TransferCore", "MachineFaults", "TransferService", "Processes", "EventLoop", "TestSupport"]),
+  (
+    "Simulation",
+    ["TransferCore", "MachineFaults", "TransferService", "Processes", "EventLoop", "TestSupport"]
+  ),
   (
     "FerrySettings",
     ["TransferModel", "JSON", "TestSupport", .product(name: "Logging", package: "swift-log")]

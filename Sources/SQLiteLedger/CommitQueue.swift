@@ -178,7 +178,7 @@ final class CommitQueue: @unchecked Sendable {
     var rest = elsewhere[...]
     for (index, entry) in batch.enumerated() {
       let error = entry.isNumbered ? rest.popFirst()?.failure : outcome.refused[index]
-      assert(error == nil || !entry.isNumbered || !entry.isFact, "another ledger refuses a fact")
+      precondition(error == nil || !entry.isNumbered || !entry.isFact, "another ledger refuses a fact")
       entry.answer(error)
     }
     if let gap = outcome.gap { published(gap) }
@@ -230,9 +230,13 @@ final class CommitQueue: @unchecked Sendable {
   /// Puts facts back at the head of the queue; requests among them fail now rather than wait for a disk. What is written elsewhere does not
   /// wait either, as long as there are numbers.
   private func keep(_ entries: ArraySlice<Entry>, _ fault: SQLiteFault) {
+    let others = state.withLock { state in
+      defer { state.entries.removeAll(where: \.isNumbered) }
+      return state.entries.filter(\.isNumbered)
+    }
     var waiting: [Entry] = []
     var hasNumbers = true
-    for entry in entries {
+    for entry in Array(entries) + others {
       if entry.isNumbered, hasNumbers {
         hasNumbers = commit([entry]) == nil
         if hasNumbers { continue }

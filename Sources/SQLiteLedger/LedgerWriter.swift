@@ -27,9 +27,9 @@ final class LedgerWriter: @unchecked Sendable {
       guard !others.isEmpty else { return fragments }
       var (all, taken): ([JournalFragment], Int) = ([], 0)
       for (numbered, others) in zip(numbered, others) {
-        all += fragments[taken..<numbered.place]
+        all += fragments[taken..<numbered.fragmentsBefore]
         if case .success(let others) = others { all += others }
-        taken = numbered.place
+        taken = numbered.fragmentsBefore
       }
       return all + fragments[taken...]
     }
@@ -39,8 +39,8 @@ final class LedgerWriter: @unchecked Sendable {
     let writer: any NumberedWriter
     /// The last number before its own.
     let last: Int64
-    /// How many of the fragments come before its own.
-    let place: Int
+    /// How many of the outcome's fragments come before its own.
+    let fragmentsBefore: Int
   }
 
   private let disk: DatabasePool
@@ -118,8 +118,8 @@ final class LedgerWriter: @unchecked Sendable {
     return draft.outcome
   }
 
-  /// Progress is told and not written. A full disk is nothing to what never goes there. Whoever writes nothing at all wants to know whether he
-  /// could.
+  /// Whether a transaction is needed. Progress and what is written elsewhere need none, even if the disk is full. An empty change does: it
+  /// shows whether the disk takes writes.
   private func needsDisk(_ entries: [CommitEntry]) throws -> Bool {
     var count = 0
     for entry in entries {
@@ -158,7 +158,8 @@ final class LedgerWriter: @unchecked Sendable {
     case .numbered(let entry, let writer):
       draft.outcome.numbered.append(
         Numbered(
-          change: entry.change, writer: writer, last: draft.sequence, place: draft.outcome.fragments.count))
+          change: entry.change, writer: writer, last: draft.sequence,
+          fragmentsBefore: draft.outcome.fragments.count))
       draft.sequence += Int64(entry.change.numberCount)
     case .request(let change, _), .fact(let change, _):
       if let disk {

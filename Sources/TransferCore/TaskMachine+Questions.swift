@@ -16,7 +16,9 @@ extension TaskMachine {
     let decision = TransferEvent.PendingDecision(
       id: turn.identifiers.make(at: time), expiresAt: time.adding(seconds: timeout),
       defaultAnswer: Question.defaultAnswer(to: type))
-    assert(![.creating, .leaving, .ending].contains(place), "a task asks that nobody carries out")
+    guard ![.creating, .leaving, .ending].contains(place) else {
+      return assertionFailure("a task asks that nobody carries out")
+    }
     question = Question(decision: decision.id, number: number, kind: kind)
     task.enter(.waitingForDecision, at: time, session, into: &turn)
     let event = TransferEvent(type, at: time, session: task.sessionID, task: id, payload, decision: decision)

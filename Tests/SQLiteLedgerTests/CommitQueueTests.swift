@@ -137,6 +137,8 @@ import TransferModel
     var heard = told.makeAsyncIterator()
     try setFull(true)
     queue.append(.fact(Self.news("a")) { _ in })
+    // More than one commit takes.
+    for _ in 0..<1100 { queue.append(.fact(StoreChange()) { _ in }) }
     try await untilUnwell()
     for last in 0..<3 {
       queue.append(.numbered(.fact(Self.event()) { _ in }, by: elsewhere))

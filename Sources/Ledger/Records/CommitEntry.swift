@@ -4,7 +4,7 @@ package indirect enum CommitEntry: Sendable {
   case request(StoreChange, done: @Sendable (StoreError?) -> Void)
   /// What has happened: it is tried until it is written, or another process owns the session; `settled` hears whether it was written.
   case fact(StoreChange, settled: @Sendable (Bool) -> Void)
-  /// Such an entry whose events get numbers of this ledger, and that is written elsewhere.
+  /// A request or a fact for another ledger. Its events take their numbers from this one.
   case numbered(CommitEntry, by: any NumberedWriter)
 
   package var change: StoreChange {

@@ -78,7 +78,7 @@ extension MemoryRows {
 
   private mutating func write(_ session: TransferSession) {
     let last = sessions[session.id]?.lastIdentifier ?? 0
-    sessions.set(SessionRow(session: session, lastIdentifier: last), for: session.id)
+    sessions.set(SessionRow(session, lastIdentifier: last), for: session.id)
   }
 
   private mutating func create(_ task: TransferTask) {

@@ -5,8 +5,9 @@ package import TransferModel
 /// All rows of one database, as values. A plain value: a copy of it is the database at that moment.
 package struct MemoryRows: Sendable {
   package struct SessionRow: Sendable {
-    package var session: TransferSession
-    package var lastIdentifier = 0
+    package let session: TransferSession
+    package var lastIdentifier: Int
+    package let memorySize: Int
   }
   package struct TaskRow: Sendable {
     var task: TransferTask

@@ -64,6 +64,8 @@ package struct DeliveryTable: Sendable {
     finished.all().lazy.prefix { $0.key.time <= time }.compactMap { rows[$0.key.place] }
   }
 
+  func hasAny(of session: SessionID) -> Bool { !placesOfSession[session].isEmpty }
+
   /// Messages of a session that are no longer pending.
   func settled(of session: SessionID) -> some Sequence<DeliveryID> {
     placesOfSession[session].all().lazy.compactMap { rows[$0.key] }.filter { $0.state != .pending }.map(\.id)

@@ -8,11 +8,12 @@ package struct SortedTable<Key: Comparable & Sendable, Row: MemorySized>: Sendab
   package typealias Element = (key: Key, row: Row)
 
   private static var chunkSize: Int { 64 }
-  /// For a row's key and its place in a chunk.
-  private static var overhead: Int { 2 * MemoryLayout<Element>.stride }
+  /// For a row's key, and for the room that chunks keep for rows to come.
+  private static var overhead: Int { MemoryLayout<Key>.stride + MemoryLayout<Element>.stride / 2 }
 
   /// None is empty.
   private var chunks: [[Element]] = []
+  package private(set) var count = 0
   /// Bytes of all rows.
   private(set) var memorySize = 0
 
@@ -22,7 +23,7 @@ package struct SortedTable<Key: Comparable & Sendable, Row: MemorySized>: Sendab
   package var first: Element? { chunks.first?.first }
   package var last: Element? { chunks.last?.last }
 
-  /// A row; to change one there are other ways.
+  /// Only reads: `set` and `change` write.
   package subscript(key: Key) -> Row? {
     find(key).map { chunks[$0.chunk][$0.offset].row }
   }
@@ -36,6 +37,7 @@ package struct SortedTable<Key: Comparable & Sendable, Row: MemorySized>: Sendab
       chunks[place.chunk][place.offset].row = row
       return
     }
+    count += 1
     guard let last, last.key > key else { return append((key, row)) }
     let chunk = max(0, chunks.partition { $0[0].key <= key } - 1)
     chunks[chunk].insert((key, row), at: chunks[chunk].partition { $0.key < key })
@@ -71,6 +73,7 @@ package struct SortedTable<Key: Comparable & Sendable, Row: MemorySized>: Sendab
     let row = chunks[place.chunk].remove(at: place.offset).row
     if chunks[place.chunk].isEmpty { chunks.remove(at: place.chunk) }
     memorySize -= row.memorySize + Self.overhead
+    count -= 1
     return row
   }
 
