@@ -54,11 +54,14 @@ let package = Package(
     // 0: values
     .target(name: "Limits", swiftSettings: optimizedSafe),
     .target(name: "JSON", dependencies: ["Limits"], swiftSettings: optimized),
-    .target(name: "TransferModel", dependencies: ["Limits", "JSON"], swiftSettings: optimizedSafe),
+    .target(name: "Addresses", dependencies: ["JSON"], swiftSettings: optimizedSafe),
+    .target(
+      name: "TransferModel", dependencies: ["Limits", "JSON", "Addresses"], swiftSettings: optimizedSafe),
     .target(
       name: "FerrySettings",
       dependencies: [
-        "Limits", "TransferModel", "JSON", .product(name: "Configuration", package: "swift-configuration"),
+        "Limits", "Addresses", "TransferModel", "JSON",
+        .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: language),
@@ -94,10 +97,10 @@ let package = Package(
       name: "Processes", dependencies: ["CLinux", "CProcess", "EventLoop", "JSON"],
       swiftSettings: optimized),
     .target(
-      name: "Netlink", dependencies: ["TransferModel", "EventLoop", "CNetlink"], swiftSettings: language),
+      name: "Netlink", dependencies: ["Addresses", "EventLoop", "CNetlink"], swiftSettings: language),
     .target(name: "Curl", dependencies: ["CCurl", "CHandshake", "EventLoop"], swiftSettings: language),
     .target(
-      name: "HTTPCookies", dependencies: ["Limits", "TransferModel", "JSON", "CPSL"],
+      name: "HTTPCookies", dependencies: ["Limits", "Addresses", "TransferModel", "JSON", "CPSL"],
       swiftSettings: optimizedSafe),
     .target(
       name: "KeyDerivation", dependencies: [.product(name: "Crypto", package: "swift-crypto")],
@@ -150,7 +153,8 @@ let package = Package(
     .target(
       name: "TransferEngine",
       dependencies: [
-        "Limits", "TransferModel", "BlobStore", "HTTPCache", "HTTPCookies", "Netlink", "Curl", "EventLoop",
+        "Limits", "Addresses", "TransferModel", "BlobStore", "HTTPCache", "HTTPCookies", "Netlink", "Curl",
+        "EventLoop",
         "CLinux",
         "GSSAPI", "ContentCoding",
         .product(name: "Crypto", package: "swift-crypto"),
@@ -174,7 +178,8 @@ let package = Package(
     .target(
       name: "Webhooks",
       dependencies: [
-        "Limits", "TransferModel", "TransferService", "TransferEngine", "Curl", "EventLoop", "JSON",
+        "Limits", "Addresses", "TransferModel", "TransferService", "TransferEngine", "Curl", "EventLoop",
+        "JSON",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: language),
@@ -195,7 +200,8 @@ let package = Package(
     .executableTarget(
       name: "ferry",
       dependencies: [
-        "BlobStore", "CICUData", "EventLoop", "FerrySettings", "HTTPServer", "JSON", "Ledger", "Peers",
+        "Addresses", "BlobStore", "CICUData", "EventLoop", "FerrySettings", "HTTPServer", "JSON", "Ledger",
+        "Peers",
         "MemoryLedger", "Processes", "SQLiteLedger", "TransferAPI", "TransferEngine", "TransferModel",
         "TransferService", "Webhooks",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -212,6 +218,7 @@ let package = Package(
 // Tests mirror the targets; TestSupport is what they share.
 let tests: [(name: String, uses: [Target.Dependency])] = [
   ("JSON", ["Limits", "TestSupport"]),
+  ("Addresses", ["TestSupport"]),
   ("TransferModel", ["JSON", "TestSupport"]),
   ("LifeCycle", ["TransferModel", "TestSupport"]),
   (
@@ -220,7 +227,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   ),
   (
     "FerrySettings",
-    ["TransferModel", "JSON", "TestSupport", .product(name: "Logging", package: "swift-log")]
+    ["Addresses", "TransferModel", "JSON", "TestSupport", .product(name: "Logging", package: "swift-log")]
   ),
   ("HTTPCookies", ["TransferModel", "JSON", "TestSupport"]),
   (
@@ -230,7 +237,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
       .product(name: "Crypto", package: "swift-crypto"),
     ]
   ),
-  ("Netlink", ["TransferModel", "EventLoop", "TestSupport"]),
+  ("Netlink", ["Addresses", "EventLoop", "TestSupport"]),
   ("EventLoop", ["TestSupport"]),
   ("Processes", ["TransferModel", "BlobStore", "EventLoop", "TestSupport"]),
   ("ContentCoding", []),
@@ -266,14 +273,16 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   (
     "TransferEngine",
     [
-      "Limits", "TransferModel", "BlobStore", "HTTPCookies", "HTTPCache", "ContentCoding", "Curl", "CLinux",
+      "Limits", "Addresses", "TransferModel", "BlobStore", "HTTPCookies", "HTTPCache", "ContentCoding",
+      "Curl", "CLinux",
       "EventLoop", "TestSupport",
     ]
   ),
   (
     "TransferService",
     [
-      "Limits", "TransferModel", "TransferCore", "Ledger", "KeyDerivation", "SQLiteLedger", "MemoryLedger",
+      "Limits", "Addresses", "TransferModel", "TransferCore", "Ledger", "KeyDerivation", "SQLiteLedger",
+      "MemoryLedger",
       "SimulatedStores", "BlobStore", "TransferEngine",
       "HTTPCache", "HTTPCookies", "EventLoop", "Processes", "JSON", "TestSupport", "Simulation",
       .product(name: "Crypto", package: "swift-crypto"), .product(name: "Logging", package: "swift-log"),
@@ -281,12 +290,13 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   ),
   (
     "Webhooks",
-    ["TransferModel", "Curl", "TestSupport", .product(name: "Crypto", package: "swift-crypto")]
+    ["Addresses", "TransferModel", "Curl", "TestSupport", .product(name: "Crypto", package: "swift-crypto")]
   ),
   (
     "TransferAPI",
     [
-      "Limits", "TransferModel", "TransferCore", "TransferService", "Ledger", "MemoryLedger", "SQLiteLedger",
+      "Limits", "Addresses", "TransferModel", "TransferCore", "TransferService", "Ledger", "MemoryLedger",
+      "SQLiteLedger",
       "BlobStore", "TransferEngine", "HTTPServer", "ContentCoding", "EventLoop", "JSON", "TestSupport",
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -353,7 +363,7 @@ package.targets += [
     name: "TidyTests",
     dependencies: [
       "BlobStore", "EventLoop", "FerrySettings", "HTTPServer", "Limits", "TransferAPI", "TransferEngine",
-      "TransferModel", .product(name: "Yams", package: "Yams"),
+      "Addresses", "TransferModel", .product(name: "Yams", package: "Yams"),
     ],
     swiftSettings: language),
 ]

@@ -1,4 +1,4 @@
-internal import TransferModel
+internal import Addresses
 
 /// Where clients connect to.
 package struct ListenAddress: Sendable, Equatable, CustomStringConvertible {

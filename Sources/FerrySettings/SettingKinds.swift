@@ -1,3 +1,4 @@
+internal import Addresses
 internal import TransferModel
 
 extension Setting where Value == String {

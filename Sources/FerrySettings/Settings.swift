@@ -1,3 +1,4 @@
+package import Addresses
 internal import FoundationEssentials
 package import TransferModel
 

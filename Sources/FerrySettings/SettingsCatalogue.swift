@@ -1,3 +1,4 @@
+package import Addresses
 package import Logging
 package import TransferModel
 

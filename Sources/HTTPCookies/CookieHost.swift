@@ -1,4 +1,4 @@
-internal import TransferModel
+internal import Addresses
 
 /// A host as cookies compare it (RFC 6265bis §5.1.2): its name in lower case and without the root's dot, or its address in
 /// one spelling and without brackets.

@@ -114,13 +114,8 @@ enum JSONText {
     guard start + 4 <= text.count else { return nil }
     var unit: UInt32 = 0
     for place in start..<start + 4 {
-      let byte = text[place]
-      switch byte {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"): unit = unit << 4 | UInt32(byte - UInt8(ascii: "0"))
-      case UInt8(ascii: "a")...UInt8(ascii: "f"): unit = unit << 4 | UInt32(byte - UInt8(ascii: "a") + 10)
-      case UInt8(ascii: "A")...UInt8(ascii: "F"): unit = unit << 4 | UInt32(byte - UInt8(ascii: "A") + 10)
-      default: return nil
-      }
+      guard let value = hexValue(of: text[place]) else { return nil }
+      unit = unit << 4 | UInt32(value)
     }
     return unit
   }

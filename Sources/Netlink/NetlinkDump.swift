@@ -1,5 +1,5 @@
+internal import Addresses
 internal import CNetlink
-internal import TransferModel
 
 /// Gathers what the kernel answers to the three questions that make a snapshot, asked one after another: it answers one
 /// at a time.

@@ -1,5 +1,5 @@
+internal import Addresses
 internal import CNetlink
-internal import TransferModel
 
 /// What messages say, as values. A message out of form says nothing.
 enum NetlinkRecords {

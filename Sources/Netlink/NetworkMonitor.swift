@@ -1,6 +1,6 @@
+package import Addresses
 package import EventLoop
 internal import Synchronization
-package import TransferModel
 
 /// Knows the interfaces and routes of the machine, and hears when they change.
 ///

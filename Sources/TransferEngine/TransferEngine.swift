@@ -1,3 +1,4 @@
+package import Addresses
 package import BlobStore
 package import Curl
 package import EventLoop

@@ -1,3 +1,4 @@
+package import Addresses
 internal import Limits
 internal import Crypto
 package import Curl

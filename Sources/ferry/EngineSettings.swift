@@ -1,3 +1,4 @@
+internal import Addresses
 import BlobStore
 import EventLoop
 import FerrySettings

@@ -1,6 +1,6 @@
+import Addresses
 import JSON
 import Testing
-import TransferModel
 
 @testable import FerrySettings
 

@@ -1,8 +1,8 @@
+import Addresses
 import EventLoop
 import Synchronization
 import TestSupport
 import Testing
-import TransferModel
 
 @testable import Netlink
 

@@ -1,3 +1,4 @@
+import Addresses
 import BlobStore
 import EventLoop
 import FerrySettings
@@ -6,7 +7,6 @@ import HTTPServer
 import Limits
 import Testing
 import TransferEngine
-import TransferModel
 
 /// `docs/settings.md` says of each setting what its declaration says.
 @Suite struct SettingsPageTests {

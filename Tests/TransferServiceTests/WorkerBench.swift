@@ -1,3 +1,4 @@
+import Addresses
 import BlobStore
 import Crypto
 import EventLoop

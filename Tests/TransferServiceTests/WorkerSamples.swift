@@ -1,3 +1,4 @@
+import Addresses
 import HTTPCookies
 import TransferCore
 import TransferEngine

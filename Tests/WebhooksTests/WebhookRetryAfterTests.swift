@@ -1,3 +1,4 @@
+import Addresses
 import Curl
 import TestSupport
 import Testing

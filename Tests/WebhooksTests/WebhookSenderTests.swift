@@ -1,7 +1,7 @@
+import Addresses
 import Curl
 import TestSupport
 import Testing
-import TransferModel
 
 @testable import Webhooks
 

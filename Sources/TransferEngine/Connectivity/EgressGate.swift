@@ -1,5 +1,5 @@
+package import Addresses
 package import Curl
-package import TransferModel
 
 /// The egress policy at the two places where libcurl asks: before a socket is opened and before a request goes out.
 package struct EgressGate {

@@ -1,7 +1,7 @@
+package import Addresses
 package import EventLoop
 internal import Netlink
 internal import Synchronization
-package import TransferModel
 
 /// The networks of this machine: as they are, as the operator classes them, and when they change.
 package final class Networks: Sendable {

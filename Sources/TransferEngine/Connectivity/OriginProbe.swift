@@ -1,6 +1,6 @@
+package import Addresses
 package import Curl
 package import EventLoop
-package import TransferModel
 
 /// Tries whether an origin can be reached now, as a transfer would: its name, a connection, TLS. No request is sent and
 /// no connection kept, and the egress policy holds as for transfers.

@@ -1,3 +1,4 @@
+internal import Addresses
 internal import Curl
 internal import HTTPCache
 internal import TransferModel

@@ -1,3 +1,4 @@
+internal import Addresses
 internal import BlobStore
 internal import Curl
 internal import EventLoop

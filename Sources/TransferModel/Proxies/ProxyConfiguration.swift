@@ -1,3 +1,4 @@
+internal import Addresses
 package import JSON
 internal import Limits
 

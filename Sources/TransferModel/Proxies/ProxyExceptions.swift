@@ -1,3 +1,5 @@
+internal import Addresses
+
 /// Origins that are reached without a proxy. Lookup time depends on the length of the host name, not on the number of exceptions.
 package struct ProxyExceptions: Sendable, Equatable {
   /// As they were given.

@@ -1,3 +1,4 @@
+internal import Addresses
 internal import JSON
 internal import Limits
 

@@ -1,3 +1,4 @@
+package import Addresses
 package import JSON
 
 /// URLSessionTaskTransactionMetrics: one request and its answer, redirects included.

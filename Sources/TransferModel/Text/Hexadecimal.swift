@@ -3,14 +3,7 @@ internal import JSON
 /// Bytes as lower-case hexadecimal, and digits of either case.
 package enum Hexadecimal {
   /// The value of a digit; nil for other bytes.
-  package static func value(of digit: UInt8) -> UInt8? {
-    switch digit {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-    default: nil
-    }
-  }
+  package static func value(of digit: UInt8) -> UInt8? { hexValue(of: digit) }
 
   /// Not generic: each byte of a sequence that another module passes would be an allocation.
   package static func text(_ bytes: [UInt8]) -> String {

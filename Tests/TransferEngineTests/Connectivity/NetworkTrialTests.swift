@@ -1,3 +1,4 @@
+import Addresses
 import Curl
 import CLinux
 import Glibc

@@ -1,3 +1,4 @@
+import Addresses
 import Curl
 import EventLoop
 import Glibc

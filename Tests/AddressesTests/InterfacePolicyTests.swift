@@ -1,6 +1,6 @@
 import Testing
 
-@testable import TransferModel
+@testable import Addresses
 
 @Suite struct InterfacePolicyTests {
   @Test(

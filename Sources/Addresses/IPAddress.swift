@@ -1,3 +1,5 @@
+internal import JSON
+
 /// An IPv4 or IPv6 address as it stands in a socket address.
 package enum IPAddress: Sendable, Hashable {
   case v4(UInt32)
@@ -32,7 +34,8 @@ package enum IPAddress: Sendable, Hashable {
     self.init(text.utf8Span.span)
   }
 
-  init?(_ bytes: borrowing Span<UInt8>) {
+  /// The same of a text's bytes.
+  package init?(_ bytes: borrowing Span<UInt8>) {
     guard bytes.count <= Self.longest else { return nil }
     if Self.end(of: bytes, from: 0, at: UInt8(ascii: ":")) < bytes.count {
       guard let value = Self.groups(bytes) else { return nil }
@@ -44,7 +47,7 @@ package enum IPAddress: Sendable, Hashable {
   }
 
   /// The place of the next separator, or the number of bytes.
-  static func end(of text: borrowing Span<UInt8>, from start: Int, at separator: UInt8) -> Int {
+  package static func end(of text: borrowing Span<UInt8>, from start: Int, at separator: UInt8) -> Int {
     var place = start
     while place < text.count, text[place] != separator { place += 1 }
     return place
@@ -105,7 +108,7 @@ package enum IPAddress: Sendable, Hashable {
     guard (1...4).contains(text.count) else { return nil }
     var word: UInt16 = 0
     for place in text.indices {
-      guard let digit = Hexadecimal.value(of: text[place]) else { return nil }
+      guard let digit = hexValue(of: text[place]) else { return nil }
       word = word << 4 | UInt16(digit)
     }
     return word
@@ -133,7 +136,8 @@ package struct IPNetwork: Sendable, Hashable {
   /// Parses `10.0.0.0/8`, `fd00::/8`, or an address alone; nil where bits lie beyond the prefix.
   package init?(_ text: String) { self.init(text.utf8Span.span) }
 
-  init?(_ text: borrowing Span<UInt8>) {
+  /// The same of a text's bytes.
+  package init?(_ text: borrowing Span<UInt8>) {
     let slash = IPAddress.end(of: text, from: 0, at: UInt8(ascii: "/"))
     guard let base = IPAddress(text.extracting(..<slash)) else { return nil }
     let width = if case .v4 = base { 32 } else { 128 }

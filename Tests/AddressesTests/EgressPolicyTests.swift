@@ -1,6 +1,6 @@
 import Testing
 
-@testable import TransferModel
+@testable import Addresses
 
 @Suite struct EgressPolicyTests {
   private func verdict(_ address: String, allowing networks: [String] = []) throws -> String? {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import TransferModel
+@testable import Addresses
 
 @Suite struct NetworkSnapshotTests {
   /// lo, eth0 with 192.0.2.0/24 and a default route, eth1 with 10.0.0.0/8 and no carrier, eth2 down, eth3 with a default

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import TransferModel
+@testable import Addresses
 
 @Suite struct InterfaceChoiceTests {
   /// Wi-Fi is best, then cellular, then a cable to 10.0.0.0/8 only; eth9 is off.

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import TransferModel
+@testable import Addresses
 
 @Suite struct IPAddressTests {
   @Test(

@@ -1,7 +1,7 @@
 /// Numbers as decimal digits.
-enum Decimal {
+package enum Decimal {
   /// Nil if a byte is no digit, if there is none, or if the number is more than `most`.
-  static func value(_ digits: borrowing Span<UInt8>, most: Int) -> Int? {
+  package static func value(_ digits: borrowing Span<UInt8>, most: Int) -> Int? {
     guard !digits.isEmpty else { return nil }
     var value = 0
     for place in digits.indices {
