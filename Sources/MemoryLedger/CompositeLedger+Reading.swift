@@ -128,7 +128,7 @@ extension CompositeLedger {
   package func journal(
     _ scope: EventScope, after sequence: Int64, maximumBytes: Int
   ) async throws(StoreError) -> JournalPage {
-    // Both have all that is numbered up to here. What is written meanwhile may be in one of them, and not yet in the other.
+    // Both ledgers are complete up to `known`. A later change may be visible in one of them only.
     let known = max(lastSequence, sequence)
     if try await isInMemory(scope) {
       var page = try await memory.journal(scope, after: sequence, maximumBytes: maximumBytes)

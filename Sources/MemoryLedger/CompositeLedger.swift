@@ -14,7 +14,7 @@ package final class CompositeLedger: Ledger {
 
   package func append(_ entry: CommitEntry) {
     let isInMemory = isInMemory(entry.change)
-    assert(isWhole(entry.change, inMemory: isInMemory), "a change is about sessions of both ledgers")
+    assert(isWhole(entry.change, inMemory: isInMemory), "a change mixes records of both ledgers")
     durable.append(isInMemory ? .numbered(entry, by: memory) : entry)
   }
 

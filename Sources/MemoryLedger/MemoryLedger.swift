@@ -25,16 +25,16 @@ package final class MemoryLedger: RecordsInMemory, NumberedWriter {
     static func < (left: Self, right: Self) -> Bool { left.number < right.number }
   }
   private let state = Mutex(State())
-  /// Under a lock of its own: whoever writes to either ledger asks whether a session is here, and does not wait for readers.
+  /// A separate lock: every write to either ledger looks up its session here, and must not wait for readers.
   private let sessions = Mutex(Sessions())
-  /// Under no lock: transfer loops ask for it.
+  /// Atomic: transfer loops read it.
   private let size = Atomic(0)
   /// No row in memory is unreadable.
   private let unreadable = UnreadableRows()
 
   package init() {}
 
-  /// Bytes of all rows; about.
+  /// Estimated bytes of all rows.
   package var memorySize: Int { size.load(ordering: .relaxed) }
   /// All sessions are the process's own.
   package var epoch: Epoch? { nil }
@@ -71,7 +71,7 @@ package final class MemoryLedger: RecordsInMemory, NumberedWriter {
     _ change: StoreChange, after last: Int64
   ) -> Result<[JournalFragment], StoreError> {
     var change = change
-    // Those of ephemeral sessions are where they are used, and nowhere else.
+    // An ephemeral session's credentials and cookies are not recorded.
     (change.credentials, change.deletedCredentials, change.cookies) = ([], [], [])
     let written: Result<[JournalFragment], StoreError> = state.withLock { state in
       if let obstacle = state.rows.obstacle(to: change) { return .failure(obstacle) }
@@ -84,12 +84,12 @@ package final class MemoryLedger: RecordsInMemory, NumberedWriter {
     if case .failure = written, let session = change.sessions.first?.id {
       sessions.withLock { _ = $0.ids.remove(session) }
     }
-    if let session = change.deletedSession { forget(session) }
+    if let session = change.deletedSession { remember(session) }
     return written
   }
 
-  /// Remembers that a session was deleted, and forgets the oldest ones that were, unless messages of them are still to be sent.
-  private func forget(_ session: SessionID) {
+  /// Remembers a deleted session. Beyond the limit, drops the oldest ids, unless messages of the session are left.
+  private func remember(_ session: SessionID) {
     let oldest = sessions.withLock { $0.delete(session) }
     guard !oldest.isEmpty else { return }
     let awaited = state.withLock { state in oldest.filter { state.rows.deliveries.hasAny(of: $0) } }

@@ -1,5 +1,4 @@
-/// Handles inputs in place of the machines, with a deliberate fault: a simulator that finds nothing has to prove that it could. Tests have
-/// the faults. A release build injects none.
+/// Wraps the machines with a deliberate fault, to prove that the simulator finds it. `Tests/MachineFaults` implements it. Debug builds only.
 package protocol FaultInjector: Sendable {
   /// Does what `SessionMachine.handle` does, but for the fault.
   func handle(

@@ -17,7 +17,7 @@ extension TaskMachine {
       id: turn.identifiers.make(at: time), expiresAt: time.adding(seconds: timeout),
       defaultAnswer: Question.defaultAnswer(to: type))
     guard ![.creating, .leaving, .ending].contains(place) else {
-      return assertionFailure("a task asks that nobody carries out")
+      return assertionFailure("a task asks that is not carried out")
     }
     question = Question(decision: decision.id, number: number, kind: kind)
     task.enter(.waitingForDecision, at: time, session, into: &turn)

@@ -2,7 +2,7 @@
   @testable import TransferCore
   internal import TransferModel
 
-  /// The deliberate faults that can be made from outside the machines: an input is lost or changed, or what a machine has decided is.
+  /// Deliberate faults around the machines: each drops or alters an input, the state or an outcome.
   struct MachineFaults: FaultInjector {
     let flaw: Flaw
 
@@ -163,7 +163,6 @@
   }
 
   extension Flaw {
-    /// Does something with the fault present.
     package func whilePresent<Result>(_ body: () throws -> Result) rethrows -> Result {
       try Flaw.$present.withValue(self) {
         try Flaw.$injector.withValue(MachineFaults(flaw: self), operation: body)

@@ -60,7 +60,7 @@ import TransferModel
     #expect((6...count).allSatisfy { ledger.contains(LedgerBench.id($0)) })
   }
 
-  /// Otherwise what comes of the message would be written to the durable ledger, and the message sent for ever.
+  /// Otherwise the delivery's result would go to the durable ledger, and retries would never end.
   @Test func deletedSessionIsRememberedWhileAMessageIsPending() throws {
     let (ledger, first) = (MemoryLedger(), LedgerBench.id(1) as SessionID)
     func delete(_ numbers: Range<UInt64>) throws {

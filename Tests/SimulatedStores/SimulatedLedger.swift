@@ -146,7 +146,7 @@ package final class SimulatedLedger: Ledger, RecordsInMemory {
     return Step(answer: entry, error: fault.error)
   }
 
-  /// Whether it waits for a database that takes nothing. Progress is not written, but told in its place.
+  /// Whether the entry must wait while writes fail. Progress is not written, but published in order.
   private func needsDatabase(_ entry: CommitEntry, _ state: borrowing State) -> Bool {
     guard entry.isNumbered else { return !entry.change.isProgressOnly || !state.refused.isEmpty }
     if state.refused.contains(where: { $0.isNumbered }) { return true }
@@ -384,7 +384,7 @@ package final class SimulatedLedger: Ledger, RecordsInMemory {
 }
 
 extension CommitEntry {
-  /// The same, of which nobody hears.
+  /// The same entry without callbacks.
   fileprivate var unanswered: CommitEntry {
     switch self {
     case .request(let change, _), .fact(let change, _): .fact(change) { _ in }
@@ -394,7 +394,7 @@ extension CommitEntry {
 }
 
 extension StoreChange {
-  /// As it is, unless somebody wants a fault.
+  /// This change, altered by the present flaw.
   fileprivate var flawed: StoreChange {
     let flaws: [Flaw] = [
       .admitsEveryRepeat, .admitsRepeatsAtOnce, .forgetsReplies, .keepsTakenNews, .keepsTakenCommands,

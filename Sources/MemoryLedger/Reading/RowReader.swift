@@ -151,7 +151,7 @@ package struct RowReader {
   /// - Parameter owner: whose sessions they are of; nil: of all.
   func dueDeliveries(at time: Timestamp, limit: Int, of owner: Epoch?) -> [WebhookDelivery] {
     let due = rows.deliveries.due(at: time).lazy.filter { isOwn($0.sessionID, owner) }
-    // A clock that was set back by less than a minute changes nothing.
+    // Tolerates a clock that was set back by up to a minute.
     let tried = rows.deliveries.tried(after: time.adding(seconds: 60)).lazy.filter {
       isOwn($0.sessionID, owner)
     }

@@ -2,7 +2,7 @@ internal import JSON
 package import Ledger
 package import TransferModel
 
-// Bytes that rows take: what is in the row itself, and what of it is on the heap. Text is counted, the rest is about right.
+// Estimated sizes of rows in bytes, heap included. Text is exact, the rest approximate.
 
 extension MemoryRows.SessionRow: MemorySized {
   init(_ session: TransferSession, lastIdentifier: Int) {
@@ -57,7 +57,7 @@ extension WebhookDelivery: MemorySized {
   }
 }
 
-/// What a reply takes.
+/// A reply's size.
 struct ReplySize: MemorySized {
   let memorySize: Int
 

@@ -1,17 +1,17 @@
-/// Bytes that a row takes in memory, about: it is counted, not measured.
+/// Estimated bytes of a row in memory.
 package protocol MemorySized: Sendable {
   var memorySize: Int { get }
 }
 
-/// Rows in the order of their keys, in chunks of a bounded size: to find, add or remove one costs about the same however many there are.
+/// Rows sorted by key, in chunks of a bounded size. Lookup is a binary search; a change moves at most one chunk and the list of chunks.
 package struct SortedTable<Key: Comparable & Sendable, Row: MemorySized>: Sendable {
   package typealias Element = (key: Key, row: Row)
 
   private static var chunkSize: Int { 64 }
-  /// For a row's key, and for the room that chunks keep for rows to come.
+  /// A row's key, and spare capacity of chunks.
   private static var overhead: Int { MemoryLayout<Key>.stride + MemoryLayout<Element>.stride / 2 }
 
-  /// None is empty.
+  /// No chunk is empty.
   private var chunks: [[Element]] = []
   package private(set) var count = 0
   /// Bytes of all rows.
@@ -125,7 +125,7 @@ package struct SortedTable<Key: Comparable & Sendable, Row: MemorySized>: Sendab
   }
 }
 
-/// A row of an index: its key says it all.
+/// A row of an index, where only the key matters.
 package struct IndexEntry: MemorySized {
   package var memorySize: Int { 0 }
   package init() {}
@@ -139,7 +139,7 @@ extension SortedTable where Row == IndexEntry {
 }
 
 extension Array {
-  /// The index of the first element that is not before. Those that are before come first.
+  /// The index of the first element for which `isBefore` is false. All elements for which it is true come first.
   fileprivate func partition(_ isBefore: (Element) -> Bool) -> Int {
     var (low, high) = (0, count)
     while low < high {

@@ -109,7 +109,7 @@ struct Files: Sendable {
     return file
   }
 
-  /// The file outlives the session, whose tasks are in memory alone: these are two changes.
+  /// A separate change: the file is durable, but an ephemeral session's task is only in memory.
   private func forgetBody(of task: TransferTask) async {
     var change = StoreChange()
     change.owner = task.sessionID
