@@ -234,7 +234,10 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   ("HTTPFields", ["JSON"]),
   ("TransferModel", ["HTTPFields", "JSON", "TestSupport"]),
   ("LifeCycle", ["TransferModel", "TestSupport"]),
-  ("Simulation", ["TransferCore", "TransferService", "Processes", "EventLoop", "TestSupport"]),
+  (
+    "Simulation",
+    ["TransferCore", "MachineFaults", "TransferService", "Processes", "EventLoop", "TestSupport"]
+  ),
   (
     "FerrySettings",
     ["Addresses", "TransferModel", "JSON", "TestSupport", .product(name: "Logging", package: "swift-log")]
@@ -280,7 +283,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
       .product(name: "Crypto", package: "swift-crypto"),
     ]
   ),
-  ("TransferCore", ["HTTPFields", "TransferModel", "LifeCycle", "TestSupport"]),
+  ("TransferCore", ["HTTPFields", "TransferModel", "LifeCycle", "MachineFaults", "TestSupport"]),
   (
     "TransferEngine",
     [
@@ -336,6 +339,10 @@ package.targets += [
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "DequeModule", package: "swift-collections"),
     ], path: "Tests/SimulatedStores", swiftSettings: optimizedSafe),
+  // Deliberate faults of the machines, which tests must find. No part of the program.
+  .target(
+    name: "MachineFaults", dependencies: ["TransferCore", "TransferModel"], path: "Tests/MachineFaults",
+    swiftSettings: optimized),
   // Whole worlds in one thread, each decided by a seed. No part of the program.
   .target(
     name: "Simulation",
@@ -347,7 +354,8 @@ package.targets += [
       .product(name: "Logging", package: "swift-log"),
     ], path: "Tests/Simulation", swiftSettings: optimized),
   .executableTarget(
-    name: "simulate", dependencies: ["Simulation", "EventLoop", "TransferCore"], path: "Tests/simulate",
+    name: "simulate", dependencies: ["Simulation", "MachineFaults", "EventLoop", "TransferCore"],
+    path: "Tests/simulate",
     swiftSettings: language),
   // Each parser of text that clients and servers send, over files or under libFuzzer. No part of the program.
   .executableTarget(

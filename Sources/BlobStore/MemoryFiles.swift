@@ -22,7 +22,7 @@ package final class MemoryFiles: Sendable {
     var usedInRows: Int64 = 0
   }
 
-  /// Bytes of rows, bodies excluded, that do not count: a base allowance for the database in memory.
+  /// Bytes of rows, bodies excluded, that do not count.
   static let freeRows: Int64 = 4 << 20
 
   /// Bytes of all of them together.
@@ -50,9 +50,11 @@ package final class MemoryFiles: Sendable {
     state.used + max(0, self.rows() + rows - state.usedInRows - Self.freeRows)
   }
 
-  /// Bytes to reserve for a value of that size: all beyond 4096. Rows count at their compressed size, which is far below what they take in
-  /// memory.
-  package static func bytesToReserve(forValueOf size: Int) -> Int { max(0, size - 4096) }
+  /// Bytes that a new task's rows take, about: its own, and those of its first events.
+  package static let rowSize: Int64 = 4096
+
+  /// Bytes to reserve for a value of that size: all beyond what `rowSize` allows for.
+  package static func bytesToReserve(forValueOf size: Int) -> Int { max(0, size - Int(rowSize)) }
 
   package func hasRoom(for size: Int) -> Bool {
     state.withLock { used($0) + Int64(size) <= capacity }

@@ -1,9 +1,9 @@
 /// Ferry's records. A committed change survives a crash and a power failure, if the ledger is durable.
 package protocol Ledger: TaskRecords, KeptRecords, JournalRecords, ProcessQueues, OutboxRecords {
-  /// Takes a change to be written. Returns at once; changes are written in the order of the calls.
+  /// Takes a change to be written. Returns at once. The changes of a session are written in the order of the calls.
   func append(_ entry: CommitEntry)
 
-  /// The records that expire, as they are kept in one place.
+  /// The expiring records of one ledger.
   func retained(in place: RetainedPlace) -> any RetentionRecords
 
   /// Looks for commits of other processes and publishes them to streams. Returns at once.
@@ -36,14 +36,13 @@ package protocol Ledger: TaskRecords, KeptRecords, JournalRecords, ProcessQueues
 
 extension Ledger {
   /// Writes a change that a client asked for, whole or not at all.
-  /// - Parameter done: called once, in the order of the calls; with nil after the commit. After an error nothing is written.
+  /// - Parameter done: called once, in call order per session; with nil after the commit. After an error nothing is written.
   package func commit(_ change: StoreChange, done: @escaping @Sendable (StoreError?) -> Void) {
     append(.request(change, done: done))
   }
 
   /// Writes a fact, and retries until it is committed.
-  /// - Parameter settled: called once, in the order of the calls; with false if another process owns the session by now. Then nothing is
-  ///   written, because the new owner finds out by itself.
+  /// - Parameter settled: called once, in call order per session; with false, and nothing written, if another process owns the session.
   package func record(_ change: StoreChange, settled: @escaping @Sendable (_ isWritten: Bool) -> Void) {
     append(.fact(change, settled: settled))
   }

@@ -128,12 +128,25 @@ extension CompositeLedger {
   package func journal(
     _ scope: EventScope, after sequence: Int64, maximumBytes: Int
   ) async throws(StoreError) -> JournalPage {
-    // Both have all that is numbered up to here; what is written meanwhile may be in one of them, and not yet in the other.
+    // Both ledgers are complete up to `known`. A later change may be visible in one of them only.
     let known = max(lastSequence, sequence)
+    if try await isInMemory(scope) {
+      var page = try await memory.journal(scope, after: sequence, maximumBytes: maximumBytes)
+      if page.isLast { page.coveredSequence = max(page.coveredSequence, known) }
+      return page
+    }
     let page = try await durable.journal(scope, after: sequence, maximumBytes: maximumBytes)
-    guard !memory.isEmpty else { return page }
+    guard case .tenant = scope, !memory.knowsNoSession else { return page }
     let own = try await memory.journal(scope, after: sequence, maximumBytes: maximumBytes)
     return .joined(page, own, known: known)
+  }
+
+  private func isInMemory(_ scope: EventScope) async throws(StoreError) -> Bool {
+    switch scope {
+    case .tenant: false
+    case .session(let session): memory.contains(session)
+    case .task(let task): try await memory.task(task) != nil
+    }
   }
 
   package func dueDeliveries(at time: Timestamp, limit: Int) async throws(StoreError) -> [WebhookDelivery] {

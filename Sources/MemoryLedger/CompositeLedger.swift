@@ -14,7 +14,7 @@ package final class CompositeLedger: Ledger {
 
   package func append(_ entry: CommitEntry) {
     let isInMemory = isInMemory(entry.change)
-    assert(isWhole(entry.change, inMemory: isInMemory), "a change is about sessions of both ledgers")
+    assert(isWhole(entry.change, inMemory: isInMemory), "a change mixes records of both ledgers")
     durable.append(isInMemory ? .numbered(entry, by: memory) : entry)
   }
 
@@ -30,9 +30,23 @@ package final class CompositeLedger: Ledger {
       change.sessions.map(\.id) + change.createdTasks.map(\.sessionID) + change.updatedTasks.map(\.sessionID)
       + change.respecifiedTasks.map(\.sessionID) + change.events.map(\.sessionID)
       + change.newDeliveries.map(\.sessionID) + change.updatedDeliveries.map(\.sessionID)
-    let isOfDurable =
-      !(change.newFiles.isEmpty && change.deletedFiles.isEmpty && change.configurations.isEmpty)
-    return sessions.allSatisfy { memory.contains($0) == inMemory } && !(inMemory && isOfDurable)
+      + change.newDecisions.map(\.sessionID) + change.settledDecisions.map(\.sessionID)
+      + change.lastIdentifiers.keys
+      + [change.repliedSession, change.deletedSession, change.thinnedSession, change.wipedSession].compactMap
+    {
+      $0
+    }
+    var durable = StoreChange()
+    durable.ownership = change.ownership
+    (durable.newFiles, durable.deletedFiles) = (change.newFiles, change.deletedFiles)
+    (durable.configurations, durable.deletedConfigurations) = (
+      change.configurations, change.deletedConfigurations
+    )
+    (durable.commands, durable.work, durable.news) = (change.commands, change.work, change.news)
+    (durable.takenCommands, durable.finishedWork, durable.takenNews) = (
+      change.takenCommands, change.finishedWork, change.takenNews
+    )
+    return sessions.allSatisfy { memory.contains($0) == inMemory } && !(inMemory && !durable.isEmpty)
   }
 
   // MARK: The durable ledger's

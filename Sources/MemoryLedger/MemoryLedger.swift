@@ -8,13 +8,16 @@ package final class MemoryLedger: RecordsInMemory, NumberedWriter {
   /// Ids of deleted sessions that are remembered: what comes late must not reach the disk.
   package static let rememberedSessions = 10_000
 
-  fileprivate struct State {
+  private struct State {
     var rows = MemoryRows()
-    var sessions: Set<SessionID> = []
+    var isClosed = false
+  }
+  /// Which sessions are in memory.
+  fileprivate struct Sessions {
+    var ids: Set<SessionID> = []
     /// Deleted ones among them, the oldest first.
     var deleted = SortedKeys<Deletion>()
     var deletions = 0
-    var isClosed = false
   }
   fileprivate struct Deletion: Comparable {
     let number: Int
@@ -22,31 +25,33 @@ package final class MemoryLedger: RecordsInMemory, NumberedWriter {
     static func < (left: Self, right: Self) -> Bool { left.number < right.number }
   }
   private let state = Mutex(State())
-  /// Beside the lock: transfer loops ask for it.
+  /// A separate lock: every write to either ledger looks up its session here, and must not wait for readers.
+  private let sessions = Mutex(Sessions())
+  /// Atomic: transfer loops read it.
   private let size = Atomic(0)
+  /// No row in memory is unreadable.
+  private let unreadable = UnreadableRows()
 
   package init() {}
 
-  /// Bytes of all rows; about.
+  /// Estimated bytes of all rows.
   package var memorySize: Int { size.load(ordering: .relaxed) }
   /// All sessions are the process's own.
   package var epoch: Epoch? { nil }
 
-  /// Whether there was no session yet, or none that is remembered.
-  package var isEmpty: Bool { state.withLock { $0.sessions.isEmpty } }
+  /// Whether it knows no session: it has no rows then.
+  package var knowsNoSession: Bool { sessions.withLock { $0.ids.isEmpty } }
 
-  package func contains(_ session: SessionID) -> Bool {
-    state.withLock { $0.sessions.contains(session) }
-  }
+  package func contains(_ session: SessionID) -> Bool { sessions.withLock { $0.ids.contains(session) } }
 
   /// From here on, what is about the session is in memory.
-  package func add(_ session: SessionID) { state.withLock { _ = $0.sessions.insert(session) } }
+  package func add(_ session: SessionID) { sessions.withLock { _ = $0.ids.insert(session) } }
 
   package func read<T>(_ body: (RowReader) throws(StoreError) -> T) throws(StoreError) -> T {
     let result = state.withLock { state -> Result<T, StoreError> in
       guard !state.isClosed else { return .failure(.unavailable("the ledger is closed")) }
       do throws(StoreError) {
-        return .success(try body(RowReader(state.rows, UnreadableRows())))
+        return .success(try body(RowReader(state.rows, unreadable)))
       } catch {
         return .failure(error)
       }
@@ -66,27 +71,49 @@ package final class MemoryLedger: RecordsInMemory, NumberedWriter {
     _ change: StoreChange, after last: Int64
   ) -> Result<[JournalFragment], StoreError> {
     var change = change
-    // Those of ephemeral sessions are where they are used, and nowhere else.
+    // An ephemeral session's credentials and cookies are not recorded.
     (change.credentials, change.deletedCredentials, change.cookies) = ([], [], [])
-    return state.withLock { state in
+    let written: Result<[JournalFragment], StoreError> = state.withLock { state in
       if let obstacle = state.rows.obstacle(to: change) { return .failure(obstacle) }
       var sequence = last
       let fragments = JournalFragment.render(change.events, state.rows.tenants(for: change), &sequence)
       if !change.isProgressOnly { state.rows.write(change, fragments) }
-      if let session = change.deletedSession { state.forget(session) }
       size.store(state.rows.memorySize, ordering: .relaxed)
       return .success(fragments)
+    }
+    if case .failure = written, let session = change.sessions.first?.id {
+      sessions.withLock { _ = $0.ids.remove(session) }
+    }
+    if let session = change.deletedSession { remember(session) }
+    return written
+  }
+
+  /// Remembers a deleted session. Beyond the limit, drops the oldest ids, unless messages of the session are left.
+  private func remember(_ session: SessionID) {
+    let oldest = sessions.withLock { $0.delete(session) }
+    guard !oldest.isEmpty else { return }
+    let awaited = state.withLock { state in oldest.filter { state.rows.deliveries.hasAny(of: $0) } }
+    sessions.withLock { sessions in
+      for session in oldest {
+        if awaited.contains(session) { sessions.append(session) } else { sessions.ids.remove(session) }
+      }
     }
   }
 }
 
-extension MemoryLedger.State {
-  fileprivate mutating func forget(_ session: SessionID) {
+extension MemoryLedger.Sessions {
+  /// - Returns: the oldest deleted sessions, if there are too many: at most two, so that there are fewer next time.
+  fileprivate mutating func delete(_ session: SessionID) -> [SessionID] {
+    append(session)
+    let excess = min(2, max(0, deleted.count - MemoryLedger.rememberedSessions))
+    let oldest = deleted.all().prefix(excess).map(\.key)
+    deleted.remove(oldest)
+    return oldest.map(\.session)
+  }
+
+  fileprivate mutating func append(_ session: SessionID) {
     deletions += 1
     deleted.insert(MemoryLedger.Deletion(number: deletions, session: session))
-    guard deletions > MemoryLedger.rememberedSessions, let oldest = deleted.first?.key else { return }
-    deleted.remove(oldest)
-    sessions.remove(oldest.session)
   }
 }
 

@@ -10,8 +10,8 @@ internal import TransferModel
 
 /// What waits to be written, and the thread that writes it: everything that waits becomes one transaction.
 ///
-/// If that fails, each entry is tried alone. A request that fails is told so; a fact, which has happened already, is kept and tried until
-/// the disk takes it, and the facts behind it wait, so that their order holds. What is written elsewhere waits for numbers only.
+/// If that fails, each entry is tried alone. A failed request gets the error. A failed fact stays at the head of the queue and is retried;
+/// later facts wait, to keep their order. Numbered entries wait only for numbers.
 final class CommitQueue: @unchecked Sendable {
   // Unchecked: the writer and `hasRefused` are touched on the store's thread only.
   typealias Entry = CommitEntry
@@ -178,7 +178,9 @@ final class CommitQueue: @unchecked Sendable {
     var rest = elsewhere[...]
     for (index, entry) in batch.enumerated() {
       let error = entry.isNumbered ? rest.popFirst()?.failure : outcome.refused[index]
-      assert(error == nil || !entry.isNumbered || !entry.isFact, "another ledger refuses a fact")
+      precondition(
+        error == nil || !entry.isNumbered || !entry.isFact,
+        "another ledger refuses a fact: \(String(describing: error))")
       entry.answer(error)
     }
     if let gap = outcome.gap { published(gap) }
@@ -227,12 +229,15 @@ final class CommitQueue: @unchecked Sendable {
     for entry in dropped { entry.refuse(StoreError(fault)) }
   }
 
-  /// Puts facts back at the head of the queue; requests among them fail now rather than wait for a disk. What is written elsewhere does not
-  /// wait either, as long as there are numbers.
+  /// Puts facts back at the head of the queue and fails requests. Numbered entries are written at once, as long as numbers are reserved.
   private func keep(_ entries: ArraySlice<Entry>, _ fault: SQLiteFault) {
+    let others = state.withLock { state in
+      defer { state.entries.removeAll(where: \.isNumbered) }
+      return state.entries.filter(\.isNumbered)
+    }
     var waiting: [Entry] = []
     var hasNumbers = true
-    for entry in entries {
+    for entry in Array(entries) + others {
       if entry.isNumbered, hasNumbers {
         hasNumbers = commit([entry]) == nil
         if hasNumbers { continue }

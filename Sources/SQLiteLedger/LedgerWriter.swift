@@ -14,22 +14,22 @@ final class LedgerWriter: @unchecked Sendable {
   struct Outcome {
     /// Why some of them were not written, by their places.
     var refused: [Int: StoreError] = [:]
-    /// What other processes have committed before.
+    /// Earlier commits of other processes.
     var gap: Feed?
     var fragments: [JournalFragment] = []
-    /// What is to be written elsewhere, in order.
+    /// Changes for other ledgers, in order.
     var numbered: [Numbered] = []
     var hasDurableEvents = false
 
     /// All events in the order of their numbers.
-    /// - Parameter others: what came of `numbered`.
+    /// - Parameter others: the results of `numbered`.
     func fragments(with others: [Result<[JournalFragment], StoreError>]) -> [JournalFragment] {
       guard !others.isEmpty else { return fragments }
       var (all, taken): ([JournalFragment], Int) = ([], 0)
       for (numbered, others) in zip(numbered, others) {
-        all += fragments[taken..<numbered.place]
+        all += fragments[taken..<numbered.fragmentsBefore]
         if case .success(let others) = others { all += others }
-        taken = numbered.place
+        taken = numbered.fragmentsBefore
       }
       return all + fragments[taken...]
     }
@@ -37,10 +37,10 @@ final class LedgerWriter: @unchecked Sendable {
   struct Numbered {
     let change: StoreChange
     let writer: any NumberedWriter
-    /// The last number before its own.
+    /// The last event number before the change.
     let last: Int64
-    /// How many of the fragments come before its own.
-    let place: Int
+    /// How many of the outcome's fragments precede the change.
+    let fragmentsBefore: Int
   }
 
   private let disk: DatabasePool
@@ -95,7 +95,7 @@ final class LedgerWriter: @unchecked Sendable {
     var fence: Fence
   }
 
-  /// Writes as one transaction what is for the disk. What is written elsewhere gets its numbers.
+  /// Writes the durable changes in one transaction, and numbers the events of the others.
   func write(_ entries: [CommitEntry]) throws -> Outcome {
     var draft: Draft
     if try needsDisk(entries) {
@@ -118,8 +118,8 @@ final class LedgerWriter: @unchecked Sendable {
     return draft.outcome
   }
 
-  /// Progress is told and not written. A full disk is nothing to what never goes there. Whoever writes nothing at all wants to know whether he
-  /// could.
+  /// Whether a transaction is needed. Progress and numbered entries need none, unless numbers must be reserved. An empty change needs
+  /// one: it tests the disk.
   private func needsDisk(_ entries: [CommitEntry]) throws -> Bool {
     var count = 0
     for entry in entries {
@@ -158,7 +158,8 @@ final class LedgerWriter: @unchecked Sendable {
     case .numbered(let entry, let writer):
       draft.outcome.numbered.append(
         Numbered(
-          change: entry.change, writer: writer, last: draft.sequence, place: draft.outcome.fragments.count))
+          change: entry.change, writer: writer, last: draft.sequence,
+          fragmentsBefore: draft.outcome.fragments.count))
       draft.sequence += Int64(entry.change.numberCount)
     case .request(let change, _), .fact(let change, _):
       if let disk {
@@ -278,6 +279,6 @@ final class LedgerWriter: @unchecked Sendable {
 }
 
 extension CommitEntry {
-  /// Event numbers that it takes for what is written elsewhere.
+  /// Event numbers that another ledger needs.
   fileprivate var numbersElsewhere: Int { isNumbered ? change.numberCount : 0 }
 }

@@ -5,7 +5,10 @@ package import TransferModel
 
 /// What has expired.
 extension SQLiteLedger: RetentionRecords {
-  package func retained(in place: RetainedPlace) -> any RetentionRecords { self }
+  package func retained(in place: RetainedPlace) -> any RetentionRecords {
+    assert(place == .durable, "the records in memory are another ledger's")
+    return self
+  }
 
   package func finishedTasks(
     _ query: FinishedTaskQuery, limit: Int

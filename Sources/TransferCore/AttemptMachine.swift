@@ -68,7 +68,7 @@ package struct AttemptMachine: Sendable {
   }
 
   var yielding: Yielding {
-    guard isUnderWay, !Flaw.yieldsOnItsConnection.isPresent else { return .suspended }
+    guard isUnderWay else { return .suspended }
     return state.partial != nil && !mustCount ? .stopped : .never
   }
 
@@ -148,8 +148,7 @@ package struct AttemptMachine: Sendable {
 
   /// Keeps an answer for the next attempt. False where it crosses another question, and is for nobody.
   mutating func take(_ answer: ChallengeAnswer, to number: Int) -> Bool {
-    guard let question = state.question, state.waits(for: number) || Flaw.ignoresTheQuestionsNumber.isPresent
-    else { return false }
+    guard let question = state.question, state.waits(for: number) else { return false }
     state.question = nil
     state.answers.append(AnsweredChallenge(challenge: question, answer: answer))
     repeated.append(question)

@@ -24,6 +24,8 @@ package enum Flaw: String, CaseIterable, Sendable {
     /// In whatever is done on behalf of the one who has set it.
     @TaskLocal package static var present: Flaw?
     package var isPresent: Bool { Self.present == self }
+    /// Injects those faults that are in the machines' inputs and turns.
+    @TaskLocal package static var injector: (any FaultInjector)?
   #else
     package var isPresent: Bool { false }
   #endif

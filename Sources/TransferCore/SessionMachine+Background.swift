@@ -44,8 +44,7 @@ extension SessionMachine {
 
   /// Tells `session.didFinishEvents` where every task has ended and every message was handed over.
   mutating func finishEvents(at now: Now, into turn: inout Turn) {
-    guard session.owesFinishedEvents, !Flaw.finishesNoEvents.isPresent, unfinished == 0,
-      session.state != .invalid, handover?.isDone == true
+    guard session.owesFinishedEvents, unfinished == 0, session.state != .invalid, handover?.isDone == true
     else { return }
     session.owesFinishedEvents = false
     turn.sessionRow = session

@@ -14,9 +14,7 @@ extension SessionMachine {
 
   /// A session that takes no more tasks and has none is over.
   mutating func endIfDone(at now: Now, into turn: inout Turn) {
-    guard session.state == .invalidating, unfinished == 0 || Flaw.becomesInvalidTooEarly.isPresent else {
-      return
-    }
+    guard session.state == .invalidating, unfinished == 0 else { return }
     assert(!session.isOutline)
     session.state = .invalid
     session.owesFinishedEvents = false

@@ -82,6 +82,13 @@ package struct SessionMachine: Sendable {
   }
 
   package mutating func handle(_ input: Input, at now: Now, into turn: inout Turn) -> Reply {
+    #if DEBUG
+      if let injector = Flaw.injector { return injector.handle(input, at: now, into: &turn, by: &self) }
+    #endif
+    return decide(input, at: now, into: &turn)
+  }
+
+  mutating func decide(_ input: Input, at now: Now, into turn: inout Turn) -> Reply {
     assert(turn.session == session.id)
     turn.isLeaving = isLeaving
     swap(&turn.submissions, &submissions)

@@ -14,13 +14,13 @@ extension TaskMachine {
       if case .file = outcome.body { turn.unwantedBodies.append(BlobKey(id, .body, outcome.blob)) }
       outcome.endAsCancelled()
     }
-    if !Flaw.withdrawsNothing.isPresent { settle(.withdrawn, session, at: outcome.endedAt, into: &turn) }
+    settle(.withdrawn, session, at: outcome.endedAt, into: &turn)
     if task.earliestBeginDate != nil || turn.submissions.isLarge(task) {
       turn.alarms.append(.cancelBegin(id))
     }
     if let body = upload.token { turn.droppedUploads.append(body) }
     turn.heads.append(id)
-    if !Flaw.endsTwice.isPresent { place = .ending }
+    place = .ending
     let ended = task.ended(with: outcome, keptFor: session.configuration.bodyRetention)
     // The last request of a delegate may never have been sent.
     if let file = task.replacementBodyKey, ended.replacementBodyKey != file {

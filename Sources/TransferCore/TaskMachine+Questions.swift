@@ -9,14 +9,16 @@ extension TaskMachine {
     at time: Timestamp, _ session: borrowing TransferSession, into turn: inout Turn
   ) {
     // It ends, whatever anybody says.
-    guard task.state != .canceling || Flaw.asksTheCancelled.isPresent else { return }
+    guard task.state != .canceling else { return }
     // A question that nobody can answer any more, as whoever asked is gone.
     settle(.withdrawn, session, at: time, into: &turn)
     let timeout = session.delegate(of: task)?.decisionTimeout ?? SessionDelegate().decisionTimeout
     let decision = TransferEvent.PendingDecision(
       id: turn.identifiers.make(at: time), expiresAt: time.adding(seconds: timeout),
       defaultAnswer: Question.defaultAnswer(to: type))
-    assert(![.creating, .leaving, .ending].contains(place), "a task asks that nobody carries out")
+    guard ![.creating, .leaving, .ending].contains(place) else {
+      return assertionFailure("a task asks that is not carried out")
+    }
     question = Question(decision: decision.id, number: number, kind: kind)
     task.enter(.waitingForDecision, at: time, session, into: &turn)
     let event = TransferEvent(type, at: time, session: task.sessionID, task: id, payload, decision: decision)
@@ -33,7 +35,7 @@ extension TaskMachine {
   ) -> Question? {
     guard let question else { return nil }
     if question.isAboutBeginning { task.beginning.announce() }
-    if !Flaw.answersTwice.isPresent { self.question = nil }
+    self.question = nil
     turn.settlements.append(.init(id: question.decision, task: id, state: state, answer: answer, tag: tag))
     turn.alarms.append(.cancelDecision(question.decision, of: id))
     guard state != .withdrawn else { return question }
@@ -85,7 +87,7 @@ extension TaskMachine {
   mutating func expire(
     _ decision: DecisionID, _ session: borrowing TransferSession, at now: Now, into turn: inout Turn
   ) {
-    guard let question, question.decision == decision, !Flaw.ignoresTheExpiry.isPresent else { return }
+    guard let question, question.decision == decision else { return }
     settle(.expired, session, at: now.wall, into: &turn)
     if question.isAboutBeginning {
       launch(session, at: now, into: &turn)

@@ -109,7 +109,7 @@ extension TaskMachine {
     place = .carried
     // It waits for its date no more, however the clock is set when the next service begins; nor for another process.
     if isRepeated || goesOn || task.earliestBeginDate != nil { turn.update(task) }
-    if !Flaw.handsNothingOver.isPresent { turn.order(.submit(task)) }
+    turn.order(.submit(task))
     guard isLeaving, task.canMove else { return }
     leave()
     turn.order(.cancel(keepsPartial: true), of: id)

@@ -23,14 +23,14 @@ package struct TaskMachine: Sendable {
   package internal(set) var place: TaskPlace {
     get { task.place }
     set {
-      assert(place.mayBecome(newValue), "a task that is \(place) becomes \(newValue)")
+      assert(place.mayBecome(newValue), "invalid transition: \(place) to \(newValue)")
       task.place = newValue
     }
   }
 
   package var isCreating: Bool { if case .creating = place { true } else { false } }
   package var isEnding: Bool { if case .ending = place { true } else { false } }
-  /// Nobody carries it out, and nobody is asked about it.
+  /// Not submitted, without a pending decision.
   var isIdle: Bool { if case .idle = place { question == nil } else { false } }
   /// Whether the task stays in memory for long: it is submitted, or its delegate is asked whether it may begin.
   var isResident: Bool { place.isSubmitted || question != nil }

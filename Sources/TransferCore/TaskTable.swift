@@ -52,7 +52,8 @@ package struct TaskTable: Sendable {
   mutating func load(_ task: TransferTask) -> Bool {
     guard let rest = evicted.removeValue(forKey: task.id) else { return false }
     var machine = TaskMachine(task, at: .idle(goesOn: task.place.goesOn))
-    machine.task.beginning = rest.beginning
+    // Only `announced` is kept in memory. The rest comes from the row, which a new owner may have written.
+    if rest.beginning == .announced { machine.task.beginning.announce() }
     machine.revision = rest.revision
     insert(machine)
     return true

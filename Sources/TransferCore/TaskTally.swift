@@ -3,7 +3,7 @@ package struct TaskTally: Sendable {
   /// The highest taskIdentifier that was given out.
   package private(set) var lastIdentifier: Int
   /// Tasks that have not ended.
-  package private(set) var unfinished = 0
+  package internal(set) var unfinished = 0
   /// Of unfinished tasks.
   let limit: Int
 
@@ -26,7 +26,7 @@ package struct TaskTally: Sendable {
 
   /// So many are over, or will not be.
   mutating func release(_ count: Int) {
-    if !Flaw.countsNothingDown.isPresent { unfinished -= count }
+    unfinished -= count
     assert(unfinished >= 0)
   }
 }

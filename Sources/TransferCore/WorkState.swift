@@ -2,7 +2,7 @@ package import TransferModel
 
 /// How far a background task has come where it is carried out. A row of the store, sealed.
 ///
-/// This is not `TaskPlace` again. `TaskPlace` is what the service knows; this is what the worker does and will try next. Either process may
+/// `TaskPlace` is the service's view of a task; this is what the worker does and will try next. Either process may
 /// be ahead of the other. The two meet only in commands and news, and in `Elsewhere` when the service restarts.
 package struct WorkState: Codable, Sendable, Equatable {
   package enum Cancellation: String, Codable, Sendable {

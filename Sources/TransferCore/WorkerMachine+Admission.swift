@@ -16,7 +16,7 @@ extension WorkerMachine {
       turn.facts.append(.beganDelayed(id, at: now.wall))
     }
     if let alarm = attempt.nextAlarm(at: now) {
-      if !alarm.isDropped { turn.alarms.append(alarm) }
+      turn.alarms.append(alarm)
       attempts.insert(attempt)
       return suspects.waits(id)
     }
@@ -39,7 +39,7 @@ extension WorkerMachine {
     attempts.insert(attempt)
     discretion.begin(attempt.id, isDiscretionary: attempt.isDiscretionary)
     turn.keep(attempt)
-    if isCareful || attempt.mustBeWrittenFirst, !Flaw.submitsBeforeTheRow.isPresent {
+    if isCareful || attempt.mustBeWrittenFirst {
       turn.written.append((attempt.id, attempt.state.attempts))
     } else {
       submit(attempt, at: now, into: &turn)
@@ -54,9 +54,7 @@ extension WorkerMachine {
 
   /// That the attempt has begun is on the disk. What it was told meanwhile is told to the engine now.
   mutating func written(_ id: TaskID, _ number: Int, at now: Now, into turn: inout WorkerTurn) {
-    guard let attempt = attempts[id], attempt.isActive, attempt.state.attempts == number,
-      !Flaw.forgetsWhatIsWritten.isPresent
-    else { return }
+    guard let attempt = attempts[id], attempt.isActive, attempt.state.attempts == number else { return }
     submit(attempt, at: now, into: &turn)
     if let cancellation = attempt.state.cancellation {
       turn.order(.cancel(keepsPartial: cancellation == .keepingPartial), of: attempt)
@@ -116,7 +114,7 @@ extension WorkerMachine {
   mutating func review(at now: Now, into turn: inout WorkerTurn) {
     guard !discretion.isQuiet else { return }
     guard discretion.mayRun(at: now) else { return hold(into: &turn) }
-    for id in discretion.release() where !Flaw.releasesNobody.isPresent {
+    for id in discretion.release() {
       guard let attempt = attempts[id] else { continue }
       guard attempt.isActive else {
         admit(id, at: now, into: &turn)

@@ -44,7 +44,7 @@ extension WorkerMachine {
     if attempt.state.mustProveItself { turn.watch(attempt, for: Self.proof, at: now) }
     attempt.isUnderWay = true
     attempts.insert(attempt)
-    if discretion.yields(id), !attempt.isStopping, !Flaw.staysHeld.isPresent {
+    if discretion.yields(id), !attempt.isStopping {
       // Its request went out while the engine was told to let others go first: it keeps none of them from its connection.
       discretion.finish(id)
       if !attempt.state.isSuspended { turn.order(.resume, of: attempt) }
@@ -62,7 +62,7 @@ extension WorkerMachine {
     attempt.state.isActive = false
     // It came to an end, and nobody died of it.
     suspects.progressed(id)
-    if !Flaw.staysActive.isPresent { discretion.end(id) }
+    discretion.end(id)
     if isDraining, attempt.state.cancellation == nil, outcome.error != nil {
       return leave(attempt, outcome, at: now, into: &turn)
     }

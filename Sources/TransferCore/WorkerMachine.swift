@@ -29,6 +29,13 @@ package struct WorkerMachine: Sendable {
   package var isQuiet: Bool { isIdle && discretion.isQuiet }
 
   package mutating func handle(_ input: WorkerInput, at now: Now, into turn: inout WorkerTurn) {
+    #if DEBUG
+      if let injector = Flaw.injector { return injector.handle(input, at: now, into: &turn, by: &self) }
+    #endif
+    decide(input, at: now, into: &turn)
+  }
+
+  mutating func decide(_ input: WorkerInput, at now: Now, into turn: inout WorkerTurn) {
     switch input {
     case .submit(let task, let row): submit(task, in: row, at: now, into: &turn)
     case .command(let command, let id): take(command, of: id, at: now, into: &turn)
@@ -55,10 +62,10 @@ package struct WorkerMachine: Sendable {
   mutating func end(_ id: TaskID, _ outcome: TransferOutcome, into turn: inout WorkerTurn) {
     let attempt = attempts.remove(id)
     if attempt?.task.earliestBeginDate != nil { turn.alarms.append(.cancelBegin(id)) }
-    if !Flaw.staysActive.isPresent { discretion.end(id) }
+    discretion.end(id)
     suspects.ended(id)
-    if !Flaw.forgetsToTellTheEnd.isPresent { turn.facts.append(.ended(id, outcome)) }
-    if !Flaw.leavesItsRow.isPresent { turn.finish(id) }
+    turn.facts.append(.ended(id, outcome))
+    turn.finish(id)
   }
 
   private mutating func drain(into turn: inout WorkerTurn) {

@@ -32,15 +32,6 @@ package struct WorkerTurn: Sendable {
     case retry(TaskID, at: ContinuousClock.Instant)
     /// An attempt has lived for long enough then.
     case proof(TaskID, attempt: Int, at: ContinuousClock.Instant)
-
-    /// A deliberate fault loses it.
-    var isDropped: Bool {
-      switch self {
-      case .begin: Flaw.dropsTheBeginDate.isPresent
-      case .retry: Flaw.dropsTheNextAttempt.isPresent
-      case .cancelBegin, .proof: false
-      }
-    }
   }
 
   package var random: RandomSource
@@ -49,7 +40,7 @@ package struct WorkerTurn: Sendable {
 
   /// How far tasks have come, each as it is at the end of the turn.
   package private(set) var work: [(task: TaskID, session: SessionID, state: WorkState)] = []
-  package private(set) var finished: [TaskID] = []
+  package internal(set) var finished: [TaskID] = []
   /// Facts for the service, in order.
   package var facts: [TransferFact] = []
 

@@ -46,7 +46,7 @@ package final class IdempotencyKeys: Sendable {
       throw .store(error)
     }
     let oldest = now().adding(seconds: -IdempotentReply.retention)
-    guard let known, known.createdAt > oldest, !Flaw.admitsEveryRepeat.isPresent else { return nil }
+    guard let known, known.createdAt > oldest else { return nil }
     guard case .matching(let reply) = known else { throw .idempotencyMismatch }
     return reply
   }

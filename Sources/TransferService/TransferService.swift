@@ -149,7 +149,7 @@ package final class TransferService: Sendable {
   /// Takes away what is older than it has to be kept, and of what then is too much the oldest.
   package func prune(by retention: Retention) async throws(ServiceError) -> PrunedCounts {
     // One for all that share the disk.
-    try await pruner.prune(by: retention, in: owners.isYoungest ? RetainedPlace.allCases : [.memory])
+    try await pruner.prune(by: retention, in: owners.isYoungest ? [.memory, .durable] : [.memory])
   }
 
   /// Other processes may have written something, or have taken over.

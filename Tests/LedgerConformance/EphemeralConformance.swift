@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 import TransferModel
 
-/// What holds for the records of ephemeral sessions beside those of a durable ledger.
+/// The contract for the records of ephemeral sessions in a `CompositeLedger`.
 struct EphemeralConformance {
   static let cases: [ConformanceCase] = [
     .init("wipedSessionLosesBodiesAndReplies") { try await Self().wipedSessionLosesBodiesAndReplies($0) },
@@ -14,17 +14,19 @@ struct EphemeralConformance {
     },
     .init("idempotencyKeyIsTakenOnce") { try await Self().idempotencyKeyIsTakenOnce($0) },
     .init("taskIsChangedOnlyAsItWasRead") { try await Self().taskIsChangedOnlyAsItWasRead($0) },
-    .init("expiredRecordsArePrunedInMemoryAlone") {
-      try await Self().expiredRecordsArePrunedInMemoryAlone($0)
+    .init("memoryPruningLeavesDurableRecords") {
+      try await Self().memoryPruningLeavesDurableRecords($0)
     },
-    .init("journalPageJoinsBothInOrder") { try await Self().journalPageJoinsBothInOrder($0) },
+    .init("journalPageMergesBothLedgers") { try await Self().journalPageMergesBothLedgers($0) },
     .init("lateChangeOfADeletedSessionStaysOutOfTheDurableLedger") {
       try await Self().lateChangeOfADeletedSessionStaysOutOfTheDurableLedger($0)
     },
     .init("fencedProcessWritesNothing") { try await Self().fencedProcessWritesNothing($0) },
-    .init("processWithoutShardsWritesItsOwn") { try await Self().processWithoutShardsWritesItsOwn($0) },
+    .init("processWithoutShardsWritesEphemeralSessions") {
+      try await Self().processWithoutShardsWritesEphemeralSessions($0)
+    },
     .init("deletedSessionLeavesNothing") { try await Self().deletedSessionLeavesNothing($0) },
-    .init("dueDeliveriesOfBothAreInOneOrder") { try await Self().dueDeliveriesOfBothAreInOneOrder($0) },
+    .init("dueDeliveriesAreMergedByTime") { try await Self().dueDeliveriesAreMergedByTime($0) },
   ]
 
   private static let time = LedgerBench.time
@@ -218,7 +220,7 @@ struct EphemeralConformance {
     await store.close()
   }
 
-  func expiredRecordsArePrunedInMemoryAlone(_ kind: LedgerKind) async throws {
+  func memoryPruningLeavesDurableRecords(_ kind: LedgerKind) async throws {
     let store = try await open(LedgerBench(kind))
     let tasks = [Self.finished(1), Self.finished(2, in: .shared)]
     for task in tasks {
@@ -250,7 +252,7 @@ struct EphemeralConformance {
     await store.close()
   }
 
-  func journalPageJoinsBothInOrder(_ kind: LedgerKind) async throws {
+  func journalPageMergesBothLedgers(_ kind: LedgerKind) async throws {
     let store = try await open(LedgerBench(kind))
     try await write(store, about: nil) { $0.sessions = [.shared(.shared, of: .default)] }
     for number in 0..<12 {
@@ -303,7 +305,7 @@ struct EphemeralConformance {
     for store in [first, second] { await store.close() }
   }
 
-  func processWithoutShardsWritesItsOwn(_ kind: LedgerKind) async throws {
+  func processWithoutShardsWritesEphemeralSessions(_ kind: LedgerKind) async throws {
     let bench = LedgerBench(kind)
     let (first, second) = (try bench.open(), try bench.open())
     for (store, address) in [(first, "a"), (second, "b")] {
@@ -339,7 +341,7 @@ struct EphemeralConformance {
     await store.close()
   }
 
-  func dueDeliveriesOfBothAreInOneOrder(_ kind: LedgerKind) async throws {
+  func dueDeliveriesAreMergedByTime(_ kind: LedgerKind) async throws {
     let store = try await open(LedgerBench(kind))
     for (number, session) in zip(1..., [Self.session.id, .shared, Self.session.id, SessionID.shared]) {
       let delivery = Self.delivery(UInt64(number), at: Double(number), of: session)

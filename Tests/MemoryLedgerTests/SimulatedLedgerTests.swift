@@ -33,7 +33,7 @@ import TransferModel
     try await SimulatedLedger(on: database).news(after: 0, limit: 100).map(\.content)
   }
 
-  @Test func nothingIsCommittedUntilItsOwnerSaysSo() async throws {
+  @Test func changesWaitForCommitNext() async throws {
     let (store, heard) = (SimulatedLedger(), Heard())
     for text in ["a", "b", "c"] { store.record(Self.news(text)) { heard.hear(text) } }
     #expect(store.waitingCount == 3 && heard.texts == [])
@@ -46,7 +46,7 @@ import TransferModel
     #expect(try await told(store.database) == ["a", "b", "c"])
   }
 
-  @Test(arguments: 0...4) func aPrefixOfWhatWaitsSurvivesACrash(_ kept: Int) async throws {
+  @Test(arguments: 0...4) func crashKeepsAPrefixOfWaitingChanges(_ kept: Int) async throws {
     let (store, heard) = (SimulatedLedger(), Heard())
     for text in ["a", "b", "c", "d"] { store.record(Self.news(text)) { heard.hear(text) } }
     store.commitNext()
@@ -55,7 +55,7 @@ import TransferModel
     #expect(heard.texts == ["a"])
   }
 
-  @Test func whoIsDeadAnswersNobody() async throws {
+  @Test func crashedLedgerFailsAllCalls() async throws {
     let (store, heard) = (SimulatedLedger(), Heard())
     store.record(Self.news("a")) { heard.hear("a") }
     let writing = Task { try await store.write(Self.news("b")) }
@@ -102,7 +102,7 @@ import TransferModel
     #expect(try await told(store.database) == ["a", "b", "c"])
   }
 
-  @Test func aRequestThatIsRefusedForWantOfRoomLeavesNobodyUnwell() async throws {
+  @Test func refusedRequestOnAFullDiskSetsNoRefusal() async throws {
     let store = SimulatedLedger(.atOnce)
     store.set(.full)
     await #expect(throws: StoreError.self) { try await store.write(Self.news("a")) }

@@ -115,7 +115,7 @@ import TransferModel
     await close()
   }
 
-  /// Writes nothing, and tells what it was to write.
+  /// Reports the change instead of writing it.
   private struct Elsewhere: NumberedWriter {
     let told: @Sendable (_ last: Int64) -> Void
 
@@ -137,6 +137,8 @@ import TransferModel
     var heard = told.makeAsyncIterator()
     try setFull(true)
     queue.append(.fact(Self.news("a")) { _ in })
+    // Exceeds one commit's limit.
+    for _ in 0..<1100 { queue.append(.fact(StoreChange()) { _ in }) }
     try await untilUnwell()
     for last in 0..<3 {
       queue.append(.numbered(.fact(Self.event()) { _ in }, by: elsewhere))

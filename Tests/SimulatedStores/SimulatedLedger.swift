@@ -3,7 +3,7 @@ package import Ledger
 package import MemoryLedger
 internal import Synchronization
 internal import TransferCore
-internal import TransferModel
+package import TransferModel
 
 /// A stand-in for a durable ledger, for simulated worlds and tests. It has no thread and no timer: what is queued is committed when its
 /// owner says so, change by change.
@@ -146,7 +146,7 @@ package final class SimulatedLedger: Ledger, RecordsInMemory {
     return Step(answer: entry, error: fault.error)
   }
 
-  /// Whether it waits for a database that takes nothing. Progress is not written, but told in its place.
+  /// Whether the entry must wait while writes fail. Progress is not written, but published in order.
   private func needsDatabase(_ entry: CommitEntry, _ state: borrowing State) -> Bool {
     guard entry.isNumbered else { return !entry.change.isProgressOnly || !state.refused.isEmpty }
     if state.refused.contains(where: { $0.isNumbered }) { return true }
@@ -202,7 +202,18 @@ package final class SimulatedLedger: Ledger, RecordsInMemory {
     }
     if !Flaw.givesANumberTwice.isPresent { state.numbers.advance(to: sequence) }
     observed?(change, fragments)
-    return Step(answer: entry, feed: gap + (fragments.isEmpty ? [] : [.committed(fragments)]))
+    let told = Flaw.tellsAllTenants.isPresent ? fragments.flatMap { toAll($0, state) } : fragments
+    return Step(answer: entry, feed: gap + (told.isEmpty ? [] : [.committed(told)]))
+  }
+
+  /// A fragment for each tenant.
+  private func toAll(_ fragment: JournalFragment, _ state: borrowing State) -> [JournalFragment] {
+    Set(state.tenants.values).union([.default]).map { tenant in
+      JournalFragment(
+        first: fragment.first, last: fragment.last, tenant: tenant, sessionID: fragment.sessionID,
+        taskID: fragment.taskID, time: fragment.time, bytes: fragment.bytes,
+        bytesWithProgress: fragment.bytesWithProgress)
+    }
   }
 
   /// Gives numbers to what is written elsewhere.
@@ -344,6 +355,26 @@ package final class SimulatedLedger: Ledger, RecordsInMemory {
   package var lastSequence: Int64 { state.withLock { $0.numbers.newest } }
   package var highestSequence: Int64 { state.withLock { max($0.numbers.last, $0.numbers.reserved) } }
 
+  package func work() async throws(StoreError) -> [StoredWork] {
+    Flaw.takesNothingOver.isPresent ? [] : try read { $0.work() }
+  }
+
+  package func idempotentReply(
+    _ key: IdempotencyKey, to digest: [UInt8]
+  ) async throws(StoreError) -> KeptReply? {
+    guard !Flaw.admitsEveryRepeat.isPresent else { return nil }
+    return try read { reader throws(StoreError) in
+      try reader.reply(key).map { KeptReply($0, isMatching: $0.digest == digest) }
+    }
+  }
+
+  package func journal(
+    _ scope: EventScope, after sequence: Int64, maximumBytes: Int
+  ) async throws(StoreError) -> JournalPage {
+    let place = sequence + (Flaw.beginsBehindItsPlace.isPresent ? 1 : 0)
+    return try read { $0.journal(scope, after: place, maximumBytes: maximumBytes) }
+  }
+
   package func retained(in place: RetainedPlace) -> any RetentionRecords { self }
 
   package func read<T>(_ body: (RowReader) throws(StoreError) -> T) throws(StoreError) -> T {
@@ -353,7 +384,7 @@ package final class SimulatedLedger: Ledger, RecordsInMemory {
 }
 
 extension CommitEntry {
-  /// The same, of which nobody hears.
+  /// The same entry without callbacks.
   fileprivate var unanswered: CommitEntry {
     switch self {
     case .request(let change, _), .fact(let change, _): .fact(change) { _ in }
@@ -363,9 +394,12 @@ extension CommitEntry {
 }
 
 extension StoreChange {
-  /// As it is, unless somebody wants a fault.
+  /// This change, altered by the present flaw.
   fileprivate var flawed: StoreChange {
-    let flaws: [Flaw] = [.admitsEveryRepeat, .admitsRepeatsAtOnce, .forgetsReplies, .keepsTakenNews]
+    let flaws: [Flaw] = [
+      .admitsEveryRepeat, .admitsRepeatsAtOnce, .forgetsReplies, .keepsTakenNews, .keepsTakenCommands,
+      .losesHandovers, .losesResumes,
+    ]
     guard flaws.contains(where: \.isPresent) else { return self }
     var change = self
     if Flaw.admitsEveryRepeat.isPresent || Flaw.admitsRepeatsAtOnce.isPresent {
@@ -373,6 +407,9 @@ extension StoreChange {
     }
     if Flaw.forgetsReplies.isPresent { change.idempotentReply = nil }
     if Flaw.keepsTakenNews.isPresent { change.takenNews = [] }
+    if Flaw.keepsTakenCommands.isPresent { change.takenCommands = [] }
+    if Flaw.losesHandovers.isPresent { change.commands.removeAll { $0.document.contains(#""submit""#) } }
+    if Flaw.losesResumes.isPresent { change.commands.removeAll { $0.document.contains(#""resume""#) } }
     return change
   }
 }

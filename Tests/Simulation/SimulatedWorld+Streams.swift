@@ -71,7 +71,9 @@ extension SimulatedWorld {
       reader.certain = reader.cursor ?? node.process.store.lastSequence
       reader.cursor = reader.cursor ?? place
       (reader.subscription, reader.node, reader.hasNews) = (subscription, node, true)
-      subscription.start { [weak reader] in reader?.hasNews = true }
+      subscription.start { [weak reader] in
+        if !Flaw.wakesNobody.isPresent { reader?.hasNews = true }
+      }
     }
   }
 

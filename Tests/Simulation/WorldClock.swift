@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import TransferCore
 package import TransferModel
 package import TransferService
 
@@ -33,6 +34,7 @@ package final class WorldClock: Sendable {
   /// - Parameter owner: the process that waits.
   package func alarms(of owner: Int = 0) -> Alarms {
     Alarms(now: { self.uptime }) { time, action in
+      if Flaw.dropsDeadlines.isPresent { return }
       self.state.withLock { $0.alarms.append(Entry(time: time, owner: owner, action: action)) }
     }
   }

@@ -1,3 +1,4 @@
+import MachineFaults
 import TestSupport
 import Testing
 import TransferCore
@@ -11,7 +12,7 @@ import TransferCore
   /// The fault is what is found: the same world holds without it.
   @Test(arguments: Flaw.allCases) func aFlawIsFound(_ flaw: Flaw) async throws {
     let seed = await onAThread {
-      Flaw.$present.withValue(flaw) {
+      flaw.whilePresent {
         (1...Self.seeds).first { Simulation.run(Plan(seed: $0)).violation != nil }
       }
     }
@@ -29,7 +30,7 @@ import TransferCore
       return plan
     }
     let seed = await onAThread {
-      Flaw.$present.withValue(flaw) {
+      flaw.whilePresent {
         (1...Self.seeds).first { Simulation.run(plan($0)).violation != nil }
       }
     }

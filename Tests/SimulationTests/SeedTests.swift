@@ -1,4 +1,5 @@
 import EventLoop
+import MachineFaults
 import TestSupport
 import Testing
 import TransferCore
@@ -31,7 +32,7 @@ import TransferCore
   /// What is left of a world still fails, and nothing can be taken from it.
   @Test func aPlanShrinksToTheStepsThatFail() async {
     let (before, least, stillFails, isLeast) = await onAThread {
-      Flaw.$present.withValue(.forgetsReplies) {
+      Flaw.forgetsReplies.whilePresent {
         var plan = Plan(seed: 1)
         while Simulation.run(plan).violation == nil { plan = Plan(seed: plan.seed + 1) }
         let invariant = Simulation.run(plan).violation?.invariant ?? .acceptedIsKept

@@ -1,3 +1,4 @@
+import MachineFaults
 import TestSupport
 import Testing
 
@@ -20,7 +21,7 @@ import Testing
   ])
   func aFlawIsFound(_ flaw: Flaw) {
     #expect(throws: SmallWorld.Violation.self) {
-      try Flaw.$present.withValue(flaw) { _ = try Self.explore(isDelayed: true) }
+      try flaw.whilePresent { _ = try Self.explore(isDelayed: true) }
     }
   }
 

@@ -25,6 +25,21 @@ import TransferModel
     #expect(table.remove(id)?.id == id && table.remove(id) == nil && table.count == 1 && before.count == 2)
   }
 
+  /// A simulated world found this: a process that had lost its shard loaded a row of its successor, and sent the request again unseen.
+  @Test func loadedTaskHasBegunAsItsRowSays() throws {
+    var (table, row) = (TaskTable(), Self.task(1))
+    table.insert(TaskMachine(row, at: .idle(goesOn: false)))
+    let eviction = try #require(table.look(row.id) { Eviction(of: $0, above: 0) } ?? nil)
+    table.evict(eviction)
+    table.hadBegun(evicted: row.id)
+    var (late, ahead) = (table, table)
+    let isLoaded = late.load(row)
+    #expect(isLoaded && late[row.id]?.task.beginning == .announced)
+    row.beginning = .submitted
+    let isAheadLoaded = ahead.load(row)
+    #expect(isAheadLoaded && ahead[row.id]?.task.beginning == .submitted)
+  }
+
   /// Where one is cancelled its place is free: what would take it must be gone by then.
   @Test func whatHasNotBegunIsCancelledFirstAndTheNewestOfIt() {
     var stage = Stage()

@@ -5,6 +5,7 @@ import EventLoop
 import Foundation
 import Ledger
 import Logging
+import MemoryLedger
 import TestSupport
 import Testing
 import TransferEngine
@@ -64,7 +65,7 @@ import TransferModel
     let engine = try TransferEngine(workers: 1, settings: settings) { relay.deliver($0) }
     let keys = [SymmetricKey(size: .bits256)]
     let service = TransferService(
-      store: store, engine: engine, relay: relay, hub: EventHub(), blobs: blobs,
+      store: CompositeLedger(store), engine: engine, relay: relay, hub: EventHub(), blobs: blobs,
       resumeSealer: ResumeDataSealer(secrets: keys), answerTagger: AnswerTagger(secrets: keys), pool: pool,
       now: { Self.time.adding(seconds: 1e8) },
       logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))

@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import MachineFaults
 import Simulation
 import TransferCore
 
@@ -31,7 +32,7 @@ func report(_ plan: Plan, _ violation: Violation) {
     for (number, flaw) in Flaw.allCases.enumerated() where option("flaw").map({ $0 == number }) ?? true {
       let begin = ContinuousClock.now
       var (seed, found): (UInt64, Violation?) = (0, nil)
-      Flaw.$present.withValue(flaw) {
+      flaw.whilePresent {
         while found == nil, seed < 3000 {
           seed += 1
           found = Simulation.run(Plan(seed: seed)).violation

@@ -1,10 +1,10 @@
-/// A change that waits to be written, and who hears of it. Indirect: a change is large, and its entry goes from queue to queue.
+/// A change that waits to be written, with its callback. Indirect: a change is large, and its entry goes from queue to queue.
 package indirect enum CommitEntry: Sendable {
   /// What a client asked for: it is written, or refused and leaves nothing.
   case request(StoreChange, done: @Sendable (StoreError?) -> Void)
-  /// What has happened: it is tried until it is written, or another process owns the session; `settled` hears whether it was written.
+  /// A fact: it is retried until it is written, or another process owns the session. `settled` receives whether it was written.
   case fact(StoreChange, settled: @Sendable (Bool) -> Void)
-  /// Such an entry whose events get numbers of this ledger, and that is written elsewhere.
+  /// A request or a fact for another ledger. Its events take their numbers from this one.
   case numbered(CommitEntry, by: any NumberedWriter)
 
   package var change: StoreChange {
@@ -24,7 +24,7 @@ package indirect enum CommitEntry: Sendable {
 
   package var isNumbered: Bool { if case .numbered = self { true } else { false } }
 
-  /// Tells whoever waits for it what came of it.
+  /// Reports the outcome to the caller.
   /// - Parameter error: why nothing was written.
   package func answer(_ error: StoreError?) {
     switch self {
@@ -34,8 +34,8 @@ package indirect enum CommitEntry: Sendable {
     }
   }
 
-  /// Tells whoever asked for it that nothing is written.
-  /// - Returns: false if nobody asked: it has happened, and is to be tried again.
+  /// Fails a request, and leaves a fact alone.
+  /// - Returns: false for a fact, which must be retried.
   @discardableResult
   package func refuse(_ error: StoreError) -> Bool {
     if !isFact { answer(error) }
@@ -46,7 +46,7 @@ package indirect enum CommitEntry: Sendable {
 /// Another ledger whose events take their numbers from this one's counter, in order with this one's commits.
 package protocol NumberedWriter: Sendable {
   /// Writes a change whole, or not at all.
-  /// - Parameter last: the last number before its own.
+  /// - Parameter last: the last event number before the change.
   /// - Returns: its events, numbered.
   func write(_ change: StoreChange, after last: Int64) -> Result<[JournalFragment], StoreError>
 }

@@ -13,7 +13,7 @@ package protocol RetentionRecords: Sendable {
 }
 
 /// Where records are kept.
-package enum RetainedPlace: Sendable, CaseIterable {
+package enum RetainedPlace: Sendable {
   case durable
   /// This process's memory: the records of ephemeral sessions.
   case memory

@@ -5,8 +5,8 @@ package import TransferModel
 package struct StoreChange: Sendable {
   /// Conditions, all of which must hold for the change to be written.
   package var conditions: [Condition] = []
-  /// The session that it is about; nil if it is about none. The process must own it: if another one does by now, the change is refused
-  /// (`StoreError.notOwner`), or, as a fact, dropped.
+  /// The session of the change; nil if none. If another process owns the session, a request fails (`StoreError.notOwner`) and a fact is
+  /// dropped.
   package var owner: SessionID?
   /// A change of ownership.
   package var ownership: OwnershipChange?
@@ -62,7 +62,7 @@ package struct StoreChange: Sendable {
 
   package init() {}
 
-  /// A change that only tells of a session's progress: nothing of it is written.
+  /// Progress events of a session: published, never written.
   package init(progress events: [TransferEvent], of session: SessionID) {
     self.events = events
     owner = session

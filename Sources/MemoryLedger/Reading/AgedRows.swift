@@ -28,7 +28,7 @@ struct AgedRows {
   func staleRecords(_ ages: StaleRecords.Ages, limit: Int) -> StaleRecords {
     var stale = StaleRecords()
     stale.deliveries = rows.deliveries.finished(by: ages.deliveries).prefix(limit).map(\.id)
-    // Ids grow with time, and so do the rows.
+    // Rows are in the order of their ids, hence of their age.
     let end = DecisionID(at: ages.decisions, random: (0, 0))
     stale.decisions = rows.decisions.all().lazy.prefix { $0.key < end }
       .filter { $0.row.state != .pending && !rows.deliveries.hasPending(of: $0.row.taskID) }

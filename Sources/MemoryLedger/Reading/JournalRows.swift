@@ -46,7 +46,7 @@ struct JournalRows {
 }
 
 extension MemoryRows {
-  /// What is gone of the journal's beginning, as far as a tenant is concerned.
+  /// The tenant's events that were pruned.
   fileprivate func pruned(of tenant: Tenant) -> PrunedEvents {
     PrunedEvents(through: prunedOfTenant[tenant] ?? 0, time: pruned.time)
   }

@@ -6,6 +6,6 @@ extension RecordsInMemory {
   package func journal(
     _ scope: EventScope, after sequence: Int64, maximumBytes: Int
   ) async throws(StoreError) -> JournalPage {
-    try read { JournalRows(reader: $0).journal(scope, after: sequence, maximumBytes: maximumBytes) }
+    try read { $0.journal(scope, after: sequence, maximumBytes: maximumBytes) }
   }
 }

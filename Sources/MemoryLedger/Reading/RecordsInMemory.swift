@@ -1,6 +1,6 @@
 package import Ledger
 
-/// Records that are rows in memory: all that a ledger can be asked, for whoever has such rows.
+/// The read side of a ledger, over `MemoryRows`.
 package protocol RecordsInMemory: TaskRecords, KeptRecords, JournalRecords, ProcessQueues, OutboxRecords,
   RetentionRecords
 {

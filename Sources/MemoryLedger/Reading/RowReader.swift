@@ -1,7 +1,7 @@
 internal import HTTPCookies
 internal import JSON
 package import Ledger
-internal import TransferModel
+package import TransferModel
 
 /// Rows, and who hears of those that cannot be read: they harm no other, and whoever asks for one by its name gets the error.
 package struct RowReader {
@@ -41,6 +41,10 @@ package struct RowReader {
     }
     unreadable.add(fault)
     return fault
+  }
+
+  package func journal(_ scope: EventScope, after sequence: Int64, maximumBytes: Int) -> JournalPage {
+    JournalRows(reader: self).journal(scope, after: sequence, maximumBytes: maximumBytes)
   }
 
   // MARK: Sessions and tasks
@@ -123,7 +127,7 @@ package struct RowReader {
     }
   }
 
-  func reply(_ key: IdempotencyKey) throws(StoreError) -> IdempotentReply? {
+  package func reply(_ key: IdempotencyKey) throws(StoreError) -> IdempotentReply? {
     try one(rows.replies[key]?.reply, .idempotency, key.text)
   }
 
@@ -138,7 +142,7 @@ package struct RowReader {
     rows.news.all(after: number).prefix(limit).map { Queued(number: $0.key, content: $0.row.document) }
   }
 
-  func work(after task: TaskID? = nil, limit: Int = .max) -> [StoredWork] {
+  package func work(after task: TaskID? = nil, limit: Int = .max) -> [StoredWork] {
     all(rows.work.all(after: task).lazy.map(\.row), .work, limit: limit) { $0.task.description }
   }
 
@@ -147,7 +151,7 @@ package struct RowReader {
   /// - Parameter owner: whose sessions they are of; nil: of all.
   func dueDeliveries(at time: Timestamp, limit: Int, of owner: Epoch?) -> [WebhookDelivery] {
     let due = rows.deliveries.due(at: time).lazy.filter { isOwn($0.sessionID, owner) }
-    // A clock that was set back by less than a minute changes nothing.
+    // Tolerates a clock that was set back by up to a minute.
     let tried = rows.deliveries.tried(after: time.adding(seconds: 60)).lazy.filter {
       isOwn($0.sessionID, owner)
     }

@@ -3,7 +3,7 @@ internal import Ledger
 internal import TransferModel
 
 extension MemoryRows {
-  /// Removes what a change removes of whole sessions, and what has expired.
+  /// Deletes sessions, their data, and expired rows.
   mutating func removeRows(of change: StoreChange) {
     if let session = change.wipedSession { wipe(session) }
     if let session = change.thinnedSession { remove(session, atMost: StoreChange.thinningSlice) }

@@ -25,13 +25,13 @@ extension MemoryRows {
       guard !ids.isEmpty else { return false }
       return ids.contains(where: isThere) || ids.count > 1 && Set(ids).count < ids.count
     }
-    if clashes(change.createdTasks.map(\.id), { tasks.contains($0) }) { return "a task of that id is there" }
+    if clashes(change.createdTasks.map(\.id), { tasks.contains($0) }) { return "a task with this id exists" }
     if clashes(change.newDecisions.map(\.id), { decisions.contains($0) }) {
-      return "a decision of that id is there"
+      return "a decision with this id exists"
     }
-    if clashes(change.newFiles.map(\.id), { files.contains($0) }) { return "a file of that id is there" }
+    if clashes(change.newFiles.map(\.id), { files.contains($0) }) { return "a file with this id exists" }
     if clashes(change.newDeliveries.map(\.id), { deliveries.has($0) }) {
-      return "a message of that id is there"
+      return "a message with this id exists"
     }
     return nil
   }
@@ -78,7 +78,7 @@ extension MemoryRows {
 
   private mutating func write(_ session: TransferSession) {
     let last = sessions[session.id]?.lastIdentifier ?? 0
-    sessions.set(SessionRow(session: session, lastIdentifier: last), for: session.id)
+    sessions.set(SessionRow(session, lastIdentifier: last), for: session.id)
   }
 
   private mutating func create(_ task: TransferTask) {

@@ -5,8 +5,9 @@ package import TransferModel
 /// All rows of one database, as values. A plain value: a copy of it is the database at that moment.
 package struct MemoryRows: Sendable {
   package struct SessionRow: Sendable {
-    package var session: TransferSession
-    package var lastIdentifier = 0
+    package let session: TransferSession
+    package var lastIdentifier: Int
+    package let memorySize: Int
   }
   package struct TaskRow: Sendable {
     var task: TransferTask
@@ -52,7 +53,7 @@ package struct MemoryRows: Sendable {
       return left.name.text.utf8.lexicographicallyPrecedes(right.name.text.utf8)
     }
   }
-  /// A task and a time of it.
+  /// A task, ordered by one of its times.
   struct TaskMoment: Sendable, Comparable {
     let time: Timestamp
     let task: TaskID
@@ -84,7 +85,7 @@ package struct MemoryRows: Sendable {
   var tasksOfSession = SortedGroups<SessionID, TaskID>()
   /// In the order of their ids.
   var unfinished = SortedKeys<TaskID>()
-  /// Finished tasks by the time of their end, and by the time until which what they left is kept.
+  /// Finished tasks by the time of their end, and by the time when their data expires.
   var ended = SortedKeys<TaskMoment>()
   var kept = SortedKeys<TaskMoment>()
   /// By the first of their numbers.

@@ -3,11 +3,15 @@ internal import JSON
 package import Ledger
 package import TransferModel
 
-// Bytes that rows take: what is in the row itself, and what of it is on the heap. Text is counted, the rest is about right.
+// Estimated sizes of rows in bytes, heap included. Text is exact, the rest approximate.
 
 extension MemoryRows.SessionRow: MemorySized {
-  package var memorySize: Int {
-    MemoryLayout<Self>.size + session.configuration.json.count + (session.description?.utf8.count ?? 0)
+  init(_ session: TransferSession, lastIdentifier: Int) {
+    self.session = session
+    self.lastIdentifier = lastIdentifier
+    // Once, since it renders the configuration.
+    memorySize =
+      MemoryLayout<Self>.size + session.configuration.json.count + (session.description?.utf8.count ?? 0)
   }
 }
 
@@ -20,7 +24,11 @@ extension MemoryRows.TaskRow: MemorySized {
     if !task.isAtOriginalRequest { size += task.currentRequest.textSize }
     if let response = task.response { size += response.url.utf8.count + response.headers.textSize }
     size += (task.description?.utf8.count ?? 0) + (smallBody?.count ?? 0)
-    return size + (metrics?.transactions.count ?? 0) * MemoryLayout<TransactionMetrics>.size
+    size += task.completion?.url.utf8.count ?? 0
+    for transaction in metrics?.transactions ?? [] {
+      size += MemoryLayout<TransactionMetrics>.size + transaction.url.utf8.count
+    }
+    return size
   }
 }
 
@@ -50,7 +58,7 @@ extension WebhookDelivery: MemorySized {
   }
 }
 
-/// What a reply takes.
+/// A reply's size.
 struct ReplySize: MemorySized {
   let memorySize: Int
 

@@ -2,7 +2,7 @@ package import TransferModel
 
 /// Webhook messages, in the order in which they were written. A plain value.
 package struct DeliveryTable: Sendable {
-  /// A message and a time of it.
+  /// A message, ordered by one of its times.
   package struct Moment: Comparable, Sendable {
     package let time: Timestamp
     package let place: Int
@@ -24,7 +24,7 @@ package struct DeliveryTable: Sendable {
   private var tried = SortedKeys<Moment>()
   /// The others by the time at which they were delivered or given up.
   private var finished = SortedKeys<Moment>()
-  /// Pending messages of each task, and of each session if they are about no task but wake its client.
+  /// Pending messages by task; wake-up messages, which have no task, by session.
   private var pendingOfTask: [TaskID: Int] = [:]
   private var pendingWakeUps: [SessionID: Int] = [:]
   private var next = 0
@@ -63,6 +63,8 @@ package struct DeliveryTable: Sendable {
   func finished(by time: Timestamp) -> some Sequence<WebhookDelivery> {
     finished.all().lazy.prefix { $0.key.time <= time }.compactMap { rows[$0.key.place] }
   }
+
+  func hasAny(of session: SessionID) -> Bool { !placesOfSession[session].isEmpty }
 
   /// Messages of a session that are no longer pending.
   func settled(of session: SessionID) -> some Sequence<DeliveryID> {

@@ -1,7 +1,11 @@
 /// Keys in order, in groups that go when they are empty.
 package struct SortedGroups<Group: Hashable & Sendable, Key: Comparable & Sendable>: Sendable {
+  /// Bytes of a group: two arrays and its place in the dictionary.
+  private static var groupSize: Int { 160 }
+
   private var groups: [Group: SortedKeys<Key>] = [:]
-  private(set) var memorySize = 0
+  private var keysSize = 0
+  var memorySize: Int { keysSize + groups.count * Self.groupSize }
 
   package init() {}
 
@@ -23,6 +27,6 @@ package struct SortedGroups<Group: Hashable & Sendable, Key: Comparable & Sendab
       body(&keys)
       return keys.memorySize - before
     }
-    memorySize += grow(&groups[group, default: SortedKeys()])
+    keysSize += grow(&groups[group, default: SortedKeys()])
   }
 }

@@ -1,18 +1,19 @@
-/// Bytes that a row takes in memory, about: it is counted, not measured.
+/// Estimated bytes of a row in memory.
 package protocol MemorySized: Sendable {
   var memorySize: Int { get }
 }
 
-/// Rows in the order of their keys, in chunks of a bounded size: to find, add or remove one costs about the same however many there are.
+/// Rows sorted by key, in chunks of a bounded size. Lookup is a binary search; a change moves at most one chunk and the list of chunks.
 package struct SortedTable<Key: Comparable & Sendable, Row: MemorySized>: Sendable {
   package typealias Element = (key: Key, row: Row)
 
   private static var chunkSize: Int { 64 }
-  /// For a row's key and its place in a chunk.
-  private static var overhead: Int { 2 * MemoryLayout<Element>.stride }
+  /// A row's key, and spare capacity of chunks.
+  private static var overhead: Int { MemoryLayout<Key>.stride + MemoryLayout<Element>.stride / 2 }
 
-  /// None is empty.
+  /// No chunk is empty.
   private var chunks: [[Element]] = []
+  package private(set) var count = 0
   /// Bytes of all rows.
   private(set) var memorySize = 0
 
@@ -22,7 +23,7 @@ package struct SortedTable<Key: Comparable & Sendable, Row: MemorySized>: Sendab
   package var first: Element? { chunks.first?.first }
   package var last: Element? { chunks.last?.last }
 
-  /// A row; to change one there are other ways.
+  /// Only reads: `set` and `change` write.
   package subscript(key: Key) -> Row? {
     find(key).map { chunks[$0.chunk][$0.offset].row }
   }
@@ -36,6 +37,7 @@ package struct SortedTable<Key: Comparable & Sendable, Row: MemorySized>: Sendab
       chunks[place.chunk][place.offset].row = row
       return
     }
+    count += 1
     guard let last, last.key > key else { return append((key, row)) }
     let chunk = max(0, chunks.partition { $0[0].key <= key } - 1)
     chunks[chunk].insert((key, row), at: chunks[chunk].partition { $0.key < key })
@@ -71,6 +73,7 @@ package struct SortedTable<Key: Comparable & Sendable, Row: MemorySized>: Sendab
     let row = chunks[place.chunk].remove(at: place.offset).row
     if chunks[place.chunk].isEmpty { chunks.remove(at: place.chunk) }
     memorySize -= row.memorySize + Self.overhead
+    count -= 1
     return row
   }
 
@@ -122,7 +125,7 @@ package struct SortedTable<Key: Comparable & Sendable, Row: MemorySized>: Sendab
   }
 }
 
-/// A row of an index: its key says it all.
+/// A row of an index, where only the key matters.
 package struct IndexEntry: MemorySized {
   package var memorySize: Int { 0 }
   package init() {}
@@ -136,7 +139,7 @@ extension SortedTable where Row == IndexEntry {
 }
 
 extension Array {
-  /// The index of the first element that is not before. Those that are before come first.
+  /// The index of the first element for which `isBefore` is false. All elements for which it is true come first.
   fileprivate func partition(_ isBefore: (Element) -> Bool) -> Int {
     var (low, high) = (0, count)
     while low < high {

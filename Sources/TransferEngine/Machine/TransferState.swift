@@ -74,7 +74,7 @@ enum TransferState: Equatable {
       switch self {
       case .parked: self = .parked(newValue)
       case .onWire: self = .onWire(newValue)
-      case .queued, .finishing: assert(newValue == nil, "a transfer waits that is \(self)")
+      case .queued, .finishing: assert(newValue == nil, "a transfer that is \(self) cannot wait")
       }
     }
   }

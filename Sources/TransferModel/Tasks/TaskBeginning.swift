@@ -1,7 +1,7 @@
 /// How far the first attempt of a task has come. It only advances, in this order, until the task ends.
 package enum TaskBeginning: Sendable, Equatable {
   case notYet
-  /// Its begin date has come, and its delegate was told. The row of the decision says so, not the task's.
+  /// Its begin date has come, and its delegate was told or asked. The decision's row says so, not the task's.
   case announced
   /// Submitted, start not confirmed: the request may have been sent.
   case submitted

@@ -1,4 +1,4 @@
-/// Who carries a task out, between its creation and its end.
+/// Where a task is carried out, between its creation and its end.
 ///
 /// | from | to | when |
 /// |---|---|---|
@@ -11,14 +11,14 @@
 /// | `idle`, `uncertain`, `carried`, `leaving` | `ending` | it ends |
 ///
 /// Three other values complete the state of a task. `TaskLifecycle` is what clients want of it, `TaskBeginning` is how far its first
-/// attempt has come, and `TaskPhase` is what it does, as clients were told.
+/// attempt has come, and `TaskPhase` is the activity that clients were last told of.
 package enum TaskPlace: Sendable, Equatable {
   /// The commit with its row has not succeeded yet.
   case creating
-  /// Nobody carries it out.
-  /// - Parameter goesOn: its row says so, and after a crash or a handover another process submits it.
+  /// Not submitted.
+  /// - Parameter goesOn: stored in the row: another process submits the task after a crash or a handover.
   case idle(goesOn: Bool)
-  /// Its row was read. The worker may have it.
+  /// Read from its row; the worker may have the task.
   case uncertain
   /// The engine or the worker carries it out.
   case carried
@@ -29,7 +29,7 @@ package enum TaskPlace: Sendable, Equatable {
 
   package var goesOn: Bool { self == .idle(goesOn: true) }
 
-  /// The engine or the worker has it, or may have it, and receives its commands.
+  /// Commands go to the engine or the worker, which has the task or may have it.
   package var isSubmitted: Bool {
     switch self {
     case .carried, .leaving, .uncertain: true

@@ -79,7 +79,7 @@ struct Files: Sendable {
   func keepBody(
     of task: TransferTask, for tenant: Tenant, reply: @Sendable (StoredFile) -> IdempotentReply?
   ) async throws(ServiceError) -> StoredFile {
-    let key = task.bodyKey
+    let (key, source) = (task.bodyKey, bodies.blobs(of: task.sessionID))
     var task = task
     guard task.state == .completed else { throw .bodyNotReady(task.state) }
     guard let body = task.body, try await bodies.isKept(body, of: task) else {
@@ -98,7 +98,6 @@ struct Files: Sendable {
     var change = StoreChange()
     change.newFiles = [file]
     change.answer(reply(file))
-    let source = bodies.blobs(of: task.sessionID)
     if source.isDurable { change.updatedTasks = [task] }
     do throws(ServiceError) {
       try await recorder.write(change)
@@ -106,17 +105,18 @@ struct Files: Sendable {
       blobs.delete(BlobKey(file.id))
       throw error
     }
-    if !source.isDurable { try await forgetBody(of: task) }
+    if !source.isDurable { await forgetBody(of: task) }
     source.delete(key)
     return file
   }
 
-  /// The file outlives the session, whose tasks are in memory alone: these are two changes.
-  private func forgetBody(of task: TransferTask) async throws(ServiceError) {
+  /// A separate change: the file is durable, but an ephemeral session's task is only in memory.
+  private func forgetBody(of task: TransferTask) async {
     var change = StoreChange()
     change.owner = task.sessionID
     change.updatedTasks = [task]
-    try await recorder.write(change)
+    let moved = change
+    await withCheckedContinuation { continuation in recorder.record(moved) { _ in continuation.resume() } }
   }
 
   private func move(_ task: TransferTask, to file: FileID) async throws(ServiceError) {

@@ -106,7 +106,6 @@ package final class EventHub: Sendable {
     state.withLock { state in
       var found: [EventSubscription] = []
       if let tenant, let all = state.subscriptions[.tenant(tenant)] { found += all.values }
-      if Flaw.tellsAllTenants.isPresent { found = state.subscriptions.values.flatMap { Array($0.values) } }
       if let some = state.subscriptions[.session(session)] { found += some.values }
       if let task, let some = state.subscriptions[.task(task)] { found += some.values }
       return found

@@ -204,11 +204,12 @@ package final class EventSubscription: Sendable {
     if fragment.isProgressOnly, let task = fragment.taskID {
       return append(progress: fragment.bytesWithProgress, of: task, &state)
     }
-    guard fragment.last > state.cursor || Flaw.forgetsItsPlace.isPresent else { return }
+    let cursor = Flaw.forgetsItsPlace.isPresent ? 0 : state.cursor
+    guard fragment.last > cursor else { return }
     let bytes = wantsProgress ? fragment.bytesWithProgress : fragment.bytes
     // Bodies have their places between events that the reader may not have asked for: those are left out later.
     let types = state.inline == nil ? types : nil
-    let isWhole = types == nil && (fragment.first > state.cursor || Flaw.forgetsItsPlace.isPresent)
+    let isWhole = types == nil && fragment.first > cursor
     let wanted = isWhole ? bytes : ServerSentEvents.filter(bytes, after: state.cursor, types: types)
     state.cursor = fragment.last
     if state.inline == nil {
@@ -252,7 +253,7 @@ package final class EventSubscription: Sendable {
         return state.onNews
       }
       enqueue(fragment, &state)
-      if case .live = state.mode, !Flaw.wakesNobody.isPresent { return state.onNews }
+      if case .live = state.mode { return state.onNews }
       return nil
     }
     onNews?()
@@ -326,8 +327,7 @@ package final class EventSubscription: Sendable {
   private func fetch(after cursor: Int64) async {
     let page: JournalPage
     do throws(StoreError) {
-      let place = cursor + (Flaw.beginsBehindItsPlace.isPresent ? 1 : 0)
-      page = try await store.journal(scope, after: place, maximumBytes: Self.pageBytes)
+      page = try await store.journal(scope, after: cursor, maximumBytes: Self.pageBytes)
     } catch {
       // The journal cannot be read now: tried again when the reader asks, or with the next sign of life.
       state.withLock { $0.mode = .behind(fetching: false) }

@@ -47,7 +47,7 @@ struct Outbox: Sendable {
       let settled = deliveries.filter { $0.state != .pending }.map(\.id)
       let found: Void? = room.visit(session) { machine, step in
         step.attempts = deliveries
-        if !settled.isEmpty, !Flaw.settlesNoMessage.isPresent { machine.take(.settled(settled), &step) }
+        if !settled.isEmpty { machine.take(.settled(settled), &step) }
         step.settled.append { _ in left.count() }
       }
       guard found == nil else { continue }

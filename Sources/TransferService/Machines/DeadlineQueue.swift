@@ -91,7 +91,6 @@ final class DeadlineQueue: Sendable {
   /// - Parameter seconds: from now.
   func add(_ purpose: Purpose, after seconds: Double) {
     state.withLock { state in
-      if Flaw.dropsDeadlines.isPresent { return }
       state.waits.insert(state.entry(purpose, at: uptime().advanced(by: .seconds(seconds))))
       state.compact()
       arm(&state)

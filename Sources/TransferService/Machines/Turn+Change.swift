@@ -26,7 +26,7 @@ extension StoreChange {
       SettledDecision(
         id: $0.id, session: step.turn.session, state: $0.state, answer: $0.answer, answerTag: $0.tag)
     }
-    commands = step.turn.commands.compactMap { BackgroundCommand($0)?.stored(for: step.turn.session) }
+    commands = step.turn.commands.map { BackgroundCommand($0).stored(for: step.turn.session) }
     takenNews = step.turn.takenNews.ranges
     answer(step.creation?.reply(step.turn.created), about: step.turn.session)
   }

@@ -59,7 +59,8 @@ struct Pruner: Sendable {
     _ query: FinishedTaskQuery, in place: RetainedPlace, by retention: Retention,
     _ counts: inout PrunedCounts
   ) async throws(StoreError) {
-    var keptBytes = retention.maximumBodyBytes == nil ? 0 : try await store.retained(in: place).keptBytes()
+    var keptBytes: Int64 = 0
+    if case .keeping = query { keptBytes = try await store.retained(in: place).keptBytes() }
     while !Task.isCancelled {
       let finished = try await store.retained(in: place).finishedTasks(query, limit: Self.rowsPerCommit)
       let plan = RetentionPlan(for: finished, keptBytes: keptBytes, by: retention, at: now)

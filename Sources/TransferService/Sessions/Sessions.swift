@@ -155,7 +155,7 @@ struct Sessions: Sendable {
     guard session.type == .ephemeral else { return }
     let (files, text) = (engine.memoryFiles, session.description?.utf8.count ?? 0)
     let size = MemoryFiles.bytesToReserve(forValueOf: session.configuration.json.count + text)
-    guard files.hasRoom(forRows: 4096),
+    guard files.hasRoom(forRows: MemoryFiles.rowSize),
       size == 0 || files.reserve(Int64(size), as: "session", of: session.id)
     else { throw .memoryFull(limit: files.capacity) }
   }

@@ -111,7 +111,7 @@ struct Tasks: Sendable {
     let size = tasks.map(\.specification).reduce(0) {
       $0 + ($1.request.body?.data?.count ?? 0) + MemoryFiles.bytesToReserve(forValueOf: $1.memberSize)
     }
-    guard files.hasRoom(forRows: Int64(tasks.count) * 1024),
+    guard files.hasRoom(forRows: Int64(tasks.count) * MemoryFiles.rowSize),
       size == 0 || files.reserve(Int64(size), as: name, of: session.id)
     else {
       throw .memoryFull(limit: files.capacity)

@@ -19,11 +19,8 @@ enum BackgroundCommand: WorkerContent {
     }
   }
 
-  /// Returns nil only if a `Flaw`, a deliberate fault for tests, drops the order.
-  init?(_ order: Order) {
+  init(_ order: Order) {
     switch order {
-    case .submit where Flaw.losesHandovers.isPresent: return nil
-    case .command(.resume, _) where Flaw.losesResumes.isPresent: return nil
     case .submit(let task): self = .submit(task.id)
     case .command(let command, let task): self = .task(task, command)
     case .forgetSession: self = .session(.forget)

@@ -39,7 +39,7 @@ extension BackgroundWorker {
   private func takeOver(
     in sessions: [SessionID: TransferSession], afterCrash hasCrashed: Bool
   ) async throws(StoreError) {
-    let found = Flaw.takesNothingOver.isPresent ? [] : try await store.work()
+    let found = try await store.work()
     var tasks: [TaskID: TransferTask] = [:]
     for task in try await store.tasks(found.map(\.task)) { tasks[task.id] = task }
     var recovered: [WorkerInput] = []

@@ -199,7 +199,7 @@ package final class BackgroundWorker: Sendable {
     let (turn, page, written) = (step.turn, step.page, step.written)
     logger.noteRetries(turn.facts)
     var change = StoreChange(turn)
-    change.takenCommands = Flaw.keepsTakenCommands.isPresent ? [] : page.taken
+    change.takenCommands = page.taken
     if let count = page.refused { change.tell(.refused(count: count)) }
     let begun = turn.written
     if begun.isEmpty, written == nil {
