@@ -31,6 +31,20 @@ import Testing
     #expect(response.contentType.textEncodingName == charset)
   }
 
+  @Test(
+    arguments: [
+      (["text/plain", "text/html"], "text/html"), (["text/html;charset=x", "text/plain"], "text/plain"),
+      (["text/html;charset=x", "*/*", "text/html;a=b"], "text/html"), (["nonsense", "rubbish"], "nonsense"),
+      (["text/plain, text/html; charset=utf-8"], "text/html"), (["text/html", ""], "text/html"),
+    ] as [([String], String)])
+  func severalFieldsHaveOneMediaType(_ values: [String], _ type: String) {
+    var headers = HTTPHeaders()
+    for value in values { headers.append("Content-Type", value) }
+    let response = TransferResponse(
+      url: "http://a/", status: 200, headers: headers, expectedContentLength: -1, httpVersion: "HTTP/1.1")
+    #expect(response.contentType.mimeType == type)
+  }
+
   @Test(arguments: [";charset=utf-8", " ; charset=utf-8", ";"])
   func aParameterIsNoMediaType(_ field: String) {
     #expect(response("Content-Type", field).contentType.mimeType == nil)
