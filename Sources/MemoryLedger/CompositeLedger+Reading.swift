@@ -4,6 +4,8 @@ package import TransferModel
 // Where a record is looked for: in the ledger of its session if that is known, else first in memory, which costs little.
 
 extension CompositeLedger {
+  private var hasMemory: Bool { !memory.knowsNoSession }
+
   private func ledger(of session: SessionID) -> any TaskRecords & KeptRecords {
     memory.contains(session) ? memory : durable
   }
@@ -17,7 +19,7 @@ extension CompositeLedger {
 
 extension CompositeLedger {
   package func task(_ id: TaskID) async throws(StoreError) -> TransferTask? {
-    if let task = try await memory.task(id) { return task }
+    if hasMemory, let task = try await memory.task(id) { return task }
     return try await durable.task(id)
   }
 
@@ -26,7 +28,7 @@ extension CompositeLedger {
   }
 
   package func tasks(_ ids: [TaskID]) async throws(StoreError) -> [TransferTask] {
-    let found = try await memory.tasks(ids)
+    let found = hasMemory ? try await memory.tasks(ids) : []
     guard found.count < ids.count else { return found }
     return found + (try await durable.tasks(ids))
   }
@@ -39,17 +41,17 @@ extension CompositeLedger {
   }
 
   package func smallBody(of id: TaskID) async throws(StoreError) -> [UInt8]? {
-    if let body = try await memory.smallBody(of: id) { return body }
+    if hasMemory, let body = try await memory.smallBody(of: id) { return body }
     return try await durable.smallBody(of: id)
   }
 
   package func metrics(of id: TaskID) async throws(StoreError) -> [UInt8]? {
-    if let metrics = try await memory.metrics(of: id) { return metrics }
+    if hasMemory, let metrics = try await memory.metrics(of: id) { return metrics }
     return try await durable.metrics(of: id)
   }
 
   package func decision(_ id: DecisionID) async throws(StoreError) -> Decision? {
-    if let decision = try await memory.decision(id) { return decision }
+    if hasMemory, let decision = try await memory.decision(id) { return decision }
     return try await durable.decision(id)
   }
 
@@ -64,7 +66,8 @@ extension CompositeLedger {
   }
 
   package func bodyFiles(among ids: [TaskID]) async throws(StoreError) -> Set<TaskID> {
-    try await memory.bodyFiles(among: ids).union(try await durable.bodyFiles(among: ids))
+    let found = try await durable.bodyFiles(among: ids)
+    return hasMemory ? found.union(try await memory.bodyFiles(among: ids)) : found
   }
 
   package func hasTasks(_ session: SessionID) async throws(StoreError) -> Bool {
@@ -72,7 +75,7 @@ extension CompositeLedger {
   }
 
   package func hasBodyFile(_ id: TaskID) async throws(StoreError) -> Bool {
-    if try await memory.hasBodyFile(id) { return true }
+    if hasMemory, try await memory.hasBodyFile(id) { return true }
     return try await durable.hasBodyFile(id)
   }
 }
@@ -117,7 +120,7 @@ extension CompositeLedger {
   package func idempotentReply(
     _ key: IdempotencyKey, to digest: [UInt8]
   ) async throws(StoreError) -> KeptReply? {
-    if let reply = try await memory.idempotentReply(key, to: digest) { return reply }
+    if hasMemory, let reply = try await memory.idempotentReply(key, to: digest) { return reply }
     return try await durable.idempotentReply(key, to: digest)
   }
 }
@@ -136,7 +139,7 @@ extension CompositeLedger {
       return page
     }
     let page = try await durable.journal(scope, after: sequence, maximumBytes: maximumBytes)
-    guard case .tenant = scope, !memory.knowsNoSession else { return page }
+    guard case .tenant = scope, hasMemory else { return page }
     let own = try await memory.journal(scope, after: sequence, maximumBytes: maximumBytes)
     return .joined(page, own, known: known)
   }
@@ -145,14 +148,14 @@ extension CompositeLedger {
     switch scope {
     case .tenant: false
     case .session(let session): memory.contains(session)
-    case .task(let task): try await memory.task(task) != nil
+    case .task(let task): hasMemory ? try await memory.task(task) != nil : false
     }
   }
 
   package func dueDeliveries(at time: Timestamp, limit: Int) async throws(StoreError) -> [WebhookDelivery] {
-    let own = try await memory.dueDeliveries(at: time, limit: limit)
     let others = try await durable.dueDeliveries(at: time, limit: limit)
-    guard !own.isEmpty else { return others }
+    guard hasMemory else { return others }
+    let own = try await memory.dueDeliveries(at: time, limit: limit)
     return Array((own + others).sorted { $0.nextAttemptAt < $1.nextAttemptAt }.prefix(limit))
   }
 
@@ -161,12 +164,13 @@ extension CompositeLedger {
   }
 
   package func nextDeliveryTime() async throws(StoreError) -> Timestamp? {
-    let times = [try await memory.nextDeliveryTime(), try await durable.nextDeliveryTime()]
-    return times.compactMap { $0 }.min()
+    let time = try await durable.nextDeliveryTime()
+    guard hasMemory, let own = try await memory.nextDeliveryTime() else { return time }
+    return time.map { min($0, own) } ?? own
   }
 
   package func hasPendingDelivery(_ task: TaskID) async throws(StoreError) -> Bool {
-    if try await memory.hasPendingDelivery(task) { return true }
+    if hasMemory, try await memory.hasPendingDelivery(task) { return true }
     return try await durable.hasPendingDelivery(task)
   }
 }

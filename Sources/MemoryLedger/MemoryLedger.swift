@@ -27,6 +27,7 @@ package final class MemoryLedger: RecordsInMemory, NumberedWriter {
   private let state = Mutex(State())
   /// A separate lock: every write to either ledger looks up its session here, and must not wait for readers.
   private let sessions = Mutex(Sessions())
+  private let sessionCount = Atomic(0)
   /// Atomic: transfer loops read it.
   private let size = Atomic(0)
   /// No row in memory is unreadable.
@@ -39,13 +40,22 @@ package final class MemoryLedger: RecordsInMemory, NumberedWriter {
   /// All sessions are the process's own.
   package var epoch: Epoch? { nil }
 
-  /// Whether it knows no session: it has no rows then.
-  package var knowsNoSession: Bool { sessions.withLock { $0.ids.isEmpty } }
+  /// Whether it knows no session: it has no rows then. No lock is taken, so that a service without ephemeral sessions pays nothing.
+  package var knowsNoSession: Bool { sessionCount.load(ordering: .acquiring) == 0 }
 
-  package func contains(_ session: SessionID) -> Bool { sessions.withLock { $0.ids.contains(session) } }
+  package func contains(_ session: SessionID) -> Bool {
+    !knowsNoSession && sessions.withLock { $0.ids.contains(session) }
+  }
 
   /// From here on, what is about the session is in memory.
-  package func add(_ session: SessionID) { sessions.withLock { _ = $0.ids.insert(session) } }
+  package func add(_ session: SessionID) { change { $0.ids.insert(session) } }
+
+  private func change<Result>(_ body: (inout Sessions) -> Result) {
+    sessions.withLock { sessions in
+      _ = body(&sessions)
+      sessionCount.store(sessions.ids.count, ordering: .releasing)
+    }
+  }
 
   package func read<T>(_ body: (RowReader) throws(StoreError) -> T) throws(StoreError) -> T {
     let result = state.withLock { state -> Result<T, StoreError> in
@@ -82,7 +92,7 @@ package final class MemoryLedger: RecordsInMemory, NumberedWriter {
       return .success(fragments)
     }
     if case .failure = written, let session = change.sessions.first?.id {
-      sessions.withLock { _ = $0.ids.remove(session) }
+      self.change { $0.ids.remove(session) }
     }
     if let session = change.deletedSession { remember(session) }
     return written
@@ -93,7 +103,7 @@ package final class MemoryLedger: RecordsInMemory, NumberedWriter {
     let oldest = sessions.withLock { $0.delete(session) }
     guard !oldest.isEmpty else { return }
     let awaited = state.withLock { state in oldest.filter { state.rows.deliveries.hasAny(of: $0) } }
-    sessions.withLock { sessions in
+    change { sessions in
       for session in oldest {
         if awaited.contains(session) { sessions.append(session) } else { sessions.ids.remove(session) }
       }
