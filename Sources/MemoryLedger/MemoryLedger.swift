@@ -91,7 +91,10 @@ package final class MemoryLedger: RecordsInMemory, NumberedWriter {
       size.store(state.rows.memorySize, ordering: .relaxed)
       return .success(fragments)
     }
-    if case .failure = written, let session = change.sessions.first?.id {
+    // A session whose creation is refused is nobody's.
+    if case .failure = written, let session = change.sessions.first?.id,
+      state.withLock({ !$0.rows.sessions.contains(session) })
+    {
       self.change { $0.ids.remove(session) }
     }
     if let session = change.deletedSession { remember(session) }

@@ -96,6 +96,11 @@ import TransferModel
     }
     #expect(throws: StoreError.self) { try ledger.write(change, after: 0).get() }
     #expect(ledger.knowsNoSession)
+    // One that exists stays in memory, whatever is refused.
+    ledger.add(session.id)
+    _ = try ledger.write(Self.change(session.id) { $0.sessions = [session] }, after: 0).get()
+    #expect(throws: StoreError.self) { try ledger.write(change, after: 0).get() }
+    #expect(ledger.contains(session.id))
   }
 
   @Test func secretsAreNotKept() async throws {
