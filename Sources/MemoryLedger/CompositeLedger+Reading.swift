@@ -33,7 +33,7 @@ extension CompositeLedger {
     return found + (try await durable.tasks(ids))
   }
 
-  /// Tasks of ephemeral sessions end with their process: nobody asks for them.
+  /// Tasks of ephemeral sessions end with their process, and are not recovered.
   package func unfinishedTasks(
     after last: TransferTask?, limit: Int
   ) async throws(StoreError) -> [TransferTask] {

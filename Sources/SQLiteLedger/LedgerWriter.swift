@@ -10,7 +10,7 @@ final class LedgerWriter: @unchecked Sendable {
   /// Another process has taken over from this one.
   struct FencedOff: Error {}
 
-  /// What came of some entries.
+  /// The outcome of a batch of entries.
   struct Outcome {
     /// Why some of them were not written, by their places.
     var refused: [Int: StoreError] = [:]

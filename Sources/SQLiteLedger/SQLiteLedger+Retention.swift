@@ -3,7 +3,7 @@ internal import GRDB
 package import Ledger
 package import TransferModel
 
-/// What has expired.
+/// Expired records.
 extension SQLiteLedger: RetentionRecords {
   package func retained(in place: RetainedPlace) -> any RetentionRecords {
     assert(place == .durable, "the records in memory are another ledger's")

@@ -13,7 +13,9 @@ struct EphemeralConformance {
       try await Self().eventNumbersAreSharedWithOtherProcesses($0)
     },
     .init("idempotencyKeyIsTakenOnce") { try await Self().idempotencyKeyIsTakenOnce($0) },
-    .init("taskIsChangedOnlyAsItWasRead") { try await Self().taskIsChangedOnlyAsItWasRead($0) },
+    .init("taskIsChangedOnlyAsItWasRead") {
+      try await SharedLedgerConformance().aTaskIsChangedAsItWasRead($0, in: session)
+    },
     .init("memoryPruningLeavesDurableRecords") {
       try await Self().memoryPruningLeavesDurableRecords($0)
     },
@@ -81,11 +83,6 @@ struct EphemeralConformance {
       change.owner = session
       fill(&change)
     }
-  }
-
-  private static func isUnmet(_ body: () async throws -> Void) async throws -> Bool {
-    do { try await body() } catch StoreError.unmet { return true }
-    return false
   }
 
   func wipedSessionLosesBodiesAndReplies(_ kind: LedgerKind) async throws {
@@ -179,7 +176,7 @@ struct EphemeralConformance {
     let outcomes = try await withThrowingTaskGroup(of: Bool.self) { group in
       for number in 0..<40 {
         group.addTask {
-          try await Self.isUnmet {
+          try await LedgerBench.isUnmet {
             try await write(store) { change in
               change.events = [Self.event()]
               change.answer(Self.reply("k\(number % 10)", 200 + number), about: Self.session.id)
@@ -192,31 +189,6 @@ struct EphemeralConformance {
     #expect(outcomes.count { !$0 } == 10)
     let page = try await store.journal(.session(Self.session.id), after: 0, maximumBytes: 1 << 20)
     #expect(page.fragments.count == 10)
-    await store.close()
-  }
-
-  func taskIsChangedOnlyAsItWasRead(_ kind: LedgerKind) async throws {
-    let store = try await open(LedgerBench(kind))
-    let task = Self.task(3)
-    try await write(store) { $0.createdTasks = [task] }
-    let outcomes = try await withThrowingTaskGroup(of: Bool.self) { group in
-      for number in 0..<9 {
-        group.addTask {
-          var changed = task
-          changed.description = "\(number)"
-          let written = changed
-          return try await Self.isUnmet {
-            try await write(store) { change in
-              change.respecifiedTasks = [written]
-              change.conditions = [.unchanged(task)]
-            }
-          }
-        }
-      }
-      return try await group.reduce(into: []) { $0.append($1) }
-    }
-    #expect(outcomes.count { !$0 } == 1)
-    #expect(try await store.task(task.id)?.description != nil)
     await store.close()
   }
 

@@ -47,6 +47,12 @@ package final class LedgerBench: Sendable {
     try database(publish)
   }
 
+  /// Whether the ledger refuses a change because a condition of it does not hold.
+  static func isUnmet(_ body: () async throws -> Void) async throws -> Bool {
+    do { try await body() } catch StoreError.unmet { return true }
+    return false
+  }
+
   package static func id<Kind>(_ number: UInt64) -> ID<Kind> { ID(at: time, random: (number, number)) }
   package static func key(_ text: String) -> IdempotencyKey { IdempotencyKey(tenant: .default, text: text) }
   package static func name(_ text: String) -> ConfigurationName {

@@ -100,7 +100,7 @@ struct RecordConformance {
     await store.close()
   }
 
-  /// What clients were told last.
+  /// The activity that clients were last told of.
   func theToldPhaseComesBack(_ kind: LedgerKind) async throws {
     let bench = LedgerBench(kind)
     let store = try bench.open()

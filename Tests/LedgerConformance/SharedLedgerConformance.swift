@@ -53,11 +53,6 @@ struct SharedLedgerConformance {
     return change
   }
 
-  private static func isUnmet(_ body: () async throws -> Void) async throws -> Bool {
-    do { try await body() } catch StoreError.unmet { return true }
-    return false
-  }
-
   // MARK: Numbers and feeds
 
   func eachHearsOfAllInOneOrder(_ kind: LedgerKind) async throws {
@@ -131,7 +126,7 @@ struct SharedLedgerConformance {
           for repetition in 0..<3 {
             group.addTask {
               let reply = Self.reply("k\(round)", 200 + index * 10 + repetition)
-              return try await Self.isUnmet { try await store.write(Self.answering(reply)) }
+              return try await LedgerBench.isUnmet { try await store.write(Self.answering(reply)) }
             }
           }
         }
@@ -151,9 +146,9 @@ struct SharedLedgerConformance {
     let store = try LedgerBench(kind).open()
     let old = Self.reply("k", 201, age: IdempotentReply.retention + 1)
     try await store.write(Self.answering(old))
-    #expect(try await Self.isUnmet { try await store.write(Self.answering(old)) })
+    #expect(try await LedgerBench.isUnmet { try await store.write(Self.answering(old)) })
     try await store.write(Self.answering(Self.reply("k", 202)))
-    #expect(try await Self.isUnmet { try await store.write(Self.answering(Self.reply("k", 203))) })
+    #expect(try await LedgerBench.isUnmet { try await store.write(Self.answering(Self.reply("k", 203))) })
     #expect(try await store.reply(under: LedgerBench.key("k"))?.status == 202)
     // Whoever has the key may tell repeats something else.
     try await store.write { $0.replaceReply(Self.reply("k", 204), about: nil) }
@@ -161,13 +156,15 @@ struct SharedLedgerConformance {
     await store.close()
   }
 
-  func aTaskIsChangedAsItWasRead(_ kind: LedgerKind) async throws {
+  func aTaskIsChangedAsItWasRead(
+    _ kind: LedgerKind, in session: TransferSession = .shared(.shared, of: .default)
+  ) async throws {
     let store = try LedgerBench(kind).open()
-    let session = TransferSession.shared(.shared, of: .default)
     let task = TransferTask(
       id: LedgerBench.id(3), sessionID: session.id, taskIdentifier: 1, createdAt: Self.time,
       specification: TaskSpecification(kind: .data, request: TransferRequest(url: "http://a/")))
     try await store.write {
+      $0.owner = session.id
       $0.sessions = [session]
       $0.createdTasks = [task]
     }
@@ -177,8 +174,9 @@ struct SharedLedgerConformance {
           var changed = task
           changed.description = "\(number)"
           let written = changed
-          return try await Self.isUnmet {
+          return try await LedgerBench.isUnmet {
             try await store.write {
+              $0.owner = session.id
               $0.respecifiedTasks = [written]
               $0.conditions = [.unchanged(task)]
             }
@@ -197,7 +195,7 @@ struct SharedLedgerConformance {
     let stores = [try bench.open(), try bench.open()]
     let name = LedgerBench.name("n")
     func write(_ store: any Ledger, _ time: Double, inPlaceOf known: Double?) async throws -> Bool {
-      try await Self.isUnmet {
+      try await LedgerBench.isUnmet {
         try await store.write {
           $0.configurations = [
             NamedConfiguration(

@@ -19,7 +19,7 @@
       return reply
     }
 
-    /// What an input is about, as it was before.
+    /// The state that an input is about, before it.
     private struct Before {
       let task: TaskMachine?
       let owesFinishedEvents: Bool

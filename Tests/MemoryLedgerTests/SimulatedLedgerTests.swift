@@ -22,7 +22,7 @@ import TransferModel
     id: LedgerBench.id(9), type: .ephemeral, createdAt: LedgerBench.time, description: nil,
     configuration: SessionConfiguration(), delegate: nil)
 
-  /// What was called back, in its order.
+  /// The calls back, in their order.
   private final class Heard: Sendable {
     private let all = Mutex<[String]>([])
     func hear(_ text: String) { all.withLock { $0.append(text) } }

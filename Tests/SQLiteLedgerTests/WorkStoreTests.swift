@@ -109,7 +109,7 @@ import TransferModel
     }
   }
 
-  // MARK: What is nothing
+  // MARK: Empty changes
 
   /// Each part alone makes a change that is to be written.
   @Test func noneOfThemIsNothing() {

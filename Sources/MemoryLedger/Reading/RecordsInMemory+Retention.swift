@@ -1,7 +1,7 @@
 package import Ledger
 package import TransferModel
 
-/// What has expired.
+/// Expired records.
 extension RecordsInMemory {
   package func finishedTasks(
     _ query: FinishedTaskQuery, limit: Int

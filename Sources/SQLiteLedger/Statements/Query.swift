@@ -18,7 +18,7 @@ enum Query: Int, CaseIterable, Sendable {
   case fragmentBeforeOfTenant, fragmentBeforeOfSession, fragmentBeforeOfTask
   case fragmentsOfTenant, fragmentsOfSession, fragmentsOfTask, fragmentsAfter
   case oldestFragment, oldestFragmentOfTenant, oldestEvents, lastSequence
-  case pruned, prunedOfTenant, reservation, dataVersion, bytes
+  case pruned, prunedOfTenant, reservation, dataVersion
   case keyCheck, epoch, processes, shards, worker
 
   var text: String { Self.texts[rawValue] }
@@ -125,8 +125,6 @@ enum Query: Int, CaseIterable, Sendable {
     case .prunedOfTenant: "SELECT through FROM journal_pruning_by_tenant WHERE tenant = ?"
     case .reservation: Self.reserved
     case .dataVersion: "PRAGMA data_version"
-    case .bytes:
-      "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
     case .keyCheck: "SELECT sealed FROM key_check"
     case .epoch: "SELECT epoch FROM owner"
     case .processes: "SELECT epoch, address, retiring FROM process"

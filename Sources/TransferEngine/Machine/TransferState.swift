@@ -21,7 +21,7 @@ enum TransferState: Equatable {
   /// Its body, or what is kept of it, is on its way to the disk.
   case finishing
 
-  /// What a transfer waits for before it goes on.
+  /// The reason for which a transfer waits.
   enum WaitReason: Equatable {
     case redirect(proposed: TransferRequest)
     case response
@@ -42,7 +42,7 @@ enum TransferState: Equatable {
     case caching
     /// There is no network to the origin.
     case connectivity
-    /// What it needs of the disk is being opened.
+    /// Its files are being opened.
     case files
 
     /// It waits in the middle of its connection's handshake.
@@ -62,7 +62,7 @@ enum TransferState: Equatable {
   var isOnWire: Bool { if case .onWire = self { true } else { false } }
   var isFinishing: Bool { if case .finishing = self { true } else { false } }
 
-  /// What it waits for. Only a transfer that is parked or on the wire waits.
+  /// The reason to wait. Only a transfer that is parked or on the wire has one.
   var hold: WaitReason? {
     get {
       switch self {

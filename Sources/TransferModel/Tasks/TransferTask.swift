@@ -146,7 +146,7 @@ package struct TransferTask: Sendable, Equatable {
   package var state: TaskState { lifecycle.state }
   package var startedAt: Timestamp? { beginning.startedAt }
 
-  /// What a running task does; otherwise nil.
+  /// The activity of a running task; otherwise nil.
   package var phase: TaskPhase? { state == .running ? activity : nil }
 
   /// The phase of a running task that waits for nothing.
