@@ -13,15 +13,16 @@ package final class CompositeLedger: Ledger {
   // MARK: Writing
 
   package func append(_ entry: CommitEntry) {
-    let isInMemory = isInMemory(entry.change)
+    let isInMemory = isInMemory(entry)
     assert(isWhole(entry.change, inMemory: isInMemory), "a change mixes records of both ledgers")
     durable.append(isInMemory ? .numbered(entry, by: memory) : entry)
   }
 
-  private func isInMemory(_ change: StoreChange) -> Bool {
-    if change.pruning?.place == .memory { return true }
-    guard let session = change.owner else { return false }
-    if change.sessions.first?.type == .ephemeral { memory.add(session) }
+  private func isInMemory(_ entry: CommitEntry) -> Bool {
+    if entry.prunedPlace == .memory { return true }
+    let isNew = entry.sessionType == .ephemeral
+    guard isNew || !memory.knowsNoSession, let session = entry.change.owner else { return false }
+    if isNew { memory.add(session) }
     return memory.contains(session)
   }
 

@@ -113,7 +113,7 @@ final class LedgerWriter: @unchecked Sendable {
     fence = draft.fence
     numbers.advance(to: draft.sequence)
     for (index, entry) in entries.enumerated() where draft.outcome.refused[index] == nil {
-      if let session = entry.change.deletedSession { tenants[session] = nil }
+      if let session = entry.deletedSession { tenants[session] = nil }
     }
     return draft.outcome
   }
@@ -123,7 +123,7 @@ final class LedgerWriter: @unchecked Sendable {
   private func needsDisk(_ entries: [CommitEntry]) throws -> Bool {
     var count = 0
     for entry in entries {
-      guard entry.isNumbered || entry.change.isProgressOnly else { return true }
+      guard entry.isNumbered || entry.isProgressOnly else { return true }
       count += entry.numbersElsewhere
     }
     guard count > 0 else { return false }

@@ -16,6 +16,9 @@ struct EphemeralConformance {
     .init("taskIsChangedOnlyAsItWasRead") {
       try await SharedLedgerConformance().aTaskIsChangedAsItWasRead($0, in: session)
     },
+    .init("memoryPruningWithoutSessionsLeavesDurableRecords") {
+      try await Self().memoryPruningWithoutSessionsLeavesDurableRecords($0)
+    },
     .init("memoryPruningLeavesDurableRecords") {
       try await Self().memoryPruningLeavesDurableRecords($0)
     },
@@ -189,6 +192,17 @@ struct EphemeralConformance {
     #expect(outcomes.count { !$0 } == 10)
     let page = try await store.journal(.session(Self.session.id), after: 0, maximumBytes: 1 << 20)
     #expect(page.fragments.count == 10)
+    await store.close()
+  }
+
+  func memoryPruningWithoutSessionsLeavesDurableRecords(_ kind: LedgerKind) async throws {
+    let store = try LedgerBench(kind).open()
+    let task = Self.finished(1, in: .shared)
+    try await write(store, about: .shared) { ($0.createdTasks, $0.updatedTasks) = ([task], [task]) }
+    var pruning = Pruning(in: .memory)
+    pruning.tasks = [task.id]
+    try await write(store, about: nil) { [pruning] in $0.pruning = pruning }
+    #expect(try await store.task(task.id) == task)
     await store.close()
   }
 

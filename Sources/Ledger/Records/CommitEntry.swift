@@ -1,3 +1,5 @@
+package import TransferModel
+
 /// A change that waits to be written, with its callback. Indirect: a change is large, and its entry goes from queue to queue.
 package indirect enum CommitEntry: Sendable {
   /// What a client asked for: it is written, or refused and leaves nothing.
@@ -11,6 +13,38 @@ package indirect enum CommitEntry: Sendable {
     switch self {
     case .request(let change, _), .fact(let change, _): change
     case .numbered(let entry, _): entry.change
+    }
+  }
+
+  // Single members: a change is large, and `change` copies it.
+
+  package var isProgressOnly: Bool {
+    switch self {
+    case .request(let change, _), .fact(let change, _): change.isProgressOnly
+    case .numbered(let entry, _): entry.isProgressOnly
+    }
+  }
+
+  package var deletedSession: SessionID? {
+    switch self {
+    case .request(let change, _), .fact(let change, _): change.deletedSession
+    case .numbered(let entry, _): entry.deletedSession
+    }
+  }
+
+  /// The type of the session that it creates or changes.
+  package var sessionType: SessionType? {
+    switch self {
+    case .request(let change, _), .fact(let change, _): change.sessions.first?.type
+    case .numbered(let entry, _): entry.sessionType
+    }
+  }
+
+  /// Where it prunes, if it does.
+  package var prunedPlace: RetainedPlace? {
+    switch self {
+    case .request(let change, _), .fact(let change, _): change.pruning?.place
+    case .numbered(let entry, _): entry.prunedPlace
     }
   }
 
