@@ -158,8 +158,15 @@ let package = Package(
       name: "MemoryLedger", dependencies: ["HTTPFields", "TransferModel", "HTTPCookies", "JSON", "Ledger"],
       swiftSettings: optimizedSafe),
     .target(
+      name: "EngineAPI",
+      dependencies: [
+        "Limits", "TransferModel", "BlobStore", "HTTPCache", "HTTPCookies", "EventLoop", "Curl",
+        .product(name: "DequeModule", package: "swift-collections"),
+      ], swiftSettings: language),
+    .target(
       name: "TransferEngine",
       dependencies: [
+        "EngineAPI",
         "Limits", "Addresses", "HTTPFields", "TransferModel", "BlobStore", "HTTPCache", "HTTPCookies",
         "Netlink", "Curl",
         "EventLoop",
@@ -176,7 +183,7 @@ let package = Package(
       dependencies: [
         "Limits", "HTTPFields", "TransferModel", "TransferCore", "HTTPCache", "HTTPCookies", "Ledger",
         "KeyDerivation",
-        "BlobStore", "TransferEngine", "EventLoop", "Processes", "JSON",
+        "BlobStore", "EngineAPI", "EventLoop", "Processes", "JSON",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "HeapModule", package: "swift-collections"),
@@ -211,7 +218,8 @@ let package = Package(
     .executableTarget(
       name: "ferry",
       dependencies: [
-        "Addresses", "BlobStore", "CICUData", "EventLoop", "FerrySettings", "HTTPFields", "HTTPServer",
+        "Addresses", "BlobStore", "CICUData", "EngineAPI", "EventLoop", "FerrySettings", "HTTPFields",
+        "HTTPServer",
         "JSON",
         "Ledger", "Peers",
         "MemoryLedger", "Processes", "SQLiteLedger", "TransferAPI", "TransferEngine", "TransferModel",
@@ -285,9 +293,12 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   ),
   ("TransferCore", ["HTTPFields", "TransferModel", "LifeCycle", "MachineFaults", "TestSupport"]),
   (
+    "EngineAPI", ["Limits", "HTTPFields", "TransferModel", "BlobStore", "Curl", "HTTPCookies", "TestSupport"]
+  ),
+  (
     "TransferEngine",
     [
-      "Limits", "Addresses", "HTTPFields", "TransferModel", "BlobStore", "HTTPCookies", "HTTPCache",
+      "EngineAPI", "Limits", "Addresses", "HTTPFields", "TransferModel", "BlobStore", "HTTPCache",
       "ContentCoding",
       "Curl", "CLinux",
       "EventLoop", "TestSupport",
@@ -299,7 +310,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
       "Limits", "Addresses", "HTTPFields", "TransferModel", "TransferCore", "Ledger", "KeyDerivation",
       "SQLiteLedger",
       "MemoryLedger",
-      "SimulatedStores", "BlobStore", "TransferEngine",
+      "SimulatedStores", "BlobStore", "EngineAPI", "TransferEngine",
       "HTTPCache", "HTTPCookies", "EventLoop", "Processes", "JSON", "TestSupport", "Simulation",
       .product(name: "Crypto", package: "swift-crypto"), .product(name: "Logging", package: "swift-log"),
     ]
@@ -314,7 +325,8 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
       "Limits", "Addresses", "HTTPFields", "TransferModel", "TransferCore", "TransferService", "Ledger",
       "MemoryLedger",
       "SQLiteLedger",
-      "BlobStore", "TransferEngine", "HTTPServer", "ContentCoding", "EventLoop", "JSON", "TestSupport",
+      "BlobStore", "EngineAPI", "TransferEngine", "HTTPServer", "ContentCoding", "EventLoop", "JSON",
+      "TestSupport",
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"), .product(name: "Yams", package: "Yams"),
@@ -348,7 +360,7 @@ package.targets += [
     name: "Simulation",
     dependencies: [
       "HTTPFields", "TransferModel", "TransferCore", "Ledger", "MemoryLedger", "SimulatedStores", "BlobStore",
-      "TransferEngine", "TransferService", "HTTPCache", "LifeCycle", "EventLoop", "JSON",
+      "EngineAPI", "TransferService", "HTTPCache", "LifeCycle", "EventLoop", "JSON",
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "DequeModule", package: "swift-collections"),
       .product(name: "Logging", package: "swift-log"),

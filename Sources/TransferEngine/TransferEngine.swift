@@ -1,57 +1,15 @@
-package import Addresses
+internal import Addresses
 package import BlobStore
 package import Curl
+package import EngineAPI
 package import EventLoop
 package import HTTPCache
 internal import Synchronization
 package import TransferModel
 
 /// Carries tasks out: a few workers, each on a loop of its own, with the sessions spread over them.
-package final class TransferEngine: Sendable {
-  package struct Settings: Sendable {
-    package var egress: EgressPolicy
-    /// What tasks have, and stored files.
-    package var blobs: any BlobStore
-    /// The bodies of ephemeral sessions.
-    package var memoryFiles = MemoryFiles(capacity: 1 << 30)
-    /// Threads that may wait for a disk.
-    package var pool: WorkerPool
-    /// Bytes up to which a body stays in memory and goes into the store.
-    package var smallBodyLimit = 32 * 1024
-    /// Bytes of the largest body.
-    package var maximumBodySize: Int64 = 1 << 40
-    /// Transfers at once, of each worker.
-    package var maximumActive = 4096
-    package var maximumIdleHandles = 256
-    package var idleSessions = IdleSessions.Limits()
-    package var userAgent = "Ferry"
-    /// Whether requests may go out now: false in a process that stood still, until it knows that no other one has taken over. Called on the
-    /// loops.
-    package var mayBegin: @Sendable () -> Bool = { true }
-    /// nil: the system's.
-    package var certificateAuthorityFile: String?
-    /// The cookies and credentials of sessions; the owner writes them to the ledger.
-    package var storages = SessionStorages()
-    package var networks = Networks()
-    /// nil: no session has a cache.
-    package var caches: CacheStorage?
-    /// Credentials that may be refused before a task gives up.
-    package var maximumAuthenticationAttempts = 10
-    /// Threads that wait for a Kerberos realm.
-    package var tokenPool = WorkerPool(name: "ferry-gssapi", threads: 2)
-    package var now: @Sendable () -> Timestamp = { Timestamp(microseconds: WallClock.microseconds()) }
-
-    package init(egress: EgressPolicy, blobs: any BlobStore, pool: WorkerPool) {
-      self.egress = egress
-      self.blobs = blobs
-      self.pool = pool
-    }
-
-    /// Where a session's bodies are.
-    package func bodies(of session: SessionID, _ type: SessionType) -> any BlobStore {
-      type == .ephemeral ? SessionBlobs(memoryFiles, of: session) : blobs
-    }
-  }
+package final class TransferEngine: LocalCarrier {
+  package typealias Settings = EngineSettings
 
   /// The service's own authorities; sessions may add theirs.
   package let authorities: TLSAuthorities
@@ -83,13 +41,13 @@ package final class TransferEngine: Sendable {
   private func attachStorages() {
     storages.onIdle { [weak self] session in
       guard let worker = self?.worker(of: session) else { return }
-      worker.post(.run { [weak worker] in worker?.sessions.noteLoaded(session) })
+      worker.mailbox.post(.noteLoaded(session))
     }
   }
 
   private func watchNetworks() -> Bool {
     settings.networks.watch(on: loops[0]) { [weak self] hasLost in
-      for worker in self?.workers ?? [] { worker.post(.networkChanged(hasLost: hasLost)) }
+      for worker in self?.workers ?? [] { worker.mailbox.post(.networkChanged(hasLost: hasLost)) }
     }
   }
 
@@ -99,7 +57,7 @@ package final class TransferEngine: Sendable {
   package func readAuthoritiesAgain() throws(TransferError) {
     let roots = try SessionTrust.rootsAgain(file: settings.certificateAuthorityFile)
     authorities.replace(by: roots)
-    for worker in workers { worker.post(.run { [weak worker] in worker?.sessions.replaceRoots(roots) }) }
+    for worker in workers { worker.mailbox.post(.replaceRoots(roots)) }
   }
 
   /// The version of the libcurl that is loaded.
@@ -147,15 +105,15 @@ package final class TransferEngine: Sendable {
   /// Posts a command of a session, behind those that wait for the session's cookies and credentials.
   private func post(_ command: WorkerMailbox.Command, of session: SessionID) {
     let worker = worker(of: session)
-    if storages.ifLoaded(session, needsStorage: false, { worker.post(command) }) { return }
-    storages.whenLoaded(session) { _ in worker.post(command) }
+    if storages.ifLoaded(session, needsStorage: false, { worker.mailbox.post(command) }) { return }
+    storages.whenLoaded(session) { _ in worker.mailbox.post(command) }
   }
 
   /// Submits jobs of one session once its cookies and credentials are in memory. If they cannot be read, the tasks fail.
   private func submit(_ jobs: [TransferJob], of session: SessionID) {
     let worker = worker(of: session)
-    if storages.ifLoaded(session, { worker.post(.submit(jobs)) }) { return }
-    storages.whenLoaded(session) { isLoaded in worker.post(isLoaded ? .submit(jobs) : .fail(jobs)) }
+    if storages.ifLoaded(session, { worker.mailbox.post(.submit(jobs)) }) { return }
+    storages.whenLoaded(session) { isLoaded in worker.mailbox.post(isLoaded ? .submit(jobs) : .fail(jobs)) }
   }
 
   package func submit(_ jobs: [TransferJob]) {
@@ -195,7 +153,7 @@ package final class TransferEngine: Sendable {
   }
 
   /// Calls `done` from the first worker's loop, once that has come round.
-  package func ping(_ done: @escaping @Sendable () -> Void) { workers[0].post(.run(done)) }
+  package func ping(_ done: @escaping @Sendable () -> Void) { workers[0].mailbox.post(.run(done)) }
 
   /// Each worker's loop, which answers once it has taken what was asked of it before.
   package var pulses: [Pulse.Part] {
@@ -209,14 +167,14 @@ package final class TransferEngine: Sendable {
     await probe.close()
     await withCheckedContinuation { continuation in
       let networks = settings.networks
-      workers[0].post(
+      workers[0].mailbox.post(
         .run {
           networks.stop()
           continuation.resume()
         })
     }
     for (worker, loop) in zip(workers, loops) {
-      await withCheckedContinuation { continuation in worker.post(.stop { continuation.resume() }) }
+      await withCheckedContinuation { continuation in worker.mailbox.post(.stop { continuation.resume() }) }
       await loop.stopAndJoin()
     }
   }

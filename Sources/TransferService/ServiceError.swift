@@ -1,7 +1,7 @@
 internal import BlobStore
+internal import EngineAPI
 package import Ledger
 package import Limits
-internal import TransferEngine
 internal import TransferCore
 package import TransferModel
 

@@ -1,4 +1,4 @@
-internal import TransferEngine
+internal import EngineAPI
 internal import TransferModel
 
 extension TransferJob {

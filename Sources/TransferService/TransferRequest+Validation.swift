@@ -1,7 +1,7 @@
+internal import EngineAPI
 internal import HTTPFields
 package import JSON
 internal import Limits
-internal import TransferEngine
 package import TransferModel
 
 extension TransferRequest {

@@ -1,4 +1,5 @@
 package import BlobStore
+package import EngineAPI
 package import EventLoop
 internal import HTTPCookies
 package import JSON
@@ -7,7 +8,6 @@ internal import Limits
 package import Logging
 internal import Synchronization
 internal import TransferCore
-internal import TransferEngine
 package import TransferModel
 
 // Within `TransferService`, `Limits` is the service's own.

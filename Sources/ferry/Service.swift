@@ -1,5 +1,6 @@
 internal import Addresses
 import BlobStore
+import EngineAPI
 import EventLoop
 import FerrySettings
 import FoundationEssentials

@@ -1,7 +1,7 @@
 internal import BlobStore
+internal import EngineAPI
 internal import HTTPFields
 internal import TransferCore
-internal import TransferEngine
 internal import TransferModel
 
 /// One attempt of a task, as the stand-in for an engine has it: a word of the engine's contract, letter by letter.

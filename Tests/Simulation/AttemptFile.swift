@@ -1,6 +1,6 @@
 internal import BlobStore
 internal import Crypto
-internal import TransferEngine
+internal import EngineAPI
 internal import TransferModel
 
 /// What an attempt has on the disk, by the contract that the engine keeps: it takes what an earlier download left before its request goes

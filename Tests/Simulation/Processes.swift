@@ -1,11 +1,11 @@
 internal import Crypto
+package import EngineAPI
 internal import EventLoop
 package import Ledger
 internal import Logging
 internal import MemoryLedger
 package import SimulatedStores
 package import TransferCore
-internal import TransferEngine
 internal import TransferModel
 package import TransferService
 

@@ -1,8 +1,8 @@
 package import BlobStore
 internal import DequeModule
+package import EngineAPI
 package import HTTPCache
 package import TransferCore
-package import TransferEngine
 package import TransferModel
 package import TransferService
 

@@ -1,8 +1,8 @@
 internal import BlobStore
+internal import EngineAPI
 internal import LifeCycle
 internal import SimulatedStores
 internal import TransferCore
-internal import TransferEngine
 internal import TransferModel
 internal import TransferService
 

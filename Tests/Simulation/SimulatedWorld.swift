@@ -1,7 +1,7 @@
+internal import EngineAPI
 internal import Ledger
 internal import SimulatedStores
 internal import TransferCore
-internal import TransferEngine
 internal import TransferModel
 internal import TransferService
 

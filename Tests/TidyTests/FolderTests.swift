@@ -17,17 +17,6 @@ import Testing
 
   /// What is left to mend. It may only shrink. The folder "" holds the files at a target's top level.
   private static let known: [String: Known] = [
-    "TransferEngine": Known(
-      [
-        "": ["Worker"], "Answer": ["Body", "Machine", "Transfer", "Worker"],
-        "Authentication": ["Machine", "Transfer", "Worker"], "Body": ["Transfer", "Worker"],
-        "Cache": ["Transfer", "Worker"], "Connectivity": ["Transfer", "Worker"], "Machine": ["Transfer"],
-        "Scheduling": ["Transfer"], "Transfer": ["Worker"],
-      ],
-      knots: [
-        "", "Answer", "Authentication", "Body", "Cache", "Connectivity", "Cookies", "Machine", "Scheduling",
-        "Storage", "Transfer", "Worker",
-      ]),
     "TransferService": Known(
       [
         "": [
@@ -40,7 +29,7 @@ import Testing
       knots: [
         "", "Bodies", "Decisions", "Events", "Machines", "Owners", "Reachability", "Recovery", "Sessions",
         "Tasks", "Worker",
-      ]),
+      ])
   ]
 
   /// - Parameter known: what is left to mend in the target.

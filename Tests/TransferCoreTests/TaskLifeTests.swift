@@ -181,7 +181,7 @@ import TransferModel
     #expect(stage.types(of: download).last == .taskDidComplete && stage.machine.unfinished == 0)
   }
 
-  private final class Body: BodyToken {}
+  private final class Body: BodyToken { func detach() {} }
 
   /// A world found this: the client that was ready to send a body waited for ever, as the task went on without one.
   @Test(arguments: [true, false]) func aBodyThatNobodyWillAskForIsDropped(_ becomesDownload: Bool) throws {

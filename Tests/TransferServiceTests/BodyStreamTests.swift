@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-@testable import TransferEngine
+@testable import EngineAPI
 @testable import TransferService
 
 @Suite(.blocking) struct BodyStreamTests {

@@ -1,3 +1,4 @@
+import EngineAPI
 import Glibc
 import HTTPCookies
 import Ledger

@@ -1,4 +1,5 @@
 import BlobStore
+import EngineAPI
 import EventLoop
 import JSON
 import Ledger

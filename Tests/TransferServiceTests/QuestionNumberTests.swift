@@ -1,3 +1,4 @@
+import EngineAPI
 import Foundation
 import JSON
 import Ledger

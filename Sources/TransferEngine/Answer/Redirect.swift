@@ -1,4 +1,5 @@
 internal import Curl
+internal import EngineAPI
 internal import HTTPFields
 internal import Limits
 internal import TransferModel

@@ -1,5 +1,6 @@
 internal import BlobStore
 internal import Crypto
+internal import EngineAPI
 internal import EventLoop
 internal import TransferModel
 

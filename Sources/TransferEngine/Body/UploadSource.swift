@@ -1,5 +1,6 @@
 internal import BlobStore
 internal import Curl
+internal import EngineAPI
 internal import EventLoop
 internal import TransferModel
 
@@ -86,4 +87,19 @@ final class FileUploadSource: UploadSource {
     offset = range.lowerBound
     return true
   }
+}
+
+/// A body that a client sends meanwhile.
+extension UploadStream: UploadSource {
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> UploadDisposition {
+    switch take(into: buffer) {
+    case .bytes(let count): .bytes(count)
+    case .wait: .paused
+    case .end: .end
+    case .failed: .failed
+    }
+  }
+
+  /// The bytes that went are gone: only the client can send them again.
+  func rewind() -> Bool { false }
 }

@@ -1,4 +1,5 @@
 internal import Curl
+internal import EngineAPI
 internal import HTTPCookies
 internal import HTTPFields
 internal import TransferModel
@@ -34,9 +35,4 @@ extension CookieContext {
       isSafeMethod: ["GET", "HEAD", "OPTIONS", "TRACE"].contains(request.method),
       acceptPolicy: configuration.httpCookieAcceptPolicy)
   }
-}
-
-extension CurlURL {
-  /// The path that a request asks for.
-  var path: String { String(requestTarget.prefix { $0 != "?" }) }
 }

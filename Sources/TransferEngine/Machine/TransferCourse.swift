@@ -98,6 +98,12 @@ struct TransferCourse: Equatable {
     return true
   }
 
+  /// What the request needed before it could be sent is here. Its slot is still its own.
+  mutating func sendAtLast() -> TransferAction {
+    decided()
+    return flow.isSuspended ? .leaveQueue : .send
+  }
+
   // MARK: What comes next
 
   /// What the answer says, or the delegate, leads to another request, which goes out when the wire is free.
@@ -123,42 +129,28 @@ struct TransferCourse: Equatable {
   /// However the rest goes: the request has come to this.
   mutating func endWire(_ error: TransferError?) { wireEnd = WireEnd(error: error) }
 
-  enum Step: Equatable {
-    /// Something keeps it where it is.
-    case wait
-    case send(TransferRequest)
-    /// What is stored is handed on.
-    case deliver
-    case settle(WireEnd)
-    /// Its request goes into the queue.
-    case queue
-  }
-
   /// What follows, off the wire.
   /// - Parameter hasDelivery: something stored answers.
-  func step(hasDelivery: Bool) -> Step {
+  func step(hasDelivery: Bool) -> TransferAction {
     guard hold == nil, !flow.isSuspended else { return .wait }
-    if let next { return .send(next) }
+    if let next { return .sendNext(next) }
     if hasDelivery { return .deliver }
-    return wireEnd.map { .settle($0) } ?? .queue
+    return wireEnd.map { .settle($0.error) } ?? .queue
   }
 
   // MARK: Bytes
 
-  /// What makes bytes move again, or stop.
-  enum Move: Equatable { case nothing, applyFlow, leaveQueue, proceed }
-
   /// After an answer, or when it is resumed: libcurl goes on, or what libcurl has ended already.
-  var move: Move {
+  var move: TransferAction {
     switch state {
     case .onWire: .applyFlow
     case .parked: .proceed
-    case .queued, .finishing: .nothing
+    case .queued, .finishing: .wait
     }
   }
 
   /// - Returns: nil where it is suspended already, or has nothing left to suspend.
-  mutating func suspend() -> Move? {
+  mutating func suspend() -> TransferAction? {
     guard !flow.isSuspended, !state.isFinishing else { return nil }
     flow.suspend()
     switch state {
@@ -166,12 +158,12 @@ struct TransferCourse: Equatable {
     case .queued:
       state = .parked(nil)
       return .leaveQueue
-    case .parked, .finishing: return .nothing
+    case .parked, .finishing: return .wait
     }
   }
 
   /// - Returns: nil where it was not suspended.
-  mutating func resume() -> Move? {
+  mutating func resume() -> TransferAction? {
     guard flow.isSuspended else { return nil }
     flow.resume()
     return move
@@ -195,6 +187,11 @@ struct TransferCourse: Equatable {
   }
 
   // MARK: Ending
+
+  /// How it ends where it was ended while its files were being opened.
+  var endOnceOpened: TransferAction? {
+    endsOnceOpened.map { .finish($0.error, keepsPartial: $0.keepsPartial) }
+  }
 
   enum EndVerdict: Equatable {
     case now

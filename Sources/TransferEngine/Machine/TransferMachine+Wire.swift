@@ -12,30 +12,26 @@ extension TransferMachine {
   mutating func wireEnded(
     _ error: TransferError?, status: Int?, hasResponse: Bool, lacksNetwork: Bool,
     at now: @autoclosure () -> Timestamp
-  ) -> WireVerdict {
-    let verdict = WireVerdict(
-      next: course.next, lacksNetwork: lacksNetwork,
-      source: cache?.source(status: status, error: error, hasResponse: hasResponse, at: now()) ?? .origin,
-      isHeld: course.hold != nil)
-    if verdict == .hold {
-      course.endWire(error)
-      course.park()
+  ) -> TransferAction {
+    // What is to be sent now comes first, by what the answer said.
+    if let next = course.next { return .sendNext(next) }
+    if lacksNetwork { return .waitForNetwork }
+    switch cache?.source(status: status, error: error, hasResponse: hasResponse, at: now()) {
+    case .stored(let answer): return .serveInstead(answer)
+    case .both(let candidate): return .join(candidate, error: error)
+    case .origin, nil: break
     }
-    return verdict
+    guard course.hold != nil else { return .settle(error) }
+    // The delegate has not decided yet: the slot goes to others meanwhile.
+    course.endWire(error)
+    course.park()
+    return .leaveQueue
   }
 
-  /// What is done with an answer whose end nobody waits for any more.
-  enum CutVerdict: Equatable {
-    case nothing
-    /// Something stored answers.
-    case answer(CachedResponse)
-    case send(TransferRequest)
-  }
-
-  /// The rest of an answer that nobody wants takes too long.
-  var cut: CutVerdict {
-    if let stored = cache?.answer { return .answer(stored) }
-    return course.next.map { .send($0) } ?? .nothing
+  /// The rest of an answer that nobody wants takes too long: what follows without it.
+  var cut: TransferAction {
+    if let stored = cache?.answer { return .serveInstead(stored) }
+    return course.next.map { .sendNext($0) } ?? .wait
   }
 
   /// What answers, though stale, where the origin takes too long (RFC 5861 §4); nil: the task ends.

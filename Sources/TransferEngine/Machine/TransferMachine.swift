@@ -1,4 +1,5 @@
 internal import Curl
+internal import EngineAPI
 internal import HTTPCache
 internal import HTTPFields
 internal import TransferModel

@@ -1,4 +1,5 @@
 internal import Curl
+internal import EngineAPI
 internal import TransferModel
 
 /// What waits for its turn: jobs that have not been on the wire yet, and transfers between two requests. Pure.
@@ -36,6 +37,9 @@ struct JobQueue {
   mutating func setLimit(_ limit: Int, of session: SessionID, at origin: String) -> [TaskID] {
     scheduler.setLimit(limit, of: Scheduler.Lane(session: session, origin: origin))
   }
+
+  /// Whether a task has a slot: its turn has come.
+  func isActive(_ task: TaskID) -> Bool { scheduler.isActive(task) }
 
   // MARK: Jobs
 

@@ -44,6 +44,8 @@ struct Scheduler {
 
   init(maximumActive: Int) { self.maximumActive = maximumActive }
 
+  func isActive(_ task: TaskID) -> Bool { activeTasks.contains(task) }
+
   var countOfWaiting: Int { laneOfTask.count - activeTasks.count }
 
   /// Returns the tasks to start.

@@ -1,5 +1,6 @@
 internal import ContentCoding
 internal import Curl
+internal import EngineAPI
 internal import HTTPFields
 internal import TransferModel
 

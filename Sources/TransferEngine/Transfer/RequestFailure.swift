@@ -1,6 +1,7 @@
 internal import ContentCoding
 internal import Curl
 internal import CLinux
+internal import EngineAPI
 internal import Glibc
 internal import TransferModel
 

@@ -1,5 +1,6 @@
 internal import Addresses
 internal import Curl
+internal import EngineAPI
 internal import HTTPFields
 internal import TransferModel
 
@@ -24,8 +25,8 @@ extension Transfer {
     if hasLeftOrigin { defaults.removeSecrets(and: job.configuration.secretHeaderFields) }
     var headers = request.headers.merging(defaults: defaults)
     if !headers.contains("Cookie"),
-      let cookies = worker.settings.storages.cookies.header(
-        for: request, at: url, of: job, now: worker.settings.now())
+      let cookies = context.settings.storages.cookies.header(
+        for: request, at: url, of: job, now: context.settings.now())
     {
       headers.append("Cookie", cookies)
     }

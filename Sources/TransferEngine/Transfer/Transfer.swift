@@ -1,15 +1,17 @@
 internal import Addresses
 internal import Curl
+internal import EngineAPI
 internal import HTTPCache
 internal import HTTPFields
 internal import TransferModel
 
 /// One task under way, redirects and decisions included: its handle, what it reads and writes, and what is known of its answer. Lives
-/// on its worker's loop. What it decides is its machine's; what follows from that, the worker's parts do.
+/// on its worker's loop. What it decides is its machine's; what follows from that, the stages do.
 final class Transfer {
   var job: TransferJob
-  // The worker owns its transfers.
-  unowned let worker: TransferWorker
+  // The worker owns both, and its transfers.
+  unowned let context: TransferContext
+  unowned let receiver: any TransferReceiver
   /// Called from any thread when there is room downstream again.
   let drained: @Sendable () -> Void
   /// What it decides.
@@ -95,17 +97,19 @@ final class Transfer {
   var clock: TransferClock
 
   init(
-    job: TransferJob, url: CurlURL, session: WorkerSession, worker: TransferWorker,
-    drained: @escaping @Sendable () -> Void
+    job: TransferJob, url: CurlURL, session: WorkerSession, context: TransferContext,
+    receiver: any TransferReceiver
   ) {
     self.job = job
-    self.worker = worker
+    self.context = context
+    self.receiver = receiver
     self.session = session
-    let settings = worker.settings
+    let settings = context.settings
     login = SessionLogin(
       session: session, storage: settings.storages.credentials,
       sessionType: job.sessionType, usesStorage: job.configuration.urlCredentialStorage)
-    self.drained = drained
+    let task = job.task
+    drained = { [mailbox = context.mailbox] in mailbox.post(.drained(task)) }
     gate = EgressGate(settings.egress)
     machine = TransferMachine(job, uploadVersion: session.uploadVersions[url.origin])
     request = machine.upload?.first ?? job.request.withoutIdleBody
@@ -132,8 +136,30 @@ final class Transfer {
 
   func touch() { clock.touch(at: .now) }
 
+  /// Has libcurl read and write as `flow` allows.
+  func applyFlow() {
+    guard state.isOnWire, let easy else { return }
+    transport?.setPaused(easy, flow.directions)
+  }
+
+  /// After an answer of the delegate's: libcurl goes on, or what libcurl has ended already.
+  func goOn() -> TransferAction {
+    context.tell(self)
+    touch()
+    return machine.course.move
+  }
+
+  /// Nothing more of the body is sent behind such an answer. The client of a stream hears of it now: it may be the one that is asked what
+  /// comes next.
+  func stopSending() {
+    // libcurl is to see it.
+    if flow.send.contains(.source) { context.mailbox.post(.uploadReady(task)) }
+    guard let source else { return }
+    if let length = source.length, sent >= length { source.wasSent() } else { source.detach() }
+  }
+
   /// From here on the resource is fetched, from wherever it comes (fetchStartDate).
-  func beginFetch() { fetchStart = worker.settings.now() }
+  func beginFetch() { fetchStart = context.settings.now() }
 
   // MARK: What the worker hears of
 
@@ -145,8 +171,16 @@ final class Transfer {
   /// The delegate is asked.
   func ask(_ question: TransferQuestion) {
     let number = machine.ask()
-    facts.append(.asked(task, number, question, at: worker.settings.now()))
+    facts.append(.asked(task, number, question, at: context.settings.now()))
   }
+
+  /// The delegate is asked for credentials, or whether a server is trusted.
+  func ask(_ challenge: AuthenticationChallenge) {
+    let method = challenge.protectionSpace.authenticationMethod
+    ask(.challenge(challenge, job.delegate?.challengeEvent(for: method) ?? .taskDidReceiveChallenge))
+  }
+
+  func noteWaitingForConnectivity() { facts.append(.waitsForConnectivity(task, at: context.settings.now())) }
 
   // MARK: Progress
 
@@ -196,7 +230,7 @@ final class Transfer {
     guard now != reported else { return }
     if now.sent != reported.sent { touch() }
     reported = now
-    facts.append(.progress(task, progress, at: worker.settings.now()))
+    facts.append(.progress(task, progress, at: context.settings.now()))
   }
 
   /// A request goes out, and what it moves counts from zero: but for what its server has of the body.
@@ -206,7 +240,7 @@ final class Transfer {
   }
 
   /// The body is sent from its beginning, or from where its server wants it: what is sent from here on is growth.
-  private func restartBody() {
+  func restartBody() {
     sentBefore = 0
     bytesTaken = 0
     if reported.sent != sentFrom { noteSentFrom() }
@@ -216,7 +250,7 @@ final class Transfer {
     guard let upload = machine.upload else { return noteProgress() }
     reported.sent = sentFrom
     facts.append(
-      .resumed(task, offset: sentFrom, expectedTotal: upload.length, at: worker.settings.now()))
+      .resumed(task, offset: sentFrom, expectedTotal: upload.length, at: context.settings.now()))
   }
 
   /// Where a part of what it gets is.
@@ -286,6 +320,32 @@ final class Transfer {
     clock.cutSoon(at: .now)
   }
 
+  /// The bytes that came remain good.
+  var restIsMissing: TransferError {
+    TransferError(
+      .networkConnectionLost, "the server did not send the rest of the body", failingURL: request.url)
+  }
+
+  var rangesDoNotFit: TransferError {
+    TransferError(
+      .cannotParseResponse, "the server's ranges do not belong to one version of the body",
+      failingURL: request.url)
+  }
+
+  /// Another request is sent in place of the one whose answer is held.
+  func follow(_ request: TransferRequest) -> TransferAction {
+    machine.course.decided()
+    machine.course.send(request)
+    return followNext()
+  }
+
+  /// What was held leads to another request.
+  func followNext() -> TransferAction {
+    // What is left of the redirect's own body may end quickly; else its connection goes.
+    if state.isOnWire { clock.cutSoon(at: .now) }
+    return machine.course.move
+  }
+
   func forgetAnswer() {
     machine.course.forgetAnswer()
     if !machine.ranges.isOpen {
@@ -303,47 +363,5 @@ final class Transfer {
     connectHead = nil
     provisionalHead = nil
     identity = nil
-  }
-}
-
-/// What libcurl calls while it handles the request; the worker's parts take it from there.
-extension Transfer: EasyHandleDelegate {
-  func didReceiveHeader(_ line: UnsafeRawBufferPointer) -> Bool { worker.heads.received(line, by: self) }
-
-  func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyDisposition {
-    worker.bytes.received(bytes, by: self)
-  }
-
-  func didTraceBody(_ bytes: UnsafeRawBufferPointer) { chunks?.add(bytes) }
-
-  func readBody(into buffer: UnsafeMutableRawBufferPointer) -> UploadDisposition {
-    worker.bytes.read(of: self, into: buffer)
-  }
-
-  func rewindBody() -> Bool {
-    restartBody()
-    return source?.rewind() ?? false
-  }
-
-  func mayConnect(to address: PeerAddress) -> SocketPermission {
-    guard gate.mayConnect(to: address) == .granted, let destination = IPAddress(address) else {
-      return .refused
-    }
-    return network.take(worker.settings.networks.choice(to: destination, allowing: allowedClasses))
-  }
-
-  func maySendRequest(toAddress address: String) -> Bool {
-    touch()
-    // libcurl would repeat by itself what was answered with 417.
-    guard machine.course.next == nil else { return false }
-    let verdict = contact.meet(
-      lacksBody: lacksBody, isIdempotent: request.isIdempotent, isUnprocessed: easy?.isUnprocessed == true,
-      hasBody: bytesTaken == 0 || rewindBody())
-    switch verdict {
-    case .waitForBody, .refuseRepeat: return false
-    case .send(let beginsAgain):
-      if beginsAgain { noteBegan() }
-      return gate.maySendRequest(toAddress: address)
-    }
   }
 }

@@ -1,18 +1,32 @@
 internal import Curl
+internal import EngineAPI
 internal import EventLoop
 internal import TransferModel
 
 /// Timeouts, facts that are worth telling before the end, and now and then progress.
-final class Housekeeping: WorkerPart {
+final class Housekeeping {
+  private let context: TransferContext
+  private let wire: TransferWire
+  private let sender: RequestSender
+  private let keeping: CacheKeeping
   private static let housekeepingInterval = Duration.milliseconds(50)
   private static let progressEvery = 5
   private var isUnderWay = false
   private var ticks = 0
 
+  init(
+    _ context: TransferContext, _ wire: TransferWire, _ sender: RequestSender, _ keeping: CacheKeeping
+  ) {
+    self.context = context
+    self.wire = wire
+    self.sender = sender
+    self.keeping = keeping
+  }
+
   func start() {
     guard !isUnderWay else { return }
     isUnderWay = true
-    worker.loop.schedule(at: .now + Self.housekeepingInterval) { [weak self] in self?.keepHouse() }
+    context.loop.schedule(at: .now + Self.housekeepingInterval) { [weak self] in self?.keepHouse() }
   }
 
   private func keepHouse() {
@@ -21,19 +35,21 @@ final class Housekeeping: WorkerPart {
     let now = ContinuousClock.now
     let isProgressTick = ticks.isMultiple(of: Self.progressEvery)
     // Off the wire only the resource's clock runs: there may be many such, and it is enough to look now and then.
-    guard worker.wire.isBusy || isProgressTick else { return worker.transfers.isEmpty ? () : start() }
-    worker.wire.isBusy = false
-    for transfer in worker.transfers.values where !transfer.state.isFinishing {
+    guard wire.isBusy || isProgressTick else { return context.transfers.isEmpty ? () : start() }
+    wire.isBusy = false
+    for transfer in context.transfers.values where !transfer.state.isFinishing {
       if transfer.state.isOnWire {
-        worker.wire.isBusy = true
+        wire.isBusy = true
         inspect(transfer, at: now, isProgressTick)
       } else if !isProgressTick, transfer.facts.isEmpty {
         continue
       }
-      worker.facts += transfer.takeFacts()
-      if let timeout = timeout(of: transfer, at: now) { worker.keeping.timedOut(transfer, timeout, at: now) }
+      context.tell(transfer)
+      if let timeout = timeout(of: transfer, at: now) {
+        context.perform(keeping.timedOut(transfer, timeout, at: now), transfer)
+      }
     }
-    if !worker.transfers.isEmpty { start() }
+    if !context.transfers.isEmpty { start() }
   }
 
   private func inspect(_ transfer: Transfer, at now: ContinuousClock.Instant, _ isProgressTick: Bool) {
@@ -42,7 +58,9 @@ final class Housekeeping: WorkerPart {
       transfer.noteProgress()
     }
     if let source = transfer.source, let length = source.length, transfer.sent >= length { source.wasSent() }
-    guard !transfer.clock.mustCut(at: now) else { return worker.steps.cut(transfer) }
+    guard !transfer.clock.mustCut(at: now) else {
+      return context.perform(sender.cut(transfer), transfer)
+    }
     if transfer.live != nil || isProgressTick { transfer.sink?.flushSlow(transfer.drained) }
   }
 

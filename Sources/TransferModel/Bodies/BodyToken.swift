@@ -1,5 +1,8 @@
 /// An opaque handle of a body. The state machines pass it along without access to the bytes.
-package protocol BodyToken: AnyObject, Sendable {}
+package protocol BodyToken: AnyObject, Sendable {
+  /// Nobody reads the body any more: whoever still sends it is told so.
+  func detach()
+}
 
 /// A body inside a fact or an answer. Only the process that has the body can use it: a stored copy refers to no body.
 package struct BodyReference: Sendable, Codable {

@@ -1,8 +1,8 @@
 internal import BlobStore
+internal import EngineAPI
 internal import Ledger
 internal import Synchronization
 internal import TransferCore
-internal import TransferEngine
 package import TransferModel
 
 /// The bytes of a task's body, and how to get them.

@@ -1,4 +1,5 @@
 internal import BlobStore
+internal import EngineAPI
 internal import EventLoop
 internal import Limits
 package import TransferModel

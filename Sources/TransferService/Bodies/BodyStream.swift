@@ -1,7 +1,7 @@
 internal import BlobStore
+internal import EngineAPI
 internal import EventLoop
 internal import Synchronization
-internal import TransferEngine
 
 /// The bytes of a body, read at the reader's own pace and never by waiting for a disk.
 package final class BodyStream: Sendable {

@@ -1,7 +1,7 @@
+package import EngineAPI
 internal import Ledger
 internal import Synchronization
 internal import TransferCore
-package import TransferEngine
 internal import TransferModel
 
 /// A client's `PUT` of a request's body, on its way to the origin.

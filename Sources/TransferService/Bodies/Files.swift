@@ -1,9 +1,9 @@
 internal import BlobStore
+internal import EngineAPI
 internal import EventLoop
 internal import HTTPFields
 internal import JSON
 internal import Ledger
-internal import TransferEngine
 internal import TransferModel
 
 /// A file on its way in: bytes go to the disk as fast as it takes them, and a slow disk slows the client.

@@ -1,6 +1,6 @@
+internal import EngineAPI
 internal import JSON
 internal import TransferCore
-internal import TransferEngine
 internal import TransferModel
 
 /// URLSession.AuthChallengeDisposition.

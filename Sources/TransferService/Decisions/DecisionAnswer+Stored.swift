@@ -1,7 +1,7 @@
+internal import EngineAPI
 internal import HTTPFields
 internal import JSON
 internal import TransferCore
-internal import TransferEngine
 internal import TransferModel
 
 extension DecisionAnswer {

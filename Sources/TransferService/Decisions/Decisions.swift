@@ -1,8 +1,8 @@
+internal import EngineAPI
 internal import HTTPFields
 internal import JSON
 internal import Ledger
 internal import TransferCore
-internal import TransferEngine
 internal import TransferModel
 
 /// What can be done with decisions: the delegate calls that wait for an answer.

@@ -1,7 +1,7 @@
+internal import EngineAPI
 package import Ledger
 internal import Synchronization
 internal import TransferCore
-internal import TransferEngine
 internal import TransferModel
 
 /// Hands committed events to those who listen, and progress to those who want it.

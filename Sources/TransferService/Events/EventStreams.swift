@@ -1,7 +1,7 @@
+internal import EngineAPI
 internal import EventLoop
 internal import Ledger
 internal import TransferCore
-internal import TransferEngine
 internal import TransferModel
 
 /// Streams of events, from the journal on.

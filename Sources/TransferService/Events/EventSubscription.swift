@@ -1,10 +1,10 @@
 internal import DequeModule
+internal import EngineAPI
 package import EventLoop
 package import Ledger
 internal import Limits
 internal import Synchronization
 internal import TransferCore
-internal import TransferEngine
 package import TransferModel
 
 /// One reader of the events of a scope, at its own cursor.

@@ -1,6 +1,6 @@
+internal import EngineAPI
 internal import EventLoop
 internal import Ledger
-internal import TransferEngine
 internal import TransferModel
 
 /// The bytes of data tasks on their way into an event stream (`?data=inline`), each at its place between the events of

@@ -1,6 +1,6 @@
+internal import EngineAPI
 internal import Ledger
 internal import TransferCore
-internal import TransferEngine
 internal import TransferModel
 
 /// How a step is carried out: what is to be in its commit, what goes behind that in order, and what waits until it holds.
@@ -12,7 +12,7 @@ extension MachineRoom {
       guard let live = body as? LiveBody else { continue }
       hub.attach(live, of: task, in: session.id, tenant: session.tenant)
     }
-    for body in step.turn.droppedUploads { (body as? UploadStream)?.detach() }
+    for body in step.turn.droppedUploads { body.detach() }
     for (space, credential) in step.turn.credentials {
       engine.storages.update(session.id) { [engine] in
         engine.credentials.apply(credential, for: space, to: session.id)

@@ -1,8 +1,8 @@
+internal import EngineAPI
 internal import EventLoop
 internal import Ledger
 internal import Synchronization
 internal import TransferCore
-internal import TransferEngine
 internal import TransferModel
 
 /// The machines of all sessions, and the way of what they decide into the store, to whoever carries tasks out, and to those who wait.

@@ -1,8 +1,8 @@
 internal import BlobStore
+internal import EngineAPI
 internal import Ledger
 internal import Synchronization
 internal import TransferCore
-internal import TransferEngine
 internal import TransferModel
 
 /// Hands orders to whoever carries tasks out, and keeps those back that must not go out before a commit.

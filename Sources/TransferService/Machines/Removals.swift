@@ -1,8 +1,8 @@
 internal import BlobStore
+internal import EngineAPI
 internal import EventLoop
 internal import Ledger
 internal import TransferCore
-internal import TransferEngine
 internal import TransferModel
 
 /// What goes when nobody needs it any more: bodies of tasks, and what was for a session's life only.

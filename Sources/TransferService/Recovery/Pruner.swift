@@ -1,7 +1,7 @@
 internal import BlobStore
+internal import EngineAPI
 internal import EventLoop
 internal import Ledger
-internal import TransferEngine
 internal import TransferModel
 
 /// How much went at one time.

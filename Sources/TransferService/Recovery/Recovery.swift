@@ -1,9 +1,9 @@
 internal import BlobStore
+internal import EngineAPI
 internal import EventLoop
 internal import JSON
 internal import Ledger
 internal import TransferCore
-internal import TransferEngine
 internal import TransferModel
 
 /// Takes up the sessions of shards that have become this process's own, wherever they were before: before anyone is let in what clients may

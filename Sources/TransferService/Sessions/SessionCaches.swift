@@ -1,5 +1,5 @@
+internal import EngineAPI
 internal import HTTPCache
-internal import TransferEngine
 internal import TransferModel
 
 /// What can be done with the caches of sessions (URLCache).

@@ -1,7 +1,7 @@
 internal import BlobStore
+internal import EngineAPI
 internal import HTTPCookies
 internal import Ledger
-internal import TransferEngine
 internal import TransferModel
 
 /// What can be done with the cookies of sessions (HTTPCookieStorage).

@@ -1,7 +1,7 @@
 internal import BlobStore
+internal import EngineAPI
 package import JSON
 internal import Ledger
-internal import TransferEngine
 package import TransferModel
 
 /// What can be done with the credentials of sessions (URLCredentialStorage).

@@ -1,10 +1,10 @@
 internal import BlobStore
+internal import EngineAPI
 internal import EventLoop
 internal import JSON
 internal import Ledger
 internal import Synchronization
 internal import TransferCore
-internal import TransferEngine
 internal import TransferModel
 
 package enum InvalidationMode: String, Sendable, CaseIterable {

@@ -1,6 +1,6 @@
+internal import EngineAPI
 internal import Ledger
 internal import Logging
-internal import TransferEngine
 internal import TransferModel
 
 /// Reads the cookies and credentials of sessions from the ledger, for the engine.

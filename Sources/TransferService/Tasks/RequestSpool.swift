@@ -1,5 +1,6 @@
 internal import Limits
 internal import BlobStore
+internal import EngineAPI
 internal import EventLoop
 internal import Synchronization
 internal import TransferCore

@@ -1,9 +1,9 @@
 internal import BlobStore
+internal import EngineAPI
 internal import HTTPFields
 internal import Ledger
 internal import Synchronization
 internal import TransferCore
-internal import TransferEngine
 internal import TransferModel
 
 /// What can be done with tasks.

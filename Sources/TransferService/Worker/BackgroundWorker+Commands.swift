@@ -1,10 +1,10 @@
 internal import BlobStore
+internal import EngineAPI
 internal import HTTPCookies
 internal import Ledger
 internal import Logging
 internal import Synchronization
 internal import TransferCore
-internal import TransferEngine
 internal import TransferModel
 
 /// What the service asks for, and what the engine is asked for.

@@ -1,9 +1,9 @@
 internal import BlobStore
+internal import EngineAPI
 package import Ledger
 internal import Logging
 internal import Synchronization
 internal import TransferCore
-internal import TransferEngine
 internal import TransferModel
 
 /// How it begins.

@@ -1,10 +1,11 @@
 package import BlobStore
+package import EngineAPI
 internal import EventLoop
 package import Ledger
 package import Logging
+internal import Processes
 internal import Synchronization
 package import TransferCore
-internal import TransferEngine
 package import TransferModel
 
 /// Carries the tasks of background sessions out, in a process of its own: takes commands from the store, tries again what failed, and

@@ -1,8 +1,8 @@
+internal import EngineAPI
 internal import Ledger
 internal import Logging
 internal import Synchronization
 internal import TransferCore
-internal import TransferEngine
 internal import TransferModel
 
 /// Reads what the process that carries background tasks out has told. The rows that it came in go with what it comes to.

@@ -1,7 +1,7 @@
 internal import BlobStore
+internal import EngineAPI
 internal import Ledger
 internal import TransferCore
-internal import TransferEngine
 internal import TransferModel
 
 /// Hands what the worker's machine orders to the engine.

@@ -1,6 +1,7 @@
 import Addresses
 import BlobStore
 import Crypto
+import EngineAPI
 import EventLoop
 import Foundation
 import HTTPTypes

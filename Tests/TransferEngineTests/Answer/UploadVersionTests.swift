@@ -1,3 +1,4 @@
+import EngineAPI
 import HTTPFields
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import BlobStore
+import EngineAPI
 import Limits
 import Synchronization
 import Testing

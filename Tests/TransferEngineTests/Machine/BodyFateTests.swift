@@ -37,18 +37,4 @@ import TransferModel
     #expect(Self.fate("v", isCacheable: true) { $0.keepsPartial = false } == .dropped)
     #expect(Self.fate("v", isCacheable: true) { $0.isTooLarge = true } == .dropped)
   }
-
-  /// What is to be sent comes first, then what waits for a network, then what is stored; only then who has been asked.
-  @Test func endsOfTheWire() {
-    let (next, stored) = (TransferRequest(url: "http://a.test/"), CacheSamples.fresh)
-    for isHeld in [true, false] {
-      let sends = WireVerdict(next: next, lacksNetwork: true, source: .stored(stored), isHeld: isHeld)
-      let waits = WireVerdict(next: nil, lacksNetwork: true, source: .stored(stored), isHeld: isHeld)
-      let serves = WireVerdict(next: nil, lacksNetwork: false, source: .stored(stored), isHeld: isHeld)
-      let joins = WireVerdict(next: nil, lacksNetwork: false, source: .both(stored), isHeld: isHeld)
-      let ends = WireVerdict(next: nil, lacksNetwork: false, source: .origin, isHeld: isHeld)
-      #expect(sends == .sendNext(next) && waits == .waitForNetwork && serves == .serve(stored))
-      #expect(joins == .join(stored) && ends == (isHeld ? .hold : .settle))
-    }
-  }
 }

@@ -1,4 +1,5 @@
 import Curl
+import EngineAPI
 import HTTPCache
 import HTTPFields
 import Testing
@@ -8,7 +9,7 @@ import TransferModel
 
 /// What the delegate's answers lead to, and what follows the end of the wire.
 @Suite struct TransferAnswerTests {
-  private final class Body: BodyToken {}
+  private final class Body: BodyToken { func detach() {} }
 
   private static let proposed = TransferRequest(url: "http://a.test/y")
   private static let other = TransferRequest(url: "http://b.test/")
@@ -128,26 +129,47 @@ import TransferModel
     var machine = Self.machine(.response)
     let held = machine.wireEnded(
       error, status: 200, hasResponse: true, lacksNetwork: false, at: CacheSamples.start)
-    #expect(held == .hold && machine.course.state.isParked && !machine.wantsBody)
+    #expect(held == .leaveQueue && machine.course.state.isParked && !machine.wantsBody)
     machine.course.decided()
-    #expect(machine.course.step(hasDelivery: false) == .settle(.init(error: error)))
+    #expect(machine.course.step(hasDelivery: false) == .settle(error))
     machine = Self.machine()
     let ends = machine.wireEnded(
       nil, status: 200, hasResponse: true, lacksNetwork: false, at: CacheSamples.start)
-    #expect(ends == .settle && machine.course.state.isOnWire && machine.course.wireEnd == nil)
+    #expect(ends == .settle(nil) && machine.course.state.isOnWire && machine.course.wireEnd == nil)
+  }
+
+  /// What is to be sent comes first, then what waits for a network, then what is cached; only then who has been asked.
+  @Test(arguments: [nil, .response] as [TransferState.WaitReason?])
+  private func endOfTheWire(_ hold: TransferState.WaitReason?) {
+    func next(_ machine: TransferMachine, lacksNetwork: Bool) -> TransferAction {
+      var machine = machine
+      return machine.wireEnded(
+        nil, status: 206, hasResponse: false, lacksNetwork: lacksNetwork, at: CacheSamples.at(1))
+    }
+    var machine = Self.machine(hold)
+    #expect(next(machine, lacksNetwork: false) == (hold == nil ? .settle(nil) : .leaveQueue))
+    machine.cache = CacheUse(CacheSamples.request())
+    machine.cache?.candidate = CacheSamples.part
+    machine.cache?.completesCandidate = true
+    #expect(next(machine, lacksNetwork: false) == .join(CacheSamples.part, error: nil))
+    machine.cache?.answer = CacheSamples.fresh
+    #expect(next(machine, lacksNetwork: false) == .serveInstead(CacheSamples.fresh))
+    #expect(next(machine, lacksNetwork: true) == .waitForNetwork)
+    machine.course.send(Self.other)
+    #expect(next(machine, lacksNetwork: true) == .sendNext(Self.other))
   }
 
   /// Bytes are of no use to anybody once it is clear that another request goes out, that it fails, or that something stored answers.
   @Test func bytesAreWantedByTheirTaskAlone() {
     var machine = Self.machine()
-    #expect(machine.wantsBody && machine.cut == .nothing)
+    #expect(machine.wantsBody && machine.cut == .wait)
     machine.course.send(Self.other)
-    #expect(!machine.wantsBody && machine.cut == .send(Self.other))
+    #expect(!machine.wantsBody && machine.cut == .sendNext(Self.other))
     machine = Self.machine()
     machine.cache = CacheUse(CacheSamples.request())
     #expect(machine.wantsBody)
     machine.cache?.answer = CacheSamples.fresh
-    #expect(!machine.wantsBody && machine.cut == .answer(CacheSamples.fresh))
+    #expect(!machine.wantsBody && machine.cut == .serveInstead(CacheSamples.fresh))
   }
 
   @Test func whatIsStoredAnswersInTime() {

@@ -25,10 +25,10 @@ import TransferModel
     var course = TransferCourse()
     #expect(course.step(hasDelivery: false) == .queue && course.step(hasDelivery: true) == .deliver)
     course.endWire(Self.error)
-    #expect(course.step(hasDelivery: false) == .settle(.init(error: Self.error)))
+    #expect(course.step(hasDelivery: false) == .settle(Self.error))
     #expect(course.step(hasDelivery: true) == .deliver)
     course.send(Self.request)
-    #expect(course.step(hasDelivery: true) == .send(Self.request))
+    #expect(course.step(hasDelivery: true) == .sendNext(Self.request))
     course.wait(for: .caching)
     #expect(course.step(hasDelivery: true) == .wait && !course.isFree)
     course.decided()
@@ -39,11 +39,11 @@ import TransferModel
 
   @Test(
     arguments: [
-      (.parked(nil), .nothing, .proceed, .parked(nil)), (.queued, .leaveQueue, .proceed, .parked(nil)),
+      (.parked(nil), .wait, .proceed, .parked(nil)), (.queued, .leaveQueue, .proceed, .parked(nil)),
       (.onWire(nil), .applyFlow, .applyFlow, .onWire(nil)), (.finishing, nil, nil, .finishing),
-    ] as [(TransferState, TransferCourse.Move?, TransferCourse.Move?, TransferState)])
+    ] as [(TransferState, TransferAction?, TransferAction?, TransferState)])
   private func suspending(
-    _ state: TransferState, _ suspends: TransferCourse.Move?, _ resumes: TransferCourse.Move?,
+    _ state: TransferState, _ suspends: TransferAction?, _ resumes: TransferAction?,
     _ after: TransferState
   ) {
     var course = Self.course(state)
@@ -72,6 +72,19 @@ import TransferModel
     #expect(course.flow.receive == .decision && course.reasonsToWait(size: limit, isFull: false) == [])
     course.decided()
     #expect(course.flow.receive == [] && course.hold == nil)
+  }
+
+  /// A request whose files or token have come keeps its slot, unless it is suspended; one that was ended meanwhile ends.
+  @Test func whatWasOpenedLeadsOn() {
+    var course = Self.course(.parked(.files))
+    let sends = course.sendAtLast()
+    #expect(sends == .send && course.isFree && course.endOnceOpened == nil)
+    course = Self.course(.parked(.files), isSuspended: true)
+    let leaves = course.sendAtLast()
+    #expect(leaves == .leaveQueue && course.hold == nil)
+    course = Self.course(.parked(.files))
+    let later = course.abort(.init(error: Self.error, keepsPartial: false))
+    #expect(later == .later && course.endOnceOpened == .finish(Self.error, keepsPartial: false))
   }
 
   @Test func bytesThatNobodyWants() {
@@ -106,7 +119,7 @@ import TransferModel
     var course = Self.course(.parked(hold))
     course.finish()
     let waited = course.stopWaiting(for: hold)
-    #expect(!waited && course.move == .nothing)
+    #expect(!waited && course.move == .wait)
   }
 
   @Test func onlyWhatIsWaitedForLetsGo() {

@@ -1,4 +1,5 @@
 import Curl
+import EngineAPI
 import HTTPFields
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import Curl
+import EngineAPI
 import TestSupport
 import Testing
 import TransferModel
@@ -36,11 +37,19 @@ private struct Walk {
   private mutating func enqueue() { isQueued = machine.course.queue() || isQueued }
 
   private mutating func proceed() {
-    switch machine.course.step(hasDelivery: false) {
-    case .wait, .deliver: break
-    case .send(let next): sendNext(next)
+    perform(machine.course.step(hasDelivery: false))
+  }
+
+  private mutating func perform(_ action: TransferAction?) {
+    switch action {
+    case .proceed: proceed()
+    case .sendNext(let next, _): sendNext(next)
+    case .send: goOut([])
+    case .leaveQueue: isQueued = false
     case .settle: settle()
+    case .finish: finish()
     case .queue: enqueue()
+    default: break
     }
   }
 
@@ -69,14 +78,6 @@ private struct Walk {
     ends += 1
   }
 
-  private mutating func move(_ move: TransferCourse.Move?) {
-    switch move {
-    case .proceed: proceed()
-    case .leaveQueue: isQueued = false
-    case .applyFlow, .nothing, nil: break
-    }
-  }
-
   /// Takes its place on the wire, or does first what must be done before.
   private mutating func goOut(_ needs: [TransferState.WaitReason]) {
     if let need = needs.first(where: { _ in !isCalm && chance(3) }) {
@@ -87,16 +88,12 @@ private struct Walk {
     }
   }
 
-  private mutating func sendAtLast() {
-    if machine.course.flow.isSuspended { isQueued = false } else { goOut([]) }
-  }
-
   // MARK: What happens
 
   mutating func step() throws {
     switch Int.random(in: 0..<10, using: &generator) {
-    case 0: move(machine.course.suspend())
-    case 1: move(machine.course.resume())
+    case 0: perform(machine.course.suspend())
+    case 1: perform(machine.course.resume())
     case 2 where chance(20): cancel()
     case 3, 4: try answer()
     default: happen()
@@ -128,10 +125,10 @@ private struct Walk {
     case .challenge:
       // Nothing is shown: the answer that is here is the task's.
       machine.course.decided()
-      move(machine.course.move)
+      perform(machine.course.move)
     case .handshake: _ = machine.course.endHandshake()
     case .fail: cancel()
-    case .follow, .accept, .allow, .store: move(machine.course.move)
+    case .follow, .accept, .allow, .store: perform(machine.course.move)
     case .send, .drop: break
     }
   }
@@ -142,9 +139,9 @@ private struct Walk {
     case .queued: goOut([.files, .token(.server), .cache])
     case .parked:
       if machine.course.stopWaiting(for: .files) {
-        if machine.course.endsOnceOpened != nil { finish() } else { sendAtLast() }
+        perform(machine.course.endOnceOpened ?? machine.course.sendAtLast())
       } else if machine.course.stopWaiting(for: .token(.server)) {
-        sendAtLast()
+        perform(machine.course.sendAtLast())
       } else if machine.course.stopWaiting(for: .connectivity) || machine.course.stopWaiting(for: .cache) {
         isQueued = false
         proceed()
@@ -184,16 +181,14 @@ private struct Walk {
       error, status: 200, hasResponse: true, lacksNetwork: mayLackNetwork && chance(2),
       at: Timestamp(microseconds: 0))
     switch verdict {
-    case .sendNext(let next): sendNext(next)
     case .waitForNetwork:
       machine.course.forgetAnswer()
       machine.course.wait(for: .connectivity)
       (isQueued, decided) = (false, decided + 1)
-    case .serve, .join: break
-    case .hold: isQueued = false
     case .settle:
       machine.course.park()
       settle()
+    default: perform(verdict)
     }
   }
 
@@ -218,7 +213,7 @@ private struct Walk {
   mutating func calmDown() throws {
     isCalm = true
     for _ in 0..<20 where ends == 0 {
-      move(machine.course.resume())
+      perform(machine.course.resume())
       happen()
       try answer()
       try check()

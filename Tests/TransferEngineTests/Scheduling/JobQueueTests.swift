@@ -1,4 +1,5 @@
 import Curl
+import EngineAPI
 import TestSupport
 import Testing
 import TransferModel

@@ -1,10 +1,10 @@
+import EngineAPI
 import JSON
 import Ledger
 import Simulation
 import Synchronization
 import Testing
 import TransferCore
-import TransferEngine
 import TransferModel
 
 @testable import TransferService

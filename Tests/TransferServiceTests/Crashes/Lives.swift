@@ -1,3 +1,4 @@
+import EngineAPI
 import JSON
 import Ledger
 import Simulation

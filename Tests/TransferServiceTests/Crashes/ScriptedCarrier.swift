@@ -1,9 +1,9 @@
 import BlobStore
+import EngineAPI
 import HTTPCache
 import HTTPFields
 import Simulation
 import Synchronization
-import TransferEngine
 import TransferModel
 
 @testable import TransferService

@@ -1,0 +1,277 @@
+internal import BlobStore
+internal import Curl
+internal import EngineAPI
+internal import EventLoop
+internal import HTTPCache
+internal import HTTPFields
+internal import TransferModel
+
+/// What is answered from the session's cache.
+final class CacheServing: @unchecked Sendable {
+  // Unchecked: it belongs to the loop's thread.
+  private let context: TransferContext
+  private let delivery: ResponseDelivery
+
+  init(_ context: TransferContext, _ delivery: ResponseDelivery) {
+    (self.context, self.delivery) = (context, delivery)
+  }
+
+  // MARK: Before the wire
+
+  /// A download, of which nothing will be stored, and for which nothing is: the quick way for most of them.
+  private func hasNothing(for transfer: Transfer) -> Bool {
+    guard transfer.job.kind == .download, !transfer.request.headers.contains("Cache-Control") else {
+      return false
+    }
+    switch transfer.cachePolicy {
+    case .useProtocolCachePolicy, .returnCacheDataElseLoad, .reloadIgnoringLocalCacheData:
+      return transfer.session.cache?.mayHave(transfer.url.text) != true
+    default: return false
+    }
+  }
+
+  /// A request as the cache sees it; nil where it has no say.
+  private func request(of transfer: Transfer) -> CacheRequest? {
+    let request = transfer.request
+    guard request.body == nil, ["GET", "HEAD"].contains(request.method), transfer.job.resumePoint == nil
+    else {
+      return nil
+    }
+    var headers = transfer.headers(with: [])
+    if !headers.contains("Authorization"), case .password(let user, let password) = request.credential?.kind {
+      headers.append("Authorization", "\(user):\(password)")
+    }
+    return CacheRequest(
+      url: transfer.url.text, method: request.method, headers: headers, policy: transfer.cachePolicy)
+  }
+
+  /// What follows for a transfer by what the cache says about its next request; nil: the request is sent.
+  func answer(_ transfer: Transfer) -> TransferAction? {
+    switch lookup(transfer) {
+    case .load(let use):
+      transfer.machine.cache = use
+      return nil
+    case .wait(let shelf):
+      wait(for: shelf, transfer)
+      return .wait
+    case .serve(let stored, let served, let use): return serve(transfer, stored, served, use)
+    case .serveWhileAsking(let stored, let served, let use, let fields):
+      revalidate(stored, fields, as: transfer)
+      return serve(transfer, stored, served, use)
+    case .refuse:
+      context.leaveQueue(transfer.task)
+      return .finish(
+        TransferError(
+          .cannotLoadFromNetwork,
+          "nothing that is stored answers the request, and it may not go to the network",
+          failingURL: transfer.request.url))
+    case .leave: return .abort(TransferError(.cancelled, "redirected"), keepsPartial: false)
+    }
+  }
+
+  private func lookup(_ transfer: Transfer) -> CacheLookup.Verdict {
+    // What has a source was looked up before.
+    guard transfer.source == nil else { return .load(transfer.machine.cache) }
+    guard !hasNothing(for: transfer) else { return .load(nil) }
+    guard let request = request(of: transfer) else {
+      // A request that no cache can answer.
+      return transfer.cachePolicy == .returnCacheDataDontLoad ? .refuse : .load(nil)
+    }
+    var lookup = CacheLookup(request: request)
+    lookup.asksAbout = transfer.job.revalidates?.stored
+    lookup.mayComplete = transfer.job.kind == .data && !transfer.job.asksForCaching
+    let cache = transfer.session.cache
+    var shelf = cache?.shelf(of: request.url) ?? .ready([])
+    if transfer.machine.course.ignoresCache, case .ready = shelf { shelf = .ready([]) }
+    return lookup.verdict(on: shelf, at: context.settings.now()) { cache?.mayComplete($0) == true }
+  }
+
+  /// Comes back when the cache is ready for it.
+  private func wait(for shelf: CacheLookup.Shelf, _ transfer: Transfer) {
+    context.leaveQueue(transfer.task)
+    transfer.machine.course.wait(for: .cache)
+    let task = transfer.task
+    let ready = { [context] in
+      context.goOn(task) { $0.machine.course.stopWaiting(for: .cache) ? .proceed : .wait }
+    }
+    switch shelf {
+    case .opening: transfer.session.cache?.whenReady(ready)
+    case .storing: transfer.session.cache?.whenStored(CacheRequest.key(transfer.url.text), ready)
+    case .ready: ready()
+    }
+  }
+
+  // MARK: Serving
+
+  private func serve(
+    _ transfer: Transfer, _ stored: CachedResponse, _ served: ServedResponse, _ use: CacheUse
+  ) -> TransferAction {
+    if transfer.state.isQueued { context.leaveQueue(transfer.task) }
+    transfer.machine.cache = use
+    return show(transfer, stored, served)
+  }
+
+  /// Gives a task what is stored, as the answer to its request; asks the origin where that cannot be.
+  func answer(_ transfer: Transfer, from stored: CachedResponse) -> TransferAction {
+    transfer.machine.course.park()
+    guard let use = transfer.machine.cache,
+      let served = ServedResponse(stored, for: use.request, at: context.settings.now())
+    else { return .sendWithoutCache }
+    return show(transfer, stored, served)
+  }
+
+  private func show(
+    _ transfer: Transfer, _ stored: CachedResponse, _ served: ServedResponse
+  ) -> TransferAction {
+    transfer.machine.course.park()
+    beginDelivery(to: transfer, of: stored, served)
+    return deliver(transfer)
+  }
+
+  /// Shows what is stored as the answer.
+  private func beginDelivery(to transfer: Transfer, of stored: CachedResponse, _ served: ServedResponse) {
+    transfer.delivery = CachedDelivery(stored: stored, bytes: served.body)
+    let head = ResponseHead(httpVersion: stored.httpVersion, status: served.status, headers: served.headers)
+    transfer.head = head
+    let (start, now) = (transfer.fetchStart, context.settings.now())
+    transfer.facts.append(.began(transfer.task, at: start))
+    var transaction = TransactionMetrics()
+    (transaction.url, transaction.method) = (transfer.request.url, transfer.request.method)
+    transaction.status = served.status
+    (transaction.fetchStart, transaction.responseStart, transaction.responseEnd) = (start, now, now)
+    transaction.isFromCache = true
+    transfer.transactions.append(transaction)
+    var response = TransferResponse(head, at: transfer.url)
+    response.fromCache = true
+    delivery.announce(response, transfer)
+  }
+
+  /// All of a stored body is here, or lies where it will be.
+  private func endDelivery(to transfer: Transfer) {
+    guard let last = transfer.transactions.indices.last, transfer.transactions[last].isFromCache,
+      let delivery = transfer.delivery, !delivery.isEnded
+    else { return }
+    transfer.delivery?.isEnded = true
+    transfer.transactions[last].responseEnd = context.settings.now()
+    transfer.transactions[last].countOfResponseBodyBytesAfterDecoding = Int64(delivery.bytes.count)
+  }
+
+  /// Hands the next bytes of a stored body on, as far as nobody holds them back.
+  func deliver(_ transfer: Transfer) -> TransferAction {
+    guard transfer.machine.course.isFree, let delivery = transfer.delivery, !delivery.isReading,
+      let cache = transfer.session.cache
+    else { return .wait }
+    guard !delivery.rest.isEmpty else {
+      endDelivery(to: transfer)
+      return .settle(nil)
+    }
+    guard transfer.sink?.isFull != true, transfer.live?.askForRoom() != false else { return .wait }
+    transfer.delivery?.isReading = true
+    let task = transfer.task
+    if mayLink(transfer, delivery), let file = cache.file(of: delivery.stored) {
+      link(transfer, file.file, file.lease, delivery.stored)
+      return .wait
+    }
+    let rest = delivery.rest
+    cache.read(delivery.stored, rest.lowerBound..<min(rest.upperBound, rest.lowerBound + Self.deliveryPiece))
+    {
+      [weak self] bytes in
+      guard let self else { return }
+      context.goOn(task) { delivered($0, bytes) }
+    }
+    return .wait
+  }
+
+  private static let deliveryPiece: Int64 = 1 << 20
+
+  private func delivered(_ transfer: Transfer, _ bytes: ArraySlice<UInt8>?) -> TransferAction {
+    guard transfer.state.isParked, transfer.delivery != nil else { return .wait }
+    transfer.delivery?.isReading = false
+    guard let bytes, !bytes.isEmpty else { return lost(transfer) }
+    transfer.delivery?.offset += Int64(bytes.count)
+    let isTaken = bytes.withUnsafeBytes { transfer.sink?.append($0, drained: transfer.drained) ?? true }
+    guard isTaken else {
+      return .finish(
+        TransferError(.bodyTooLarge, "the body is larger than allowed", failingURL: transfer.request.url))
+    }
+    return deliver(transfer)
+  }
+
+  /// What is stored cannot be read: it is dropped, and the origin asked where nobody has been shown anything.
+  private func lost(_ transfer: Transfer) -> TransferAction {
+    if let stored = transfer.delivery?.stored { transfer.session.cache?.remove(stored) }
+    transfer.delivery = nil
+    guard transfer.sink?.size ?? 0 == 0 else {
+      return .finish(
+        TransferError(.networkConnectionLost, "the stored body is gone", failingURL: transfer.request.url))
+    }
+    return .sendWithoutCache
+  }
+
+  // MARK: A second name for what is stored
+
+  /// A whole body that is a file becomes the task's by a second name: no byte is read.
+  private func mayLink(_ transfer: Transfer, _ delivery: CachedDelivery) -> Bool {
+    delivery.offset == 0 && delivery.bytes == 0..<delivery.stored.size
+      && delivery.stored.size > Int64(context.settings.smallBodyLimit)
+      && transfer.session.bodies.hasLocalFiles
+      && transfer.sink?.size == 0 && !transfer.limits.areAny
+      && delivery.stored.size <= context.settings.maximumBodySize
+  }
+
+  private func link(
+    _ transfer: Transfer, _ file: LocalFile, _ lease: CacheLease, _ stored: CachedResponse
+  ) {
+    // What is left to do is what is done with every body once it is here.
+    endDelivery(to: transfer)
+    let (task, draft, bodies) = (transfer.task, transfer.key(.draft), transfer.session.bodies)
+    let (size, digest) = (stored.size, stored.sha256)
+    context.settings.pool.submit { [mailbox = context.mailbox, pool = context.settings.pool] in
+      let body = withExtendedLifetime(lease) {
+        Result { () throws(BlobError) in
+          try BlobWriter(adopting: file, as: draft, size: size, sha256: digest, in: bodies, on: pool)
+        }
+      }
+      mailbox.post(.linked(task, try? body.get()))
+    }
+  }
+
+  func linked(_ transfer: Transfer, _ body: BlobWriter?) -> TransferAction {
+    guard transfer.state.isParked, let delivery = transfer.delivery else {
+      body?.discard()
+      return .wait
+    }
+    transfer.delivery?.isReading = false
+    guard let body else { return lost(transfer) }
+    transfer.delivery?.offset = delivery.stored.size
+    transfer.sink?.adopt(body, size: delivery.stored.size)
+    return deliver(transfer)
+  }
+
+  // MARK: Revalidating meanwhile
+
+  /// Asks the origin, for nobody in particular, whether what is stored still holds (RFC 5861 §3).
+  private func revalidate(_ stored: CachedResponse, _ fields: [HTTPHeaders.Field], as transfer: Transfer) {
+    guard transfer.session.revalidating.insert(stored.key).inserted else { return }
+    var generator = SystemRandomNumberGenerator()
+    var job = transfer.job
+    job.task = TaskID(high: generator.next(), low: generator.next())
+    job.kind = .data
+    job.request = transfer.request
+    job.request.method = "GET"
+    for name in ["Range", "If-Range"] {
+      job.request.headers.remove(name)
+      job.configuration.httpAdditionalHeaders.remove(name)
+    }
+    // What the delegate would be asked about is not stored behind its back.
+    job.revalidates = .init(stored: stored, policy: storagePolicy(stored, of: transfer))
+    job.delegate = nil
+    (job.asksForResponses, job.asksForCaching) = (false, false)
+    context.mailbox.post(.submit([job]))
+  }
+
+  private func storagePolicy(_ stored: CachedResponse, of transfer: Transfer) -> CacheStoragePolicy {
+    if transfer.job.delegate?.asksForCaching == true { return .notAllowed }
+    return transfer.session.cache?.isOnDisk(stored) == true ? .allowed : .allowedInMemoryOnly
+  }
+}

@@ -1,0 +1,105 @@
+internal import BlobStore
+internal import Curl
+internal import EngineAPI
+internal import EventLoop
+internal import HTTPFields
+internal import TransferModel
+
+/// Shows answers to the delegate, and opens what their bodies go to.
+final class ResponseDelivery {
+  private let context: TransferContext
+
+  init(_ context: TransferContext) { self.context = context }
+
+  // MARK: An answer
+
+  /// The answer is as good as none: the task ends with that error when the wire is done.
+  func fail(_ head: ResponseHead, _ error: TransferError, _ transfer: Transfer) {
+    transfer.response = TransferResponse(head, at: transfer.url)
+    transfer.machine.course.endWire(error)
+  }
+
+  /// The head of the answer whose body is the task's.
+  func accept(_ head: ResponseHead, _ transfer: Transfer) {
+    let hasJoined = transfer.machine.ranges.hasJoined
+    switch transfer.machine.ranges.handle(head, from: transfer.url.withoutQuery) {
+    case .deliver:
+      guard transfer.machine.claim.point != nil, (200..<300).contains(head.status), !hasJoined else { break }
+      noteResumed(at: 0, of: TransferResponse(head, at: transfer.url).expectedContentLength, transfer)
+    case .append(let offset):
+      if transfer.sink == nil { transfer.sink = makeSink(transfer, resuming: offset) }
+      if !hasJoined { noteResumed(at: offset, of: transfer.machine.ranges.total ?? -1, transfer) }
+      transfer.noteKept()
+    case .startAgain: return transfer.sendInstead(transfer.request)
+    case .complete: return transfer.machine.course.endWire(nil)
+    case .stop: return transfer.machine.course.endWire(transfer.restIsMissing)
+    case .fail: return transfer.machine.course.endWire(transfer.rangesDoNotFit)
+    }
+    if transfer.job.kind != .download, let type = head.headers.contentType,
+      let parts = MultipartAnswer(contentType: type)
+    {
+      transfer.multipart = parts
+    } else {
+      announce(TransferResponse(head, at: transfer.url), transfer)
+    }
+  }
+
+  private func noteResumed(at offset: Int64, of total: Int64, _ transfer: Transfer) {
+    transfer.facts.append(
+      .resumed(transfer.task, offset: offset, expectedTotal: total, at: context.settings.now()))
+  }
+
+  /// Shows an answer, or a part of one, to the delegate; holds the transfer where that wants to decide.
+  func announce(_ response: TransferResponse, _ transfer: Transfer) {
+    transfer.response = response
+    let sink = transfer.sink ?? makeSink(transfer)
+    transfer.sink = sink
+    let isDownload = transfer.job.kind == .download
+    transfer.live?.beginPart(isDownload ? nil : response, at: sink.size)
+    guard !isDownload else { return }
+    guard transfer.job.asksForResponses else {
+      if transfer.multipart != nil { transfer.live?.countPart() }
+      transfer.facts.append(
+        .response(transfer.task, response, BodyReference(transfer.live), at: context.settings.now()))
+      return
+    }
+    transfer.machine.course.pause(for: .response)
+    // The question comes behind the bytes of the part before: those must not wait for it.
+    sink.flushSlow(transfer.drained)
+    transfer.ask(.response(response, BodyReference(transfer.live)))
+    context.hurry(transfer)
+  }
+
+  // MARK: Its body
+
+  /// Where the bytes of an answer go. Those who read along get them from the transfer's live body.
+  /// - Parameter offset: of the bytes that are there already.
+  func makeSink(_ transfer: Transfer, resuming offset: Int64? = nil) -> BodySink {
+    if transfer.job.kind != .download, transfer.live == nil {
+      transfer.live = LiveBody(
+        isIncremental: transfer.job.prefersIncrementalDelivery, hasRoom: transfer.drained)
+    }
+    return makeFurtherSink(transfer, resuming: offset)
+  }
+
+  /// Where they go when nobody reads along who did not before.
+  func makeFurtherSink(_ transfer: Transfer, resuming offset: Int64? = nil) -> BodySink {
+    let (bodies, draft) = (transfer.session.bodies, transfer.key(.draft))
+    if let live = transfer.live { context.setLiveBody(live, of: transfer.task) }
+    if let offset {
+      transfer.machine.claim.use()
+      return BodySink(
+        resuming: BlobWriter(resuming: draft, at: offset, in: bodies, on: context.settings.pool), at: offset,
+        maximumSize: context.settings.maximumBodySize)
+    }
+    return BodySink(
+      smallBodyLimit: context.settings.smallBodyLimit, maximumSize: context.settings.maximumBodySize,
+      expectedSize: transfer.multipart == nil ? transfer.response?.expectedContentLength ?? -1 : -1,
+      live: transfer.live,
+      reserveSmall: { [weak transfer] in bodies.reserve($0, as: transfer?.key(.body) ?? draft.part(.body)) },
+      makeFile: { [pool = context.settings.pool, weak transfer] in
+        transfer?.noteKept()
+        return BlobWriter(transfer?.key(.draft) ?? draft, in: bodies, on: pool)
+      })
+  }
+}

@@ -1,0 +1,181 @@
+internal import BlobStore
+internal import Curl
+internal import EventLoop
+internal import TransferModel
+
+/// The files of transfers. The pool opens, claims, returns and removes them, because the loop must not wait for a disk. It also parses
+/// the sessions' root certificates.
+final class TransferFiles {
+  private let context: TransferContext
+  /// Transfers whose session's certificate authorities are being parsed.
+  private var waitingForRoots: [SessionID: [TaskID]] = [:]
+
+  init(_ context: TransferContext) { self.context = context }
+
+  // MARK: Before a request
+
+  /// The files and certificates that a request still needs.
+  struct Need {
+    /// The session's root certificates in PEM; parsed before files are opened.
+    var roots: String?
+    var body: RequestContent?
+    var claim: DownloadPoint?
+    var isNothing: Bool { roots == nil && body == nil && claim == nil }
+  }
+
+  func need(of transfer: Transfer) -> Need {
+    let wantsBody = transfer.source == nil || transfer.missingDigest != nil
+    return Need(
+      roots: transfer.session.unparsedRoots,
+      body: wantsBody && transfer.request.body?.isInFile == true ? transfer.request.body : nil,
+      claim: transfer.machine.claim.wanted)
+  }
+
+  /// Opens what a request needs, and comes back with it. Its place in the queue stays its own meanwhile.
+  func open(_ need: Need, of transfer: Transfer) {
+    transfer.machine.course.wait(for: .files)
+    if let roots = need.roots { return parse(roots, for: transfer) }
+    let (task, draft, bodies) = (transfer.task, transfer.key(.draft), transfer.session.bodies)
+    context.settings.pool.submit { [mailbox = context.mailbox, blobs = context.settings.blobs] in
+      var files = RequestFiles()
+      if let body = need.body {
+        do throws(BlobError) { files.body = try Self.open(body, of: task, bodies, blobs) } catch {
+          files.failure = error
+        }
+      }
+      if let point = need.claim {
+        let claim = Result { () throws(BlobError) in
+          try bodies.take(point.key, as: draft, size: point.partial.offset)
+        }
+        if case .success = claim { files.hasClaim = true }
+      }
+      mailbox.post(.opened(task, files))
+    }
+  }
+
+  private static func open(
+    _ body: RequestContent, of task: TaskID, _ bodies: any BlobStore, _ files: any BlobStore
+  ) throws(BlobError) -> BlobReader? {
+    switch body {
+    case .file(let file, _): try files.open(BlobKey(file))
+    case .spooled(let body): BlobReader(decrypting: try bodies.open(body.blobKey(of: task)), body)
+    case .data, .stream: nil
+    }
+  }
+
+  /// Parses a session's certificate authorities, once for all transfers that wait for them.
+  private func parse(_ roots: String, for transfer: Transfer) {
+    let session = transfer.session.id
+    waitingForRoots[session, default: []].append(transfer.task)
+    guard waitingForRoots[session]?.count == 1 else { return }
+    context.settings.pool.submit { [mailbox = context.mailbox] in
+      let parsed = Result { () throws(TLSRoots.Fault) in try TLSRoots(pem: roots) }
+      mailbox.post(.parsed(session, parsed))
+    }
+  }
+
+  func parsed(_ roots: Result<TLSRoots, TLSRoots.Fault>, of session: SessionID) {
+    if case .success(let own) = roots { context.sessions[session]?.use(ownRoots: own) }
+    for task in waitingForRoots.removeValue(forKey: session) ?? [] {
+      guard let transfer = context.transfer(task), transfer.machine.course.stopWaiting(for: .files) else {
+        continue
+      }
+      context.perform(next(for: transfer, roots), transfer)
+    }
+  }
+
+  private func next(
+    for transfer: Transfer, _ roots: Result<TLSRoots, TLSRoots.Fault>
+  ) -> TransferAction {
+    if let end = transfer.machine.course.endOnceOpened { return end }
+    guard case .failure(let fault) = roots else { return transfer.machine.course.sendAtLast() }
+    context.leaveQueue(transfer.task)
+    let message = "the session's certificates cannot be used: \(fault)"
+    return .finish(TransferError(.unknown, message, failingURL: transfer.request.url))
+  }
+
+  func opened(_ transfer: Transfer, _ files: RequestFiles) -> TransferAction {
+    if let algorithm = transfer.missingDigest, let body = files.body,
+      transfer.machine.course.endsOnceOpened == nil
+    {
+      if files.digest == nil {
+        digest(body, algorithm, for: transfer, files)
+        return .wait
+      }
+      transfer.digests.note(files.digest, by: algorithm)
+    }
+    transfer.digester = nil
+    guard transfer.machine.course.stopWaiting(for: .files) else { return .wait }
+    if transfer.machine.claim.wanted != nil, !files.hasClaim { transfer.machine.ranges.lose() }
+    transfer.machine.claim.tried(files.hasClaim)
+    if let end = transfer.machine.course.endOnceOpened { return end }
+    if let body = transfer.request.body, body.isInFile {
+      guard let reader = files.body else {
+        context.leaveQueue(transfer.task)
+        return .finish(Self.failure(to: body, files.failure, of: transfer))
+      }
+      let task = transfer.task
+      transfer.source = FileUploadSource(reader, range: transfer.bodyRange, pool: context.settings.pool) {
+        [mailbox = context.mailbox] in
+        mailbox.post(.uploadReady(task))
+      }
+    }
+    return transfer.machine.course.sendAtLast()
+  }
+
+  /// Digests the body and posts `.opened` with the digest. If the file cannot be read, `.opened` carries the failure and no body.
+  private func digest(
+    _ body: BlobReader, _ algorithm: DigestAuthentication.Algorithm, for transfer: Transfer,
+    _ files: RequestFiles
+  ) {
+    let task = transfer.task
+    let digester = FileDigester(body, transfer.bodyRange, algorithm, on: context.settings.pool) {
+      [mailbox = context.mailbox] digest in
+      var files = files
+      files.digest = digest
+      if digest == nil {
+        (files.body, files.failure) = (nil, BlobError(.torn, "it cannot be read to its end"))
+      }
+      mailbox.post(.opened(task, files))
+    }
+    transfer.digester = digester
+    digester.start()
+  }
+
+  private static func failure(
+    to open: RequestContent, _ cause: BlobError?, of transfer: Transfer
+  ) -> TransferError {
+    let name = open.file.map { "the file \($0)" } ?? "the file with the request's body"
+    guard let cause, cause.reason != .gone else {
+      return TransferError(.fileDoesNotExist, "\(name) is gone", failingURL: transfer.request.url)
+    }
+    return TransferError(
+      .cannotOpenFile, "\(name) cannot be opened: \(cause.message)",
+      failingURL: transfer.request.url, underlying: cause.underlying)
+  }
+
+  // MARK: Afterwards
+
+  /// Removes a blob.
+  /// - Parameter then: posted once it is gone: before that nothing else may be written under its key.
+  func remove(_ key: BlobKey, in bodies: any BlobStore, then: WorkerMailbox.Command? = nil) {
+    context.settings.pool.submit { [mailbox = context.mailbox] in
+      bodies.delete(key)
+      if let then { mailbox.post(then) }
+    }
+  }
+
+  /// Bytes of an earlier download that were of no use this time go back, or go: the transfer ends once that is done.
+  func giveBack(_ files: DownloadClaim.Return.Files, of transfer: Transfer) {
+    transfer.machine.claim.letGo()
+    let (task, draft, bodies) = (transfer.task, transfer.key(.draft), transfer.session.bodies)
+    context.settings.pool.submit { [mailbox = context.mailbox] in
+      switch files {
+      case .nothing: break
+      case .drop: bodies.delete(draft)
+      case .giveBack(let point): bodies.move(draft, to: point.key)
+      }
+      mailbox.post(.goOn(task) { _ in .conclude })
+    }
+  }
+}

@@ -1,0 +1,54 @@
+internal import Addresses
+internal import Curl
+internal import EngineAPI
+internal import TransferModel
+
+/// Takes what libcurl brings for a transfer, and gives what it fetches. The stages that do so are no concern of the transfer's.
+protocol TransferReceiver: AnyObject {
+  /// - Returns: false where the transfer cannot go on.
+  func received(header line: UnsafeRawBufferPointer, by transfer: Transfer) -> Bool
+  func received(body bytes: UnsafeRawBufferPointer, by transfer: Transfer) -> BodyDisposition
+  func readBody(of transfer: Transfer, into buffer: UnsafeMutableRawBufferPointer) -> UploadDisposition
+}
+
+/// What libcurl calls while it handles the request.
+extension Transfer: EasyHandleDelegate {
+  func didReceiveHeader(_ line: UnsafeRawBufferPointer) -> Bool { receiver.received(header: line, by: self) }
+
+  func didReceiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyDisposition {
+    receiver.received(body: bytes, by: self)
+  }
+
+  func didTraceBody(_ bytes: UnsafeRawBufferPointer) { chunks?.add(bytes) }
+
+  func readBody(into buffer: UnsafeMutableRawBufferPointer) -> UploadDisposition {
+    receiver.readBody(of: self, into: buffer)
+  }
+
+  func rewindBody() -> Bool {
+    restartBody()
+    return source?.rewind() ?? false
+  }
+
+  func mayConnect(to address: PeerAddress) -> SocketPermission {
+    guard gate.mayConnect(to: address) == .granted, let destination = IPAddress(address) else {
+      return .refused
+    }
+    return network.take(context.settings.networks.choice(to: destination, allowing: allowedClasses))
+  }
+
+  func maySendRequest(toAddress address: String) -> Bool {
+    touch()
+    // libcurl would repeat by itself what was answered with 417.
+    guard machine.course.next == nil else { return false }
+    let verdict = contact.meet(
+      lacksBody: lacksBody, isIdempotent: request.isIdempotent, isUnprocessed: easy?.isUnprocessed == true,
+      hasBody: bytesTaken == 0 || rewindBody())
+    switch verdict {
+    case .waitForBody, .refuseRepeat: return false
+    case .send(let beginsAgain):
+      if beginsAgain { noteBegan() }
+      return gate.maySendRequest(toAddress: address)
+    }
+  }
+}

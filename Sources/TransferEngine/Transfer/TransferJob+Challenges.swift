@@ -1,0 +1,14 @@
+internal import Curl
+internal import EngineAPI
+internal import TransferModel
+
+extension TransferJob {
+  /// Whether the delegate may be asked about the connection of a request whose body it is to stream: URLSession asks for the body
+  /// only after that.
+  func mayBeChallenged(at url: CurlURL, _ request: TransferRequest) -> Bool {
+    guard request.body?.isStream == true, url.scheme == "https", let delegate else { return false }
+    return [AuthenticationMethod.serverTrust, .clientCertificate].contains {
+      delegate.challengeEvent(for: $0) != nil
+    }
+  }
+}
