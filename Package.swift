@@ -244,7 +244,11 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   ("LifeCycle", ["TransferModel", "TestSupport"]),
   (
     "Simulation",
-    ["TransferCore", "MachineFaults", "TransferService", "Processes", "EventLoop", "TestSupport"]
+    [
+      "HTTPFields", "JSON", "TransferModel", "TransferCore", "MachineFaults", "Ledger", "MemoryLedger",
+      "SimulatedStores", "BlobStore", "HTTPCache", "EngineAPI", "TransferService", "Processes", "EventLoop",
+      "TestSupport",
+    ]
   ),
   (
     "FerrySettings",
@@ -311,7 +315,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
       "SQLiteLedger",
       "MemoryLedger",
       "SimulatedStores", "BlobStore", "EngineAPI", "TransferEngine",
-      "HTTPCache", "HTTPCookies", "EventLoop", "Processes", "JSON", "TestSupport", "Simulation",
+      "HTTPCookies", "EventLoop", "Processes", "JSON", "TestSupport",
       .product(name: "Crypto", package: "swift-crypto"), .product(name: "Logging", package: "swift-log"),
     ]
   ),
@@ -399,7 +403,7 @@ package.targets += [
     swiftSettings: language),
 ]
 /// Those of which the tests' own part of the work is large.
-let busy: Set = ["HTTPCache", "HTTPCookies", "TransferService"]
+let busy: Set = ["HTTPCache", "HTTPCookies", "Simulation", "TransferService"]
 package.targets += tests.map { name, uses in
   .testTarget(
     name: name + "Tests", dependencies: [.byName(name: name)] + uses,

@@ -7,7 +7,7 @@ package struct TransferJob: Sendable {
   package var session: SessionID
   package var sessionType = SessionType.default
   /// The session's: all of its jobs have the same.
-  package private(set) var sharedConfiguration: Shared<SessionConfiguration>
+  package var sharedConfiguration: Shared<SessionConfiguration>
   package var kind: TaskKind
   package var request: TransferRequest
   package var priority: Double
@@ -64,10 +64,5 @@ package struct TransferJob: Sendable {
     self.init(
       task: task, session: session, configuration: Shared(configuration), kind: kind, request: request,
       priority: priority)
-  }
-
-  package var configuration: SessionConfiguration {
-    _read { yield sharedConfiguration.value }
-    set { sharedConfiguration = Shared(newValue) }
   }
 }

@@ -149,7 +149,9 @@ struct Attempt {
     _ temper: Origins.Temper, _ random: inout RandomSource, at time: Timestamp
   ) -> TransferFact {
     if needsBody { return ask(.bodyStream, .bodyStream, at: time) }
-    if job.configuration.waitsForConnectivity, !hasWaited, redirects == 0, random.chance(temper.waits) {
+    if job.sharedConfiguration.value.waitsForConnectivity, !hasWaited, redirects == 0,
+      random.chance(temper.waits)
+    {
       hasWaited = true
       return .waitsForConnectivity(job.task, at: time)
     }

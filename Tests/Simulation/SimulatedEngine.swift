@@ -99,7 +99,7 @@ package final class SimulatedEngine: StandIn, @unchecked Sendable {
     guard attempt.goesOn else { return false }
     return !attempt.waitsForConnection
       || connections[attempt.job.session, default: 0]
-        < attempt.job.configuration.httpMaximumConnectionsPerHost
+        < attempt.job.sharedConfiguration.value.httpMaximumConnectionsPerHost
   }
 
   @discardableResult

@@ -29,8 +29,8 @@ final class ByteReceiver {
     guard transfer.flow.receive.isEmpty else { return .paused }
     let now = ContinuousClock.now
     transfer.clock.touch(at: now)
-    if transfer.head == nil {
-      guard let head = transfer.provisionalHead else { return .refused }
+    if transfer.answer.head == nil {
+      guard let head = transfer.answer.provisionalHead else { return .refused }
       heads.takeUp(head, transfer)
       guard transfer.flow.receive.isEmpty else { return .paused }
     }
@@ -54,12 +54,12 @@ final class ByteReceiver {
   private func isOver(_ transfer: Transfer, _ count: Int, _ now: ContinuousClock.Instant) -> Bool {
     transfer.timeSlice.consume(
       count, at: now, tick: context.loop.tick, isAlone: context.transfers.count == 1,
-      isStream: transfer.head?.httpVersion == "HTTP/2")
+      isStream: transfer.answer.head?.httpVersion == "HTTP/2")
   }
 
   /// Holds what nobody can take now. Whoever reads along says when there is room again.
   private func holdBack(_ transfer: Transfer, _ sink: BodySink) {
-    let isFull = sink.isFull || transfer.live?.askForRoom() == false
+    let isFull = sink.isFull || transfer.answer.live?.askForRoom() == false
     let reasons = transfer.machine.course.reasonsToWait(size: sink.size, isFull: isFull)
     transfer.flow.receive.formUnion(reasons)
   }
@@ -68,7 +68,8 @@ final class ByteReceiver {
     _ bytes: UnsafeRawBufferPointer, into sink: BodySink, _ transfer: Transfer
   ) -> BodyDisposition {
     do throws(ContentDecoder.Fault) {
-      guard let decoder = try transfer.content.decoder(for: transfer.head?.headers.contentCodings ?? [])
+      guard
+        let decoder = try transfer.content.decoder(for: transfer.answer.head?.headers.contentCodings ?? [])
       else {
         guard fits(bytes.count, transfer) else { return .refused }
         transfer.limits.charge(bytes.count, at: .now)
@@ -103,31 +104,31 @@ final class ByteReceiver {
   }
 
   private func deliver(_ bytes: UnsafeRawBufferPointer, to sink: BodySink, _ transfer: Transfer) -> Bool {
-    guard transfer.multipart != nil else { return sink.append(bytes, drained: transfer.drained) }
-    transfer.multipart?.add(bytes)
+    guard transfer.answer.multipart != nil else { return sink.append(bytes, drained: transfer.drained) }
+    transfer.answer.multipart?.add(bytes)
     return passParts(transfer)
   }
 
   // MARK: Parts
 
   private func sinkOfMultipart(_ transfer: Transfer) -> BodySink? {
-    guard transfer.multipart != nil else { return nil }
+    guard transfer.answer.multipart != nil else { return nil }
     transfer.sink = delivery.makeSink(transfer)
     return transfer.sink
   }
 
   /// Delivers parts of a multipart response until one needs a decision, or too many events are not stored yet.
   func passParts(_ transfer: Transfer) -> Bool {
-    guard transfer.multipart?.isMalformed != true else { return false }
+    guard transfer.answer.multipart?.isMalformed != true else { return false }
     while transfer.hold == nil {
-      if transfer.multipart?.isAtHead == true, transfer.live?.askForPart() == false {
+      if transfer.answer.multipart?.isAtHead == true, transfer.answer.live?.askForPart() == false {
         transfer.machine.course.pause(for: .parts)
         break
       }
-      guard let piece = transfer.multipart?.next() else { break }
+      guard let piece = transfer.answer.multipart?.next() else { break }
       switch piece {
       case .head(let fields):
-        let head = transfer.head ?? ResponseHead(httpVersion: "", status: 200, headers: HTTPHeaders())
+        let head = transfer.answer.head ?? ResponseHead(httpVersion: "", status: 200, headers: HTTPHeaders())
         delivery.announce(TransferResponse(part: fields, of: head, at: transfer.url), transfer)
       case .body(let bytes):
         let isTaken = bytes.withUnsafeBytes {
@@ -143,9 +144,9 @@ final class ByteReceiver {
   /// The end of a multipart answer, which may lack its last delimiter. One without parts is an empty answer: a task that succeeds has
   /// a response.
   func finishParts(_ transfer: Transfer) -> Bool {
-    transfer.multipart?.finish()
+    transfer.answer.multipart?.finish()
     guard passParts(transfer) else { return false }
-    if transfer.response == nil, transfer.hold == nil, let head = transfer.head {
+    if transfer.response == nil, transfer.hold == nil, let head = transfer.answer.head {
       delivery.announce(TransferResponse(head, at: transfer.url), transfer)
     }
     return true
@@ -164,7 +165,7 @@ final class ByteReceiver {
 
   /// Parts wait no more, where the events of earlier ones are stored.
   func partsStored(_ transfer: Transfer) -> TransferAction {
-    guard transfer.hold == .parts, transfer.live?.askForPart() == true else { return .wait }
+    guard transfer.hold == .parts, transfer.answer.live?.askForPart() == true else { return .wait }
     transfer.machine.course.decided()
     return passWaitingParts(transfer)
   }
@@ -172,9 +173,9 @@ final class ByteReceiver {
   /// There is room downstream again.
   func roomDownstream(_ transfer: Transfer) -> TransferAction {
     transfer.sink?.drainEnded()
-    guard transfer.sink?.isFull != true, transfer.live?.askForRoom() != false else { return .wait }
+    guard transfer.sink?.isFull != true, transfer.answer.live?.askForRoom() != false else { return .wait }
     flow.release(transfer, receive: .downstream)
-    return transfer.delivery == nil ? .wait : .deliver
+    return transfer.caching.delivery == nil ? .wait : .deliver
   }
 
   // MARK: A request's

@@ -60,7 +60,7 @@ final class CacheKeeping: @unchecked Sendable {
   private func cacheHead(_ head: ResponseHead, of transfer: Transfer) -> CacheResponseHead {
     CacheResponseHead(
       status: head.status, httpVersion: head.httpVersion, headers: head.headers,
-      requestTime: transfer.fetchStart, responseTime: transfer.headTime)
+      requestTime: transfer.fetchStart, responseTime: transfer.answer.headTime)
   }
 
   // MARK: After the wire
@@ -99,19 +99,19 @@ final class CacheKeeping: @unchecked Sendable {
     sink.finish(as: key) { [mailbox = context.mailbox] stored in
       mailbox.post(.received(key, task, stored, bodies))
     }
-    transfer.combining = whole
+    transfer.caching.combining = whole
     return .wait
   }
 
   /// What is stored, and so many bytes that came.
   private func joined(_ held: CachedResponse, size: Int64, of transfer: Transfer) -> PartialContent? {
-    guard let use = transfer.machine.cache, let head = transfer.head else { return nil }
+    guard let use = transfer.machine.cache, let head = transfer.answer.head else { return nil }
     return PartialContent(held, with: cacheHead(head, of: transfer), size: size, request: use.request)
   }
 
   /// What came is at hand: it is joined to what was stored.
   func received(_ transfer: Transfer, _ stored: BodySink.Stored) -> TransferAction {
-    guard isJoining(transfer), let whole = transfer.combining else { return .wait }
+    guard isJoining(transfer), let whole = transfer.caching.combining else { return .wait }
     guard let use = transfer.machine.cache, let candidate = use.candidate, let cache = transfer.session.cache,
       case .success(let received) = stored
     else { return restart(transfer) }
@@ -136,7 +136,7 @@ final class CacheKeeping: @unchecked Sendable {
 
   /// What came is being put together with what was stored.
   private func isJoining(_ transfer: Transfer) -> Bool {
-    transfer.state.isParked && transfer.combining != nil
+    transfer.state.isParked && transfer.caching.combining != nil
   }
 
   private func restart(_ transfer: Transfer) -> TransferAction {
@@ -148,7 +148,7 @@ final class CacheKeeping: @unchecked Sendable {
   private func removeReceived(
     of transfer: Transfer, then next: @escaping @Sendable (Transfer) -> TransferAction
   ) {
-    transfer.combining = nil
+    transfer.caching.combining = nil
     transfer.machine.course.wait(for: .cache)
     let goesOn = WorkerMailbox.Command.goOn(transfer.task) { transfer in
       guard transfer.state.isParked, transfer.machine.course.stopWaiting(for: .cache) else { return .wait }
@@ -161,11 +161,12 @@ final class CacheKeeping: @unchecked Sendable {
 
   /// The answer as the cache would have it; nil where nothing of it is stored.
   func storable(_ transfer: Transfer) -> StorableAnswer? {
-    guard let store = transfer.session.cache, let use = transfer.machine.cache, let head = transfer.head,
-      transfer.multipart == nil, transfer.job.kind == .data, transfer.request.method == "GET"
+    guard let store = transfer.session.cache, let use = transfer.machine.cache,
+      let head = transfer.answer.head,
+      transfer.answer.multipart == nil, transfer.job.kind == .data, transfer.request.method == "GET"
     else { return nil }
     var answer = StorableAnswer(store: store, request: use.request, head: cacheHead(head, of: transfer))
-    answer.fields = transfer.storedHeaders
+    answer.fields = transfer.caching.storedHeaders
     answer.isAnonymous = transfer.machine.authenticator.isAnonymous
     answer.isOfWhoAsks = isOfWhoAsks(transfer)
     answer.dependsOnCookie = transfer.request.headers.contains("Cookie")
@@ -193,7 +194,7 @@ final class CacheKeeping: @unchecked Sendable {
   /// - Parameter error: how the wire ended.
   func verdict(on transfer: Transfer, _ error: TransferError?) -> Verdict {
     let asks = transfer.job.asksForCaching
-    guard error == nil, transfer.delivery == nil, transfer.storagePolicy == nil,
+    guard error == nil, transfer.caching.delivery == nil, transfer.caching.storagePolicy == nil,
       let size = transfer.sink?.size, let response = transfer.response,
       storable(transfer)?.response(size: size, sha256: "", isComplete: true, isAsked: asks) != nil
     else { return .settled }
@@ -214,11 +215,11 @@ final class CacheKeeping: @unchecked Sendable {
   /// Stores an answer whose body, or what came of it, is at hand.
   func keep(_ transfer: Transfer, _ body: TransferOutcome.Body, sha256: String, isComplete: Bool) {
     // Nobody will ask for these bodies: they go when the cache has them.
-    let isOnlyForCache = transfer.keepsForCache || transfer.job.revalidates != nil
+    let isOnlyForCache = transfer.caching.keepsForCache || transfer.job.revalidates != nil
     let (bodies, key) = (transfer.session.bodies, transfer.key(.body))
-    let policy = isComplete ? transfer.job.revalidates?.policy ?? transfer.storagePolicy : .allowed
+    let policy = isComplete ? transfer.job.revalidates?.policy ?? transfer.caching.storagePolicy : .allowed
     guard let policy, context.sessions[transfer.job.session] === transfer.session, policy != .notAllowed,
-      transfer.delivery == nil, let size = transfer.sink?.size,
+      transfer.caching.delivery == nil, let size = transfer.sink?.size,
       let answer = storable(transfer),
       let response = answer.response(size: size, sha256: sha256, isComplete: isComplete)
     else {

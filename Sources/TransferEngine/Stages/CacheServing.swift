@@ -130,9 +130,9 @@ final class CacheServing: @unchecked Sendable {
 
   /// Shows what is stored as the answer.
   private func beginDelivery(to transfer: Transfer, of stored: CachedResponse, _ served: ServedResponse) {
-    transfer.delivery = CachedDelivery(stored: stored, bytes: served.body)
+    transfer.caching.delivery = CachedDelivery(stored: stored, bytes: served.body)
     let head = ResponseHead(httpVersion: stored.httpVersion, status: served.status, headers: served.headers)
-    transfer.head = head
+    transfer.answer.head = head
     let (start, now) = (transfer.fetchStart, context.settings.now())
     transfer.facts.append(.began(transfer.task, at: start))
     var transaction = TransactionMetrics()
@@ -149,24 +149,24 @@ final class CacheServing: @unchecked Sendable {
   /// All of a stored body is here, or lies where it will be.
   private func endDelivery(to transfer: Transfer) {
     guard let last = transfer.transactions.indices.last, transfer.transactions[last].isFromCache,
-      let delivery = transfer.delivery, !delivery.isEnded
+      let delivery = transfer.caching.delivery, !delivery.isEnded
     else { return }
-    transfer.delivery?.isEnded = true
+    transfer.caching.delivery?.isEnded = true
     transfer.transactions[last].responseEnd = context.settings.now()
     transfer.transactions[last].countOfResponseBodyBytesAfterDecoding = Int64(delivery.bytes.count)
   }
 
   /// Hands the next bytes of a stored body on, as far as nobody holds them back.
   func deliver(_ transfer: Transfer) -> TransferAction {
-    guard transfer.machine.course.isFree, let delivery = transfer.delivery, !delivery.isReading,
+    guard transfer.machine.course.isFree, let delivery = transfer.caching.delivery, !delivery.isReading,
       let cache = transfer.session.cache
     else { return .wait }
     guard !delivery.rest.isEmpty else {
       endDelivery(to: transfer)
       return .settle(nil)
     }
-    guard transfer.sink?.isFull != true, transfer.live?.askForRoom() != false else { return .wait }
-    transfer.delivery?.isReading = true
+    guard transfer.sink?.isFull != true, transfer.answer.live?.askForRoom() != false else { return .wait }
+    transfer.caching.delivery?.isReading = true
     let task = transfer.task
     if mayLink(transfer, delivery), let file = cache.file(of: delivery.stored) {
       link(transfer, file.file, file.lease, delivery.stored)
@@ -185,10 +185,10 @@ final class CacheServing: @unchecked Sendable {
   private static let deliveryPiece: Int64 = 1 << 20
 
   private func delivered(_ transfer: Transfer, _ bytes: ArraySlice<UInt8>?) -> TransferAction {
-    guard transfer.state.isParked, transfer.delivery != nil else { return .wait }
-    transfer.delivery?.isReading = false
+    guard transfer.state.isParked, transfer.caching.delivery != nil else { return .wait }
+    transfer.caching.delivery?.isReading = false
     guard let bytes, !bytes.isEmpty else { return lost(transfer) }
-    transfer.delivery?.offset += Int64(bytes.count)
+    transfer.caching.delivery?.offset += Int64(bytes.count)
     let isTaken = bytes.withUnsafeBytes { transfer.sink?.append($0, drained: transfer.drained) ?? true }
     guard isTaken else {
       return .finish(
@@ -199,8 +199,8 @@ final class CacheServing: @unchecked Sendable {
 
   /// What is stored cannot be read: it is dropped, and the origin asked where nobody has been shown anything.
   private func lost(_ transfer: Transfer) -> TransferAction {
-    if let stored = transfer.delivery?.stored { transfer.session.cache?.remove(stored) }
-    transfer.delivery = nil
+    if let stored = transfer.caching.delivery?.stored { transfer.session.cache?.remove(stored) }
+    transfer.caching.delivery = nil
     guard transfer.sink?.size ?? 0 == 0 else {
       return .finish(
         TransferError(.networkConnectionLost, "the stored body is gone", failingURL: transfer.request.url))
@@ -237,13 +237,13 @@ final class CacheServing: @unchecked Sendable {
   }
 
   func linked(_ transfer: Transfer, _ body: BlobWriter?) -> TransferAction {
-    guard transfer.state.isParked, let delivery = transfer.delivery else {
+    guard transfer.state.isParked, let delivery = transfer.caching.delivery else {
       body?.discard()
       return .wait
     }
-    transfer.delivery?.isReading = false
+    transfer.caching.delivery?.isReading = false
     guard let body else { return lost(transfer) }
-    transfer.delivery?.offset = delivery.stored.size
+    transfer.caching.delivery?.offset = delivery.stored.size
     transfer.sink?.adopt(body, size: delivery.stored.size)
     return deliver(transfer)
   }

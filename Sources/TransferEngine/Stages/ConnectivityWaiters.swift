@@ -17,7 +17,7 @@ final class ConnectivityWaiters {
   /// Whether it is the network that fails, and the task would rather wait for it. What has had a connection does not wait.
   func mustWait(_ transfer: Transfer, _ error: TransferError?, _ errno: Int) -> Bool {
     guard transfer.job.configuration.waitsForConnectivity, let error, !transfer.contact.isPastConnect,
-      transfer.head == nil
+      transfer.answer.head == nil
     else { return false }
     return NetworkTrial.lacksConnectivity(
       error, errno: errno, hasNetwork: context.settings.networks.hasNetwork)

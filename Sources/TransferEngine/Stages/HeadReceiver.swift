@@ -30,8 +30,8 @@ final class HeadReceiver {
   }
 
   private func take(_ line: UnsafeRawBufferPointer, _ transfer: Transfer) -> Bool {
-    let ended = transfer.parser.add(line)
-    if let excess = transfer.parser.excess {
+    let ended = transfer.answer.parser.add(line)
+    if let excess = transfer.answer.parser.excess {
       if transfer.machine.course.wireEnd == nil {
         transfer.machine.course.endWire(
           TransferError(.cannotParseResponse, excess, failingURL: transfer.request.url))
@@ -40,11 +40,11 @@ final class HeadReceiver {
     }
     guard let head = ended else { return true }
     let role = HeadRole(
-      of: head, isPastConnect: transfer.contact.isPastConnect, hasAnswer: transfer.head != nil,
+      of: head, isPastConnect: transfer.contact.isPastConnect, hasAnswer: transfer.answer.head != nil,
       endsHere: transfer.request.method == "HEAD",
       isLeg: { transfer.machine.authenticator.isLeg($0, of: transfer.asked.challenger($0)) })
     switch role {
-    case .connect: transfer.connectHead = head
+    case .connect: transfer.answer.connectHead = head
     case .informational: takeInformational(head, transfer)
     case .surplus: break
     case .broken(let code, let message):
@@ -53,9 +53,9 @@ final class HeadReceiver {
     case .leg:
       followChunks(of: head, transfer)
       keepCookies(of: head, transfer)
-      transfer.provisionalHead = head
+      transfer.answer.provisionalHead = head
     case .answer:
-      transfer.provisionalHead = nil
+      transfer.answer.provisionalHead = nil
       followChunks(of: head, transfer)
       takeUp(head, transfer)
     }
@@ -65,7 +65,7 @@ final class HeadReceiver {
   /// The body behind the head may come in chunks: then their last one is its end.
   private func followChunks(of head: ResponseHead, _ transfer: Transfer) {
     let isTraced = head.isChunked && (try? transfer.easy?.traceBody()) != nil
-    transfer.chunks = isTraced ? ChunkFraming() : nil
+    transfer.answer.chunks = isTraced ? ChunkFraming() : nil
   }
 
   private func keepCookies(of head: ResponseHead, _ transfer: Transfer) {
@@ -97,8 +97,8 @@ final class HeadReceiver {
 
   /// The head of an answer that libcurl does not answer by itself.
   func takeUp(_ head: ResponseHead, _ transfer: Transfer) {
-    transfer.head = head
-    transfer.headTime = context.settings.now()
+    transfer.answer.head = head
+    transfer.answer.headTime = context.settings.now()
     let origin = transfer.url.origin
     if transfer.session.note(origin, multiplexes: head.httpVersion == "HTTP/2") {
       context.limitChanged(transfer.job.session, origin)

@@ -29,7 +29,9 @@ final class RequestCompletion {
   func completed(_ transfer: Transfer, _ completion: MultiHandle.Completion) -> TransferAction {
     let (easy, result) = (completion.easy, result(completion, of: transfer))
     wire.endHandshake(transfer)
-    if let head = transfer.provisionalHead, transfer.head == nil { heads.takeUp(head, transfer) }
+    if let head = transfer.answer.provisionalHead, transfer.answer.head == nil {
+      heads.takeUp(head, transfer)
+    }
     let asked = challenges.proxyChallenges(to: transfer, result, easy)
     guard asked.isEmpty else {
       return challenges.meetProxy(transfer, result, easy, asked)
@@ -47,7 +49,7 @@ final class RequestCompletion {
       wire.reclaim(transfer, isClean: false)
       return .sendNext(transfer.request)
     }
-    let isClean = result == .ok && transfer.head != nil
+    let isClean = result == .ok && transfer.answer.head != nil
     let error = takeEnd(of: transfer, result, easy, isClean: isClean)
     if isClean, let source = transfer.source, source.length ?? transfer.sent <= transfer.sent {
       source.wasSent()
@@ -58,7 +60,7 @@ final class RequestCompletion {
     if easy.lacksDescriptor { context.sessions.closeIdle() }
     wire.reclaim(transfer, isClean: isClean && completion.result == .ok)
     return transfer.machine.wireEnded(
-      error, status: transfer.head?.status, hasResponse: transfer.response != nil,
+      error, status: transfer.answer.head?.status, hasResponse: transfer.response != nil,
       lacksNetwork: connectivity.mustWait(transfer, error, easyErrno), at: context.settings.now())
   }
 
@@ -69,7 +71,7 @@ final class RequestCompletion {
     let easy = completion.easy
     if easy.hasWholeAnswer { return .ok }
     let isWhole =
-      [.partialFile, .recvError].contains(completion.result) && transfer.chunks?.hasLastChunk == true
+      [.partialFile, .recvError].contains(completion.result) && transfer.answer.chunks?.hasLastChunk == true
       && !easy.errorMessage.contains("chunk")
     return isWhole ? .ok : completion.result
   }
@@ -107,7 +109,7 @@ final class RequestCompletion {
       return RequestFailure.error(
         .malformed, hasResponse: transfer.response != nil, url: transfer.request.url)
     }
-    guard transfer.multipart != nil else { return takeEndOfRange(of: transfer) }
+    guard transfer.answer.multipart != nil else { return takeEndOfRange(of: transfer) }
     let areWhole = bytes.finishParts(transfer)
     return areWhole ? nil : transfer.failure(.ok, easy)
   }

@@ -78,10 +78,10 @@ final class RequestSender {
       classes: context.settings.networks.lane(of: transfer.allowedClasses),
       codePoint: transfer.networkServiceType.codePoint, asksForTrust: transfer.job.asksForTrust,
       asksForCertificate: transfer.job.asksForCertificate)
-    return try transfer.session.transport(on: context.loop, in: lane) { [context, completed] completion in
+    return try transfer.session.transport(on: context.loop, in: lane) { [unowned self] completion in
       guard let transfer = completion.easy.delegate as? Transfer else { return }
       context.perform(completed(transfer, completion), transfer)
-    } held: { [handshakes] in
+    } held: { [unowned self] in
       handshakes.held($0, $1, $2)
     }
   }

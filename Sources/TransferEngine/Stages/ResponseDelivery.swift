@@ -38,7 +38,7 @@ final class ResponseDelivery {
     if transfer.job.kind != .download, let type = head.headers.contentType,
       let parts = MultipartAnswer(contentType: type)
     {
-      transfer.multipart = parts
+      transfer.answer.multipart = parts
     } else {
       announce(TransferResponse(head, at: transfer.url), transfer)
     }
@@ -55,18 +55,18 @@ final class ResponseDelivery {
     let sink = transfer.sink ?? makeSink(transfer)
     transfer.sink = sink
     let isDownload = transfer.job.kind == .download
-    transfer.live?.beginPart(isDownload ? nil : response, at: sink.size)
+    transfer.answer.live?.beginPart(isDownload ? nil : response, at: sink.size)
     guard !isDownload else { return }
     guard transfer.job.asksForResponses else {
-      if transfer.multipart != nil { transfer.live?.countPart() }
+      if transfer.answer.multipart != nil { transfer.answer.live?.countPart() }
       transfer.facts.append(
-        .response(transfer.task, response, BodyReference(transfer.live), at: context.settings.now()))
+        .response(transfer.task, response, BodyReference(transfer.answer.live), at: context.settings.now()))
       return
     }
     transfer.machine.course.pause(for: .response)
     // The question comes behind the bytes of the part before: those must not wait for it.
     sink.flushSlow(transfer.drained)
-    transfer.ask(.response(response, BodyReference(transfer.live)))
+    transfer.ask(.response(response, BodyReference(transfer.answer.live)))
     context.hurry(transfer)
   }
 
@@ -75,8 +75,8 @@ final class ResponseDelivery {
   /// Where the bytes of an answer go. Those who read along get them from the transfer's live body.
   /// - Parameter offset: of the bytes that are there already.
   func makeSink(_ transfer: Transfer, resuming offset: Int64? = nil) -> BodySink {
-    if transfer.job.kind != .download, transfer.live == nil {
-      transfer.live = LiveBody(
+    if transfer.job.kind != .download, transfer.answer.live == nil {
+      transfer.answer.live = LiveBody(
         isIncremental: transfer.job.prefersIncrementalDelivery, hasRoom: transfer.drained)
     }
     return makeFurtherSink(transfer, resuming: offset)
@@ -85,7 +85,7 @@ final class ResponseDelivery {
   /// Where they go when nobody reads along who did not before.
   func makeFurtherSink(_ transfer: Transfer, resuming offset: Int64? = nil) -> BodySink {
     let (bodies, draft) = (transfer.session.bodies, transfer.key(.draft))
-    if let live = transfer.live { context.setLiveBody(live, of: transfer.task) }
+    if let live = transfer.answer.live { context.setLiveBody(live, of: transfer.task) }
     if let offset {
       transfer.machine.claim.use()
       return BodySink(
@@ -94,8 +94,8 @@ final class ResponseDelivery {
     }
     return BodySink(
       smallBodyLimit: context.settings.smallBodyLimit, maximumSize: context.settings.maximumBodySize,
-      expectedSize: transfer.multipart == nil ? transfer.response?.expectedContentLength ?? -1 : -1,
-      live: transfer.live,
+      expectedSize: transfer.answer.multipart == nil ? transfer.response?.expectedContentLength ?? -1 : -1,
+      live: transfer.answer.live,
       reserveSmall: { [weak transfer] in bodies.reserve($0, as: transfer?.key(.body) ?? draft.part(.body)) },
       makeFile: { [pool = context.settings.pool, weak transfer] in
         transfer?.noteKept()

@@ -109,7 +109,7 @@ final class TransferChallenges {
     _ challenge: AuthenticationChallenge, on side: Authenticator.Side, _ transfer: Transfer
   ) {
     var challenge = challenge
-    challenge.failureResponse = (transfer.head ?? transfer.connectHead).map {
+    challenge.failureResponse = (transfer.answer.head ?? transfer.answer.connectHead).map {
       TransferResponse($0, at: transfer.url)
     }
     transfer.machine.course.pause(for: .challenge(side))
@@ -156,7 +156,7 @@ final class TransferChallenges {
     case .exhausted: return .abort(attemptLimitError(of: transfer))
     case .pass:
       transfer.machine.course.decided()
-      if let head = transfer.head { delivery.accept(head, transfer) }
+      if let head = transfer.answer.head { delivery.accept(head, transfer) }
       return transfer.goOn()
     }
   }
@@ -167,7 +167,7 @@ final class TransferChallenges {
   ) -> [HTTPChallenge] {
     guard let proxy = transfer.proxy, !transfer.contact.isPastConnect, result != .ok else { return [] }
     if RequestFailure.wantsSOCKSLogin(proxy.server.kind, result, easy.proxyError) { return [.socks] }
-    guard let head = transfer.connectHead, head.status == 407 else { return [] }
+    guard let head = transfer.answer.connectHead, head.status == 407 else { return [] }
     return Authenticator.challenges(of: .proxy, in: head)
   }
 
@@ -205,7 +205,7 @@ final class TransferChallenges {
 
   func tokenMade(_ transfer: Transfer, _ side: Authenticator.Side, _ token: [UInt8]?) -> TransferAction {
     guard transfer.machine.course.stopWaiting(for: .token(side)) else { return .wait }
-    let wasAsked = transfer.head != nil || transfer.machine.course.wireEnd != nil
+    let wasAsked = transfer.answer.head != nil || transfer.machine.course.wireEnd != nil
     if let token {
       transfer.machine.authenticator.setToken(token, on: side)
       return wasAsked ? transfer.follow(transfer.request) : transfer.machine.course.sendAtLast()

@@ -31,7 +31,7 @@ final class TransferDecisions {
     switch transfer.machine.take(answer, to: question, about: transfer.asked) {
     case .follow: return transfer.followNext()
     case .accept:
-      if let head = transfer.head { delivery.accept(head, transfer) }
+      if let head = transfer.answer.head { delivery.accept(head, transfer) }
       return transfer.goOn()
     case .challenge(let answer, let side): return challenges.answer(transfer, side, answer)
     case .handshake(let answer): handshakes.answer(transfer, answer)
@@ -39,7 +39,7 @@ final class TransferDecisions {
       if let download { becomeDownload(transfer, download) }
       return bytes.passWaitingParts(transfer)
     case .store(let policy, let headers):
-      (transfer.storagePolicy, transfer.storedHeaders) = (policy, headers)
+      (transfer.caching.storagePolicy, transfer.caching.storedHeaders) = (policy, headers)
       return transfer.goOn()
     case .send(let body, let behindHandshake): return send(body, behindHandshake, transfer)
     case .fail(let error): return .abort(error)
@@ -72,10 +72,10 @@ final class TransferDecisions {
     context.setLiveBody(nil, of: transfer.task)
     context.rename(transfer, to: task)
     transfer.job.kind = .download
-    transfer.live?.end(.failed)
-    transfer.live = nil
+    transfer.answer.live?.end(.failed)
+    transfer.answer.live = nil
     // The parts of a multipart answer that came before were the data task's.
-    guard transfer.multipart != nil, let sink = transfer.sink else { return }
+    guard transfer.answer.multipart != nil, let sink = transfer.sink else { return }
     sink.discard()
     transfer.flow.receive.remove(.downstream)
     transfer.sink = delivery.makeSink(transfer)

@@ -24,7 +24,7 @@ final class TransferEndings: @unchecked Sendable {
     switch keeping.verdict(on: transfer, error) {
     case .settled: break
     case .tell(let response, let size):
-      transfer.storagePolicy = .allowed
+      transfer.caching.storagePolicy = .allowed
       transfer.facts.append(.willCache(transfer.task, response, size: size, at: context.settings.now()))
     case .ask(let response):
       keeping.askAboutCaching(transfer, response)
@@ -75,7 +75,7 @@ final class TransferEndings: @unchecked Sendable {
         partial: partial, source: transfer.task, blob: transfer.job.blob)
       transfer.sink?.keepPartial(as: transfer.key(.partial), report(of: transfer))
     case .cached:
-      transfer.keepsForCache = true
+      transfer.caching.keepsForCache = true
       transfer.sink?.keepPartial(as: transfer.key(.body), report(of: transfer))
     case .dropped:
       transfer.sink?.discard()
@@ -88,14 +88,14 @@ final class TransferEndings: @unchecked Sendable {
   private func fate(of transfer: Transfer, hasFailed: Bool, _ keepsPartial: Bool) -> BodyFate {
     let ending = BodyFate.Ending(
       hasFailed: hasFailed, keepsPartial: keepsPartial, size: transfer.sink?.size,
-      isTooLarge: transfer.sink?.isTooLarge == true, isFromCache: transfer.delivery != nil,
+      isTooLarge: transfer.sink?.isTooLarge == true, isFromCache: transfer.caching.delivery != nil,
       hasResponse: transfer.response != nil)
     return BodyFate(at: ending, partial: transfer.partial, isCacheable: mayKeepPart(of: transfer))
   }
 
   /// Whether what came of an answer that broke off is worth keeping (RFC 9111 §3.3).
   private func mayKeepPart(of transfer: Transfer) -> Bool {
-    guard !transfer.job.asksForCaching, transfer.delivery == nil, let sink = transfer.sink else {
+    guard !transfer.job.asksForCaching, transfer.caching.delivery == nil, let sink = transfer.sink else {
       return false
     }
     return keeping.storable(transfer)?.response(size: sink.size, sha256: "", isComplete: false) != nil
@@ -113,7 +113,7 @@ final class TransferEndings: @unchecked Sendable {
   func stored(_ transfer: Transfer, _ result: BodySink.Stored) -> TransferAction {
     guard var outcome = transfer.outcome else { return .wait }
     switch result {
-    case .success(let part) where transfer.keepsForCache:
+    case .success(let part) where transfer.caching.keepsForCache:
       keeping.keep(transfer, part.body, sha256: part.sha256, isComplete: false)
     case .success where outcome.error != nil:
       outcome.error?.resumeDataAvailable = outcome.partial != nil
@@ -155,7 +155,7 @@ final class TransferEndings: @unchecked Sendable {
     guard rest.files == .nothing else { return files.giveBack(rest.files, of: transfer) }
     guard let outcome = transfer.outcome else { return }
     transfer.outcome = nil
-    transfer.live?.end(outcome.error == nil ? .finished : .failed)
+    transfer.answer.live?.end(outcome.error == nil ? .finished : .failed)
     if transfer.job.kind != .download { context.setLiveBody(nil, of: transfer.task) }
     context.tell(transfer)
     context.report(.ended(transfer.task, outcome))

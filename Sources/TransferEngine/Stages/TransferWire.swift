@@ -50,7 +50,8 @@ final class TransferWire {
   /// - Parameter isComplete: it ended with the end of its answer.
   func record(_ easy: EasyHandle, of transfer: Transfer, isComplete: Bool) {
     let record = TransactionRecord(
-      request: transfer.request, status: transfer.head?.status, isSecure: transfer.url.scheme == "https",
+      request: transfer.request, status: transfer.answer.head?.status,
+      isSecure: transfer.url.scheme == "https",
       fetchStart: transfer.fetchStart, end: context.settings.now(), isComplete: isComplete,
       sent: transfer.sent, received: transfer.sink?.size ?? 0, isProxied: transfer.proxy != nil)
     let networks = context.settings.networks

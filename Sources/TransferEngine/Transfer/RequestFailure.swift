@@ -154,11 +154,11 @@ extension RequestFailure {
     isTooLarge = transfer.sink?.isTooLarge == true
     contentFault = transfer.content.fault
     proxy = transfer.proxy?.server.kind
-    connectStatus = transfer.connectHead?.status
+    connectStatus = transfer.answer.connectHead?.status
     isPastConnect = transfer.contact.isPastConnect
-    (hasHead, hasResponse) = (transfer.head != nil, transfer.response != nil)
+    (hasHead, hasResponse) = (transfer.answer.head != nil, transfer.response != nil)
     receivedBytes = transfer.sink?.size ?? 0
-    isMultipartMalformed = transfer.multipart?.isMalformed == true
+    isMultipartMalformed = transfer.answer.multipart?.isMalformed == true
   }
 }
 

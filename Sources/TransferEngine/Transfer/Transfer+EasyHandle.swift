@@ -19,7 +19,7 @@ extension Transfer: EasyHandleDelegate {
     receiver.received(body: bytes, by: self)
   }
 
-  func didTraceBody(_ bytes: UnsafeRawBufferPointer) { chunks?.add(bytes) }
+  func didTraceBody(_ bytes: UnsafeRawBufferPointer) { answer.chunks?.add(bytes) }
 
   func readBody(into buffer: UnsafeMutableRawBufferPointer) -> UploadDisposition {
     receiver.readBody(of: self, into: buffer)

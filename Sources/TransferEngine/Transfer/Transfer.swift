@@ -46,38 +46,18 @@ final class Transfer {
   var heldSince = ContinuousClock.now
   /// Shown to a server in this request's handshake, and where it is to be remembered.
   var identity: (space: ProtectionSpace, credential: Credential)?
-  /// What a proxy said to CONNECT.
-  var connectHead: ResponseHead?
-  /// A leg of what libcurl negotiates by itself; the result where no other answer follows.
-  var provisionalHead: ResponseHead?
 
   // The answer
-  var parser = ResponseHeadParser()
+  var answer = ReceivedAnswer()
   var content = ContentDecoding()
   /// How much of it the loop's turn has brought.
   var timeSlice = LoopTimeSlice()
-  /// Of a body that comes in chunks.
-  var chunks: ChunkFraming?
-  var multipart: MultipartAnswer?
-  var head: ResponseHead?
   var response: TransferResponse?
-  var live: LiveBody?
   var sink: BodySink?
+  private var hasToldResponse = false
 
   // The cache
-  /// What is stored and answers the request.
-  var delivery: CachedDelivery?
-  /// What a stored part and what has come are together.
-  var combining: PartialContent?
-  /// What the delegate, or nobody, said about storing the answer.
-  var storagePolicy: CacheStoragePolicy?
-  /// The fields that it wants stored; nil: the answer's own.
-  var storedHeaders: HTTPHeaders?
-  /// What has come of an answer that broke off is to be stored.
-  var keepsForCache = false
-  private var hasToldResponse = false
-  /// When the head of the answer came.
-  var headTime = Timestamp(microseconds: 0)
+  var caching = CacheShare()
 
   // What the worker hears of
   var facts: [TransferFact] = []
@@ -261,14 +241,14 @@ final class Transfer {
   /// What is being downloaded, and the first byte that its request asked for; nil where nothing could go on from it, as the parts of a
   /// multipart answer are not bytes of its body.
   var partial: PartialBody? {
-    guard job.kind == .download, multipart == nil, !request.headers.contains("Range"),
+    guard job.kind == .download, answer.multipart == nil, !request.headers.contains("Range"),
       !machine.ranges.isBroken
     else { return nil }
     if var partial = machine.ranges.open {
       partial.total = expectedToReceive
       return partial
     }
-    return head.flatMap { ResumeRules.validator(of: $0, to: request, now: headTime) }.map {
+    return answer.head.flatMap { ResumeRules.validator(of: $0, to: request, now: answer.headTime) }.map {
       PartialBody(
         offset: machine.ranges.offset ?? 0, total: expectedToReceive, validator: $0,
         resource: url.withoutQuery)
@@ -296,7 +276,7 @@ final class Transfer {
     forgetAnswer()
     network = NetworkTrial()
     contact.forgetConnection()
-    (delivery, combining, storagePolicy, storedHeaders) = (nil, nil, nil, nil)
+    caching = CacheShare()
     source?.detach()
     source = nil
     digests = BodyDigests()
@@ -353,15 +333,9 @@ final class Transfer {
       sink = nil
       response = nil
     }
-    head = nil
-    live = nil
-    multipart = nil
+    answer = ReceivedAnswer()
     content = ContentDecoding()
-    chunks = nil
-    parser = ResponseHeadParser()
     contact.forgetAnswer()
-    connectHead = nil
-    provisionalHead = nil
     identity = nil
   }
 }

@@ -61,7 +61,7 @@ final class Housekeeping {
     guard !transfer.clock.mustCut(at: now) else {
       return context.perform(sender.cut(transfer), transfer)
     }
-    if transfer.live != nil || isProgressTick { transfer.sink?.flushSlow(transfer.drained) }
+    if transfer.answer.live != nil || isProgressTick { transfer.sink?.flushSlow(transfer.drained) }
   }
 
   /// Why a transfer must end now, where a clock ran out.

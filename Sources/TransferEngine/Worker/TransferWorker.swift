@@ -93,7 +93,7 @@ final class TransferWorker: @unchecked Sendable {
     while true {
       switch action {
       case .wait: return
-      case .proceed: action = transfer.machine.course.step(hasDelivery: transfer.delivery != nil)
+      case .proceed: action = transfer.machine.course.step(hasDelivery: transfer.caching.delivery != nil)
       case .queue: return context.enqueue(transfer)
       case .send: action = sender.send(transfer)
       case .sendNext(let request, let connectsFirst):

@@ -65,9 +65,11 @@ extension TransferJob {
   fileprivate init(_ submission: Submission, as epoch: Epoch) {
     let stamp = BlobStamp(epoch: Flaw.writesUnderNoEpoch.isPresent ? 0 : epoch, attempt: submission.number)
     self.init(submission.task, in: submission.session, writing: stamp)
+    var configuration = sharedConfiguration.value
     configuration.timeoutIntervalForResource = submission.timeLeft
     // URLSession's background sessions always wait.
     configuration.waitsForConnectivity = true
+    sharedConfiguration = Shared(configuration)
     resumePoint = submission.resumePoint
     questions = submission.questions
   }

@@ -3,7 +3,6 @@ import Ledger
 import MemoryLedger
 import SimulatedStores
 import Simulation
-import TransferEngine
 import TransferModel
 
 @testable import TransferService

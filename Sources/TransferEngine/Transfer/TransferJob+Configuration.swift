@@ -3,6 +3,12 @@ internal import EngineAPI
 internal import TransferModel
 
 extension TransferJob {
+  // It is here, and not with the rest of the job: what yields a value to another target allocates.
+  var configuration: SessionConfiguration {
+    _read { yield sharedConfiguration.value }
+    set { sharedConfiguration = Shared(newValue) }
+  }
+
   /// Whether the delegate may be asked about the connection of a request whose body it is to stream: URLSession asks for the body
   /// only after that.
   func mayBeChallenged(at url: CurlURL, _ request: TransferRequest) -> Bool {

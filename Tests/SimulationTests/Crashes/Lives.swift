@@ -2,7 +2,6 @@ import EngineAPI
 import JSON
 import Ledger
 import Simulation
-import TransferEngine
 import TransferModel
 
 @testable import TransferService
