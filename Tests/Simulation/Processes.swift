@@ -1,3 +1,4 @@
+package import Cluster
 internal import Crypto
 package import EngineAPI
 internal import EventLoop
@@ -77,10 +78,11 @@ package final class ServiceProcess<Engine: StandIn>: @unchecked Sendable {
     }
     ledger = CompositeLedger(store)
     engine = make(relay)
+    let cluster = Cluster(store: ledger, coordination: coordination) { clock.uptime }
     service = TransferService(
       store: ledger, engine: engine,
       background: BackgroundCarrier(doorbell: workerBell), relay: relay,
-      hub: hub, coordination: coordination, blobs: surroundings.blobs,
+      hub: hub, cluster: cluster, blobs: surroundings.blobs,
       resumeSealer: ResumeDataSealer(secrets: secrets), answerTagger: AnswerTagger(secrets: secrets),
       pool: pool, limits: surroundings.limits, now: { clock.now }, uptime: { clock.uptime }, alarms: alarms,
       seed: random?() ?? .random(in: 0 ... .max), spawn: surroundings.spawn, logger: quiet)

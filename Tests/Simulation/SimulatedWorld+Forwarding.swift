@@ -1,3 +1,4 @@
+internal import Cluster
 internal import HTTPFields
 internal import Ledger
 internal import TransferCore
@@ -20,9 +21,9 @@ extension SimulatedWorld {
     ask(
       tenant, lost: lost,
       { [self] errand in
-        try await carryOut(errand, tenant, subject) { () async throws(ServiceError) in
+        try await carryOut(errand, tenant, subject) { () async throws(ClusterError) in
           guard let subject else { return .here(nil) }
-          return try await errand.server.process.service.whereabouts.place(of: subject, for: tenant)
+          return try await errand.server.process.service.cluster.locator.place(of: subject, for: tenant)
         } body: {
           try await body($0, errand.server)
         }
@@ -37,10 +38,10 @@ extension SimulatedWorld {
     ask(
       tenant, lost: nil,
       { [self] errand in
-        let shard = try await errand.contact.process.service.whereabouts.shard(
+        let shard = try await errand.contact.process.service.cluster.locator.shard(
           forNew: wanted.identifier, key: nil, of: tenant)
-        return try await carryOut(errand, tenant, nil) { () async throws(ServiceError) in
-          try await errand.server.process.service.owners.enter(shard)
+        return try await carryOut(errand, tenant, nil) { () async throws(ClusterError) in
+          try await errand.server.process.service.cluster.locator.enter(shard)
         } body: {
           try await $0.createSession(wanted, in: shard) { _, _ in nil }.session
         }
@@ -57,7 +58,11 @@ extension SimulatedWorld {
     contact.calls += 1
     executor.spawn { [self] in
       let result: Result<Value, any Error>
-      do { result = .success(try await body(errand)) } catch { result = .failure(error) }
+      do { result = .success(try await body(errand)) } catch let error as ClusterError {
+        result = .failure(ServiceError(error))
+      } catch {
+        result = .failure(error)
+      }
       guard let index = errands.firstIndex(where: { $0 === errand }) else { return }
       errands.remove(at: index)
       contact.calls -= 1
@@ -75,18 +80,20 @@ extension SimulatedWorld {
   /// As the edge of a service does it: here, or at the service that owns the shard, which may have given it away meanwhile.
   private func carryOut<Value: Sendable>(
     _ errand: Errand, _ tenant: Tenant, _ subject: Subject?,
-    at place: @escaping @Sendable () async throws(ServiceError) -> Place,
+    at place: @escaping @Sendable () async throws(ClusterError) -> Place,
     body: @escaping @Sendable (TenantView) async throws -> Value
   ) async throws -> Value {
     func alone() async throws -> Value {
       do { return try await here(nil) } catch {
-        guard try await errand.server.process.service.whereabouts.mayBeElsewhere(error) else { throw error }
+        guard try await errand.server.process.service.cluster.locator.mayBeElsewhere(error) else {
+          throw error
+        }
         throw Self.moving
       }
     }
     func here(_ shard: Shard?) async throws -> Value {
       let service = errand.server.process.service
-      defer { if let shard { service.owners.leave(shard) } }
+      defer { if let shard { service.cluster.locator.leave(shard) } }
       return try await body(service.view(of: tenant))
     }
     /// Nil where it is not that one's either.
@@ -100,7 +107,7 @@ extension SimulatedWorld {
       case .elsewhere: return nil
       }
     }
-    let whereabouts = errand.contact.process.service.whereabouts
+    let locator = errand.contact.process.service.cluster.locator
     for hop in 0..<Self.mostHops {
       switch try await place() {
       case .here(let shard): return try await here(shard)
@@ -116,7 +123,7 @@ extension SimulatedWorld {
         if node.isFrozen, route.chance(500) { throw ServiceError.storeUnavailable("no reply") }
         if let value = try await forward(to: node) { return value }
       }
-      try await whereabouts.refresh(waits: hop > 0)
+      try await locator.refresh(waits: hop > 0)
     }
     throw Self.moving
   }
@@ -128,12 +135,12 @@ extension SimulatedWorld {
   private func answers(to subject: Subject, _ contact: ServiceNode) async -> [ServiceNode]? {
     var found: [ServiceNode] = []
     var isClear = true
-    for address in contact.process.service.owners.others {
+    for address in contact.process.service.cluster.locator.others {
       guard let node = peer(address, of: contact), !node.isFrozen else {
         isClear = false
         continue
       }
-      if await node.process.service.whereabouts.holds(subject) { found.append(node) }
+      if await node.process.service.cluster.locator.holds(subject) { found.append(node) }
     }
     return isClear || !found.isEmpty ? found : nil
   }
