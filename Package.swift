@@ -364,9 +364,11 @@ package.targets += [
     name: "Simulation",
     dependencies: [
       "HTTPFields", "TransferModel", "TransferCore", "Ledger", "MemoryLedger", "SimulatedStores", "BlobStore",
-      "EngineAPI", "Cluster", "TransferService", "HTTPCache", "LifeCycle", "EventLoop", "JSON",
+      "EngineAPI", "Cluster", "TransferService", "HTTPCache", "HTTPServer", "LifeCycle",
+      "EventLoop", "JSON",
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "DequeModule", package: "swift-collections"),
+      .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"),
     ], path: "Tests/Simulation", swiftSettings: optimized),
   .executableTarget(

@@ -16,20 +16,19 @@ package final class Cluster: Sendable {
 
   private let store: any Ledger
   private let coordination: any Coordination
-  private let peers: PeerClient?
+  private let peers: (any PeerConnections)?
   private let holders = HolderReference()
   private let owners: Owners
   private let membership: Membership
   private let forwarder: Forwarder
-  /// The steps of `route`. Simulated worlds, which have no sockets, take these steps themselves.
-  package let locator: RequestLocator
+  private let locator: RequestLocator
 
   /// - Parameters:
   ///   - coordination: of the processes that share the ledger; by default there is one.
   ///   - peers: sends requests to the other services; nil if there are none.
   ///   - uptime: a clock that nobody sets.
   package init(
-    store: any Ledger, coordination: any Coordination = Solitude(), peers: PeerClient? = nil,
+    store: any Ledger, coordination: any Coordination = Solitude(), peers: (any PeerConnections)? = nil,
     uptime: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
   ) {
     (self.store, self.coordination, self.peers) = (store, coordination, peers)
@@ -212,6 +211,9 @@ package final class Cluster: Sendable {
   /// Another service or the worker rang: there may be news, or events in the journal.
   func lookForNews() { holders.holder?.lookForNews() }
   func follow() { store.follow() }
+
+  /// The shards whose sessions are here, as far as this service may rely on what it knows. For tests.
+  package var held: ShardSet { owners.list({}).1 }
 
   /// The addresses of the other services, the oldest first.
   var others: [String] { owners.others }

@@ -41,6 +41,7 @@ extension SimulatedWorld {
     let address = ServiceNode.address(number)
     let process = ServiceProcess<SimulatedEngine>(
       surroundings, coordination: SimulatedCoordination(address, among: places),
+      peers: SimulatedPeers(world: self, address: address),
       alarms: clock.alarms(of: number),
       random: { entropy.next() },
       observed: { [weak self] change, fragments in

@@ -12,6 +12,8 @@ final class Owners: Sendable {
     /// Under which background tasks are carried out; 0: nobody has begun to.
     var worker: Epoch = 0
     var waiting: [Waiter] = []
+    /// As the ledger had it last.
+    var table: OwnershipTable?
     /// Whether the ledger has this process among those that take part, as far as is known.
     var takesPart = true
     /// When the ledger was asked last.
@@ -143,14 +145,18 @@ final class Owners: Sendable {
   /// What the ledger says.
   /// - Parameter time: when it was asked.
   func learn(_ table: OwnershipTable, as epoch: Epoch, at time: ContinuousClock.Instant) {
-    state.withLock { state in
+    let hasChanged = state.withLock { state in
+      let hasChanged = state.table != table || !isCurrent(state)
+      state.table = table
       state.lastLook = max(state.lastLook ?? time, time)
       _ = state.assignments.learn(
         table.owners, processes: Set(table.processes.keys), retiring: table.retiring, as: epoch)
       (state.addresses, state.worker) = (table.processes, table.worker)
       state.takesPart = table.processes[epoch] != nil
+      return hasChanged
     }
-    wakeAll()
+    // Two requests that wait for an unclear owner would wake each other without end.
+    if hasChanged { wakeAll() }
   }
 
   /// Their sessions are here.

@@ -1,7 +1,7 @@
-package import Ledger
+internal import Ledger
 
 /// The service that carries a request out.
-package enum Place: Sendable {
+enum Place: Sendable {
   /// This one. The caller must leave the shard at the end, if there is one.
   case here(Shard?)
   /// This one, as far as is known: no other service takes part. If it does not find the subject, `RequestLocator.mayBeElsewhere` says

@@ -16,7 +16,7 @@ struct Forwarder: Sendable {
 
   let owners: Owners
   /// Nil: no other process takes part.
-  let peers: PeerClient?
+  let peers: (any PeerConnections)?
 
   // MARK: Requests
 

@@ -1,10 +1,10 @@
 internal import Crypto
-package import Ledger
+internal import Ledger
 internal import Synchronization
-package import TransferModel
+internal import TransferModel
 
 /// Finds the service that owns the subject of a request. It alone decides about a session, its tasks and its decisions.
-package final class RequestLocator: Sendable {
+final class RequestLocator: Sendable {
   private let store: any Ledger
   private let owners: Owners
   private let membership: Membership
@@ -24,7 +24,7 @@ package final class RequestLocator: Sendable {
   }
 
   /// Lets somebody in where the subject is.
-  package func place(of subject: Subject, for tenant: Tenant) async throws(ClusterError) -> Place {
+  func place(of subject: Subject, for tenant: Tenant) async throws(ClusterError) -> Place {
     let holder = try holder()
     guard let session = try await session(of: subject, for: tenant, in: holder) else {
       if owners.isAlone { return .alone }
@@ -44,14 +44,14 @@ package final class RequestLocator: Sendable {
   }
 
   /// Whether what was not found here, as this process was alone, may be at one that takes part since then.
-  package func mayBeElsewhere(_ error: any Error) async throws(ClusterError) -> Bool {
+  func mayBeElsewhere(_ error: any Error) async throws(ClusterError) -> Bool {
     guard try holder().isNotFound(error) else { return false }
     try await refresh(waits: false)
     return !owners.isAlone
   }
 
   /// Whether this process has it in its memory.
-  package func holds(_ subject: Subject) async -> Bool {
+  func holds(_ subject: Subject) async -> Bool {
     guard let holder = try? holder(), let session = try? await session(of: subject, in: holder) else {
       return false
     }
@@ -59,7 +59,7 @@ package final class RequestLocator: Sendable {
   }
 
   /// Whether there is a reply for those who repeat a request, on the disk or in this process's memory.
-  package func keepsReply(under key: IdempotencyKey) async -> Bool {
+  func keepsReply(under key: IdempotencyKey) async -> Bool {
     guard let oldest = try? holder().now.adding(seconds: -IdempotentReply.retention) else { return false }
     return (try? await store.replyTime(of: key)).map { $0 > oldest } ?? false
   }
@@ -100,24 +100,10 @@ package final class RequestLocator: Sendable {
     }
   }
 
-  // MARK: Shards
-
-  /// Lets a request in to a shard as soon as its sessions are here, or names the owner. Never `alone` or `unknown`.
-  package func enter(_ shard: Shard) async throws(ClusterError) -> Place { try await owners.enter(shard) }
-
-  /// Ends a request that was let in.
-  package func leave(_ shard: Shard) { owners.leave(shard) }
-
-  /// The shards whose sessions are here, as far as this service may rely on what it knows.
-  package var held: ShardSet { owners.list({}).1 }
-
-  /// The addresses of the other services, the oldest first.
-  package var others: [String] { owners.others }
-
   // MARK: New sessions
 
   /// The shard that a session to be created belongs in: the same for all who want one of that name, or under that key.
-  package func shard(
+  func shard(
     forNew name: String?, key: String?, of tenant: Tenant
   ) async throws(ClusterError) -> Shard {
     let holder = try holder()
@@ -170,7 +156,7 @@ package final class RequestLocator: Sendable {
   }
 
   /// Who owns what may have changed: looks, or waits until it has.
-  package func refresh(waits: Bool) async throws(ClusterError) {
+  func refresh(waits: Bool) async throws(ClusterError) {
     if waits { await owners.change() }
     do throws(StoreError) { try await membership.refresh() } catch { throw .store(error) }
   }
