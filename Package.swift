@@ -117,11 +117,6 @@ let package = Package(
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "DequeModule", package: "swift-collections"),
       ], swiftSettings: language),
-    .target(
-      name: "Peers",
-      dependencies: [
-        "Curl", "EventLoop", "HTTPServer", .product(name: "HTTPTypes", package: "swift-http-types"),
-      ], swiftSettings: language),
 
     // 3: core, engine, stores
     .target(
@@ -179,9 +174,18 @@ let package = Package(
 
     // 4: shells
     .target(
+      name: "Cluster",
+      dependencies: [
+        "Limits", "JSON", "TransferModel", "Ledger", "EventLoop", "Processes", "Curl", "HTTPServer",
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "Logging", package: "swift-log"),
+      ], swiftSettings: optimized),
+    .target(
       name: "TransferService",
       dependencies: [
-        "Limits", "HTTPFields", "TransferModel", "TransferCore", "HTTPCache", "HTTPCookies", "Ledger",
+        "Limits", "HTTPFields", "Cluster", "TransferModel", "TransferCore", "HTTPCache", "HTTPCookies",
+        "Ledger",
         "KeyDerivation",
         "BlobStore", "EngineAPI", "EventLoop", "Processes", "JSON",
         .product(name: "Crypto", package: "swift-crypto"),
@@ -206,7 +210,7 @@ let package = Package(
         "Limits", "HTTPFields", "TransferModel", "TransferCore", "TransferService", "HTTPCache",
         "HTTPCookies",
         "ContentCoding",
-        "EventLoop", "HTTPServer", "Peers", "JSON",
+        "EventLoop", "HTTPServer", "Cluster", "JSON",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Logging", package: "swift-log"),
@@ -221,7 +225,7 @@ let package = Package(
         "Addresses", "BlobStore", "CICUData", "EngineAPI", "EventLoop", "FerrySettings", "HTTPFields",
         "HTTPServer",
         "JSON",
-        "Ledger", "Peers",
+        "Ledger", "Cluster",
         "MemoryLedger", "Processes", "SQLiteLedger", "TransferAPI", "TransferEngine", "TransferModel",
         "TransferService", "Webhooks",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -246,8 +250,8 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
     "Simulation",
     [
       "HTTPFields", "JSON", "TransferModel", "TransferCore", "MachineFaults", "Ledger", "MemoryLedger",
-      "SimulatedStores", "BlobStore", "HTTPCache", "EngineAPI", "TransferService", "Processes", "EventLoop",
-      "TestSupport",
+      "SimulatedStores", "BlobStore", "HTTPCache", "EngineAPI", "Cluster", "TransferService", "Processes",
+      "EventLoop", "TestSupport",
     ]
   ),
   (
@@ -268,7 +272,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   ("ContentCoding", []),
   ("Curl", ["EventLoop", "TestSupport"]),
   ("HTTPServer", ["EventLoop", "TestSupport", .product(name: "HTTPTypes", package: "swift-http-types")]),
-  ("Peers", ["TestSupport"]),
+  ("Cluster", ["TransferModel", "TransferCore", "Ledger", "TestSupport"]),
   (
     "BlobStore",
     [
@@ -311,8 +315,8 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   (
     "TransferService",
     [
-      "Limits", "Addresses", "HTTPFields", "TransferModel", "TransferCore", "Ledger", "KeyDerivation",
-      "SQLiteLedger",
+      "Limits", "Addresses", "HTTPFields", "TransferModel", "TransferCore", "Ledger", "Cluster",
+      "KeyDerivation", "SQLiteLedger",
       "MemoryLedger",
       "SimulatedStores", "BlobStore", "EngineAPI", "TransferEngine",
       "HTTPCookies", "EventLoop", "Processes", "JSON", "TestSupport",
@@ -364,9 +368,11 @@ package.targets += [
     name: "Simulation",
     dependencies: [
       "HTTPFields", "TransferModel", "TransferCore", "Ledger", "MemoryLedger", "SimulatedStores", "BlobStore",
-      "EngineAPI", "TransferService", "HTTPCache", "LifeCycle", "EventLoop", "JSON",
+      "EngineAPI", "Cluster", "TransferService", "HTTPCache", "HTTPServer", "LifeCycle",
+      "EventLoop", "JSON",
       .product(name: "Crypto", package: "swift-crypto"),
       .product(name: "DequeModule", package: "swift-collections"),
+      .product(name: "HTTPTypes", package: "swift-http-types"),
       .product(name: "Logging", package: "swift-log"),
     ], path: "Tests/Simulation", swiftSettings: optimized),
   .executableTarget(

@@ -35,10 +35,3 @@ final class Promise<Value: Sendable>: Sendable {
     continuation?.resume(returning: value)
   }
 }
-
-/// A one-time signal for one waiting task.
-typealias Waiter = Promise<Void>
-
-extension Promise<Void> {
-  func resume() { resume(returning: ()) }
-}

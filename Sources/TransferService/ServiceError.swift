@@ -1,4 +1,5 @@
 internal import BlobStore
+package import Cluster
 internal import EngineAPI
 package import Ledger
 package import Limits
@@ -78,6 +79,16 @@ extension ServiceError {
 
   static func blob(_ failure: BlobError) -> ServiceError {
     failure.isFull ? .storeFull : .storeUnavailable(failure.message)
+  }
+  package init(_ error: ClusterError) {
+    switch error {
+    case .moving: self = .storeUnavailable("the session is on its way from one process to another")
+    case .ownerLost:
+      self = .storeUnavailable("the process that had the session is gone; it may have done what was asked")
+    case .misdirected: self = .storeUnavailable("another process has the session")
+    case .unavailable(let reason): self = .storeUnavailable(reason)
+    case .store(let error): self = .store(error)
+    }
   }
   static func store(_ error: StoreError) -> ServiceError {
     switch error {

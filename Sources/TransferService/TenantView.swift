@@ -1,6 +1,7 @@
 package import HTTPCache
 package import HTTPCookies
 package import JSON
+package import Ledger
 package import TransferModel
 
 /// The service as a tenant sees it: to whoever calls for somebody, the only way to sessions, tasks and all that they have. There is nothing

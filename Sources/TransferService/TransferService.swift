@@ -1,4 +1,5 @@
 package import BlobStore
+package import Cluster
 package import EngineAPI
 package import EventLoop
 internal import HTTPCookies
@@ -50,15 +51,15 @@ package final class TransferService: Sendable {
   package let idempotency: IdempotencyKeys
   let probes: Probes
   package let identifiers: IdentifierSource
-  package let owners: Owners
-  package let whereabouts: Whereabouts
-  package let membership: Membership
+  package let cluster: Cluster
+  private let shards: LocalShards
   private let pruner: Pruner
   /// Whether the data directory is where it was. It may wait for a disk.
   private let isAtHome: @Sendable () -> Bool
 
   /// - Parameters:
   ///   - relay: what the engine delivers its facts to; the service connects itself to it.
+  ///   - cluster: of the services that share the store; nil: there is no other.
   ///   - pool: threads that fetch from the disk what is not in memory.
   ///   - isAtHome: whether the data directory is where it was; called on the pool.
   ///   - uptime: a clock that nobody sets.
@@ -67,17 +68,20 @@ package final class TransferService: Sendable {
   ///   - spawn: how it does something beside everything else.
   package init(
     store: any Ledger, engine: any LocalCarrier, background: BackgroundCarrier? = nil,
-    relay: FactRelay, hub: EventHub, coordination: any Coordination = Solitude(), blobs: any BlobStore,
+    relay: FactRelay, hub: EventHub, cluster: Cluster? = nil, blobs: any BlobStore,
     resumeSealer: ResumeDataSealer, answerTagger: AnswerTagger, pool: WorkerPool, limits: Limits = Limits(),
     isAtHome: @escaping @Sendable () -> Bool = { true }, now: @escaping @Sendable () -> Timestamp,
     uptime: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, alarms: Alarms? = nil,
     seed: UInt64 = .random(in: 0 ... .max), spawn: Spawn = Spawn(), logger: Logger
   ) {
+    let cluster = cluster ?? Cluster(store: store, uptime: uptime)
+    self.cluster = cluster
     let recorder = Recorder(store: store, background: background)
     var seeds = RandomSource(seed: seed)
     identifiers = IdentifierSource(seed: seeds.next(), now: now)
     room = MachineRoom(
-      engine: engine, background: background, hub: hub, recorder: recorder, pool: pool, seed: seeds.next(),
+      cluster: cluster, engine: engine, background: background, hub: hub, recorder: recorder, pool: pool,
+      seed: seeds.next(),
       now: now, uptime: uptime, alarms: alarms, spawn: spawn)
     sessions = Sessions(room: room, identifiers: identifiers, limits: limits)
     cookies = SessionCookies(sessions: sessions)
@@ -92,16 +96,11 @@ package final class TransferService: Sendable {
     decisions = Decisions(room: room, sessions: sessions, files: files, tagger: answerTagger)
     configurations = Configurations(recorder: recorder, now: now)
     streams = EventStreams(room: room, now: now, spawn: spawn)
-    owners = Owners(coordination: coordination, uptime: uptime)
-    outbox = Outbox(room: room, owners: owners, now: now)
-    news = NewsReader(room: room, owners: owners, spawn: spawn, logger: logger)
-    sweeper = Sweeper(room: room, owners: owners, blobs: blobs, now: now, logger: logger)
-    let membership = Membership(
-      owners: owners, room: room, recovery: Recovery(sessions: sessions, news: news, blobs: blobs))
-    self.membership = membership
-    whereabouts = Whereabouts(owners: owners, sessions: sessions) { () async throws(StoreError) in
-      try await membership.refresh()
-    }
+    outbox = Outbox(room: room, now: now)
+    news = NewsReader(room: room, spawn: spawn, logger: logger)
+    sweeper = Sweeper(room: room, blobs: blobs, now: now, logger: logger)
+    shards = LocalShards(
+      sessions: sessions, recovery: Recovery(sessions: sessions, news: news, blobs: blobs))
     pruner = Pruner(bodies: bodies, sweeper: sweeper)
     idempotency = IdempotencyKeys(store: store, now: now)
     probes = Probes { url, timeout in try await engine.reach(url, timeout: timeout) }
@@ -129,8 +128,7 @@ package final class TransferService: Sendable {
   /// and `sweep`, beside serving.
   package func recover() async throws(ServiceError) -> Int {
     do throws(StoreError) {
-      try await membership.enter()
-      let interrupted = try await membership.look()
+      let interrupted = try await cluster.join(as: shards)
       sweeper.noteFoundFiles()
       return interrupted
     } catch {
@@ -140,7 +138,7 @@ package final class TransferService: Sendable {
 
   /// Finds out how far the process has come that carries background tasks out. Called once, after `recover`; again where it fails.
   package func catchUp() async throws(ServiceError) {
-    do throws(StoreError) { try await membership.catchUp() } catch { throw .store(error) }
+    do throws(StoreError) { try await cluster.catchUp() } catch { throw .store(error) }
   }
 
   /// Looks once at every file that an earlier process left. Called after `catchUp`.
@@ -149,7 +147,7 @@ package final class TransferService: Sendable {
   /// Takes away what is older than it has to be kept, and of what then is too much the oldest.
   package func prune(by retention: Retention) async throws(ServiceError) -> PrunedCounts {
     // One for all that share the disk.
-    try await pruner.prune(by: retention, in: owners.isYoungest ? [.memory, .durable] : [.memory])
+    try await pruner.prune(by: retention, in: cluster.isYoungest ? [.memory, .durable] : [.memory])
   }
 
   /// Other processes may have written something, or have taken over.

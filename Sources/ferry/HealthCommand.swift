@@ -1,7 +1,7 @@
 import ArgumentParser
+import Cluster
 import EventLoop
 import FerrySettings
-import Peers
 
 /// `ferry health`.
 struct HealthCommand: AsyncParsableCommand {

@@ -1,5 +1,6 @@
 internal import Addresses
 import BlobStore
+import Cluster
 import EngineAPI
 import EventLoop
 import FerrySettings
@@ -9,7 +10,6 @@ import HTTPServer
 import Ledger
 import Logging
 import MemoryLedger
-import Peers
 import Processes
 import SQLiteLedger
 import ServiceLifecycle
@@ -43,33 +43,33 @@ struct Service {
     PrivatePlaces.mend(settings.dataDirectory)
     defer { withExtendedLifetime(lock) {} }
     let place = try directory.place()
-    let beat = Beat(place: place)
+    let shared = SharedDirectory(place)
     // Behind all else: who stands still with the last of it is found by that, too.
-    defer {
-      beat.stop()
-      place.close()
-    }
-    let (ringer, places) = (FeedRinger(place: place), WorkerPlaces(settings))
+    defer { shared.close() }
+    let places = WorkerPlaces(settings)
     let supervisor = WorkerSupervisor(places: places, arguments: settings.workerArguments, logger: logger)
     let keys = try SecretKeys(settings, mayCreate: true)
     manager.tell(.status("Opening the database"))
     let hub = EventHub()
     let store = CompositeLedger(
-      try await open(directory, keys, place, supervisor, wrote: ringer.ring) { hub.publish($0) })
+      try await open(directory, keys, place, supervisor, wrote: shared.ring) { hub.publish($0) })
     try directory.prepare()
     let relay = FactRelay()
-    let engine = try settings.makeEngine(engineSettings(beat, store), workers: settings.workers, relay)
+    let loop = EventLoop(name: "ferry-http")
+    let peers = PeerClient(loop: loop) { place.socket(at: $0) }
+    let cluster = Cluster(store: store, coordination: place, peers: peers)
+    let engine = try settings.makeEngine(engineSettings(cluster, store), workers: settings.workers, relay)
     let background = BackgroundCarrier(doorbell: DoorbellPull(path: places.workerBell))
     var limits = TransferService.Limits()
     limits.smallBodyLimit = settings.smallBodyLimit
     let service = TransferService(
-      store: store, engine: engine, background: background, relay: relay, hub: hub, coordination: place,
+      store: store, engine: engine, background: background, relay: relay, hub: hub, cluster: cluster,
       blobs: settings.blobs,
       resumeSealer: ResumeDataSealer(secrets: keys.all), answerTagger: AnswerTagger(secrets: keys.all),
       pool: WorkerPool(name: "ferry-read", threads: 2), limits: limits, isAtHome: directory.watch(), now: now,
       logger: logger)
     if engine.networks.hasClasses { await engine.networks.wait() }
-    beat.begin(for: service)
+    shared.begin(cluster)
     let interrupted = try await StartError.ofStore { try await service.recover() }
     if interrupted > 0 {
       logger.notice("ended tasks that an earlier process left running", metadata: ["tasks": "\(interrupted)"])
@@ -77,18 +77,13 @@ struct Service {
     let dispatcher = WebhookDispatcher(
       service: service, egress: settings.egress, authorities: engine.authorities,
       defaultSecret: try webhookSecret(), now: now, logger: logger)
-    let loop = EventLoop(name: "ferry-http")
-    let peers = PeerClient(loop: loop) { place.socket(at: $0) }
-    beat.begin(for: peers)
-    let membership = MembershipService(
-      service: service, place: place, beat: beat, peers: peers, ringer: ringer, logger: logger)
     let gatehouse = Gatehouse(Gatekeeper(tokens: settings.tokens))
     let api = TransferAPI(
-      service: service, gatehouse: gatehouse, version: .init(number: Ferry.version), peers: peers,
+      service: service, gatehouse: gatehouse, version: .init(number: Ferry.version),
       parsePool: FairPool(name: "ferry-parse", threads: 2), logger: logger)
     let http = try makeServer(api, loop, inherited)
     let inner = try makePeerServer(api, loop, place)
-    membership.listen(on: loop)
+    shared.listen(on: loop, for: cluster)
     loop.start()
     let reload = Reload(
       settings: settings, gatehouse: gatehouse, engine: engine, supervisor: supervisor, logger: logger)
@@ -102,7 +97,7 @@ struct Service {
       configuration: .init(
         services: [
           .init(service: StoreService(store: store)),
-          .init(service: membership),
+          .init(service: MembershipService(shared: shared, cluster: cluster, logger: logger)),
           .init(service: EngineService(engine: engine)),
           .init(service: DispatcherService(dispatcher: dispatcher)),
           // It goes before what it asks.
@@ -201,9 +196,9 @@ struct Service {
     _exit(EXIT_FAILURE)
   }
 
-  private func engineSettings(_ beat: Beat, _ store: CompositeLedger) -> TransferEngine.Settings {
+  private func engineSettings(_ cluster: Cluster, _ store: CompositeLedger) -> TransferEngine.Settings {
     var engine = settings.engineSettings(now: now)
-    engine.mayBegin = { beat.isCurrent }
+    engine.mayBegin = { cluster.isCurrent }
     engine.memoryFiles = MemoryFiles(capacity: Int64(settings.maximumEphemeralBytes)) {
       Int64(store.memory.memorySize)
     }
@@ -274,6 +269,17 @@ struct StoreService: ServiceLifecycle.Service {
   }
 }
 
+/// This service among those that share the data directory.
+private struct MembershipService: ServiceLifecycle.Service {
+  let shared: SharedDirectory
+  let cluster: Cluster
+  let logger: Logger
+  func run() async throws {
+    await cancelWhenGracefulShutdown { await shared.attend(cluster, logger) }
+    await shared.depart(cluster)
+  }
+}
+
 struct EngineService: ServiceLifecycle.Service {
   let engine: TransferEngine
   func run() async throws {
@@ -329,9 +335,9 @@ private struct SupervisorService: ServiceLifecycle.Service {
       await supervisor.run {
         background.isNeeded
       } mayReplace: {
-        service.owners.isYoungest
+        service.cluster.isYoungest
       } isKeptOut: {
-        service.membership.isKeptOut
+        service.cluster.isKeptOut
       }
     }
     if ProcessHandle.isFirst { await supervisor.endWorker(patience: Service.workersPatience) }
@@ -372,7 +378,7 @@ private struct HTTPService: ServiceLifecycle.Service {
     await giveAway(until: deadline)
     service.beginDraining()
     // Those who were created in the meantime.
-    _ = try? await service.membership.giveAll()
+    _ = try? await service.cluster.giveAll()
     await server.drain(grace: max(Self.leastGrace, deadline - .now))
     await server.stop()
     await inner.stop()
@@ -382,7 +388,7 @@ private struct HTTPService: ServiceLifecycle.Service {
   /// What becomes quiet meanwhile goes as well.
   private func giveAway(until deadline: ContinuousClock.Instant) async {
     while ContinuousClock.now < deadline {
-      if (try? await service.membership.giveAll()) == true { return }
+      if (try? await service.cluster.giveAll()) == true { return }
       try? await Task.sleep(for: Self.pause)
     }
   }

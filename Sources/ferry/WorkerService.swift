@@ -1,4 +1,5 @@
 import BlobStore
+import Cluster
 import EventLoop
 import FerrySettings
 import FoundationEssentials
@@ -12,6 +13,8 @@ import TransferEngine
 import TransferModel
 import TransferService
 import UnixSignals
+
+extension ServiceBells: Bell {}
 
 /// The whole of `ferry worker`: the store, an engine, and what takes commands and tries again.
 struct WorkerService {

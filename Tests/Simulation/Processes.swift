@@ -1,3 +1,4 @@
+package import Cluster
 internal import Crypto
 package import EngineAPI
 internal import EventLoop
@@ -58,12 +59,14 @@ package final class ServiceProcess<Engine: StandIn>: @unchecked Sendable {
 
   /// - Parameters:
   ///   - coordination: with the other services, if there are any.
+  ///   - peers: its connections to them.
   ///   - alarms: keep the time of its deadlines.
   ///   - random: makes its ids; nil: the system does.
   ///   - observed: hears each change as it is committed.
   ///   - published: hears what streams are given.
   package init(
-    _ surroundings: Surroundings, coordination: any Coordination = Solitude(), alarms: Alarms,
+    _ surroundings: Surroundings, coordination: any Coordination = Solitude(),
+    peers: (any PeerConnections)? = nil, alarms: Alarms,
     random: (@Sendable () -> UInt64)? = nil, observed: SimulatedLedger.Observer? = nil,
     published: @escaping @Sendable (Feed) -> Void,
     engine make: (FactRelay) -> Engine
@@ -77,10 +80,11 @@ package final class ServiceProcess<Engine: StandIn>: @unchecked Sendable {
     }
     ledger = CompositeLedger(store)
     engine = make(relay)
+    let cluster = Cluster(store: ledger, coordination: coordination, peers: peers) { clock.uptime }
     service = TransferService(
       store: ledger, engine: engine,
       background: BackgroundCarrier(doorbell: workerBell), relay: relay,
-      hub: hub, coordination: coordination, blobs: surroundings.blobs,
+      hub: hub, cluster: cluster, blobs: surroundings.blobs,
       resumeSealer: ResumeDataSealer(secrets: secrets), answerTagger: AnswerTagger(secrets: secrets),
       pool: pool, limits: surroundings.limits, now: { clock.now }, uptime: { clock.uptime }, alarms: alarms,
       seed: random?() ?? .random(in: 0 ... .max), spawn: surroundings.spawn, logger: quiet)

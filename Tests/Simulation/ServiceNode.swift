@@ -1,3 +1,4 @@
+internal import Cluster
 internal import TransferCore
 internal import TransferModel
 internal import TransferService
@@ -55,15 +56,30 @@ extension SimulatedWorld {
 
   /// A request that a client waits for.
   final class Errand: @unchecked Sendable {
+    private let number: Int
     /// The service that the client has asked.
     let contact: ServiceNode
     /// The one that carries it out.
     var server: ServiceNode
     /// Called where no reply comes.
     let lost: (() -> Void)?
+    /// Does what is asked for, at the service that owns the subject.
+    let carryOut: @Sendable (ServiceNode, Cluster.Entry?) async throws -> Void
+    var tenant = Tenant.default
+    /// Nil: any service can carry it out.
+    var subject: Subject?
+    /// The reply of the service to which it was forwarded, if that is an error.
+    var fault: (any Error)?
 
-    init(_ contact: ServiceNode, _ lost: (() -> Void)?) {
-      (self.contact, server, self.lost) = (contact, contact, lost)
+    /// How services name it among themselves.
+    var path: String { "/errands/\(number)" }
+
+    init(
+      _ number: Int, _ contact: ServiceNode, _ lost: (() -> Void)?,
+      carryOut: @escaping @Sendable (ServiceNode, Cluster.Entry?) async throws -> Void
+    ) {
+      (self.number, self.contact, server, self.lost) = (number, contact, contact, lost)
+      self.carryOut = carryOut
     }
   }
 }

@@ -1,4 +1,4 @@
-internal import TransferService
+internal import Cluster
 
 /// Which services of a world live, as all of them see it. For one thread.
 package final class ServicePlaces: @unchecked Sendable {

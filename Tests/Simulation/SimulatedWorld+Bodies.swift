@@ -1,4 +1,5 @@
 internal import BlobStore
+internal import Cluster
 internal import EngineAPI
 internal import LifeCycle
 internal import SimulatedStores

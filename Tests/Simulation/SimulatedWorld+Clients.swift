@@ -1,3 +1,4 @@
+internal import Cluster
 internal import Ledger
 internal import TransferCore
 internal import TransferModel

@@ -1,3 +1,4 @@
+internal import Cluster
 internal import Ledger
 internal import LifeCycle
 internal import MemoryLedger
@@ -95,7 +96,7 @@ extension SimulatedWorld {
 
   /// Those of which some service has all that is in them.
   private var ownedShards: ShardSet {
-    services.reduce(ShardSet()) { $0.union($1.process.service.owners.list({}).1) }
+    services.reduce(ShardSet()) { $0.union($1.process.service.cluster.held) }
   }
 
   private func isAtRest(_ node: ServiceNode) -> Bool {
@@ -159,7 +160,7 @@ extension SimulatedWorld {
     for node in services {
       let holdings = node.process.service.holdings
       if holdings != Holdings() { chronicle.break_(.memoryIsEmpty, "\(node.address) holds \(holdings)") }
-      let own = node.process.service.owners.list({}).1
+      let own = node.process.service.cluster.held
       if !own.intersection(ready).isEmpty {
         chronicle.break_(.oneOwnerActs, "two processes take themselves for the owner of a shard")
       }

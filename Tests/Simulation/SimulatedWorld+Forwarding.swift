@@ -1,13 +1,11 @@
-internal import HTTPFields
-internal import Ledger
-internal import TransferCore
+internal import Cluster
+internal import HTTPServer
+internal import HTTPTypes
 internal import TransferModel
 internal import TransferService
 
 /// How requests find the service that owns what they are about.
 extension SimulatedWorld {
-  private static let mostHops = 40
-
   /// Asks one of the services for somebody. A reply comes unless the process that was asked, or the one that it has asked, is gone by then.
   /// - Parameters:
   ///   - subject: what the request is about; nil: any service can carry it out.
@@ -17,16 +15,7 @@ extension SimulatedWorld {
     _ body: @escaping @Sendable (TenantView, ServiceNode) async throws -> Value,
     lost: (() -> Void)? = nil, then: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) {
-    ask(
-      tenant, lost: lost,
-      { [self] errand in
-        try await carryOut(errand, tenant, subject) { () async throws(ServiceError) in
-          guard let subject else { return .here(nil) }
-          return try await errand.server.process.service.whereabouts.place(of: subject, for: tenant)
-        } body: {
-          try await body($0, errand.server)
-        }
-      }, then: then)
+    ask(tenant, about: subject, lost: lost, { view, node, _ in try await body(view, node) }, then: then)
   }
 
   /// Asks for a session.
@@ -35,29 +24,37 @@ extension SimulatedWorld {
     then: @escaping @Sendable (Result<TransferSession, any Error>) -> Void
   ) {
     ask(
-      tenant, lost: nil,
-      { [self] errand in
-        let shard = try await errand.contact.process.service.whereabouts.shard(
-          forNew: wanted.identifier, key: nil, of: tenant)
-        return try await carryOut(errand, tenant, nil) { () async throws(ServiceError) in
-          try await errand.server.process.service.owners.enter(shard)
-        } body: {
-          try await $0.createSession(wanted, in: shard) { _, _ in nil }.session
-        }
+      tenant, about: .newSession(name: wanted.identifier, key: nil), lost: nil,
+      { view, _, entry in
+        try await view.createSession(wanted, in: entry?.shard) { _, _ in nil }.session
       }, then: then)
   }
 
   private func ask<Value: Sendable>(
-    _ tenant: Tenant, lost: (() -> Void)?, _ body: @escaping @Sendable (Errand) async throws -> Value,
+    _ tenant: Tenant, about subject: Subject?, lost: (() -> Void)?,
+    _ body: @escaping @Sendable (TenantView, ServiceNode, Cluster.Entry?) async throws -> Value,
     then: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) {
     guard let contact = contact() else { return }
-    let errand = Errand(contact, lost)
+    let outcome = Outcome<Value>()
+    errandCount += 1
+    let errand = Errand(errandCount, contact, lost) { node, entry in
+      outcome.value = try await body(node.process.service.view(of: tenant), node, entry)
+    }
+    (errand.tenant, errand.subject) = (tenant, subject)
     errands.append(errand)
     contact.calls += 1
     executor.spawn { [self] in
       let result: Result<Value, any Error>
-      do { result = .success(try await body(errand)) } catch { result = .failure(error) }
+      do {
+        try await carryOut(errand)
+        guard let value = outcome.value else { throw errand.fault ?? Self.noReply }
+        result = .success(value)
+      } catch let error as ClusterError {
+        result = .failure(ServiceError(error))
+      } catch {
+        result = .failure(error)
+      }
       guard let index = errands.firstIndex(where: { $0 === errand }) else { return }
       errands.remove(at: index)
       contact.calls -= 1
@@ -66,81 +63,58 @@ extension SimulatedWorld {
     executor.run()
   }
 
+  /// What came of a request.
+  private final class Outcome<Value: Sendable>: @unchecked Sendable {
+    var value: Value?
+  }
+
+  private static let noReply = ServiceError.storeUnavailable("no reply")
+
   /// One that a client reaches.
   private func contact() -> ServiceNode? {
     let open = services.filter(\.answers)
     return open.isEmpty ? nil : open[open.count == 1 ? 0 : route.below(open.count)]
   }
 
-  /// As the edge of a service does it: here, or at the service that owns the shard, which may have given it away meanwhile.
-  private func carryOut<Value: Sendable>(
-    _ errand: Errand, _ tenant: Tenant, _ subject: Subject?,
-    at place: @escaping @Sendable () async throws(ServiceError) -> Place,
-    body: @escaping @Sendable (TenantView) async throws -> Value
-  ) async throws -> Value {
-    func alone() async throws -> Value {
-      do { return try await here(nil) } catch {
-        guard try await errand.server.process.service.whereabouts.mayBeElsewhere(error) else { throw error }
-        throw Self.moving
-      }
-    }
-    func here(_ shard: Shard?) async throws -> Value {
-      let service = errand.server.process.service
-      defer { if let shard { service.owners.leave(shard) } }
-      return try await body(service.view(of: tenant))
-    }
-    /// Nil where it is not that one's either.
-    func forward(to node: ServiceNode) async throws -> Value? {
-      errand.server = node
-      defer { errand.server = errand.contact }
-      switch try await place() {
-      case .here(let shard): return try await here(shard)
-      case .alone: return try await alone()
-      case .unknown: return try await here(nil)
-      case .elsewhere: return nil
-      }
-    }
-    let whereabouts = errand.contact.process.service.whereabouts
-    for hop in 0..<Self.mostHops {
-      switch try await place() {
-      case .here(let shard): return try await here(shard)
-      case .alone: return try await alone()
-      case .unknown:
-        guard let subject else { return try await here(nil) }
-        guard let answers = await answers(to: subject, errand.contact) else { break }
-        guard let holder = answers.first else { return try await here(nil) }
-        if let value = try await forward(to: holder) { return value }
-      case .elsewhere(let address):
-        guard let node = peer(address, of: errand.contact) else { break }
-        // It may stand still, and then nobody knows whether it will do what it was asked.
-        if node.isFrozen, route.chance(500) { throw ServiceError.storeUnavailable("no reply") }
-        if let value = try await forward(to: node) { return value }
-      }
-      try await whereabouts.refresh(waits: hop > 0)
-    }
-    throw Self.moving
+  private func carryOut(_ errand: Errand) async throws {
+    guard errand.subject != nil else { return try await errand.carryOut(errand.contact, nil) }
+    _ = try await carryOut(errand, at: errand.contact, isForwarded: false)
   }
 
-  private static let moving = ServiceError.storeUnavailable(
-    "the session is on its way from one process to another")
-
-  /// The services that have it; nil where one of them does not answer.
-  private func answers(to subject: Subject, _ contact: ServiceNode) async -> [ServiceNode]? {
-    var found: [ServiceNode] = []
-    var isClear = true
-    for address in contact.process.service.owners.others {
-      guard let node = peer(address, of: contact), !node.isFrozen else {
-        isClear = false
-        continue
-      }
-      if await node.process.service.whereabouts.holds(subject) { found.append(node) }
+  /// As the edge of a service does it.
+  private func carryOut(
+    _ errand: Errand, at node: ServiceNode, isForwarded: Bool
+  ) async throws -> ServerResponse {
+    guard let subject = errand.subject else { return ServerResponse(status: .badRequest) }
+    let request = ServerRequest(
+      head: HTTPRequest(method: .post, scheme: "http", authority: "world", path: nil), path: errand.path,
+      query: "", body: RequestBody([]), localPort: 0)
+    return try await node.process.service.cluster.route(
+      request, about: subject, of: errand.tenant, isForwarded: isForwarded
+    ) { entry in
+      try await errand.carryOut(node, entry)
+      return ServerResponse(status: .ok)
     }
-    return isClear || !found.isEmpty ? found : nil
+  }
+
+  /// Carries a request out that another service has forwarded.
+  func carryOut(_ errand: Errand, forwardedTo node: ServiceNode) async -> ServerResponse {
+    errand.server = node
+    defer { errand.server = errand.contact }
+    do {
+      return try await carryOut(errand, at: node, isForwarded: true)
+    } catch ClusterError.misdirected {
+      return ServerResponse(status: .misdirectedRequest)
+    } catch {
+      errand.fault = (error as? ClusterError).map { ServiceError($0) } ?? error
+      return ServerResponse(status: .internalServerError)
+    }
   }
 
   /// The service of an address, where its socket can be reached.
-  private func peer(_ address: String, of contact: ServiceNode) -> ServiceNode? {
-    guard !contact.isCutOff else { return nil }
+  /// - Parameter sender: the address of the service that asks.
+  func peer(_ address: String, of sender: String) -> ServiceNode? {
+    guard !(services + lost).contains(where: { $0.address == sender && $0.isCutOff }) else { return nil }
     return services.first { $0.address == address && $0.process.isServing && !$0.isCutOff && !$0.isLost }
   }
 

@@ -1,3 +1,4 @@
+internal import Cluster
 internal import Ledger
 internal import SimulatedStores
 internal import TransferCore
@@ -40,6 +41,7 @@ extension SimulatedWorld {
     let address = ServiceNode.address(number)
     let process = ServiceProcess<SimulatedEngine>(
       surroundings, coordination: SimulatedCoordination(address, among: places),
+      peers: SimulatedPeers(world: self, address: address),
       alarms: clock.alarms(of: number),
       random: { entropy.next() },
       observed: { [weak self] change, fragments in
@@ -244,7 +246,7 @@ extension SimulatedWorld {
     guard node.mustGive else { return false }
     (node.mustGive, node.isGiving) = (false, true)
     executor.spawn {
-      let isDone = (try? await node.process.service.membership.giveAll()) ?? false
+      let isDone = (try? await node.process.service.cluster.giveAll()) ?? false
       (node.isGiving, node.hasGivenAll) = (false, isDone)
     }
     return true
@@ -254,7 +256,7 @@ extension SimulatedWorld {
     node.process.service.beginDraining()
     executor.run()
     while node.process.store.commitNext() { executor.run() }
-    executor.spawn { try? await node.process.service.membership.depart() }
+    executor.spawn { try? await node.process.service.cluster.depart() }
     executor.run()
     while node.process.store.commitNext() { executor.run() }
     endService(node, keeping: 0)
@@ -288,9 +290,9 @@ extension SimulatedWorld {
   func attend(_ node: ServiceNode) -> Bool {
     guard node.answers, node.process.hasCaughtUp, node.mustAttend, !node.isAttending else { return false }
     (node.mustAttend, node.isAttending) = (false, true)
-    node.process.service.membership.beat()
+    node.process.service.cluster.beat()
     executor.spawn {
-      _ = try? await node.process.service.membership.attend()
+      _ = try? await node.process.service.cluster.attend()
       node.isAttending = false
     }
     return true

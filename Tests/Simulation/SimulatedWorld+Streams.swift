@@ -1,3 +1,4 @@
+internal import Cluster
 internal import JSON
 internal import Ledger
 internal import SimulatedStores

@@ -21,6 +21,8 @@ package final class SimulatedWorld: @unchecked Sendable {
   /// Services that have committed events of which the others were not told yet.
   var writers: Set<Int> = []
   var errands: [Errand] = []
+  /// Requests so far.
+  var errandCount = 0
   /// Whom clients ask, and what becomes of requests to one that stands still.
   var route: RandomSource
   /// The last is the one that services ring for. The others were overtaken, and may not know.

@@ -1,12 +1,10 @@
+import Cluster
 import Foundation
 import Glibc
 import Processes
 import Simulation
 import TestSupport
 import Testing
-import TransferService
-
-extension ProcessPlace: Coordination {}
 
 /// What holds of every `Coordination`: of the real one, and of that which stands for it where a world is simulated.
 @Suite struct CoordinationTests {

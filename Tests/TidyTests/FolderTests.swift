@@ -20,14 +20,14 @@ import Testing
     "TransferService": Known(
       [
         "": [
-          "Bodies", "Decisions", "Events", "Machines", "Owners", "Reachability", "Recovery", "Sessions",
+          "Bodies", "Decisions", "Events", "Machines", "Reachability", "Recovery", "Sessions",
           "Tasks", "Worker",
         ],
-        "Events": ["Machines"], "Machines": ["Tasks", "Worker"], "Owners": ["Recovery"],
+        "Events": ["Machines"], "Machines": ["Tasks", "Worker"],
         "Recovery": ["Worker"], "Sessions": ["Worker"],
       ],
       knots: [
-        "", "Bodies", "Decisions", "Events", "Machines", "Owners", "Reachability", "Recovery", "Sessions",
+        "", "Bodies", "Decisions", "Events", "Machines", "Reachability", "Recovery", "Sessions",
         "Tasks", "Worker",
       ])
   ]

@@ -15,7 +15,7 @@ import Testing
   /// The wrappers own raw memory and threads; elsewhere such promises are not needed.
   private static let uncheckedRooms = [
     "Curl", "EventLoop", "HTTPServer", "SQLiteLedger", "TransferEngine", "Webhooks", "Netlink",
-    "TransferCore", "Peers", "EngineAPI",
+    "TransferCore", "Cluster", "EngineAPI",
   ]
 
   @Test func bannedWordsAreNotUsed() throws {

@@ -1,5 +1,6 @@
 import Addresses
 import BlobStore
+import Cluster
 import Crypto
 import EventLoop
 import Ledger
@@ -45,7 +46,8 @@ import TransferModel
         workers: 1, settings: .init(egress: EgressPolicy(), blobs: blobs, pool: pool)
       ) { relay.deliver($0) }
       service = TransferService(
-        store: store, engine: engine, relay: relay, hub: EventHub(), coordination: others, blobs: blobs,
+        store: store, engine: engine, relay: relay, hub: EventHub(),
+        cluster: Cluster(store: store, coordination: others), blobs: blobs,
         resumeSealer: ResumeDataSealer(secrets: keys), answerTagger: AnswerTagger(secrets: keys), pool: pool,
         now: { Timestamp(seconds: 1_800_000_000) },
         logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
@@ -57,18 +59,18 @@ import TransferModel
     let database = SimulatedDatabase()
     let (first, second) = (try Member("first", on: database), try Member("second", on: database))
     for member in [first, second] { _ = try await member.service.recover() }
-    _ = try await first.service.membership.attend()
+    _ = try await first.service.cluster.attend()
     second.store.set(.unavailable)
-    let look = Task { try await second.service.membership.attend() }
+    let look = Task { try await second.service.cluster.attend() }
     while second.store.refusal == nil { await Task.yield() }
-    second.service.membership.beat()
+    second.service.cluster.beat()
     #expect(second.others.ended == 0, "it is slow, but it lives")
     second.others.standStill()
-    second.service.membership.beat()
+    second.service.cluster.beat()
     #expect(second.others.ended == 1)
     second.store.set(nil)
     #expect(try await look.value == 0)
-    second.service.membership.beat()
+    second.service.cluster.beat()
     #expect(second.others.ended == 1, "who keeps nobody from the ledger is not ended")
     for member in [first, second] { await member.engine.stop() }
   }

@@ -1,5 +1,3 @@
-package import TransferModel
-
 /// Which life of a process something belongs to: each gets a greater number than those before it. 0 is nobody's.
 package typealias Epoch = Int64
 

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import GRDB
+internal import Ledger
 internal import TransferModel
 
 /// The database's shape. Migrations are only ever appended: what ran once on a user's disk stays as it was. `Schema` says which of them older

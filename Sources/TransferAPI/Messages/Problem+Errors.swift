@@ -1,3 +1,4 @@
+internal import Cluster
 internal import HTTPServer
 internal import JSON
 internal import Limits
@@ -12,6 +13,7 @@ extension Problem {
     case let error as InvalidFields:
       self = Problem(error.violations, omitted: error.omitted)
     case let error as ServiceError: self = Self.problem(of: error)
+    case let error as ClusterError: self = Self.problem(of: error)
     case let error as RequestBodyError: self = Self.problem(of: error)
     case let error as RequestFault: self = Self.problem(of: error)
     case let error as JSONSyntaxError: self = Self.problem(of: error)
@@ -85,6 +87,18 @@ extension Problem {
     case .storeFull: Problem(.storeFull).with("Retry-After", "10")
     case .storeUnavailable: Problem(.storeUnavailable).with("Retry-After", "5")
     case .storedDataUnreadable(let row): Problem(.storedDataUnreadable, "\(row)")
+    }
+  }
+
+  private static func problem(of error: ClusterError) -> Problem {
+    switch error {
+    case .moving:
+      Problem(.storeUnavailable, "the session is on its way from one process to another")
+        .with("Retry-After", "1")
+    case .ownerLost:
+      Problem(.storeUnavailable, "the process that had the session is gone; it may have done what was asked")
+        .with("Retry-After", "1")
+    case .misdirected, .unavailable, .store: problem(of: ServiceError(error))
     }
   }
 

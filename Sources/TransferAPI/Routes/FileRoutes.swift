@@ -1,3 +1,4 @@
+internal import Cluster
 internal import HTTPFields
 internal import HTTPServer
 internal import HTTPTypes
@@ -66,9 +67,8 @@ extension TransferAPI {
     guard violations.isEmpty, let id else { throw Problem(violations) }
     // The task's process has its body, and may have it in its memory.
     let view = try view(context)
-    return try await forwarder.carryOut(
-      context.with(RequestBody(bytes)), about: .task(id), of: view.tenant
-    ) { context in
+    return try await route(context.with(RequestBody(bytes)), about: .task(id), of: view.tenant) {
+      context, _ in
       let idempotent = try IdempotentRequest(context, body: bytes, service: service)
       return try await create(context, idempotent) { try await view.keepBody(of: id, reply: $0) }
     }

@@ -1,3 +1,4 @@
+internal import Cluster
 internal import HTTPServer
 internal import HTTPTypes
 internal import JSON
@@ -43,22 +44,14 @@ extension TransferAPI {
     let tenant = try view(context).tenant
     let json = try JSONParser.parse(bytes)
     let key = try IdempotentRequest.key(of: context)
-    let shard = try await service.whereabouts.shard(
-      forNew: json["identifier"]?.string, key: key?.text, of: tenant)
-    if let key {
-      let known = try await forwarder.repeated(context.with(RequestBody(bytes)), under: key) {
-        try await createSession($0, bytes, json, in: shard)
-      }
-      if let known { return known }
-    }
-    return try await forwarder.carryOut(
-      context.with(RequestBody(bytes)),
-      at: { () async throws(ServiceError) in try await service.owners.enter(shard) }
-    ) { try await createSession($0, bytes, json, in: shard) }
+    return try await route(
+      context.with(RequestBody(bytes)), about: .newSession(name: json["identifier"]?.string, key: key),
+      of: tenant
+    ) { try await createSession($0, bytes, json, $1) }
   }
 
   private func createSession(
-    _ context: RequestContext, _ bytes: [UInt8], _ json: JSONValue, in shard: Shard
+    _ context: RequestContext, _ bytes: [UInt8], _ json: JSONValue, _ entry: Cluster.Entry
   ) async throws -> ServerResponse {
     let view = try view(context)
     let idempotent = try IdempotentRequest(context, body: bytes, service: service)
@@ -66,7 +59,7 @@ extension TransferAPI {
       let payload = try await SessionPayload(json) { name in
         try await view.configurationIfAny(name)?.configuration
       }
-      let (session, isNew) = try await view.createSession(payload.specification, in: shard) {
+      let (session, isNew) = try await view.createSession(payload.specification, in: entry.shard) {
         session, isNew in
         idempotent?.reply(
           status: isNew ? 201 : 200, type: "application/json", location: "/v1/sessions/\(session.id)",
@@ -88,21 +81,17 @@ extension TransferAPI {
     let cursor: SessionID? = try Pages.cursor(context)
     let view = try view(context)
     let list = { view.sessions(type: type, state: state, after: cursor, limit: limit + 1) }
-    if context.isFromPeer {
-      let (sessions, shards) = service.owners.list(list)
-      let (items, hasMore) = try await ListedSession.page(of: sessions, limit: limit, view)
+    let gathered = try await service.cluster.gather(
+      context.request, of: view.tenant, isForwarded: context.isFromPeer, limit: limit + 1, list)
+    guard let others = gathered.others else {
+      let (items, hasMore) = try await ListedSession.page(of: gathered.own, limit: limit, view)
       var reply = Pages.reply(items, limit: limit, hasMore: hasMore, id: \.id, context)
-      reply.head.headerFields[.shards] = shards.text
+      reply.head.headerFields.append(contentsOf: gathered.fields)
       return reply
     }
-    if service.owners.isAlone {
-      let (items, hasMore) = try await ListedSession.page(of: list(), limit: limit, view)
-      return Pages.reply(items, limit: limit, hasMore: hasMore, id: \.id, context)
-    }
-    let (sessions, others) = try await forwarder.joinLists(context, limit: limit + 1, own: list)
-    let own = try await ListedSession.page(of: sessions, limit: limit + 1, view)
-    let hasMore = own.hasMore || others.hasMore
-    let listed = own.items + others.items.compactMap { ListedSession($0) }
+    let own = try await ListedSession.page(of: gathered.own, limit: limit + 1, view)
+    let hasMore = own.hasMore || gathered.othersHaveMore
+    let listed = own.items + others.compactMap { ListedSession($0) }
     // One that moves from one process to another may be in both of their lists.
     let all = Dictionary(listed.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     let page = all.values.sorted { $0.id < $1.id }.prefix(limit + 1)

@@ -1,3 +1,4 @@
+internal import Cluster
 internal import EventLoop
 internal import HTTPFields
 internal import HTTPServer
@@ -17,8 +18,6 @@ package struct Route: Sendable {
   let isOfAnyType: Bool
   /// It takes bytes of any type, and looks at none of them.
   let takesBytes: Bool
-  /// It is about the tenant's shared session, though its path does not say so.
-  var isOfSharedSession: Bool { pattern == "/v1/tasks" }
   let handle: @Sendable (TransferAPI, RequestContext) async throws -> ServerResponse
 
   init(
@@ -33,6 +32,15 @@ package struct Route: Sendable {
     self.isOfAnyType = isOfAnyType
     self.takesBytes = takesBytes
     self.handle = handle
+  }
+
+  /// The thing that a request concerns, by its path; nil if any service can carry the request out.
+  func subject(_ context: RequestContext) -> Subject? {
+    if let text = context.parameters["session"] { return SessionID(text).map { .session($0) } }
+    if let text = context.parameters["task"] { return TaskID(text).map { .task($0) } }
+    if let text = context.parameters["decision"] { return DecisionID(text).map { .decision($0) } }
+    // The path does not name the tenant's shared session.
+    return pattern == "/v1/tasks" ? .session(.shared) : nil
   }
 
   /// The executor for a request's handler; nil: the executor that the request already runs on.

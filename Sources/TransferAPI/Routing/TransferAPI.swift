@@ -1,8 +1,8 @@
+internal import Cluster
 package import EventLoop
 package import HTTPServer
 internal import HTTPTypes
 package import Logging
-package import Peers
 internal import TransferModel
 package import TransferService
 
@@ -15,18 +15,16 @@ package struct TransferAPI: Sendable {
 
   let service: TransferService
   let version: Version
-  let forwarder: Forwarder
   let gatehouse: Gatehouse
   private let parsePool: FairPool?
   private let logger: Logger
 
   /// - Parameter parsePool: carries out requests with large bodies in JSON; nil: Swift's threads do.
   package init(
-    service: TransferService, gatehouse: Gatehouse, version: Version, peers: PeerClient? = nil,
+    service: TransferService, gatehouse: Gatehouse, version: Version,
     parsePool: FairPool? = nil, logger: Logger
   ) {
     self.service = service
-    forwarder = Forwarder(whereabouts: service.whereabouts, peers: peers)
     self.gatehouse = gatehouse
     self.version = version
     self.parsePool = parsePool
@@ -57,11 +55,13 @@ package struct TransferAPI: Sendable {
   package func peerHandler() -> HTTPHandler {
     let router = Router(Self.routes)
     return { request in
-      if let answer = await forwarder.answer(to: request) { return answer }
-      let tenant = request.head.headerFields[.tenant].map { Tenant(name: $0) }
-      return await respond(to: request) { id in
-        let match = router.match(method: request.head.method.rawValue, path: request.path)
-        return try await reply(to: request, match, id, tenant, isFromPeer: true)
+      switch await service.cluster.receive(request) {
+      case .question(let answer): return answer
+      case .request(let tenant):
+        return await respond(to: request) { id in
+          let match = router.match(method: request.head.method.rawValue, path: request.path)
+          return try await reply(to: request, match, id, tenant, isFromPeer: true)
+        }
       }
     }
   }
@@ -83,7 +83,7 @@ package struct TransferAPI: Sendable {
     var response: ServerResponse
     do {
       response = try await reply(requestID)
-    } catch is Forwarder.Misdirected {
+    } catch ClusterError.misdirected {
       response = ServerResponse(status: .misdirectedRequest)
     } catch {
       let problem = Problem(error)
@@ -100,6 +100,28 @@ package struct TransferAPI: Sendable {
     return response
   }
 
+  private func carryOut(_ route: Route, _ context: RequestContext) async throws -> ServerResponse {
+    guard let tenant = context.tenant, let subject = route.subject(context) else {
+      return try await route.handle(self, context)
+    }
+    return try await self.route(context, about: subject, of: tenant) { context, _ in
+      try await route.handle(self, context)
+    }
+  }
+
+  /// Carries a request out at the service that owns its subject.
+  /// - Parameter handle: carries it out here.
+  func route(
+    _ context: RequestContext, about subject: Subject, of tenant: Tenant,
+    _ handle: (RequestContext, Cluster.Entry) async throws -> ServerResponse
+  ) async throws -> ServerResponse {
+    try await service.cluster.route(
+      context.request, about: subject, of: tenant, isForwarded: context.isFromPeer
+    ) { entry in
+      try await handle(entry.body.map { context.with($0) } ?? context, entry)
+    }
+  }
+
   private func reply(
     to request: ServerRequest, _ match: Router.Match, _ requestID: String, _ tenant: Tenant?,
     isFromPeer: Bool
@@ -110,7 +132,7 @@ package struct TransferAPI: Sendable {
         request: request, parameters: parameters, requestID: requestID, tenant: tenant, isFromPeer: isFromPeer
       )
       let response = try await withTaskExecutorPreference(route.executor(for: context, parsePool)) {
-        try await forwarder.carryOut(route, context) { try await route.handle(self, $0) }
+        try await carryOut(route, context)
       }
       do throws(Problem) {
         if !route.isOfAnyType { try Acceptance.check(request, response) }

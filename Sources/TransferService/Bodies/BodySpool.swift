@@ -10,7 +10,7 @@ private let mostInMemory = Limits.smallBodyBytes.value
 /// Makes spools. It also limits the processing of large bodies to one at a time.
 package struct BodySpoolFactory: Sendable {
   let files: Files
-  private let turns = Turns()
+  private let turns = AsyncMutex()
 
   init(files: Files) { self.files = files }
 
@@ -28,7 +28,7 @@ package struct BodySpoolFactory: Sendable {
   package func processExclusively<Result>(
     _ spool: BodySpool, _ body: () async throws -> Result
   ) async throws -> Result {
-    spool.hasFile ? try await turns.take(body) : try await body()
+    spool.hasFile ? try await turns.withLock(body) : try await body()
   }
 }
 

@@ -1,3 +1,4 @@
+internal import Cluster
 internal import Ledger
 internal import TransferCore
 internal import TransferModel
@@ -5,7 +6,6 @@ internal import TransferModel
 /// The messages that are to be delivered to webhooks, as whoever delivers them sees them.
 struct Outbox: Sendable {
   let room: MachineRoom
-  let owners: Owners
   let now: @Sendable () -> Timestamp
 
   private var store: any Ledger { room.recorder.store }
@@ -15,7 +15,7 @@ struct Outbox: Sendable {
     do throws(StoreError) {
       let due = try await store.dueDeliveries(at: now(), limit: limit)
       // A session that is on its way here is to hear of their end. Once it is there, the dispatcher looks again.
-      return due.filter { owners.holds($0.sessionID.shard) || room.session($0.sessionID) != nil }
+      return due.filter { room.cluster.holds($0.sessionID.shard) || room.session($0.sessionID) != nil }
     } catch {
       throw .store(error)
     }

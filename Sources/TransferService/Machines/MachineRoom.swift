@@ -1,3 +1,4 @@
+internal import Cluster
 internal import EngineAPI
 internal import EventLoop
 internal import Ledger
@@ -23,8 +24,7 @@ final class MachineRoom: Sendable {
   let pool: WorkerPool
   let spawn: Spawn
   private let shards: [SessionShard]
-  /// Under which this process decides; 0: it does not yet.
-  let epoch = Atomic<Int64>(0)
+  let cluster: Cluster
   let orders: OrderDesk
   /// Serializes reads of a session's row, so that one read serves all waiters.
   private let rowReads = SessionMutex()
@@ -37,11 +37,13 @@ final class MachineRoom: Sendable {
   ///   - alarms: keep the time of deadlines; nil: the system's timer does.
   ///   - spawn: how it reads evicted tasks beside everything else.
   init(
-    engine: any LocalCarrier, background: BackgroundCarrier?, hub: EventHub, recorder: Recorder,
+    cluster: Cluster, engine: any LocalCarrier, background: BackgroundCarrier?, hub: EventHub,
+    recorder: Recorder,
     pool: WorkerPool, seed: UInt64, now: @escaping @Sendable () -> Timestamp,
     uptime: @escaping @Sendable () -> ContinuousClock.Instant, alarms: Alarms? = nil,
     spawn: Spawn = Spawn()
   ) {
+    self.cluster = cluster
     self.spawn = spawn
     self.engine = engine
     self.background = background
@@ -71,7 +73,7 @@ final class MachineRoom: Sendable {
 
   /// Under which it keeps what it writes.
   var stamp: BlobStamp {
-    BlobStamp(epoch: Flaw.writesUnderNoEpoch.isPresent ? 0 : epoch.load(ordering: .relaxed))
+    BlobStamp(epoch: Flaw.writesUnderNoEpoch.isPresent ? 0 : cluster.epoch)
   }
 
   // MARK: Sessions

@@ -1,4 +1,5 @@
 internal import BlobStore
+internal import Cluster
 internal import EventLoop
 internal import Ledger
 internal import Logging
@@ -12,7 +13,6 @@ final class Sweeper: Sendable {
   private static let page = 500
 
   private let room: MachineRoom
-  private let owners: Owners
   private let blobs: any BlobStore
   private let now: @Sendable () -> Timestamp
   private let logger: Logger
@@ -20,11 +20,10 @@ final class Sweeper: Sendable {
   private let foundFiles = Mutex<[BlobKey]>([])
 
   init(
-    room: MachineRoom, owners: Owners, blobs: any BlobStore, now: @escaping @Sendable () -> Timestamp,
+    room: MachineRoom, blobs: any BlobStore, now: @escaping @Sendable () -> Timestamp,
     logger: Logger
   ) {
     self.room = room
-    self.owners = owners
     self.blobs = blobs
     self.now = now
     self.logger = logger
@@ -67,8 +66,8 @@ final class Sweeper: Sendable {
 
   /// While other processes live, what one of them may be writing is left alone. So is what was written without an epoch.
   private func mayBeLeft(_ key: BlobKey) -> Bool {
-    guard !owners.isAlone else { return true }
-    return key.stamp.epoch != 0 && !owners.isLiving(key.stamp.epoch)
+    guard !room.cluster.isAlone else { return true }
+    return key.stamp.epoch != 0 && !room.cluster.isLiving(key.stamp.epoch)
   }
 
   private func sweepFiles(_ found: [BlobKey], at time: Timestamp) async throws(StoreError) -> [BlobKey] {
@@ -111,7 +110,7 @@ final class Sweeper: Sendable {
       uniquingKeysWith: { $1 })
     let verdicts = doubtful.filter { key in
       // Its owner may be about to take it up.
-      key.task.flatMap { tasks[$0]?.sessionID }.map { owners.isReady($0.shard) } ?? true
+      key.task.flatMap { tasks[$0]?.sessionID }.map { room.cluster.owns($0.shard) } ?? true
     }.map { key in
       (key, Leftover(key, of: key.task.flatMap { tasks[$0] }))
     }

@@ -1,5 +1,6 @@
 internal import BlobStore
 internal import EngineAPI
+internal import EventLoop
 internal import HTTPFields
 internal import Ledger
 internal import Synchronization

@@ -1,3 +1,4 @@
+internal import Cluster
 internal import EngineAPI
 internal import Ledger
 internal import Logging
@@ -17,7 +18,6 @@ final class NewsReader: Sendable {
   private let room: MachineRoom
   private let logger: Logger
   private let reader: QueueReader<String>
-  private let owners: Owners
   /// What the worker told and this version cannot read, and how much the worker leaves likewise.
   private let refused = Mutex((news: RefusedDocuments(), byWorker: 0))
   /// Shards about which everything was read from its beginning. What is told of the others waits, so that it is heard in its order.
@@ -25,9 +25,8 @@ final class NewsReader: Sendable {
   /// What the other process did while there was no service is known. Before that its rings need not be heard.
   private let hasCaughtUp = Mutex(false)
 
-  init(room: MachineRoom, owners: Owners, spawn: Spawn, logger: Logger) {
+  init(room: MachineRoom, spawn: Spawn, logger: Logger) {
     self.room = room
-    self.owners = owners
     self.logger = logger
     let heard = Heard()
     self.heard = heard
@@ -38,11 +37,11 @@ final class NewsReader: Sendable {
     } take: { (rows) async throws(StoreError) in
       var own = rows
       let isWanted = heard.shards
-      if !owners.isAlone || isWanted != .all {
+      if !room.cluster.isAlone || isWanted != .all {
         let sessions = try await Self.sessions(of: rows, room)
         // One that is about to go may stay, and then nobody would read again what is about it.
         own = zip(rows, sessions).filter { _, session in
-          isWanted.contains(session.shard) && owners.holds(session.shard)
+          isWanted.contains(session.shard) && room.cluster.holds(session.shard)
         }.map(\.0)
       }
       guard !own.isEmpty else { return }

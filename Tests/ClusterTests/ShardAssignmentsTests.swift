@@ -1,22 +1,26 @@
+import Ledger
 import TestSupport
 import Testing
+import TransferCore
 import TransferModel
 
-@testable import TransferCore
+@testable import Cluster
 
 /// Who is let in where, while shards come and go.
-@Suite struct TerritoryTests {
+@Suite struct ShardAssignmentsTests {
   /// A territory whose changes can be part of an expectation.
   @dynamicMemberLookup private final class Ground {
-    private var territory = Territory()
-    subscript<Value>(dynamicMember path: KeyPath<Territory, Value>) -> Value { territory[keyPath: path] }
+    private var territory = ShardAssignments()
+    subscript<Value>(dynamicMember path: KeyPath<ShardAssignments, Value>) -> Value {
+      territory[keyPath: path]
+    }
     func learn(
       _ owners: [Int64], processes: Set<Int64>, retiring: Set<Int64> = [], as epoch: Int64
     ) -> ShardSet {
       territory.learn(owners, processes: processes, retiring: retiring, as: epoch)
     }
     func arrived(_ shards: ShardSet) { territory.arrived(shards) }
-    func enter(_ shard: Shard) -> Territory.Admission { territory.enter(shard) }
+    func enter(_ shard: Shard) -> ShardAssignments.Admission { territory.enter(shard) }
     func leave(_ shard: Shard) -> Bool { territory.leave(shard) }
     func close(_ shards: ShardSet) -> ShardSet { territory.close(shards) }
     func reopen(_ shards: ShardSet) { territory.reopen(shards) }

@@ -1,27 +1,28 @@
 internal import Synchronization
 
-/// Lets one in at a time, and the others wait.
-final class Turns: Sendable {
+/// A lock that is held across waits: it lets one task in at a time.
+package final class AsyncMutex: Sendable {
   private struct State {
-    var isTaken = false
+    var isLocked = false
     var waiting: [Waiter] = []
   }
   private let state = Mutex(State())
 
-  /// Does something in its turn.
-  func take<Result, Failure: Error>(
+  package init() {}
+
+  package func withLock<Result, Failure: Error>(
     _ body: () async throws(Failure) -> Result
   ) async throws(Failure) -> Result {
-    while let waiter = enter() { await waiter.wait() }
-    defer { leave() }
+    while let waiter = lock() { await waiter.wait() }
+    defer { unlock() }
     return try await body()
   }
 
-  /// - Returns: what to wait for before the next try; nil: the turn is the caller's.
-  private func enter() -> Waiter? {
+  /// - Returns: what to wait for before the next try; nil: the caller has the lock.
+  private func lock() -> Waiter? {
     state.withLock { state in
-      guard state.isTaken else {
-        state.isTaken = true
+      guard state.isLocked else {
+        state.isLocked = true
         return nil
       }
       let waiter = Waiter()
@@ -30,7 +31,7 @@ final class Turns: Sendable {
     }
   }
 
-  private func leave() {
+  private func unlock() {
     let waiting = state.withLock { state in
       defer { state = State() }
       return state.waiting

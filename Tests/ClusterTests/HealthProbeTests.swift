@@ -1,5 +1,5 @@
+import Cluster
 import Glibc
-import Peers
 import TestSupport
 import Testing
 

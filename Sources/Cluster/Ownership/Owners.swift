@@ -1,17 +1,19 @@
+internal import EventLoop
 internal import Ledger
 internal import Synchronization
-internal import TransferCore
-package import TransferModel
+internal import TransferModel
 
 /// Which process owns which sessions, as this one knows it: lets visitors in to what is here, says where the rest is, and keeps those
-/// waiting whose sessions are on their way. It decides nothing: `Territory` does.
-package final class Owners: Sendable {
+/// waiting whose sessions are on their way. It decides nothing: `ShardAssignments` does.
+final class Owners: Sendable {
   private struct State {
-    var territory = Territory()
+    var assignments = ShardAssignments()
     var addresses: [Epoch: String] = [:]
     /// Under which background tasks are carried out; 0: nobody has begun to.
     var worker: Epoch = 0
     var waiting: [Waiter] = []
+    /// As the ledger had it last.
+    var table: OwnershipTable?
     /// Whether the ledger has this process among those that take part, as far as is known.
     var takesPart = true
     /// When the ledger was asked last.
@@ -20,31 +22,33 @@ package final class Owners: Sendable {
   /// How long a visitor waits for a session that is on its way from one process to another.
   private static let patience = Duration.seconds(30)
 
-  let coordination: any Coordination
+  /// This service's epoch; 0 before it takes part.
+  let epoch = Atomic<Epoch>(0)
+  /// How long this service may rely on the owners that it read last; nil: without limit.
+  private let lease: Duration?
   let uptime: @Sendable () -> ContinuousClock.Instant
   private let state = Mutex(State())
 
-  init(coordination: any Coordination, uptime: @escaping @Sendable () -> ContinuousClock.Instant) {
-    self.coordination = coordination
-    self.uptime = uptime
+  init(lease: Duration?, uptime: @escaping @Sendable () -> ContinuousClock.Instant) {
+    (self.lease, self.uptime) = (lease, uptime)
   }
 
   /// Whether this process can rely on what it knows. One that has stood still may have been taken over from: what it has in its memory is
   /// the past.
   private func isCurrent(_ state: borrowing State) -> Bool {
-    guard let lease = coordination.lease, let lastLook = state.lastLook else { return true }
+    guard let lease, let lastLook = state.lastLook else { return true }
     return uptime() - lastLook < lease
   }
 
   /// Whether this process may do what another one would do by now if it had taken over.
-  package var isCurrent: Bool { state.withLock { isCurrent($0) && $0.takesPart } }
+  var isCurrent: Bool { state.withLock { isCurrent($0) && $0.takesPart } }
 
   // MARK: Visitors
 
   /// Lets a visitor in to a shard, as soon as somebody owns it and its sessions are there. Never `unknown`.
-  package func enter(_ shard: Shard) async throws(ServiceError) -> Place {
+  func enter(_ shard: Shard) async throws(ClusterError) -> Place {
     try await find("the session is on its way from one process to another") { state in
-      switch state.territory.enter(shard) {
+      switch state.assignments.enter(shard) {
       case .here: .here(shard)
       case .elsewhere(let owner): state.addresses[owner].map { .elsewhere($0) }
       case .wait: nil
@@ -53,7 +57,7 @@ package final class Owners: Sendable {
   }
 
   /// Returns once it is known who else takes part: one that stood still may have been taken over from meanwhile.
-  func knowOthers() async throws(ServiceError) {
+  func knowOthers() async throws(ClusterError) {
     try await find("it is not known which processes there are") { _ in () }
   }
 
@@ -61,7 +65,7 @@ package final class Owners: Sendable {
   /// - Parameter fault: what a visitor is told who has waited for too long.
   private func find<Answer: Sendable>(
     _ fault: String, _ look: @Sendable (inout State) -> Answer?
-  ) async throws(ServiceError) -> Answer {
+  ) async throws(ClusterError) -> Answer {
     let deadline = uptime() + Self.patience
     while true {
       let waiter = Waiter()
@@ -73,14 +77,14 @@ package final class Owners: Sendable {
       if let answer { return answer }
       guard uptime() < deadline else {
         waiter.resume()
-        throw .storeUnavailable(fault)
+        throw .unavailable(fault)
       }
       await waiter.wait()
     }
   }
 
-  package func leave(_ shard: Shard) {
-    let isVacant = state.withLock { $0.territory.leave(shard) }
+  func leave(_ shard: Shard) {
+    let isVacant = state.withLock { $0.assignments.leave(shard) }
     if isVacant { wakeAll() }
   }
 
@@ -103,57 +107,61 @@ package final class Owners: Sendable {
   // MARK: What is known
 
   /// No other process takes part, and all that the others had is here.
-  package var isAlone: Bool { state.withLock { $0.territory.isAlone && isCurrent($0) } }
-  func isReady(_ shard: Shard) -> Bool { state.withLock { $0.territory.isReady(shard) } }
+  var isAlone: Bool { state.withLock { $0.assignments.isAlone && isCurrent($0) } }
+  func isReady(_ shard: Shard) -> Bool { state.withLock { $0.assignments.isReady(shard) } }
   /// Whether its sessions are here, though they may be about to go.
-  func holds(_ shard: Shard) -> Bool { state.withLock { $0.territory.holds(shard) } }
-  var ready: ShardSet { state.withLock { $0.territory.ready } }
-  var arriving: ShardSet { state.withLock { $0.territory.arriving } }
+  func holds(_ shard: Shard) -> Bool { state.withLock { $0.assignments.holds(shard) } }
+  var ready: ShardSet { state.withLock { $0.assignments.ready } }
+  var arriving: ShardSet { state.withLock { $0.assignments.arriving } }
 
   /// Lists what is in memory.
   /// - Returns: with it, the shards of which it lists all.
-  package func list<Items>(_ body: () throws -> Items) rethrows -> (Items, ShardSet) {
-    func held() -> ShardSet { state.withLock { isCurrent($0) ? $0.territory.held : ShardSet() } }
+  func list<Items>(_ body: () throws -> Items) rethrows -> (Items, ShardSet) {
+    func held() -> ShardSet { state.withLock { isCurrent($0) ? $0.assignments.held : ShardSet() } }
     let before = held()
     let items = try body()
     return (items, before.intersection(held()))
   }
 
-  var surplus: (receiver: Epoch, count: Int)? { state.withLock { $0.territory.surplus } }
+  var surplus: (receiver: Epoch, count: Int)? { state.withLock { $0.assignments.surplus } }
 
   /// The addresses of the other processes that take part, the oldest first.
-  package var others: [String] {
-    state.withLock { state in state.territory.others.sorted().compactMap { state.addresses[$0] } }
+  var others: [String] {
+    state.withLock { state in state.assignments.others.sorted().compactMap { state.addresses[$0] } }
   }
 
   /// Whether a process of that epoch takes part, or is the worker.
   func isLiving(_ epoch: Epoch) -> Bool {
     state.withLock { state in
-      state.territory.others.contains(epoch) || state.territory.epoch == epoch || state.worker == epoch
+      state.assignments.others.contains(epoch) || state.assignments.epoch == epoch || state.worker == epoch
     }
   }
 
   /// The process that began last does what is to be done once for all of them.
-  package var isYoungest: Bool {
-    state.withLock { state in state.territory.others.allSatisfy { $0 < state.territory.epoch ?? 0 } }
+  var isYoungest: Bool {
+    state.withLock { state in state.assignments.others.allSatisfy { $0 < state.assignments.epoch ?? 0 } }
   }
 
   /// What the ledger says.
   /// - Parameter time: when it was asked.
   func learn(_ table: OwnershipTable, as epoch: Epoch, at time: ContinuousClock.Instant) {
-    state.withLock { state in
+    let hasChanged = state.withLock { state in
+      let hasChanged = state.table != table || !isCurrent(state)
+      state.table = table
       state.lastLook = max(state.lastLook ?? time, time)
-      _ = state.territory.learn(
+      _ = state.assignments.learn(
         table.owners, processes: Set(table.processes.keys), retiring: table.retiring, as: epoch)
       (state.addresses, state.worker) = (table.processes, table.worker)
       state.takesPart = table.processes[epoch] != nil
+      return hasChanged
     }
-    wakeAll()
+    // Two requests that wait for an unclear owner would wake each other without end.
+    if hasChanged { wakeAll() }
   }
 
   /// Their sessions are here.
   func arrived(_ shards: ShardSet) {
-    state.withLock { $0.territory.arrived(shards) }
+    state.withLock { $0.assignments.arrived(shards) }
     wakeAll()
   }
 
@@ -163,13 +171,13 @@ package final class Owners: Sendable {
   /// - Returns: the shards in which nobody is. The others are open again.
   func vacate(_ shards: ShardSet, patience: Duration) async -> ShardSet {
     let deadline = uptime() + patience
-    let closed = state.withLock { $0.territory.close(shards) }
+    let closed = state.withLock { $0.assignments.close(shards) }
     while true {
       let waiter = Waiter()
       let vacant = state.withLock { state in
-        let vacant = state.territory.vacant.intersection(closed)
+        let vacant = state.assignments.vacant.intersection(closed)
         if vacant == closed || uptime() >= deadline {
-          state.territory.reopen(closed.subtracting(vacant))
+          state.assignments.reopen(closed.subtracting(vacant))
           return vacant as ShardSet?
         }
         state.waiting.append(waiter)
@@ -185,17 +193,18 @@ package final class Owners: Sendable {
   }
 
   func reopen(_ shards: ShardSet) {
-    state.withLock { $0.territory.reopen(shards) }
+    state.withLock { $0.assignments.reopen(shards) }
     wakeAll()
   }
 
   /// They are another's, and nothing of them is left here.
-  func gave(_ shards: ShardSet, to receiver: Epoch) {
+  /// - Returns: the receiver's address, if it is known.
+  func gave(_ shards: ShardSet, to receiver: Epoch) -> String? {
     let address = state.withLock { state in
-      state.territory.gave(shards, to: receiver)
+      state.assignments.gave(shards, to: receiver)
       return state.addresses[receiver]
     }
     wakeAll()
-    if let address { coordination.ring(at: address) }
+    return address
   }
 }

@@ -5,7 +5,7 @@ package import HTTPTypes
 internal import Synchronization
 
 /// Hands requests on to the other processes that share a data directory, over their UNIX sockets. Connections are kept.
-package final class PeerClient: @unchecked Sendable {
+package final class PeerClient: PeerConnections, @unchecked Sendable {
   // Unchecked: what changes belongs to the loop's thread.
   /// Idle connections that are kept.
   private static let idle = 64
@@ -27,10 +27,6 @@ package final class PeerClient: @unchecked Sendable {
     client = CurlClient(loop: loop, maximumIdle: Self.idle)
   }
 
-  /// Hands a request on; returns when the reply's head is there.
-  /// - Parameters:
-  ///   - fields: in place of the request's own.
-  ///   - body: the request's body, where it was read already; nil: it is read now.
   package func send(
     _ request: ServerRequest, _ fields: HTTPFields, body: [UInt8]?, to address: String
   ) async throws(PeerFailure) -> ServerResponse {
@@ -43,8 +39,6 @@ package final class PeerClient: @unchecked Sendable {
     return try result.get()
   }
 
-  /// Asks for something, and returns all of it.
-  /// - Parameter limit: bytes of it.
   package func fetch(
     _ request: ServerRequest, _ fields: HTTPFields, upTo limit: Int, from address: String
   ) async throws(PeerFailure) -> (fields: HTTPFields, bytes: [UInt8]) {
@@ -59,10 +53,8 @@ package final class PeerClient: @unchecked Sendable {
     return (response.head.headerFields, bytes)
   }
 
-  /// Those that something waits for.
   package var addresses: [String] { counts.withLock { Array($0.keys) } }
 
-  /// An address's process is gone, or stands still: whatever waits for it waits no longer.
   package func abandon(_ address: String) {
     loop.perform { [self] in
       for (exchange, to) in exchanges.values where to == address {

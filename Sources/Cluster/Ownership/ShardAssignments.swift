@@ -1,13 +1,10 @@
-package import TransferModel
+package import Ledger
 
 /// Which shards this process owns, and how far it is with each: who may be let in here, who has to go elsewhere, and who waits.
 ///
 /// A shard that becomes the process's own is `arriving` until its sessions are read. One that is to become another's is `leaving`: nobody
 /// is let in, and it can go once those who were in are out.
-package struct Territory: Sendable {
-  /// Which life of a process something belongs to.
-  package typealias Epoch = Int64
-
+package struct ShardAssignments: Sendable {
   package enum Admission: Sendable, Equatable {
     /// The caller is in, and owes a `leave`.
     case here

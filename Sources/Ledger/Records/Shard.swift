@@ -1,3 +1,5 @@
+package import TransferModel
+
 /// One of 256 parts that all sessions are in, by their ids. A process owns shards, and decides about the sessions in them.
 package struct Shard: Hashable, Sendable, Comparable {
   package static let count = 256

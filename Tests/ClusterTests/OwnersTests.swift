@@ -2,19 +2,11 @@ import Ledger
 import Synchronization
 import TestSupport
 import Testing
-import TransferCore
-import TransferModel
 
-@testable import TransferService
+@testable import Cluster
 
 /// Who is let in where, as a process knows it.
 @Suite(.endsInTime) struct OwnersTests {
-  private struct Two: Coordination {
-    let address = "here"
-    let lease: Duration? = .seconds(5)
-    func isAlive(at address: String) -> Bool { true }
-    func ring(at address: String) {}
-  }
   private final class Clock: Sendable {
     private let time = Mutex(ContinuousClock.now)
     var now: ContinuousClock.Instant { time.withLock { $0 } }
@@ -29,7 +21,7 @@ import TransferModel
   /// Whoever stood still has in its memory what was: nobody sees that before it has looked again.
   @Test(arguments: [Epoch(1), 2]) func whoStoodStillLooksBeforeItLetsAnybodyIn(_ owner: Epoch) async throws {
     let clock = Clock()
-    let owners = Owners(coordination: Two()) { clock.now }
+    let owners = Owners(lease: .seconds(5)) { clock.now }
     owners.learn(Self.table(owner: 1), as: 1, at: clock.now)
     owners.arrived(.all)
     clock.pass(.seconds(4))
@@ -54,7 +46,7 @@ import TransferModel
   /// Nothing goes out of a process that woke up, until it knows that it was not taken over from.
   @Test func whoStoodStillSendsNothing() {
     let clock = Clock()
-    let owners = Owners(coordination: Two()) { clock.now }
+    let owners = Owners(lease: .seconds(5)) { clock.now }
     #expect(owners.isCurrent, "it has not begun")
     owners.learn(Self.table(owner: 1), as: 1, at: clock.now)
     #expect(owners.isCurrent)

@@ -1,0 +1,178 @@
+internal import HTTPServer
+internal import HTTPTypes
+internal import JSON
+internal import Ledger
+internal import Limits
+internal import TransferModel
+
+/// Sends requests to the other services, and questions about what they have in memory.
+struct Forwarder: Sendable {
+  /// The largest body that is kept while another service is asked, in bytes: a third service can be asked then.
+  private static let keptBytes = 1024 * 1024
+  /// Seconds for which a client may send nothing in the middle of a body that is forwarded.
+  private static let longestSilence = 24 * 60 * 60
+  /// The largest page accepted from another service, in bytes. The last item of a page may exceed `Limits.pageBytes`.
+  private static let listBytes = Limits.pageBytes.value + 8 * 1024 * 1024
+
+  let owners: Owners
+  /// Nil: no other process takes part.
+  let peers: (any PeerConnections)?
+
+  // MARK: Requests
+
+  /// Forwards a request.
+  /// - Parameter read: the request's body, if it was read already. A small one is read here.
+  /// - Returns: nil if the service did nothing, and another can be asked.
+  func forward(
+    _ request: ServerRequest, _ read: inout RequestBody?, of tenant: Tenant, to address: String
+  ) async throws -> ServerResponse? {
+    guard let peers else { throw ClusterError.moving }
+    let body = try await keep(request, &read)
+    let isRepeatable = body != nil
+    do throws(PeerFailure) {
+      let response = try await peers.send(request, Self.fields(request, tenant), body: body, to: address)
+      guard response.head.status == .misdirectedRequest else { return response }
+      response.body.close()
+    } catch {
+      switch error {
+      case .unreachable: break
+      case .lost where isRepeatable && request.isIdempotent: break
+      case .lost: throw ClusterError.ownerLost
+      }
+    }
+    guard isRepeatable else { throw ClusterError.moving }
+    return nil
+  }
+
+  /// Reads a small body, so that it can be sent more than once; nil if it is large.
+  private func keep(_ request: ServerRequest, _ read: inout RequestBody?) async throws -> [UInt8]? {
+    let body = read ?? request.body
+    guard let length = body.length, length <= Self.keptBytes else {
+      // The other service knows how long it may take.
+      body.allowSilence(seconds: Self.longestSilence)
+      return nil
+    }
+    let bytes = try await body.collect(upTo: length)
+    read = RequestBody(bytes)
+    return bytes
+  }
+
+  private static func fields(_ request: ServerRequest, _ tenant: Tenant) -> HTTPFields {
+    var fields = request.head.headerFields
+    fields[.authorization] = nil
+    fields[.expect] = nil
+    fields[.tenant] = tenant.name
+    return fields
+  }
+
+  // MARK: Lists
+
+  /// The other services' items for a list, and whether any of these services has more.
+  struct OtherLists {
+    var items: [JSONValue] = []
+    var hasMore = false
+    /// The shards of which the lists have all sessions.
+    var shards = ShardSet()
+  }
+
+  /// Asks every other service for its part of a list.
+  /// - Parameter limit: of the items of each service.
+  func askAll(
+    _ request: ServerRequest, of tenant: Tenant, limit: Int
+  ) async throws(PeerFailure) -> OtherLists {
+    let rest = request.query.split(separator: "&").filter { !$0.hasPrefix("limit=") }
+    let query = (rest + ["limit=\(limit)"]).joined(separator: "&")
+    let request = ServerRequest(
+      head: request.head, path: request.path, query: query, body: RequestBody([]),
+      localPort: request.localPort)
+    var fields = HTTPFields()
+    fields[.tenant] = tenant.name
+    var lists = OtherLists()
+    for address in owners.others {
+      guard let peers else { continue }
+      let (fields, bytes) = try await peers.fetch(request, fields, upTo: Self.listBytes, from: address)
+      guard let page = try? JSONParser.parse(bytes), let items = page["items"]?.elements,
+        let shards = fields[.shards].flatMap({ ShardSet(text: $0) })
+      else { throw .lost("gives no list") }
+      lists.items += items
+      if page["nextCursor"]?.string != nil { lists.hasMore = true }
+      lists.shards = lists.shards.union(shards)
+    }
+    return lists
+  }
+
+  // MARK: What is in the memory of another service
+
+  /// The path of the question whether a service has a subject in its memory; the subject's id follows.
+  private static let holdsPath = "/holds/"
+  /// The path of the question whether a service keeps the reply to an Idempotency-Key.
+  private static let keepsPath = "/keeps"
+
+  enum Holder {
+    case nobody
+    case process(String)
+    /// One of the services does not answer.
+    case unclear
+  }
+
+  /// The other service that has a subject in its memory.
+  func holder(of subject: Subject) async -> Holder {
+    var holder = Holder.nobody
+    for address in owners.others {
+      let request = Self.question(Self.holdsPath + (subject.id ?? ""))
+      switch try? await peers?.send(request, [:], body: [], to: address).head.status {
+      case .noContent: return .process(address)
+      case .notFound: break
+      default: holder = .unclear
+      }
+    }
+    return holder
+  }
+
+  /// Whether another service keeps the reply to an Idempotency-Key.
+  func keepsReply(under key: IdempotencyKey, at address: String) async -> Bool {
+    var fields = HTTPFields()
+    fields[.tenant] = key.tenant.name
+    fields[.idempotencyKey] = "\"\(key.text)\""
+    let answer = try? await peers?.send(Self.question(Self.keepsPath), fields, body: [], to: address)
+    return answer?.head.status == .noContent
+  }
+
+  private static func question(_ path: String) -> ServerRequest {
+    ServerRequest(
+      head: HTTPRequest(method: .get, scheme: "http", authority: "ferry", path: nil), path: path, query: "",
+      body: RequestBody([]), localPort: 0)
+  }
+
+  /// The answer to another service's question; nil if the request is none.
+  static func answer(to request: ServerRequest, by locator: RequestLocator) async -> ServerResponse? {
+    let fields = request.head.headerFields
+    if request.path == keepsPath, let tenant = fields[.tenant], let text = fields[.idempotencyKey] {
+      let key = IdempotencyKey(tenant: Tenant(name: tenant), text: String(text.dropFirst().dropLast()))
+      return ServerResponse(status: await locator.keepsReply(under: key) ? .noContent : .notFound)
+    }
+    guard request.path.hasPrefix(holdsPath) else { return nil }
+    guard let subject = Subject(id: String(request.path.dropFirst(holdsPath.count))) else {
+      return ServerResponse(status: .notFound)
+    }
+    return ServerResponse(status: await locator.holds(subject) ? .noContent : .notFound)
+  }
+}
+
+extension HTTPField.Name {
+  /// The tenant of a forwarded request.
+  static let tenant = Self("Ferry-Tenant")!
+  /// The shards of which a service's list has all sessions.
+  static let shards = Self("Ferry-Shards")!
+  fileprivate static let idempotencyKey = Self("Idempotency-Key")!
+}
+
+extension ServerRequest {
+  /// Whether it may be carried out twice (RFC 9110 §9.2.2): by its method, or because a key tells its repeats.
+  fileprivate var isIdempotent: Bool {
+    switch head.method {
+    case .get, .head, .put, .delete, .options: true
+    default: head.headerFields[.idempotencyKey] != nil
+    }
+  }
+}

@@ -1,0 +1,37 @@
+internal import Cluster
+internal import HTTPServer
+internal import HTTPTypes
+internal import TransferModel
+internal import TransferService
+
+/// A service's connections to the other services of a world. For one thread.
+struct SimulatedPeers: PeerConnections, @unchecked Sendable {
+  weak var world: SimulatedWorld?
+  /// The service that sends.
+  let address: String
+
+  /// Of the services that requests wait for: those of dead ones end by themselves (`loseErrands`).
+  var addresses: [String] { [] }
+  func abandon(_ address: String) {}
+
+  func send(
+    _ request: ServerRequest, _ fields: HTTPFields, body: [UInt8]?, to address: String
+  ) async throws(PeerFailure) -> ServerResponse {
+    guard let world, let node = world.peer(address, of: self.address) else { throw .unreachable }
+    if let errand = world.errands.first(where: { $0.path == request.path }) {
+      // It may be frozen, and then nobody knows whether it will do what it was asked.
+      if node.isFrozen, world.route.chance(500) { throw .lost("no reply") }
+      return await world.carryOut(errand, forwardedTo: node)
+    }
+    guard !node.isFrozen, case .question(let answer) = await node.process.service.cluster.receive(request)
+    else { throw .lost("no reply") }
+    return answer
+  }
+
+  /// Services of a world are asked for no lists.
+  func fetch(
+    _ request: ServerRequest, _ fields: HTTPFields, upTo limit: Int, from address: String
+  ) async throws(PeerFailure) -> (fields: HTTPFields, bytes: [UInt8]) {
+    throw .unreachable
+  }
+}
