@@ -164,11 +164,11 @@ package final class Cluster: Sendable {
 
   // MARK: What the service may do
 
-  /// The number of this life of the service, which its rows and files bear: greater than that of each earlier life. 0 before it joins.
+  /// This run's number, stored in its rows and files: greater than in any earlier run. 0 before it joins.
   package var epoch: Epoch { owners.epoch.load(ordering: .relaxed) }
   /// No other service takes part, and all sessions are here.
   package var isAlone: Bool { owners.isAlone }
-  /// This service joined last: it does what one service does for all.
+  /// This service joined last: it does the shared jobs.
   package var isYoungest: Bool { owners.isYoungest }
   /// Whether this service may begin work: no other can have taken over from it since it last read the ledger.
   package var isCurrent: Bool { owners.isCurrent }
@@ -198,18 +198,19 @@ package final class Cluster: Sendable {
   /// - Returns: how many tasks ended because the service that carried them out is gone.
   package func attend() async throws(StoreError) -> Int { try await membership.attend() }
 
-  /// A second has passed: requests that wait for an owner look at the time, frozen services that lock the ledger are killed, and requests
-  /// that were forwarded to dead services end. It waits for nothing.
+  /// A second has passed: requests that wait for an owner look at the time, frozen services are killed if the ledger is locked, and
+  /// requests forwarded to dead or frozen services end. It never blocks.
   package func beat() {
     membership.beat()
     for address in peers?.addresses ?? [] where !coordination.isAlive(at: address) { abandon(address) }
   }
 
-  /// Whether another process locks the ledger.
+  /// Whether another service or the worker locks the ledger.
   package var isKeptOut: Bool { membership.isKeptOut }
 
-  /// Another service or the worker rang: there may be news, or events in the journal.
+  /// The worker rang: there may be news.
   func lookForNews() { holders.holder?.lookForNews() }
+  /// Another service or the worker rang: there may be events in the journal.
   func follow() { store.follow() }
 
   /// The shards whose sessions are here, as far as this service may rely on what it knows. For tests.

@@ -1,4 +1,3 @@
-internal import Addresses
 package import BlobStore
 package import Curl
 package import EngineAPI

@@ -82,9 +82,10 @@ extension ServiceError {
   }
   package init(_ error: ClusterError) {
     switch error {
-    case .moving: self = .storeUnavailable("the session is on its way from one process to another")
+    case .moving: self = .storeUnavailable("the session is being handed over to another service")
     case .ownerLost:
-      self = .storeUnavailable("the process that had the session is gone; it may have done what was asked")
+      self = .storeUnavailable(
+        "the service that had the session is gone; it may have carried out the request")
     case .misdirected: self = .storeUnavailable("another process has the session")
     case .unavailable(let reason): self = .storeUnavailable(reason)
     case .store(let error): self = .store(error)

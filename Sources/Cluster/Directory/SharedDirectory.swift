@@ -77,21 +77,21 @@ package final class SharedDirectory: Sendable {
       let interrupted = try await cluster.attend()
       if interrupted > 0 {
         logger.notice(
-          "ended tasks of a process that is gone", metadata: ["tasks": "\(interrupted)"])
+          "ended tasks of a dead service", metadata: ["tasks": "\(interrupted)"])
       }
     } catch {
-      logger.error("cannot look after the other processes", metadata: ["error": "\(error)"])
+      logger.error("cannot check the other services", metadata: ["error": "\(error)"])
     }
-    // They may have been learned before: at the start, or by a request that looked.
+    // The start or a request may have learned of them before `attend`.
     let others = cluster.others
     let known = ringer.set(others)
     for address in known where !others.contains(address) {
-      logger.notice("a process takes no part any more", metadata: ["address": "\(address)"])
+      logger.notice("a service has left", metadata: ["address": "\(address)"])
       cluster.abandon(address)
       place.removeDead()
     }
     for address in others where !known.contains(address) {
-      logger.notice("another process takes part", metadata: ["address": "\(address)"])
+      logger.notice("a service has joined", metadata: ["address": "\(address)"])
     }
   }
 }

@@ -23,7 +23,7 @@ package protocol ShardHolder: AnyObject, Sendable {
   func stopTasks(in shards: ShardSet)
   /// Drops the sessions of shards that another service owns now. Ephemeral sessions stay.
   func forget(_ shards: ShardSet)
-  /// The worker may have written news.
+  /// Reads the worker's news, if any.
   func lookForNews()
 
   // MARK: Sessions

@@ -19,7 +19,7 @@ final class Owners: Sendable {
     /// When the ledger was asked last.
     var lastLook: ContinuousClock.Instant?
   }
-  /// How long a visitor waits for a session that is on its way from one process to another.
+  /// How long a request waits for a session that is being handed over.
   private static let patience = Duration.seconds(30)
 
   /// This service's epoch; 0 before it takes part.
@@ -47,7 +47,7 @@ final class Owners: Sendable {
 
   /// Lets a visitor in to a shard, as soon as somebody owns it and its sessions are there. Never `unknown`.
   func enter(_ shard: Shard) async throws(ClusterError) -> Place {
-    try await find("the session is on its way from one process to another") { state in
+    try await find("the session is being handed over to another service") { state in
       switch state.assignments.enter(shard) {
       case .here: .here(shard)
       case .elsewhere(let owner): state.addresses[owner].map { .elsewhere($0) }
@@ -58,7 +58,7 @@ final class Owners: Sendable {
 
   /// Returns once it is known who else takes part: one that stood still may have been taken over from meanwhile.
   func knowOthers() async throws(ClusterError) {
-    try await find("it is not known which processes there are") { _ in () }
+    try await find("it is not known which services there are") { _ in () }
   }
 
   /// Looks whenever something has changed, while what is known is current, until there is an answer.
@@ -155,7 +155,7 @@ final class Owners: Sendable {
       state.takesPart = table.processes[epoch] != nil
       return hasChanged
     }
-    // Two requests that wait for an unclear owner would wake each other without end.
+    // If unchanged, two waiting requests would wake each other forever.
     if hasChanged { wakeAll() }
   }
 

@@ -58,7 +58,7 @@ package final class PeerClient: PeerConnections, @unchecked Sendable {
   package func abandon(_ address: String) {
     loop.perform { [self] in
       for (exchange, to) in exchanges.values where to == address {
-        exchange.abandon(.lost("the process is gone"))
+        exchange.abandon(.lost("the service is gone"))
       }
     }
   }

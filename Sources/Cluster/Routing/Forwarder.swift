@@ -48,7 +48,7 @@ struct Forwarder: Sendable {
   private func keep(_ request: ServerRequest, _ read: inout RequestBody?) async throws -> [UInt8]? {
     let body = read ?? request.body
     guard let length = body.length, length <= Self.keptBytes else {
-      // The other service knows how long it may take.
+      // The owner applies its own timeout.
       body.allowSilence(seconds: Self.longestSilence)
       return nil
     }

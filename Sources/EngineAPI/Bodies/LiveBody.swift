@@ -166,7 +166,7 @@ package final class LiveBody: BodyToken {
     for observer in observers { file.observe(observer) }
   }
 
-  /// Its readers come and go by themselves.
+  /// No effect: readers call `leave`.
   package func detach() {}
 
   package func end(_ ending: Ending) { change { $0.ending = ending } }

@@ -147,7 +147,7 @@ package final class UploadStream: BodyToken {
     /// Nothing now: what was given to `onReady` will be called.
     case wait
     case end
-    /// The body is not whole, or nobody may have it any more.
+    /// The body is incomplete or abandoned.
     case failed
   }
 

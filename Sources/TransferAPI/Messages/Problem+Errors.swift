@@ -93,11 +93,13 @@ extension Problem {
   private static func problem(of error: ClusterError) -> Problem {
     switch error {
     case .moving:
-      Problem(.storeUnavailable, "the session is on its way from one process to another")
+      Problem(.storeUnavailable, "the session is being handed over to another service")
         .with("Retry-After", "1")
     case .ownerLost:
-      Problem(.storeUnavailable, "the process that had the session is gone; it may have done what was asked")
-        .with("Retry-After", "1")
+      Problem(
+        .storeUnavailable, "the service that had the session is gone; it may have carried out the request"
+      )
+      .with("Retry-After", "1")
     case .misdirected, .unavailable, .store: problem(of: ServiceError(error))
     }
   }

@@ -1,13 +1,13 @@
 internal import BlobStore
 
-/// What was opened for a request before it goes out.
+/// The files that a request needs, opened.
 struct RequestFiles: Sendable {
   /// Reads the request's body.
   var body: BlobReader?
-  /// Why that cannot be had.
+  /// Why it cannot be read.
   var failure: BlobError?
-  /// Of the request's body.
+  /// The body's digest.
   var digest: String?
-  /// The bytes that an earlier download left are this one's now.
+  /// Whether an earlier download's bytes were taken.
   var hasClaim = false
 }

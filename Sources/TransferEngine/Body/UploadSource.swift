@@ -89,7 +89,7 @@ final class FileUploadSource: UploadSource {
   }
 }
 
-/// A body that a client sends meanwhile.
+/// A body streamed by the client.
 extension UploadStream: UploadSource {
   func read(into buffer: UnsafeMutableRawBufferPointer) -> UploadDisposition {
     switch take(into: buffer) {

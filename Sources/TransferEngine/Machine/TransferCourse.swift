@@ -98,7 +98,7 @@ struct TransferCourse: Equatable {
     return true
   }
 
-  /// What the request needed before it could be sent is here. Its slot is still its own.
+  /// The files or the token are ready: sends the request. If suspended, it gives up its slot.
   mutating func sendAtLast() -> TransferAction {
     decided()
     return flow.isSuspended ? .leaveQueue : .send
@@ -188,7 +188,7 @@ struct TransferCourse: Equatable {
 
   // MARK: Ending
 
-  /// How it ends where it was ended while its files were being opened.
+  /// How the transfer ends if it was ended while its files were opened.
   var endOnceOpened: TransferAction? {
     endsOnceOpened.map { .finish($0.error, keepsPartial: $0.keepsPartial) }
   }

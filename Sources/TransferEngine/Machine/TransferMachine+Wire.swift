@@ -22,7 +22,7 @@ extension TransferMachine {
     case .origin, nil: break
     }
     guard course.hold != nil else { return .settle(error) }
-    // The delegate has not decided yet: the slot goes to others meanwhile.
+    // Still held: the slot goes to another transfer meanwhile.
     course.endWire(error)
     course.park()
     return .leaveQueue

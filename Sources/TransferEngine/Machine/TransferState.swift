@@ -14,7 +14,7 @@ internal import TransferModel
 enum TransferState: Equatable {
   /// Off the wire and out of the queue: suspended, or waiting.
   case parked(WaitReason?)
-  /// In the scheduler.
+  /// In the scheduler: it waits for a slot, or has one and begins at the end of the tick.
   case queued
   /// Its handle is in the multi handle.
   case onWire(WaitReason?)

@@ -15,6 +15,8 @@ final class SessionRoom: @unchecked Sendable {
   private var closing: [WorkerSession] = []
   private var idle: IdleSessions
   private var idleTimer: LoopTimer?
+  /// More sessions are idle than may be.
+  private var hasSurplus = false
   /// Whether a job of a session waits for its turn.
   var hasJob: (SessionID) -> Bool = { _ in false }
   /// Delivers what has happened, at once.
@@ -89,14 +91,14 @@ final class SessionRoom: @unchecked Sendable {
     let (descriptors, bytes) = (session?.descriptors ?? 0, unloadableSize(of: id))
     guard descriptors > 0 || bytes > 0 else { return }
     idle.insert(id, descriptors: descriptors, bytes: bytes, at: .now)
-    closeSurplus()
+    noteSurplus()
   }
 
   /// A session's cookies and credentials were loaded, or a client has used them.
   func noteLoaded(_ id: SessionID) {
     guard idle.contains(id) else { return noteIdle(id) }
     idle.update(id, bytes: unloadableSize(of: id))
-    closeSurplus()
+    noteSurplus()
   }
 
   private func unloadableSize(of id: SessionID) -> Int {
@@ -104,10 +106,17 @@ final class SessionRoom: @unchecked Sendable {
     return rest + settings.storages.unloadableSize(of: id)
   }
 
-  private func closeSurplus() {
-    // Not now: a multi handle is not closed while it tells of a completion.
-    if idle.areTooMany { loop.schedule(at: .now) { [weak self] in self?.closeOverdue() } }
+  private func noteSurplus() {
+    if idle.areTooMany { hasSurplus = true }
     watchIdle()
+  }
+
+  /// Closes the connections of idle sessions where there are too many. At the end of a tick: a multi handle is not closed while it tells of
+  /// a completion, and a session whose next request has just begun is not idle.
+  func closeSurplus() {
+    guard hasSurplus else { return }
+    hasSurplus = false
+    closeOverdue()
   }
 
   private func closeOverdue() {

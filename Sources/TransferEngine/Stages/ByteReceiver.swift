@@ -163,7 +163,7 @@ final class ByteReceiver {
 
   // MARK: Room
 
-  /// Parts wait no more, where the events of earlier ones are stored.
+  /// Delivers held parts if the earlier ones' events are stored.
   func partsStored(_ transfer: Transfer) -> TransferAction {
     guard transfer.hold == .parts, transfer.answer.live?.askForPart() == true else { return .wait }
     transfer.machine.course.decided()

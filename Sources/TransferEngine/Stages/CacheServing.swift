@@ -45,7 +45,7 @@ final class CacheServing: @unchecked Sendable {
       url: transfer.url.text, method: request.method, headers: headers, policy: transfer.cachePolicy)
   }
 
-  /// What follows for a transfer by what the cache says about its next request; nil: the request is sent.
+  /// Looks up the next request in the cache. Returns nil if it must be sent.
   func answer(_ transfer: Transfer) -> TransferAction? {
     switch lookup(transfer) {
     case .load(let use):
@@ -132,8 +132,8 @@ final class CacheServing: @unchecked Sendable {
   private func beginDelivery(to transfer: Transfer, of stored: CachedResponse, _ served: ServedResponse) {
     transfer.caching.delivery = CachedDelivery(stored: stored, bytes: served.body)
     let head = ResponseHead(httpVersion: stored.httpVersion, status: served.status, headers: served.headers)
-    transfer.answer.head = head
     let (start, now) = (transfer.fetchStart, context.settings.now())
+    (transfer.answer.head, transfer.answer.headTime) = (head, now)
     transfer.facts.append(.began(transfer.task, at: start))
     var transaction = TransactionMetrics()
     (transaction.url, transaction.method) = (transfer.request.url, transfer.request.method)

@@ -6,7 +6,7 @@ internal import TransferModel
 /// Tasks that wait for a network.
 final class ConnectivityWaiters {
   private let context: TransferContext
-  /// Somebody waits, and will try again after a while.
+  /// A retry is scheduled.
   private var isLooking = false
 
   /// In case the networks change where nobody on this machine sees it.
@@ -23,7 +23,7 @@ final class ConnectivityWaiters {
       error, errno: errno, hasNetwork: context.settings.networks.hasNetwork)
   }
 
-  /// Takes a transfer off the wire until there is a network.
+  /// Parks a transfer until there is a network.
   func wait(_ transfer: Transfer) {
     // The same request again; nothing of it was sent.
     transfer.forgetAnswer()

@@ -62,7 +62,7 @@ final class HeadReceiver {
     return true
   }
 
-  /// The body behind the head may come in chunks: then their last one is its end.
+  /// Traces a chunked body, to detect its last chunk.
   private func followChunks(of head: ResponseHead, _ transfer: Transfer) {
     let isTraced = head.isChunked && (try? transfer.easy?.traceBody()) != nil
     transfer.answer.chunks = isTraced ? ChunkFraming() : nil
@@ -103,7 +103,7 @@ final class HeadReceiver {
     if transfer.session.note(origin, multiplexes: head.httpVersion == "HTTP/2") {
       context.limitChanged(transfer.job.session, origin)
     }
-    // An answer tells that the body was taken, as far as it will be.
+    // The origin has taken some of the body: report it.
     if transfer.request.body != nil { transfer.noteProgress() }
     if head.status >= 300 { transfer.stopSending() }
     challenges.note(head, transfer)

@@ -1,7 +1,6 @@
 internal import ContentCoding
 internal import Curl
 internal import EngineAPI
-internal import EventLoop
 internal import TransferModel
 
 /// What follows when libcurl is done with a request.
@@ -37,7 +36,7 @@ final class RequestCompletion {
       return challenges.meetProxy(transfer, result, easy, asked)
     }
     if transfer.connectsFirst, transfer.lacksBody, transfer.contact.isConnected {
-      // Its handshake could not be held: the body is asked for all the same, before another try.
+      // The handshake could not be held: ask for the body, then try again.
       wire.reclaim(transfer, isClean: false)
       return .sendNext(transfer.request, connectsFirst: false)
     }
@@ -64,8 +63,8 @@ final class RequestCompletion {
       lacksNetwork: connectivity.mustWait(transfer, error, easyErrno), at: context.settings.now())
   }
 
-  /// How libcurl has ended a request. A loss behind a whole answer does not matter. Nor does one behind the last chunk: libcurl waits for
-  /// the end of the trailer section, without which the body is whole (RFC 9112 §8).
+  /// The request's result. A connection lost after the whole answer is no error. Nor is one lost after the last chunk, before the trailer
+  /// section ends (RFC 9112 §8).
   private func result(_ completion: MultiHandle.Completion, of transfer: Transfer) -> CurlResult {
     guard Self.isLoss(completion.result) else { return completion.result }
     let easy = completion.easy
@@ -81,7 +80,7 @@ final class RequestCompletion {
     [.recvError, .sendError, .partialFile, .http2, .http2Stream].contains(result)
   }
 
-  /// Whether a request that was lost is sent again: where that does nothing twice.
+  /// Whether to resend a lost request: only if that is safe.
   private func isRepeated(_ transfer: Transfer, _ result: CurlResult, _ easy: EasyHandle) -> Bool {
     let course = transfer.machine.course
     guard result != .ok, course.next == nil, course.wireEnd == nil else { return false }
@@ -97,8 +96,7 @@ final class RequestCompletion {
     return transfer.contact.lose(loss)
   }
 
-  /// Hands on what is left of the answer. Returns how the wire ended; nil where the answer is whole, or where it does not matter any
-  /// more.
+  /// Delivers the rest of the answer. Returns the error; nil if the answer is whole or another request follows.
   private func takeEnd(
     of transfer: Transfer, _ result: CurlResult, _ easy: EasyHandle, isClean: Bool
   ) -> TransferError? {

@@ -1,6 +1,5 @@
 internal import Curl
 internal import EngineAPI
-internal import EventLoop
 internal import TransferModel
 
 /// Sends requests: the first of a task, and those that follow.
@@ -67,7 +66,7 @@ final class RequestSender {
     do {
       return try openTransport(of: transfer)
     } catch {
-      // Others that do nothing have what is lacking.
+      // Idle connections may hold descriptors.
       context.sessions.closeIdle()
       return try openTransport(of: transfer)
     }
@@ -88,7 +87,7 @@ final class RequestSender {
 
   // MARK: From request to request
 
-  /// The redirect's answer takes too long to end: leaves it.
+  /// Leaves an unneeded answer that takes too long to end.
   func cut(_ transfer: Transfer) -> TransferAction {
     let next = transfer.machine.cut
     if next != .wait { wire.leave(transfer) }

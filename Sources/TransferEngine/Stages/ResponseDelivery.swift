@@ -1,7 +1,6 @@
 internal import BlobStore
 internal import Curl
 internal import EngineAPI
-internal import EventLoop
 internal import HTTPFields
 internal import TransferModel
 
@@ -13,7 +12,7 @@ final class ResponseDelivery {
 
   // MARK: An answer
 
-  /// The answer is as good as none: the task ends with that error when the wire is done.
+  /// Rejects an answer: the task ends with `error` when libcurl is done.
   func fail(_ head: ResponseHead, _ error: TransferError, _ transfer: Transfer) {
     transfer.response = TransferResponse(head, at: transfer.url)
     transfer.machine.course.endWire(error)
@@ -64,7 +63,7 @@ final class ResponseDelivery {
       return
     }
     transfer.machine.course.pause(for: .response)
-    // The question comes behind the bytes of the part before: those must not wait for it.
+    // Flush the previous part first: its bytes must not wait for the decision.
     sink.flushSlow(transfer.drained)
     transfer.ask(.response(response, BodyReference(transfer.answer.live)))
     context.hurry(transfer)
@@ -72,7 +71,7 @@ final class ResponseDelivery {
 
   // MARK: Its body
 
-  /// Where the bytes of an answer go. Those who read along get them from the transfer's live body.
+  /// Creates an answer's sink and, unless it is a download, a live body for readers.
   /// - Parameter offset: of the bytes that are there already.
   func makeSink(_ transfer: Transfer, resuming offset: Int64? = nil) -> BodySink {
     if transfer.job.kind != .download, transfer.answer.live == nil {
@@ -82,7 +81,7 @@ final class ResponseDelivery {
     return makeFurtherSink(transfer, resuming: offset)
   }
 
-  /// Where they go when nobody reads along who did not before.
+  /// Like `makeSink`, but creates no live body.
   func makeFurtherSink(_ transfer: Transfer, resuming offset: Int64? = nil) -> BodySink {
     let (bodies, draft) = (transfer.session.bodies, transfer.key(.draft))
     if let live = transfer.answer.live { context.setLiveBody(live, of: transfer.task) }

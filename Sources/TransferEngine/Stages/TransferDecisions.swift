@@ -1,6 +1,5 @@
 internal import Curl
 internal import EngineAPI
-internal import EventLoop
 internal import TransferModel
 
 /// What the delegate's answers to a transfer's questions lead to.
@@ -22,7 +21,7 @@ final class TransferDecisions {
     self.bytes = bytes
   }
 
-  /// - Parameter transfer: nil: there is none any more.
+  /// - Parameter transfer: nil: it has ended.
   func answer(_ transfer: Transfer?, _ question: Int, _ answer: TransferAnswer) -> TransferAction {
     guard let transfer else {
       drop(answer)
@@ -49,11 +48,11 @@ final class TransferDecisions {
   }
 
   private func drop(_ answer: TransferAnswer) {
-    // A client that still sends is told that nobody wants it.
+    // Tells a client that is still sending to stop.
     if case .bodyStream(let body) = answer { body.token?.detach() }
   }
 
-  /// The body is here that the request waits for.
+  /// Takes the body that the request waits for.
   private func send(
     _ body: BodyReference, _ behindHandshake: Bool, _ transfer: Transfer
   ) -> TransferAction {

@@ -157,7 +157,7 @@ final class TransferFiles {
   // MARK: Afterwards
 
   /// Removes a blob.
-  /// - Parameter then: posted once it is gone: before that nothing else may be written under its key.
+  /// - Parameter then: posted after the deletion; until then its key must not be reused.
   func remove(_ key: BlobKey, in bodies: any BlobStore, then: WorkerMailbox.Command? = nil) {
     context.settings.pool.submit { [mailbox = context.mailbox] in
       bodies.delete(key)

@@ -1,6 +1,5 @@
 internal import Curl
 internal import EngineAPI
-internal import EventLoop
 internal import TransferModel
 
 /// Handshakes that are held in the middle, until the delegate has said what becomes of them.

@@ -1,14 +1,13 @@
 internal import Curl
 internal import EngineAPI
-internal import EventLoop
 internal import TransferModel
 
-/// The easy handles of transfers: taken, given back, and taken off the wire.
+/// Adds and removes the easy handles of transfers.
 final class TransferWire {
   private let context: TransferContext
   let configurator: RequestConfigurator
   private let handles: EasyHandlePool
-  /// Some transfer is on the wire, or was at the last look.
+  /// Whether a transfer was on the wire since housekeeping ran.
   var isBusy = false
 
   init(_ context: TransferContext) {
@@ -30,7 +29,7 @@ final class TransferWire {
     isBusy = true
     transfer.touch()
     transfer.contact.begin()
-    // Another range of the same body counts on.
+    // A further range keeps the counts.
     if !transfer.contact.isTryingAgain, !transfer.machine.ranges.isOpen { transfer.noteBegan() }
     try transport.add(easy)
   }
@@ -77,12 +76,12 @@ final class TransferWire {
     if handshake != nil { transfer.transport?.abandon(easy) }
   }
 
-  /// Its handshake is decided, or has lost its meaning.
+  /// Releases the transfer's held handshake, if any.
   func endHandshake(_ transfer: Transfer) {
     guard transfer.machine.course.endHandshake() else { return }
     transfer.handshake = nil
     transfer.session.heldHandshakes -= 1
-    // Those that waited to share the connection have their time from here on.
+    // Restart the idle timeouts of transfers that waited to share it.
     guard transfer.job.configuration.httpShouldUsePipelining else { return }
     for other in context.transfers.values where other.session === transfer.session { other.touch() }
   }

@@ -2,16 +2,16 @@ internal import HTTPCache
 internal import HTTPFields
 internal import TransferModel
 
-/// What a transfer's request has to do with the session's cache. The next request begins with a new one.
+/// How a transfer's request uses the session's cache. The next request begins with a new one.
 struct CacheShare {
   /// The cached response that answers the request.
   var delivery: CachedDelivery?
-  /// What a cached part and what has come are together.
+  /// The cached and the received part, combined.
   var combining: PartialContent?
-  /// What the delegate, or nobody, said about storing the answer.
+  /// Storage policy, from the delegate or by default; nil: unset.
   var storagePolicy: CacheStoragePolicy?
-  /// The fields that it wants stored; nil: the answer's own.
+  /// Fields the delegate wants stored; nil: the answer's.
   var storedHeaders: HTTPHeaders?
-  /// What has come of an answer that broke off is to be stored.
+  /// Whether to store the received part of a broken answer.
   var keepsForCache = false
 }

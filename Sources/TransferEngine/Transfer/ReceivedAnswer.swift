@@ -1,17 +1,17 @@
 internal import EngineAPI
 internal import TransferModel
 
-/// What has come of the answer to a transfer's request. The next request begins with a new one.
+/// The received part of the answer to a request. The next request begins with a new one.
 struct ReceivedAnswer {
   var parser = ResponseHeadParser()
   /// What a proxy said to CONNECT.
   var connectHead: ResponseHead?
-  /// A leg of what libcurl negotiates by itself; the result where no other answer follows.
+  /// A head of libcurl's own negotiation; the result if no other follows.
   var provisionalHead: ResponseHead?
   var head: ResponseHead?
   /// When `head` came.
   var headTime = Timestamp(microseconds: 0)
-  /// Of a body that comes in chunks.
+  /// Set if the body is chunked.
   var chunks: ChunkFraming?
   var multipart: MultipartAnswer?
   /// Nil for a download.

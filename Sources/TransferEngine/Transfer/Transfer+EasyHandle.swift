@@ -3,7 +3,7 @@ internal import Curl
 internal import EngineAPI
 internal import TransferModel
 
-/// Takes what libcurl brings for a transfer, and gives what it fetches. The stages that do so are no concern of the transfer's.
+/// Handles libcurl's callbacks for a transfer, so that `Transfer` does not depend on the stages.
 protocol TransferReceiver: AnyObject {
   /// - Returns: false where the transfer cannot go on.
   func received(header line: UnsafeRawBufferPointer, by transfer: Transfer) -> Bool
@@ -39,7 +39,7 @@ extension Transfer: EasyHandleDelegate {
 
   func maySendRequest(toAddress address: String) -> Bool {
     touch()
-    // libcurl would repeat by itself what was answered with 417.
+    // After a 417, libcurl would resend by itself.
     guard machine.course.next == nil else { return false }
     let verdict = contact.meet(
       lacksBody: lacksBody, isIdempotent: request.isIdempotent, isUnprocessed: easy?.isUnprocessed == true,

@@ -6,10 +6,10 @@ internal import HTTPFields
 internal import TransferModel
 
 /// One task under way, redirects and decisions included: its handle, what it reads and writes, and what is known of its answer. Lives
-/// on its worker's loop. What it decides is its machine's; what follows from that, the stages do.
+/// on its worker's loop. `machine` decides; the stages act.
 final class Transfer {
   var job: TransferJob
-  // The worker owns both, and its transfers.
+  // The worker owns the context and the transfers, and is the receiver.
   unowned let context: TransferContext
   unowned let receiver: any TransferReceiver
   /// Called from any thread when there is room downstream again.
@@ -122,17 +122,16 @@ final class Transfer {
     transport?.setPaused(easy, flow.directions)
   }
 
-  /// After an answer of the delegate's: libcurl goes on, or what libcurl has ended already.
+  /// After a hold: resumes libcurl, or takes the next step if libcurl is done.
   func goOn() -> TransferAction {
     context.tell(self)
     touch()
     return machine.course.move
   }
 
-  /// Nothing more of the body is sent behind such an answer. The client of a stream hears of it now: it may be the one that is asked what
-  /// comes next.
+  /// Stops sending the body after a status of 300 or more. A streaming client is told now: it may have to make the next decision.
   func stopSending() {
-    // libcurl is to see it.
+    // Wakes libcurl.
     if flow.send.contains(.source) { context.mailbox.post(.uploadReady(task)) }
     guard let source else { return }
     if let length = source.length, sent >= length { source.wasSent() } else { source.detach() }
@@ -321,7 +320,7 @@ final class Transfer {
 
   /// What was held leads to another request.
   func followNext() -> TransferAction {
-    // What is left of the redirect's own body may end quickly; else its connection goes.
+    // The held answer's body may end soon; if not, its connection is closed.
     if state.isOnWire { clock.cutSoon(at: .now) }
     return machine.course.move
   }

@@ -16,7 +16,7 @@ final class TransferContext: @unchecked Sendable {
   let sessions: SessionRoom
   var queue: JobQueue
   private(set) var transfers: [TaskID: Transfer] = [:]
-  /// Data tasks that became downloads: what is still on its way to the old name.
+  /// New ids of data tasks that became downloads: some messages bear the old id.
   private var renamed: [TaskID: TaskID] = [:]
   /// Tasks whose turn has come, and which the worker has not begun yet.
   private var ready: Deque<TaskID> = []
@@ -60,7 +60,10 @@ final class TransferContext: @unchecked Sendable {
     sessions.noteIdle(transfer.job.session)
   }
 
-  func forgetAll() { transfers.removeAll() }
+  func forgetAll() {
+    transfers.removeAll()
+    ready.removeAll()
+  }
 
   /// Goes on with a transfer where it is still there.
   func goOn(_ task: TaskID, _ next: (Transfer) -> TransferAction) {
@@ -105,10 +108,10 @@ final class TransferContext: @unchecked Sendable {
 
   func report(_ fact: TransferFact) { facts.append(fact) }
 
-  /// Tells what has happened to a transfer, at the end of this tick.
+  /// Tells what has happened to a transfer by now, with the next batch of facts.
   func tell(_ transfer: Transfer) { facts += transfer.takeFacts() }
 
-  /// Tells what has happened to a transfer, and what still happens to it in this tick.
+  /// Reports a transfer's facts at the end of the tick, with those still to come.
   func hurry(_ transfer: Transfer) { urgent.append(transfer) }
 
   /// Hands over all there is to tell now, in order.

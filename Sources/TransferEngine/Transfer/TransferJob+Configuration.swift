@@ -3,7 +3,7 @@ internal import EngineAPI
 internal import TransferModel
 
 extension TransferJob {
-  // It is here, and not with the rest of the job: what yields a value to another target allocates.
+  // Not in `EngineAPI`, because a `_read` across targets allocates.
   var configuration: SessionConfiguration {
     _read { yield sharedConfiguration.value }
     set { sharedConfiguration = Shared(newValue) }

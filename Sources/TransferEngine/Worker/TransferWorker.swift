@@ -10,14 +10,13 @@ internal import TransferModel
 /// session's would have failed.
 ///
 /// Commands come through a mailbox and are taken once a tick; what happened goes up once a tick, as one batch.
-/// Each stage does one thing to transfers and knows only the stages below it; what follows it returns as a `TransferAction`, which `perform`
-/// carries out.
+/// Each stage has one job, uses only the stages below it, and returns the next `TransferAction`, which `perform` carries out.
 final class TransferWorker: @unchecked Sendable {
   // Unchecked: what is not the context belongs to the loop's thread.
-  private let context: TransferContext
+  let context: TransferContext
   private let deliver: @Sendable ([TransferFact]) -> Void
 
-  // The stages, from the lowest.
+  // The stages, from the lowest. `RequestCompletion` comes before `sender`, which has it.
   private let wire: TransferWire
   private let files: TransferFiles
   private let delivery: ResponseDelivery
@@ -37,6 +36,7 @@ final class TransferWorker: @unchecked Sendable {
   /// How soon it is seen again whether requests may go out.
   private static let pause = Duration.milliseconds(50)
   private var beginsLater = false
+  private var isStopped = false
 
   init(
     loop: EventLoop, settings: EngineSettings, roots: TLSRoots,
@@ -73,7 +73,7 @@ final class TransferWorker: @unchecked Sendable {
   func attach() {
     loop.atEndOfTick { [weak self] in self?.tick() }
     context.perform = { [weak self] in self?.perform($0, $1) }
-    context.sessions.hasJob = { [context] in context.queue.hasJob(of: $0) }
+    context.sessions.hasJob = { [weak context] in context?.queue.hasJob(of: $0) ?? false }
     context.sessions.deliverFacts = { [weak self] in self?.deliverFacts() }
   }
 
@@ -82,6 +82,7 @@ final class TransferWorker: @unchecked Sendable {
   private func tick() {
     for command in mailbox.take() { handle(command) }
     beginReady()
+    context.sessions.closeSurplus()
     deliverFacts()
   }
 
@@ -194,6 +195,7 @@ final class TransferWorker: @unchecked Sendable {
   // MARK: Queueing
 
   private func submit(_ job: TransferJob) {
+    guard !isStopped else { return }
     if let fault = job.fault ?? job.request.bodyFault { return endings.end(job, with: fault) }
     let url: CurlURL
     do throws(CurlURL.Fault) {
@@ -222,7 +224,7 @@ final class TransferWorker: @unchecked Sendable {
 
   /// Sends the requests of the tasks whose turn has come. One that the cache answers ends at once, and lets the next begin.
   private func beginReady() {
-    while context.hasReady {
+    while !isStopped, context.hasReady {
       guard context.settings.mayBegin() else { return beginLater() }
       guard let task = context.takeReady() else { return }
       if let (job, url) = context.queue.take(task) {
@@ -281,6 +283,7 @@ final class TransferWorker: @unchecked Sendable {
   }
 
   private func stop(_ done: @escaping @Sendable () -> Void) {
+    isStopped = true
     for transfer in context.transfers.values { transfer.source?.detach() }
     context.sessions.closeAll()
     context.forgetAll()

@@ -1,6 +1,6 @@
 /// An opaque handle of a body. The state machines pass it along without access to the bytes.
 package protocol BodyToken: AnyObject, Sendable {
-  /// Nobody reads the body any more: whoever still sends it is told so.
+  /// Stops reading the body; a client still sending it is told.
   func detach()
 }
 

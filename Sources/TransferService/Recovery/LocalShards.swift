@@ -16,7 +16,7 @@ final class LocalShards: ShardHolder {
 
   func recover(_ shards: ShardSet) async throws(StoreError) -> Int {
     let interrupted = try await recovery.recover(shards)
-    // Nobody is shown a task as running that has ended with its process.
+    // Commit first, so that no client sees an ended task as running.
     await room.recorder.settleAtLast()
     recovery.news.leave(shards)
     return interrupted

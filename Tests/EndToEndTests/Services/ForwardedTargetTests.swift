@@ -42,7 +42,7 @@ import Testing
   @Test func ofOddTargetsBothServicesThinkAlike() throws {
     let owner = try FerryProcess(directory: directory)
     let other = try FerryProcess(directory: directory)
-    #expect(owner.hasLogged("another process takes part"))
+    #expect(owner.hasLogged("a service has joined"))
     let session = try owner.call("POST", "/v1/sessions", "{}").json.id
     let task = try owner.call(
       "POST", "/v1/sessions/\(session)/tasks", #"{"kind":"data","request":{"url":"http://a.test/"}}"#

@@ -76,7 +76,7 @@ import Testing
     let isOver = createSessions(at: first)
     defer { isOver.open() }
     let other = try FerryProcess(directory: directory)
-    if !isBeginning { #expect(first.hasLogged("another process takes part")) }
+    if !isBeginning { #expect(first.hasLogged("a service has joined")) }
     try freeze({ first.isRunning }, first.signal) { try isKept(from: other) }
     try waitForEnd(first)
     #expect(try other.run(origin.url, session: session)["error"] == .null)

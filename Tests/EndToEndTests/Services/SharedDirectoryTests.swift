@@ -15,7 +15,7 @@ import Testing
 
   private func second(to first: FerryProcess) throws -> FerryProcess {
     let second = try FerryProcess(directory: directory)
-    #expect(first.hasLogged("another process takes part"))
+    #expect(first.hasLogged("a service has joined"))
     return second
   }
 

@@ -34,7 +34,7 @@ import Testing
     let first = try FerryProcess(directory: directory)
     let second = try FerryProcess(directory: directory)
     // Each knows of the other.
-    #expect(first.hasLogged("another process takes part"))
+    #expect(first.hasLogged("a service has joined"))
     return [first, second]
   }
 

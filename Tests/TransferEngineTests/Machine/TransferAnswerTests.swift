@@ -138,7 +138,7 @@ import TransferModel
     #expect(ends == .settle(nil) && machine.course.state.isOnWire && machine.course.wireEnd == nil)
   }
 
-  /// What is to be sent comes first, then what waits for a network, then what is cached; only then who has been asked.
+  /// Order: next request, network wait, cache, pending decision.
   @Test(arguments: [nil, .response] as [TransferState.WaitReason?])
   private func endOfTheWire(_ hold: TransferState.WaitReason?) {
     func next(_ machine: TransferMachine, lacksNetwork: Bool) -> TransferAction {

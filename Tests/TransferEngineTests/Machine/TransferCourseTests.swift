@@ -75,7 +75,7 @@ import TransferModel
   }
 
   /// A request whose files or token have come keeps its slot, unless it is suspended; one that was ended meanwhile ends.
-  @Test func whatWasOpenedLeadsOn() {
+  @Test func openedFilesSendTheRequest() {
     var course = Self.course(.parked(.files))
     let sends = course.sendAtLast()
     #expect(sends == .send && course.isFree && course.endOnceOpened == nil)
