@@ -136,11 +136,13 @@ extension TransferFact {
   /// Whoever tells it waits for an answer.
   fileprivate var isAnswered: Bool { if case .asked = self { true } else { false } }
 
-  /// The row of a task that outlives the service says so as well.
+  /// Whether the row of a background or suspended task is written again.
   fileprivate var changesRow: Bool {
     switch self {
     case .progress, .authenticated, .willCache, .accepted: false
-    default: true
+    case .began, .redirected, .informational, .response, .waitsForConnectivity, .asked, .resumed, .keeps,
+      .ended, .retries, .beganDelayed, .wasTakenOver:
+      true
     }
   }
 }

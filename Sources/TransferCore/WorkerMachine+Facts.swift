@@ -32,7 +32,8 @@ extension WorkerMachine {
     // Background tasks ask about nothing else, and store nothing in a cache. A download's response is told with its end.
     case .asked, .willCache, .accepted: break
     case .retries, .beganDelayed, .wasTakenOver: assertionFailure("only this machine reports these facts")
-    default: turn.facts.append(fact)
+    case .redirected, .informational, .response, .waitsForConnectivity, .resumed, .authenticated:
+      turn.facts.append(fact)
     }
     startSuspects(at: now, into: &turn)
     if case .ended = fact { review(at: now, into: &turn) }
