@@ -80,22 +80,24 @@ extension ServiceError {
   static func blob(_ failure: BlobError) -> ServiceError {
     failure.isFull ? .storeFull : .storeUnavailable(failure.message)
   }
+
   package init(_ error: ClusterError) {
     switch error {
     case .moving: self = .storeUnavailable("the session is being handed over to another service")
     case .ownerLost:
       self = .storeUnavailable(
         "the service that had the session is gone; it may have carried out the request")
-    case .misdirected: self = .storeUnavailable("another process has the session")
+    case .misdirected: self = .storeUnavailable("another service has the session")
     case .unavailable(let reason): self = .storeUnavailable(reason)
     case .store(let error): self = .store(error)
     }
   }
+
   static func store(_ error: StoreError) -> ServiceError {
     switch error {
     case .full: .storeFull
     case .unavailable(let reason): .storeUnavailable(reason)
-    case .notOwner: .storeUnavailable("another process has the session")
+    case .notOwner: .storeUnavailable("another service has the session")
     case .fencedOff: .storeUnavailable("another process has taken over")
     case .unmet(.keyAbsent): .keyTaken
     case .unmet(.revision), .unmet(.unchanged): .preconditionFailed

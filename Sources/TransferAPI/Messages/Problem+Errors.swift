@@ -91,16 +91,10 @@ extension Problem {
   }
 
   private static func problem(of error: ClusterError) -> Problem {
+    let problem = problem(of: ServiceError(error))
     switch error {
-    case .moving:
-      Problem(.storeUnavailable, "the session is being handed over to another service")
-        .with("Retry-After", "1")
-    case .ownerLost:
-      Problem(
-        .storeUnavailable, "the service that had the session is gone; it may have carried out the request"
-      )
-      .with("Retry-After", "1")
-    case .misdirected, .unavailable, .store: problem(of: ServiceError(error))
+    case .moving, .ownerLost: return problem.with("Retry-After", "1")
+    case .misdirected, .unavailable, .store: return problem
     }
   }
 
