@@ -26,7 +26,7 @@ package final class Cluster: Sendable {
   /// - Parameters:
   ///   - coordination: of the processes that share the ledger; by default there is one.
   ///   - peers: sends requests to the other services; nil if there are none.
-  ///   - uptime: a clock that nobody sets.
+  ///   - uptime: a monotonic clock.
   package init(
     store: any Ledger, coordination: any Coordination = Solitude(), peers: (any PeerConnections)? = nil,
     uptime: @escaping @Sendable () -> ContinuousClock.Instant = { .now }

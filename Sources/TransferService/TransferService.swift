@@ -62,7 +62,7 @@ package final class TransferService: Sendable {
   ///   - cluster: of the services that share the store; nil: there is no other.
   ///   - pool: threads that fetch from the disk what is not in memory.
   ///   - isAtHome: whether the data directory is where it was; called on the pool.
-  ///   - uptime: a clock that nobody sets.
+  ///   - uptime: a monotonic clock.
   ///   - alarms: keep the time of deadlines in place of the system's timer.
   ///   - seed: of the ids that it makes.
   ///   - spawn: how it does something beside everything else.

@@ -101,7 +101,7 @@ struct Forwarder: Sendable {
     return lists
   }
 
-  // MARK: What is in the memory of another service
+  // MARK: The memory of other services
 
   /// The path of the question whether a service has a subject in its memory; the subject's id follows.
   private static let holdsPath = "/holds/"

@@ -13,7 +13,7 @@ extension TransferMachine {
     _ error: TransferError?, status: Int?, hasResponse: Bool, lacksNetwork: Bool,
     at now: @autoclosure () -> Timestamp
   ) -> TransferAction {
-    // What is to be sent now comes first, by what the answer said.
+    // A request that the answer led to comes first.
     if let next = course.next { return .sendNext(next) }
     if lacksNetwork { return .waitForNetwork }
     switch cache?.source(status: status, error: error, hasResponse: hasResponse, at: now()) {
@@ -28,7 +28,7 @@ extension TransferMachine {
     return .leaveQueue
   }
 
-  /// The rest of an answer that nobody wants takes too long: what follows without it.
+  /// The next action if an unneeded answer takes too long to end.
   var cut: TransferAction {
     if let stored = cache?.answer { return .serveInstead(stored) }
     return course.next.map { .sendNext($0) } ?? .wait

@@ -4,10 +4,10 @@ package import EngineAPI
 package import EventLoop
 package import TransferModel
 
-/// What an engine is set up with.
+/// The settings of an engine.
 package struct EngineSettings: Sendable {
   package var egress: EgressPolicy
-  /// What tasks have, and stored files.
+  /// The bodies of tasks, and stored files.
   package var blobs: any BlobStore
   /// The bodies of ephemeral sessions.
   package var memoryFiles = MemoryFiles(capacity: 1 << 30)

@@ -129,7 +129,7 @@ final class CacheKeeping: @unchecked Sendable {
     removeReceived(of: transfer) { transfer in
       guard let response, response.isComplete || failure != nil else { return .sendWithoutCache }
       transfer.forgetAnswer()
-      // What came is kept for the next time.
+      // The cache keeps the received part for the next request.
       return response.isComplete ? .serve(response) : .finish(failure)
     }
   }

@@ -3,7 +3,7 @@ internal import Curl
 internal import EngineAPI
 internal import TransferModel
 
-/// What follows when libcurl is done with a request.
+/// Takes the end of a request from libcurl, and returns the next action.
 final class RequestCompletion {
   private let context: TransferContext
   private let wire: TransferWire

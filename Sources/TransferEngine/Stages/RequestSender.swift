@@ -10,7 +10,7 @@ final class RequestSender {
   private let challenges: TransferChallenges
   private let handshakes: TransferHandshakes
   private let files: TransferFiles
-  /// What follows when libcurl is done with a request.
+  /// Takes the end of a request (`RequestCompletion.completed`).
   private let completed: (Transfer, MultiHandle.Completion) -> TransferAction
 
   init(

@@ -33,7 +33,7 @@ final class MachineRoom: Sendable {
   /// - Parameters:
   ///   - seed: of the ids that machines make.
   ///   - now: the clock on the wall.
-  ///   - uptime: a clock that nobody sets.
+  ///   - uptime: a monotonic clock.
   ///   - alarms: keep the time of deadlines; nil: the system's timer does.
   ///   - spawn: how it reads evicted tasks beside everything else.
   init(
