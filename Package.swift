@@ -137,12 +137,16 @@ let package = Package(
         "TransferModel", "EventLoop", "CLinux", .product(name: "Crypto", package: "swift-crypto"),
       ], swiftSettings: optimized),
     .target(
-      name: "Ledger", dependencies: ["HTTPFields", "TransferModel", "HTTPCookies", "JSON"],
+      name: "Records", dependencies: ["JSON", "Addresses", "HTTPFields", "TransferModel", "HTTPCookies"],
+      swiftSettings: optimizedSafe),
+    .target(
+      name: "Ledger", dependencies: ["TransferModel", "HTTPCookies", "Records"],
       swiftSettings: optimizedSafe),
     .target(
       name: "SQLiteLedger",
       dependencies: [
-        "TransferModel", "HTTPCookies", "JSON", "Ledger", "EventLoop", "Processes", "ContentCoding",
+        "TransferModel", "HTTPCookies", "JSON", "Records", "Ledger", "EventLoop", "Processes",
+        "ContentCoding",
         "KeyDerivation", "COpenSSL",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "DequeModule", package: "swift-collections"),
@@ -150,7 +154,8 @@ let package = Package(
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], swiftSettings: optimized),
     .target(
-      name: "MemoryLedger", dependencies: ["HTTPFields", "TransferModel", "HTTPCookies", "JSON", "Ledger"],
+      name: "MemoryLedger",
+      dependencies: ["HTTPFields", "TransferModel", "HTTPCookies", "JSON", "Records", "Ledger"],
       swiftSettings: optimizedSafe),
     .target(
       name: "EngineAPI",
@@ -185,8 +190,7 @@ let package = Package(
       name: "TransferService",
       dependencies: [
         "Limits", "HTTPFields", "Cluster", "TransferModel", "TransferCore", "HTTPCache", "HTTPCookies",
-        "Ledger",
-        "KeyDerivation",
+        "Records", "Ledger", "KeyDerivation",
         "BlobStore", "EngineAPI", "EventLoop", "Processes", "JSON",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "DequeModule", package: "swift-collections"),
@@ -280,11 +284,16 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
       .product(name: "Crypto", package: "swift-crypto"),
     ]
   ),
+  (
+    "Records",
+    ["Addresses", "HTTPFields", "TransferModel", "HTTPCookies", "JSON"]
+  ),
   ("Ledger", ["TestSupport"]),
   (
     "MemoryLedger",
     [
-      "TransferModel", "HTTPCookies", "Ledger", "SQLiteLedger", "SimulatedStores", "LedgerConformance",
+      "TransferModel", "HTTPCookies", "Records", "Ledger", "SQLiteLedger", "SimulatedStores",
+      "LedgerConformance",
       "TestSupport",
       .product(name: "Crypto", package: "swift-crypto"),
     ]
@@ -292,7 +301,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   (
     "SQLiteLedger",
     [
-      "HTTPFields", "TransferModel", "HTTPCookies", "Ledger", "LedgerConformance", "KeyDerivation",
+      "HTTPFields", "TransferModel", "HTTPCookies", "Records", "Ledger", "LedgerConformance", "KeyDerivation",
       "Processes", "JSON",
       "TestSupport",
       .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
@@ -315,7 +324,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
   (
     "TransferService",
     [
-      "Limits", "Addresses", "HTTPFields", "TransferModel", "TransferCore", "Ledger", "Cluster",
+      "Limits", "Addresses", "HTTPFields", "TransferModel", "TransferCore", "Records", "Ledger", "Cluster",
       "KeyDerivation", "SQLiteLedger",
       "MemoryLedger",
       "SimulatedStores", "BlobStore", "EngineAPI", "TransferEngine",
@@ -349,7 +358,7 @@ package.targets += [
   // The conformance suite that the tests of each ledger run. No part of the program.
   .target(
     name: "LedgerConformance",
-    dependencies: ["HTTPCookies", "HTTPFields", "Ledger", "MemoryLedger", "TransferModel"],
+    dependencies: ["HTTPCookies", "HTTPFields", "Ledger", "MemoryLedger", "Records", "TransferModel"],
     path: "Tests/LedgerConformance", swiftSettings: language),
   // Stand-ins for the ledger and the blob store, with faults. No part of the program.
   .target(

@@ -6,7 +6,7 @@ package enum InterfaceClass: String, Sendable, CaseIterable {
 
 /// The classes of an interface, or those that a task may use (`allowsCellularAccess`, `allowsExpensiveNetworkAccess`,
 /// `allowsConstrainedNetworkAccess` of URLSessionConfiguration and URLRequest).
-package struct InterfaceClasses: OptionSet, Sendable, Hashable, Codable {
+package struct InterfaceClasses: OptionSet, Sendable, Hashable {
   package let rawValue: UInt8
   package init(rawValue: UInt8) { self.rawValue = rawValue }
 

@@ -1,10 +1,10 @@
 package import TransferModel
 
 /// A cookie that is kept (HTTPCookie; RFC 6265bis §5.7).
-package struct Cookie: Sendable, Equatable, Codable {
+package struct Cookie: Sendable, Equatable {
   /// To which requests of other sites it goes (HTTPCookieStringPolicy). nil: the server gave none
   /// that is known, and the accept policy alone decides, as for URLSession; browsers take it for lax.
-  package enum SameSite: String, Sendable, CaseIterable, Codable {
+  package enum SameSite: String, Sendable, CaseIterable {
     /// `SameSite=None`; not called so, since `.none` of an optional is something else.
     case unrestricted = "none"
     case lax, strict
@@ -67,7 +67,7 @@ package struct Cookie: Sendable, Equatable, Codable {
 }
 
 /// What there is only one cookie of (RFC 6265bis §5.7, step 23); compared octet by octet.
-package struct CookieKey: Sendable, Hashable, Codable {
+package struct CookieKey: Sendable, Hashable {
   package var domain: String
   package var isHostOnly: Bool
   package var path: String

@@ -1,5 +1,5 @@
 /// Which cookies a client means; nil: whatever it is.
-package struct CookieFilter: Sendable, Equatable, Codable {
+package struct CookieFilter: Sendable, Equatable {
   /// The cookie's own; that and all below it where there is a leading dot.
   package private(set) var domain: String?
   /// The cookie's own.

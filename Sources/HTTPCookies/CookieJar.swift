@@ -5,7 +5,7 @@ package import TransferModel
 /// its own site only.
 package struct CookieJar: Sendable {
   /// What a store has to do to have what the jar has. That a cookie was sent is no change.
-  package enum Change: Sendable, Equatable, Codable {
+  package enum Change: Sendable, Equatable {
     case stored(Cookie)
     case removed(CookieKey)
 

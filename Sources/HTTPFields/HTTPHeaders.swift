@@ -1,8 +1,8 @@
 package import JSON
 
 /// Header fields in the order they came; names compare without case (RFC 9110 §5.1).
-package struct HTTPHeaders: Sendable, Equatable, Codable {
-  package struct Field: Sendable, Equatable, Codable {
+package struct HTTPHeaders: Sendable, Equatable {
+  package struct Field: Sendable, Equatable {
     package var name: String
     package var value: String
     package init(name: String, value: String) {

@@ -29,9 +29,14 @@ package struct JSONValue: Sendable {
   private func value(ofMember name: Int) -> JSONValue { JSONValue(tape, at: name + 1) }
 
   /// The member of that name, where this is an object that has one.
-  package subscript(_ name: String) -> JSONValue? {
+  package subscript(_ name: String) -> JSONValue? { member(name.utf8Span.span) }
+
+  package subscript(_ name: StaticString) -> JSONValue? {
+    member(Span(_unsafeElements: UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)))
+  }
+
+  private func member(_ name: borrowing Span<UInt8>) -> JSONValue? {
     guard record.kind == .object else { return nil }
-    let name = name.utf8Span.span
     var member = firstChild
     while member < record.next {
       if tape.isText(of: tape.records[member], equalTo: name) { return value(ofMember: member) }
@@ -100,6 +105,7 @@ package struct JSONValue: Sendable {
     }
     return members
   }
+  package var memberCount: Int? { record.kind == .object ? Int(record.endOrCount) : nil }
   package var isNull: Bool { record.kind == .null }
   package var isObject: Bool { record.kind == .object }
   package var isArray: Bool { record.kind == .array }

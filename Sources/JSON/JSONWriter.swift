@@ -54,18 +54,28 @@ package struct JSONWriter: Sendable {
   // MARK: Containers
 
   package mutating func object(_ body: (inout JSONWriter) -> Void) {
-    bytes.append(UInt8(ascii: "{"))
-    needsComma = false
+    begin(.object)
     body(&self)
-    bytes.append(UInt8(ascii: "}"))
-    needsComma = true
+    end(.object)
   }
 
   package mutating func array(_ body: (inout JSONWriter) -> Void) {
-    bytes.append(UInt8(ascii: "["))
-    needsComma = false
+    begin(.array)
     body(&self)
-    bytes.append(UInt8(ascii: "]"))
+    end(.array)
+  }
+
+  package enum Container { case object, array }
+
+  /// For a caller that cannot put the content into a closure.
+  package mutating func begin(_ container: Container) {
+    bytes.append(container == .object ? UInt8(ascii: "{") : UInt8(ascii: "["))
+    needsComma = false
+  }
+
+  /// Ends the container that was begun last.
+  package mutating func end(_ container: Container) {
+    bytes.append(container == .object ? UInt8(ascii: "}") : UInt8(ascii: "]"))
     needsComma = true
   }
 

@@ -2,6 +2,7 @@ internal import HTTPCookies
 internal import JSON
 internal import KeyDerivation
 internal import Ledger
+internal import Records
 internal import TransferModel
 
 /// Turns changes into rows. On the store's thread, inside its transaction.
@@ -72,6 +73,10 @@ struct ChangeWriter {
     .blob(box.seal(document, as: kind))
   }
 
+  private func sealed(_ record: some Record) -> String {
+    box.seal(String(decoding: Document.write(record), as: UTF8.self))
+  }
+
   private func sealed(_ text: String, _ kind: DocumentKind) -> WriteStatement.Value {
     sealed(Array(text.utf8), kind)
   }
@@ -105,7 +110,7 @@ struct ChangeWriter {
   private func keep(_ stored: StoredCredential) throws {
     try statements.belongings.keepCredential.run(
       .id(stored.session), .blob(box.names.name(stored.space, of: stored.session)),
-      .string(box.seal(stored.document)))
+      .string(sealed(stored)))
   }
 
   private func write(_ change: CookieJar.Change, of session: SessionID) throws {
@@ -113,7 +118,7 @@ struct ChangeWriter {
     case .stored(let cookie):
       try statements.belongings.keepCookie.run(
         .id(session), .blob(box.names.name(cookie.key, of: session)),
-        .string(box.seal(cookie.document(of: session))))
+        .string(sealed(StoredCookie(session: session, cookie: cookie))))
     case .removed(let key):
       try statements.belongings.deleteCookie.run(.id(session), .blob(box.names.name(key, of: session)))
     }
@@ -122,7 +127,8 @@ struct ChangeWriter {
   private func keep(_ named: NamedConfiguration) throws {
     try statements.belongings.keepConfiguration.run(
       .string(named.name.tenant.name), .blob(box.names.name(named.name)),
-      sealed(named.name.text, .configurationName), sealed(named.document, .configuration),
+      sealed(named.name.text, .configurationName),
+      sealed(Document.write(named.configuration), .configuration),
       .integer(named.createdAt.microseconds),
       .integer(named.updatedAt.microseconds))
   }

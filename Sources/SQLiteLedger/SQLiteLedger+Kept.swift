@@ -3,6 +3,7 @@ internal import GRDB
 internal import HTTPCookies
 internal import KeyDerivation
 package import Ledger
+internal import Records
 package import TransferModel
 
 /// What is kept beside the tasks: sessions and what they have, configurations, files, replies.

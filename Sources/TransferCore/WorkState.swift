@@ -4,8 +4,8 @@ package import TransferModel
 ///
 /// `TaskPlace` is the service's view of a task; this is what the worker does and will try next. Either process may
 /// be ahead of the other. The two meet only in commands and news, and in `Elsewhere` when the service restarts.
-package struct WorkState: Codable, Sendable, Equatable {
-  package enum Cancellation: String, Codable, Sendable {
+package struct WorkState: Sendable, Equatable {
+  package enum Cancellation: String, Sendable {
     case keepingPartial, droppingPartial
   }
 
@@ -64,17 +64,21 @@ package struct WorkState: Codable, Sendable, Equatable {
 }
 
 /// A challenge, as far as another attempt can tell that it meets the same.
-package struct AskedChallenge: Codable, Sendable, Equatable {
+package struct AskedChallenge: Sendable, Equatable {
   package let protectionSpace: ProtectionSpace
   package let serverTrust: ServerTrust?
 
+  package init(protectionSpace: ProtectionSpace, serverTrust: ServerTrust?) {
+    self.protectionSpace = protectionSpace
+    self.serverTrust = serverTrust
+  }
+
   package init(_ challenge: AuthenticationChallenge) {
-    protectionSpace = challenge.protectionSpace
-    serverTrust = challenge.serverTrust
+    self.init(protectionSpace: challenge.protectionSpace, serverTrust: challenge.serverTrust)
   }
 }
 
-package struct AnsweredChallenge: Codable, Sendable, Equatable {
+package struct AnsweredChallenge: Sendable, Equatable {
   package let challenge: AskedChallenge
   package let answer: ChallengeAnswer
 

@@ -1,5 +1,6 @@
 import HTTPCookies
 import Ledger
+import Records
 import Testing
 import TransferModel
 

@@ -2,6 +2,7 @@ import Crypto
 import HTTPCookies
 import Ledger
 import LedgerConformance
+import Records
 import SQLiteLedger
 import TestSupport
 import Testing

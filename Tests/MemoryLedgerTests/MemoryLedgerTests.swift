@@ -1,5 +1,6 @@
 import Ledger
 import LedgerConformance
+import Records
 import Testing
 import TransferModel
 

@@ -5,6 +5,7 @@ import HTTPCookies
 import HTTPFields
 import Ledger
 import LedgerConformance
+import Records
 import TestSupport
 import Testing
 import TransferModel

@@ -7,6 +7,7 @@ import Ledger
 
 @testable import SQLiteLedger
 @testable import TransferModel
+import Records
 
 /// What the golden documents say: one of each kind.
 struct GoldenSamples {

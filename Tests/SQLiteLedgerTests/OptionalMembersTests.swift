@@ -1,4 +1,5 @@
 import Ledger
+import Records
 import TestSupport
 import Testing
 import TransferModel
@@ -68,7 +69,7 @@ import TransferModel
   /// By the column, the document with members that the first golden one lacks.
   private var documents: [String: [UInt8]] {
     [
-      "session.document": session.document, "configuration.document": named.document,
+      "session.document": session.document, "configuration.document": Document.write(named.configuration),
       "task.specification": task.specificationDocument, "task.outcome": task.outcomeDocument,
     ]
   }

@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import HTTPFields
 import Ledger
+import Records
 import TestSupport
 import Testing
 import TransferModel

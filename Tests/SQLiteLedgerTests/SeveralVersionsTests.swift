@@ -2,6 +2,7 @@ import Crypto
 import GRDB
 import Ledger
 import LedgerConformance
+import Records
 import Synchronization
 import TestSupport
 import Testing
@@ -123,7 +124,7 @@ import TransferModel
     #expect(Schema.current.newest == Migrations.first + Migrations.migrator(Self.box).migrations.count - 1)
     #expect(Schema.current.oldest <= Schema.current.newest)
     let forms = [100: 1]
-    #expect(forms[Schema.current.oldest] == DocumentVersion.current)
+    #expect(forms[Schema.current.oldest] == Document.version)
   }
 
   // MARK: The end

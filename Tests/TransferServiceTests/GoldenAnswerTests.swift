@@ -1,6 +1,7 @@
 import Crypto
 import JSON
 import Ledger
+import Records
 import TestSupport
 import Testing
 import TransferCore
@@ -16,7 +17,7 @@ import TransferModel
   // MARK: Resume data
 
   /// One of each form, by what it adds to the file's name.
-  private static var documents: [(String, ResumeDocument)] {
+  private static var documents: [(String, ResumeData)] {
     var download = TransferRequest(
       url: "https://a.test/ä?y=\"1\"", headers: WorkerSamples.response.headers, timeoutInterval: 2.5)
     download.cachePolicy = .reloadIgnoringLocalCacheData
@@ -30,16 +31,16 @@ import TransferModel
     let point = ResumePoint.upload(
       UploadPoint(resource: "http://a.test/uploads/1", source: WorkerSamples.task))
     return [
-      ("download", ResumeDocument(request: download, point: WorkerSamples.point, tenant: Tenant(name: "t1"))),
-      ("upload", ResumeDocument(request: upload, point: point, tenant: .default)),
+      ("download", ResumeData(request: download, point: WorkerSamples.point, tenant: Tenant(name: "t1"))),
+      ("upload", ResumeData(request: upload, point: point, tenant: .default)),
     ]
   }
 
   @Test func resumeDataIsWrittenAndReadAsItWas() throws {
     for (variant, document) in Self.documents {
       let name = "resume-data/1.\(variant)"
-      try Golden.expect(document.bytes, is: name)
-      #expect(ResumeDocument(bytes: try Golden.bytes(name)) == document, "\(variant)")
+      try Golden.expect(Document.write(document), is: name)
+      #expect(try Document.read(ResumeData.self, try Golden.bytes(name)) == document, "\(variant)")
     }
     let names = Set(Self.documents.map { "1.\($0.0)" })
     #expect(try Golden.names(in: "resume-data") == names.union(["1.sealed"]))
@@ -58,8 +59,9 @@ import TransferModel
 
   @Test func anotherVersionOfResumeDataIsRefused() throws {
     let text = try Golden.text("resume-data/1.download")
-    let other = text.replacing(#""version":1"#, with: #""version":2"#)
-    #expect(other != text && ResumeDocument(bytes: Array(other.utf8)) == nil)
+    let other = text.replacing(#""v":1"#, with: #""v":2"#)
+    #expect(other != text)
+    #expect(throws: RecordFault.self) { try Document.read(ResumeData.self, Array(other.utf8)) }
   }
 
   // MARK: Answers to decisions

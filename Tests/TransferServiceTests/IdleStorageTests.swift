@@ -2,6 +2,7 @@ import EngineAPI
 import Glibc
 import HTTPCookies
 import Ledger
+import Records
 import SQLiteLedger
 import Synchronization
 import TestSupport

@@ -6,6 +6,7 @@ import Ledger
 import Logging
 import MemoryLedger
 import Processes
+import Records
 import TestSupport
 import Testing
 import TransferEngine

@@ -6,7 +6,7 @@ import TransferModel
 
 /// What cannot be read stays, and so does what comes after it about the same task; everybody else goes on.
 @Suite struct RefusedDocumentsTests {
-  private static let unknown = #"{"explode":{"_0":{"high":1,"low":1}},"version":1}"#
+  private static let unknown = #"{"v":1,"explode":["\#(task(1))"]}"#
   private static func task(_ number: UInt64) -> TaskID { TaskID(high: 1, low: number) }
   private static let session = SessionID(high: 7, low: 7)
 

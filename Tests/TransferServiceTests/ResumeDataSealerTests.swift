@@ -3,6 +3,7 @@ import HTTPFields
 import JSON
 import KeyDerivation
 import Ledger
+import Records
 import Testing
 import TransferModel
 
@@ -54,15 +55,18 @@ import TransferModel
     #expect(sealer.open(common, of: tenant) == nil && sealer.open(common, of: .default) != nil)
   }
 
-  /// As it was sealed before it said whose it is, under the same key.
-  @Test func dataOfNoTenantIsTheDefaultOnes() throws {
-    let json = #"{"version":1,"url":"http://a/","headers":[],"timeoutInterval":0,"point":POINT}"#
-      .replacing("POINT", with: String(decoding: point.json, as: UTF8.self))
+  @Test func dataOfNoTenantIsRefused() throws {
+    let document = Document.write(ResumeData(request: request, point: point, tenant: tenant))
+    let nobodys = String(decoding: document, as: UTF8.self).replacing(
+      #","tenant":"\#(tenant.name)""#, with: "")
+    #expect(nobodys.utf8.count < document.count)
     let key = SymmetricKey(data: [UInt8](repeating: 1, count: 32)).derived(for: "ferry resume data 1")
-    let sealed = try #require(try AES.GCM.seal(Array(json.utf8), using: key).combined)
-    let text = Base64.encodeForURL(Array(sealed))
-    #expect(sealer.open(text, of: .default)?.request.url == "http://a/")
-    #expect(sealer.open(text, of: tenant) == nil)
+    for (bytes, isOpened) in [(document, true), (Array(nobodys.utf8), false)] {
+      let sealed = try #require(try AES.GCM.seal(bytes, using: key).combined)
+      let text = Base64.encodeForURL(Array(sealed))
+      #expect((sealer.open(text, of: tenant) != nil) == isOpened)
+      #expect(sealer.open(text, of: .default) == nil)
+    }
   }
 
   @Test(arguments: ["", "x", "é", "AAAA", "====", "a b"])

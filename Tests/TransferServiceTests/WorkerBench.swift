@@ -5,6 +5,7 @@ import EventLoop
 import Ledger
 import Logging
 import Processes
+import Records
 import Synchronization
 import TestSupport
 import Testing

@@ -2,6 +2,7 @@ import Foundation
 import HTTPCookies
 import HTTPFields
 import Ledger
+import Records
 import Testing
 import TransferCore
 import TransferEngine
@@ -19,8 +20,8 @@ import TransferModel
   }
 
   /// A part of a document.
-  private func again<Value: Codable>(_ value: Value) throws -> Value {
-    try JSONDecoder().decode(Value.self, from: JSONEncoder().encode(value))
+  private func again<Value: Record>(part value: Value) throws -> Value {
+    try Document.read(Value.self, Document.write(value))
   }
 
   @Test(arguments: Samples.commands.indices) func commandsComeBack(_ index: Int) throws {
@@ -51,10 +52,8 @@ import TransferModel
   @Test func unexpectedValuesAreRefused() throws {
     func refuses<Value: WorkerContent>(_ value: Value) throws -> Bool {
       #expect(!value.isExpected)
-      var members = try #require(
-        JSONSerialization.jsonObject(with: JSONEncoder().encode(value)) as? [String: Any])
-      members["version"] = WorkerDocument.version
-      let document = String(decoding: try JSONSerialization.data(withJSONObject: members), as: UTF8.self)
+      let document = String(decoding: value.document, as: UTF8.self)
+      #expect(throws: Never.self) { try Value(document: value.document) }
       return (try? WorkerDocument.decode(Value.self, document)) == nil
     }
     for answer in [.allow, .redirect(nil), .bodyStream(BodyReference(nil))] as [TransferAnswer] {
@@ -75,7 +74,9 @@ import TransferModel
 
   @Test(arguments: [[], [0], [255, 0, 10, 13], Array("(file)".utf8), (0...255).map { UInt8($0) }])
   func bodiesInMemoryComeBackByteForByte(_ bytes: [UInt8]) throws {
-    guard case .memory(let back) = try again(TransferOutcome.Body.memory(bytes)) else {
+    var outcome = Samples.outcome
+    outcome.body = .memory(bytes)
+    guard case .memory(let back) = try again(part: outcome).body else {
       Issue.record("it is no body in memory")
       return
     }
@@ -83,7 +84,9 @@ import TransferModel
   }
 
   @Test func aBodyInAFileIsOne() throws {
-    guard case .file = try again(TransferOutcome.Body.file) else {
+    var outcome = Samples.outcome
+    outcome.body = .file
+    guard case .file = try again(part: outcome).body else {
       Issue.record("it is no file")
       return
     }
@@ -96,27 +99,27 @@ import TransferModel
   func requestsComeBackWithTheirBodies(_ body: RequestContent?) throws {
     var request = Samples.request
     request.body = body
-    let back = try again(request)
+    let back = try again(part: request)
     #expect(back == request)
     #expect(back.credential?.kind == request.credential?.kind)
     #expect(back.headers.fields == request.headers.fields)
   }
 
   @Test(arguments: Samples.errors) func errorsComeBack(_ error: TransferError) throws {
-    #expect(try again(error) == error)
+    #expect(try again(part: error) == error)
   }
 
   @Test(arguments: [nil, .serverCertificateHasUnknownRoot] as [URLErrorCode?])
   func challengesComeBackWithTheChain(_ error: URLErrorCode?) throws {
     let challenge = Samples.challenge(error)
-    let back = try again(challenge)
+    let back = try again(part: challenge)
     #expect(back == challenge)
     #expect(back.serverTrust?.certificates.map(\.pem) == ["-----BEGIN\nä", "second"])
   }
 
   @Test func outcomesComeBackWhole() throws {
     let outcome = Samples.outcome
-    let back = try again(outcome)
+    let back = try again(part: outcome)
     #expect(back.error == outcome.error && back.currentRequest == outcome.currentRequest)
     #expect(back.response == outcome.response && back.progress == outcome.progress)
     #expect(back.partial == outcome.partial && back.size == outcome.size && back.sha256 == outcome.sha256)
@@ -144,33 +147,38 @@ import TransferModel
   // MARK: What is not understood
 
   @Test(arguments: [
-    "", " ", "null", "[]", "{}", "1", "\"submit\"", "{", #"{"submit":{}}"#, #"{"explode":{"_0":1}}"#,
-    #"{"submit":{"_0":"no id"}}"#, #"{"submit":{"_0":{"high":1}}}"#, #"{"reset":{},"flush":{}}"#,
-    #"{"ended":{"_0":{"high":1,"low":1}}}"#,
+    "", " ", "null", "[]", "{}", "1", "\"submit\"", "{", #"{"v":1}"#, #"{"v":1,"submit":[]}"#,
+    #"{"v":1,"submit":{}}"#, #"{"v":1,"explode":[1]}"#, #"{"v":1,"submit":["no id"]}"#,
+    #"{"v":1,"session":[{"reset":[],"flush":[]}]}"#, #"{"v":1,"submit":[],"ended":[]}"#,
+    #"{"v":1,"ended":["tsk_01a3185c-507b-7003-bfff-ffffffffffff"]}"#,
+    #"{"submit":["tsk_01a3185c-507b-7003-bfff-ffffffffffff"]}"#,
+    #"{"v":1,"submit":["tsk_01a3185c-507b-7003-bfff-ffffffffffff",1]}"#,
   ])
   func anotherVersionsWordsAreNone(_ document: String) {
-    #expect(throws: WorkerDocument.Refusal.self) {
+    #expect(throws: RecordFault.self) {
       try WorkerDocument.decode(BackgroundCommand.self, document)
     }
-    #expect(throws: WorkerDocument.Refusal.self) { try WorkerDocument.decode(WorkerNews.self, document) }
+    #expect(throws: RecordFault.self) { try WorkerDocument.decode(WorkerNews.self, document) }
   }
 
   /// What is of a version that nobody here has heard of may look like what is known.
   @Test func aHigherVersionIsRefused() throws {
     let document = WorkerDocument.encode(BackgroundCommand.session(.reset))
     let next = document.replacingOccurrences(
-      of: #""version":\#(WorkerDocument.version)"#, with: #""version":\#(WorkerDocument.version + 1)"#)
+      of: #""v":\#(Document.version)"#, with: #""v":\#(Document.version + 1)"#)
     #expect(next != document)
-    #expect(throws: WorkerDocument.Refusal.self) { try WorkerDocument.decode(BackgroundCommand.self, next) }
+    #expect(throws: RecordFault.self) { try WorkerDocument.decode(BackgroundCommand.self, next) }
   }
 
   /// The reason is for the log: it says where, and nothing of what stands there.
   @Test func aReasonTellsNoSecrets() throws {
     for document in [
-      #"{"task":{"_0":{"high":1,"low":2},"_1":{"answer":{"_0":{"challenge":{"_0":{"useCredential":{"_0":{"persistence":"the-secret"}}}}},"question":1}}}}"#,
-      #"{"task":{"_0":{"high":1,"low":2},"_1":{"setPriority":{"_0":"the-secret"}}}}"#, #""the-secret""#,
+      #"{"v":1,"task":["\#(Samples.task)",{"answer":[{"challenge":[{"useCredential":[{"persistence":"the-secret"}]}]},1]}]}"#,
+      #"{"v":1,"task":["\#(Samples.task)",{"setPriority":["the-secret"]}]}"#,
+      #"{"v":1,"task":["the-secret"]}"#,
+      #"{"v":"the-secret"}"#, #""the-secret""#,
     ] {
-      let refusal = try #require(throws: WorkerDocument.Refusal.self) {
+      let refusal = try #require(throws: RecordFault.self) {
         try WorkerDocument.decode(BackgroundCommand.self, document)
       }
       #expect(!"\(refusal)".contains("secret"), "\(refusal)")
@@ -183,18 +191,18 @@ import TransferModel
     for document in documents {
       for length in 0..<document.utf8.count {
         let piece = String(decoding: document.utf8.prefix(length), as: UTF8.self)
-        #expect(throws: WorkerDocument.Refusal.self) {
+        #expect(throws: RecordFault.self) {
           try WorkerDocument.decode(BackgroundCommand.self, piece)
         }
       }
     }
-    for text in [#""?QID""#, #""AQI?""#] {
-      #expect(throws: DecodingError.self) {
-        try JSONDecoder().decode(TransferOutcome.Body.self, from: Data(text.utf8))
-      }
-    }
-    #expect(throws: DecodingError.self) {
-      try JSONDecoder().decode(RequestContent.self, from: Data(#"{"data":"?"}"#.utf8))
+    var outcome = Samples.outcome
+    outcome.body = .memory([1, 2, 3])
+    let whole = String(decoding: Document.write(outcome), as: UTF8.self)
+    for text in ["?QID", "AQI?"] {
+      let other = whole.replacing("AQID", with: text)
+      #expect(other != whole)
+      #expect(throws: RecordFault.self) { try Document.read(TransferOutcome.self, Array(other.utf8)) }
     }
   }
 }

@@ -58,7 +58,7 @@ import TransferModel
     let session = try await bench.session()
     let task = try await bench.task(origin.url, in: session, method: "POST")
     let newer = WorkerDocument.encode(WorkState()).replacingOccurrences(
-      of: #""version":1"#, with: #""version":2"#)
+      of: #""v":1"#, with: #""v":2"#)
     let rows = [StoredWork(task: task.id, session: session.id, document: newer)]
     try await bench.write { $0.work = rows }
     let process = try await bench.started()

@@ -1,4 +1,5 @@
 package import HTTPCookies
+package import Records
 package import TransferModel
 
 /// All records but those of tasks: sessions with their cookies and credentials, named configurations, files and stored replies.

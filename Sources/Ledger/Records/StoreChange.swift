@@ -1,4 +1,5 @@
 package import HTTPCookies
+package import Records
 package import TransferModel
 
 /// A set of changes that holds as a whole or not at all.

@@ -1,5 +1,6 @@
 internal import HTTPCookies
 package import Ledger
+internal import Records
 internal import TransferModel
 
 extension MemoryRows {

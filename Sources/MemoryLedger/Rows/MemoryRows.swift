@@ -1,5 +1,6 @@
 internal import HTTPCookies
 package import Ledger
+internal import Records
 package import TransferModel
 
 /// All rows of one database, as values. A plain value: a copy of it is the database at that moment.

@@ -1,6 +1,7 @@
 internal import HTTPFields
 internal import JSON
 package import Ledger
+internal import Records
 package import TransferModel
 
 // Estimated sizes of rows in bytes, heap included. Text is exact, the rest approximate.

@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import GRDB
 internal import Ledger
+internal import Records
 internal import TransferModel
 
 extension Condition {

@@ -1,6 +1,7 @@
 internal import GRDB
 internal import HTTPCookies
 internal import Ledger
+internal import Records
 internal import TransferModel
 
 extension WebhookDelivery {
@@ -74,8 +75,8 @@ extension TransferSession {
   init(_ row: StoredRow) throws(UnreadableRow) {
     let (id, createdAt): (SessionID, Timestamp) = (try row.id(.id), try row.time(.created))
     let state: SessionState = try row.choice(.state)
-    self = try row.document(.session) { stored throws(StoredObject.Fault) in
-      try TransferSession(id: id, createdAt: createdAt, state: state, stored: &stored)
+    self = try row.document(.session) { document throws(RecordFault) in
+      try TransferSession(document: document, id: id, createdAt: createdAt, state: state)
     }
   }
 }
@@ -84,8 +85,8 @@ extension NamedConfiguration {
   init(_ row: StoredRow) throws(UnreadableRow) {
     self.init(
       name: ConfigurationName(tenant: try row.tenant(), text: try row.text(.configurationName)),
-      configuration: try row.document(.configuration) { stored throws(StoredObject.Fault) in
-        try SessionConfiguration(stored: &stored)
+      configuration: try row.document(.configuration) { document throws(RecordFault) in
+        try Document.read(SessionConfiguration.self, document)
       }, createdAt: try row.time(.created), updatedAt: try row.time(.updated))
   }
 }
@@ -93,8 +94,8 @@ extension NamedConfiguration {
 extension StoredCredential {
   init(_ row: StoredRow) throws(UnreadableRow) {
     let session: SessionID = try row.id(.session)
-    self = try row.document(.credential) { stored throws(StoredObject.Fault) in
-      try StoredCredential(stored: &stored, of: session)
+    self = try row.document(.credential) { document throws(RecordFault) in
+      try Document.read(StoredCredential.self, document).checked(is: session)
     }
   }
 }
@@ -102,8 +103,8 @@ extension StoredCredential {
 extension Cookie {
   init(_ row: StoredRow) throws(UnreadableRow) {
     let session: SessionID = try row.id(.session)
-    self = try row.document(.cookie) { stored throws(StoredObject.Fault) in
-      try Cookie(stored: &stored, of: session)
+    self = try row.document(.cookie) { document throws(RecordFault) in
+      try Document.read(StoredCookie.self, document).checked(is: session).cookie
     }
   }
 }

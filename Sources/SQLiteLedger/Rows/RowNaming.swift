@@ -2,6 +2,7 @@ internal import FoundationEssentials
 internal import GRDB
 internal import HTTPCookies
 internal import Ledger
+internal import Records
 internal import TransferModel
 
 /// Gives rows their names under another key, from their sealed documents. No other process writes to the database meanwhile.

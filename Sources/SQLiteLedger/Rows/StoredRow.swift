@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import GRDB
 internal import Ledger
+internal import Records
 internal import TransferModel
 
 extension StoredTable {
@@ -171,14 +172,14 @@ struct StoredRow {
 
   /// Reads a document to its end.
   func document<T>(
-    _ kind: DocumentKind, _ read: (inout StoredObject) throws(StoredObject.Fault) -> T
+    _ kind: DocumentKind, _ read: ([UInt8]) throws(RecordFault) -> T
   ) throws(UnreadableRow) -> T {
     guard let read = try documentIfAny(kind, read) else { throw fault(kind.column, "is missing") }
     return read
   }
 
   func documentIfAny<T>(
-    _ kind: DocumentKind, _ read: (inout StoredObject) throws(StoredObject.Fault) -> T
+    _ kind: DocumentKind, _ read: ([UInt8]) throws(RecordFault) -> T
   ) throws(UnreadableRow) -> T? {
     guard let bytes = try contentIfAny(kind) else { return nil }
     return try document(bytes, in: kind.column, read)
@@ -186,20 +187,15 @@ struct StoredRow {
 
   /// Reads a document that was sealed as a secret.
   func document<T>(
-    _ secret: SealedText, _ read: (inout StoredObject) throws(StoredObject.Fault) -> T
+    _ secret: SealedText, _ read: ([UInt8]) throws(RecordFault) -> T
   ) throws(UnreadableRow) -> T {
     try document(Array(try self.secret(secret).utf8), in: secret.place.column, read)
   }
 
   private func document<T>(
-    _ bytes: [UInt8], in column: StoredColumn, _ read: (inout StoredObject) throws(StoredObject.Fault) -> T
+    _ bytes: [UInt8], in column: StoredColumn, _ read: ([UInt8]) throws(RecordFault) -> T
   ) throws(UnreadableRow) -> T {
-    do throws(StoredObject.Fault) {
-      var object = try StoredObject(document: bytes)
-      let value = try read(&object)
-      try object.finish()
-      return value
-    } catch {
+    do throws(RecordFault) { return try read(bytes) } catch {
       throw fault(column, error.reason, at: error.pointer)
     }
   }

@@ -1,13 +1,14 @@
 internal import GRDB
 internal import Ledger
+internal import Records
 internal import TransferModel
 
 extension TransferTask {
   init(_ row: StoredRow) throws(UnreadableRow) {
     let kind: TaskKind = try row.choice(.kind)
     let data = try row.contentIfAny(.requestBody)
-    let specification = try row.document(.specification) { stored throws(StoredObject.Fault) in
-      try TaskSpecification(kind: kind, body: data, stored: &stored)
+    let specification = try row.document(.specification) { document throws(RecordFault) in
+      try TaskSpecification(document: document, kind: kind, body: data)
     }
     self.init(
       id: try row.id(.id), sessionID: try row.id(.session),
@@ -20,9 +21,9 @@ extension TransferTask {
     let first = self
     if let restored = try row.documentIfAny(
       .outcome,
-      { stored throws(StoredObject.Fault) in
+      { document throws(RecordFault) in
         var task = first
-        try task.restore(&stored)
+        try task.restore(document)
         return task
       })
     {
@@ -38,9 +39,10 @@ extension TransferTask {
     for column in [StoredColumn.identifier, .suspendCount, .created, .isPruned] {
       _ = try row.integer(column)
     }
-    let start = Array("{\"\(DocumentVersion.member)\":\(DocumentVersion.current),".utf8)
     for kind in [DocumentKind.specification, .outcome] {
-      guard let document = try row.contentIfAny(kind), !document.starts(with: start) else { continue }
+      guard let document = try row.contentIfAny(kind), !document.starts(with: Document.start) else {
+        continue
+      }
       _ = try TransferTask(row)
       return
     }

@@ -12,27 +12,25 @@ enum DocumentDictionary {
   // By Benchmarks/measuring/dictionary.py.
   private static let tables: [UInt8] = {
     let text = """
-      N6Qw7AEAAAApENCSpAP//////4PAcjS7Wmt2Hl9KKc2Y62KzI1NKKcmUkpTE+PeLAyNzAwAAAB4CwtHAxOoFAASARIcBQ8hM\
-      Q0RCAsdDRMNIZoA4NAgEhYQYBsMQCsMYmGMYkMU4CwAAAHQU9PkojYAYoEAAGakAAgYIwAAAAAABAAAABAAAAAgAAAA=
+      N6Qw7AEAAAAsENCSpAP//////4PAchC7mrV2+/FLuSXgt+YcHOs5UqaUkkwpJUmMbb84MAITBAAAAB3CgRKxuOoDAASAQ4gEhI8S\
+      igkGBQ4FBwYVDSGBWAwQjghhKA5jOIaCSBYhQUBaGAAAAFRTdQIhjkEYg0hEEYkAAA4cAAMAAAABAAAABAAAAAgAAAA=
       """
     guard let tables = Base64.decode(text) else { preconditionFailure("the tables are base64") }
     return tables
   }()
 
   private static let text = #"""
-    {"v":1,"type":"default","description":null,"tenant":"default",\#
-    "configuration":{"requestCachePolicy":"useProtocolCachePolicy","timeoutIntervalForRequest":60,\#
-    "timeoutIntervalForResource":604800,"httpMaximumConnectionsPerHost":6,"httpShouldUsePipelining":false,\#
-    "httpShouldSetCookies":true,"httpCookieAcceptPolicy":"onlyFromMainDocumentDomain",\#
-    "httpAdditionalHeaders":{},"secretHeaderFields":[],"tlsMinimumSupportedProtocolVersion":"TLSv1.2",\#
-    "tlsMaximumSupportedProtocolVersion":"TLSv1.3","proxies":{"noProxy":[]},\#
+    {"v":1,"type":"default","configuration":{"requestCachePolicy":"useProtocolCachePolicy",\#
+    "timeoutIntervalForRequest":60,"timeoutIntervalForResource":604800,"httpMaximumConnectionsPerHost":6,\#
+    "httpShouldUsePipelining":false,"httpShouldSetCookies":true,\#
+    "httpCookieAcceptPolicy":"onlyFromMainDocumentDomain","tlsMinimumSupportedProtocolVersion":"TLSv1.2",\#
+    "tlsMaximumSupportedProtocolVersion":"TLSv1.3",\#
     "urlCache":{"memoryCapacity":4194304,"diskCapacity":20971520},"urlCredentialStorage":true,\#
-    "waitsForConnectivity":false,"allowsCellularAccess":true,"allowsExpensiveNetworkAccess":true,\#
-    "allowsConstrainedNetworkAccess":true,"allowsInsecureRedirects":false,"isDiscretionary":false,\#
-    "sessionSendsLaunchEvents":true,"retry":null,"maximumBytesPerSecond":null,"bodyRetention":86400},\#
-    "delegate":{"sessionChallenges":"ask","taskChallenges":"ask","redirects":"follow","responses":"allow",\#
-    "caching":"default","delayedRequests":"continue","decisionTimeout":60,"webhook":{"url":"https://",\#
-    "secret":"whsec_","events":["task.didComplete"],"answers":false}}}
+    "waitsForConnectivity":false,"allowsInsecureRedirects":false,"isDiscretionary":false,\#
+    "sessionSendsLaunchEvents":true,"bodyRetention":86400},\#
+    "delegate":{"sessionChallenges":"ask","taskChallenges":"ask","asksForRedirects":true,\#
+    "asksForResponses":true,"decisionTimeout":60,"webhook":{"url":"https://","secret":"whsec_"},\#
+    "events":["task.didComplete"]},"tenant":"default"}
     "protectionSpace":{"host":"www.example.com","port":443,"protocol":"https","realm":null,\#
     "authenticationMethod":"NSURLAuthenticationMethodServerTrust","isProxy":false},\#
     "proposedCredential":null,"previousFailureCount":0,"failureResponse":null,\#
@@ -110,19 +108,18 @@ enum DocumentDictionary {
     "countOfBytes":1024,"storagePolicy":"allowed"}}
 
 
-    {"v":1,"description":null,"priority":0.5,"earliestBeginDate":0,"maximumBytesPerSecond":0,\#
-    "request":{"url":"https://www.example.com/","method":"PUT","headers":{"Authorization":"Bearer ",\#
-    "Accept":"*/*","Content-Type":"application/json"},"body":{"size":0}},"completion":{"url":"https://",\#
-    "secret":"whsec_"}}
-    {"v":1,"description":null,"priority":0.5,"earliestBeginDate":0,"maximumBytesPerSecond":0,\#
-    "request":{"url":"https://www.example.com/","method":"GET","headers":{},"timeoutInterval":60},\#
-    "completion":null}
-    {"v":1,"response":{"url":"https://www.example.com/","status":200,"headers":{"Server":"nginx",\#
-    "Date":"Sun, 01 Nov 2026 00:00:00 GMT","Content-Type":"application/octet-stream",\#
-    "Content-Length":"1024","Last-Modified":"Sun, 01 Nov 2026 00:00:00 GMT","Connection":"keep-alive",\#
-    "ETag":"\"00000000-400\"","Accept-Ranges":"bytes"},"mimeType":"application/octet-stream",\#
-    "textEncodingName":null,"suggestedFilename":"","expectedContentLength":1024,"httpVersion":"HTTP/1.1",\#
-    "fromCache":false},"error":null,"sent":0,"expectedToSend":0,"received":1024,"expected":1024,\#
+    {"v":1,"request":{"url":"https://www.example.com/","method":"PUT","headers":["Authorization","Bearer ",\#
+    "Accept","*/*","Content-Type","application/json"],"body":{"size":0}},"description":"",\#
+    "completion":{"url":"https://","secret":"whsec_"}}
+    {"v":1,"request":{"url":"https://www.example.com/","method":"GET","timeoutInterval":60}}
+    {"v":1,"error":{"url":-1004,"message":"could not connect to the host",\#
+    "failingURL":"https://www.example.com/","underlying":{"library":"libcurl","code":7}},\#
+    "startedAt":1793491200000000,"completedAt":1793491200000000}
+    {"v":1,"response":{"url":"https://www.example.com/","status":200,"headers":["Server","nginx",\#
+    "Date","Sun, 01 Nov 2026 00:00:00 GMT","Content-Type","application/octet-stream",\#
+    "Content-Length","1024","Last-Modified","Sun, 01 Nov 2026 00:00:00 GMT","Connection","keep-alive",\#
+    "ETag","\"00000000-400\"","Accept-Ranges","bytes"],"expectedContentLength":1024,\#
+    "httpVersion":"HTTP/1.1"},"received":1024,"expected":1024,\#
     "startedAt":1793491200000000,"completedAt":1793491200000000,"body":{"size":1024,\#
     "sha256":"0000000000000000000000000000000000000000000000000000000000000000",\#
     "expiresAt":1793577600000000}}

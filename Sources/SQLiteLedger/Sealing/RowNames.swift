@@ -2,6 +2,7 @@ internal import Crypto
 internal import HTTPCookies
 internal import KeyDerivation
 internal import Ledger
+internal import Records
 internal import TransferModel
 
 /// Keyed hashes under which rows are found by a text of a client or an origin: HMAC-SHA256 under a key

@@ -1,7 +1,7 @@
 package import JSON
 
 /// Somebody asks who the client is, or the client asks whether to trust a server (URLAuthenticationChallenge).
-package struct AuthenticationChallenge: Sendable, Equatable, Codable {
+package struct AuthenticationChallenge: Sendable, Equatable {
   package var protectionSpace: ProtectionSpace
   /// What would be used without an answer; untried where `previousFailureCount` is 0, else it was refused.
   package var proposedCredential: Credential?
@@ -18,8 +18,8 @@ package struct AuthenticationChallenge: Sendable, Equatable, Codable {
 }
 
 /// A server's chain, and what the default evaluation found (SecTrust).
-package struct ServerTrust: Sendable, Equatable, Codable {
-  package struct Certificate: Sendable, Equatable, Codable {
+package struct ServerTrust: Sendable, Equatable {
+  package struct Certificate: Sendable, Equatable {
     package var pem: String
     package var subject: String
     package var issuer: String

@@ -2,9 +2,9 @@ package import JSON
 internal import Limits
 
 /// What answers a challenge (URLCredential). It never describes its secret, not to a log either.
-package struct Credential: Sendable, Equatable, Codable {
+package struct Credential: Sendable, Equatable {
   /// For how long it is remembered (URLCredential.Persistence).
-  package enum Persistence: String, Sendable, CaseIterable, Codable {
+  package enum Persistence: String, Sendable, CaseIterable {
     /// For the task alone.
     case none
     /// In memory, until the session is invalid or the service stops.
@@ -12,7 +12,7 @@ package struct Credential: Sendable, Equatable, Codable {
     /// Encrypted, in the store.
     case permanent
   }
-  package enum Kind: Sendable, Equatable, Codable {
+  package enum Kind: Sendable, Equatable {
     case password(user: String, password: String)
     /// A certificate, perhaps with those above it, and its key; PEM.
     case certificate(String, privateKey: String)

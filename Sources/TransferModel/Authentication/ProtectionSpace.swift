@@ -2,7 +2,7 @@ package import JSON
 internal import Limits
 
 /// How a client shows who it is, or a server that it can be trusted (URLProtectionSpace.authenticationMethod).
-package enum AuthenticationMethod: String, Sendable, CaseIterable, Codable {
+package enum AuthenticationMethod: String, Sendable, CaseIterable {
   /// Whatever the protocol has: a SOCKS proxy's user and password (RFC 1929).
   case `default` = "NSURLAuthenticationMethodDefault"
   case httpBasic = "NSURLAuthenticationMethodHTTPBasic"
@@ -27,7 +27,7 @@ package enum AuthenticationMethod: String, Sendable, CaseIterable, Codable {
 }
 
 /// Where credentials are good (URLProtectionSpace; RFC 9110 §11.5).
-package struct ProtectionSpace: Sendable, Hashable, Codable {
+package struct ProtectionSpace: Sendable, Hashable {
   /// Lower case; an IPv6 address without brackets.
   package var host: String
   package var port: Int

@@ -15,7 +15,7 @@ package struct BlobStamp: Sendable, Hashable {
   package static let none = BlobStamp()
 }
 
-extension BlobStamp: LosslessStringConvertible, Codable {
+extension BlobStamp: LosslessStringConvertible {
   /// Nil where the text is none that `description` gives.
   package init?(_ text: String) {
     let numbers = text.split(separator: "-", omittingEmptySubsequences: false)
@@ -25,19 +25,6 @@ extension BlobStamp: LosslessStringConvertible, Codable {
   }
 
   package var description: String { "\(epoch)-\(attempt)" }
-
-  package init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    guard let stamp = Self(try container.decode(String.self)) else {
-      throw DecodingError.dataCorruptedError(in: container, debugDescription: "no stamp")
-    }
-    self = stamp
-  }
-
-  package func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(description)
-  }
 }
 
 /// What bytes are kept under: whose they are, which part of that, and who wrote them.

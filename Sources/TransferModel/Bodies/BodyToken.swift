@@ -5,14 +5,10 @@ package protocol BodyToken: AnyObject, Sendable {
 }
 
 /// A body inside a fact or an answer. Only the process that has the body can use it: a stored copy refers to no body.
-package struct BodyReference: Sendable, Codable {
+package struct BodyReference: Sendable {
   package let token: (any BodyToken)?
 
   package init(_ token: (any BodyToken)?) { self.token = token }
-  package init(from decoder: any Decoder) { token = nil }
-  package func encode(to encoder: any Encoder) { _ = encoder.container(keyedBy: NoKey.self) }
-
-  private enum NoKey: CodingKey {}
 }
 
 extension BodyReference: CustomStringConvertible {

@@ -1,6 +1,6 @@
 /// The body of a request in a file of its own, because it is large. The file is encrypted; its key is in the task's row, so that both
 /// end together and a new service key needs no new file.
-package struct SpooledBody: Sendable, Hashable, Codable {
+package struct SpooledBody: Sendable, Hashable {
   /// Bytes in clear.
   package let size: Int64
   /// The stamp in the file's name.

@@ -1,5 +1,5 @@
 /// What a request does with what the session's cache holds (URLRequest.CachePolicy).
-package enum CachePolicy: String, Sendable, CaseIterable, Codable {
+package enum CachePolicy: String, Sendable, CaseIterable {
   /// As HTTP says (RFC 9111).
   case useProtocolCachePolicy
   case reloadIgnoringLocalCacheData
@@ -14,6 +14,6 @@ package enum CachePolicy: String, Sendable, CaseIterable, Codable {
 }
 
 /// Where a response may be kept (URLCache.StoragePolicy).
-package enum CacheStoragePolicy: String, Sendable, Codable, CaseIterable {
+package enum CacheStoragePolicy: String, Sendable, CaseIterable {
   case allowed, allowedInMemoryOnly, notAllowed
 }

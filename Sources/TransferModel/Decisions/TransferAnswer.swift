@@ -1,7 +1,7 @@
 package import HTTPFields
 
 /// What a transfer that asked does next.
-package enum TransferAnswer: Sendable, Codable {
+package enum TransferAnswer: Sendable {
   /// Sends this request in place of the first; nil: the redirect's own answer is the result.
   case redirect(TransferRequest?)
   case challenge(ChallengeAnswer)

@@ -1,5 +1,5 @@
 /// What a transfer asks before it goes on.
-package enum TransferQuestion: Sendable, Codable {
+package enum TransferQuestion: Sendable {
   /// urlSession(_:task:willPerformHTTPRedirection:newRequest:completionHandler:)
   case redirect(TransferResponse, proposed: TransferRequest)
   /// urlSession(_:didReceive:completionHandler:), urlSession(_:task:didReceive:completionHandler:), as the type says.

@@ -1,5 +1,5 @@
 /// The kinds of events, named after URLSession's delegate calls.
-package enum EventType: String, Sendable, CaseIterable, Codable {
+package enum EventType: String, Sendable, CaseIterable {
   case taskDidCreate = "task.didCreate"
   case taskDidChangeState = "task.didChangeState"
   case sessionDidReceiveChallenge = "session.didReceiveChallenge"

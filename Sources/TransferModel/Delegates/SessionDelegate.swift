@@ -29,15 +29,16 @@ package struct SessionDelegate: Sendable, Equatable {
 
 extension SessionDelegate: JSONEncodable {
   package func encode(into writer: inout JSONWriter) {
-    writer.object { encodeMembers(into: &$0, withSecrets: false) }
+    encode(into: &writer) { _ in true }
   }
 
-  /// - Parameters:
-  ///   - withSecrets: false for clients, who do not see the webhook's secret.
-  ///   - has: whether a member is written.
-  package func encodeMembers(
-    into writer: inout JSONWriter, withSecrets: Bool, where has: (TaskDelegate.Member) -> Bool = { _ in true }
-  ) {
+  /// As clients see it: without the webhook's secret.
+  /// - Parameter has: whether a member is written.
+  func encode(into writer: inout JSONWriter, where has: (TaskDelegate.Member) -> Bool) {
+    writer.object { encodeMembers(into: &$0, where: has) }
+  }
+
+  private func encodeMembers(into writer: inout JSONWriter, where has: (TaskDelegate.Member) -> Bool) {
     if has(.sessionChallenges) { writer.field("sessionChallenges", sessionChallenges?.rawValue) }
     if has(.taskChallenges) { writer.field("taskChallenges", taskChallenges?.rawValue) }
     if has(.redirects) { writer.field("redirects", asksForRedirects ? "ask" : "follow") }
@@ -50,7 +51,6 @@ extension SessionDelegate: JSONEncodable {
     guard let webhook else { return writer.null() }
     writer.object { writer in
       writer.field("url", webhook.url)
-      if withSecrets { writer.field("secret", webhook.secret) }
       writer.arrayField("events", events) { $0.value($1.rawValue) }
       writer.field("answers", webhookAnswers)
     }

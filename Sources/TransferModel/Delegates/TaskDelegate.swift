@@ -9,8 +9,8 @@ package struct TaskDelegate: Sendable, Equatable {
   }
 
   /// Only the members that are given mean something.
-  private var values: SessionDelegate
-  private var given: Set<Member>
+  package private(set) var values: SessionDelegate
+  package private(set) var given: Set<Member>
 
   /// - Parameter given: the members that it has; the others are the session's.
   package init(_ values: SessionDelegate, given: Set<Member>) {
@@ -46,12 +46,7 @@ package struct TaskDelegate: Sendable, Equatable {
 
 extension TaskDelegate: JSONEncodable {
   package func encode(into writer: inout JSONWriter) {
-    writer.object { encodeMembers(into: &$0, withSecrets: false) }
-  }
-
-  /// - Parameter withSecrets: false for clients, who do not see the webhook's secret.
-  package func encodeMembers(into writer: inout JSONWriter, withSecrets: Bool) {
-    values.encodeMembers(into: &writer, withSecrets: withSecrets) { given.contains($0) }
+    values.encode(into: &writer) { given.contains($0) }
   }
 }
 

@@ -1,13 +1,13 @@
 package import JSON
 
 /// Why a task failed on the client's side (URLSession's `error`); an HTTP status is never one.
-package struct TransferError: Error, Sendable, Equatable, Codable {
-  package enum Reason: Sendable, Equatable, Codable {
+package struct TransferError: Error, Sendable, Equatable {
+  package enum Reason: Sendable, Equatable {
     case url(URLErrorCode)
     case ferry(FerryErrorCode)
   }
   /// The cause as the library beneath told it.
-  package struct Underlying: Sendable, Equatable, Codable {
+  package struct Underlying: Sendable, Equatable {
     package var library: String
     package var code: Int
     package init(library: String, code: Int) {

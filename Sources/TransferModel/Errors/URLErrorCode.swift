@@ -1,5 +1,5 @@
 /// The codes of NSURLErrorDomain (Apple, NSURLError.h), as far as a transfer can end with them.
-package enum URLErrorCode: Int, Sendable, CaseIterable, Codable {
+package enum URLErrorCode: Int, Sendable, CaseIterable {
   case unknown = -1
   case cancelled = -999
   case badURL = -1000
@@ -46,7 +46,7 @@ package enum URLErrorCode: Int, Sendable, CaseIterable, Codable {
 }
 
 /// The codes of FerryErrorDomain: what Apple has no code for.
-package enum FerryErrorCode: Int, Sendable, CaseIterable, Codable {
+package enum FerryErrorCode: Int, Sendable, CaseIterable {
   case destinationNotPermitted = 1
   case quotaExceeded = 2
   case bodyTooLarge = 3

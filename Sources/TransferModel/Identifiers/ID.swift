@@ -6,7 +6,7 @@ package protocol IDKind: Sendable {
 }
 
 /// A typed identifier: a prefix and a UUIDv7 (RFC 9562 §5.7), `tsk_0192…`. Ids sort by the time of creation.
-package struct ID<Kind: IDKind>: Hashable, Sendable, Comparable, Codable, JSONEncodable {
+package struct ID<Kind: IDKind>: Hashable, Sendable, Comparable, JSONEncodable {
   package let high: UInt64
   package let low: UInt64
 

@@ -1,7 +1,7 @@
 internal import JSON
 
 /// Which kinds of network a task may use (URLRequest.allowsCellularAccess and its kin).
-package struct NetworkAccess: Sendable, Equatable, Codable {
+package struct NetworkAccess: Sendable, Equatable {
   package var allowsCellularAccess = true
   package var allowsExpensiveNetworkAccess = true
   package var allowsConstrainedNetworkAccess = true

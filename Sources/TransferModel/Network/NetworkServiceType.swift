@@ -1,5 +1,5 @@
 /// What a task's traffic is for (URLRequest.NetworkServiceType): how the packets that it sends are marked.
-package enum NetworkServiceType: String, Sendable, CaseIterable, Codable {
+package enum NetworkServiceType: String, Sendable, CaseIterable {
   case `default`, video, background, voice, responsiveData, avStreaming, responsiveAV, callSignaling
 
   /// The differentiated services code point of a type (RFC 2474), as RFC 4594 §2.3 has it for the class of service that the

@@ -87,14 +87,15 @@ extension ProxyConfiguration {
     return entry
   }
 
-  /// - Parameter withSecrets: false for clients, who see no users.
-  func encode(into writer: inout JSONWriter, withSecrets: Bool) {
+}
+
+extension ProxyConfiguration: JSONEncodable {
+  /// As clients see it, without users.
+  package func encode(into writer: inout JSONWriter) {
     writer.object { writer in
-      for (name, entry) in [("http", http), ("https", https), ("socks5", socks5)] {
-        guard let entry else { continue }
-        writer.key(name)
-        writer.value(withSecrets ? entry.urlWithUser : entry.server.url)
-      }
+      if let http { writer.field("http", http.server.url) }
+      if let https { writer.field("https", https.server.url) }
+      if let socks5 { writer.field("socks5", socks5.server.url) }
       writer.arrayField("noProxy", noProxy.all) { $0.value($1.text) }
     }
   }
@@ -143,7 +144,7 @@ extension ProxyConfiguration.Entry {
     server = ProxyServer(kind: kind, host: host, port: port)
   }
 
-  fileprivate var urlWithUser: String {
+  package var urlWithUser: String {
     guard case .password(let user, let password) = credential?.kind else { return server.url }
     let login = "\(PercentEncoding.encode(user)):\(PercentEncoding.encode(password))@"
     return "\(server.kind.rawValue)://\(login)\(server.url.drop { $0 != "/" }.dropFirst(2))"

@@ -2,7 +2,7 @@ package import HTTPFields
 package import JSON
 
 /// What to ask of an origin (URLRequest).
-package struct TransferRequest: Sendable, Equatable, Codable {
+package struct TransferRequest: Sendable, Equatable {
   package var url: String
   package var method: String
   package var headers: HTTPHeaders
@@ -64,7 +64,7 @@ extension TransferRequest: JSONEncodable {
   }
 
   /// What is not sent, but says how; without what is as it is by default.
-  package func encodeLoading(into writer: inout JSONWriter) {
+  private func encodeLoading(into writer: inout JSONWriter) {
     if let cachePolicy { writer.field("cachePolicy", cachePolicy.rawValue) }
     if !httpShouldHandleCookies { writer.field("httpShouldHandleCookies", false) }
     if let mainDocumentURL { writer.field("mainDocumentURL", mainDocumentURL) }
@@ -72,7 +72,7 @@ extension TransferRequest: JSONEncodable {
     if let networkServiceType { writer.field("networkServiceType", networkServiceType.rawValue) }
   }
 
-  /// Reads what `encodeLoading` wrote, or a client did.
+  /// Reads the members that are not sent, but say how.
   package mutating func readLoading(_ reader: inout ObjectReader) {
     cachePolicy = reader.choice("cachePolicy")
     httpShouldHandleCookies = reader.bool("httpShouldHandleCookies") ?? true

@@ -2,7 +2,7 @@ package import HTTPFields
 package import JSON
 
 /// The head of an origin's answer (HTTPURLResponse).
-package struct TransferResponse: Sendable, Equatable, Codable {
+package struct TransferResponse: Sendable, Equatable {
   package var url: String
   package var status: Int
   package var headers: HTTPHeaders

@@ -51,13 +51,12 @@ package struct SessionConfiguration: Sendable, Equatable {
 }
 
 extension SessionConfiguration: JSONEncodable {
-  /// The properties, without what only the store may see.
+  /// The properties as clients see them, without secrets.
   package func encode(into writer: inout JSONWriter) {
-    writer.object { encodeMembers(into: &$0, withSecrets: false) }
+    writer.object { encodeMembers(into: &$0) }
   }
 
-  /// - Parameter withSecrets: true for the store, which seals the whole; clients see none.
-  package func encodeMembers(into writer: inout JSONWriter, withSecrets: Bool) {
+  private func encodeMembers(into writer: inout JSONWriter) {
     writer.field("requestCachePolicy", requestCachePolicy.rawValue)
     writer.field("timeoutIntervalForRequest", timeoutIntervalForRequest)
     writer.field("timeoutIntervalForResource", timeoutIntervalForResource)
@@ -65,23 +64,18 @@ extension SessionConfiguration: JSONEncodable {
     writer.field("httpShouldUsePipelining", httpShouldUsePipelining)
     writer.field("httpShouldSetCookies", httpShouldSetCookies)
     writer.field("httpCookieAcceptPolicy", httpCookieAcceptPolicy.rawValue)
-    let headers =
-      withSecrets ? httpAdditionalHeaders : httpAdditionalHeaders.redacted(and: secretHeaderFields)
-    writer.field("httpAdditionalHeaders", Optional(headers))
+    writer.field(
+      "httpAdditionalHeaders", Optional(httpAdditionalHeaders.redacted(and: secretHeaderFields)))
     writer.arrayField("secretHeaderFields", secretHeaderFields) { $0.value($1) }
     encodeTrust(into: &writer)
-    writer.key("proxies")
-    proxies.encode(into: &writer, withSecrets: withSecrets)
+    writer.field("proxies", proxies)
     writer.field("urlCache", urlCache == .none ? nil : urlCache)
     writer.field("urlCredentialStorage", urlCredentialStorage)
     writer.field("waitsForConnectivity", waitsForConnectivity)
     networkAccess.encodeMembers(into: &writer)
     writer.field("allowsInsecureRedirects", allowsInsecureRedirects)
-    // Stored where it says something only: documents without it are as they were.
-    if !withSecrets || networkServiceType != .default {
-      writer.field("networkServiceType", networkServiceType.rawValue)
-    }
-    if !withSecrets { writer.field("requiresDNSSECValidation", false) }
+    writer.field("networkServiceType", networkServiceType.rawValue)
+    writer.field("requiresDNSSECValidation", false)
     writer.field("isDiscretionary", isDiscretionary)
     writer.field("sessionSendsLaunchEvents", sessionSendsLaunchEvents)
     writer.field("retry", retry)

@@ -2,7 +2,7 @@ package import Addresses
 package import JSON
 
 /// URLSessionTaskTransactionMetrics: one request and its answer, redirects included.
-package struct TransactionMetrics: Sendable, Equatable, Codable {
+package struct TransactionMetrics: Sendable, Equatable {
   package var url = ""
   package var method = ""
   package var status: Int?

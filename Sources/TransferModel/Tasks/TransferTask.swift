@@ -4,7 +4,7 @@ package enum TaskKind: String, Sendable, CaseIterable {
 }
 
 /// Byte counts as URLSessionTask has them; -1 where the total is not known.
-package struct TaskProgress: Sendable, Equatable, Codable {
+package struct TaskProgress: Sendable, Equatable {
   package var countOfBytesSent: Int64 = 0
   package var countOfBytesExpectedToSend: Int64 = 0
   package var countOfBytesReceived: Int64 = 0
@@ -143,6 +143,22 @@ package struct TransferTask: Sendable, Equatable {
     preferences = specification.preferences
   }
 
+  /// What it was created with, as far as it is still known.
+  package var specification: TaskSpecification {
+    var specification = TaskSpecification(kind: kind, request: originalRequest)
+    specification.completion = completion
+    specification.isAwaited = isAwaited
+    specification.description = description
+    specification.priority = priority
+    specification.earliestBeginDate = earliestBeginDate
+    specification.maximumBytesPerSecond = maximumBytesPerSecond
+    specification.resumePoint = resumePoint
+    specification.hasInvalidResumeData = hasInvalidResumeData
+    specification.isDiscretionary = isDiscretionary
+    specification.preferences = preferences
+    return specification
+  }
+
   package var state: TaskState { lifecycle.state }
   package var startedAt: Timestamp? { beginning.startedAt }
 
@@ -205,6 +221,14 @@ package struct TransferTask: Sendable, Equatable {
   package mutating func forgetRequestBody() {
     originalRequest.body?.forget()
     currentRequest.body?.forget()
+  }
+
+  /// The task stays, without what it left.
+  package mutating func forgetBody() {
+    body = nil
+    partial = nil
+    partialExpiresAt = nil
+    error?.resumeDataAvailable = false
   }
 
   /// Until when a finished task's body, or what it can go on from, is kept; nil where there is neither.

@@ -1,7 +1,7 @@
 package import JSON
 
 /// An instant of the wall clock, in microseconds since 1970-01-01T00:00:00Z.
-package struct Timestamp: Hashable, Sendable, Comparable, Codable {
+package struct Timestamp: Hashable, Sendable, Comparable {
   package var microseconds: Int64
 
   package init(microseconds: Int64) { self.microseconds = microseconds }

@@ -1,5 +1,5 @@
 /// A command for the transfer of a task. The service gives it to its own engine, or stores it for the worker.
-package enum TaskCommand: Sendable, Codable {
+package enum TaskCommand: Sendable {
   /// URLSessionTask.suspend()
   case suspend
   /// URLSessionTask.resume()

@@ -2,7 +2,7 @@ package import HTTPFields
 
 /// What has happened to the transfer of a task. The engine and the worker report facts in the order in which they happened; the worker
 /// stores its own for the service. Large payloads are indirect, because facts are passed through several queues.
-package enum TransferFact: Sendable, Codable {
+package enum TransferFact: Sendable {
   /// A request of the task starts, or the cache starts to serve it. May be reported again; sent and received bytes then count from 0.
   case began(TaskID, at: Timestamp)
   indirect case redirected(TaskID, TransferResponse, to: TransferRequest, at: Timestamp)

@@ -1,5 +1,5 @@
 /// How a transfer ended.
-package struct TransferOutcome: Sendable, Codable {
+package struct TransferOutcome: Sendable {
   package enum Body: Sendable {
     case memory([UInt8])
     /// Durable, under the task's name and the outcome's stamp.
@@ -33,31 +33,5 @@ package struct TransferOutcome: Sendable, Codable {
     self.progress = progress
     self.transactions = transactions
     self.endedAt = endedAt
-  }
-}
-
-/// As it is handed on within the service: bytes as base64; a file only says that it is one.
-extension TransferOutcome.Body: Codable {
-  /// No base64.
-  private static let fileMark = "(file)"
-
-  package init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    let text = try container.decode(String.self)
-    if text == Self.fileMark {
-      self = .file
-    } else if let bytes = Base64.decode(text) {
-      self = .memory(bytes)
-    } else {
-      throw DecodingError.dataCorruptedError(in: container, debugDescription: "not base64")
-    }
-  }
-
-  package func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    switch self {
-    case .memory(let bytes): try container.encode(Base64.encode(bytes))
-    case .file: try container.encode(Self.fileMark)
-    }
   }
 }

@@ -3,6 +3,7 @@ internal import EngineAPI
 internal import EventLoop
 internal import JSON
 internal import Ledger
+internal import Records
 internal import TransferCore
 internal import TransferModel
 
@@ -190,7 +191,7 @@ struct Recovery: Sendable {
       guard let last = rows.last else { return found }
       number = last.number
       for row in rows {
-        do throws(WorkerDocument.Refusal) {
+        do throws(RecordFault) {
           if case .submit(let task) = try WorkerDocument.decode(BackgroundCommand.self, row.content.document)
           {
             found.known.insert(task)
@@ -214,7 +215,7 @@ struct Recovery: Sendable {
       guard let final = page.last else { return found }
       last = final.task
       for work in page {
-        do throws(WorkerDocument.Refusal) {
+        do throws(RecordFault) {
           let state = try WorkerDocument.decode(WorkState.self, work.document)
           if let session = room.directory[work.task] {
             give(.isElsewhere(work.task, Elsewhere(state)), to: session)

@@ -1,6 +1,7 @@
 internal import EngineAPI
 internal import Ledger
 internal import Logging
+internal import Records
 internal import TransferModel
 
 /// Reads the cookies and credentials of sessions from the ledger, for the engine.

@@ -1,5 +1,6 @@
 internal import HTTPCookies
 internal import Ledger
+internal import Records
 internal import TransferCore
 internal import TransferModel
 
@@ -33,7 +34,7 @@ enum BackgroundCommand: WorkerContent {
 }
 
 /// A command that concerns a whole session.
-enum SessionCommand: Codable, Sendable {
+enum SessionCommand: Sendable {
   case keepCredential(Credential, ProtectionSpace)
   case forgetCredentials([ProtectionSpace])
   case setCookies([Cookie])
@@ -44,6 +45,36 @@ enum SessionCommand: Codable, Sendable {
   case flush
   /// The session has ended.
   case forget
+}
+
+extension BackgroundCommand: RecordCases {
+  static let cases: [RecordCase<Self>] = [
+    RecordCase("submit", Self.submit) { if case .submit(let task) = $0 { task } else { nil } },
+    RecordCase("task", Self.task) {
+      if case .task(let task, let command) = $0 { (task, command) } else { nil }
+    },
+    RecordCase("session", Self.session) { if case .session(let command) = $0 { command } else { nil } },
+  ]
+}
+
+extension SessionCommand: RecordCases {
+  static let cases: [RecordCase<Self>] = [
+    RecordCase("keepCredential", Self.keepCredential) {
+      if case .keepCredential(let credential, let space) = $0 { (credential, space) } else { nil }
+    },
+    RecordCase("forgetCredentials", Self.forgetCredentials) {
+      if case .forgetCredentials(let spaces) = $0 { spaces } else { nil }
+    },
+    RecordCase("setCookies", Self.setCookies) {
+      if case .setCookies(let cookies) = $0 { cookies } else { nil }
+    },
+    RecordCase("removeCookies", Self.removeCookies) {
+      if case .removeCookies(let filter) = $0 { filter } else { nil }
+    },
+    RecordCase("reset", .reset) { if case .reset = $0 { true } else { false } },
+    RecordCase("flush", .flush) { if case .flush = $0 { true } else { false } },
+    RecordCase("forget", .forget) { if case .forget = $0 { true } else { false } },
+  ]
 }
 
 extension StoreChange {

@@ -3,6 +3,7 @@ internal import EngineAPI
 package import Ledger
 internal import Logging
 internal import Synchronization
+internal import Records
 internal import TransferCore
 internal import TransferModel
 
@@ -83,7 +84,7 @@ private struct Inheritance {
   /// nil where another version wrote it: the row stays, and the task waits for a process that can read it. To begin it anew might
   /// send it twice.
   mutating func take(_ stored: StoredWork) -> WorkState? {
-    do throws(WorkerDocument.Refusal) {
+    do throws(RecordFault) {
       var kept = try WorkerDocument.decode(WorkState.self, stored.document)
       kept.partial = partial(kept.partial, of: stored.task)
       return kept

@@ -1,4 +1,5 @@
 internal import Ledger
+internal import Records
 internal import TransferModel
 
 /// The documents of a queue that this version cannot read. They stay in the ledger. Later documents about the same task or session
@@ -15,11 +16,11 @@ struct RefusedDocuments: Sendable {
   /// A row, and the result of decoding its document.
   struct Decoded<Value: WorkerContent> {
     let row: Row
-    let value: Result<Value, WorkerDocument.Refusal>
+    let value: Result<Value, RecordFault>
 
     init(_ row: Row) {
       self.row = row
-      value = Result { () throws(WorkerDocument.Refusal) in
+      value = Result { () throws(RecordFault) in
         try WorkerDocument.decode(Value.self, row.document)
       }
     }
@@ -80,16 +81,16 @@ struct RefusedDocuments: Sendable {
   /// Returns nil for progress behind a refused document, which is discarded.
   private mutating func read<Value: WorkerContent>(
     _ decoded: Decoded<Value>
-  ) -> Result<Value?, WorkerDocument.Refusal> {
+  ) -> Result<Value?, RecordFault> {
     let row = decoded.row
-    let refusal: WorkerDocument.Refusal
+    let refusal: RecordFault
     switch decoded.value {
     case .success(let value):
       guard !waiting.isEmpty, let subject = Self.subject(of: row), let first = waiting[subject],
         row.number > first
       else { return .success(value) }
       guard !value.isPassing else { return .success(nil) }
-      refusal = .init(description: "it comes after one that is not understood")
+      refusal = RecordFault("comes after one that is not understood")
     case .failure(let reason): refusal = reason
     }
     let subject = Self.subject(of: row)

@@ -1,14 +1,18 @@
-internal import FoundationEssentials
 internal import Ledger
+internal import Records
 internal import TransferCore
 internal import TransferModel
 
 /// A value that the service and the worker write for each other.
-protocol WorkerContent: Codable, Sendable {
+protocol WorkerContent: Sendable {
   /// The value may be lost, because the next one of its kind supersedes it.
   var isPassing: Bool { get }
   /// False for values that the processes never write for each other: a document with such a value is refused.
   var isExpected: Bool { get }
+
+  /// The value as a document (`Records.Document`).
+  var document: [UInt8] { get }
+  init(document: [UInt8]) throws(RecordFault)
 }
 
 extension WorkerContent {
@@ -16,91 +20,32 @@ extension WorkerContent {
   var isExpected: Bool { true }
 }
 
-extension WorkState: WorkerContent {}
-
-/// The JSON documents that the service and the worker exchange. Each holds one value, and the format's version as an extra member.
-///
-/// An additional optional member or kind needs no new version. Readers ignore unknown members and refuse documents of an unknown kind.
-/// A required member needs a new version. Raise `version`, too, if an older reader would misinterpret a document. An unknown version is
-/// refused.
-enum WorkerDocument {
-  static let version = 1
-
-  /// Why a document is not read.
-  struct Refusal: Error, Equatable, CustomStringConvertible {
-    let description: String
-  }
-
-  static func encode(_ value: some WorkerContent) -> String {
-    assert(value.isExpected)
-    let encoder = JSONEncoder()
-    // The same value is the same text, whatever the seed of this process's dictionaries.
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    guard let data = try? encoder.encode(Versioned(content: value, version: version)) else {
-      preconditionFailure("a value that is no JSON")
-    }
-    return String(decoding: data, as: UTF8.self)
-  }
-
-  static func decode<Value: WorkerContent>(_ type: Value.Type, _ document: String) throws(Refusal) -> Value {
-    guard !document.isEmpty else { throw Refusal(description: "it cannot be opened, or is empty") }
-    do {
-      let value = try JSONDecoder().decode(Versioned<Value>.self, from: Data(document.utf8)).content
-      guard value.isExpected else {
-        throw Refusal(description: "neither the service nor the worker writes such a value")
-      }
-      return value
-    } catch let refusal as Refusal {
-      throw refusal
-    } catch {
-      throw Refusal(description: Self.reason(error))
-    }
-  }
-
-  /// Names the member that could not be decoded. It never includes the document's contents, which are sealed.
-  private static func reason(_ error: any Error) -> String {
-    let context: DecodingError.Context
-    switch error {
-    case DecodingError.keyNotFound(let key, let found):
-      return "\(place(found.codingPath)) has no \(key.stringValue)"
-    case DecodingError.typeMismatch(_, let found), DecodingError.valueNotFound(_, let found),
-      DecodingError.dataCorrupted(let found):
-      context = found
-    default: return "not understood"
-    }
-    return "\(place(context.codingPath)) is not understood"
-  }
-
-  private static func place(_ path: [any CodingKey]) -> String {
-    path.isEmpty ? "the document" : path.map(\.stringValue).joined(separator: ".")
-  }
+extension WorkerContent where Self: RecordCases {
+  var document: [UInt8] { Document.write(self) }
+  init(document: [UInt8]) throws(RecordFault) { self = try Document.read(Self.self, document) }
 }
 
-/// A document's value with its version as one more member.
-private struct Versioned<Content: WorkerContent>: Codable {
-  private enum Key: String, CodingKey { case version }
+extension WorkState: WorkerContent {
+  var document: [UInt8] { Document.write(self) }
+  init(document: [UInt8]) throws(RecordFault) { self = try Document.read(Self.self, document) }
+}
 
-  let content: Content
-  let version: Int
-
-  init(content: Content, version: Int) {
-    self.content = content
-    self.version = version
+/// The documents that the service and the worker exchange, as the ledger's queues have them.
+enum WorkerDocument {
+  static func encode(_ value: some WorkerContent) -> String {
+    assert(value.isExpected)
+    return String(decoding: value.document, as: UTF8.self)
   }
 
-  init(from decoder: any Decoder) throws {
-    version = try decoder.container(keyedBy: Key.self).decode(Int.self, forKey: .version)
-    guard version == WorkerDocument.version else {
-      throw WorkerDocument.Refusal(
-        description: "it has version \(version), and only \(WorkerDocument.version) is known")
+  static func decode<Value: WorkerContent>(_ type: Value.Type, _ document: String) throws(RecordFault)
+    -> Value
+  {
+    guard !document.isEmpty else { throw RecordFault("cannot be opened, or is empty") }
+    let value = try Value(document: Array(document.utf8))
+    guard value.isExpected else {
+      throw RecordFault("has a value that neither the service nor the worker writes")
     }
-    content = try Content(from: decoder)
-  }
-
-  func encode(to encoder: any Encoder) throws {
-    try content.encode(to: encoder)
-    var container = encoder.container(keyedBy: Key.self)
-    try container.encode(version, forKey: .version)
+    return value
   }
 }
 
@@ -121,29 +66,13 @@ extension DocumentSubject {
 
   /// Returns nil if the document names neither a task nor a session.
   init?(ofDocument document: String) {
-    guard let found = try? JSONDecoder().decode(Found.self, from: Data(document.utf8)) else { return nil }
-    self = found.subject
-  }
-
-  private struct Found: Decodable {
-    private struct Key: CodingKey {
-      let stringValue: String
-      var intValue: Int? { nil }
-      init(stringValue: String) { self.stringValue = stringValue }
-      init?(intValue: Int) { nil }
-    }
-    let subject: DocumentSubject
-
-    init(from decoder: any Decoder) throws {
-      let kinds = try decoder.container(keyedBy: Key.self)
-      for kind in kinds.allKeys {
-        guard let members = try? kinds.nestedContainer(keyedBy: Key.self, forKey: kind),
-          let id = try? members.decode(TaskID.self, forKey: Key(stringValue: "_0"))
-        else { continue }
-        subject = DocumentSubject(id)
-        return
-      }
-      throw WorkerDocument.Refusal(description: "it names nobody")
+    guard let text = Document.subject(of: Array(document.utf8)) else { return nil }
+    if let task = TaskID(text) {
+      self.init(task)
+    } else if let session = SessionID(text) {
+      self.init(session)
+    } else {
+      return nil
     }
   }
 }

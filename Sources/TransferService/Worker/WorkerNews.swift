@@ -1,5 +1,6 @@
 internal import HTTPCookies
 internal import Ledger
+internal import Records
 internal import TransferModel
 
 /// News of the worker for the service: a sealed row of the ledger.
@@ -24,33 +25,14 @@ enum WorkerNews: WorkerContent {
 }
 
 /// A fact is stored as it is, without another object around it.
-extension WorkerNews {
-  private enum Other: Codable {
-    case changedCookies(SessionID, [CookieJar.Change])
-    case refused(count: Int)
-
-    enum CodingKeys: CodingKey { case changedCookies, refused }
-  }
-
-  init(from decoder: any Decoder) throws {
-    guard try !decoder.container(keyedBy: Other.CodingKeys.self).allKeys.isEmpty else {
-      self = .fact(try TransferFact(from: decoder))
-      return
-    }
-    switch try Other(from: decoder) {
-    case .changedCookies(let session, let changes): self = .changedCookies(session, changes)
-    case .refused(let count): self = .refused(count: count)
-    }
-  }
-
-  func encode(to encoder: any Encoder) throws {
-    switch self {
-    case .fact(let fact): try fact.encode(to: encoder)
-    case .changedCookies(let session, let changes):
-      try Other.changedCookies(session, changes).encode(to: encoder)
-    case .refused(let count): try Other.refused(count: count).encode(to: encoder)
-    }
-  }
+extension WorkerNews: RecordCases {
+  static let cases: [RecordCase<Self>] =
+    [
+      RecordCase("changedCookies", Self.changedCookies) {
+        if case .changedCookies(let session, let changes) = $0 { (session, changes) } else { nil }
+      },
+      RecordCase("refused", Self.refused) { if case .refused(let count) = $0 { count } else { nil } },
+    ] + TransferFact.cases.map { $0.of(Self.fact) { if case .fact(let fact) = $0 { fact } else { nil } } }
 }
 
 extension StoreChange {

@@ -1,0 +1,69 @@
+internal import JSON
+
+/// Documents: records that stand by themselves, in a row of a ledger or in resume data.
+///
+/// Each says of which version it is. The version is the same for all kinds. It grows when a member's meaning changes, or when one that
+/// older programs cannot do without is added; they then refuse the document. Any other member is added as `RecordCoder` says.
+package enum Document {
+  package static let version = 1
+  private static let member: StaticString = "v"
+
+  /// How every document with members begins.
+  package static let start = Array("{\"\(member)\":\(version),".utf8)
+
+  /// A document whose members `table` writes.
+  package static func write(_ table: (inout RecordCoder) throws(RecordFault) -> Void) -> [UInt8] {
+    RecordCoder.write { coder throws(RecordFault) in
+      _ = try coder.required(member, version)
+      try table(&coder)
+    }
+  }
+
+  /// - Parameter table: reads all the document's members but the version.
+  package static func read<T>(
+    _ document: [UInt8], _ table: (inout RecordCoder) throws(RecordFault) -> T
+  ) throws(RecordFault) -> T {
+    try RecordCoder.read(try json(document)) { coder throws(RecordFault) in
+      _ = try coder.required(member, Optional<Int>.none)
+      return try table(&coder)
+    }
+  }
+
+  package static func write(_ record: some Record) -> [UInt8] {
+    write { coder throws(RecordFault) in _ = try type(of: record).members(&coder, record) }
+  }
+
+  package static func read<T: Record>(_ type: T.Type, _ document: [UInt8]) throws(RecordFault) -> T {
+    try read(document) { coder throws(RecordFault) in try T.members(&coder, nil) }
+  }
+
+  package static func write(_ value: some RecordCases) -> [UInt8] {
+    write { coder in value.writeMember(to: &coder) }
+  }
+
+  package static func read<T: RecordCases>(_ type: T.Type, _ document: [UInt8]) throws(RecordFault) -> T {
+    let members = try json(document).members?.filter { $0.name != "\(member)" } ?? []
+    guard members.count == 1 else { throw RecordFault("must have one member, not \(members.count)") }
+    return try T.readMember(members[0])
+  }
+
+  /// The id of the task or the session that a document of a case is about: the first of the case's values. It is found in
+  /// documents of any version that have one.
+  package static func subject(of document: [UInt8]) -> String? {
+    guard let members = (try? JSONParser.parse(document))?.members else { return nil }
+    return members.lazy.compactMap { $0.value.elements?.first?.string }.first
+  }
+
+  private static func json(_ document: [UInt8]) throws(RecordFault) -> JSONValue {
+    let json: JSONValue
+    do throws(JSONSyntaxError) { json = try JSONParser.parse(document) } catch {
+      throw RecordFault("is not JSON: \(error.reason), at byte \(error.offset)")
+    }
+    let found = json[member]
+    guard found?.integer == Int64(version) else {
+      let text = found.map { found in found.integer.map { "\($0)" } ?? found.kind } ?? "missing"
+      throw RecordFault("is \(text): this program knows version \(version)").under("\(member)")
+    }
+    return json
+  }
+}

@@ -1,0 +1,32 @@
+package import JSON
+
+/// A value that is an object in documents.
+package protocol Record: RecordValue {
+  /// The table of its members.
+  /// - Parameter value: what is to be written, and returned; nil: one is to be read.
+  static func members(_ coder: inout RecordCoder, _ value: Self?) throws(RecordFault) -> Self
+}
+
+extension Record {
+  package func write(to coder: inout RecordCoder) {
+    coder.object { coder throws(RecordFault) in _ = try Self.members(&coder, self) }
+  }
+
+  package static func read(_ json: JSONValue) throws(RecordFault) -> Self {
+    try RecordCoder.read(json) { coder throws(RecordFault) in try members(&coder, nil) }
+  }
+}
+
+/// A record whose members have defaults: it is there before its members are read.
+package protocol MutableRecord: Record {
+  init()
+  mutating func members(_ coder: inout RecordCoder) throws(RecordFault)
+}
+
+extension MutableRecord {
+  package static func members(_ coder: inout RecordCoder, _ value: Self?) throws(RecordFault) -> Self {
+    var record = value ?? Self()
+    try record.members(&coder)
+    return record
+  }
+}

@@ -1,0 +1,198 @@
+internal import JSON
+
+/// Writes or reads the members of one object.
+///
+/// A record's table of members is one function. It is given the value that is to be written, or nil where one is to be read; each of its
+/// lines writes a member or reads it:
+///
+///     RetryWait(
+///       lastError: try coder.required("lastError", value?.lastError),
+///       nextAttemptAt: try coder.required("nextAttemptAt", value?.nextAttemptAt))
+///
+/// Members that are not known are refused: they are of a newer version, and may change what the others mean. So a member that is added
+/// later is written only where it differs from its default, and an older program reads all documents without it.
+package struct RecordCoder {
+  var writer: JSONWriter
+  /// The object that is read; nil where one is written.
+  private let object: JSONValue?
+  private var asked: [StaticString] = []
+  /// How many of the members that were asked for are there.
+  private var found = 0
+
+  package var isReading: Bool { object != nil }
+
+  private init(writer: consuming JSONWriter = JSONWriter(capacity: 0), object: JSONValue? = nil) {
+    self.writer = writer
+    self.object = object
+  }
+
+  // MARK: Objects
+
+  /// The text of an object whose members `table` writes.
+  static func write(_ table: (inout RecordCoder) throws(RecordFault) -> Void) -> [UInt8] {
+    var coder = RecordCoder(writer: JSONWriter())
+    coder.object(table)
+    return coder.writer.bytes
+  }
+
+  /// Writes an object as the next value.
+  mutating func object(_ table: (inout RecordCoder) throws(RecordFault) -> Void) {
+    assert(!isReading)
+    writer.begin(.object)
+    do throws(RecordFault) { try table(&self) } catch {
+      preconditionFailure("a table cannot write: \(error)")
+    }
+    writer.end(.object)
+  }
+
+  /// Reads an object to its end.
+  static func read<T>(
+    _ json: JSONValue, _ table: (inout RecordCoder) throws(RecordFault) -> T
+  ) throws(RecordFault) -> T {
+    guard let count = json.memberCount else { throw RecordFault("must be an object, not \(json.kind)") }
+    var coder = RecordCoder(object: json)
+    let value = try table(&coder)
+    guard coder.found == count else {
+      let known = Set(coder.asked.map { "\($0)" })
+      let unknown = json.members?.first { !known.contains($0.name) }
+      throw RecordFault("is not known").under(unknown?.name ?? "")
+    }
+    return value
+  }
+
+  // MARK: Members of a value that is made of them
+
+  /// A member that is always there.
+  package mutating func required<T: RecordValue>(
+    _ name: StaticString, _ value: T?
+  ) throws(RecordFault) -> T {
+    if isReading {
+      guard let value: T = try read(name) else { throw fault(name, "is missing") }
+      return value
+    }
+    guard let value else { preconditionFailure("\(name) has no value to write") }
+    write(name, value)
+    return value
+  }
+
+  /// A member that is there where it is not nil.
+  package mutating func optional<T: RecordValue>(
+    _ name: StaticString, _ value: T?
+  ) throws(RecordFault) -> T? {
+    if isReading { return try read(name) }
+    if let value { write(name, value) }
+    return value
+  }
+
+  /// A member that is there where it is not the default.
+  package mutating func member<T: RecordValue & Equatable>(
+    _ name: StaticString, _ value: T?, else other: T
+  ) throws(RecordFault) -> T {
+    if isReading { return try read(name) ?? other }
+    guard let value, value != other else { return other }
+    write(name, value)
+    return value
+  }
+
+  /// Bytes that are there where they are not nil, as base64.
+  package mutating func bytes(_ name: StaticString, _ value: [UInt8]?) throws(RecordFault) -> [UInt8]? {
+    try optional(name, value.map { RecordBytes(bytes: $0) })?.bytes
+  }
+
+  /// A member whose object has another table than its type's own.
+  mutating func object<T>(
+    _ name: StaticString, _ value: T?,
+    _ table: (inout RecordCoder, T?) throws(RecordFault) -> T
+  ) throws(RecordFault) -> T? {
+    guard isReading else {
+      guard let value else { return nil }
+      writer.key(name)
+      object { coder throws(RecordFault) in _ = try table(&coder, value) }
+      return value
+    }
+    guard let json = json(name) else { return nil }
+    do throws(RecordFault) {
+      return try Self.read(json) { coder throws(RecordFault) in try table(&coder, nil) }
+    } catch {
+      throw error.under("\(name)")
+    }
+  }
+
+  // MARK: Members of a value that is there before
+
+  /// A member that is always written. Where it is absent the value stays as it is.
+  package mutating func field<T: RecordValue>(_ name: StaticString, _ value: inout T) throws(RecordFault) {
+    guard isReading else { return write(name, value) }
+    if let read: T = try read(name) { value = read }
+  }
+
+  /// A member that is there where it is not nil.
+  package mutating func field<T: RecordValue>(_ name: StaticString, _ value: inout T?) throws(RecordFault) {
+    guard isReading else {
+      if let value { write(name, value) }
+      return
+    }
+    value = try read(name)
+  }
+
+  /// A member that is there where it is not the default.
+  package mutating func field<T: RecordValue & Equatable>(
+    _ name: StaticString, _ value: inout T, else other: T
+  ) throws(RecordFault) {
+    guard isReading else {
+      if value != other { write(name, value) }
+      return
+    }
+    value = try read(name) ?? other
+  }
+
+  /// A member of a value that is not simply stored: written where it is not nil, and set where it is read.
+  package mutating func field<T: RecordValue>(
+    _ name: StaticString, _ value: T?, _ set: (T) -> Void
+  ) throws(RecordFault) {
+    if isReading {
+      if let read: T = try read(name) { set(read) }
+    } else if let value {
+      write(name, value)
+    }
+  }
+
+  // MARK: Arrays
+
+  /// A member that is an array, of which `elements` writes the elements.
+  mutating func array(_ name: StaticString, _ elements: (inout RecordCoder) -> Void) {
+    writer.key(name)
+    writer.begin(.array)
+    elements(&self)
+    writer.end(.array)
+  }
+
+  mutating func element(_ value: some RecordValue) {
+    writer.element()
+    value.write(to: &self)
+  }
+
+  // MARK: One member
+
+  package func fault(_ name: StaticString, _ reason: String) -> RecordFault {
+    RecordFault(reason).under("\(name)")
+  }
+
+  private mutating func write(_ name: StaticString, _ value: some RecordValue) {
+    writer.key(name)
+    value.write(to: &self)
+  }
+
+  /// nil where it is absent or null.
+  private mutating func read<T: RecordValue>(_ name: StaticString) throws(RecordFault) -> T? {
+    guard let json = json(name) else { return nil }
+    do throws(RecordFault) { return try T.read(json) } catch { throw error.under("\(name)") }
+  }
+
+  private mutating func json(_ name: StaticString) -> JSONValue? {
+    asked.append(name)
+    guard let json = object?[name] else { return nil }
+    found += 1
+    return json.isNull ? nil : json
+  }
+}

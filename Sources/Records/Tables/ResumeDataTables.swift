@@ -1,0 +1,46 @@
+package import TransferModel
+
+/// A download's members stand beside those of an upload: `upload` tells which it is.
+extension ResumePoint: Record {
+  package static func members(_ coder: inout RecordCoder, _ value: Self?) throws(RecordFault) -> Self {
+    let (download, upload) = (value?.download, value?.upload)
+    let source: TaskID = try coder.required("source", download?.source ?? upload?.source)
+    if let resource = try coder.optional("upload", upload?.resource) {
+      return .upload(
+        UploadPoint(
+          resource: resource, source: source, version: try coder.optional("version", upload?.version)))
+    }
+    let partial = download?.partial
+    return .download(
+      DownloadPoint(
+        partial: PartialBody(
+          offset: try coder.required("offset", partial?.offset),
+          total: try coder.member("total", partial?.total, else: -1),
+          validator: try coder.required("validator", partial?.validator),
+          resource: try coder.optional("resource", partial?.resource)), source: source,
+        blob: try coder.optional("blob", download?.blob)))
+  }
+}
+
+/// The content of resume data: what to ask for, and where to go on.
+package struct ResumeData: Sendable, Equatable {
+  package var request: TransferRequest
+  package var point: ResumePoint
+  /// Whose it is.
+  package var tenant: Tenant
+
+  package init(request: TransferRequest, point: ResumePoint, tenant: Tenant) {
+    self.request = request
+    self.point = point
+    self.tenant = tenant
+  }
+}
+
+extension ResumeData: Record {
+  package static func members(_ coder: inout RecordCoder, _ value: Self?) throws(RecordFault) -> Self {
+    ResumeData(
+      request: try coder.required("request", value?.request),
+      point: try coder.required("point", value?.point),
+      tenant: Tenant(name: try coder.required("tenant", value?.tenant.name)))
+  }
+}

@@ -1,0 +1,117 @@
+package import TransferModel
+
+// What a task's row has of it: what it was created with, and how far it has come.
+
+extension TransferTask {
+  /// Whether a client has specified the same.
+  package func isSpecified(like other: TransferTask) -> Bool {
+    specificationDocument == other.specificationDocument
+  }
+
+  package var specificationDocument: [UInt8] {
+    let specification = specification
+    return Document.write { coder throws(RecordFault) in
+      _ = try TaskSpecification.members(&coder, specification, kind: kind, body: nil)
+    }
+  }
+
+  package var outcomeDocument: [UInt8] {
+    var task = self
+    return Document.write { coder throws(RecordFault) in try task.outcomeMembers(&coder) }
+  }
+
+  /// Takes over how far it has come.
+  package mutating func restore(_ document: [UInt8]) throws(RecordFault) {
+    var task = self
+    try Document.read(document) { coder throws(RecordFault) in try task.outcomeMembers(&coder) }
+    self = task
+  }
+
+  private mutating func outcomeMembers(_ coder: inout RecordCoder) throws(RecordFault) {
+    try currentRequestMembers(&coder)
+    try coder.field("response", response) { response = $0 }
+    try coder.field("error", error) { error = $0 }
+    try progress.members(&coder)
+    try coder.field("retryCount", retryCount > 0 ? retryCount : nil) { retryCount = $0 }
+    try coder.field("retryWait", retryWait) { retryWait = $0 }
+    try coder.field("hasWaitedForConnectivity", &hasWaitedForConnectivity, else: false)
+    try coder.field("hasToldOffset", &hasToldOffset, else: false)
+    try coder.field("wasHandedOver", beginning == .submitted ? true : nil) { _ in beginning = .submitted }
+    try coder.field("startedAt", startedAt) { beginning = .started($0) }
+    try coder.field("completedAt", &completedAt)
+    try coder.field("goesOn", place.goesOn ? true : nil) { place = .idle(goesOn: $0) }
+    if coder.isReading, state == .running { activity = usualPhase }
+    try coder.field("phase", phase == usualPhase ? nil : phase) { activity = $0 }
+    try coder.field("partial", partial) { partial = $0 }
+    try coder.field("partialExpiresAt", &partialExpiresAt)
+    try coder.field("downloadTask", &downloadTask)
+    try coder.field("body", body) { body = $0 }
+  }
+
+  /// Nothing where it is the first request. What a delegate gave in place of that may have a body of its own.
+  private mutating func currentRequestMembers(_ coder: inout RecordCoder) throws(RecordFault) {
+    let current = coder.isReading || isAtOriginalRequest ? nil : currentRequest
+    let first = originalRequest.body?.ownBytes
+    let own = try coder.bytes(
+      "currentBody", current?.body?.ownBytes.flatMap { $0 == first ? nil : $0 })
+    let found = try coder.object("currentRequest", current) { coder, request throws(RecordFault) in
+      try TransferRequest.members(&coder, request, bytes: .beside(own ?? first))
+    }
+    if coder.isReading, let found { currentRequest = found }
+  }
+}
+
+extension TaskSpecification {
+  /// - Parameters:
+  ///   - kind: has a column of its own, as has `body`: the bytes of the request's body, or the key of the file that has them.
+  package init(document: [UInt8], kind: TaskKind, body: [UInt8]?) throws(RecordFault) {
+    self = try Document.read(document) { coder throws(RecordFault) in
+      try Self.members(&coder, nil, kind: kind, body: body)
+    }
+  }
+
+  fileprivate static func members(
+    _ coder: inout RecordCoder, _ value: Self?, kind: TaskKind, body: [UInt8]?
+  ) throws(RecordFault) -> Self {
+    let request = try coder.object("request", value?.request) { coder, request throws(RecordFault) in
+      try TransferRequest.members(&coder, request, bytes: .beside(body))
+    }
+    guard let request else { throw coder.fault("request", "is missing") }
+    var specification = value ?? TaskSpecification(kind: kind, request: request)
+    try specification.members(&coder)
+    return specification
+  }
+
+  private mutating func members(_ coder: inout RecordCoder) throws(RecordFault) {
+    try coder.field("description", &description)
+    try coder.field("priority", &priority, else: Self.defaultPriority)
+    try coder.field("earliestBeginDate", &earliestBeginDate)
+    try coder.field("maximumBytesPerSecond", &maximumBytesPerSecond)
+    try coder.field("resumePoint", &resumePoint)
+    try coder.field("isDiscretionary", &isDiscretionary, else: false)
+    try coder.field("hasInvalidResumeData", &hasInvalidResumeData, else: false)
+    try coder.field("isAwaited", &isAwaited, else: false)
+    try coder.field("completion", &completion)
+    try preferences.members(&coder, of: kind)
+  }
+}
+
+extension TaskPreferences {
+  fileprivate mutating func members(_ coder: inout RecordCoder, of kind: TaskKind) throws(RecordFault) {
+    try coder.field("countOfBytesClientExpectsToSend", &countOfBytesClientExpectsToSend, else: -1)
+    try coder.field("countOfBytesClientExpectsToReceive", &countOfBytesClientExpectsToReceive, else: -1)
+    try coder.field(
+      "prefersIncrementalDelivery", &prefersIncrementalDelivery,
+      else: TaskPreferences(of: kind).prefersIncrementalDelivery)
+    try coder.field("delegate", &delegate)
+  }
+}
+
+extension TaskBody: Record {
+  package static func members(_ coder: inout RecordCoder, _ value: Self?) throws(RecordFault) -> Self {
+    TaskBody(
+      size: try coder.required("size", value?.size), sha256: try coder.required("sha256", value?.sha256),
+      expiresAt: try coder.required("expiresAt", value?.expiresAt),
+      blob: try coder.optional("blob", value?.blob))
+  }
+}
