@@ -1,4 +1,3 @@
-internal import HTTPFields
 package import TransferModel
 
 /// The part of an evicted task that stays in memory. The rest is in the task's row.
@@ -27,24 +26,8 @@ package struct Eviction: Sendable, Equatable {
   /// Nil if the task is small, or does not only wait.
   /// - Parameter size: bytes of a small task.
   init?(of machine: TaskMachine, above size: Int) {
-    guard machine.isIdle, machine.task.variableSize > size else { return nil }
+    guard machine.isIdle, machine.task.textSize > size else { return nil }
     task = machine.task.id
     revision = machine.revision
-  }
-}
-
-extension TransferTask {
-  /// Approximate bytes of the texts and the body that clients chose.
-  var variableSize: Int {
-    let size = originalRequest.variableSize + (isAtOriginalRequest ? 0 : currentRequest.variableSize)
-    let urls = (completion?.url.utf8.count ?? 0) + (preferences.delegate?.webhook?.url.utf8.count ?? 0)
-    return size + urls + (description?.utf8.count ?? 0)
-  }
-}
-
-extension TransferRequest {
-  fileprivate var variableSize: Int {
-    let fields = headers.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
-    return fields + url.utf8.count + (body?.data?.count ?? 0) + (mainDocumentURL?.utf8.count ?? 0)
   }
 }

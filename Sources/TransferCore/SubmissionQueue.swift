@@ -47,12 +47,12 @@ struct SubmissionQueue: Sendable {
   /// Whether a task was told to begin and has not answered.
   var hasCall: Bool { called != nil }
 
-  func isLarge(_ task: TransferTask) -> Bool { task.variableSize > smallSize }
+  func isLarge(_ task: TransferTask) -> Bool { task.textSize > smallSize }
 
   /// Whether a task may become this one.
   func hasRoom(for new: TransferTask, inPlaceOf machine: borrowing TaskMachine) -> Bool {
     let known = submitted[new.id]
-    let growth = new.variableSize - (known?.size ?? 0)
+    let growth = new.textSize - (known?.size ?? 0)
     guard isLarge(new), growth > 0, machine.isResident else { return true }
     return known?.isPaused == true ? (paused + growth) / Self.pausedShare <= capacity : hasRoom(for: growth)
   }
@@ -72,7 +72,7 @@ struct SubmissionQueue: Sendable {
       remove(task.id)
       return true
     }
-    let size = task.variableSize
+    let size = task.textSize
     guard called == task.id || waiting.isEmpty && hasRoom(for: size) else {
       wait(task, size: size)
       return false
@@ -87,12 +87,12 @@ struct SubmissionQueue: Sendable {
     let task = machine.task
     if machine.isResident {
       let isPaused = isLarge(task) && Self.isPaused(machine, session, at: now)
-      set(task.id, isLarge(task) ? Submission(size: task.variableSize, isPaused: isPaused) : nil)
+      set(task.id, isLarge(task) ? Submission(size: task.textSize, isPaused: isPaused) : nil)
     } else if machine.isEnding || task.state != .running {
       remove(task.id)
     } else {
       set(task.id, nil)
-      if waiting[task.id] != nil { wait(task, size: task.variableSize) }
+      if waiting[task.id] != nil { wait(task, size: task.textSize) }
     }
   }
 

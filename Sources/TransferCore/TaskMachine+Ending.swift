@@ -41,11 +41,11 @@ extension TaskMachine {
     _ number: Int?, taskIdentifier: Int, _ session: borrowing TransferSession, at now: Now,
     into turn: inout Turn
   ) -> TaskMachine {
-    var specification = TaskSpecification(kind: .download, request: task.originalRequest)
-    specification.priority = task.priority
-    specification.description = task.description
-    specification.maximumBytesPerSecond = task.maximumBytesPerSecond
-    specification.preferences = task.preferences
+    // What the client asked for holds on, but for what was about the data task's begin and is about its end.
+    var specification = task.specification
+    specification.kind = .download
+    (specification.earliestBeginDate, specification.resumePoint) = (nil, nil)
+    (specification.completion, specification.isAwaited) = (nil, false)
     var download = TransferTask(
       id: turn.identifiers.make(at: now.wall), sessionID: task.sessionID, taskIdentifier: taskIdentifier,
       createdAt: now.wall, specification: specification)

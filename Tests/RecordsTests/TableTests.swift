@@ -250,7 +250,13 @@ import TransferModel
     where one.label != "kind" {
       #expect("\(one.value)" != "\(other.value)", "\(one.label ?? "") is not in the sample")
     }
-    for specification in [Self.specification, blank] {
+    let kinds = TaskKind.allCases.map { kind in
+      var specification = Self.specification
+      specification.kind = kind
+      specification.preferences = TaskPreferences(of: kind)
+      return specification
+    }
+    for specification in [Self.specification, blank] + kinds {
       let task = Self.made(specification)
       #expect(try again(task) == task)
       #expect(task.isSpecified(like: Self.made(task.specification)))

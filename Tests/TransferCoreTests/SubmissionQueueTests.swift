@@ -278,7 +278,7 @@ import TransferModel
       for id in Self.submitted(&stage) {
         #expect(submitted.insert(id).inserted && !suspended.contains(id))
       }
-      let sizes = submitted.subtracting(suspended).compactMap { stage.machine.task($0)?.task.variableSize }
+      let sizes = submitted.subtracting(suspended).compactMap { stage.machine.task($0)?.task.textSize }
         .filter { $0 > 4096 }
       #expect(sizes.reduce(0, +) <= Self.capacity)
       if random.next() % 2 == 0 { stage.evict() }

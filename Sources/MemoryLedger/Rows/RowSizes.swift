@@ -21,11 +21,12 @@ extension MemoryRows.TaskRow: MemorySized {
   private static let onHeap = 1024
 
   package var memorySize: Int {
-    var size = MemoryLayout<Self>.size + Self.onHeap + task.originalRequest.textSize
-    if !task.isAtOriginalRequest { size += task.currentRequest.textSize }
-    if let response = task.response { size += response.url.utf8.count + response.headers.textSize }
-    size += (task.description?.utf8.count ?? 0) + (smallBody?.count ?? 0)
-    size += task.completion?.url.utf8.count ?? 0
+    var size = MemoryLayout<Self>.size + Self.onHeap + task.textSize + (smallBody?.count ?? 0)
+    size += task.originalRequest.headers.heapSize
+    if !task.isAtOriginalRequest { size += task.currentRequest.headers.heapSize }
+    if let response = task.response {
+      size += response.url.utf8.count + response.headers.textSize + response.headers.heapSize
+    }
     for transaction in metrics?.transactions ?? [] {
       size += MemoryLayout<TransactionMetrics>.size + transaction.url.utf8.count
     }
@@ -33,16 +34,8 @@ extension MemoryRows.TaskRow: MemorySized {
   }
 }
 
-extension TransferRequest {
-  fileprivate var textSize: Int { url.utf8.count + headers.textSize + (body?.data?.count ?? 0) }
-}
-
 extension HTTPHeaders {
-  fileprivate var textSize: Int {
-    fields.reduce(0) {
-      $0 + MemoryLayout<Field>.size + $1.name.utf8.count + $1.value.utf8.count
-    }
-  }
+  fileprivate var heapSize: Int { fields.count * MemoryLayout<Field>.size }
 }
 
 extension JournalFragment: MemorySized {

@@ -2,8 +2,8 @@ internal import JSON
 
 /// Documents: records that stand by themselves, in a row of a ledger or in resume data.
 ///
-/// Each says of which version it is. The version is the same for all kinds. It grows when a member's meaning changes, or when one that
-/// older programs cannot do without is added; they then refuse the document. Any other member is added as `RecordCoder` says.
+/// Each names its version, which is the same for all kinds. Raise it if a member gets another meaning, or if a member is added that has
+/// no default. Members with a default need no new version: see `RecordCoder`.
 package enum Document {
   package static let version = 1
   private static let member: StaticString = "v"
@@ -47,11 +47,13 @@ package enum Document {
     return try T.readMember(members[0])
   }
 
-  /// The id of the task or the session that a document of a case is about: the first of the case's values. It is found in
-  /// documents of any version that have one.
-  package static func subject(of document: [UInt8]) -> String? {
+  /// The id of the task or session that a case is about: the first of a case's values that `id` knows. Works for other versions, too.
+  package static func subject<ID>(of document: [UInt8], _ id: (String) -> ID?) -> ID? {
     guard let members = (try? JSONParser.parse(document))?.members else { return nil }
-    return members.lazy.compactMap { $0.value.elements?.first?.string }.first
+    for member in members {
+      if let found = member.value.elements?.first?.string.flatMap(id) { return found }
+    }
+    return nil
   }
 
   private static func json(_ document: [UInt8]) throws(RecordFault) -> JSONValue {

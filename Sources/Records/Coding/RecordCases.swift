@@ -38,7 +38,7 @@ package struct RecordCase<Whole>: Sendable {
 }
 
 extension RecordCase {
-  /// The same entry in the table of a value that can be a `Whole`.
+  /// This entry for a wider type: one case of it holds a `Whole`.
   package func of<Wider>(
     _ make: @escaping @Sendable (Whole) -> Wider, _ part: @escaping @Sendable (Wider) -> Whole?
   ) -> RecordCase<Wider> {

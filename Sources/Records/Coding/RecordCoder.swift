@@ -9,8 +9,10 @@ internal import JSON
 ///       lastError: try coder.required("lastError", value?.lastError),
 ///       nextAttemptAt: try coder.required("nextAttemptAt", value?.nextAttemptAt))
 ///
-/// Members that are not known are refused: they are of a newer version, and may change what the others mean. So a member that is added
-/// later is written only where it differs from its default, and an older program reads all documents without it.
+/// A table throws only when it reads.
+///
+/// Unknown members are refused: a newer version wrote them, and they may change what the others mean. So write a member that is added
+/// later only if it differs from its default: older programs can then read all other documents.
 package struct RecordCoder {
   var writer: JSONWriter
   /// The object that is read; nil where one is written.
@@ -75,7 +77,7 @@ package struct RecordCoder {
     return value
   }
 
-  /// A member that is there where it is not nil.
+  /// Written unless it is nil.
   package mutating func optional<T: RecordValue>(
     _ name: StaticString, _ value: T?
   ) throws(RecordFault) -> T? {
@@ -84,7 +86,7 @@ package struct RecordCoder {
     return value
   }
 
-  /// A member that is there where it is not the default.
+  /// Written unless it equals `other`. Absent, it is `other`.
   package mutating func member<T: RecordValue & Equatable>(
     _ name: StaticString, _ value: T?, else other: T
   ) throws(RecordFault) -> T {
@@ -94,7 +96,7 @@ package struct RecordCoder {
     return value
   }
 
-  /// Bytes that are there where they are not nil, as base64.
+  /// Written as base64 unless they are nil.
   package mutating func bytes(_ name: StaticString, _ value: [UInt8]?) throws(RecordFault) -> [UInt8]? {
     try optional(name, value.map { RecordBytes(bytes: $0) })?.bytes
   }
@@ -126,7 +128,7 @@ package struct RecordCoder {
     if let read: T = try read(name) { value = read }
   }
 
-  /// A member that is there where it is not nil.
+  /// Written unless it is nil.
   package mutating func field<T: RecordValue>(_ name: StaticString, _ value: inout T?) throws(RecordFault) {
     guard isReading else {
       if let value { write(name, value) }
@@ -135,7 +137,7 @@ package struct RecordCoder {
     value = try read(name)
   }
 
-  /// A member that is there where it is not the default.
+  /// Written unless it equals `other`. Absent, it is `other`.
   package mutating func field<T: RecordValue & Equatable>(
     _ name: StaticString, _ value: inout T, else other: T
   ) throws(RecordFault) {
@@ -146,7 +148,7 @@ package struct RecordCoder {
     value = try read(name) ?? other
   }
 
-  /// A member of a value that is not simply stored: written where it is not nil, and set where it is read.
+  /// For a value that is computed: `value` is written unless it is nil; `set` takes what was read.
   package mutating func field<T: RecordValue>(
     _ name: StaticString, _ value: T?, _ set: (T) -> Void
   ) throws(RecordFault) {
@@ -190,6 +192,7 @@ package struct RecordCoder {
   }
 
   private mutating func json(_ name: StaticString) -> JSONValue? {
+    assert(!asked.contains { "\($0)" == "\(name)" }, "two lines of a table have the name \(name)")
     asked.append(name)
     guard let json = object?[name] else { return nil }
     found += 1

@@ -82,7 +82,9 @@ package protocol RecordText: RecordValue, LosslessStringConvertible {}
 extension RecordText {
   package func write(to coder: inout RecordCoder) { coder.writer.value(description) }
   package static func read(_ json: JSONValue) throws(RecordFault) -> Self {
-    guard let value = Self(try String.read(json)) else { throw RecordFault("is no \(Self.self)") }
+    guard let value = Self(try String.read(json)) else {
+      throw RecordFault("is not the text of a known value")
+    }
     return value
   }
 }

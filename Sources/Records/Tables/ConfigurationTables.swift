@@ -61,7 +61,7 @@ extension ProxyConfiguration: MutableRecord {
   private static func entry(
     _ name: StaticString, _ kind: ProxyServer.Kind, _ value: Entry?, _ coder: inout RecordCoder
   ) throws(RecordFault) -> Entry? {
-    guard let text = try coder.optional(name, value?.urlWithUser) else { return nil }
+    guard let text = try coder.optional(name, value?.urlWithUser), coder.isReading else { return value }
     guard let entry = Entry(text, kind), entry.server.kind == kind else {
       throw coder.fault(name, "is not the URL of a proxy")
     }
@@ -75,6 +75,7 @@ extension PinnedHost: Record {
       pattern: try coder.required("host", value?.pattern),
       keys: try coder.required("keys", value?.keys.map { RecordBytes(bytes: $0) }).map(\.bytes))
     // Without keys it would pin nothing.
+    guard coder.isReading else { return host }
     guard !host.keys.isEmpty, host.keys.allSatisfy({ $0.count == 32 }) else {
       throw coder.fault("keys", "must be SHA-256 digests, one at least")
     }

@@ -61,6 +61,7 @@ extension CookieFilter: Record {
     let domain: String? = try coder.optional("domain", value?.domain)
     let path = try coder.optional("path", value?.path)
     let name = try coder.optional("name", value?.name)
+    if let value { return value }
     guard let domain else { return CookieFilter(path: path, name: name) }
     guard let filter = CookieFilter(domain: domain, path: path, name: name) else {
       throw coder.fault("domain", "is none of a cookie")

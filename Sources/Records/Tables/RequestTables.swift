@@ -4,7 +4,7 @@ package import TransferModel
 /// Where the bytes of a request's body are, or the key of the file that has them.
 enum RequestBytes {
   case inDocument
-  /// In a column beside it: these.
+  /// Outside the request's object: in a column, or in `currentBody`. When reading, the content found there; unused when writing.
   case beside([UInt8]?)
 }
 
@@ -54,7 +54,7 @@ extension RequestContent {
     if isStream { return .stream }
     guard let size else { throw coder.fault("size", "is missing") }
     if let file { return .file(file, size: size) }
-    // Of a session that is over the bytes are gone, or the key of the file, which is gone as well.
+    // When a session has ended, its tasks' bodies and keys are deleted: what is left is an empty one.
     if let blob { return .spooled(SpooledBody(size: size, blob: blob, key: own ?? [])) }
     return .data(own ?? [])
   }

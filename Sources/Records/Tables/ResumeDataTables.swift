@@ -1,6 +1,6 @@
 package import TransferModel
 
-/// A download's members stand beside those of an upload: `upload` tells which it is.
+/// The point of an upload has the member `upload`; that of a download has not.
 extension ResumePoint: Record {
   package static func members(_ coder: inout RecordCoder, _ value: Self?) throws(RecordFault) -> Self {
     let (download, upload) = (value?.download, value?.upload)

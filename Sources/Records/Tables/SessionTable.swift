@@ -8,7 +8,7 @@ extension TransferSession {
     }
   }
 
-  /// - Parameters id, createdAt, state: what has columns of its own.
+  /// `id`, `createdAt`, `state`: from the row's own columns.
   package init(
     document: [UInt8], id: SessionID, createdAt: Timestamp, state: SessionState
   ) throws(RecordFault) {

@@ -48,7 +48,7 @@ extension TransferTask {
     try coder.field("body", body) { body = $0 }
   }
 
-  /// Nothing where it is the first request. What a delegate gave in place of that may have a body of its own.
+  /// Written only if it differs from the original request. A delegate's replacement may have another body: `currentBody`.
   private mutating func currentRequestMembers(_ coder: inout RecordCoder) throws(RecordFault) {
     let current = coder.isReading || isAtOriginalRequest ? nil : currentRequest
     let first = originalRequest.body?.ownBytes

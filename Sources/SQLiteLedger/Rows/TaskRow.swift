@@ -1,4 +1,5 @@
 internal import GRDB
+internal import JSON
 internal import Ledger
 internal import Records
 internal import TransferModel
@@ -47,4 +48,56 @@ extension TransferTask {
       return
     }
   }
+}
+
+/// A task as far as it has come, with its body if that is in the row.
+struct UpdatedTask {
+  let task: TransferTask
+  let smallBody: [UInt8]?
+}
+
+extension RowForm<TransferTask> {
+  static let createdTask = RowForm(
+    .task,
+    [
+      Column(.id) { task, _ in .id(task.id) },
+      Column(.session) { task, _ in .id(task.sessionID) },
+      Column(.identifier) { task, _ in .integer(task.taskIdentifier) },
+      Column(.kind) { task, _ in .string(task.kind.rawValue) },
+      Column(.state) { task, _ in .string(task.state.rawValue) },
+      Column(.suspendCount) { task, _ in .integer(task.lifecycle.suspendCount) },
+      Column(.created) { task, _ in .time(task.createdAt) },
+      Column(.specification) { task, box in box.sealed(task.specificationDocument, .specification) },
+      Column(.requestBody) { task, box in
+        .ifAny(task.originalRequest.body?.ownBytes) { box.sealed($0, .requestBody) }
+      },
+    ])
+
+  static let respecifiedTask = RowForm(
+    .task,
+    [
+      Column(.specification) { task, box in box.sealed(task.specificationDocument, .specification) },
+      Column(.id) { task, _ in .id(task.id) },
+    ])
+}
+
+extension RowForm<UpdatedTask> {
+  static let updatedTask = RowForm(
+    .task,
+    [
+      Column(.state) { row, _ in .string(row.task.state.rawValue) },
+      Column(.suspendCount) { row, _ in .integer(row.task.lifecycle.suspendCount) },
+      Column(.outcome) { row, box in box.sealed(row.task.outcomeDocument, .outcome) },
+      Column(.metrics, isKeptWhereNull: true) { row, box in
+        .ifAny(row.task.metrics) { box.sealed($0.json, .metrics) }
+      },
+      Column(.hasBodyFile) { row, _ in .integer(row.task.body != nil && row.smallBody == nil ? 1 : 0) },
+      Column(.smallBody) { row, box in .ifAny(row.smallBody) { box.sealed($0, .smallBody) } },
+      Column(.completed) { row, _ in
+        row.task.state == .completed ? .time(row.task.completedAt ?? row.task.createdAt) : .null
+      },
+      Column(.keptUntil) { row, _ in .ifAny(row.task.keptUntil) { .time($0) } },
+      Column(.keptBytes) { row, _ in row.task.keptUntil == nil ? .null : .integer(row.task.keptBytes) },
+      Column(.id) { row, _ in .id(row.task.id) },
+    ])
 }

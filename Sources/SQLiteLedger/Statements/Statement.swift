@@ -20,7 +20,10 @@ struct WriteStatement {
 
   /// Runs the statement with these values; returns how many rows it changed.
   @discardableResult
-  func run(_ values: Value...) throws -> Int {
+  func run(_ values: SQLiteValue...) throws -> Int { try run(values) }
+
+  @discardableResult
+  func run(_ values: [SQLiteValue]) throws -> Int {
     defer {
       sqlite3_reset(statement)
       sqlite3_clear_bindings(statement)
@@ -31,16 +34,7 @@ struct WriteStatement {
     return Int(sqlite3_changes(connection))
   }
 
-  enum Value {
-    case null
-    case integer(Int64)
-    case text([UInt8])
-    case string(String)
-    case blob([UInt8])
-    case id(high: UInt64, low: UInt64)
-  }
-
-  private func bind(_ value: Value, at index: Int32) {
+  private func bind(_ value: SQLiteValue, at index: Int32) {
     // SQLITE_TRANSIENT: SQLite copies before the call returns.
     let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
     switch value {

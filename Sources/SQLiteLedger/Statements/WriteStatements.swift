@@ -61,9 +61,7 @@ struct WriteStatements {
 extension StoredTable {
   /// A row with a value for each of these, in this order.
   /// - Parameter rest: what becomes of one that is there.
-  fileprivate func insert(_ columns: StoredColumn..., orReplace: Bool = false, else rest: String = "")
-    -> String
-  {
+  func insert(_ columns: [StoredColumn], orReplace: Bool = false, else rest: String = "") -> String {
     let names = columns.map(\.rawValue).joined(separator: ", ")
     let marks = columns.map { _ in "?" }.joined(separator: ", ")
     return "INSERT \(orReplace ? "OR REPLACE " : "")INTO \(self) (\(names)) VALUES (\(marks))\(rest)"
@@ -96,8 +94,7 @@ extension WriteStatements {
 
     fileprivate init(_ prepare: Prepare) throws {
       keep = try prepare(
-        StoredTable.session.insert(
-          .id, .created, .state, .document, .type, .tenant,
+        RowForm.session.insertion(
           else: " ON CONFLICT (id) DO UPDATE SET state = excluded.state, document = excluded.document"))
       setLastIdentifier = try prepare(
         "UPDATE session SET last_identifier = max(last_identifier, ?) WHERE id = ?")
@@ -110,15 +107,9 @@ extension WriteStatements {
 
     fileprivate init(_ prepare: Prepare) throws {
       insert = try prepare(
-        StoredTable.task.insert(
-          .id, .session, .identifier, .kind, .state, .suspendCount, .created, .specification, .requestBody))
-      update = try prepare(
-        """
-        UPDATE task SET state = ?, suspend_count = ?, outcome = ?, metrics = coalesce(?, metrics),
-          has_body_file = ?, small_body = ?, completed = ?, kept_until = ?, kept_bytes = ?
-        WHERE id = ?
-        """)
-      respecify = try prepare("UPDATE task SET specification = ? WHERE id = ?")
+        RowForm.createdTask.insertion())
+      update = try prepare(RowForm.updatedTask.update())
+      respecify = try prepare(RowForm.respecifiedTask.update())
       wipe = try prepare(
         "UPDATE task SET small_body = NULL, has_body_file = 0, request_body = NULL WHERE \(Query.isOfSession)"
       )
@@ -139,8 +130,8 @@ extension WriteStatements {
 
     fileprivate init(_ prepare: Prepare) throws {
       insert = try prepare(
-        StoredTable.journal.insert(.first, .last, .tenant, .session, .task, .time, .stream))
-      reserve = try prepare(StoredTable.sequenceReservation.insert(.only, .last, orReplace: true))
+        RowForm.fragment.insertion())
+      reserve = try prepare(StoredTable.sequenceReservation.insert([.only, .last], orReplace: true))
       // Numbers that were given out are not given out again, though nothing tells of them any more.
       reserveWritten = try prepare(
         """
@@ -157,7 +148,7 @@ extension WriteStatements {
         """)
       mark = try prepare(
         StoredTable.journalPruning.insert(
-          .only, .through, .time,
+          [.only, .through, .time],
           else: """
              ON CONFLICT (only)
             DO UPDATE SET through = max(through, excluded.through), time = max(time, excluded.time)
@@ -172,15 +163,8 @@ extension WriteStatements {
 
     fileprivate init(_ prepare: Prepare) throws {
       insert = try prepare(
-        StoredTable.delivery.insert(
-          .id, .session, .task, .type, .url, .secret, .payload, .created, .state, .attempts, .lastAttempt,
-          .nextAttempt, .decision))
-      update = try prepare(
-        """
-        UPDATE delivery SET
-          state = ?, attempts = ?, last_attempt = ?, next_attempt = ?, last_status = ?, last_error = ?, finished = ?
-        WHERE id = ?
-        """)
+        RowForm.newDelivery.insertion())
+      update = try prepare(RowForm.updatedDelivery.update())
       prune = try prepare(StoredTable.delivery.delete(by: .id, and: isSettled))
       thin = try prepare(StoredTable.delivery.thin(and: isSettled))
       deleteOfSession = try prepare(StoredTable.delivery.delete(by: .session, and: isSettled))
@@ -192,9 +176,8 @@ extension WriteStatements {
 
     fileprivate init(_ prepare: Prepare) throws {
       insert = try prepare(
-        StoredTable.decision.insert(
-          .id, .session, .task, .type, .state, .created, .expires, .defaultAnswer, .arguments, .question))
-      update = try prepare("UPDATE decision SET state = ?, answer = ?, answer_tag = ? WHERE id = ?")
+        RowForm.newDecision.insertion())
+      update = try prepare(RowForm.settledDecision.update())
       withdraw = try prepare(
         """
         UPDATE decision SET state = 'withdrawn' WHERE state = 'pending'
@@ -214,22 +197,20 @@ extension WriteStatements {
 
     fileprivate init(_ prepare: Prepare) throws {
       insertFile = try prepare(
-        StoredTable.file.insert(.id, .tenant, .created, .size, .sha256, .contentType, .task))
+        RowForm.file.insertion())
       deleteFile = try prepare(StoredTable.file.delete(by: .id))
       keepCredential = try prepare(
-        StoredTable.credential.insert(.session, .space, .sealed, orReplace: true))
+        RowForm.credential.insertion(orReplace: true))
       deleteCredential = try prepare(StoredTable.credential.delete(by: .session, .space))
       deleteCredentials = try prepare(StoredTable.credential.delete(by: .session))
       // In its place, as the jar has it: that is the order in which cookies are sent.
       keepCookie = try prepare(
-        StoredTable.cookie.insert(
-          .session, .key, .sealed,
+        RowForm.cookie.insertion(
           else: " ON CONFLICT (session, key) DO UPDATE SET sealed = excluded.sealed"))
       deleteCookie = try prepare(StoredTable.cookie.delete(by: .session, .key))
       deleteCookies = try prepare(StoredTable.cookie.delete(by: .session))
       keepConfiguration = try prepare(
-        StoredTable.configuration.insert(
-          .tenant, .key, .name, .document, .created, .updated,
+        RowForm.configuration.insertion(
           else: """
              ON CONFLICT (tenant, key)
             DO UPDATE SET document = excluded.document, updated = excluded.updated
@@ -243,9 +224,7 @@ extension WriteStatements {
 
     fileprivate init(_ prepare: Prepare) throws {
       keep = try prepare(
-        StoredTable.idempotency.insert(
-          .tenant, .key, .name, .fingerprint, .status, .contentType, .location, .body, .created, .session,
-          orReplace: true))
+        RowForm.reply.insertion(orReplace: true))
       expire = try prepare("DELETE FROM idempotency WHERE created < ?")
       wipe = try prepare(StoredTable.idempotency.delete(by: .session))
       prune = try prepare(StoredTable.idempotency.delete(by: .tenant, .key, .created))
@@ -260,22 +239,22 @@ extension WriteStatements {
     let enter, retire, leave, takeShards, giveShard, takeWork, countChange: WriteStatement
 
     fileprivate init(_ prepare: Prepare) throws {
-      insertCommand = try prepare(StoredTable.command.insert(.session, .sealed))
+      insertCommand = try prepare(StoredTable.command.insert([.session, .sealed]))
       deleteCommands = try prepare("DELETE FROM command WHERE number BETWEEN ? AND ?")
       thinCommands = try prepare(StoredTable.command.thin())
       deleteCommandsOfSession = try prepare(StoredTable.command.delete(by: .session))
-      keepWork = try prepare(StoredTable.work.insert(.task, .session, .sealed, orReplace: true))
+      keepWork = try prepare(StoredTable.work.insert([.task, .session, .sealed], orReplace: true))
       deleteWork = try prepare(StoredTable.work.delete(by: .task))
       thinWork = try prepare(StoredTable.work.thin())
       deleteWorkOfSession = try prepare(StoredTable.work.delete(by: .session))
-      enter = try prepare(StoredTable.process.insert(.epoch, .address))
+      enter = try prepare(StoredTable.process.insert([.epoch, .address]))
       retire = try prepare("UPDATE process SET retiring = ? WHERE epoch = ?")
       leave = try prepare(StoredTable.process.delete(by: .epoch))
       takeShards = try prepare("UPDATE shard SET epoch = ? WHERE \(isNobodys)")
       giveShard = try prepare("UPDATE shard SET epoch = ? WHERE byte = ?")
-      takeWork = try prepare(StoredTable.worker.insert(.only, .epoch, orReplace: true))
-      countChange = try prepare(StoredTable.owner.insert(.only, .epoch, orReplace: true))
-      insertNews = try prepare(StoredTable.news.insert(.sealed))
+      takeWork = try prepare(StoredTable.worker.insert([.only, .epoch], orReplace: true))
+      countChange = try prepare(StoredTable.owner.insert([.only, .epoch], orReplace: true))
+      insertNews = try prepare(StoredTable.news.insert([.sealed]))
       deleteNews = try prepare("DELETE FROM news WHERE number BETWEEN ? AND ?")
     }
   }

@@ -21,7 +21,12 @@ package struct ProxyServer: Sendable, Hashable {
   }
 
   /// `scheme://host:port`.
-  package var url: String { "\(kind.rawValue)://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+  package var url: String { "\(kind.rawValue)://\(authority)" }
+
+  /// `host:port`, with brackets around an IPv6 address.
+  fileprivate var authority: String {
+    "\(host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host):\(port)"
+  }
 }
 
 /// Which proxies a session uses for what (URLSessionConfiguration.connectionProxyDictionary). The environment's are
@@ -102,19 +107,20 @@ extension ProxyConfiguration: JSONEncodable {
 }
 
 extension ProxyConfiguration.Entry {
-  /// Reads `[scheme://][user[:password]@]host[:port][/]`.
+  /// Reads `[scheme://][user[:password]@]host[:port][/]`. By Unicode scalars: a delimiter and a combining mark behind it are one
+  /// `Character`, which is not equal to the delimiter.
   package init?(_ text: String, _ kind: ProxyServer.Kind) {
     var kind = kind
-    var rest = Substring(text)
-    if let slashes = text.firstRange(of: "://") {
-      switch text[..<slashes.lowerBound].lowercased() {
+    var rest = text.unicodeScalars[...]
+    if let slashes = rest.firstRange(of: "://".unicodeScalars) {
+      switch String(rest[..<slashes.lowerBound]).lowercased() {
       case "http": kind = .http
       case "socks5", "socks5h": kind = .socks5
       default: return nil
       }
-      rest = text[slashes.upperBound...]
+      rest = rest[slashes.upperBound...]
     }
-    if rest.hasSuffix("/") { rest = rest.dropLast() }
+    if rest.last == "/" { rest = rest.dropLast() }
     if let at = rest.lastIndex(of: "@") {
       let login = rest[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
       let password = PercentEncoding.decode(login.count > 1 ? String(login[1]) : "")
@@ -126,15 +132,15 @@ extension ProxyConfiguration.Entry {
       rest = rest[rest.index(after: at)...]
     }
     var port = kind == .http ? 8080 : 1080
-    if let colon = rest.lastIndex(of: ":"), !rest.hasSuffix("]") {
-      guard let number = Int(rest[rest.index(after: colon)...]), (1...65_535).contains(number) else {
+    if let colon = rest.lastIndex(of: ":"), rest.last != "]" {
+      guard let number = Int(String(rest[rest.index(after: colon)...])), (1...65_535).contains(number) else {
         return nil
       }
       port = number
       rest = rest[..<colon]
     }
-    let isBracketed = rest.hasPrefix("[") && rest.hasSuffix("]")
-    let host = isBracketed ? String(rest.dropFirst().dropLast()) : rest.lowercased()
+    let isBracketed = rest.first == "[" && rest.last == "]"
+    let host = isBracketed ? String(rest.dropFirst().dropLast()) : String(rest).lowercased()
     let isHost =
       isBracketed
       ? IPAddress(host) != nil
@@ -147,6 +153,6 @@ extension ProxyConfiguration.Entry {
   package var urlWithUser: String {
     guard case .password(let user, let password) = credential?.kind else { return server.url }
     let login = "\(PercentEncoding.encode(user)):\(PercentEncoding.encode(password))@"
-    return "\(server.kind.rawValue)://\(login)\(server.url.drop { $0 != "/" }.dropFirst(2))"
+    return "\(server.kind.rawValue)://\(login)\(server.authority)"
   }
 }

@@ -147,11 +147,11 @@ extension SessionConfiguration {
 
   /// Approximate bytes of the variable-size members.
   package var variableSize: Int {
-    let fields = httpAdditionalHeaders.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
     let names = secretHeaderFields.reduce(0) { $0 + $1.utf8.count }
     let pins = tlsPinnedPublicKeys.reduce(0) { $0 + $1.pattern.utf8.count + 64 * $1.keys.count }
     let exceptions = proxies.noProxy.all.reduce(0) { $0 + 64 + $1.text.utf8.count }
-    return fields + names + pins + exceptions + (tlsAdditionalRootCertificates?.utf8.count ?? 0)
+    return httpAdditionalHeaders.textSize + names + pins + exceptions
+      + (tlsAdditionalRootCertificates?.utf8.count ?? 0)
   }
 
   /// The configuration without its variable-size members.

@@ -110,7 +110,7 @@ struct Tasks: Sendable {
     guard session.type == .ephemeral else { return }
     let files = room.engine.memoryFiles
     let size = tasks.map(\.specification).reduce(0) {
-      $0 + ($1.request.body?.data?.count ?? 0) + MemoryFiles.bytesToReserve(forValueOf: $1.memberSize)
+      $0 + $1.request.bodySizeInMemory + MemoryFiles.bytesToReserve(forValueOf: $1.textSize)
     }
     guard files.hasRoom(forRows: Int64(tasks.count) * MemoryFiles.rowSize),
       size == 0 || files.reserve(Int64(size), as: name, of: session.id)
@@ -201,13 +201,5 @@ struct Tasks: Sendable {
 
   private enum Patched {
     case task(TransferTask), refused, full, over
-  }
-}
-
-extension TaskSpecification {
-  /// Bytes of the URL, header fields and description.
-  fileprivate var memberSize: Int {
-    let fields = request.headers.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
-    return request.url.utf8.count + fields + (description?.utf8.count ?? 0)
   }
 }

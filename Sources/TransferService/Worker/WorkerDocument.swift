@@ -66,14 +66,11 @@ extension DocumentSubject {
 
   /// Returns nil if the document names neither a task nor a session.
   init?(ofDocument document: String) {
-    guard let text = Document.subject(of: Array(document.utf8)) else { return nil }
-    if let task = TaskID(text) {
-      self.init(task)
-    } else if let session = SessionID(text) {
-      self.init(session)
-    } else {
-      return nil
+    let found = Document.subject(of: Array(document.utf8)) { text in
+      TaskID(text).map { DocumentSubject($0) } ?? SessionID(text).map { DocumentSubject($0) }
     }
+    guard let found else { return nil }
+    self = found
   }
 }
 

@@ -30,6 +30,21 @@ import TransferModel
     #expect(try read(#"{"\#(name)":"\#(text)"}"#).faults == ["/" + name])
   }
 
+  /// What is accepted is kept as a URL, and read again. A mark that combines with a delimiter before or behind it must not hide that.
+  @Test(arguments: [
+    "http://proxy\u{600}", "\u{301}proxy:80", "http://\u{301}a:b@proxy:80", "http://a\u{600}:b@proxy",
+    "http://\u{301}proxy/",
+    "proxy", "http://PROXY:1/", "socks5h://u@[::1]:2", "http://[::1]", "http://u:@proxy",
+    "http://%40:%3A@proxy:3",
+    "http://\u{130}.test",
+  ])
+  func anAcceptedProxyIsReadAgain(_ text: String) {
+    for kind in [ProxyServer.Kind.http, .socks5] {
+      guard let entry = ProxyConfiguration.Entry(text, kind) else { continue }
+      #expect(ProxyConfiguration.Entry(entry.urlWithUser, kind) == entry)
+    }
+  }
+
   @Test func aUserIsKeptAndNotShown() throws {
     let (proxies, _) = try read(#"{"socks5":"socks5h://al%40ice:p%3Ass%2Fw@proxy.test:1080"}"#)
     #expect(proxies.socks5?.credential?.kind == .password(user: "al@ice", password: "p:ss/w"))

@@ -1,0 +1,62 @@
+internal import Records
+
+/// What of a value goes into which columns of a row. The statement that writes the row and the values that it binds come from this one
+/// list, so that they cannot differ in number or order.
+struct RowForm<Source>: Sendable {
+  struct Column: Sendable {
+    let column: StoredColumn
+    let value: @Sendable (Source, SecretBox) -> SQLiteValue
+    /// NULL leaves what is there.
+    var isKeptWhereNull = false
+
+    init(
+      _ column: StoredColumn, isKeptWhereNull: Bool = false,
+      _ value: @escaping @Sendable (Source, SecretBox) -> SQLiteValue
+    ) {
+      self.column = column
+      self.value = value
+      self.isKeptWhereNull = isKeptWhereNull
+    }
+  }
+
+  let table: StoredTable
+  let columns: [Column]
+
+  init(_ table: StoredTable, _ columns: [Column]) {
+    self.table = table
+    self.columns = columns
+  }
+
+  /// In the order in which `insertion` and `update` name the columns.
+  func values(of source: Source, _ box: SecretBox) -> [SQLiteValue] {
+    columns.map { $0.value(source, box) }
+  }
+
+  /// - Parameter rest: what becomes of a row that is there.
+  func insertion(orReplace: Bool = false, else rest: String = "") -> String {
+    table.insert(columns.map(\.column), orReplace: orReplace, else: rest)
+  }
+
+  /// Changes the row that is named by the last columns.
+  /// - Parameter count: how many columns name it.
+  func update(byLast count: Int = 1) -> String {
+    let changes = columns.dropLast(count).map { entry in
+      let name = entry.column.rawValue
+      return entry.isKeptWhereNull ? "\(name) = coalesce(?, \(name))" : "\(name) = ?"
+    }
+    let conditions = columns.suffix(count).map { "\($0.column.rawValue) = ?" }
+    return
+      "UPDATE \(table) SET \(changes.joined(separator: ", ")) WHERE \(conditions.joined(separator: " AND "))"
+  }
+}
+
+extension SecretBox {
+  func sealed(_ document: [UInt8], _ kind: DocumentKind) -> SQLiteValue {
+    .blob(seal(document, as: kind))
+  }
+  func sealed(_ text: String, _ kind: DocumentKind) -> SQLiteValue { sealed(Array(text.utf8), kind) }
+  func sealed(_ text: String) -> SQLiteValue { .string(seal(text)) }
+  func sealed(_ record: some Record) -> SQLiteValue {
+    sealed(String(decoding: Document.write(record), as: UTF8.self))
+  }
+}

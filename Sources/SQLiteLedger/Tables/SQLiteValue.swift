@@ -1,0 +1,20 @@
+internal import TransferModel
+
+/// What is bound to a parameter of a statement (sqlite3_bind).
+enum SQLiteValue {
+  case null
+  case integer(Int64)
+  case text([UInt8])
+  case string(String)
+  case blob([UInt8])
+  case id(high: UInt64, low: UInt64)
+}
+
+extension SQLiteValue {
+  static func integer(_ number: Int) -> Self { .integer(Int64(number)) }
+  static func time(_ time: Timestamp) -> Self { .integer(time.microseconds) }
+  static func id<Kind>(_ id: ID<Kind>) -> Self { .id(high: id.high, low: id.low) }
+
+  /// NULL where there is no value.
+  static func ifAny<T>(_ value: T?, _ make: (T) -> Self) -> Self { value.map(make) ?? .null }
+}

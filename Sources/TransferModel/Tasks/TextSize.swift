@@ -1,0 +1,54 @@
+package import HTTPFields
+
+// Bytes of the texts that a client or an origin chose, for limits on memory. A new member with a text is counted here and nowhere else.
+
+extension HTTPHeaders {
+  package var textSize: Int { fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count } }
+}
+
+extension TransferRequest {
+  /// Without the body.
+  package var textSize: Int {
+    let names = secretHeaderFields?.reduce(0) { $0 + $1.utf8.count } ?? 0
+    return url.utf8.count + method.utf8.count + headers.textSize + (mainDocumentURL?.utf8.count ?? 0) + names
+  }
+
+  /// Bytes of a body that is in memory.
+  package var bodySizeInMemory: Int { body?.data?.count ?? 0 }
+}
+
+extension TaskSpecification {
+  /// Without the body.
+  package var textSize: Int {
+    request.textSize + Self.textSize(description, completion, preferences.delegate, resumePoint)
+  }
+
+  fileprivate static func textSize(
+    _ description: String?, _ completion: Webhook?, _ delegate: TaskDelegate?, _ point: ResumePoint?
+  ) -> Int {
+    let webhooks = (completion?.textSize ?? 0) + (delegate?.webhook?.textSize ?? 0)
+    return (description?.utf8.count ?? 0) + webhooks + (point?.textSize ?? 0)
+  }
+}
+
+extension TransferTask {
+  /// Texts and bodies of its requests, and the texts that it was created with.
+  package var textSize: Int {
+    var size = originalRequest.textSize + originalRequest.bodySizeInMemory
+    if !isAtOriginalRequest { size += currentRequest.textSize + currentRequest.bodySizeInMemory }
+    return size + TaskSpecification.textSize(description, completion, preferences.delegate, resumePoint)
+  }
+}
+
+extension Webhook {
+  fileprivate var textSize: Int { url.utf8.count + (secret?.utf8.count ?? 0) }
+}
+
+extension ResumePoint {
+  fileprivate var textSize: Int {
+    switch self {
+    case .download(let point): point.partial.validator.utf8.count + (point.partial.resource?.utf8.count ?? 0)
+    case .upload(let point): point.resource.utf8.count
+    }
+  }
+}
