@@ -6,6 +6,7 @@ import Ledger
 import Logging
 import Processes
 import Synchronization
+import SimulatedStores
 import TestSupport
 import Testing
 import TransferCore
