@@ -318,7 +318,7 @@ let tests: [(name: String, uses: [Target.Dependency])] = [
       "EngineAPI", "Limits", "Addresses", "HTTPFields", "TransferModel", "BlobStore", "HTTPCache",
       "ContentCoding",
       "Curl", "CLinux",
-      "EventLoop", "TestSupport",
+      "EventLoop", "SimulatedStores", "TestSupport",
     ]
   ),
   (

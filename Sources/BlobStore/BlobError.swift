@@ -14,6 +14,8 @@ package struct BlobError: Error, Sendable, Equatable, CustomStringConvertible {
     case torn
     /// A later owner has it, or something else is in its place.
     case fencedOff
+    /// The caller cancelled the call.
+    case cancelled
     /// Anything else that stands against it.
     case refused
   }
@@ -33,6 +35,8 @@ package struct BlobError: Error, Sendable, Equatable, CustomStringConvertible {
 
   /// Less of the same may be taken.
   package var isFull: Bool { reason == .full || reason == .overQuota }
+
+  static let cancelled = BlobError(.cancelled, "cancelled")
 
   /// - Parameter code: the system's.
   init(_ operation: String, _ code: Int32) {

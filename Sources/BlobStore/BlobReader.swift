@@ -1,44 +1,31 @@
-internal import CLinux
 package import EventLoop
-internal import Glibc
-package import TransferModel
+internal import Synchronization
 
-/// Reads a blob without ever waiting for the disk: what is not in the page cache is fetched by a pool first. What it is read from is
-/// its own affair.
-package final class BlobReader: Sendable {
-  package enum Outcome<Content: Sendable & Equatable>: Sendable, Equatable {
-    case bytes(Content)
-    /// Not in memory: `prefetch` it and ask again.
-    case notCached
-    case end
-    case failed
-  }
-  /// Some of the bytes from an offset on, and none at the end; nil where they cannot be had. At once, and from any thread.
-  package typealias Bytes = @Sendable (_ offset: Int64, _ maximum: Int) -> [UInt8]?
+/// The outcome of an attempt to read.
+package enum BlobRead<Content: Sendable & Equatable>: Sendable, Equatable {
+  case bytes(Content)
+  /// The bytes are not in memory: fetch them and read again.
+  case notCached
+  case end
+  case failed
+}
 
-  private enum Source {
-    case file(Int32)
-    case bytes(Bytes)
-    case encrypted(EncryptedBlob)
-  }
-  private let source: Source
+/// Reads a blob without waiting for a disk or a network: bytes that are not in memory are fetched first. For one user at a time.
+package protocol BlobReader: AnyObject, Sendable {
+  /// Fills the buffer from `offset` on, as far as the bytes are in memory. Never waits; call it from any thread. It returns `failed` at an
+  /// offset for which a fetch has failed.
+  func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> BlobRead<Int>
+  /// Brings bytes into memory. `read` returns them as long as the memory is not needed for others. The rules for calls of a store apply.
+  /// - Parameter count: bytes; fewer are fetched at the end of the blob.
+  func fetch(at offset: Int64, count: Int, _ done: @escaping BlobDone<Void>)
+  /// Cancels a fetch in flight: it fails with `cancelled` or has completed first. From any thread.
+  func cancel()
+}
 
-  /// Takes over `descriptor`.
-  init(descriptor: Int32) { source = .file(descriptor) }
-
-  /// Of what is in memory.
-  package init(_ bytes: @escaping Bytes) { source = .bytes(bytes) }
-
-  /// Decrypts the body of a request, which `source` reads as it is stored.
-  package init(decrypting source: BlobReader, _ body: SpooledBody) {
-    self.source = .encrypted(EncryptedBlob(source, BlockCipher(key: body.key), size: body.size))
-  }
-
-  deinit { if case .file(let descriptor) = source { Disk.close(descriptor) } }
-
+extension BlobReader {
   /// At most `maximum` bytes from `offset` on, where they are in memory.
-  package func read(at offset: Int64, maximum: Int) -> Outcome<[UInt8]> {
-    var count = Outcome<Int>.end
+  package func read(at offset: Int64, maximum: Int) -> BlobRead<[UInt8]> {
+    var count = BlobRead<Int>.end
     let bytes = [UInt8](unsafeUninitializedCapacity: maximum) { buffer, initialized in
       count = read(at: offset, into: UnsafeMutableRawBufferPointer(buffer))
       if case .bytes(let number) = count { initialized = number }
@@ -51,51 +38,49 @@ package final class BlobReader: Sendable {
     }
   }
 
-  /// Fills the buffer from `offset` on, as far as that is in memory.
-  package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Outcome<Int> {
-    guard let start = buffer.baseAddress else { return .failed }
-    if case .encrypted(let blob) = source { return blob.read(at: offset, into: buffer) }
-    guard case .file(let descriptor) = source else {
-      guard let bytes = wait(at: offset, maximum: buffer.count) else { return .failed }
-      buffer.copyBytes(from: bytes)
-      return bytes.isEmpty ? .end : .bytes(bytes.count)
-    }
-    var count = clinux_pread_nowait(descriptor, start, buffer.count, off_t(offset))
-    if count < 0, errno == EOPNOTSUPP { count = pread(descriptor, start, buffer.count, off_t(offset)) }
-    if count > 0 { return .bytes(count) }
-    if count == 0 { return .end }
-    return errno == EAGAIN || errno == EINTR ? .notCached : .failed
-  }
-
-  /// At most `maximum` bytes from `offset` on, and none at the end; waits for the disk. Nil where they cannot be had.
-  package func wait(at offset: Int64, maximum: Int) -> [UInt8]? {
-    let descriptor: Int32
-    switch source {
-    case .bytes(let bytes): return bytes(offset, maximum)
-    case .encrypted(let blob): return blob.wait(at: offset, maximum: maximum)
-    case .file(let file): descriptor = file
-    }
-    var count = 0
-    let bytes = [UInt8](unsafeUninitializedCapacity: maximum) { buffer, initialized in
-      repeat {
-        count = pread(descriptor, buffer.baseAddress!, maximum, off_t(offset))
-      } while count < 0 && errno == EINTR
-      initialized = max(0, count)
-    }
-    return count < 0 ? nil : bytes
-  }
-
-  /// Brings `count` bytes from `offset` on into memory; calls `done` from a thread of the pool.
+  /// Fetches from a thread of the pool.
+  /// - Parameter done: called from any thread when the fetch has completed or failed; `read` then shows which.
   package func prefetch(
     at offset: Int64, count: Int, on pool: WorkerPool, _ done: @escaping @Sendable () -> Void
   ) {
-    pool.submit { [self] in
-      if case .encrypted(let blob) = source {
-        blob.prefetch(at: offset, count: count)
-      } else {
-        _ = wait(at: offset, maximum: count)
-      }
-      done()
+    pool.submit { self.fetch(at: offset, count: count) { _ in done() } }
+  }
+
+  /// At most `count` bytes from `offset` on, and fewer only at the end of the blob.
+  /// - Parameter done: called from a thread of the pool.
+  package func collect(
+    at offset: Int64, count: Int, on pool: WorkerPool, _ done: @escaping BlobDone<[UInt8]>
+  ) {
+    let bytes = Collected(count)
+    let scan = BlobScan(self, offset..<offset + Int64(count), on: pool) { piece in
+      bytes.all.withLock { $0 += piece }
+    } done: { ended in
+      done(ended.map { _ in bytes.all.withLock { $0 } })
     }
+    scan.start()
+  }
+
+  /// The same. Cancelling the current task cancels the fetch.
+  package func bytes(at offset: Int64, count: Int, on pool: WorkerPool) async throws(BlobError) -> [UInt8] {
+    let collected = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        collect(at: offset, count: count, on: pool) { continuation.resume(returning: $0) }
+      }
+    } onCancel: {
+      cancel()
+    }
+    return try collected.get()
+  }
+}
+
+private final class Collected: Sendable {
+  /// Bytes that are reserved at once.
+  private static let most = 4 << 20
+  let all: Mutex<[UInt8]>
+
+  init(_ count: Int) {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(min(count, Self.most))
+    all = Mutex(bytes)
   }
 }

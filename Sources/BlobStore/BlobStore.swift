@@ -1,50 +1,52 @@
 package import TransferModel
 
+/// The completion of a call. It is called exactly once.
+package typealias BlobDone<Value> = @Sendable (Result<Value, BlobError>) -> Void
+
 /// Where bodies are kept, under keys that say whose they are and who wrote them.
 ///
 /// A blob is written as a draft, and is there for readers once it is committed, whole and for good: what dies in between leaves a draft.
-/// Nobody's key is another's, so that owners need not know of each other. All of it may wait for a disk: it is for a pool's threads.
+/// Nobody's key is another's, so that owners need not know of each other.
+///
+/// Threads: call a store from a thread that may wait for a local disk, or from a completion of the same store. A fast store does its work
+/// on the caller's thread and calls `done` before it returns. A slow store returns at once and calls `done` later, from a thread of its
+/// own. Callers must be correct for both.
 package protocol BlobStore: AnyObject, Sendable {
   /// What is here outlives the process.
   var isDurable: Bool { get }
-  /// Blobs are files of this machine, which can have further names.
-  var hasLocalFiles: Bool { get }
+  /// The store as one of local files; nil if its blobs are no files of this machine.
+  var local: (any LocalBlobs)? { get }
+  /// Nil if the store cannot set blobs aside.
+  var quarantine: (any BlobQuarantine)? { get }
+  /// The memory that rows share with the store; nil if there is no such limit.
+  var room: (any BlobRoom)? { get }
 
   /// An empty draft, in place of what the same writer had begun under that key.
-  func create(_ key: BlobKey) throws(BlobError) -> any BlobDraft
+  func create(_ key: BlobKey, _ done: @escaping BlobDone<any BlobDraft>)
   /// Goes on behind the first `offset` bytes of a draft; what is behind them goes.
-  func reopen(_ key: BlobKey, at offset: Int64) throws(BlobError) -> any BlobDraft
-  /// A draft that is whole: a second name of a file that nobody changes.
-  func adopt(_ file: LocalFile, as key: BlobKey, size: Int64) throws(BlobError) -> any BlobDraft
+  func reopen(_ key: BlobKey, at offset: Int64, _ done: @escaping BlobDone<any BlobDraft>)
 
   /// What reads a blob, whole or in part, or a draft as far as it has come. It can be read to its end whatever becomes of the key.
-  func open(_ key: BlobKey) throws(BlobError) -> BlobReader
-  /// Bytes; nil where there is none.
-  func size(of key: BlobKey) -> Int64?
-  /// The file that it is; nil where it is none, or not of this machine.
-  func localFile(of key: BlobKey) -> LocalFile?
+  func open(_ key: BlobKey, _ done: @escaping BlobDone<any BlobReader>)
+  /// Bytes; `gone` if there is none.
+  func size(of key: BlobKey, _ done: @escaping BlobDone<Int64>)
 
-  /// A second key for the same bytes; both stay.
-  func alias(_ key: BlobKey, as other: BlobKey) throws(BlobError)
+  /// A second key for the same bytes, which a store may copy for it; both stay. In a durable store, a blob that is under the second key
+  /// already stays, too (`fencedOff`).
+  func alias(_ key: BlobKey, as other: BlobKey, _ done: @escaping BlobDone<Void>)
   /// Makes what an earlier attempt left another's draft: whoever comes first has it. An earlier owner that still has it open
   /// does not reach what becomes of it.
   /// - Parameter size: where there are fewer bytes, it is left where it is (`torn`).
-  func take(_ key: BlobKey, as draft: BlobKey, size: Int64) throws(BlobError)
-  /// Another key for it, in place of what is under that. False where there is none.
-  @discardableResult
-  func move(_ key: BlobKey, to other: BlobKey) -> Bool
+  func take(_ key: BlobKey, as draft: BlobKey, size: Int64, _ done: @escaping BlobDone<Void>)
+  /// Another key for it, in place of what is under that; `gone` if there is none. A store without renaming copies and then deletes:
+  /// a process that dies in between leaves both.
+  func move(_ key: BlobKey, to other: BlobKey, _ done: @escaping BlobDone<Void>)
   /// What is not there is no fault.
-  func delete(_ key: BlobKey)
-  /// All that is here, in no order.
-  func list(_ shelf: BlobShelf) -> [BlobKey]
-
-  /// Takes room for bytes that are kept elsewhere; false where there is none.
-  func reserve(_ size: Int, as key: BlobKey) -> Bool
-
-  /// Takes away what nobody knows of, for a while in which it can be put back by hand. False where that cannot be.
-  func setAside(_ key: BlobKey, at time: Timestamp) -> Bool
-  /// Removes for good what was set aside long ago; returns how many.
-  func removeSetAside(at now: Timestamp) -> Int
+  func delete(_ key: BlobKey, _ done: @escaping BlobDone<Void>)
+  /// Lists all keys of a shelf, in no order.
+  /// - Parameter page: called with some of the keys, one call at a time, each before `done`.
+  func list(
+    _ shelf: BlobShelf, _ page: @escaping @Sendable ([BlobKey]) -> Void, _ done: @escaping BlobDone<Void>)
 }
 
 /// What kind of blobs is listed.
@@ -53,17 +55,41 @@ package enum BlobShelf: Sendable, CaseIterable {
 }
 
 /// A blob that is being written. Its writer's alone.
-package protocol BlobDraft: Sendable {
-  /// Writes the chunks one behind the other.
-  func write(_ chunks: [[UInt8]], at offset: Int64) throws(BlobError)
-  /// Reads along; nil where that cannot be.
-  func reader() -> BlobReader?
+package protocol BlobDraft: AnyObject, Sendable {
+  /// Writes bytes. One call at a time, each behind the bytes of the last.
+  func write(_ bytes: [UInt8], at offset: Int64, _ done: @escaping BlobDone<Void>)
+  /// Reads along; nil where that cannot be. Never waits.
+  func reader() -> (any BlobReader)?
   /// From here on it is there under `key`, on the disk where the store is durable. It never takes the place of another owner's.
   /// - Parameters:
   ///   - size: bytes that were written; where they are not all there, nothing is committed (`torn`).
   ///   - sha256: of these, in lower-case hexadecimal. A store may hold the bytes to it.
-  func commit(as key: BlobKey, size: Int64, sha256: String) throws(BlobError)
-  func discard()
+  func commit(as key: BlobKey, size: Int64, sha256: String, _ done: @escaping BlobDone<Void>)
+  /// Deletes the draft unless it is committed, and cancels a write or commit in flight: that fails with `cancelled` or has completed
+  /// first. Call it once, from any thread.
+  /// - Parameter done: called when the draft is deleted. A call in flight may complete after it.
+  func discard(_ done: @escaping @Sendable () -> Void)
+}
+
+/// A store whose blobs are files of this machine. These calls wait for the disk.
+package protocol LocalBlobs: BlobStore {
+  /// A draft that is whole: a second name of a file that nobody changes.
+  func adopt(_ file: LocalFile, as key: BlobKey, size: Int64) throws(BlobError) -> any BlobDraft
+  /// The file that a blob is.
+  func localFile(of key: BlobKey) -> LocalFile
+}
+
+/// A store that can keep unknown blobs for a while in which they can be put back by hand.
+package protocol BlobQuarantine: AnyObject, Sendable {
+  func setAside(_ key: BlobKey, at time: Timestamp, _ done: @escaping BlobDone<Void>)
+  /// Removes for good what was set aside long ago, and says how many.
+  func removeSetAside(at now: Timestamp, _ done: @escaping BlobDone<Int>)
+}
+
+/// A limited memory that a store shares with what is kept elsewhere.
+package protocol BlobRoom: AnyObject, Sendable {
+  /// Takes room for bytes that are kept elsewhere; false if there is none. Never waits.
+  func reserve(_ size: Int, as key: BlobKey) -> Bool
 }
 
 /// A file of this machine, handed from one room that wraps the disk to another.
@@ -74,14 +100,9 @@ package struct LocalFile: Sendable {
 
 extension BlobStore {
   package var isDurable: Bool { true }
-  package var hasLocalFiles: Bool { false }
-  package func adopt(_ file: LocalFile, as key: BlobKey, size: Int64) throws(BlobError) -> any BlobDraft {
-    throw BlobError(.refused, "no file is adopted here")
-  }
-  package func localFile(of key: BlobKey) -> LocalFile? { nil }
-  package func reserve(_ size: Int, as key: BlobKey) -> Bool { true }
-  package func setAside(_ key: BlobKey, at time: Timestamp) -> Bool { false }
-  package func removeSetAside(at now: Timestamp) -> Int { 0 }
+  package var local: (any LocalBlobs)? { nil }
+  package var quarantine: (any BlobQuarantine)? { nil }
+  package var room: (any BlobRoom)? { nil }
 }
 
 extension BlobKey {

@@ -4,7 +4,7 @@ internal import Glibc
 package import TransferModel
 
 /// Blobs as files of two directories, one for what tasks have and one for stored files, under the names of their keys.
-package final class DirectoryBlobs: BlobStore {
+package final class DirectoryBlobs: LocalBlobs, BlobQuarantine {
   private let bodies: String
   private let files: String
 
@@ -14,7 +14,8 @@ package final class DirectoryBlobs: BlobStore {
     self.files = files
   }
 
-  package var hasLocalFiles: Bool { true }
+  package var local: (any LocalBlobs)? { self }
+  package var quarantine: (any BlobQuarantine)? { self }
 
   /// Makes the directories where there are none.
   package func prepare() throws(UsableDirectory.Fault) {
@@ -40,7 +41,11 @@ package final class DirectoryBlobs: BlobStore {
 
   // MARK: Drafts
 
-  package func create(_ key: BlobKey) throws(BlobError) -> any BlobDraft {
+  package func create(_ key: BlobKey, _ done: @escaping BlobDone<any BlobDraft>) {
+    done(Result { () throws(BlobError) in try create(key) })
+  }
+
+  private func create(_ key: BlobKey) throws(BlobError) -> FileDraft {
     let path = path(key)
     let flags = O_RDWR | O_CREAT | O_EXCL
     // A new file, not an old one emptied: that may have other names, under which it is whole.
@@ -52,7 +57,11 @@ package final class DirectoryBlobs: BlobStore {
     return FileDraft(key, in: .directory(self), descriptor)
   }
 
-  package func reopen(_ key: BlobKey, at offset: Int64) throws(BlobError) -> any BlobDraft {
+  package func reopen(_ key: BlobKey, at offset: Int64, _ done: @escaping BlobDone<any BlobDraft>) {
+    done(Result { () throws(BlobError) in try reopen(key, at: offset) })
+  }
+
+  private func reopen(_ key: BlobKey, at offset: Int64) throws(BlobError) -> FileDraft {
     let descriptor = Disk.open(path(key), O_RDWR)
     guard descriptor >= 0 else { throw .last("open") }
     let draft = FileDraft(key, in: .directory(self), descriptor)
@@ -87,23 +96,29 @@ package final class DirectoryBlobs: BlobStore {
 
   // MARK: What is there
 
-  package func open(_ key: BlobKey) throws(BlobError) -> BlobReader {
+  package func open(_ key: BlobKey, _ done: @escaping BlobDone<any BlobReader>) {
     let descriptor = Disk.open(path(key), O_RDONLY)
-    guard descriptor >= 0 else { throw .last("open") }
-    return BlobReader(descriptor: descriptor)
+    done(descriptor >= 0 ? .success(FileReader(descriptor: descriptor)) : .failure(.last("open")))
   }
 
-  package func size(of key: BlobKey) -> Int64? { Disk.size(path(key)) }
+  package func size(of key: BlobKey, _ done: @escaping BlobDone<Int64>) {
+    done(Disk.size(path(key)).map { .success($0) } ?? .failure(.last("size")))
+  }
 
-  package func localFile(of key: BlobKey) -> LocalFile? { LocalFile(path: path(key)) }
+  package func localFile(of key: BlobKey) -> LocalFile { LocalFile(path: path(key)) }
 
-  package func alias(_ key: BlobKey, as other: BlobKey) throws(BlobError) {
+  package func alias(_ key: BlobKey, as other: BlobKey, _ done: @escaping BlobDone<Void>) {
     let path = path(other)
-    guard Disk.link(self.path(key), path) == 0 else { throw .last("link") }
+    guard Disk.link(self.path(key), path) == 0 else { return done(.failure(.last("link"))) }
     Disk.syncParent(of: path)
+    done(.success(()))
   }
 
-  package func take(_ key: BlobKey, as draft: BlobKey, size: Int64) throws(BlobError) {
+  package func take(_ key: BlobKey, as draft: BlobKey, size: Int64, _ done: @escaping BlobDone<Void>) {
+    done(Result { () throws(BlobError) in try take(key, as: draft, size: size) })
+  }
+
+  private func take(_ key: BlobKey, as draft: BlobKey, size: Int64) throws(BlobError) {
     if let refusal = key.refusal(to: draft) { throw refusal }
     guard let found = Disk.size(path(key)) else { throw .last("claim") }
     guard found >= size else { throw BlobError(.torn, "claim: \(found) bytes are there in place of \(size)") }
@@ -115,39 +130,51 @@ package final class DirectoryBlobs: BlobStore {
   private func separate(_ draft: BlobKey, _ size: Int64) throws(BlobError) {
     let descriptor = Disk.open(path(draft), O_RDWR)
     guard descriptor >= 0 else { throw .last("claim") }
-    let source = BlobReader(descriptor: descriptor)
+    let source = FileReader(descriptor: descriptor)
     guard clinux_is_open_once(descriptor) == 0 else { return }
     let copy = try create(draft)
     var offset: Int64 = 0
     while offset < size {
       let room = Int(min(size - offset, 1 << 20))
-      guard let bytes = source.wait(at: offset, maximum: room) else { throw .last("claim") }
+      let bytes = try source.bytes(at: offset, maximum: room)
       guard !bytes.isEmpty else { throw BlobError(.torn, "claim: it ends at \(offset)") }
-      try copy.write([bytes], at: offset)
+      try copy.write(bytes, at: offset)
       offset += Int64(bytes.count)
     }
   }
 
-  package func move(_ key: BlobKey, to other: BlobKey) -> Bool { Disk.rename(path(key), path(other)) == 0 }
+  package func move(_ key: BlobKey, to other: BlobKey, _ done: @escaping BlobDone<Void>) {
+    let isMoved = Disk.rename(path(key), path(other)) == 0
+    done(isMoved ? .success(()) : .failure(.last("move")))
+  }
 
-  package func delete(_ key: BlobKey) { _ = Disk.unlink(path(key)) }
+  package func delete(_ key: BlobKey, _ done: @escaping BlobDone<Void>) {
+    remove(key)
+    done(.success(()))
+  }
 
-  package func list(_ shelf: BlobShelf) -> [BlobKey] {
+  func remove(_ key: BlobKey) { _ = Disk.unlink(path(key)) }
+
+  package func list(
+    _ shelf: BlobShelf, _ page: @escaping @Sendable ([BlobKey]) -> Void, _ done: @escaping BlobDone<Void>
+  ) {
     var keys: [BlobKey] = []
     Disk.forEachName(in: directory(shelf)) { name in
       if let key = BlobKey(name), (key.task != nil) == (shelf == .tasks) { keys.append(key) }
       return true
     }
-    return keys
+    page(keys)
+    done(.success(()))
   }
 
   // MARK: What nobody knows of
 
-  package func setAside(_ key: BlobKey, at time: Timestamp) -> Bool {
-    SetAside(in: directory(of: key)).put(key.description, at: time) != nil
+  package func setAside(_ key: BlobKey, at time: Timestamp, _ done: @escaping BlobDone<Void>) {
+    let place = SetAside(in: directory(of: key)).put(key.description, at: time)
+    done(place != nil ? .success(()) : .failure(.last("set aside")))
   }
 
-  package func removeSetAside(at now: Timestamp) -> Int {
-    [bodies, files].reduce(0) { $0 + SetAside(in: $1).removeOld(at: now) }
+  package func removeSetAside(at now: Timestamp, _ done: @escaping BlobDone<Int>) {
+    done(.success([bodies, files].reduce(0) { $0 + SetAside(in: $1).removeOld(at: now) }))
   }
 }

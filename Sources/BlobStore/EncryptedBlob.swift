@@ -1,38 +1,33 @@
 internal import Synchronization
+package import TransferModel
 
 /// Reads a body that `BlockCipher` has encrypted, block by block. The last block stays in clear: libcurl reads it in small pieces.
-final class EncryptedBlob: Sendable {
+package final class EncryptedBlob: BlobReader {
   private struct Block {
     var number = -1
     /// nil: it cannot be read, or was changed.
     var bytes: [UInt8]?
   }
 
-  private let source: BlobReader
+  private let source: any BlobReader
   private let cipher: BlockCipher
   /// Bytes in clear.
   private let size: Int64
   private let last = Mutex(Block())
 
-  init(_ source: BlobReader, _ cipher: BlockCipher, size: Int64) {
+  /// Decrypts the body of a request, which `source` reads as it is stored.
+  package init(_ source: any BlobReader, _ body: SpooledBody) {
     self.source = source
-    self.cipher = cipher
-    self.size = size
+    cipher = BlockCipher(key: body.key)
+    size = body.size
   }
 
   /// Fills the buffer from `offset` on, up to the end of a block, as far as that is in memory.
-  func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> BlobReader.Outcome<Int> {
+  package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> BlobRead<Int> {
     guard offset < size else { return .end }
     let number = Self.number(of: offset)
     return last.withLock { last in
-      if last.number != number {
-        switch source.read(at: place(number), maximum: storedCount(number)) {
-        case .bytes(let stored) where stored.count == storedCount(number):
-          last = Block(number: number, bytes: cipher.open(stored, number: number))
-        case .bytes, .notCached: return .notCached
-        case .end, .failed: return .failed
-        }
-      }
+      guard keep(number, in: &last) else { return .notCached }
       guard let bytes = last.bytes else { return .failed }
       let rest = bytes[Int(offset - Int64(number * BlockCipher.blockSize))...].prefix(buffer.count)
       buffer.copyBytes(from: rest)
@@ -40,35 +35,42 @@ final class EncryptedBlob: Sendable {
     }
   }
 
-  /// At most `maximum` bytes from `offset` on, and none at the end; waits for the disk. Nil if they cannot be had.
-  func wait(at offset: Int64, maximum: Int) -> [UInt8]? {
-    let end = min(size, offset + Int64(maximum))
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(Int(max(0, end - offset)))
-    while offset + Int64(bytes.count) < end {
-      let place = offset + Int64(bytes.count)
-      let number = Self.number(of: place)
-      guard let block = fetch(number) else { return nil }
-      bytes += block[Int(place - Int64(number * BlockCipher.blockSize))...].prefix(Int(end - place))
-    }
-    return bytes
-  }
-
-  /// Reads a block, waiting for the disk, and keeps it for `read`; nil if it cannot be read.
-  @discardableResult
-  private func fetch(_ number: Int) -> [UInt8]? {
-    let stored = source.wait(at: place(number), maximum: storedCount(number))
-    let bytes = stored.flatMap { $0.count == storedCount(number) ? cipher.open($0, number: number) : nil }
-    last.withLock { $0 = Block(number: number, bytes: bytes) }
-    return bytes
-  }
-
-  /// Brings `count` bytes from `offset` on into memory, and decrypts the first block of them; waits for the disk.
-  func prefetch(at offset: Int64, count: Int) {
-    guard offset < size else { return }
+  /// Fetches all blocks that contain some of the bytes, and decrypts the first.
+  package func fetch(at offset: Int64, count: Int, _ done: @escaping BlobDone<Void>) {
+    guard offset < size else { return done(.success(())) }
     let (first, end) = (Self.number(of: offset), Self.number(of: min(size, offset + Int64(count)) - 1))
-    _ = source.wait(at: place(first), maximum: (end - first + 1) * BlockCipher.storedSize)
-    fetch(first)
+    source.fetch(at: place(first), count: (end - first + 1) * BlockCipher.storedSize) { [self] fetched in
+      done(fetched.flatMap { decrypt(first) })
+    }
+  }
+
+  package func cancel() { source.cancel() }
+
+  private func decrypt(_ number: Int) -> Result<Void, BlobError> {
+    let canBeRead = last.withLock { last in
+      // The bytes may be different after another fetch.
+      if last.bytes == nil { last = Block() }
+      return !keep(number, in: &last) || last.bytes != nil
+    }
+    return canBeRead ? .success(()) : .failure(BlobError(.torn, "read: block \(number) was changed"))
+  }
+
+  /// Decrypts a block and keeps it in clear; false if the stored block is not in memory.
+  private func keep(_ number: Int, in last: inout Block) -> Bool {
+    guard last.number != number else { return true }
+    var stored: [UInt8] = []
+    while stored.count < storedCount(number) {
+      switch source.read(at: place(number) + Int64(stored.count), maximum: storedCount(number) - stored.count)
+      {
+      case .bytes(let more): stored = stored.isEmpty ? more : stored + more
+      case .notCached: return false
+      case .end, .failed:
+        last = Block(number: number)
+        return true
+      }
+    }
+    last = Block(number: number, bytes: cipher.open(stored, number: number))
+    return true
   }
 
   private static func number(of offset: Int64) -> Int { Int(offset) / BlockCipher.blockSize }

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import EventLoop
 internal import Glibc
+internal import Synchronization
 internal import TransferModel
 
 /// A draft that is an open file: in a directory, or in memory.
@@ -8,6 +9,10 @@ final class FileDraft: BlobDraft {
   enum Place {
     case directory(DirectoryBlobs)
     case memory(SessionBlobs)
+  }
+  private enum Fate {
+    /// `committingOrDiscarded`: discarded if the commit in flight fails.
+    case open, committing, committingOrDiscarded, discarded
   }
   /// Bytes after which the disk is started, so that the wait at the end is short.
   private static let writebackStep: Int64 = 16 * 1024 * 1024
@@ -17,6 +22,7 @@ final class FileDraft: BlobDraft {
   private let descriptor: Int32
   /// Of a file that was there already, and has been looked at.
   private let knownSize: Int64?
+  private let fate = Mutex(Fate.open)
 
   /// Takes over `descriptor`.
   init(_ key: BlobKey, in place: Place, _ descriptor: Int32, knownSize: Int64? = nil) {
@@ -28,16 +34,16 @@ final class FileDraft: BlobDraft {
 
   deinit { Disk.close(descriptor) }
 
-  func write(_ chunks: [[UInt8]], at offset: Int64) throws(BlobError) {
-    var position = offset
-    for chunk in chunks {
-      if case .memory(let session) = place, !session.grow(key, by: chunk.count) {
-        throw BlobError("write", EDQUOT)
-      }
-      guard writeAll(chunk, at: position) else { throw .last("write") }
-      position += Int64(chunk.count)
+  func write(_ bytes: [UInt8], at offset: Int64, _ done: @escaping BlobDone<Void>) {
+    done(Result { () throws(BlobError) in try write(bytes, at: offset) })
+  }
+
+  func write(_ bytes: [UInt8], at offset: Int64) throws(BlobError) {
+    if case .memory(let session) = place, !session.grow(key, by: bytes.count) {
+      throw BlobError("write", EDQUOT)
     }
-    let (from, to) = (offset / Self.writebackStep, position / Self.writebackStep)
+    guard writeAll(bytes, at: offset) else { throw .last("write") }
+    let (from, to) = (offset / Self.writebackStep, (offset + Int64(bytes.count)) / Self.writebackStep)
     guard to > from, case .directory = place else { return }
     clinux_start_writeback(
       descriptor, off_t(from * Self.writebackStep), off_t((to - from) * Self.writebackStep))
@@ -56,27 +62,55 @@ final class FileDraft: BlobDraft {
     }
   }
 
-  func reader() -> BlobReader? {
+  func reader() -> (any BlobReader)? {
     let descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-    return descriptor >= 0 ? BlobReader(descriptor: descriptor) : nil
+    return descriptor >= 0 ? FileReader(descriptor: descriptor) : nil
   }
 
-  func commit(as key: BlobKey, size: Int64, sha256: String) throws(BlobError) {
+  func commit(as key: BlobKey, size: Int64, sha256: String, _ done: @escaping BlobDone<Void>) {
+    done(Result { () throws(BlobError) in try commit(as: key, size: size) })
+  }
+
+  private func commit(as key: BlobKey, size: Int64) throws(BlobError) {
     guard let found = knownSize ?? Disk.size(of: descriptor) else { throw .last("finish") }
     guard found == size else {
       throw BlobError(.torn, "finish: \(found) bytes are there in place of \(size)")
     }
-    switch place {
-    case .directory(let directory): try directory.commit(descriptor, self.key, as: key)
-    case .memory(let session):
-      guard session.move(self.key, to: key) else { throw BlobError("finish", ENOENT) }
+    let isDiscarded = fate.withLock { fate in
+      if fate == .open { fate = .committing }
+      return fate == .discarded
+    }
+    if isDiscarded { throw .cancelled }
+    do throws(BlobError) {
+      switch place {
+      case .directory(let directory): try directory.commit(descriptor, self.key, as: key)
+      case .memory(let session): try session.rename(self.key, to: key, "finish")
+      }
+    } catch {
+      let isDiscarded = fate.withLock { fate in
+        defer { fate = fate == .committing ? .open : .discarded }
+        return fate == .committingOrDiscarded
+      }
+      if isDiscarded { remove() }
+      throw error
     }
   }
 
-  func discard() {
+  /// A commit in flight continues. Afterwards the draft's key may belong to another draft.
+  func discard(_ done: @escaping @Sendable () -> Void) {
+    let mustRemove = fate.withLock { fate in
+      let wasOpen = fate == .open
+      fate = wasOpen ? .discarded : fate == .committing ? .committingOrDiscarded : fate
+      return wasOpen
+    }
+    if mustRemove { remove() }
+    done()
+  }
+
+  private func remove() {
     switch place {
-    case .directory(let directory): directory.delete(key)
-    case .memory(let session): session.delete(key)
+    case .directory(let directory): directory.remove(key)
+    case .memory(let session): session.remove(key)
     }
   }
 }

@@ -8,6 +8,8 @@ final class ByteBudget: Sendable {
 
   init(capacity: Int) { self.capacity = capacity }
 
+  var inUse: Int { taken.withLock { $0 } }
+
   func reserve(_ size: Int) -> Bool {
     taken.withLock { taken in
       guard taken + size <= capacity else { return false }

@@ -63,7 +63,7 @@ package final class HTTPServer: Sendable {
   package var port: Int { socket.address.port ?? 0 }
   private let socket: ListeningSocket
   private let loop: EventLoop
-  private let daemon: ServerDaemon
+  let daemon: ServerDaemon
 
   /// Listens at once; connections are served from `start()` on.
   package convenience init(

@@ -141,8 +141,8 @@ extension TenantView {
   }
 
   /// One range of a file's bytes.
-  package func open(_ file: StoredFile) throws(ServiceError) -> @Sendable (Range<Int64>) -> BodyStream {
-    try service.files.open(file)
+  package func open(_ file: StoredFile) async throws(ServiceError) -> @Sendable (Range<Int64>) -> BodyStream {
+    try await service.files.open(file)
   }
 
   package func deleteFile(_ id: FileID) async throws(ServiceError) {

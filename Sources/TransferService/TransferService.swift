@@ -127,13 +127,10 @@ package final class TransferService: Sendable {
   /// Returns how many tasks it ended. Called once, before anyone is served; what takes longer than that may is done by `catchUp`
   /// and `sweep`, beside serving.
   package func recover() async throws(ServiceError) -> Int {
-    do throws(StoreError) {
-      let interrupted = try await cluster.join(as: shards)
-      sweeper.noteFoundFiles()
-      return interrupted
-    } catch {
-      throw .store(error)
-    }
+    let interrupted: Int
+    do throws(StoreError) { interrupted = try await cluster.join(as: shards) } catch { throw .store(error) }
+    do throws(BlobError) { try await sweeper.noteFoundFiles() } catch { throw .blob(error) }
+    return interrupted
   }
 
   /// Finds out how far the process has come that carries background tasks out. Called once, after `recover`; again where it fails.
@@ -246,7 +243,7 @@ package final class TransferService: Sendable {
     let rows = try await news.rows(of: id)
     try await sessions.delete(session, andNews: rows)
     news.forget(rows)
-    room.pool.submit { for key in found { blobs.delete(key) } }
+    room.pool.submit { blobs.startDeleting(found) }
   }
 
   // MARK: URLs

@@ -5,9 +5,13 @@ import SimulatedStores
 import TestSupport
 import TransferModel
 
-/// What bodies are kept in: a directory, files in memory that have no name, or a world's memory.
+/// What bodies are kept in: a directory, files in memory that have no name, a world's memory, or that with answers that come later, from
+/// other threads.
 enum BlobKind: CaseIterable {
-  case directory, session, memory
+  case directory, session, memory, slow
+
+  /// Those that outlive a process.
+  static let durable: [BlobKind] = [.directory, .memory, .slow]
 }
 
 /// A store of a kind, empty, and what tests do with one.
@@ -28,6 +32,11 @@ struct BlobBench: Sendable {
       store = directory
     case .session: store = SessionBlobs(MemoryFiles(capacity: Int64(Self.capacity)), of: .shared)
     case .memory: store = MemoryBlobs(capacity: Self.capacity)
+    case .slow:
+      let network = WorkerPool(name: "test-network", threads: 3)
+      store = SlowBlobs(MemoryBlobs(capacity: Self.capacity)) { waiting in
+        network.submit { waiting.answer() }
+      }
     }
   }
 
@@ -65,7 +74,17 @@ struct BlobBench: Sendable {
     return Self.bytes(of: reader)
   }
 
-  static func bytes(of reader: BlobReader) -> [UInt8]? { reader.wait(at: 0, maximum: 2 * capacity) }
+  static func bytes(of reader: any BlobReader) -> [UInt8]? { reader.wait(at: 0, maximum: 2 * capacity) }
+
+  /// Reads, after a fetch where that is needed.
+  func read(_ reader: any BlobReader, at offset: Int64, maximum: Int) async -> BlobRead<[UInt8]> {
+    let outcome = reader.read(at: offset, maximum: maximum)
+    guard outcome == .notCached else { return outcome }
+    await withCheckedContinuation { continuation in
+      reader.prefetch(at: offset, count: maximum, on: pool) { continuation.resume() }
+    }
+    return reader.read(at: offset, maximum: maximum)
+  }
 
   /// Why something cannot be done; nil where it can.
   func refusal(_ body: () throws(BlobError) -> Void) -> BlobError.Reason? {

@@ -43,7 +43,9 @@ import TransferModel
   }
 
   /// A limit of its own is reached in the middle.
-  @Test(arguments: [BlobKind.session, .memory]) func whatDoesNotFitIsRefused(_ kind: BlobKind) async throws {
+  @Test(arguments: [BlobKind.session, .memory, .slow]) func whatDoesNotFitIsRefused(_ kind: BlobKind)
+    async throws
+  {
     let bench = try Bench(kind)
     let half = [UInt8](repeating: 1, count: Bench.capacity / 2)
     try await bench.put(half, Bench.key(.body, 9))
@@ -136,7 +138,7 @@ import TransferModel
     #expect(await failure(bench, device) == .refused)
   }
 
-  @Test(arguments: [BlobKind.directory, .memory]) func whatIsSetAsideIsOutOfTheWay(_ kind: BlobKind)
+  @Test(arguments: BlobKind.durable) func whatIsSetAsideIsOutOfTheWay(_ kind: BlobKind)
     async throws
   {
     let bench = try Bench(kind)

@@ -24,8 +24,8 @@ import TransferModel
     let reader = try bench.store.open(body)
     #expect(Bench.bytes(of: reader) == Self.bytes)
     #expect(reader.wait(at: 299_990, maximum: 100) == Array(Self.bytes[299_990...]))
-    #expect(reader.read(at: 7, maximum: 3) == .bytes(Array(Self.bytes[7..<10])))
-    #expect(reader.read(at: 300_000, maximum: 1) == .end)
+    #expect(await bench.read(reader, at: 7, maximum: 3) == .bytes(Array(Self.bytes[7..<10])))
+    #expect(await bench.read(reader, at: 300_000, maximum: 1) == .end)
   }
 
   @Test(arguments: BlobKind.allCases) func anEmptyBlobIsOne(_ kind: BlobKind) async throws {
@@ -138,7 +138,7 @@ import TransferModel
   }
 
   /// The successor goes on with a draft that its writer, which was frozen, still has open: what that writes goes nowhere.
-  @Test(arguments: [BlobKind.directory, .memory]) func whoWakesUpDoesNotReachWhatWasTaken(_ kind: BlobKind)
+  @Test(arguments: BlobKind.durable) func whoWakesUpDoesNotReachWhatWasTaken(_ kind: BlobKind)
     async throws
   {
     let bench = try Bench(kind)
@@ -178,7 +178,7 @@ import TransferModel
   }
 
   /// What a successor has put where an earlier owner would leave its part stays; what only the writer can have put there does not.
-  @Test(arguments: [BlobKind.directory, .memory]) func aCommitReplacesNothingOfAnothers(_ kind: BlobKind)
+  @Test(arguments: BlobKind.durable) func aCommitReplacesNothingOfAnothers(_ kind: BlobKind)
     async throws
   {
     let bench = try Bench(kind)

@@ -1,5 +1,6 @@
 import BlobStore
 import EventLoop
+import SimulatedStores
 import Testing
 import TransferModel
 
@@ -22,8 +23,8 @@ import TransferModel
     return body
   }
 
-  private func reader(_ body: SpooledBody, in bench: BlobBench) throws -> BlobReader {
-    BlobReader(decrypting: try bench.store.open(body.blobKey(of: BlobBench.task)), body)
+  private func reader(_ body: SpooledBody, in bench: BlobBench) throws -> EncryptedBlob {
+    EncryptedBlob(try bench.store.open(body.blobKey(of: BlobBench.task)), body)
   }
 
   @Test(arguments: BlobKind.allCases, sizes) func anyPartIsRead(_ kind: BlobKind, _ size: Int) async throws {
@@ -37,13 +38,7 @@ import TransferModel
       let start = Int.random(in: 0..<size)
       let count = Int.random(in: 1...100_000)
       #expect(reader.wait(at: Int64(start), maximum: count) == Array(bytes[start...].prefix(count)))
-      var outcome = reader.read(at: Int64(start), maximum: count)
-      if outcome == .notCached {
-        await withCheckedContinuation { continuation in
-          reader.prefetch(at: Int64(start), count: count, on: bench.pool) { continuation.resume() }
-        }
-        outcome = reader.read(at: Int64(start), maximum: count)
-      }
+      let outcome = await bench.read(reader, at: Int64(start), maximum: count)
       // Up to the end of a block.
       let end = min(size, start + count, (start / BlockCipher.blockSize + 1) * BlockCipher.blockSize)
       #expect(outcome == .bytes(Array(bytes[start..<end])))
@@ -59,8 +54,8 @@ import TransferModel
     let blocks = stride(from: 0, to: stored.count, by: Self.block).map { stored[$0...].prefix(32) }
     #expect(Set(blocks).count == 4, "two blocks of the same bytes look the same")
     #expect(stored.firstRange(of: [UInt8](repeating: 0x61, count: 16)) == nil)
-    let other = BlobReader(
-      decrypting: try bench.store.open(body.blobKey(of: BlobBench.task)),
+    let other = EncryptedBlob(
+      try bench.store.open(body.blobKey(of: BlobBench.task)),
       SpooledBody(size: body.size, blob: body.blob, key: BlockCipher.makeKey()))
     #expect(other.wait(at: 0, maximum: 10) == nil)
   }

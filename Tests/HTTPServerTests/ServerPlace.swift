@@ -9,11 +9,18 @@ enum ServerPlace {
     limits: HTTPServer.Limits = .init(), _ handler: @escaping HTTPHandler,
     _ body: (Int) async throws -> Void
   ) async throws {
+    try await withServer(limits: limits, handler, serving: { server in try await body(server.port) })
+  }
+
+  static func withServer(
+    limits: HTTPServer.Limits = .init(), _ handler: @escaping HTTPHandler,
+    serving body: (HTTPServer) async throws -> Void
+  ) async throws {
     let loop = EventLoop(name: "test-http")
     loop.start()
     let server = try HTTPServer(loop: loop, host: "127.0.0.1", port: 0, limits: limits, handler: handler)
     try await server.start()
-    try await body(server.port)
+    try await body(server)
     await server.drain(grace: .seconds(2))
     await server.stop()
     loop.stop()

@@ -2,12 +2,12 @@ package import BlobStore
 internal import Synchronization
 package import TransferModel
 
-/// A store whose calls fail, or take their time, when its owner says so.
+/// A store whose calls fail, or take their time, when its owner says so. It has no local files.
 package final class FaultyBlobs: BlobStore {
   package enum Call: Sendable, CaseIterable {
     case create, reopen, write, commit, open, alias, take
   }
-  /// Is called before each call; what it returns is thrown in its place.
+  /// Is called before each call; what it returns is the answer in its place.
   package typealias Fault = @Sendable (Call, BlobKey) -> BlobError?
 
   private let store: any BlobStore
@@ -21,60 +21,59 @@ package final class FaultyBlobs: BlobStore {
   /// - Parameter fault: nil: all is well.
   package func fail(_ fault: Fault?) { state.withLock { $0.fault = fault } }
 
-  fileprivate func check(_ call: Call, _ key: BlobKey) throws(BlobError) {
-    if let error = state.withLock({ $0 }).fault?(call, key) { throw error }
+  /// Calls `done` with a fault; false if there is none.
+  fileprivate func fails<Value>(_ call: Call, _ key: BlobKey, _ done: @escaping BlobDone<Value>) -> Bool {
+    guard let error = state.withLock({ $0 }).fault?(call, key) else { return false }
+    done(.failure(error))
+    return true
   }
 
-  private struct Draft: BlobDraft {
-    let key: BlobKey
-    let draft: any BlobDraft
-    let store: FaultyBlobs
+  private final class Draft: BlobDraft {
+    private let key: BlobKey
+    private let draft: any BlobDraft
+    private let store: FaultyBlobs
 
-    func write(_ chunks: [[UInt8]], at offset: Int64) throws(BlobError) {
-      try store.check(.write, key)
-      try draft.write(chunks, at: offset)
+    init(_ key: BlobKey, _ draft: any BlobDraft, _ store: FaultyBlobs) {
+      (self.key, self.draft, self.store) = (key, draft, store)
     }
-    func commit(as key: BlobKey, size: Int64, sha256: String) throws(BlobError) {
-      try store.check(.commit, self.key)
-      try draft.commit(as: key, size: size, sha256: sha256)
+
+    func write(_ bytes: [UInt8], at offset: Int64, _ done: @escaping BlobDone<Void>) {
+      if !store.fails(.write, key, done) { draft.write(bytes, at: offset, done) }
     }
-    func reader() -> BlobReader? { draft.reader() }
-    func discard() { draft.discard() }
+    func commit(as key: BlobKey, size: Int64, sha256: String, _ done: @escaping BlobDone<Void>) {
+      if !store.fails(.commit, self.key, done) { draft.commit(as: key, size: size, sha256: sha256, done) }
+    }
+    func reader() -> (any BlobReader)? { draft.reader() }
+    func discard(_ done: @escaping @Sendable () -> Void) { draft.discard(done) }
   }
 
   package var isDurable: Bool { store.isDurable }
-  package var hasLocalFiles: Bool { store.hasLocalFiles }
+  package var quarantine: (any BlobQuarantine)? { store.quarantine }
+  package var room: (any BlobRoom)? { store.room }
 
-  package func create(_ key: BlobKey) throws(BlobError) -> any BlobDraft {
-    try check(.create, key)
-    return Draft(key: key, draft: try store.create(key), store: self)
+  package func create(_ key: BlobKey, _ done: @escaping BlobDone<any BlobDraft>) {
+    guard !fails(.create, key, done) else { return }
+    store.create(key) { [self] in done($0.map { Draft(key, $0, self) }) }
   }
-  package func reopen(_ key: BlobKey, at offset: Int64) throws(BlobError) -> any BlobDraft {
-    try check(.reopen, key)
-    return Draft(key: key, draft: try store.reopen(key, at: offset), store: self)
+  package func reopen(_ key: BlobKey, at offset: Int64, _ done: @escaping BlobDone<any BlobDraft>) {
+    guard !fails(.reopen, key, done) else { return }
+    store.reopen(key, at: offset) { [self] in done($0.map { Draft(key, $0, self) }) }
   }
-  package func adopt(_ file: LocalFile, as key: BlobKey, size: Int64) throws(BlobError) -> any BlobDraft {
-    try check(.create, key)
-    return Draft(key: key, draft: try store.adopt(file, as: key, size: size), store: self)
+  package func open(_ key: BlobKey, _ done: @escaping BlobDone<any BlobReader>) {
+    if !fails(.open, key, done) { store.open(key, done) }
   }
-  package func open(_ key: BlobKey) throws(BlobError) -> BlobReader {
-    try check(.open, key)
-    return try store.open(key)
+  package func size(of key: BlobKey, _ done: @escaping BlobDone<Int64>) { store.size(of: key, done) }
+  package func alias(_ key: BlobKey, as other: BlobKey, _ done: @escaping BlobDone<Void>) {
+    if !fails(.alias, key, done) { store.alias(key, as: other, done) }
   }
-  package func size(of key: BlobKey) -> Int64? { store.size(of: key) }
-  package func localFile(of key: BlobKey) -> LocalFile? { store.localFile(of: key) }
-  package func alias(_ key: BlobKey, as other: BlobKey) throws(BlobError) {
-    try check(.alias, key)
-    try store.alias(key, as: other)
+  package func take(_ key: BlobKey, as draft: BlobKey, size: Int64, _ done: @escaping BlobDone<Void>) {
+    if !fails(.take, key, done) { store.take(key, as: draft, size: size, done) }
   }
-  package func take(_ key: BlobKey, as draft: BlobKey, size: Int64) throws(BlobError) {
-    try check(.take, key)
-    try store.take(key, as: draft, size: size)
+  package func move(_ key: BlobKey, to other: BlobKey, _ done: @escaping BlobDone<Void>) {
+    store.move(key, to: other, done)
   }
-  package func move(_ key: BlobKey, to other: BlobKey) -> Bool { store.move(key, to: other) }
-  package func delete(_ key: BlobKey) { store.delete(key) }
-  package func list(_ shelf: BlobShelf) -> [BlobKey] { store.list(shelf) }
-  package func reserve(_ size: Int, as key: BlobKey) -> Bool { store.reserve(size, as: key) }
-  package func setAside(_ key: BlobKey, at time: Timestamp) -> Bool { store.setAside(key, at: time) }
-  package func removeSetAside(at now: Timestamp) -> Int { store.removeSetAside(at: now) }
+  package func delete(_ key: BlobKey, _ done: @escaping BlobDone<Void>) { store.delete(key, done) }
+  package func list(
+    _ shelf: BlobShelf, _ page: @escaping @Sendable ([BlobKey]) -> Void, _ done: @escaping BlobDone<Void>
+  ) { store.list(shelf, page, done) }
 }

@@ -5,18 +5,29 @@ package import TransferModel
 
 /// Blobs in memory, for a world that is simulated, and for tests. They outlive the processes that share them; of what was not committed
 /// `crash` decides.
-package final class MemoryBlobs: BlobStore {
+package final class MemoryBlobs: BlobStore, BlobQuarantine {
   fileprivate final class File: Sendable {
     let bytes: Mutex<[UInt8]>
     init(_ bytes: [UInt8] = []) { self.bytes = Mutex(bytes) }
 
     var count: Int { bytes.withLock { $0.count } }
 
-    func read(_ offset: Int64, _ maximum: Int) -> [UInt8] {
+    func read(_ offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> BlobRead<Int> {
       bytes.withLock { bytes in
-        Array(bytes.dropFirst(Int(clamping: offset)).prefix(maximum))
+        let found = bytes.dropFirst(Int(clamping: offset)).prefix(buffer.count)
+        unsafe buffer.copyBytes(from: found)
+        return found.isEmpty ? .end : .bytes(found.count)
       }
     }
+  }
+  private final class Reader: BlobReader {
+    private let file: File
+    init(_ file: File) { self.file = file }
+    func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> BlobRead<Int> {
+      unsafe file.read(offset, into: buffer)
+    }
+    func fetch(at offset: Int64, count: Int, _ done: @escaping BlobDone<Void>) { done(.success(())) }
+    func cancel() {}
   }
   private struct State {
     var files: [BlobKey: File] = [:]
@@ -29,6 +40,8 @@ package final class MemoryBlobs: BlobStore {
 
   package init(capacity: Int = .max) { self.capacity = capacity }
 
+  package var quarantine: (any BlobQuarantine)? { self }
+
   private func file(_ key: BlobKey, _ operation: String) throws(BlobError) -> File {
     guard let file = state.withLock({ $0.files[key] }) else {
       throw BlobError(.gone, "\(operation): there is no \(key)")
@@ -38,20 +51,22 @@ package final class MemoryBlobs: BlobStore {
 
   // MARK: Drafts
 
-  package func create(_ key: BlobKey) throws(BlobError) -> any BlobDraft { begin(key, File()) }
-
-  package func reopen(_ key: BlobKey, at offset: Int64) throws(BlobError) -> any BlobDraft {
-    let file = try file(key, "open")
-    file.bytes.withLock { bytes in
-      bytes += Array(repeating: 0, count: max(0, Int(offset) - bytes.count))
-      bytes.removeLast(bytes.count - Int(offset))
-    }
-    return Draft(key, file, self)
+  package func create(_ key: BlobKey, _ done: @escaping BlobDone<any BlobDraft>) {
+    let file = File()
+    state.withLock { $0.files[key] = file }
+    done(.success(Draft(key, file, self)))
   }
 
-  private func begin(_ key: BlobKey, _ file: File) -> Draft {
-    state.withLock { $0.files[key] = file }
-    return Draft(key, file, self)
+  package func reopen(_ key: BlobKey, at offset: Int64, _ done: @escaping BlobDone<any BlobDraft>) {
+    done(
+      Result { () throws(BlobError) in
+        let file = try file(key, "open")
+        file.bytes.withLock { bytes in
+          bytes += Array(repeating: 0, count: max(0, Int(offset) - bytes.count))
+          bytes.removeLast(bytes.count - Int(offset))
+        }
+        return Draft(key, file, self)
+      })
   }
 
   private final class Draft: BlobDraft {
@@ -65,28 +80,39 @@ package final class MemoryBlobs: BlobStore {
       self.store = store
     }
 
-    func write(_ chunks: [[UInt8]], at offset: Int64) throws(BlobError) {
-      let new = chunks.flatMap(\.self)
-      guard store.hasRoom(for: new.count) else { throw BlobError(.full, "write: no room is left") }
+    func write(_ new: [UInt8], at offset: Int64, _ done: @escaping BlobDone<Void>) {
+      guard store.hasRoom(for: new.count) else {
+        return done(.failure(BlobError(.full, "write: no room is left")))
+      }
       file.bytes.withLock { bytes in
         let (start, end) = (Int(offset), Int(offset) + new.count)
         bytes += Array(repeating: 0, count: max(0, end - bytes.count))
         bytes.replaceSubrange(start..<end, with: new)
       }
+      done(.success(()))
     }
 
-    func reader() -> BlobReader? { BlobReader { [file] in file.read($0, $1) } }
+    func reader() -> (any BlobReader)? { Reader(file) }
 
-    func commit(as key: BlobKey, size: Int64, sha256: String) throws(BlobError) {
+    func commit(as key: BlobKey, size: Int64, sha256: String, _ done: @escaping BlobDone<Void>) {
       let bytes = file.bytes.withLock { $0 }
       guard Int64(bytes.count) == size, Hexadecimal.text(Array(SHA256.hash(data: bytes))) == sha256 else {
-        throw BlobError(
-          .torn, "finish: \(bytes.count) bytes are there, or others than those that were digested")
+        return done(
+          .failure(
+            BlobError(
+              .torn, "finish: \(bytes.count) bytes are there, or others than those that were digested")))
       }
-      try store.commit(self.key, file, as: key)
+      done(Result { () throws(BlobError) in try store.commit(self.key, file, as: key) })
     }
 
-    func discard() { store.delete(key) }
+    func discard(_ done: @escaping @Sendable () -> Void) {
+      store.discard(key, file)
+      done()
+    }
+  }
+
+  private func discard(_ draft: BlobKey, _ file: File) {
+    state.withLock { if $0.files[draft] === file { $0.files[draft] = nil } }
   }
 
   private func hasRoom(for count: Int) -> Bool {
@@ -121,26 +147,32 @@ package final class MemoryBlobs: BlobStore {
 
   // MARK: What is there
 
-  package func open(_ key: BlobKey) throws(BlobError) -> BlobReader {
-    let file = try file(key, "open")
-    return BlobReader { file.read($0, $1) }
+  package func open(_ key: BlobKey, _ done: @escaping BlobDone<any BlobReader>) {
+    done(Result { () throws(BlobError) in Reader(try file(key, "open")) })
   }
 
-  package func size(of key: BlobKey) -> Int64? {
-    state.withLock { $0.files[key] }.map { Int64($0.count) }
+  package func size(of key: BlobKey, _ done: @escaping BlobDone<Int64>) {
+    done(Result { () throws(BlobError) in Int64(try file(key, "size").count) })
   }
 
-  package func alias(_ key: BlobKey, as other: BlobKey) throws(BlobError) {
-    let file = try file(key, "link")
-    let isNew = state.withLock { state in
-      guard state.files[other] == nil else { return false }
-      state.files[other] = file
-      return true
-    }
-    if !isNew { throw BlobError(.fencedOff, "link: there is a \(other)") }
+  package func alias(_ key: BlobKey, as other: BlobKey, _ done: @escaping BlobDone<Void>) {
+    done(
+      Result { () throws(BlobError) in
+        let file = try file(key, "link")
+        let isNew = state.withLock { state in
+          guard state.files[other] == nil else { return false }
+          state.files[other] = file
+          return true
+        }
+        if !isNew { throw BlobError(.fencedOff, "link: there is a \(other)") }
+      })
   }
 
-  package func take(_ key: BlobKey, as draft: BlobKey, size: Int64) throws(BlobError) {
+  package func take(_ key: BlobKey, as draft: BlobKey, size: Int64, _ done: @escaping BlobDone<Void>) {
+    done(Result { () throws(BlobError) in try take(key, as: draft, size: size) })
+  }
+
+  private func take(_ key: BlobKey, as draft: BlobKey, size: Int64) throws(BlobError) {
     if let refusal = key.refusal(to: draft) { throw refusal }
     let file = try file(key, "claim")
     let bytes = file.bytes.withLock { $0 }
@@ -157,34 +189,47 @@ package final class MemoryBlobs: BlobStore {
     if !isFirst { throw BlobError(.gone, "claim: there is no \(key)") }
   }
 
-  package func move(_ key: BlobKey, to other: BlobKey) -> Bool {
-    state.withLock { state in
+  package func move(_ key: BlobKey, to other: BlobKey, _ done: @escaping BlobDone<Void>) {
+    let isMoved = state.withLock { state in
       guard let file = state.files.removeValue(forKey: key) else { return false }
       state.files[other] = file
       return true
     }
+    done(isMoved ? .success(()) : .failure(BlobError(.gone, "move: there is no \(key)")))
   }
 
-  package func delete(_ key: BlobKey) { state.withLock { $0.files[key] = nil } }
+  package func delete(_ key: BlobKey, _ done: @escaping BlobDone<Void>) {
+    state.withLock { $0.files[key] = nil }
+    done(.success(()))
+  }
 
-  package func list(_ shelf: BlobShelf) -> [BlobKey] {
+  /// Each page has one key.
+  package func list(
+    _ shelf: BlobShelf, _ page: @escaping @Sendable ([BlobKey]) -> Void, _ done: @escaping BlobDone<Void>
+  ) {
     let keys = state.withLock { Array($0.files.keys) }
-    return keys.filter { ($0.task != nil) == (shelf == .tasks) }.sorted { $0.description < $1.description }
+    for key in keys.filter({ ($0.task != nil) == (shelf == .tasks) }).sorted(by: {
+      $0.description < $1.description
+    }) { page([key]) }
+    done(.success(()))
   }
 
-  package func setAside(_ key: BlobKey, at time: Timestamp) -> Bool {
-    state.withLock { state in
+  package func setAside(_ key: BlobKey, at time: Timestamp, _ done: @escaping BlobDone<Void>) {
+    let isThere = state.withLock { state in
       guard state.files.removeValue(forKey: key) != nil else { return false }
       state.aside.append((key, time))
       return true
     }
+    done(isThere ? .success(()) : .failure(BlobError(.gone, "set aside: there is no \(key)")))
   }
 
-  package func removeSetAside(at now: Timestamp) -> Int {
-    state.withLock { state in
-      let count = state.aside.count
-      state.aside.removeAll { now.since($0.time) > SetAside.retention }
-      return count - state.aside.count
-    }
+  package func removeSetAside(at now: Timestamp, _ done: @escaping BlobDone<Int>) {
+    done(
+      .success(
+        state.withLock { state in
+          let count = state.aside.count
+          state.aside.removeAll { now.since($0.time) > SetAside.retention }
+          return count - state.aside.count
+        }))
   }
 }

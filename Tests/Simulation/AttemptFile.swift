@@ -1,6 +1,7 @@
 internal import BlobStore
 internal import Crypto
 internal import EngineAPI
+internal import SimulatedStores
 internal import TransferModel
 
 /// What an attempt has on the disk, by the contract that the engine keeps: it takes what an earlier download left before its request goes

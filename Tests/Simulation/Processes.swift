@@ -21,6 +21,8 @@ package struct Surroundings {
   package let executor: ManualExecutor
   package let clock: WorldClock
   package let blobs = MemoryBlobs()
+  /// Completes the calls of a process to the blob store, now or later.
+  package var answersBlobs: @Sendable (SlowBlobs.Waiting) -> Void = { $0.answer() }
   /// How processes do something beside everything else.
   package let spawn: Spawn
   package var database: SimulatedDatabase
@@ -41,6 +43,7 @@ private let pool = WorkerPool(name: "world-pool", threads: 0)
 package final class ServiceProcess<Engine: StandIn>: @unchecked Sendable {
   package let store: SimulatedLedger
   private let ledger: CompositeLedger
+  private let blobs: SlowBlobs
   package let engine: Engine
   package let service: TransferService
   package let hub = EventHub()
@@ -73,6 +76,7 @@ package final class ServiceProcess<Engine: StandIn>: @unchecked Sendable {
   ) {
     let (executor, clock) = (surroundings.executor, surroundings.clock)
     self.executor = executor
+    blobs = SlowBlobs(surroundings.blobs, surroundings.answersBlobs)
     let relay = FactRelay()
     store = SimulatedLedger(on: surroundings.database, observed: observed) { [hub] fragments in
       hub.publish(fragments)
@@ -84,7 +88,7 @@ package final class ServiceProcess<Engine: StandIn>: @unchecked Sendable {
     service = TransferService(
       store: ledger, engine: engine,
       background: BackgroundCarrier(doorbell: workerBell), relay: relay,
-      hub: hub, cluster: cluster, blobs: surroundings.blobs,
+      hub: hub, cluster: cluster, blobs: blobs,
       resumeSealer: ResumeDataSealer(secrets: secrets), answerTagger: AnswerTagger(secrets: secrets),
       pool: pool, limits: surroundings.limits, now: { clock.now }, uptime: { clock.uptime }, alarms: alarms,
       seed: random?() ?? .random(in: 0 ... .max), spawn: surroundings.spawn, logger: quiet)
@@ -113,6 +117,7 @@ package final class ServiceProcess<Engine: StandIn>: @unchecked Sendable {
 
   package func kill(keeping count: Int) {
     (isDead, isServing, engine.isDead, bell.isHeard) = (true, false, true, false)
+    blobs.close()
     store.crash(keeping: count)
     ledger.memory.close()
   }
@@ -121,6 +126,7 @@ package final class ServiceProcess<Engine: StandIn>: @unchecked Sendable {
 /// `ferry worker`, as far as it is not sockets. For one thread.
 package final class WorkerProcess<Engine: StandIn>: @unchecked Sendable {
   package let store: SimulatedLedger
+  private let blobs: SlowBlobs
   package let engine: Engine
   package let worker: BackgroundWorker
   /// On which the service rings.
@@ -139,11 +145,12 @@ package final class WorkerProcess<Engine: StandIn>: @unchecked Sendable {
   ) {
     let (executor, clock) = (surroundings.executor, surroundings.clock)
     self.executor = executor
+    blobs = SlowBlobs(surroundings.blobs, surroundings.answersBlobs)
     let relay = FactRelay()
     store = SimulatedLedger(on: surroundings.database, observed: observed)
     engine = make(relay)
     worker = BackgroundWorker(
-      store: store, engine: engine, relay: relay, blobs: surroundings.blobs,
+      store: store, engine: engine, relay: relay, blobs: blobs,
       bell: serviceBell, alarms: alarms, discretion: DiscretionaryPolicy(), now: { clock.now },
       spawn: surroundings.spawn, random: random ?? RandomSource(seed: .random(in: 0 ... .max)),
       logger: quiet)
@@ -171,6 +178,7 @@ package final class WorkerProcess<Engine: StandIn>: @unchecked Sendable {
 
   package func kill(keeping count: Int) {
     (isDead, engine.isDead, bell.isHeard) = (true, true, false)
+    blobs.close()
     store.crash(keeping: count)
   }
 }

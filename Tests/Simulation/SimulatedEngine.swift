@@ -2,6 +2,7 @@ package import BlobStore
 internal import DequeModule
 package import EngineAPI
 package import HTTPCache
+internal import SimulatedStores
 package import TransferCore
 package import TransferModel
 package import TransferService
@@ -48,18 +49,24 @@ package final class SimulatedEngine: StandIn, @unchecked Sendable {
   package let caches: CacheStorage? = nil
   private let origins: Origins
   private let blobs: any BlobStore
+  /// The same, as the engine's process sees them.
+  private let shownBlobs: SlowBlobs
   private let relay: FactRelay
   private let now: @Sendable () -> Timestamp
   private var mailbox = Deque<Order>()
   private var attempts: [Attempt] = []
   /// Connections that attempts of a session have, be they suspended or not.
   private var connections: [SessionID: Int] = [:]
-  package var isDead = false
+  package var isDead = false {
+    didSet { if isDead { shownBlobs.close() } }
+  }
 
   package init(
-    _ origins: Origins, _ blobs: any BlobStore, _ relay: FactRelay, now: @escaping @Sendable () -> Timestamp
+    _ origins: Origins, _ surroundings: Surroundings, _ relay: FactRelay,
+    now: @escaping @Sendable () -> Timestamp
   ) {
-    (self.origins, self.blobs, self.relay, self.now) = (origins, blobs, relay, now)
+    (self.origins, blobs, self.relay, self.now) = (origins, surroundings.blobs, relay, now)
+    shownBlobs = SlowBlobs(blobs, surroundings.answersBlobs)
   }
 
   /// Whether it has something to do.
@@ -136,7 +143,7 @@ package final class SimulatedEngine: StandIn, @unchecked Sendable {
       if attempts.contains(where: { $0.job.task == job.task }) {
         origins.note(.submittedOnce, "\(job.task) was submitted to an engine that has it")
       }
-      attempts.append(Attempt(job, in: bodies(of: job.session, job.sessionType)))
+      attempts.append(Attempt(job, in: bodies(of: job.session, job.sessionType, blobs)))
     case .command(.suspend, let id): change(id) { $0.isSuspended = true }
     case .command(.resume, let id): change(id) { $0.isSuspended = false }
     case .command(.cancel(let keeps), let id): change(id) { $0.cancel(keepsPartial: keeps) }
@@ -170,7 +177,10 @@ extension SimulatedEngine {
   package func forgetCredentials(of session: SessionID, for spaces: [ProtectionSpace]) {}
   package func cache(of session: TransferSession) -> ResponseCache? { nil }
   package func bodies(of session: SessionID, _ type: SessionType) -> any BlobStore {
-    type == .ephemeral ? SessionBlobs(memoryFiles, of: session) : blobs
+    bodies(of: session, type, shownBlobs)
+  }
+  private func bodies(of session: SessionID, _ type: SessionType, _ durable: any BlobStore) -> any BlobStore {
+    type == .ephemeral ? SessionBlobs(memoryFiles, of: session) : durable
   }
   package func liveBody(of task: TaskID, in session: SessionID) -> LiveBody? { nil }
   package func reach(_ url: String, timeout: Duration) async throws(TransferError) -> Reachability {

@@ -37,7 +37,7 @@ extension SimulatedWorld {
   func startService() {
     nodes += 1
     let (chronicle, entropy, clock, origins, number) = (chronicle, entropy, clock, origins, nodes)
-    let blobs = surroundings.blobs
+    let surroundings = surroundings
     let address = ServiceNode.address(number)
     let process = ServiceProcess<SimulatedEngine>(
       surroundings, coordination: SimulatedCoordination(address, among: places),
@@ -51,7 +51,7 @@ extension SimulatedWorld {
     ) {
       chronicle.checkTold($0.fragments)
     } engine: { relay in
-      SimulatedEngine(origins, blobs, relay) { clock.now }
+      SimulatedEngine(origins, surroundings, relay) { clock.now }
     }
     if isFull { process.store.set(.full) }
     let node = ServiceNode(process, number)

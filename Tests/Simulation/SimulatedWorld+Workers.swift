@@ -11,12 +11,14 @@ extension SimulatedWorld {
 
   func startWorker(afterCrash hasCrashed: Bool) {
     nodes += 1
-    let (chronicle, clock, origins, blobs, number) = (chronicle, clock, origins, surroundings.blobs, nodes)
+    let (chronicle, clock, origins, surroundings, number) = (
+      chronicle, clock, origins, surroundings, nodes
+    )
     let process = WorkerProcess<SimulatedEngine>(
       surroundings, alarms: clock.alarms(of: number), random: RandomSource(seed: entropy.next()),
       observed: { chronicle.observe($0, $1, of: .worker(number)) }
     ) { relay in
-      SimulatedEngine(origins, blobs, relay) { clock.now }
+      SimulatedEngine(origins, surroundings, relay) { clock.now }
     }
     if isFull { process.store.set(.full) }
     workers.append(WorkerNode(process, number))

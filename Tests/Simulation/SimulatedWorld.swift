@@ -92,6 +92,10 @@ package final class SimulatedWorld: @unchecked Sendable {
     // In half of these, few of a session's tasks are submitted at once.
     if plan.seed.isMultiple(of: 4) { surroundings.limits.submittedTaskBytes = 150 }
     origins.temper = plan.temper
+    // In every third world the blob store is slow: other steps come before its results.
+    if plan.seed.isMultiple(of: 3) {
+      surroundings.answersBlobs = { [executor] waiting in executor.postpone { waiting.answer() } }
+    }
     if traces { trace = [] }
     origins.fault = { [chronicle] in chronicle.break_($0, $1) }
     if traces { chronicle.trace = { [unowned self] in self.trace?.append($0) } }

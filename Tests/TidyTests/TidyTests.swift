@@ -8,6 +8,11 @@ import Testing
     ("print(", "the logger"), ("FIXME", "an issue"), ("TODO", "an issue"), ("fatalError(", "a thrown error"),
     ("XCTest", "Swift Testing"), ("MSG_NOSIGNAL", "clinux_no_signal"), ("MSG_DONTWAIT", "clinux_no_wait"),
     (
+      // A caller may use what was yielded after the coroutine has ended and its frame is freed: LoadableByAddress of Swift 6.3 reads
+      // a large value where it was, though it has copied it.
+      "_read {", "get"
+    ), ("_modify {", "get and set"),
+    (
       "@inlinable",
       "no generic parameter: the compiler inlines in other modules what is public, and nothing else"
     ),

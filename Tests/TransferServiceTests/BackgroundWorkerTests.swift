@@ -3,6 +3,7 @@ import Foundation
 import Ledger
 import SQLiteLedger
 import Synchronization
+import SimulatedStores
 import TestSupport
 import Testing
 import TransferCore

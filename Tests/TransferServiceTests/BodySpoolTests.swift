@@ -1,5 +1,6 @@
 import BlobStore
 import EventLoop
+import SimulatedStores
 import TestSupport
 import Testing
 import TransferModel

@@ -4,6 +4,7 @@ import EventLoop
 import JSON
 import Ledger
 import SQLiteLedger
+import SimulatedStores
 import TestSupport
 import Testing
 import TransferCore

@@ -7,6 +7,7 @@ import Logging
 import MemoryLedger
 import Processes
 import Records
+import SimulatedStores
 import TestSupport
 import Testing
 import TransferEngine
@@ -23,28 +24,35 @@ final class LiveServiceBench: Sendable {
   let engine: TransferEngine
   private let directory: String
   private let now: @Sendable () -> Timestamp
+  private let isSlow: Bool
 
   /// - Parameters:
   ///   - idleLifetime: how long an idle session keeps its connections, and its cookies and credentials in memory.
+  ///   - hasSlowBlobs: its blob store completes calls later, from other threads.
   ///   - now: the service's clock.
   convenience init(
     _ moments: WatchedStore.Moments = .init(), idleLifetime: Duration = .seconds(60),
+    hasSlowBlobs: Bool = false,
     now: @escaping @Sendable () -> Timestamp = { Timestamp(microseconds: WallClock.microseconds()) }
   ) async throws {
-    try await self.init(in: TemporaryDirectory.make("ferry-service"), moments, idleLifetime, now)
+    try await self.init(
+      in: TemporaryDirectory.make("ferry-service"), moments, idleLifetime, hasSlowBlobs, now)
   }
 
   private init(
-    in directory: String, _ moments: WatchedStore.Moments, _ idleLifetime: Duration,
+    in directory: String, _ moments: WatchedStore.Moments, _ idleLifetime: Duration, _ hasSlowBlobs: Bool,
     _ now: @escaping @Sendable () -> Timestamp
   ) async throws {
-    (self.directory, self.now) = (directory, now)
+    (self.directory, self.now, isSlow) = (directory, now, hasSlowBlobs)
     let secrets = [SymmetricKey(data: [UInt8](repeating: 7, count: 32))]
     let hub = EventHub()
     store = CompositeLedger(
       try SQLiteLedger(path: directory + "/test.db", box: SecretBox(secrets: secrets)) { hub.publish($0) })
-    let blobs = DirectoryBlobs(bodies: directory + "/bodies", files: directory + "/files")
-    try blobs.prepare()
+    let files = DirectoryBlobs(bodies: directory + "/bodies", files: directory + "/files")
+    try files.prepare()
+    let network = WorkerPool(name: "test-network", threads: 3)
+    let slow = SlowBlobs(files) { waiting in network.submit { waiting.answer() } }
+    let blobs: any BlobStore = hasSlowBlobs ? slow : files
     let relay = FactRelay()
     var settings = TransferEngine.Settings(
       egress: EgressPolicy(allowedNetworks: [try #require(IPNetwork("127.0.0.0/8"))]), blobs: blobs,
@@ -110,7 +118,7 @@ final class LiveServiceBench: Sendable {
   /// Stops, and starts again on the same directory.
   func restarted() async throws -> LiveServiceBench {
     await stop()
-    return try await LiveServiceBench(in: directory, .init(), .seconds(60), now)
+    return try await LiveServiceBench(in: directory, .init(), .seconds(60), isSlow, now)
   }
 
   func stop() async {

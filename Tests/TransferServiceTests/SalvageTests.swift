@@ -22,77 +22,86 @@ import TransferModel
   }
 
   @Test(arguments: [nil, BlobStamp(epoch: 3), BlobStamp(attempt: 2)]) func aDraftIsKept(_ stamp: BlobStamp?)
-    throws
+    async throws
   {
     let point = Self.point(Self.task, stamp)
     try put(5, BlobKey(Self.task, .draft, stamp))
     try put(7, BlobKey(Self.other, .draft, stamp))
     var salvage = Salvage(blobs, as: Self.stamp)
-    #expect(salvage.takeOver(Self.task, at: point)?.partial.offset == 5)
+    #expect(await salvage.takeOver(Self.task, at: point)?.partial.offset == 5)
     let kept = BlobKey(Self.task, .partial, Self.stamp)
     #expect(blobs.size(of: kept) == 5 && blobs.size(of: BlobKey(Self.other, .draft, stamp)) == 7)
     // The next start finds the same, though the row was not written.
     var again = Salvage(blobs, as: Self.stamp)
     for _ in 0..<2 {
-      let found = again.takeOver(Self.task, at: point)
+      let found = await again.takeOver(Self.task, at: point)
       #expect(found?.partial.offset == 5 && found?.key == kept)
     }
   }
 
   /// The bytes were taken up under another stamp, and the process died before its row said so.
-  @Test func whatWentOnUnderAnotherStampIsFound() throws {
+  @Test func whatWentOnUnderAnotherStampIsFound() async throws {
     let point = Self.point(Self.task, BlobStamp(epoch: 3))
     try put(4, BlobKey(Self.task, .draft, BlobStamp(epoch: 4, attempt: 9)))
     try put(6, BlobKey(Self.task, .draft, BlobStamp(epoch: 5)))
     var salvage = Salvage(blobs, as: Self.stamp)
-    #expect(salvage.takeOver(Self.task, at: point)?.partial.offset == 6)
+    #expect(await salvage.takeOver(Self.task, at: point)?.partial.offset == 6)
     #expect(blobs.size(of: BlobKey(Self.task, .partial, Self.stamp)) == 6)
   }
 
   /// An earlier owner that stood still and wakes up takes nothing of what its successor keeps.
-  @Test func whatIsKeptIsTheNewOwners() throws {
+  @Test func whatIsKeptIsTheNewOwners() async throws {
     let point = Self.point(Self.task, BlobStamp(epoch: 3))
     try put(5, point.key)
     var salvage = Salvage(blobs, as: BlobStamp(epoch: 4))
-    let found = salvage.takeOver(Self.task, at: point)
+    let found = await salvage.takeOver(Self.task, at: point)
     let kept = try #require(found)
     #expect(kept.blob == BlobStamp(epoch: 4) && kept.partial.offset == 5 && blobs.list(.tasks) == [kept.key])
     let late = BlobKey(Self.task, .draft, BlobStamp(epoch: 3, attempt: 1))
     #expect(throws: BlobError.self) { try blobs.take(kept.key, as: late, size: 5) }
-    #expect(salvage.takeOver(Self.task, at: point) == kept, "asked again")
+    #expect(await salvage.takeOver(Self.task, at: point) == kept, "asked again")
     // Its row was not written before the next owner came.
     var next = Salvage(blobs, as: BlobStamp(epoch: 5))
-    #expect(next.takeOver(Self.task, at: point)?.partial.offset == 5)
+    #expect(await next.takeOver(Self.task, at: point)?.partial.offset == 5)
     #expect(blobs.list(.tasks) == [BlobKey(Self.task, .partial, BlobStamp(epoch: 5))])
   }
 
-  @Test func whereNothingIsLeftItBeginsAnew() throws {
+  /// An owner that was frozen in its start lists the files late.
+  @Test func filesOfALaterOwnerAreNotTouched() async throws {
+    let later = BlobKey(Self.task, .draft, BlobStamp(epoch: 10))
+    try put(5, later)
     var salvage = Salvage(blobs, as: Self.stamp)
-    #expect(salvage.takeOver(Self.task, at: Self.point(Self.task, nil)) == nil)
+    #expect(await salvage.takeOver(Self.task, at: Self.point(Self.task, BlobStamp(epoch: 3))) == nil)
+    #expect(blobs.list(.tasks) == [later] && blobs.size(of: later) == 5)
+  }
+
+  @Test func whereNothingIsLeftItBeginsAnew() async throws {
+    var salvage = Salvage(blobs, as: Self.stamp)
+    #expect(await salvage.takeOver(Self.task, at: Self.point(Self.task, nil)) == nil)
     try put(0, BlobKey(Self.task, .draft, nil))
-    #expect(salvage.takeOver(Self.task, at: Self.point(Self.task, nil)) == nil)
+    #expect(await salvage.takeOver(Self.task, at: Self.point(Self.task, nil)) == nil)
     #expect(blobs.list(.tasks).isEmpty, "an empty file would stay behind when the task has ended")
   }
 
-  @Test func whatWasTakenOfAnotherIsGivenBack() throws {
+  @Test func whatWasTakenOfAnotherIsGivenBack() async throws {
     let point = Self.point(Self.other, BlobStamp(epoch: 2), offset: 5)
     let draft = BlobKey(Self.task, .draft, BlobStamp(epoch: 3))
     try put(4, draft)
     var salvage = Salvage(blobs, as: Self.stamp)
-    _ = salvage.takeOver(Self.task, at: point)
+    _ = await salvage.takeOver(Self.task, at: point)
     #expect(blobs.list(.tasks).isEmpty, "there were fewer bytes than the other task had")
     try put(5, draft)
-    _ = salvage.takeOver(Self.task, at: point)
+    _ = await salvage.takeOver(Self.task, at: point)
     #expect(blobs.list(.tasks) == [point.key])
     // Nobody has taken it.
     try put(8, draft)
-    _ = salvage.takeOver(Self.task, at: point)
+    _ = await salvage.takeOver(Self.task, at: point)
     #expect(blobs.size(of: point.key) == 5 && blobs.list(.tasks) == [point.key])
   }
 
   /// The owners died after creating a file and before a row referred to it, so the task's end would not delete it.
   @Test(arguments: [nil, point(task, BlobStamp(epoch: 3)), point(other, BlobStamp(epoch: 2))])
-  func unreferencedFilesAreDeleted(_ point: DownloadPoint?) throws {
+  func unreferencedFilesAreDeleted(_ point: DownloadPoint?) async throws {
     let others = [
       BlobKey(Self.task, .body, BlobStamp(epoch: 3)), BlobKey(Self.other, .draft, BlobStamp(epoch: 3)),
       BlobKey(Self.other, .partial, BlobStamp(epoch: 2)), BlobKey(Self.task, .request, BlobStamp(epoch: 3)),
@@ -104,7 +113,7 @@ import TransferModel
       try put(1, BlobKey(Self.task, .partial, BlobStamp(epoch: epoch)))
     }
     var salvage = Salvage(blobs, as: Self.stamp)
-    let kept = salvage.takeOver(Self.task, at: point)
+    let kept = await salvage.takeOver(Self.task, at: point)
     #expect((kept != nil) == (point?.source == Self.task))
     #expect(Set(blobs.list(.tasks)) == Set(others + [kept?.key].compactMap(\.self)))
   }

@@ -7,6 +7,7 @@ import Logging
 import Processes
 import Records
 import Synchronization
+import SimulatedStores
 import TestSupport
 import Testing
 import TransferCore

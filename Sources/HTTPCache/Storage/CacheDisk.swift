@@ -6,6 +6,9 @@ internal import TransferModel
 ///
 /// A body is whole and synced before its metadata get their name, so whatever moment the process dies at, metadata
 /// name a whole body or none. Everything here blocks and belongs to one lane of a pool, but for `read`.
+///
+/// The files are not in a `BlobStore` on purpose: a cache belongs to one process and may be lost, so it stays on the local disk even if
+/// bodies are stored elsewhere.
 struct CacheDisk: Sendable {
   struct Found: Sendable {
     let response: CachedResponse

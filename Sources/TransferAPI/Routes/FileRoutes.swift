@@ -116,7 +116,7 @@ extension TransferAPI {
     }
     var fields = StoredContent.safeFields(type: type)
     fields[.contentDisposition] = "attachment"
-    let stream = try view.open(file)
+    let stream = try await view.open(file)
     return try StoredContent(size: file.size, sha256: file.sha256, fields: fields).reply(to: context) {
       range in
       .source(BodyStreamSource(stream(range)), length: range.upperBound - range.lowerBound)

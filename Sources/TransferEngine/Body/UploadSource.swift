@@ -48,7 +48,7 @@ final class DataUploadSource: UploadSource {
 /// A stored file, or a part of it. What is not in memory is fetched by the pool while libcurl is paused.
 final class FileUploadSource: UploadSource {
   private static let readAhead = 1 << 20
-  private let reader: BlobReader
+  private let reader: any BlobReader
   private let range: Range<Int64>
   private let pool: WorkerPool
   /// Called from any thread when there is more to read.
@@ -56,7 +56,7 @@ final class FileUploadSource: UploadSource {
   private var offset: Int64
 
   init(
-    _ reader: BlobReader, range: Range<Int64>, pool: WorkerPool, ready: @escaping @Sendable () -> Void
+    _ reader: any BlobReader, range: Range<Int64>, pool: WorkerPool, ready: @escaping @Sendable () -> Void
   ) {
     self.reader = reader
     self.range = range
@@ -87,6 +87,8 @@ final class FileUploadSource: UploadSource {
     offset = range.lowerBound
     return true
   }
+
+  func detach() { reader.cancel() }
 }
 
 /// A body streamed by the client.

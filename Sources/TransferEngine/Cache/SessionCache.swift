@@ -152,13 +152,13 @@ final class SessionCache {
     switch body {
     case .bytes(let bytes): cache.store(response, body: .bytes(bytes), memoryOnly: memoryOnly, done: finish)
     case .blob(let bodies, let key):
-      if let file = bodies.localFile(of: key) {
+      if let file = bodies.local?.localFile(of: key) {
         cache.store(response, body: .file(file.path), memoryOnly: memoryOnly, done: finish)
         return
       }
       let (cache, post) = (cache, post)
-      pool.submit {
-        guard let bytes = Self.bytes(bodies, key, response.size) else { return post { finish(false) } }
+      Self.read(bodies, key, response.size, on: pool) { bytes in
+        guard let bytes else { return post { finish(false) } }
         post { cache.store(response, body: .bytes(bytes), memoryOnly: memoryOnly, done: finish) }
       }
     }
@@ -178,11 +178,18 @@ final class SessionCache {
     for action in state.waiting { action() }
   }
 
-  private static func read(_ reader: BlobReader, _ size: Int64) -> [UInt8] {
-    var all: [UInt8] = []
-    all.reserveCapacity(Int(size))
-    while let bytes = reader.wait(at: Int64(all.count), maximum: 1 << 20), !bytes.isEmpty { all += bytes }
-    return all
+  /// Reads a blob; `done` is called from a thread of the pool, with nil if there is none.
+  /// - Parameter limit: bytes that are read at most.
+  private static func read(
+    _ blobs: any BlobStore, _ key: BlobKey, _ limit: Int64, on pool: WorkerPool,
+    _ done: @escaping @Sendable ([UInt8]?) -> Void
+  ) {
+    pool.submit {
+      blobs.open(key) { opened in
+        guard case .success(let reader) = opened else { return done(nil) }
+        reader.collect(at: 0, count: Int(limit), on: pool) { done(try? $0.get()) }
+      }
+    }
   }
 
   /// The same as `combine`; who looks for it meanwhile waits.
@@ -209,8 +216,7 @@ final class SessionCache {
     let loop = LoopBound(self)
     read(stored, 0..<stored.size) { [pool, post] held in
       guard let held, Int64(held.count) == stored.size else { return done(nil) }
-      pool.submit {
-        let new = Self.bytes(received)
+      let join: @Sendable (ArraySlice<UInt8>) -> Void = { new in
         // A task's body may be gone already.
         let needed = whole.pieces.filter { $0.source == .received }.map(\.bytes.upperBound).max() ?? 0
         guard Int64(new.count) >= needed else { return post { done(nil) } }
@@ -226,19 +232,12 @@ final class SessionCache {
         let (joined, bytes) = (response, body)
         post { loop.value?.store(joined, .bytes(bytes), memoryOnly: memoryOnly) { done($0 ? joined : nil) } }
       }
+      switch received {
+      case .bytes(let bytes): pool.submit { join(bytes[...]) }
+      case .blob(let bodies, let key):
+        Self.read(bodies, key, Self.combinedLimit, on: pool) { join(($0 ?? [])[...]) }
+      }
     }
-  }
-
-  private static func bytes(_ body: Body) -> ArraySlice<UInt8> {
-    switch body {
-    case .bytes(let bytes): bytes[...]
-    case .blob(let bodies, let key): (Self.bytes(bodies, key, 0) ?? [])[...]
-    }
-  }
-
-  /// - Parameter size: what there will be, as far as that is known.
-  private static func bytes(_ blobs: any BlobStore, _ key: BlobKey, _ size: Int64) -> [UInt8]? {
-    do throws(BlobError) { return read(try blobs.open(key), size) } catch { return nil }
   }
 }
 

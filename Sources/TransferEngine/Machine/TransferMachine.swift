@@ -38,7 +38,7 @@ struct TransferMachine {
     /// The delegate wants to be asked.
     let asksForRedirects: Bool
 
-    var configuration: SessionConfiguration { _read { yield sharedConfiguration.value } }
+    var configuration: SessionConfiguration { sharedConfiguration.value }
 
     /// It expects to be let send its body.
     var expectsContinue: Bool {

@@ -223,11 +223,11 @@ final class CacheKeeping: @unchecked Sendable {
       let answer = storable(transfer),
       let response = answer.response(size: size, sha256: sha256, isComplete: isComplete)
     else {
-      if isOnlyForCache { context.settings.pool.submit { bodies.delete(key) } }
+      if isOnlyForCache { files.remove(key, in: bodies) }
       return
     }
     let done: @Sendable (Bool) -> Void = { [pool = context.settings.pool] _ in
-      if isOnlyForCache { pool.submit { bodies.delete(key) } }
+      if isOnlyForCache { pool.submit { bodies.startDeleting([key]) } }
     }
     let body = cacheBody(body, of: transfer)
     if let held = answer.heldVersion(of: response) {

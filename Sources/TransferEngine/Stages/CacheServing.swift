@@ -168,8 +168,10 @@ final class CacheServing: @unchecked Sendable {
     guard transfer.sink?.isFull != true, transfer.answer.live?.askForRoom() != false else { return .wait }
     transfer.caching.delivery?.isReading = true
     let task = transfer.task
-    if mayLink(transfer, delivery), let file = cache.file(of: delivery.stored) {
-      link(transfer, file.file, file.lease, delivery.stored)
+    if mayLink(transfer, delivery), let bodies = transfer.session.bodies.local,
+      let file = cache.file(of: delivery.stored)
+    {
+      link(transfer, file.file, file.lease, delivery.stored, in: bodies)
       return .wait
     }
     let rest = delivery.rest
@@ -214,17 +216,17 @@ final class CacheServing: @unchecked Sendable {
   private func mayLink(_ transfer: Transfer, _ delivery: CachedDelivery) -> Bool {
     delivery.offset == 0 && delivery.bytes == 0..<delivery.stored.size
       && delivery.stored.size > Int64(context.settings.smallBodyLimit)
-      && transfer.session.bodies.hasLocalFiles
       && transfer.sink?.size == 0 && !transfer.limits.areAny
       && delivery.stored.size <= context.settings.maximumBodySize
   }
 
   private func link(
-    _ transfer: Transfer, _ file: LocalFile, _ lease: CacheLease, _ stored: CachedResponse
+    _ transfer: Transfer, _ file: LocalFile, _ lease: CacheLease, _ stored: CachedResponse,
+    in bodies: any LocalBlobs
   ) {
     // What is left to do is what is done with every body once it is here.
     endDelivery(to: transfer)
-    let (task, draft, bodies) = (transfer.task, transfer.key(.draft), transfer.session.bodies)
+    let (task, draft) = (transfer.task, transfer.key(.draft))
     let (size, digest) = (stored.size, stored.sha256)
     context.settings.pool.submit { [mailbox = context.mailbox, pool = context.settings.pool] in
       let body = withExtendedLifetime(lease) {

@@ -95,7 +95,9 @@ final class ResponseDelivery {
       smallBodyLimit: context.settings.smallBodyLimit, maximumSize: context.settings.maximumBodySize,
       expectedSize: transfer.answer.multipart == nil ? transfer.response?.expectedContentLength ?? -1 : -1,
       live: transfer.answer.live,
-      reserveSmall: { [weak transfer] in bodies.reserve($0, as: transfer?.key(.body) ?? draft.part(.body)) },
+      reserveSmall: { [weak transfer, room = bodies.room] in
+        room?.reserve($0, as: transfer?.key(.body) ?? draft.part(.body)) ?? true
+      },
       makeFile: { [pool = context.settings.pool, weak transfer] in
         transfer?.noteKept()
         return BlobWriter(transfer?.key(.draft) ?? draft, in: bodies, on: pool)

@@ -37,29 +37,28 @@ final class TransferFiles {
     if let roots = need.roots { return parse(roots, for: transfer) }
     let (task, draft, bodies) = (transfer.task, transfer.key(.draft), transfer.session.bodies)
     context.settings.pool.submit { [mailbox = context.mailbox, blobs = context.settings.blobs] in
-      var files = RequestFiles()
-      if let body = need.body {
-        do throws(BlobError) { files.body = try Self.open(body, of: task, bodies, blobs) } catch {
-          files.failure = error
+      Self.open(need.body, of: task, bodies, blobs) { files in
+        guard let point = need.claim else { return mailbox.post(.opened(task, files)) }
+        bodies.take(point.key, as: draft, size: point.partial.offset) { claim in
+          var files = files
+          if case .success = claim { files.hasClaim = true }
+          mailbox.post(.opened(task, files))
         }
       }
-      if let point = need.claim {
-        let claim = Result { () throws(BlobError) in
-          try bodies.take(point.key, as: draft, size: point.partial.offset)
-        }
-        if case .success = claim { files.hasClaim = true }
-      }
-      mailbox.post(.opened(task, files))
     }
   }
 
   private static func open(
-    _ body: RequestContent, of task: TaskID, _ bodies: any BlobStore, _ files: any BlobStore
-  ) throws(BlobError) -> BlobReader? {
+    _ body: RequestContent?, of task: TaskID, _ bodies: any BlobStore, _ files: any BlobStore,
+    _ done: @escaping @Sendable (RequestFiles) -> Void
+  ) {
     switch body {
-    case .file(let file, _): try files.open(BlobKey(file))
-    case .spooled(let body): BlobReader(decrypting: try bodies.open(body.blobKey(of: task)), body)
-    case .data, .stream: nil
+    case .file(let file, _): files.open(BlobKey(file)) { done(RequestFiles($0)) }
+    case .spooled(let body):
+      bodies.open(body.blobKey(of: task)) { opened in
+        done(RequestFiles(opened.map { EncryptedBlob($0, body) }))
+      }
+    case .data, .stream, nil: done(RequestFiles())
     }
   }
 
@@ -125,7 +124,7 @@ final class TransferFiles {
 
   /// Digests the body and posts `.opened` with the digest. If the file cannot be read, `.opened` carries the failure and no body.
   private func digest(
-    _ body: BlobReader, _ algorithm: DigestAuthentication.Algorithm, for transfer: Transfer,
+    _ body: any BlobReader, _ algorithm: DigestAuthentication.Algorithm, for transfer: Transfer,
     _ files: RequestFiles
   ) {
     let task = transfer.task
@@ -160,8 +159,9 @@ final class TransferFiles {
   /// - Parameter then: posted after the deletion; until then its key must not be reused.
   func remove(_ key: BlobKey, in bodies: any BlobStore, then: WorkerMailbox.Command? = nil) {
     context.settings.pool.submit { [mailbox = context.mailbox] in
-      bodies.delete(key)
-      if let then { mailbox.post(then) }
+      bodies.delete(key) { _ in
+        if let then { mailbox.post(then) }
+      }
     }
   }
 
@@ -170,12 +170,12 @@ final class TransferFiles {
     transfer.machine.claim.letGo()
     let (task, draft, bodies) = (transfer.task, transfer.key(.draft), transfer.session.bodies)
     context.settings.pool.submit { [mailbox = context.mailbox] in
+      let done: BlobDone<Void> = { _ in mailbox.post(.goOn(task) { _ in .conclude }) }
       switch files {
-      case .nothing: break
-      case .drop: bodies.delete(draft)
-      case .giveBack(let point): bodies.move(draft, to: point.key)
+      case .nothing: done(.success(()))
+      case .drop: bodies.delete(draft, done)
+      case .giveBack(let point): bodies.move(draft, to: point.key, done)
       }
-      mailbox.post(.goOn(task) { _ in .conclude })
     }
   }
 }

@@ -3,9 +3,9 @@ internal import EngineAPI
 internal import TransferModel
 
 extension TransferJob {
-  // Not in `EngineAPI`, because a `_read` across targets allocates.
+  // Not in `EngineAPI`: in this target the compiler takes what is needed of it, and copies no more.
   var configuration: SessionConfiguration {
-    _read { yield sharedConfiguration.value }
+    get { sharedConfiguration.value }
     set { sharedConfiguration = Shared(newValue) }
   }
 

@@ -100,8 +100,8 @@ package struct TransferSession: Sendable, Equatable {
     return session
   }
 
-  package var configuration: SessionConfiguration { _read { yield sharedConfiguration.value } }
-  package var delegate: SessionDelegate? { _read { yield constants.value.delegate } }
+  package var configuration: SessionConfiguration { sharedConfiguration.value }
+  package var delegate: SessionDelegate? { constants.value.delegate }
   package var createdAt: Timestamp { constants.value.createdAt }
   package var description: String? { constants.value.description }
   /// By which a client finds a background session again; nil for others.

@@ -89,7 +89,7 @@ struct Bodies: Sendable {
     }
     do throws(StoreError) {
       if let bytes = try await store.smallBody(of: id) { return .small(bytes, task) }
-      if try await store.hasBodyFile(id), let reader = Self.reader(of: task, in: blobs(of: task.sessionID)) {
+      if try await store.hasBodyFile(id), let reader = await reader(of: task) {
         return .file(task) { [room] in BodyStream(reader, range: $0, pool: room.pool) }
       }
     } catch {
@@ -106,8 +106,9 @@ struct Bodies: Sendable {
       hasSessionEnded: session?.type == .ephemeral && session?.state == .invalid, now: now)
   }
 
-  static func reader(of task: TransferTask, in blobs: any BlobStore) -> BlobReader? {
-    do throws(BlobError) { return try blobs.open(task.bodyKey) } catch { return nil }
+  func reader(of task: TransferTask) async -> (any BlobReader)? {
+    let blobs = blobs(of: task.sessionID)
+    return try? await blobAnswer { blobs.open(task.bodyKey, $0) }
   }
 
   /// The bytes of a finished task's small body; nil if it has none, or none any more. Call it where waiting for the disk is allowed.
@@ -118,7 +119,7 @@ struct Bodies: Sendable {
       case .file(let task, _):
         // A body that was put together from parts is a file, also if it is small.
         guard let size = task.body?.size, size <= Int64(smallBodyLimit) else { return nil }
-        return Self.reader(of: task, in: blobs(of: task.sessionID))?.wait(at: 0, maximum: Int(size))
+        return try? await reader(of: task)?.bytes(at: 0, count: Int(size), on: room.pool)
       case .live: return nil
       }
     } catch {
@@ -143,7 +144,7 @@ struct Bodies: Sendable {
     change.owner = task.sessionID
     try await room.recorder.write(change)
     let blobs = blobs(of: task.sessionID)
-    for key in keys { blobs.delete(key) }
+    await blobs.delete(keys, on: room.pool)
   }
 
   /// Where the bodies of a session's tasks are.
@@ -155,14 +156,9 @@ struct Bodies: Sendable {
   func keys(of session: SessionID) async throws(StoreError) -> [BlobKey] {
     let bodies = try await store.bodyFiles(of: session)
     let blobs = blobs(of: session)
-    let partials = await withCheckedContinuation { continuation in
-      room.engine.onPool {
-        continuation.resume(
-          returning:
-            blobs.list(.tasks).filter { $0.part == .partial || $0.part == .request }.compactMap(\.task))
-      }
-    }
-    var rest = Set(bodies + partials).sorted()[...]
+    // If listing fails, the files are left to the sweep.
+    let found = try? await blobs.keys(.tasks, on: room.pool) { $0.part == .partial || $0.part == .request }
+    var rest = Set(bodies + (found ?? []).compactMap(\.task)).sorted()[...]
     var keys: [BlobKey] = []
     while !rest.isEmpty {
       let tasks = try await store.tasks(Array(rest.prefix(500)))

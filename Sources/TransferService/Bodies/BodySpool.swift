@@ -50,7 +50,7 @@ package final class BodySpool {
   /// Behind what is in the file.
   private var unwritten: [UInt8] = []
   private var file: File?
-  private var reader: BlobReader?
+  private var reader: EncryptedBlob?
   private var blocksRead = 0
   package private(set) var size = 0
 
@@ -108,14 +108,17 @@ package final class BodySpool {
     }
     let reader = try await reader(of: file)
     let offset = Int64(blocksRead * BlockCipher.blockSize)
-    let bytes = await pool.run { reader.wait(at: offset, maximum: BlockCipher.blockSize) }
-    guard let bytes, bytes.count == BlockCipher.blockSize else { throw error(of: BlobError(.torn, "read")) }
+    let bytes: [UInt8]
+    do throws(BlobError) {
+      bytes = try await reader.bytes(at: offset, count: BlockCipher.blockSize, on: pool)
+    } catch { throw self.error(of: error) }
+    guard bytes.count == BlockCipher.blockSize else { throw error(of: BlobError(.torn, "read")) }
     blocksRead += 1
     if blocksRead == file.blocks { discardFile() }
     return bytes
   }
 
-  private func reader(of file: File) async throws(ServiceError) -> BlobReader {
+  private func reader(of file: File) async throws(ServiceError) -> EncryptedBlob {
     if let reader { return reader }
     let failure = await withCheckedContinuation { continuation in
       file.writer.whenWritten { continuation.resume(returning: $0) }
@@ -123,7 +126,7 @@ package final class BodySpool {
     if let failure { throw error(of: failure) }
     guard let source = file.writer.reader() else { throw error(of: BlobError(.torn, "read")) }
     let size = Int64(file.blocks * BlockCipher.blockSize)
-    let opened = BlobReader(decrypting: source, SpooledBody(size: size, blob: key.stamp, key: file.key))
+    let opened = EncryptedBlob(source, SpooledBody(size: size, blob: key.stamp, key: file.key))
     reader = opened
     return opened
   }

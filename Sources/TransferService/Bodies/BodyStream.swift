@@ -14,9 +14,9 @@ package final class BodyStream: Sendable {
     case failed
   }
   private enum Source {
-    case file(BlobReader, end: Int64)
+    case file(any BlobReader, end: Int64)
     /// A data task under way; the file is opened when its body grows into one.
-    case live(LiveBody, BlobReader?, place: UInt64)
+    case live(LiveBody, (any BlobReader)?, place: UInt64)
   }
   private struct State {
     var source: Source
@@ -29,7 +29,7 @@ package final class BodyStream: Sendable {
   private let state: Mutex<State>
 
   /// A range of a finished body.
-  init(_ reader: BlobReader, range: Range<Int64>, pool: WorkerPool) {
+  init(_ reader: any BlobReader, range: Range<Int64>, pool: WorkerPool) {
     self.pool = pool
     state = Mutex(State(source: .file(reader, end: range.upperBound), offset: range.lowerBound))
   }
@@ -72,16 +72,20 @@ package final class BodyStream: Sendable {
 
   /// The reader leaves: the origin waits for it no longer.
   package func close() {
-    let left: (LiveBody, UInt64)? = state.withLock { state in
+    let source = state.withLock { state in
       state.onNews = nil
-      guard case .live(let live, _, let place) = state.source else { return nil }
-      return (live, place)
+      return state.source
     }
-    if let (live, place) = left { live.leave(place) }
+    switch source {
+    case .file(let reader, _): reader.cancel()
+    case .live(let live, let reader, let place):
+      live.leave(place)
+      reader?.cancel()
+    }
   }
 
   private func read(
-    _ live: LiveBody, _ reader: BlobReader?, _ place: UInt64, _ maximum: Int, _ state: inout State
+    _ live: LiveBody, _ reader: (any BlobReader)?, _ place: UInt64, _ maximum: Int, _ state: inout State
   ) -> Chunk {
     // Asked first: what came before the end is then here, or on its way to the file.
     let ending = live.ending
@@ -103,7 +107,7 @@ package final class BodyStream: Sendable {
   }
 
   private func read(
-    _ reader: BlobReader, upTo end: Int64, _ maximum: Int, _ state: inout State
+    _ reader: any BlobReader, upTo end: Int64, _ maximum: Int, _ state: inout State
   ) -> Chunk {
     let left = end - state.offset
     switch reader.read(at: state.offset, maximum: Int(min(left, Int64(maximum)))) {

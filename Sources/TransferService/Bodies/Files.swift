@@ -73,7 +73,7 @@ struct Files: Sendable {
   }
 
   /// Forgets a file that was not kept.
-  func drop(_ file: StoredFile) { blobs.delete(BlobKey(file.id)) }
+  func drop(_ file: StoredFile) { blobs.startDeleting([BlobKey(file.id)]) }
 
   /// Moves a finished download out of its temporary place.
   func keepBody(
@@ -102,11 +102,11 @@ struct Files: Sendable {
     do throws(ServiceError) {
       try await recorder.write(change)
     } catch {
-      blobs.delete(BlobKey(file.id))
+      await blobs.delete([BlobKey(file.id)], on: pool)
       throw error
     }
     if !source.isDurable { await forgetBody(of: task) }
-    source.delete(key)
+    await source.delete([key], on: pool)
     return file
   }
 
@@ -122,21 +122,24 @@ struct Files: Sendable {
   private func move(_ task: TransferTask, to file: FileID) async throws(ServiceError) {
     let source = bodies.blobs(of: task.sessionID)
     guard source.isDurable else {
-      guard let reader = Bodies.reader(of: task, in: source) else { throw .bodyNotFound(.lost) }
+      guard let reader = await bodies.reader(of: task) else { throw .bodyNotFound(.lost) }
       return try await copy(reader, task.body?.size ?? 0, file)
     }
     // A second name first: until the store knows of the move, the body is where it was.
-    do throws(BlobError) { try source.alias(task.bodyKey, as: BlobKey(file)) } catch {
+    do throws(BlobError) { try await blobAnswer { source.alias(task.bodyKey, as: BlobKey(file), $0) } } catch
+    {
       if error.reason == .gone { throw .bodyNotFound(.lost) }
       throw .blob(error)
     }
   }
 
   /// From memory to the disk: that is what the client asks for.
-  private func copy(_ reader: BlobReader, _ size: Int64, _ id: FileID) async throws(ServiceError) {
+  private func copy(_ reader: any BlobReader, _ size: Int64, _ id: FileID) async throws(ServiceError) {
     let reception = reception(of: id)
     var offset: Int64 = 0
-    while let bytes = reader.wait(at: offset, maximum: 256 * 1024), !bytes.isEmpty {
+    while let bytes = try? await reader.bytes(at: offset, count: BlobWriter.chunkSize, on: pool),
+      !bytes.isEmpty
+    {
       offset += Int64(bytes.count)
       await reception.write(bytes)
     }
@@ -181,9 +184,11 @@ struct Files: Sendable {
   }
 
   /// One range of a file's bytes.
-  func open(_ file: StoredFile) throws(ServiceError) -> @Sendable (Range<Int64>) -> BodyStream {
-    let reader: BlobReader
-    do throws(BlobError) { reader = try blobs.open(BlobKey(file.id)) } catch { throw .fileNotFound }
+  func open(_ file: StoredFile) async throws(ServiceError) -> @Sendable (Range<Int64>) -> BodyStream {
+    let reader: any BlobReader
+    do throws(BlobError) {
+      reader = try await blobAnswer { blobs.open(BlobKey(file.id), $0) }
+    } catch { throw .fileNotFound }
     return { [pool] in BodyStream(reader, range: $0, pool: pool) }
   }
 
@@ -192,6 +197,6 @@ struct Files: Sendable {
     var change = StoreChange()
     change.deletedFiles = [file.id]
     try await recorder.write(change)
-    blobs.delete(BlobKey(file.id))
+    await blobs.delete([BlobKey(file.id)], on: pool)
   }
 }

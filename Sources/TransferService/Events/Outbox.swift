@@ -1,4 +1,5 @@
 internal import Cluster
+internal import EventLoop
 internal import Ledger
 internal import TransferCore
 internal import TransferModel

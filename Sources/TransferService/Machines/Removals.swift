@@ -14,7 +14,7 @@ struct Removals: Sendable {
   func remove(_ bodies: [BlobKey], of session: TransferSession) {
     guard !bodies.isEmpty else { return }
     let blobs = engine.bodies(of: session.id, session.type)
-    pool.submit { for key in bodies { blobs.delete(key) } }
+    pool.submit { blobs.startDeleting(bodies) }
   }
 
   /// Removes what a session has only for its life, in the commit of its end. Credentials of a background session are read first, and removed

@@ -86,12 +86,7 @@ struct Pruner: Sendable {
   /// After the commit: where the process dies in between, the next one finds files without a row.
   private func remove(_ files: [(session: SessionID, keys: [BlobKey])]) async {
     guard !files.isEmpty else { return }
-    await bodies.room.pool.run { [bodies] in
-      for (session, keys) in files {
-        let blobs = bodies.blobs(of: session)
-        for key in keys { blobs.delete(key) }
-      }
-    }
+    for (session, keys) in files { await bodies.blobs(of: session).delete(keys, on: bodies.room.pool) }
   }
 
   private func pruneRecords(

@@ -19,35 +19,35 @@ struct Salvage {
   /// - Parameters:
   ///   - point: the download point in the task's row, of this task or of an earlier one; nil if the row has none.
   ///   - given: the resume point that the task was created with; used if `point` is nil.
-  mutating func takeOver(_ task: TaskID, at point: DownloadPoint?, given: DownloadPoint? = nil)
+  mutating func takeOver(_ task: TaskID, at point: DownloadPoint?, given: DownloadPoint? = nil) async
     -> DownloadPoint?
   {
     var kept: DownloadPoint?
     if let point, point.source == task {
-      kept = keep(point)
+      kept = await keep(point)
     } else if let given = point ?? given {
-      giveBack(given, from: task)
+      await giveBack(given, from: task)
     }
-    for key in unfinished(of: task) where key != kept?.key { blobs.delete(key) }
+    for key in await unfinished(of: task) where key != kept?.key { await delete(key) }
     return kept
   }
 
   /// Keeps what a task had got itself; nil where nothing is left of it.
-  private mutating func keep(_ point: DownloadPoint) -> DownloadPoint? {
+  private mutating func keep(_ point: DownloadPoint) async -> DownloadPoint? {
     var kept = point
     // An earlier owner that wakes late takes nothing that is a later one's.
     kept.blob = stamp
-    if !blobs.move(point.key.part(.draft), to: kept.key), kept.key != point.key {
-      blobs.move(point.key, to: kept.key)
+    if await !move(point.key.part(.draft), to: kept.key), kept.key != point.key {
+      await move(point.key, to: kept.key)
     }
-    var size = blobs.size(of: kept.key)
-    if size == nil, let left = unfinished(of: point.source).max(by: Self.isEarlier) {
+    var size = await size(of: kept.key)
+    if size == nil, let left = await unfinished(of: point.source).max(by: Self.isEarlier) {
       // It went on under another stamp, and its row does not say so yet.
-      blobs.move(left, to: kept.key)
-      size = blobs.size(of: kept.key)
+      await move(left, to: kept.key)
+      size = await self.size(of: kept.key)
     }
     guard let size, size > 0 else {
-      if size != nil { blobs.delete(kept.key) }
+      if size != nil { await delete(kept.key) }
       return nil
     }
     kept.partial.offset = size
@@ -55,24 +55,40 @@ struct Salvage {
   }
 
   /// Gives back what a task had taken of another's and not gone on with, where all of it is still there.
-  private mutating func giveBack(_ point: DownloadPoint, from task: TaskID) {
-    guard blobs.size(of: point.key) == nil else { return }
-    let drafts = unfinished(of: task).filter { $0.part == .draft }
-    let draft = drafts.filter { blobs.size(of: $0) ?? -1 >= point.partial.offset }.max(by: Self.isEarlier)
-    if let draft { blobs.move(draft, to: point.key) }
+  private mutating func giveBack(_ point: DownloadPoint, from task: TaskID) async {
+    guard await size(of: point.key) == nil else { return }
+    var draft: BlobKey?
+    for key in await unfinished(of: task).filter({ $0.part == .draft }).sorted(by: Self.isEarlier)
+    where await size(of: key) ?? -1 >= point.partial.offset { draft = key }
+    if let draft { await move(draft, to: point.key) }
   }
 
-  private mutating func unfinished(of task: TaskID) -> [BlobKey] {
-    let known =
-      unfinished
-      ?? Dictionary(grouping: blobs.list(.tasks).filter { $0.part == .draft || $0.part == .partial }) {
-        $0.task ?? task
-      }
+  private mutating func unfinished(of task: TaskID) async -> [BlobKey] {
+    if let unfinished { return unfinished[task] ?? [] }
+    // Files of a later owner are not touched. If listing fails, the files are left to the sweep.
+    let found = try? await blobs.keys(.tasks) { [stamp] key in
+      (key.part == .draft || key.part == .partial) && key.stamp.epoch <= stamp.epoch
+    }
+    let known = Dictionary(grouping: found ?? []) { $0.task ?? task }
     unfinished = known
     return known[task] ?? []
   }
 
   private static func isEarlier(_ left: BlobKey, _ right: BlobKey) -> Bool {
     (left.stamp.epoch, left.stamp.attempt) < (right.stamp.epoch, right.stamp.attempt)
+  }
+
+  private func size(of key: BlobKey) async -> Int64? {
+    try? await blobAnswer { [blobs] in blobs.size(of: key, $0) }
+  }
+
+  /// - Returns: false if there was nothing to move.
+  @discardableResult
+  private func move(_ key: BlobKey, to other: BlobKey) async -> Bool {
+    (try? await blobAnswer { [blobs] in blobs.move(key, to: other, $0) }) != nil
+  }
+
+  private func delete(_ key: BlobKey) async {
+    try? await blobAnswer { [blobs] in blobs.delete(key, $0) }
   }
 }

@@ -32,8 +32,8 @@ final class Sweeper: Sendable {
   private var store: any Ledger { room.recorder.store }
 
   /// Before anyone is served: files that come later are not looked at, since their rows may be on the way.
-  func noteFoundFiles() {
-    let found = blobs.list(.files)
+  func noteFoundFiles() async throws(BlobError) {
+    let found = try await blobs.keys(.files, on: room.pool)
     foundFiles.withLock { $0 = found }
   }
 
@@ -41,8 +41,11 @@ final class Sweeper: Sendable {
   func sweep() async throws(ServiceError) {
     let time = now()
     var aside: [BlobKey] = []
+    let found: [BlobKey]
+    do throws(BlobError) {
+      found = try await blobs.keys(.tasks, on: room.pool) { self.mayBeLeft($0) }
+    } catch { throw .blob(error) }
     do throws(StoreError) {
-      let found = await room.pool.run { [blobs] in blobs.list(.tasks) }.filter(mayBeLeft)
       // Whoever has been overtaken writes nothing, and hears it here: so none of these is a later owner's.
       try await store.write(StoreChange())
       // What one task has is looked at together.
@@ -73,9 +76,7 @@ final class Sweeper: Sendable {
   private func sweepFiles(_ found: [BlobKey], at time: Timestamp) async throws(StoreError) -> [BlobKey] {
     // What an earlier owner was receiving: nobody was told of it.
     let drafts = found.filter { $0.part != .body }
-    await room.pool.run { [blobs] in
-      for key in drafts { blobs.delete(key) }
-    }
+    await blobs.delete(drafts, on: room.pool)
     var unknown: [BlobKey] = []
     for key in found where key.part == .body {
       if let id = key.file, try await !isStored(id) { unknown.append(key) }
@@ -120,9 +121,7 @@ final class Sweeper: Sendable {
         && key.stamp.epoch != epoch
     }
     let removed = verdicts.filter { $0.1 == .remove }.map(\.0) + given.map(\.0)
-    await room.pool.run { [blobs] in
-      for key in removed { blobs.delete(key) }
-    }
+    await blobs.delete(removed, on: room.pool)
     // The row of a task that cannot be read may be mended: then it needs its files.
     let unknown = verdicts.filter { key, verdict in
       verdict == .setAside && key.task.map { store.unreadable.row(.task, $0) == nil } == true
@@ -131,15 +130,24 @@ final class Sweeper: Sendable {
   }
 
   private func setAside(_ keys: [BlobKey], at time: Timestamp) async -> [BlobKey] {
-    guard !keys.isEmpty else { return [] }
-    return await room.pool.run { [blobs] in keys.filter { blobs.setAside($0, at: time) } }
+    guard let quarantine = blobs.quarantine else { return [] }
+    var aside: [BlobKey] = []
+    for key in keys {
+      do throws(BlobError) {
+        try await blobAnswer(on: room.pool) { quarantine.setAside(key, at: time, $0) }
+        aside.append(key)
+      } catch { continue }
+    }
+    return aside
   }
 
   /// Removes what was set aside long ago.
   func removeSetAside() async {
     let time = now()
-    let count = await room.pool.run { [blobs] in blobs.removeSetAside(at: time) }
-    guard count > 0 else { return }
+    guard let quarantine = blobs.quarantine,
+      let count = try? await blobAnswer(on: room.pool, to: { quarantine.removeSetAside(at: time, $0) }),
+      count > 0
+    else { return }
     logger.notice("files that were set aside are removed", metadata: ["files": "\(count)"])
   }
 }

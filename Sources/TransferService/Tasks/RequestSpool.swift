@@ -100,7 +100,7 @@ struct RequestSpool: Sendable {
       let own = room.task(task)?.task.replacementBodyKey
       for blob in first.map(\.stamp) + (own.map { [$0.stamp] } ?? []) {
         room.pool.submit {
-          try? blobs.alias(BlobKey(task, .request, blob), as: BlobKey(download, .request, blob))
+          blobs.alias(BlobKey(task, .request, blob), as: BlobKey(download, .request, blob)) { _ in }
         }
       }
     }
@@ -110,10 +110,10 @@ struct RequestSpool: Sendable {
   func read(_ body: SpooledBody, of task: TransferTask) async -> [UInt8]? {
     let type = room.session(task.sessionID)?.type ?? .default
     let (blobs, key) = (room.engine.bodies(of: task.sessionID, type), body.blobKey(of: task.id))
-    return await room.pool.run { () -> [UInt8]? in
-      guard let source = try? blobs.open(key) else { return nil }
-      let bytes = BlobReader(decrypting: source, body).wait(at: 0, maximum: Int(body.size))
-      return bytes?.count == Int(body.size) ? bytes : nil
-    }
+    do throws(BlobError) {
+      let source = try await blobAnswer(on: room.pool) { blobs.open(key, $0) }
+      let bytes = try await EncryptedBlob(source, body).bytes(at: 0, count: Int(body.size), on: room.pool)
+      return bytes.count == Int(body.size) ? bytes : nil
+    } catch { return nil }
   }
 }

@@ -1,5 +1,6 @@
 internal import Cluster
 internal import EngineAPI
+internal import EventLoop
 internal import Ledger
 internal import Logging
 internal import Synchronization

@@ -20,7 +20,7 @@ struct WorkerDesk: Sendable {
     case .aside(let number): perform(asides[number].command, asides[number].session)
     case .submit(let submission): engine.submit([TransferJob(submission, as: epoch)])
     case .command(let command, let task, let session): engine.perform(command, on: task, in: session)
-    case .remove(let key): engine.onPool { [blobs] in blobs.delete(key) }
+    case .remove(let key): engine.onPool { [blobs] in blobs.startDeleting([key]) }
     }
   }
 

@@ -1,0 +1,47 @@
+package import EventLoop
+internal import Synchronization
+package import TransferModel
+
+/// Calls a store and returns the result.
+/// - Parameter pool: the threads that make the call; nil: the current thread, which then may wait for a local disk.
+package func blobAnswer<Value: Sendable>(
+  on pool: WorkerPool? = nil, to call: @escaping @Sendable (@escaping BlobDone<Value>) -> Void
+) async throws(BlobError) -> Value {
+  let answer = await withCheckedContinuation { continuation in
+    let make: @Sendable () -> Void = { call { continuation.resume(returning: $0) } }
+    if let pool { pool.submit(make) } else { make() }
+  }
+  return try answer.get()
+}
+
+extension BlobStore {
+  /// Deletes blobs and returns when that is done. A blob that cannot be deleted stays for the next sweep.
+  package func delete(_ keys: [BlobKey], on pool: WorkerPool) async {
+    guard !keys.isEmpty else { return }
+    await withCheckedContinuation { continuation in
+      let left = Countdown(from: keys.count) { continuation.resume() }
+      pool.submit { for key in keys { self.delete(key) { _ in left.count() } } }
+    }
+  }
+
+  /// Starts to delete blobs. A blob that cannot be deleted stays for the next sweep.
+  package func startDeleting(_ keys: [BlobKey]) {
+    for key in keys { delete(key) { _ in } }
+  }
+
+  /// The keys of a shelf that pass a filter, in no order.
+  package func keys(
+    _ shelf: BlobShelf, on pool: WorkerPool? = nil,
+    where isWanted: @escaping @Sendable (BlobKey) -> Bool = { _ in true }
+  ) async throws(BlobError) -> [BlobKey] {
+    let wanted = Wanted()
+    try await blobAnswer(on: pool) { done in
+      self.list(shelf, { page in wanted.keys.withLock { $0 += page.filter(isWanted) } }, done)
+    }
+    return wanted.keys.withLock { $0 }
+  }
+}
+
+private final class Wanted: Sendable {
+  let keys = Mutex<[BlobKey]>([])
+}

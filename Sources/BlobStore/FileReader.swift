@@ -1,0 +1,42 @@
+internal import CLinux
+internal import EventLoop
+internal import Glibc
+
+/// A reader of an open file. Its memory is the kernel's page cache.
+final class FileReader: BlobReader {
+  private let descriptor: Int32
+
+  /// Takes over `descriptor`.
+  init(descriptor: Int32) { self.descriptor = descriptor }
+
+  deinit { Disk.close(descriptor) }
+
+  func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> BlobRead<Int> {
+    guard let start = buffer.baseAddress else { return .failed }
+    var count = clinux_pread_nowait(descriptor, start, buffer.count, off_t(offset))
+    if count < 0, errno == EOPNOTSUPP { count = pread(descriptor, start, buffer.count, off_t(offset)) }
+    if count > 0 { return .bytes(count) }
+    if count == 0 { return .end }
+    return errno == EAGAIN || errno == EINTR ? .notCached : .failed
+  }
+
+  func fetch(at offset: Int64, count: Int, _ done: @escaping BlobDone<Void>) {
+    done(Result { () throws(BlobError) in _ = try bytes(at: offset, maximum: count) })
+  }
+
+  /// No effect: a fetch has completed when its call returns.
+  func cancel() {}
+
+  /// At most `maximum` bytes from `offset` on, and none at the end; waits for the disk.
+  func bytes(at offset: Int64, maximum: Int) throws(BlobError) -> [UInt8] {
+    var count = 0
+    let bytes = [UInt8](unsafeUninitializedCapacity: maximum) { buffer, initialized in
+      repeat {
+        count = pread(descriptor, buffer.baseAddress!, maximum, off_t(offset))
+      } while count < 0 && errno == EINTR
+      initialized = max(0, count)
+    }
+    guard count >= 0 else { throw .last("read") }
+    return bytes
+  }
+}

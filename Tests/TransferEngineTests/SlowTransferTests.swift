@@ -1,0 +1,94 @@
+import Addresses
+import BlobStore
+import EngineAPI
+import EventLoop
+import SimulatedStores
+import Synchronization
+import TestSupport
+import Testing
+import TransferModel
+
+@testable import TransferEngine
+
+/// Transfers with a blob store that completes calls later, from threads of its own.
+@Suite(.blocking, .endsInTime) struct SlowTransferTests {
+  private static let bytes = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 / 17) }
+  private static let kept = 1_500_000
+
+  private let memory = MemoryBlobs()
+  /// Sends the whole body, or the range from an offset on.
+  private let origin = TestOrigin { request, socket in
+    let start = request["Range"].flatMap { Int($0.dropFirst("bytes=".count).dropLast()) } ?? 0
+    let rest = bytes[start...]
+    let range = "Content-Range: bytes \(start)-\(bytes.count - 1)/\(bytes.count)\r\n"
+    try socket.write(
+      "HTTP/1.1 \(start > 0 ? "206 Partial Content" : "200 OK")\r\nETag: \"v\"\r\n"
+        + (start > 0 ? range : "") + "Content-Length: \(rest.count)\r\n\r\n")
+    try socket.write(Array(rest))
+    return true
+  }
+
+  private func end(of job: TransferJob, _ receive: @escaping @Sendable (SlowBlobs.Waiting) -> Void)
+    async throws
+    -> TransferOutcome
+  {
+    let settings = EngineSettings(
+      egress: EgressPolicy(allowedNetworks: [try #require(IPNetwork("127.0.0.0/8"))]),
+      blobs: SlowBlobs(memory, receive), pool: WorkerPool(name: "test-write", threads: 2))
+    let (ends, told) = AsyncStream.makeStream(of: TransferOutcome.self)
+    let engine = try TransferEngine(workers: 1, settings: settings) { facts in
+      for case .ended(_, let outcome) in facts { told.yield(outcome) }
+    }
+    engine.submit([job])
+    var iterator = ends.makeAsyncIterator()
+    let outcome = try #require(await iterator.next(isolation: #isolation))
+    await engine.stop()
+    return outcome
+  }
+
+  private func job(_ kind: TaskKind) -> TransferJob {
+    TransferJob(
+      task: TaskID(high: 1, low: 1), session: .shared, configuration: .init(), kind: kind,
+      request: TransferRequest(url: origin.url), priority: 0.5)
+  }
+
+  @Test(arguments: [TaskKind.data, .download]) func largeBodyIsStored(_ kind: TaskKind) async throws {
+    let network = WorkerPool(name: "test-network", threads: 3)
+    let job = job(kind)
+    let outcome = try await end(of: job) { waiting in network.submit { waiting.answer() } }
+    #expect(outcome.error == nil && outcome.size == Int64(Self.bytes.count))
+    let key = BlobKey(job.task, .body, outcome.blob)
+    #expect(try memory.open(key).wait(at: 0, maximum: 8_000_000) == Self.bytes)
+    #expect(memory.list(.tasks) == [key])
+  }
+
+  @Test func downloadResumesFromKeptBytes() async throws {
+    let network = WorkerPool(name: "test-network", threads: 3)
+    var job = job(.download)
+    let point = DownloadPoint(
+      partial: PartialBody(
+        offset: Int64(Self.kept), total: Int64(Self.bytes.count), validator: "\"v\""),
+      source: TaskID(high: 1, low: 2), blob: nil)
+    try memory.create(point.key).write([Array(Self.bytes[..<Self.kept])], at: 0)
+    job.resumePoint = .download(point)
+    let outcome = try await end(of: job) { waiting in network.submit { waiting.answer() } }
+    #expect(outcome.error == nil && outcome.size == Int64(Self.bytes.count))
+    let key = BlobKey(job.task, .body, outcome.blob)
+    #expect(try memory.open(key).wait(at: 0, maximum: 8_000_000) == Self.bytes)
+    #expect(memory.list(.tasks) == [key] && origin.requests.last?["Range"] == "bytes=\(Self.kept)-")
+  }
+
+  @Test func failedWriteFailsTheTransfer() async throws {
+    let network = WorkerPool(name: "test-network", threads: 3)
+    let outcome = try await end(of: job(.download)) { waiting in
+      network.submit {
+        if waiting.call == .write {
+          waiting.fail(BlobError(.refused, "no network"))
+        } else {
+          waiting.answer()
+        }
+      }
+    }
+    #expect(outcome.error?.name == "cannotWriteToFile" && memory.list(.tasks).isEmpty)
+  }
+}
