@@ -15,7 +15,7 @@ package protocol BlobReader: AnyObject, Sendable {
   /// Fills the buffer from `offset` on, as far as the bytes are in memory. Never waits; call it from any thread. It returns `failed` at an
   /// offset for which a fetch has failed.
   func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> BlobRead<Int>
-  /// Brings bytes into memory. `read` returns them as long as the memory is not needed for others. The rules for calls of a store apply.
+  /// Loads bytes into memory. `read` returns them until they are evicted. The thread rules of `BlobStore` apply.
   /// - Parameter count: bytes; fewer are fetched at the end of the blob.
   func fetch(at offset: Int64, count: Int, _ done: @escaping BlobDone<Void>)
   /// Cancels a fetch in flight: it fails with `cancelled` or has completed first. From any thread.
@@ -60,7 +60,7 @@ extension BlobReader {
     scan.start()
   }
 
-  /// The same. Cancelling the current task cancels the fetch.
+  /// The async form of `collect`. Cancelling the current task cancels the fetch.
   package func bytes(at offset: Int64, count: Int, on pool: WorkerPool) async throws(BlobError) -> [UInt8] {
     let collected = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in

@@ -1,8 +1,8 @@
 package import EventLoop
 internal import Synchronization
 
-/// A sequential read of a part of a blob, on the threads of a pool. Pieces that are in memory are read in a loop; for others the scan
-/// continues when they are fetched. Other jobs of the pool run in between.
+/// A sequential read of a part of a blob, on the threads of a pool. Pieces in memory are read in a loop; other pieces are
+/// fetched first. Other jobs of the pool run in between.
 package final class BlobScan: Sendable {
   /// Bytes per job, per read and per fetch.
   private static let (turn, piece, fetched) = (2 << 20, 256 << 10, 1 << 20)
@@ -10,7 +10,7 @@ package final class BlobScan: Sendable {
   private struct State {
     var offset: Int64
     var isCancelled = false
-    /// The call of a fetch has returned without its result.
+    /// `fetch` has returned, and its result is pending.
     var isWaiting = false
     var answer: Result<Void, BlobError>?
   }

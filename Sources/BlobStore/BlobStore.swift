@@ -6,7 +6,7 @@ package typealias BlobDone<Value> = @Sendable (Result<Value, BlobError>) -> Void
 /// Where bodies are kept, under keys that say whose they are and who wrote them.
 ///
 /// A blob is written as a draft, and is there for readers once it is committed, whole and for good: what dies in between leaves a draft.
-/// Nobody's key is another's, so that owners need not know of each other.
+/// Two owners never use the same key, so they need not know of each other.
 ///
 /// Threads: call a store from a thread that may wait for a local disk, or from a completion of the same store. A fast store does its work
 /// on the caller's thread and calls `done` before it returns. A slow store returns at once and calls `done` later, from a thread of its
@@ -14,7 +14,7 @@ package typealias BlobDone<Value> = @Sendable (Result<Value, BlobError>) -> Void
 package protocol BlobStore: AnyObject, Sendable {
   /// What is here outlives the process.
   var isDurable: Bool { get }
-  /// The store as one of local files; nil if its blobs are no files of this machine.
+  /// The store, if its blobs are files of this machine; otherwise nil.
   var local: (any LocalBlobs)? { get }
   /// Nil if the store cannot set blobs aside.
   var quarantine: (any BlobQuarantine)? { get }
@@ -31,15 +31,15 @@ package protocol BlobStore: AnyObject, Sendable {
   /// Bytes; `gone` if there is none.
   func size(of key: BlobKey, _ done: @escaping BlobDone<Int64>)
 
-  /// A second key for the same bytes, which a store may copy for it; both stay. In a durable store, a blob that is under the second key
-  /// already stays, too (`fencedOff`).
+  /// Gives the same bytes a second key, which the store may do by a copy. The first key stays. A durable store does not replace a blob
+  /// under the second key: the call then fails with `fencedOff`.
   func alias(_ key: BlobKey, as other: BlobKey, _ done: @escaping BlobDone<Void>)
   /// Makes what an earlier attempt left another's draft: whoever comes first has it. An earlier owner that still has it open
   /// does not reach what becomes of it.
   /// - Parameter size: where there are fewer bytes, it is left where it is (`torn`).
   func take(_ key: BlobKey, as draft: BlobKey, size: Int64, _ done: @escaping BlobDone<Void>)
-  /// Another key for it, in place of what is under that; `gone` if there is none. A store without renaming copies and then deletes:
-  /// a process that dies in between leaves both.
+  /// Renames a blob and replaces any blob under the new key; `gone` if there is nothing under `key`. A store that cannot rename copies and
+  /// then deletes: if the process dies in between, both blobs remain.
   func move(_ key: BlobKey, to other: BlobKey, _ done: @escaping BlobDone<Void>)
   /// What is not there is no fault.
   func delete(_ key: BlobKey, _ done: @escaping BlobDone<Void>)
@@ -56,9 +56,9 @@ package enum BlobShelf: Sendable, CaseIterable {
 
 /// A blob that is being written. Its writer's alone.
 package protocol BlobDraft: AnyObject, Sendable {
-  /// Writes bytes. One call at a time, each behind the bytes of the last.
+  /// Writes bytes. Make one call at a time; each starts where the previous one ended.
   func write(_ bytes: [UInt8], at offset: Int64, _ done: @escaping BlobDone<Void>)
-  /// Reads along; nil where that cannot be. Never waits.
+  /// A reader of the draft while it is being written; nil if the store has none. Never waits.
   func reader() -> (any BlobReader)?
   /// From here on it is there under `key`, on the disk where the store is durable. It never takes the place of another owner's.
   /// - Parameters:
@@ -73,22 +73,22 @@ package protocol BlobDraft: AnyObject, Sendable {
 
 /// A store whose blobs are files of this machine. These calls wait for the disk.
 package protocol LocalBlobs: BlobStore {
-  /// A draft that is whole: a second name of a file that nobody changes.
+  /// A complete draft: a second name of a file that no longer changes.
   func adopt(_ file: LocalFile, as key: BlobKey, size: Int64) throws(BlobError) -> any BlobDraft
-  /// The file that a blob is.
+  /// The file that holds the blob.
   func localFile(of key: BlobKey) -> LocalFile
 }
 
-/// A store that can keep unknown blobs for a while in which they can be put back by hand.
+/// A store that can quarantine unknown blobs, so that an operator can restore them.
 package protocol BlobQuarantine: AnyObject, Sendable {
   func setAside(_ key: BlobKey, at time: Timestamp, _ done: @escaping BlobDone<Void>)
-  /// Removes for good what was set aside long ago, and says how many.
+  /// Deletes blobs whose time in quarantine has expired, and returns their number.
   func removeSetAside(at now: Timestamp, _ done: @escaping BlobDone<Int>)
 }
 
-/// A limited memory that a store shares with what is kept elsewhere.
+/// A memory limit that a store shares with data that is kept elsewhere.
 package protocol BlobRoom: AnyObject, Sendable {
-  /// Takes room for bytes that are kept elsewhere; false if there is none. Never waits.
+  /// Reserves memory for bytes that are kept elsewhere; false if there is not enough. Never waits.
   func reserve(_ size: Int, as key: BlobKey) -> Bool
 }
 

@@ -5,7 +5,7 @@ package import TransferModel
 
 /// A blob on its way to its store: digested and written off the loop, chunk by chunk, both while a chunk is in the processor's cache.
 ///
-/// `append` never blocks; it returns how much waits, so that the transfer can be paused. At most one call of the store is in flight, which
+/// `append` never blocks; it returns how many bytes wait, so that the transfer can pause. At most one call of the store is in flight, which
 /// keeps the order. `WriterState` decides which call is next; a thread of the pool makes the calls. If the store completes a call at once,
 /// the thread makes the next one in a loop; otherwise another job of the pool continues.
 package final class BlobWriter: Sendable {
@@ -179,7 +179,7 @@ package final class BlobWriter: Sendable {
           ended(
             end.flatMap { end in
               guard end < start else { return .success(()) }
-              return .failure(BlobError(.torn, "read: it ends at \(end) in place of \(start)"))
+              return .failure(BlobError(.torn, "read: the draft ends at \(end), not at \(start)"))
             })
         }
         let isDiscarded = state.withLock { state in

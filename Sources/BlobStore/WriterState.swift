@@ -1,7 +1,7 @@
 internal import TransferModel
 
-/// The state machine of a `BlobWriter`. It decides which call of the store comes next: one at a time, besides the discard that cancels. A
-/// value, under the writer's lock.
+/// The state machine of a `BlobWriter`. It decides which call of the store comes next. One call is in flight at a time; only a discard may
+/// join it, to cancel it. A value, protected by the writer's lock.
 struct WriterState {
   typealias Action = @Sendable () -> Void
 
@@ -40,18 +40,18 @@ struct WriterState {
   private var isStartDigested = true
   private(set) var draft: (any BlobDraft)?
   private(set) var failure: BlobError?
-  /// Of all bytes, once a commit is on its way.
+  /// The digest of all bytes, set before the commit.
   var sha256 = ""
   /// Digests the earlier bytes of a resumed draft.
   var scan: BlobScan?
-  /// Room of chunks that were written, to be filled again: memory that is new is cleared by the kernel, page by page.
+  /// Memory of written chunks, for reuse: the kernel would clear new memory page by page.
   private var spare: [[UInt8]] = []
   private(set) var observers: [Action] = []
 
   /// A thread performs steps, or a pending result will start one.
   private var isBusy = false
   private var call: Call?
-  /// The call has returned without its result.
+  /// The call has returned, and its result is pending.
   private var isAway = false
   private var answer: Answer?
 

@@ -41,7 +41,7 @@ extension TaskMachine {
     _ number: Int?, taskIdentifier: Int, _ session: borrowing TransferSession, at now: Now,
     into turn: inout Turn
   ) -> TaskMachine {
-    // What the client asked for holds on, but for what was about the data task's begin and is about its end.
+    // The download keeps the client's settings, except those for the data task's start and end.
     var specification = task.specification
     specification.kind = .download
     (specification.earliestBeginDate, specification.resumePoint) = (nil, nil)

@@ -5,8 +5,8 @@ import SimulatedStores
 import TestSupport
 import TransferModel
 
-/// What bodies are kept in: a directory, files in memory that have no name, a world's memory, or that with answers that come later, from
-/// other threads.
+/// The kinds of stores: a directory, unnamed files in memory, a simulated world's memory, and the latter with results that arrive later,
+/// from other threads.
 enum BlobKind: CaseIterable {
   case directory, session, memory, slow
 

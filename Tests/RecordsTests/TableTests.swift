@@ -117,7 +117,7 @@ import TransferModel
     try Document.read(Value.self, Document.write(value))
   }
 
-  /// Fails where a member of the sample is as in `blank`: a member that is new to a type belongs into its sample, and so into its table.
+  /// Fails if a member of the sample equals that of `blank`. So a new member of a type must be added to the sample, and to the table.
   private func check<Value: Record & Equatable>(_ sample: Value, _ blank: Value) throws {
     #expect(try again(sample) == sample)
     #expect(try again(blank) == blank)

@@ -1,6 +1,6 @@
 internal import JSON
 
-/// Documents: records that stand by themselves, in a row of a ledger or in resume data.
+/// Documents: records that are stored on their own, in a row of a ledger or in resume data.
 ///
 /// Each names its version, which is the same for all kinds. Raise it if a member gets another meaning, or if a member is added that has
 /// no default. Members with a default need no new version: see `RecordCoder`.
@@ -47,7 +47,7 @@ package enum Document {
     return try T.readMember(members[0])
   }
 
-  /// The id of the task or session that a case is about: the first of a case's values that `id` knows. Works for other versions, too.
+  /// The id of the task or session that a case is about: its first value, if `id` can parse it. It reads documents of any version.
   package static func subject<ID>(of document: [UInt8], _ id: (String) -> ID?) -> ID? {
     guard let members = (try? JSONParser.parse(document))?.members else { return nil }
     for member in members {

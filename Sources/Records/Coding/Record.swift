@@ -3,7 +3,7 @@ package import JSON
 /// A value that is an object in documents.
 package protocol Record: RecordValue {
   /// The table of its members.
-  /// - Parameter value: what is to be written, and returned; nil: one is to be read.
+  /// - Parameter value: the value to write and return; nil: read one.
   static func members(_ coder: inout RecordCoder, _ value: Self?) throws(RecordFault) -> Self
 }
 
@@ -17,7 +17,7 @@ extension Record {
   }
 }
 
-/// A record whose members have defaults: it is there before its members are read.
+/// A record whose members all have defaults. Reading creates it first and then sets its members.
 package protocol MutableRecord: Record {
   init()
   mutating func members(_ coder: inout RecordCoder) throws(RecordFault)

@@ -1,12 +1,12 @@
 package import JSON
 
-/// A value that is one of several: an object whose one member is named after the case and has its values, in order.
+/// An enumeration. It is stored as an object with one member: its name is the case, its value is the array of associated values.
 package protocol RecordCases: RecordValue {
   /// All of them. A case without an entry cannot be written.
   static var cases: [RecordCase<Self>] { get }
 }
 
-/// A case of `Whole`: its name, and how its values are taken out of it and put together again.
+/// A case of `Whole`: its name, a function that extracts its values, and one that builds the case from them.
 package struct RecordCase<Whole>: Sendable {
   package let name: StaticString
   /// False where the value is of another case.
@@ -15,7 +15,7 @@ package struct RecordCase<Whole>: Sendable {
 
   /// - Parameters:
   ///   - make: the case, as a function of its values.
-  ///   - values: of the case; nil where it is another one.
+  ///   - values: the associated values; nil for another case.
   package init<each Value: RecordValue>(
     _ name: StaticString, _ make: @escaping @Sendable (repeat each Value) -> Whole,
     _ values: @escaping @Sendable (Whole) -> (repeat each Value)?
@@ -38,7 +38,7 @@ package struct RecordCase<Whole>: Sendable {
 }
 
 extension RecordCase {
-  /// This entry for a wider type: one case of it holds a `Whole`.
+  /// The same entry for a wider enumeration, one case of which wraps a `Whole`.
   package func of<Wider>(
     _ make: @escaping @Sendable (Whole) -> Wider, _ part: @escaping @Sendable (Wider) -> Whole?
   ) -> RecordCase<Wider> {
@@ -85,7 +85,7 @@ extension RecordCases {
     coder.object { coder in writeMember(to: &coder) }
   }
 
-  /// The member alone, for an object that has others.
+  /// Writes only the member, into an object that has other members.
   package func writeMember(to coder: inout RecordCoder) {
     guard Self.cases.contains(where: { $0.write(self, &coder) }) else {
       preconditionFailure("a case of \(Self.self) has no entry in its table")

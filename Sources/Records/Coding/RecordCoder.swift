@@ -2,8 +2,8 @@ internal import JSON
 
 /// Writes or reads the members of one object.
 ///
-/// A record's table of members is one function. It is given the value that is to be written, or nil where one is to be read; each of its
-/// lines writes a member or reads it:
+/// A record's table of members is one function. It gets the value to write, or nil if it is to read one. Each line writes or
+/// reads one member:
 ///
 ///     RetryWait(
 ///       lastError: try coder.required("lastError", value?.lastError),
@@ -18,7 +18,7 @@ package struct RecordCoder {
   /// The object that is read; nil where one is written.
   private let object: JSONValue?
   private var asked: [StaticString] = []
-  /// How many of the members that were asked for are there.
+  /// The number of requested members that the object has.
   private var found = 0
 
   package var isReading: Bool { object != nil }
@@ -62,7 +62,7 @@ package struct RecordCoder {
     return value
   }
 
-  // MARK: Members of a value that is made of them
+  // MARK: Members that a new value is built from
 
   /// A member that is always there.
   package mutating func required<T: RecordValue>(
@@ -120,7 +120,7 @@ package struct RecordCoder {
     }
   }
 
-  // MARK: Members of a value that is there before
+  // MARK: Members of an existing value
 
   /// A member that is always written. Where it is absent the value stays as it is.
   package mutating func field<T: RecordValue>(_ name: StaticString, _ value: inout T) throws(RecordFault) {
@@ -161,7 +161,7 @@ package struct RecordCoder {
 
   // MARK: Arrays
 
-  /// A member that is an array, of which `elements` writes the elements.
+  /// Writes an array as a member; `elements` writes its elements.
   mutating func array(_ name: StaticString, _ elements: (inout RecordCoder) -> Void) {
     writer.key(name)
     writer.begin(.array)

@@ -1,6 +1,6 @@
 internal import JSON
 
-/// Why a document cannot be read. It tells where, and never what stands there: documents are sealed.
+/// The reason why a document cannot be read. It names the place, never the content: documents are sealed.
 package struct RecordFault: Error, Equatable, Sendable, CustomStringConvertible {
   /// RFC 6901.
   package private(set) var pointer: String
@@ -12,7 +12,7 @@ package struct RecordFault: Error, Equatable, Sendable, CustomStringConvertible 
 
   package var description: String { pointer.isEmpty ? reason : "\(pointer) \(reason)" }
 
-  /// The same fault, seen from the value that has the faulty one as a member or an element.
+  /// The same fault with `name`, a member or an index of the enclosing value, put before its pointer.
   func under(_ name: String) -> RecordFault {
     RecordFault(pointer: JSONPointer.appending(name, to: "") + pointer, reason)
   }

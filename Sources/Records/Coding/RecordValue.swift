@@ -1,7 +1,7 @@
 package import JSON
 internal import TransferModel
 
-/// A value that documents have: its one form is written and read here and nowhere else.
+/// A value in a document. Only its conformance writes and reads its stored form.
 package protocol RecordValue: SendableMetatype {
   func write(to coder: inout RecordCoder)
   static func read(_ json: JSONValue) throws(RecordFault) -> Self

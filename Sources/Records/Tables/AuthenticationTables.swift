@@ -36,7 +36,7 @@ extension Credential.Kind {
   }
 }
 
-/// A permanent credential of a session, and where it is good. Sealed as a whole: nobody can give a secret to another host by changing a row.
+/// A permanent credential of a session and its protection space. Sealed as a whole: a changed row cannot redirect a secret to another host.
 package struct StoredCredential: Sendable, Equatable {
   package let session: SessionID
   package let space: ProtectionSpace
@@ -54,7 +54,7 @@ package struct StoredCredential: Sendable, Equatable {
     return self
   }
 
-  /// What tells the spaces of a session apart in a ledger's table.
+  /// The key of a protection space within its session, for a ledger's table.
   package static func key(_ space: ProtectionSpace) -> String { String(decoding: space.json, as: UTF8.self) }
 }
 

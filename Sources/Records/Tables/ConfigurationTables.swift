@@ -54,7 +54,7 @@ extension ProxyConfiguration: MutableRecord {
     let texts = try coder.member("noProxy", noProxy.all.map(\.text), else: [])
     guard coder.isReading else { return }
     let exceptions = texts.compactMap { ProxyException($0) }
-    guard exceptions.count == texts.count else { throw coder.fault("noProxy", "has an entry that is none") }
+    guard exceptions.count == texts.count else { throw coder.fault("noProxy", "has an invalid entry") }
     noProxy = ProxyExceptions(exceptions)
   }
 
@@ -77,7 +77,7 @@ extension PinnedHost: Record {
     // Without keys it would pin nothing.
     guard coder.isReading else { return host }
     guard !host.keys.isEmpty, host.keys.allSatisfy({ $0.count == 32 }) else {
-      throw coder.fault("keys", "must be SHA-256 digests, one at least")
+      throw coder.fault("keys", "must be one or more SHA-256 digests")
     }
     return host
   }

@@ -64,7 +64,7 @@ extension CookieFilter: Record {
     if let value { return value }
     guard let domain else { return CookieFilter(path: path, name: name) }
     guard let filter = CookieFilter(domain: domain, path: path, name: name) else {
-      throw coder.fault("domain", "is none of a cookie")
+      throw coder.fault("domain", "is not the domain of a cookie")
     }
     return filter
   }

@@ -22,7 +22,7 @@ extension ResumePoint: Record {
   }
 }
 
-/// The content of resume data: what to ask for, and where to go on.
+/// The content of resume data: the request, and the point at which to resume it.
 package struct ResumeData: Sendable, Equatable {
   package var request: TransferRequest
   package var point: ResumePoint

@@ -1,6 +1,6 @@
 package import TransferModel
 
-// What a task's row has of it: what it was created with, and how far it has come.
+// The two documents of a task's row: its specification, and its state so far.
 
 extension TransferTask {
   /// Whether a client has specified the same.
@@ -20,7 +20,7 @@ extension TransferTask {
     return Document.write { coder throws(RecordFault) in try task.outcomeMembers(&coder) }
   }
 
-  /// Takes over how far it has come.
+  /// Restores the task's state from its second document.
   package mutating func restore(_ document: [UInt8]) throws(RecordFault) {
     var task = self
     try Document.read(document) { coder throws(RecordFault) in try task.outcomeMembers(&coder) }

@@ -1,7 +1,7 @@
 internal import Records
 
-/// What of a value goes into which columns of a row. The statement that writes the row and the values that it binds come from this one
-/// list, so that they cannot differ in number or order.
+/// The columns of a row, and the value that each column gets. A statement and the values bound to it come from this one list, so they
+/// cannot differ in number or order.
 struct RowForm<Source>: Sendable {
   struct Column: Sendable {
     let column: StoredColumn

@@ -3,7 +3,7 @@ internal import EngineAPI
 internal import TransferModel
 
 extension TransferJob {
-  // Not in `EngineAPI`: in this target the compiler takes what is needed of it, and copies no more.
+  // Not in `EngineAPI`: within this target the compiler copies only the members that are used.
   var configuration: SessionConfiguration {
     get { sharedConfiguration.value }
     set { sharedConfiguration = Shared(newValue) }
