@@ -1,10 +1,14 @@
 internal import CLinux
 internal import EventLoop
 internal import Glibc
+internal import Synchronization
 
 /// A reader of an open file. Its memory is the kernel's page cache.
 final class FileReader: BlobReader {
   private let descriptor: Int32
+  /// The offset at which the last fetch failed; -1 if it did not. The page cache never has such bytes: without this, they would be
+  /// fetched for ever.
+  private let failedOffset = Atomic<Int64>(-1)
 
   /// Takes over `descriptor`.
   init(descriptor: Int32) { self.descriptor = descriptor }
@@ -12,7 +16,9 @@ final class FileReader: BlobReader {
   deinit { Disk.close(descriptor) }
 
   func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> BlobRead<Int> {
-    guard let start = buffer.baseAddress else { return .failed }
+    guard let start = buffer.baseAddress, offset != failedOffset.load(ordering: .acquiring) else {
+      return .failed
+    }
     var count = clinux_pread_nowait(descriptor, start, buffer.count, off_t(offset))
     if count < 0, errno == EOPNOTSUPP { count = pread(descriptor, start, buffer.count, off_t(offset)) }
     if count > 0 { return .bytes(count) }
@@ -21,7 +27,9 @@ final class FileReader: BlobReader {
   }
 
   func fetch(at offset: Int64, count: Int, _ done: @escaping BlobDone<Void>) {
-    done(Result { () throws(BlobError) in _ = try bytes(at: offset, maximum: count) })
+    let result = Result { () throws(BlobError) in _ = try bytes(at: offset, maximum: count) }
+    if case .failure = result { failedOffset.store(offset, ordering: .releasing) }
+    done(result)
   }
 
   /// No effect: a fetch has completed when its call returns.

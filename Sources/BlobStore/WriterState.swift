@@ -75,7 +75,7 @@ struct WriterState {
   /// The state of a complete draft.
   init(_ draft: any BlobDraft, size: Int64) { (self.draft, written) = (draft, size) }
 
-  var isDrained: Bool { waiting <= BlobWriter.lowWater || failure != nil }
+  var isDrained: Bool { waiting <= BlobWriter.lowWater || failure != nil || isDiscarded && !writesOn }
 
   // MARK: Requests
 
@@ -107,7 +107,12 @@ struct WriterState {
 
   /// - Returns: the draft whose write or commit is in flight: the caller must discard it and then call `cancelled`.
   mutating func discard(keepsForReaders: Bool, _ done: @escaping Action) -> (any BlobDraft)? {
-    (isDiscarded, writesOn, whenDeleted, whenDrained) = (true, keepsForReaders, done, nil)
+    let earlier = whenDeleted
+    whenDeleted = {
+      earlier?()
+      done()
+    }
+    (isDiscarded, writesOn, whenDrained) = (true, keepsForReaders, nil)
     if !writesOn { dropChunks() }
     guard !writesOn, cancellation == nil, call == .write || call == .commit else { return nil }
     cancellation = .asked
@@ -237,6 +242,8 @@ struct WriterState {
   }
 
   private mutating func takeEnding() -> Action {
+    // The deleted file keeps its space while it is open, and space may be what was missing.
+    if failure != nil { draft = nil }
     let (finish, deleted, failure) = (finish, whenDeleted, failure)
     (self.finish, whenDeleted) = (nil, nil)
     return {

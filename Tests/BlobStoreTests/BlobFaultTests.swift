@@ -1,5 +1,6 @@
 import BlobStore
 import EventLoop
+import Foundation
 import SimulatedStores
 import TestSupport
 import Testing
@@ -40,6 +41,24 @@ import TransferModel
       bench.refusal { () throws(BlobError) in try faulty.take(body, as: Bench.key(.draft), size: 0) }
         == reason)
     #expect(bench.names() == [body])
+  }
+
+  /// A file without a name keeps its space as long as it is open.
+  @Test(arguments: [FaultyBlobs.Call.write, .commit]) func aFailedWriterKeepsNoFileOpen(
+    _ call: FaultyBlobs.Call
+  ) async throws {
+    let bench = try Bench(.directory)
+    let faulty = FaultyBlobs(bench.store)
+    faulty.fail { $0 == call ? BlobError(.full, "\($1)") : nil }
+    let writer = bench.writer(Bench.key(.draft), in: faulty)
+    _ = writer.append([1, 2, 3])
+    _ = await bench.finish(writer, as: Bench.key(.body))
+    let file = try #require(bench.store.local).localFile(of: Bench.key(.draft)).path
+    let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap {
+      try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
+    }
+    #expect(!open.contains { $0.hasPrefix(file) }, "\(open)")
+    withExtendedLifetime(writer) {}
   }
 
   /// A limit of its own is reached in the middle.

@@ -140,6 +140,32 @@ import TransferModel
     #expect(calls.memory.list(.tasks).isEmpty && told.all.count == 1 && finished.all.count == 1)
   }
 
+  @Test func eachOfTwoDiscardsIsAnswered() async throws {
+    let (bench, calls) = (try Bench(.memory), Calls())
+    let writer = bench.writer(Self.draft, in: calls.store)
+    _ = writer.append([1, 2, 3])
+    let create = try await calls.next(.create)
+    let (first, second) = (discard(writer), discard(writer))
+    create.answer()
+    try await calls.answer(.discard)
+    #expect(first.wait() != nil && second.wait() != nil && discard(writer).wait() != nil)
+    #expect(first.all.count == 1 && second.all.count == 1)
+  }
+
+  @Test func whoAppendsAfterADiscardIsNotHeld() async throws {
+    let (bench, calls, drained) = (try Bench(.memory), Calls(), Told<Void>())
+    let writer = bench.writer(Self.draft, in: calls.store)
+    _ = writer.append([1])
+    let create = try await calls.next(.create)
+    let told = discard(writer)
+    _ = writer.append([UInt8](repeating: 1, count: BlobWriter.lowWater + 1))
+    writer.whenDrained { drained.tell(()) }
+    #expect(drained.wait() != nil && writer.isDrained)
+    create.answer()
+    try await calls.answer(.discard)
+    #expect(told.wait() != nil)
+  }
+
   @Test func discardDeletesADraftThatIsBeingCreated() async throws {
     let (bench, calls) = (try Bench(.memory), Calls())
     let writer = bench.writer(Self.draft, in: calls.store)
