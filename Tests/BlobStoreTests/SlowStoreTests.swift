@@ -43,7 +43,7 @@ import TransferModel
     }
   }
 
-  /// What came of something, and how often it was told.
+  /// Collects the results of a completion, to count its calls.
   private final class Told<Value: Sendable>: Sendable {
     private let values = Mutex<[Value]>([])
     private let first = Gate()

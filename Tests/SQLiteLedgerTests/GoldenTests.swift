@@ -32,7 +32,7 @@ import TransferModel
     }
   }
 
-  /// What is written now is what the golden document says: where this fails, `Document.version` grows.
+  /// New documents equal the golden ones. A failure means that `Document.version` must grow.
   @Test func theyAreAsTheyAreWritten() throws {
     let samples = GoldenSamples()
     var sequence: Int64 = 0

@@ -1,6 +1,6 @@
 internal import TransferModel
 
-/// What is bound to a parameter of a statement (sqlite3_bind).
+/// A value for a parameter of a statement (sqlite3_bind).
 enum SQLiteValue {
   case null
   case integer(Int64)

@@ -143,7 +143,7 @@ package struct TransferTask: Sendable, Equatable {
     preferences = specification.preferences
   }
 
-  /// What it was created with, as far as it is still known.
+  /// The specification of the task, without request bodies that were deleted.
   package var specification: TaskSpecification {
     var specification = TaskSpecification(kind: kind, request: originalRequest)
     specification.completion = completion

@@ -30,7 +30,7 @@ import TransferModel
     #expect(try read(#"{"\#(name)":"\#(text)"}"#).faults == ["/" + name])
   }
 
-  /// What is accepted is kept as a URL, and read again. A mark that combines with a delimiter before or behind it must not hide that.
+  /// An accepted proxy is stored as a URL, and read again. A combining mark beside a delimiter must not hide the delimiter.
   @Test(arguments: [
     "http://proxy\u{600}", "\u{301}proxy:80", "http://\u{301}a:b@proxy:80", "http://a\u{600}:b@proxy",
     "http://\u{301}proxy/",
